@@ -1,0 +1,137 @@
+"""The rules of this project: cc_library and its kin with our flags, test mains and checks.
+
+Everything is private unless `visibility` says otherwise. Attributes not named here are handed on to
+the C++ rule.
+"""
+
+load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
+load("//bazel:header_probes.bzl", "header_probes")
+load("//bazel:smoke_test.bzl", "smoke_test")
+
+_COPTS = [
+    "-std=c++20",
+    "-Wall",
+    "-Wextra",
+    # gcc 12 sees overlapping copies in `"literal" + std::string` where there are none (PR 105651).
+    "-Wno-restrict",
+    "-Wno-unknown-warning-option",
+    # A fused multiply-add rounds once instead of twice; whether one is formed depends on machine
+    # and optimiser, and results may not.
+    "-ffp-contract=off",
+] + select({
+    # gcc's flow-based warnings are wrong in instrumented code.
+    "//bazel:instrumented": ["-Wno-maybe-uninitialized"],
+    "//conditions:default": ["-Werror"],
+}) + select({
+    "//bazel:opt": ["-O3"],
+    "//conditions:default": [],
+})
+
+def recto_library(name, hdrs = [], srcs = [], deps = [], visibility = None, testonly = False, copts = [], **kwargs):
+    """A library, and NAME_headers_check, which compiles each of its headers alone.
+
+    (Bazel's own parse_headers feature is missing in Bazel 4.)
+    """
+    cc_library(
+        name = name,
+        hdrs = hdrs,
+        srcs = srcs,
+        deps = deps,
+        copts = _COPTS + copts,
+        linkstatic = True,
+        testonly = testonly,
+        visibility = visibility,
+        **kwargs
+    )
+    headers = [file for file in hdrs + srcs if file.endswith(".h")]
+    if headers:
+        header_probes(
+            name = name + "_header_probes",
+            headers = headers,
+            testonly = testonly,
+            visibility = ["//visibility:private"],
+        )
+        cc_library(
+            name = name + "_headers_check",
+            srcs = [name + "_header_probes"],
+            # Only the front end's verdict is wanted.
+            copts = _COPTS + copts + ["-O0"],
+            linkstatic = True,
+            testonly = testonly,
+            visibility = ["//visibility:private"],
+            deps = [name],
+        )
+
+def recto_binary(name, srcs = [], deps = [], copts = [], **kwargs):
+    """A program."""
+    cc_binary(name = name, srcs = srcs, deps = deps, copts = _COPTS + copts, **kwargs)
+
+def recto_test(name, srcs, deps = [], data = [], size = "small", copts = [], **kwargs):
+    """A Catch2 test; main() is supplied. Include "bazel/testing/catch.h"."""
+    cc_test(
+        name = name,
+        srcs = srcs,
+        deps = deps + ["//bazel/testing:catch_main"],
+        data = data,
+        size = size,
+        copts = _COPTS + copts,
+        linkstatic = True,
+        **kwargs
+    )
+
+def recto_property_test(name, srcs, deps = [], **kwargs):
+    """A recto_test with rapidcheck. Include "bazel/testing/property.h" for rc::prop.
+
+    The seed is fixed, so that a run repeats; --config=full runs ten times the cases. A failure
+    prints the command that replays it.
+    """
+    recto_test(name = name, srcs = srcs, deps = deps + ["//bazel/testing:property"], **kwargs)
+
+def recto_benchmark(name, srcs, deps = [], smoke_args = [], smoke_size = "small", data = [], **kwargs):
+    """A Google Benchmark program, and NAME_smoke_test, which runs each benchmark briefly.
+
+    Args:
+      smoke_args: more flags for the smoke test, for instance a --benchmark_filter.
+    """
+    recto_binary(
+        name = name,
+        srcs = srcs,
+        deps = deps + ["@libs//:benchmark", "//bazel/testing:benchmark_main"],
+        data = data,
+        testonly = True,
+        **kwargs
+    )
+    smoke_test(
+        name = name + "_smoke_test",
+        args = ["--benchmark_min_time=0.001"] + smoke_args,
+        binary = name,
+        size = smoke_size,
+    )
+
+def recto_fuzz_test(name, srcs, corpus = [], deps = [], runs = 20000, size = "medium", copts = [], **kwargs):
+    """A fuzz test; srcs define LLVMFuzzerTestOneInput(const uint8_t* data, size_t size).
+
+    It runs the corpus, then `runs` mutations of it under a fixed seed. With --config=fuzz it is a
+    libFuzzer program instead; with --config=full it goes on for an hour.
+
+    Args:
+      corpus: files of this package to start from, usually a glob.
+    """
+    cc_test(
+        name = name,
+        srcs = srcs,
+        deps = deps + select({
+            "//bazel:libfuzzer": ["//bazel/testing:libfuzzer_setup"],
+            "//conditions:default": ["//bazel/testing:fuzz_driver"],
+        }),
+        data = corpus,
+        args = ["-runs=%d" % runs] + ["$(rootpath %s)" % file for file in corpus],
+        size = size,
+        copts = _COPTS + copts,
+        linkopts = select({
+            "//bazel:libfuzzer": ["-fsanitize=fuzzer"],
+            "//conditions:default": [],
+        }),
+        linkstatic = True,
+        **kwargs
+    )

@@ -1,0 +1,14 @@
+"""Stands in for rules_cc under Bazel 4, whose C++ rules are built in.
+
+The first three are for us; the rest is what Bazel's own packages load.
+"""
+
+cc_binary = native.cc_binary
+cc_library = native.cc_library
+cc_test = native.cc_test
+
+cc_import = native.cc_import
+cc_proto_library = native.cc_proto_library
+cc_toolchain = native.cc_toolchain
+cc_toolchain_suite = native.cc_toolchain_suite
+objc_library = native.objc_library

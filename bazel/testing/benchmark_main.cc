@@ -1,0 +1,5 @@
+// The main() of every benchmark.
+
+#include <benchmark/benchmark.h>
+
+BENCHMARK_MAIN();

@@ -1,0 +1,36 @@
+#pragma once
+
+// Catch2, version 2 or 3, whichever is installed. Write tests in the words of version 3; what
+// version 2 lacks is added here.
+
+#if __has_include(<catch2/catch_all.hpp>)
+#include <catch2/catch_all.hpp>
+#else
+#include <catch2/catch.hpp>
+
+namespace Catch {
+using Detail::Approx;
+
+namespace Matchers {
+inline StdString::ContainsMatcher ContainsSubstring(const std::string& part) {
+  return Contains(part);
+}
+}  // namespace Matchers
+}  // namespace Catch
+#endif
+
+#include <string_view>
+
+namespace recto::testing {
+
+// Prints "SKIPPED: <test case>: <reason>", the line that is counted when all tests have run.
+void report_skipped(std::string_view reason);
+
+}  // namespace recto::testing
+
+// Leaves the test case (or lambda-free function returning void) it stands in.
+#define RECTO_SKIP(reason)                    \
+  do {                                        \
+    ::recto::testing::report_skipped(reason); \
+    return;                                   \
+  } while (false)

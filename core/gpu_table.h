@@ -1,0 +1,45 @@
+#pragma once
+
+// Graphics cards as data: memory, bandwidth and peak rates. Peaks are vendor figures for dense
+// matrices; what a kernel reaches of them is the business of whoever uses the table.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/status.h"
+#include "core/units.h"
+
+namespace recto {
+
+// Where `GpuSpec::memory` comes from. An engine sees the CUDA figure; where only the other is
+// public, the pool comes out 0.5-2 % of the card too large.
+enum class MemoryBasis : std::uint8_t {
+  kCudaRuntime,  // cudaMemGetInfo's total
+  kNvidiaSmi,    // nvidia-smi's memory.total
+};
+
+struct GpuSpec {
+  std::string name;
+  ByteCount memory;  // what the driver reports, not what the box says
+  MemoryBasis memory_basis = MemoryBasis::kNvidiaSmi;
+  ByteCount marketed_memory;  // what the box says, read as decimal gigabytes
+  double memory_bandwidth_bytes_per_s = 0;
+  double dense_16bit_flops_per_s = 0;  // bf16 / fp16 tensor cores, fp32 accumulation, no sparsity
+  std::optional<double> dense_8bit_flops_per_s;  // fp8 likewise; none before Ada and Hopper
+  double host_link_bytes_per_s = 0;              // PCIe, one direction
+  double peer_link_bytes_per_s = 0;              // to other cards, one direction
+  std::string source;                            // of everything but `memory`
+  std::string memory_source;
+};
+
+// All known cards, in the order of the documentation.
+const std::vector<GpuSpec>& gpu_table();
+
+// Looks a card up by name, whatever its case. Invalid input, with the list of names, if there is
+// none.
+Result<GpuSpec> find_gpu(std::string_view name);
+
+}  // namespace recto

@@ -1,0 +1,75 @@
+#pragma once
+
+// How much memory the KV cache of a model takes, and how many blocks a card, or several under
+// tensor parallelism, has room for.
+
+#include <cstdint>
+
+#include "core/gpu_table.h"
+#include "core/model_table.h"
+#include "core/status.h"
+#include "core/units.h"
+
+namespace recto {
+
+// How the KV cache is cut: into blocks, and over the ranks of a tensor-parallel group.
+struct KvShape {
+  TokenCount block_size{16};
+  std::int64_t kv_element_bytes = 2;
+  std::int64_t tensor_parallel = 1;
+};
+
+// Invalid input if a field is not positive, or heads do not divide over the ranks: query heads
+// must, KV heads may instead be fewer than the ranks and divide them.
+Status check_kv_shape(const ModelSpec& model, const KvShape& shape);
+
+// The functions below need a shape that passes check_kv_shape.
+
+// KV heads that each rank holds. With more ranks than KV heads they are replicated, one per rank.
+std::int64_t kv_heads_per_rank(const ModelSpec& model, const KvShape& shape);
+
+// Bytes of K and V of one token in all layers, on one rank.
+ByteCount kv_bytes_per_token(const ModelSpec& model, const KvShape& shape);
+
+// The same for the slots of one block.
+ByteCount kv_bytes_per_block(const ModelSpec& model, const KvShape& shape);
+
+// What an engine takes beside weights and KV: CUDA context, libraries, activations. 1.34 GiB is
+// what vLLM logs for a mid-sized model (0.33 GiB non-torch and 1.01 GiB peak activation,
+// github.com/vllm-project/vllm/issues/14452); it grows with the batched tokens and the vocabulary.
+inline constexpr ByteCount kDefaultReserve{std::int64_t{1372} << 20};
+
+struct PoolOptions {
+  KvShape shape;
+  double memory_utilization = 0.9;      // of the memory that the driver reports; vLLM's default
+  ByteCount reserve = kDefaultReserve;  // per card
+};
+
+// Where the memory of one rank goes. weights + reserve + blocks + remainder + what utilisation
+// leaves alone add up to the card.
+struct PoolSize {
+  BlockCount blocks;
+  TokenCount slots;
+  ByteCount block_bytes;      // one block, on one rank
+  ByteCount pool_bytes;       // all blocks, on one rank
+  ByteCount remainder_bytes;  // less than a block
+  ByteCount weight_bytes;     // on one rank: an even share, rounded up
+  ByteCount reserve_bytes;
+  ByteCount unused_bytes;  // what utilisation leaves alone
+  std::int64_t tensor_parallel = 1;
+};
+
+// The pool of `options.shape.tensor_parallel` such cards. Invalid input for impossible options;
+// exhausted, with the figures, where weights and reserve leave no room for one block.
+Result<PoolSize> size_pool(const ModelSpec& model, const GpuSpec& gpu, const PoolOptions& options);
+
+// Blocks that fit into `kv_memory` bytes on each rank, whatever else the card holds.
+BlockCount blocks_in(ByteCount kv_memory, const ModelSpec& model, const KvShape& shape);
+
+// The fewest ranks whose pool has room for `min_slots` tokens; only counts over which the heads
+// divide are tried. Exhausted if even one rank per query head is not enough. The shape's own
+// tensor_parallel is ignored. O(query heads).
+Result<std::int64_t> smallest_tensor_parallel(const ModelSpec& model, const GpuSpec& gpu,
+                                              const PoolOptions& options, TokenCount min_slots);
+
+}  // namespace recto

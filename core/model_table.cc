@@ -1,0 +1,308 @@
+#include "core/model_table.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <utility>
+
+namespace recto {
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
+}
+
+bool has_biases(const ModelSpec& model) {
+  return model.architecture == Architecture::kGpt2 || model.architecture == Architecture::kOpt;
+}
+
+// OPT's head is its input embedding at every size; the 175B row is from the paper, which prints
+// layers, heads and width (Table 1); FFN, vocabulary and context are those of the family.
+ModelSpec opt(std::string name, std::int64_t layers, std::int64_t heads,
+              std::int64_t parameter_count) {
+  ModelSpec model;
+  model.architecture = Architecture::kOpt;
+  model.num_layers = layers;
+  model.head_dim = 128;
+  model.num_q_heads = heads;
+  model.num_kv_heads = heads;
+  model.hidden_size = heads * model.head_dim;
+  model.ffn_size = 4 * model.hidden_size;
+  model.vocabulary_size = 50272;
+  model.parameter_count = parameter_count;
+  model.max_context = TokenCount(2048);
+  model.embeddings = Embeddings::kTied;
+  model.source = name == "OPT-175B" ? "OPT paper (arXiv 2205.01068), Table 1"
+                                    : "huggingface.co/facebook/" + lower(name) + ", config.json";
+  model.name = std::move(name);
+  return model;
+}
+
+std::vector<ModelSpec> older_models() {
+  return {
+      {.name = "GPT-2-small",
+       .architecture = Architecture::kGpt2,
+       .num_layers = 12,
+       .hidden_size = 768,
+       .num_q_heads = 12,
+       .num_kv_heads = 12,
+       .head_dim = 64,
+       .ffn_size = 3072,
+       .vocabulary_size = 50257,
+       .parameter_count = 124'439'808,
+       .weight_element_bytes = 4,
+       .max_context = TokenCount(1024),
+       .sliding_window = std::nullopt,
+       .embeddings = Embeddings::kTied,
+       .source = "huggingface.co/openai-community/gpt2, config.json"},
+      // Counts of the OPT rows follow from the shape; those of the others are the published ones.
+      opt("OPT-13B", 40, 40, 12'853'473'280),
+      opt("OPT-66B", 64, 72, 65'719'701'504),
+      opt("OPT-175B", 96, 96, 174'604'468'224),
+  };
+}
+
+std::vector<ModelSpec> llama_2_models() {
+  return {
+      {.name = "Llama-2-7B",
+       .architecture = Architecture::kLlama,
+       .num_layers = 32,
+       .hidden_size = 4096,
+       .num_q_heads = 32,
+       .num_kv_heads = 32,
+       .head_dim = 128,
+       .ffn_size = 11008,
+       .vocabulary_size = 32000,
+       .parameter_count = 6'738'415'616,
+       .weight_element_bytes = 2,
+       .max_context = TokenCount(4096),
+       .sliding_window = std::nullopt,
+       .embeddings = Embeddings::kSeparate,
+       .source = "huggingface.co/meta-llama/Llama-2-7b-hf, config.json"},
+      {.name = "Llama-2-13B",
+       .architecture = Architecture::kLlama,
+       .num_layers = 40,
+       .hidden_size = 5120,
+       .num_q_heads = 40,
+       .num_kv_heads = 40,
+       .head_dim = 128,
+       .ffn_size = 13824,
+       .vocabulary_size = 32000,
+       .parameter_count = 13'015'864'320,
+       .weight_element_bytes = 2,
+       .max_context = TokenCount(4096),
+       .sliding_window = std::nullopt,
+       .embeddings = Embeddings::kSeparate,
+       .source = "huggingface.co/meta-llama/Llama-2-13b-hf, config.json"},
+      {.name = "Llama-2-70B",
+       .architecture = Architecture::kLlama,
+       .num_layers = 80,
+       .hidden_size = 8192,
+       .num_q_heads = 64,
+       .num_kv_heads = 8,
+       .head_dim = 128,
+       .ffn_size = 28672,
+       .vocabulary_size = 32000,
+       .parameter_count = 68'976'648'192,
+       .weight_element_bytes = 2,
+       .max_context = TokenCount(4096),
+       .sliding_window = std::nullopt,
+       .embeddings = Embeddings::kSeparate,
+       .source = "huggingface.co/meta-llama/Llama-2-70b-hf, config.json"},
+  };
+}
+
+std::vector<ModelSpec> llama_3_models() {
+  return {
+      {.name = "Llama-3.1-8B",
+       .architecture = Architecture::kLlama,
+       .num_layers = 32,
+       .hidden_size = 4096,
+       .num_q_heads = 32,
+       .num_kv_heads = 8,
+       .head_dim = 128,
+       .ffn_size = 14336,
+       .vocabulary_size = 128256,
+       .parameter_count = 8'030'261'248,
+       .weight_element_bytes = 2,
+       .max_context = TokenCount(131072),
+       .sliding_window = std::nullopt,
+       .embeddings = Embeddings::kSeparate,
+       .source = "huggingface.co/meta-llama/Llama-3.1-8B, config.json"},
+      {.name = "Llama-3.1-70B",
+       .architecture = Architecture::kLlama,
+       .num_layers = 80,
+       .hidden_size = 8192,
+       .num_q_heads = 64,
+       .num_kv_heads = 8,
+       .head_dim = 128,
+       .ffn_size = 28672,
+       .vocabulary_size = 128256,
+       .parameter_count = 70'553'706'496,
+       .weight_element_bytes = 2,
+       .max_context = TokenCount(131072),
+       .sliding_window = std::nullopt,
+       .embeddings = Embeddings::kSeparate,
+       .source = "huggingface.co/meta-llama/Llama-3.1-70B, config.json"},
+  };
+}
+
+std::vector<ModelSpec> mistral_and_qwen_models() {
+  return {
+      {.name = "Mistral-7B",
+       .architecture = Architecture::kLlama,
+       .num_layers = 32,
+       .hidden_size = 4096,
+       .num_q_heads = 32,
+       .num_kv_heads = 8,
+       .head_dim = 128,
+       .ffn_size = 14336,
+       .vocabulary_size = 32000,
+       .parameter_count = 7'241'732'096,
+       .weight_element_bytes = 2,
+       .max_context = TokenCount(32768),
+       .sliding_window = TokenCount(4096),
+       .embeddings = Embeddings::kSeparate,
+       .source = "huggingface.co/mistralai/Mistral-7B-v0.1, config.json"},
+      {.name = "Qwen3-0.6B",
+       .architecture = Architecture::kQwen3,
+       .num_layers = 28,
+       .hidden_size = 1024,
+       .num_q_heads = 16,
+       .num_kv_heads = 8,
+       .head_dim = 128,
+       .ffn_size = 3072,
+       .vocabulary_size = 151936,
+       .parameter_count = 596'049'920,
+       .weight_element_bytes = 2,
+       .max_context = TokenCount(40960),
+       .sliding_window = std::nullopt,
+       .embeddings = Embeddings::kTied,
+       .source = "huggingface.co/Qwen/Qwen3-0.6B, config.json"},
+      {.name = "Qwen3-32B",
+       .architecture = Architecture::kQwen3,
+       .num_layers = 64,
+       .hidden_size = 5120,
+       .num_q_heads = 64,
+       .num_kv_heads = 8,
+       .head_dim = 128,
+       .ffn_size = 25600,
+       .vocabulary_size = 151936,
+       .parameter_count = 32'762'123'264,
+       .weight_element_bytes = 2,
+       .max_context = TokenCount(40960),
+       .sliding_window = std::nullopt,
+       .embeddings = Embeddings::kSeparate,
+       .source = "huggingface.co/Qwen/Qwen3-32B, config.json"},
+  };
+}
+
+std::vector<ModelSpec> make_table() {
+  std::vector<ModelSpec> table;
+  for (const auto& family :
+       {older_models(), llama_2_models(), llama_3_models(), mistral_and_qwen_models()}) {
+    table.insert(table.end(), family.begin(), family.end());
+  }
+  return table;
+}
+
+}  // namespace
+
+const std::vector<ModelSpec>& model_table() {
+  static const std::vector<ModelSpec> table = make_table();
+  return table;
+}
+
+Result<ModelSpec> find_model(std::string_view name) {
+  const std::string wanted = lower(name.substr(name.rfind('/') + 1));
+  std::string known;
+  for (const ModelSpec& model : model_table()) {
+    if (lower(model.name) == wanted) return model;
+    known += (known.empty() ? "" : ", ") + model.name;
+  }
+  return Status::invalid_input("unknown model '" + std::string(name) + "'; expected one of " +
+                               known);
+}
+
+std::int64_t layer_matmul_parameters(const ModelSpec& model) {
+  const std::int64_t q_size = model.num_q_heads * model.head_dim;
+  const std::int64_t kv_size = model.num_kv_heads * model.head_dim;
+  const std::int64_t attention = model.hidden_size * (2 * q_size + 2 * kv_size);
+  const std::int64_t ffn_matrices = has_biases(model) ? 2 : 3;
+  return attention + ffn_matrices * model.hidden_size * model.ffn_size;
+}
+
+std::int64_t output_head_parameters(const ModelSpec& model) {
+  return model.vocabulary_size * model.hidden_size;
+}
+
+std::int64_t count_parameters(const ModelSpec& model) {
+  const std::int64_t hidden = model.hidden_size;
+  const std::int64_t q_size = model.num_q_heads * model.head_dim;
+  const std::int64_t kv_size = model.num_kv_heads * model.head_dim;
+  std::int64_t in_layer = layer_matmul_parameters(model);
+  std::int64_t outside = output_head_parameters(model);
+  if (model.embeddings == Embeddings::kSeparate) outside *= 2;
+  if (has_biases(model)) {
+    in_layer += q_size + 2 * kv_size + hidden + model.ffn_size + hidden;  // biases
+    in_layer += 4 * hidden;                                               // two layer norms
+    const std::int64_t spare = model.architecture == Architecture::kOpt ? 2 : 0;
+    outside += (model.max_context.value() + spare) * hidden + 2 * hidden;
+  } else {
+    in_layer += 2 * hidden;
+    if (model.architecture == Architecture::kQwen3) in_layer += 2 * model.head_dim;
+    outside += hidden;
+  }
+  return model.num_layers * in_layer + outside;
+}
+
+ByteCount weight_bytes(const ModelSpec& model) {
+  return ByteCount(model.parameter_count * model.weight_element_bytes);
+}
+
+Status check_model(const ModelSpec& model) {
+  // The limits are far beyond any model and keep every product below within 64 bits.
+  struct Field {
+    const char* name;
+    std::int64_t value;
+    std::int64_t limit;
+  };
+  const Field fields[] = {
+      {"num_layers", model.num_layers, 10'000},
+      {"hidden_size", model.hidden_size, 1'000'000},
+      {"num_q_heads", model.num_q_heads, 10'000},
+      {"num_kv_heads", model.num_kv_heads, 10'000},
+      {"head_dim", model.head_dim, 10'000},
+      {"ffn_size", model.ffn_size, 1'000'000},
+      {"vocabulary_size", model.vocabulary_size, 100'000'000},
+      {"parameter_count", model.parameter_count, 1'000'000'000'000'000},
+      {"weight_element_bytes", model.weight_element_bytes, 8},
+      {"max_context", model.max_context.value(), 1'000'000'000},
+      {"sliding_window", model.sliding_window.value_or(TokenCount(1)).value(), 1'000'000'000},
+  };
+  for (const Field& field : fields) {
+    if (field.value < 1 || field.value > field.limit) {
+      return Status::invalid_input("model '" + model.name + "', field '" + field.name +
+                                   "': " + std::to_string(field.value) + "; expected 1 to " +
+                                   std::to_string(field.limit));
+    }
+  }
+  if (model.num_q_heads % model.num_kv_heads != 0) {
+    return Status::invalid_input(
+        "model '" + model.name + "', field 'num_kv_heads': " + std::to_string(model.num_kv_heads) +
+        "; expected a divisor of num_q_heads = " + std::to_string(model.num_q_heads));
+  }
+  const std::int64_t implied = count_parameters(model);
+  if (std::llabs(implied - model.parameter_count) > implied / 100) {
+    return Status::invalid_input(
+        "model '" + model.name +
+        "', field 'parameter_count': " + std::to_string(model.parameter_count) +
+        "; expected within 1 % of the " + std::to_string(implied) + " that the other fields imply");
+  }
+  return Status::ok();
+}
+
+}  // namespace recto

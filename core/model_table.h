@@ -1,0 +1,71 @@
+#pragma once
+
+// Language models as data: the shape figures that decide how much memory a token takes and how
+// much work a step does. Each row names the published configuration it was copied from.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/status.h"
+#include "core/units.h"
+
+namespace recto {
+
+// Which parts a transformer block has, as far as counting parameters goes.
+enum class Architecture : std::uint8_t {
+  kGpt2,   // learned positions, layer norm, biased projections, two FFN matrices
+  kOpt,    // as GPT-2; its position table has two spare rows
+  kLlama,  // rotary positions, RMS norm, no biases, three FFN matrices (gated)
+  kQwen3,  // as Llama, plus an RMS norm of each head's query and key
+};
+
+enum class Embeddings : std::uint8_t {
+  kTied,      // the output head is the input embedding
+  kSeparate,  // the output head is a matrix of its own
+};
+
+struct ModelSpec {
+  std::string name;
+  Architecture architecture = Architecture::kLlama;
+  std::int64_t num_layers = 0;
+  std::int64_t hidden_size = 0;
+  std::int64_t num_q_heads = 0;
+  std::int64_t num_kv_heads = 0;
+  std::int64_t head_dim = 0;  // not always hidden_size / num_q_heads
+  std::int64_t ffn_size = 0;
+  std::int64_t vocabulary_size = 0;
+  std::int64_t parameter_count = 0;       // all weights, as published; tied ones counted once
+  std::int64_t weight_element_bytes = 2;  // as published; GPT-2's are fp32
+  TokenCount max_context;
+  std::optional<TokenCount> sliding_window;  // visible tokens, the query's own included
+  Embeddings embeddings = Embeddings::kSeparate;
+  std::string source;
+};
+
+// All known models, in the order of the documentation.
+const std::vector<ModelSpec>& model_table();
+
+// Looks a model up by name, whatever its case, with or without an organisation in front
+// ("meta-llama/Llama-3.1-8B"). Invalid input, with the list of names, if there is none.
+Result<ModelSpec> find_model(std::string_view name);
+
+// Invalid input if a field is not positive, heads do not divide, or the parameter count is more
+// than 1 % off what the architecture implies. For models that do not come from the table.
+Status check_model(const ModelSpec& model);
+
+// Weights of one layer that multiply each token: Q, K, V, output and FFN matrices.
+std::int64_t layer_matmul_parameters(const ModelSpec& model);
+
+// Weights of the matrix that turns a hidden state into logits.
+std::int64_t output_head_parameters(const ModelSpec& model);
+
+// All weights that the architecture implies, biases, norms and positions included.
+std::int64_t count_parameters(const ModelSpec& model);
+
+// Bytes of all weights, before any sharding.
+ByteCount weight_bytes(const ModelSpec& model);
+
+}  // namespace recto

@@ -1,0 +1,44 @@
+#pragma once
+
+// Random numbers that are the same on every machine. One seed gives a tree of named streams:
+// drawing from one never moves another, so adding a consumer changes nobody else's numbers.
+//
+//   RandomStream root(seed);
+//   RandomStream arrivals = root.split("arrivals");
+//   RandomStream request_17 = root.split("beams").split(17);
+//
+// The generator is xoshiro256** (Blackman & Vigna, "Scrambled linear pseudorandom number
+// generators", 2021), seeded through SplitMix64. Distributions are sim/workloads/distributions.h.
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace recto {
+
+class RandomStream {
+ public:
+  explicit RandomStream(std::uint64_t seed);
+
+  // A stream that depends on this one's seed path and the name, not on what was drawn so far.
+  RandomStream split(std::string_view name) const;
+  RandomStream split(std::uint64_t index) const;
+
+  // Uniform over all 64-bit values. O(1).
+  std::uint64_t next_u64();
+
+  // Uniform in [0, bound), bound > 0, without modulo bias.
+  std::uint64_t next_below(std::uint64_t bound);
+
+  // Uniform in [0, 1), a multiple of 2^-53.
+  double next_unit();
+
+ private:
+  std::uint64_t path_;  // identity of this stream: the seed mixed with all names on the way
+  std::array<std::uint64_t, 4> state_;
+};
+
+// The finaliser of SplitMix64: a bijection on 64 bits that spreads every input bit.
+std::uint64_t mix_bits(std::uint64_t value);
+
+}  // namespace recto

@@ -1,0 +1,74 @@
+#pragma once
+
+// One region of consecutive slots per sequence, reserved when its request is admitted and held
+// until its end: how engines kept the KV cache before paging. How much is reserved is the rule
+// of a subclass; where it goes is the placement policy.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/allocators/allocator.h"
+#include "sim/allocators/placement.h"
+
+namespace recto::sim {
+
+struct ContiguousOptions {
+  TokenCount pool_slots;
+  PlacementKind placement = PlacementKind::kBuddy;
+  TokenCount max_length{2048};  // the longest context that the engine serves
+};
+
+class ContiguousAllocator : public Allocator {
+ public:
+  explicit ContiguousAllocator(const ContiguousOptions& options);
+
+  void open(SequenceId sequence, const SequenceSpec& spec) override;
+  void close(SequenceId sequence) override;
+  bool can_ever_hold(const Request& request, TokenCount spare) const override;
+  Fit fit(std::span<const SequenceId> members, TokenCount length, TokenCount spare) const override;
+  TokenCount cached_prefix(SequenceId, TokenCount) const override { return TokenCount(0); }
+  std::optional<Growth> admit(std::span<const SequenceId> members, TokenCount length) override;
+  std::optional<Growth> grow(SequenceId sequence, TokenCount context, TokenCount length) override;
+  Growth share(SequenceId parent, SequenceId child, TokenCount length) override;
+  Release release(SequenceId sequence, TokenCount context) override;
+  TableShape shape(std::span<const SequenceId> members, TokenCount context) const override;
+  bool restore(std::span<const SequenceId> members, const TableShape& shape,
+               TokenCount spare) override;
+  void commit(SequenceId, TokenCount) override {}
+  PoolCounts counts() const override;
+  TokenCount block_size() const override { return TokenCount(1); }
+  bool is_paged() const override { return false; }
+  std::string describe() const override;
+
+  // Where the sequence's slots are; size 0 while it holds none.
+  Region region(SequenceId sequence) const;
+
+ protected:
+  // Slots to reserve for one sequence of the request; at least its final length.
+  virtual TokenCount reservation(const Request& request) const = 0;
+  virtual std::string name() const = 0;
+
+  TokenCount max_length() const { return options_.max_length; }
+
+ private:
+  struct Holder {
+    SequenceSpec spec;
+    Region region;
+  };
+  Holder& holder(SequenceId sequence) {
+    return holders_[static_cast<std::size_t>(sequence.value())];
+  }
+  const Holder& holder(SequenceId sequence) const {
+    return holders_[static_cast<std::size_t>(sequence.value())];
+  }
+  bool place_all(std::span<const SequenceId> members);
+
+  ContiguousOptions options_;
+  std::unique_ptr<Placement> placement_;
+  std::vector<Holder> holders_;  // by SequenceId
+  std::int64_t region_count_ = 0;
+};
+
+}  // namespace recto::sim

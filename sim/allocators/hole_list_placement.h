@@ -1,0 +1,54 @@
+#pragma once
+
+// Placement without rounding: free runs kept by address, neighbours joined at once. Which of the
+// runs that are large enough is taken is the policy.
+
+#include <cstdint>
+#include <map>
+
+#include "sim/allocators/placement.h"
+
+namespace recto::sim {
+
+class HoleListPlacement : public Placement {
+ public:
+  explicit HoleListPlacement(std::int64_t pool_slots);
+
+  std::int64_t rounded(std::int64_t slots) const override { return slots; }
+  std::optional<Region> place(std::int64_t slots) override;
+  void free(Region region) override;
+  std::int64_t capacity(std::int64_t slots) const override { return pool_slots_ / slots; }
+  std::int64_t free_slots() const override { return free_slots_; }
+  std::int64_t largest_hole() const override;
+
+ protected:
+  using Holes = std::map<std::int64_t, std::int64_t>;  // begin -> size
+
+  // The hole to cut `slots` from, or end(). O(holes).
+  virtual Holes::const_iterator choose(const Holes& holes, std::int64_t slots) const = 0;
+
+ private:
+  std::int64_t pool_slots_;
+  std::int64_t free_slots_;
+  Holes holes_;
+};
+
+// The lowest address that is large enough.
+class FirstFitPlacement final : public HoleListPlacement {
+ public:
+  using HoleListPlacement::HoleListPlacement;
+
+ private:
+  Holes::const_iterator choose(const Holes& holes, std::int64_t slots) const override;
+};
+
+// The smallest hole that is large enough; of equal ones the lowest.
+class BestFitPlacement final : public HoleListPlacement {
+ public:
+  using HoleListPlacement::HoleListPlacement;
+
+ private:
+  Holes::const_iterator choose(const Holes& holes, std::int64_t slots) const override;
+};
+
+}  // namespace recto::sim

@@ -1,0 +1,91 @@
+#pragma once
+
+// Paging in the simplest form that is obviously right: a stack of free blocks, a reference count
+// per block, a table per sequence. The production block manager is held against this.
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/allocators/allocator.h"
+
+namespace recto::sim {
+
+struct PagedOptions {
+  TokenCount pool_slots;
+  TokenCount block_size{16};
+  BlockCount null_blocks{0};  // set apart and never used, as some engines do with block 0
+};
+
+class PagedAllocator : public Allocator {
+ public:
+  explicit PagedAllocator(const PagedOptions& options);
+
+  void open(SequenceId sequence, const SequenceSpec& spec) override;
+  void close(SequenceId sequence) override;
+  bool can_ever_hold(const Request& request, TokenCount spare) const override;
+  Fit fit(std::span<const SequenceId> members, TokenCount length, TokenCount spare) const override;
+  TokenCount cached_prefix(SequenceId sequence, TokenCount length) const override;
+  std::optional<Growth> admit(std::span<const SequenceId> members, TokenCount length) override;
+  std::optional<Growth> grow(SequenceId sequence, TokenCount context, TokenCount length) override;
+  Growth share(SequenceId parent, SequenceId child, TokenCount length) override;
+  Release release(SequenceId sequence, TokenCount context) override;
+  TableShape shape(std::span<const SequenceId> members, TokenCount context) const override;
+  bool restore(std::span<const SequenceId> members, const TableShape& shape,
+               TokenCount spare) override;
+  void commit(SequenceId sequence, TokenCount context) override;
+  PoolCounts counts() const override;
+  TokenCount block_size() const override { return TokenCount(block_size_); }
+  bool is_paged() const override { return true; }
+  std::string describe() const override;
+
+  const std::vector<BlockId>& block_table(SequenceId sequence) const;
+  std::int32_t reference_count(BlockId block) const;
+
+ protected:
+  // Blocks that `take` could give now, by evicting if it must.
+  virtual std::int64_t available() const { return static_cast<std::int64_t>(free_.size()); }
+  virtual std::int64_t evictable() const { return 0; }
+
+  // Appends `count` blocks without holder or content to `out`; the caller knows they are there.
+  virtual void take(std::int64_t count, std::vector<BlockId>& out);
+  // These blocks lost their last reference, in this order.
+  virtual void drop(std::span<const BlockId> blocks);
+
+  struct Holder {
+    SequenceSpec spec;
+    std::vector<BlockId> table;
+  };
+  Holder& holder(SequenceId sequence) {
+    return holders_[static_cast<std::size_t>(sequence.value())];
+  }
+  const Holder& holder(SequenceId sequence) const {
+    return holders_[static_cast<std::size_t>(sequence.value())];
+  }
+
+  std::int64_t blocks_for(TokenCount tokens) const { return ceil_div(tokens.value(), block_size_); }
+  std::int64_t slots(std::int64_t blocks) const { return blocks * block_size_; }
+  // Blocks that members after the first will need for themselves, up to `length`.
+  std::int64_t own_blocks_of_others(std::span<const SequenceId> members, TokenCount length) const;
+  // One more entry for a block that has a holder, or just lost its place among the evictable.
+  void refer(std::vector<BlockId>& table, BlockId block);
+  std::int32_t& references(BlockId block) {
+    return references_[static_cast<std::size_t>(block.value())];
+  }
+  void extend(std::vector<BlockId>& table, std::int64_t block_count);
+
+  std::vector<BlockId> free_;  // the back is given next: low ids first in a fresh pool
+
+ private:
+  bool shares_tail(const Holder& holder, TokenCount context) const;
+
+  std::int64_t pool_slots_;
+  std::int64_t block_size_;
+  std::int64_t total_blocks_;
+  std::int64_t null_blocks_;
+  std::int64_t table_entries_ = 0;
+  std::vector<std::int32_t> references_;  // [total_blocks]
+  std::vector<Holder> holders_;           // by SequenceId
+  std::vector<BlockId> dropped_;          // scratch of `release`
+};
+
+}  // namespace recto::sim

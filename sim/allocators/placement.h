@@ -1,0 +1,48 @@
+#pragma once
+
+// Where in a contiguous pool a region of a given size goes. Policies know holes and sizes, not
+// sequences.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "core/units.h"
+
+namespace recto::sim {
+
+// Half open: slots [begin, begin + size).
+struct Region {
+  std::int64_t begin = 0;
+  std::int64_t size = 0;
+
+  friend bool operator==(const Region&, const Region&) = default;
+};
+
+class Placement {
+ public:
+  virtual ~Placement() = default;
+
+  // The size that a request for `slots` takes up: at least `slots`.
+  virtual std::int64_t rounded(std::int64_t slots) const = 0;
+
+  // A free region of rounded(slots), or nullopt, which changes nothing. O(log pool) or O(holes).
+  virtual std::optional<Region> place(std::int64_t slots) = 0;
+
+  virtual void free(Region region) = 0;
+
+  // How many regions for `slots` an empty pool takes.
+  virtual std::int64_t capacity(std::int64_t slots) const = 0;
+
+  virtual std::int64_t free_slots() const = 0;
+  virtual std::int64_t largest_hole() const = 0;
+};
+
+enum class PlacementKind : std::uint8_t { kBuddy, kFirstFit, kBestFit };
+
+std::unique_ptr<Placement> make_placement(PlacementKind kind, TokenCount pool_slots);
+
+// "buddy", "first-fit", "best-fit".
+const char* placement_name(PlacementKind kind);
+
+}  // namespace recto::sim

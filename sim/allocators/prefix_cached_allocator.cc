@@ -1,0 +1,140 @@
+#include "sim/allocators/prefix_cached_allocator.h"
+
+#include "core/contract.h"
+
+namespace recto::sim {
+
+PrefixCachedAllocator::PrefixCachedAllocator(const PagedOptions& options)
+    : PagedAllocator(options),
+      states_(static_cast<std::size_t>(options.pool_slots.value() / options.block_size.value())) {}
+
+void PrefixCachedAllocator::open(SequenceId sequence, const SequenceSpec& spec) {
+  PagedAllocator::open(sequence, spec);
+  const auto position = static_cast<std::size_t>(sequence.value());
+  if (position >= hashes_.size()) {
+    hashes_.resize(position + 1);
+    committed_.resize(position + 1);
+  }
+  hashes_[position] = TokenHashes(spec.request, spec.member, block_size());
+  committed_[position] = 0;
+}
+
+// The last token is computed anew even where its block is cached: its output is wanted.
+PrefixCachedAllocator::Hits PrefixCachedAllocator::find_hits(SequenceId sequence,
+                                                             TokenCount length) const {
+  TokenHashes& hashes = hashes_[static_cast<std::size_t>(sequence.value())];
+  const std::int64_t most = (length.value() - 1) / block_size().value();
+  Hits hits;
+  while (hits.count < most) {
+    const auto found = block_of_hash_.find(hashes.at(hits.count));
+    if (found == block_of_hash_.end()) break;
+    if (reference_count(found->second) == 0) ++hits.evictable;
+    ++hits.count;
+  }
+  return hits;
+}
+
+TokenCount PrefixCachedAllocator::cached_prefix(SequenceId sequence, TokenCount length) const {
+  return TokenCount(slots(find_hits(sequence, length).count));
+}
+
+// A hit that nobody holds is no new block, but it can't be evicted for the others either.
+Fit PrefixCachedAllocator::fit(std::span<const SequenceId> members, TokenCount length,
+                               TokenCount spare) const {
+  const Hits hits = find_hits(members.front(), length);
+  const std::int64_t needed =
+      blocks_for(length) - hits.count + hits.evictable + own_blocks_of_others(members, length);
+  return needed + blocks_for(spare) <= available() ? Fit::kFits : Fit::kShort;
+}
+
+std::optional<Growth> PrefixCachedAllocator::admit(std::span<const SequenceId> members,
+                                                   TokenCount length) {
+  const SequenceId leader = members.front();
+  const Hits hits = find_hits(leader, length);
+  const std::int64_t needed = blocks_for(length) - hits.count;
+  if (needed + hits.evictable > available()) return std::nullopt;
+
+  TokenHashes& hashes = hashes_[static_cast<std::size_t>(leader.value())];
+  std::vector<BlockId>& table = holder(leader).table;
+  for (std::int64_t i = 0; i < hits.count; ++i) {
+    const BlockId block = block_of_hash_.find(hashes.at(i))->second;
+    if (reference_count(block) == 0) unlink_evictable(block);
+    refer(table, block);
+  }
+  committed_[static_cast<std::size_t>(leader.value())] = hits.count;
+  extend(table, needed);
+  return Growth{.held_before = TokenCount(slots(hits.count)),
+                .held_after = TokenCount(slots(hits.count + needed)),
+                .revived = TokenCount(slots(hits.evictable)),
+                .hit = TokenCount(slots(hits.count))};
+}
+
+// Of two equal blocks the first stays the one that is found.
+void PrefixCachedAllocator::commit(SequenceId sequence, TokenCount context) {
+  const auto position = static_cast<std::size_t>(sequence.value());
+  const std::vector<BlockId>& table = holder(sequence).table;
+  std::int64_t& committed = committed_[position];
+  for (; slots(committed + 1) <= context.value(); ++committed) {
+    const BlockId block = table[static_cast<std::size_t>(committed)];
+    if (state(block).is_cached) continue;
+    const std::uint64_t hash = hashes_[position].at(committed);
+    if (!block_of_hash_.try_emplace(hash, block).second) continue;
+    state(block).hash = hash;
+    state(block).is_cached = true;
+  }
+}
+
+Release PrefixCachedAllocator::release(SequenceId sequence, TokenCount context) {
+  committed_[static_cast<std::size_t>(sequence.value())] = 0;
+  return PagedAllocator::release(sequence, context);
+}
+
+void PrefixCachedAllocator::take(std::int64_t count, std::vector<BlockId>& out) {
+  for (; count > 0; --count) {
+    if (free_.empty()) {
+      const BlockId victim(oldest_);
+      unlink_evictable(victim);
+      forget(victim);
+      out.push_back(victim);
+    } else {
+      out.push_back(free_.back());
+      free_.pop_back();
+    }
+  }
+}
+
+void PrefixCachedAllocator::drop(std::span<const BlockId> blocks) {
+  for (const BlockId block : blocks) {
+    if (state(block).is_cached) {
+      append_evictable(block);
+    } else {
+      free_.push_back(block);
+    }
+  }
+}
+
+void PrefixCachedAllocator::append_evictable(BlockId block) {
+  state(block).older = newest_;
+  state(block).newer = kNone;
+  (newest_ == kNone ? oldest_ : states_[static_cast<std::size_t>(newest_)].newer) = block.value();
+  newest_ = block.value();
+  ++evictable_;
+}
+
+void PrefixCachedAllocator::unlink_evictable(BlockId block) {
+  const BlockState& out = state(block);
+  (out.older == kNone ? oldest_ : states_[static_cast<std::size_t>(out.older)].newer) = out.newer;
+  (out.newer == kNone ? newest_ : states_[static_cast<std::size_t>(out.newer)].older) = out.older;
+  --evictable_;
+}
+
+void PrefixCachedAllocator::forget(BlockId block) {
+  block_of_hash_.erase(state(block).hash);
+  state(block).is_cached = false;
+}
+
+std::string PrefixCachedAllocator::describe() const {
+  return PagedAllocator::describe() + ", prefix cache";
+}
+
+}  // namespace recto::sim

@@ -1,0 +1,39 @@
+#pragma once
+
+// Identity of the full blocks of a sequence: a chain of 64-bit hashes, each over the tokens of
+// its block and the hash before it, so that equal hashes mean equal prefixes (up to a collision,
+// 2^-64 a pair).
+
+#include <cstdint>
+#include <vector>
+
+#include "core/units.h"
+#include "sim/request.h"
+
+namespace recto::sim {
+
+class TokenHashes {
+ public:
+  TokenHashes() = default;
+
+  // `member` tells the outputs of parallel samples apart; the request outlives this object.
+  TokenHashes(const Request* request, std::int32_t member, TokenCount block_size);
+
+  // Hash of logical block `index`. Amortised O(block_size / shortest run), or O(block_size) for
+  // explicit token ids. The block lies within the final length.
+  std::uint64_t at(std::int64_t index);
+
+ private:
+  std::uint64_t hash_next_block();
+  std::uint64_t hash_range(std::uint64_t seed, std::int64_t begin, std::int64_t end);
+
+  const Request* request_ = nullptr;
+  std::uint64_t output_identity_ = 0;
+  std::int64_t output_ids_ = 0;  // output tokens whose ids are known
+  std::int64_t block_size_ = 0;
+  std::vector<std::uint64_t> hashes_;
+  std::size_t run_ = 0;         // the run that the next block starts in
+  std::int64_t run_begin_ = 0;  // its first position
+};
+
+}  // namespace recto::sim

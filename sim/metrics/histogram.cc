@@ -1,0 +1,35 @@
+#include "sim/metrics/histogram.h"
+
+namespace recto::sim {
+
+std::int64_t Histogram::middle_of(std::size_t bucket) {
+  if (bucket < kExactBelow) return static_cast<std::int64_t>(bucket);
+  const std::size_t beyond = bucket - kExactBelow;
+  const int shift = static_cast<int>(beyond >> kPrecisionBits) + 1;
+  const std::uint64_t mantissa =
+      (beyond & ((std::size_t{1} << kPrecisionBits) - 1)) + (std::uint64_t{1} << kPrecisionBits);
+  return static_cast<std::int64_t>((mantissa << shift) + (std::uint64_t{1} << (shift - 1)));
+}
+
+std::int64_t Histogram::percentile(std::int64_t per_mille) const {
+  RECTO_CHECK_GE(per_mille, 0);
+  RECTO_CHECK_LE(per_mille, 1000);
+  if (total_weight_ == 0) return 0;
+  // 128 bits: nanoseconds of weight times 1000 may pass 2^63.
+  const __int128 rank = static_cast<__int128>(total_weight_) * per_mille;
+  __int128 seen = 0;
+  for (std::size_t bucket = 0; bucket < kBuckets; ++bucket) {
+    seen += static_cast<__int128>(weights_[bucket]) * 1000;
+    if (weights_[bucket] > 0 && seen >= rank) return middle_of(bucket);
+  }
+  RECTO_UNREACHABLE("the buckets hold the total weight");
+}
+
+void Histogram::merge(const Histogram& other) {
+  for (std::size_t bucket = 0; bucket < kBuckets; ++bucket) {
+    weights_[bucket] += other.weights_[bucket];
+  }
+  total_weight_ += other.total_weight_;
+}
+
+}  // namespace recto::sim

@@ -1,0 +1,95 @@
+#pragma once
+
+// Which state each slot of a pool is in, kept as running sums. Every change costs O(1): what is
+// added when a sequence grows is what its logical positions say, never a walk over its slots.
+//
+// The states are those of the accounting rules: a held slot at logical position p is *used* if
+// p < context, *reserved* if p < final length, else *internal*, in four parts.
+
+#include <cstdint>
+
+#include "core/contract.h"
+#include "core/units.h"
+
+namespace recto::sim {
+
+// All in slots. They sum to the pool.
+struct PoolStates {
+  TokenCount used;
+  TokenCount reserved;
+  TokenCount over_reservation;  // internal: requested beyond the final length
+  TokenCount rounding;          // internal: added by the placement policy
+  TokenCount tail;              // internal: rest of the last block
+  TokenCount out_of_window;     // internal: no later token will see it
+  TokenCount cached;
+  TokenCount free;
+  TokenCount overhead;
+
+  TokenCount internal() const { return over_reservation + rounding + tail + out_of_window; }
+  TokenCount held() const { return used + reserved + internal(); }
+  TokenCount sum() const { return held() + cached + free + overhead; }
+
+  friend bool operator==(const PoolStates&, const PoolStates&) = default;
+};
+
+// The part of PoolStates that sequences hold, updated event by event. Positions are logical:
+// `context` and `final_length` are those of the sequence at that moment.
+class PoolAccount {
+ public:
+  // `window` 0 means that every token stays visible.
+  explicit PoolAccount(TokenCount window = TokenCount(0)) : window_(window) {}
+
+  // A sequence now holds slots up to `after` instead of `before`, none of them written yet.
+  void hold(TokenCount before, TokenCount after, TokenCount final_length) {
+    const TokenCount wanted = min(after, final_length) - min(before, final_length);
+    held_.reserved += wanted;
+    held_.tail += (after - before) - wanted;
+  }
+
+  // A region of `placed` slots for `requested`, of which the sequence will fill `final_length`.
+  void hold_region(TokenCount requested, TokenCount placed, TokenCount final_length) {
+    held_.reserved += final_length;
+    held_.over_reservation += requested - final_length;
+    held_.rounding += placed - requested;
+  }
+
+  // Slots came back from the cache with their content, or were copied with it.
+  void hold_written(TokenCount slots) { held_.used += slots; }
+
+  // `count` sequences wrote one token each; `beyond_window` of them lost sight of one.
+  void write_one_each(std::int64_t count, std::int64_t beyond_window) {
+    held_.used += TokenCount(count - beyond_window);
+    held_.out_of_window += TokenCount(beyond_window);
+    held_.reserved -= TokenCount(count);
+  }
+
+  // One sequence went from `before` to `after` tokens of context in slots that it holds.
+  void write(TokenCount before, TokenCount after) {
+    const TokenCount visible = visible_of(after) - visible_of(before);
+    held_.used += visible;
+    held_.out_of_window += (after - before) - visible;
+    held_.reserved -= after - before;
+  }
+
+  // A sequence let go of slots [0, held), except for `kept` ones below `context` that others
+  // still hold, and `kept_open` more at or beyond it, in the block that `context` ends in.
+  void release(TokenCount held, TokenCount context, TokenCount final_length, TokenCount kept,
+               TokenCount kept_open);
+  void release_region(TokenCount requested, TokenCount placed, TokenCount context,
+                      TokenCount final_length);
+
+  // Tokens of a context that a next token would still see in the cache.
+  TokenCount visible_of(TokenCount context) const {
+    return window_.value() == 0 ? context : min(context, window_ - TokenCount(1));
+  }
+
+  const PoolStates& held() const { return held_; }
+
+ private:
+  static TokenCount min(TokenCount a, TokenCount b) { return a < b ? a : b; }
+
+  TokenCount window_;
+  PoolStates held_;
+};
+
+}  // namespace recto::sim

@@ -1,0 +1,79 @@
+#pragma once
+
+// A request as the simulator sees it: when it arrives, how many tokens go in and come out, what
+// its tokens *are* as far as sharing cares, and how many sequences it decodes into.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "core/units.h"
+
+namespace recto::sim {
+
+// A run of tokens with one identity. Two runs with the same `content_id` agree token by token
+// from their starts; runs with different ids share nothing. Traces without content give none.
+struct ContentRun {
+  std::uint64_t content_id = 0;
+  TokenCount length;
+
+  friend bool operator==(const ContentRun&, const ContentRun&) = default;
+};
+
+// What the tokens of a request are: either explicit token ids, or runs of known identity. Runs
+// cover the prompt from its first token; whatever lies beyond the last run, prompt or output, is
+// unlike anything else unless `output_content_id` names it.
+struct TokenContent {
+  std::vector<ContentRun> prompt_runs;
+  std::vector<std::int32_t> prompt_token_ids;  // [prompt_tokens], or empty
+  std::vector<std::int32_t> output_token_ids;  // [output_tokens], or empty
+  // Identity of the output, for sessions whose next turn repeats it in its prompt.
+  std::optional<std::uint64_t> output_content_id;
+
+  friend bool operator==(const TokenContent&, const TokenContent&) = default;
+};
+
+enum class Decoding : std::uint8_t {
+  kSingle,    // one sequence
+  kParallel,  // `width` samples of one prompt
+  kBeam,      // beam search of `width` beams
+};
+
+struct Request {
+  std::int64_t id = 0;  // position in its source, from 0
+  SimTime arrival;
+  TokenCount prompt_tokens;
+  TokenCount output_tokens;  // per sequence; at least 1
+  Decoding decoding = Decoding::kSingle;
+  std::int32_t width = 1;                       // sequences that this request decodes into
+  std::shared_ptr<const TokenContent> content;  // null: shares nothing with anyone
+
+  TokenCount final_length() const { return prompt_tokens + output_tokens; }
+};
+
+// Where requests come from: a trace file, or a synthetic workload. Pulled one at a time in order
+// of arrival, so that memory does not grow with their number.
+class RequestSource {
+ public:
+  virtual ~RequestSource() = default;
+
+  // The next request; nullopt when there is none now; an error where the input is bad. Arrivals
+  // never decrease. An open-loop source has none only at its end; a closed-loop one also while
+  // all its clients wait for an answer (see `finish`, after which `next` may be asked again).
+  virtual Result<std::optional<Request>> next() = 0;
+
+  // True once no further request will ever come.
+  virtual bool exhausted() const = 0;
+
+  // Tells a closed-loop source that `request_id` was answered at `now`; it may then have a next
+  // request, no earlier than `now`. Open-loop sources ignore it.
+  virtual void finish(std::int64_t request_id, SimTime now) {
+    static_cast<void>(request_id);
+    static_cast<void>(now);
+  }
+};
+
+}  // namespace recto::sim

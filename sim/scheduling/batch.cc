@@ -1,0 +1,124 @@
+#include "sim/scheduling/batch.h"
+
+#include <algorithm>
+
+#include "core/contract.h"
+
+namespace recto::sim {
+
+Batch::Batch(std::int64_t block_size, std::int64_t window)
+    : block_size_(block_size),
+      window_(window),
+      clock_(block_size),
+      residue_sequences_(static_cast<std::size_t>(std::max<std::int64_t>(block_size, 1))) {}
+
+GroupIndex Batch::create(const Request& request) {
+  if (unused_.empty()) {
+    unused_.push_back(static_cast<GroupIndex>(groups_.size()));
+    groups_.push_back(std::make_unique<Group>());
+  }
+  const GroupIndex index = unused_.back();
+  unused_.pop_back();
+  Group& group = at(index);
+  std::vector<SequenceId> members = std::move(group.members);
+  group = Group();
+  group.members = std::move(members);  // its memory is used again
+  group.members.clear();
+  group.request = request;
+  for (std::int32_t member = 0; member < request.width; ++member) {
+    if (unused_sequences_.empty()) unused_sequences_.push_back(sequence_count_++);
+    group.members.push_back(SequenceId(unused_sequences_.back()));
+    unused_sequences_.pop_back();
+  }
+  return index;
+}
+
+void Batch::destroy(GroupIndex index) {
+  for (const SequenceId member : at(index).members) unused_sequences_.push_back(member.value());
+  at(index).request.content.reset();
+  unused_.push_back(index);
+}
+
+void Batch::add_running(GroupIndex index) {
+  const auto place = std::upper_bound(
+      running_.begin(), running_.end(), index,
+      [this](GroupIndex a, GroupIndex b) { return at(a).request.id < at(b).request.id; });
+  running_.insert(place, index);
+  running_sequences_ += at(index).width();
+}
+
+void Batch::remove_running(GroupIndex index) {
+  const auto place = std::lower_bound(
+      running_.begin(), running_.end(), index,
+      [this](GroupIndex a, GroupIndex b) { return at(a).request.id < at(b).request.id; });
+  RECTO_CHECK(place != running_.end() && *place == index);
+  running_.erase(place);
+  running_sequences_ -= at(index).width();
+}
+
+std::int64_t Batch::context(GroupIndex index) const {
+  const Group& group = at(index);
+  if (group.phase != GroupPhase::kDecoding) return group.context;
+  return group.context + clock_.now() - group.anchor_clock;
+}
+
+std::int64_t Batch::visible(std::int64_t context) const {
+  return window_ == 0 ? context : std::min(context, window_ - 1);
+}
+
+void Batch::count(const Group& group, std::int64_t context, std::int64_t sign) {
+  const std::int64_t sequences = sign * group.width();
+  decoding_sequences_ += sequences;
+  visible_tokens_ += sequences * visible(context);
+  if (group.beyond_window) sequences_beyond_window_ += sequences;
+  if (block_size_ == 0) return;
+  blocks_ += sequences * ceil_div(context, block_size_);
+  const std::int64_t residue = (clock_.now() % block_size_ - context % block_size_ + block_size_);
+  residue_sequences_[static_cast<std::size_t>(residue % block_size_)] += sequences;
+}
+
+void Batch::start_decoding(GroupIndex index, std::int64_t deadline_context) {
+  Group& group = at(index);
+  group.phase = GroupPhase::kDecoding;
+  group.anchor_clock = clock_.now();
+  group.beyond_window = window_ != 0 && group.context >= window_ - 1;
+  count(group, group.context, 1);
+  clock_.start(index, group.request.id, group.context,
+               clock_.now() + deadline_context - group.context);
+}
+
+void Batch::stop_decoding(GroupIndex index) {
+  Group& group = at(index);
+  group.context = context(index);
+  clock_.stop(index);
+  count(group, group.context, -1);
+}
+
+void Batch::set_deadline(GroupIndex index, std::int64_t deadline_context) {
+  clock_.set_deadline(index, clock_.now() + deadline_context - context(index));
+}
+
+void Batch::enter_beyond_window(GroupIndex index) {
+  Group& group = at(index);
+  RECTO_CHECK(!group.beyond_window);
+  group.beyond_window = true;
+  sequences_beyond_window_ += group.width();
+}
+
+void Batch::add_decode_load(StepLoad& load) const {
+  load.decode_sequences += decoding_sequences_;
+  load.decode_kv_tokens += TokenCount(visible_tokens_ + decoding_sequences_);
+  if (block_size_ == 0) return;
+  const auto residue = static_cast<std::size_t>(clock_.now() % block_size_);
+  load.decode_kv_blocks += BlockCount(blocks_ + residue_sequences_[residue]);
+}
+
+void Batch::tick() {
+  visible_tokens_ += decoding_sequences_ - sequences_beyond_window_;
+  if (block_size_ != 0) {
+    blocks_ += residue_sequences_[static_cast<std::size_t>(clock_.now() % block_size_)];
+  }
+  clock_.tick();
+}
+
+}  // namespace recto::sim

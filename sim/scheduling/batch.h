@@ -1,0 +1,72 @@
+#pragma once
+
+// The groups that run, and sums over them. Whatever a step costs is read off the sums; they
+// change when a group starts or stops, and by one formula with every tick of the decode clock.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "sim/scheduling/decode_clock.h"
+#include "sim/scheduling/group.h"
+#include "sim/time/time_model.h"
+
+namespace recto::sim {
+
+class Batch {
+ public:
+  // `block_size` 0: sequences never grow. `window` 0: every token stays visible.
+  Batch(std::int64_t block_size, std::int64_t window);
+
+  // Storage of groups: an index stays valid until `destroy`, and so does its address.
+  GroupIndex create(const Request& request);
+  void destroy(GroupIndex index);
+  Group& at(GroupIndex index) { return *groups_[static_cast<std::size_t>(index)]; }
+  const Group& at(GroupIndex index) const { return *groups_[static_cast<std::size_t>(index)]; }
+
+  // Running groups by request id; whoever arrived last stands last.
+  const std::vector<GroupIndex>& running() const { return running_; }
+  std::int64_t running_sequences() const { return running_sequences_; }
+  void add_running(GroupIndex index);
+  void remove_running(GroupIndex index);
+
+  // A running group starts to decode from its `context`; `deadline_context` is where something
+  // will happen to it next. `stop_decoding` leaves its context as of now.
+  void start_decoding(GroupIndex index, std::int64_t deadline_context);
+  void stop_decoding(GroupIndex index);
+  void set_deadline(GroupIndex index, std::int64_t deadline_context);
+  // The group's next tokens each push an old one out of sight.
+  void enter_beyond_window(GroupIndex index);
+
+  std::int64_t decoding_sequences() const { return decoding_sequences_; }
+  std::int64_t sequences_beyond_window() const { return sequences_beyond_window_; }
+  std::int64_t context(GroupIndex index) const;
+  DecodeClock& clock() { return clock_; }
+
+  // What one more token for every decoding sequence reads.
+  void add_decode_load(StepLoad& load) const;
+  // Every decoding sequence gained a token.
+  void tick();
+
+ private:
+  std::int64_t visible(std::int64_t context) const;
+  void count(const Group& group, std::int64_t context, std::int64_t sign);
+
+  std::int64_t block_size_;
+  std::int64_t window_;
+  DecodeClock clock_;
+  std::vector<std::unique_ptr<Group>> groups_;  // by GroupIndex
+  std::vector<GroupIndex> unused_;
+  std::vector<std::int32_t> unused_sequences_;
+  std::int32_t sequence_count_ = 0;
+  std::vector<GroupIndex> running_;
+
+  std::int64_t running_sequences_ = 0;
+  std::int64_t decoding_sequences_ = 0;
+  std::int64_t sequences_beyond_window_ = 0;
+  std::int64_t visible_tokens_ = 0;              // cached and visible, over decoding sequences
+  std::int64_t blocks_ = 0;                      // that their contexts fill or begin
+  std::vector<std::int64_t> residue_sequences_;  // [block_size] of these, by when blocks fill up
+};
+
+}  // namespace recto::sim

@@ -1,0 +1,101 @@
+#pragma once
+
+// Continuous batching: requests join and leave at every step. First come, first served; running
+// requests go first, then new ones are admitted; where memory runs out, the latest arrival gives
+// way, whole groups at a time.
+//
+// The rules are those of vLLM's scheduler (vllm/v1/core/sched/scheduler.py): running requests are
+// served in order of arrival; one that finds no slots preempts the last one, itself if need be;
+// a preempted one goes to the front of the queue; no admission in a step that preempted; a
+// request is admitted only where its whole prompt fits (`scheduler_reserve_full_isl`), though
+// slots are given out chunk by chunk; slots are given back at the end of a step.
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "sim/metrics/report.h"
+#include "sim/scheduling/batch.h"
+#include "sim/scheduling/gauge_values.h"
+#include "sim/scheduling/host_pool.h"
+#include "sim/scheduling/kv_holdings.h"
+#include "sim/scheduling/scheduler.h"
+#include "sim/workloads/distributions.h"
+
+namespace recto::sim {
+
+class ContinuousScheduler final : public Scheduler {
+ public:
+  // All references outlive this object; `observer` may be null.
+  ContinuousScheduler(const SchedulerOptions& options, Allocator& allocator, Counters& counters,
+                      SchedulerObserver* observer);
+
+  void enqueue(const Request& request, SimTime now) override;
+  StepPlan plan(SimTime now) override;
+  void complete(SimTime now) override;
+  GaugeValues gauges() const override;
+  std::vector<const Group*> holders() const override;
+
+ private:
+  enum class Serve : std::uint8_t { kServed, kPreempted, kSwapping };
+
+  // plan: running groups, in order of arrival
+  std::optional<StepPlan> serve_running(SimTime now);
+  void collect_touched();
+  Serve serve(GroupIndex index, SimTime now);
+  bool give_slots(GroupIndex index);
+  void plan_prefill(Group& group, std::int64_t context);
+  std::int64_t chunk_for(std::int64_t missing) const;
+
+  // plan: preemption
+  Serve preempt_latest(SimTime now);
+  void forget(GroupIndex index, SimTime now);
+  void begin_swap_out(GroupIndex index, SimTime now);
+
+  // plan: admission
+  std::optional<StepPlan> admit_waiting(SimTime now);
+  std::optional<StepPlan> resume_swapped();
+  bool admit(GroupIndex index, SimTime now);
+
+  // complete
+  void finish_transfer(SimTime now);
+  void complete_decode(SimTime now);
+  void handle_deadline(GroupIndex index, SimTime now);
+  void switch_beams(GroupIndex index, std::int64_t context);
+  void complete_prefill(GroupIndex index, SimTime now);
+  void end_prefill(GroupIndex index, SimTime now);
+  void start_decoding(GroupIndex index);
+  std::int64_t next_deadline(const Group& group, std::int64_t context) const;
+  void finish(GroupIndex index, SimTime now);
+
+  void commit_all(const Group& group, std::int64_t context);
+  void release_all(GroupIndex index);
+  std::int64_t request_id(GroupIndex index) const { return batch_.at(index).request.id; }
+
+  SchedulerOptions options_;
+  Counters& counters_;
+  SchedulerObserver* observer_;
+  KvHoldings holdings_;
+  Batch batch_;
+  HostPool host_;
+  RandomStream beam_streams_;
+  std::optional<Geometric> beam_gap_;  // steps from one switch of a beam to its next
+
+  std::deque<GroupIndex> waiting_;      // by request id
+  std::deque<GroupIndex> swapped_;      // by request id
+  std::vector<GroupIndex> prefilling_;  // running, by request id; all but the last end this step
+  std::vector<GroupIndex> forked_;      // share their last blocks until they write next
+
+  // Of the step that is planned.
+  StepPlan plan_;
+  std::int64_t budget_ = 0;  // tokens
+  bool prefill_planned_ = false;
+  bool preempted_ = false;
+  bool head_blocked_ = false;      // the queue's head lacks memory
+  bool head_unplaceable_ = false;  // though there is enough of it in sum
+  std::optional<GroupIndex> transferring_;
+  std::vector<GroupIndex> touched_;  // scratch
+};
+
+}  // namespace recto::sim

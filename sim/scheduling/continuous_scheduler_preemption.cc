@@ -1,0 +1,117 @@
+// Preemption of the latest arrival: by recompute, which forgets the context, or by swap, which
+// moves it to the host and back. While a copy is under way its slots stay held on both sides and
+// nothing else runs, as in engines that issue swaps before the step that needs them.
+
+#include <algorithm>
+
+#include "core/contract.h"
+#include "sim/scheduling/continuous_scheduler.h"
+
+namespace recto::sim {
+
+ContinuousScheduler::Serve ContinuousScheduler::preempt_latest(SimTime now) {
+  const GroupIndex victim = batch_.running().back();
+  const Group& group = batch_.at(victim);
+  // The samples of one request cannot be recomputed cheaply: where the host has room, they are
+  // swapped whatever the rule (as vLLM v0 does).
+  const bool wants_swap = options_.preemption == PreemptionRule::kSwap || group.width() > 1;
+  if (wants_swap && group.phase == GroupPhase::kDecoding) {
+    const TokenCount slots =
+        holdings_.allocator().shape(group.members, TokenCount(batch_.context(victim))).slots;
+    if (host_.has_room_for(slots)) {
+      begin_swap_out(victim, now);
+      return Serve::kSwapping;
+    }
+  }
+  preempted_ = true;
+  forget(victim, now);
+  return Serve::kPreempted;
+}
+
+void ContinuousScheduler::forget(GroupIndex index, SimTime now) {
+  Group& group = batch_.at(index);
+  if (group.phase == GroupPhase::kDecoding) {
+    batch_.stop_decoding(index);
+    // The last token that was sampled is known too, though not cached yet.
+    group.prefill_target = group.context + 1;
+    group.computed_once = std::max(group.computed_once, group.context);
+    std::erase(forked_, index);
+  } else {
+    std::erase(prefilling_, index);
+  }
+  release_all(index);
+  batch_.remove_running(index);
+  group.phase = GroupPhase::kWaiting;
+  group.context = 0;
+  group.planned_chunk = 0;
+  ++group.preemptions;
+  ++counters_.preemptions_recompute;
+  waiting_.push_front(index);
+  if (observer_ != nullptr) observer_->on_preempted(group, PreemptionKind::kRecompute, now);
+}
+
+void ContinuousScheduler::begin_swap_out(GroupIndex index, SimTime now) {
+  Group& group = batch_.at(index);
+  batch_.stop_decoding(index);
+  std::erase(forked_, index);
+  batch_.remove_running(index);
+  group.phase = GroupPhase::kSwappingOut;
+  group.parked = holdings_.allocator().shape(group.members, TokenCount(group.context));
+  host_.hold(group.parked->slots, holdings_.tokens_in(group));
+  transferring_ = index;
+  ++group.preemptions;
+  ++counters_.preemptions_swap;
+  counters_.swapped_out_slots += group.parked->slots.value();
+  if (observer_ != nullptr) observer_->on_preempted(group, PreemptionKind::kSwap, now);
+}
+
+std::optional<StepPlan> ContinuousScheduler::resume_swapped() {
+  const GroupIndex index = swapped_.front();
+  Group& group = batch_.at(index);
+  // Room for the next token of each member too, or the group would be swapped out again at once.
+  const TokenCount next = group.width() * holdings_.allocator().block_size();
+  if (!holdings_.restore(group, next + options_.watermark)) {
+    head_blocked_ = true;
+    return std::nullopt;
+  }
+  swapped_.pop_front();
+  group.phase = GroupPhase::kSwappingIn;
+  transferring_ = index;
+  counters_.swapped_in_slots += group.parked->slots.value();
+  return StepPlan{.kind = StepPlan::Kind::kSwapIn, .transfer = group.parked->slots};
+}
+
+void ContinuousScheduler::finish_transfer(SimTime now) {
+  const GroupIndex index = *transferring_;
+  transferring_.reset();
+  Group& group = batch_.at(index);
+  if (group.phase == GroupPhase::kSwappingOut) {
+    release_all(index);
+    group.phase = GroupPhase::kSwapped;
+    swapped_.push_front(index);
+    return;
+  }
+  holdings_.finish_restore(group);
+  host_.release(group.parked->slots, holdings_.tokens_in(group));
+  group.parked.reset();
+  batch_.add_running(index);
+  batch_.start_decoding(index, next_deadline(group, group.context));
+  forked_.push_back(index);  // members may share their last blocks
+  if (observer_ != nullptr) observer_->on_admitted(group, now);
+}
+
+void ContinuousScheduler::release_all(GroupIndex index) {
+  const Group& group = batch_.at(index);
+  for (std::size_t member = 0; member < group.members.size(); ++member) {
+    std::int64_t context = group.context;
+    if (group.phase == GroupPhase::kPrefilling) {
+      // Members before the one that prefills are done, those after it have not begun.
+      context = member < group.prefill_member    ? group.prefill_target
+                : member == group.prefill_member ? group.prefill_context
+                                                 : 0;
+    }
+    holdings_.release(group, member, context);
+  }
+}
+
+}  // namespace recto::sim

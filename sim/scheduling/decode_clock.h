@@ -1,0 +1,60 @@
+#pragma once
+
+// Who is due at which step. All decoding groups gain one token per step, so their contexts are a
+// function of a common clock, and nobody is touched until something happens to it: a group needs
+// its next block every block_size ticks, always at the same residue of the clock; it ends, or
+// leaves its window, or switches beams, at one known tick.
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/scheduling/group.h"
+
+namespace recto::sim {
+
+class DecodeClock {
+ public:
+  // `block_size` 0: sequences never grow.
+  explicit DecodeClock(std::int64_t block_size);
+
+  std::int64_t now() const { return now_; }
+  void tick() { ++now_; }
+
+  // The group decodes from now on. `context` is its present one, `deadline` the tick at which
+  // something will happen to it. O(groups of the same residue).
+  void start(GroupIndex group, std::int64_t request_id, std::int64_t context,
+             std::int64_t deadline);
+  void stop(GroupIndex group);
+  void set_deadline(GroupIndex group, std::int64_t deadline);
+
+  // Groups whose context is a multiple of the block size now, by request id.
+  const std::vector<GroupIndex>& due() const;
+
+  // Appends the groups whose deadline is now to `out`, by request id, and forgets the deadline.
+  void take_deadlines(std::vector<GroupIndex>& out);
+
+ private:
+  struct Entry {
+    std::int64_t request_id = 0;
+    std::int64_t residue = 0;
+    std::int64_t deadline = 0;
+    GroupIndex previous = kNone;  // neighbours in the ring bucket
+    GroupIndex next = kNone;
+    bool has_deadline = false;
+  };
+  static constexpr GroupIndex kNone = -1;
+  static constexpr std::int64_t kRing = 4096;  // a later deadline is met again, a turn later
+
+  Entry& entry(GroupIndex group) { return entries_[static_cast<std::size_t>(group)]; }
+  GroupIndex& ring(std::int64_t tick) { return ring_[static_cast<std::size_t>(tick % kRing)]; }
+  void link(GroupIndex group);
+  void unlink(GroupIndex group);
+
+  std::int64_t now_ = 0;
+  std::int64_t block_size_;
+  std::vector<Entry> entries_;                     // by GroupIndex
+  std::vector<std::vector<GroupIndex>> residues_;  // [max(block_size, 1)], each by request id
+  std::vector<GroupIndex> ring_;                   // [kRing] heads of lists
+};
+
+}  // namespace recto::sim

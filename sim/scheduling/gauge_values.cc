@@ -1,0 +1,32 @@
+#include "sim/scheduling/gauge_values.h"
+
+namespace recto::sim {
+
+GaugeValues gauge_values(const KvHoldings& holdings, const Batch& batch, const QueueState& queue) {
+  const PoolCounts counts = holdings.allocator().counts();
+  const PoolStates states = holdings.states(counts);
+  const std::int64_t reusable = (states.free + states.cached).value();
+  GaugeValues values;
+  values[Gauge::kUsed] = states.used.value();
+  values[Gauge::kReserved] = states.reserved.value();
+  values[Gauge::kOverReservation] = states.over_reservation.value();
+  values[Gauge::kRounding] = states.rounding.value();
+  values[Gauge::kTail] = states.tail.value();
+  values[Gauge::kOutOfWindow] = states.out_of_window.value();
+  values[Gauge::kCached] = states.cached.value();
+  values[Gauge::kFree] = states.free.value();
+  values[Gauge::kOverhead] = states.overhead.value();
+  values[Gauge::kBlockedFree] = queue.head_blocked ? reusable : 0;
+  values[Gauge::kUnplaceableFree] = queue.head_unplaceable ? reusable : 0;
+  values[Gauge::kLargestHole] = counts.largest_hole.value();
+  values[Gauge::kRunningSequences] = batch.running_sequences();
+  values[Gauge::kRunningRequests] = static_cast<std::int64_t>(batch.running().size());
+  values[Gauge::kWaitingRequests] = queue.waiting_requests;
+  values[Gauge::kTableEntries] = counts.table_entries;
+  values[Gauge::kHeldBlocks] = counts.held_blocks;
+  values[Gauge::kHostHeld] = queue.host_held;
+  values[Gauge::kHostUsed] = queue.host_used;
+  return values;
+}
+
+}  // namespace recto::sim

@@ -1,0 +1,24 @@
+#pragma once
+
+// The gauges of a scheduler, read off its parts.
+
+#include <cstdint>
+
+#include "sim/metrics/gauges.h"
+#include "sim/scheduling/batch.h"
+#include "sim/scheduling/kv_holdings.h"
+
+namespace recto::sim {
+
+struct QueueState {
+  std::int64_t waiting_requests = 0;
+  bool head_blocked = false;      // the queue's head lacks memory
+  bool head_unplaceable = false;  // though there is enough of it in sum
+  std::int64_t host_held = 0;
+  std::int64_t host_used = 0;
+};
+
+// Checks on the way that the states sum to the pool. O(1).
+GaugeValues gauge_values(const KvHoldings& holdings, const Batch& batch, const QueueState& queue);
+
+}  // namespace recto::sim

@@ -1,0 +1,72 @@
+#pragma once
+
+// A request in flight: the sequences that it decodes into, which live and die together. All of
+// them have equal context while they decode, so that one place in every queue serves them all.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/random_stream.h"
+#include "core/units.h"
+#include "sim/allocators/allocator.h"
+#include "sim/request.h"
+
+namespace recto::sim {
+
+enum class GroupPhase : std::uint8_t {
+  kWaiting,     // holds nothing on the device or the host
+  kPrefilling,  // part of its prompt is computed
+  kDecoding,    // every step computes one token per member
+  kSwappingOut,
+  kSwapped,  // its slots are on the host
+  kSwappingIn,
+  kAnswered,  // done, but its batch is not
+};
+
+// When each beam is next replaced by a fork of another one, as a context length.
+struct BeamSwitches {
+  explicit BeamSwitches(RandomStream beam_stream) : stream(beam_stream) {}
+
+  RandomStream stream;
+  std::vector<std::int64_t> next_context;  // [width]
+};
+
+struct Group {
+  Request request;
+  GroupPhase phase = GroupPhase::kWaiting;
+  std::vector<SequenceId> members;
+
+  // Tokens of context in the cache. Of a decoding group: at `anchor_clock`; it grows by one with
+  // every tick of the decode clock since.
+  std::int64_t context = 0;
+  std::int64_t anchor_clock = 0;
+
+  // Prefill computes members one after the other: [context, prefill_target) of the first, then
+  // what each further one does not share with it.
+  std::int64_t prefill_target = 0;
+  std::size_t prefill_member = 0;
+  std::int64_t prefill_context = 0;  // of that member
+  std::int64_t planned_chunk = 0;    // tokens that the present step computes
+
+  std::int64_t computed_once = 0;  // context ever reached; computing below it again is waste
+  std::int64_t preemptions = 0;
+  bool beyond_window = false;
+
+  bool was_admitted = false;
+  bool has_first_token = false;
+  SimTime admitted;
+  SimTime first_token;
+
+  std::unique_ptr<BeamSwitches> beams;
+  std::optional<TableShape> parked;  // of a swapped group
+
+  std::int64_t width() const { return static_cast<std::int64_t>(members.size()); }
+  std::int64_t final_length() const { return request.final_length().value(); }
+};
+
+// Position of a group in the scheduler's table; used again after the group ended.
+using GroupIndex = std::int32_t;
+
+}  // namespace recto::sim

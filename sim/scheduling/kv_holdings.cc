@@ -1,0 +1,148 @@
+#include "sim/scheduling/kv_holdings.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/contract.h"
+
+namespace recto::sim {
+
+KvHoldings::KvHoldings(Allocator& allocator, Counters& counters, TokenCount window)
+    : allocator_(allocator), counters_(counters), account_(window) {}
+
+void KvHoldings::open(const Group& group) {
+  for (std::size_t member = 0; member < group.members.size(); ++member) {
+    allocator_.open(group.members[member],
+                    {.request = &group.request, .member = static_cast<std::int32_t>(member)});
+  }
+}
+
+void KvHoldings::close(const Group& group) {
+  for (const SequenceId member : group.members) allocator_.close(member);
+}
+
+std::optional<std::int64_t> KvHoldings::admit(const Group& group, std::int64_t length) {
+  const std::optional<Growth> growth = allocator_.admit(group.members, TokenCount(length));
+  if (!growth) return std::nullopt;
+  const TokenCount final_length = group.request.final_length();
+  if (allocator_.is_paged()) {
+    account_.hold_written(growth->revived);
+    account_.hold(growth->held_before, growth->held_after, final_length);
+  } else {
+    for (std::size_t i = 0; i < group.members.size(); ++i) {
+      account_.hold_region(growth->requested, growth->held_after, final_length);
+    }
+  }
+  return growth->hit.value();
+}
+
+bool KvHoldings::grow(const Group& group, std::size_t member, std::int64_t context,
+                      std::int64_t length) {
+  const std::optional<Growth> growth =
+      allocator_.grow(group.members[member], TokenCount(context), TokenCount(length));
+  if (!growth) return false;
+  const TokenCount final_length = group.request.final_length();
+  account_.hold(growth->held_before, growth->held_after, final_length);
+  if (growth->copied.value() > 0) {
+    // The copy of a shared block holds its tokens at once, and room behind them.
+    const TokenCount end = TokenCount(context) - growth->copied_context + growth->copied;
+    account_.hold_written(growth->copied_context);
+    account_.hold(TokenCount(context), end, final_length);
+    count_copy(*growth);
+  }
+  return true;
+}
+
+void KvHoldings::share(const Group& group, std::size_t parent, std::size_t child,
+                       std::int64_t length) {
+  const Growth growth =
+      allocator_.share(group.members[parent], group.members[child], TokenCount(length));
+  if (allocator_.is_paged()) return;
+  account_.write(TokenCount(0), growth.copied_context);
+  count_copy(growth);
+}
+
+void KvHoldings::replace(const Group& group, std::size_t parent, std::size_t child,
+                         std::int64_t context) {
+  if (allocator_.is_paged()) {
+    release(group, child, context);
+    share(group, parent, child, context);
+    return;
+  }
+  // The region stays, and is overwritten.
+  count_copy(allocator_.share(group.members[parent], group.members[child], TokenCount(context)));
+}
+
+void KvHoldings::count_copy(const Growth& growth) {
+  copied_ += growth.copied;
+  counters_.copied_slots += growth.copied.value();
+}
+
+void KvHoldings::release(const Group& group, std::size_t member, std::int64_t context) {
+  const Release release = allocator_.release(group.members[member], TokenCount(context));
+  if (release.held.value() == 0) return;
+  const TokenCount final_length = group.request.final_length();
+  if (allocator_.is_paged()) {
+    account_.release(release.held, TokenCount(context), final_length, release.kept,
+                     release.kept_open);
+  } else {
+    account_.release_region(release.requested, release.held, TokenCount(context), final_length);
+  }
+}
+
+// Visits [begin, end) of each physical block once, at the logical place of its first holder.
+template <typename Visit>
+void KvHoldings::visit_unique_blocks(const Group& group, Visit visit) const {
+  const std::int64_t block_size = allocator_.block_size().value();
+  std::vector<bool> seen(static_cast<std::size_t>(group.parked->block_count));
+  for (const std::vector<std::int32_t>& entries : group.parked->entries) {
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      const auto number = static_cast<std::size_t>(entries[i]);
+      if (seen[number]) continue;
+      seen[number] = true;
+      const auto begin = static_cast<std::int64_t>(i) * block_size;
+      visit(begin, begin + block_size);
+    }
+  }
+}
+
+bool KvHoldings::restore(const Group& group, TokenCount spare) {
+  if (!allocator_.restore(group.members, *group.parked, spare)) return false;
+  const TokenCount final_length = group.request.final_length();
+  if (!allocator_.is_paged()) {
+    RECTO_UNREACHABLE("regions are never preempted: each holds all that it will need");
+  }
+  visit_unique_blocks(group, [&](std::int64_t begin, std::int64_t end) {
+    account_.hold(TokenCount(begin), TokenCount(end), final_length);
+  });
+  return true;
+}
+
+void KvHoldings::finish_restore(const Group& group) {
+  visit_unique_blocks(group, [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t written = std::clamp(group.context, begin, end);
+    account_.write(TokenCount(begin), TokenCount(written));
+  });
+}
+
+TokenCount KvHoldings::tokens_in(const Group& group) const {
+  TokenCount tokens;
+  visit_unique_blocks(group, [&](std::int64_t begin, std::int64_t end) {
+    tokens += TokenCount(std::clamp(group.context, begin, end) - begin);
+  });
+  return tokens;
+}
+
+PoolStates KvHoldings::states(const PoolCounts& counts) const {
+  PoolStates states = account_.held();
+  RECTO_CHECK_EQ(states.held(), counts.held);
+  states.cached = counts.cached;
+  states.free = counts.free;
+  states.overhead = counts.overhead;
+  RECTO_CHECK_EQ(states.sum(), counts.pool);
+  return states;
+}
+
+TokenCount KvHoldings::take_copied_slots() { return std::exchange(copied_, TokenCount(0)); }
+
+}  // namespace recto::sim

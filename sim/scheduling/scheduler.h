@@ -1,0 +1,89 @@
+#pragma once
+
+// Who computes what in the next step. A scheduler owns the requests in flight and drives the
+// allocator; it knows the time only as something to stamp on requests.
+
+#include <cstdint>
+#include <vector>
+
+#include "core/units.h"
+#include "sim/metrics/gauges.h"
+#include "sim/scheduling/group.h"
+#include "sim/time/time_model.h"
+
+namespace recto::sim {
+
+enum class PrefillRule : std::uint8_t {
+  kChunked,  // a prompt may be computed over several steps, within the token budget
+  kWhole,    // in one step; a prompt beyond the budget has a step's prefill for itself
+};
+
+enum class AdmissionRule : std::uint8_t {
+  kWholePrompt,  // admit when the whole prompt fits
+  kFirstChunk,   // admit when its first chunk fits
+};
+
+enum class PreemptionRule : std::uint8_t {
+  kRecompute,  // forget the context; compute it again later
+  kSwap,       // copy it to the host; recompute where the host has no room
+};
+
+struct SchedulerOptions {
+  std::int64_t max_sequences = 256;
+  TokenCount max_batched_tokens{2048};  // per step; at least max_sequences
+  PrefillRule prefill = PrefillRule::kChunked;
+  AdmissionRule admission = AdmissionRule::kWholePrompt;
+  TokenCount watermark{0};  // slots that an admission must leave free
+  PreemptionRule preemption = PreemptionRule::kRecompute;
+  TokenCount host_pool{0};             // slots for swapped sequences
+  TokenCount max_length{2048};         // longest context served; longer requests are rejected
+  TokenCount window{0};                // sliding window of the model; 0: none
+  double beam_switch_probability = 0;  // that a beam is replaced by a fork of another, per step
+  std::uint64_t seed = 0;
+};
+
+struct StepPlan {
+  enum class Kind : std::uint8_t {
+    kIdle,     // nothing can run before the next arrival
+    kStep,     // compute `load`
+    kSwapOut,  // move `transfer` to the host first; then plan again
+    kSwapIn,
+  };
+  Kind kind = Kind::kIdle;
+  StepLoad load{};
+  TokenCount transfer{};
+};
+
+enum class PreemptionKind : std::uint8_t { kRecompute, kSwap };
+
+// Sees what happens to requests. All calls come in order of simulated time.
+class SchedulerObserver {
+ public:
+  virtual ~SchedulerObserver() = default;
+  virtual void on_arrived(const Group&, SimTime) {}
+  virtual void on_rejected(const Request&, SimTime) {}
+  virtual void on_admitted(const Group&, SimTime) {}  // again after each preemption
+  virtual void on_first_token(const Group&, SimTime) {}
+  virtual void on_preempted(const Group&, PreemptionKind, SimTime) {}
+  virtual void on_finished(const Group&, SimTime) {}
+};
+
+class Scheduler {
+ public:
+  virtual ~Scheduler() = default;
+
+  virtual void enqueue(const Request& request, SimTime now) = 0;
+
+  // Decides the next step and gives out its slots. After kStep, `complete` follows; after a swap,
+  // `complete` and then `plan` again; after kIdle, `enqueue`.
+  virtual StepPlan plan(SimTime now) = 0;
+  virtual void complete(SimTime now) = 0;
+
+  // Values of all gauges now; checks that the states sum to the pool. O(1).
+  virtual GaugeValues gauges() const = 0;
+
+  // Positions of all groups that run or are swapped, for checks that walk over everything.
+  virtual std::vector<const Group*> holders() const = 0;
+};
+
+}  // namespace recto::sim

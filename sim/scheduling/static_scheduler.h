@@ -1,0 +1,54 @@
+#pragma once
+
+// Static batching, the baseline of old: requests are taken in order of arrival until the batch or
+// the memory is full, prompts are padded to the longest, and nobody leaves or joins before the
+// last one is done.
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "sim/metrics/report.h"
+#include "sim/scheduling/batch.h"
+#include "sim/scheduling/gauge_values.h"
+#include "sim/scheduling/kv_holdings.h"
+#include "sim/scheduling/scheduler.h"
+
+namespace recto::sim {
+
+class StaticScheduler final : public Scheduler {
+ public:
+  // As ContinuousScheduler. Slots for the whole of each request are taken at its admission.
+  StaticScheduler(const SchedulerOptions& options, Allocator& allocator, Counters& counters,
+                  SchedulerObserver* observer);
+
+  void enqueue(const Request& request, SimTime now) override;
+  StepPlan plan(SimTime now) override;
+  void complete(SimTime now) override;
+  GaugeValues gauges() const override;
+  std::vector<const Group*> holders() const override;
+
+ private:
+  void form_batch(SimTime now);
+  bool admit(GroupIndex index, SimTime now);
+  void complete_prefill(SimTime now);
+  void handle_deadline(GroupIndex index, SimTime now);
+  std::int64_t next_deadline(const Group& group, std::int64_t context) const;
+  void answer(GroupIndex index, SimTime now);
+  void disband();
+
+  SchedulerOptions options_;
+  Counters& counters_;
+  SchedulerObserver* observer_;
+  KvHoldings holdings_;
+  Batch batch_;
+  std::deque<GroupIndex> waiting_;
+  std::vector<GroupIndex> deadlines_;  // scratch
+  std::int64_t padded_prompt_ = 0;     // longest prompt of the batch
+  std::int64_t unanswered_ = 0;        // requests of the batch
+  bool is_prefill_ = false;            // the planned step
+  bool head_blocked_ = false;
+  bool head_unplaceable_ = false;
+};
+
+}  // namespace recto::sim

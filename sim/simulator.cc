@@ -1,0 +1,217 @@
+#include "sim/simulator.h"
+
+#include <optional>
+#include <utility>
+
+#include "core/contract.h"
+#include "sim/event_queue.h"
+#include "sim/scheduling/continuous_scheduler.h"
+#include "sim/scheduling/static_scheduler.h"
+
+namespace recto::sim {
+namespace {
+
+constexpr std::size_t kRejectedIdsMax = 100;
+
+class Simulation final : public SchedulerObserver {
+ public:
+  Simulation(RequestSource& source, Allocator& allocator, const TimeModel& time_model,
+             const SimulationOptions& options, SimulationObserver* observer)
+      : source_(source),
+        time_model_(time_model),
+        options_(options),
+        observer_(observer),
+        allocator_(allocator),
+        metrics_(options.metrics),
+        latencies_(options.limits) {
+    if (options.batching == Batching::kStatic) {
+      scheduler_ =
+          std::make_unique<StaticScheduler>(options.scheduler, allocator, report_.counters, this);
+    } else {
+      scheduler_ = std::make_unique<ContinuousScheduler>(options.scheduler, allocator,
+                                                         report_.counters, this);
+    }
+  }
+
+  Result<Report> run();
+
+  void on_arrived(const Group& group, SimTime now) override;
+  void on_rejected(const Request& request, SimTime now) override;
+  void on_admitted(const Group& group, SimTime now) override;
+  void on_first_token(const Group& group, SimTime now) override;
+  void on_preempted(const Group& group, PreemptionKind kind, SimTime now) override;
+  void on_finished(const Group& group, SimTime now) override;
+
+ private:
+  Status fetch_next();
+  Status handle(const Event& event);
+  void start_next(SimTime now);
+  SimDuration transfer_time(TokenCount slots) const;
+  void spend(const StepCost& cost);
+  void write_report();
+
+  RequestSource& source_;
+  const TimeModel& time_model_;
+  const SimulationOptions& options_;
+  SimulationObserver* observer_;
+  Allocator& allocator_;
+  std::unique_ptr<Scheduler> scheduler_;
+  EventQueue events_;
+  TimeWeighted metrics_;
+  RequestLatencies latencies_;
+  Report report_;
+
+  std::optional<Request> next_;  // its arrival is scheduled
+  bool is_busy_ = false;         // a step or a transfer is under way
+  bool all_arrived_ = false;
+  std::optional<SimTime> first_arrival_;
+  SimTime last_answer_;
+};
+
+Result<Report> Simulation::run() {
+  RECTO_RETURN_IF_ERROR(fetch_next());
+  while (!events_.empty()) {
+    // Everything that happens at one instant is handled before the next step is planned.
+    do {
+      const Event event = events_.pop();
+      metrics_.advance(event.time);
+      RECTO_RETURN_IF_ERROR(handle(event));
+    } while (!events_.empty() && events_.next_time() == events_.now());
+    if (!is_busy_) start_next(events_.now());
+    const GaugeValues gauges = scheduler_->gauges();
+    metrics_.set(gauges);
+    if (observer_ != nullptr) observer_->on_gauges(gauges, *scheduler_, events_.now());
+  }
+  RECTO_CHECK(source_.exhausted());
+  RECTO_CHECK_EQ(report_.counters.requests_arrived,
+                 report_.counters.requests_finished + report_.counters.requests_rejected);
+  write_report();
+  return std::move(report_);
+}
+
+Status Simulation::fetch_next() {
+  if (next_) return Status::ok();
+  Result<std::optional<Request>> next = source_.next();
+  RECTO_RETURN_IF_ERROR(next.status());
+  next_ = std::move(next).value();
+  if (next_) events_.schedule(next_->arrival, EventKind::kArrival);
+  return Status::ok();
+}
+
+Status Simulation::handle(const Event& event) {
+  switch (event.kind) {
+    case EventKind::kStepEnd:
+    case EventKind::kTransferEnd:
+      is_busy_ = false;
+      scheduler_->complete(event.time);
+      return fetch_next();  // an answer may let a closed-loop client go on
+    case EventKind::kArrival:
+      if (!first_arrival_) first_arrival_ = event.time;
+      scheduler_->enqueue(*std::exchange(next_, std::nullopt), event.time);
+      RECTO_RETURN_IF_ERROR(fetch_next());
+      all_arrived_ = !next_ && source_.exhausted();
+      if (all_arrived_ && metrics_.is_open()) metrics_.close(event.time);
+      return Status::ok();
+  }
+  RECTO_UNREACHABLE("every kind of event is handled above");
+}
+
+void Simulation::start_next(SimTime now) {
+  const StepPlan plan = scheduler_->plan(now);
+  switch (plan.kind) {
+    case StepPlan::Kind::kIdle:
+      return;
+    case StepPlan::Kind::kStep: {
+      const StepCost cost = time_model_.cost(plan.load);
+      spend(cost);
+      events_.schedule(now + cost.total(), EventKind::kStepEnd);
+      is_busy_ = true;
+      if (observer_ != nullptr) observer_->on_step(plan, cost, now);
+      return;
+    }
+    case StepPlan::Kind::kSwapOut:
+    case StepPlan::Kind::kSwapIn: {
+      const SimDuration duration = transfer_time(plan.transfer);
+      report_.time_spent.swap += duration;
+      events_.schedule(now + duration, EventKind::kTransferEnd);
+      is_busy_ = true;
+      if (observer_ != nullptr) observer_->on_step(plan, StepCost(), now);
+      return;
+    }
+  }
+}
+
+SimDuration Simulation::transfer_time(TokenCount slots) const {
+  const double bytes =
+      static_cast<double>(slots.value()) * static_cast<double>(options_.kv_bytes_per_token.value());
+  const double ns = bytes / options_.host_bandwidth_bytes_per_s * 1e9;
+  return SimDuration(static_cast<std::int64_t>(ns) + 1);
+}
+
+void Simulation::spend(const StepCost& cost) {
+  TimeSpent& spent = report_.time_spent;
+  spent.fixed += cost.fixed;
+  spent.linear += cost.linear;
+  spent.attention += cost.attention;
+  spent.copy += cost.copy;
+  spent.overlap += cost.overlap;
+}
+
+void Simulation::on_arrived(const Group& group, SimTime now) {
+  if (observer_ != nullptr) observer_->on_arrived(group, now);
+}
+
+void Simulation::on_rejected(const Request& request, SimTime now) {
+  if (report_.rejected_ids.size() < kRejectedIdsMax) report_.rejected_ids.push_back(request.id);
+  source_.finish(request.id, now);
+  if (observer_ != nullptr) observer_->on_rejected(request, now);
+}
+
+void Simulation::on_admitted(const Group& group, SimTime now) {
+  if (!metrics_.is_open()) metrics_.open(now);
+  if (observer_ != nullptr) observer_->on_admitted(group, now);
+}
+
+void Simulation::on_first_token(const Group& group, SimTime now) {
+  if (observer_ != nullptr) observer_->on_first_token(group, now);
+}
+
+void Simulation::on_preempted(const Group& group, PreemptionKind kind, SimTime now) {
+  if (observer_ != nullptr) observer_->on_preempted(group, kind, now);
+}
+
+void Simulation::on_finished(const Group& group, SimTime now) {
+  latencies_.add({.arrival = group.request.arrival,
+                  .admitted = group.admitted,
+                  .first_token = group.first_token,
+                  .last_token = now,
+                  .output_tokens = group.request.output_tokens});
+  last_answer_ = now;
+  source_.finish(group.request.id, now);
+  if (observer_ != nullptr) observer_->on_finished(group, now);
+}
+
+void Simulation::write_report() {
+  report_.pool_slots = allocator_.counts().pool;
+  report_.host_pool_slots = options_.scheduler.host_pool;
+  report_.block_size = allocator_.block_size();
+  report_.allocator = allocator_.describe();
+  report_.time_model = time_model_.describe();
+  if (first_arrival_ && last_answer_ > *first_arrival_) {
+    report_.makespan = last_answer_ - *first_arrival_;
+  }
+  report_.covered = metrics_.covered();
+  report_.covers_drain = metrics_.covers_drain();
+  report_.gauges = metrics_.summaries();
+  report_.series = metrics_.series();
+  latencies_.write_to(report_);
+}
+
+}  // namespace
+
+Result<Report> simulate(RequestSource& source, Allocator& allocator, const TimeModel& time_model,
+                        const SimulationOptions& options, SimulationObserver* observer) {
+  return Simulation(source, allocator, time_model, options, observer).run();
+}
+
+}  // namespace recto::sim

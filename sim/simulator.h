@@ -1,0 +1,49 @@
+#pragma once
+
+// One run: requests from a source, through a scheduler and an allocator, against a clock that a
+// time model drives. Byte for byte the same for the same inputs, on any machine.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "core/status.h"
+#include "sim/allocators/allocator.h"
+#include "sim/metrics/latency.h"
+#include "sim/metrics/report.h"
+#include "sim/metrics/time_weighted.h"
+#include "sim/request.h"
+#include "sim/scheduling/scheduler.h"
+#include "sim/time/time_model.h"
+
+namespace recto::sim {
+
+enum class Batching : std::uint8_t {
+  kContinuous,
+  kStatic,  // a batch runs to the end of its longest member before the next one starts
+};
+
+struct SimulationOptions {
+  Batching batching = Batching::kContinuous;
+  SchedulerOptions scheduler;
+  TimeWeightedOptions metrics;
+  LatencyLimits limits;
+  ByteCount kv_bytes_per_token{1};
+  double host_bandwidth_bytes_per_s = 25e9;  // for swaps
+};
+
+// Follows a run from outside: timelines, checks. Called after the event is handled.
+class SimulationObserver : public SchedulerObserver {
+ public:
+  virtual void on_step(const StepPlan&, const StepCost&, SimTime) {}
+  virtual void on_gauges(const GaugeValues&, const Scheduler&, SimTime) {}
+};
+
+// Runs until the source is exhausted and every request is answered or rejected. Time is
+// proportional to steps, arrivals and block boundaries, not to tokens. Fails only where the
+// source does.
+Result<Report> simulate(RequestSource& source, Allocator& allocator, const TimeModel& time_model,
+                        const SimulationOptions& options, SimulationObserver* observer = nullptr);
+
+}  // namespace recto::sim

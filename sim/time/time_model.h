@@ -1,0 +1,49 @@
+#pragma once
+
+// How long one step of the engine takes. The simulator counts what a step does (StepLoad); a time
+// model turns the counts into nanoseconds, in parts, so that a report can say where time went.
+
+#include <cstdint>
+#include <string>
+
+#include "core/units.h"
+
+namespace recto::sim {
+
+// What one step does, over all sequences in it. Counts only: no bytes, no FLOPs, no model.
+struct StepLoad {
+  std::int64_t decode_sequences = 0;   // each computes one token
+  TokenCount decode_kv_tokens;         // KV tokens read by them, shared ones once per reader
+  BlockCount decode_kv_blocks;         // block-table entries walked by them
+  std::int64_t prefill_sequences = 0;  // each computes a chunk of its prompt
+  TokenCount prefill_tokens;           // sum of the chunks
+  TokenCount prefill_kv_tokens;        // KV tokens that these chunks attend to, per sequence
+  std::int64_t prefill_pairs = 0;      // sum over chunks of (query, visible key) pairs
+  TokenCount copied_slots;             // slots copied on the device: copy-on-write
+
+  friend bool operator==(const StepLoad&, const StepLoad&) = default;
+};
+
+// Where the time of one step goes. The parts add up to `total` exactly.
+struct StepCost {
+  SimDuration fixed;      // launch, scheduling, sampling
+  SimDuration linear;     // projections and MLPs: weights read, or FLOPs
+  SimDuration attention;  // KV read by decode, pairs computed by prefill
+  SimDuration copy;       // copy-on-write
+  SimDuration overlap;    // zero or negative: what a second stream hid
+
+  SimDuration total() const { return fixed + linear + attention + copy + overlap; }
+};
+
+class TimeModel {
+ public:
+  virtual ~TimeModel() = default;
+
+  // O(1). At least 1 ns, so that time moves on with every step.
+  virtual StepCost cost(const StepLoad& load) const = 0;
+
+  // One line for reports: which model, and whether its constants were measured or cited.
+  virtual std::string describe() const = 0;
+};
+
+}  // namespace recto::sim
