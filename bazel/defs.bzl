@@ -6,7 +6,7 @@ the C++ rule.
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
 load("//bazel:header_probes.bzl", "header_probes")
-load("//bazel:smoke_test.bzl", "smoke_test")
+load("//bazel:program_test.bzl", "program_test")
 
 _COPTS = [
     "-std=c++20",
@@ -101,10 +101,10 @@ def recto_benchmark(name, srcs, deps = [], smoke_args = [], smoke_size = "small"
         testonly = True,
         **kwargs
     )
-    smoke_test(
+    program_test(
         name = name + "_smoke_test",
         args = ["--benchmark_min_time=0.001"] + smoke_args,
-        binary = name,
+        program = name,
         size = smoke_size,
     )
 
@@ -135,3 +135,7 @@ def recto_fuzz_test(name, srcs, corpus = [], deps = [], runs = 20000, size = "me
         linkstatic = True,
         **kwargs
     )
+
+def recto_script_test(name, script, args = [], data = [], size = "small", **kwargs):
+    """A test that is a script; its first line names the interpreter. It starts in the runfiles' root."""
+    program_test(name = name, program = script, args = args, data = data, size = size, **kwargs)

@@ -48,12 +48,24 @@ std::string describe(const T& value) {
   return out.str();
 }
 
+struct CheckSite {
+  const char* file;
+  int line;
+  const char* expression;
+};
+
 template <typename Left, typename Right>
-[[noreturn]] __attribute__((noinline, cold)) void fail_comparison(const char* file, int line,
-                                                                  const char* expression,
-                                                                  const Left& left,
-                                                                  const Right& right) {
-  fail_contract({file, line, expression, describe(left) + " vs " + describe(right)});
+[[noreturn]] __attribute__((noinline, cold)) void fail_comparison(const Left& left,
+                                                                  const Right& right,
+                                                                  const CheckSite& site) {
+  fail_contract({site.file, site.line, site.expression, describe(left) + " vs " + describe(right)});
+}
+
+template <typename Compare, typename Left, typename Right>
+constexpr void check_comparison(Compare compare, const Left& left, const Right& right,
+                                const CheckSite& site) {
+  if (!compare(left, right)) [[unlikely]]
+    fail_comparison(left, right, site);
 }
 
 [[noreturn]] void fail_condition(const char* file, int line, const char* expression,
@@ -69,15 +81,12 @@ template <typename Left, typename Right>
     }                                                                        \
   } while (false)
 
-#define RECTO_CHECK_COMPARISON(left, op, right)                                                    \
-  do {                                                                                             \
-    const auto& recto_left = (left);                                                               \
-    const auto& recto_right = (right);                                                             \
-    if (!(recto_left op recto_right)) [[unlikely]] {                                               \
-      ::recto::internal::fail_comparison(__FILE__, __LINE__, #left " " #op " " #right, recto_left, \
-                                         recto_right);                                             \
-    }                                                                                              \
-  } while (false)
+// One full expression, so that temporaries in the operands (std::max of two numbers) live long
+// enough.
+#define RECTO_CHECK_COMPARISON(left, op, right)                                                  \
+  ::recto::internal::check_comparison(                                                           \
+      [](const auto& recto_left, const auto& recto_right) { return recto_left op recto_right; }, \
+      (left), (right), {__FILE__, __LINE__, #left " " #op " " #right})
 
 #define RECTO_CHECK_EQ(left, right) RECTO_CHECK_COMPARISON(left, ==, right)
 #define RECTO_CHECK_NE(left, right) RECTO_CHECK_COMPARISON(left, !=, right)

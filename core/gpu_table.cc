@@ -17,11 +17,14 @@ constexpr double kPcie5 = 64 * kGiga;
 constexpr const char* kModalMemory =
     "nvidia-smi memory.total, as listed in github.com/modal-labs/modal-client/pull/2797";
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
+// "RTX 4090", "rtx_4090" and "RTX-4090" are one name.
+std::string plain_name(std::string_view text) {
+  std::string plain;
+  for (const char c : text) {
+    if (c == ' ' || c == '-' || c == '_') continue;
+    plain.push_back(static_cast<char>(std::tolower(static_cast<unsigned char>(c))));
+  }
+  return plain;
 }
 
 constexpr ByteCount marketed(std::int64_t gigabytes) {
@@ -153,10 +156,10 @@ const std::vector<GpuSpec>& gpu_table() {
 }
 
 Result<GpuSpec> find_gpu(std::string_view name) {
-  const std::string wanted = lower(name);
+  const std::string wanted = plain_name(name);
   std::string known;
   for (const GpuSpec& gpu : gpu_table()) {
-    if (lower(gpu.name) == wanted) return gpu;
+    if (plain_name(gpu.name) == wanted) return gpu;
     known += (known.empty() ? "" : ", ") + gpu.name;
   }
   return Status::invalid_input("unknown GPU '" + std::string(name) + "'; expected one of " + known);

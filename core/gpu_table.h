@@ -38,8 +38,8 @@ struct GpuSpec {
 // All known cards, in the order of the documentation.
 const std::vector<GpuSpec>& gpu_table();
 
-// Looks a card up by name, whatever its case. Invalid input, with the list of names, if there is
-// none.
+// Looks a card up by name, whatever its case and separators ("rtx 4090"). Invalid input, with the
+// list of names, if there is none.
 Result<GpuSpec> find_gpu(std::string_view name);
 
 }  // namespace recto

@@ -69,19 +69,23 @@ class [[nodiscard]] Result {
   Status status() const { return is_ok() ? Status() : std::get<Status>(held_); }
 
   const T& value() const& {
-    RECTO_CHECK_EQ(status(), Status::ok());
+    if (!is_ok()) [[unlikely]] fail();
     return std::get<T>(held_);
   }
   T& value() & {
-    RECTO_CHECK_EQ(status(), Status::ok());
+    if (!is_ok()) [[unlikely]] fail();
     return std::get<T>(held_);
   }
   T&& value() && {
-    RECTO_CHECK_EQ(status(), Status::ok());
+    if (!is_ok()) [[unlikely]] fail();
     return std::get<T>(std::move(held_));
   }
 
  private:
+  [[noreturn]] void fail() const {
+    internal::fail_condition(__FILE__, __LINE__, "Result holds a value", status().message());
+  }
+
   std::variant<T, Status> held_;
 };
 

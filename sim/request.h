@@ -27,11 +27,11 @@ struct ContentRun {
 // cover the prompt from its first token; whatever lies beyond the last run, prompt or output, is
 // unlike anything else unless `output_content_id` names it.
 struct TokenContent {
-  std::vector<ContentRun> prompt_runs;
-  std::vector<std::int32_t> prompt_token_ids;  // [prompt_tokens], or empty
-  std::vector<std::int32_t> output_token_ids;  // [output_tokens], or empty
+  std::vector<ContentRun> prompt_runs{};
+  std::vector<std::int32_t> prompt_token_ids{};  // [prompt_tokens], or empty
+  std::vector<std::int32_t> output_token_ids{};  // [output_tokens], or empty
   // Identity of the output, for sessions whose next turn repeats it in its prompt.
-  std::optional<std::uint64_t> output_content_id;
+  std::optional<std::uint64_t> output_content_id{};
 
   friend bool operator==(const TokenContent&, const TokenContent&) = default;
 };
@@ -44,14 +44,18 @@ enum class Decoding : std::uint8_t {
 
 struct Request {
   std::int64_t id = 0;  // position in its source, from 0
-  SimTime arrival;
-  TokenCount prompt_tokens;
-  TokenCount output_tokens;  // per sequence; at least 1
+  SimTime arrival{};
+  TokenCount prompt_tokens{};
+  TokenCount output_tokens{};  // per sequence; at least 1
   Decoding decoding = Decoding::kSingle;
-  std::int32_t width = 1;                       // sequences that this request decodes into
-  std::shared_ptr<const TokenContent> content;  // null: shares nothing with anyone
+  std::int32_t width = 1;                         // sequences that this request decodes into
+  std::shared_ptr<const TokenContent> content{};  // null: shares nothing with anyone
 
   TokenCount final_length() const { return prompt_tokens + output_tokens; }
+
+  // What one sequence has in the cache at its end: the last token of its output is handed out,
+  // but nothing is computed from it, so it never gets a slot.
+  TokenCount final_context() const { return final_length() - TokenCount(1); }
 };
 
 // Where requests come from: a trace file, or a synthetic workload. Pulled one at a time in order

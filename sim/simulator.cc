@@ -12,6 +12,22 @@ namespace recto::sim {
 namespace {
 
 constexpr std::size_t kRejectedIdsMax = 100;
+constexpr const char* kNoSharedWindow =
+    "1: with a sliding window, which slots of shared blocks are out of sight is not modelled";
+
+Status check_options(const SimulationOptions& options, const Allocator& allocator) {
+  const SchedulerOptions& rules = options.scheduler;
+  if (rules.max_sequences < 1) return Status::invalid_input("max_sequences: expected at least 1");
+  if (rules.max_batched_tokens.value() < rules.max_sequences) {
+    return Status::invalid_input("max_batched_tokens: expected at least max_sequences");
+  }
+  if (rules.window.value() != 0 && allocator.reuses_prefixes()) {
+    return Status::invalid_input(
+        "window: expected none with a prefix cache; which slots of "
+        "shared blocks are out of sight is not modelled");
+  }
+  return Status::ok();
+}
 
 class Simulation final : public SchedulerObserver {
  public:
@@ -44,6 +60,7 @@ class Simulation final : public SchedulerObserver {
 
  private:
   Status fetch_next();
+  Status check_request(const Request& request) const;
   Status handle(const Event& event);
   void start_next(SimTime now);
   SimDuration transfer_time(TokenCount slots) const;
@@ -94,7 +111,32 @@ Status Simulation::fetch_next() {
   Result<std::optional<Request>> next = source_.next();
   RECTO_RETURN_IF_ERROR(next.status());
   next_ = std::move(next).value();
-  if (next_) events_.schedule(next_->arrival, EventKind::kArrival);
+  if (!next_) return Status::ok();
+  RECTO_RETURN_IF_ERROR(check_request(*next_).in("request " + std::to_string(next_->id)));
+  events_.schedule(next_->arrival, EventKind::kArrival);
+  return Status::ok();
+}
+
+Status Simulation::check_request(const Request& request) const {
+  const auto expect = [](const char* field, std::int64_t value, const char* what) {
+    return Status::invalid_input(std::string(field) + " is " + std::to_string(value) +
+                                 ", expected " + what);
+  };
+  const std::int64_t prompt = request.prompt_tokens.value();
+  const std::int64_t output = request.output_tokens.value();
+  if (prompt < 1) return expect("prompt_tokens", prompt, "at least 1");
+  if (output < 1) return expect("output_tokens", output, "at least 1");
+  if (request.width < 1) return expect("width", request.width, "at least 1");
+  if (request.arrival < events_.now()) {
+    return expect("arrival", request.arrival.value(), "no time before the last event");
+  }
+  if (request.width == 1) return Status::ok();
+  if (options_.batching == Batching::kStatic) {
+    return expect("width", request.width, "1: static batches have a row per request");
+  }
+  if (options_.scheduler.window.value() != 0 && allocator_.is_paged()) {
+    return expect("width", request.width, kNoSharedWindow);
+  }
   return Status::ok();
 }
 
@@ -200,6 +242,7 @@ void Simulation::write_report() {
   if (first_arrival_ && last_answer_ > *first_arrival_) {
     report_.makespan = last_answer_ - *first_arrival_;
   }
+  metrics_.finish();
   report_.covered = metrics_.covered();
   report_.covers_drain = metrics_.covers_drain();
   report_.gauges = metrics_.summaries();
@@ -211,6 +254,7 @@ void Simulation::write_report() {
 
 Result<Report> simulate(RequestSource& source, Allocator& allocator, const TimeModel& time_model,
                         const SimulationOptions& options, SimulationObserver* observer) {
+  RECTO_RETURN_IF_ERROR(check_options(options, allocator));
   return Simulation(source, allocator, time_model, options, observer).run();
 }
 

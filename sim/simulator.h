@@ -41,8 +41,8 @@ class SimulationObserver : public SchedulerObserver {
 };
 
 // Runs until the source is exhausted and every request is answered or rejected. Time is
-// proportional to steps, arrivals and block boundaries, not to tokens. Fails only where the
-// source does.
+// proportional to steps, arrivals and block boundaries, not to tokens. Fails where the source
+// does, and where options or a request make no sense together.
 Result<Report> simulate(RequestSource& source, Allocator& allocator, const TimeModel& time_model,
                         const SimulationOptions& options, SimulationObserver* observer = nullptr);
 

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <iostream>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,7 @@ std::vector<std::string> complete(const std::vector<std::string>& given,
   if (!seconds.empty()) completed.push_back("-max_total_time=" + seconds);
   completed.push_back("-artifact_prefix=" + outputs + "/");
   completed.push_back("-seed=2026");
+  completed.push_back("-timeout=60");
   completed.push_back(gather_corpus(files, outputs));
   return completed;
 }
@@ -61,6 +63,8 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
   // libFuzzer keeps pointers into these.
   static std::vector<std::string> arguments;
   static std::vector<char*> pointers;
+  std::cerr << "fuzz: to replay a finding: ./bazelw run --config=fuzz "
+            << environment("TEST_TARGET") << " -- -file=FILE" << std::endl;
   arguments = complete({*argv, *argv + *argc}, outputs);
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   *argc = static_cast<int>(pointers.size());

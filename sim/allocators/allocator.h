@@ -118,6 +118,8 @@ class Allocator {
   virtual PoolCounts counts() const = 0;
 
   virtual TokenCount block_size() const = 0;  // 1 for contiguous regions
+  // May sequences of different requests share blocks?
+  virtual bool reuses_prefixes() const { return false; }
   // Paged: sequences grow block by block and may share blocks. Otherwise each has one region.
   virtual bool is_paged() const = 0;
   virtual std::string describe() const = 0;

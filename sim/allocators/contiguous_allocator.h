@@ -46,7 +46,7 @@ class ContiguousAllocator : public Allocator {
   Region region(SequenceId sequence) const;
 
  protected:
-  // Slots to reserve for one sequence of the request; at least its final length.
+  // Slots to reserve for one sequence of the request; at least its final context.
   virtual TokenCount reservation(const Request& request) const = 0;
   virtual std::string name() const = 0;
 

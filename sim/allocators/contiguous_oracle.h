@@ -14,7 +14,7 @@ class ContiguousOracle final : public ContiguousAllocator {
   using ContiguousAllocator::ContiguousAllocator;
 
  protected:
-  TokenCount reservation(const Request& request) const override { return request.final_length(); }
+  TokenCount reservation(const Request& request) const override { return request.final_context(); }
   std::string name() const override { return "contiguous-oracle"; }
 };
 

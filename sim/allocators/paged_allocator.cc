@@ -34,7 +34,7 @@ void PagedAllocator::close(SequenceId sequence) {
 bool PagedAllocator::can_ever_hold(const Request& request, TokenCount spare) const {
   // Members share the full blocks of the prompt and own the rest.
   const std::int64_t shared = request.prompt_tokens.value() / block_size_;
-  const std::int64_t own = blocks_for(request.final_length()) - shared;
+  const std::int64_t own = blocks_for(request.final_context()) - shared;
   const std::int64_t needed = shared + own * request.width;
   return needed + blocks_for(spare) <= total_blocks_ - null_blocks_;
 }

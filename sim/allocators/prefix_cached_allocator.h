@@ -23,7 +23,13 @@ class PrefixCachedAllocator final : public PagedAllocator {
   std::optional<Growth> admit(std::span<const SequenceId> members, TokenCount length) override;
   Release release(SequenceId sequence, TokenCount context) override;
   void commit(SequenceId sequence, TokenCount context) override;
+  bool reuses_prefixes() const override { return true; }
   std::string describe() const override;
+
+  // Is the block's content known, so that it may be found?
+  bool is_cached(BlockId block) const {
+    return states_[static_cast<std::size_t>(block.value())].is_cached;
+  }
 
  protected:
   std::int64_t available() const override {

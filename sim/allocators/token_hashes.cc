@@ -9,6 +9,8 @@ namespace recto::sim {
 namespace {
 
 constexpr std::uint64_t kMultiplier = 0x9e3779b97f4a7c15u;
+// Not 0: `combine` maps (0, 0) to 0, and every prefix of a prompt of zeros would be the same.
+constexpr std::uint64_t kFirstParent = 0x243f6a8885a308d3u;
 
 std::uint64_t combine(std::uint64_t hash, std::uint64_t value) {
   return mix_bits(hash * kMultiplier + value);
@@ -40,7 +42,7 @@ std::uint64_t TokenHashes::at(std::int64_t index) {
 }
 
 std::uint64_t TokenHashes::hash_next_block() {
-  const std::uint64_t parent = hashes_.empty() ? 0 : hashes_.back();
+  const std::uint64_t parent = hashes_.empty() ? kFirstParent : hashes_.back();
   const auto begin = static_cast<std::int64_t>(hashes_.size()) * block_size_;
   return hash_range(parent, begin, begin + block_size_);
 }

@@ -2,26 +2,26 @@
 
 namespace recto::sim {
 
-void PoolAccount::release(TokenCount held, TokenCount context, TokenCount final_length,
+void PoolAccount::release(TokenCount held, TokenCount context, TokenCount final_context,
                           TokenCount kept, TokenCount kept_open) {
   RECTO_CHECK_LE(context, held);
   const TokenCount visible = visible_of(context);
   held_.used -= visible - kept;
   held_.out_of_window -= context - visible;
   // What is kept open lies directly behind the context: reserved first, then tail.
-  const TokenCount reserved = min(held, final_length) - context;
+  const TokenCount reserved = min(held, final_context) - context;
   const TokenCount kept_reserved = min(kept_open, reserved);
   held_.reserved -= reserved - kept_reserved;
   held_.tail -= (held - context - reserved) - (kept_open - kept_reserved);
 }
 
 void PoolAccount::release_region(TokenCount requested, TokenCount placed, TokenCount context,
-                                 TokenCount final_length) {
+                                 TokenCount final_context) {
   const TokenCount visible = visible_of(context);
   held_.used -= visible;
   held_.out_of_window -= context - visible;
-  held_.reserved -= final_length - context;
-  held_.over_reservation -= requested - final_length;
+  held_.reserved -= final_context - context;
+  held_.over_reservation -= requested - final_context;
   held_.rounding -= placed - requested;
 }
 

@@ -33,23 +33,23 @@ struct PoolStates {
 };
 
 // The part of PoolStates that sequences hold, updated event by event. Positions are logical:
-// `context` and `final_length` are those of the sequence at that moment.
+// `context` and `final_context` are those of the sequence at that moment.
 class PoolAccount {
  public:
   // `window` 0 means that every token stays visible.
   explicit PoolAccount(TokenCount window = TokenCount(0)) : window_(window) {}
 
   // A sequence now holds slots up to `after` instead of `before`, none of them written yet.
-  void hold(TokenCount before, TokenCount after, TokenCount final_length) {
-    const TokenCount wanted = min(after, final_length) - min(before, final_length);
+  void hold(TokenCount before, TokenCount after, TokenCount final_context) {
+    const TokenCount wanted = min(after, final_context) - min(before, final_context);
     held_.reserved += wanted;
     held_.tail += (after - before) - wanted;
   }
 
-  // A region of `placed` slots for `requested`, of which the sequence will fill `final_length`.
-  void hold_region(TokenCount requested, TokenCount placed, TokenCount final_length) {
-    held_.reserved += final_length;
-    held_.over_reservation += requested - final_length;
+  // A region of `placed` slots for `requested`, of which the sequence will fill `final_context`.
+  void hold_region(TokenCount requested, TokenCount placed, TokenCount final_context) {
+    held_.reserved += final_context;
+    held_.over_reservation += requested - final_context;
     held_.rounding += placed - requested;
   }
 
@@ -73,10 +73,10 @@ class PoolAccount {
 
   // A sequence let go of slots [0, held), except for `kept` ones below `context` that others
   // still hold, and `kept_open` more at or beyond it, in the block that `context` ends in.
-  void release(TokenCount held, TokenCount context, TokenCount final_length, TokenCount kept,
+  void release(TokenCount held, TokenCount context, TokenCount final_context, TokenCount kept,
                TokenCount kept_open);
   void release_region(TokenCount requested, TokenCount placed, TokenCount context,
-                      TokenCount final_length);
+                      TokenCount final_context);
 
   // Tokens of a context that a next token would still see in the cache.
   TokenCount visible_of(TokenCount context) const {

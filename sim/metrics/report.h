@@ -21,6 +21,8 @@ struct LatencySummary {
   std::int64_t p90_ns = 0;
   std::int64_t p99_ns = 0;
   std::int64_t max_ns = 0;
+
+  friend bool operator==(const LatencySummary&, const LatencySummary&) = default;
 };
 
 struct Counters {
@@ -82,6 +84,8 @@ struct Report {
   std::vector<std::int64_t> rejected_ids;  // the first hundred
 
   const GaugeSummary& gauge(Gauge which) const { return gauges[static_cast<std::size_t>(which)]; }
+
+  friend bool operator==(const Report&, const Report&) = default;
 };
 
 }  // namespace recto::sim

@@ -16,101 +16,113 @@ TimeWeighted::TimeWeighted(const TimeWeightedOptions& options)
 
 void TimeWeighted::advance(SimTime now) {
   RECTO_CHECK_GE(now, now_);
-  const SimDuration elapsed = now - now_;
-  if (elapsed.value() == 0) return;
-  if (is_open_) accumulate(since_open_, elapsed);
-  advance_series(now);
+  if (now >= series_end_) pass_series_windows(now);
   now_ = now;
 }
 
-void TimeWeighted::accumulate(Sums& sums, SimDuration elapsed) {
-  sums.length += elapsed;
+void TimeWeighted::set(const GaugeValues& values) {
   for (std::size_t i = 0; i < kGaugeCount; ++i) {
-    const std::int64_t value = values_.all()[i];
-    sums.integrals[i] += static_cast<__int128>(value) * elapsed.value();
-    sums.max[i] = std::max(sums.max[i], value);
-    sums.histograms[i].add(value, elapsed.value());
+    if (values.all()[i] != values_.all()[i]) flush(i);
   }
+  values_ = values;
+}
+
+// Sums up the time since the gauge last changed.
+void TimeWeighted::flush(std::size_t gauge) {
+  const std::int64_t elapsed = (now_ - since_[gauge]).value();
+  if (elapsed == 0) return;
+  const std::int64_t value = values_.all()[gauge];
+  integrals_[gauge] += static_cast<__int128>(value) * elapsed;
+  since_[gauge] = now_;
+  if (!is_open_) return;
+  since_open_.max[gauge] = std::max(since_open_.max[gauge], value);
+  since_open_.histograms[gauge].add(value, elapsed);
+}
+
+void TimeWeighted::flush_all() {
+  for (std::size_t i = 0; i < kGaugeCount; ++i) flush(i);
 }
 
 void TimeWeighted::open(SimTime now) {
   advance(now);
+  flush_all();
   is_open_ = true;
+  since_open_.begin = now;
+  since_open_.before = integrals_;
 }
 
 void TimeWeighted::close(SimTime now) {
+  RECTO_CHECK(is_open_);
   advance(now);
+  flush_all();
+  since_open_.end = now;
+  since_open_.after = integrals_;
   window_ = since_open_;
 }
 
-void TimeWeighted::advance_series(SimTime now) {
-  SimTime at = now_;
-  while (at < now) {
-    const SimTime stop = std::min(now, series_end_);
-    const std::int64_t elapsed = (stop - at).value();
-    for (std::size_t i = 0; i < kGaugeCount; ++i) {
-      open_window_[i] += static_cast<__int128>(values_.all()[i]) * elapsed;
-    }
-    at = stop;
-    if (at < series_end_) return;
-    closed_windows_.push_back(open_window_);
-    open_window_ = {};
-    if (static_cast<std::int64_t>(closed_windows_.size()) == options_.series_windows_max) {
+void TimeWeighted::finish() {
+  flush_all();
+  since_open_.end = now_;
+  since_open_.after = integrals_;
+}
+
+void TimeWeighted::pass_series_windows(SimTime now) {
+  while (now >= series_end_) {
+    now_ = series_end_;
+    flush_all();
+    series_integrals_.push_back(integrals_);
+    if (static_cast<std::int64_t>(series_integrals_.size()) == options_.series_windows_max) {
       halve_series();
     }
-    series_end_ = series_end_ + series_window_;
+    series_end_ =
+        SimTime() + series_window_ * (static_cast<std::int64_t>(series_integrals_.size()) + 1);
   }
 }
 
+// Every second end stays; an odd last window goes on being filled.
 void TimeWeighted::halve_series() {
-  const std::size_t pairs = closed_windows_.size() / 2;
+  const std::size_t pairs = series_integrals_.size() / 2;
   for (std::size_t pair = 0; pair < pairs; ++pair) {
-    for (std::size_t i = 0; i < kGaugeCount; ++i) {
-      closed_windows_[pair][i] = closed_windows_[2 * pair][i] + closed_windows_[2 * pair + 1][i];
-    }
+    series_integrals_[pair] = series_integrals_[2 * pair + 1];
   }
-  // An odd one out becomes the first half of the window that is being filled.
-  if (closed_windows_.size() % 2 == 1) {
-    open_window_ = closed_windows_.back();
-    series_end_ = series_end_ - series_window_;
-  }
-  closed_windows_.resize(pairs);
+  series_integrals_.resize(pairs);
   series_window_ = series_window_ * 2;
 }
 
 std::array<GaugeSummary, kGaugeCount> TimeWeighted::summaries() const {
-  const Sums& sums = covered_sums();
+  const Window& window = covered_window();
+  const double length = static_cast<double>((window.end - window.begin).value());
   std::array<GaugeSummary, kGaugeCount> result{};
-  if (sums.length.value() == 0) return result;
+  if (length == 0) return result;
   for (std::size_t i = 0; i < kGaugeCount; ++i) {
-    result[i] = {
-        .mean = static_cast<double>(sums.integrals[i]) / static_cast<double>(sums.length.value()),
-        .p50 = sums.histograms[i].percentile(500),
-        .p90 = sums.histograms[i].percentile(900),
-        .p99 = sums.histograms[i].percentile(990),
-        .max = sums.max[i]};
+    result[i] = {.mean = static_cast<double>(window.after[i] - window.before[i]) / length,
+                 .p50 = window.histograms[i].percentile(500),
+                 .p90 = window.histograms[i].percentile(900),
+                 .p99 = window.histograms[i].percentile(990),
+                 .max = window.max[i]};
   }
   return result;
 }
 
-SimDuration TimeWeighted::covered() const { return covered_sums().length; }
+SimDuration TimeWeighted::covered() const { return covered_window().end - covered_window().begin; }
 
 std::vector<SeriesWindow> TimeWeighted::series() const {
   std::vector<SeriesWindow> result;
-  const auto append = [&](SimTime begin, SimDuration length, const Integrals& integrals) {
+  Integrals before{};
+  SimTime begin;
+  const auto append = [&](SimTime end, const Integrals& after) {
     SeriesWindow& window = result.emplace_back();
     window.begin = begin;
-    window.length = length;
+    window.length = end - begin;
+    const auto length = static_cast<double>(window.length.value());
     for (std::size_t i = 0; i < kGaugeCount; ++i) {
-      window.mean[i] = static_cast<double>(integrals[i]) / static_cast<double>(length.value());
+      window.mean[i] = static_cast<double>(after[i] - before[i]) / length;
     }
+    before = after;
+    begin = end;
   };
-  SimTime begin;
-  for (const Integrals& integrals : closed_windows_) {
-    append(begin, series_window_, integrals);
-    begin += series_window_;
-  }
-  if (now_ > begin) append(begin, now_ - begin, open_window_);
+  for (const Integrals& after : series_integrals_) append(begin + series_window_, after);
+  if (now_ > begin) append(now_, integrals_);
   return result;
 }
 

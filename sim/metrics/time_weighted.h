@@ -19,6 +19,8 @@ struct GaugeSummary {
   std::int64_t p90 = 0;
   std::int64_t p99 = 0;
   std::int64_t max = 0;
+
+  friend bool operator==(const GaugeSummary&, const GaugeSummary&) = default;
 };
 
 // Means over equal windows of time; the last one may be shorter.
@@ -26,60 +28,70 @@ struct SeriesWindow {
   SimTime begin;
   SimDuration length;
   std::array<double, kGaugeCount> mean{};
+
+  friend bool operator==(const SeriesWindow&, const SeriesWindow&) = default;
 };
 
 struct TimeWeightedOptions {
   SimDuration series_window{kNanosecondsPerSecond};  // doubles when the series grows too long
-  std::int64_t series_windows_max = 4096;
+  std::int64_t series_windows_max = 1024;
 };
 
 class TimeWeighted {
  public:
   explicit TimeWeighted(const TimeWeightedOptions& options = {});
 
-  // Lets time pass to `now` with the present values. O(gauges), plus series windows passed.
+  // Lets time pass to `now` with the present values. O(1), plus O(gauges) per series window.
   void advance(SimTime now);
-  void set(const GaugeValues& values) { values_ = values; }
+  // O(gauges) comparisons; only gauges that change cost more.
+  void set(const GaugeValues& values);
 
   // Summaries cover the time between these two; without `open` nothing is summed up.
   void open(SimTime now);
   void close(SimTime now);
   bool is_open() const { return is_open_; }
 
+  // Time is over; what follows reads the results.
+  void finish();
+
   // Of the window between open and close; of everything since `open` where that window is empty.
   std::array<GaugeSummary, kGaugeCount> summaries() const;
   // Length of what `summaries` covers.
   SimDuration covered() const;
-  bool covers_drain() const { return window_.length.value() == 0; }
+  bool covers_drain() const { return window_.end == window_.begin; }
 
   std::vector<SeriesWindow> series() const;
 
  private:
-  using Integrals = std::array<__int128, kGaugeCount>;
+  using Integrals = std::array<__int128, kGaugeCount>;  // value * nanoseconds
 
-  struct Sums {
-    SimDuration length;
-    Integrals integrals{};
+  struct Window {
+    SimTime begin;
+    SimTime end;
+    Integrals before{};  // integrals at its begin
+    Integrals after{};
     std::array<std::int64_t, kGaugeCount> max{};
     std::array<Histogram, kGaugeCount> histograms;
   };
 
-  void accumulate(Sums& sums, SimDuration elapsed);
-  void advance_series(SimTime now);
+  void flush(std::size_t gauge);
+  void flush_all();
+  void pass_series_windows(SimTime now);
   void halve_series();
-  const Sums& covered_sums() const { return covers_drain() ? since_open_ : window_; }
+  const Window& covered_window() const { return covers_drain() ? since_open_ : window_; }
 
   TimeWeightedOptions options_;
   GaugeValues values_;
+  std::array<SimTime, kGaugeCount> since_{};  // up to when each gauge is summed up
+  Integrals integrals_{};                     // since time 0
   SimTime now_;
   bool is_open_ = false;
-  Sums since_open_;
-  Sums window_;
+  Window since_open_;
+  Window window_;
 
   SimDuration series_window_;
-  SimTime series_end_;  // end of the window that is being filled
-  Integrals open_window_{};
-  std::vector<Integrals> closed_windows_;
+  SimTime series_end_;                       // end of the window that is being filled
+  std::vector<Integrals> series_integrals_;  // at the end of each window
 };
 
 }  // namespace recto::sim

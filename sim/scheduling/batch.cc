@@ -56,10 +56,29 @@ void Batch::remove_running(GroupIndex index) {
   running_sequences_ -= at(index).width();
 }
 
-std::int64_t Batch::context(GroupIndex index) const {
-  const Group& group = at(index);
+std::int64_t Batch::context(const Group& group) const {
   if (group.phase != GroupPhase::kDecoding) return group.context;
   return group.context + clock_.now() - group.anchor_clock;
+}
+
+std::vector<std::int64_t> Batch::contexts(const Group& group) const {
+  std::vector<std::int64_t> contexts(group.members.size(), 0);
+  switch (group.phase) {
+    case GroupPhase::kWaiting:
+    case GroupPhase::kSwapped:
+    case GroupPhase::kSwappingIn:  // written when the copy ends
+      break;
+    case GroupPhase::kPrefilling:  // one member after the other
+      std::fill_n(contexts.begin(), group.prefill_member, group.prefill_target);
+      contexts[group.prefill_member] = group.prefill_context;
+      break;
+    case GroupPhase::kDecoding:
+    case GroupPhase::kSwappingOut:
+    case GroupPhase::kAnswered:
+      std::fill(contexts.begin(), contexts.end(), context(group));
+      break;
+  }
+  return contexts;
 }
 
 std::int64_t Batch::visible(std::int64_t context) const {
@@ -90,6 +109,7 @@ void Batch::start_decoding(GroupIndex index, std::int64_t deadline_context) {
 void Batch::stop_decoding(GroupIndex index) {
   Group& group = at(index);
   group.context = context(index);
+  group.anchor_clock = clock_.now();
   clock_.stop(index);
   count(group, group.context, -1);
 }
@@ -111,6 +131,11 @@ void Batch::add_decode_load(StepLoad& load) const {
   if (block_size_ == 0) return;
   const auto residue = static_cast<std::size_t>(clock_.now() % block_size_);
   load.decode_kv_blocks += BlockCount(blocks_ + residue_sequences_[residue]);
+}
+
+void Batch::add_row_load(std::int64_t context, StepLoad& load) const {
+  load.decode_kv_tokens += TokenCount(visible(context) + 1);
+  if (block_size_ != 0) load.decode_kv_blocks += BlockCount(ceil_div(context + 1, block_size_));
 }
 
 void Batch::tick() {

@@ -40,11 +40,16 @@ class Batch {
 
   std::int64_t decoding_sequences() const { return decoding_sequences_; }
   std::int64_t sequences_beyond_window() const { return sequences_beyond_window_; }
-  std::int64_t context(GroupIndex index) const;
+  std::int64_t context(const Group& group) const;
+  std::int64_t context(GroupIndex index) const { return context(at(index)); }
+  // Tokens that each member has in the device's cache.
+  std::vector<std::int64_t> contexts(const Group& group) const;
   DecodeClock& clock() { return clock_; }
 
   // What one more token for every decoding sequence reads.
   void add_decode_load(StepLoad& load) const;
+  // What one more token of a sequence that is not counted among the decoding reads.
+  void add_row_load(std::int64_t context, StepLoad& load) const;
   // Every decoding sequence gained a token.
   void tick();
 

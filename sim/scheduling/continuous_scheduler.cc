@@ -129,8 +129,10 @@ void ContinuousScheduler::plan_prefill(Group& group, std::int64_t context) {
   StepLoad& load = plan_.load;
   ++load.prefill_sequences;
   load.prefill_tokens += TokenCount(chunk);
-  load.prefill_kv_tokens += TokenCount(context + chunk);
-  load.prefill_pairs += visible_pairs(context, chunk, options_.window.value());
+  const std::int64_t window = options_.window.value();
+  const std::int64_t visible = window == 0 ? context : std::min(context, window - 1);
+  load.prefill_kv_tokens += TokenCount(visible + chunk);
+  load.prefill_pairs += visible_pairs(context, chunk, window);
 }
 
 std::optional<StepPlan> ContinuousScheduler::admit_waiting(SimTime now) {
@@ -205,6 +207,7 @@ std::vector<const Group*> ContinuousScheduler::holders() const {
   std::vector<const Group*> holders;
   for (const GroupIndex index : batch_.running()) holders.push_back(&batch_.at(index));
   for (const GroupIndex index : swapped_) holders.push_back(&batch_.at(index));
+  if (transferring_) holders.push_back(&batch_.at(*transferring_));
   return holders;
 }
 

@@ -36,6 +36,9 @@ class ContinuousScheduler final : public Scheduler {
   void complete(SimTime now) override;
   GaugeValues gauges() const override;
   std::vector<const Group*> holders() const override;
+  std::vector<std::int64_t> contexts(const Group& group) const override {
+    return batch_.contexts(group);
+  }
 
  private:
   enum class Serve : std::uint8_t { kServed, kPreempted, kSwapping };
@@ -64,6 +67,7 @@ class ContinuousScheduler final : public Scheduler {
   void handle_deadline(GroupIndex index, SimTime now);
   void switch_beams(GroupIndex index, std::int64_t context);
   void complete_prefill(GroupIndex index, SimTime now);
+  void count_recomputed(Group& group, std::int64_t after);
   void end_prefill(GroupIndex index, SimTime now);
   void start_decoding(GroupIndex index);
   std::int64_t next_deadline(const Group& group, std::int64_t context) const;

@@ -16,9 +16,10 @@ void ContinuousScheduler::complete(SimTime now) {
   }
   RECTO_CHECK(plan_.kind == StepPlan::Kind::kStep);
   complete_decode(now);
-  std::vector<GroupIndex> planned;
-  std::swap(planned, prefilling_);
-  for (const GroupIndex index : planned) complete_prefill(index, now);
+  if (prefilling_.empty()) return;
+  touched_.assign(prefilling_.begin(), prefilling_.end());
+  prefilling_.clear();
+  for (const GroupIndex index : touched_) complete_prefill(index, now);
 }
 
 void ContinuousScheduler::complete_decode(SimTime now) {
@@ -36,7 +37,7 @@ void ContinuousScheduler::complete_decode(SimTime now) {
 void ContinuousScheduler::handle_deadline(GroupIndex index, SimTime now) {
   const std::int64_t context = batch_.context(index);
   const Group& group = batch_.at(index);
-  if (context == group.final_length()) {
+  if (context == group.final_context()) {
     batch_.stop_decoding(index);
     finish(index, now);
     return;
@@ -70,13 +71,9 @@ void ContinuousScheduler::complete_prefill(GroupIndex index, SimTime now) {
   const std::int64_t chunk = group.planned_chunk;
   const std::int64_t before = group.prefill_context;
   const std::int64_t after = before + chunk;
-  const bool first_member = group.prefill_member == 0;
   holdings_.write(before, after);
   counters_.prefill_tokens += chunk;
-  // What further members compute after a preemption was all computed before.
-  counters_.recomputed_tokens +=
-      first_member ? std::clamp<std::int64_t>(group.computed_once - before, 0, chunk) : chunk;
-  if (first_member) group.computed_once = std::max(group.computed_once, after);
+  count_recomputed(group, after);
   group.prefill_context = after;
   group.planned_chunk = 0;
   holdings_.commit(group, group.prefill_member, after);
@@ -85,6 +82,21 @@ void ContinuousScheduler::complete_prefill(GroupIndex index, SimTime now) {
   } else {
     end_prefill(index, now);
   }
+}
+
+void ContinuousScheduler::count_recomputed(Group& group, std::int64_t after) {
+  const std::int64_t before = group.prefill_context;
+  std::int64_t computed_once = group.computed_once;
+  if (group.prefill_member == 0) {
+    group.computed_once = std::max(group.computed_once, after);
+  } else {
+    // A further member prefills only after a preemption, up to its newest token.
+    const bool refilled = group.prefill_member <= group.refilled_members;
+    computed_once = group.prefill_target - (refilled ? 0 : 1);
+    if (after == group.prefill_target && !refilled) group.refilled_members = group.prefill_member;
+  }
+  counters_.recomputed_tokens +=
+      std::clamp<std::int64_t>(computed_once - before, 0, after - before);
 }
 
 void ContinuousScheduler::end_prefill(GroupIndex index, SimTime now) {
@@ -112,8 +124,8 @@ void ContinuousScheduler::end_prefill(GroupIndex index, SimTime now) {
     group.first_token = now;
     if (observer_ != nullptr) observer_->on_first_token(group, now);
   }
-  if (group.context == group.final_length()) {
-    group.phase = GroupPhase::kDecoding;
+  if (group.context == group.final_context()) {
+    group.phase = GroupPhase::kDecoding;  // for no step at all: its only output is out
     group.anchor_clock = batch_.clock().now();
     finish(index, now);
     return;
@@ -139,7 +151,7 @@ void ContinuousScheduler::start_decoding(GroupIndex index) {
 
 // The context at which something happens to a decoding group next.
 std::int64_t ContinuousScheduler::next_deadline(const Group& group, std::int64_t context) const {
-  std::int64_t deadline = group.final_length();
+  std::int64_t deadline = group.final_context();
   const std::int64_t window = options_.window.value();
   if (window != 0 && context < window - 1) deadline = std::min(deadline, window - 1);
   if (group.beams != nullptr) {

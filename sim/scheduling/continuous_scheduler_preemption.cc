@@ -8,6 +8,28 @@
 #include "sim/scheduling/continuous_scheduler.h"
 
 namespace recto::sim {
+namespace {
+
+// Blocks that the members of a swapped group will need to write one token each: new ones, and
+// copies of shared ones for all writers but one.
+std::int64_t blocks_of_next_token(const TableShape& shape, std::int64_t context,
+                                  std::int64_t block_size) {
+  const auto place = static_cast<std::size_t>(context / block_size);
+  std::vector<bool> is_written(static_cast<std::size_t>(shape.block_count));
+  std::int64_t needed = 0;
+  for (const std::vector<std::int32_t>& entries : shape.entries) {
+    if (place >= entries.size()) {
+      ++needed;
+      continue;
+    }
+    const auto block = static_cast<std::size_t>(entries[place]);
+    if (is_written[block]) ++needed;
+    is_written[block] = true;
+  }
+  return needed;
+}
+
+}  // namespace
 
 ContinuousScheduler::Serve ContinuousScheduler::preempt_latest(SimTime now) {
   const GroupIndex victim = batch_.running().back();
@@ -35,6 +57,7 @@ void ContinuousScheduler::forget(GroupIndex index, SimTime now) {
     // The last token that was sampled is known too, though not cached yet.
     group.prefill_target = group.context + 1;
     group.computed_once = std::max(group.computed_once, group.context);
+    group.refilled_members = 0;
     std::erase(forked_, index);
   } else {
     std::erase(prefilling_, index);
@@ -68,9 +91,11 @@ void ContinuousScheduler::begin_swap_out(GroupIndex index, SimTime now) {
 std::optional<StepPlan> ContinuousScheduler::resume_swapped() {
   const GroupIndex index = swapped_.front();
   Group& group = batch_.at(index);
-  // Room for the next token of each member too, or the group would be swapped out again at once.
-  const TokenCount next = group.width() * holdings_.allocator().block_size();
-  if (!holdings_.restore(group, next + options_.watermark)) {
+  // Room for the next token of each member too, or the group would be swapped out again at once;
+  // and no more than that, or a group that needs the whole pool would never come back.
+  const TokenCount block_size = holdings_.allocator().block_size();
+  const std::int64_t next = blocks_of_next_token(*group.parked, group.context, block_size.value());
+  if (!holdings_.restore(group, next * block_size + options_.watermark)) {
     head_blocked_ = true;
     return std::nullopt;
   }
@@ -102,15 +127,9 @@ void ContinuousScheduler::finish_transfer(SimTime now) {
 
 void ContinuousScheduler::release_all(GroupIndex index) {
   const Group& group = batch_.at(index);
+  const std::vector<std::int64_t> contexts = batch_.contexts(group);
   for (std::size_t member = 0; member < group.members.size(); ++member) {
-    std::int64_t context = group.context;
-    if (group.phase == GroupPhase::kPrefilling) {
-      // Members before the one that prefills are done, those after it have not begun.
-      context = member < group.prefill_member    ? group.prefill_target
-                : member == group.prefill_member ? group.prefill_context
-                                                 : 0;
-    }
-    holdings_.release(group, member, context);
+    holdings_.release(group, member, contexts[member]);
   }
 }
 

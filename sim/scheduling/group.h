@@ -50,7 +50,10 @@ struct Group {
   std::int64_t prefill_context = 0;  // of that member
   std::int64_t planned_chunk = 0;    // tokens that the present step computes
 
-  std::int64_t computed_once = 0;  // context ever reached; computing below it again is waste
+  // Context ever reached: computing below it again is waste. The newest token of a preempted
+  // group was sampled, but not computed; members up to `refilled_members` have done so since.
+  std::int64_t computed_once = 0;
+  std::size_t refilled_members = 0;
   std::int64_t preemptions = 0;
   bool beyond_window = false;
 
@@ -63,7 +66,7 @@ struct Group {
   std::optional<TableShape> parked;  // of a swapped group
 
   std::int64_t width() const { return static_cast<std::int64_t>(members.size()); }
-  std::int64_t final_length() const { return request.final_length().value(); }
+  std::int64_t final_context() const { return request.final_context().value(); }
 };
 
 // Position of a group in the scheduler's table; used again after the group ended.

@@ -24,13 +24,13 @@ void KvHoldings::close(const Group& group) {
 std::optional<std::int64_t> KvHoldings::admit(const Group& group, std::int64_t length) {
   const std::optional<Growth> growth = allocator_.admit(group.members, TokenCount(length));
   if (!growth) return std::nullopt;
-  const TokenCount final_length = group.request.final_length();
+  const TokenCount final_context = group.request.final_context();
   if (allocator_.is_paged()) {
     account_.hold_written(growth->revived);
-    account_.hold(growth->held_before, growth->held_after, final_length);
+    account_.hold(growth->held_before, growth->held_after, final_context);
   } else {
     for (std::size_t i = 0; i < group.members.size(); ++i) {
-      account_.hold_region(growth->requested, growth->held_after, final_length);
+      account_.hold_region(growth->requested, growth->held_after, final_context);
     }
   }
   return growth->hit.value();
@@ -41,13 +41,13 @@ bool KvHoldings::grow(const Group& group, std::size_t member, std::int64_t conte
   const std::optional<Growth> growth =
       allocator_.grow(group.members[member], TokenCount(context), TokenCount(length));
   if (!growth) return false;
-  const TokenCount final_length = group.request.final_length();
-  account_.hold(growth->held_before, growth->held_after, final_length);
+  const TokenCount final_context = group.request.final_context();
+  account_.hold(growth->held_before, growth->held_after, final_context);
   if (growth->copied.value() > 0) {
     // The copy of a shared block holds its tokens at once, and room behind them.
     const TokenCount end = TokenCount(context) - growth->copied_context + growth->copied;
     account_.hold_written(growth->copied_context);
-    account_.hold(TokenCount(context), end, final_length);
+    account_.hold(TokenCount(context), end, final_context);
     count_copy(*growth);
   }
   return true;
@@ -81,12 +81,12 @@ void KvHoldings::count_copy(const Growth& growth) {
 void KvHoldings::release(const Group& group, std::size_t member, std::int64_t context) {
   const Release release = allocator_.release(group.members[member], TokenCount(context));
   if (release.held.value() == 0) return;
-  const TokenCount final_length = group.request.final_length();
+  const TokenCount final_context = group.request.final_context();
   if (allocator_.is_paged()) {
-    account_.release(release.held, TokenCount(context), final_length, release.kept,
+    account_.release(release.held, TokenCount(context), final_context, release.kept,
                      release.kept_open);
   } else {
-    account_.release_region(release.requested, release.held, TokenCount(context), final_length);
+    account_.release_region(release.requested, release.held, TokenCount(context), final_context);
   }
 }
 
@@ -108,12 +108,12 @@ void KvHoldings::visit_unique_blocks(const Group& group, Visit visit) const {
 
 bool KvHoldings::restore(const Group& group, TokenCount spare) {
   if (!allocator_.restore(group.members, *group.parked, spare)) return false;
-  const TokenCount final_length = group.request.final_length();
+  const TokenCount final_context = group.request.final_context();
   if (!allocator_.is_paged()) {
     RECTO_UNREACHABLE("regions are never preempted: each holds all that it will need");
   }
   visit_unique_blocks(group, [&](std::int64_t begin, std::int64_t end) {
-    account_.hold(TokenCount(begin), TokenCount(end), final_length);
+    account_.hold(TokenCount(begin), TokenCount(end), final_context);
   });
   return true;
 }

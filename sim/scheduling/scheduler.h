@@ -35,9 +35,9 @@ struct SchedulerOptions {
   AdmissionRule admission = AdmissionRule::kWholePrompt;
   TokenCount watermark{0};  // slots that an admission must leave free
   PreemptionRule preemption = PreemptionRule::kRecompute;
-  TokenCount host_pool{0};             // slots for swapped sequences
-  TokenCount max_length{2048};         // longest context served; longer requests are rejected
-  TokenCount window{0};                // sliding window of the model; 0: none
+  TokenCount host_pool{0};      // slots for swapped sequences
+  TokenCount max_length{2048};  // longest context served; longer requests are rejected
+  TokenCount window{0};         // sliding window of the model; 0: none. No shared blocks with it
   double beam_switch_probability = 0;  // that a beam is replaced by a fork of another, per step
   std::uint64_t seed = 0;
 };
@@ -82,8 +82,10 @@ class Scheduler {
   // Values of all gauges now; checks that the states sum to the pool. O(1).
   virtual GaugeValues gauges() const = 0;
 
-  // Positions of all groups that run or are swapped, for checks that walk over everything.
+  // For checks that walk over everything: all groups that hold slots here or on the host, and how
+  // many tokens one of them has in the device's cache now, by member.
   virtual std::vector<const Group*> holders() const = 0;
+  virtual std::vector<std::int64_t> contexts(const Group& group) const = 0;
 };
 
 }  // namespace recto::sim

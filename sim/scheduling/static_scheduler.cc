@@ -46,14 +46,12 @@ StepPlan StaticScheduler::plan(SimTime now) {
     plan.load.prefill_pairs = rows * visible_pairs(0, padded_prompt_, options_.window.value());
     return plan;
   }
-  // Rows that are done are computed all the same, over the context that they ended with.
+  // Rows that are done are computed all the same, as if they went on from where they ended.
   batch_.add_decode_load(plan.load);
   plan.load.decode_sequences = rows;
   for (const GroupIndex index : batch_.running()) {
     const Group& group = batch_.at(index);
-    if (group.phase != GroupPhase::kDecoding) {
-      plan.load.decode_kv_tokens += TokenCount(group.context);
-    }
+    if (group.phase != GroupPhase::kDecoding) batch_.add_row_load(group.context, plan.load);
   }
   return plan;
 }
@@ -71,15 +69,24 @@ void StaticScheduler::form_batch(SimTime now) {
 
 bool StaticScheduler::admit(GroupIndex index, SimTime now) {
   Group& group = batch_.at(index);
-  const TokenCount whole = group.request.final_length();
-  const Fit fit = holdings_.allocator().fit(group.members, whole, options_.watermark);
+  const TokenCount prompt = group.request.prompt_tokens;
+  const TokenCount whole = group.request.final_context();
+  const Allocator& allocator = holdings_.allocator();
+  TokenCount spare = options_.watermark;
+  if (allocator.is_paged()) {
+    const TokenCount block = allocator.block_size();
+    spare += (blocks_for(whole, block) - blocks_for(prompt, block)).value() * block;
+  }
+  const Fit fit = allocator.fit(group.members, prompt, spare);
   if (fit != Fit::kFits) {
     head_blocked_ = true;
     head_unplaceable_ = fit == Fit::kNoHole;
     return false;
   }
-  // Rows of a padded batch are computed from their first token, whatever is cached.
-  group.prefill_context = holdings_.admit(group, whole.value()).value();
+  // Only in the prompt may anything be found cached: the output is about to be written. Rows of a
+  // padded batch are computed from their first token all the same.
+  group.prefill_context = holdings_.admit(group, prompt.value()).value();
+  RECTO_CHECK(holdings_.grow(group, 0, prompt.value(), whole.value()));
   group.phase = GroupPhase::kPrefilling;
   group.admitted = now;
   group.was_admitted = true;
@@ -109,16 +116,14 @@ void StaticScheduler::complete_prefill(SimTime now) {
   for (const GroupIndex index : batch_.running()) {
     Group& group = batch_.at(index);
     const std::int64_t prompt = group.request.prompt_tokens.value();
-    // What was found cached lies below the prompt's end, or the final length would not admit it.
-    const std::int64_t computed = std::min(group.prefill_context, prompt);
-    holdings_.write(computed, prompt);
+    holdings_.write(group.prefill_context, prompt);
     counters_.prefill_tokens += prompt;
     counters_.output_tokens += 1;
     group.context = prompt;
     group.first_token = now;
     group.has_first_token = true;
     if (observer_ != nullptr) observer_->on_first_token(group, now);
-    if (group.context == group.final_length()) {
+    if (group.context == group.final_context()) {
       answer(index, now);
     } else {
       batch_.start_decoding(index, next_deadline(group, prompt));
@@ -129,13 +134,13 @@ void StaticScheduler::complete_prefill(SimTime now) {
 std::int64_t StaticScheduler::next_deadline(const Group& group, std::int64_t context) const {
   const std::int64_t window = options_.window.value();
   const bool enters_window = window != 0 && context < window - 1;
-  return enters_window ? std::min(group.final_length(), window - 1) : group.final_length();
+  return enters_window ? std::min(group.final_context(), window - 1) : group.final_context();
 }
 
 void StaticScheduler::handle_deadline(GroupIndex index, SimTime now) {
   const Group& group = batch_.at(index);
   const std::int64_t context = batch_.context(index);
-  if (context == group.final_length()) {
+  if (context == group.final_context()) {
     batch_.stop_decoding(index);
     answer(index, now);
     return;

@@ -27,6 +27,9 @@ class StaticScheduler final : public Scheduler {
   void complete(SimTime now) override;
   GaugeValues gauges() const override;
   std::vector<const Group*> holders() const override;
+  std::vector<std::int64_t> contexts(const Group& group) const override {
+    return batch_.contexts(group);
+  }
 
  private:
   void form_batch(SimTime now);

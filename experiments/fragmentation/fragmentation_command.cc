@@ -1,0 +1,163 @@
+#include "experiments/fragmentation/fragmentation_command.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <ctime>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "experiments/fragmentation/fragmentation_files.h"
+#include "experiments/fragmentation/fragmentation_study.h"
+#include "experiments/fragmentation/fragmentation_table.h"
+#include "experiments/support/parallel.h"
+#include "experiments/support/progress.h"
+#include "experiments/support/run_fields.h"
+#include "experiments/support/run_flags.h"
+#include "experiments/support/text_list.h"
+
+namespace recto::experiments {
+namespace {
+
+// The pool of the PagedAttention paper's runs of OPT-13B on an A100-40.
+constexpr double kPaperPoolGib = 12;
+// An hour in 10 s windows is a file that opens anywhere.
+constexpr double kSeriesWindowS = 10;
+
+struct FragmentationFlags {
+  RunConfig base;
+  std::string allocators = "contiguous-max,contiguous-pow2,contiguous-oracle,paged,prefix-cached";
+  std::string block_sizes = "8,16,32,128";
+  std::string view = "states";
+  std::string out;
+  int threads = 0;
+  bool is_ascii = false;
+  bool has_stamp = false;
+};
+
+Result<FragmentationGrid> make_grid(const FragmentationFlags& flags) {
+  FragmentationGrid grid{.base = flags.base, .allocators = {}, .block_sizes = {}};
+  auto allocators = split_list(flags.allocators);
+  RECTO_RETURN_IF_ERROR(allocators.status().in("--allocators"));
+  grid.allocators = std::move(allocators).value();
+  const auto sizes = split_list(flags.block_sizes);
+  RECTO_RETURN_IF_ERROR(sizes.status().in("--block-sizes"));
+  for (const std::string& size : sizes.value()) {
+    RunConfig config;
+    RECTO_RETURN_IF_ERROR(
+        set_field(config, *find_run_field("block_size"), size).in("--block-sizes"));
+    grid.block_sizes.push_back(config.block_size);
+  }
+  // The paper's pool, unless something that decides a pool was given.
+  static constexpr std::array<std::string_view, 9> kDecisive{
+      "model",    "model_file", "gpu",        "tp", "utilization", "kv_element_bytes",
+      "pool_gib", "pool_slots", "pool_blocks"};
+  bool is_default = true;
+  for (const std::string_view name : kDecisive) {
+    const RunField* field = find_run_field(name);
+    is_default = is_default && field_text(grid.base, *field) == field_text(RunConfig(), *field);
+  }
+  if (is_default) grid.base.pool_gib = kPaperPoolGib;
+  return grid;
+}
+
+std::string wall_clock() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  std::array<char, 32> text;
+  return std::string(text.data(), std::strftime(text.data(), text.size(), "%FT%TZ", &utc));
+}
+
+Status write_files(const FragmentationFlags& flags, const std::vector<FragmentationRow>& rows,
+                   CommandContext& context) {
+  if (flags.out.empty()) {
+    context.out << "\nNothing was written; --out DIR keeps fragmentation.csv, series.csv and "
+                   "manifest.json.\n";
+    return Status::ok();
+  }
+  Json extra = Json::object();
+  if (flags.has_stamp) extra["written_at"] = wall_clock();
+  RECTO_RETURN_IF_ERROR(write_fragmentation_files(rows, flags.out, extra));
+  context.out << fmt::format("\nWrote fragmentation.csv, series.csv and manifest.json to {}\n",
+                             flags.out);
+  return Status::ok();
+}
+
+Status run_fragmentation(const FragmentationFlags& flags, CommandContext& context) {
+  const Result<FragmentationGrid> grid = make_grid(flags);
+  RECTO_RETURN_IF_ERROR(grid.status());
+  const Result<std::vector<RunConfig>> configs = expand(grid.value());
+  RECTO_RETURN_IF_ERROR(configs.status());
+  Result<std::vector<FragmentationRow>> rows = std::vector<FragmentationRow>();
+  {
+    ProgressBar progress(context.err, context.terminal, configs.value().size());
+    rows = run_all(configs.value(), flags.threads > 0 ? flags.threads : default_threads(),
+                   [&](const RunConfig& config) { progress.advance(label_of(config)); });
+  }
+  RECTO_RETURN_IF_ERROR(rows.status());
+  Terminal terminal = context.terminal;
+  if (flags.is_ascii) terminal.charset = Charset::kAscii;
+  const FragmentationView view =
+      flags.view == "paper" ? FragmentationView::kPaper : FragmentationView::kStates;
+  context.out << fragmentation_text(rows.value(), view, terminal);
+  return write_files(flags, rows.value(), context);
+}
+
+void add_output_flags(CLI::App& command, FragmentationFlags& flags) {
+  command.add_option("--view", flags.view, "states, or the paper's Fig. 2 [states]")
+      ->option_text("states|paper")
+      ->check(CLI::IsMember({"states", "paper"}))
+      ->group("Output");
+  command.add_option("--out", flags.out, "write fragmentation.csv, series.csv, manifest.json here")
+      ->option_text("DIR")
+      ->group("Output");
+  command.add_flag("--ascii", flags.is_ascii, "draw bars without block characters")
+      ->group("Output");
+  command.add_flag("--stamp", flags.has_stamp, "put the time of day into the manifest")
+      ->group("Output");
+  command.add_option("--threads", flags.threads, "simulations at a time [all cores]")
+      ->option_text("N")
+      ->check(CLI::Range(1, 4096))
+      ->group("Output");
+}
+
+}  // namespace
+
+void add_fragmentation_command(CLI::App& app, CommandContext& context) {
+  CLI::App* command = app.add_subcommand(
+      "fragmentation", "where every KV slot goes: allocators x block sizes on one workload");
+  auto flags = std::make_shared<FragmentationFlags>();
+  flags->base.series_window_s = kSeriesWindowS;
+  command
+      ->add_option("--allocators", flags->allocators,
+                   "to compare [contiguous-max, -pow2, -oracle, paged,\nprefix-cached]")
+      ->option_text("LIST")
+      ->group("Grid");
+  command
+      ->add_option("--block-sizes", flags->block_sizes,
+                   fmt::format("of the paged ones [{}]", flags->block_sizes))
+      ->option_text("LIST")
+      ->group("Grid");
+  add_output_flags(*command, *flags);
+  static constexpr std::array<std::string_view, 2> kTakenFromGrid{"allocator", "block_size"};
+  add_run_flags(*command, flags->base, kTakenFromGrid);
+  command->footer(
+      "The pool: 12 GiB, as in the PagedAttention paper, for the default model and card; else "
+      "what\n"
+      "the card has room for, or --pool-gib, --pool-slots, --pool-blocks.\n\n"
+      "Examples:\n"
+      "  recto fragmentation\n"
+      "  recto fragmentation --view paper --allocators contiguous-max,paged --block-sizes 16\n"
+      "  recto fragmentation --trace azure.csv --model Llama-3.1-8B --gpu H100 --out results\n"
+      "  recto fragmentation --workload chat --block-sizes 1,16,256 --max-length 4096 \\\n"
+      "      --model Llama-2-7B --gpu A100-80\n");
+  command->callback([flags, &context] {
+    context.chosen = [flags, &context] { return run_fragmentation(*flags, context); };
+  });
+}
+
+}  // namespace recto::experiments

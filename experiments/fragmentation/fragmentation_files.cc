@@ -1,0 +1,78 @@
+#include "experiments/fragmentation/fragmentation_files.h"
+
+#include "core/contract.h"
+#include "core/units.h"
+#include "experiments/support/csv.h"
+#include "experiments/support/manifest.h"
+#include "experiments/support/output_file.h"
+#include "experiments/support/report_json.h"
+#include "sim/metrics/gauges.h"
+
+namespace recto::experiments {
+namespace {
+
+Status write_and_note(Json& files, const std::string& folder, const std::string& name,
+                      const std::string& text) {
+  files[name] = {{"bytes", text.size()}, {"xxh3_128", content_hash(text)}};
+  return write_file(folder + '/' + name, text);
+}
+
+}  // namespace
+
+std::string fragmentation_csv(const std::vector<FragmentationRow>& rows) {
+  std::string text;
+  for (const FragmentationRow& row : rows) {
+    const auto columns = flatten(to_json(row.outcome, row.figures));
+    std::vector<std::string> titles{"allocator", "block_size"};
+    std::vector<std::string> values{row.config.allocator,
+                                    std::to_string(row.outcome.report.block_size.value())};
+    for (const auto& [title, value] : columns) {
+      titles.push_back(title);
+      values.push_back(value);
+    }
+    if (text.empty()) text = csv_row(titles);
+    text += csv_row(values);
+  }
+  return text;
+}
+
+std::string series_csv(const std::vector<FragmentationRow>& rows) {
+  std::vector<std::string> titles{"allocator", "block_size", "begin_s", "length_s"};
+  for (const sim::GaugeInfo& info : sim::kGauges) titles.emplace_back(info.name);
+  std::string text = csv_row(titles);
+  for (const FragmentationRow& row : rows) {
+    const std::string block_size = std::to_string(row.outcome.report.block_size.value());
+    for (const sim::SeriesWindow& window : row.outcome.report.series) {
+      std::vector<std::string> values{row.config.allocator, block_size,
+                                      csv_number(seconds(window.begin)),
+                                      csv_number(seconds(window.length))};
+      for (const double mean : window.mean) values.push_back(csv_number(mean));
+      text += csv_row(values);
+    }
+  }
+  return text;
+}
+
+Status write_fragmentation_files(const std::vector<FragmentationRow>& rows,
+                                 const std::string& folder, const Json& extra) {
+  std::vector<RunConfig> configs;
+  Json settings = Json::array();
+  for (const FragmentationRow& row : rows) {
+    configs.push_back(row.config);
+    settings.push_back(to_json(row.config));
+  }
+  Result<Json> begun = begin_manifest("fragmentation", configs);
+  RECTO_RETURN_IF_ERROR(begun.status());
+  Json& manifest = begun.value();
+  RECTO_RETURN_IF_ERROR(make_folder(folder));
+  Json files = Json::object();
+  RECTO_RETURN_IF_ERROR(
+      write_and_note(files, folder, "fragmentation.csv", fragmentation_csv(rows)));
+  RECTO_RETURN_IF_ERROR(write_and_note(files, folder, "series.csv", series_csv(rows)));
+  for (const auto& [key, value] : extra.items()) manifest[key] = value;
+  manifest["files"] = files;
+  manifest["configurations"] = settings;
+  return write_file(folder + "/manifest.json", manifest.dump(2) + '\n');
+}
+
+}  // namespace recto::experiments

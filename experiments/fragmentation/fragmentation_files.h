@@ -1,0 +1,24 @@
+#pragma once
+
+// The study as files: fragmentation.csv, series.csv, manifest.json.
+
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "experiments/fragmentation/fragmentation_study.h"
+#include "experiments/support/run_config.h"
+
+namespace recto::experiments {
+
+// One row per configuration; every figure and every field of its report but series and ids.
+std::string fragmentation_csv(const std::vector<FragmentationRow>& rows);
+
+// One row per configuration and window of time: the mean of each gauge.
+std::string series_csv(const std::vector<FragmentationRow>& rows);
+
+// Writes all three into `folder`, the manifest last; it is extended by the entries of `extra`.
+Status write_fragmentation_files(const std::vector<FragmentationRow>& rows,
+                                 const std::string& folder, const Json& extra);
+
+}  // namespace recto::experiments

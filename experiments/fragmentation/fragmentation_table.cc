@@ -1,0 +1,135 @@
+#include "experiments/fragmentation/fragmentation_table.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "experiments/fragmentation/fragmentation_notes.h"
+#include "experiments/support/numbers.h"
+#include "experiments/support/remarks.h"
+#include "experiments/support/request_source.h"
+#include "experiments/support/state_bar.h"
+#include "experiments/support/table.h"
+#include "sim/metrics/gauges.h"
+
+namespace recto::experiments {
+namespace {
+
+constexpr std::size_t kStateBarColumns = 20;
+constexpr std::size_t kPaperBarColumns = 16;
+
+std::string pool_line(const FragmentationRow& row) {
+  const RunConfig& config = row.config;
+  const std::string model = config.model_file.empty() ? config.model : config.model_file;
+  const std::string decoding =
+      config.decoding == "single" ? "" : fmt::format(", decoding {}", config.decoding);
+  return fmt::format("{}, {} requests{}; {} on {} x {}; pool of {} slots\n", workload_name(config),
+                     grouped(row.outcome.report.counters.requests_arrived), decoding, model,
+                     config.tp, config.gpu, grouped(row.outcome.report.pool_slots.value()));
+}
+
+std::vector<std::string> name_cells(const FragmentationRow& row) {
+  return {row.config.allocator, row.block_text()};
+}
+
+std::string states_table(const std::vector<FragmentationRow>& rows, const Terminal& terminal) {
+  Table table({{"allocator", Align::kLeft},
+               {"block"},
+               {"the pool", Align::kLeft},
+               {"used"},
+               {"reserved"},
+               {"internal"},
+               {"cached"},
+               {"free"},
+               {"overhead"}});
+  for (const FragmentationRow& row : rows) {
+    const PoolShares& shares = row.figures.shares;
+    std::vector<std::string> cells = name_cells(row);
+    cells.push_back(state_bar(shares, kStateBarColumns, terminal));
+    for (const double share : {shares.used, shares.reserved, shares.internal(), shares.cached,
+                               shares.free, shares.overhead}) {
+      cells.push_back(percent(share));
+    }
+    table.add_row(std::move(cells));
+  }
+  return "Where every KV slot was: mean share of the pool, %\n\n" + table.text() + '\n' +
+         state_legend(terminal) + '\n';
+}
+
+std::string paper_table(const std::vector<FragmentationRow>& rows, const Terminal& terminal) {
+  Table table({{"allocator", Align::kLeft},
+               {"block"},
+               {"the pool", Align::kLeft},
+               {"tokens"},
+               {"reserved"},
+               {"internal"},
+               {"external"},
+               {"held used"},
+               {"batch"}});
+  for (const FragmentationRow& row : rows) {
+    const PaperShares& shares = row.figures.paper;
+    std::vector<std::string> cells = name_cells(row);
+    cells.push_back(state_bar(shares, kPaperBarColumns, terminal));
+    for (const double share :
+         {shares.token_states, shares.reservation, shares.internal_fragmentation,
+          shares.external_and_others, row.figures.used_of_held}) {
+      cells.push_back(percent(share));
+    }
+    cells.push_back(
+        fmt::format("{:.2f}", row.outcome.report.gauge(sim::Gauge::kRunningRequests).mean));
+    table.add_row(std::move(cells));
+  }
+  return "As in Fig. 2 of the PagedAttention paper: mean share of the pool, %\n\n" + table.text() +
+         '\n' + paper_legend(terminal) +
+         "\nExternal and others = pool - used - reserved - over-reservation - tail of the last "
+         "block; rounding\nby the placement policy is part of it.\n";
+}
+
+std::string service_table(const std::vector<FragmentationRow>& rows) {
+  Table table({{"allocator", Align::kLeft},
+               {"block"},
+               {"batch"},
+               {"queue"},
+               {"blocked"},
+               {"no hole"},
+               {"preempts"},
+               {"tok/s"},
+               {"TTFT"},
+               {"p99"},
+               {"ms/token"}});
+  for (const FragmentationRow& row : rows) {
+    const sim::Report& report = row.outcome.report;
+    const std::int64_t preemptions =
+        report.counters.preemptions_recompute + report.counters.preemptions_swap;
+    std::vector<std::string> cells = name_cells(row);
+    cells.push_back(compact_number(report.gauge(sim::Gauge::kRunningRequests).mean));
+    cells.push_back(compact_number(report.gauge(sim::Gauge::kWaitingRequests).mean));
+    cells.push_back(percent(mean_share(report, sim::Gauge::kBlockedFree)));
+    cells.push_back(percent(mean_share(report, sim::Gauge::kUnplaceableFree)));
+    cells.push_back(preemptions < 100'000 ? fmt::format("{}", preemptions)
+                                          : compact_number(static_cast<double>(preemptions)));
+    cells.push_back(compact_number(row.figures.output_tokens_per_s));
+    cells.push_back(compact_number(static_cast<double>(report.ttft.p50_ns) / 1e9));
+    cells.push_back(compact_number(static_cast<double>(report.ttft.p99_ns) / 1e9));
+    cells.push_back(compact_number(report.normalized.mean_ns / 1e6));
+    table.add_row(std::move(cells));
+  }
+  return "What followed\n\n" + table.text() +
+         "\nbatch, queue: requests, mean. blocked: free slots, % of the pool, while the head of "
+         "the queue does\nnot fit; no hole: the part of it that is enough in sum but in no one "
+         "place. tok/s: output tokens.\nTTFT: time to first token in s, median and p99. ms/token: "
+         "end to end / output tokens, mean.\n";
+}
+
+}  // namespace
+
+std::string fragmentation_text(const std::vector<FragmentationRow>& rows, FragmentationView view,
+                               const Terminal& terminal) {
+  std::string text = pool_line(rows.front()) + '\n';
+  text += view == FragmentationView::kPaper ? paper_table(rows, terminal)
+                                            : states_table(rows, terminal);
+  text += '\n' + service_table(rows) + '\n' + fragmentation_notes(rows);
+  return text;
+}
+
+}  // namespace recto::experiments

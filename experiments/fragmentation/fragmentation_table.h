@@ -1,0 +1,23 @@
+#pragma once
+
+// The study on a terminal: at most 100 columns.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "experiments/fragmentation/fragmentation_study.h"
+#include "experiments/support/terminal.h"
+
+namespace recto::experiments {
+
+enum class FragmentationView : std::uint8_t {
+  kStates,  // the six states
+  kPaper,   // what the PagedAttention paper's Fig. 2 shows
+};
+
+// All rows are of one workload, model and pool. Not empty.
+std::string fragmentation_text(const std::vector<FragmentationRow>& rows, FragmentationView view,
+                               const Terminal& terminal);
+
+}  // namespace recto::experiments

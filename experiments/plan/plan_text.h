@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "experiments/plan/kv_plan.h"
+
+namespace recto::experiments {
+
+// For the terminal, at most 100 columns wide. `options` are those that the plan was made from.
+std::string plan_text(const KvPlan& plan, const KvPlanOptions& options);
+
+// Up to which mean length blocks hold `times` as many requests as contiguous reservations; nothing
+// where the latter hold none.
+std::string edge_text(const KvPlan& plan, const KvPlanOptions& options, std::int64_t times);
+
+// Tables of what --model and --gpu may name.
+std::string models_text();
+std::string gpus_text();
+
+}  // namespace recto::experiments

@@ -1,0 +1,101 @@
+// The command line. Each subcommand lives in a folder of its own; see
+// experiments/support/command.h.
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <new>
+#include <string>
+#include <string_view>
+
+#include "core/status.h"
+#include "experiments/fragmentation/fragmentation_command.h"
+#include "experiments/simulate/simulate_command.h"
+#include "experiments/plan/plan_command.h"
+#include "experiments/support/command.h"
+#include "experiments/support/terminal.h"
+#include "experiments/sweep/sweep_command.h"
+#include "experiments/trace/trace_command.h"
+#include "experiments/support/version.h"
+
+namespace {
+
+using recto::Status;
+using recto::experiments::CommandContext;
+using recto::experiments::exit_code;
+
+// `bazel run` starts programs in a folder of its own; paths mean the caller's.
+void enter_callers_folder() {
+  const char* caller = std::getenv("BUILD_WORKING_DIRECTORY");
+  if (caller == nullptr) return;
+  char here[4096];
+  // Whoever moved elsewhere since, such as a script under `bazel run`, means where they are now.
+  if (getcwd(here, sizeof(here)) == nullptr) return;
+  if (std::string_view(here).find(".runfiles/") == std::string_view::npos) return;
+  if (chdir(caller) != 0) std::cerr << "recto: " << caller << ": " << std::strerror(errno) << '\n';
+}
+
+constexpr std::size_t kHelpColumn = 32;
+
+int report(const Status& status) {
+  if (!status.is_ok()) std::cerr << "recto: " << status.message() << '\n';
+  return exit_code(status);
+}
+
+// What was printed may still not have arrived.
+int finish_output(int code) {
+  std::cout.flush();
+  if (std::cout.good()) return code;
+  return report(Status::failed(std::string("standard output: ") + std::strerror(errno)));
+}
+
+void add_commands(CLI::App& app, CommandContext& context) {
+  recto::experiments::add_fragmentation_command(app, context);
+  recto::experiments::add_sweep_command(app, context);
+  recto::experiments::add_trace_command(app, context);
+  recto::experiments::add_plan_command(app, context);
+  recto::experiments::add_simulate_command(app, context);
+}
+
+int run_command_line(int argc, char** argv) {
+  CLI::App app("Where every slot of a KV cache goes, over time, per allocator and block size.");
+  app.name("recto");
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(kHelpColumn);
+  app.set_version_flag("--version", [] {
+    return std::string("recto ") + recto::experiments::kVersion + ", commit " +
+           recto::experiments::commit();
+  });
+  app.footer(
+      "Each command explains itself: recto COMMAND --help\n\n"
+      "Examples:\n"
+      "  recto fragmentation\n"
+      "  recto simulate --workload chat --allocator prefix-cached\n"
+      "\nExit codes: 0 done, 1 the run failed, 2 bad usage or bad input.\n");
+  CommandContext context{std::cout, std::cerr, recto::experiments::detect_terminal(), nullptr};
+  add_commands(app, context);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    // Asking for help is no error.
+    if (error.get_exit_code() == 0) return finish_output(app.exit(error));
+    return report(Status::invalid_input(error.what()));
+  }
+  const Status status = context.chosen();
+  return status.is_ok() ? finish_output(0) : report(status);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  enter_callers_folder();
+  try {
+    return run_command_line(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return report(Status::failed("out of memory"));
+  }
+}

@@ -1,0 +1,137 @@
+#include "experiments/simulate/seed_study.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "experiments/support/numbers.h"
+#include "experiments/support/parallel.h"
+#include "experiments/support/report_json.h"
+#include "experiments/support/resolved_run.h"
+#include "experiments/support/table.h"
+
+namespace recto::experiments {
+namespace {
+
+Result<SeedRun> run_one(const RunConfig& config) {
+  Result<RunOutcome> outcome = run(config);
+  RECTO_RETURN_IF_ERROR(outcome.status());
+  const Result<ResolvedRun> resolved = resolve(config);
+  RECTO_RETURN_IF_ERROR(resolved.status());
+  const Figures figures = make_figures(outcome.value().report, resolved.value());
+  return SeedRun{config, std::move(outcome).value(), figures};
+}
+
+// How a number is shown: `scale` times its value, in `unit`.
+struct Shown {
+  std::string_view name;  // as flatten() has it
+  std::string_view label;
+  double scale;
+  std::string_view unit;
+};
+constexpr Shown kShown[] = {
+    {"figures.mean_shares.used", "used", 100, "% of the pool"},
+    {"figures.mean_shares.reserved", "reserved", 100, "%"},
+    {"figures.mean_shares.internal", "internal", 100, "%"},
+    {"figures.mean_shares.cached", "cached", 100, "%"},
+    {"figures.mean_shares.free", "free", 100, "%"},
+    {"figures.mean_shares.overhead", "overhead", 100, "%"},
+    {"figures.used_of_held", "used of held slots", 100, "%"},
+    {"figures.sharing_saving", "saved by sharing", 100, "%"},
+    {"report.gauges.running_requests.mean", "batch", 1, "requests"},
+    {"report.gauges.waiting_requests.mean", "queue", 1, "requests"},
+    {"report.counters.preemptions_recompute", "preemptions by recompute", 1, ""},
+    {"report.counters.preemptions_swap", "preemptions by swap", 1, ""},
+    {"figures.requests_per_s", "throughput", 1, "requests/s"},
+    {"figures.output_tokens_per_s", "output", 1, "tokens/s"},
+    {"figures.goodput_per_s", "goodput", 1, "requests/s"},
+    {"figures.prefix_hit_share", "prefix hits", 100, "% of tokens"},
+    {"report.ttft.mean_ns", "TTFT, mean", 1e-6, "ms"},
+    {"report.ttft.p99_ns", "TTFT, p99", 1e-6, "ms"},
+    {"report.tpot.mean_ns", "TPOT, mean", 1e-6, "ms"},
+    {"report.tpot.p99_ns", "TPOT, p99", 1e-6, "ms"},
+    {"report.end_to_end.mean_ns", "end to end, mean", 1e-9, "s"},
+    {"report.normalized.mean_ns", "end to end / token, mean", 1e-6, "ms"},
+    {"report.counters.requests_rejected", "rejected", 1, "requests"},
+};
+
+std::optional<double> number_of(const std::string& text) {
+  double value = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || stop != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+Result<std::vector<SeedRun>> run_seeds(const RunConfig& config, const SeedOptions& options) {
+  if (config.seed > std::numeric_limits<std::int64_t>::max() - options.seeds) {
+    return Status::invalid_input(fmt::format("--seed: found {}; expected room for {} more seeds",
+                                             config.seed, options.seeds));
+  }
+  std::vector<std::optional<Result<SeedRun>>> results(static_cast<std::size_t>(options.seeds));
+  for_each_index(results.size(), options.threads, [&](std::size_t index) {
+    RunConfig seeded = config;
+    seeded.seed += static_cast<std::int64_t>(index);
+    results[index] = run_one(seeded);
+  });
+  std::vector<SeedRun> runs;
+  for (auto& result : results) {
+    RECTO_RETURN_IF_ERROR(result->status());
+    runs.push_back(std::move(*result).value());
+  }
+  return runs;
+}
+
+std::vector<NamedInterval> intervals_of(const std::vector<SeedRun>& runs) {
+  std::vector<std::vector<std::pair<std::string, std::string>>> columns;
+  for (const SeedRun& run : runs) columns.push_back(flatten(to_json(run.outcome, run.figures)));
+  std::vector<NamedInterval> intervals;
+  for (std::size_t i = 0; i < columns.front().size(); ++i) {
+    std::vector<double> values;
+    for (const auto& row : columns) {
+      if (const std::optional<double> value = number_of(row[i].second)) values.push_back(*value);
+    }
+    if (values.size() == runs.size()) {
+      intervals.push_back({columns.front()[i].first, mean_with_interval(values)});
+    }
+  }
+  return intervals;
+}
+
+std::string seeds_text(const std::vector<SeedRun>& runs) {
+  Table table(
+      {{fmt::format("{} seeds from {} on", runs.size(), runs.front().config.seed), Align::kLeft},
+       {"mean"},
+       {"95 % +-"},
+       {"", Align::kLeft}});
+  const std::vector<NamedInterval> intervals = intervals_of(runs);
+  for (const Shown& shown : kShown) {
+    for (const NamedInterval& named : intervals) {
+      if (named.name != shown.name) continue;
+      table.add_row({std::string(shown.label), short_number(named.interval.mean * shown.scale),
+                     short_number(named.interval.half_width * shown.scale),
+                     std::string(shown.unit)});
+    }
+  }
+  return table.text() + "\n+-: half of the confidence interval of the mean, by Student's t.\n";
+}
+
+Json seeds_json(const std::vector<SeedRun>& runs) {
+  Json json = {{"seeds", Json::array()}, {"means", Json::object()}, {"runs", Json::array()}};
+  for (const NamedInterval& named : intervals_of(runs)) {
+    json["means"][named.name] = {{"mean", named.interval.mean},
+                                 {"half_width_95", named.interval.half_width}};
+  }
+  for (const SeedRun& run : runs) {
+    json["seeds"].push_back(run.config.seed);
+    json["runs"].push_back(to_json(run.outcome, run.figures));
+  }
+  return json;
+}
+
+}  // namespace recto::experiments

@@ -1,0 +1,141 @@
+#include "experiments/simulate/simulate_command.h"
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "experiments/simulate/seed_study.h"
+#include "experiments/simulate/summary.h"
+#include "experiments/simulate/timeline.h"
+#include "experiments/support/figures.h"
+#include "experiments/support/parallel.h"
+#include "experiments/support/remarks.h"
+#include "experiments/support/report_json.h"
+#include "experiments/support/resolved_run.h"
+#include "experiments/support/run.h"
+#include "experiments/support/run_flags.h"
+#include "experiments/support/version.h"
+
+namespace recto::experiments {
+namespace {
+
+struct SimulateFlags {
+  RunConfig config;
+  int seeds = 1;
+  int threads = 0;
+  bool is_json = false;
+  bool is_ascii = false;
+  std::string timeline;
+  double timeline_window_ms = 100;
+};
+
+Json begin_json(const RunConfig& config) {
+  return {{"recto", {{"version", kVersion}, {"commit", commit()}}}, {"settings", to_json(config)}};
+}
+
+Status run_one(const SimulateFlags& flags, CommandContext& context) {
+  const Result<ResolvedRun> resolved = resolve(flags.config);
+  RECTO_RETURN_IF_ERROR(resolved.status());
+  RECTO_RETURN_IF_ERROR(validate(flags.config));
+  std::unique_ptr<Timeline> timeline;
+  if (!flags.timeline.empty()) {
+    const SimDuration window(static_cast<std::int64_t>(std::floor(flags.timeline_window_ms * 1e6)));
+    Result<std::unique_ptr<Timeline>> created = Timeline::create(flags.timeline, window);
+    RECTO_RETURN_IF_ERROR(created.status());
+    timeline = std::move(created).value();
+  }
+  const Result<RunOutcome> outcome = run(flags.config, timeline.get());
+  RECTO_RETURN_IF_ERROR(outcome.status());
+  if (timeline != nullptr) RECTO_RETURN_IF_ERROR(timeline->finish());
+  if (flags.is_json) {
+    Json json = begin_json(flags.config);
+    const Figures figures = make_figures(outcome.value().report, resolved.value());
+    json.update(to_json(outcome.value(), figures));
+    context.out << json.dump(2) << '\n';
+    return Status::ok();
+  }
+  Terminal terminal = context.terminal;
+  if (flags.is_ascii) terminal.charset = Charset::kAscii;
+  context.out << summary_text(resolved.value(), outcome.value(), terminal);
+  return Status::ok();
+}
+
+Status run_several(const SimulateFlags& flags, CommandContext& context) {
+  if (!flags.timeline.empty()) {
+    return Status::invalid_input("--timeline: found --seeds above 1; expected a single run");
+  }
+  const Result<ResolvedRun> resolved = resolve(flags.config);
+  RECTO_RETURN_IF_ERROR(resolved.status());
+  RECTO_RETURN_IF_ERROR(validate(flags.config));
+  const Result<std::vector<SeedRun>> runs = run_seeds(
+      flags.config,
+      {.seeds = flags.seeds, .threads = flags.threads > 0 ? flags.threads : default_threads()});
+  RECTO_RETURN_IF_ERROR(runs.status());
+  if (flags.is_json) {
+    Json json = begin_json(flags.config);
+    json.update(seeds_json(runs.value()));
+    context.out << json.dump(2) << '\n';
+    return Status::ok();
+  }
+  const RunOutcome& first = runs.value().front().outcome;
+  context.out << setting_text(resolved.value(), first.report) << seeds_text(runs.value()) << '\n'
+              << means_remark(coverage_of(first.report)) << provenance_remark(flags.config);
+  for (const SeedRun& run : runs.value()) {
+    context.out << rejected_remark(run.outcome.report, "seed " + std::to_string(run.config.seed));
+  }
+  context.out << trace_remark(first);
+  return Status::ok();
+}
+
+void add_output_flags(CLI::App& command, SimulateFlags& flags) {
+  command.add_flag("--json", flags.is_json, "print every field of the report as JSON")
+      ->group("Output");
+  command.add_option("--timeline", flags.timeline, "write a trace for Perfetto (ui.perfetto.dev)")
+      ->option_text("FILE")
+      ->group("Output");
+  command
+      .add_option("--timeline-window-ms", flags.timeline_window_ms,
+                  "between two values of its counters [100]")
+      ->option_text("MS")
+      ->check(CLI::Range(0.001, 1e9))
+      ->group("Output");
+  command
+      .add_option("--seeds", flags.seeds,
+                  "runs with so many seeds, from --seed on: means and 95 %\nintervals [1]")
+      ->option_text("N")
+      ->check(CLI::Range(1, 10'000))
+      ->group("Output");
+  command.add_option("--threads", flags.threads, "simulations at a time [all cores]")
+      ->option_text("N")
+      ->check(CLI::Range(1, 4096))
+      ->group("Output");
+  command.add_flag("--ascii", flags.is_ascii, "draw bars without block characters")
+      ->group("Output");
+}
+
+}  // namespace
+
+void add_simulate_command(CLI::App& app, CommandContext& context) {
+  CLI::App* command =
+      app.add_subcommand("simulate", "one configuration in depth: memory, latency, throughput");
+  auto flags = std::make_shared<SimulateFlags>();
+  add_output_flags(*command, *flags);
+  add_run_flags(*command, flags->config);
+  command->footer(
+      "Examples:\n"
+      "  recto simulate\n"
+      "  recto simulate --trace azure.csv --model Llama-3.1-8B --gpu H100 --block-size 32\n"
+      "  recto simulate --workload agent --allocator prefix-cached --model Llama-3.1-8B \\\n"
+      "      --ttft-limit-ms 500 --tpot-limit-ms 50\n"
+      "  recto simulate --arrivals gamma:rate=2,cv=3 --outputs uniform:16,512 --seeds 10\n"
+      "  recto simulate --decoding parallel:4 --requests 500 --timeline run.json\n"
+      "  recto simulate --preemption swap --host-gib 64 --json > report.json\n");
+  command->callback([flags, &context] {
+    context.chosen = [flags, &context] {
+      return flags->seeds > 1 ? run_several(*flags, context) : run_one(*flags, context);
+    };
+  });
+}
+
+}  // namespace recto::experiments

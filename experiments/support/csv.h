@@ -1,0 +1,17 @@
+#pragma once
+
+// Rows of comma-separated values (RFC 4180, lines ended by LF).
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace recto::experiments {
+
+// One row with its line break; fields are quoted where they must be.
+std::string csv_row(const std::vector<std::string>& fields);
+
+// A number in the shortest form that reads back to the same value.
+std::string csv_number(double value);
+
+}  // namespace recto::experiments

@@ -1,0 +1,86 @@
+#include "experiments/support/output_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace recto::experiments {
+namespace {
+
+Status failure(const std::string& path, int error) {
+  return Status::failed(path + ": cannot write: " + std::strerror(error));
+}
+
+// Renaming onto a device or a pipe would replace it.
+bool is_special(const std::string& path) {
+  struct stat info {};
+  return stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
+}
+
+}  // namespace
+
+Result<OutputFile> OutputFile::create(const std::string& path) {
+  const bool special = is_special(path);
+  const std::string written =
+      special ? path : path + ".partial-" + std::to_string(static_cast<long>(getpid()));
+  const int flags = special ? O_WRONLY : O_WRONLY | O_CREAT | O_TRUNC;
+  const int descriptor = open(written.c_str(), flags | O_CLOEXEC, 0666);
+  if (descriptor < 0) return failure(path, errno);
+  Handle handle(fdopen(descriptor, "w"), std::fclose);
+  if (handle == nullptr) return failure(path, errno);
+  return OutputFile(path, written, std::move(handle));
+}
+
+OutputFile::OutputFile(std::string path, std::string written_path, Handle handle)
+    : path_(std::move(path)), written_path_(std::move(written_path)), handle_(std::move(handle)) {}
+
+OutputFile::~OutputFile() { remove_partial(); }
+
+void OutputFile::remove_partial() {
+  if (handle_ == nullptr) return;  // committed, or moved from
+  handle_.reset();
+  if (written_path_ != path_) unlink(written_path_.c_str());
+}
+
+void OutputFile::write(std::string_view text) {
+  if (error_ != 0 || text.empty()) return;
+  if (std::fwrite(text.data(), 1, text.size(), handle_.get()) != text.size()) error_ = errno;
+}
+
+Status OutputFile::commit() {
+  if (error_ == 0 && std::fflush(handle_.get()) != 0) error_ = errno;
+  // Some file systems report a full disk only here.
+  if (std::fclose(handle_.release()) != 0 && error_ == 0) error_ = errno;
+  if (error_ == 0 && written_path_ != path_ &&
+      std::rename(written_path_.c_str(), path_.c_str()) != 0) {
+    error_ = errno;
+  }
+  if (error_ == 0) return Status::ok();
+  if (written_path_ != path_) unlink(written_path_.c_str());
+  return failure(path_, error_);
+}
+
+Status write_file(const std::string& path, std::string_view text) {
+  Result<OutputFile> file = OutputFile::create(path);
+  RECTO_RETURN_IF_ERROR(file.status());
+  file.value().write(text);
+  return file.value().commit();
+}
+
+Status make_folder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (!error && !std::filesystem::is_directory(path, error)) {
+    error = std::make_error_code(std::errc::not_a_directory);
+  }
+  if (!error) return Status::ok();
+  return Status::failed(path + ": cannot make this folder: " + error.message());
+}
+
+}  // namespace recto::experiments

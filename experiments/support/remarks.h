@@ -1,0 +1,36 @@
+#pragma once
+
+// Sentences that stand beside results, so that nobody takes them for more than they are. Each
+// function returns whole lines of at most 100 columns, or nothing.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "experiments/support/run.h"
+#include "experiments/support/run_config.h"
+#include "sim/metrics/report.h"
+
+namespace recto::experiments {
+
+enum class Coverage : std::uint8_t {
+  kArrivals,   // first admission to last arrival
+  kWithDrain,  // to the last answer: everything had arrived before the first admission
+};
+
+Coverage coverage_of(const sim::Report& report);
+std::string means_remark(Coverage coverage);
+
+// Which constants and curves are cited, not measured.
+std::string provenance_remark(const RunConfig& config);
+
+// How many requests could never fit, and their first ids. `label` names the run; may be empty.
+std::string rejected_remark(const sim::Report& report, std::string_view label);
+
+// What was left out of the trace.
+std::string trace_remark(const RunOutcome& outcome);
+
+// `text` in lines of at most 100 columns, those after the first indented by two blanks.
+std::string wrapped(std::string_view text);
+
+}  // namespace recto::experiments

@@ -1,0 +1,165 @@
+#include "experiments/support/report_json.h"
+
+#include "experiments/support/csv.h"
+#include "sim/metrics/gauges.h"
+
+namespace recto::experiments {
+namespace {
+
+Json to_json(const sim::LatencySummary& latency) {
+  return {{"mean_ns", latency.mean_ns},
+          {"p50_ns", latency.p50_ns},
+          {"p90_ns", latency.p90_ns},
+          {"p99_ns", latency.p99_ns},
+          {"max_ns", latency.max_ns}};
+}
+
+Json to_json(const sim::Counters& counters) {
+  return {{"requests_arrived", counters.requests_arrived},
+          {"requests_finished", counters.requests_finished},
+          {"requests_rejected", counters.requests_rejected},
+          {"requests_within_limits", counters.requests_within_limits},
+          {"preemptions_recompute", counters.preemptions_recompute},
+          {"preemptions_swap", counters.preemptions_swap},
+          {"steps", counters.steps},
+          {"prefill_tokens", counters.prefill_tokens},
+          {"decode_tokens", counters.decode_tokens},
+          {"output_tokens", counters.output_tokens},
+          {"recomputed_tokens", counters.recomputed_tokens},
+          {"swapped_out_slots", counters.swapped_out_slots},
+          {"swapped_in_slots", counters.swapped_in_slots},
+          {"prefix_query_tokens", counters.prefix_query_tokens},
+          {"prefix_hit_tokens", counters.prefix_hit_tokens},
+          {"prefix_hit_pairs", counters.prefix_hit_pairs},
+          {"copied_slots", counters.copied_slots},
+          {"beam_switches", counters.beam_switches}};
+}
+
+Json to_json(const sim::TimeSpent& spent) {
+  return {{"fixed_ns", spent.fixed.value()},         {"linear_ns", spent.linear.value()},
+          {"attention_ns", spent.attention.value()}, {"copy_ns", spent.copy.value()},
+          {"overlap_ns", spent.overlap.value()},     {"swap_ns", spent.swap.value()}};
+}
+
+Json gauges_json(const sim::Report& report) {
+  Json json = Json::object();
+  for (const sim::GaugeInfo& info : sim::kGauges) {
+    const sim::GaugeSummary& summary = report.gauge(info.gauge);
+    json[info.name] = {{"mean", summary.mean},
+                       {"p50", summary.p50},
+                       {"p90", summary.p90},
+                       {"p99", summary.p99},
+                       {"max", summary.max}};
+  }
+  return json;
+}
+
+Json series_json(const sim::Report& report) {
+  Json json = {{"begin_ns", Json::array()}, {"length_ns", Json::array()}};
+  for (const sim::GaugeInfo& info : sim::kGauges) json[info.name] = Json::array();
+  for (const sim::SeriesWindow& window : report.series) {
+    json["begin_ns"].push_back(window.begin.value());
+    json["length_ns"].push_back(window.length.value());
+    for (const sim::GaugeInfo& info : sim::kGauges) {
+      json[info.name].push_back(window.mean[static_cast<std::size_t>(info.gauge)]);
+    }
+  }
+  return json;
+}
+
+Json to_json(const PoolShares& shares) {
+  return {{"used", shares.used},
+          {"reserved", shares.reserved},
+          {"internal", shares.internal()},
+          {"over_reservation", shares.over_reservation},
+          {"rounding", shares.rounding},
+          {"tail", shares.tail},
+          {"out_of_window", shares.out_of_window},
+          {"cached", shares.cached},
+          {"free", shares.free},
+          {"overhead", shares.overhead}};
+}
+
+Json to_json(const PaperShares& shares) {
+  return {{"token_states", shares.token_states},
+          {"reservation", shares.reservation},
+          {"internal_fragmentation", shares.internal_fragmentation},
+          {"external_and_others", shares.external_and_others}};
+}
+
+Json to_json(const std::optional<bool>& verdict) { return verdict ? Json(*verdict) : Json(); }
+
+void flatten_into(const Json& json, const std::string& prefix,
+                  std::vector<std::pair<std::string, std::string>>& columns) {
+  for (const auto& [key, value] : json.items()) {
+    const std::string name = prefix.empty() ? key : prefix + '.' + key;
+    if (value.is_object()) {
+      flatten_into(value, name, columns);
+    } else if (value.is_null()) {
+      columns.emplace_back(name, "");
+    } else if (value.is_string()) {
+      columns.emplace_back(name, value.get<std::string>());
+    } else if (value.is_number_float()) {
+      columns.emplace_back(name, csv_number(value.get<double>()));
+    } else if (!value.is_array()) {
+      columns.emplace_back(name, value.dump());
+    }
+  }
+}
+
+}  // namespace
+
+Json to_json(const sim::Report& report) {
+  return {{"pool_slots", report.pool_slots.value()},
+          {"host_pool_slots", report.host_pool_slots.value()},
+          {"block_size", report.block_size.value()},
+          {"allocator", report.allocator},
+          {"time_model", report.time_model},
+          {"makespan_ns", report.makespan.value()},
+          {"covered_ns", report.covered.value()},
+          {"covers_drain", report.covers_drain},
+          {"gauges", gauges_json(report)},
+          {"series", series_json(report)},
+          {"counters", to_json(report.counters)},
+          {"time_spent", to_json(report.time_spent)},
+          {"queueing", to_json(report.queueing)},
+          {"ttft", to_json(report.ttft)},
+          {"tpot", to_json(report.tpot)},
+          {"end_to_end", to_json(report.end_to_end)},
+          {"normalized", to_json(report.normalized)},
+          {"rejected_ids", report.rejected_ids}};
+}
+
+Json to_json(const Figures& figures) {
+  return {{"mean_shares", to_json(figures.shares)},
+          {"paper_shares", to_json(figures.paper)},
+          {"used_of_held", figures.used_of_held},
+          {"sharing_saving", figures.sharing_saving},
+          {"copied_bytes", figures.copied_bytes},
+          {"table_bytes_mean", figures.table_bytes_mean},
+          {"table_bytes_max", figures.table_bytes_max},
+          {"requests_per_s", figures.requests_per_s},
+          {"output_tokens_per_s", figures.output_tokens_per_s},
+          {"goodput_per_s", figures.goodput_per_s},
+          {"prefix_hit_share", figures.prefix_hit_share},
+          {"prefix_flops_saved", figures.prefix_flops_saved},
+          {"p99_meets_ttft", to_json(figures.p99_meets_ttft)},
+          {"p99_meets_tpot", to_json(figures.p99_meets_tpot)}};
+}
+
+Json to_json(const RunOutcome& outcome, const Figures& figures) {
+  return {{"figures", to_json(figures)},
+          {"report", to_json(outcome.report)},
+          {"trace",
+           {{"skipped_rows", outcome.skipped_rows},
+            {"failed_requests", outcome.failed_requests},
+            {"warnings", outcome.warnings}}}};
+}
+
+std::vector<std::pair<std::string, std::string>> flatten(const Json& json) {
+  std::vector<std::pair<std::string, std::string>> columns;
+  flatten_into(json, "", columns);
+  return columns;
+}
+
+}  // namespace recto::experiments

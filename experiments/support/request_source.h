@@ -1,0 +1,34 @@
+#pragma once
+
+// The requests of a configuration: a trace file, or a synthetic workload put together from a named
+// one and the parts that replace some of its own.
+
+#include <memory>
+#include <string>
+
+#include "core/status.h"
+#include "experiments/support/run_config.h"
+#include "sim/request.h"
+#include "sim/traces/trace_reader.h"
+#include "sim/workloads/decoding_spec.h"
+#include "sim/workloads/synthetic_workload.h"
+
+namespace recto::experiments {
+
+inline constexpr const char* kDefaultWorkload = "sharegpt-like";
+
+struct OpenedSource {
+  std::unique_ptr<sim::RequestSource> requests;
+  const sim::TraceReader* trace = nullptr;  // inside `requests`; null for synthetic ones
+};
+
+// Invalid input naming the flag at fault.
+Result<OpenedSource> open_source(const RunConfig& config);
+
+// The parts of a synthetic workload. Invalid input if there is a trace instead.
+Result<sim::SyntheticOptions> synthetic_options(const RunConfig& config);
+
+// "sharegpt-like", or the trace's file name; for tables.
+std::string workload_name(const RunConfig& config);
+
+}  // namespace recto::experiments

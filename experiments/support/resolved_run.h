@@ -1,0 +1,46 @@
+#pragma once
+
+// What a RunConfig means: names looked up, sizes worked out, contradictions refused.
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/gpu_table.h"
+#include "core/kv_sizing.h"
+#include "core/model_table.h"
+#include "core/status.h"
+#include "core/units.h"
+#include "experiments/support/run_config.h"
+#include "sim/allocators/allocator.h"
+#include "sim/simulator.h"
+#include "sim/time/time_model.h"
+#include "sim/workloads/decoding_spec.h"
+
+namespace recto::experiments {
+
+struct ResolvedRun {
+  RunConfig config;
+  ModelSpec model;
+  GpuSpec gpu;
+  KvShape shape;  // block size 1 for contiguous allocators
+  TokenCount pool_slots;
+  std::optional<PoolSize> gpu_pool;  // how it was sized, where the card decided
+  sim::DecodingSpec decoding;
+  sim::SimulationOptions options;
+};
+
+// Invalid input, naming the flag at fault, unless everything but the trace's rows is usable: a
+// ResolvedRun breaks no contract of the simulator.
+Result<ResolvedRun> resolve(const RunConfig& config);
+
+// The same check for its verdict alone.
+Status validate(const RunConfig& config);
+
+// True for the contiguous-* allocators, which have no blocks.
+bool is_contiguous(const RunConfig& config);
+
+std::unique_ptr<sim::Allocator> make_allocator(const ResolvedRun& run);
+Result<std::unique_ptr<sim::TimeModel>> make_time_model(const ResolvedRun& run);
+
+}  // namespace recto::experiments

@@ -1,0 +1,18 @@
+#pragma once
+
+// Flags for the fields of a RunConfig.
+
+#include <CLI/CLI.hpp>
+#include <span>
+#include <string_view>
+
+#include "experiments/support/run_config.h"
+
+namespace recto::experiments {
+
+// One flag per field, in the help's groups, which writes into `config`; the values that `config`
+// has now are shown as defaults. Fields named in `except` get no flag, for commands that take
+// lists of them.
+void add_run_flags(CLI::App& app, RunConfig& config, std::span<const std::string_view> except = {});
+
+}  // namespace recto::experiments

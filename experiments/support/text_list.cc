@@ -1,0 +1,23 @@
+#include "experiments/support/text_list.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace recto::experiments {
+
+Result<std::vector<std::string>> split_list(std::string_view text) {
+  std::vector<std::string> items;
+  for (std::size_t begin = 0;;) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    if (end == begin) {
+      return Status::invalid_input(
+          fmt::format("found '{}'; expected a list without empty items, such as a,b", text));
+    }
+    items.emplace_back(text.substr(begin, end - begin));
+    if (end == text.size()) return items;
+    begin = end + 1;
+  }
+}
+
+}  // namespace recto::experiments

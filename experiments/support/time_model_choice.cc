@@ -1,0 +1,97 @@
+// make_time_model of resolved_run.h.
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "experiments/support/resolved_run.h"
+#include "sim/time/attention_efficiency.h"
+#include "sim/time/linear_time_model.h"
+#include "sim/time/linear_time_model_file.h"
+#include "sim/time/roofline_time_model.h"
+#include "sim/time/step_options.h"
+
+namespace recto::experiments {
+namespace {
+
+constexpr std::string_view kLinear = "linear:";
+
+// Regions need no table and read their tokens in one run.
+sim::AttentionCurve contiguous_curve() {
+  return {.name = "contiguous",
+          .points = {{1, sim::kContiguousAttentionEfficiency}},
+          .provenance = sim::Provenance::kCited,
+          .source = "FlashInfer (arXiv 2501.01005): 70-83 % of peak on skewed batches; the middle"};
+}
+
+Result<std::unique_ptr<sim::TimeModel>> make_roofline(const ResolvedRun& run) {
+  const auto curve = sim::find_attention_curve(run.config.attention_curve);
+  RECTO_RETURN_IF_ERROR(curve.status().in("--attention-curve"));
+  const sim::RooflineSetup setup{
+      .model = run.model,
+      .gpu = run.gpu,
+      .shape = run.shape,
+      .curve = is_contiguous(run.config) ? contiguous_curve() : curve.value(),
+      .constants = {},
+      .host_work =
+          run.config.host_work == "exposed" ? sim::HostWork::kExposed : sim::HostWork::kOverlapped};
+  Result<sim::RooflineTimeModel> model = sim::RooflineTimeModel::make(setup);
+  RECTO_RETURN_IF_ERROR(model.status().in("--time-model roofline"));
+  return std::unique_ptr<sim::TimeModel>(
+      std::make_unique<sim::RooflineTimeModel>(std::move(model).value()));
+}
+
+Result<std::unique_ptr<sim::TimeModel>> make_plain(const ResolvedRun& run) {
+  const std::string& text = run.config.time_model;
+  if (text == "roofline") return make_roofline(run);
+  if (!text.starts_with(kLinear) || text.size() == kLinear.size()) {
+    return Status::invalid_input(
+        fmt::format("--time-model: found '{}'; expected roofline or linear:FILE", text));
+  }
+  const auto coefficients = sim::load_linear_time_model(text.substr(kLinear.size()));
+  RECTO_RETURN_IF_ERROR(coefficients.status().in("--time-model"));
+  return std::unique_ptr<sim::TimeModel>(
+      std::make_unique<sim::LinearTimeModel>(coefficients.value()));
+}
+
+Result<std::vector<std::int64_t>> parse_graph_sizes(std::string_view text) {
+  if (text == "none") return std::vector<std::int64_t>();
+  if (text == "vllm") return sim::vllm_graph_batch_sizes();
+  if (text == "pow2") return sim::power_of_two_graph_batch_sizes();
+  std::vector<std::int64_t> sizes;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (true) {
+    std::int64_t size = 0;
+    const auto [stop, error] = std::from_chars(at, end, size);
+    const bool is_good = error == std::errc() && (stop == end || *stop == ',') &&
+                         size > (sizes.empty() ? 0 : sizes.back());
+    if (!is_good) {
+      return Status::invalid_input(fmt::format(
+          "--graph-sizes: found '{}'; expected none, vllm, pow2 or sizes that ascend: 1,2,4",
+          text));
+    }
+    sizes.push_back(size);
+    if (stop == end) return sizes;
+    at = stop + 1;
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<sim::TimeModel>> make_time_model(const ResolvedRun& run) {
+  Result<std::unique_ptr<sim::TimeModel>> plain = make_plain(run);
+  RECTO_RETURN_IF_ERROR(plain.status());
+  auto sizes = parse_graph_sizes(run.config.graph_sizes);
+  RECTO_RETURN_IF_ERROR(sizes.status());
+  sim::StepOptions options{.graph_batch_sizes = std::move(sizes).value(),
+                           .stream_interference = run.config.stream_interference};
+  if (options.graph_batch_sizes.empty() && !options.stream_interference) return plain;
+  return sim::with_step_options(std::move(plain).value(), std::move(options));
+}
+
+}  // namespace recto::experiments

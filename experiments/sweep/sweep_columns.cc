@@ -1,0 +1,130 @@
+#include "experiments/sweep/sweep_columns.h"
+
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "experiments/support/resolved_run.h"
+#include "sim/metrics/gauges.h"
+#include "sim/metrics/report.h"
+
+namespace recto::experiments {
+namespace {
+
+using sim::Gauge;
+using sim::Report;
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+template <auto kMember>
+double figure(const MeasuredRun& run) {
+  return run.figures.*kMember;
+}
+
+// Time-weighted mean, as a share of the pool.
+template <double PoolShares::*kState>
+double share(const MeasuredRun& run) {
+  return run.figures.shares.*kState;
+}
+
+template <Gauge kGauge>
+double gauge_share(const MeasuredRun& run) {
+  return mean_share(run.outcome.report, kGauge);
+}
+
+template <Gauge kGauge>
+double gauge_mean(const MeasuredRun& run) {
+  return run.outcome.report.gauge(kGauge).mean;
+}
+
+template <std::int64_t sim::Counters::*kCounter>
+double count(const MeasuredRun& run) {
+  return static_cast<double>(run.outcome.report.counters.*kCounter);
+}
+
+// Of finished requests.
+template <sim::LatencySummary Report::*kLatency>
+double latency_mean_s(const MeasuredRun& run) {
+  const Report& report = run.outcome.report;
+  if (report.counters.requests_finished == 0) return kNone;
+  return (report.*kLatency).mean_ns / static_cast<double>(kNanosecondsPerSecond);
+}
+
+template <sim::LatencySummary Report::*kLatency>
+double latency_p99_s(const MeasuredRun& run) {
+  const Report& report = run.outcome.report;
+  if (report.counters.requests_finished == 0) return kNone;
+  return seconds(SimDuration((report.*kLatency).p99_ns));
+}
+
+double pool_slots(const MeasuredRun& run) {
+  return static_cast<double>(run.outcome.report.pool_slots.value());
+}
+double makespan_s(const MeasuredRun& run) { return seconds(run.outcome.report.makespan); }
+double skipped_rows(const MeasuredRun& run) {
+  return static_cast<double>(run.outcome.skipped_rows);
+}
+double internal_share(const MeasuredRun& run) { return run.figures.shares.internal(); }
+double preemptions(const MeasuredRun& run) {
+  return count<&sim::Counters::preemptions_recompute>(run) +
+         count<&sim::Counters::preemptions_swap>(run);
+}
+
+constexpr SweepColumn kColumns[] = {
+    {"pool_slots", pool_slots},
+    {"requests_finished", count<&sim::Counters::requests_finished>},
+    {"requests_rejected", count<&sim::Counters::requests_rejected>},
+    {"skipped_rows", skipped_rows},
+    {"makespan_s", makespan_s},
+    {"requests_per_s", figure<&Figures::requests_per_s>},
+    {"output_tokens_per_s", figure<&Figures::output_tokens_per_s>},
+    {"goodput_per_s", figure<&Figures::goodput_per_s>},
+    {"ttft_mean_s", latency_mean_s<&Report::ttft>},
+    {"ttft_p99_s", latency_p99_s<&Report::ttft>},
+    {"tpot_mean_s", latency_mean_s<&Report::tpot>},
+    {"tpot_p99_s", latency_p99_s<&Report::tpot>},
+    {"latency_mean_s", latency_mean_s<&Report::end_to_end>},
+    {"latency_p99_s", latency_p99_s<&Report::end_to_end>},
+    {"normalized_latency_mean_s", latency_mean_s<&Report::normalized>},
+    {"used_share", share<&PoolShares::used>},
+    {"reserved_share", share<&PoolShares::reserved>},
+    {"internal_share", internal_share},
+    {"over_reservation_share", share<&PoolShares::over_reservation>},
+    {"rounding_share", share<&PoolShares::rounding>},
+    {"tail_share", share<&PoolShares::tail>},
+    {"out_of_window_share", share<&PoolShares::out_of_window>},
+    {"cached_share", share<&PoolShares::cached>},
+    {"free_share", share<&PoolShares::free>},
+    {"overhead_share", share<&PoolShares::overhead>},
+    {"used_of_held_share", figure<&Figures::used_of_held>},
+    {"blocked_free_share", gauge_share<Gauge::kBlockedFree>},
+    {"unplaceable_free_share", gauge_share<Gauge::kUnplaceableFree>},
+    {"sharing_saving_share", figure<&Figures::sharing_saving>},
+    {"running_requests_mean", gauge_mean<Gauge::kRunningRequests>},
+    {"running_sequences_mean", gauge_mean<Gauge::kRunningSequences>},
+    {"waiting_requests_mean", gauge_mean<Gauge::kWaitingRequests>},
+    {"preemptions", preemptions},
+    {"recomputed_tokens", count<&sim::Counters::recomputed_tokens>},
+    {"swapped_out_slots", count<&sim::Counters::swapped_out_slots>},
+    {"copied_slots", count<&sim::Counters::copied_slots>},
+    {"prefix_hit_share", figure<&Figures::prefix_hit_share>},
+    {"steps", count<&sim::Counters::steps>},
+};
+
+}  // namespace
+
+std::span<const SweepColumn> sweep_columns() { return kColumns; }
+
+Result<std::vector<double>> measure(const RunConfig& config) {
+  const Result<ResolvedRun> resolved = resolve(config);
+  RECTO_RETURN_IF_ERROR(resolved.status());
+  Result<RunOutcome> outcome = run(config);
+  RECTO_RETURN_IF_ERROR(outcome.status());
+  const Figures figures = make_figures(outcome.value().report, resolved.value());
+  const MeasuredRun measured{std::move(outcome).value(), figures};
+  std::vector<double> values;
+  for (const SweepColumn& column : kColumns) values.push_back(column.value(measured));
+  return values;
+}
+
+}  // namespace recto::experiments

@@ -1,0 +1,150 @@
+#include "experiments/sweep/sweep_results.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <string_view>
+
+#include "core/contract.h"
+#include "experiments/support/csv.h"
+#include "experiments/support/numbers.h"
+#include "experiments/support/table.h"
+#include "experiments/sweep/sweep_columns.h"
+
+namespace recto::experiments {
+namespace {
+
+constexpr std::size_t kTableRowsMax = 50;
+
+// What the terminal shows of a point, the most telling first.
+struct Headline {
+  std::string_view column;
+  std::string_view title;
+  std::string (*text)(double value);
+};
+constexpr Headline kHeadlines[] = {
+    {"requests_per_s", "req/s", short_number},
+    {"used_share", "used %", percent},
+    {"running_requests_mean", "running", short_number},
+    {"ttft_mean_s", "TTFT s", short_number},
+    {"tpot_mean_s", "TPOT s", short_number},
+    {"latency_mean_s", "latency s", short_number},
+    {"reserved_share", "reserved %", percent},
+    {"internal_share", "internal %", percent},
+    {"preemptions", "preempted", short_number},
+};
+
+std::size_t column_index(std::string_view name) {
+  const auto columns = sweep_columns();
+  const auto found = std::ranges::find(columns, name, &SweepColumn::name);
+  RECTO_CHECK(found != columns.end());
+  return static_cast<std::size_t>(found - columns.begin());
+}
+
+std::string number_or_nothing(double value) {
+  return std::isfinite(value) ? csv_number(value) : "";
+}
+
+MeanInterval over_seeds(std::span<const RunRecord> runs, std::size_t column) {
+  std::vector<double> values;
+  for (const RunRecord& run : runs) values.push_back(run.values[column]);
+  return mean_with_interval(values);
+}
+
+std::string table_of(const SweepGrid& grid, const std::vector<SweepPoint>& points,
+                     std::span<const Headline> headlines) {
+  std::vector<TableColumn> columns{{"point"}};
+  for (const SweepAxis& axis : grid.axes()) {
+    columns.push_back({std::string(axis.field->name), Align::kLeft});
+  }
+  for (const Headline& headline : headlines) columns.push_back({std::string(headline.title)});
+  Table table(columns);
+  for (std::size_t i = 0; i < std::min(points.size(), kTableRowsMax); ++i) {
+    std::vector<std::string> row{std::to_string(i)};
+    row.insert(row.end(), points[i].axis_values.begin(), points[i].axis_values.end());
+    for (const Headline& headline : headlines) {
+      row.push_back(points[i].error.empty()
+                        ? headline.text(points[i].figures[column_index(headline.column)].mean)
+                        : "failed");
+    }
+    table.add_row(std::move(row));
+  }
+  return table.text();
+}
+
+}  // namespace
+
+std::vector<SweepPoint> collect_points(const SweepGrid& grid,
+                                       const std::vector<RunRecord>& records) {
+  RECTO_CHECK_EQ(static_cast<std::int64_t>(records.size()), grid.run_count());
+  const auto seeds = static_cast<std::size_t>(grid.seed_count());
+  std::vector<SweepPoint> points;
+  for (std::int64_t i = 0; i < grid.point_count(); ++i) {
+    const std::span runs(records.data() + static_cast<std::size_t>(i) * seeds, seeds);
+    SweepPoint point{.axis_values = grid.point_values(i), .figures = {}, .error = {}};
+    const auto failed = std::ranges::find_if_not(runs, &RunRecord::is_ok);
+    if (failed != runs.end()) {
+      point.error = failed->error;
+    } else {
+      for (std::size_t column = 0; column < sweep_columns().size(); ++column) {
+        point.figures.push_back(over_seeds(runs, column));
+      }
+    }
+    points.push_back(std::move(point));
+  }
+  return points;
+}
+
+std::string sweep_csv(const SweepGrid& grid, const std::vector<SweepPoint>& points) {
+  const bool has_intervals = grid.seed_count() > 1;
+  std::vector<std::string> row{"point"};
+  for (const SweepAxis& axis : grid.axes()) row.emplace_back(axis.field->name);
+  row.insert(row.end(), {"outcome", "error"});
+  for (const SweepColumn& column : sweep_columns()) {
+    row.emplace_back(column.name);
+    if (has_intervals) row.push_back(fmt::format("{}_ci95", column.name));
+  }
+  std::string csv = csv_row(row);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const SweepPoint& point = points[i];
+    row = {std::to_string(i)};
+    row.insert(row.end(), point.axis_values.begin(), point.axis_values.end());
+    row.insert(row.end(), {point.error.empty() ? "ok" : "failed", point.error});
+    for (std::size_t column = 0; column < sweep_columns().size(); ++column) {
+      const bool is_known = point.error.empty();
+      row.push_back(is_known ? number_or_nothing(point.figures[column].mean) : "");
+      if (!has_intervals) continue;
+      row.push_back(is_known ? number_or_nothing(point.figures[column].half_width) : "");
+    }
+    csv += csv_row(row);
+  }
+  return csv;
+}
+
+std::string sweep_table(const SweepGrid& grid, const std::vector<SweepPoint>& points,
+                        std::size_t columns) {
+  std::span<const Headline> headlines(kHeadlines);
+  std::string text = table_of(grid, points, headlines);
+  while (headlines.size() > 1 && display_width(text.substr(0, text.find('\n'))) > columns) {
+    headlines = headlines.first(headlines.size() - 1);
+    text = table_of(grid, points, headlines);
+  }
+  if (points.size() > kTableRowsMax) {
+    text += fmt::format("... and {} more points\n", points.size() - kTableRowsMax);
+  }
+  return text;
+}
+
+std::string point_name(const SweepGrid& grid, std::int64_t point) {
+  const std::vector<std::string> values = grid.point_values(point);
+  std::vector<std::string> settings;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    settings.push_back(fmt::format("{} {}", grid.axes()[i].field->name, values[i]));
+  }
+  return settings.empty() ? fmt::format("point {}", point)
+                          : fmt::format("point {} ({})", point, fmt::join(settings, ", "));
+}
+
+}  // namespace recto::experiments

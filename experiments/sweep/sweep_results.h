@@ -1,0 +1,37 @@
+#pragma once
+
+// The runs of a sweep, point by point, as files and for people.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "experiments/support/statistics.h"
+#include "experiments/sweep/sweep_grid.h"
+#include "experiments/sweep/sweep_journal.h"
+
+namespace recto::experiments {
+
+struct SweepPoint {
+  std::vector<std::string> axis_values;
+  std::vector<MeanInterval> figures;  // one per sweep column, over the seeds; none if a run failed
+  std::string error;                  // of the first run that failed
+};
+
+// `records` are those of all runs of `grid`.
+std::vector<SweepPoint> collect_points(const SweepGrid& grid,
+                                       const std::vector<RunRecord>& records);
+
+// One row per point: its number, its axis values, how it went, and a column per figure. With
+// several seeds, each figure is a mean and has its 95 % confidence interval's half width beside it.
+std::string sweep_csv(const SweepGrid& grid, const std::vector<SweepPoint>& points);
+
+// The first rows and the foremost figures, no wider than `columns`.
+std::string sweep_table(const SweepGrid& grid, const std::vector<SweepPoint>& points,
+                        std::size_t columns);
+
+// "point 3 (block_size 16, allocator paged)"
+std::string point_name(const SweepGrid& grid, std::int64_t point);
+
+}  // namespace recto::experiments

@@ -1,0 +1,34 @@
+#pragma once
+
+// Works through the runs of a grid on several threads.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "experiments/sweep/sweep_grid.h"
+#include "experiments/sweep/sweep_journal.h"
+
+namespace recto::experiments {
+
+struct SweepRunOptions {
+  int threads = 1;
+  // Called as each run ends, from any thread.
+  std::function<void(std::int64_t run, const RunRecord& record)> on_finished;
+};
+
+// Numbers of the runs that `journal` has not finished.
+std::vector<std::int64_t> runs_to_do(const SweepGrid& grid, const SweepJournal& journal);
+
+// One record per run, in the order of the grid, whatever the number of threads. Runs that the
+// journal has are not done again, the others are journalled as they end. A run that fails is a
+// record; only a journal that cannot be written is a failure.
+Result<std::vector<RunRecord>> run_sweep(const SweepGrid& grid, SweepJournal& journal,
+                                         const SweepRunOptions& options);
+
+// Stands for a configuration in the journal.
+std::string config_hash(const RunConfig& config);
+
+}  // namespace recto::experiments

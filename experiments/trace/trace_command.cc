@@ -1,0 +1,103 @@
+#include "experiments/trace/trace_command.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/trace/token_count.h"
+#include "experiments/trace/trace_json.h"
+#include "experiments/trace/trace_report.h"
+#include "experiments/trace/trace_text.h"
+#include "sim/traces/trace_reader.h"
+
+namespace recto::experiments {
+namespace {
+
+constexpr const char* kFooter = R"(
+FILE may be Azure, BurstGPT, Vidur or plain CSV, or Mooncake, Qwen-Bailian or LLMServingSim JSON
+lines, plain or gzip; the format is told from the content.
+
+Examples:
+  recto trace azure-llm-2023-conv.csv
+  recto trace conversation.jsonl --cache-tokens 1M,3M,10M,50M
+  recto trace burstgpt.csv.gz --on-bad-row skip --limit 10000 --json)";
+
+struct TraceArguments {
+  std::string path;
+  sim::TraceOptions trace;
+  std::string on_bad_row = "fail";
+  std::optional<std::int64_t> block_size;
+  std::vector<std::string> cache_tokens;
+  bool is_json = false;
+};
+
+Result<TraceReportOptions> report_options(const TraceArguments& arguments) {
+  TraceReportOptions options;
+  if (arguments.block_size) options.block_size = TokenCount(*arguments.block_size);
+  if (!arguments.cache_tokens.empty()) options.cache_tokens.clear();
+  for (const std::string& text : arguments.cache_tokens) {
+    const Result<TokenCount> tokens = parse_token_count(text);
+    RECTO_RETURN_IF_ERROR(tokens.status().in("--cache-tokens"));
+    options.cache_tokens.push_back(tokens.value());
+  }
+  return options;
+}
+
+Status show_trace(const TraceArguments& arguments, CommandContext& context) {
+  const Result<TraceReportOptions> options = report_options(arguments);
+  RECTO_RETURN_IF_ERROR(options.status());
+  sim::TraceOptions trace_options = arguments.trace;
+  trace_options.on_bad_row =
+      arguments.on_bad_row == "skip" ? sim::OnBadRow::kSkip : sim::OnBadRow::kFail;
+  const auto trace = sim::open_trace(arguments.path, trace_options);
+  RECTO_RETURN_IF_ERROR(trace.status());
+  const Result<TraceReport> report = report_trace(*trace.value(), options.value());
+  RECTO_RETURN_IF_ERROR(report.status());
+  if (arguments.is_json) {
+    // Names of files may be any bytes.
+    context.out << trace_json(report.value())
+                       .dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace)
+                << '\n';
+  } else {
+    context.out << trace_text(report.value());
+  }
+  return Status::ok();
+}
+
+}  // namespace
+
+void add_trace_command(CLI::App& app, CommandContext& context) {
+  auto arguments = std::make_shared<TraceArguments>();
+  CLI::App* command = app.add_subcommand("trace", "tell what is in a trace");
+  command->add_option("FILE", arguments->path, "the trace")->required()->option_text(" ");
+  command->add_option("--limit", arguments->trace.limit, "only the first N requests")
+      ->option_text("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));
+  command
+      ->add_option("--scale-rate", arguments->trace.scale_rate,
+                   "arrivals come so many times as fast [1]")
+      ->option_text("FACTOR")
+      ->check(CLI::Range(1e-6, 1e6));
+  command->add_option("--on-bad-row", arguments->on_bad_row, "what to do with a bad row [fail]")
+      ->option_text("fail|skip")
+      ->check(CLI::IsMember({"fail", "skip"}));
+  command
+      ->add_option("--block-size", arguments->block_size,
+                   "blocks of prefix reuse [what an id of the trace stands for, or 16]")
+      ->option_text("TOKENS");
+  command
+      ->add_option("--cache-tokens", arguments->cache_tokens,
+                   "sizes of LRU prefix caches [1M,3M,10M,50M]")
+      ->option_text("LIST")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command->add_flag("--json", arguments->is_json, "for machines");
+  command->footer(kFooter);
+  command->callback([arguments, &context] {
+    context.chosen = [arguments, &context] { return show_trace(*arguments, context); };
+  });
+}
+
+}  // namespace recto::experiments

@@ -1,0 +1,56 @@
+#pragma once
+
+// What `recto trace` finds out about a trace, in one pass.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "core/units.h"
+#include "sim/traces/prefix_reuse.h"
+#include "sim/traces/trace_format.h"
+#include "sim/traces/trace_reader.h"
+#include "sim/traces/trace_summary.h"
+
+namespace recto::experiments {
+
+struct TraceReportOptions {
+  // Of prefix reuse; nullopt: what the trace has ids for, or 16 where it has the tokens themselves.
+  std::optional<TokenCount> block_size;
+  std::vector<TokenCount> cache_tokens = sim::PrefixReuseOptions().lru_capacities;
+};
+
+struct TraceReport {
+  std::string name;
+  sim::TraceFormat format = sim::TraceFormat::kPlain;
+  sim::TraceCounters counters;
+  sim::TraceSummary summary;
+  TokenCount block_size;  // of prefix reuse
+  // Prefix reuse where the caches hold full blocks only, as those of engines do: the last block of
+  // a prompt neither hits nor takes room. `summary` has both ways for the infinite cache alone.
+  std::optional<sim::PrefixReuseFigures> full_blocks_reuse;
+  std::int64_t equal_arrivals = 0;  // requests that arrive with the one before
+  std::vector<std::string> warnings;
+};
+
+// Hits of the i-th bounded cache, as shares of all blocks (partial ones included) or of all prompt
+// tokens. For a report with prefix reuse.
+class LruShares {
+ public:
+  explicit LruShares(const TraceReport& report) : report_(report) {}
+
+  double all(std::size_t i) const { return report_.summary.prefix_reuse->lru_hit_block_share(i); }
+  double full_of_blocks(std::size_t i) const;
+  double full_of_tokens(std::size_t i) const;
+
+ private:
+  const TraceReport& report_;
+};
+
+// Reads `trace` to its end.
+Result<TraceReport> report_trace(sim::TraceReader& trace, const TraceReportOptions& options);
+
+}  // namespace recto::experiments

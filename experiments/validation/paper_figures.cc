@@ -1,0 +1,220 @@
+#include "experiments/validation/paper_figures.h"
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "core/contract.h"
+#include "sim/allocators/contiguous_max.h"
+#include "sim/allocators/contiguous_oracle.h"
+#include "sim/allocators/contiguous_pow2.h"
+#include "sim/allocators/paged_allocator.h"
+#include "sim/simulator.h"
+#include "sim/workloads/builtin_workloads.h"
+
+namespace recto::experiments {
+namespace {
+
+using sim::Gauge;
+using sim::Report;
+
+// 12 GiB over the 819,200 bytes that a token of OPT-13B takes.
+constexpr TokenCount kPoolSlots{15'728};
+constexpr ByteCount kTokenBytes{819'200};
+
+std::unique_ptr<sim::Allocator> make_allocator(PaperAllocator allocator) {
+  const sim::ContiguousOptions contiguous{.pool_slots = kPoolSlots,
+                                          .placement = sim::PlacementKind::kBuddy};
+  switch (allocator) {
+    case PaperAllocator::kMax:
+      return std::make_unique<sim::ContiguousMax>(contiguous);
+    case PaperAllocator::kPow2:
+      return std::make_unique<sim::ContiguousPow2>(contiguous);
+    case PaperAllocator::kOracle:
+      return std::make_unique<sim::ContiguousOracle>(contiguous);
+    case PaperAllocator::kPaged:
+      return std::make_unique<sim::PagedAllocator>(sim::PagedOptions{.pool_slots = kPoolSlots});
+  }
+  RECTO_UNREACHABLE("every allocator is named above");
+}
+
+double mean_over_seeds(PaperRun run, const std::function<double(const Report&)>& figure) {
+  double sum = 0;
+  for (run.seed = 1; run.seed <= kPaperSeeds; ++run.seed) sum += figure(run_paper(run));
+  return sum / static_cast<double>(kPaperSeeds);
+}
+
+double share_of_pool(const Report& report, double slots) {
+  return 100 * slots / static_cast<double>(report.pool_slots.value());
+}
+
+// Mean over time of the blocks that sharing saved, over those that would be held without it; both
+// as integrals over time.
+double sharing_saving(const Report& report) {
+  return 100 *
+         (1 - report.gauge(Gauge::kHeldBlocks).mean / report.gauge(Gauge::kTableEntries).mean);
+}
+
+struct MemoryStates {
+  double used = 0;
+  double reserved = 0;
+  double internal = 0;
+  double external = 0;
+};
+
+MemoryStates paper_view(PaperAllocator allocator) {
+  MemoryStates sum;
+  PaperRun run{.allocator = allocator};
+  for (run.seed = 1; run.seed <= kPaperSeeds; ++run.seed) {
+    const Report report = run_paper(run);
+    const double used = report.gauge(Gauge::kUsed).mean;
+    const double reserved = report.gauge(Gauge::kReserved).mean;
+    const double internal =
+        report.gauge(Gauge::kOverReservation).mean + report.gauge(Gauge::kTail).mean;
+    const auto pool = static_cast<double>(report.pool_slots.value());
+    const auto seeds = static_cast<double>(kPaperSeeds);
+    sum.used += share_of_pool(report, used) / seeds;
+    sum.reserved += share_of_pool(report, reserved) / seeds;
+    sum.internal += share_of_pool(report, internal) / seeds;
+    sum.external += share_of_pool(report, pool - used - reserved - internal) / seeds;
+  }
+  return sum;
+}
+
+void append_states(std::vector<Comparison>& rows, const std::string& name, PaperAllocator allocator,
+                   const MemoryStates& paper) {
+  constexpr double kPoints = 2.5;
+  const MemoryStates ours = paper_view(allocator);
+  const auto append = [&](const char* state, double expected, double measured) {
+    rows.push_back(
+        {name + ", " + state + " (% of pool)", expected, measured, Tolerance::kPoints, kPoints});
+  };
+  append("token states", paper.used, ours.used);
+  append("reservation", paper.reserved, ours.reserved);
+  append("internal", paper.internal, ours.internal);
+  append("external and others", paper.external, ours.external);
+}
+
+double running_sequences(const Report& report) {
+  return report.gauge(Gauge::kRunningSequences).mean;
+}
+
+}  // namespace
+
+sim::LinearCoefficients paper_step_time() {
+  return {.fixed_ns = 20e6,
+          .per_prefill_token_ns = 170e3,
+          .per_kv_token_ns = 900,
+          .per_sequence_ns = 280e3,
+          .source = "OPT-13B on an A100-40GB in an engine of 2023: see paper_figures.h"};
+}
+
+Report run_paper(const PaperRun& run) {
+  sim::SyntheticOptions workload = sim::builtin_workload(run.workload).value();
+  workload.seed = run.seed;
+  workload.decoding = sim::parse_decoding(run.decoding).value();
+  if (!run.arrivals.empty()) workload.arrivals = sim::parse_arrivals(run.arrivals).value();
+  if (run.requests > 0) workload.request_count = run.requests;
+  const auto source = sim::SyntheticWorkload::create(std::move(workload)).value();
+  const auto allocator = make_allocator(run.allocator);
+  sim::SimulationOptions options;
+  options.kv_bytes_per_token = kTokenBytes;
+  options.scheduler.max_sequences = 2048;  // memory is the limit
+  options.scheduler.max_batched_tokens = TokenCount(4096);
+  options.scheduler.max_length = TokenCount(2048);
+  options.scheduler.host_pool = kPoolSlots;
+  options.scheduler.beam_switch_probability = run.beam_switch_probability;
+  options.scheduler.seed = run.seed;
+  const sim::LinearTimeModel time_model(paper_step_time());
+  return sim::simulate(*source, *allocator, time_model, options).value();
+}
+
+std::vector<Comparison> compare_memory_states() {
+  std::vector<Comparison> rows;
+  append_states(rows, "Orca (Max)", PaperAllocator::kMax, {20.4, 13.3, 57.3, 8.9});
+  append_states(rows, "Orca (Pow2)", PaperAllocator::kPow2, {26.8, 17.9, 13.6, 41.6});
+  append_states(rows, "Orca (Oracle)", PaperAllocator::kOracle, {38.2, 25.2, 0, 36.6});
+  const double used_of_held = mean_over_seeds({}, [](const Report& report) {
+    return 100 * report.gauge(Gauge::kUsed).mean / (report.gauge(Gauge::kHeldBlocks).mean * 16);
+  });
+  rows.push_back({"paged, block 16: used (% of held)", 96, used_of_held, Tolerance::kAtLeast, 0});
+  return rows;
+}
+
+std::vector<Comparison> compare_batch_sizes() {
+  std::vector<Comparison> rows;
+  const auto append = [&rows](const char* name, PaperRun run, double expected) {
+    rows.push_back({std::string(name) + " (sequences)", expected,
+                    mean_over_seeds(std::move(run), running_sequences), Tolerance::kRelative,
+                    0.05});
+  };
+  append("ShareGPT, Orca (Max)", {.allocator = PaperAllocator::kMax}, 7.00);
+  append("ShareGPT, Orca (Pow2)", {.allocator = PaperAllocator::kPow2}, 9.81);
+  append("ShareGPT, Orca (Oracle)", {.allocator = PaperAllocator::kOracle}, 13.62);
+  const std::string alpaca = "alpaca-like";
+  append("Alpaca, Orca (Max)", {.workload = alpaca, .allocator = PaperAllocator::kMax}, 7.00);
+  append("Alpaca, Orca (Pow2)", {.workload = alpaca, .allocator = PaperAllocator::kPow2}, 43.24);
+  append("Alpaca, Orca (Oracle)", {.workload = alpaca, .allocator = PaperAllocator::kOracle},
+         72.75);
+  return rows;
+}
+
+std::vector<Comparison> compare_paged_batch() {
+  return {{"ShareGPT, paged (sequences)", 30.42, mean_over_seeds({}, running_sequences),
+           Tolerance::kRelative, 0.15},
+          {"Alpaca, paged (sequences)", 132.44,
+           mean_over_seeds({.workload = "alpaca-like"}, running_sequences), Tolerance::kRelative,
+           0.15}};
+}
+
+// Sharing does not depend on the load as long as nobody is preempted, so the load is low.
+std::vector<Comparison> compare_parallel_sharing() {
+  std::vector<Comparison> rows;
+  const auto append = [&rows](const char* name, const char* workload, const char* decoding,
+                              double expected) {
+    const bool alpaca = std::string(workload) == "alpaca-like";
+    const PaperRun run{.workload = workload,
+                       .decoding = decoding,
+                       .arrivals = alpaca ? "poisson:4" : "poisson:0.2",
+                       .requests = alpaca ? 9000 : 3000};
+    rows.push_back({std::string(name) + " (% of blocks saved)", expected,
+                    mean_over_seeds(run, sharing_saving), Tolerance::kRelative, 0.10});
+  };
+  append("Alpaca, 2 samples", "alpaca-like", "parallel:2", 6.09);
+  append("Alpaca, 4 samples", "alpaca-like", "parallel:4", 8.53);
+  append("Alpaca, 6 samples", "alpaca-like", "parallel:6", 9.79);
+  append("ShareGPT, 2 samples", "sharegpt-like", "parallel:2", 16.2);
+  append("ShareGPT, 6 samples", "sharegpt-like", "parallel:6", 30.5);
+  return rows;
+}
+
+std::vector<Comparison> compare_beam_sharing() {
+  std::vector<Comparison> rows;
+  // How often a beam dies and is replaced by a fork of another, per step: fitted at width 2, one
+  // value per data set, since the paper's beams live longer on ShareGPT than on Alpaca.
+  constexpr double kAlpaca = 0.0742;
+  constexpr double kShareGpt = 0.0124;
+  const auto append = [&rows](const char* name, PaperRun run, double expected) {
+    rows.push_back({std::string(name) + " (% of blocks saved)", expected,
+                    mean_over_seeds(std::move(run), sharing_saving), Tolerance::kRelative, 0.10});
+  };
+  PaperRun alpaca{.workload = "alpaca-like",
+                  .arrivals = "poisson:4",
+                  .beam_switch_probability = kAlpaca,
+                  .requests = 9000};
+  alpaca.decoding = "beam:2";
+  append("Alpaca, width 2 (fitted)", alpaca, 37.56);
+  alpaca.decoding = "beam:4";
+  append("Alpaca, width 4", alpaca, 53.13);
+  alpaca.decoding = "beam:6";
+  append("Alpaca, width 6", alpaca, 55.16);
+  PaperRun sharegpt{
+      .arrivals = "poisson:0.2", .beam_switch_probability = kShareGpt, .requests = 3000};
+  sharegpt.decoding = "beam:2";
+  append("ShareGPT, width 2 (fitted)", sharegpt, 44.3);
+  sharegpt.decoding = "beam:6";
+  append("ShareGPT, width 6", sharegpt, 66.3);
+  return rows;
+}
+
+}  // namespace recto::experiments

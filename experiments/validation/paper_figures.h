@@ -1,0 +1,45 @@
+#pragma once
+
+// The PagedAttention paper's figures (Kwon et al., SOSP 2023, arXiv 2309.06180), beside what recto
+// gives for its workloads: OPT-13B on one A100-40GB, 12 GiB of KV cache, 15,728 slots.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "experiments/validation/comparison.h"
+#include "sim/metrics/report.h"
+#include "sim/time/linear_time_model.h"
+
+namespace recto::experiments {
+
+// Per step: 20 ms + 0.9 us per KV token + 170 us per prefill token + 0.28 ms per sequence. Weights
+// at 85 % of the card's bandwidth, KV at 60 %, prefill at half its FLOPs; the last term is the
+// host's work per sequence in an engine of 2023, and the only one that was fitted: to the paged
+// batch of Fig. 13a.
+sim::LinearCoefficients paper_step_time();
+
+enum class PaperAllocator : std::uint8_t { kMax, kPow2, kOracle, kPaged };
+
+struct PaperRun {
+  std::string workload = "sharegpt-like";
+  std::string decoding = "single";
+  std::string arrivals{};  // empty: those of the workload
+  PaperAllocator allocator = PaperAllocator::kPaged;
+  double beam_switch_probability = 0;
+  std::int64_t requests = 0;  // 0: as many as the workload has
+  std::uint64_t seed = 1;
+};
+
+sim::Report run_paper(const PaperRun& run);
+
+// Each is the mean over these seeds: one hour of traffic leaves 1-2 points between seeds.
+inline constexpr std::uint64_t kPaperSeeds = 5;
+
+std::vector<Comparison> compare_memory_states();  // Fig. 2
+std::vector<Comparison> compare_batch_sizes();    // Fig. 13, the contiguous rows
+std::vector<Comparison> compare_paged_batch();    // Fig. 13, the paged row: depends on the engine
+std::vector<Comparison> compare_parallel_sharing();  // Fig. 15a
+std::vector<Comparison> compare_beam_sharing();      // Fig. 15b
+
+}  // namespace recto::experiments

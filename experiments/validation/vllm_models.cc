@@ -1,0 +1,24 @@
+#include "experiments/validation/vllm_models.h"
+
+#include "core/gpu_table.h"
+#include "core/model_table.h"
+
+namespace recto::experiments {
+
+sim::LinearTimeModel fitted_model() {
+  return sim::LinearTimeModel({.fixed_ns = 17'799'100,
+                               .per_prefill_token_ns = 84'776,
+                               .per_kv_token_ns = 175.7134,
+                               .per_sequence_ns = 8781,
+                               .source = "fitted to the vLLM 0.19 run on an RTX 4090"});
+}
+
+sim::RooflineTimeModel roofline_model() {
+  sim::RooflineSetup setup;
+  setup.model = find_model("Llama-3.1-8B").value();
+  setup.gpu = find_gpu("RTX 4090").value();
+  setup.shape.block_size = TokenCount(16);
+  return sim::RooflineTimeModel::make(setup).value();
+}
+
+}  // namespace recto::experiments

@@ -1,0 +1,58 @@
+#include "sim/event_queue.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "bazel/testing/property.h"
+
+namespace recto::sim {
+namespace {
+
+TEST_CASE("at one instant a step ends before a request that arrives is looked at") {
+  EventQueue events;
+  events.schedule(SimTime(5), EventKind::kArrival);
+  events.schedule(SimTime(5), EventKind::kTransferEnd);
+  events.schedule(SimTime(5), EventKind::kStepEnd);
+  CHECK(events.next_time() == SimTime(5));
+  CHECK(events.pop().kind == EventKind::kStepEnd);
+  CHECK(events.pop().kind == EventKind::kTransferEnd);
+  CHECK(events.pop().kind == EventKind::kArrival);
+  CHECK(events.empty());
+  CHECK(events.now() == SimTime(5));
+}
+
+TEST_CASE("nothing is scheduled into the past") {
+  EventQueue events;
+  events.schedule(SimTime(5), EventKind::kArrival);
+  events.pop();
+  events.schedule(SimTime(5), EventKind::kArrival);
+  CHECK_THROWS_AS(events.schedule(SimTime(4), EventKind::kArrival), ContractFailure);
+}
+
+TEST_CASE("events of equal time and kind keep the order in which they were scheduled") {
+  rc::prop("as a stable sort would", [] {
+    const auto drawn = *rc::gen::container<std::vector<std::pair<int, int>>>(
+        rc::gen::pair(rc::gen::inRange(0, 4), rc::gen::inRange(0, 3)));
+    EventQueue events;
+    std::vector<std::tuple<int, int, std::uint64_t>> expected;
+    for (const auto& [time, kind] : drawn) {
+      events.schedule(SimTime(time), static_cast<EventKind>(kind));
+      expected.emplace_back(time, kind, expected.size());
+    }
+    std::stable_sort(expected.begin(), expected.end(), [](const auto& a, const auto& b) {
+      return std::pair(std::get<0>(a), std::get<1>(a)) < std::pair(std::get<0>(b), std::get<1>(b));
+    });
+    for (const auto& [time, kind, number] : expected) {
+      const Event event = events.pop();
+      RC_ASSERT(event.time == SimTime(time));
+      RC_ASSERT(static_cast<int>(event.kind) == kind);
+      RC_ASSERT(event.sequence_number == number);
+    }
+    RC_ASSERT(events.empty());
+  });
+}
+
+}  // namespace
+}  // namespace recto::sim

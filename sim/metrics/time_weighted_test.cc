@@ -1,0 +1,134 @@
+#include "sim/metrics/time_weighted.h"
+
+#include <vector>
+
+#include "bazel/testing/property.h"
+
+namespace recto::sim {
+namespace {
+
+GaugeValues used(std::int64_t slots) {
+  GaugeValues values;
+  values[Gauge::kUsed] = slots;
+  return values;
+}
+
+GaugeSummary used_summary(const TimeWeighted& metrics) {
+  return metrics.summaries()[static_cast<std::size_t>(Gauge::kUsed)];
+}
+
+std::vector<double> used_series(const TimeWeighted& metrics) {
+  std::vector<double> means;
+  for (const SeriesWindow& window : metrics.series()) {
+    means.push_back(window.mean[static_cast<std::size_t>(Gauge::kUsed)]);
+  }
+  return means;
+}
+
+TEST_CASE("a mean weighs each value with the time that it held") {
+  TimeWeighted metrics;
+  metrics.open(SimTime(0));
+  metrics.set(used(10));
+  metrics.advance(SimTime(30));
+  metrics.set(used(40));
+  metrics.advance(SimTime(40));
+  metrics.close(SimTime(40));
+  metrics.finish();
+  CHECK(used_summary(metrics).mean == (10.0 * 30 + 40.0 * 10) / 40);
+  CHECK(used_summary(metrics).p50 == 10);
+  CHECK(used_summary(metrics).p90 == 40);
+  CHECK(used_summary(metrics).max == 40);
+  CHECK(metrics.covered() == SimDuration(40));
+}
+
+TEST_CASE("what happens before the window opens and after it closes does not count") {
+  TimeWeighted metrics;
+  metrics.set(used(1000));
+  metrics.advance(SimTime(10));
+  metrics.open(SimTime(10));
+  metrics.set(used(2));
+  metrics.advance(SimTime(20));
+  metrics.close(SimTime(20));
+  metrics.set(used(500));
+  metrics.advance(SimTime(90));
+  metrics.finish();
+  CHECK(used_summary(metrics).mean == 2);
+  CHECK(used_summary(metrics).max == 2);
+  CHECK(metrics.covered() == SimDuration(10));
+  CHECK_FALSE(metrics.covers_drain());
+}
+
+TEST_CASE("an empty window, or one that never closes, gives way to all the time since it opened") {
+  TimeWeighted metrics;
+  metrics.open(SimTime(5));
+  metrics.close(SimTime(5));
+  metrics.set(used(8));
+  metrics.advance(SimTime(25));
+  metrics.finish();
+  CHECK(metrics.covers_drain());
+  CHECK(metrics.covered() == SimDuration(20));
+  CHECK(used_summary(metrics).mean == 8);
+}
+
+TEST_CASE("a value that is replaced within an instant leaves no trace") {
+  TimeWeighted metrics;
+  metrics.open(SimTime(0));
+  metrics.set(used(999));
+  metrics.set(used(1));
+  metrics.advance(SimTime(10));
+  metrics.finish();
+  CHECK(used_summary(metrics).max == 1);
+  CHECK(used_summary(metrics).mean == 1);
+}
+
+TEST_CASE("a series has a mean per window, the last one over what there is of it") {
+  TimeWeighted metrics({.series_window = SimDuration(10), .series_windows_max = 100});
+  metrics.set(used(4));
+  metrics.advance(SimTime(15));
+  metrics.set(used(8));
+  metrics.advance(SimTime(25));
+  metrics.finish();
+  CHECK(used_series(metrics) == std::vector<double>{4, 6, 8});
+  CHECK(metrics.series()[1].begin == SimTime(10));
+  CHECK(metrics.series()[1].length == SimDuration(10));
+  CHECK(metrics.series()[2].length == SimDuration(5));
+}
+
+TEST_CASE("a series that grows too long halves, and keeps its integral") {
+  rc::prop("for any steps, window and limit", [] {
+    const auto window = *rc::gen::inRange<std::int64_t>(1, 20);
+    const auto windows_max = *rc::gen::inRange<std::int64_t>(2, 9);
+    TimeWeighted metrics({.series_window = SimDuration(window), .series_windows_max = windows_max});
+    std::vector<std::int64_t> value_at;  // [nanosecond]
+    const auto steps = *rc::gen::container<std::vector<std::pair<std::int64_t, std::int64_t>>>(
+        rc::gen::pair(rc::gen::inRange<std::int64_t>(0, 60), rc::gen::inRange<std::int64_t>(0, 9)));
+    for (const auto& [length, value] : steps) {
+      metrics.set(used(value));
+      value_at.insert(value_at.end(), static_cast<std::size_t>(length), value);
+      metrics.advance(SimTime(static_cast<std::int64_t>(value_at.size())));
+    }
+    metrics.finish();
+    const std::vector<SeriesWindow> series = metrics.series();
+    RC_ASSERT(static_cast<std::int64_t>(series.size()) <= windows_max);
+    std::int64_t at = 0;
+    for (const SeriesWindow& one : series) {
+      RC_ASSERT(one.begin == SimTime(at));
+      double sum = 0;
+      for (std::int64_t i = 0; i < one.length.value(); ++i) {
+        sum += static_cast<double>(value_at[static_cast<std::size_t>(at++)]);
+      }
+      const double mean = one.mean[static_cast<std::size_t>(Gauge::kUsed)];
+      RC_ASSERT(std::abs(mean - sum / static_cast<double>(one.length.value())) < 1e-9);
+    }
+    RC_ASSERT(at == static_cast<std::int64_t>(value_at.size()));
+  });
+}
+
+TEST_CASE("time does not run backwards") {
+  TimeWeighted metrics;
+  metrics.advance(SimTime(10));
+  CHECK_THROWS_AS(metrics.advance(SimTime(9)), ContractFailure);
+}
+
+}  // namespace
+}  // namespace recto::sim

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "sim/request.h"
+
+namespace recto::sim {
+
+// Requests that are known beforehand, as a source; `rewind` lets it serve again.
+class RequestList final : public RequestSource {
+ public:
+  explicit RequestList(std::vector<Request> requests) : requests_(std::move(requests)) {}
+
+  Result<std::optional<Request>> next() override {
+    if (exhausted()) return std::optional<Request>();
+    return std::optional<Request>(requests_[position_++]);
+  }
+  bool exhausted() const override { return position_ == requests_.size(); }
+
+  void rewind() { position_ = 0; }
+  const std::vector<Request>& requests() const { return requests_; }
+
+ private:
+  std::vector<Request> requests_;
+  std::size_t position_ = 0;
+};
+
+}  // namespace recto::sim

@@ -1,0 +1,160 @@
+// Who gives way, how, and when he comes back; on examples small enough for paper. Blocks of 4
+// slots; a step takes 100 ns, 3 a prefilled token, 2 a decoding sequence, 1 a KV token read.
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "sim/testing/audit.h"
+#include "sim/testing/recorder.h"
+#include "sim/testing/scenario.h"
+
+namespace recto::sim {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+struct Lengths {
+  std::int64_t prompt = 1;
+  std::int64_t output = 1;
+};
+
+// All arrive at time 0.
+Scenario crowd(std::int64_t blocks, const std::vector<Lengths>& lengths) {
+  Scenario scenario;
+  scenario.pool.slots = TokenCount(4 * blocks);
+  scenario.pool.block_size = TokenCount(4);
+  scenario.options.host_bandwidth_bytes_per_s = 1e9;  // 1 ns a slot
+  for (const Lengths& length : lengths) {
+    scenario.requests.push_back({.id = static_cast<std::int64_t>(scenario.requests.size()),
+                                 .prompt_tokens = TokenCount(length.prompt),
+                                 .output_tokens = TokenCount(length.output)});
+  }
+  return scenario;
+}
+
+Scenario with_host(Scenario scenario, std::int64_t slots) {
+  scenario.options.scheduler.preemption = PreemptionRule::kSwap;
+  scenario.options.scheduler.host_pool = TokenCount(slots);
+  return scenario;
+}
+
+std::int64_t count_plans(const Recorder& seen, StepPlan::Kind kind) {
+  return std::count_if(seen.plans.begin(), seen.plans.end(),
+                       [kind](const StepPlan& plan) { return plan.kind == kind; });
+}
+
+TEST_CASE("the latest arrivals give way, stand first in the queue, and nobody is admitted") {
+  const Scenario scenario = crowd(5, {{8, 3}, {8, 2}, {4, 2}});
+  Recorder seen;
+  const Report report = run_scenario(scenario, &seen);
+  // At 160 all five blocks are full. Request 0 takes the one of request 2; request 1 finds none
+  // and gives way itself. Two blocks are free then, and would do for request 2, but not for 1.
+  CHECK(seen.lines == Lines{"0 arrived 0", "0 arrived 1", "0 arrived 2", "0 admitted 0",
+                            "0 admitted 1", "0 admitted 2", "160 first token 0",
+                            "160 first token 1", "160 first token 2", "160 forgotten 2",
+                            "160 forgotten 1", "383 finished 0", "383 admitted 1", "383 admitted 2",
+                            "525 finished 1", "525 finished 2"});
+  CHECK(seen.gauges_at(160)[Gauge::kBlockedFree] == 8);
+  CHECK(seen.gauges_at(271)[Gauge::kBlockedFree] == 8);
+  CHECK(report.counters.preemptions_recompute == 2);
+  CHECK(report.counters.recomputed_tokens == 12);
+  CHECK(report.counters.prefill_tokens == 20 + 9 + 5);
+  CHECK(report.counters.output_tokens == 7);
+}
+
+TEST_CASE("a preempted request finds its own blocks again, and prefills only the rest") {
+  Scenario scenario = crowd(5, {{8, 3}, {8, 2}, {4, 2}});
+  scenario.pool.kind = AllocatorKind::kPrefixCached;
+  Recorder seen;
+  const Report report = run_scenario(scenario, &seen);
+  // Request 0 evicted the block of request 2; both of request 1 were still there.
+  CHECK(report.counters.prefix_hit_tokens == 8);
+  CHECK(report.counters.recomputed_tokens == 4);
+  CHECK(report.counters.prefill_tokens == 20 + 1 + 5);
+  CHECK(seen.gauges_at(160)[Gauge::kCached] == 8);
+  CHECK(seen.lines.back() == "501 finished 2");  // 383 + 100 + 3 * (1 + 5)
+}
+
+TEST_CASE("slots in flight to the host stay used until their copy ends") {
+  const Scenario scenario = with_host(crowd(4, {{8, 3}, {8, 3}}), 16);
+  Recorder seen;
+  const Report report = run_scenario(scenario, &seen);
+  CHECK(seen.lines == Lines{"0 arrived 0", "0 arrived 1", "0 admitted 0", "0 admitted 1",
+                            "148 first token 0", "148 first token 1", "148 swapped 1",
+                            "380 finished 0", "389 admitted 1", "612 finished 1"});
+  // 8 slots at 1 ns, begun: 9 ns each way.
+  CHECK(seen.gauges_at(148)[Gauge::kUsed] == 16);
+  CHECK(seen.gauges_at(148)[Gauge::kHostHeld] == 8);
+  CHECK(seen.gauges_at(157)[Gauge::kUsed] == 8);
+  CHECK(seen.gauges_at(157)[Gauge::kHostUsed] == 8);
+  CHECK(seen.gauges_at(380)[Gauge::kUsed] == 0);
+  CHECK(seen.gauges_at(380)[Gauge::kReserved] == 8);
+  CHECK(seen.gauges_at(389)[Gauge::kUsed] == 8);
+  CHECK(seen.gauges_at(389)[Gauge::kHostHeld] == 0);
+  CHECK(report.time_spent.swap == SimDuration(18));
+  CHECK(report.counters.recomputed_tokens == 0);
+  CHECK(report.counters.swapped_out_slots == 8);
+  CHECK(report.counters.swapped_in_slots == 8);
+}
+
+TEST_CASE("a swapped request waits until there is room for its next token too") {
+  // Request 1 stops for want of a third block, and leaves exactly the two that it had.
+  const Scenario scenario = with_host(crowd(5, {{8, 3}, {8, 3}}), 16);
+  Recorder seen;
+  const Report report = run_scenario(scenario, &seen);
+  CHECK(count_plans(seen, StepPlan::Kind::kSwapOut) == 1);
+  CHECK(count_plans(seen, StepPlan::Kind::kSwapIn) == 1);
+  CHECK(seen.gauges_at(157)[Gauge::kFree] == 8);
+  CHECK(seen.gauges_at(157)[Gauge::kBlockedFree] == 8);
+  CHECK(report.counters.requests_finished == 2);
+}
+
+TEST_CASE("a swapped request that needs the whole pool comes back, and not a block more is asked") {
+  Scenario scenario = with_host(crowd(4, {{3, 6}, {8, 5}}), 16);
+  scenario.options.scheduler.watermark = TokenCount(4);
+  Recorder seen;
+  const Report report = run_scenario(scenario, &seen);
+  CHECK(report.counters.preemptions_swap == 1);
+  CHECK(report.counters.swapped_out_slots == 12);  // three blocks; the fourth is the watermark
+  CHECK(report.counters.requests_finished == 2);
+}
+
+TEST_CASE("where the host has no room the context is forgotten") {
+  const Report report = run_scenario(with_host(crowd(4, {{8, 3}, {8, 3}}), 7), nullptr);
+  CHECK(report.counters.preemptions_swap == 0);
+  CHECK(report.counters.preemptions_recompute == 1);
+  CHECK(report.counters.requests_finished == 2);
+}
+
+TEST_CASE("the sequences of a group give way together") {
+  Scenario scenario = crowd(5, {{8, 3}, {4, 3}});
+  scenario.requests[1].decoding = Decoding::kParallel;
+  scenario.requests[1].width = 2;
+  Recorder seen;
+  const Report report = run_scenario(scenario, &seen);
+  // At 136 request 0 takes a block, the first sample another, and there is none for the second.
+  CHECK(seen.gauges_at(0)[Gauge::kRunningSequences] == 3);
+  CHECK(seen.gauges_at(136)[Gauge::kRunningSequences] == 1);
+  CHECK(seen.gauges_at(136)[Gauge::kHeldBlocks] == 3);
+  CHECK(report.counters.output_tokens == 3 + 2 * 3);
+}
+
+TEST_CASE("samples share their prompt, and copy its last block when they begin to differ") {
+  Scenario scenario = crowd(8, {{6, 3}});
+  scenario.requests[0].decoding = Decoding::kParallel;
+  scenario.requests[0].width = 3;
+  Recorder seen;
+  const Report report = run_scenario(scenario, &seen);
+  // Before: two blocks, named by three tables. After: the first is still shared, the tails are not.
+  const GaugeValues forked = seen.gauges_at(118);
+  CHECK(forked[Gauge::kTableEntries] == 6);
+  CHECK(forked[Gauge::kHeldBlocks] == 4);
+  CHECK(forked[Gauge::kUsed] == 4 + 3 * 2);
+  CHECK(report.counters.copied_slots == 2 * 4);
+  CHECK(report.counters.decode_tokens == 3 * 2);
+}
+
+}  // namespace
+}  // namespace recto::sim

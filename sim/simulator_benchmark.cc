@@ -1,0 +1,123 @@
+// The event-driven simulator against the plain one (sim/testing/plain_simulator.h), on the same
+// requests in the same run. Counters: requests and sequence-steps per second of each, the ratio of
+// their times, and the mean batch, which decides it: the plain one touches every sequence at every
+// step. A run whose two reports differ is an error, not a figure.
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/allocators/paged_allocator.h"
+#include "sim/simulator.h"
+#include "sim/testing/plain_simulator.h"
+#include "sim/request_list.h"
+#include "sim/time/linear_time_model.h"
+#include "sim/traces/trace_reader.h"
+#include "sim/workloads/builtin_workloads.h"
+
+namespace recto::sim {
+namespace {
+
+// Coefficients of the order of an 8B model on one card; only the batch that they lead to matters.
+const LinearTimeModel& time_model() {
+  static const LinearTimeModel model({.fixed_ns = 17.25e6,
+                                      .per_prefill_token_ns = 83e3,
+                                      .per_kv_token_ns = 171,
+                                      .per_sequence_ns = 8.5e3,
+                                      .source = "order of magnitude"});
+  return model;
+}
+
+std::vector<Request> read_all(RequestSource& source) {
+  std::vector<Request> requests;
+  while (true) {
+    const Result<std::optional<Request>> next = source.next();
+    if (!next.is_ok() || !next.value()) return requests;
+    requests.push_back(*next.value());
+  }
+}
+
+std::vector<Request> azure_requests(double scale_rate) {
+  const char* folder = std::getenv("RECTO_TRACES");
+  if (folder == nullptr) return {};
+  auto trace = open_trace(std::string(folder) + "/azure-llm-2023-conv.csv",
+                          {.scale_rate = scale_rate, .limit = {}, .lines = {}});
+  return trace.is_ok() ? read_all(*trace.value()) : std::vector<Request>();
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void compare(benchmark::State& state, std::vector<Request> requests, std::int64_t max_sequences) {
+  if (requests.empty()) {
+    state.SkipWithError("SKIPPED: no trace: set RECTO_TRACES to the folder that holds it");
+    return;
+  }
+  RequestList source(std::move(requests));
+  const PagedOptions pool{.pool_slots = TokenCount(max_sequences * 4096)};
+  SimulationOptions options;
+  options.scheduler.max_sequences = max_sequences;
+  options.scheduler.max_batched_tokens = TokenCount(std::max<std::int64_t>(2048, max_sequences));
+  options.scheduler.max_length = TokenCount(131'072);
+
+  double event_seconds = 0;
+  double plain_seconds = 0;
+  Report report;
+  for (auto _ : state) {
+    source.rewind();
+    auto start = std::chrono::steady_clock::now();
+    PagedAllocator allocator(pool);
+    report = simulate(source, allocator, time_model(), options).value();
+    const double elapsed = seconds_since(start);
+    event_seconds += elapsed;
+    state.SetIterationTime(elapsed);
+
+    source.rewind();
+    start = std::chrono::steady_clock::now();
+    const Report plain = simulate_plainly(source, pool, time_model(), options).value();
+    plain_seconds += seconds_since(start);
+    if (plain != report) state.SkipWithError("the two reports differ");
+  }
+  const auto runs = static_cast<double>(state.iterations());
+  const auto steps = static_cast<double>(report.counters.decode_tokens);
+  const auto finished = static_cast<double>(report.counters.requests_finished);
+  state.counters["mean_batch"] = report.gauge(Gauge::kRunningSequences).mean;
+  state.counters["requests_per_s"] = finished * runs / event_seconds;
+  state.counters["sequence_steps_per_s"] = steps * runs / event_seconds;
+  state.counters["plain_sequence_steps_per_s"] = steps * runs / plain_seconds;
+  state.counters["times_faster"] = plain_seconds / event_seconds;
+}
+
+// range(0): arrivals are this many times denser than recorded; range(1): most sequences at a time.
+void azure_trace(benchmark::State& state) {
+  compare(state, azure_requests(static_cast<double>(state.range(0))), state.range(1));
+}
+BENCHMARK(azure_trace)
+    ->ArgNames({"scale_rate", "max_sequences"})
+    ->Args({1, 256})
+    ->Args({1, 512})
+    ->Args({2, 512})
+    ->Args({2, 1024})
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+
+void sharegpt_like(benchmark::State& state) {
+  SyntheticOptions options = builtin_workload("sharegpt-like").value();
+  options.arrivals = parse_arrivals("poisson:16").value();
+  compare(state, read_all(*SyntheticWorkload::create(options).value()), state.range(0));
+}
+BENCHMARK(sharegpt_like)
+    ->ArgName("max_sequences")
+    ->Arg(512)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace recto::sim

@@ -1,0 +1,187 @@
+// What holds of every simulation, over random small ones with an audit after each event.
+
+#include <algorithm>
+#include <iostream>
+#include <utility>
+#include <vector>
+
+#include "bazel/testing/property.h"
+#include "sim/testing/audit.h"
+#include "sim/testing/scenario.h"
+#include "sim/testing/scenario_generator.h"
+
+namespace recto::sim {
+namespace {
+
+// Over all cases of the first test case.
+Happenings& happenings() {
+  static Happenings happenings;
+  return happenings;
+}
+
+// Tokens that everybody's prompt and output amount to, each computed once.
+std::int64_t tokens_to_compute(const Scenario& scenario, const Report& report) {
+  std::int64_t tokens = 0;
+  for (const Request& request : scenario.requests) {
+    const auto& rejected = report.rejected_ids;
+    if (std::find(rejected.begin(), rejected.end(), request.id) != rejected.end()) continue;
+    tokens += request.prompt_tokens.value() + (request.output_tokens.value() - 1) * request.width;
+  }
+  return tokens;
+}
+
+std::int64_t tokens_to_hand_out(const Scenario& scenario, const Report& report) {
+  std::int64_t tokens = 0;
+  for (const Request& request : scenario.requests) {
+    const auto& rejected = report.rejected_ids;
+    if (std::find(rejected.begin(), rejected.end(), request.id) != rejected.end()) continue;
+    tokens += request.output_tokens.value() * request.width;
+  }
+  return tokens;
+}
+
+void check_counters(const Scenario& scenario, const Report& report) {
+  const Counters& counters = report.counters;
+  RC_ASSERT(counters.requests_arrived == static_cast<std::int64_t>(scenario.requests.size()));
+  RC_ASSERT(counters.requests_finished + counters.requests_rejected == counters.requests_arrived);
+  RC_ASSERT(static_cast<std::int64_t>(report.rejected_ids.size()) == counters.requests_rejected);
+  RC_ASSERT(counters.output_tokens == tokens_to_hand_out(scenario, report));
+  if (counters.preemptions_recompute == 0) RC_ASSERT(counters.recomputed_tokens == 0);
+  RC_ASSERT(counters.swapped_in_slots == counters.swapped_out_slots);
+  RC_ASSERT(counters.steps <= counters.prefill_tokens + counters.decode_tokens);
+  if (scenario.pool.kind == AllocatorKind::kPrefixCached) {
+    RC_ASSERT(counters.prefix_hit_tokens < std::max<std::int64_t>(counters.prefix_query_tokens, 1));
+    RC_ASSERT(counters.prefix_hit_tokens % scenario.pool.block_size.value() == 0);
+  } else {
+    // Nothing is left out and nothing done twice unseen.
+    RC_ASSERT(counters.prefix_hit_tokens == 0);
+    RC_ASSERT(counters.prefill_tokens + counters.decode_tokens ==
+              tokens_to_compute(scenario, report) + counters.recomputed_tokens);
+  }
+}
+
+void check_allocator(const Scenario& scenario, const Report& report) {
+  if (scenario.pool.is_paged()) {
+    RC_ASSERT(report.gauge(Gauge::kUnplaceableFree).max == 0);
+    RC_ASSERT(report.gauge(Gauge::kOverReservation).max == 0);
+    RC_ASSERT(report.gauge(Gauge::kRounding).max == 0);
+    return;
+  }
+  RC_ASSERT(report.gauge(Gauge::kTail).max == 0);
+  RC_ASSERT(report.gauge(Gauge::kCached).max == 0);
+  RC_ASSERT(report.counters.preemptions_recompute + report.counters.preemptions_swap == 0);
+  if (scenario.pool.kind == AllocatorKind::kContiguousOracle) {
+    RC_ASSERT(report.gauge(Gauge::kOverReservation).max == 0);
+  }
+  if (scenario.pool.placement != PlacementKind::kBuddy) {
+    RC_ASSERT(report.gauge(Gauge::kRounding).max == 0);
+  }
+}
+
+void check_audited(AllocatorKind kind) {
+  const Scenario scenario = *arbitrary_scenario(kind);
+  const Report report = run_audited(scenario, happenings());
+  check_counters(scenario, report);
+  check_allocator(scenario, report);
+}
+
+// As few blocks as the neediest request can do with, and everybody at once.
+void check_under_pressure(AllocatorKind kind) {
+  Scenario scenario = *arbitrary_scenario(kind);
+  std::int64_t blocks = 1;
+  for (Request& request : scenario.requests) {
+    const std::int64_t own =
+        blocks_for(request.final_context(), scenario.pool.block_size).value() * request.width;
+    blocks = std::max(blocks, own);
+    request.arrival = SimTime(request.arrival.value() / 10);
+  }
+  scenario.options.batching = Batching::kContinuous;
+  scenario.options.scheduler.max_sequences = 16;
+  scenario.options.scheduler.max_batched_tokens = TokenCount(64);
+  scenario.pool.slots =
+      (BlockCount(blocks) + scenario.pool.null_blocks).value() * scenario.pool.block_size;
+  const Report report = run_audited(scenario, happenings());
+  check_counters(scenario, report);
+  check_allocator(scenario, report);
+}
+
+TEST_CASE("slots are conserved and everybody is answered") {
+  rc::prop("contiguous-max", [] { check_audited(AllocatorKind::kContiguousMax); });
+  rc::prop("contiguous-pow2", [] { check_audited(AllocatorKind::kContiguousPow2); });
+  rc::prop("contiguous-oracle", [] { check_audited(AllocatorKind::kContiguousOracle); });
+  rc::prop("paged", [] { check_audited(AllocatorKind::kPaged); });
+  rc::prop("paged, under pressure", [] { check_under_pressure(AllocatorKind::kPaged); });
+  rc::prop("prefix cache", [] { check_audited(AllocatorKind::kPrefixCached); });
+  rc::prop("prefix cache, under pressure",
+           [] { check_under_pressure(AllocatorKind::kPrefixCached); });
+}
+
+TEST_CASE("the random simulations met everything that can happen") {
+  const Happenings& seen = happenings();
+  if (seen.events == 0) RECTO_SKIP("the cases before were filtered out");
+  const std::vector<std::pair<const char*, std::int64_t>> counts = {
+      {"preemptions by recompute", seen.preemptions_recompute},
+      {"preemptions by swap", seen.preemptions_swap},
+      {"slots copied", seen.copies},
+      {"evictions", seen.evictions},
+      {"hits on live blocks", seen.hits_on_live},
+      {"hits on evictable blocks", seen.hits_on_evictable},
+      {"rejections", seen.rejections},
+      {"events with a blocked head", seen.blocked},
+      {"events with unplaceable slots", seen.unplaceable},
+      {"events with slots out of the window", seen.out_of_window},
+      {"events with a full pool", seen.full_pools},
+      {"beam switches", seen.beam_switches},
+      {"outputs of one token", seen.one_token_outputs},
+  };
+  std::cout << seen.events << " events";
+  for (const auto& [what, count] : counts) {
+    std::cout << ", " << count << " " << what;
+    INFO(what);
+    CHECK(count > 0);
+  }
+  std::cout << std::endl;
+}
+
+TEST_CASE("a run depends on its inputs alone") {
+  rc::prop("the same scenario twice gives equal reports", [] {
+    const Scenario scenario = *arbitrary_scenario();
+    RC_ASSERT(run_scenario(scenario, nullptr) == run_scenario(scenario, nullptr));
+  });
+  rc::prop("an observer changes nothing", [] {
+    const Scenario scenario = *arbitrary_scenario();
+    Happenings ignored;
+    RC_ASSERT(run_scenario(scenario, nullptr) == run_audited(scenario, ignored));
+  });
+}
+
+TEST_CASE("an infinite pool never makes anyone wait for memory") {
+  rc::prop("at any rate of arrival", [] {
+    Scenario scenario = *arbitrary_scenario();
+    scenario.pool.slots = TokenCount(1'000'000);
+    const Report report = run_scenario(scenario, nullptr);
+    RC_ASSERT(report.counters.preemptions_recompute == 0);
+    RC_ASSERT(report.counters.preemptions_swap == 0);
+    RC_ASSERT(report.gauge(Gauge::kBlockedFree).max == 0);
+    RC_ASSERT(report.counters.recomputed_tokens == 0);
+  });
+}
+
+TEST_CASE("a prefix cache without pressure saves work and changes no answer") {
+  rc::prop("hits and computed tokens are what was computed without it", [] {
+    Scenario scenario = *arbitrary_scenario(AllocatorKind::kPrefixCached);
+    scenario.options.batching = Batching::kContinuous;
+    scenario.pool.slots = TokenCount(100'000);
+    const Report with = run_scenario(scenario, nullptr);
+    scenario.pool.kind = AllocatorKind::kPaged;
+    const Report without = run_scenario(scenario, nullptr);
+    RC_ASSERT(with.counters.requests_finished == without.counters.requests_finished);
+    RC_ASSERT(with.counters.output_tokens == without.counters.output_tokens);
+    RC_ASSERT(with.counters.prefill_tokens + with.counters.prefix_hit_tokens ==
+              without.counters.prefill_tokens);
+    RC_CLASSIFY(with.counters.prefix_hit_tokens > 0, "hits");
+  });
+}
+
+}  // namespace
+}  // namespace recto::sim

@@ -1,0 +1,243 @@
+#include "sim/testing/audit.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/contract.h"
+#include "sim/allocators/paged_allocator.h"
+#include "sim/allocators/prefix_cached_allocator.h"
+
+namespace recto::sim {
+namespace {
+
+std::int64_t blocks_touched(std::int64_t tokens, std::int64_t block_size) {
+  return (tokens - 1) / block_size + 1;
+}
+
+}  // namespace
+
+void Happenings::add(const Report& report) {
+  preemptions_recompute += report.counters.preemptions_recompute;
+  preemptions_swap += report.counters.preemptions_swap;
+  copies += report.counters.copied_slots;
+  rejections += report.counters.requests_rejected;
+  beam_switches += report.counters.beam_switches;
+}
+
+Audit::Audit(const Allocator& allocator, const AuditOptions& options, Happenings& happenings)
+    : allocator_(allocator), options_(options), happenings_(happenings) {}
+
+void Audit::on_step(const StepPlan& plan, const StepCost&, SimTime) {
+  new_plan_ = plan;
+  is_step_running_ = plan.kind == StepPlan::Kind::kStep;
+  RECTO_CHECK_LT(++steps_, options_.steps_max);
+}
+
+void Audit::on_gauges(const GaugeValues& gauges, const Scheduler& scheduler, SimTime) {
+  const SlotMap map(allocator_, scheduler,
+                    {options_.window.value(), options_.null_blocks.value(), options_.reservation});
+  check_states(gauges, map);
+  check_counts(gauges, scheduler);
+  check_host(gauges, scheduler);
+  RECTO_CHECK_EQ(gauges[Gauge::kTableEntries], map.table_entries());
+  RECTO_CHECK_EQ(gauges[Gauge::kHeldBlocks], map.held_blocks());
+  if (new_plan_ && is_step_running_) check_load(scheduler);
+  new_plan_.reset();
+  check_room_to_write(scheduler, map);
+  follow_outputs(scheduler);
+  count_evictions();
+  count_happenings(gauges);
+}
+
+void Audit::check_states(const GaugeValues& gauges, const SlotMap& map) const {
+  RECTO_CHECK_EQ(gauges[Gauge::kUsed], map.count(SlotState::kUsed));
+  RECTO_CHECK_EQ(gauges[Gauge::kReserved], map.count(SlotState::kReserved));
+  RECTO_CHECK_EQ(gauges[Gauge::kOverReservation], map.count(SlotState::kOverReservation));
+  RECTO_CHECK_EQ(gauges[Gauge::kRounding], map.count(SlotState::kRounding));
+  RECTO_CHECK_EQ(gauges[Gauge::kTail], map.count(SlotState::kTail));
+  RECTO_CHECK_EQ(gauges[Gauge::kOutOfWindow], map.count(SlotState::kOutOfWindow));
+  RECTO_CHECK_EQ(gauges[Gauge::kCached], map.count(SlotState::kCached));
+  RECTO_CHECK_EQ(gauges[Gauge::kFree], map.count(SlotState::kFree));
+  RECTO_CHECK_EQ(gauges[Gauge::kOverhead], map.count(SlotState::kOverhead));
+
+  const std::int64_t reusable = map.count(SlotState::kFree) + map.count(SlotState::kCached);
+  const std::int64_t blocked = gauges[Gauge::kBlockedFree];
+  RECTO_CHECK(blocked == 0 || blocked == reusable);
+  RECTO_CHECK_LE(gauges[Gauge::kUnplaceableFree], blocked);
+  if (allocator_.is_paged()) {
+    RECTO_CHECK_EQ(gauges[Gauge::kUnplaceableFree], 0);
+    RECTO_CHECK_EQ(gauges[Gauge::kLargestHole], reusable);
+  } else {
+    RECTO_CHECK_LE(gauges[Gauge::kLargestHole], map.longest_free_run());
+    RECTO_CHECK_EQ(gauges[Gauge::kLargestHole] == 0, reusable == 0);
+  }
+}
+
+void Audit::check_counts(const GaugeValues& gauges, const Scheduler& scheduler) const {
+  std::int64_t requests = 0;
+  std::int64_t sequences = 0;
+  std::set<std::int32_t> ids;
+  for (const Group* group : scheduler.holders()) {
+    for (const SequenceId member : group->members) RECTO_CHECK(ids.insert(member.value()).second);
+    if (group->phase == GroupPhase::kSwapped || group->phase == GroupPhase::kSwappingOut ||
+        group->phase == GroupPhase::kSwappingIn) {
+      continue;
+    }
+    ++requests;
+    sequences += group->request.width;
+  }
+  RECTO_CHECK_EQ(gauges[Gauge::kRunningRequests], requests);
+  RECTO_CHECK_EQ(gauges[Gauge::kRunningSequences], sequences);
+}
+
+// During a step every slot that is written belongs to its writer alone.
+void Audit::check_room_to_write(const Scheduler& scheduler, const SlotMap& map) const {
+  const auto* paged = dynamic_cast<const PagedAllocator*>(&allocator_);
+  if (!is_step_running_ || paged == nullptr) return;
+  const std::int64_t block_size = paged->block_size().value();
+  for (const Group* group : scheduler.holders()) {
+    const std::vector<std::int64_t> contexts = scheduler.contexts(*group);
+    for (std::size_t i = 0; i < group->members.size(); ++i) {
+      std::int64_t writes = 0;
+      if (group->phase == GroupPhase::kDecoding) writes = 1;
+      if (group->phase == GroupPhase::kPrefilling && i == group->prefill_member) {
+        writes = group->planned_chunk;
+      }
+      const std::vector<BlockId>& table = paged->block_table(group->members[i]);
+      for (std::int64_t p = contexts[i]; p < contexts[i] + writes; ++p) {
+        const auto entry = static_cast<std::size_t>(p / block_size);
+        RECTO_CHECK_LT(entry, table.size());
+        RECTO_CHECK_EQ(map.references(table[entry].value()), 1);
+      }
+    }
+  }
+}
+
+// What the step was charged for, counted sequence by sequence.
+void Audit::check_load(const Scheduler& scheduler) const {
+  const std::int64_t window = options_.window.value();
+  const std::int64_t block_size = allocator_.block_size().value();
+  const auto seen_from = [window](std::int64_t position) {
+    return window == 0 ? position + 1 : std::min(position + 1, window);
+  };
+  StepLoad expected;
+  for (const Group* group : scheduler.holders()) {
+    const std::int64_t context = scheduler.contexts(*group).front();
+    if (group->phase == GroupPhase::kDecoding || group->phase == GroupPhase::kAnswered) {
+      for (std::int32_t member = 0; member < group->request.width; ++member) {
+        ++expected.decode_sequences;
+        expected.decode_kv_tokens += TokenCount(seen_from(context));
+        if (!allocator_.is_paged()) continue;
+        expected.decode_kv_blocks += BlockCount(blocks_touched(context + 1, block_size));
+      }
+    } else if (group->planned_chunk > 0) {
+      const std::int64_t begin = scheduler.contexts(*group)[group->prefill_member];
+      const std::int64_t end = begin + group->planned_chunk;
+      ++expected.prefill_sequences;
+      expected.prefill_tokens += TokenCount(end - begin);
+      expected.prefill_kv_tokens += TokenCount(seen_from(begin) + end - begin - 1);
+      for (std::int64_t p = begin; p < end; ++p) expected.prefill_pairs += seen_from(p);
+    }
+  }
+  const StepLoad& load = new_plan_->load;
+  RECTO_CHECK_EQ(load.decode_sequences, expected.decode_sequences);
+  RECTO_CHECK_EQ(load.decode_kv_tokens, expected.decode_kv_tokens);
+  RECTO_CHECK_EQ(load.decode_kv_blocks, expected.decode_kv_blocks);
+  if (expected.prefill_sequences == 0) return;  // padded prompts are not chunks
+  RECTO_CHECK_EQ(load.prefill_sequences, expected.prefill_sequences);
+  RECTO_CHECK_EQ(load.prefill_tokens, expected.prefill_tokens);
+  RECTO_CHECK_EQ(load.prefill_kv_tokens, expected.prefill_kv_tokens);
+  RECTO_CHECK_EQ(load.prefill_pairs, expected.prefill_pairs);
+}
+
+void Audit::check_host(const GaugeValues& gauges, const Scheduler& scheduler) const {
+  std::int64_t held = 0;
+  std::int64_t used = 0;
+  const std::int64_t block_size = allocator_.block_size().value();
+  for (const Group* group : scheduler.holders()) {
+    if (!group->parked) continue;
+    RECTO_CHECK(group->phase != GroupPhase::kDecoding);
+    std::set<std::int32_t> blocks;
+    for (const std::vector<std::int32_t>& entries : group->parked->entries) {
+      for (std::size_t i = 0; i < entries.size(); ++i) {
+        if (!blocks.insert(entries[i]).second) continue;
+        held += block_size;
+        for (std::int64_t offset = 0; offset < block_size; ++offset) {
+          if (static_cast<std::int64_t>(i) * block_size + offset < group->context) ++used;
+        }
+      }
+    }
+  }
+  RECTO_CHECK_EQ(gauges[Gauge::kHostHeld], held);
+  RECTO_CHECK_EQ(gauges[Gauge::kHostUsed], used);
+}
+
+// A sequence's output tokens come one at a time, in order, whatever happens to it on the way: the
+// k-th is there when the context is the prompt and the k - 1 tokens before it.
+void Audit::follow_outputs(const Scheduler& scheduler) {
+  for (const Group* group : scheduler.holders()) {
+    if (group->phase != GroupPhase::kDecoding) continue;
+    const std::int64_t context = scheduler.contexts(*group).front();
+    see_output(*group, context - group->request.prompt_tokens.value() + 1);
+  }
+}
+
+void Audit::see_output(const Group& group, std::int64_t output_tokens) {
+  std::int64_t& seen = output_tokens_[group.request.id];
+  RECTO_CHECK_GE(output_tokens, seen);
+  RECTO_CHECK_LE(output_tokens, seen + 1);
+  seen = output_tokens;
+}
+
+void Audit::on_finished(const Group& group, SimTime) {
+  const std::int64_t wanted = group.request.output_tokens.value();
+  RECTO_CHECK_EQ(output_tokens_[group.request.id] + 1, wanted);
+  RECTO_CHECK_EQ(group.context, group.request.prompt_tokens.value() + wanted - 1);
+  output_tokens_.erase(group.request.id);
+  if (wanted == 1) ++happenings_.one_token_outputs;
+}
+
+void Audit::on_admitted(const Group& group, SimTime) {
+  const auto* paged = dynamic_cast<const PagedAllocator*>(&allocator_);
+  if (paged == nullptr || group.phase != GroupPhase::kPrefilling) return;
+  const std::int64_t block_size = paged->block_size().value();
+  RECTO_CHECK_EQ(group.prefill_context % block_size, 0);
+  RECTO_CHECK_LT(group.prefill_context, group.prefill_target);
+  const std::vector<BlockId>& table = paged->block_table(group.members.front());
+  for (std::int64_t entry = 0; entry < group.prefill_context / block_size; ++entry) {
+    const bool is_live = paged->reference_count(table[static_cast<std::size_t>(entry)]) > 1;
+    ++(is_live ? happenings_.hits_on_live : happenings_.hits_on_evictable);
+  }
+}
+
+// What the step before handed out was not seen yet, and is not lost.
+void Audit::on_preempted(const Group& group, PreemptionKind kind, SimTime) {
+  RECTO_CHECK(group.phase ==
+              (kind == PreemptionKind::kSwap ? GroupPhase::kSwappingOut : GroupPhase::kWaiting));
+  const std::int64_t known =
+      kind == PreemptionKind::kSwap ? group.context + 1 : group.prefill_target;
+  see_output(group, known - group.request.prompt_tokens.value());
+}
+
+void Audit::count_evictions() {
+  const auto* caching = dynamic_cast<const PrefixCachedAllocator*>(&allocator_);
+  if (caching == nullptr) return;
+  const auto blocks =
+      static_cast<std::size_t>(caching->counts().pool.value() / caching->block_size().value());
+  was_evictable_.resize(blocks);
+  for (std::size_t block = 0; block < blocks; ++block) {
+    const BlockId id(static_cast<std::int32_t>(block));
+    if (was_evictable_[block] && !caching->is_cached(id)) ++happenings_.evictions;
+    was_evictable_[block] = caching->is_cached(id) && caching->reference_count(id) == 0;
+  }
+}
+
+void Audit::count_happenings(const GaugeValues& gauges) {
+  ++happenings_.events;
+  if (gauges[Gauge::kBlockedFree] > 0) ++happenings_.blocked;
+  if (gauges[Gauge::kUnplaceableFree] > 0) ++happenings_.unplaceable;
+  if (gauges[Gauge::kOutOfWindow] > 0) ++happenings_.out_of_window;
+  if (gauges[Gauge::kFree] + gauges[Gauge::kCached] == 0) ++happenings_.full_pools;
+}
+
+}  // namespace recto::sim

@@ -1,0 +1,79 @@
+#pragma once
+
+// An independent check of the accounting. After every event it walks over every sequence and every
+// slot, decides each slot's state from the definition alone, and compares with the gauges, which
+// the simulator keeps as running sums. It shares no arithmetic with them.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "sim/simulator.h"
+#include "sim/testing/slot_map.h"
+
+namespace recto::sim {
+
+// How often the things happened that a test wants to have seen.
+struct Happenings {
+  std::int64_t events = 0;
+  std::int64_t preemptions_recompute = 0;
+  std::int64_t preemptions_swap = 0;
+  std::int64_t copies = 0;  // slots copied on write, or from region to region
+  std::int64_t evictions = 0;
+  std::int64_t hits_on_live = 0;       // blocks
+  std::int64_t hits_on_evictable = 0;  // blocks
+  std::int64_t rejections = 0;
+  std::int64_t blocked = 0;  // events at which the head of the queue lacked memory
+  std::int64_t unplaceable = 0;
+  std::int64_t out_of_window = 0;
+  std::int64_t beam_switches = 0;
+  std::int64_t one_token_outputs = 0;
+  std::int64_t full_pools = 0;  // events at which no slot was free
+
+  void add(const Report& report);
+};
+
+struct AuditOptions {
+  TokenCount window{0};
+  BlockCount null_blocks{0};
+  // Slots that a contiguous allocator asks for; may be empty for paged ones.
+  std::function<std::int64_t(const Request&)> reservation;
+  std::int64_t steps_max = 100'000;  // more than this is taken for a run that never ends
+};
+
+// Fails by contract. One audit follows one run.
+class Audit final : public SimulationObserver {
+ public:
+  // The allocator is one of this folder's own and outlives the audit, as do the happenings.
+  Audit(const Allocator& allocator, const AuditOptions& options, Happenings& happenings);
+
+  void on_step(const StepPlan& plan, const StepCost& cost, SimTime now) override;
+  void on_gauges(const GaugeValues& gauges, const Scheduler& scheduler, SimTime now) override;
+  void on_admitted(const Group& group, SimTime now) override;
+  void on_preempted(const Group& group, PreemptionKind kind, SimTime now) override;
+  void on_finished(const Group& group, SimTime now) override;
+
+ private:
+  void check_states(const GaugeValues& gauges, const SlotMap& map) const;
+  void check_counts(const GaugeValues& gauges, const Scheduler& scheduler) const;
+  void check_room_to_write(const Scheduler& scheduler, const SlotMap& map) const;
+  void check_load(const Scheduler& scheduler) const;
+  void check_host(const GaugeValues& gauges, const Scheduler& scheduler) const;
+  void follow_outputs(const Scheduler& scheduler);
+  void see_output(const Group& group, std::int64_t output_tokens);
+  void count_evictions();
+  void count_happenings(const GaugeValues& gauges);
+
+  const Allocator& allocator_;
+  AuditOptions options_;
+  Happenings& happenings_;
+  std::map<std::int64_t, std::int64_t> output_tokens_;  // seen so far, by request id
+  std::optional<StepPlan> new_plan_;                    // not checked yet
+  bool is_step_running_ = false;
+  std::int64_t steps_ = 0;
+  std::vector<bool> was_evictable_;  // [block]
+};
+
+}  // namespace recto::sim

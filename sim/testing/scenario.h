@@ -1,0 +1,74 @@
+#pragma once
+
+// A small simulation as one value: a pool, rules, requests. What a property draws and prints.
+
+#include <memory>
+#include <ostream>
+#include <vector>
+
+#include "sim/allocators/allocator.h"
+#include "sim/allocators/placement.h"
+#include "sim/simulator.h"
+#include "sim/testing/audit.h"
+
+namespace recto::sim {
+
+enum class AllocatorKind : std::uint8_t {
+  kContiguousMax,
+  kContiguousPow2,
+  kContiguousOracle,
+  kPaged,
+  kPrefixCached,
+};
+
+struct PoolSpec {
+  AllocatorKind kind = AllocatorKind::kPaged;
+  TokenCount slots{0};
+  TokenCount block_size{16};                        // paged
+  BlockCount null_blocks{0};                        // paged
+  PlacementKind placement = PlacementKind::kBuddy;  // contiguous
+  TokenCount max_length{2048};                      // contiguous
+
+  bool is_paged() const {
+    return kind == AllocatorKind::kPaged || kind == AllocatorKind::kPrefixCached;
+  }
+};
+
+struct Scenario {
+  PoolSpec pool;
+  SimulationOptions options;
+  std::vector<Request> requests;  // by arrival; ids are positions
+};
+
+std::ostream& operator<<(std::ostream& out, const Scenario& scenario);
+
+std::unique_ptr<Allocator> make_allocator(const PoolSpec& pool);
+
+// Requests that are known beforehand.
+class ListSource final : public RequestSource {
+ public:
+  explicit ListSource(std::vector<Request> requests) : requests_(std::move(requests)) {}
+
+  Result<std::optional<Request>> next() override {
+    if (exhausted()) return std::optional<Request>();
+    return std::optional<Request>(requests_[next_++]);
+  }
+  bool exhausted() const override { return next_ == requests_.size(); }
+
+ private:
+  std::vector<Request> requests_;
+  std::size_t next_ = 0;
+};
+
+// 100 ns a step, 3 a prefilled token, 2 a decoding sequence, 1 a KV token read: so short that
+// arrivals fall upon ends of steps.
+const TimeModel& scenario_time_model();
+
+// What an audit needs to know about this pool.
+AuditOptions audit_options(const Scenario& scenario);
+
+// With an observer of the caller's, or with an audit after every event.
+Report run_scenario(const Scenario& scenario, SimulationObserver* observer);
+Report run_audited(const Scenario& scenario, Happenings& happenings);
+
+}  // namespace recto::sim

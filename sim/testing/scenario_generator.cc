@@ -1,0 +1,157 @@
+#include "sim/testing/scenario_generator.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace recto::sim {
+namespace {
+
+// The whole range from the first case on, while rapidcheck by itself begins with small numbers.
+std::int64_t draw(std::int64_t least, std::int64_t most) {
+  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::int64_t>(least, most + 1));
+}
+
+bool draw_one_in(std::int64_t times) { return draw(1, times) == times; }
+
+// Short ones, long ones, and those that end on a block or just beside it.
+TokenCount draw_length(std::int64_t block_size) {
+  switch (draw(0, 3)) {
+    case 0:
+      return TokenCount(draw(1, 3));
+    case 1:
+      return TokenCount(std::max<std::int64_t>(1, draw(1, 3) * block_size + draw(-1, 1)));
+    default:
+      return TokenCount(draw(1, 60));
+  }
+}
+
+PoolSpec draw_pool(AllocatorKind kind) {
+  PoolSpec pool;
+  pool.kind = kind;
+  if (pool.is_paged()) {
+    pool.block_size = TokenCount(draw(1, 16));
+    pool.null_blocks = BlockCount(draw_one_in(4) ? 1 : 0);
+    const std::int64_t blocks = draw(4, 60) + pool.null_blocks.value();
+    const std::int64_t remainder = draw_one_in(3) ? draw(0, pool.block_size.value() - 1) : 0;
+    pool.slots = blocks * pool.block_size + TokenCount(remainder);
+  } else {
+    pool.block_size = TokenCount(1);
+    pool.slots = TokenCount(draw(60, 600));
+    pool.placement =
+        *rc::gen::element(PlacementKind::kBuddy, PlacementKind::kFirstFit, PlacementKind::kBestFit);
+  }
+  return pool;
+}
+
+SimulationOptions draw_options(const PoolSpec& pool) {
+  SimulationOptions options;
+  options.host_bandwidth_bytes_per_s = 1e9;  // a slot of one byte takes a nanosecond
+  options.metrics = {.series_window = SimDuration(draw(100, 2000)), .series_windows_max = 8};
+  if (draw_one_in(6)) options.batching = Batching::kStatic;
+
+  SchedulerOptions& rules = options.scheduler;
+  rules.max_sequences = draw_one_in(3) ? draw(1, 4) : draw(4, 16);
+  rules.max_batched_tokens = TokenCount(rules.max_sequences + draw(0, 60));
+  rules.max_length = TokenCount(draw_one_in(4) ? draw(40, 90) : 128);
+  if (draw_one_in(2)) rules.prefill = PrefillRule::kWhole;
+  if (draw_one_in(2)) rules.admission = AdmissionRule::kFirstChunk;
+  if (draw_one_in(3)) rules.watermark = TokenCount(draw(1, 2 * pool.block_size.value()));
+  if (draw_one_in(2)) rules.preemption = PreemptionRule::kSwap;
+  if (draw_one_in(2)) rules.host_pool = TokenCount(draw(0, pool.slots.value()));
+  if (pool.kind != AllocatorKind::kPrefixCached && draw_one_in(4)) {
+    rules.window = TokenCount(draw(1, 40));
+  }
+  if (draw_one_in(2)) {
+    rules.beam_switch_probability = *rc::gen::element(0.02, 0.2, 0.5, 1.0);
+  }
+  rules.seed = static_cast<std::uint64_t>(draw(0, 1000));
+  return options;
+}
+
+std::vector<std::int32_t> draw_ids(TokenCount length) {
+  // Mostly one id, so that prompts often agree for a while; 0 is an id like others.
+  std::vector<std::int32_t> ids(static_cast<std::size_t>(length.value()), 0);
+  if (!ids.empty() && draw_one_in(2)) {
+    ids[static_cast<std::size_t>(draw(0, length.value() - 1))] = 1;
+  }
+  return ids;
+}
+
+std::shared_ptr<const TokenContent> draw_content(const Request& request) {
+  TokenContent content;
+  if (draw_one_in(3)) {
+    content.prompt_token_ids = draw_ids(request.prompt_tokens);
+    if (draw_one_in(2)) content.output_token_ids = draw_ids(request.output_tokens);
+  } else {
+    for (std::int64_t runs = draw(0, 3); runs > 0; --runs) {
+      content.prompt_runs.push_back(
+          {static_cast<std::uint64_t>(draw(1, 3)), TokenCount(draw(1, 40))});
+    }
+    if (draw_one_in(2)) content.output_content_id = static_cast<std::uint64_t>(draw(1, 3));
+  }
+  return std::make_shared<const TokenContent>(std::move(content));
+}
+
+struct Shapes {
+  std::int64_t width_max = 1;
+  bool has_content = false;
+  std::int64_t gap_max = 0;  // ns between arrivals
+};
+
+Request draw_request(const Shapes& shapes, TokenCount block_size) {
+  Request request;
+  request.prompt_tokens = draw_length(block_size.value());
+  request.output_tokens = draw_length(block_size.value());
+  if (shapes.width_max > 1 && draw_one_in(2)) {
+    request.decoding = draw_one_in(2) ? Decoding::kBeam : Decoding::kParallel;
+    request.width = static_cast<std::int32_t>(draw(2, shapes.width_max));
+  }
+  if (shapes.has_content && !draw_one_in(4)) request.content = draw_content(request);
+  return request;
+}
+
+Scenario draw_scenario(AllocatorKind kind) {
+  Scenario scenario;
+  scenario.pool = draw_pool(kind);
+  scenario.options = draw_options(scenario.pool);
+  scenario.pool.max_length = scenario.options.scheduler.max_length;
+
+  Shapes shapes;
+  const bool must_be_single =
+      scenario.options.batching == Batching::kStatic ||
+      (scenario.pool.is_paged() && scenario.options.scheduler.window.value() > 0);
+  if (!must_be_single && draw_one_in(2)) shapes.width_max = 4;
+  shapes.has_content = !draw_one_in(4);
+  shapes.gap_max = *rc::gen::element<std::int64_t>(0, 200, 2000, 20'000);
+
+  const std::int64_t count = draw(1, 12);
+  SimTime arrival;
+  for (std::int64_t id = 0; id < count; ++id) {
+    Request request = draw_request(shapes, scenario.pool.block_size);
+    request.id = id;
+    if (!draw_one_in(3)) arrival += SimDuration(draw(0, shapes.gap_max));
+    request.arrival = arrival;
+    scenario.requests.push_back(std::move(request));
+  }
+  return scenario;
+}
+
+}  // namespace
+
+rc::Gen<Scenario> arbitrary_scenario() {
+  return rc::gen::exec([] {
+    const AllocatorKind kind =
+        *rc::gen::weightedElement<AllocatorKind>({{1, AllocatorKind::kContiguousMax},
+                                                  {1, AllocatorKind::kContiguousPow2},
+                                                  {1, AllocatorKind::kContiguousOracle},
+                                                  {3, AllocatorKind::kPaged},
+                                                  {4, AllocatorKind::kPrefixCached}});
+    return draw_scenario(kind);
+  });
+}
+
+rc::Gen<Scenario> arbitrary_scenario(AllocatorKind kind) {
+  return rc::gen::exec([kind] { return draw_scenario(kind); });
+}
+
+}  // namespace recto::sim

@@ -1,0 +1,137 @@
+#include "sim/testing/slot_map.h"
+
+#include <algorithm>
+
+#include "core/contract.h"
+#include "sim/allocators/contiguous_allocator.h"
+#include "sim/allocators/paged_allocator.h"
+#include "sim/allocators/prefix_cached_allocator.h"
+
+namespace recto::sim {
+
+SlotMap::SlotMap(const Allocator& allocator, const Scheduler& scheduler,
+                 const SlotMapOptions& options)
+    : options_(options),
+      allocator_(&allocator),
+      slots_(static_cast<std::size_t>(allocator.counts().pool.value()), SlotState::kFree) {
+  if (allocator.is_paged()) {
+    walk_blocks(allocator, scheduler);
+  } else {
+    walk_regions(allocator, scheduler);
+  }
+  sum_up();
+}
+
+// A next token, at position `context`, sees the positions above context - window.
+SlotState SlotMap::state_at(const Holding& holding, std::int64_t position, SlotState beyond) {
+  if (position < holding.context) {
+    const bool in_sight = holding.window == 0 || position > holding.context - holding.window;
+    return in_sight ? SlotState::kUsed : SlotState::kOutOfWindow;
+  }
+  return position < holding.final_context ? SlotState::kReserved : beyond;
+}
+
+void SlotMap::claim(std::int64_t slot, SlotState state) {
+  SlotState& present = slots_.at(static_cast<std::size_t>(slot));
+  present = std::min(present, state);
+}
+
+void SlotMap::walk_blocks(const Allocator& allocator, const Scheduler& scheduler) {
+  const auto& paged = dynamic_cast<const PagedAllocator&>(allocator);
+  const std::int64_t block_size = paged.block_size().value();
+  const auto pool = static_cast<std::int64_t>(slots_.size());
+  const std::int64_t blocks = pool / block_size;
+  references_.assign(static_cast<std::size_t>(blocks), 0);
+  places_.assign(static_cast<std::size_t>(blocks), {});
+  for (const Group* group : scheduler.holders()) {
+    const std::vector<std::int64_t> contexts = scheduler.contexts(*group);
+    for (std::size_t i = 0; i < group->members.size(); ++i) {
+      const std::int64_t final_context =
+          group->request.prompt_tokens.value() + group->request.output_tokens.value() - 1;
+      walk_table(*group, group->members[i], {contexts[i], final_context, options_.window});
+    }
+  }
+  const auto* caching = dynamic_cast<const PrefixCachedAllocator*>(&paged);
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    const BlockId id(static_cast<std::int32_t>(block));
+    RECTO_CHECK_EQ(paged.reference_count(id), references(block));
+    if (references(block) > 0) {
+      ++held_blocks_;
+      RECTO_CHECK_GE(block, options_.null_blocks);
+      continue;
+    }
+    const bool is_null = block < options_.null_blocks;
+    const bool is_cached = caching != nullptr && caching->is_cached(id);
+    for (std::int64_t slot = block * block_size; slot < (block + 1) * block_size; ++slot) {
+      slots_[static_cast<std::size_t>(slot)] = is_null     ? SlotState::kOverhead
+                                               : is_cached ? SlotState::kCached
+                                                           : SlotState::kFree;
+    }
+  }
+  std::fill(slots_.begin() + blocks * block_size, slots_.end(), SlotState::kOverhead);
+}
+
+void SlotMap::walk_table(const Group& group, SequenceId member, const Holding& holding) {
+  const auto& paged = dynamic_cast<const PagedAllocator&>(*allocator_);
+  const std::int64_t block_size = paged.block_size().value();
+  const std::vector<BlockId>& table = paged.block_table(member);
+  RECTO_CHECK_GE(static_cast<std::int64_t>(table.size()) * block_size, holding.context);
+  for (std::size_t entry = 0; entry < table.size(); ++entry) {
+    const std::int64_t block = table[entry].value();
+    const auto index = static_cast<std::int64_t>(entry);
+    Place& place = places_.at(static_cast<std::size_t>(block));
+    if (++references_[static_cast<std::size_t>(block)] == 1) {
+      place = {group.request.id, index, holding.context};
+    } else {
+      RECTO_CHECK_EQ(place.index, index);
+      if (place.group != group.request.id) {
+        RECTO_CHECK_LE((index + 1) * block_size, place.context);
+        RECTO_CHECK_LE((index + 1) * block_size, holding.context);
+      }
+    }
+    ++table_entries_;
+    for (std::int64_t offset = 0; offset < block_size; ++offset) {
+      claim(block * block_size + offset,
+            state_at(holding, index * block_size + offset, SlotState::kTail));
+    }
+  }
+}
+
+void SlotMap::walk_regions(const Allocator& allocator, const Scheduler& scheduler) {
+  static_cast<void>(allocator);
+  for (const Group* group : scheduler.holders()) {
+    const std::vector<std::int64_t> contexts = scheduler.contexts(*group);
+    for (std::size_t i = 0; i < group->members.size(); ++i) {
+      const std::int64_t final_context =
+          group->request.prompt_tokens.value() + group->request.output_tokens.value() - 1;
+      walk_region(*group, group->members[i], {contexts[i], final_context, options_.window});
+    }
+  }
+}
+
+void SlotMap::walk_region(const Group& group, SequenceId member, const Holding& holding) {
+  const Region region = dynamic_cast<const ContiguousAllocator&>(*allocator_).region(member);
+  const std::int64_t requested = options_.reservation(group.request);
+  RECTO_CHECK_GE(region.size, requested);
+  RECTO_CHECK_GE(requested, holding.final_context);
+  for (std::int64_t position = 0; position < region.size; ++position) {
+    const auto slot = static_cast<std::size_t>(region.begin + position);
+    RECTO_CHECK(slots_.at(slot) == SlotState::kFree);
+    slots_[slot] =
+        state_at(holding, position,
+                 position < requested ? SlotState::kOverReservation : SlotState::kRounding);
+  }
+  ++table_entries_;
+  ++held_blocks_;
+}
+
+void SlotMap::sum_up() {
+  std::int64_t run = 0;
+  for (const SlotState state : slots_) {
+    ++counts_[static_cast<std::size_t>(state)];
+    run = state == SlotState::kFree ? run + 1 : 0;
+    longest_free_run_ = std::max(longest_free_run_, run);
+  }
+}
+
+}  // namespace recto::sim

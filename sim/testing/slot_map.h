@@ -1,0 +1,81 @@
+#pragma once
+
+// Every slot of a pool with its state, found by walking over all that is held.
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "sim/allocators/allocator.h"
+#include "sim/scheduling/scheduler.h"
+
+namespace recto::sim {
+
+// Of two holders' views of one slot the first here wins.
+enum class SlotState : std::uint8_t {
+  kUsed,
+  kReserved,
+  kOutOfWindow,
+  kOverReservation,
+  kRounding,
+  kTail,
+  kCached,
+  kFree,
+  kOverhead,
+};
+
+struct SlotMapOptions {
+  std::int64_t window = 0;
+  std::int64_t null_blocks = 0;
+  std::function<std::int64_t(const Request&)> reservation;  // of a contiguous allocator
+};
+
+// Checks on the way: reference counts are table entries; nobody overlaps but by sharing; shared
+// blocks stand at equal places, and between groups only below both contexts; regions are disjoint.
+class SlotMap {
+ public:
+  SlotMap(const Allocator& allocator, const Scheduler& scheduler, const SlotMapOptions& options);
+
+  std::int64_t count(SlotState state) const { return counts_[static_cast<std::size_t>(state)]; }
+
+  // Paged: entries that name the block, over all tables.
+  std::int64_t references(std::int64_t block) const {
+    return references_[static_cast<std::size_t>(block)];
+  }
+  std::int64_t table_entries() const { return table_entries_; }
+  std::int64_t held_blocks() const { return held_blocks_; }  // or regions
+  std::int64_t longest_free_run() const { return longest_free_run_; }
+
+ private:
+  struct Holding {
+    std::int64_t context = 0;
+    std::int64_t final_context = 0;
+    std::int64_t window = 0;
+  };
+  struct Place {
+    std::int64_t group = -1;  // whose request; -1: nobody's
+    std::int64_t index = 0;   // logical block
+    std::int64_t context = 0;
+  };
+
+  static SlotState state_at(const Holding& holding, std::int64_t position, SlotState beyond);
+  void walk_blocks(const Allocator& allocator, const Scheduler& scheduler);
+  void walk_table(const Group& group, SequenceId member, const Holding& holding);
+  void walk_regions(const Allocator& allocator, const Scheduler& scheduler);
+  void walk_region(const Group& group, SequenceId member, const Holding& holding);
+  void claim(std::int64_t slot, SlotState state);
+  void sum_up();
+
+  SlotMapOptions options_;
+  const Allocator* allocator_;
+  std::vector<SlotState> slots_;  // [pool]
+  std::vector<std::int64_t> references_;
+  std::vector<Place> places_;  // [block] of its first holder
+  std::array<std::int64_t, 9> counts_{};
+  std::int64_t table_entries_ = 0;
+  std::int64_t held_blocks_ = 0;
+  std::int64_t longest_free_run_ = 0;
+};
+
+}  // namespace recto::sim

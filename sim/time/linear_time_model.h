@@ -1,0 +1,46 @@
+#pragma once
+
+// Step time as a sum of at most four terms, for coefficients that were fitted to a measured run.
+
+#include <string>
+
+#include "core/status.h"
+#include "sim/time/time_model.h"
+
+namespace recto::sim {
+
+// Nanoseconds, not necessarily whole. Finite and not negative.
+struct LinearCoefficients {
+  double fixed_ns = 0;              // per step
+  double per_prefill_token_ns = 0;  // per prompt token computed
+  double per_kv_token_ns = 0;       // per KV token that decode reads
+  double per_sequence_ns = 0;       // per sequence that decodes
+  std::string source;               // what they were fitted on; for reports
+
+  friend bool operator==(const LinearCoefficients&, const LinearCoefficients&) = default;
+};
+
+// Invalid input, naming the coefficient, unless each is within 0 .. kMaxCoefficientNs.
+Status check_linear_coefficients(const LinearCoefficients& coefficients);
+
+// An hour: anything larger is a mistake of units.
+inline constexpr double kMaxCoefficientNs = 3.6e12;
+
+// step = fixed + per_prefill_token * prefill_tokens + per_kv_token * decode_kv_tokens
+//              + per_sequence * decode_sequences
+// In parts: fixed; linear = prefill and sequences; attention = KV. Each part is rounded once.
+class LinearTimeModel final : public TimeModel {
+ public:
+  // The coefficients must pass check_linear_coefficients.
+  explicit LinearTimeModel(LinearCoefficients coefficients);
+
+  StepCost cost(const StepLoad& load) const override;
+  std::string describe() const override;
+
+  const LinearCoefficients& coefficients() const { return coefficients_; }
+
+ private:
+  LinearCoefficients coefficients_;
+};
+
+}  // namespace recto::sim

@@ -1,0 +1,77 @@
+#include "sim/time/linear_time_model.h"
+
+#include "bazel/testing/property.h"
+
+namespace recto::sim {
+namespace {
+
+LinearCoefficients fitted() { return {17.25e6, 83e3, 171, 8.5e3, "a test"}; }
+
+StepLoad arbitrary_load() {
+  StepLoad load;
+  load.decode_sequences = *rc::gen::inRange<std::int64_t>(0, 1000);
+  load.decode_kv_tokens = TokenCount(*rc::gen::inRange<std::int64_t>(0, 10'000'000));
+  load.prefill_tokens = TokenCount(*rc::gen::inRange<std::int64_t>(0, 100'000));
+  return load;
+}
+
+TEST_CASE("a step by hand, in parts") {
+  const LinearTimeModel model(fitted());
+  StepLoad load;
+  load.prefill_tokens = TokenCount(100);
+  load.decode_sequences = 32;
+  load.decode_kv_tokens = TokenCount(40'000);
+  const StepCost cost = model.cost(load);
+  CHECK(cost.fixed == SimDuration(17'250'000));
+  CHECK(cost.linear == SimDuration(8'300'000 + 272'000));
+  CHECK(cost.attention == SimDuration(6'840'000));
+  CHECK(cost.copy == SimDuration(0));
+  CHECK(cost.overlap == SimDuration(0));
+  CHECK(cost.total() == SimDuration(32'662'000));
+}
+
+TEST_CASE("parts are rounded to the nearest nanosecond, halves up") {
+  const LinearTimeModel model({0.4, 0, 0.25, 0, "a test"});
+  StepLoad load;
+  load.decode_kv_tokens = TokenCount(2);
+  CHECK(model.cost(load).attention == SimDuration(1));
+  load.decode_kv_tokens = TokenCount(1);
+  CHECK(model.cost(load).attention == SimDuration(0));
+}
+
+TEST_CASE("an empty or free step still takes 1 ns") {
+  CHECK(LinearTimeModel({0, 0, 0, 0, "a test"}).cost({}).total() == SimDuration(1));
+  CHECK(LinearTimeModel({0.4, 0, 0, 0, "a test"}).cost({}).total() == SimDuration(1));
+}
+
+TEST_CASE("cost grows with each count") {
+  rc::prop("monotone", [] {
+    const LinearTimeModel model(fitted());
+    const StepLoad load = arbitrary_load();
+    StepLoad more = load;
+    more.decode_sequences += *rc::gen::inRange(0, 10);
+    more.decode_kv_tokens += TokenCount(*rc::gen::inRange(0, 1000));
+    more.prefill_tokens += TokenCount(*rc::gen::inRange(0, 1000));
+    RC_ASSERT(model.cost(more).total() >= model.cost(load).total());
+  });
+}
+
+TEST_CASE("coefficients out of range are named") {
+  const auto message = [](const LinearCoefficients& coefficients) {
+    return check_linear_coefficients(coefficients).message();
+  };
+  CHECK(message(fitted()).empty());
+  LinearCoefficients bad = fitted();
+  bad.per_kv_token_ns = -1;
+  CHECK(message(bad).find("'per_kv_token_ns': -1; expected 0 to") != std::string::npos);
+  bad = fitted();
+  bad.fixed_ns = 0.0 / 0.0;
+  CHECK(message(bad).find("'fixed_ns'") != std::string::npos);
+}
+
+TEST_CASE("a report says what the coefficients were fitted on") {
+  CHECK(LinearTimeModel(fitted()).describe().find("(a test)") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace recto::sim

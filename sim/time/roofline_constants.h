@@ -1,0 +1,79 @@
+#pragma once
+
+// Every constant of the roofline model that is not a figure of the model or of the card. They
+// were taken from publications, are the same for every card, and are not fitted to any run.
+
+#include <array>
+
+namespace recto::sim {
+
+struct CitedConstant {
+  double value;
+  const char* source;
+};
+
+struct RooflineConstants {
+  // Large contiguous reads and writes over peak memory bandwidth.
+  CitedConstant streaming_efficiency{
+      0.85,
+      "between 0.89 (zeux/calm README: 892 of 1008 GB/s, Llama-2-7B fp16 on an RTX 4090) and 0.82 "
+      "(pytorch-labs/gpt-fast README: 1397 of the about 1700 GB/s that its power-limited A100-80 "
+      "reaches, Llama-2-7B bf16)"};
+  // Matrix products over peak dense tensor rate.
+  CitedConstant matmul_efficiency{
+      0.80,
+      "stas00/ml-engineering, maximum achievable matmul FLOPS, bf16: A100 0.87, H100 0.80, B200 "
+      "0.78; the median"};
+  // Attention of prompt chunks over peak dense tensor rate.
+  CitedConstant prefill_attention_efficiency{
+      0.70,
+      "FlashAttention-3 (arXiv 2407.08608): 740 TFLOPS fp16, 0.75 of an H100; FlashAttention-2 "
+      "(arXiv 2307.08691): up to 0.73 of an A100; paged kernels 1-10 % below ragged ones"};
+  // A block-table entry is one 4-byte load; at worst it costs a memory transaction for each KV
+  // head, as the heads of a sequence are handled by different thread blocks.
+  CitedConstant table_entry_read_bytes{
+      32, "CUDA C++ Best Practices Guide, coalesced access: 32-byte transactions"};
+  CitedConstant kernels_per_layer{
+      7,
+      "Hazy Research, Look Ma, No Bubbles (2025): about 100 kernels for the 16 layers of "
+      "Llama-1B in vLLM and SGLang"};
+  // Time between two kernels of a CUDA graph in which no useful work is done.
+  CitedConstant kernel_launch_ns{
+      1300,
+      "Hazy Research, Look Ma, No Bubbles (2025): about 1.3 us per kernel on an H100 with "
+      "CUDA graphs"};
+  // Scheduling and input preparation while the card waits; only for engines that do not run the
+  // host ahead of the card.
+  CitedConstant exposed_host_ns{
+      4'000'000,
+      "github.com/vllm-project/vllm/issues/6854: about 4 ms of idle GPU per decode "
+      "step before work was overlapped"};
+  // One small all-reduce between cards of a node.
+  CitedConstant all_reduce_latency_ns{
+      6000, "github.com/NVIDIA/nccl/issues/1259: about 6 us for two H100, CUDA graphs, NVLS"};
+  // Bus bandwidth of a large all-reduce over one direction of the link.
+  CitedConstant link_efficiency{
+      0.81, "github.com/NVIDIA/nccl/issues/1455: ring at 365-370 of 450 GB/s on 2 to 8 H100"};
+};
+
+struct NamedConstant {
+  const char* name;
+  CitedConstant constant;
+};
+
+// All of them with their names, for reports and checks.
+inline std::array<NamedConstant, 9> named_constants(const RooflineConstants& constants) {
+  return {{
+      {"streaming_efficiency", constants.streaming_efficiency},
+      {"matmul_efficiency", constants.matmul_efficiency},
+      {"prefill_attention_efficiency", constants.prefill_attention_efficiency},
+      {"table_entry_read_bytes", constants.table_entry_read_bytes},
+      {"kernels_per_layer", constants.kernels_per_layer},
+      {"kernel_launch_ns", constants.kernel_launch_ns},
+      {"exposed_host_ns", constants.exposed_host_ns},
+      {"all_reduce_latency_ns", constants.all_reduce_latency_ns},
+      {"link_efficiency", constants.link_efficiency},
+  }};
+}
+
+}  // namespace recto::sim

@@ -1,0 +1,27 @@
+#pragma once
+
+// The one place where simulated time turns from a real number into whole nanoseconds.
+
+#include <cmath>
+
+#include "core/contract.h"
+#include "core/units.h"
+#include "sim/time/time_model.h"
+
+namespace recto::sim {
+
+// Nearest nanosecond, halves up. `ns` is finite, not negative, below 2^62. Plain IEEE arithmetic:
+// the same bits on every machine, as long as the compiler does not contract it.
+inline SimDuration round_ns(double ns) {
+  RECTO_CHECK_GE(ns, 0.0);
+  RECTO_CHECK_LT(ns, 4611686018427387904.0);
+  return SimDuration(static_cast<std::int64_t>(std::floor(ns + 0.5)));
+}
+
+// Time moves on with every step: a cost that rounds to nothing gets 1 ns of fixed time.
+inline StepCost at_least_one_ns(StepCost cost) {
+  if (cost.total() < SimDuration(1)) cost.fixed += SimDuration(1) - cost.total();
+  return cost;
+}
+
+}  // namespace recto::sim

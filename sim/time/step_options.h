@@ -1,0 +1,48 @@
+#pragma once
+
+// Two things that engines do to a step, on top of any time model: pad the decode batch to the
+// sizes for which a CUDA graph was captured, and run prefill beside decode on a second stream.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/status.h"
+#include "sim/time/time_model.h"
+
+namespace recto::sim {
+
+struct StepOptions {
+  // Ascending batch sizes with a captured graph. A decode batch costs what the next size up does
+  // in the linear part; its attention reads no more KV. Larger batches run unpadded, as do all if
+  // there are no sizes.
+  std::vector<std::int64_t> graph_batch_sizes;
+
+  // Slowdown of both streams while both are busy, 1 (none) to 2 (nothing gained). Without a value
+  // prefill and decode share one batch on one stream. There is no default: published slowdowns
+  // depend on kernels and shapes.
+  std::optional<double> stream_interference;
+};
+
+// What vLLM captures by default: 1, 2, 4, then multiples of 8 up to 512
+// (github.com/vllm-project/vllm/pull/18698).
+std::vector<std::int64_t> vllm_graph_batch_sizes();
+
+// 1, 2, 4, ... 512.
+std::vector<std::int64_t> power_of_two_graph_batch_sizes();
+
+// The smallest of `sizes` that is at least `batch`; `batch` itself if there is none or it is 0.
+// O(log sizes).
+std::int64_t padded_batch(const std::vector<std::int64_t>& sizes, std::int64_t batch);
+
+// Wraps `model`. Invalid input if sizes do not ascend from 1 or more, or the interference is out
+// of range. Overlap: with s and l the shorter and longer side (linear + attention of prefill or
+// decode, each as a batch of its own) and f the interference, both sides run at 1/f of their speed
+// until the shorter ends after f s; then the longer goes on alone. The two take l + (f - 1) s
+// instead of s + l, and the difference is reported as StepCost::overlap. Fixed and copy costs
+// are paid once, outside.
+Result<std::unique_ptr<TimeModel>> with_step_options(std::unique_ptr<TimeModel> model,
+                                                     StepOptions options);
+
+}  // namespace recto::sim

@@ -1,0 +1,27 @@
+#pragma once
+
+// Which format a trace is in, told by its first line and never by its name.
+
+#include <memory>
+
+#include "core/status.h"
+#include "sim/traces/line_reader.h"
+#include "sim/traces/row_parser.h"
+
+namespace recto::sim {
+
+enum class FirstLine : std::uint8_t {
+  kHeader,    // names the columns and is no row
+  kFirstRow,  // is to be parsed as a row too
+};
+
+struct DetectedFormat {
+  std::unique_ptr<RowParser> parser;
+  FirstLine first_line;
+};
+
+// kInvalidInput, with what was expected and, where it can be told, what the file is instead
+// (UTF-16, zstd, a JSON array, a Git LFS pointer and the like).
+Result<DetectedFormat> detect_format(const Line& first_line);
+
+}  // namespace recto::sim

@@ -1,0 +1,13 @@
+#pragma once
+
+// Makes gzip data for tests.
+
+#include <string>
+#include <string_view>
+
+namespace recto::testing {
+
+// One member that holds `text`.
+std::string gzip(std::string_view text);
+
+}  // namespace recto::testing

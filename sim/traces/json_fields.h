@@ -1,0 +1,93 @@
+#pragma once
+
+// The fields of one line of a JSON-lines file, visited in the order in which they stand. Numbers
+// are handed on as text where their exact decimal value matters.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <simdjson.h>
+
+#include "core/status.h"
+#include "sim/traces/line_reader.h"
+
+namespace recto::sim {
+
+// The field's number as it is written in the file, or what stands there instead.
+std::string_view raw_text(simdjson::ondemand::value& value);
+
+// "field F: expected E, got ...": the raw text must be taken before anything else is read.
+Result<std::int64_t> read_token_count(std::string_view field, simdjson::ondemand::value value);
+
+// A time of at least 0 in units of 10^power ns, called `unit` in the message.
+struct JsonTime {
+  std::int64_t ns = 0;
+  std::string_view text;
+};
+Result<JsonTime> read_time(std::string_view field, simdjson::ondemand::value value, int power,
+                           std::string_view unit);
+
+// An array of whole numbers from 0 to the largest that T holds. O(length).
+Result<std::vector<std::uint64_t>> read_content_ids(std::string_view field,
+                                                    simdjson::ondemand::value value);
+Result<std::vector<std::int32_t>> read_token_ids(std::string_view field,
+                                                 simdjson::ondemand::value value);
+
+// Which of a handful of names have been met on a line.
+class SeenFields {
+ public:
+  explicit SeenFields(std::span<const std::string_view> names)
+      : names_(names), is_seen_(names.size(), 0) {}
+
+  void clear() { is_seen_.assign(names_.size(), 0); }
+
+  // The index of `name`, names_.size() for one that nobody asked for; an error the second time.
+  Result<std::size_t> claim(std::string_view name);
+
+  bool has(std::size_t index) const { return is_seen_[index] != 0; }
+
+ private:
+  std::span<const std::string_view> names_;
+  std::vector<char> is_seen_;
+};
+
+class JsonFields {
+ public:
+  // Calls `visit(name, value)` -> Status for each field of the one object on `line`, up to the
+  // first failure. Texts handed out are valid as long as the line is. O(length).
+  template <typename Visit>
+  Status visit(const Line& line, Visit visit) {
+    namespace ondemand = simdjson::ondemand;
+    const simdjson::padded_string_view text(line.text.data(), line.text.size(),
+                                            line.readable_bytes);
+    ondemand::document document;
+    ondemand::object object;
+    if (parser_.iterate(text).get(document) || document.get_object().get(object)) {
+      return not_an_object(line);
+    }
+    for (simdjson::simdjson_result<ondemand::field> result : object) {
+      ondemand::field field;
+      std::string_view name;
+      if (std::move(result).get(field) || field.unescaped_key().get(name)) {
+        return not_an_object(line);
+      }
+      RECTO_RETURN_IF_ERROR(visit(name, field.value()));
+    }
+    // Behind the object there is nothing to be located.
+    const char* location = nullptr;
+    const simdjson::error_code at_end = document.current_location().get(location);
+    return at_end == simdjson::OUT_OF_BOUNDS ? Status::ok() : not_an_object(line);
+  }
+
+ private:
+  static Status not_an_object(const Line& line);
+
+  simdjson::ondemand::parser parser_;
+};
+
+}  // namespace recto::sim

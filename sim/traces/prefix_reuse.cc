@@ -1,0 +1,99 @@
+#include "sim/traces/prefix_reuse.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include <xxhash.h>
+
+#include "core/contract.h"
+#include "core/random_stream.h"
+
+namespace recto::sim {
+
+// Keys are 64-bit hashes: among a million distinct blocks, two share one with probability 3e-8.
+
+PrefixReuse::PrefixReuse(PrefixReuseOptions options) : options_(std::move(options)) {
+  RECTO_CHECK_GT(options_.block_tokens, TokenCount(0));
+  for (const TokenCount capacity : options_.lru_capacities) {
+    RECTO_CHECK_GE(capacity, TokenCount(0));
+    const std::int64_t blocks = capacity.value() / options_.block_tokens.value();
+    caches_.emplace_back(static_cast<std::size_t>(blocks));
+    figures_.lru.push_back({capacity, 0});
+  }
+}
+
+void PrefixReuse::add(const Request& request) {
+  if (request.content == nullptr) return;
+  blocks_.clear();
+  if (!request.content->prompt_token_ids.empty()) {
+    split_token_ids(request.content->prompt_token_ids);
+  } else {
+    split_runs(request.content->prompt_runs);
+  }
+  ++figures_.requests;
+  figures_.prompt_tokens += request.prompt_tokens;
+  figures_.blocks += static_cast<std::int64_t>(blocks_.size());
+  count_infinite();
+
+  for (std::size_t i = 0; i < caches_.size(); ++i) {
+    LruSet& cache = caches_[i];
+    const auto miss = std::find_if(blocks_.begin(), blocks_.end(),
+                                   [&](const Block& block) { return !cache.contains(block.key); });
+    figures_.lru[i].hit_blocks += miss - blocks_.begin();
+    std::for_each(blocks_.rbegin(), blocks_.rend(),
+                  [&](const Block& block) { cache.touch(block.key); });
+  }
+}
+
+void PrefixReuse::split_token_ids(const std::vector<std::int32_t>& ids) {
+  const auto block_tokens = static_cast<std::size_t>(options_.block_tokens.value());
+  std::uint64_t key = 0;
+  for (std::size_t start = 0; start + block_tokens <= ids.size(); start += block_tokens) {
+    key = XXH3_64bits_withSeed(&ids[start], block_tokens * sizeof(ids[start]), key);
+    blocks_.push_back({key, options_.block_tokens});
+  }
+}
+
+void PrefixReuse::split_runs(const std::vector<ContentRun>& runs) {
+  std::uint64_t key = 0;
+  for (const ContentRun& run : runs) {
+    for (TokenCount start; start < run.length; start += options_.block_tokens) {
+      const TokenCount tokens = std::min(options_.block_tokens, run.length - start);
+      for (const std::uint64_t part : {run.content_id, static_cast<std::uint64_t>(start.value()),
+                                       static_cast<std::uint64_t>(tokens.value())}) {
+        key = mix_bits(mix_bits(key) + part);
+      }
+      blocks_.push_back({key, tokens});
+    }
+  }
+}
+
+void PrefixReuse::count_infinite() {
+  // One set serves both ways of counting: keys are chained, so what full blocks alone would hit
+  // are the hits before the first partial block.
+  const auto is_full = [&](const Block& block) { return block.tokens == options_.block_tokens; };
+  const auto miss = std::find_if(blocks_.begin(), blocks_.end(),
+                                 [&](const Block& block) { return !seen_.contains(block.key); });
+  for (auto block = blocks_.begin(); block != miss; ++block) {
+    ++figures_.hit_blocks;
+    figures_.hit_tokens += block->tokens;
+  }
+  const auto full_end = std::find_if_not(blocks_.begin(), miss, is_full);
+  for (auto block = blocks_.begin(); block != full_end; ++block) {
+    ++figures_.full_hit_blocks;
+    figures_.full_hit_tokens += block->tokens;
+  }
+  for (const Block& block : blocks_) {
+    if (is_full(block)) ++figures_.full_blocks;
+    seen_.insert(block.key);
+  }
+}
+
+PrefixReuseFigures PrefixReuse::figures() const {
+  PrefixReuseFigures figures = figures_;
+  figures.distinct_blocks = static_cast<std::int64_t>(seen_.size());
+  return figures;
+}
+
+}  // namespace recto::sim

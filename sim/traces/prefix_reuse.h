@@ -1,0 +1,86 @@
+#pragma once
+
+// How much of the prompts a prefix cache could have had already: without bound, and per size.
+
+#include <cstdint>
+#include <vector>
+
+#include <absl/container/flat_hash_set.h>
+
+#include "core/units.h"
+#include "sim/request.h"
+#include "sim/traces/lru_set.h"
+
+namespace recto::sim {
+
+struct PrefixReuseOptions {
+  // Above 0. Prompts with explicit token ids have full blocks only. In prompts of content runs no
+  // block spans two runs, and each run may end in a partial block; so for a trace with one id per
+  // block this is the format's block size.
+  TokenCount block_tokens{16};
+  std::vector<TokenCount> lru_capacities = {TokenCount(1'000'000), TokenCount(3'000'000),
+                                            TokenCount(10'000'000), TokenCount(50'000'000)};
+};
+
+// The blocks of a request match from the first one to the first that the cache lacks. After it,
+// they are touched in reverse order, so that the tail of a prompt is evicted first. What lies
+// outside blocks never matches but counts as prompt tokens.
+struct LruFigures {
+  TokenCount capacity;  // in whole blocks, a partial one taking a whole
+  std::int64_t hit_blocks = 0;
+};
+
+struct PrefixReuseFigures {
+  std::int64_t requests = 0;  // with content
+  TokenCount prompt_tokens;   // of those
+  std::int64_t blocks = 0;
+  std::int64_t full_blocks = 0;
+  std::int64_t distinct_blocks = 0;
+  std::int64_t hit_blocks = 0;  // in an infinite cache, partial blocks included
+  TokenCount hit_tokens;
+  std::int64_t full_hit_blocks = 0;  // the same, where only full blocks are cached
+  TokenCount full_hit_tokens;
+  std::vector<LruFigures> lru;  // partial blocks included
+
+  // Shares of all blocks, partial ones included, and of all prompt tokens; 0 where there are none.
+  double hit_block_share() const { return share(hit_blocks, blocks); }
+  double hit_token_share() const { return share(hit_tokens.value(), prompt_tokens.value()); }
+  double full_hit_block_share() const { return share(full_hit_blocks, blocks); }
+  double full_hit_token_share() const {
+    return share(full_hit_tokens.value(), prompt_tokens.value());
+  }
+  double lru_hit_block_share(std::size_t i) const { return share(lru[i].hit_blocks, blocks); }
+
+ private:
+  static double share(std::int64_t part, std::int64_t whole) {
+    return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
+  }
+};
+
+// Memory O(distinct blocks): the infinite cache must remember them.
+class PrefixReuse {
+ public:
+  explicit PrefixReuse(PrefixReuseOptions options);
+
+  void add(const Request& request);  // O(blocks of the prompt)
+  PrefixReuseFigures figures() const;
+
+ private:
+  // Split a prompt into blocks_, each with a key that stands for it and all before it.
+  void split_token_ids(const std::vector<std::int32_t>& ids);
+  void split_runs(const std::vector<ContentRun>& runs);
+  void count_infinite();
+
+  struct Block {
+    std::uint64_t key;
+    TokenCount tokens;
+  };
+
+  PrefixReuseOptions options_;
+  PrefixReuseFigures figures_;
+  absl::flat_hash_set<std::uint64_t> seen_;
+  std::vector<LruSet> caches_;  // one per capacity
+  std::vector<Block> blocks_;   // of the request at hand
+};
+
+}  // namespace recto::sim

@@ -1,0 +1,103 @@
+#include "sim/traces/prefix_reuse.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+
+namespace recto::sim {
+namespace {
+
+Request with_runs(std::vector<ContentRun> runs) {
+  auto content = std::make_shared<TokenContent>();
+  Request request;
+  for (const ContentRun& run : runs) request.prompt_tokens += run.length;
+  content->prompt_runs = std::move(runs);
+  request.content = std::move(content);
+  return request;
+}
+
+Request with_ids(std::vector<std::int32_t> ids) {
+  auto content = std::make_shared<TokenContent>();
+  Request request;
+  request.prompt_tokens = TokenCount(static_cast<std::int64_t>(ids.size()));
+  content->prompt_token_ids = std::move(ids);
+  request.content = std::move(content);
+  return request;
+}
+
+PrefixReuseFigures figures_of(const std::vector<Request>& requests, std::int64_t block_tokens,
+                              std::vector<TokenCount> lru_capacities = {}) {
+  PrefixReuse reuse(
+      {.block_tokens = TokenCount(block_tokens), .lru_capacities = std::move(lru_capacities)});
+  for (const Request& request : requests) reuse.add(request);
+  return reuse.figures();
+}
+
+ContentRun run(std::uint64_t id, std::int64_t length) { return {id, TokenCount(length)}; }
+
+TEST_CASE("the match stops at the first miss") {
+  const auto figures = figures_of(
+      {with_runs({run(1, 4), run(2, 4), run(3, 4)}), with_runs({run(1, 4), run(9, 4), run(3, 4)})},
+      4);
+  CHECK(figures.blocks == 6);
+  CHECK(figures.hit_blocks == 1);
+  CHECK(figures.hit_tokens == TokenCount(4));
+  CHECK(figures.hit_block_share() == Catch::Approx(1.0 / 6));
+  // The last block has another prefix, so it is another block.
+  CHECK(figures.distinct_blocks == 5);
+}
+
+TEST_CASE("partial blocks count beside a figure without them") {
+  const auto figures =
+      figures_of({with_runs({run(1, 4), run(2, 3)}), with_runs({run(1, 4), run(2, 3)})}, 4);
+  CHECK(figures.hit_blocks == 2);
+  CHECK(figures.hit_tokens == TokenCount(7));
+  CHECK(figures.full_hit_blocks == 1);
+  CHECK(figures.full_hit_tokens == TokenCount(4));
+  CHECK(figures.full_blocks == 2);
+  CHECK(figures.full_hit_token_share() == Catch::Approx(4.0 / 14));
+}
+
+TEST_CASE("a partial block is another block than a longer one of the same run") {
+  const auto figures = figures_of({with_runs({run(1, 3)}), with_runs({run(1, 4)})}, 4);
+  CHECK(figures.hit_blocks == 0);
+}
+
+TEST_CASE("long runs are taken apart into blocks") {
+  const auto figures = figures_of({with_runs({run(1, 10)}), with_runs({run(1, 9)})}, 4);
+  CHECK(figures.blocks == 6);
+  CHECK(figures.full_hit_blocks == 2);
+}
+
+TEST_CASE("token ids share full blocks of equal prefixes only") {
+  const auto figures = figures_of({with_ids({1, 2, 3, 4, 5}), with_ids({1, 2, 3, 4, 6, 7}),
+                                   with_ids({9, 2, 3, 4}), with_ids({3, 4, 1, 2})},
+                                  2);
+  CHECK(figures.blocks == 9);
+  CHECK(figures.hit_blocks == 2);
+  CHECK(figures.prompt_tokens == TokenCount(19));
+}
+
+TEST_CASE("a bounded cache forgets the tail of the oldest prompt first") {
+  const std::vector<Request> requests = {with_runs({run(1, 4), run(2, 4), run(3, 4)}),
+                                         with_runs({run(7, 4)}),
+                                         with_runs({run(1, 4), run(2, 4), run(3, 4)})};
+  const auto figures = figures_of(
+      requests, 4, {TokenCount(16), TokenCount(15), TokenCount(8), TokenCount(3), TokenCount(0)});
+  std::vector<std::int64_t> hits;
+  for (const LruFigures& lru : figures.lru) hits.push_back(lru.hit_blocks);
+  // Room for 4, 3, 2, 0 and 0 blocks.
+  CHECK(hits == std::vector<std::int64_t>{3, 2, 1, 0, 0});
+  CHECK(figures.lru_hit_block_share(0) == Catch::Approx(3.0 / 7));
+}
+
+TEST_CASE("requests without content take no part") {
+  const auto figures = figures_of({Request{}}, 4);
+  CHECK(figures.requests == 0);
+  CHECK(figures.hit_block_share() == 0.0);
+}
+
+}  // namespace
+}  // namespace recto::sim

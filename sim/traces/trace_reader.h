@@ -1,0 +1,126 @@
+#pragma once
+
+// A trace file as a source of requests: streamed, checked line by line, in order of arrival.
+//
+//   Result<std::unique_ptr<TraceReader>> trace = open_trace("azure.csv.gz", {.limit = 1000});
+//   if (!trace.is_ok()) return trace.status();
+//   while (true) {
+//     Result<std::optional<Request>> request = trace.value()->next();
+//     ...
+//   }
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "core/units.h"
+#include "sim/request.h"
+#include "sim/traces/byte_source.h"
+#include "sim/traces/line_reader.h"
+#include "sim/traces/row_parser.h"
+#include "sim/traces/trace_format.h"
+
+namespace recto::sim {
+
+enum class OnBadRow : std::uint8_t {
+  kFail,  // the first bad row ends the trace with its error
+  kSkip,  // bad rows are left out and counted; a damaged file is still an error
+};
+
+struct TraceOptions {
+  double scale_rate = 1.0;  // arrival times are divided by it; finite, above 0
+  std::optional<std::int64_t> limit = std::nullopt;  // only so many requests from the start
+  OnBadRow on_bad_row = OnBadRow::kFail;
+  LineReaderOptions lines = {};  // memory bounds; the defaults suit everyone but tests
+};
+
+struct TraceCounters {
+  std::int64_t rows = 0;             // read, whatever became of them; one ahead of the requests
+  std::int64_t requests = 0;         // handed out by next()
+  std::int64_t failed_requests = 0;  // recorded without an answer, left out
+  std::int64_t skipped_rows = 0;     // bad, left out under OnBadRow::kSkip
+  std::int64_t text_bytes = 0;       // read so far, after decompression
+  std::vector<std::string> skip_messages;  // why, for the first kSkipMessagesMax of them
+};
+
+inline constexpr std::size_t kSkipMessagesMax = 5;
+
+class TraceReader final : public RequestSource {
+ public:
+  // The next request; the first one arrives at 0, and `id` counts from 0 what is handed out.
+  // Rows that arrive at the same time are in order. After the end, and after an error, the same
+  // answer is given again. A trace without any request is an error, unless the limit is 0.
+  // O(length of the line); memory O(longest line).
+  Result<std::optional<Request>> next() override;
+
+  // True as soon as the last request, or an error, was handed out: one row is read ahead.
+  bool exhausted() const override;
+
+  TraceFormat format() const { return parser_->format(); }
+
+  // Tokens per content run in this format (the last run of a prompt may be shorter); zero if its
+  // requests have no runs.
+  TokenCount content_block_tokens() const { return parser_->content_block_tokens(); }
+
+  const std::string& name() const { return name_; }
+  TraceCounters counters() const;
+
+  // What the user should know about what was left out so far, a sentence each.
+  std::vector<std::string> warnings() const;
+
+ private:
+  friend Result<std::unique_ptr<TraceReader>> read_trace(std::unique_ptr<ByteSource> bytes,
+                                                         std::string name,
+                                                         const TraceOptions& options);
+
+  TraceReader(std::unique_ptr<LineReader> lines, std::string name, const TraceOptions& options);
+
+  // Recognises the format from the first line and reads the first request ahead.
+  Status start();
+
+  Result<std::optional<Request>> read_ahead();
+  Result<std::optional<Line>> next_line();
+  // The request on `line`; nullopt for a row that holds none.
+  Result<std::optional<Request>> read_row(const Line& line);
+  Status check_order(const TraceRow& row) const;
+  Result<SimTime> place_arrival(const TraceRow& row) const;
+  Status end_without_requests() const;
+  // `problem` with the file and the line that it is in.
+  Status located(const Status& problem, std::int64_t line_number) const;
+
+  std::unique_ptr<LineReader> lines_;
+  std::string name_;
+  TraceOptions options_;
+  std::unique_ptr<RowParser> parser_;
+  std::optional<Line> held_line_;  // the first line, where it is a row
+  TraceCounters counters_;
+  std::int64_t requests_read_ = 0;
+
+  // Of the row that came before, for the order and its message.
+  struct Arrival {
+    std::int64_t ns;
+    std::int64_t line_number;
+    std::string text;
+  };
+  std::optional<Arrival> previous_;
+  std::optional<std::int64_t> first_arrival_ns_;
+
+  Result<std::optional<Request>> ahead_ = std::optional<Request>();
+  enum class State : std::uint8_t { kRunning, kErrorHandedOut } state_ = State::kRunning;
+};
+
+// Opens the trace at `path`: plain text or gzip, any format, both told from the content. A file
+// that cannot be read or is no trace is kInvalidInput, and so are options out of range; problems
+// of rows come from next().
+Result<std::unique_ptr<TraceReader>> open_trace(const std::string& path,
+                                                const TraceOptions& options = {});
+
+// The same from any bytes; `name` stands for the file in messages.
+Result<std::unique_ptr<TraceReader>> read_trace(std::unique_ptr<ByteSource> bytes, std::string name,
+                                                const TraceOptions& options = {});
+
+}  // namespace recto::sim

@@ -1,0 +1,105 @@
+#pragma once
+
+// How many tokens a prompt or an output has: integers, at least 1.
+//
+//   constant:512
+//   uniform:min=16,max=1024                (inclusive)
+//   lognormal:mean=161,cv=1.2,max=2048     (cv: standard deviation over mean)
+//   gamma:mean=338,shape=1.3,max=2048      (coefficient of variation 1 / sqrt(shape))
+//   zipf:n=2048,s=1.1                      (P(k) proportional to k^-s, k in 1 ... n)
+//   empirical:16x3,20x1                    (length x how often; or from a trace's lengths)
+//   mixture:max=99,3xconstant:64+1xgamma:mean=30,shape=2          (weight x part; max optional)
+//
+// Continuous draws are rounded to the nearest integer, those below 1/2 up to 1. `max` truncates by
+// drawing again; the stated mean and cv are those *before* truncation and rounding. `max` is at
+// least the mean, so that at least half of all draws are kept. (No form has a character that means
+// something to a shell: each is one word of a command line, without quotes.)
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/status.h"
+#include "core/units.h"
+
+namespace recto::sim {
+
+// No sequence is longer than this, whatever a text asks for.
+inline constexpr TokenCount kLongestSequence{1'000'000'000};
+
+struct ConstantLength {
+  TokenCount tokens;
+  friend bool operator==(const ConstantLength&, const ConstantLength&) = default;
+};
+struct UniformLength {
+  TokenCount min;
+  TokenCount max;  // inclusive
+  friend bool operator==(const UniformLength&, const UniformLength&) = default;
+};
+struct LogNormalLength {
+  double mean = 1;
+  double cv = 1;
+  TokenCount max = kLongestSequence;
+  friend bool operator==(const LogNormalLength&, const LogNormalLength&) = default;
+};
+struct GammaLength {
+  double mean = 1;
+  double shape = 1;
+  TokenCount max = kLongestSequence;
+  friend bool operator==(const GammaLength&, const GammaLength&) = default;
+};
+struct ZipfLength {
+  std::int64_t n = 1;
+  double s = 1;
+  friend bool operator==(const ZipfLength&, const ZipfLength&) = default;
+};
+// What a mixture can be made of.
+using SimpleLength =
+    std::variant<ConstantLength, UniformLength, LogNormalLength, GammaLength, ZipfLength>;
+
+// Draws a part, with probability proportional to its weight (3 to 2 is 0.6 to 0.4, and described as
+// it was given), then from that part. Above `max` both
+// are drawn again: the mixture as a whole is truncated, and a part with a long tail loses some of
+// its share. (A part's own max redraws from that part alone and leaves the shares.)
+struct MixtureLength {
+  struct Part {
+    double weight = 1;
+    SimpleLength length;
+    friend bool operator==(const Part&, const Part&) = default;
+  };
+  std::vector<Part> parts;
+  TokenCount max = kLongestSequence;
+  friend bool operator==(const MixtureLength&, const MixtureLength&) = default;
+};
+struct EmpiricalLength {
+  struct Count {
+    TokenCount length;
+    std::int64_t times = 1;
+    friend bool operator==(const Count&, const Count&) = default;
+  };
+  std::vector<Count> counts;
+  friend bool operator==(const EmpiricalLength&, const EmpiricalLength&) = default;
+};
+
+using LengthSpec = std::variant<ConstantLength, UniformLength, LogNormalLength, GammaLength,
+                                ZipfLength, EmpiricalLength, MixtureLength>;
+
+// An error names the field at fault and the values it may have.
+Status check_length_spec(const LengthSpec& spec);
+
+// Parsed and checked.
+Result<LengthSpec> parse_length_spec(std::string_view text);
+
+// The text form, which parses back to an equal spec.
+std::string describe(const LengthSpec& spec);
+
+// What can be drawn, inclusive.
+struct LengthRange {
+  TokenCount min;
+  TokenCount max;
+};
+LengthRange length_range(const LengthSpec& spec);
+
+}  // namespace recto::sim

@@ -1,0 +1,77 @@
+#pragma once
+
+// What the tokens of synthetic requests are: templates, chats and agents that repeat one another's
+// prefixes, as a PrefixSharing (sim/workloads/prefix_sharing.h) says.
+//
+// Runs are canonical: the prompt of a turn is exactly the runs of the turn before, then that
+// turn's output, then what is new. Two requests share a prefix if and only if their runs agree.
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/random_stream.h"
+#include "core/units.h"
+#include "sim/request.h"
+#include "sim/workloads/distributions.h"
+#include "sim/workloads/prefix_sharing.h"
+
+namespace recto::sim {
+
+// A chat, or a single request, at some turn. It begins with its template, if there are any.
+struct Session {
+  std::int64_t turns_done = 0;
+  std::int64_t turns_left = 0;
+  TokenCount history;            // sum of the runs
+  std::vector<ContentRun> runs;  // all that was said so far
+};
+
+// The new tokens of one request.
+struct Turn {
+  std::int64_t request = 0;
+  TokenCount own_prompt_tokens;  // without the history
+  TokenCount output_tokens;
+};
+
+// In an open loop every request picks a session by chance, but never one of the half that spoke
+// last: a turn so comes at least half as many arrivals after the one before as there are active
+// sessions, which leaves time for the answer. (Sessions in strict rotation would give a cache
+// either every hit or none.) In a closed loop every client has a session of its own.
+//
+// Choices for request i come from streams split off by i. Memory: the runs of the active sessions.
+class SessionPool {
+ public:
+  struct Options {
+    PrefixSharing sharing;                // valid
+    std::optional<std::int64_t> clients;  // of a closed loop
+  };
+  SessionPool(const Options& options, const RandomStream& stream);
+
+  // The session that `request` continues; begun anew if it has had all its turns. O(1).
+  Session& pick(std::int64_t request, std::optional<std::int64_t> client);
+
+  // Begins the session anew with `request` as its first turn. O(1).
+  void begin(Session& session, std::int64_t request);
+
+  // Adds the turn to the session and returns what its request's tokens are; null if nothing is
+  // shared. O(turns so far).
+  std::shared_ptr<const TokenContent> add_turn(Session& session, const Turn& turn);
+
+ private:
+  std::size_t pick_slot(std::int64_t request);
+
+  PrefixSharing sharing_;
+  RandomStream slot_stream_;
+  RandomStream turns_stream_;
+  RandomStream template_stream_;
+  RandomStream template_length_stream_;
+  std::optional<Zipf> template_choice_;
+  Geometric turns_;
+  std::vector<Session> sessions_;
+  std::vector<std::size_t> rested_;  // slots that may be picked, in no particular order
+  std::deque<std::size_t> resting_;  // slots that spoke last, latest at the back
+};
+
+}  // namespace recto::sim
