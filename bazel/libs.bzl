@@ -1,12 +1,13 @@
 """The repository @libs: the distribution's C++ libraries, one cc_library each.
 
-libs.txt lists them. Only the named headers are linked into the repository, never a whole include
-folder: as a system include path that would break the standard library's #include_next. What they
-include in turn (the rest of Boost, zconf.h) the compiler finds where it always looks.
+libs.txt lists them. Their headers lie where every compiler looks anyway, so they are not made
+inputs of the build: a compilation in a sandbox would otherwise start by linking thousands of files.
+In their place a macro with the time of installation stands in each command line, so that what was
+compiled against other headers is compiled anew.
 """
 
-# Searched by every compiler and linker anyway, so that no path needs to be passed on.
-_PREFIXES = ["/usr/local/include/", "/usr/include/"]
+# Searched by every compiler and linker, so that no path needs to be passed on.
+_INCLUDE_FOLDERS = ["/usr/local/include/", "/usr/include/"]
 
 _HEADER = """\
 # Made by //bazel:libs.bzl.
@@ -18,8 +19,9 @@ package(default_visibility = ["//visibility:public"])
 _LIBRARY = """
 cc_library(
     name = "{target}",
-    hdrs = glob(["{target}.headers/**"]),
-    includes = ["{target}.headers"],
+    hdrs = {forwarders},
+    defines = ["RECTO_INSTALLED_{macro}={time}"],
+    includes = {includes},
     linkopts = {linkopts},
 )
 """
@@ -39,17 +41,34 @@ def _parse(table):
         ))
     return rows
 
-def _link_headers(ctx, row):
-    """Links the headers of a library into its folder; returns the first that is missing, or None."""
-    for word in row.headers:
-        folder, _, seen = word.rpartition(":")
-        seen = seen.rstrip("/")
-        path = folder + "/" + seen if folder else seen
-        found = [ctx.path(prefix + path) for prefix in _PREFIXES if ctx.path(prefix + path).exists]
-        if not found:
+def _find(ctx, header):
+    """Returns where a header (or folder of headers) is installed, or None."""
+    for folder in _INCLUDE_FOLDERS:
+        path = ctx.path(folder + header)
+        if path.exists:
             return path
-        ctx.symlink(found[0], row.target + ".headers/" + seen)
     return None
+
+def _forward(ctx, row, word):
+    """For "A:B", writes a header B/x for each A/B/x; returns the new files."""
+    folder, _, seen = word.rstrip("/").rpartition(":")
+    if not folder:
+        return []
+    forwarders = []
+    for entry in _find(ctx, folder + "/" + seen).readdir():
+        if entry.basename == "src":
+            continue  # a folder, reached from the headers beside it
+        header = seen + "/" + entry.basename
+        ctx.file(row.target + "/" + header, "#include <{}/{}>\n".format(folder, header))
+        forwarders.append(row.target + "/" + header)
+    return sorted(forwarders)
+
+def _installation_time(ctx, paths):
+    """Returns when the newest of the paths was changed: a folder is when a package is unpacked."""
+    result = ctx.execute(["stat", "--dereference", "--format=%Y"] + paths)
+    if result.return_code != 0:
+        fail("libs: " + result.stderr)
+    return max([int(line) for line in result.stdout.splitlines()])
 
 def _linkopts(ctx, row):
     if row.link == "-":
@@ -59,22 +78,33 @@ def _linkopts(ctx, row):
     name = row.link[len("pkg:"):]
     result = ctx.execute(["pkg-config", "--libs", "--static", name])
     if result.return_code != 0:
-        fail("libs: pkg-config cannot tell how to link {} of package {} (is pkgconf installed?): {}".format(
-            name,
-            row.package,
-            result.stderr.strip(),
-        ))
+        fail("libs: pkg-config cannot tell how to link {}: {}".format(name, result.stderr.strip()))
     return [word for word in result.stdout.strip().split(" ") if word]
+
+def _library(ctx, row, paths):
+    """Returns the cc_library of a row, whose headers are installed as `paths`."""
+    forwarders = []
+    for word in row.headers:
+        forwarders += _forward(ctx, row, word)
+    return _LIBRARY.format(
+        target = row.target,
+        forwarders = repr(forwarders),
+        includes = repr([row.target] if forwarders else []),
+        macro = row.target.upper(),
+        time = _installation_time(ctx, paths),
+        linkopts = repr(_linkopts(ctx, row)),
+    )
 
 def _libs_impl(ctx):
     build = _HEADER
     missing = []
     for row in _parse(ctx.read(ctx.attr.table)):
-        absent = _link_headers(ctx, row)
+        headers = [word.replace(":", "/").rstrip("/") for word in row.headers]
+        absent = [header for header in headers if not _find(ctx, header)]
         if absent:
-            missing.append("{} (no <{}>)".format(row.package, absent))
+            missing.append("{} (no <{}>)".format(row.package, absent[0]))
         else:
-            build += _LIBRARY.format(target = row.target, linkopts = repr(_linkopts(ctx, row)))
+            build += _library(ctx, row, [_find(ctx, header) for header in headers])
     if missing:
         fail("libs: please install " + ", ".join(missing) + "; ./bazelw does it where apt is there")
     ctx.file("BUILD.bazel", build)

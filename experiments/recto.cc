@@ -14,13 +14,13 @@
 
 #include "core/status.h"
 #include "experiments/fragmentation/fragmentation_command.h"
-#include "experiments/simulate/simulate_command.h"
 #include "experiments/plan/plan_command.h"
+#include "experiments/simulate/simulate_command.h"
 #include "experiments/support/command.h"
 #include "experiments/support/terminal.h"
+#include "experiments/support/version.h"
 #include "experiments/sweep/sweep_command.h"
 #include "experiments/trace/trace_command.h"
-#include "experiments/support/version.h"
 
 namespace {
 
@@ -55,10 +55,23 @@ int finish_output(int code) {
 
 void add_commands(CLI::App& app, CommandContext& context) {
   recto::experiments::add_fragmentation_command(app, context);
+  recto::experiments::add_simulate_command(app, context);
   recto::experiments::add_sweep_command(app, context);
   recto::experiments::add_trace_command(app, context);
   recto::experiments::add_plan_command(app, context);
-  recto::experiments::add_simulate_command(app, context);
+}
+
+// CLI11 would only say that a subcommand is required.
+Status check_command(const CLI::App& app, int argc, char** argv) {
+  if (argc > 1 && argv[1][0] == '-') return Status::ok();
+  std::string names;
+  for (const CLI::App* command : app.get_subcommands(nullptr)) {
+    if (argc > 1 && command->get_name() == argv[1]) return Status::ok();
+    names += (names.empty() ? "" : ", ") + command->get_name();
+  }
+  const std::string found = argc > 1 ? "'" + std::string(argv[1]) + "'" : "no command";
+  return Status::invalid_input("found " + found + "; expected one of " + names +
+                               "; recto --help explains them");
 }
 
 int run_command_line(int argc, char** argv) {
@@ -78,6 +91,8 @@ int run_command_line(int argc, char** argv) {
       "\nExit codes: 0 done, 1 the run failed, 2 bad usage or bad input.\n");
   CommandContext context{std::cout, std::cerr, recto::experiments::detect_terminal(), nullptr};
   add_commands(app, context);
+  const Status known = check_command(app, argc, argv);
+  if (!known.is_ok()) return report(known);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -92,10 +107,12 @@ int run_command_line(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // No run can go on without memory, on whichever thread it ran out.
+  std::set_new_handler([] {
+    static constexpr std::string_view kMessage = "recto: out of memory\n";
+    if (write(STDERR_FILENO, kMessage.data(), kMessage.size()) < 0) _exit(EXIT_FAILURE);
+    _exit(EXIT_FAILURE);
+  });
   enter_callers_folder();
-  try {
-    return run_command_line(argc, argv);
-  } catch (const std::bad_alloc&) {
-    return report(Status::failed("out of memory"));
-  }
+  return run_command_line(argc, argv);
 }

@@ -90,19 +90,46 @@ void check_under_pressure(AllocatorKind kind) {
   Scenario scenario = *arbitrary_scenario(kind);
   std::int64_t blocks = 1;
   for (Request& request : scenario.requests) {
+    const std::int64_t shared = request.prompt_tokens.value() / scenario.pool.block_size.value();
     const std::int64_t own =
-        blocks_for(request.final_context(), scenario.pool.block_size).value() * request.width;
-    blocks = std::max(blocks, own);
+        blocks_for(request.final_context(), scenario.pool.block_size).value() - shared;
+    blocks = std::max(blocks, shared + own * request.width);
     request.arrival = SimTime(request.arrival.value() / 10);
   }
   scenario.options.batching = Batching::kContinuous;
   scenario.options.scheduler.max_sequences = 16;
   scenario.options.scheduler.max_batched_tokens = TokenCount(64);
+  scenario.options.scheduler.watermark = TokenCount(0);
   scenario.pool.slots =
       (BlockCount(blocks) + scenario.pool.null_blocks).value() * scenario.pool.block_size;
+  if (scenario.options.scheduler.preemption == PreemptionRule::kSwap) {
+    scenario.options.scheduler.host_pool = scenario.pool.slots;
+  }
   const Report report = run_audited(scenario, happenings());
   check_counters(scenario, report);
   check_allocator(scenario, report);
+}
+
+// The same tokens again and again, outputs included.
+void check_repeated_tokens() {
+  Scenario scenario = *arbitrary_scenario(AllocatorKind::kPrefixCached);
+  const auto content = std::make_shared<const TokenContent>(
+      TokenContent{.prompt_runs = {{1, TokenCount(1000)}}, .output_content_id = 2});
+  const TokenCount prompt = scenario.requests.front().prompt_tokens;
+  for (Request& request : scenario.requests) {
+    request.content = content;
+    if (request.id % 3 != 0) request.prompt_tokens = prompt;
+    if (*rc::gen::arbitrary<bool>()) {
+      request.width = 1;
+      request.decoding = Decoding::kSingle;
+    }
+  }
+  if (*rc::gen::arbitrary<bool>()) {
+    scenario.options.batching = Batching::kStatic;
+    for (Request& request : scenario.requests) request.width = 1;
+  }
+  const Report report = run_audited(scenario, happenings());
+  check_counters(scenario, report);
 }
 
 TEST_CASE("slots are conserved and everybody is answered") {
@@ -114,6 +141,7 @@ TEST_CASE("slots are conserved and everybody is answered") {
   rc::prop("prefix cache", [] { check_audited(AllocatorKind::kPrefixCached); });
   rc::prop("prefix cache, under pressure",
            [] { check_under_pressure(AllocatorKind::kPrefixCached); });
+  rc::prop("prefix cache, repeated tokens", [] { check_repeated_tokens(); });
 }
 
 TEST_CASE("the random simulations met everything that can happen") {

@@ -6,6 +6,7 @@
 #include "bazel/testing/catch.h"
 #include "core/kv_sizing.h"
 #include "core/model_table.h"
+#include "sim/request_list.h"
 #include "sim/testing/recorder.h"
 #include "sim/testing/scenario.h"
 
@@ -167,7 +168,7 @@ TEST_CASE("no request at all is an empty report") {
 
 std::string complaint(const Scenario& scenario) {
   const auto allocator = make_allocator(scenario.pool);
-  ListSource source(scenario.requests);
+  RequestList source(scenario.requests);
   return simulate(source, *allocator, scenario_time_model(), scenario.options).status().message();
 }
 

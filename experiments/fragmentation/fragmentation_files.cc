@@ -1,6 +1,5 @@
 #include "experiments/fragmentation/fragmentation_files.h"
 
-#include "core/contract.h"
 #include "core/units.h"
 #include "experiments/support/csv.h"
 #include "experiments/support/manifest.h"

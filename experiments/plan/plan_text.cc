@@ -53,11 +53,11 @@ std::string pool_text(const KvPlan& plan, const KvPlanOptions& options) {
 
 std::string lengths_text(const KvPlan& plan, const KvPlanOptions& options) {
   if (plan.lengths.empty()) return "";
-  Table table({{"tokens of a request"},
+  Table table({{"request tokens"},
                {"blocks"},
-               {"empty at its end"},
-               {"fit, paged"},
-               {fmt::format("fit, {} reserved each", grouped(plan.max_length.value()))},
+               {"tail slots"},
+               {"fit paged"},
+               {fmt::format("fit at {} reserved", grouped(plan.max_length.value()))},
                {fmt::format("K and V of {}", grouped(options.batch))}});
   for (const LengthFit& fit : plan.lengths) {
     const RequestLength& length = fit.length;

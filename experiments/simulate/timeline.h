@@ -8,6 +8,8 @@
 // preemption, resumed; "queue", a track per place in the queue, with slices queue and preempted.
 // Preemptions and rejections are instants.
 
+#include <absl/container/flat_hash_map.h>
+
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -17,7 +19,6 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "core/status.h"
 #include "core/units.h"
 #include "experiments/support/output_file.h"

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 
-#include "core/kv_sizing.h"
 #include "core/units.h"
 
 namespace recto::experiments {

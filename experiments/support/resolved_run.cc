@@ -57,6 +57,12 @@ Status size_from_card(ResolvedRun& run) {
   return Status::ok();
 }
 
+const char* pool_flag(const RunConfig& config) {
+  if (config.pool_gib) return "--pool-gib";
+  if (config.pool_slots) return "--pool-slots";
+  return config.pool_blocks ? "--pool-blocks" : "--gpu";
+}
+
 Status resolve_pool(ResolvedRun& run) {
   const RunConfig& config = run.config;
   const int given =
@@ -75,7 +81,8 @@ Status resolve_pool(ResolvedRun& run) {
   }
   const std::int64_t slots = run.pool_slots.value();
   if (slots < 1 || slots > kMaxPoolSlots) {
-    return bad(fmt::format("pool: found {} slots; expected 1 to {}", slots, kMaxPoolSlots));
+    return bad(fmt::format("{}: found {} slots; expected 1 to {}", pool_flag(config), slots,
+                           kMaxPoolSlots));
   }
   if (is_contiguous(config)) return Status::ok();
   const std::int64_t blocks = slots / config.block_size;
@@ -193,7 +200,8 @@ Result<ResolvedRun> resolve(const RunConfig& config) {
   run.shape = {.block_size = TokenCount(is_contiguous(config) ? 1 : config.block_size),
                .kv_element_bytes = config.kv_element_bytes,
                .tensor_parallel = config.tp};
-  RECTO_RETURN_IF_ERROR(check_kv_shape(run.model, run.shape));
+  // Block size and element size are within their ranges already.
+  RECTO_RETURN_IF_ERROR(check_kv_shape(run.model, run.shape).in("--tp"));
   const auto decoding = sim::parse_decoding(config.decoding);
   RECTO_RETURN_IF_ERROR(decoding.status().in("--decoding"));
   run.decoding = decoding.value();

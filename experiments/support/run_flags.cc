@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string>
 
+#include "core/contract.h"
+#include "core/status.h"
 #include "experiments/support/run_fields.h"
 
 namespace recto::experiments {
@@ -18,11 +20,13 @@ void add_run_flags(CLI::App& app, RunConfig& config, std::span<const std::string
     CLI::Option* option = app.add_option_function<std::string>(
         flag_of(field),
         [&config, &field](const std::string& text) {
-          const Status status = set_field(config, field, text);
-          // CLI11's own way to refuse a value; it adds the flag's name and never leaves parse().
-          if (!status.is_ok()) throw CLI::ValidationError(flag_of(field), status.message());
+          RECTO_CHECK_EQ(set_field(config, field, text), Status::ok());
         },
         help);
+    option->check([&field](const std::string& text) {
+      RunConfig tried;
+      return set_field(tried, field, text).message();  // empty if it is good
+    });
     option->option_text(std::string(field.value_name));
     option->group(std::string(field.group));
   }

@@ -64,6 +64,8 @@ double makespan_s(const MeasuredRun& run) { return seconds(run.outcome.report.ma
 double skipped_rows(const MeasuredRun& run) {
   return static_cast<double>(run.outcome.skipped_rows);
 }
+// 1 where the means are over the drain too: everything had arrived before the first admission.
+double covers_drain(const MeasuredRun& run) { return run.outcome.report.covers_drain ? 1 : 0; }
 double internal_share(const MeasuredRun& run) { return run.figures.shares.internal(); }
 double preemptions(const MeasuredRun& run) {
   return count<&sim::Counters::preemptions_recompute>(run) +
@@ -86,6 +88,7 @@ constexpr SweepColumn kColumns[] = {
     {"latency_mean_s", latency_mean_s<&Report::end_to_end>},
     {"latency_p99_s", latency_p99_s<&Report::end_to_end>},
     {"normalized_latency_mean_s", latency_mean_s<&Report::normalized>},
+    {"covers_drain", covers_drain},
     {"used_share", share<&PoolShares::used>},
     {"reserved_share", share<&PoolShares::reserved>},
     {"internal_share", internal_share},

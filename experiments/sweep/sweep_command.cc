@@ -14,6 +14,7 @@
 #include "experiments/support/output_file.h"
 #include "experiments/support/parallel.h"
 #include "experiments/support/progress.h"
+#include "experiments/support/remarks.h"
 #include "experiments/support/resolved_run.h"
 #include "experiments/sweep/sweep_columns.h"
 #include "experiments/sweep/sweep_flags.h"
@@ -77,6 +78,15 @@ Status check_any_possible(const SweepGrid& grid) {
   return grid.point_count() == 1 ? first : first.in("no point can be run; the first");
 }
 
+// What step times rest on, over all points; a line each.
+std::set<std::string> provenance(const SweepGrid& grid) {
+  std::set<std::string> remarks;
+  for (std::int64_t point = 0; point < grid.point_count(); ++point) {
+    remarks.insert(provenance_remark(grid.run_config(point * grid.seed_count())));
+  }
+  return remarks;
+}
+
 // The manifest, apart from how the runs went. Its inputs are files by content.
 Result<Json> describe_sweep(const SweepGrid& grid) {
   std::set<std::vector<std::string>> seen;
@@ -91,6 +101,7 @@ Result<Json> describe_sweep(const SweepGrid& grid) {
   Json columns = Json::array();
   for (const SweepColumn& column : sweep_columns()) columns.push_back(column.name);
   manifest.value()["columns"] = columns;
+  manifest.value()["remarks"] = provenance(grid);
   return manifest;
 }
 
@@ -154,8 +165,10 @@ Status sweep(const SweepArguments& arguments, CommandContext& context) {
 
   const std::vector<SweepPoint> points = collect_points(grid, records.value());
   RECTO_RETURN_IF_ERROR(write_results(arguments, grid, manifest.value(), points));
-  context.out << sweep_table(grid, points, kTerminalColumns)
-              << fmt::format("\n{} points in {}/sweep.csv\n", points.size(), arguments.out);
+  context.out << sweep_table(grid, points, kTerminalColumns) << '\n';
+  for (const std::string& remark : provenance(grid)) context.out << remark;
+  context.out << rejected_points(points)
+              << fmt::format("{} points in {}/sweep.csv\n", points.size(), arguments.out);
   return verdict(grid, points);
 }
 

@@ -137,6 +137,18 @@ std::string sweep_table(const SweepGrid& grid, const std::vector<SweepPoint>& po
   return text;
 }
 
+std::string rejected_points(const std::vector<SweepPoint>& points) {
+  const std::size_t column = column_index("requests_rejected");
+  const auto count = std::ranges::count_if(points, [&](const SweepPoint& point) {
+    return point.error.empty() && point.figures[column].mean > 0;
+  });
+  if (count == 0) return "";
+  return fmt::format(
+      "At {} of {} points requests were rejected, because they can never fit: see "
+      "requests_rejected.\n",
+      count, points.size());
+}
+
 std::string point_name(const SweepGrid& grid, std::int64_t point) {
   const std::vector<std::string> values = grid.point_values(point);
   std::vector<std::string> settings;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "experiments/support/numbers.h"
+#include "experiments/support/remarks.h"
 #include "experiments/support/table.h"
 
 namespace recto::experiments {
@@ -99,8 +100,8 @@ std::string prefix_reuse_text(const TraceReport& report) {
 
 std::string warnings_text(const std::vector<std::string>& warnings) {
   std::string text;
-  for (const std::string& warning : warnings) text += "\nwarning: " + warning;
-  return text.empty() ? text : text + "\n";
+  for (const std::string& warning : warnings) text += "\n" + wrapped("warning: " + warning);
+  return text;
 }
 
 }  // namespace

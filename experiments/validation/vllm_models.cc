@@ -6,10 +6,10 @@
 namespace recto::experiments {
 
 sim::LinearTimeModel fitted_model() {
-  return sim::LinearTimeModel({.fixed_ns = 17'799'100,
-                               .per_prefill_token_ns = 84'776,
-                               .per_kv_token_ns = 175.7134,
-                               .per_sequence_ns = 8781,
+  return sim::LinearTimeModel({.fixed_ns = 16'280'440.8,
+                               .per_prefill_token_ns = 85'854.66,
+                               .per_kv_token_ns = 212.3224,
+                               .per_sequence_ns = 11'537.64,
                                .source = "fitted to the vLLM 0.19 run on an RTX 4090"});
 }
 

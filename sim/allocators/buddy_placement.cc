@@ -47,17 +47,11 @@ std::optional<Region> BuddyPlacement::place(std::int64_t slots) {
   return Region{begin, size};
 }
 
-// Parts are laid out largest first, so each begins at a multiple of its own size, and the bits of
-// `begin` above the part's size are those of the parts before it.
-bool BuddyPlacement::may_join(Region region) const {
-  const std::int64_t joined = region.size * 2;
-  const std::int64_t begin = region.begin & ~(joined - 1);
-  return begin + joined <= pool_slots_;
-}
-
+// Parts are laid out largest first. Behind a part of size s there are fewer than s slots, so its
+// would-be buddy is never among the holes, and nothing is joined across parts.
 void BuddyPlacement::free(Region region) {
   free_slots_ += region.size;
-  while (may_join(region)) {
+  while (true) {
     const std::int64_t buddy = region.begin ^ region.size;
     std::set<std::int64_t>& holes = holes_[order_of(region.size)];
     const auto found = holes.find(buddy);

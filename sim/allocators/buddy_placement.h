@@ -26,9 +26,6 @@ class BuddyPlacement final : public Placement {
  private:
   static constexpr std::size_t kOrders = 62;
 
-  // The buddy of a region lies in the same power-of-two part of the pool, or does not exist.
-  bool may_join(Region region) const;
-
   std::int64_t pool_slots_;
   std::int64_t free_slots_;
   std::array<std::set<std::int64_t>, kOrders> holes_;  // begins of free regions of size 2^order

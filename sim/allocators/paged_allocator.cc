@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "absl/container/flat_hash_map.h"
+#include <absl/container/flat_hash_map.h>
 #include "core/contract.h"
 
 namespace recto::sim {
@@ -80,9 +80,7 @@ std::optional<Growth> PagedAllocator::grow(SequenceId sequence, TokenCount conte
   if (copies > 0) {
     BlockId& tail = table[static_cast<std::size_t>(context.value() / block_size_)];
     --references(tail);
-    std::vector<BlockId> fresh;
-    take(1, fresh);
-    tail = fresh.front();
+    tail = take();
     references(tail) = 1;
     growth.copied = TokenCount(block_size_);
     growth.copied_context = TokenCount(context.value() % block_size_);
@@ -93,9 +91,11 @@ std::optional<Growth> PagedAllocator::grow(SequenceId sequence, TokenCount conte
 }
 
 void PagedAllocator::extend(std::vector<BlockId>& table, std::int64_t block_count) {
-  const std::size_t before = table.size();
-  take(block_count, table);
-  for (std::size_t entry = before; entry < table.size(); ++entry) references(table[entry]) = 1;
+  for (std::int64_t i = 0; i < block_count; ++i) {
+    const BlockId block = take();
+    references(block) = 1;
+    table.push_back(block);
+  }
   table_entries_ += block_count;
 }
 
@@ -118,11 +118,10 @@ Release PagedAllocator::release(SequenceId sequence, TokenCount context) {
   std::vector<BlockId>& table = holder(sequence).table;
   Release release{.held = TokenCount(slots(static_cast<std::int64_t>(table.size())))};
   table_entries_ -= static_cast<std::int64_t>(table.size());
-  dropped_.clear();
   // Tail first, so that the start of a sequence outlives its end among the evictable.
   for (std::size_t entry = table.size(); entry-- > 0;) {
     if (--references(table[entry]) == 0) {
-      dropped_.push_back(table[entry]);
+      drop(table[entry]);
       continue;
     }
     const std::int64_t start = slots(static_cast<std::int64_t>(entry));
@@ -131,7 +130,6 @@ Release PagedAllocator::release(SequenceId sequence, TokenCount context) {
     release.kept_open += TokenCount(block_size_ - written);
   }
   table.clear();
-  drop(dropped_);
   return release;
 }
 
@@ -154,7 +152,7 @@ bool PagedAllocator::restore(std::span<const SequenceId> members, const TableSha
                              TokenCount spare) {
   if (shape.block_count + blocks_for(spare) > available()) return false;
   std::vector<BlockId> blocks;
-  take(shape.block_count, blocks);
+  while (static_cast<std::int32_t>(blocks.size()) < shape.block_count) blocks.push_back(take());
   for (const BlockId block : blocks) references(block) = 0;
   for (std::size_t member = 0; member < members.size(); ++member) {
     std::vector<BlockId>& table = holder(members[member]).table;
@@ -166,13 +164,10 @@ bool PagedAllocator::restore(std::span<const SequenceId> members, const TableSha
   return true;
 }
 
-void PagedAllocator::take(std::int64_t count, std::vector<BlockId>& out) {
-  out.insert(out.end(), free_.rbegin(), free_.rbegin() + count);
-  free_.resize(free_.size() - static_cast<std::size_t>(count));
-}
-
-void PagedAllocator::drop(std::span<const BlockId> blocks) {
-  free_.insert(free_.end(), blocks.begin(), blocks.end());
+BlockId PagedAllocator::take() {
+  const BlockId block = free_.back();
+  free_.pop_back();
+  return block;
 }
 
 void PagedAllocator::commit(SequenceId, TokenCount) {}

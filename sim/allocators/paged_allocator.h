@@ -46,10 +46,10 @@ class PagedAllocator : public Allocator {
   virtual std::int64_t available() const { return static_cast<std::int64_t>(free_.size()); }
   virtual std::int64_t evictable() const { return 0; }
 
-  // Appends `count` blocks without holder or content to `out`; the caller knows they are there.
-  virtual void take(std::int64_t count, std::vector<BlockId>& out);
-  // These blocks lost their last reference, in this order.
-  virtual void drop(std::span<const BlockId> blocks);
+  // A block without holder or content; the caller knows that there is one.
+  virtual BlockId take();
+  // This block lost its last reference.
+  virtual void drop(BlockId block) { free_.push_back(block); }
 
   struct Holder {
     SequenceSpec spec;
@@ -85,7 +85,6 @@ class PagedAllocator : public Allocator {
   std::int64_t table_entries_ = 0;
   std::vector<std::int32_t> references_;  // [total_blocks]
   std::vector<Holder> holders_;           // by SequenceId
-  std::vector<BlockId> dropped_;          // scratch of `release`
 };
 
 }  // namespace recto::sim

@@ -89,27 +89,19 @@ Release PrefixCachedAllocator::release(SequenceId sequence, TokenCount context) 
   return PagedAllocator::release(sequence, context);
 }
 
-void PrefixCachedAllocator::take(std::int64_t count, std::vector<BlockId>& out) {
-  for (; count > 0; --count) {
-    if (free_.empty()) {
-      const BlockId victim(oldest_);
-      unlink_evictable(victim);
-      forget(victim);
-      out.push_back(victim);
-    } else {
-      out.push_back(free_.back());
-      free_.pop_back();
-    }
-  }
+BlockId PrefixCachedAllocator::take() {
+  if (!free_.empty()) return PagedAllocator::take();
+  const BlockId victim(oldest_);
+  unlink_evictable(victim);
+  forget(victim);
+  return victim;
 }
 
-void PrefixCachedAllocator::drop(std::span<const BlockId> blocks) {
-  for (const BlockId block : blocks) {
-    if (state(block).is_cached) {
-      append_evictable(block);
-    } else {
-      free_.push_back(block);
-    }
+void PrefixCachedAllocator::drop(BlockId block) {
+  if (state(block).is_cached) {
+    append_evictable(block);
+  } else {
+    PagedAllocator::drop(block);
   }
 }
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include <absl/container/flat_hash_map.h>
 #include "sim/allocators/paged_allocator.h"
 #include "sim/allocators/token_hashes.h"
 
@@ -36,8 +36,8 @@ class PrefixCachedAllocator final : public PagedAllocator {
     return static_cast<std::int64_t>(free_.size()) + evictable_;
   }
   std::int64_t evictable() const override { return evictable_; }
-  void take(std::int64_t count, std::vector<BlockId>& out) override;
-  void drop(std::span<const BlockId> blocks) override;
+  BlockId take() override;
+  void drop(BlockId block) override;
 
  private:
   static constexpr std::int32_t kNone = -1;

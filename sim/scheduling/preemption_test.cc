@@ -64,6 +64,19 @@ TEST_CASE("the latest arrivals give way, stand first in the queue, and nobody is
   CHECK(report.counters.output_tokens == 7);
 }
 
+TEST_CASE("no admission in a step that preempted, also where a first chunk would fit") {
+  Scenario scenario = crowd(5, {{8, 8}, {12, 1}});
+  scenario.options.scheduler.max_sequences = 8;
+  scenario.options.scheduler.max_batched_tokens = TokenCount(8);
+  scenario.options.scheduler.admission = AdmissionRule::kFirstChunk;
+  Recorder seen;
+  run_scenario(scenario, &seen);
+  // At 256 request 1 lacks a block for its second chunk, and gives back the two of its first.
+  REQUIRE(std::find(seen.lines.begin(), seen.lines.end(), "256 forgotten 1") != seen.lines.end());
+  CHECK(seen.gauges_at(256)[Gauge::kRunningRequests] == 1);
+  CHECK(seen.gauges_at(256)[Gauge::kBlockedFree] == 8);
+}
+
 TEST_CASE("a preempted request finds its own blocks again, and prefills only the rest") {
   Scenario scenario = crowd(5, {{8, 3}, {8, 2}, {4, 2}});
   scenario.pool.kind = AllocatorKind::kPrefixCached;

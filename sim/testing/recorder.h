@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/contract.h"
 #include "sim/simulator.h"
 
 namespace recto::sim {
@@ -28,6 +29,7 @@ class Recorder final : public SimulationObserver {
   }
   void on_finished(const Group& group, SimTime now) override { add(now, "finished", group); }
   void on_step(const StepPlan& plan, const StepCost&, SimTime now) override {
+    RECTO_CHECK_LT(plans.size(), kStepsMax);
     plans.push_back(plan);
     plan_times.push_back(now);
   }
@@ -49,6 +51,8 @@ class Recorder final : public SimulationObserver {
   std::vector<RecordedGauges> gauges;
 
  private:
+  static constexpr std::size_t kStepsMax = 100'000;  // more is taken for a run that never ends
+
   void add(SimTime now, const std::string& what, const Group& group) {
     add(now, what, group.request.id);
   }

@@ -9,6 +9,7 @@
 #include "sim/allocators/contiguous_pow2.h"
 #include "sim/allocators/paged_allocator.h"
 #include "sim/allocators/prefix_cached_allocator.h"
+#include "sim/request_list.h"
 #include "sim/time/linear_time_model.h"
 
 namespace recto::sim {
@@ -102,13 +103,13 @@ AuditOptions audit_options(const Scenario& scenario) {
 
 Report run_scenario(const Scenario& scenario, SimulationObserver* observer) {
   const std::unique_ptr<Allocator> allocator = make_allocator(scenario.pool);
-  ListSource source(scenario.requests);
+  RequestList source(scenario.requests);
   return simulate(source, *allocator, scenario_time_model(), scenario.options, observer).value();
 }
 
 Report run_audited(const Scenario& scenario, Happenings& happenings) {
   const std::unique_ptr<Allocator> allocator = make_allocator(scenario.pool);
-  ListSource source(scenario.requests);
+  RequestList source(scenario.requests);
   Audit audit(*allocator, audit_options(scenario), happenings);
   Report report =
       simulate(source, *allocator, scenario_time_model(), scenario.options, &audit).value();

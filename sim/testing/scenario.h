@@ -44,22 +44,6 @@ std::ostream& operator<<(std::ostream& out, const Scenario& scenario);
 
 std::unique_ptr<Allocator> make_allocator(const PoolSpec& pool);
 
-// Requests that are known beforehand.
-class ListSource final : public RequestSource {
- public:
-  explicit ListSource(std::vector<Request> requests) : requests_(std::move(requests)) {}
-
-  Result<std::optional<Request>> next() override {
-    if (exhausted()) return std::optional<Request>();
-    return std::optional<Request>(requests_[next_++]);
-  }
-  bool exhausted() const override { return next_ == requests_.size(); }
-
- private:
-  std::vector<Request> requests_;
-  std::size_t next_ = 0;
-};
-
 // 100 ns a step, 3 a prefilled token, 2 a decoding sequence, 1 a KV token read: so short that
 // arrivals fall upon ends of steps.
 const TimeModel& scenario_time_model();

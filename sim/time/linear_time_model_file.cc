@@ -1,8 +1,11 @@
 #include "sim/time/linear_time_model_file.h"
 
+#include <array>
+#include <cerrno>
 #include <cmath>
-#include <fstream>
-#include <iterator>
+#include <cstdio>
+#include <cstring>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -108,11 +111,20 @@ Result<LinearCoefficients> parse_linear_time_model(std::string_view text,
   return coefficients;
 }
 
+// By stdio: a stream buffer throws where a folder is read.
 Result<LinearCoefficients> load_linear_time_model(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file.is_open() || file.bad()) {
-    return Status::invalid_input(path + ": cannot be read; expected a JSON file of coefficients");
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
+                                                             std::fclose);
+  std::string text;
+  std::array<char, 1 << 14> chunk;
+  while (file != nullptr) {
+    const std::size_t size = std::fread(chunk.data(), 1, chunk.size(), file.get());
+    if (size == 0) break;
+    text.append(chunk.data(), size);
+  }
+  if (file == nullptr || std::ferror(file.get()) != 0) {
+    return Status::invalid_input(path + ": cannot be read: " + std::strerror(errno) +
+                                 "; expected a JSON file of coefficients");
   }
   return parse_linear_time_model(text, path);
 }

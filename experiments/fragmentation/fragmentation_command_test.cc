@@ -1,0 +1,159 @@
+#include "experiments/fragmentation/fragmentation_command.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "experiments/fragmentation/fragmentation_files.h"
+#include "experiments/fragmentation/fragmentation_study.h"
+#include "experiments/plan/tried_command.h"
+#include "experiments/support/run_config.h"
+#include "experiments/support/table.h"
+#include "experiments/support/text_file.h"
+#include "sim/metrics/gauges.h"
+
+namespace recto::experiments {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using Lines = std::vector<std::string>;
+
+testing::TriedCommand fragmentation(Lines arguments) {
+  arguments.insert(arguments.begin(), "fragmentation");
+  return testing::try_command(add_fragmentation_command, arguments);
+}
+
+std::string folder_of(const std::string& name) {
+  const char* base = std::getenv("TEST_TMPDIR");
+  const auto folder = std::filesystem::path(base == nullptr ? "/tmp" : base) / name;
+  std::filesystem::remove_all(folder);
+  return folder.string();
+}
+
+Lines lines_of(const std::string& text) {
+  std::istringstream in(text);
+  Lines lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST_CASE("a small study, to the letter") {
+  const auto tried = fragmentation(
+      {"--requests", "300", "--scale-rate", "4", "--block-sizes", "16,256", "--pool-gib", "6"});
+  CHECK(tried.exit_code == 0);
+  CHECK(tried.err.empty());
+  // To renew it after a change that is meant: recto fragmentation with these flags and --ascii.
+  CHECK(tried.out == read_text_file("experiments/fragmentation/testdata/small_study.txt").value());
+}
+
+TEST_CASE("tables fit into 100 columns, whatever the figures") {
+  const std::vector<Lines> studies{
+      {"--requests", "400"},
+      {"--requests", "400", "--view", "paper", "--block-sizes", "1,16,1024"},
+      {"--requests", "2000", "--scale-rate", "1000", "--pool-slots", "3000", "--block-sizes", "1"},
+      {"--requests", "50", "--block-sizes", "1048576", "--model", "Llama-2-7B", "--pool-slots",
+       "134217728", "--max-length", "100000"},
+      {"--requests", "50", "--max-length", "8"}};
+  for (const Lines& study : studies) {
+    const auto tried = fragmentation(study);
+    CHECK(tried.exit_code == 0);
+    for (const std::string& line : lines_of(tried.out)) {
+      INFO(line);
+      CHECK(display_width(line) <= 100);
+    }
+  }
+}
+
+TEST_CASE("files are the same from 1 and 8 threads") {
+  const std::string one = folder_of("one");
+  const std::string eight = folder_of("eight/below");
+  const Lines flags{"--requests", "200", "--decoding", "parallel:2", "--pool-gib", "6", "--out"};
+  Lines first = flags;
+  first.insert(first.end(), {one, "--threads", "1"});
+  Lines second = flags;
+  second.insert(second.end(), {eight, "--threads", "8"});
+  REQUIRE(fragmentation(first).exit_code == 0);
+  REQUIRE(fragmentation(second).exit_code == 0);
+  for (const char* name : {"/fragmentation.csv", "/series.csv", "/manifest.json"}) {
+    INFO(name);
+    CHECK(read_text_file(one + name).value() == read_text_file(eight + name).value());
+    CHECK_FALSE(read_text_file(one + name).value().empty());
+  }
+  CHECK(std::distance(std::filesystem::directory_iterator(one), {}) == 3);
+}
+
+TEST_CASE("the files hold every gauge and every setting") {
+  const std::string out = folder_of("complete");
+  REQUIRE(fragmentation(
+              {"--requests", "100", "--allocators", "paged", "--block-sizes", "8,16", "--out", out})
+              .exit_code == 0);
+  const Lines csv = lines_of(read_text_file(out + "/fragmentation.csv").value());
+  REQUIRE(csv.size() == 3);
+  CHECK(csv[1].starts_with("paged,8,"));
+  const Lines series = lines_of(read_text_file(out + "/series.csv").value());
+  REQUIRE(series.size() > 2);
+  for (const sim::GaugeInfo& info : sim::kGauges) {
+    CHECK_THAT(csv[0], ContainsSubstring(std::string(",report.gauges.") + info.name + ".p99,"));
+    CHECK_THAT(series[0], ContainsSubstring(info.name));
+  }
+  const auto columns = [](const std::string& line) { return std::ranges::count(line, ','); };
+  for (const std::string& line : series) CHECK(columns(line) == columns(series[0]));
+  const Json manifest = Json::parse(read_text_file(out + "/manifest.json").value());
+  CHECK(manifest["configurations"].size() == 2);
+  CHECK(manifest["configurations"][1].size() == to_json(RunConfig()).size());
+  CHECK(manifest["configurations"][1]["pool_gib"] == 12.0);
+  CHECK(manifest["configurations"][1]["block_size"] == 16);
+  CHECK(manifest["command"] == "fragmentation");
+  CHECK_FALSE(manifest.contains("written_at"));
+}
+
+TEST_CASE("the paper's view leaves nothing out") {
+  RunConfig base;
+  base.requests = 500;
+  base.pool_gib = 12;
+  const auto configs = expand({.base = base,
+                               .allocators = {"contiguous-max", "contiguous-oracle", "paged"},
+                               .block_sizes = {16}});
+  REQUIRE(configs.is_ok());
+  const auto rows = run_all(configs.value(), 2, [](const RunConfig&) {});
+  REQUIRE(rows.is_ok());
+  for (const FragmentationRow& row : rows.value()) {
+    const PaperShares& paper = row.figures.paper;
+    INFO(row.label());
+    CHECK(paper.token_states + paper.reservation + paper.internal_fragmentation +
+              paper.external_and_others ==
+          Catch::Approx(1));
+    CHECK(paper.external_and_others >= row.figures.shares.rounding + row.figures.shares.free);
+  }
+  // 7 reservations of 2048 in 15,728 slots, and an oracle that never over-reserves.
+  CHECK(rows.value()[0].figures.paper.external_and_others == Catch::Approx(0.0885).margin(0.001));
+  CHECK(rows.value()[1].figures.paper.internal_fragmentation == 0);
+}
+
+TEST_CASE("the pool is the paper's unless something decides it") {
+  const auto pool = [](Lines flags) {
+    flags.insert(flags.end(), {"--requests", "10", "--allocators", "paged", "--block-sizes", "16"});
+    return lines_of(fragmentation(flags).out).front();
+  };
+  CHECK_THAT(pool({}), ContainsSubstring("pool of 15,728 slots"));
+  CHECK_THAT(pool({"--pool-slots", "5000"}), ContainsSubstring("pool of 5,000 slots"));
+  CHECK_THAT(pool({"--gpu", "A100-80"}), !ContainsSubstring("15,728"));
+}
+
+TEST_CASE("what was rejected is said") {
+  const auto some = fragmentation(
+      {"--requests", "100", "--max-length", "200", "--allocators", "paged", "--block-sizes", "16"});
+  CHECK(some.exit_code == 0);
+  CHECK_THAT(some.out, ContainsSubstring("of 100 requests rejected, because they can never fit"));
+  const auto all = fragmentation(
+      {"--requests", "100", "--pool-slots", "1000", "--allocators", "contiguous-max"});
+  CHECK(all.exit_code == 0);
+  CHECK_THAT(all.out, ContainsSubstring("ALL 100 of 100 requests rejected"));
+}
+
+}  // namespace
+}  // namespace recto::experiments

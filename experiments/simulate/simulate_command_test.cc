@@ -1,0 +1,155 @@
+#include "experiments/simulate/simulate_command.h"
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "experiments/plan/tried_command.h"
+#include "experiments/simulate/seed_study.h"
+#include "experiments/support/run_config.h"
+#include "experiments/support/table.h"
+#include "sim/metrics/gauges.h"
+
+namespace recto::experiments {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using Lines = std::vector<std::string>;
+
+testing::TriedCommand simulate(Lines arguments) {
+  arguments.insert(arguments.begin(), "simulate");
+  return testing::try_command(add_simulate_command, arguments);
+}
+
+Json simulated(Lines arguments) {
+  arguments.push_back("--json");
+  const auto tried = simulate(arguments);
+  REQUIRE(tried.exit_code == 0);
+  return Json::parse(tried.out);
+}
+
+TEST_CASE("the summary shows what was asked, in 100 columns") {
+  const auto tried =
+      simulate({"--requests", "200", "--decoding", "beam:4", "--beam-switch-probability", "0.1",
+                "--ttft-limit-ms", "1", "--tpot-limit-ms", "1000", "--preemption", "swap",
+                "--host-gib", "4", "--pool-gib", "6"});
+  CHECK(tried.exit_code == 0);
+  for (const char* part : {"used",
+                           "reserved",
+                           "over-reservation",
+                           "placement rounding",
+                           "tail of last block",
+                           "out of window",
+                           "cached",
+                           "free",
+                           "overhead",
+                           "blocked free",
+                           "unplaceable free",
+                           "largest hole",
+                           "saved by sharing",
+                           "copied on write",
+                           "block tables",
+                           "time to first token",
+                           "time per output token",
+                           "end to end",
+                           "end to end / token",
+                           "throughput",
+                           "goodput",
+                           "MISSES the limit of 1.00 ms",
+                           "meets the limit of 1.00 s",
+                           "batch",
+                           "queue",
+                           "preemptions",
+                           "swapped",
+                           "prefix hits",
+                           "FLOP",
+                           "attention",
+                           "cited, not measured",
+                           "time-weighted from the first admission to the last arrival"}) {
+    CHECK_THAT(tried.out, ContainsSubstring(part));
+  }
+  std::istringstream lines(tried.out);
+  for (std::string line; std::getline(lines, line);) {
+    INFO(line);
+    CHECK(display_width(line) <= 100);
+  }
+}
+
+TEST_CASE("JSON has every gauge, the settings, and numbers that agree") {
+  const Json json = simulated({"--requests", "100", "--sharing", "templates:count=2,tokens=256,s=1",
+                               "--allocator", "prefix-cached"});
+  const Json& report = json["report"];
+  for (const sim::GaugeInfo& info : sim::kGauges) {
+    CHECK(report["gauges"][info.name].size() == 5);
+    CHECK(report["series"][info.name].size() == report["series"]["begin_ns"].size());
+  }
+  CHECK(json["settings"].size() == to_json(RunConfig()).size());
+  CHECK(report["counters"]["requests_finished"] == 100);
+  const double hits = report["counters"]["prefix_hit_tokens"];
+  const double pairs = report["counters"]["prefix_hit_pairs"];
+  CHECK(hits > 0);
+  // OPT-13B: 12,853,473,280 weights; 40 layers of 40 heads of 128.
+  CHECK(json["figures"]["prefix_flops_saved"].get<double>() ==
+        Catch::Approx(2 * 12'853'473'280.0 * hits + 4.0 * 40 * 40 * 128 * pairs));
+  double shares = 0;
+  for (const char* state : {"used", "reserved", "internal", "cached", "free", "overhead"}) {
+    shares += json["figures"]["mean_shares"][state].get<double>();
+  }
+  CHECK(shares == Catch::Approx(1));
+}
+
+TEST_CASE("sharing saves what the tables share") {
+  const Json json = simulated({"--requests", "100", "--decoding", "parallel:4"});
+  const Json& gauges = json["report"]["gauges"];
+  const double blocks = gauges["held_blocks"]["mean"];
+  const double entries = gauges["table_entries"]["mean"];
+  const double saving = json["figures"]["sharing_saving"];
+  CHECK(saving > 0.05);
+  CHECK(saving == Catch::Approx(1 - blocks / entries));
+  CHECK(json["figures"]["table_bytes_mean"].get<double>() == Catch::Approx(4 * entries));
+  CHECK(simulated({"--requests", "50"})["figures"]["sharing_saving"] == 0.0);
+}
+
+TEST_CASE("goodput counts requests within both limits") {
+  const Json none = simulated({"--requests", "50", "--ttft-limit-ms", "0.001"});
+  CHECK(none["figures"]["goodput_per_s"] == 0.0);
+  CHECK(none["figures"]["p99_meets_ttft"] == false);
+  CHECK(none["figures"]["p99_meets_tpot"].is_null());
+  const Json all = simulated({"--requests", "50", "--ttft-limit-ms", "1e6"});
+  CHECK(all["figures"]["goodput_per_s"] == all["figures"]["requests_per_s"]);
+  CHECK(all["figures"]["p99_meets_ttft"] == true);
+}
+
+TEST_CASE("seeds follow each other, on any number of threads") {
+  const Lines flags{"--requests", "60", "--seed", "7", "--seeds", "4", "--json", "--threads"};
+  Lines one = flags;
+  one.emplace_back("1");
+  Lines eight = flags;
+  eight.emplace_back("8");
+  const auto tried = simulate(one);
+  CHECK(tried.exit_code == 0);
+  CHECK(tried.out == simulate(eight).out);
+  const Json json = Json::parse(tried.out);
+  CHECK(json["seeds"] == Json({7, 8, 9, 10}));
+  const Json second = simulated({"--requests", "60", "--seed", "8"});
+  CHECK(json["runs"][1]["report"] == second["report"]);
+  CHECK(json["means"]["figures.requests_per_s"]["half_width_95"] > 0.0);
+  const auto text = simulate({"--requests", "60", "--seeds", "3"});
+  CHECK_THAT(text.out, ContainsSubstring("95 % +-"));
+}
+
+TEST_CASE("static batching is a baseline that can be run") {
+  const Json json = simulated({"--requests", "80", "--batching", "static", "--allocator",
+                               "contiguous-max", "--scale-rate", "4"});
+  CHECK(json["report"]["counters"]["requests_finished"] == 80);
+}
+
+TEST_CASE("timelines and several seeds do not go together") {
+  const auto tried = simulate({"--seeds", "2", "--timeline", "x.json"});
+  CHECK(tried.exit_code == 2);
+  CHECK_THAT(tried.err, ContainsSubstring("--timeline"));
+}
+
+}  // namespace
+}  // namespace recto::experiments

@@ -1,0 +1,37 @@
+#include "experiments/support/manifest.h"
+
+#include <cstdlib>
+#include <string>
+
+#include "bazel/testing/catch.h"
+#include "experiments/support/output_file.h"
+
+namespace recto::experiments {
+namespace {
+
+TEST_CASE("inputs are hashed, each once") {
+  const char* folder = std::getenv("TEST_TMPDIR");
+  const std::string path = (folder == nullptr ? std::string("/tmp") : folder) + "/trace.csv";
+  REQUIRE(write_file(path, "abc").is_ok());
+  RunConfig config;
+  config.trace = path;
+  const auto manifest = begin_manifest("test", {config, config});
+  REQUIRE(manifest.is_ok());
+  REQUIRE(manifest.value()["inputs"].size() == 1);
+  const Json& input = manifest.value()["inputs"][0];
+  CHECK(input["bytes"] == 3);
+  // As `printf abc | xxhsum -H2` prints it.
+  CHECK(input["xxh3_128"] == "06b05ab6733a618578af5f94892f3950");
+  CHECK(input["xxh3_128"] == content_hash("abc"));
+  CHECK(manifest.value()["recto"]["version"].is_string());
+  CHECK(manifest.value()["recto"]["commit"].is_string());
+}
+
+TEST_CASE("an input that is gone is an error") {
+  RunConfig config;
+  config.time_model = "linear:/nowhere.json";
+  CHECK(begin_manifest("test", {config}).status().code() == StatusCode::kInvalidInput);
+}
+
+}  // namespace
+}  // namespace recto::experiments

@@ -1,0 +1,81 @@
+#include "experiments/support/output_file.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "bazel/testing/catch.h"
+#include "experiments/support/text_file.h"
+
+namespace recto::experiments {
+namespace {
+
+namespace fs = std::filesystem;
+using Catch::Matchers::ContainsSubstring;
+
+// An empty folder of the test's own.
+std::string fresh_folder(const std::string& name) {
+  const char* base = std::getenv("TEST_TMPDIR");
+  const fs::path folder =
+      fs::path(base == nullptr ? fs::temp_directory_path() : fs::path(base)) / name;
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  return folder.string();
+}
+
+std::size_t entries(const std::string& folder) {
+  return static_cast<std::size_t>(
+      std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
+}
+
+TEST_CASE("a file appears when it is committed, and replaces what was there") {
+  const std::string folder = fresh_folder("commit");
+  const std::string path = folder + "/a.csv";
+  REQUIRE(write_file(path, "old\n").is_ok());
+  auto file = OutputFile::create(path);
+  REQUIRE(file.is_ok());
+  file.value().write("new\n");
+  CHECK(read_text_file(path).value() == "old\n");
+  REQUIRE(file.value().commit().is_ok());
+  CHECK(read_text_file(path).value() == "new\n");
+  CHECK(entries(folder) == 1);
+}
+
+TEST_CASE("a file that is not committed leaves nothing") {
+  const std::string folder = fresh_folder("abandon");
+  {
+    auto file = OutputFile::create(folder + "/a.csv");
+    REQUIRE(file.is_ok());
+    file.value().write(std::string(100'000, 'x'));
+    CHECK(entries(folder) == 1);
+  }
+  CHECK(entries(folder) == 0);
+}
+
+TEST_CASE("a full disk is a failure that names the file") {
+  auto file = OutputFile::create("/dev/full");
+  REQUIRE(file.is_ok());
+  file.value().write(std::string(1 << 20, 'x'));
+  CHECK(file.value().has_failed());
+  const Status status = file.value().commit();
+  CHECK(status.code() == StatusCode::kFailed);
+  CHECK_THAT(status.message(), ContainsSubstring("/dev/full"));
+  CHECK_THAT(status.message(), ContainsSubstring("No space left on device"));
+  CHECK(fs::exists("/dev/full"));
+}
+
+TEST_CASE("a folder that is missing, or is none, is a failure") {
+  const std::string folder = fresh_folder("none");
+  CHECK_THAT(write_file(folder + "/b/a.csv", "x").message(), ContainsSubstring("No such file"));
+  REQUIRE(write_file(folder + "/file", "x").is_ok());
+  CHECK_FALSE(make_folder(folder + "/file").is_ok());
+  CHECK_FALSE(make_folder(folder + "/file/below").is_ok());
+  CHECK(make_folder(folder + "/c/d").is_ok());
+  CHECK(make_folder(folder + "/c/d").is_ok());
+  // A folder in the file's place.
+  CHECK_FALSE(write_file(folder + "/c", "x").is_ok());
+  CHECK(entries(folder) == 2);
+}
+
+}  // namespace
+}  // namespace recto::experiments

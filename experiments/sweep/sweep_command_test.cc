@@ -1,0 +1,178 @@
+#include "experiments/sweep/sweep_command.h"
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "experiments/plan/tried_command.h"
+#include "experiments/support/output_file.h"
+#include "experiments/support/run_fields.h"
+#include "experiments/support/text_file.h"
+
+namespace recto::experiments {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using Arguments = std::vector<std::string>;
+
+std::string path_of(const std::string& name) {
+  const char* folder = std::getenv("TEST_TMPDIR");
+  return (folder == nullptr ? std::string("/tmp") : folder) + "/" + name;
+}
+
+testing::TriedCommand sweep(const std::string& out, const Arguments& more) {
+  Arguments arguments{"sweep", "--out", path_of(out)};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return testing::try_command(add_sweep_command, arguments);
+}
+
+std::string file(const std::string& out, const char* name) {
+  return read_text_file(path_of(out) + "/" + name).value();
+}
+
+// 2 x 3 x 2 points that take milliseconds.
+const Arguments kGrid{
+    "--requests", "60",        "--allocator", "paged,contiguous-pow2", "--block-size", "8,16,32",
+    "--arrivals", "poisson:1", "--arrivals",  "gamma:rate=4,cv=2"};
+
+Arguments with(Arguments arguments, const Arguments& more) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+TEST_CASE("rows are in the order of the grid, axes in that of the command line") {
+  CHECK(sweep("order", kGrid).exit_code == 0);
+  const std::vector<std::string> rows = lines_of(file("order", "sweep.csv"));
+  REQUIRE(rows.size() == 13);
+  CHECK_THAT(rows[0], ContainsSubstring("point,allocator,block_size,arrivals,outcome,error,"));
+  CHECK(rows[1].starts_with("0,paged,8,poisson:1,ok,,"));
+  CHECK(rows[2].starts_with("1,paged,8,\"gamma:rate=4,cv=2\",ok,,"));
+  CHECK(rows[12].starts_with("11,contiguous-pow2,32,\"gamma:rate=4,cv=2\",ok,,"));
+}
+
+TEST_CASE("the number of threads changes no byte") {
+  REQUIRE(sweep("one", with(kGrid, {"--threads", "1", "--seeds", "2"})).exit_code == 0);
+  REQUIRE(sweep("eight", with(kGrid, {"--threads", "8", "--seeds", "2"})).exit_code == 0);
+  CHECK(file("one", "sweep.csv") == file("eight", "sweep.csv"));
+  CHECK(file("one", "manifest.json") == file("eight", "manifest.json"));
+}
+
+TEST_CASE("a sweep goes on from any prefix of its journal") {
+  REQUIRE(sweep("whole", kGrid).exit_code == 0);
+  const std::string journal = file("whole", "sweep.journal.jsonl");
+  for (const double part : {0.0, 0.3, 0.77, 1.0}) {
+    REQUIRE(make_folder(path_of("part")).is_ok());
+    const auto size = static_cast<std::size_t>(part * static_cast<double>(journal.size()));
+    REQUIRE(write_file(path_of("part/sweep.journal.jsonl"), journal.substr(0, size)).is_ok());
+    const auto tried = sweep("part", kGrid);
+    CHECK(tried.exit_code == 0);
+    CHECK((tried.err.find("of 12 runs were done before") != std::string::npos) == (part > 0.5));
+    CHECK(file("part", "sweep.csv") == file("whole", "sweep.csv"));
+    CHECK(file("part", "manifest.json") == file("whole", "manifest.json"));
+  }
+}
+
+TEST_CASE("another grid does not go on where this one stopped, unless told to start anew") {
+  REQUIRE(sweep("changed", kGrid).exit_code == 0);
+  const Arguments other = with(kGrid, {"--tp", "2"});
+  const auto refused = sweep("changed", other);
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, ContainsSubstring("/grid/base/tp was 1, is 2"));
+  CHECK(sweep("changed", with(other, {"--fresh"})).exit_code == 0);
+}
+
+TEST_CASE("a point that fails is a row; the others go on, and the sweep fails") {
+  const auto tried =
+      sweep("failing", {"--requests", "20", "--model", "OPT-13B,OPT-66B,Llama-2-7B"});
+  CHECK(tried.exit_code == 1);
+  CHECK_THAT(tried.err,
+             ContainsSubstring("1 of 3 points failed; the first: point 1 (model OPT-66B)"));
+  const std::vector<std::string> rows = lines_of(file("failing", "sweep.csv"));
+  REQUIRE(rows.size() == 4);
+  CHECK(rows[1].starts_with("0,OPT-13B,ok,,"));
+  CHECK(rows[2].starts_with("1,OPT-66B,failed,"));
+  CHECK(rows[3].starts_with("2,Llama-2-7B,ok,,"));
+  const auto manifest = Json::parse(file("failing", "manifest.json"));
+  CHECK(manifest["failed_points"][0]["point"] == 1);
+  // Tried again, it fails again.
+  CHECK(sweep("failing", {"--requests", "20", "--model", "OPT-13B,OPT-66B,Llama-2-7B"}).exit_code ==
+        1);
+}
+
+TEST_CASE("a grid of which no point can be run is bad input") {
+  const auto tried = sweep("hopeless", {"--model", "OPT-66B,OPT-175B"});
+  CHECK(tried.exit_code == 2);
+  CHECK_THAT(tried.err, ContainsSubstring("no point can be run; the first: "));
+}
+
+TEST_CASE("seeds give means with intervals") {
+  REQUIRE(sweep("seeds", {"--requests", "40", "--seeds", "4"}).exit_code == 0);
+  const std::vector<std::string> rows = lines_of(file("seeds", "sweep.csv"));
+  REQUIRE(rows.size() == 2);
+  CHECK_THAT(rows[0], ContainsSubstring("latency_mean_s,latency_mean_s_ci95"));
+  CHECK_THAT(rows[1], ContainsSubstring("0,ok,,"));
+}
+
+TEST_CASE("a grid file and flags go together") {
+  const std::string path = path_of("grid.json");
+  REQUIRE(
+      write_file(path, R"({"base": {"requests": 30}, "axes": {"block_size": [8, 16]}})").is_ok());
+  CHECK(sweep("file", {"--grid", path, "--tp", "1,2"}).exit_code == 0);
+  CHECK(lines_of(file("file", "sweep.csv")).size() == 5);
+  const auto clash = sweep("clash", {"--grid", path, "--block-size", "32"});
+  CHECK(clash.exit_code == 2);
+  CHECK_THAT(clash.err, ContainsSubstring("--block-size: is an axis of the grid already"));
+  REQUIRE(write_file(path, R"({"axes": {"blocks": [8]}})").is_ok());
+  const auto bad = sweep("bad", {"--grid", path});
+  CHECK(bad.exit_code == 2);
+  CHECK_THAT(bad.err, ContainsSubstring("grid.json: axes: 'blocks' is no setting"));
+}
+
+TEST_CASE("bad flags are named, with what was expected") {
+  const auto refused = [](const Arguments& arguments, const char* message) {
+    const auto tried = sweep("refused", arguments);
+    CHECK(tried.exit_code == 2);
+    CHECK_THAT(tried.err, ContainsSubstring(message));
+  };
+  refused({"--block-size", "8,zero"}, "--block-size: found 'zero'; expected an integer");
+  refused({"--block-size", "8,8"}, "--block-size: found '8' twice");
+  refused({"--allocator", "heap"}, "--allocator: found 'heap'; expected one of paged");
+  refused({"--seeds", "0"}, "--seeds: found 0; expected an integer");
+  refused({"--seeds", "2", "--seed", "1,2"}, "--seeds: expected 1 where the seed is an axis");
+  refused({"--threads", "0"}, "--threads");
+  refused({"--grid", "no/such.json"}, "--grid: no/such.json");
+  refused({"--trace", "no/such.csv"}, "no/such.csv");
+  refused({"--colour"}, "--colour");
+  CHECK(testing::try_command(add_sweep_command, {"sweep"}).exit_code == 2);  // no --out
+}
+
+TEST_CASE("results that cannot be written fail the run") {
+  REQUIRE(write_file(path_of("a_file"), "").is_ok());
+  const auto tried = sweep("a_file/inside", {"--requests", "5"});
+  CHECK(tried.exit_code != 0);
+  CHECK_THAT(tried.err, ContainsSubstring("a_file"));
+}
+
+TEST_CASE("help shows every flag and examples") {
+  const auto tried = testing::try_command(add_sweep_command, {"sweep", "--help"});
+  CHECK(tried.exit_code == 0);
+  for (const RunField& field : run_fields())
+    CHECK_THAT(tried.out, ContainsSubstring(flag_of(field)));
+  for (const char* part : {"--out", "--grid", "--seeds", "--threads", "--fresh", "Examples:"}) {
+    CHECK_THAT(tried.out, ContainsSubstring(part));
+  }
+}
+
+}  // namespace
+}  // namespace recto::experiments

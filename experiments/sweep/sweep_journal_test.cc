@@ -1,0 +1,121 @@
+#include "experiments/sweep/sweep_journal.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <string>
+
+#include "bazel/testing/catch.h"
+#include "experiments/support/output_file.h"
+#include "experiments/support/text_file.h"
+
+namespace recto::experiments {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+const Json kIdentity = {{"grid", {{"seeds", 1}}}, {"columns", {"a", "b"}}};
+
+std::string path_of(const std::string& name) {
+  const char* folder = std::getenv("TEST_TMPDIR");
+  const std::string path = (folder == nullptr ? std::string("/tmp") : folder) + "/" + name;
+  std::remove(path.c_str());
+  return path;
+}
+
+Result<SweepJournal> open(const std::string& path, const Json& identity = kIdentity) {
+  return SweepJournal::open(path, identity, JournalStart::kContinue);
+}
+
+std::string text_of(const std::string& path) { return read_text_file(path).value(); }
+
+// A journal with runs 0 and 1.
+std::string write_two_runs(const std::string& name) {
+  const std::string path = path_of(name);
+  Result<SweepJournal> journal = open(path);
+  REQUIRE(journal.is_ok());
+  REQUIRE(journal.value().append(0, "h0", {{1.0 / 3, 2e300}, ""}).is_ok());
+  REQUIRE(journal.value().append(1, "h1", {{std::nan(""), -0.0}, ""}).is_ok());
+  return path;
+}
+
+TEST_CASE("values come back to the last bit, and nothing as nothing") {
+  const auto journal = open(write_two_runs("bits"));
+  REQUIRE(journal.is_ok());
+  CHECK(journal.value().has(0, "h0"));
+  CHECK_FALSE(journal.value().has(0, "h1"));
+  CHECK_FALSE(journal.value().has(2, "h0"));
+  CHECK(journal.value().finished().at(0).values == std::vector<double>{1.0 / 3, 2e300});
+  CHECK(std::isnan(journal.value().finished().at(1).values[0]));
+}
+
+TEST_CASE("failed runs are kept for the reader but done again") {
+  const std::string path = path_of("failed");
+  REQUIRE(open(path).value().append(0, "h0", {{}, "too \"large\""}).is_ok());
+  CHECK_THAT(text_of(path), ContainsSubstring(R"("error":"too \"large\"")"));
+  CHECK_FALSE(open(path).value().has(0, "h0"));
+}
+
+TEST_CASE("a torn last line is dropped, wherever it was cut") {
+  const std::string whole = text_of(write_two_runs("whole"));
+  const std::size_t second = whole.rfind('\n', whole.size() - 2) + 1;
+  for (std::size_t size = 0; size <= whole.size(); ++size) {
+    const std::string path = path_of("torn");
+    REQUIRE(write_file(path, whole.substr(0, size)).is_ok());
+    {
+      auto journal = open(path);
+      REQUIRE(journal.is_ok());
+      CHECK(journal.value().has(1, "h1") == (size == whole.size()));
+      CHECK(journal.value().has(0, "h0") == (size >= second));
+      REQUIRE(journal.value().append(1, "h1", {{3, 4}, ""}).is_ok());
+    }
+    CHECK(open(path).value().has(1, "h1"));
+  }
+}
+
+TEST_CASE("a last line of rubbish is dropped, one before it is refused") {
+  const std::string path = write_two_runs("rubbish");
+  const std::string whole = text_of(path);
+  REQUIRE(write_file(path, whole + std::string(7, '\0') + "\n").is_ok());
+  CHECK(open(path).value().has(1, "h1"));
+  CHECK(text_of(path) == whole);
+
+  const std::size_t first = whole.find('\n') + 1;
+  REQUIRE(write_file(path, whole.substr(0, first) + "{\"run\":}\n" + whole.substr(first)).is_ok());
+  const Status status = open(path).status();
+  CHECK(status.code() == StatusCode::kInvalidInput);
+  CHECK_THAT(status.message(), ContainsSubstring("rubbish:2: is damaged"));
+  CHECK_THAT(status.message(), ContainsSubstring("--fresh"));
+}
+
+TEST_CASE("the journal of another sweep is refused, with what differs, and stays as it is") {
+  const std::string path = write_two_runs("other");
+  const std::string before = text_of(path);
+  Json identity = kIdentity;
+  identity["grid"]["seeds"] = 2;
+  const Status status = open(path, identity).status();
+  CHECK(status.code() == StatusCode::kInvalidInput);
+  CHECK_THAT(status.message(), ContainsSubstring("/grid/seeds was 1, is 2"));
+  CHECK_THAT(status.message(), ContainsSubstring("--fresh"));
+  CHECK(text_of(path) == before);
+  const auto fresh = SweepJournal::open(path, identity, JournalStart::kFresh);
+  REQUIRE(fresh.is_ok());
+  CHECK(fresh.value().finished().empty());
+}
+
+TEST_CASE("only one process writes at a time") {
+  const std::string path = write_two_runs("locked");
+  const auto holder = open(path);
+  REQUIRE(holder.is_ok());
+  const Status second = open(path).status();
+  CHECK(second.code() == StatusCode::kInvalidInput);
+  CHECK_THAT(second.message(), ContainsSubstring("another sweep is writing there"));
+}
+
+TEST_CASE("a place that cannot be written is named") {
+  CHECK_THAT(open("no/such/folder/journal").status().message(),
+             ContainsSubstring("no/such/folder/journal: cannot be written"));
+}
+
+}  // namespace
+}  // namespace recto::experiments
