@@ -12,6 +12,7 @@ namespace Catch {
 using Detail::Approx;
 
 namespace Matchers {
+// NOLINTNEXTLINE(readability-identifier-naming): version 3's name
 inline StdString::ContainsMatcher ContainsSubstring(const std::string& part) {
   return Contains(part);
 }

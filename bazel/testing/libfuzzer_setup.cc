@@ -66,6 +66,7 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
   std::cerr << "fuzz: to replay a finding: ./bazelw run --config=fuzz "
             << environment("TEST_TARGET") << " -- -file=FILE" << std::endl;
   arguments = complete({*argv, *argv + *argc}, outputs);
+  pointers.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   *argc = static_cast<int>(pointers.size());
   pointers.push_back(nullptr);

@@ -129,8 +129,8 @@ TEST_CASE("the paper's view leaves nothing out") {
           Catch::Approx(1));
     CHECK(paper.external_and_others >= row.figures.shares.rounding + row.figures.shares.free);
   }
-  // 7 reservations of 2048 in 15,728 slots, and an oracle that never over-reserves.
-  CHECK(rows.value()[0].figures.paper.external_and_others == Catch::Approx(0.0885).margin(0.001));
+  // 7 reservations of 2048 in 15,728 slots once all are taken; an oracle never over-reserves.
+  CHECK(rows.value()[0].figures.paper.external_and_others == Catch::Approx(0.0885).margin(0.005));
   CHECK(rows.value()[1].figures.paper.internal_fragmentation == 0);
 }
 

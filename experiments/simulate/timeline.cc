@@ -137,6 +137,12 @@ void Timeline::on_finished(const sim::Group& group, SimTime now) {
 }
 
 void Timeline::on_gauges(const sim::GaugeValues& gauges, const sim::Scheduler&, SimTime now) {
+  if (!has_values_) {
+    // Nothing is known of the pool before.
+    has_values_ = true;
+    window_begin_ = now;
+    counted_until_ = now;
+  }
   if (now - window_begin_ >= window_) end_window();
   if (now - window_begin_ >= window_) {
     // Nothing changed in the windows up to now: the first stands for all.

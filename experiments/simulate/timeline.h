@@ -86,6 +86,7 @@ class Timeline final : public sim::SimulationObserver {
   Tracks running_tracks_;
 
   SimDuration window_;
+  bool has_values_ = false;
   SimTime window_begin_;
   SimTime counted_until_;
   sim::GaugeValues values_;

@@ -1,20 +1,31 @@
 #include "sim/allocators/paged_allocator.h"
 
 #include <algorithm>
+#include <bit>
 
 #include <absl/container/flat_hash_map.h>
 #include "core/contract.h"
 
 namespace recto::sim {
+namespace {
+
+int shift_of(std::int64_t block_size) {
+  const auto bits = static_cast<std::uint64_t>(block_size);
+  return std::has_single_bit(bits) ? std::countr_zero(bits) : -1;
+}
+
+}  // namespace
 
 PagedAllocator::PagedAllocator(const PagedOptions& options)
     : pool_slots_(options.pool_slots.value()),
       block_size_(options.block_size.value()),
+      shift_(shift_of(options.block_size.value())),
       total_blocks_(options.pool_slots.value() / options.block_size.value()),
       null_blocks_(options.null_blocks.value()) {
   RECTO_CHECK_GT(block_size_, 0);
   RECTO_CHECK_GT(total_blocks_, null_blocks_);
   references_.resize(static_cast<std::size_t>(total_blocks_));
+  free_.reserve(static_cast<std::size_t>(total_blocks_));
   for (std::int64_t id = total_blocks_ - 1; id >= null_blocks_; --id) {
     free_.push_back(BlockId(static_cast<std::int32_t>(id)));
   }
@@ -33,7 +44,7 @@ void PagedAllocator::close(SequenceId sequence) {
 
 bool PagedAllocator::can_ever_hold(const Request& request, TokenCount spare) const {
   // Members share the full blocks of the prompt and own the rest.
-  const std::int64_t shared = request.prompt_tokens.value() / block_size_;
+  const std::int64_t shared = full_blocks(request.prompt_tokens);
   const std::int64_t own = blocks_for(request.final_context()) - shared;
   const std::int64_t needed = shared + own * request.width;
   return needed + blocks_for(spare) <= total_blocks_ - null_blocks_;
@@ -43,7 +54,7 @@ std::int64_t PagedAllocator::own_blocks_of_others(std::span<const SequenceId> me
                                                   TokenCount length) const {
   const TokenCount prompt = holder(members.front()).spec.request->prompt_tokens;
   if (length <= prompt) return 0;  // they fork off the first one's last block
-  const std::int64_t own = blocks_for(length) - prompt.value() / block_size_;
+  const std::int64_t own = blocks_for(length) - full_blocks(prompt);
   return own * (static_cast<std::int64_t>(members.size()) - 1);
 }
 
@@ -61,8 +72,8 @@ std::optional<Growth> PagedAllocator::admit(std::span<const SequenceId> members,
 }
 
 bool PagedAllocator::shares_tail(const Holder& holder, TokenCount context) const {
-  const std::int64_t tail = context.value() / block_size_;
-  if (context.value() % block_size_ == 0) return false;
+  const std::int64_t tail = full_blocks(context);
+  if (slots(tail) == context.value()) return false;
   const BlockId block = holder.table[static_cast<std::size_t>(tail)];
   return references_[static_cast<std::size_t>(block.value())] > 1;
 }
@@ -78,9 +89,11 @@ std::optional<Growth> PagedAllocator::grow(SequenceId sequence, TokenCount conte
   Growth growth;
   growth.held_before = TokenCount(slots(before));
   if (copies > 0) {
-    BlockId& tail = table[static_cast<std::size_t>(context.value() / block_size_)];
+    BlockId& tail = table[static_cast<std::size_t>(full_blocks(context))];
     --references(tail);
-    tail = take();
+    std::vector<BlockId> copy;
+    take(1, copy);
+    tail = copy.front();
     references(tail) = 1;
     growth.copied = TokenCount(block_size_);
     growth.copied_context = TokenCount(context.value() % block_size_);
@@ -91,11 +104,9 @@ std::optional<Growth> PagedAllocator::grow(SequenceId sequence, TokenCount conte
 }
 
 void PagedAllocator::extend(std::vector<BlockId>& table, std::int64_t block_count) {
-  for (std::int64_t i = 0; i < block_count; ++i) {
-    const BlockId block = take();
-    references(block) = 1;
-    table.push_back(block);
-  }
+  const std::size_t before = table.size();
+  take(block_count, table);
+  for (std::size_t entry = before; entry < table.size(); ++entry) references(table[entry]) = 1;
   table_entries_ += block_count;
 }
 
@@ -118,17 +129,12 @@ Release PagedAllocator::release(SequenceId sequence, TokenCount context) {
   std::vector<BlockId>& table = holder(sequence).table;
   Release release{.held = TokenCount(slots(static_cast<std::int64_t>(table.size())))};
   table_entries_ -= static_cast<std::int64_t>(table.size());
+  std::int64_t still_held = 0;
+  for (const BlockId block : table) still_held += --references(block) > 0 ? 1 : 0;
+  if (still_held > 0) keep_shared_entries(table, context, release);
   // Tail first, so that the start of a sequence outlives its end among the evictable.
-  for (std::size_t entry = table.size(); entry-- > 0;) {
-    if (--references(table[entry]) == 0) {
-      drop(table[entry]);
-      continue;
-    }
-    const std::int64_t start = slots(static_cast<std::int64_t>(entry));
-    const std::int64_t written = std::clamp<std::int64_t>(context.value() - start, 0, block_size_);
-    release.kept += TokenCount(written);
-    release.kept_open += TokenCount(block_size_ - written);
-  }
+  std::reverse(table.begin(), table.end());
+  drop(table);
   table.clear();
   return release;
 }
@@ -152,7 +158,7 @@ bool PagedAllocator::restore(std::span<const SequenceId> members, const TableSha
                              TokenCount spare) {
   if (shape.block_count + blocks_for(spare) > available()) return false;
   std::vector<BlockId> blocks;
-  while (static_cast<std::int32_t>(blocks.size()) < shape.block_count) blocks.push_back(take());
+  take(shape.block_count, blocks);
   for (const BlockId block : blocks) references(block) = 0;
   for (std::size_t member = 0; member < members.size(); ++member) {
     std::vector<BlockId>& table = holder(members[member]).table;
@@ -164,10 +170,38 @@ bool PagedAllocator::restore(std::span<const SequenceId> members, const TableSha
   return true;
 }
 
-BlockId PagedAllocator::take() {
-  const BlockId block = free_.back();
-  free_.pop_back();
-  return block;
+// Counts the blocks that others still hold, and takes them off the table.
+void PagedAllocator::keep_shared_entries(std::vector<BlockId>& table, TokenCount context,
+                                         Release& release) {
+  std::int64_t start = 0;
+  std::erase_if(table, [&](BlockId block) {
+    const std::int64_t written = std::clamp<std::int64_t>(context.value() - start, 0, block_size_);
+    start += block_size_;
+    if (references(block) == 0) return false;
+    release.kept += TokenCount(written);
+    release.kept_open += TokenCount(block_size_ - written);
+    return true;
+  });
+}
+
+void PagedAllocator::take(std::int64_t count, std::vector<BlockId>& table) {
+  if (count == 1) {  // by far the most frequent case
+    table.push_back(free_.back());
+    free_.pop_back();
+    return;
+  }
+  // Room first, then a copy: inserting would construct element by element.
+  const std::size_t before = table.size();
+  table.resize(before + static_cast<std::size_t>(count));
+  std::reverse_copy(free_.end() - count, free_.end(),
+                    table.begin() + static_cast<std::ptrdiff_t>(before));
+  free_.resize(free_.size() - static_cast<std::size_t>(count));
+}
+
+void PagedAllocator::drop(std::span<const BlockId> blocks) {
+  const std::size_t before = free_.size();
+  free_.resize(before + blocks.size());
+  std::copy(blocks.begin(), blocks.end(), free_.begin() + static_cast<std::ptrdiff_t>(before));
 }
 
 void PagedAllocator::commit(SequenceId, TokenCount) {}

@@ -46,10 +46,10 @@ class PagedAllocator : public Allocator {
   virtual std::int64_t available() const { return static_cast<std::int64_t>(free_.size()); }
   virtual std::int64_t evictable() const { return 0; }
 
-  // A block without holder or content; the caller knows that there is one.
-  virtual BlockId take();
-  // This block lost its last reference.
-  virtual void drop(BlockId block) { free_.push_back(block); }
+  // Appends `count` blocks without holder or content; the caller knows that they are there.
+  virtual void take(std::int64_t count, std::vector<BlockId>& table);
+  // These blocks lost their last references, in this order.
+  virtual void drop(std::span<const BlockId> blocks);
 
   struct Holder {
     SequenceSpec spec;
@@ -62,7 +62,14 @@ class PagedAllocator : public Allocator {
     return holders_[static_cast<std::size_t>(sequence.value())];
   }
 
-  std::int64_t blocks_for(TokenCount tokens) const { return ceil_div(tokens.value(), block_size_); }
+  // Full blocks in `tokens`. A division by a number that is not known to the compiler is the most
+  // expensive step of growing by a token, so powers of two shift.
+  std::int64_t full_blocks(TokenCount tokens) const {
+    return shift_ >= 0 ? tokens.value() >> shift_ : tokens.value() / block_size_;
+  }
+  std::int64_t blocks_for(TokenCount tokens) const {
+    return full_blocks(tokens + TokenCount(block_size_ - 1));
+  }
   std::int64_t slots(std::int64_t blocks) const { return blocks * block_size_; }
   // Blocks that members after the first will need for themselves, up to `length`.
   std::int64_t own_blocks_of_others(std::span<const SequenceId> members, TokenCount length) const;
@@ -76,10 +83,12 @@ class PagedAllocator : public Allocator {
   std::vector<BlockId> free_;  // the back is given next: low ids first in a fresh pool
 
  private:
+  void keep_shared_entries(std::vector<BlockId>& table, TokenCount context, Release& release);
   bool shares_tail(const Holder& holder, TokenCount context) const;
 
   std::int64_t pool_slots_;
   std::int64_t block_size_;
+  int shift_;  // of block sizes that are powers of two; else -1
   std::int64_t total_blocks_;
   std::int64_t null_blocks_;
   std::int64_t table_entries_ = 0;

@@ -1,5 +1,7 @@
 #include "sim/allocators/prefix_cached_allocator.h"
 
+#include <algorithm>
+
 #include "core/contract.h"
 
 namespace recto::sim {
@@ -89,19 +91,24 @@ Release PrefixCachedAllocator::release(SequenceId sequence, TokenCount context) 
   return PagedAllocator::release(sequence, context);
 }
 
-BlockId PrefixCachedAllocator::take() {
-  if (!free_.empty()) return PagedAllocator::take();
-  const BlockId victim(oldest_);
-  unlink_evictable(victim);
-  forget(victim);
-  return victim;
+void PrefixCachedAllocator::take(std::int64_t count, std::vector<BlockId>& table) {
+  const std::int64_t fresh = std::min(count, static_cast<std::int64_t>(free_.size()));
+  PagedAllocator::take(fresh, table);
+  for (count -= fresh; count > 0; --count) {
+    const BlockId victim(oldest_);
+    unlink_evictable(victim);
+    forget(victim);
+    table.push_back(victim);
+  }
 }
 
-void PrefixCachedAllocator::drop(BlockId block) {
-  if (state(block).is_cached) {
-    append_evictable(block);
-  } else {
-    PagedAllocator::drop(block);
+void PrefixCachedAllocator::drop(std::span<const BlockId> blocks) {
+  for (const BlockId block : blocks) {
+    if (state(block).is_cached) {
+      append_evictable(block);
+    } else {
+      free_.push_back(block);
+    }
   }
 }
 

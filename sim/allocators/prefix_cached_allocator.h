@@ -36,8 +36,8 @@ class PrefixCachedAllocator final : public PagedAllocator {
     return static_cast<std::int64_t>(free_.size()) + evictable_;
   }
   std::int64_t evictable() const override { return evictable_; }
-  BlockId take() override;
-  void drop(BlockId block) override;
+  void take(std::int64_t count, std::vector<BlockId>& table) override;
+  void drop(std::span<const BlockId> blocks) override;
 
  private:
   static constexpr std::int32_t kNone = -1;

@@ -110,7 +110,7 @@ bool ContinuousScheduler::give_slots(GroupIndex index) {
     return true;
   }
   const std::int64_t context = batch_.context(index);
-  if (context % holdings_.allocator().block_size().value() == 0) commit_all(group, context);
+  commit_all(group, context);
   for (std::size_t member = 0; member < group.members.size(); ++member) {
     if (!holdings_.grow(group, member, context, context + 1)) return false;
   }
@@ -184,6 +184,7 @@ bool ContinuousScheduler::admit(GroupIndex index, SimTime now) {
 }
 
 void ContinuousScheduler::commit_all(const Group& group, std::int64_t context) {
+  if (!holdings_.finds_prefixes()) return;
   // Beams write different tokens into what was one sequence: only their prompt has an identity.
   const bool beams = group.request.decoding == Decoding::kBeam && group.width() > 1;
   const std::int64_t known =

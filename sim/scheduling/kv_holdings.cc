@@ -8,7 +8,10 @@
 namespace recto::sim {
 
 KvHoldings::KvHoldings(Allocator& allocator, Counters& counters, TokenCount window)
-    : allocator_(allocator), counters_(counters), account_(window) {}
+    : allocator_(allocator),
+      counters_(counters),
+      finds_prefixes_(allocator.reuses_prefixes()),
+      account_(window) {}
 
 void KvHoldings::open(const Group& group) {
   for (std::size_t member = 0; member < group.members.size(); ++member) {

@@ -44,7 +44,9 @@ class KvHoldings {
     account_.write_one_each(sequences, beyond_window);
   }
 
+  bool finds_prefixes() const { return finds_prefixes_; }
   void commit(const Group& group, std::size_t member, std::int64_t context) {
+    if (!finds_prefixes_) return;
     allocator_.commit(group.members[member], TokenCount(context));
   }
 
@@ -74,6 +76,7 @@ class KvHoldings {
 
   Allocator& allocator_;
   Counters& counters_;
+  bool finds_prefixes_;  // does the allocator want to know what is computed?
   PoolAccount account_;
   TokenCount copied_;
 };
