@@ -64,13 +64,15 @@ TEST_CASE("the scheduler gets what was asked for, in its own units") {
   CHECK_FALSE(options.limits.tpot.has_value());
 }
 
-TEST_CASE("a model's sliding window holds unless it is turned off") {
+TEST_CASE("a model's sliding window holds unless it is turned off, or blocks are shared") {
   CHECK(resolved({{"model", "Mistral-7B"}, {"gpu", "H100"}}).options.scheduler.window ==
         TokenCount(4096));
   CHECK(resolved({{"model", "Mistral-7B"}, {"gpu", "H100"}, {"window", "0"}})
             .options.scheduler.window == TokenCount(0));
-  CHECK_THAT(refusal({{"model", "Mistral-7B"}, {"gpu", "H100"}, {"allocator", "prefix-cached"}}),
-             ContainsSubstring("(of Mistral-7B)"));
+  CHECK(resolved({{"model", "Mistral-7B"}, {"gpu", "H100"}, {"allocator", "prefix-cached"}})
+            .options.scheduler.window == TokenCount(0));
+  CHECK(resolved({{"model", "Mistral-7B"}, {"gpu", "H100"}, {"decoding", "parallel:2"}})
+            .options.scheduler.window == TokenCount(0));
 }
 
 TEST_CASE("contradictions are refused, with the flag at fault") {

@@ -111,7 +111,7 @@ const RunField kFields[] = {
      NumberMember{&RunConfig::host_gib, {0, kMaxGib}}},
     {"host_bandwidth", kScheduler, "GB/S", "of swaps, each card (default: the card's link)",
      OptionalNumberMember{&RunConfig::host_bandwidth, {0.001, 1e6}}},
-    {"window", kScheduler, "TOKENS", "sliding window; 0: none (default: the model's)",
+    {"window", kScheduler, "TOKENS", "sliding window (default: the model's, if nothing is shared)",
      OptionalCountMember{&RunConfig::window, {0, kMaxTokens}}},
 
     {"time_model", kTime, "MODEL", "roofline, or linear:FILE with fitted coefficients",
