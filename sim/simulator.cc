@@ -112,7 +112,9 @@ Status Simulation::fetch_next() {
   RECTO_RETURN_IF_ERROR(next.status());
   next_ = std::move(next).value();
   if (!next_) return Status::ok();
-  RECTO_RETURN_IF_ERROR(check_request(*next_).in("request " + std::to_string(next_->id)));
+  if (const Status status = check_request(*next_); !status.is_ok()) {
+    return status.in("request " + std::to_string(next_->id));
+  }
   events_.schedule(next_->arrival, EventKind::kArrival);
   return Status::ok();
 }
@@ -159,7 +161,7 @@ Status Simulation::handle(const Event& event) {
 }
 
 void Simulation::start_next(SimTime now) {
-  const StepPlan plan = scheduler_->plan(now);
+  const StepPlan& plan = scheduler_->plan(now);
   switch (plan.kind) {
     case StepPlan::Kind::kIdle:
       return;

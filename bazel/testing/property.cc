@@ -2,9 +2,9 @@
 
 #include <cstdlib>
 #include <iostream>
+#include <mutex>
 #include <sstream>
 #include <string>
-#include <string_view>
 
 namespace recto::testing {
 namespace {
@@ -45,8 +45,8 @@ std::string replay_command(const rc::detail::TestMetadata& property,
 }  // namespace
 
 rc::detail::TestMetadata describe_property(const std::string& description) {
-  static const bool completed = (complete_parameters(), true);
-  static_cast<void>(completed);
+  static std::once_flag completed;
+  std::call_once(completed, complete_parameters);
   rc::detail::TestMetadata property;
   property.id = Catch::getResultCapture().getCurrentTestName() + "/" + description;
   property.description = description;

@@ -96,6 +96,10 @@ class Allocator {
   virtual std::optional<Growth> grow(SequenceId sequence, TokenCount context,
                                      TokenCount length) = 0;
 
+  // One more block for each of these sequences, whose blocks are full. All or nothing. Only paged
+  // allocators are asked.
+  virtual bool append_blocks(std::span<const SequenceId> sequences);
+
   // The child gets the parent's first `length` tokens: shared where blocks can be, else copied
   // into the child's region. The child holds nothing, or is at context 0 in its region.
   virtual Growth share(SequenceId parent, SequenceId child, TokenCount length) = 0;

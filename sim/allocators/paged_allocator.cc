@@ -17,18 +17,15 @@ int shift_of(std::int64_t block_size) {
 }  // namespace
 
 PagedAllocator::PagedAllocator(const PagedOptions& options)
-    : pool_slots_(options.pool_slots.value()),
+    : free_(options.null_blocks.value(), options.pool_slots.value() / options.block_size.value()),
+      pool_slots_(options.pool_slots.value()),
       block_size_(options.block_size.value()),
       shift_(shift_of(options.block_size.value())),
       total_blocks_(options.pool_slots.value() / options.block_size.value()),
       null_blocks_(options.null_blocks.value()) {
   RECTO_CHECK_GT(block_size_, 0);
   RECTO_CHECK_GT(total_blocks_, null_blocks_);
-  references_.resize(static_cast<std::size_t>(total_blocks_));
-  free_.reserve(static_cast<std::size_t>(total_blocks_));
-  for (std::int64_t id = total_blocks_ - 1; id >= null_blocks_; --id) {
-    free_.push_back(BlockId(static_cast<std::int32_t>(id)));
-  }
+  sharers_.resize(static_cast<std::size_t>(total_blocks_));
 }
 
 void PagedAllocator::open(SequenceId sequence, const SequenceSpec& spec) {
@@ -74,8 +71,13 @@ std::optional<Growth> PagedAllocator::admit(std::span<const SequenceId> members,
 bool PagedAllocator::shares_tail(const Holder& holder, TokenCount context) const {
   const std::int64_t tail = full_blocks(context);
   if (slots(tail) == context.value()) return false;
-  const BlockId block = holder.table[static_cast<std::size_t>(tail)];
-  return references_[static_cast<std::size_t>(block.value())] > 1;
+  return sharers(holder.table[static_cast<std::size_t>(tail)]) > 0;
+}
+
+// One piece of memory for all that the sequence will hold, instead of ever larger ones.
+void PagedAllocator::reserve_table(SequenceId sequence) {
+  Holder& mine = holder(sequence);
+  mine.table.reserve(static_cast<std::size_t>(blocks_for(mine.spec.request->final_context())));
 }
 
 std::optional<Growth> PagedAllocator::grow(SequenceId sequence, TokenCount context,
@@ -90,37 +92,47 @@ std::optional<Growth> PagedAllocator::grow(SequenceId sequence, TokenCount conte
   growth.held_before = TokenCount(slots(before));
   if (copies > 0) {
     BlockId& tail = table[static_cast<std::size_t>(full_blocks(context))];
-    --references(tail);
-    std::vector<BlockId> copy;
-    take(1, copy);
-    tail = copy.front();
-    references(tail) = 1;
+    stop_sharing(tail);
+    fresh_.clear();
+    take(1, fresh_);
+    tail = fresh_.front();
     growth.copied = TokenCount(block_size_);
     growth.copied_context = TokenCount(context.value() % block_size_);
   }
-  extend(table, missing);
+  if (before == 0) reserve_table(sequence);
+  take(missing, table);
   growth.held_after = TokenCount(slots(before + missing));
   return growth;
 }
 
-void PagedAllocator::extend(std::vector<BlockId>& table, std::int64_t block_count) {
-  const std::size_t before = table.size();
-  take(block_count, table);
-  for (std::size_t entry = before; entry < table.size(); ++entry) references(table[entry]) = 1;
-  table_entries_ += block_count;
+void PagedAllocator::share_block(std::vector<BlockId>& table, BlockId block) {
+  ++sharers_[static_cast<std::size_t>(block.value())];
+  ++shared_entries_;
+  table.push_back(block);
 }
 
-void PagedAllocator::refer(std::vector<BlockId>& table, BlockId block) {
-  ++references(block);
-  table.push_back(block);
-  ++table_entries_;
+void PagedAllocator::stop_sharing(BlockId block) {
+  --sharers_[static_cast<std::size_t>(block.value())];
+  --shared_entries_;
+}
+
+bool PagedAllocator::append_blocks(std::span<const SequenceId> sequences) {
+  const auto count = static_cast<std::int64_t>(sequences.size());
+  if (count > available()) return false;
+  fresh_.clear();
+  take(count, fresh_);
+  auto block = fresh_.begin();
+  for (const SequenceId sequence : sequences) holder(sequence).table.push_back(*block++);
+  return true;
 }
 
 Growth PagedAllocator::share(SequenceId parent, SequenceId child, TokenCount length) {
   std::vector<BlockId>& table = holder(child).table;
   RECTO_CHECK_EQ(table.size(), 0u);
   const auto count = static_cast<std::size_t>(blocks_for(length));
-  for (std::size_t entry = 0; entry < count; ++entry) refer(table, holder(parent).table[entry]);
+  for (std::size_t entry = 0; entry < count; ++entry) {
+    share_block(table, holder(parent).table[entry]);
+  }
   // Physically nothing is held that was not held before.
   return {.hit = length};
 }
@@ -128,12 +140,7 @@ Growth PagedAllocator::share(SequenceId parent, SequenceId child, TokenCount len
 Release PagedAllocator::release(SequenceId sequence, TokenCount context) {
   std::vector<BlockId>& table = holder(sequence).table;
   Release release{.held = TokenCount(slots(static_cast<std::int64_t>(table.size())))};
-  table_entries_ -= static_cast<std::int64_t>(table.size());
-  std::int64_t still_held = 0;
-  for (const BlockId block : table) still_held += --references(block) > 0 ? 1 : 0;
-  if (still_held > 0) keep_shared_entries(table, context, release);
-  // Tail first, so that the start of a sequence outlives its end among the evictable.
-  std::reverse(table.begin(), table.end());
+  if (shared_entries_ > 0) keep_shared_entries(table, context, release);
   drop(table);
   table.clear();
   return release;
@@ -159,12 +166,18 @@ bool PagedAllocator::restore(std::span<const SequenceId> members, const TableSha
   if (shape.block_count + blocks_for(spare) > available()) return false;
   std::vector<BlockId> blocks;
   take(shape.block_count, blocks);
-  for (const BlockId block : blocks) references(block) = 0;
+  std::vector<bool> has_holder(blocks.size());
   for (std::size_t member = 0; member < members.size(); ++member) {
     std::vector<BlockId>& table = holder(members[member]).table;
     RECTO_CHECK_EQ(table.size(), 0u);
     for (const std::int32_t number : shape.entries[member]) {
-      refer(table, blocks[static_cast<std::size_t>(number)]);
+      const auto place = static_cast<std::size_t>(number);
+      if (has_holder[place]) {
+        share_block(table, blocks[place]);
+      } else {
+        table.push_back(blocks[place]);
+        has_holder[place] = true;
+      }
     }
   }
   return true;
@@ -177,7 +190,8 @@ void PagedAllocator::keep_shared_entries(std::vector<BlockId>& table, TokenCount
   std::erase_if(table, [&](BlockId block) {
     const std::int64_t written = std::clamp<std::int64_t>(context.value() - start, 0, block_size_);
     start += block_size_;
-    if (references(block) == 0) return false;
+    if (sharers(block) == 0) return false;
+    stop_sharing(block);
     release.kept += TokenCount(written);
     release.kept_open += TokenCount(block_size_ - written);
     return true;
@@ -185,30 +199,16 @@ void PagedAllocator::keep_shared_entries(std::vector<BlockId>& table, TokenCount
 }
 
 void PagedAllocator::take(std::int64_t count, std::vector<BlockId>& table) {
-  if (count == 1) {  // by far the most frequent case
-    table.push_back(free_.back());
-    free_.pop_back();
-    return;
-  }
-  // Room first, then a copy: inserting would construct element by element.
-  const std::size_t before = table.size();
-  table.resize(before + static_cast<std::size_t>(count));
-  std::reverse_copy(free_.end() - count, free_.end(),
-                    table.begin() + static_cast<std::ptrdiff_t>(before));
-  free_.resize(free_.size() - static_cast<std::size_t>(count));
+  free_.take(count, table);
 }
 
-void PagedAllocator::drop(std::span<const BlockId> blocks) {
-  const std::size_t before = free_.size();
-  free_.resize(before + blocks.size());
-  std::copy(blocks.begin(), blocks.end(), free_.begin() + static_cast<std::ptrdiff_t>(before));
-}
+void PagedAllocator::drop(std::span<const BlockId> blocks) { free_.give(blocks); }
 
 void PagedAllocator::commit(SequenceId, TokenCount) {}
 
 PoolCounts PagedAllocator::counts() const {
   const std::int64_t usable = total_blocks_ - null_blocks_;
-  const auto free = static_cast<std::int64_t>(free_.size());
+  const std::int64_t free = free_.size();
   PoolCounts counts;
   counts.pool = TokenCount(pool_slots_);
   counts.held_blocks = usable - free - evictable();
@@ -217,7 +217,7 @@ PoolCounts PagedAllocator::counts() const {
   counts.free = TokenCount(slots(free));
   counts.overhead = TokenCount(pool_slots_ - slots(usable));
   counts.largest_hole = counts.cached + counts.free;  // a table joins any blocks
-  counts.table_entries = table_entries_;
+  counts.table_entries = counts.held_blocks + shared_entries_;
   return counts;
 }
 
@@ -227,10 +227,6 @@ std::string PagedAllocator::describe() const {
 
 const std::vector<BlockId>& PagedAllocator::block_table(SequenceId sequence) const {
   return holder(sequence).table;
-}
-
-std::int32_t PagedAllocator::reference_count(BlockId block) const {
-  return references_[static_cast<std::size_t>(block.value())];
 }
 
 }  // namespace recto::sim

@@ -1,12 +1,16 @@
 #pragma once
 
-// Paging in the simplest form that is obviously right: a stack of free blocks, a reference count
-// per block, a table per sequence. The production block manager is held against this.
+// Paging in the simplest form that is obviously right: a stack of free blocks, a table per
+// sequence, and per block how many tables share it. The production block manager is held against
+// this.
 
 #include <cstdint>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "sim/allocators/allocator.h"
+#include "sim/allocators/free_blocks.h"
 
 namespace recto::sim {
 
@@ -27,6 +31,7 @@ class PagedAllocator : public Allocator {
   TokenCount cached_prefix(SequenceId sequence, TokenCount length) const override;
   std::optional<Growth> admit(std::span<const SequenceId> members, TokenCount length) override;
   std::optional<Growth> grow(SequenceId sequence, TokenCount context, TokenCount length) override;
+  bool append_blocks(std::span<const SequenceId> sequences) override;
   Growth share(SequenceId parent, SequenceId child, TokenCount length) override;
   Release release(SequenceId sequence, TokenCount context) override;
   TableShape shape(std::span<const SequenceId> members, TokenCount context) const override;
@@ -39,16 +44,19 @@ class PagedAllocator : public Allocator {
   std::string describe() const override;
 
   const std::vector<BlockId>& block_table(SequenceId sequence) const;
-  std::int32_t reference_count(BlockId block) const;
+  // Tables that hold a block beside the first one; 0 for a block that nobody holds.
+  std::int32_t sharers(BlockId block) const {
+    return sharers_[static_cast<std::size_t>(block.value())];
+  }
 
  protected:
   // Blocks that `take` could give now, by evicting if it must.
-  virtual std::int64_t available() const { return static_cast<std::int64_t>(free_.size()); }
+  virtual std::int64_t available() const { return free_.size(); }
   virtual std::int64_t evictable() const { return 0; }
 
   // Appends `count` blocks without holder or content; the caller knows that they are there.
   virtual void take(std::int64_t count, std::vector<BlockId>& table);
-  // These blocks lost their last references, in this order.
+  // A sequence was the last holder of these blocks. Its start is to outlive its end.
   virtual void drop(std::span<const BlockId> blocks);
 
   struct Holder {
@@ -73,17 +81,15 @@ class PagedAllocator : public Allocator {
   std::int64_t slots(std::int64_t blocks) const { return blocks * block_size_; }
   // Blocks that members after the first will need for themselves, up to `length`.
   std::int64_t own_blocks_of_others(std::span<const SequenceId> members, TokenCount length) const;
-  // One more entry for a block that has a holder, or just lost its place among the evictable.
-  void refer(std::vector<BlockId>& table, BlockId block);
-  std::int32_t& references(BlockId block) {
-    return references_[static_cast<std::size_t>(block.value())];
-  }
-  void extend(std::vector<BlockId>& table, std::int64_t block_count);
+  // One more entry for a block that has a holder.
+  void share_block(std::vector<BlockId>& table, BlockId block);
 
-  std::vector<BlockId> free_;  // the back is given next: low ids first in a fresh pool
+  FreeBlocks free_;
 
  private:
   void keep_shared_entries(std::vector<BlockId>& table, TokenCount context, Release& release);
+  void stop_sharing(BlockId block);
+  void reserve_table(SequenceId sequence);
   bool shares_tail(const Holder& holder, TokenCount context) const;
 
   std::int64_t pool_slots_;
@@ -91,9 +97,10 @@ class PagedAllocator : public Allocator {
   int shift_;  // of block sizes that are powers of two; else -1
   std::int64_t total_blocks_;
   std::int64_t null_blocks_;
-  std::int64_t table_entries_ = 0;
-  std::vector<std::int32_t> references_;  // [total_blocks]
-  std::vector<Holder> holders_;           // by SequenceId
+  std::vector<std::int32_t> sharers_;  // [total_blocks]
+  std::int64_t shared_entries_ = 0;    // their sum
+  std::vector<Holder> holders_;        // by SequenceId
+  std::vector<BlockId> fresh_;         // scratch
 };
 
 }  // namespace recto::sim

@@ -53,7 +53,7 @@ TEST_CASE("a shared last block is copied by the first that writes, and kept by t
   pool.allocator.grow(kFirst, TokenCount(0), TokenCount(6));
   pool.allocator.share(kFirst, kSecond, TokenCount(6));
   CHECK(ids(pool.allocator.block_table(kSecond)) == std::vector<std::int32_t>{0, 1});
-  CHECK(pool.allocator.reference_count(BlockId(1)) == 2);
+  CHECK(pool.allocator.sharers(BlockId(1)) == 1);
 
   const auto copy = pool.allocator.grow(kSecond, TokenCount(6), TokenCount(7));
   CHECK(copy->copied == TokenCount(4));
@@ -61,7 +61,7 @@ TEST_CASE("a shared last block is copied by the first that writes, and kept by t
   CHECK(ids(pool.allocator.block_table(kSecond)) == std::vector<std::int32_t>{0, 2});
   const auto in_place = pool.allocator.grow(kFirst, TokenCount(6), TokenCount(7));
   CHECK(in_place->copied == TokenCount(0));
-  CHECK(pool.allocator.reference_count(BlockId(0)) == 2);
+  CHECK(pool.allocator.sharers(BlockId(0)) == 1);
 }
 
 TEST_CASE("a copy that finds no block changes nothing") {
@@ -69,7 +69,7 @@ TEST_CASE("a copy that finds no block changes nothing") {
   pool.allocator.grow(kFirst, TokenCount(0), TokenCount(6));
   pool.allocator.share(kFirst, kSecond, TokenCount(6));
   CHECK_FALSE(pool.allocator.grow(kSecond, TokenCount(6), TokenCount(7)));
-  CHECK(pool.allocator.reference_count(BlockId(1)) == 2);
+  CHECK(pool.allocator.sharers(BlockId(1)) == 1);
 }
 
 TEST_CASE("a release says what others keep, full of tokens or not") {

@@ -30,7 +30,7 @@ PrefixCachedAllocator::Hits PrefixCachedAllocator::find_hits(SequenceId sequence
   while (hits.count < most) {
     const auto found = block_of_hash_.find(hashes.at(hits.count));
     if (found == block_of_hash_.end()) break;
-    if (reference_count(found->second) == 0) ++hits.evictable;
+    if (is_evictable(found->second)) ++hits.evictable;
     ++hits.count;
   }
   return hits;
@@ -60,11 +60,15 @@ std::optional<Growth> PrefixCachedAllocator::admit(std::span<const SequenceId> m
   std::vector<BlockId>& table = holder(leader).table;
   for (std::int64_t i = 0; i < hits.count; ++i) {
     const BlockId block = block_of_hash_.find(hashes.at(i))->second;
-    if (reference_count(block) == 0) unlink_evictable(block);
-    refer(table, block);
+    if (is_evictable(block)) {
+      unlink_evictable(block);
+      table.push_back(block);
+    } else {
+      share_block(table, block);
+    }
   }
   committed_[static_cast<std::size_t>(leader.value())] = hits.count;
-  extend(table, needed);
+  take(needed, table);
   return Growth{.held_before = TokenCount(slots(hits.count)),
                 .held_after = TokenCount(slots(hits.count + needed)),
                 .revived = TokenCount(slots(hits.evictable)),
@@ -92,7 +96,7 @@ Release PrefixCachedAllocator::release(SequenceId sequence, TokenCount context) 
 }
 
 void PrefixCachedAllocator::take(std::int64_t count, std::vector<BlockId>& table) {
-  const std::int64_t fresh = std::min(count, static_cast<std::int64_t>(free_.size()));
+  const std::int64_t fresh = std::min(count, free_.size());
   PagedAllocator::take(fresh, table);
   for (count -= fresh; count > 0; --count) {
     const BlockId victim(oldest_);
@@ -103,11 +107,11 @@ void PrefixCachedAllocator::take(std::int64_t count, std::vector<BlockId>& table
 }
 
 void PrefixCachedAllocator::drop(std::span<const BlockId> blocks) {
-  for (const BlockId block : blocks) {
-    if (state(block).is_cached) {
-      append_evictable(block);
+  for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
+    if (state(*block).is_cached) {
+      append_evictable(*block);
     } else {
-      free_.push_back(block);
+      free_.give({&*block, 1});
     }
   }
 }
@@ -117,13 +121,15 @@ void PrefixCachedAllocator::append_evictable(BlockId block) {
   state(block).newer = kNone;
   (newest_ == kNone ? oldest_ : states_[static_cast<std::size_t>(newest_)].newer) = block.value();
   newest_ = block.value();
+  state(block).is_evictable = true;
   ++evictable_;
 }
 
 void PrefixCachedAllocator::unlink_evictable(BlockId block) {
-  const BlockState& out = state(block);
+  BlockState& out = state(block);
   (out.older == kNone ? oldest_ : states_[static_cast<std::size_t>(out.older)].newer) = out.newer;
   (out.newer == kNone ? newest_ : states_[static_cast<std::size_t>(out.newer)].older) = out.older;
+  out.is_evictable = false;
   --evictable_;
 }
 

@@ -26,15 +26,17 @@ class PrefixCachedAllocator final : public PagedAllocator {
   bool reuses_prefixes() const override { return true; }
   std::string describe() const override;
 
+  // Does nobody hold the block, though its content is known?
+  bool is_evictable(BlockId block) const {
+    return states_[static_cast<std::size_t>(block.value())].is_evictable;
+  }
   // Is the block's content known, so that it may be found?
   bool is_cached(BlockId block) const {
     return states_[static_cast<std::size_t>(block.value())].is_cached;
   }
 
  protected:
-  std::int64_t available() const override {
-    return static_cast<std::int64_t>(free_.size()) + evictable_;
-  }
+  std::int64_t available() const override { return free_.size() + evictable_; }
   std::int64_t evictable() const override { return evictable_; }
   void take(std::int64_t count, std::vector<BlockId>& table) override;
   void drop(std::span<const BlockId> blocks) override;
@@ -47,6 +49,7 @@ class PrefixCachedAllocator final : public PagedAllocator {
   struct BlockState {
     std::uint64_t hash = 0;
     bool is_cached = false;
+    bool is_evictable = false;
     std::int32_t older = kNone;
     std::int32_t newer = kNone;
   };

@@ -3,9 +3,9 @@
 // A histogram whose memory does not grow with the number of values: exact below 256, then 128
 // buckets per power of two. A percentile is the middle of its bucket, at most 0.4 % off.
 
-#include <array>
 #include <bit>
 #include <cstdint>
+#include <vector>
 
 #include "core/contract.h"
 
@@ -16,14 +16,16 @@ class Histogram {
   // Values are non-negative; a weight is a count, or the nanoseconds that a value held. O(1).
   void add(std::int64_t value, std::int64_t weight = 1) {
     RECTO_CHECK_GE(value, 0);
-    weights_[bucket_of(static_cast<std::uint64_t>(value))] += weight;
-    total_weight_ += weight;
+    const std::size_t bucket = bucket_of(static_cast<std::uint64_t>(value));
+    if (bucket >= weights_.size()) weights_.resize(bucket + kBucketsPerPower);
+    weights_[bucket] += weight;
   }
 
-  std::int64_t total_weight() const { return total_weight_; }
+  // O(buckets), as all that follows.
+  std::int64_t total_weight() const;
 
   // Nearest rank: the smallest value with at least `per_mille` thousandths of the weight at or
-  // below it. 0 for an empty histogram. O(buckets).
+  // below it. 0 for an empty histogram.
   std::int64_t percentile(std::int64_t per_mille) const;
 
   void merge(const Histogram& other);
@@ -31,8 +33,7 @@ class Histogram {
  private:
   static constexpr int kPrecisionBits = 7;
   static constexpr std::uint64_t kExactBelow = std::uint64_t{2} << kPrecisionBits;
-  static constexpr std::size_t kBuckets =
-      kExactBelow + (63 - kPrecisionBits) * (std::size_t{1} << kPrecisionBits);
+  static constexpr std::size_t kBucketsPerPower = std::size_t{1} << kPrecisionBits;
 
   static std::size_t bucket_of(std::uint64_t value) {
     if (value < kExactBelow) return value;
@@ -42,8 +43,7 @@ class Histogram {
   }
   static std::int64_t middle_of(std::size_t bucket);
 
-  std::array<std::int64_t, kBuckets> weights_{};
-  std::int64_t total_weight_ = 0;
+  std::vector<std::int64_t> weights_;  // by bucket, up to the largest that was needed
 };
 
 }  // namespace recto::sim

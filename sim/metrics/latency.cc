@@ -13,8 +13,9 @@ void LatencyRecorder::add(SimDuration latency) {
 }
 
 LatencySummary LatencyRecorder::summary() const {
-  if (histogram_.total_weight() == 0) return {};
-  return {.mean_ns = static_cast<double>(sum_ns_) / static_cast<double>(histogram_.total_weight()),
+  const std::int64_t count = histogram_.total_weight();
+  if (count == 0) return {};
+  return {.mean_ns = static_cast<double>(sum_ns_) / static_cast<double>(count),
           .p50_ns = histogram_.percentile(500),
           .p90_ns = histogram_.percentile(900),
           .p99_ns = histogram_.percentile(990),

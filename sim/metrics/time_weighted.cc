@@ -22,55 +22,61 @@ void TimeWeighted::advance(SimTime now) {
 
 void TimeWeighted::set(const GaugeValues& values) {
   for (std::size_t i = 0; i < kGaugeCount; ++i) {
-    if (values.all()[i] != values_.all()[i]) flush(i);
+    Sums& sums = sums_[i];
+    const std::int64_t value = values.all()[i];
+    if (value == sums.value) continue;
+    flush(sums);
+    sums.value = value;
   }
-  values_ = values;
 }
 
 // Sums up the time since the gauge last changed.
-void TimeWeighted::flush(std::size_t gauge) {
-  const std::int64_t elapsed = (now_ - since_[gauge]).value();
+void TimeWeighted::flush(Sums& sums) {
+  const std::int64_t elapsed = (now_ - sums.since).value();
   if (elapsed == 0) return;
-  const std::int64_t value = values_.all()[gauge];
-  integrals_[gauge] += static_cast<__int128>(value) * elapsed;
-  since_[gauge] = now_;
+  sums.integral += static_cast<__int128>(sums.value) * elapsed;
+  sums.since = now_;
   if (!is_open_) return;
-  since_open_.max[gauge] = std::max(since_open_.max[gauge], value);
-  since_open_.histograms[gauge].add(value, elapsed);
+  sums.max = std::max(sums.max, sums.value);
+  sums.histogram.add(sums.value, elapsed);
 }
 
 void TimeWeighted::flush_all() {
-  for (std::size_t i = 0; i < kGaugeCount; ++i) flush(i);
+  for (Sums& sums : sums_) flush(sums);
 }
 
 void TimeWeighted::open(SimTime now) {
   advance(now);
   flush_all();
   is_open_ = true;
-  since_open_.begin = now;
-  since_open_.before = integrals_;
+  opened_ = now;
+  for (Sums& sums : sums_) sums.integral_at_open = sums.integral;
 }
 
 void TimeWeighted::close(SimTime now) {
   RECTO_CHECK(is_open_);
   advance(now);
   flush_all();
-  since_open_.end = now;
-  since_open_.after = integrals_;
-  window_ = since_open_;
+  covered_ = {.begin = opened_, .end = now, .sums = sums_};
+  covers_drain_ = now == opened_;
 }
 
 void TimeWeighted::finish() {
   flush_all();
-  since_open_.end = now_;
-  since_open_.after = integrals_;
+  if (covers_drain_) covered_ = {.begin = opened_, .end = now_, .sums = sums_};
+}
+
+TimeWeighted::Integrals TimeWeighted::integrals() const {
+  Integrals integrals{};
+  for (std::size_t i = 0; i < kGaugeCount; ++i) integrals[i] = sums_[i].integral;
+  return integrals;
 }
 
 void TimeWeighted::pass_series_windows(SimTime now) {
   while (now >= series_end_) {
     now_ = series_end_;
     flush_all();
-    series_integrals_.push_back(integrals_);
+    series_integrals_.push_back(integrals());
     if (static_cast<std::int64_t>(series_integrals_.size()) == options_.series_windows_max) {
       halve_series();
     }
@@ -90,21 +96,21 @@ void TimeWeighted::halve_series() {
 }
 
 std::array<GaugeSummary, kGaugeCount> TimeWeighted::summaries() const {
-  const Window& window = covered_window();
-  const double length = static_cast<double>((window.end - window.begin).value());
+  const auto length = static_cast<double>(covered().value());
   std::array<GaugeSummary, kGaugeCount> result{};
   if (length == 0) return result;
   for (std::size_t i = 0; i < kGaugeCount; ++i) {
-    result[i] = {.mean = static_cast<double>(window.after[i] - window.before[i]) / length,
-                 .p50 = window.histograms[i].percentile(500),
-                 .p90 = window.histograms[i].percentile(900),
-                 .p99 = window.histograms[i].percentile(990),
-                 .max = window.max[i]};
+    const Sums& sums = covered_.sums[i];
+    result[i] = {.mean = static_cast<double>(sums.integral - sums.integral_at_open) / length,
+                 .p50 = sums.histogram.percentile(500),
+                 .p90 = sums.histogram.percentile(900),
+                 .p99 = sums.histogram.percentile(990),
+                 .max = sums.max};
   }
   return result;
 }
 
-SimDuration TimeWeighted::covered() const { return covered_window().end - covered_window().begin; }
+SimDuration TimeWeighted::covered() const { return covered_.end - covered_.begin; }
 
 std::vector<SeriesWindow> TimeWeighted::series() const {
   std::vector<SeriesWindow> result;
@@ -122,7 +128,7 @@ std::vector<SeriesWindow> TimeWeighted::series() const {
     begin = end;
   };
   for (const Integrals& after : series_integrals_) append(begin + series_window_, after);
-  if (now_ > begin) append(now_, integrals_);
+  if (now_ > begin) append(now_, integrals());
   return result;
 }
 

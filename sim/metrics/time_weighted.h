@@ -58,36 +58,41 @@ class TimeWeighted {
   std::array<GaugeSummary, kGaugeCount> summaries() const;
   // Length of what `summaries` covers.
   SimDuration covered() const;
-  bool covers_drain() const { return window_.end == window_.begin; }
+  bool covers_drain() const { return covers_drain_; }
 
   std::vector<SeriesWindow> series() const;
 
  private:
   using Integrals = std::array<__int128, kGaugeCount>;  // value * nanoseconds
 
-  struct Window {
+  // A gauge's sums lie together, since they change together.
+  struct Sums {
+    std::int64_t value = 0;
+    SimTime since;                  // up to here it is summed up
+    __int128 integral = 0;          // since time 0
+    __int128 integral_at_open = 0;  // the other two are since then
+    std::int64_t max = 0;
+    Histogram histogram;
+  };
+  struct Coverage {
     SimTime begin;
     SimTime end;
-    Integrals before{};  // integrals at its begin
-    Integrals after{};
-    std::array<std::int64_t, kGaugeCount> max{};
-    std::array<Histogram, kGaugeCount> histograms;
+    std::array<Sums, kGaugeCount> sums;
   };
 
-  void flush(std::size_t gauge);
+  void flush(Sums& sums);
   void flush_all();
+  Integrals integrals() const;
   void pass_series_windows(SimTime now);
   void halve_series();
-  const Window& covered_window() const { return covers_drain() ? since_open_ : window_; }
 
   TimeWeightedOptions options_;
-  GaugeValues values_;
-  std::array<SimTime, kGaugeCount> since_{};  // up to when each gauge is summed up
-  Integrals integrals_{};                     // since time 0
+  std::array<Sums, kGaugeCount> sums_;
   SimTime now_;
   bool is_open_ = false;
-  Window since_open_;
-  Window window_;
+  SimTime opened_;
+  Coverage covered_;
+  bool covers_drain_ = true;
 
   SimDuration series_window_;
   SimTime series_end_;                       // end of the window that is being filled

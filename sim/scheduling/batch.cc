@@ -16,6 +16,7 @@ GroupIndex Batch::create(const Request& request) {
   if (unused_.empty()) {
     unused_.push_back(static_cast<GroupIndex>(groups_.size()));
     groups_.push_back(std::make_unique<Group>());
+    growing_.emplace_back();
   }
   const GroupIndex index = unused_.back();
   unused_.pop_back();
@@ -40,45 +41,30 @@ void Batch::destroy(GroupIndex index) {
 }
 
 void Batch::add_running(GroupIndex index) {
-  const auto place = std::upper_bound(
-      running_.begin(), running_.end(), index,
-      [this](GroupIndex a, GroupIndex b) { return at(a).request.id < at(b).request.id; });
-  running_.insert(place, index);
+  running_.insert(index, at(index).request.id);
   running_sequences_ += at(index).width();
 }
 
 void Batch::remove_running(GroupIndex index) {
-  const auto place = std::lower_bound(
-      running_.begin(), running_.end(), index,
-      [this](GroupIndex a, GroupIndex b) { return at(a).request.id < at(b).request.id; });
-  RECTO_CHECK(place != running_.end() && *place == index);
-  running_.erase(place);
+  running_.remove(index);
   running_sequences_ -= at(index).width();
 }
 
-std::int64_t Batch::context(const Group& group) const {
-  if (group.phase != GroupPhase::kDecoding) return group.context;
-  return group.context + clock_.now() - group.anchor_clock;
-}
-
-std::vector<std::int64_t> Batch::contexts(const Group& group) const {
-  std::vector<std::int64_t> contexts(group.members.size(), 0);
+std::int64_t Batch::context(const Group& group, std::size_t member) const {
   switch (group.phase) {
     case GroupPhase::kWaiting:
     case GroupPhase::kSwapped:
     case GroupPhase::kSwappingIn:  // written when the copy ends
-      break;
+      return 0;
     case GroupPhase::kPrefilling:  // one member after the other
-      std::fill_n(contexts.begin(), group.prefill_member, group.prefill_target);
-      contexts[group.prefill_member] = group.prefill_context;
-      break;
+      if (member == group.prefill_member) return group.prefill_context;
+      return member < group.prefill_member ? group.prefill_target : 0;
     case GroupPhase::kDecoding:
     case GroupPhase::kSwappingOut:
     case GroupPhase::kAnswered:
-      std::fill(contexts.begin(), contexts.end(), context(group));
-      break;
+      return context(group);
   }
-  return contexts;
+  RECTO_UNREACHABLE("every phase is handled above");
 }
 
 std::int64_t Batch::visible(std::int64_t context) const {
@@ -92,8 +78,7 @@ void Batch::count(const Group& group, std::int64_t context, std::int64_t sign) {
   if (group.beyond_window) sequences_beyond_window_ += sequences;
   if (block_size_ == 0) return;
   blocks_ += sequences * ceil_div(context, block_size_);
-  const std::int64_t residue = (clock_.now() % block_size_ - context % block_size_ + block_size_);
-  residue_sequences_[static_cast<std::size_t>(residue % block_size_)] += sequences;
+  residue_sequences_[clock_.residue_of(context)] += sequences;
 }
 
 void Batch::start_decoding(GroupIndex index, std::int64_t deadline_context) {
@@ -102,6 +87,10 @@ void Batch::start_decoding(GroupIndex index, std::int64_t deadline_context) {
   group.anchor_clock = clock_.now();
   group.beyond_window = window_ != 0 && group.context >= window_ - 1;
   count(group, group.context, 1);
+  growing_[static_cast<std::size_t>(index)] = {
+      .end = clock_.now() + group.final_context() - group.context,
+      .width = group.request.width,
+      .first_member = group.members.front()};
   clock_.start(index, group.request.id, group.context,
                clock_.now() + deadline_context - group.context);
 }
@@ -125,12 +114,27 @@ void Batch::enter_beyond_window(GroupIndex index) {
   sequences_beyond_window_ += group.width();
 }
 
+void Batch::collect_due_blocks(DueBlocks& due) const {
+  due.sequences.clear();
+  std::int64_t wanted = 0;
+  for (const GroupIndex index : clock_.due()) {
+    const Growing& group = growing_[static_cast<std::size_t>(index)];
+    wanted += group.width * std::min(block_size_, group.end - clock_.now());
+    if (group.width == 1) {
+      due.sequences.push_back(group.first_member);
+    } else {
+      const std::vector<SequenceId>& members = at(index).members;
+      due.sequences.insert(due.sequences.end(), members.begin(), members.end());
+    }
+  }
+  due.wanted = TokenCount(wanted);
+}
+
 void Batch::add_decode_load(StepLoad& load) const {
   load.decode_sequences += decoding_sequences_;
   load.decode_kv_tokens += TokenCount(visible_tokens_ + decoding_sequences_);
   if (block_size_ == 0) return;
-  const auto residue = static_cast<std::size_t>(clock_.now() % block_size_);
-  load.decode_kv_blocks += BlockCount(blocks_ + residue_sequences_[residue]);
+  load.decode_kv_blocks += BlockCount(blocks_ + residue_sequences_[clock_.residue()]);
 }
 
 void Batch::add_row_load(std::int64_t context, StepLoad& load) const {
@@ -140,9 +144,7 @@ void Batch::add_row_load(std::int64_t context, StepLoad& load) const {
 
 void Batch::tick() {
   visible_tokens_ += decoding_sequences_ - sequences_beyond_window_;
-  if (block_size_ != 0) {
-    blocks_ += residue_sequences_[static_cast<std::size_t>(clock_.now() % block_size_)];
-  }
+  if (block_size_ != 0) blocks_ += residue_sequences_[clock_.residue()];
   clock_.tick();
 }
 

@@ -9,6 +9,7 @@
 
 #include "sim/scheduling/decode_clock.h"
 #include "sim/scheduling/group.h"
+#include "sim/scheduling/running_list.h"
 #include "sim/time/time_model.h"
 
 namespace recto::sim {
@@ -25,7 +26,7 @@ class Batch {
   const Group& at(GroupIndex index) const { return *groups_[static_cast<std::size_t>(index)]; }
 
   // Running groups by request id; whoever arrived last stands last.
-  const std::vector<GroupIndex>& running() const { return running_; }
+  const RunningList& running() const { return running_; }
   std::int64_t running_sequences() const { return running_sequences_; }
   void add_running(GroupIndex index);
   void remove_running(GroupIndex index);
@@ -38,12 +39,22 @@ class Batch {
   // The group's next tokens each push an old one out of sight.
   void enter_beyond_window(GroupIndex index);
 
+  // One more block for each sequence that fills its blocks with the present tick.
+  struct DueBlocks {
+    std::vector<SequenceId> sequences{};
+    TokenCount wanted{};  // of the new slots: those that will hold tokens
+  };
+  void collect_due_blocks(DueBlocks& due) const;
+
   std::int64_t decoding_sequences() const { return decoding_sequences_; }
   std::int64_t sequences_beyond_window() const { return sequences_beyond_window_; }
-  std::int64_t context(const Group& group) const;
+  std::int64_t context(const Group& group) const {
+    if (group.phase != GroupPhase::kDecoding) return group.context;
+    return group.context + clock_.now() - group.anchor_clock;
+  }
   std::int64_t context(GroupIndex index) const { return context(at(index)); }
-  // Tokens that each member has in the device's cache.
-  std::vector<std::int64_t> contexts(const Group& group) const;
+  // Tokens that a member has in the device's cache, in any phase.
+  std::int64_t context(const Group& group, std::size_t member) const;
   DecodeClock& clock() { return clock_; }
 
   // What one more token for every decoding sequence reads.
@@ -54,6 +65,14 @@ class Batch {
   void tick();
 
  private:
+  // Of a decoding group, what a new block needs to know: side by side, since most of the time of
+  // a simulation goes into new blocks.
+  struct Growing {
+    std::int64_t end = 0;  // tick at which its context is final
+    std::int32_t width = 0;
+    SequenceId first_member;
+  };
+
   std::int64_t visible(std::int64_t context) const;
   void count(const Group& group, std::int64_t context, std::int64_t sign);
 
@@ -61,10 +80,11 @@ class Batch {
   std::int64_t window_;
   DecodeClock clock_;
   std::vector<std::unique_ptr<Group>> groups_;  // by GroupIndex
+  std::vector<Growing> growing_;                // by GroupIndex
   std::vector<GroupIndex> unused_;
   std::vector<std::int32_t> unused_sequences_;
   std::int32_t sequence_count_ = 0;
-  std::vector<GroupIndex> running_;
+  RunningList running_;
 
   std::int64_t running_sequences_ = 0;
   std::int64_t decoding_sequences_ = 0;

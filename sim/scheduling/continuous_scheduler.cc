@@ -1,6 +1,7 @@
 #include "sim/scheduling/continuous_scheduler.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/contract.h"
 #include "sim/scheduling/visible_pairs.h"
@@ -37,7 +38,7 @@ void ContinuousScheduler::enqueue(const Request& request, SimTime now) {
   if (observer_ != nullptr) observer_->on_arrived(group, now);
 }
 
-StepPlan ContinuousScheduler::plan(SimTime now) {
+const StepPlan& ContinuousScheduler::plan(SimTime now) {
   RECTO_CHECK(!transferring_);
   plan_ = StepPlan();
   prefill_planned_ = false;
@@ -62,13 +63,26 @@ StepPlan ContinuousScheduler::plan(SimTime now) {
 // whoever prefills. Everyone else has room for the token that it computes.
 void ContinuousScheduler::collect_touched() {
   const std::vector<GroupIndex>& due = batch_.clock().due();
-  touched_.assign(due.begin(), due.end());
+  touched_.clear();
+  if (!append_blocks_to_due()) touched_.assign(due.begin(), due.end());
   if (prefilling_.empty() && forked_.empty()) return;
   touched_.insert(touched_.end(), forked_.begin(), forked_.end());
   touched_.insert(touched_.end(), prefilling_.begin(), prefilling_.end());
   std::sort(touched_.begin(), touched_.end(),
             [this](GroupIndex a, GroupIndex b) { return request_id(a) < request_id(b); });
   touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
+}
+
+// The common case of whoever writes into a new block, done for all of them at once: nothing is
+// shared, there is room for everyone, and this tick was not planned before, as it is where a swap
+// comes between. False changes nothing.
+bool ContinuousScheduler::append_blocks_to_due() {
+  const DecodeClock& clock = batch_.clock();
+  const bool is_replanned = std::exchange(planned_tick_, clock.now()) == clock.now();
+  if (clock.due().empty()) return true;
+  if (is_replanned || holdings_.finds_prefixes() || !forked_.empty()) return false;
+  batch_.collect_due_blocks(due_blocks_);
+  return holdings_.append_blocks(due_blocks_.sequences, due_blocks_.wanted);
 }
 
 std::optional<StepPlan> ContinuousScheduler::serve_running(SimTime now) {

@@ -32,12 +32,12 @@ class ContinuousScheduler final : public Scheduler {
                       SchedulerObserver* observer);
 
   void enqueue(const Request& request, SimTime now) override;
-  StepPlan plan(SimTime now) override;
+  const StepPlan& plan(SimTime now) override;
   void complete(SimTime now) override;
   GaugeValues gauges() const override;
   std::vector<const Group*> holders() const override;
-  std::vector<std::int64_t> contexts(const Group& group) const override {
-    return batch_.contexts(group);
+  std::int64_t context(const Group& group, std::size_t member) const override {
+    return batch_.context(group, member);
   }
 
  private:
@@ -46,6 +46,7 @@ class ContinuousScheduler final : public Scheduler {
   // plan: running groups, in order of arrival
   std::optional<StepPlan> serve_running(SimTime now);
   void collect_touched();
+  bool append_blocks_to_due();
   Serve serve(GroupIndex index, SimTime now);
   bool give_slots(GroupIndex index);
   void plan_prefill(Group& group, std::int64_t context);
@@ -93,13 +94,15 @@ class ContinuousScheduler final : public Scheduler {
 
   // Of the step that is planned.
   StepPlan plan_;
-  std::int64_t budget_ = 0;  // tokens
+  std::int64_t planned_tick_ = -1;  // of the decode clock, when slots were last given out
+  std::int64_t budget_ = 0;         // tokens
   bool prefill_planned_ = false;
   bool preempted_ = false;
   bool head_blocked_ = false;      // the queue's head lacks memory
   bool head_unplaceable_ = false;  // though there is enough of it in sum
   std::optional<GroupIndex> transferring_;
   std::vector<GroupIndex> touched_;  // scratch
+  Batch::DueBlocks due_blocks_;      // scratch
 };
 
 }  // namespace recto::sim

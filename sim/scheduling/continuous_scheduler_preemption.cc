@@ -127,9 +127,8 @@ void ContinuousScheduler::finish_transfer(SimTime now) {
 
 void ContinuousScheduler::release_all(GroupIndex index) {
   const Group& group = batch_.at(index);
-  const std::vector<std::int64_t> contexts = batch_.contexts(group);
   for (std::size_t member = 0; member < group.members.size(); ++member) {
-    holdings_.release(group, member, contexts[member]);
+    holdings_.release(group, member, batch_.context(group, member));
   }
 }
 

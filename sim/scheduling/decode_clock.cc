@@ -22,9 +22,8 @@ void DecodeClock::start(GroupIndex group, std::int64_t request_id, std::int64_t 
   mine.request_id = request_id;
   set_deadline(group, deadline);
   if (block_size_ == 0) return;
-  // context + (tick - now) is a multiple of the block size at tick = now - context, modulo it.
-  mine.residue = ((now_ - context) % block_size_ + block_size_) % block_size_;
-  std::vector<GroupIndex>& peers = residues_[static_cast<std::size_t>(mine.residue)];
+  mine.residue = residue_of(context);
+  std::vector<GroupIndex>& peers = residues_[mine.residue];
   const auto place = std::find_if(peers.rbegin(), peers.rend(), [&](GroupIndex peer) {
                        return entry(peer).request_id < request_id;
                      }).base();
@@ -34,7 +33,7 @@ void DecodeClock::start(GroupIndex group, std::int64_t request_id, std::int64_t 
 void DecodeClock::stop(GroupIndex group) {
   unlink(group);
   if (block_size_ == 0) return;
-  std::vector<GroupIndex>& peers = residues_[static_cast<std::size_t>(entry(group).residue)];
+  std::vector<GroupIndex>& peers = residues_[entry(group).residue];
   const auto place = std::find(peers.begin(), peers.end(), group);
   RECTO_CHECK(place != peers.end());
   peers.erase(place);
@@ -45,11 +44,6 @@ void DecodeClock::set_deadline(GroupIndex group, std::int64_t deadline) {
   unlink(group);
   entry(group).deadline = deadline;
   link(group);
-}
-
-const std::vector<GroupIndex>& DecodeClock::due() const {
-  static const std::vector<GroupIndex> kNobody;
-  return block_size_ == 0 ? kNobody : residues_[static_cast<std::size_t>(now_ % block_size_)];
 }
 
 void DecodeClock::take_deadlines(std::vector<GroupIndex>& out) {

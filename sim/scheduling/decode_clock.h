@@ -18,7 +18,18 @@ class DecodeClock {
   explicit DecodeClock(std::int64_t block_size);
 
   std::int64_t now() const { return now_; }
-  void tick() { ++now_; }
+  void tick() {
+    ++now_;
+    if (++residue_ >= block_size_) residue_ = 0;
+  }
+
+  // Of those that grow: `now` modulo the block size, and what it is when a sequence that has
+  // `context` tokens now has filled its blocks.
+  std::size_t residue() const { return static_cast<std::size_t>(residue_); }
+  std::size_t residue_of(std::int64_t context) const {
+    const std::int64_t residue = residue_ - context % block_size_;
+    return static_cast<std::size_t>(residue < 0 ? residue + block_size_ : residue);
+  }
 
   // The group decodes from now on. `context` is its present one, `deadline` the tick at which
   // something will happen to it. O(groups of the same residue).
@@ -28,7 +39,7 @@ class DecodeClock {
   void set_deadline(GroupIndex group, std::int64_t deadline);
 
   // Groups whose context is a multiple of the block size now, by request id.
-  const std::vector<GroupIndex>& due() const;
+  const std::vector<GroupIndex>& due() const { return residues_[residue()]; }
 
   // Appends the groups whose deadline is now to `out`, by request id, and forgets the deadline.
   void take_deadlines(std::vector<GroupIndex>& out);
@@ -36,7 +47,7 @@ class DecodeClock {
  private:
   struct Entry {
     std::int64_t request_id = 0;
-    std::int64_t residue = 0;
+    std::size_t residue = 0;
     std::int64_t deadline = 0;
     GroupIndex previous = kNone;  // neighbours in the ring bucket
     GroupIndex next = kNone;
@@ -51,9 +62,11 @@ class DecodeClock {
   void unlink(GroupIndex group);
 
   std::int64_t now_ = 0;
+  std::int64_t residue_ = 0;
   std::int64_t block_size_;
   std::vector<Entry> entries_;                     // by GroupIndex
-  std::vector<std::vector<GroupIndex>> residues_;  // [max(block_size, 1)], each by request id
+  std::vector<std::vector<GroupIndex>> residues_;  // [max(block_size, 1)], each by request id;
+                                                   // empty if sequences never grow
   std::vector<GroupIndex> ring_;                   // [kRing] heads of lists
 };
 

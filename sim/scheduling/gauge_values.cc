@@ -20,7 +20,7 @@ GaugeValues gauge_values(const KvHoldings& holdings, const Batch& batch, const Q
   values[Gauge::kUnplaceableFree] = queue.head_unplaceable ? reusable : 0;
   values[Gauge::kLargestHole] = counts.largest_hole.value();
   values[Gauge::kRunningSequences] = batch.running_sequences();
-  values[Gauge::kRunningRequests] = static_cast<std::int64_t>(batch.running().size());
+  values[Gauge::kRunningRequests] = batch.running().size();
   values[Gauge::kWaitingRequests] = queue.waiting_requests;
   values[Gauge::kTableEntries] = counts.table_entries;
   values[Gauge::kHeldBlocks] = counts.held_blocks;

@@ -56,6 +56,13 @@ bool KvHoldings::grow(const Group& group, std::size_t member, std::int64_t conte
   return true;
 }
 
+bool KvHoldings::append_blocks(std::span<const SequenceId> sequences, TokenCount wanted) {
+  if (!allocator_.append_blocks(sequences)) return false;
+  const auto blocks = static_cast<std::int64_t>(sequences.size());
+  account_.hold(TokenCount(0), allocator_.block_size() * blocks, wanted);
+  return true;
+}
+
 void KvHoldings::share(const Group& group, std::size_t parent, std::size_t child,
                        std::int64_t length) {
   const Growth growth =

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "sim/allocators/allocator.h"
 #include "sim/metrics/pool_account.h"
@@ -29,6 +30,10 @@ class KvHoldings {
 
   // Room for [context, length) of one member; false changes nothing.
   bool grow(const Group& group, std::size_t member, std::int64_t context, std::int64_t length);
+
+  // One more block for each of these sequences, whose blocks are full; `wanted` of the new slots
+  // will hold tokens. All or nothing.
+  bool append_blocks(std::span<const SequenceId> sequences, TokenCount wanted);
 
   // A further member gets the first `length` tokens of another one.
   void share(const Group& group, std::size_t parent, std::size_t child, std::int64_t length);

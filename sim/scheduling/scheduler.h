@@ -75,17 +75,17 @@ class Scheduler {
   virtual void enqueue(const Request& request, SimTime now) = 0;
 
   // Decides the next step and gives out its slots. After kStep, `complete` follows; after a swap,
-  // `complete` and then `plan` again; after kIdle, `enqueue`.
-  virtual StepPlan plan(SimTime now) = 0;
+  // `complete` and then `plan` again; after kIdle, `enqueue`. Valid until the next call of `plan`.
+  virtual const StepPlan& plan(SimTime now) = 0;
   virtual void complete(SimTime now) = 0;
 
   // Values of all gauges now; checks that the states sum to the pool. O(1).
   virtual GaugeValues gauges() const = 0;
 
   // For checks that walk over everything: all groups that hold slots here or on the host, and how
-  // many tokens one of them has in the device's cache now, by member.
+  // many tokens a member of one has in the device's cache now.
   virtual std::vector<const Group*> holders() const = 0;
-  virtual std::vector<std::int64_t> contexts(const Group& group) const = 0;
+  virtual std::int64_t context(const Group& group, std::size_t member) const = 0;
 };
 
 }  // namespace recto::sim

@@ -32,28 +32,29 @@ void StaticScheduler::enqueue(const Request& request, SimTime now) {
   if (observer_ != nullptr) observer_->on_arrived(group, now);
 }
 
-StepPlan StaticScheduler::plan(SimTime now) {
+const StepPlan& StaticScheduler::plan(SimTime now) {
   is_prefill_ = batch_.running().empty();
   if (is_prefill_) form_batch(now);
-  if (batch_.running().empty()) return {};
+  plan_ = StepPlan();
+  if (batch_.running().empty()) return plan_;
   ++counters_.steps;
-  StepPlan plan{.kind = StepPlan::Kind::kStep};
-  const auto rows = static_cast<std::int64_t>(batch_.running().size());
+  plan_.kind = StepPlan::Kind::kStep;
+  const auto rows = batch_.running().size();
   if (is_prefill_) {
-    plan.load.prefill_sequences = rows;
-    plan.load.prefill_tokens = TokenCount(rows * padded_prompt_);
-    plan.load.prefill_kv_tokens = TokenCount(rows * padded_prompt_);
-    plan.load.prefill_pairs = rows * visible_pairs(0, padded_prompt_, options_.window.value());
-    return plan;
+    plan_.load.prefill_sequences = rows;
+    plan_.load.prefill_tokens = TokenCount(rows * padded_prompt_);
+    plan_.load.prefill_kv_tokens = TokenCount(rows * padded_prompt_);
+    plan_.load.prefill_pairs = rows * visible_pairs(0, padded_prompt_, options_.window.value());
+    return plan_;
   }
   // Rows that are done are computed all the same, as if they went on from where they ended.
-  batch_.add_decode_load(plan.load);
-  plan.load.decode_sequences = rows;
+  batch_.add_decode_load(plan_.load);
+  plan_.load.decode_sequences = rows;
   for (const GroupIndex index : batch_.running()) {
     const Group& group = batch_.at(index);
-    if (group.phase != GroupPhase::kDecoding) batch_.add_row_load(group.context, plan.load);
+    if (group.phase != GroupPhase::kDecoding) batch_.add_row_load(group.context, plan_.load);
   }
-  return plan;
+  return plan_;
 }
 
 void StaticScheduler::form_batch(SimTime now) {
@@ -64,7 +65,7 @@ void StaticScheduler::form_batch(SimTime now) {
     if (!admit(waiting_.front(), now)) break;
     waiting_.pop_front();
   }
-  unanswered_ = static_cast<std::int64_t>(batch_.running().size());
+  unanswered_ = batch_.running().size();
 }
 
 bool StaticScheduler::admit(GroupIndex index, SimTime now) {
@@ -159,8 +160,8 @@ void StaticScheduler::answer(GroupIndex index, SimTime now) {
 }
 
 void StaticScheduler::disband() {
-  const std::vector<GroupIndex> rows = batch_.running();
-  for (const GroupIndex index : rows) {
+  while (!batch_.running().empty()) {
+    const GroupIndex index = batch_.running().front();
     const Group& group = batch_.at(index);
     holdings_.commit(group, 0, group.context);
     holdings_.release(group, 0, group.context);

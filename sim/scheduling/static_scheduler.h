@@ -23,12 +23,12 @@ class StaticScheduler final : public Scheduler {
                   SchedulerObserver* observer);
 
   void enqueue(const Request& request, SimTime now) override;
-  StepPlan plan(SimTime now) override;
+  const StepPlan& plan(SimTime now) override;
   void complete(SimTime now) override;
   GaugeValues gauges() const override;
   std::vector<const Group*> holders() const override;
-  std::vector<std::int64_t> contexts(const Group& group) const override {
-    return batch_.contexts(group);
+  std::int64_t context(const Group& group, std::size_t member) const override {
+    return batch_.context(group, member);
   }
 
  private:
@@ -46,6 +46,7 @@ class StaticScheduler final : public Scheduler {
   KvHoldings holdings_;
   Batch batch_;
   std::deque<GroupIndex> waiting_;
+  StepPlan plan_;
   std::vector<GroupIndex> deadlines_;  // scratch
   std::int64_t padded_prompt_ = 0;     // longest prompt of the batch
   std::int64_t unanswered_ = 0;        // requests of the batch

@@ -96,7 +96,6 @@ void Audit::check_room_to_write(const Scheduler& scheduler, const SlotMap& map) 
   if (!is_step_running_ || paged == nullptr) return;
   const std::int64_t block_size = paged->block_size().value();
   for (const Group* group : scheduler.holders()) {
-    const std::vector<std::int64_t> contexts = scheduler.contexts(*group);
     for (std::size_t i = 0; i < group->members.size(); ++i) {
       std::int64_t writes = 0;
       if (group->phase == GroupPhase::kDecoding) writes = 1;
@@ -104,7 +103,8 @@ void Audit::check_room_to_write(const Scheduler& scheduler, const SlotMap& map) 
         writes = group->planned_chunk;
       }
       const std::vector<BlockId>& table = paged->block_table(group->members[i]);
-      for (std::int64_t p = contexts[i]; p < contexts[i] + writes; ++p) {
+      const std::int64_t context = scheduler.context(*group, i);
+      for (std::int64_t p = context; p < context + writes; ++p) {
         const auto entry = static_cast<std::size_t>(p / block_size);
         RECTO_CHECK_LT(entry, table.size());
         RECTO_CHECK_EQ(map.references(table[entry].value()), 1);
@@ -122,7 +122,7 @@ void Audit::check_load(const Scheduler& scheduler) const {
   };
   StepLoad expected;
   for (const Group* group : scheduler.holders()) {
-    const std::int64_t context = scheduler.contexts(*group).front();
+    const std::int64_t context = scheduler.context(*group, 0);
     if (group->phase == GroupPhase::kDecoding || group->phase == GroupPhase::kAnswered) {
       for (std::int32_t member = 0; member < group->request.width; ++member) {
         ++expected.decode_sequences;
@@ -131,7 +131,7 @@ void Audit::check_load(const Scheduler& scheduler) const {
         expected.decode_kv_blocks += BlockCount(blocks_touched(context + 1, block_size));
       }
     } else if (group->planned_chunk > 0) {
-      const std::int64_t begin = scheduler.contexts(*group)[group->prefill_member];
+      const std::int64_t begin = scheduler.context(*group, group->prefill_member);
       const std::int64_t end = begin + group->planned_chunk;
       ++expected.prefill_sequences;
       expected.prefill_tokens += TokenCount(end - begin);
@@ -177,7 +177,7 @@ void Audit::check_host(const GaugeValues& gauges, const Scheduler& scheduler) co
 void Audit::follow_outputs(const Scheduler& scheduler) {
   for (const Group* group : scheduler.holders()) {
     if (group->phase != GroupPhase::kDecoding) continue;
-    const std::int64_t context = scheduler.contexts(*group).front();
+    const std::int64_t context = scheduler.context(*group, 0);
     see_output(*group, context - group->request.prompt_tokens.value() + 1);
   }
 }
@@ -205,7 +205,7 @@ void Audit::on_admitted(const Group& group, SimTime) {
   RECTO_CHECK_LT(group.prefill_context, group.prefill_target);
   const std::vector<BlockId>& table = paged->block_table(group.members.front());
   for (std::int64_t entry = 0; entry < group.prefill_context / block_size; ++entry) {
-    const bool is_live = paged->reference_count(table[static_cast<std::size_t>(entry)]) > 1;
+    const bool is_live = paged->sharers(table[static_cast<std::size_t>(entry)]) > 0;
     ++(is_live ? happenings_.hits_on_live : happenings_.hits_on_evictable);
   }
 }
@@ -228,7 +228,7 @@ void Audit::count_evictions() {
   for (std::size_t block = 0; block < blocks; ++block) {
     const BlockId id(static_cast<std::int32_t>(block));
     if (was_evictable_[block] && !caching->is_cached(id)) ++happenings_.evictions;
-    was_evictable_[block] = caching->is_cached(id) && caching->reference_count(id) == 0;
+    was_evictable_[block] = caching->is_evictable(id);
   }
 }
 

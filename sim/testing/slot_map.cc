@@ -44,17 +44,17 @@ void SlotMap::walk_blocks(const Allocator& allocator, const Scheduler& scheduler
   references_.assign(static_cast<std::size_t>(blocks), 0);
   places_.assign(static_cast<std::size_t>(blocks), {});
   for (const Group* group : scheduler.holders()) {
-    const std::vector<std::int64_t> contexts = scheduler.contexts(*group);
     for (std::size_t i = 0; i < group->members.size(); ++i) {
       const std::int64_t final_context =
           group->request.prompt_tokens.value() + group->request.output_tokens.value() - 1;
-      walk_table(*group, group->members[i], {contexts[i], final_context, options_.window});
+      walk_table(*group, group->members[i],
+                 {scheduler.context(*group, i), final_context, options_.window});
     }
   }
   const auto* caching = dynamic_cast<const PrefixCachedAllocator*>(&paged);
   for (std::int64_t block = 0; block < blocks; ++block) {
     const BlockId id(static_cast<std::int32_t>(block));
-    RECTO_CHECK_EQ(paged.reference_count(id), references(block));
+    RECTO_CHECK_EQ(paged.sharers(id), std::max<std::int64_t>(references(block) - 1, 0));
     if (references(block) > 0) {
       ++held_blocks_;
       RECTO_CHECK_GE(block, options_.null_blocks);
@@ -100,11 +100,11 @@ void SlotMap::walk_table(const Group& group, SequenceId member, const Holding& h
 void SlotMap::walk_regions(const Allocator& allocator, const Scheduler& scheduler) {
   static_cast<void>(allocator);
   for (const Group* group : scheduler.holders()) {
-    const std::vector<std::int64_t> contexts = scheduler.contexts(*group);
     for (std::size_t i = 0; i < group->members.size(); ++i) {
       const std::int64_t final_context =
           group->request.prompt_tokens.value() + group->request.output_tokens.value() - 1;
-      walk_region(*group, group->members[i], {contexts[i], final_context, options_.window});
+      walk_region(*group, group->members[i],
+                  {scheduler.context(*group, i), final_context, options_.window});
     }
   }
 }

@@ -2,7 +2,7 @@
 
 // The one place where simulated time turns from a real number into whole nanoseconds.
 
-#include <cmath>
+#include <cstdint>
 
 #include "core/contract.h"
 #include "core/units.h"
@@ -15,7 +15,7 @@ namespace recto::sim {
 inline SimDuration round_ns(double ns) {
   RECTO_CHECK_GE(ns, 0.0);
   RECTO_CHECK_LT(ns, 4611686018427387904.0);
-  return SimDuration(static_cast<std::int64_t>(std::floor(ns + 0.5)));
+  return SimDuration(static_cast<std::int64_t>(ns + 0.5));
 }
 
 // Time moves on with every step: a cost that rounds to nothing gets 1 ns of fixed time.

@@ -1,0 +1,50 @@
+#pragma once
+
+// The free blocks of a pool: a stack, so that what was freed last is given out first. It lies at
+// the end of an array and grows towards its start, so that both ways are a copy in one piece.
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/contract.h"
+#include "core/units.h"
+
+namespace recto::sim {
+
+class FreeBlocks {
+ public:
+  // Blocks [first, end), low ids on top.
+  FreeBlocks(std::int64_t first, std::int64_t end) {
+    blocks_.reserve(static_cast<std::size_t>(end - first));
+    for (std::int64_t id = first; id < end; ++id) {
+      blocks_.push_back(BlockId(static_cast<std::int32_t>(id)));
+    }
+    top_ = blocks_.begin();
+  }
+
+  std::int64_t size() const { return blocks_.end() - top_; }
+
+  // Appends the topmost `count` to `table`.
+  void take(std::int64_t count, std::vector<BlockId>& table) {
+    RECTO_CHECK_LE(count, size());
+    const std::size_t held = table.size();
+    table.resize(held + static_cast<std::size_t>(count));
+    std::copy_n(top_, count, table.begin() + static_cast<std::ptrdiff_t>(held));
+    top_ += count;
+  }
+
+  // The first of these is the next to be taken.
+  void give(std::span<const BlockId> blocks) {
+    RECTO_CHECK_LE(static_cast<std::int64_t>(blocks.size()), top_ - blocks_.begin());
+    top_ -= static_cast<std::ptrdiff_t>(blocks.size());
+    std::copy(blocks.begin(), blocks.end(), top_);
+  }
+
+ private:
+  std::vector<BlockId> blocks_;  // of the pool, free or not; only those from `top_` on count
+  std::vector<BlockId>::iterator top_;
+};
+
+}  // namespace recto::sim

@@ -1,0 +1,48 @@
+#include "sim/scheduling/running_list.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "bazel/testing/property.h"
+
+namespace recto::sim {
+namespace {
+
+std::vector<GroupIndex> listed(const RunningList& list) {
+  std::vector<GroupIndex> result;
+  for (const GroupIndex index : list) result.push_back(index);
+  return result;
+}
+
+TEST_CASE("a running list is what a sorted vector would be") {
+  rc::prop("for groups that join and leave in any order", [] {
+    RunningList list;
+    std::vector<std::pair<std::int64_t, GroupIndex>> sorted;  // by request id
+    std::vector<std::int64_t> ids(20);
+    for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int64_t>(i * 7 % 20);
+    for (const int choice : *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 20))) {
+      const GroupIndex index = choice;
+      const std::pair entry(ids[static_cast<std::size_t>(index)], index);
+      const auto place = std::find(sorted.begin(), sorted.end(), entry);
+      if (place == sorted.end()) {
+        list.insert(index, entry.first);
+        sorted.insert(std::upper_bound(sorted.begin(), sorted.end(), entry), entry);
+      } else {
+        list.remove(index);
+        sorted.erase(place);
+      }
+      std::vector<GroupIndex> expected;
+      for (const auto& [id, group] : sorted) expected.push_back(group);
+      RC_ASSERT(listed(list) == expected);
+      RC_ASSERT(list.size() == static_cast<std::int64_t>(expected.size()));
+      RC_ASSERT(list.empty() == expected.empty());
+      if (expected.empty()) continue;
+      RC_ASSERT(list.front() == expected.front());
+      RC_ASSERT(list.back() == expected.back());
+    }
+  });
+}
+
+}  // namespace
+}  // namespace recto::sim
