@@ -10,9 +10,8 @@ namespace recto::experiments {
 
 inline constexpr const char* kVersion = "0.1.0";
 
-// The commit that this program was built from: as stamped by the build (STABLE_GIT_COMMIT of a
-// --workspace_status_command); else, under `bazel run`, as git has it, with "-dirty" where files
-// were changed; else "unknown".
+// The commit that this program was built from, as git had it, with "-dirty" where files were
+// changed; "unknown" where there was no git. //bazel:workspace_status.sh tells the build.
 std::string commit();
 
 // Version, commit, compiler and libraries, for manifests.
