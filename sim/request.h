@@ -64,9 +64,13 @@ class RequestSource {
  public:
   virtual ~RequestSource() = default;
 
-  // The next request; nullopt when there is none now; an error where the input is bad. Arrivals
-  // never decrease. An open-loop source has none only at its end; a closed-loop one also while
-  // all its clients wait for an answer (see `finish`, after which `next` may be asked again).
+  // When the next request will arrive, as far as is known now; nullopt when there is none now; an
+  // error where the input is bad. An open-loop source has none only at its end. A closed-loop one
+  // has none while all its clients wait for an answer, and `finish` may give it an earlier one.
+  virtual Result<std::optional<SimTime>> next_arrival() = 0;
+
+  // The request that arrives then; of a closed loop, to be asked for when its time has come.
+  // Arrivals never decrease.
   virtual Result<std::optional<Request>> next() = 0;
 
   // True once no further request will ever come.

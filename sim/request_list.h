@@ -13,6 +13,10 @@ class RequestList final : public RequestSource {
  public:
   explicit RequestList(std::vector<Request> requests) : requests_(std::move(requests)) {}
 
+  Result<std::optional<SimTime>> next_arrival() override {
+    if (exhausted()) return std::optional<SimTime>();
+    return std::optional<SimTime>(requests_[position_].arrival);
+  }
   Result<std::optional<Request>> next() override {
     if (exhausted()) return std::optional<Request>();
     return std::optional<Request>(requests_[position_++]);

@@ -59,7 +59,9 @@ class Simulation final : public SchedulerObserver {
   void on_finished(const Group& group, SimTime now) override;
 
  private:
-  Status fetch_next();
+  Status schedule_arrival();
+  Status refuse_past();
+  Status receive(SimTime now);
   Status check_request(const Request& request) const;
   Status handle(const Event& event);
   void start_next(SimTime now);
@@ -78,22 +80,25 @@ class Simulation final : public SchedulerObserver {
   RequestLatencies latencies_;
   Report report_;
 
-  std::optional<Request> next_;  // its arrival is scheduled
-  bool is_busy_ = false;         // a step or a transfer is under way
-  bool all_arrived_ = false;
+  std::optional<SimTime> next_arrival_;  // is scheduled
+  bool is_busy_ = false;                 // a step or a transfer is under way
   std::optional<SimTime> first_arrival_;
   SimTime last_answer_;
 };
 
 Result<Report> Simulation::run() {
-  RECTO_RETURN_IF_ERROR(fetch_next());
+  RECTO_RETURN_IF_ERROR(schedule_arrival());
   while (!events_.empty()) {
     // Everything that happens at one instant is handled before the next step is planned.
+    bool happened = false;
     do {
       const Event event = events_.pop();
+      if (event.kind == EventKind::kArrival && next_arrival_ != event.time) continue;  // gave way
+      happened = true;
       metrics_.advance(event.time);
       RECTO_RETURN_IF_ERROR(handle(event));
     } while (!events_.empty() && events_.next_time() == events_.now());
+    if (!happened) continue;
     if (!is_busy_) start_next(events_.now());
     const GaugeValues gauges = scheduler_->gauges();
     metrics_.set(gauges);
@@ -106,16 +111,39 @@ Result<Report> Simulation::run() {
   return std::move(report_);
 }
 
-Status Simulation::fetch_next() {
-  if (next_) return Status::ok();
-  Result<std::optional<Request>> next = source_.next();
+// An answer may make the next arrival of a closed loop earlier: the event of the later one then
+// means nothing any more.
+Status Simulation::schedule_arrival() {
+  const Result<std::optional<SimTime>> next = source_.next_arrival();
   RECTO_RETURN_IF_ERROR(next.status());
-  next_ = std::move(next).value();
-  if (!next_) return Status::ok();
-  if (const Status status = check_request(*next_); !status.is_ok()) {
-    return status.in("request " + std::to_string(next_->id));
+  if (!next.value() || (next_arrival_ && *next_arrival_ <= *next.value())) return Status::ok();
+  next_arrival_ = next.value();
+  if (*next_arrival_ < events_.now()) return refuse_past();
+  events_.schedule(*next_arrival_, EventKind::kArrival);
+  return Status::ok();
+}
+
+Status Simulation::refuse_past() {
+  const Result<std::optional<Request>> request = source_.next();
+  RECTO_RETURN_IF_ERROR(request.status());
+  return Status::invalid_input("request " + std::to_string(request.value()->id) + ": arrival is " +
+                               std::to_string(request.value()->arrival.value()) +
+                               ", expected no time before the last event");
+}
+
+Status Simulation::receive(SimTime now) {
+  next_arrival_.reset();
+  Result<std::optional<Request>> request = source_.next();
+  RECTO_RETURN_IF_ERROR(request.status());
+  RECTO_CHECK(request.value().has_value());
+  RECTO_CHECK_EQ(request.value()->arrival, now);
+  if (const Status status = check_request(*request.value()); !status.is_ok()) {
+    return status.in("request " + std::to_string(request.value()->id));
   }
-  events_.schedule(next_->arrival, EventKind::kArrival);
+  if (!first_arrival_) first_arrival_ = now;
+  scheduler_->enqueue(*request.value(), now);
+  RECTO_RETURN_IF_ERROR(schedule_arrival());
+  if (!next_arrival_ && source_.exhausted() && metrics_.is_open()) metrics_.close(now);
   return Status::ok();
 }
 
@@ -129,9 +157,6 @@ Status Simulation::check_request(const Request& request) const {
   if (prompt < 1) return expect("prompt_tokens", prompt, "at least 1");
   if (output < 1) return expect("output_tokens", output, "at least 1");
   if (request.width < 1) return expect("width", request.width, "at least 1");
-  if (request.arrival < events_.now()) {
-    return expect("arrival", request.arrival.value(), "no time before the last event");
-  }
   if (request.width == 1) return Status::ok();
   if (options_.batching == Batching::kStatic) {
     return expect("width", request.width, "1: static batches have a row per request");
@@ -148,14 +173,9 @@ Status Simulation::handle(const Event& event) {
     case EventKind::kTransferEnd:
       is_busy_ = false;
       scheduler_->complete(event.time);
-      return fetch_next();  // an answer may let a closed-loop client go on
+      return schedule_arrival();  // an answer may let a closed-loop client go on
     case EventKind::kArrival:
-      if (!first_arrival_) first_arrival_ = event.time;
-      scheduler_->enqueue(*std::exchange(next_, std::nullopt), event.time);
-      RECTO_RETURN_IF_ERROR(fetch_next());
-      all_arrived_ = !next_ && source_.exhausted();
-      if (all_arrived_ && metrics_.is_open()) metrics_.close(event.time);
-      return Status::ok();
+      return receive(event.time);
   }
   RECTO_UNREACHABLE("every kind of event is handled above");
 }

@@ -1,5 +1,6 @@
 #include "sim/simulator.h"
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -123,6 +124,10 @@ TEST_CASE("a request that can never fit is rejected, counted and named; the othe
 class OneClient final : public RequestSource {
  public:
   explicit OneClient(std::int64_t count) : count_(count) {}
+  Result<std::optional<SimTime>> next_arrival() override {
+    if (!may_send_ || exhausted()) return std::optional<SimTime>();
+    return std::optional(SimTime(now_));
+  }
   Result<std::optional<Request>> next() override {
     if (!may_send_ || exhausted()) return std::optional<Request>();
     may_send_ = false;
@@ -140,6 +145,44 @@ class OneClient final : public RequestSource {
   std::int64_t now_ = 0;
   bool may_send_ = true;
 };
+
+// Two clients: the first sends at 0 and, once answered, again at 10'000; the second sends at 50 and
+// again at its answer.
+class SlowAndFastClient final : public RequestSource {
+ public:
+  Result<std::optional<SimTime>> next_arrival() override {
+    if (times_.empty()) return std::optional<SimTime>();
+    return std::optional(SimTime(*times_.begin()));
+  }
+  Result<std::optional<Request>> next() override {
+    const std::int64_t time = *times_.begin();
+    times_.erase(times_.begin());
+    return std::optional<Request>(request(sent_++, time, 4, 1));
+  }
+  bool exhausted() const override { return sent_ == 4; }
+  void finish(std::int64_t id, SimTime now) override {
+    if (id == 0) times_.insert(10'000);
+    if (id == 1) times_.insert(now.value());
+  }
+
+ private:
+  std::int64_t sent_ = 0;
+  std::set<std::int64_t> times_{0, 50};
+};
+
+TEST_CASE("a client that is ready early does not wait for one that arrives late") {
+  const Scenario scenario = paged(64, {});
+  const auto allocator = make_allocator(scenario.pool);
+  SlowAndFastClient clients;
+  Recorder seen;
+  REQUIRE(simulate(clients, *allocator, scenario_time_model(), scenario.options, &seen).is_ok());
+  // Steps of 112 ns: request 1 is answered at 224, and request 2 is its client's next.
+  CHECK(seen.lines == Lines{"0 arrived 0", "0 admitted 0", "50 arrived 1", "112 first token 0",
+                            "112 finished 0", "112 admitted 1", "224 first token 1",
+                            "224 finished 1", "224 arrived 2", "224 admitted 2",
+                            "336 first token 2", "336 finished 2", "10000 arrived 3",
+                            "10000 admitted 3", "10112 first token 3", "10112 finished 3"});
+}
 
 TEST_CASE("a closed loop goes on at the answer, also after a rejection") {
   for (const std::int64_t slots : {16, 3}) {

@@ -1,6 +1,7 @@
 #include "experiments/support/remarks.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <vector>

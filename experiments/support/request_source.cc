@@ -23,6 +23,7 @@ class WidenedSource final : public sim::RequestSource {
   WidenedSource(std::unique_ptr<sim::RequestSource> inner, sim::DecodingSpec decoding)
       : inner_(std::move(inner)), decoding_(decoding) {}
 
+  Result<std::optional<SimTime>> next_arrival() override { return inner_->next_arrival(); }
   Result<std::optional<sim::Request>> next() override {
     Result<std::optional<sim::Request>> request = inner_->next();
     if (request.is_ok() && request.value()) {

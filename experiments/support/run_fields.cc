@@ -1,6 +1,7 @@
 #include "experiments/support/run_fields.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>

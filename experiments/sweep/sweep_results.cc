@@ -1,6 +1,7 @@
 #include "experiments/sweep/sweep_results.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sim/traces/csv_fields.h"
 #include "sim/traces/decimal.h"

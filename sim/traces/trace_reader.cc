@@ -57,6 +57,12 @@ Status TraceReader::start() {
   return Status::ok();
 }
 
+Result<std::optional<SimTime>> TraceReader::next_arrival() {
+  RECTO_RETURN_IF_ERROR(ahead_.status());
+  if (!ahead_.value()) return std::optional<SimTime>();
+  return std::optional<SimTime>(ahead_.value()->arrival);
+}
+
 Result<std::optional<Request>> TraceReader::next() {
   if (!ahead_.is_ok()) {
     state_ = State::kErrorHandedOut;

@@ -51,6 +51,8 @@ inline constexpr std::size_t kSkipMessagesMax = 5;
 
 class TraceReader final : public RequestSource {
  public:
+  Result<std::optional<SimTime>> next_arrival() override;
+
   // The next request; the first one arrives at 0, and `id` counts from 0 what is handed out.
   // Rows that arrive at the same time are in order. After the end, and after an error, the same
   // answer is given again. A trace without any request is an error, unless the limit is 0.

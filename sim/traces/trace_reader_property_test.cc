@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "bazel/testing/property.h"
 #include "sim/traces/gzip_text.h"

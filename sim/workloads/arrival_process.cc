@@ -30,10 +30,20 @@ class OpenLoop : public ArrivalProcess {
  public:
   OpenLoop(Gaps gaps, RandomStream stream) : gaps_(std::move(gaps)), stream_(stream) {}
 
+  Result<std::optional<SimTime>> next_time() override {
+    if (!ahead_) {
+      const Result<SimTime> time = later(now_, gaps_(stream_));
+      if (!time.is_ok()) return time.status();
+      ahead_ = time.value();
+    }
+    return ahead_;
+  }
+
   Result<std::optional<Arrival>> next() override {
-    const Result<SimTime> time = later(now_, gaps_(stream_));
+    const Result<std::optional<SimTime>> time = next_time();
     if (!time.is_ok()) return time.status();
-    now_ = time.value();
+    now_ = *time.value();
+    ahead_.reset();
     return std::optional<Arrival>(Arrival{.time = now_, .client = std::nullopt});
   }
 
@@ -41,6 +51,7 @@ class OpenLoop : public ArrivalProcess {
   Gaps gaps_;
   RandomStream stream_;
   SimTime now_;
+  std::optional<SimTime> ahead_;
 };
 
 struct ConstantGaps {
@@ -93,6 +104,12 @@ class ClosedLoop : public ArrivalProcess {
     for (std::int64_t client = 0; client < spec.clients; ++client) {
       think(client, SimTime(), first.split(static_cast<std::uint64_t>(client)));
     }
+  }
+
+  Result<std::optional<SimTime>> next_time() override {
+    RECTO_RETURN_IF_ERROR(failure_);
+    if (ready_.empty()) return std::optional<SimTime>();
+    return std::optional<SimTime>(std::max(latest_, ready_.top().first));
   }
 
   Result<std::optional<Arrival>> next() override {

@@ -24,6 +24,10 @@ class ArrivalProcess {
  public:
   virtual ~ArrivalProcess() = default;
 
+  // When `next` will be, as far as is known now; an answer to a closed loop may make it earlier.
+  // O(1).
+  virtual Result<std::optional<SimTime>> next_time() = 0;
+
   // Times never decrease. nullopt if all clients of a closed loop wait for an answer; an open loop
   // never ends. An error once simulated time would pass 292 years. O(1); O(log clients).
   virtual Result<std::optional<Arrival>> next() = 0;
@@ -36,9 +40,8 @@ class ArrivalProcess {
 // The spec must be valid. The first arrival comes one gap, or one think time, after time zero; an
 // on/off process begins in its long-run mixture of on and off.
 //
-// A closed loop's caller should not hold more than one arrival that lies in the future: times
-// never decrease, so a client that becomes ready before an arrival already handed out is held back
-// until then.
+// A closed loop should be asked for an arrival when its time has come: times never decrease, so a
+// client that becomes ready before an arrival already handed out is held back until then.
 std::unique_ptr<ArrivalProcess> make_arrival_process(const ArrivalSpec& spec,
                                                      const RandomStream& stream);
 

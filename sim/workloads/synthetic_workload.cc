@@ -79,6 +79,11 @@ SyntheticWorkload::SyntheticWorkload(SyntheticOptions options)
       sessions_({.sharing = options_.sharing, .clients = client_count(options_.arrivals)},
                 RandomStream(options_.seed).split("sharing")) {}
 
+Result<std::optional<SimTime>> SyntheticWorkload::next_arrival() {
+  if (exhausted()) return std::optional<SimTime>();
+  return arrivals_->next_time();
+}
+
 Result<std::optional<Request>> SyntheticWorkload::next() {
   if (exhausted()) return std::optional<Request>();
   const Result<std::optional<Arrival>> arrival = arrivals_->next();

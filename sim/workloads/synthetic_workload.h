@@ -58,6 +58,7 @@ class SyntheticWorkload : public RequestSource {
 
   // An error, with the request's number, if lengths that fit in `max_context` are so rare that
   // 10,000 draws found none, or if time passes 292 years.
+  Result<std::optional<SimTime>> next_arrival() override;
   Result<std::optional<Request>> next() override;
   bool exhausted() const override { return issued_ == options_.request_count; }
   void finish(std::int64_t request_id, SimTime now) override;
