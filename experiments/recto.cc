@@ -41,6 +41,15 @@ void enter_callers_folder() {
 
 constexpr std::size_t kHelpColumn = 32;
 
+// CLI11 2.5 and later would fill the lines of the examples like those of a paragraph.
+template <typename Formatter>
+void shape_help(Formatter& formatter) {
+  formatter.column_width(kHelpColumn);
+  if constexpr (requires { formatter.enable_footer_formatting(false); }) {
+    formatter.enable_footer_formatting(false);
+  }
+}
+
 int report(const Status& status) {
   if (!status.is_ok()) std::cerr << "recto: " << status.message() << '\n';
   return exit_code(status);
@@ -78,7 +87,7 @@ int run_command_line(int argc, char** argv) {
   CLI::App app("Where every slot of a KV cache goes, over time, per allocator and block size.");
   app.name("recto");
   app.require_subcommand(1);
-  app.get_formatter()->column_width(kHelpColumn);
+  shape_help(*app.get_formatter());
   app.set_version_flag("--version", [] {
     return std::string("recto ") + recto::experiments::kVersion + ", commit " +
            recto::experiments::commit();
