@@ -16,6 +16,7 @@
 #include "experiments/fragmentation/fragmentation_command.h"
 #include "experiments/plan/plan_command.h"
 #include "experiments/simulate/simulate_command.h"
+#include "experiments/support/callers_folder.h"
 #include "experiments/support/command.h"
 #include "experiments/support/terminal.h"
 #include "experiments/support/version.h"
@@ -27,17 +28,6 @@ namespace {
 using recto::Status;
 using recto::experiments::CommandContext;
 using recto::experiments::exit_code;
-
-// `bazel run` starts programs in a folder of its own; paths mean the caller's.
-void enter_callers_folder() {
-  const char* caller = std::getenv("BUILD_WORKING_DIRECTORY");
-  if (caller == nullptr) return;
-  char here[4096];
-  // Whoever moved elsewhere since, such as a script under `bazel run`, means where they are now.
-  if (getcwd(here, sizeof(here)) == nullptr) return;
-  if (std::string_view(here).find(".runfiles/") == std::string_view::npos) return;
-  if (chdir(caller) != 0) std::cerr << "recto: " << caller << ": " << std::strerror(errno) << '\n';
-}
 
 constexpr std::size_t kHelpColumn = 32;
 
@@ -122,6 +112,6 @@ int main(int argc, char** argv) {
     if (write(STDERR_FILENO, kMessage.data(), kMessage.size()) < 0) _exit(EXIT_FAILURE);
     _exit(EXIT_FAILURE);
   });
-  enter_callers_folder();
+  recto::experiments::enter_callers_folder();
   return run_command_line(argc, argv);
 }

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "sim/allocators/paged_allocator.h"
+#include "sim/request_list.h"
 #include "sim/simulator.h"
 #include "sim/testing/plain_simulator.h"
-#include "sim/request_list.h"
 #include "sim/time/linear_time_model.h"
 #include "sim/traces/trace_reader.h"
 #include "sim/workloads/builtin_workloads.h"
@@ -57,7 +57,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 void compare(benchmark::State& state, std::vector<Request> requests, std::int64_t max_sequences) {
   if (requests.empty()) {
-    state.SkipWithError("SKIPPED: no trace: set RECTO_TRACES to the folder that holds it");
+    state.SkipWithError("SKIPPED: no trace; set RECTO_TRACES to the folder that holds it");
     return;
   }
   RequestList source(std::move(requests));

@@ -161,4 +161,18 @@ std::optional<TokenCount> longest_mean_length(const KvPlan& plan, TokenCount blo
   return TokenCount(twice_length / 2);
 }
 
+TokenCount shortest_mean_length(const KvPlan& plan, const KvPlanOptions& options, double share) {
+  const auto wasted = [&](std::int64_t mean_length) {
+    const MeanFit paged = fit_mean_length(TokenCount(mean_length), plan, options).paged;
+    return options.kv_memory ? paged.pool_share : paged.memory_share;
+  };
+  // A request wastes the same at any length, so twice the length wastes at most half.
+  std::int64_t length = 1;
+  while (wasted(length) >= share || wasted(2 * length) >= share) length *= 2;
+  // Whole requests make steps; the last one above the share is the edge.
+  length *= 2;
+  while (length > 1 && wasted(length - 1) < share) --length;
+  return TokenCount(length);
+}
+
 }  // namespace recto::experiments

@@ -16,7 +16,8 @@
 
 namespace recto::experiments {
 
-// Prompt and output of one request; its cache holds both at its end.
+// Prompt and output of one request. A plan counts both; a run gets by with one slot less, since
+// nothing is computed from the last token.
 struct RequestLength {
   TokenCount prompt;
   TokenCount output;
@@ -83,5 +84,9 @@ std::int64_t contiguous_requests(const KvPlan& plan);
 // even requests of one token do. The edges of a claim about batch sizes.
 std::optional<TokenCount> longest_mean_length(const KvPlan& plan, TokenCount block_size,
                                               std::int64_t requests);
+
+// The shortest mean length from which on blocks leave less than `share` of the card's memory (or
+// of the pool, where only KV memory is known) empty. `share` in (0, 1].
+TokenCount shortest_mean_length(const KvPlan& plan, const KvPlanOptions& options, double share);
 
 }  // namespace recto::experiments

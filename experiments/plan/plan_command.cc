@@ -32,12 +32,13 @@ Examples:
   recto plan --model OPT-66B --gpu A100-40 --tp 4 --prompt 512 --output 256
   recto plan --model OPT-13B --pool-gib 12 --mean-length 499
   recto plan --model Llama-3.1-8B --gpu RTX-4090 --utilization 1 --max-length 8192 \
-      --mean-length 360,792 --times 7
+      --mean-length 360,792 --times 7 --waste-below 1
   recto plan --model Llama-2-70B --no-gqa --gpu H200 --tp 8 --length 4096 --batch 8)";
 
 struct PlanArguments {
   PlanSettings settings;
   std::optional<std::int64_t> times;
+  std::optional<double> waste_below;
   bool is_ungrouped = false;
   bool is_json = false;
   bool lists_models = false;
@@ -63,8 +64,10 @@ Status plan(const PlanArguments& arguments, CommandContext& context) {
     return Status::ok();
   }
   context.out << plan_text(made.value(), options.value());
-  if (arguments.times) {
-    context.out << '\n' << edge_text(made.value(), options.value(), *arguments.times);
+  if (arguments.times || arguments.waste_below) context.out << '\n';
+  if (arguments.times) context.out << edge_text(made.value(), options.value(), *arguments.times);
+  if (arguments.waste_below) {
+    context.out << waste_edge_text(made.value(), options.value(), *arguments.waste_below);
   }
   return Status::ok();
 }
@@ -94,6 +97,12 @@ void add_length_flags(CLI::App& command, PlanArguments& arguments) {
   one("--times", arguments.times,
       "up to which mean length do blocks hold N times as many\nrequests as reservations?")
       ->option_text("N");
+  command
+      .add_option("--waste-below", arguments.waste_below,
+                  "from which mean length on do blocks waste less than\nso many percent?")
+      ->option_text("PERCENT")
+      ->check(CLI::Range(0.0001, 100.0))
+      ->group("Requests");
   command.add_option("--batch", settings.batch, "tell the KV bytes of N requests [1]")
       ->option_text("N")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}))

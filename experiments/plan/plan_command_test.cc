@@ -116,13 +116,16 @@ TEST_CASE("Llama-2-70B without grouped heads takes 40 GiB each for K and V at 8 
 }
 
 TEST_CASE("the 24 GB example: 28.46 % of the card, then below 1 %, and seven times the batch") {
-  const auto tried = plan({"--model", "Llama-3.1-8B", "--gpu", "RTX-4090", "--utilization", "1",
-                           "--max-length", "8192", "--mean-length", "360,792", "--times", "7"});
+  const auto tried =
+      plan({"--model", "Llama-3.1-8B", "--gpu", "RTX-4090", "--utilization", "1", "--max-length",
+            "8192", "--mean-length", "360,792", "--times", "7", "--waste-below", "1"});
   CHECK_THAT(tried.out, ContainsSubstring("360              7  95.61 %  28.46 %         160  "
                                           "2.04 %   0.62 %"));
   CHECK_THAT(tried.out, ContainsSubstring("792              7  90.33 %"));
   CHECK_THAT(tried.out, ContainsSubstring("Blocks hold 7 x 7 requests up to a mean length of "
                                           "1,199 tokens."));
+  CHECK_THAT(tried.out, ContainsSubstring("Blocks waste less than 1 % of the card from a mean "
+                                          "length of 223 tokens on."));
 }
 
 TEST_CASE("a request that does not fit says how many cards it takes") {

@@ -134,6 +134,12 @@ std::string edge_text(const KvPlan& plan, const KvPlanOptions& options, std::int
                      contiguous, grouped(edge->value()));
 }
 
+std::string waste_edge_text(const KvPlan& plan, const KvPlanOptions& options, double percent) {
+  return fmt::format("Blocks waste less than {} % of the {} from a mean length of {} tokens on.\n",
+                     percent, options.kv_memory ? "pool" : "card",
+                     grouped(shortest_mean_length(plan, options, percent / 100).value()));
+}
+
 std::string models_text() {
   Table table({{"model", Align::kLeft},
                {"parameters"},

@@ -13,6 +13,8 @@ std::string plan_text(const KvPlan& plan, const KvPlanOptions& options);
 // Up to which mean length blocks hold `times` as many requests as contiguous reservations; nothing
 // where the latter hold none.
 std::string edge_text(const KvPlan& plan, const KvPlanOptions& options, std::int64_t times);
+// From which mean length on blocks waste less than so many percent.
+std::string waste_edge_text(const KvPlan& plan, const KvPlanOptions& options, double percent);
 
 // Tables of what --model and --gpu may name.
 std::string models_text();

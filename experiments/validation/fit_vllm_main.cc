@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "experiments/support/callers_folder.h"
 #include "experiments/validation/vllm_run.h"
 #include "sim/time/linear_time_model.h"
 
@@ -134,5 +135,6 @@ int main(int argc, char** argv) {
     std::cerr << "usage: fit_vllm FOLDER_OF_TRACES\n";
     return 2;
   }
+  recto::experiments::enter_callers_folder();
   return recto::experiments::fit(argv[1]);
 }

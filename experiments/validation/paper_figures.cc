@@ -38,21 +38,8 @@ std::unique_ptr<sim::Allocator> make_allocator(PaperAllocator allocator) {
   RECTO_UNREACHABLE("every allocator is named above");
 }
 
-double mean_over_seeds(PaperRun run, const std::function<double(const Report&)>& figure) {
-  double sum = 0;
-  for (run.seed = 1; run.seed <= kPaperSeeds; ++run.seed) sum += figure(run_paper(run));
-  return sum / static_cast<double>(kPaperSeeds);
-}
-
 double share_of_pool(const Report& report, double slots) {
   return 100 * slots / static_cast<double>(report.pool_slots.value());
-}
-
-// Mean over time of the blocks that sharing saved, over those that would be held without it; both
-// as integrals over time.
-double sharing_saving(const Report& report) {
-  return 100 *
-         (1 - report.gauge(Gauge::kHeldBlocks).mean / report.gauge(Gauge::kTableEntries).mean);
 }
 
 struct MemoryStates {
@@ -95,11 +82,22 @@ void append_states(std::vector<Comparison>& rows, const std::string& name, Paper
   append("external and others", paper.external, ours.external);
 }
 
+}  // namespace
+
+double mean_over_seeds(PaperRun run, const std::function<double(const Report&)>& figure) {
+  double sum = 0;
+  for (run.seed = 1; run.seed <= kPaperSeeds; ++run.seed) sum += figure(run_paper(run));
+  return sum / static_cast<double>(kPaperSeeds);
+}
+
 double running_sequences(const Report& report) {
   return report.gauge(Gauge::kRunningSequences).mean;
 }
 
-}  // namespace
+double sharing_saving(const Report& report) {
+  return 100 *
+         (1 - report.gauge(Gauge::kHeldBlocks).mean / report.gauge(Gauge::kTableEntries).mean);
+}
 
 sim::LinearCoefficients paper_step_time() {
   return {.fixed_ns = 20e6,
@@ -125,7 +123,7 @@ Report run_paper(const PaperRun& run) {
   options.scheduler.host_pool = kPoolSlots;
   options.scheduler.beam_switch_probability = run.beam_switch_probability;
   options.scheduler.seed = run.seed;
-  const sim::LinearTimeModel time_model(paper_step_time());
+  const sim::LinearTimeModel time_model(run.step_time.value_or(paper_step_time()));
   return sim::simulate(*source, *allocator, time_model, options).value();
 }
 
@@ -188,32 +186,30 @@ std::vector<Comparison> compare_parallel_sharing() {
   return rows;
 }
 
+PaperRun beam_run(const std::string& workload, int width, double beam_switch_probability) {
+  const bool alpaca = workload == "alpaca-like";
+  return {.workload = workload,
+          .decoding = "beam:" + std::to_string(width),
+          .arrivals = alpaca ? "poisson:4" : "poisson:0.2",
+          .beam_switch_probability = beam_switch_probability,
+          .requests = alpaca ? 9000 : 3000};
+}
+
 std::vector<Comparison> compare_beam_sharing() {
   std::vector<Comparison> rows;
-  // How often a beam dies and is replaced by a fork of another, per step: fitted at width 2, one
-  // value per data set, since the paper's beams live longer on ShareGPT than on Alpaca.
-  constexpr double kAlpaca = 0.0742;
-  constexpr double kShareGpt = 0.0124;
-  const auto append = [&rows](const char* name, PaperRun run, double expected) {
+  const auto append = [&rows](const char* name, const PaperRun& run, double expected) {
     rows.push_back({std::string(name) + " (% of blocks saved)", expected,
-                    mean_over_seeds(std::move(run), sharing_saving), Tolerance::kRelative, 0.10});
+                    mean_over_seeds(run, sharing_saving), Tolerance::kRelative, 0.10});
   };
-  PaperRun alpaca{.workload = "alpaca-like",
-                  .arrivals = "poisson:4",
-                  .beam_switch_probability = kAlpaca,
-                  .requests = 9000};
-  alpaca.decoding = "beam:2";
-  append("Alpaca, width 2 (fitted)", alpaca, 37.56);
-  alpaca.decoding = "beam:4";
-  append("Alpaca, width 4", alpaca, 53.13);
-  alpaca.decoding = "beam:6";
-  append("Alpaca, width 6", alpaca, 55.16);
-  PaperRun sharegpt{
-      .arrivals = "poisson:0.2", .beam_switch_probability = kShareGpt, .requests = 3000};
-  sharegpt.decoding = "beam:2";
-  append("ShareGPT, width 2 (fitted)", sharegpt, 44.3);
-  sharegpt.decoding = "beam:6";
-  append("ShareGPT, width 6", sharegpt, 66.3);
+  const auto alpaca = [](int width) { return beam_run("alpaca-like", width, kAlpacaBeamSwitches); };
+  append("Alpaca, width 2 (fitted)", alpaca(2), 37.56);
+  append("Alpaca, width 4", alpaca(4), 53.13);
+  append("Alpaca, width 6", alpaca(6), 55.16);
+  const auto sharegpt = [](int width) {
+    return beam_run("sharegpt-like", width, kShareGptBeamSwitches);
+  };
+  append("ShareGPT, width 2 (fitted)", sharegpt(2), 44.3);
+  append("ShareGPT, width 6", sharegpt(6), 66.3);
   return rows;
 }
 

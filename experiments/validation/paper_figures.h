@@ -4,6 +4,8 @@
 // gives for its workloads: OPT-13B on one A100-40GB, 12 GiB of KV cache, 15,728 slots.
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,7 +29,8 @@ struct PaperRun {
   std::string arrivals{};  // empty: those of the workload
   PaperAllocator allocator = PaperAllocator::kPaged;
   double beam_switch_probability = 0;
-  std::int64_t requests = 0;  // 0: as many as the workload has
+  std::optional<sim::LinearCoefficients> step_time{};  // absent: paper_step_time
+  std::int64_t requests = 0;                           // 0: as many as the workload has
   std::uint64_t seed = 1;
 };
 
@@ -35,6 +38,20 @@ sim::Report run_paper(const PaperRun& run);
 
 // Each is the mean over these seeds: one hour of traffic leaves 1-2 points between seeds.
 inline constexpr std::uint64_t kPaperSeeds = 5;
+double mean_over_seeds(PaperRun run, const std::function<double(const sim::Report&)>& figure);
+
+double running_sequences(const sim::Report& report);
+// Mean over time of the blocks that sharing saved, in percent of those that would be held without
+// it; both as integrals over time.
+double sharing_saving(const sim::Report& report);
+
+// Beam search at a load so low that nobody is preempted, which sharing does not depend on.
+PaperRun beam_run(const std::string& workload, int width, double beam_switch_probability);
+
+// How often a beam dies and is replaced by a fork of another, per step: fitted at width 2 by
+// paper_fits.h, one value per data set, since the paper's beams live longer on ShareGPT.
+inline constexpr double kAlpacaBeamSwitches = 0.0742;
+inline constexpr double kShareGptBeamSwitches = 0.0124;
 
 std::vector<Comparison> compare_memory_states();  // Fig. 2
 std::vector<Comparison> compare_batch_sizes();    // Fig. 13, the contiguous rows

@@ -5,16 +5,19 @@
 // Without the folder the replay of a real engine is left out, and said to be. Exit status 1 if a
 // comparison fails.
 
-#include <cstdlib>
-#include <fstream>
+#include <fmt/format.h>
 #include <iostream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "core/gpu_table.h"
 #include "core/model_table.h"
+#include "experiments/support/callers_folder.h"
+#include "experiments/support/output_file.h"
 #include "experiments/validation/curve_svg.h"
 #include "experiments/validation/paper_figures.h"
+#include "experiments/validation/paper_fits.h"
 #include "experiments/validation/vllm_models.h"
 #include "experiments/validation/vllm_run.h"
 
@@ -34,6 +37,7 @@ class Validation {
     show("Fig. 13: mean batch, paged", compare_paged_batch());
     show("Fig. 15a: parallel sampling", compare_parallel_sharing());
     show("Fig. 15b: beam search", compare_beam_sharing());
+    show_paper_fits();
   }
 
   Status show_vllm(const std::string& folder, const std::string& svg_path) {
@@ -47,13 +51,39 @@ class Validation {
     show("vLLM 0.19 on an RTX 4090, roofline time model",
          compare_vllm(run, roofline, ModelKind::kRoofline));
     if (svg_path.empty()) return Status::ok();
-    std::ofstream svg(svg_path);
-    svg << curve_svg(
-        "KV blocks held, by second",
-        {{"vLLM, measured", "", kv_percent(run.seconds)},
-         {"recto, fitted", "5 3", kv_percent(seconds_of(fitted, run.seconds.size()))},
-         {"recto, roofline", "1 3", kv_percent(seconds_of(roofline, run.seconds.size()))}});
-    return svg.flush() ? Status::ok() : Status::failed(svg_path + ": cannot be written");
+    return write_file(
+        svg_path,
+        curve_svg(
+            "KV blocks held, by second",
+            {{"vLLM, measured", "", kv_percent(run.seconds)},
+             {"recto, fitted", "5 3", kv_percent(seconds_of(fitted, run.seconds.size()))},
+             {"recto, roofline", "1 3", kv_percent(seconds_of(roofline, run.seconds.size()))}}));
+  }
+
+  // What the paper does not say, and its figures imply.
+  static void show_paper_fits() {
+    const auto line = [](const std::string& parameter, double value) {
+      std::cout << fmt::format("| {} | {:.4g} |\n", parameter, value);
+    };
+    std::cout << "### Parameters that were fitted, found anew\n\n"
+              << "| parameter | value |\n|---|---:|\n";
+    for (const auto& [name, workload, batch] : {std::tuple("ShareGPT", "sharegpt-like", 30.42),
+                                                std::tuple("Alpaca", "alpaca-like", 132.44)}) {
+      line(fmt::format("{}: constant step for a batch of {} (ms)", name, batch),
+           constant_step_ms(workload, batch));
+      const StepTimeParts parts = mean_step_time(workload);
+      line(fmt::format("{}: mean step of the model below (ms)", name), parts.total_ms);
+      line(fmt::format("{}: of this, the card's (ms)", name), parts.card_ms);
+    }
+    line("Alpaca: beam switches per step for 37.56 % saved at width 2",
+         beam_switch_probability("alpaca-like", 37.56));
+    line("ShareGPT: beam switches per step for 44.3 % saved at width 2",
+         beam_switch_probability("sharegpt-like", 44.3));
+    for (const int width : {2, 6}) {
+      line(fmt::format("ShareGPT, width {}: saved with Alpaca's parameter (%)", width),
+           mean_over_seeds(beam_run("sharegpt-like", width, kAlpacaBeamSwitches), sharing_saving));
+    }
+    std::cout << "\n";
   }
 
   int failures() const { return failures_; }
@@ -68,22 +98,14 @@ class Validation {
   int failures_ = 0;
 };
 
-// Under `bazel run` the caller's directory is not the process's.
-std::string path_of(const std::string& given) {
-  const char* caller = std::getenv("BUILD_WORKING_DIRECTORY");
-  return caller == nullptr || given.empty() || given.front() == '/'
-             ? given
-             : std::string(caller) + "/" + given;
-}
-
 int validate(const std::vector<std::string>& arguments) {
   Validation validation;
   validation.show_paper();
   if (arguments.empty()) {
     std::cout << "SKIPPED: the replay of a real engine: no folder of traces was given\n";
   } else {
-    const std::string svg = arguments.size() > 1 ? path_of(arguments[1]) : "";
-    const Status status = validation.show_vllm(path_of(arguments[0]), svg);
+    const std::string svg = arguments.size() > 1 ? arguments[1] : "";
+    const Status status = validation.show_vllm(arguments[0], svg);
     if (!status.is_ok()) {
       std::cerr << status << "\n";
       return 2;
@@ -95,4 +117,7 @@ int validate(const std::vector<std::string>& arguments) {
 }  // namespace
 }  // namespace recto::experiments
 
-int main(int argc, char** argv) { return recto::experiments::validate({argv + 1, argv + argc}); }
+int main(int argc, char** argv) {
+  recto::experiments::enter_callers_folder();
+  return recto::experiments::validate({argv + 1, argv + argc});
+}

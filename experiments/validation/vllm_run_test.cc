@@ -37,6 +37,29 @@ TEST_CASE("a real engine's run is reproduced") {
   }
 }
 
+// docs/time_models.md has this table.
+TEST_CASE("the roofline's equivalent coefficients, beside the fitted ones") {
+  const sim::RooflineTimeModel time = roofline_model();
+  const sim::RooflineRates& rates = time.rates();
+  const sim::LinearCoefficients fitted = fitted_model().coefficients();
+  sim::StepLoad chunk;
+  chunk.prefill_sequences = 1;
+  chunk.prefill_tokens = TokenCount(2048);
+  const double chunk_ns = seconds(time.cost(chunk).total()) * 1e9;
+  const std::vector<Comparison> rows{
+      {"fixed, with the weights read once (ms)", fitted.fixed_ns / 1e6,
+       (rates.fixed_ns + rates.weight_read_ns) / 1e6, Tolerance::kRelative, 0.25},
+      {"per prefill token, beyond the ridge (us)", fitted.per_prefill_token_ns / 1e3,
+       rates.token_matmul_ns / 1e3, Tolerance::kRelative, 0.25},
+      {"a whole chunk of 2048 tokens (ms)",
+       (fitted.fixed_ns + 2048 * fitted.per_prefill_token_ns) / 1e6, chunk_ns / 1e6,
+       Tolerance::kRelative, 0.25},
+      {"per KV token, block 16 (ns)", fitted.per_kv_token_ns,
+       rates.kv_token_read_ns + rates.kv_block_ns / 16, Tolerance::kRelative, 0.25}};
+  print(std::cout, "coefficients", rows);
+  check_all(rows);
+}
+
 TEST_CASE("a folder without the run is bad input, named") {
   const Result<VllmRun> run = load_vllm_run("/nowhere");
   REQUIRE(!run.is_ok());

@@ -15,10 +15,10 @@ struct CitedConstant {
 struct RooflineConstants {
   // Large contiguous reads and writes over peak memory bandwidth.
   CitedConstant streaming_efficiency{
-      0.85,
-      "between 0.89 (zeux/calm README: 892 of 1008 GB/s, Llama-2-7B fp16 on an RTX 4090) and 0.82 "
-      "(pytorch-labs/gpt-fast README: 1397 of the about 1700 GB/s that its power-limited A100-80 "
-      "reaches, Llama-2-7B bf16)"};
+      0.785,
+      "mean of 0.885 (zeux/calm README: 892 of 1008 GB/s, Llama-2-7B fp16 on an RTX 4090) and "
+      "0.685 (pytorch-labs/gpt-fast README: 1397 of 2039 GB/s, Llama-2-7B bf16 on a power-limited "
+      "A100-80)"};
   // Matrix products over peak dense tensor rate.
   CitedConstant matmul_efficiency{
       0.80,

@@ -154,21 +154,6 @@ TEST_CASE("every model of the table on every card: at least 1 ns, parts not nega
   });
 }
 
-// What a four-term fit of LLMServingSim's vLLM 0.19 run gives: 17.25 ms fixed, 83 us per prefill
-// token, 171 ns per KV token. The constants were not chosen on it; this holds how far they are.
-TEST_CASE("equivalent coefficients on the RTX 4090 run") {
-  const auto time = RooflineTimeModel::make(cited_setup("Llama-3.1-8B", "RTX-4090", 1)).value();
-  const RooflineRates& rates = time.rates();
-  CHECK((rates.fixed_ns + rates.weight_read_ns) / 1e6 == Approx(17.25).epsilon(0.04));
-  CHECK(rates.kv_token_read_ns + rates.kv_block_ns / 16 == Approx(171).epsilon(0.01));
-  CHECK(rates.token_matmul_ns / 1e3 == Approx(105.6).epsilon(0.001));
-  // a full chunk, where the fit adds prefill to the weights and the roofline takes the larger
-  const double chunk_ms = seconds(time.cost(prefill(2048)).total()) * 1e3;
-  CHECK(chunk_ms == Approx(17.25 + 2048 * 0.083).epsilon(0.25));
-  const double decode_ms = seconds(time.cost(decode(32, 38'000)).total()) * 1e3;
-  CHECK(decode_ms == Approx(17.25 + 38'000 * 171e-6 + 32 * 8.5e-3).epsilon(0.03));
-}
-
 TEST_CASE("constants all have a source") {
   for (const NamedConstant& named : named_constants({})) {
     INFO(named.name);
