@@ -151,8 +151,8 @@ std::vector<GpuSpec> make_table() {
 }  // namespace
 
 const std::vector<GpuSpec>& gpu_table() {
-  static const std::vector<GpuSpec> table = make_table();
-  return table;
+  static const std::vector<GpuSpec> kTable = make_table();
+  return kTable;
 }
 
 Result<GpuSpec> find_gpu(std::string_view name) {

@@ -207,8 +207,8 @@ std::vector<ModelSpec> make_table() {
 }  // namespace
 
 const std::vector<ModelSpec>& model_table() {
-  static const std::vector<ModelSpec> table = make_table();
-  return table;
+  static const std::vector<ModelSpec> kTable = make_table();
+  return kTable;
 }
 
 Result<ModelSpec> find_model(std::string_view name) {

@@ -69,15 +69,15 @@ class [[nodiscard]] Result {
   Status status() const { return is_ok() ? Status() : std::get<Status>(held_); }
 
   const T& value() const& {
-    if (!is_ok()) [[unlikely]] fail();
+    if (!is_ok()) fail();
     return std::get<T>(held_);
   }
   T& value() & {
-    if (!is_ok()) [[unlikely]] fail();
+    if (!is_ok()) fail();
     return std::get<T>(held_);
   }
   T&& value() && {
-    if (!is_ok()) [[unlikely]] fail();
+    if (!is_ok()) fail();
     return std::get<T>(std::move(held_));
   }
 

@@ -26,12 +26,12 @@ namespace {
 
 // Coefficients of the order of an 8B model on one card; only the batch that they lead to matters.
 const LinearTimeModel& time_model() {
-  static const LinearTimeModel model({.fixed_ns = 17.25e6,
-                                      .per_prefill_token_ns = 83e3,
-                                      .per_kv_token_ns = 171,
-                                      .per_sequence_ns = 8.5e3,
-                                      .source = "order of magnitude"});
-  return model;
+  static const LinearTimeModel kModel({.fixed_ns = 17.25e6,
+                                       .per_prefill_token_ns = 83e3,
+                                       .per_kv_token_ns = 171,
+                                       .per_sequence_ns = 8.5e3,
+                                       .source = "order of magnitude"});
+  return kModel;
 }
 
 std::vector<Request> read_all(RequestSource& source) {

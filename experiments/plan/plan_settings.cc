@@ -59,8 +59,8 @@ std::vector<RequestLength> lengths_of(const PlanSettings& settings, TokenCount m
 }  // namespace
 
 const std::vector<KvDtype>& kv_dtypes() {
-  static const std::vector<KvDtype> dtypes{{"fp32", 4}, {"fp16", 2}, {"bf16", 2}, {"fp8", 1}};
-  return dtypes;
+  static const std::vector<KvDtype> kDtypes{{"fp32", 4}, {"fp16", 2}, {"bf16", 2}, {"fp8", 1}};
+  return kDtypes;
 }
 
 Result<KvPlanOptions> plan_options(const PlanSettings& settings) {

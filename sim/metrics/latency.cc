@@ -15,10 +15,14 @@ void LatencyRecorder::add(SimDuration latency) {
 LatencySummary LatencyRecorder::summary() const {
   const std::int64_t count = histogram_.total_weight();
   if (count == 0) return {};
+  // The middle of the last bucket may lie beyond what was seen.
+  const auto at_most_max = [this](std::int64_t per_mille) {
+    return std::min(histogram_.percentile(per_mille), max_ns_);
+  };
   return {.mean_ns = static_cast<double>(sum_ns_) / static_cast<double>(count),
-          .p50_ns = histogram_.percentile(500),
-          .p90_ns = histogram_.percentile(900),
-          .p99_ns = histogram_.percentile(990),
+          .p50_ns = at_most_max(500),
+          .p90_ns = at_most_max(900),
+          .p99_ns = at_most_max(990),
           .max_ns = max_ns_};
 }
 

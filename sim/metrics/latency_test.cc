@@ -34,6 +34,16 @@ TEST_CASE("latencies of one request by hand") {
   CHECK(report.end_to_end.max_ns == 450 * kMs);
 }
 
+TEST_CASE("no percentile lies beyond the maximum, though the middle of its bucket does") {
+  RequestTimes one = times(8);
+  one.last_token = SimTime(1449 * kMs);  // in a bucket around 449.8 ms
+  RequestLatencies latencies({});
+  latencies.add(one);
+  const Report report = report_of(latencies);
+  CHECK(report.end_to_end.p50_ns == 449 * kMs);
+  CHECK(report.end_to_end.p99_ns == 449 * kMs);
+}
+
 TEST_CASE("an output of one token has no time per further token") {
   RequestLatencies latencies({.ttft = std::nullopt, .tpot = SimDuration(1)});
   latencies.add(times(1));

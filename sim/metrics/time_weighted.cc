@@ -101,10 +101,14 @@ std::array<GaugeSummary, kGaugeCount> TimeWeighted::summaries() const {
   if (length == 0) return result;
   for (std::size_t i = 0; i < kGaugeCount; ++i) {
     const Sums& sums = covered_.sums[i];
+    // The middle of the last bucket may lie beyond what was seen.
+    const auto at_most_max = [&sums](std::int64_t per_mille) {
+      return std::min(sums.histogram.percentile(per_mille), sums.max);
+    };
     result[i] = {.mean = static_cast<double>(sums.integral - sums.integral_at_open) / length,
-                 .p50 = sums.histogram.percentile(500),
-                 .p90 = sums.histogram.percentile(900),
-                 .p99 = sums.histogram.percentile(990),
+                 .p50 = at_most_max(500),
+                 .p90 = at_most_max(900),
+                 .p99 = at_most_max(990),
                  .max = sums.max};
   }
   return result;

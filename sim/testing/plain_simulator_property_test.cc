@@ -6,8 +6,8 @@
 #include "bazel/testing/catch.h"
 #include "bazel/testing/property.h"
 #include "sim/allocators/paged_allocator.h"
-#include "sim/simulator.h"
 #include "sim/request_list.h"
+#include "sim/simulator.h"
 #include "sim/time/linear_time_model.h"
 
 namespace recto::sim {

@@ -90,8 +90,8 @@ std::unique_ptr<Allocator> make_allocator(const PoolSpec& pool) {
 }
 
 const TimeModel& scenario_time_model() {
-  static const LinearTimeModel model({100, 3, 1, 2, "made up for tests"});
-  return model;
+  static const LinearTimeModel kModel({100, 3, 1, 2, "made up for tests"});
+  return kModel;
 }
 
 AuditOptions audit_options(const Scenario& scenario) {

@@ -51,8 +51,8 @@ std::vector<AttentionCurve> make_curves() {
 }  // namespace
 
 const std::vector<AttentionCurve>& attention_curves() {
-  static const std::vector<AttentionCurve> curves = make_curves();
-  return curves;
+  static const std::vector<AttentionCurve> kCurves = make_curves();
+  return kCurves;
 }
 
 const AttentionCurve& default_attention_curve() { return attention_curves().front(); }

@@ -19,7 +19,7 @@ constexpr int kRows = 20'000;
 
 // About four requests per second over nearly an hour and a half, as in the public trace.
 const std::string& azure_text() {
-  static const std::string text = [] {
+  static const std::string kText = [] {
     RandomStream random(1);
     std::string rows = "TIMESTAMP,ContextTokens,GeneratedTokens\r\n";
     std::int64_t ticks = 0;  // of 100 ns
@@ -32,7 +32,7 @@ const std::string& azure_text() {
     }
     return rows;
   }();
-  return text;
+  return kText;
 }
 
 void report_rates(benchmark::State& state) {

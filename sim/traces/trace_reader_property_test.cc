@@ -25,6 +25,8 @@ struct WrittenRequest {
   std::vector<std::uint64_t> ids;  // of blocks or tokens; as many as there is use for
 };
 
+// rapidcheck looks for this name.
+// NOLINTNEXTLINE(readability-identifier-naming)
 void showValue(const WrittenRequest& request, std::ostream& out) {
   out << fmt::format("{{+{} ticks, {} in, {} out, ids {}}}", request.ticks, request.prompt_tokens,
                      request.output_tokens, fmt::join(request.ids, " "));
