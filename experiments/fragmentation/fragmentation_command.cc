@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <ctime>
 #include <memory>
@@ -43,6 +44,14 @@ Result<FragmentationGrid> make_grid(const FragmentationFlags& flags) {
   auto allocators = split_list(flags.allocators);
   RECTO_RETURN_IF_ERROR(allocators.status().in("--allocators"));
   grid.allocators = std::move(allocators).value();
+  const bool has_blocks = std::ranges::any_of(
+      grid.allocators, [](const std::string& kind) { return !kind.starts_with("contiguous"); });
+  if (!has_blocks && flags.block_sizes != FragmentationFlags().block_sizes) {
+    return Status::invalid_input(
+        fmt::format("--block-sizes {}: has no effect here: it applies to the allocators paged and "
+                    "prefix-cached",
+                    flags.block_sizes));
+  }
   const auto sizes = split_list(flags.block_sizes);
   RECTO_RETURN_IF_ERROR(sizes.status().in("--block-sizes"));
   for (const std::string& size : sizes.value()) {

@@ -144,6 +144,17 @@ TEST_CASE("the pool is the paper's unless something decides it") {
   CHECK_THAT(pool({"--gpu", "A100-80"}), !ContainsSubstring("15,728"));
 }
 
+TEST_CASE("a setting that no row uses is refused; one that some rows use is not") {
+  const auto refused = fragmentation({"--allocators", "paged", "--placement", "best-fit"});
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, ContainsSubstring("--placement best-fit: has no effect here"));
+  const auto blocks = fragmentation({"--allocators", "contiguous-max", "--block-sizes", "16"});
+  CHECK(blocks.exit_code == 2);
+  CHECK_THAT(blocks.err, ContainsSubstring("--block-sizes 16: has no effect here"));
+  CHECK(fragmentation({"--requests", "20", "--placement", "best-fit", "--block-sizes", "16"})
+            .exit_code == 0);
+}
+
 TEST_CASE("what was rejected is said") {
   const auto some = fragmentation(
       {"--requests", "100", "--max-length", "200", "--allocators", "paged", "--block-sizes", "16"});

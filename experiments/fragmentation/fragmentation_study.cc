@@ -8,6 +8,7 @@
 #include "experiments/support/parallel.h"
 #include "experiments/support/resolved_run.h"
 #include "experiments/support/run_fields.h"
+#include "experiments/support/unused_settings.h"
 
 namespace recto::experiments {
 namespace {
@@ -52,6 +53,7 @@ Result<std::vector<RunConfig>> expand(const FragmentationGrid& grid) {
   for (const RunConfig& config : configs) {
     RECTO_RETURN_IF_ERROR(validate(config).in(label_of(config)));
   }
+  RECTO_RETURN_IF_ERROR(refuse_unused(configs));
   return configs;
 }
 

@@ -30,7 +30,7 @@ struct FragmentationGrid {
 };
 
 // One configuration per allocator and block size, in this order; contiguous allocators have no
-// blocks and come once. All of them are valid.
+// blocks and come once. All of them are valid, and each setting has an effect on some.
 Result<std::vector<RunConfig>> expand(const FragmentationGrid& grid);
 
 // Runs all. `done` is called from any thread when one has ended. The first failure in order of

@@ -15,6 +15,7 @@
 #include "experiments/support/resolved_run.h"
 #include "experiments/support/run.h"
 #include "experiments/support/run_flags.h"
+#include "experiments/support/unused_settings.h"
 #include "experiments/support/version.h"
 
 namespace recto::experiments {
@@ -38,6 +39,7 @@ Status run_one(const SimulateFlags& flags, CommandContext& context) {
   const Result<ResolvedRun> resolved = resolve(flags.config);
   RECTO_RETURN_IF_ERROR(resolved.status());
   RECTO_RETURN_IF_ERROR(validate(flags.config));
+  RECTO_RETURN_IF_ERROR(refuse_unused({&flags.config, 1}));
   std::unique_ptr<Timeline> timeline;
   if (!flags.timeline.empty()) {
     const SimDuration window(static_cast<std::int64_t>(std::floor(flags.timeline_window_ms * 1e6)));
@@ -68,6 +70,7 @@ Status run_several(const SimulateFlags& flags, CommandContext& context) {
   const Result<ResolvedRun> resolved = resolve(flags.config);
   RECTO_RETURN_IF_ERROR(resolved.status());
   RECTO_RETURN_IF_ERROR(validate(flags.config));
+  RECTO_RETURN_IF_ERROR(refuse_unused({&flags.config, 1}));
   const Result<std::vector<SeedRun>> runs = run_seeds(
       flags.config,
       {.seeds = flags.seeds, .threads = flags.threads > 0 ? flags.threads : default_threads()});

@@ -139,6 +139,15 @@ TEST_CASE("seeds follow each other, on any number of threads") {
   CHECK_THAT(text.out, ContainsSubstring("95 % +-"));
 }
 
+TEST_CASE("a setting without effect is refused, with one seed and with several") {
+  for (const char* seeds : {"1", "2"}) {
+    const auto tried = simulate({"--requests", "20", "--preemption", "swap", "--seeds", seeds});
+    CHECK(tried.exit_code == 2);
+    CHECK_THAT(tried.err, ContainsSubstring("--preemption swap: has no effect here"));
+    CHECK_THAT(tried.err, ContainsSubstring("--host-gib 0"));
+  }
+}
+
 TEST_CASE("static batching is a baseline that can be run") {
   const Json json = simulated({"--requests", "80", "--batching", "static", "--allocator",
                                "contiguous-max", "--scale-rate", "4"});

@@ -103,6 +103,17 @@ TEST_CASE("contradictions are refused, with the flag at fault") {
              ContainsSubstring("sharegpt-like"));
 }
 
+TEST_CASE("a host too small for a token is refused, one token is enough") {
+  CHECK_THAT(refusal({{"preemption", "swap"}, {"host_gib", "0.0007"}}),
+             ContainsSubstring("--host-gib: found 0.0007, which holds no token"));
+  CHECK(resolved({{"preemption", "swap"}, {"host_gib", "0.0008"}}).options.scheduler.host_pool ==
+        TokenCount(1));
+}
+
+TEST_CASE("static batches are not held to a budget of tokens that they do not have") {
+  CHECK(run(make_config({{"batching", "static"}, {"max_sequences", "5000"}})).is_ok());
+}
+
 TEST_CASE("contiguous regions are read without the cost of blocks") {
   const auto paged = make_time_model(resolved({{"block_size", "1"}}));
   const auto whole = make_time_model(resolved({{"allocator", "contiguous-max"}}));

@@ -16,6 +16,7 @@
 #include "experiments/support/progress.h"
 #include "experiments/support/remarks.h"
 #include "experiments/support/resolved_run.h"
+#include "experiments/support/unused_settings.h"
 #include "experiments/sweep/sweep_columns.h"
 #include "experiments/sweep/sweep_flags.h"
 #include "experiments/sweep/sweep_grid_file.h"
@@ -78,12 +79,19 @@ Status check_any_possible(const SweepGrid& grid) {
   return grid.point_count() == 1 ? first : first.in("no point can be run; the first");
 }
 
+// Each point under its first seed.
+std::vector<RunConfig> point_configs(const SweepGrid& grid) {
+  std::vector<RunConfig> configs;
+  for (std::int64_t point = 0; point < grid.point_count(); ++point) {
+    configs.push_back(grid.run_config(point * grid.seed_count()));
+  }
+  return configs;
+}
+
 // What step times rest on, over all points; a line each.
 std::set<std::string> provenance(const SweepGrid& grid) {
   std::set<std::string> remarks;
-  for (std::int64_t point = 0; point < grid.point_count(); ++point) {
-    remarks.insert(provenance_remark(grid.run_config(point * grid.seed_count())));
-  }
+  for (const RunConfig& config : point_configs(grid)) remarks.insert(provenance_remark(config));
   return remarks;
 }
 
@@ -91,8 +99,7 @@ std::set<std::string> provenance(const SweepGrid& grid) {
 Result<Json> describe_sweep(const SweepGrid& grid) {
   std::set<std::vector<std::string>> seen;
   std::vector<RunConfig> configs;
-  for (std::int64_t point = 0; point < grid.point_count(); ++point) {
-    const RunConfig config = grid.run_config(point * grid.seed_count());
+  for (const RunConfig& config : point_configs(grid)) {
     if (seen.insert(input_files(config)).second) configs.push_back(config);
   }
   Result<Json> manifest = begin_manifest("sweep", configs);
@@ -152,6 +159,7 @@ Status sweep(const SweepArguments& arguments, CommandContext& context) {
   RECTO_RETURN_IF_ERROR(made.status());
   const SweepGrid& grid = made.value();
   RECTO_RETURN_IF_ERROR(check_any_possible(grid));
+  RECTO_RETURN_IF_ERROR(refuse_unused(point_configs(grid)));
   const Result<Json> manifest = describe_sweep(grid);
   RECTO_RETURN_IF_ERROR(manifest.status());
 

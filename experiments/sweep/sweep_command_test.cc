@@ -157,6 +157,14 @@ TEST_CASE("bad flags are named, with what was expected") {
   CHECK(testing::try_command(add_sweep_command, {"sweep"}).exit_code == 2);  // no --out
 }
 
+TEST_CASE("a setting that no point uses is refused; one that some points use is not") {
+  const Arguments swapped{"--requests", "20", "--preemption", "recompute,swap"};
+  const auto refused = sweep("unused", swapped);
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, ContainsSubstring("--preemption swap: has no effect here"));
+  CHECK(sweep("used", with(swapped, {"--host-gib", "4"})).exit_code == 0);
+}
+
 TEST_CASE("results that cannot be written fail the run") {
   REQUIRE(write_file(path_of("a_file"), "").is_ok());
   const auto tried = sweep("a_file/inside", {"--requests", "5"});
