@@ -89,14 +89,27 @@ TEST_CASE("JSON has every gauge, the settings, and numbers that agree") {
   const double hits = report["counters"]["prefix_hit_tokens"];
   const double pairs = report["counters"]["prefix_hit_pairs"];
   CHECK(hits > 0);
-  // OPT-13B: 12,853,473,280 weights; 40 layers of 40 heads of 128.
+  // OPT-13B: 40 layers, each of 4 x 5120 x 5120 weights for attention and 2 x 5120 x 20,480 for the
+  // FFN, are 12,582,912,000; and 40 heads of 128.
   CHECK(json["figures"]["prefix_flops_saved"].get<double>() ==
-        Catch::Approx(2 * 12'853'473'280.0 * hits + 4.0 * 40 * 40 * 128 * pairs));
+        Catch::Approx(2 * 12'582'912'000.0 * hits + 4.0 * 40 * 40 * 128 * pairs).epsilon(1e-12));
+  CHECK(report["counters"]["readmitted_hit_tokens"] == 0);
   double shares = 0;
   for (const char* state : {"used", "reserved", "internal", "cached", "free", "overhead"}) {
     shares += json["figures"]["mean_shares"][state].get<double>();
   }
   CHECK(shares == Catch::Approx(1));
+}
+
+TEST_CASE("hits of requests that were preempted are told apart") {
+  const Lines crowded{"--requests", "100",          "--allocator", "prefix-cached", "--scale-rate",
+                      "10",         "--pool-slots", "5000",        "--max-length",  "2000"};
+  const Json counters = simulated(crowded)["report"]["counters"];
+  CHECK(counters["preemptions_recompute"] > 0);
+  // Nothing is shared between requests here, so that only those that come back find anything.
+  CHECK(counters["readmitted_hit_tokens"] > 0);
+  CHECK(counters["readmitted_hit_tokens"] == counters["prefix_hit_tokens"]);
+  CHECK_THAT(simulate(crowded).out, ContainsSubstring("after preemptions"));
 }
 
 TEST_CASE("sharing saves what the tables share") {

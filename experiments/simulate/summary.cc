@@ -124,6 +124,10 @@ std::string service_lines(const ResolvedRun& run, const sim::Report& report,
            fmt::format("{} of {} tokens ({} %); {} FLOP saved", grouped(counters.prefix_hit_tokens),
                        grouped(counters.prefix_query_tokens), percent(figures.prefix_hit_share),
                        scientific(figures.prefix_flops_saved)));
+  if (counters.readmitted_hit_tokens > 0) {
+    text +=
+        line("  after preemptions", grouped(counters.readmitted_hit_tokens) + " of these tokens");
+  }
   return text + '\n';
 }
 

@@ -31,6 +31,7 @@ Json to_json(const sim::Counters& counters) {
           {"prefix_query_tokens", counters.prefix_query_tokens},
           {"prefix_hit_tokens", counters.prefix_hit_tokens},
           {"prefix_hit_pairs", counters.prefix_hit_pairs},
+          {"readmitted_hit_tokens", counters.readmitted_hit_tokens},
           {"copied_slots", counters.copied_slots},
           {"beam_switches", counters.beam_switches}};
 }
