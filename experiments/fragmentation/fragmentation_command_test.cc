@@ -155,6 +155,22 @@ TEST_CASE("a setting that no row uses is refused; one that some rows use is not"
             .exit_code == 0);
 }
 
+TEST_CASE("rows with a model's own window and rows without are told, and hold it") {
+  const std::string out = folder_of("windows");
+  const auto tried =
+      fragmentation({"--model", "Mistral-7B", "--gpu", "H100", "--requests", "20", "--allocators",
+                     "paged,prefix-cached", "--block-sizes", "16", "--out", out});
+  CHECK(tried.exit_code == 0);
+  CHECK_THAT(tried.out, ContainsSubstring("is on for paged and off for prefix-cached"));
+  const Json manifest = Json::parse(read_text_file(out + "/manifest.json").value());
+  REQUIRE(manifest["remarks"].size() == 1);
+  CHECK_THAT(manifest["remarks"][0].get<std::string>(), ContainsSubstring("sliding window of Mis"));
+  const Lines csv = lines_of(read_text_file(out + "/fragmentation.csv").value());
+  CHECK(csv[0].find(",window_tokens,") != std::string::npos);
+  CHECK(csv[1].find(",4096,") != std::string::npos);
+  CHECK(csv[2].find(",4096,") == std::string::npos);
+}
+
 TEST_CASE("what was rejected is said") {
   const auto some = fragmentation(
       {"--requests", "100", "--max-length", "200", "--allocators", "paged", "--block-sizes", "16"});

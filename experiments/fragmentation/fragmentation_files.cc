@@ -2,6 +2,7 @@
 
 #include "core/units.h"
 #include "experiments/support/csv.h"
+#include "experiments/support/grid_remarks.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/report_json.h"
@@ -54,12 +55,9 @@ std::string series_csv(const std::vector<FragmentationRow>& rows) {
 
 Status write_fragmentation_files(const std::vector<FragmentationRow>& rows,
                                  const std::string& folder, const Json& extra) {
-  std::vector<RunConfig> configs;
+  const std::vector<RunConfig> configs = configs_of(rows);
   Json settings = Json::array();
-  for (const FragmentationRow& row : rows) {
-    configs.push_back(row.config);
-    settings.push_back(to_json(row.config));
-  }
+  for (const RunConfig& config : configs) settings.push_back(to_json(config));
   Result<Json> begun = begin_manifest("fragmentation", configs);
   RECTO_RETURN_IF_ERROR(begun.status());
   Json& manifest = begun.value();
@@ -69,6 +67,7 @@ Status write_fragmentation_files(const std::vector<FragmentationRow>& rows,
       write_and_note(files, folder, "fragmentation.csv", fragmentation_csv(rows)));
   RECTO_RETURN_IF_ERROR(write_and_note(files, folder, "series.csv", series_csv(rows)));
   for (const auto& [key, value] : extra.items()) manifest[key] = value;
+  manifest["remarks"] = grid_remarks(configs);
   manifest["files"] = files;
   manifest["configurations"] = settings;
   return write_file(folder + "/manifest.json", manifest.dump(2) + '\n');

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "experiments/support/grid_remarks.h"
 #include "experiments/support/remarks.h"
 
 namespace recto::experiments {
@@ -11,6 +12,7 @@ std::string fragmentation_notes(const std::vector<FragmentationRow>& rows) {
       rows, [](const FragmentationRow& row) { return row.outcome.report.covers_drain; });
   std::string text = means_remark(drained ? Coverage::kWithDrain : Coverage::kArrivals);
   text += provenance_remark(rows.front().config);
+  for (const std::string& remark : grid_remarks(configs_of(rows))) text += wrapped(remark);
   for (const FragmentationRow& row : rows) {
     text += rejected_remark(row.outcome.report, row.label());
   }

@@ -35,6 +35,12 @@ std::string label_of(const RunConfig& config) {
   return fmt::format("{} {}", config.allocator, config.block_size);
 }
 
+std::vector<RunConfig> configs_of(const std::vector<FragmentationRow>& rows) {
+  std::vector<RunConfig> configs;
+  for (const FragmentationRow& row : rows) configs.push_back(row.config);
+  return configs;
+}
+
 Result<std::vector<RunConfig>> expand(const FragmentationGrid& grid) {
   std::vector<RunConfig> configs;
   for (const std::string& allocator : grid.allocators) {

@@ -38,6 +38,8 @@ Result<std::vector<RunConfig>> expand(const FragmentationGrid& grid);
 Result<std::vector<FragmentationRow>> run_all(const std::vector<RunConfig>& configs, int threads,
                                               const std::function<void(const RunConfig&)>& done);
 
+std::vector<RunConfig> configs_of(const std::vector<FragmentationRow>& rows);
+
 // "paged 16"
 std::string label_of(const RunConfig& config);
 

@@ -9,6 +9,7 @@
 #include "experiments/simulate/summary.h"
 #include "experiments/simulate/timeline.h"
 #include "experiments/support/figures.h"
+#include "experiments/support/grid_remarks.h"
 #include "experiments/support/parallel.h"
 #include "experiments/support/remarks.h"
 #include "experiments/support/report_json.h"
@@ -32,7 +33,9 @@ struct SimulateFlags {
 };
 
 Json begin_json(const RunConfig& config) {
-  return {{"recto", {{"version", kVersion}, {"commit", commit()}}}, {"settings", to_json(config)}};
+  return {{"recto", {{"version", kVersion}, {"commit", commit()}}},
+          {"settings", to_json(config)},
+          {"remarks", grid_remarks({&config, 1})}};
 }
 
 Status run_one(const SimulateFlags& flags, CommandContext& context) {
@@ -84,6 +87,7 @@ Status run_several(const SimulateFlags& flags, CommandContext& context) {
   const RunOutcome& first = runs.value().front().outcome;
   context.out << setting_text(resolved.value(), first.report) << seeds_text(runs.value()) << '\n'
               << means_remark(coverage_of(first.report)) << provenance_remark(flags.config);
+  for (const std::string& remark : grid_remarks({&flags.config, 1})) context.out << wrapped(remark);
   for (const SeedRun& run : runs.value()) {
     context.out << rejected_remark(run.outcome.report, "seed " + std::to_string(run.config.seed));
   }

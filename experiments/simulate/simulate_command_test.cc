@@ -112,6 +112,21 @@ TEST_CASE("hits of requests that were preempted are told apart") {
   CHECK_THAT(simulate(crowded).out, ContainsSubstring("after preemptions"));
 }
 
+TEST_CASE("a model's own window that gives way to shared blocks is told, on screen and in JSON") {
+  const Lines flags{"--model", "Mistral-7B", "--gpu", "H100", "--requests", "20"};
+  const Json on = simulated(flags);
+  CHECK(on["window_tokens"] == 4096);
+  CHECK(on["remarks"].empty());
+  Lines shared = flags;
+  shared.insert(shared.end(), {"--allocator", "prefix-cached"});
+  const Json off = simulated(shared);
+  CHECK(off["window_tokens"] == 0);
+  CHECK(off["remarks"].size() == 1);
+  CHECK_THAT(simulate(shared).out, ContainsSubstring("4,096 tokens, is off for prefix-cached"));
+  shared.insert(shared.end(), {"--seeds", "2"});
+  CHECK_THAT(simulate(shared).out, ContainsSubstring("4,096 tokens, is off for prefix-cached"));
+}
+
 TEST_CASE("sharing saves what the tables share") {
   const Json json = simulated({"--requests", "100", "--decoding", "parallel:4"});
   const Json& gauges = json["report"]["gauges"];

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "experiments/support/grid_remarks.h"
 #include "experiments/support/numbers.h"
 #include "experiments/support/remarks.h"
 #include "experiments/support/request_source.h"
@@ -170,10 +171,12 @@ std::string summary_text(const ResolvedRun& run, const RunOutcome& outcome,
                          const Terminal& terminal) {
   const sim::Report& report = outcome.report;
   const Figures figures = make_figures(report, run);
+  std::string remarks;
+  for (const std::string& remark : grid_remarks({&run.config, 1})) remarks += wrapped(remark);
   return setting_text(run, report) + states_text(report, figures, terminal) +
          memory_lines(report, figures) + latency_text(report) +
          service_lines(run, report, figures) + time_text(report) +
-         means_remark(coverage_of(report)) + wrapped("Step times: " + report.time_model) +
+         means_remark(coverage_of(report)) + wrapped("Step times: " + report.time_model) + remarks +
          rejected_remark(report, "") + trace_remark(outcome);
 }
 

@@ -151,6 +151,7 @@ Json to_json(const Figures& figures) {
 Json to_json(const RunOutcome& outcome, const Figures& figures) {
   return {{"figures", to_json(figures)},
           {"report", to_json(outcome.report)},
+          {"window_tokens", outcome.window_tokens},
           {"trace",
            {{"skipped_rows", outcome.skipped_rows},
             {"failed_requests", outcome.failed_requests},

@@ -22,6 +22,7 @@ Result<RunOutcome> run(const RunConfig& config, sim::SimulationObserver* observe
   RECTO_RETURN_IF_ERROR(report.status());
   RunOutcome outcome;
   outcome.report = std::move(report).value();
+  outcome.window_tokens = resolved.value().options.scheduler.window.value();
   if (const sim::TraceReader* trace = source.value().trace; trace != nullptr) {
     const sim::TraceCounters counters = trace->counters();
     outcome.skipped_rows = counters.skipped_rows;

@@ -60,6 +60,9 @@ double latency_p99_s(const MeasuredRun& run) {
 double pool_slots(const MeasuredRun& run) {
   return static_cast<double>(run.outcome.report.pool_slots.value());
 }
+double window_tokens(const MeasuredRun& run) {
+  return static_cast<double>(run.outcome.window_tokens);
+}
 double makespan_s(const MeasuredRun& run) { return seconds(run.outcome.report.makespan); }
 double skipped_rows(const MeasuredRun& run) {
   return static_cast<double>(run.outcome.skipped_rows);
@@ -74,6 +77,7 @@ double preemptions(const MeasuredRun& run) {
 
 constexpr SweepColumn kColumns[] = {
     {"pool_slots", pool_slots},
+    {"window_tokens", window_tokens},
     {"requests_finished", count<&sim::Counters::requests_finished>},
     {"requests_rejected", count<&sim::Counters::requests_rejected>},
     {"skipped_rows", skipped_rows},

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/support/grid_remarks.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/parallel.h"
@@ -88,10 +89,12 @@ std::vector<RunConfig> point_configs(const SweepGrid& grid) {
   return configs;
 }
 
-// What step times rest on, over all points; a line each.
-std::set<std::string> provenance(const SweepGrid& grid) {
+// What step times rest on, over all points, and what the points differ in unasked.
+std::set<std::string> remarks_on(const SweepGrid& grid) {
+  const std::vector<RunConfig> configs = point_configs(grid);
   std::set<std::string> remarks;
-  for (const RunConfig& config : point_configs(grid)) remarks.insert(provenance_remark(config));
+  for (const RunConfig& config : configs) remarks.insert(provenance_remark(config));
+  for (const std::string& remark : grid_remarks(configs)) remarks.insert(wrapped(remark));
   return remarks;
 }
 
@@ -108,7 +111,7 @@ Result<Json> describe_sweep(const SweepGrid& grid) {
   Json columns = Json::array();
   for (const SweepColumn& column : sweep_columns()) columns.push_back(column.name);
   manifest.value()["columns"] = columns;
-  manifest.value()["remarks"] = provenance(grid);
+  manifest.value()["remarks"] = remarks_on(grid);
   return manifest;
 }
 
@@ -174,7 +177,7 @@ Status sweep(const SweepArguments& arguments, CommandContext& context) {
   const std::vector<SweepPoint> points = collect_points(grid, records.value());
   RECTO_RETURN_IF_ERROR(write_results(arguments, grid, manifest.value(), points));
   context.out << sweep_table(grid, points, kTerminalColumns) << '\n';
-  for (const std::string& remark : provenance(grid)) context.out << remark;
+  for (const std::string& remark : remarks_on(grid)) context.out << remark;
   context.out << rejected_points(points)
               << fmt::format("{} points in {}/sweep.csv\n", points.size(), arguments.out);
   return verdict(grid, points);

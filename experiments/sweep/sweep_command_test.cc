@@ -165,6 +165,18 @@ TEST_CASE("a setting that no point uses is refused; one that some points use is 
   CHECK(sweep("used", with(swapped, {"--host-gib", "4"})).exit_code == 0);
 }
 
+TEST_CASE("points with a model's own window and points without are told") {
+  const auto tried = sweep("windows", {"--requests", "20", "--model", "Mistral-7B", "--gpu", "H100",
+                                       "--allocator", "paged,prefix-cached"});
+  CHECK(tried.exit_code == 0);
+  CHECK_THAT(tried.out, ContainsSubstring("is on for paged and off for prefix-cached"));
+  CHECK(Json::parse(file("windows", "manifest.json"))["remarks"].size() == 2);
+  const std::vector<std::string> rows = lines_of(file("windows", "sweep.csv"));
+  CHECK_THAT(rows[0], ContainsSubstring("pool_slots,window_tokens,requests_finished"));
+  CHECK_THAT(rows[1], ContainsSubstring(",4096,20,"));
+  CHECK_THAT(rows[2], ContainsSubstring(",0,20,"));
+}
+
 TEST_CASE("results that cannot be written fail the run") {
   REQUIRE(write_file(path_of("a_file"), "").is_ok());
   const auto tried = sweep("a_file/inside", {"--requests", "5"});
