@@ -74,6 +74,7 @@ Status run_several(const SimulateFlags& flags, CommandContext& context) {
   RECTO_RETURN_IF_ERROR(resolved.status());
   RECTO_RETURN_IF_ERROR(validate(flags.config));
   RECTO_RETURN_IF_ERROR(refuse_unused({&flags.config, 1}));
+  RECTO_RETURN_IF_ERROR(refuse_idle_seeds({&flags.config, 1}, flags.seeds));
   const Result<std::vector<SeedRun>> runs = run_seeds(
       flags.config,
       {.seeds = flags.seeds, .threads = flags.threads > 0 ? flags.threads : default_threads()});

@@ -1,5 +1,6 @@
 #include "experiments/simulate/simulate_command.h"
 
+#include <cstdlib>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "bazel/testing/catch.h"
 #include "experiments/plan/tried_command.h"
 #include "experiments/simulate/seed_study.h"
+#include "experiments/support/output_file.h"
 #include "experiments/support/run_config.h"
 #include "experiments/support/table.h"
 #include "sim/metrics/gauges.h"
@@ -174,6 +176,18 @@ TEST_CASE("a setting without effect is refused, with one seed and with several")
     CHECK_THAT(tried.err, ContainsSubstring("--preemption swap: has no effect here"));
     CHECK_THAT(tried.err, ContainsSubstring("--host-gib 0"));
   }
+}
+
+TEST_CASE("seeds of a trace, which draws nothing, are refused") {
+  const char* folder = std::getenv("TEST_TMPDIR");
+  const std::string path = (folder == nullptr ? std::string("/tmp") : folder) + "/small.csv";
+  REQUIRE(write_file(path, "arrival_s,prompt_tokens,output_tokens\n0,100,20\n1,50,30\n").is_ok());
+  const auto refused = simulate({"--trace", path, "--seeds", "3"});
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, ContainsSubstring("--seeds: found 3; expected 1, as a trace draws"));
+  CHECK(simulate({"--trace", path, "--seeds", "3", "--decoding", "beam:2",
+                  "--beam-switch-probability", "0.5"})
+            .exit_code == 0);
 }
 
 TEST_CASE("static batching is a baseline that can be run") {

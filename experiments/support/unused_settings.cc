@@ -86,6 +86,14 @@ bool draws_by_chance(const RunConfig& config) {
   return config.trace.empty() || config.beam_switch_probability > 0;
 }
 
+Status refuse_idle_seeds(std::span<const RunConfig> configs, std::int64_t seeds) {
+  if (seeds <= 1 || std::ranges::any_of(configs, draws_by_chance)) return Status::ok();
+  return Status::invalid_input(fmt::format(
+      "--seeds: found {}; expected 1, as a trace draws nothing by chance and all runs would be "
+      "equal, unless beams switch (--beam-switch-probability)",
+      seeds));
+}
+
 Status refuse_unused(std::span<const RunConfig> configs) {
   const RunConfig defaults;
   for (const RunField& field : run_fields()) {

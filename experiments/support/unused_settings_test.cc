@@ -92,6 +92,19 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("several seeds are refused where nothing is drawn by chance") {
+  const std::vector<RunConfig> traced{make_config({{"trace", "x.csv"}})};
+  CHECK(refuse_idle_seeds(traced, 1).is_ok());
+  const Status status = refuse_idle_seeds(traced, 5);
+  CHECK(status.code() == StatusCode::kInvalidInput);
+  CHECK_THAT(status.message(), ContainsSubstring("--seeds: found 5; expected 1, as a trace draws"));
+  const RunConfig beams =
+      make_config({{"trace", "x.csv"}, {"decoding", "beam:2"}, {"beam_switch_probability", "0.1"}});
+  CHECK(refuse_idle_seeds({&beams, 1}, 5).is_ok());
+  CHECK(refuse_idle_seeds(std::vector{traced[0], beams}, 5).is_ok());
+  CHECK(refuse_idle_seeds(std::vector{RunConfig()}, 5).is_ok());
+}
+
 TEST_CASE("static batches take no settings of continuous ones") {
   for (const auto& [name, text] : {std::pair{"max_batched_tokens", "4096"},
                                    {"prefill", "whole"},

@@ -162,7 +162,9 @@ Status sweep(const SweepArguments& arguments, CommandContext& context) {
   RECTO_RETURN_IF_ERROR(made.status());
   const SweepGrid& grid = made.value();
   RECTO_RETURN_IF_ERROR(check_any_possible(grid));
-  RECTO_RETURN_IF_ERROR(refuse_unused(point_configs(grid)));
+  const std::vector<RunConfig> configs = point_configs(grid);
+  RECTO_RETURN_IF_ERROR(refuse_unused(configs));
+  RECTO_RETURN_IF_ERROR(refuse_idle_seeds(configs, grid.seed_count()));
   const Result<Json> manifest = describe_sweep(grid);
   RECTO_RETURN_IF_ERROR(manifest.status());
 

@@ -124,6 +124,15 @@ TEST_CASE("seeds give means with intervals") {
   CHECK_THAT(rows[1], ContainsSubstring("0,ok,,"));
 }
 
+TEST_CASE("seeds of a trace, which draws nothing, are refused") {
+  const std::string path = path_of("small.csv");
+  REQUIRE(write_file(path, "arrival_s,prompt_tokens,output_tokens\n0,100,20\n1,50,30\n").is_ok());
+  const auto refused = sweep("traced", {"--trace", path, "--seeds", "3"});
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, ContainsSubstring("--seeds: found 3; expected 1, as a trace draws"));
+  CHECK(sweep("traced", {"--trace", path}).exit_code == 0);
+}
+
 TEST_CASE("a grid file and flags go together") {
   const std::string path = path_of("grid.json");
   REQUIRE(
