@@ -16,6 +16,7 @@
 #include "experiments/support/resolved_run.h"
 #include "experiments/support/run.h"
 #include "experiments/support/run_flags.h"
+#include "experiments/support/seed_runs.h"
 #include "experiments/support/unused_settings.h"
 #include "experiments/support/version.h"
 
@@ -137,7 +138,8 @@ void add_simulate_command(CLI::App& app, CommandContext& context) {
       "  recto simulate --workload agent --allocator prefix-cached --model Llama-3.1-8B \\\n"
       "      --ttft-limit-ms 500 --tpot-limit-ms 50\n"
       "  recto simulate --arrivals gamma:rate=2,cv=3 --outputs uniform:16,512 --seeds 10\n"
-      "  recto simulate --prompts empirical:prompts@azure.csv --outputs empirical:outputs@azure.csv\n"
+      "  recto simulate --prompts empirical:prompts@azure.csv --outputs "
+      "empirical:outputs@azure.csv\n"
       "  recto simulate --decoding parallel:4 --requests 500 --timeline run.json\n"
       "  recto simulate --preemption swap --host-gib 64 --json > report.json\n");
   command->callback([flags, &context] {

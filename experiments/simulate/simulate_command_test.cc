@@ -7,7 +7,6 @@
 
 #include "bazel/testing/catch.h"
 #include "experiments/plan/tried_command.h"
-#include "experiments/simulate/seed_study.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/run_config.h"
 #include "experiments/support/table.h"
