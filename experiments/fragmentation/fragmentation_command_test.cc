@@ -110,6 +110,10 @@ TEST_CASE("the files hold every gauge and every setting") {
   CHECK(manifest["configurations"][1]["pool_gib"] == 12.0);
   CHECK(manifest["configurations"][1]["block_size"] == 16);
   CHECK(manifest["command"] == "fragmentation");
+  CHECK(manifest["time_models"] ==
+        Json::parse(R"([{"name": "roofline", "provenance": "cited, not measured on this card"}])"));
+  CHECK_THAT(csv[0], ContainsSubstring(",time_model,time_model_provenance,"));
+  CHECK_THAT(csv[1], ContainsSubstring(",roofline,\"cited, not measured on this card\","));
   CHECK_FALSE(manifest.contains("written_at"));
 }
 

@@ -13,6 +13,17 @@
 namespace recto::experiments {
 namespace {
 
+// What the step times of all rows rest on, each once.
+Json time_models(const std::vector<FragmentationRow>& rows) {
+  Json models = Json::array();
+  for (const FragmentationRow& row : rows) {
+    const TimeModelFacts& facts = row.runs.front().outcome.time_model;
+    const Json model = {{"name", facts.name}, {"provenance", facts.provenance}};
+    if (std::ranges::find(models, model) == models.end()) models.push_back(model);
+  }
+  return models;
+}
+
 Status write_and_note(Json& files, const std::string& folder, const std::string& name,
                       const std::string& text) {
   files[name] = {{"bytes", text.size()}, {"xxh3_128", content_hash(text)}};
@@ -75,6 +86,7 @@ Status write_fragmentation_files(const std::vector<FragmentationRow>& rows,
       write_and_note(files, folder, "fragmentation.csv", fragmentation_csv(rows)));
   RECTO_RETURN_IF_ERROR(write_and_note(files, folder, "series.csv", series_csv(rows)));
   for (const auto& [key, value] : extra.items()) manifest[key] = value;
+  manifest["time_models"] = time_models(rows);
   manifest["remarks"] = grid_remarks(configs);
   manifest["files"] = files;
   manifest["configurations"] = settings;

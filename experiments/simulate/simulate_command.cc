@@ -1,5 +1,7 @@
 #include "experiments/simulate/simulate_command.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <memory>
 #include <string>
@@ -47,7 +49,12 @@ Status run_one(const SimulateFlags& flags, CommandContext& context) {
   std::unique_ptr<Timeline> timeline;
   if (!flags.timeline.empty()) {
     const SimDuration window(static_cast<std::int64_t>(std::floor(flags.timeline_window_ms * 1e6)));
-    Result<std::unique_ptr<Timeline>> created = Timeline::create(flags.timeline, window);
+    const Result<TimeModelFacts> facts = time_model_facts(flags.config);
+    RECTO_RETURN_IF_ERROR(facts.status());
+    const Json about = {{"program", fmt::format("recto {} ({})", kVersion, commit())},
+                        {"time_model", facts.value().name},
+                        {"time_model_provenance", facts.value().provenance}};
+    Result<std::unique_ptr<Timeline>> created = Timeline::create(flags.timeline, window, about);
     RECTO_RETURN_IF_ERROR(created.status());
     timeline = std::move(created).value();
   }

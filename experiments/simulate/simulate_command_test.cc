@@ -10,6 +10,7 @@
 #include "experiments/support/output_file.h"
 #include "experiments/support/run_config.h"
 #include "experiments/support/table.h"
+#include "experiments/support/text_file.h"
 #include "sim/metrics/gauges.h"
 
 namespace recto::experiments {
@@ -111,6 +112,17 @@ TEST_CASE("hits of requests that were preempted are told apart") {
   CHECK(counters["readmitted_hit_tokens"] > 0);
   CHECK(counters["readmitted_hit_tokens"] == counters["prefix_hit_tokens"]);
   CHECK_THAT(simulate(crowded).out, ContainsSubstring("after preemptions"));
+}
+
+TEST_CASE("JSON and timelines say that step times are cited") {
+  CHECK(simulated({"--requests", "20"})["time_model_provenance"] ==
+        "cited, not measured on this card");
+  const char* folder = std::getenv("TEST_TMPDIR");
+  const std::string path = (folder == nullptr ? std::string("/tmp") : folder) + "/cited.json";
+  REQUIRE(simulate({"--requests", "20", "--timeline", path}).exit_code == 0);
+  const Json about = Json::parse(read_text_file(path).value())["otherData"];
+  CHECK(about["time_model"] == "roofline");
+  CHECK(about["time_model_provenance"] == "cited, not measured on this card");
 }
 
 TEST_CASE("a model's own window that gives way to shared blocks is told, on screen and in JSON") {

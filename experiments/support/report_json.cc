@@ -151,6 +151,8 @@ Json to_json(const Figures& figures) {
 Json to_json(const RunOutcome& outcome, const Figures& figures) {
   return {{"figures", to_json(figures)},
           {"report", to_json(outcome.report)},
+          {"time_model", outcome.time_model.name},
+          {"time_model_provenance", outcome.time_model.provenance},
           {"window_tokens", outcome.window_tokens},
           {"trace",
            {{"skipped_rows", outcome.skipped_rows},
