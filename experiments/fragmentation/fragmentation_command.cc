@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <ctime>
 #include <memory>
@@ -18,6 +19,7 @@
 #include "experiments/support/run_fields.h"
 #include "experiments/support/run_flags.h"
 #include "experiments/support/text_list.h"
+#include "experiments/support/unused_settings.h"
 
 namespace recto::experiments {
 namespace {
@@ -33,6 +35,7 @@ struct FragmentationFlags {
   std::string block_sizes = "8,16,32,128";
   std::string view = "states";
   std::string out;
+  int seeds = 1;
   int threads = 0;
   bool is_ascii = false;
   bool has_stamp = false;
@@ -43,6 +46,14 @@ Result<FragmentationGrid> make_grid(const FragmentationFlags& flags) {
   auto allocators = split_list(flags.allocators);
   RECTO_RETURN_IF_ERROR(allocators.status().in("--allocators"));
   grid.allocators = std::move(allocators).value();
+  const bool has_blocks = std::ranges::any_of(
+      grid.allocators, [](const std::string& kind) { return !kind.starts_with("contiguous"); });
+  if (!has_blocks && flags.block_sizes != FragmentationFlags().block_sizes) {
+    return Status::invalid_input(
+        fmt::format("--block-sizes {}: has no effect here: it applies to the allocators paged and "
+                    "prefix-cached",
+                    flags.block_sizes));
+  }
   const auto sizes = split_list(flags.block_sizes);
   RECTO_RETURN_IF_ERROR(sizes.status().in("--block-sizes"));
   for (const std::string& size : sizes.value()) {
@@ -92,11 +103,15 @@ Status run_fragmentation(const FragmentationFlags& flags, CommandContext& contex
   RECTO_RETURN_IF_ERROR(grid.status());
   const Result<std::vector<RunConfig>> configs = expand(grid.value());
   RECTO_RETURN_IF_ERROR(configs.status());
+  RECTO_RETURN_IF_ERROR(refuse_idle_seeds(configs.value(), flags.seeds));
   Result<std::vector<FragmentationRow>> rows = std::vector<FragmentationRow>();
   {
-    ProgressBar progress(context.err, context.terminal, configs.value().size());
-    rows = run_all(configs.value(), flags.threads > 0 ? flags.threads : default_threads(),
-                   [&](const RunConfig& config) { progress.advance(label_of(config)); });
+    ProgressBar progress(context.err, context.terminal,
+                         configs.value().size() * static_cast<std::size_t>(flags.seeds));
+    rows = run_all(configs.value(),
+                   {.seeds = flags.seeds,
+                    .threads = flags.threads > 0 ? flags.threads : default_threads(),
+                    .done = [&](const RunConfig& config) { progress.advance(label_of(config)); }});
   }
   RECTO_RETURN_IF_ERROR(rows.status());
   Terminal terminal = context.terminal;
@@ -141,6 +156,12 @@ void add_fragmentation_command(CLI::App& app, CommandContext& context) {
       ->add_option("--block-sizes", flags->block_sizes,
                    fmt::format("of the paged ones [{}]", flags->block_sizes))
       ->option_text("LIST")
+      ->group("Grid");
+  command
+      ->add_option("--seeds", flags->seeds,
+                   "runs each with so many seeds, from --seed on: means and\n95 % intervals [1]")
+      ->option_text("N")
+      ->check(CLI::Range(1, 10'000))
       ->group("Grid");
   add_output_flags(*command, *flags);
   static constexpr std::array<std::string_view, 2> kTakenFromGrid{"allocator", "block_size"};

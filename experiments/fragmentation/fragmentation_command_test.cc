@@ -12,6 +12,8 @@
 #include "experiments/fragmentation/fragmentation_study.h"
 #include "experiments/plan/tried_command.h"
 #include "experiments/support/run_config.h"
+#include "experiments/support/seed_runs.h"
+#include "experiments/support/statistics.h"
 #include "experiments/support/table.h"
 #include "experiments/support/text_file.h"
 #include "sim/metrics/gauges.h"
@@ -108,6 +110,10 @@ TEST_CASE("the files hold every gauge and every setting") {
   CHECK(manifest["configurations"][1]["pool_gib"] == 12.0);
   CHECK(manifest["configurations"][1]["block_size"] == 16);
   CHECK(manifest["command"] == "fragmentation");
+  CHECK(manifest["time_models"] ==
+        Json::parse(R"([{"name": "roofline", "provenance": "cited, not measured on this card"}])"));
+  CHECK_THAT(csv[0], ContainsSubstring(",time_model,time_model_provenance,"));
+  CHECK_THAT(csv[1], ContainsSubstring(",roofline,\"cited, not measured on this card\","));
   CHECK_FALSE(manifest.contains("written_at"));
 }
 
@@ -119,19 +125,20 @@ TEST_CASE("the paper's view leaves nothing out") {
                                .allocators = {"contiguous-max", "contiguous-oracle", "paged"},
                                .block_sizes = {16}});
   REQUIRE(configs.is_ok());
-  const auto rows = run_all(configs.value(), 2, [](const RunConfig&) {});
+  const auto rows = run_all(configs.value(), {.threads = 2});
   REQUIRE(rows.is_ok());
   for (const FragmentationRow& row : rows.value()) {
-    const PaperShares& paper = row.figures.paper;
+    const PaperShares paper = row.mean_paper_shares();
     INFO(row.label());
     CHECK(paper.token_states + paper.reservation + paper.internal_fragmentation +
               paper.external_and_others ==
           Catch::Approx(1));
-    CHECK(paper.external_and_others >= row.figures.shares.rounding + row.figures.shares.free);
+    CHECK(paper.external_and_others >= row.mean_shares().rounding + row.mean_shares().free);
   }
   // 7 reservations of 2048 in 15,728 slots once all are taken; an oracle never over-reserves.
-  CHECK(rows.value()[0].figures.paper.external_and_others == Catch::Approx(0.0885).margin(0.005));
-  CHECK(rows.value()[1].figures.paper.internal_fragmentation == 0);
+  CHECK(rows.value()[0].mean_paper_shares().external_and_others ==
+        Catch::Approx(0.0885).margin(0.005));
+  CHECK(rows.value()[1].mean_paper_shares().internal_fragmentation == 0);
 }
 
 TEST_CASE("the pool is the paper's unless something decides it") {
@@ -142,6 +149,64 @@ TEST_CASE("the pool is the paper's unless something decides it") {
   CHECK_THAT(pool({}), ContainsSubstring("pool of 15,728 slots"));
   CHECK_THAT(pool({"--pool-slots", "5000"}), ContainsSubstring("pool of 5,000 slots"));
   CHECK_THAT(pool({"--gpu", "A100-80"}), !ContainsSubstring("15,728"));
+}
+
+TEST_CASE("a setting that no row uses is refused; one that some rows use is not") {
+  const auto refused = fragmentation({"--allocators", "paged", "--placement", "best-fit"});
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, ContainsSubstring("--placement best-fit: has no effect here"));
+  const auto blocks = fragmentation({"--allocators", "contiguous-max", "--block-sizes", "16"});
+  CHECK(blocks.exit_code == 2);
+  CHECK_THAT(blocks.err, ContainsSubstring("--block-sizes 16: has no effect here"));
+  CHECK(fragmentation({"--requests", "20", "--placement", "best-fit", "--block-sizes", "16"})
+            .exit_code == 0);
+}
+
+TEST_CASE("rows with a model's own window and rows without are told, and hold it") {
+  const std::string out = folder_of("windows");
+  const auto tried =
+      fragmentation({"--model", "Mistral-7B", "--gpu", "H100", "--requests", "20", "--allocators",
+                     "paged,prefix-cached", "--block-sizes", "16", "--out", out});
+  CHECK(tried.exit_code == 0);
+  CHECK_THAT(tried.out, ContainsSubstring("is on for paged and off for prefix-cached"));
+  const Json manifest = Json::parse(read_text_file(out + "/manifest.json").value());
+  REQUIRE(manifest["remarks"].size() == 1);
+  CHECK_THAT(manifest["remarks"][0].get<std::string>(), ContainsSubstring("sliding window of Mis"));
+  const Lines csv = lines_of(read_text_file(out + "/fragmentation.csv").value());
+  CHECK(csv[0].find(",window_tokens,") != std::string::npos);
+  CHECK(csv[1].find(",4096,") != std::string::npos);
+  CHECK(csv[2].find(",4096,") == std::string::npos);
+}
+
+TEST_CASE("several seeds give means with intervals, in tables and in the file") {
+  const std::string out = folder_of("seeds");
+  const Lines flags{"--requests", "60", "--allocators", "paged", "--block-sizes", "16",
+                    "--seeds",    "3",  "--out",        out};
+  const auto tried = fragmentation(flags);
+  CHECK(tried.exit_code == 0);
+  CHECK_THAT(tried.out, ContainsSubstring("Figures are means over 3 seeds, from 1 on"));
+  const Lines csv = lines_of(read_text_file(out + "/fragmentation.csv").value());
+  REQUIRE(csv.size() == 2);
+  CHECK_THAT(csv[0], ContainsSubstring("figures.mean_shares.used,figures.mean_shares.used_ci95,"));
+  CHECK_THAT(csv[0], ContainsSubstring("report.ttft.p99_ns,report.ttft.p99_ns_ci95,"));
+  CHECK(Json::parse(read_text_file(out + "/manifest.json").value())["seeds"] == 3);
+
+  RunConfig base;
+  base.requests = 60;
+  base.pool_gib = 12;
+  std::vector<double> used;
+  for (base.seed = 1; base.seed <= 3; ++base.seed)
+    used.push_back(run_seed(base).value().figures.shares.used);
+  base.seed = 1;
+  const auto rows = run_all({base}, {.seeds = 3, .threads = 2});
+  REQUIRE(rows.is_ok());
+  const MeanInterval expected = mean_with_interval(used);
+  CHECK(expected.half_width > 0);
+  CHECK(rows.value()[0].mean_shares().used == Catch::Approx(expected.mean).epsilon(1e-12));
+  CHECK(find_interval(rows.value()[0].intervals, "figures.mean_shares.used").half_width ==
+        Catch::Approx(expected.half_width).epsilon(1e-9));
+  const auto one = fragmentation({"--requests", "60", "--seeds", "1", "--block-sizes", "16"});
+  CHECK(one.out == fragmentation({"--requests", "60", "--block-sizes", "16"}).out);
 }
 
 TEST_CASE("what was rejected is said") {

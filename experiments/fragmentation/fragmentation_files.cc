@@ -1,7 +1,10 @@
 #include "experiments/fragmentation/fragmentation_files.h"
 
+#include <algorithm>
+
 #include "core/units.h"
 #include "experiments/support/csv.h"
+#include "experiments/support/grid_remarks.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/report_json.h"
@@ -9,6 +12,17 @@
 
 namespace recto::experiments {
 namespace {
+
+// What the step times of all rows rest on, each once.
+Json time_models(const std::vector<FragmentationRow>& rows) {
+  Json models = Json::array();
+  for (const FragmentationRow& row : rows) {
+    const TimeModelFacts& facts = row.runs.front().outcome.time_model;
+    const Json model = {{"name", facts.name}, {"provenance", facts.provenance}};
+    if (std::ranges::find(models, model) == models.end()) models.push_back(model);
+  }
+  return models;
+}
 
 Status write_and_note(Json& files, const std::string& folder, const std::string& name,
                       const std::string& text) {
@@ -21,13 +35,19 @@ Status write_and_note(Json& files, const std::string& folder, const std::string&
 std::string fragmentation_csv(const std::vector<FragmentationRow>& rows) {
   std::string text;
   for (const FragmentationRow& row : rows) {
-    const auto columns = flatten(to_json(row.outcome, row.figures));
+    const SeedRun& first = row.runs.front();
+    const auto columns = flatten(to_json(first.outcome, first.figures));
     std::vector<std::string> titles{"allocator", "block_size"};
     std::vector<std::string> values{row.config.allocator,
-                                    std::to_string(row.outcome.report.block_size.value())};
+                                    std::to_string(row.first_report().block_size.value())};
     for (const auto& [title, value] : columns) {
+      const auto mean = std::ranges::find(row.intervals, title, &NamedInterval::name);
+      const bool is_mean = row.runs.size() > 1 && mean != row.intervals.end();
       titles.push_back(title);
-      values.push_back(value);
+      values.push_back(is_mean ? csv_number(mean->interval.mean) : value);
+      if (!is_mean) continue;
+      titles.push_back(title + "_ci95");
+      values.push_back(csv_number(mean->interval.half_width));
     }
     if (text.empty()) text = csv_row(titles);
     text += csv_row(values);
@@ -40,8 +60,8 @@ std::string series_csv(const std::vector<FragmentationRow>& rows) {
   for (const sim::GaugeInfo& info : sim::kGauges) titles.emplace_back(info.name);
   std::string text = csv_row(titles);
   for (const FragmentationRow& row : rows) {
-    const std::string block_size = std::to_string(row.outcome.report.block_size.value());
-    for (const sim::SeriesWindow& window : row.outcome.report.series) {
+    const std::string block_size = std::to_string(row.first_report().block_size.value());
+    for (const sim::SeriesWindow& window : row.first_report().series) {
       std::vector<std::string> values{row.config.allocator, block_size,
                                       csv_number(seconds(window.begin)),
                                       csv_number(seconds(window.length))};
@@ -54,12 +74,9 @@ std::string series_csv(const std::vector<FragmentationRow>& rows) {
 
 Status write_fragmentation_files(const std::vector<FragmentationRow>& rows,
                                  const std::string& folder, const Json& extra) {
-  std::vector<RunConfig> configs;
+  const std::vector<RunConfig> configs = configs_of(rows);
   Json settings = Json::array();
-  for (const FragmentationRow& row : rows) {
-    configs.push_back(row.config);
-    settings.push_back(to_json(row.config));
-  }
+  for (const RunConfig& config : configs) settings.push_back(to_json(config));
   Result<Json> begun = begin_manifest("fragmentation", configs);
   RECTO_RETURN_IF_ERROR(begun.status());
   Json& manifest = begun.value();
@@ -69,8 +86,11 @@ Status write_fragmentation_files(const std::vector<FragmentationRow>& rows,
       write_and_note(files, folder, "fragmentation.csv", fragmentation_csv(rows)));
   RECTO_RETURN_IF_ERROR(write_and_note(files, folder, "series.csv", series_csv(rows)));
   for (const auto& [key, value] : extra.items()) manifest[key] = value;
+  manifest["time_models"] = time_models(rows);
+  manifest["remarks"] = grid_remarks(configs);
   manifest["files"] = files;
   manifest["configurations"] = settings;
+  if (rows.front().runs.size() > 1) manifest["seeds"] = rows.front().runs.size();
   return write_file(folder + "/manifest.json", manifest.dump(2) + '\n');
 }
 

@@ -8,20 +8,33 @@
 #include "experiments/support/parallel.h"
 #include "experiments/support/resolved_run.h"
 #include "experiments/support/run_fields.h"
+#include "experiments/support/unused_settings.h"
 
 namespace recto::experiments {
-namespace {
-
-Result<FragmentationRow> run_one(const RunConfig& config) {
-  Result<RunOutcome> outcome = run(config);
-  RECTO_RETURN_IF_ERROR(outcome.status());
-  const Result<ResolvedRun> resolved = resolve(config);
-  RECTO_RETURN_IF_ERROR(resolved.status());
-  const Figures figures = make_figures(outcome.value().report, resolved.value());
-  return FragmentationRow{config, std::move(outcome).value(), figures};
+PoolShares FragmentationRow::mean_shares() const {
+  const auto of = [this](std::string_view state) {
+    return mean("figures.mean_shares." + std::string(state));
+  };
+  return {.used = of("used"),
+          .reserved = of("reserved"),
+          .over_reservation = of("over_reservation"),
+          .rounding = of("rounding"),
+          .tail = of("tail"),
+          .out_of_window = of("out_of_window"),
+          .cached = of("cached"),
+          .free = of("free"),
+          .overhead = of("overhead")};
 }
 
-}  // namespace
+PaperShares FragmentationRow::mean_paper_shares() const {
+  const auto of = [this](std::string_view state) {
+    return mean("figures.paper_shares." + std::string(state));
+  };
+  return {.token_states = of("token_states"),
+          .reservation = of("reservation"),
+          .internal_fragmentation = of("internal_fragmentation"),
+          .external_and_others = of("external_and_others")};
+}
 
 std::string FragmentationRow::block_text() const {
   return is_contiguous(config) ? "-" : fmt::format("{}", config.block_size);
@@ -32,6 +45,12 @@ std::string FragmentationRow::label() const { return label_of(config); }
 std::string label_of(const RunConfig& config) {
   if (is_contiguous(config)) return config.allocator;
   return fmt::format("{} {}", config.allocator, config.block_size);
+}
+
+std::vector<RunConfig> configs_of(const std::vector<FragmentationRow>& rows) {
+  std::vector<RunConfig> configs;
+  for (const FragmentationRow& row : rows) configs.push_back(row.config);
+  return configs;
 }
 
 Result<std::vector<RunConfig>> expand(const FragmentationGrid& grid) {
@@ -52,20 +71,33 @@ Result<std::vector<RunConfig>> expand(const FragmentationGrid& grid) {
   for (const RunConfig& config : configs) {
     RECTO_RETURN_IF_ERROR(validate(config).in(label_of(config)));
   }
+  RECTO_RETURN_IF_ERROR(refuse_unused(configs));
   return configs;
 }
 
-Result<std::vector<FragmentationRow>> run_all(const std::vector<RunConfig>& configs, int threads,
-                                              const std::function<void(const RunConfig&)>& done) {
-  std::vector<std::optional<Result<FragmentationRow>>> results(configs.size());
-  for_each_index(configs.size(), threads, [&](std::size_t index) {
-    results[index] = run_one(configs[index]);
-    done(configs[index]);
+Result<std::vector<FragmentationRow>> run_all(const std::vector<RunConfig>& configs,
+                                              const StudyOptions& options) {
+  for (const RunConfig& config : configs) {
+    RECTO_RETURN_IF_ERROR(check_seed_room(config, options.seeds));
+  }
+  const auto seeds = static_cast<std::size_t>(options.seeds);
+  std::vector<std::optional<Result<SeedRun>>> results(configs.size() * seeds);
+  for_each_index(results.size(), options.threads, [&](std::size_t index) {
+    RunConfig config = configs[index / seeds];
+    config.seed += static_cast<std::int64_t>(index % seeds);
+    results[index] = run_seed(config);
+    if (options.done) options.done(config);
   });
   std::vector<FragmentationRow> rows;
   for (std::size_t i = 0; i < configs.size(); ++i) {
-    RECTO_RETURN_IF_ERROR(results[i]->status().in(label_of(configs[i])));
-    rows.push_back(std::move(*results[i]).value());
+    FragmentationRow row{.config = configs[i], .runs = {}, .intervals = {}};
+    for (std::size_t seed = 0; seed < seeds; ++seed) {
+      Result<SeedRun>& result = *results[i * seeds + seed];
+      RECTO_RETURN_IF_ERROR(result.status().in(label_of(configs[i])));
+      row.runs.push_back(std::move(result).value());
+    }
+    row.intervals = intervals_of(row.runs);
+    rows.push_back(std::move(row));
   }
   return rows;
 }

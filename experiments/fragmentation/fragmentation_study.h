@@ -1,23 +1,31 @@
 #pragma once
 
-// One workload, several allocators and block sizes.
+// One workload, several allocators and block sizes, under one seed or several.
 
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/status.h"
 #include "experiments/support/figures.h"
 #include "experiments/support/run.h"
 #include "experiments/support/run_config.h"
+#include "experiments/support/seed_runs.h"
 
 namespace recto::experiments {
 
 struct FragmentationRow {
-  RunConfig config;
-  RunOutcome outcome;
-  Figures figures;
+  RunConfig config;                      // under the first seed
+  std::vector<SeedRun> runs;             // in order of the seeds
+  std::vector<NamedInterval> intervals;  // of all numbers of the runs
+
+  const sim::Report& first_report() const { return runs.front().outcome.report; }
+  // Over the seeds; `name` as in fragmentation.csv.
+  double mean(std::string_view name) const { return find_interval(intervals, name).mean; }
+  PoolShares mean_shares() const;
+  PaperShares mean_paper_shares() const;
 
   std::string block_text() const;  // "16"; "-" for contiguous allocators
   std::string label() const;       // "paged 16"
@@ -30,13 +38,20 @@ struct FragmentationGrid {
 };
 
 // One configuration per allocator and block size, in this order; contiguous allocators have no
-// blocks and come once. All of them are valid.
+// blocks and come once. All of them are valid, and each setting has an effect on some.
 Result<std::vector<RunConfig>> expand(const FragmentationGrid& grid);
 
-// Runs all. `done` is called from any thread when one has ended. The first failure in order of
-// the configurations is returned.
-Result<std::vector<FragmentationRow>> run_all(const std::vector<RunConfig>& configs, int threads,
-                                              const std::function<void(const RunConfig&)>& done);
+struct StudyOptions {
+  int seeds = 1;  // from each configuration's own on
+  int threads = 1;
+  std::function<void(const RunConfig&)> done = {};  // called from any thread when a run has ended
+};
+
+// Runs all. The first failure in order of the configurations is returned.
+Result<std::vector<FragmentationRow>> run_all(const std::vector<RunConfig>& configs,
+                                              const StudyOptions& options);
+
+std::vector<RunConfig> configs_of(const std::vector<FragmentationRow>& rows);
 
 // "paged 16"
 std::string label_of(const RunConfig& config);

@@ -10,7 +10,6 @@
 #include "experiments/support/request_source.h"
 #include "experiments/support/state_bar.h"
 #include "experiments/support/table.h"
-#include "sim/metrics/gauges.h"
 
 namespace recto::experiments {
 namespace {
@@ -24,8 +23,8 @@ std::string pool_line(const FragmentationRow& row) {
   const std::string decoding =
       config.decoding == "single" ? "" : fmt::format(", decoding {}", config.decoding);
   return fmt::format("{}, {} requests{}; {} on {} x {}; pool of {} slots\n", workload_name(config),
-                     grouped(row.outcome.report.counters.requests_arrived), decoding, model,
-                     config.tp, config.gpu, grouped(row.outcome.report.pool_slots.value()));
+                     grouped(row.first_report().counters.requests_arrived), decoding, model,
+                     config.tp, config.gpu, grouped(row.first_report().pool_slots.value()));
 }
 
 std::vector<std::string> name_cells(const FragmentationRow& row) {
@@ -43,7 +42,7 @@ std::string states_table(const std::vector<FragmentationRow>& rows, const Termin
                {"free"},
                {"overhead"}});
   for (const FragmentationRow& row : rows) {
-    const PoolShares& shares = row.figures.shares;
+    const PoolShares shares = row.mean_shares();
     std::vector<std::string> cells = name_cells(row);
     cells.push_back(state_bar(shares, kStateBarColumns, terminal));
     for (const double share : {shares.used, shares.reserved, shares.internal(), shares.cached,
@@ -67,22 +66,29 @@ std::string paper_table(const std::vector<FragmentationRow>& rows, const Termina
                {"held used"},
                {"batch"}});
   for (const FragmentationRow& row : rows) {
-    const PaperShares& shares = row.figures.paper;
+    const PaperShares shares = row.mean_paper_shares();
     std::vector<std::string> cells = name_cells(row);
     cells.push_back(state_bar(shares, kPaperBarColumns, terminal));
     for (const double share :
          {shares.token_states, shares.reservation, shares.internal_fragmentation,
-          shares.external_and_others, row.figures.used_of_held}) {
+          shares.external_and_others, row.mean("figures.used_of_held")}) {
       cells.push_back(percent(share));
     }
-    cells.push_back(
-        fmt::format("{:.2f}", row.outcome.report.gauge(sim::Gauge::kRunningRequests).mean));
+    cells.push_back(fmt::format("{:.2f}", row.mean("report.gauges.running_requests.mean")));
     table.add_row(std::move(cells));
   }
   return "As in Fig. 2 of the PagedAttention paper: mean share of the pool, %\n\n" + table.text() +
          '\n' + paper_legend(terminal) +
          "\nExternal and others = pool - used - reserved - over-reservation - tail of the last "
          "block; rounding\nby the placement policy is part of it.\n";
+}
+
+// A count under one seed, a mean of counts under several.
+std::string preemptions_text(const FragmentationRow& row) {
+  const double preemptions = row.mean("report.counters.preemptions_recompute") +
+                             row.mean("report.counters.preemptions_swap");
+  return row.runs.size() == 1 && preemptions < 100'000 ? fmt::format("{:.0f}", preemptions)
+                                                       : compact_number(preemptions);
 }
 
 std::string service_table(const std::vector<FragmentationRow>& rows) {
@@ -98,20 +104,17 @@ std::string service_table(const std::vector<FragmentationRow>& rows) {
                {"p99"},
                {"ms/token"}});
   for (const FragmentationRow& row : rows) {
-    const sim::Report& report = row.outcome.report;
-    const std::int64_t preemptions =
-        report.counters.preemptions_recompute + report.counters.preemptions_swap;
+    const auto pool = static_cast<double>(row.first_report().pool_slots.value());
     std::vector<std::string> cells = name_cells(row);
-    cells.push_back(compact_number(report.gauge(sim::Gauge::kRunningRequests).mean));
-    cells.push_back(compact_number(report.gauge(sim::Gauge::kWaitingRequests).mean));
-    cells.push_back(percent(mean_share(report, sim::Gauge::kBlockedFree)));
-    cells.push_back(percent(mean_share(report, sim::Gauge::kUnplaceableFree)));
-    cells.push_back(preemptions < 100'000 ? fmt::format("{}", preemptions)
-                                          : compact_number(static_cast<double>(preemptions)));
-    cells.push_back(compact_number(row.figures.output_tokens_per_s));
-    cells.push_back(compact_number(static_cast<double>(report.ttft.p50_ns) / 1e9));
-    cells.push_back(compact_number(static_cast<double>(report.ttft.p99_ns) / 1e9));
-    cells.push_back(compact_number(report.normalized.mean_ns / 1e6));
+    cells.push_back(compact_number(row.mean("report.gauges.running_requests.mean")));
+    cells.push_back(compact_number(row.mean("report.gauges.waiting_requests.mean")));
+    cells.push_back(percent(row.mean("report.gauges.blocked_free_slots.mean") / pool));
+    cells.push_back(percent(row.mean("report.gauges.unplaceable_free_slots.mean") / pool));
+    cells.push_back(preemptions_text(row));
+    cells.push_back(compact_number(row.mean("figures.output_tokens_per_s")));
+    cells.push_back(compact_number(row.mean("report.ttft.p50_ns") / 1e9));
+    cells.push_back(compact_number(row.mean("report.ttft.p99_ns") / 1e9));
+    cells.push_back(compact_number(row.mean("report.normalized.mean_ns") / 1e6));
     table.add_row(std::move(cells));
   }
   return "What followed\n\n" + table.text() +

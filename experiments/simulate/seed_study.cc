@@ -2,29 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-#include <limits>
-#include <optional>
 #include <string_view>
-#include <utility>
 
 #include "experiments/support/numbers.h"
-#include "experiments/support/parallel.h"
 #include "experiments/support/report_json.h"
-#include "experiments/support/resolved_run.h"
 #include "experiments/support/table.h"
 
 namespace recto::experiments {
 namespace {
-
-Result<SeedRun> run_one(const RunConfig& config) {
-  Result<RunOutcome> outcome = run(config);
-  RECTO_RETURN_IF_ERROR(outcome.status());
-  const Result<ResolvedRun> resolved = resolve(config);
-  RECTO_RETURN_IF_ERROR(resolved.status());
-  const Figures figures = make_figures(outcome.value().report, resolved.value());
-  return SeedRun{config, std::move(outcome).value(), figures};
-}
 
 // How a number is shown: `scale` times its value, in `unit`.
 struct Shown {
@@ -59,49 +44,7 @@ constexpr Shown kShown[] = {
     {"report.counters.requests_rejected", "rejected", 1, "requests"},
 };
 
-std::optional<double> number_of(const std::string& text) {
-  double value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || stop != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 }  // namespace
-
-Result<std::vector<SeedRun>> run_seeds(const RunConfig& config, const SeedOptions& options) {
-  if (config.seed > std::numeric_limits<std::int64_t>::max() - options.seeds) {
-    return Status::invalid_input(fmt::format("--seed: found {}; expected room for {} more seeds",
-                                             config.seed, options.seeds));
-  }
-  std::vector<std::optional<Result<SeedRun>>> results(static_cast<std::size_t>(options.seeds));
-  for_each_index(results.size(), options.threads, [&](std::size_t index) {
-    RunConfig seeded = config;
-    seeded.seed += static_cast<std::int64_t>(index);
-    results[index] = run_one(seeded);
-  });
-  std::vector<SeedRun> runs;
-  for (auto& result : results) {
-    RECTO_RETURN_IF_ERROR(result->status());
-    runs.push_back(std::move(*result).value());
-  }
-  return runs;
-}
-
-std::vector<NamedInterval> intervals_of(const std::vector<SeedRun>& runs) {
-  std::vector<std::vector<std::pair<std::string, std::string>>> columns;
-  for (const SeedRun& run : runs) columns.push_back(flatten(to_json(run.outcome, run.figures)));
-  std::vector<NamedInterval> intervals;
-  for (std::size_t i = 0; i < columns.front().size(); ++i) {
-    std::vector<double> values;
-    for (const auto& row : columns) {
-      if (const std::optional<double> value = number_of(row[i].second)) values.push_back(*value);
-    }
-    if (values.size() == runs.size()) {
-      intervals.push_back({columns.front()[i].first, mean_with_interval(values)});
-    }
-  }
-  return intervals;
-}
 
 std::string seeds_text(const std::vector<SeedRun>& runs) {
   Table table(

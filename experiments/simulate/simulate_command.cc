@@ -1,5 +1,7 @@
 #include "experiments/simulate/simulate_command.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <memory>
 #include <string>
@@ -9,12 +11,15 @@
 #include "experiments/simulate/summary.h"
 #include "experiments/simulate/timeline.h"
 #include "experiments/support/figures.h"
+#include "experiments/support/grid_remarks.h"
 #include "experiments/support/parallel.h"
 #include "experiments/support/remarks.h"
 #include "experiments/support/report_json.h"
 #include "experiments/support/resolved_run.h"
 #include "experiments/support/run.h"
 #include "experiments/support/run_flags.h"
+#include "experiments/support/seed_runs.h"
+#include "experiments/support/unused_settings.h"
 #include "experiments/support/version.h"
 
 namespace recto::experiments {
@@ -31,17 +36,25 @@ struct SimulateFlags {
 };
 
 Json begin_json(const RunConfig& config) {
-  return {{"recto", {{"version", kVersion}, {"commit", commit()}}}, {"settings", to_json(config)}};
+  return {{"recto", {{"version", kVersion}, {"commit", commit()}}},
+          {"settings", to_json(config)},
+          {"remarks", grid_remarks({&config, 1})}};
 }
 
 Status run_one(const SimulateFlags& flags, CommandContext& context) {
   const Result<ResolvedRun> resolved = resolve(flags.config);
   RECTO_RETURN_IF_ERROR(resolved.status());
   RECTO_RETURN_IF_ERROR(validate(flags.config));
+  RECTO_RETURN_IF_ERROR(refuse_unused({&flags.config, 1}));
   std::unique_ptr<Timeline> timeline;
   if (!flags.timeline.empty()) {
     const SimDuration window(static_cast<std::int64_t>(std::floor(flags.timeline_window_ms * 1e6)));
-    Result<std::unique_ptr<Timeline>> created = Timeline::create(flags.timeline, window);
+    const Result<TimeModelFacts> facts = time_model_facts(flags.config);
+    RECTO_RETURN_IF_ERROR(facts.status());
+    const Json about = {{"program", fmt::format("recto {} ({})", kVersion, commit())},
+                        {"time_model", facts.value().name},
+                        {"time_model_provenance", facts.value().provenance}};
+    Result<std::unique_ptr<Timeline>> created = Timeline::create(flags.timeline, window, about);
     RECTO_RETURN_IF_ERROR(created.status());
     timeline = std::move(created).value();
   }
@@ -68,6 +81,8 @@ Status run_several(const SimulateFlags& flags, CommandContext& context) {
   const Result<ResolvedRun> resolved = resolve(flags.config);
   RECTO_RETURN_IF_ERROR(resolved.status());
   RECTO_RETURN_IF_ERROR(validate(flags.config));
+  RECTO_RETURN_IF_ERROR(refuse_unused({&flags.config, 1}));
+  RECTO_RETURN_IF_ERROR(refuse_idle_seeds({&flags.config, 1}, flags.seeds));
   const Result<std::vector<SeedRun>> runs = run_seeds(
       flags.config,
       {.seeds = flags.seeds, .threads = flags.threads > 0 ? flags.threads : default_threads()});
@@ -81,6 +96,7 @@ Status run_several(const SimulateFlags& flags, CommandContext& context) {
   const RunOutcome& first = runs.value().front().outcome;
   context.out << setting_text(resolved.value(), first.report) << seeds_text(runs.value()) << '\n'
               << means_remark(coverage_of(first.report)) << provenance_remark(flags.config);
+  for (const std::string& remark : grid_remarks({&flags.config, 1})) context.out << wrapped(remark);
   for (const SeedRun& run : runs.value()) {
     context.out << rejected_remark(run.outcome.report, "seed " + std::to_string(run.config.seed));
   }
@@ -129,6 +145,8 @@ void add_simulate_command(CLI::App& app, CommandContext& context) {
       "  recto simulate --workload agent --allocator prefix-cached --model Llama-3.1-8B \\\n"
       "      --ttft-limit-ms 500 --tpot-limit-ms 50\n"
       "  recto simulate --arrivals gamma:rate=2,cv=3 --outputs uniform:16,512 --seeds 10\n"
+      "  recto simulate --prompts empirical:prompts@azure.csv --outputs "
+      "empirical:outputs@azure.csv\n"
       "  recto simulate --decoding parallel:4 --requests 500 --timeline run.json\n"
       "  recto simulate --preemption swap --host-gib 64 --json > report.json\n");
   command->callback([flags, &context] {

@@ -1,14 +1,16 @@
 #include "experiments/simulate/simulate_command.h"
 
+#include <cstdlib>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "bazel/testing/catch.h"
 #include "experiments/plan/tried_command.h"
-#include "experiments/simulate/seed_study.h"
+#include "experiments/support/output_file.h"
 #include "experiments/support/run_config.h"
 #include "experiments/support/table.h"
+#include "experiments/support/text_file.h"
 #include "sim/metrics/gauges.h"
 
 namespace recto::experiments {
@@ -89,14 +91,53 @@ TEST_CASE("JSON has every gauge, the settings, and numbers that agree") {
   const double hits = report["counters"]["prefix_hit_tokens"];
   const double pairs = report["counters"]["prefix_hit_pairs"];
   CHECK(hits > 0);
-  // OPT-13B: 12,853,473,280 weights; 40 layers of 40 heads of 128.
+  // OPT-13B: 40 layers, each of 4 x 5120 x 5120 weights for attention and 2 x 5120 x 20,480 for the
+  // FFN, are 12,582,912,000; and 40 heads of 128.
   CHECK(json["figures"]["prefix_flops_saved"].get<double>() ==
-        Catch::Approx(2 * 12'853'473'280.0 * hits + 4.0 * 40 * 40 * 128 * pairs));
+        Catch::Approx(2 * 12'582'912'000.0 * hits + 4.0 * 40 * 40 * 128 * pairs).epsilon(1e-12));
+  CHECK(report["counters"]["readmitted_hit_tokens"] == 0);
   double shares = 0;
   for (const char* state : {"used", "reserved", "internal", "cached", "free", "overhead"}) {
     shares += json["figures"]["mean_shares"][state].get<double>();
   }
   CHECK(shares == Catch::Approx(1));
+}
+
+TEST_CASE("hits of requests that were preempted are told apart") {
+  const Lines crowded{"--requests", "100",          "--allocator", "prefix-cached", "--scale-rate",
+                      "10",         "--pool-slots", "5000",        "--max-length",  "2000"};
+  const Json counters = simulated(crowded)["report"]["counters"];
+  CHECK(counters["preemptions_recompute"] > 0);
+  // Nothing is shared between requests here, so that only those that come back find anything.
+  CHECK(counters["readmitted_hit_tokens"] > 0);
+  CHECK(counters["readmitted_hit_tokens"] == counters["prefix_hit_tokens"]);
+  CHECK_THAT(simulate(crowded).out, ContainsSubstring("after preemptions"));
+}
+
+TEST_CASE("JSON and timelines say that step times are cited") {
+  CHECK(simulated({"--requests", "20"})["time_model_provenance"] ==
+        "cited, not measured on this card");
+  const char* folder = std::getenv("TEST_TMPDIR");
+  const std::string path = (folder == nullptr ? std::string("/tmp") : folder) + "/cited.json";
+  REQUIRE(simulate({"--requests", "20", "--timeline", path}).exit_code == 0);
+  const Json about = Json::parse(read_text_file(path).value())["otherData"];
+  CHECK(about["time_model"] == "roofline");
+  CHECK(about["time_model_provenance"] == "cited, not measured on this card");
+}
+
+TEST_CASE("a model's own window that gives way to shared blocks is told, on screen and in JSON") {
+  const Lines flags{"--model", "Mistral-7B", "--gpu", "H100", "--requests", "20"};
+  const Json on = simulated(flags);
+  CHECK(on["window_tokens"] == 4096);
+  CHECK(on["remarks"].empty());
+  Lines shared = flags;
+  shared.insert(shared.end(), {"--allocator", "prefix-cached"});
+  const Json off = simulated(shared);
+  CHECK(off["window_tokens"] == 0);
+  CHECK(off["remarks"].size() == 1);
+  CHECK_THAT(simulate(shared).out, ContainsSubstring("4,096 tokens, is off for prefix-cached"));
+  shared.insert(shared.end(), {"--seeds", "2"});
+  CHECK_THAT(simulate(shared).out, ContainsSubstring("4,096 tokens, is off for prefix-cached"));
 }
 
 TEST_CASE("sharing saves what the tables share") {
@@ -137,6 +178,27 @@ TEST_CASE("seeds follow each other, on any number of threads") {
   CHECK(json["means"]["figures.requests_per_s"]["half_width_95"] > 0.0);
   const auto text = simulate({"--requests", "60", "--seeds", "3"});
   CHECK_THAT(text.out, ContainsSubstring("95 % +-"));
+}
+
+TEST_CASE("a setting without effect is refused, with one seed and with several") {
+  for (const char* seeds : {"1", "2"}) {
+    const auto tried = simulate({"--requests", "20", "--preemption", "swap", "--seeds", seeds});
+    CHECK(tried.exit_code == 2);
+    CHECK_THAT(tried.err, ContainsSubstring("--preemption swap: has no effect here"));
+    CHECK_THAT(tried.err, ContainsSubstring("--host-gib 0"));
+  }
+}
+
+TEST_CASE("seeds of a trace, which draws nothing, are refused") {
+  const char* folder = std::getenv("TEST_TMPDIR");
+  const std::string path = (folder == nullptr ? std::string("/tmp") : folder) + "/small.csv";
+  REQUIRE(write_file(path, "arrival_s,prompt_tokens,output_tokens\n0,100,20\n1,50,30\n").is_ok());
+  const auto refused = simulate({"--trace", path, "--seeds", "3"});
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, ContainsSubstring("--seeds: found 3; expected 1, as a trace draws"));
+  CHECK(simulate({"--trace", path, "--seeds", "3", "--decoding", "beam:2",
+                  "--beam-switch-probability", "0.5"})
+            .exit_code == 0);
 }
 
 TEST_CASE("static batching is a baseline that can be run") {

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "experiments/support/grid_remarks.h"
 #include "experiments/support/numbers.h"
 #include "experiments/support/remarks.h"
 #include "experiments/support/request_source.h"
@@ -124,6 +125,10 @@ std::string service_lines(const ResolvedRun& run, const sim::Report& report,
            fmt::format("{} of {} tokens ({} %); {} FLOP saved", grouped(counters.prefix_hit_tokens),
                        grouped(counters.prefix_query_tokens), percent(figures.prefix_hit_share),
                        scientific(figures.prefix_flops_saved)));
+  if (counters.readmitted_hit_tokens > 0) {
+    text +=
+        line("  after preemptions", grouped(counters.readmitted_hit_tokens) + " of these tokens");
+  }
   return text + '\n';
 }
 
@@ -166,10 +171,12 @@ std::string summary_text(const ResolvedRun& run, const RunOutcome& outcome,
                          const Terminal& terminal) {
   const sim::Report& report = outcome.report;
   const Figures figures = make_figures(report, run);
+  std::string remarks;
+  for (const std::string& remark : grid_remarks({&run.config, 1})) remarks += wrapped(remark);
   return setting_text(run, report) + states_text(report, figures, terminal) +
          memory_lines(report, figures) + latency_text(report) +
          service_lines(run, report, figures) + time_text(report) +
-         means_remark(coverage_of(report)) + wrapped("Step times: " + report.time_model) +
+         means_remark(coverage_of(report)) + wrapped("Step times: " + report.time_model) + remarks +
          rejected_remark(report, "") + trace_remark(outcome);
 }
 

@@ -43,15 +43,20 @@ std::string process_name(int process, std::string_view name) {
 
 }  // namespace
 
-Result<std::unique_ptr<Timeline>> Timeline::create(const std::string& path, SimDuration window) {
+Result<std::unique_ptr<Timeline>> Timeline::create(const std::string& path, SimDuration window,
+                                                   const Json& about) {
   RECTO_CHECK_GT(window, SimDuration(0));
   Result<OutputFile> file = OutputFile::create(path);
   RECTO_RETURN_IF_ERROR(file.status());
-  return std::unique_ptr<Timeline>(new Timeline(std::move(file).value(), window));
+  return std::unique_ptr<Timeline>(new Timeline(std::move(file).value(), window, about));
 }
 
-Timeline::Timeline(OutputFile file, SimDuration window) : file_(std::move(file)), window_(window) {
-  file_.write("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
+Timeline::Timeline(OutputFile file, SimDuration window, const Json& about)
+    : file_(std::move(file)), window_(window) {
+  // Names of files may be any bytes.
+  const std::string text =
+      about.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
+  file_.write("{\"displayTimeUnit\":\"ms\",\"otherData\":" + text + ",\"traceEvents\":[");
   write_event(process_name(kPoolProcess, "pool"));
   write_event(process_name(kRunningProcess, "running"));
   write_event(process_name(kQueueProcess, "queue"));

@@ -22,6 +22,7 @@
 #include "core/status.h"
 #include "core/units.h"
 #include "experiments/support/output_file.h"
+#include "experiments/support/run_config.h"
 #include "sim/metrics/gauges.h"
 #include "sim/simulator.h"
 
@@ -29,8 +30,10 @@ namespace recto::experiments {
 
 class Timeline final : public sim::SimulationObserver {
  public:
-  // `window`, above 0, is the time between two values of a counter.
-  static Result<std::unique_ptr<Timeline>> create(const std::string& path, SimDuration window);
+  // `window`, above 0, is the time between two values of a counter; `about`, an object of texts,
+  // says beside the events what they are of.
+  static Result<std::unique_ptr<Timeline>> create(const std::string& path, SimDuration window,
+                                                  const Json& about);
 
   // Ends the file after the run. A timeline that is not finished leaves no file behind.
   Status finish();
@@ -66,7 +69,7 @@ class Timeline final : public sim::SimulationObserver {
     SimTime begin;
   };
 
-  Timeline(OutputFile file, SimDuration window);
+  Timeline(OutputFile file, SimDuration window, const Json& about);
 
   Tracks& tracks(Place place) { return place == Place::kQueue ? queue_tracks_ : running_tracks_; }
   // The request's slice ends now; the next one begins, on the same track or elsewhere.

@@ -41,12 +41,14 @@ RunConfig crowded() {
 }
 
 Traced trace(const RunConfig& config) {
-  auto timeline = Timeline::create(timeline_path(), SimDuration(100'000'000));
+  auto timeline =
+      Timeline::create(timeline_path(), SimDuration(100'000'000), {{"time_model", "roofline"}});
   REQUIRE(timeline.is_ok());
   auto outcome = run(config, timeline.value().get());
   REQUIRE(outcome.is_ok());
   REQUIRE(timeline.value()->finish().is_ok());
   const json file = json::parse(read_text_file(timeline_path()).value());
+  CHECK(file["otherData"]["time_model"] == "roofline");
   return {std::move(outcome).value(), file["traceEvents"]};
 }
 
@@ -129,7 +131,7 @@ TEST_CASE("long silence costs no events") {
 TEST_CASE("a run that fails leaves no timeline") {
   std::filesystem::remove(timeline_path());
   {
-    auto timeline = Timeline::create(timeline_path(), SimDuration(1'000'000));
+    auto timeline = Timeline::create(timeline_path(), SimDuration(1'000'000), Json::object());
     REQUIRE(timeline.is_ok());
   }
   CHECK_FALSE(std::filesystem::exists(timeline_path()));

@@ -10,8 +10,10 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string_view>
 
+#include "experiments/support/length_source.h"
 #include "experiments/support/version.h"
 
 namespace recto::experiments {
@@ -28,6 +30,9 @@ std::vector<std::string> input_files(const RunConfig& config) {
   std::vector<std::string> files;
   if (!config.trace.empty()) files.push_back(config.trace);
   if (!config.model_file.empty()) files.push_back(config.model_file);
+  for (const std::string& text : {config.prompts, config.follow_ups, config.outputs}) {
+    if (const std::optional<std::string> file = lengths_file(text)) files.push_back(*file);
+  }
   if (config.time_model.starts_with(kLinear)) {
     files.push_back(config.time_model.substr(kLinear.size()));
   }

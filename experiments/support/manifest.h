@@ -10,7 +10,7 @@
 
 namespace recto::experiments {
 
-// Files that a configuration reads: trace, model, time model.
+// Files that a configuration reads: trace, lengths, model, time model.
 std::vector<std::string> input_files(const RunConfig& config);
 
 // {"path": ..., "bytes": ..., "xxh3_128": ...}. Invalid input if the file cannot be read.

@@ -31,6 +31,7 @@ Json to_json(const sim::Counters& counters) {
           {"prefix_query_tokens", counters.prefix_query_tokens},
           {"prefix_hit_tokens", counters.prefix_hit_tokens},
           {"prefix_hit_pairs", counters.prefix_hit_pairs},
+          {"readmitted_hit_tokens", counters.readmitted_hit_tokens},
           {"copied_slots", counters.copied_slots},
           {"beam_switches", counters.beam_switches}};
 }
@@ -150,6 +151,9 @@ Json to_json(const Figures& figures) {
 Json to_json(const RunOutcome& outcome, const Figures& figures) {
   return {{"figures", to_json(figures)},
           {"report", to_json(outcome.report)},
+          {"time_model", outcome.time_model.name},
+          {"time_model_provenance", outcome.time_model.provenance},
+          {"window_tokens", outcome.window_tokens},
           {"trace",
            {{"skipped_rows", outcome.skipped_rows},
             {"failed_requests", outcome.failed_requests},

@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "core/contract.h"
+#include "experiments/support/length_source.h"
 #include "experiments/support/run_fields.h"
 #include "sim/workloads/arrivals.h"
 #include "sim/workloads/builtin_workloads.h"
-#include "sim/workloads/length_distribution.h"
 #include "sim/workloads/prefix_sharing.h"
 
 namespace recto::experiments {
@@ -102,13 +102,12 @@ Result<sim::SyntheticOptions> synthetic_options(const RunConfig& config) {
       sim::builtin_workload(config.workload.empty() ? kDefaultWorkload : config.workload);
   RECTO_RETURN_IF_ERROR(named.status().in("--workload"));
   sim::SyntheticOptions options = named.value();
-  const auto lengths = [](const std::string& text) { return sim::LengthDistribution::parse(text); };
   RECTO_RETURN_IF_ERROR(
       replace_part(options.arrivals, config.arrivals, sim::parse_arrivals, "--arrivals"));
-  RECTO_RETURN_IF_ERROR(replace_part(options.prompts, config.prompts, lengths, "--prompts"));
+  RECTO_RETURN_IF_ERROR(replace_part(options.prompts, config.prompts, parse_lengths, "--prompts"));
   RECTO_RETURN_IF_ERROR(
-      replace_part(options.follow_ups, config.follow_ups, lengths, "--follow-ups"));
-  RECTO_RETURN_IF_ERROR(replace_part(options.outputs, config.outputs, lengths, "--outputs"));
+      replace_part(options.follow_ups, config.follow_ups, parse_lengths, "--follow-ups"));
+  RECTO_RETURN_IF_ERROR(replace_part(options.outputs, config.outputs, parse_lengths, "--outputs"));
   RECTO_RETURN_IF_ERROR(
       replace_part(options.sharing, config.sharing, sim::parse_prefix_sharing, "--sharing"));
   RECTO_RETURN_IF_ERROR(

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -124,7 +125,7 @@ Status check_combinations(const ResolvedRun& run) {
     }
     if (window == 1) return bad("--window: found 1; expected 0 or at least 2");
   }
-  if (config.max_batched_tokens < config.max_sequences) {
+  if (config.batching == "continuous" && config.max_batched_tokens < config.max_sequences) {
     return bad(
         fmt::format("--max-batched-tokens: found {}; expected at least the {} of "
                     "--max-sequences",
@@ -168,7 +169,10 @@ void fill_options(ResolvedRun& run) {
 
   sim::SchedulerOptions& scheduler = options.scheduler;
   scheduler.max_sequences = config.max_sequences;
-  scheduler.max_batched_tokens = TokenCount(config.max_batched_tokens);
+  // Static batches know no such limit; the simulator's bounds hold all the same.
+  scheduler.max_batched_tokens = TokenCount(
+      config.batching == "static" ? std::max(config.max_batched_tokens, config.max_sequences)
+                                  : config.max_batched_tokens);
   scheduler.prefill =
       config.prefill == "whole" ? sim::PrefillRule::kWhole : sim::PrefillRule::kChunked;
   scheduler.admission = config.admission == "first-chunk" ? sim::AdmissionRule::kFirstChunk
@@ -210,6 +214,12 @@ Result<ResolvedRun> resolve(const RunConfig& config) {
   RECTO_RETURN_IF_ERROR(as_bad_input(resolve_pool(run)));
   RECTO_RETURN_IF_ERROR(check_combinations(run));
   fill_options(run);
+  const sim::SchedulerOptions& scheduler = run.options.scheduler;
+  if (scheduler.preemption == sim::PreemptionRule::kSwap && config.host_gib > 0 &&
+      scheduler.host_pool < TokenCount(1)) {
+    return bad(fmt::format("--host-gib: found {}, which holds no token; expected {} bytes and more",
+                           config.host_gib, run.options.kv_bytes_per_token.value() * config.tp));
+  }
   return run;
 }
 

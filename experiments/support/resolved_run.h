@@ -40,6 +40,13 @@ Status validate(const RunConfig& config);
 // True for the contiguous-* allocators, which have no blocks.
 bool is_contiguous(const RunConfig& config);
 
+// What a step's time rests on, in few words for tables and files; the time model itself has more.
+struct TimeModelFacts {
+  std::string name;        // as --time-model has it
+  std::string provenance;  // "cited, not measured on this card", or what it was fitted on
+};
+Result<TimeModelFacts> time_model_facts(const RunConfig& config);
+
 std::unique_ptr<sim::Allocator> make_allocator(const ResolvedRun& run);
 Result<std::unique_ptr<sim::TimeModel>> make_time_model(const ResolvedRun& run);
 

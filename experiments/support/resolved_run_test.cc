@@ -1,10 +1,12 @@
 #include "experiments/support/resolved_run.h"
 
+#include <cstdlib>
 #include <initializer_list>
 #include <string>
 #include <utility>
 
 #include "bazel/testing/catch.h"
+#include "experiments/support/output_file.h"
 #include "experiments/support/run.h"
 #include "experiments/support/run_fields.h"
 
@@ -30,6 +32,17 @@ ResolvedRun resolved(Settings settings) {
   auto run = resolve(make_config(settings));
   REQUIRE(run.is_ok());
   return run.value();
+}
+
+// Coefficients of a linear time model, and what `more` adds to them.
+std::string linear_file(const std::string& more) {
+  const char* folder = std::getenv("TEST_TMPDIR");
+  std::string path = (folder == nullptr ? std::string("/tmp") : folder) + "/linear.json";
+  REQUIRE(write_file(path, R"({"source": "a test", "fixed_ns": 1e6, "per_prefill_token_ns": 1e4,)"
+                           R"( "per_kv_token_ns": 100, "per_sequence_ns": 1e3)" +
+                               more + "}")
+              .is_ok());
+  return path;
 }
 
 // Bad usage, never a broken contract.
@@ -101,6 +114,29 @@ TEST_CASE("contradictions are refused, with the flag at fault") {
   CHECK_THAT(refusal({{"trace", "x.csv"}}), ContainsSubstring("--requests: applies to synthetic"));
   CHECK_THAT(refusal({{"sharing", "sessions:turns=3,active=4"}, {"decoding", "parallel:2"}}),
              ContainsSubstring("sharegpt-like"));
+}
+
+TEST_CASE("a host too small for a token is refused, one token is enough") {
+  CHECK_THAT(refusal({{"preemption", "swap"}, {"host_gib", "0.0007"}}),
+             ContainsSubstring("--host-gib: found 0.0007, which holds no token"));
+  CHECK(resolved({{"preemption", "swap"}, {"host_gib", "0.0008"}}).options.scheduler.host_pool ==
+        TokenCount(1));
+}
+
+TEST_CASE("static batches are not held to a budget of tokens that they do not have") {
+  CHECK(run(make_config({{"batching", "static"}, {"max_sequences", "5000"}})).is_ok());
+}
+
+TEST_CASE("what step times rest on is told in few words") {
+  CHECK(time_model_facts(make_config({})).value().name == "roofline");
+  CHECK(time_model_facts(make_config({})).value().provenance == "cited, not measured on this card");
+  const std::string path = linear_file("");
+  const auto facts = time_model_facts(make_config({{"time_model", ("linear:" + path).c_str()}}));
+  REQUIRE(facts.is_ok());
+  CHECK(facts.value().name == "linear:" + path);
+  CHECK(facts.value().provenance == "fitted, as its file says, on: a test");
+  CHECK_FALSE(time_model_facts(make_config({{"time_model", "linear:nowhere"}})).is_ok());
+  CHECK(run(make_config({})).value().time_model.name == "roofline");
 }
 
 TEST_CASE("contiguous regions are read without the cost of blocks") {

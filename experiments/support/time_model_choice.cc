@@ -1,9 +1,11 @@
-// make_time_model of resolved_run.h.
+// make_time_model and time_model_facts of resolved_run.h.
 
 #include <fmt/format.h>
 
 #include <charconv>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -45,17 +47,24 @@ Result<std::unique_ptr<sim::TimeModel>> make_roofline(const ResolvedRun& run) {
       std::make_unique<sim::RooflineTimeModel>(std::move(model).value()));
 }
 
-Result<std::unique_ptr<sim::TimeModel>> make_plain(const ResolvedRun& run) {
-  const std::string& text = run.config.time_model;
-  if (text == "roofline") return make_roofline(run);
+// Of --time-model linear:FILE; nullopt for roofline.
+Result<std::optional<sim::LinearCoefficients>> linear_coefficients(const std::string& text) {
+  if (text == "roofline") return std::optional<sim::LinearCoefficients>();
   if (!text.starts_with(kLinear) || text.size() == kLinear.size()) {
     return Status::invalid_input(
         fmt::format("--time-model: found '{}'; expected roofline or linear:FILE", text));
   }
   const auto coefficients = sim::load_linear_time_model(text.substr(kLinear.size()));
   RECTO_RETURN_IF_ERROR(coefficients.status().in("--time-model"));
+  return std::optional(coefficients.value());
+}
+
+Result<std::unique_ptr<sim::TimeModel>> make_plain(const ResolvedRun& run) {
+  const auto coefficients = linear_coefficients(run.config.time_model);
+  RECTO_RETURN_IF_ERROR(coefficients.status());
+  if (!coefficients.value()) return make_roofline(run);
   return std::unique_ptr<sim::TimeModel>(
-      std::make_unique<sim::LinearTimeModel>(coefficients.value()));
+      std::make_unique<sim::LinearTimeModel>(*coefficients.value()));
 }
 
 Result<std::vector<std::int64_t>> parse_graph_sizes(std::string_view text) {
@@ -82,6 +91,14 @@ Result<std::vector<std::int64_t>> parse_graph_sizes(std::string_view text) {
 }
 
 }  // namespace
+
+Result<TimeModelFacts> time_model_facts(const RunConfig& config) {
+  const auto coefficients = linear_coefficients(config.time_model);
+  RECTO_RETURN_IF_ERROR(coefficients.status());
+  if (!coefficients.value()) return TimeModelFacts{"roofline", "cited, not measured on this card"};
+  return TimeModelFacts{config.time_model,
+                        "fitted, as its file says, on: " + coefficients.value()->source};
+}
 
 Result<std::unique_ptr<sim::TimeModel>> make_time_model(const ResolvedRun& run) {
   Result<std::unique_ptr<sim::TimeModel>> plain = make_plain(run);

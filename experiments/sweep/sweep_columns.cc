@@ -13,6 +13,7 @@ namespace {
 
 using sim::Gauge;
 using sim::Report;
+using Latency = sim::LatencySummary;
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
@@ -43,22 +44,25 @@ double count(const MeasuredRun& run) {
 }
 
 // Of finished requests.
-template <sim::LatencySummary Report::*kLatency>
+template <Latency Report::*kLatency>
 double latency_mean_s(const MeasuredRun& run) {
   const Report& report = run.outcome.report;
   if (report.counters.requests_finished == 0) return kNone;
   return (report.*kLatency).mean_ns / static_cast<double>(kNanosecondsPerSecond);
 }
 
-template <sim::LatencySummary Report::*kLatency>
-double latency_p99_s(const MeasuredRun& run) {
+template <Latency Report::*kLatency, std::int64_t Latency::*kPercentile>
+double latency_s(const MeasuredRun& run) {
   const Report& report = run.outcome.report;
   if (report.counters.requests_finished == 0) return kNone;
-  return seconds(SimDuration((report.*kLatency).p99_ns));
+  return seconds(SimDuration((report.*kLatency).*kPercentile));
 }
 
 double pool_slots(const MeasuredRun& run) {
   return static_cast<double>(run.outcome.report.pool_slots.value());
+}
+double window_tokens(const MeasuredRun& run) {
+  return static_cast<double>(run.outcome.window_tokens);
 }
 double makespan_s(const MeasuredRun& run) { return seconds(run.outcome.report.makespan); }
 double skipped_rows(const MeasuredRun& run) {
@@ -74,20 +78,35 @@ double preemptions(const MeasuredRun& run) {
 
 constexpr SweepColumn kColumns[] = {
     {"pool_slots", pool_slots},
+    {"window_tokens", window_tokens},
     {"requests_finished", count<&sim::Counters::requests_finished>},
     {"requests_rejected", count<&sim::Counters::requests_rejected>},
+    {"requests_within_limits", count<&sim::Counters::requests_within_limits>},
     {"skipped_rows", skipped_rows},
     {"makespan_s", makespan_s},
     {"requests_per_s", figure<&Figures::requests_per_s>},
     {"output_tokens_per_s", figure<&Figures::output_tokens_per_s>},
     {"goodput_per_s", figure<&Figures::goodput_per_s>},
+    {"queueing_mean_s", latency_mean_s<&Report::queueing>},
+    {"queueing_p50_s", latency_s<&Report::queueing, &Latency::p50_ns>},
+    {"queueing_p90_s", latency_s<&Report::queueing, &Latency::p90_ns>},
+    {"queueing_p99_s", latency_s<&Report::queueing, &Latency::p99_ns>},
     {"ttft_mean_s", latency_mean_s<&Report::ttft>},
-    {"ttft_p99_s", latency_p99_s<&Report::ttft>},
+    {"ttft_p50_s", latency_s<&Report::ttft, &Latency::p50_ns>},
+    {"ttft_p90_s", latency_s<&Report::ttft, &Latency::p90_ns>},
+    {"ttft_p99_s", latency_s<&Report::ttft, &Latency::p99_ns>},
     {"tpot_mean_s", latency_mean_s<&Report::tpot>},
-    {"tpot_p99_s", latency_p99_s<&Report::tpot>},
+    {"tpot_p50_s", latency_s<&Report::tpot, &Latency::p50_ns>},
+    {"tpot_p90_s", latency_s<&Report::tpot, &Latency::p90_ns>},
+    {"tpot_p99_s", latency_s<&Report::tpot, &Latency::p99_ns>},
     {"latency_mean_s", latency_mean_s<&Report::end_to_end>},
-    {"latency_p99_s", latency_p99_s<&Report::end_to_end>},
+    {"latency_p50_s", latency_s<&Report::end_to_end, &Latency::p50_ns>},
+    {"latency_p90_s", latency_s<&Report::end_to_end, &Latency::p90_ns>},
+    {"latency_p99_s", latency_s<&Report::end_to_end, &Latency::p99_ns>},
     {"normalized_latency_mean_s", latency_mean_s<&Report::normalized>},
+    {"normalized_latency_p50_s", latency_s<&Report::normalized, &Latency::p50_ns>},
+    {"normalized_latency_p90_s", latency_s<&Report::normalized, &Latency::p90_ns>},
+    {"normalized_latency_p99_s", latency_s<&Report::normalized, &Latency::p99_ns>},
     {"covers_drain", covers_drain},
     {"used_share", share<&PoolShares::used>},
     {"reserved_share", share<&PoolShares::reserved>},
@@ -102,7 +121,10 @@ constexpr SweepColumn kColumns[] = {
     {"used_of_held_share", figure<&Figures::used_of_held>},
     {"blocked_free_share", gauge_share<Gauge::kBlockedFree>},
     {"unplaceable_free_share", gauge_share<Gauge::kUnplaceableFree>},
+    {"largest_hole_share", gauge_share<Gauge::kLargestHole>},
     {"sharing_saving_share", figure<&Figures::sharing_saving>},
+    {"table_bytes_mean", figure<&Figures::table_bytes_mean>},
+    {"table_bytes_max", figure<&Figures::table_bytes_max>},
     {"running_requests_mean", gauge_mean<Gauge::kRunningRequests>},
     {"running_sequences_mean", gauge_mean<Gauge::kRunningSequences>},
     {"waiting_requests_mean", gauge_mean<Gauge::kWaitingRequests>},
@@ -110,7 +132,9 @@ constexpr SweepColumn kColumns[] = {
     {"recomputed_tokens", count<&sim::Counters::recomputed_tokens>},
     {"swapped_out_slots", count<&sim::Counters::swapped_out_slots>},
     {"copied_slots", count<&sim::Counters::copied_slots>},
+    {"copied_bytes", figure<&Figures::copied_bytes>},
     {"prefix_hit_share", figure<&Figures::prefix_hit_share>},
+    {"prefix_flops_saved", figure<&Figures::prefix_flops_saved>},
     {"steps", count<&sim::Counters::steps>},
 };
 

@@ -10,12 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "experiments/support/grid_remarks.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/parallel.h"
 #include "experiments/support/progress.h"
 #include "experiments/support/remarks.h"
 #include "experiments/support/resolved_run.h"
+#include "experiments/support/unused_settings.h"
 #include "experiments/sweep/sweep_columns.h"
 #include "experiments/sweep/sweep_flags.h"
 #include "experiments/sweep/sweep_grid_file.h"
@@ -78,12 +80,21 @@ Status check_any_possible(const SweepGrid& grid) {
   return grid.point_count() == 1 ? first : first.in("no point can be run; the first");
 }
 
-// What step times rest on, over all points; a line each.
-std::set<std::string> provenance(const SweepGrid& grid) {
-  std::set<std::string> remarks;
+// Each point under its first seed.
+std::vector<RunConfig> point_configs(const SweepGrid& grid) {
+  std::vector<RunConfig> configs;
   for (std::int64_t point = 0; point < grid.point_count(); ++point) {
-    remarks.insert(provenance_remark(grid.run_config(point * grid.seed_count())));
+    configs.push_back(grid.run_config(point * grid.seed_count()));
   }
+  return configs;
+}
+
+// What step times rest on, over all points, and what the points differ in unasked.
+std::set<std::string> remarks_on(const SweepGrid& grid) {
+  const std::vector<RunConfig> configs = point_configs(grid);
+  std::set<std::string> remarks;
+  for (const RunConfig& config : configs) remarks.insert(provenance_remark(config));
+  for (const std::string& remark : grid_remarks(configs)) remarks.insert(wrapped(remark));
   return remarks;
 }
 
@@ -91,8 +102,7 @@ std::set<std::string> provenance(const SweepGrid& grid) {
 Result<Json> describe_sweep(const SweepGrid& grid) {
   std::set<std::vector<std::string>> seen;
   std::vector<RunConfig> configs;
-  for (std::int64_t point = 0; point < grid.point_count(); ++point) {
-    const RunConfig config = grid.run_config(point * grid.seed_count());
+  for (const RunConfig& config : point_configs(grid)) {
     if (seen.insert(input_files(config)).second) configs.push_back(config);
   }
   Result<Json> manifest = begin_manifest("sweep", configs);
@@ -101,7 +111,7 @@ Result<Json> describe_sweep(const SweepGrid& grid) {
   Json columns = Json::array();
   for (const SweepColumn& column : sweep_columns()) columns.push_back(column.name);
   manifest.value()["columns"] = columns;
-  manifest.value()["remarks"] = provenance(grid);
+  manifest.value()["remarks"] = remarks_on(grid);
   return manifest;
 }
 
@@ -152,6 +162,9 @@ Status sweep(const SweepArguments& arguments, CommandContext& context) {
   RECTO_RETURN_IF_ERROR(made.status());
   const SweepGrid& grid = made.value();
   RECTO_RETURN_IF_ERROR(check_any_possible(grid));
+  const std::vector<RunConfig> configs = point_configs(grid);
+  RECTO_RETURN_IF_ERROR(refuse_unused(configs));
+  RECTO_RETURN_IF_ERROR(refuse_idle_seeds(configs, grid.seed_count()));
   const Result<Json> manifest = describe_sweep(grid);
   RECTO_RETURN_IF_ERROR(manifest.status());
 
@@ -166,7 +179,7 @@ Status sweep(const SweepArguments& arguments, CommandContext& context) {
   const std::vector<SweepPoint> points = collect_points(grid, records.value());
   RECTO_RETURN_IF_ERROR(write_results(arguments, grid, manifest.value(), points));
   context.out << sweep_table(grid, points, kTerminalColumns) << '\n';
-  for (const std::string& remark : provenance(grid)) context.out << remark;
+  for (const std::string& remark : remarks_on(grid)) context.out << remark;
   context.out << rejected_points(points)
               << fmt::format("{} points in {}/sweep.csv\n", points.size(), arguments.out);
   return verdict(grid, points);

@@ -1,5 +1,6 @@
 #include "experiments/sweep/sweep_command.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -7,8 +8,11 @@
 #include "bazel/testing/catch.h"
 #include "experiments/plan/tried_command.h"
 #include "experiments/support/output_file.h"
+#include "experiments/support/run.h"
 #include "experiments/support/run_fields.h"
 #include "experiments/support/text_file.h"
+#include "experiments/sweep/sweep_columns.h"
+#include "sim/metrics/gauges.h"
 
 namespace recto::experiments {
 namespace {
@@ -77,7 +81,9 @@ TEST_CASE("a sweep goes on from any prefix of its journal") {
     REQUIRE(write_file(path_of("part/sweep.journal.jsonl"), journal.substr(0, size)).is_ok());
     const auto tried = sweep("part", kGrid);
     CHECK(tried.exit_code == 0);
-    CHECK((tried.err.find("of 12 runs were done before") != std::string::npos) == (part > 0.5));
+    // The first line is not a run.
+    const bool has_runs = std::ranges::count(journal.substr(0, size), '\n') > 1;
+    CHECK((tried.err.find("of 12 runs were done before") != std::string::npos) == has_runs);
     CHECK(file("part", "sweep.csv") == file("whole", "sweep.csv"));
     CHECK(file("part", "manifest.json") == file("whole", "manifest.json"));
   }
@@ -124,6 +130,59 @@ TEST_CASE("seeds give means with intervals") {
   CHECK_THAT(rows[1], ContainsSubstring("0,ok,,"));
 }
 
+TEST_CASE("seeds of a trace, which draws nothing, are refused") {
+  const std::string path = path_of("small.csv");
+  REQUIRE(write_file(path, "arrival_s,prompt_tokens,output_tokens\n0,100,20\n1,50,30\n").is_ok());
+  const auto refused = sweep("traced", {"--trace", path, "--seeds", "3"});
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, ContainsSubstring("--seeds: found 3; expected 1, as a trace draws"));
+  CHECK(sweep("traced", {"--trace", path}).exit_code == 0);
+}
+
+TEST_CASE("a row has what its step times rest on, bytes, percentiles and goodput") {
+  REQUIRE(
+      sweep("columns", {"--requests", "40", "--decoding", "parallel:2", "--ttft-limit-ms", "500"})
+          .exit_code == 0);
+  const std::vector<std::string> rows = lines_of(file("columns", "sweep.csv"));
+  REQUIRE(rows.size() == 2);
+  CHECK_THAT(rows[1], ContainsSubstring("0,ok,,roofline,\"cited, not measured on this card\","));
+  for (const char* column :
+       {"table_bytes_mean", "table_bytes_max", "copied_bytes", "prefix_flops_saved",
+        "largest_hole_share", "queueing_mean_s", "queueing_p50_s", "queueing_p90_s",
+        "queueing_p99_s", "ttft_p50_s", "ttft_p90_s", "tpot_p50_s", "tpot_p90_s", "latency_p50_s",
+        "latency_p90_s", "normalized_latency_p50_s", "normalized_latency_p90_s",
+        "requests_within_limits", "goodput_per_s"}) {
+    CHECK_THAT(rows[0], ContainsSubstring(std::string(",") + column + ","));
+  }
+}
+
+TEST_CASE("figures of a run that a sweep keeps are those of its report") {
+  RunConfig config;
+  config.requests = 40;
+  config.decoding = "parallel:2";
+  config.ttft_limit_ms = 500;
+  const sim::Report report = run(config).value().report;
+  const std::vector<double> values = measure(config).value();
+  const auto value_of = [&](std::string_view name) {
+    const auto columns = sweep_columns();
+    const auto found = std::ranges::find(columns, name, &SweepColumn::name);
+    REQUIRE(found != columns.end());
+    return values[static_cast<std::size_t>(found - columns.begin())];
+  };
+  CHECK(report.counters.copied_slots > 0);
+  // K and V of 40 layers of 40 heads of 128, two bytes each; a table entry takes 4.
+  CHECK(value_of("copied_bytes") ==
+        static_cast<double>(report.counters.copied_slots) * 2 * 40 * 40 * 128 * 2);
+  CHECK(value_of("table_bytes_max") ==
+        4 * static_cast<double>(report.gauge(sim::Gauge::kTableEntries).max));
+  CHECK(value_of("ttft_p50_s") == Catch::Approx(static_cast<double>(report.ttft.p50_ns) / 1e9));
+  CHECK(value_of("latency_p90_s") ==
+        Catch::Approx(static_cast<double>(report.end_to_end.p90_ns) / 1e9));
+  CHECK(value_of("queueing_mean_s") == Catch::Approx(report.queueing.mean_ns / 1e9));
+  CHECK(value_of("requests_within_limits") ==
+        static_cast<double>(report.counters.requests_within_limits));
+}
+
 TEST_CASE("a grid file and flags go together") {
   const std::string path = path_of("grid.json");
   REQUIRE(
@@ -155,6 +214,26 @@ TEST_CASE("bad flags are named, with what was expected") {
   refused({"--trace", "no/such.csv"}, "no/such.csv");
   refused({"--colour"}, "--colour");
   CHECK(testing::try_command(add_sweep_command, {"sweep"}).exit_code == 2);  // no --out
+}
+
+TEST_CASE("a setting that no point uses is refused; one that some points use is not") {
+  const Arguments swapped{"--requests", "20", "--preemption", "recompute,swap"};
+  const auto refused = sweep("unused", swapped);
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, ContainsSubstring("--preemption swap: has no effect here"));
+  CHECK(sweep("used", with(swapped, {"--host-gib", "4"})).exit_code == 0);
+}
+
+TEST_CASE("points with a model's own window and points without are told") {
+  const auto tried = sweep("windows", {"--requests", "20", "--model", "Mistral-7B", "--gpu", "H100",
+                                       "--allocator", "paged,prefix-cached"});
+  CHECK(tried.exit_code == 0);
+  CHECK_THAT(tried.out, ContainsSubstring("is on for paged and off for prefix-cached"));
+  CHECK(Json::parse(file("windows", "manifest.json"))["remarks"].size() == 2);
+  const std::vector<std::string> rows = lines_of(file("windows", "sweep.csv"));
+  CHECK_THAT(rows[0], ContainsSubstring("pool_slots,window_tokens,requests_finished"));
+  CHECK_THAT(rows[1], ContainsSubstring(",4096,20,"));
+  CHECK_THAT(rows[2], ContainsSubstring(",0,20,"));
 }
 
 TEST_CASE("results that cannot be written fail the run") {

@@ -84,7 +84,10 @@ std::vector<SweepPoint> collect_points(const SweepGrid& grid,
   std::vector<SweepPoint> points;
   for (std::int64_t i = 0; i < grid.point_count(); ++i) {
     const std::span runs(records.data() + static_cast<std::size_t>(i) * seeds, seeds);
-    SweepPoint point{.axis_values = grid.point_values(i), .figures = {}, .error = {}};
+    SweepPoint point{
+        .axis_values = grid.point_values(i), .time_model = {}, .figures = {}, .error = {}};
+    const auto facts = time_model_facts(grid.run_config(i * grid.seed_count()));
+    if (facts.is_ok()) point.time_model = facts.value();
     const auto failed = std::ranges::find_if_not(runs, &RunRecord::is_ok);
     if (failed != runs.end()) {
       point.error = failed->error;
@@ -102,7 +105,7 @@ std::string sweep_csv(const SweepGrid& grid, const std::vector<SweepPoint>& poin
   const bool has_intervals = grid.seed_count() > 1;
   std::vector<std::string> row{"point"};
   for (const SweepAxis& axis : grid.axes()) row.emplace_back(axis.field->name);
-  row.insert(row.end(), {"outcome", "error"});
+  row.insert(row.end(), {"outcome", "error", "time_model", "time_model_provenance"});
   for (const SweepColumn& column : sweep_columns()) {
     row.emplace_back(column.name);
     if (has_intervals) row.push_back(fmt::format("{}_ci95", column.name));
@@ -112,7 +115,8 @@ std::string sweep_csv(const SweepGrid& grid, const std::vector<SweepPoint>& poin
     const SweepPoint& point = points[i];
     row = {std::to_string(i)};
     row.insert(row.end(), point.axis_values.begin(), point.axis_values.end());
-    row.insert(row.end(), {point.error.empty() ? "ok" : "failed", point.error});
+    row.insert(row.end(), {point.error.empty() ? "ok" : "failed", point.error,
+                           point.time_model.name, point.time_model.provenance});
     for (std::size_t column = 0; column < sweep_columns().size(); ++column) {
       const bool is_known = point.error.empty();
       row.push_back(is_known ? number_or_nothing(point.figures[column].mean) : "");

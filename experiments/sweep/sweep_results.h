@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/support/resolved_run.h"
 #include "experiments/support/statistics.h"
 #include "experiments/sweep/sweep_grid.h"
 #include "experiments/sweep/sweep_journal.h"
@@ -15,6 +16,7 @@ namespace recto::experiments {
 
 struct SweepPoint {
   std::vector<std::string> axis_values;
+  TimeModelFacts time_model;          // empty if it cannot be told
   std::vector<MeanInterval> figures;  // one per sweep column, over the seeds; none if a run failed
   std::string error;                  // of the first run that failed
 };
@@ -23,7 +25,8 @@ struct SweepPoint {
 std::vector<SweepPoint> collect_points(const SweepGrid& grid,
                                        const std::vector<RunRecord>& records);
 
-// One row per point: its number, its axis values, how it went, and a column per figure. With
+// One row per point: its number, its axis values, how it went, what its step times rest on, and a
+// column per figure. With
 // several seeds, each figure is a mean and has its 95 % confidence interval's half width beside it.
 std::string sweep_csv(const SweepGrid& grid, const std::vector<SweepPoint>& points);
 

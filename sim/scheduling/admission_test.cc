@@ -157,6 +157,7 @@ TEST_CASE("equal prompts in flight share their full blocks but never their last 
   const Report report = run_scenario(scenario, &seen);
   // The second block of the prompt is full, and cached, but its last token's output is wanted.
   CHECK(report.counters.prefix_hit_tokens == 4);
+  CHECK(report.counters.readmitted_hit_tokens == 0);
   CHECK(report.counters.prefill_tokens == 8 + 4);
 }
 

@@ -84,6 +84,7 @@ TEST_CASE("a preempted request finds its own blocks again, and prefills only the
   const Report report = run_scenario(scenario, &seen);
   // Request 0 evicted the block of request 2; both of request 1 were still there.
   CHECK(report.counters.prefix_hit_tokens == 8);
+  CHECK(report.counters.readmitted_hit_tokens == 8);
   CHECK(report.counters.recomputed_tokens == 4);
   CHECK(report.counters.prefill_tokens == 20 + 1 + 5);
   CHECK(seen.gauges_at(160)[Gauge::kCached] == 8);
