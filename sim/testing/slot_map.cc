@@ -121,7 +121,6 @@ void SlotMap::walk_region(const Group& group, SequenceId member, const Holding& 
         state_at(holding, position,
                  position < requested ? SlotState::kOverReservation : SlotState::kRounding);
   }
-  ++table_entries_;
   ++held_blocks_;
 }
 
