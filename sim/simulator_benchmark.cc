@@ -5,34 +5,21 @@
 
 #include <benchmark/benchmark.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
-#include <string>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "sim/allocators/paged_allocator.h"
 #include "sim/request_list.h"
 #include "sim/simulator.h"
+#include "sim/testing/azure_regimes.h"
 #include "sim/testing/plain_simulator.h"
-#include "sim/time/linear_time_model.h"
-#include "sim/traces/trace_reader.h"
 #include "sim/workloads/builtin_workloads.h"
 
 namespace recto::sim {
 namespace {
-
-// Coefficients of the order of an 8B model on one card; only the batch that they lead to matters.
-const LinearTimeModel& time_model() {
-  static const LinearTimeModel kModel({.fixed_ns = 17.25e6,
-                                       .per_prefill_token_ns = 83e3,
-                                       .per_kv_token_ns = 171,
-                                       .per_sequence_ns = 8.5e3,
-                                       .source = "order of magnitude"});
-  return kModel;
-}
 
 std::vector<Request> read_all(RequestSource& source) {
   std::vector<Request> requests;
@@ -41,14 +28,6 @@ std::vector<Request> read_all(RequestSource& source) {
     if (!next.is_ok() || !next.value()) return requests;
     requests.push_back(*next.value());
   }
-}
-
-std::vector<Request> azure_requests(double scale_rate) {
-  const char* folder = std::getenv("RECTO_TRACES");
-  if (folder == nullptr) return {};
-  auto trace = open_trace(std::string(folder) + "/azure-llm-2023-conv.csv",
-                          {.scale_rate = scale_rate, .limit = {}, .lines = {}});
-  return trace.is_ok() ? read_all(*trace.value()) : std::vector<Request>();
 }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -61,11 +40,8 @@ void compare(benchmark::State& state, std::vector<Request> requests, std::int64_
     return;
   }
   RequestList source(std::move(requests));
-  const PagedOptions pool{.pool_slots = TokenCount(max_sequences * 4096)};
-  SimulationOptions options;
-  options.scheduler.max_sequences = max_sequences;
-  options.scheduler.max_batched_tokens = TokenCount(std::max<std::int64_t>(2048, max_sequences));
-  options.scheduler.max_length = TokenCount(131'072);
+  const PagedOptions pool = roomy_pool(max_sequences);
+  const SimulationOptions options = roomy_options(max_sequences);
 
   double event_seconds = 0;
   double plain_seconds = 0;
@@ -74,14 +50,14 @@ void compare(benchmark::State& state, std::vector<Request> requests, std::int64_
     source.rewind();
     auto start = std::chrono::steady_clock::now();
     PagedAllocator allocator(pool);
-    report = simulate(source, allocator, time_model(), options).value();
+    report = simulate(source, allocator, card_time_model(), options).value();
     const double elapsed = seconds_since(start);
     event_seconds += elapsed;
     state.SetIterationTime(elapsed);
 
     source.rewind();
     start = std::chrono::steady_clock::now();
-    const Report plain = simulate_plainly(source, pool, time_model(), options).value();
+    const Report plain = simulate_plainly(source, pool, card_time_model(), options).value();
     plain_seconds += seconds_since(start);
     if (plain != report) state.SkipWithError("the two reports differ");
   }
@@ -97,14 +73,15 @@ void compare(benchmark::State& state, std::vector<Request> requests, std::int64_
 
 // range(0): arrivals are this many times denser than recorded; range(1): most sequences at a time.
 void azure_trace(benchmark::State& state) {
-  compare(state, azure_requests(static_cast<double>(state.range(0))), state.range(1));
+  compare(state, azure_requests(state.range(0)), state.range(1));
 }
 BENCHMARK(azure_trace)
     ->ArgNames({"scale_rate", "max_sequences"})
-    ->Args({1, 256})
-    ->Args({1, 512})
-    ->Args({2, 512})
-    ->Args({2, 1024})
+    ->Apply([](benchmark::internal::Benchmark* runs) {
+      for (const AzureRegime& regime : kAzureRegimes) {
+        runs->Args({regime.scale_rate, regime.max_sequences});
+      }
+    })
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
 

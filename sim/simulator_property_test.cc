@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -158,6 +159,10 @@ TEST_CASE("the random simulations met everything that can happen") {
       {"events with a blocked head", seen.blocked},
       {"events with unplaceable slots", seen.unplaceable},
       {"events with slots out of the window", seen.out_of_window},
+      {"events with reserved slots on the host", seen.host_reserved},
+      {"events with tail slots on the host", seen.host_tail},
+      {"events with host slots out of the window", seen.host_out_of_window},
+      {"events with a rest of a block on the host", seen.host_overhead},
       {"events with a full pool", seen.full_pools},
       {"beam switches", seen.beam_switches},
       {"outputs of one token", seen.one_token_outputs},
@@ -183,8 +188,75 @@ TEST_CASE("a run depends on its inputs alone") {
   });
 }
 
+// The first instant at or after its arrival at which a step is planned: the end of the step under
+// way, or now.
+class AdmissionAtOnce final : public SimulationObserver {
+ public:
+  void on_step(const StepPlan& plan, const StepCost& cost, SimTime now) override {
+    RC_ASSERT(plan.kind == StepPlan::Kind::kStep);
+    step_end_ = now + cost.total();
+  }
+  void on_arrived(const Group& group, SimTime now) override {
+    due_[group.request.id] = std::max(now, step_end_);
+  }
+  void on_rejected(const Request&, SimTime) override { ++rejected_; }
+  void on_admitted(const Group& group, SimTime now) override {
+    RC_ASSERT(now == due_.at(group.request.id));
+    if (now > group.request.arrival) ++waited_;
+    ++admitted_;
+  }
+
+  std::int64_t waited() const { return waited_; }
+  std::int64_t seen() const { return admitted_ + rejected_; }
+
+ private:
+  SimTime step_end_;
+  std::map<std::int64_t, SimTime> due_;  // by request id
+  std::int64_t waited_ = 0;
+  std::int64_t admitted_ = 0;
+  std::int64_t rejected_ = 0;
+};
+
+// Gaps up to a power of ten: from everybody at once, over steps of some hundred ns, to hours.
+void spread_arrivals(std::vector<Request>& requests) {
+  const auto decade = *rc::gen::inRange<int>(-1, 14);
+  std::int64_t gap_max = decade < 0 ? 0 : 1;
+  for (int i = 0; i < decade; ++i) gap_max *= 10;
+  SimTime arrival;
+  for (Request& request : requests) {
+    request.arrival = arrival;
+    arrival += SimDuration(
+        *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::int64_t>(0, gap_max + 1)));
+  }
+}
+
+TEST_CASE("an infinite pool without other limits never makes anyone wait") {
+  std::int64_t waited = 0;
+  std::int64_t at_once = 0;
+  rc::prop("beyond the step under way, at any rate of arrival", [&] {
+    Scenario scenario = *arbitrary_scenario();
+    scenario.options.batching = Batching::kContinuous;
+    scenario.options.scheduler.max_sequences = 1'000'000;
+    scenario.options.scheduler.max_batched_tokens = TokenCount(1'000'000'000);
+    scenario.pool.slots = TokenCount(1'000'000);
+    spread_arrivals(scenario.requests);
+    AdmissionAtOnce seen;
+    const Report report = run_scenario(scenario, &seen);
+    RC_ASSERT(seen.seen() == static_cast<std::int64_t>(scenario.requests.size()));
+    RC_ASSERT(report.counters.preemptions_recompute == 0);
+    RC_ASSERT(report.counters.preemptions_swap == 0);
+    RC_ASSERT(report.gauge(Gauge::kBlockedFree).max == 0);
+    RC_ASSERT(report.counters.recomputed_tokens == 0);
+    waited += seen.waited();
+    at_once += report.counters.requests_finished - seen.waited();
+  });
+  CAPTURE(waited, at_once);
+  CHECK(waited > 0);
+  CHECK(at_once > 0);
+}
+
 TEST_CASE("an infinite pool never makes anyone wait for memory") {
-  rc::prop("at any rate of arrival", [] {
+  rc::prop("under any limits", [] {
     Scenario scenario = *arbitrary_scenario();
     scenario.pool.slots = TokenCount(1'000'000);
     const Report report = run_scenario(scenario, nullptr);

@@ -95,6 +95,8 @@ TEST_CASE("Orca (Max) on OPT-13B with 12 GiB holds 7 requests and leaves 8.85 % 
         Catch::Approx(8.85).margin(0.005));
   CHECK(full[Gauge::kRounding] == 0);
   CHECK(full[Gauge::kOverReservation] == 7 * (2048 - (161 + 338 - 1)));
+  CHECK(full[Gauge::kHeldBlocks] == 7);
+  CHECK(full[Gauge::kTableEntries] == 0);     // a region needs no table
   CHECK(full[Gauge::kUnplaceableFree] == 0);  // there is too little of it in any place
   CHECK(report.counters.requests_finished == 50);
 }

@@ -51,6 +51,15 @@ std::string states_text(const sim::Report& report, const Figures& figures,
          state_legend(terminal) + "\n\n" + table.text() + '\n';
 }
 
+std::string host_text(const sim::Report& report) {
+  const auto mean = [&](sim::Gauge gauge) { return report.gauge(gauge).mean; };
+  return fmt::format("{} slots; mean {:.1f} used, {:.1f} reserved, {:.1f} internal, {:.1f} free",
+                     grouped(report.host_pool_slots.value()), mean(sim::Gauge::kHostUsed),
+                     mean(sim::Gauge::kHostReserved),
+                     mean(sim::Gauge::kHostTail) + mean(sim::Gauge::kHostOutOfWindow),
+                     mean(sim::Gauge::kHostFree));
+}
+
 std::string memory_lines(const sim::Report& report, const Figures& figures) {
   std::string text = line("used of held slots", percent(figures.used_of_held) + " %");
   text += line("saved by sharing", percent(figures.sharing_saving) + " % of block-table entries");
@@ -59,9 +68,7 @@ std::string memory_lines(const sim::Report& report, const Figures& figures) {
       line("block tables", fmt::format("{} mean, {} at most", bytes_text(figures.table_bytes_mean),
                                        bytes_text(figures.table_bytes_max)));
   if (report.host_pool_slots.value() > 0) {
-    text += line("host pool", fmt::format("{} slots, {:.1f} held in the mean",
-                                          grouped(report.host_pool_slots.value()),
-                                          report.gauge(sim::Gauge::kHostHeld).mean));
+    text += line("host pool", host_text(report));
   }
   return text + '\n';
 }

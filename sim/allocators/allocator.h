@@ -57,8 +57,8 @@ struct PoolCounts {
   TokenCount free{};
   TokenCount overhead{};
   TokenCount largest_hole{};       // the longest run that one sequence could be given now
-  std::int64_t table_entries = 0;  // logical blocks over all sequences
-  std::int64_t held_blocks = 0;    // physical blocks under them
+  std::int64_t table_entries = 0;  // logical blocks over all sequences; regions have no tables
+  std::int64_t held_blocks = 0;    // physical blocks under them, or regions
 };
 
 // How the tables of some sequences share blocks, without the blocks: what a swap to the host must
@@ -118,7 +118,7 @@ class Allocator {
   // Tokens below `context` are computed: full blocks may be found by others from now on.
   virtual void commit(SequenceId sequence, TokenCount context) = 0;
 
-  // O(1).
+  // O(1); of buddies O(log pool), which is what it takes to find their largest hole.
   virtual PoolCounts counts() const = 0;
 
   virtual TokenCount block_size() const = 0;  // 1 for contiguous regions

@@ -111,7 +111,6 @@ PoolCounts ContiguousAllocator::counts() const {
   counts.free = TokenCount(placement_->free_slots());
   counts.held = counts.pool - counts.free;
   counts.largest_hole = TokenCount(placement_->largest_hole());
-  counts.table_entries = region_count_;
   counts.held_blocks = region_count_;
   return counts;
 }

@@ -1,64 +1,75 @@
 #include "sim/allocators/hole_list_placement.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/contract.h"
 
 namespace recto::sim {
 
 HoleListPlacement::HoleListPlacement(std::int64_t pool_slots)
-    : pool_slots_(pool_slots), free_slots_(pool_slots), holes_{{0, pool_slots}} {
+    : pool_slots_(pool_slots), free_slots_(pool_slots) {
   RECTO_CHECK_GT(pool_slots, 0);
+  add_hole({0, pool_slots});
+}
+
+void HoleListPlacement::add_hole(Region hole) {
+  holes_.by_begin.emplace(hole.begin, hole.size);
+  holes_.by_size.emplace(hole.size, hole.begin);
+}
+
+void HoleListPlacement::remove_hole(Region hole) {
+  holes_.by_begin.erase(hole.begin);
+  holes_.by_size.erase({hole.size, hole.begin});
 }
 
 std::optional<Region> HoleListPlacement::place(std::int64_t slots) {
   RECTO_CHECK_GT(slots, 0);
-  const auto hole = choose(holes_, slots);
-  if (hole == holes_.end()) return std::nullopt;
-  const auto [begin, size] = *hole;
-  holes_.erase(hole);
-  if (size > slots) holes_.emplace(begin + slots, size - slots);
+  const std::optional<std::int64_t> begin = choose(holes_, slots);
+  if (!begin) return std::nullopt;
+  const std::int64_t size = holes_.by_begin.at(*begin);
+  remove_hole({*begin, size});
+  if (size > slots) add_hole({*begin + slots, size - slots});
   free_slots_ -= slots;
-  return Region{begin, slots};
+  return Region{*begin, slots};
 }
 
 void HoleListPlacement::free(Region region) {
   free_slots_ += region.size;
-  auto next = holes_.lower_bound(region.begin);
-  if (next != holes_.end() && region.begin + region.size == next->first) {
-    region.size += next->second;
-    next = holes_.erase(next);
+  const auto next = holes_.by_begin.lower_bound(region.begin);
+  std::optional<Region> after;
+  std::optional<Region> before;
+  if (next != holes_.by_begin.end()) after = Region{next->first, next->second};
+  if (next != holes_.by_begin.begin()) {
+    before = Region{std::prev(next)->first, std::prev(next)->second};
   }
-  if (next != holes_.begin()) {
-    const auto before = std::prev(next);
-    if (before->first + before->second == region.begin) {
-      before->second += region.size;
-      return;
-    }
+  if (after && region.begin + region.size == after->begin) {
+    remove_hole(*after);
+    region.size += after->size;
   }
-  holes_.emplace_hint(next, region.begin, region.size);
+  if (before && before->begin + before->size == region.begin) {
+    remove_hole(*before);
+    region = {before->begin, before->size + region.size};
+  }
+  add_hole(region);
 }
 
 std::int64_t HoleListPlacement::largest_hole() const {
-  std::int64_t largest = 0;
-  for (const auto& [begin, size] : holes_) largest = std::max(largest, size);
-  return largest;
+  return holes_.by_size.empty() ? 0 : holes_.by_size.rbegin()->first;
 }
 
-HoleListPlacement::Holes::const_iterator FirstFitPlacement::choose(const Holes& holes,
-                                                                   std::int64_t slots) const {
-  return std::find_if(holes.begin(), holes.end(),
-                      [slots](const auto& hole) { return hole.second >= slots; });
+std::optional<std::int64_t> FirstFitPlacement::choose(const Holes& holes,
+                                                      std::int64_t slots) const {
+  const auto hole = std::find_if(holes.by_begin.begin(), holes.by_begin.end(),
+                                 [slots](const auto& entry) { return entry.second >= slots; });
+  if (hole == holes.by_begin.end()) return std::nullopt;
+  return hole->first;
 }
 
-HoleListPlacement::Holes::const_iterator BestFitPlacement::choose(const Holes& holes,
-                                                                  std::int64_t slots) const {
-  auto best = holes.end();
-  for (auto hole = holes.begin(); hole != holes.end(); ++hole) {
-    if (hole->second < slots) continue;
-    if (best == holes.end() || hole->second < best->second) best = hole;
-  }
-  return best;
+std::optional<std::int64_t> BestFitPlacement::choose(const Holes& holes, std::int64_t slots) const {
+  const auto hole = holes.by_size.lower_bound({slots, 0});
+  if (hole == holes.by_size.end()) return std::nullopt;
+  return hole->second;
 }
 
 }  // namespace recto::sim

@@ -5,6 +5,9 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
+#include <utility>
 
 #include "sim/allocators/placement.h"
 
@@ -22,33 +25,39 @@ class HoleListPlacement : public Placement {
   std::int64_t largest_hole() const override;
 
  protected:
-  using Holes = std::map<std::int64_t, std::int64_t>;  // begin -> size
+  struct Holes {
+    std::map<std::int64_t, std::int64_t> by_begin;            // begin -> size
+    std::set<std::pair<std::int64_t, std::int64_t>> by_size;  // (size, begin) of the same
+  };
 
-  // The hole to cut `slots` from, or end(). O(holes).
-  virtual Holes::const_iterator choose(const Holes& holes, std::int64_t slots) const = 0;
+  // Where the hole begins that `slots` are to be cut from, if any is large enough.
+  virtual std::optional<std::int64_t> choose(const Holes& holes, std::int64_t slots) const = 0;
 
  private:
+  void add_hole(Region hole);
+  void remove_hole(Region hole);
+
   std::int64_t pool_slots_;
   std::int64_t free_slots_;
   Holes holes_;
 };
 
-// The lowest address that is large enough.
+// The lowest address that is large enough. O(holes).
 class FirstFitPlacement final : public HoleListPlacement {
  public:
   using HoleListPlacement::HoleListPlacement;
 
  private:
-  Holes::const_iterator choose(const Holes& holes, std::int64_t slots) const override;
+  std::optional<std::int64_t> choose(const Holes& holes, std::int64_t slots) const override;
 };
 
-// The smallest hole that is large enough; of equal ones the lowest.
+// The smallest hole that is large enough; of equal ones the lowest. O(log holes).
 class BestFitPlacement final : public HoleListPlacement {
  public:
   using HoleListPlacement::HoleListPlacement;
 
  private:
-  Holes::const_iterator choose(const Holes& holes, std::int64_t slots) const override;
+  std::optional<std::int64_t> choose(const Holes& holes, std::int64_t slots) const override;
 };
 
 }  // namespace recto::sim

@@ -34,8 +34,8 @@ class Placement {
   // How many regions for `slots` an empty pool takes.
   virtual std::int64_t capacity(std::int64_t slots) const = 0;
 
-  virtual std::int64_t free_slots() const = 0;
-  virtual std::int64_t largest_hole() const = 0;
+  virtual std::int64_t free_slots() const = 0;    // O(1)
+  virtual std::int64_t largest_hole() const = 0;  // O(log pool)
 };
 
 enum class PlacementKind : std::uint8_t { kBuddy, kFirstFit, kBestFit };

@@ -27,8 +27,12 @@ enum class Gauge : std::uint8_t {
   kWaitingRequests,
   kTableEntries,
   kHeldBlocks,
-  kHostHeld,
   kHostUsed,
+  kHostReserved,
+  kHostTail,
+  kHostOutOfWindow,
+  kHostFree,
+  kHostOverhead,
 };
 
 struct GaugeInfo {
@@ -54,8 +58,12 @@ inline constexpr std::array kGauges{
     GaugeInfo{Gauge::kWaitingRequests, "waiting_requests"},
     GaugeInfo{Gauge::kTableEntries, "table_entries"},
     GaugeInfo{Gauge::kHeldBlocks, "held_blocks"},
-    GaugeInfo{Gauge::kHostHeld, "host_held_slots"},
     GaugeInfo{Gauge::kHostUsed, "host_used_slots"},
+    GaugeInfo{Gauge::kHostReserved, "host_reserved_slots"},
+    GaugeInfo{Gauge::kHostTail, "host_tail_slots"},
+    GaugeInfo{Gauge::kHostOutOfWindow, "host_out_of_window_slots"},
+    GaugeInfo{Gauge::kHostFree, "host_free_slots"},
+    GaugeInfo{Gauge::kHostOverhead, "host_overhead_slots"},
 };
 inline constexpr std::size_t kGaugeCount = kGauges.size();
 

@@ -2,6 +2,32 @@
 
 namespace recto::sim {
 
+PoolStates& PoolStates::operator+=(const PoolStates& other) {
+  used += other.used;
+  reserved += other.reserved;
+  over_reservation += other.over_reservation;
+  rounding += other.rounding;
+  tail += other.tail;
+  out_of_window += other.out_of_window;
+  cached += other.cached;
+  free += other.free;
+  overhead += other.overhead;
+  return *this;
+}
+
+PoolStates& PoolStates::operator-=(const PoolStates& other) {
+  used -= other.used;
+  reserved -= other.reserved;
+  over_reservation -= other.over_reservation;
+  rounding -= other.rounding;
+  tail -= other.tail;
+  out_of_window -= other.out_of_window;
+  cached -= other.cached;
+  free -= other.free;
+  overhead -= other.overhead;
+  return *this;
+}
+
 void PoolAccount::release(TokenCount held, TokenCount context, TokenCount final_context,
                           TokenCount kept, TokenCount kept_open) {
   RECTO_CHECK_LE(context, held);

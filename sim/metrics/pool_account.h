@@ -29,6 +29,9 @@ struct PoolStates {
   TokenCount held() const { return used + reserved + internal(); }
   TokenCount sum() const { return held() + cached + free + overhead; }
 
+  PoolStates& operator+=(const PoolStates& other);
+  PoolStates& operator-=(const PoolStates& other);
+
   friend bool operator==(const PoolStates&, const PoolStates&) = default;
 };
 

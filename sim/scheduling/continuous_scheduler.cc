@@ -215,8 +215,7 @@ GaugeValues ContinuousScheduler::gauges() const {
       {.waiting_requests = static_cast<std::int64_t>(waiting_.size() + swapped_.size()),
        .head_blocked = head_blocked_,
        .head_unplaceable = head_unplaceable_,
-       .host_held = host_.held(),
-       .host_used = host_.used()});
+       .host = host_.states()});
 }
 
 std::vector<const Group*> ContinuousScheduler::holders() const {

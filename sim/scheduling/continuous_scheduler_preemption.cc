@@ -1,6 +1,7 @@
 // Preemption of the latest arrival: by recompute, which forgets the context, or by swap, which
-// moves it to the host and back. While a copy is under way its slots stay held on both sides and
-// nothing else runs, as in engines that issue swaps before the step that needs them.
+// moves it to the host and back. While a copy is under way its slots stay held on both sides, used
+// where the tokens come from and reserved where they go, and nothing else runs, as in engines that
+// issue swaps before the step that needs them.
 
 #include <algorithm>
 
@@ -80,7 +81,7 @@ void ContinuousScheduler::begin_swap_out(GroupIndex index, SimTime now) {
   batch_.remove_running(index);
   group.phase = GroupPhase::kSwappingOut;
   group.parked = holdings_.allocator().shape(group.members, TokenCount(group.context));
-  host_.hold(group.parked->slots, holdings_.tokens_in(group));
+  host_.hold(holdings_.parked_states(group, 0));
   transferring_ = index;
   ++group.preemptions;
   ++counters_.preemptions_swap;
@@ -112,12 +113,14 @@ void ContinuousScheduler::finish_transfer(SimTime now) {
   Group& group = batch_.at(index);
   if (group.phase == GroupPhase::kSwappingOut) {
     release_all(index);
+    host_.release(holdings_.parked_states(group, 0));
+    host_.hold(holdings_.parked_states(group, group.context));
     group.phase = GroupPhase::kSwapped;
     swapped_.push_front(index);
     return;
   }
   holdings_.finish_restore(group);
-  host_.release(group.parked->slots, holdings_.tokens_in(group));
+  host_.release(holdings_.parked_states(group, group.context));
   group.parked.reset();
   batch_.add_running(index);
   batch_.start_decoding(index, next_deadline(group, group.context));

@@ -24,8 +24,13 @@ GaugeValues gauge_values(const KvHoldings& holdings, const Batch& batch, const Q
   values[Gauge::kWaitingRequests] = queue.waiting_requests;
   values[Gauge::kTableEntries] = counts.table_entries;
   values[Gauge::kHeldBlocks] = counts.held_blocks;
-  values[Gauge::kHostHeld] = queue.host_held;
-  values[Gauge::kHostUsed] = queue.host_used;
+  // Nothing is cached there, and regions, which are reserved and rounded, are never swapped.
+  values[Gauge::kHostUsed] = queue.host.used.value();
+  values[Gauge::kHostReserved] = queue.host.reserved.value();
+  values[Gauge::kHostTail] = queue.host.tail.value();
+  values[Gauge::kHostOutOfWindow] = queue.host.out_of_window.value();
+  values[Gauge::kHostFree] = queue.host.free.value();
+  values[Gauge::kHostOverhead] = queue.host.overhead.value();
   return values;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "sim/metrics/gauges.h"
+#include "sim/metrics/pool_account.h"
 #include "sim/scheduling/batch.h"
 #include "sim/scheduling/kv_holdings.h"
 
@@ -14,8 +15,7 @@ struct QueueState {
   std::int64_t waiting_requests = 0;
   bool head_blocked = false;      // the queue's head lacks memory
   bool head_unplaceable = false;  // though there is enough of it in sum
-  std::int64_t host_held = 0;
-  std::int64_t host_used = 0;
+  PoolStates host{};
 };
 
 // Checks on the way that the states sum to the pool. O(1).

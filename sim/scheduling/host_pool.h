@@ -7,36 +7,40 @@
 
 #include "core/contract.h"
 #include "core/units.h"
+#include "sim/metrics/pool_account.h"
 
 namespace recto::sim {
 
 class HostPool {
  public:
   HostPool(TokenCount slots, TokenCount block_size)
-      : capacity_(slots.value() / block_size.value() * block_size.value()) {}
+      : slots_(slots), usable_(slots.value() / block_size.value() * block_size) {}
 
-  bool has_room_for(TokenCount slots) const { return held_ + slots.value() <= capacity_; }
+  bool has_room_for(TokenCount slots) const { return held_.held() + slots <= usable_; }
 
-  // `used` of `slots` hold tokens; the rest is the room behind them in their last blocks.
-  void hold(TokenCount slots, TokenCount used) {
-    RECTO_CHECK(has_room_for(slots));
-    held_ += slots.value();
-    used_ += used.value();
+  // What a swapped group holds, state by state.
+  void hold(const PoolStates& states) {
+    RECTO_CHECK(has_room_for(states.held()));
+    held_ += states;
   }
-  void release(TokenCount slots, TokenCount used) {
-    held_ -= slots.value();
-    used_ -= used.value();
-    RECTO_CHECK_GE(held_, used_);
-    RECTO_CHECK_GE(used_, 0);
+  void release(const PoolStates& states) {
+    held_ -= states;
+    RECTO_CHECK_GE(held_.held(), TokenCount(0));
   }
 
-  std::int64_t held() const { return held_; }
-  std::int64_t used() const { return used_; }
+  // All states; checks that they sum to the pool.
+  PoolStates states() const {
+    PoolStates states = held_;
+    states.free = usable_ - held_.held();
+    states.overhead = slots_ - usable_;
+    RECTO_CHECK_EQ(states.sum(), slots_);
+    return states;
+  }
 
  private:
-  std::int64_t capacity_;
-  std::int64_t held_ = 0;
-  std::int64_t used_ = 0;
+  TokenCount slots_;
+  TokenCount usable_;  // by whole blocks
+  PoolStates held_;
 };
 
 }  // namespace recto::sim

@@ -11,6 +11,7 @@ KvHoldings::KvHoldings(Allocator& allocator, Counters& counters, TokenCount wind
     : allocator_(allocator),
       counters_(counters),
       finds_prefixes_(allocator.reuses_prefixes()),
+      window_(window),
       account_(window) {}
 
 void KvHoldings::open(const Group& group) {
@@ -135,12 +136,13 @@ void KvHoldings::finish_restore(const Group& group) {
   });
 }
 
-TokenCount KvHoldings::tokens_in(const Group& group) const {
-  TokenCount tokens;
+PoolStates KvHoldings::parked_states(const Group& group, std::int64_t context) const {
+  PoolAccount account(window_);
   visit_unique_blocks(group, [&](std::int64_t begin, std::int64_t end) {
-    tokens += TokenCount(std::clamp(group.context, begin, end) - begin);
+    account.hold(TokenCount(begin), TokenCount(end), group.request.final_context());
+    account.write(TokenCount(begin), TokenCount(std::clamp(context, begin, end)));
   });
-  return tokens;
+  return account.held();
 }
 
 PoolStates KvHoldings::states(const PoolCounts& counts) const {

@@ -62,8 +62,9 @@ class KvHoldings {
   bool restore(const Group& group, TokenCount spare);
   void finish_restore(const Group& group);
 
-  // Slots of a swapped group that hold tokens, shared ones once.
-  TokenCount tokens_in(const Group& group) const;
+  // The slots that a swapped group holds on the host, shared ones once, when the first `context`
+  // tokens of its members are there.
+  PoolStates parked_states(const Group& group, std::int64_t context) const;
 
   // All states; checks that they sum to the pool and agree with the allocator. O(1).
   PoolStates states(const PoolCounts& counts) const;
@@ -82,6 +83,7 @@ class KvHoldings {
   Allocator& allocator_;
   Counters& counters_;
   bool finds_prefixes_;  // does the allocator want to know what is computed?
+  TokenCount window_;
   PoolAccount account_;
   TokenCount copied_;
 };

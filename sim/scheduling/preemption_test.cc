@@ -100,13 +100,16 @@ TEST_CASE("slots in flight to the host stay used until their copy ends") {
                             "380 finished 0", "389 admitted 1", "612 finished 1"});
   // 8 slots at 1 ns, begun: 9 ns each way.
   CHECK(seen.gauges_at(148)[Gauge::kUsed] == 16);
-  CHECK(seen.gauges_at(148)[Gauge::kHostHeld] == 8);
+  CHECK(seen.gauges_at(148)[Gauge::kHostReserved] == 8);
+  CHECK(seen.gauges_at(148)[Gauge::kHostUsed] == 0);
+  CHECK(seen.gauges_at(148)[Gauge::kHostFree] == 8);
   CHECK(seen.gauges_at(157)[Gauge::kUsed] == 8);
   CHECK(seen.gauges_at(157)[Gauge::kHostUsed] == 8);
   CHECK(seen.gauges_at(380)[Gauge::kUsed] == 0);
   CHECK(seen.gauges_at(380)[Gauge::kReserved] == 8);
   CHECK(seen.gauges_at(389)[Gauge::kUsed] == 8);
-  CHECK(seen.gauges_at(389)[Gauge::kHostHeld] == 0);
+  CHECK(seen.gauges_at(380)[Gauge::kHostUsed] == 8);
+  CHECK(seen.gauges_at(389)[Gauge::kHostFree] == 16);
   CHECK(report.time_spent.swap == SimDuration(18));
   CHECK(report.counters.recomputed_tokens == 0);
   CHECK(report.counters.swapped_out_slots == 8);

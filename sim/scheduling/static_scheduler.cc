@@ -13,7 +13,8 @@ StaticScheduler::StaticScheduler(const SchedulerOptions& options, Allocator& all
       counters_(counters),
       observer_(observer),
       holdings_(allocator, counters, options.window),
-      batch_(allocator.is_paged() ? allocator.block_size().value() : 0, options.window.value()) {}
+      batch_(allocator.is_paged() ? allocator.block_size().value() : 0, options.window.value()),
+      host_(options.host_pool, allocator.block_size()) {}
 
 void StaticScheduler::enqueue(const Request& request, SimTime now) {
   RECTO_CHECK_EQ(request.width, 1);
@@ -175,7 +176,8 @@ GaugeValues StaticScheduler::gauges() const {
   return gauge_values(holdings_, batch_,
                       {.waiting_requests = static_cast<std::int64_t>(waiting_.size()),
                        .head_blocked = head_blocked_,
-                       .head_unplaceable = head_unplaceable_});
+                       .head_unplaceable = head_unplaceable_,
+                       .host = host_.states()});
 }
 
 std::vector<const Group*> StaticScheduler::holders() const {

@@ -11,6 +11,7 @@
 #include "sim/metrics/report.h"
 #include "sim/scheduling/batch.h"
 #include "sim/scheduling/gauge_values.h"
+#include "sim/scheduling/host_pool.h"
 #include "sim/scheduling/kv_holdings.h"
 #include "sim/scheduling/scheduler.h"
 
@@ -45,6 +46,7 @@ class StaticScheduler final : public Scheduler {
   SchedulerObserver* observer_;
   KvHoldings holdings_;
   Batch batch_;
+  HostPool host_;  // stays empty: nobody is preempted
   std::deque<GroupIndex> waiting_;
   StepPlan plan_;
   std::vector<GroupIndex> deadlines_;  // scratch

@@ -6,6 +6,7 @@
 #include "core/contract.h"
 #include "sim/allocators/paged_allocator.h"
 #include "sim/allocators/prefix_cached_allocator.h"
+#include "sim/testing/host_map.h"
 
 namespace recto::sim {
 namespace {
@@ -34,8 +35,9 @@ void Audit::on_step(const StepPlan& plan, const StepCost&, SimTime) {
 }
 
 void Audit::on_gauges(const GaugeValues& gauges, const Scheduler& scheduler, SimTime) {
-  const SlotMap map(allocator_, scheduler,
-                    {options_.window.value(), options_.null_blocks.value(), options_.reservation});
+  const SlotMap map(
+      allocator_, scheduler,
+      {options_.rules.window.value(), options_.null_blocks.value(), options_.reservation});
   check_states(gauges, map);
   check_counts(gauges, scheduler);
   check_host(gauges, scheduler);
@@ -115,7 +117,7 @@ void Audit::check_room_to_write(const Scheduler& scheduler, const SlotMap& map) 
 
 // What the step was charged for, counted sequence by sequence.
 void Audit::check_load(const Scheduler& scheduler) const {
-  const std::int64_t window = options_.window.value();
+  const std::int64_t window = options_.rules.window.value();
   const std::int64_t block_size = allocator_.block_size().value();
   const auto seen_from = [window](std::int64_t position) {
     return window == 0 ? position + 1 : std::min(position + 1, window);
@@ -151,25 +153,20 @@ void Audit::check_load(const Scheduler& scheduler) const {
 }
 
 void Audit::check_host(const GaugeValues& gauges, const Scheduler& scheduler) const {
-  std::int64_t held = 0;
-  std::int64_t used = 0;
-  const std::int64_t block_size = allocator_.block_size().value();
-  for (const Group* group : scheduler.holders()) {
-    if (!group->parked) continue;
-    RECTO_CHECK(group->phase != GroupPhase::kDecoding);
-    std::set<std::int32_t> blocks;
-    for (const std::vector<std::int32_t>& entries : group->parked->entries) {
-      for (std::size_t i = 0; i < entries.size(); ++i) {
-        if (!blocks.insert(entries[i]).second) continue;
-        held += block_size;
-        for (std::int64_t offset = 0; offset < block_size; ++offset) {
-          if (static_cast<std::int64_t>(i) * block_size + offset < group->context) ++used;
-        }
-      }
-    }
-  }
-  RECTO_CHECK_EQ(gauges[Gauge::kHostHeld], held);
-  RECTO_CHECK_EQ(gauges[Gauge::kHostUsed], used);
+  const std::int64_t pool = options_.rules.host_pool.value();
+  const HostMap map(scheduler, {.slots = pool,
+                                .block_size = allocator_.block_size().value(),
+                                .window = options_.rules.window.value()});
+  RECTO_CHECK_EQ(gauges[Gauge::kHostUsed], map.count(SlotState::kUsed));
+  RECTO_CHECK_EQ(gauges[Gauge::kHostReserved], map.count(SlotState::kReserved));
+  RECTO_CHECK_EQ(gauges[Gauge::kHostTail], map.count(SlotState::kTail));
+  RECTO_CHECK_EQ(gauges[Gauge::kHostOutOfWindow], map.count(SlotState::kOutOfWindow));
+  RECTO_CHECK_EQ(gauges[Gauge::kHostFree], map.count(SlotState::kFree));
+  RECTO_CHECK_EQ(gauges[Gauge::kHostOverhead], map.count(SlotState::kOverhead));
+  const std::int64_t sum = gauges[Gauge::kHostUsed] + gauges[Gauge::kHostReserved] +
+                           gauges[Gauge::kHostTail] + gauges[Gauge::kHostOutOfWindow] +
+                           gauges[Gauge::kHostFree] + gauges[Gauge::kHostOverhead];
+  RECTO_CHECK_EQ(sum, pool);
 }
 
 // A sequence's output tokens come one at a time, in order, whatever happens to it on the way: the
@@ -237,6 +234,10 @@ void Audit::count_happenings(const GaugeValues& gauges) {
   if (gauges[Gauge::kBlockedFree] > 0) ++happenings_.blocked;
   if (gauges[Gauge::kUnplaceableFree] > 0) ++happenings_.unplaceable;
   if (gauges[Gauge::kOutOfWindow] > 0) ++happenings_.out_of_window;
+  if (gauges[Gauge::kHostReserved] > 0) ++happenings_.host_reserved;
+  if (gauges[Gauge::kHostTail] > 0) ++happenings_.host_tail;
+  if (gauges[Gauge::kHostOutOfWindow] > 0) ++happenings_.host_out_of_window;
+  if (gauges[Gauge::kHostOverhead] > 0) ++happenings_.host_overhead;
   if (gauges[Gauge::kFree] + gauges[Gauge::kCached] == 0) ++happenings_.full_pools;
 }
 

@@ -28,6 +28,10 @@ struct Happenings {
   std::int64_t blocked = 0;  // events at which the head of the queue lacked memory
   std::int64_t unplaceable = 0;
   std::int64_t out_of_window = 0;
+  std::int64_t host_reserved = 0;  // events with such slots in the host pool
+  std::int64_t host_tail = 0;
+  std::int64_t host_out_of_window = 0;
+  std::int64_t host_overhead = 0;
   std::int64_t beam_switches = 0;
   std::int64_t one_token_outputs = 0;
   std::int64_t full_pools = 0;  // events at which no slot was free
@@ -36,7 +40,7 @@ struct Happenings {
 };
 
 struct AuditOptions {
-  TokenCount window{0};
+  SchedulerOptions rules;
   BlockCount null_blocks{0};
   // Slots that a contiguous allocator asks for; may be empty for paged ones.
   std::function<std::int64_t(const Request&)> reservation;

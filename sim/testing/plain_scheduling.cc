@@ -68,7 +68,10 @@ void PlainSimulation::charge_prefill(PlainSequence& sequence, std::int64_t chunk
   ++load_.prefill_sequences;
   load_.prefill_tokens += TokenCount(chunk);
   load_.prefill_kv_tokens += TokenCount(sequence.context + chunk);
-  for (std::int64_t i = 0; i < chunk; ++i) load_.prefill_pairs += sequence.context + i + 1;
+  // The first query sees `context` tokens and itself, the last one all; one more each in between.
+  const std::int64_t seen_first = sequence.context + 1;
+  const std::int64_t seen_last = sequence.context + chunk;
+  load_.prefill_pairs += (seen_first + seen_last) * chunk / 2;
 }
 
 bool PlainSimulation::give_slots(PlainSequence& sequence, std::int64_t length) {

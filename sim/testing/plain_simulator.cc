@@ -69,6 +69,9 @@ GaugeValues PlainSimulation::gauges() const {
   values[Gauge::kWaitingRequests] = static_cast<std::int64_t>(waiting_.size());
   values[Gauge::kTableEntries] = held_blocks;
   values[Gauge::kHeldBlocks] = held_blocks;
+  const std::int64_t host = options_.scheduler.host_pool.value();
+  values[Gauge::kHostOverhead] = host % block_size();
+  values[Gauge::kHostFree] = host - host % block_size();
   return values;
 }
 

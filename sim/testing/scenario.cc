@@ -96,7 +96,7 @@ const TimeModel& scenario_time_model() {
 
 AuditOptions audit_options(const Scenario& scenario) {
   const PoolSpec pool = scenario.pool;
-  return {.window = scenario.options.scheduler.window,
+  return {.rules = scenario.options.scheduler,
           .null_blocks = pool.null_blocks,
           .reservation = [pool](const Request& request) { return reservation(pool, request); }};
 }

@@ -23,7 +23,7 @@ SlotMap::SlotMap(const Allocator& allocator, const Scheduler& scheduler,
 }
 
 // A next token, at position `context`, sees the positions above context - window.
-SlotState SlotMap::state_at(const Holding& holding, std::int64_t position, SlotState beyond) {
+SlotState state_at(const Holding& holding, std::int64_t position, SlotState beyond) {
   if (position < holding.context) {
     const bool in_sight = holding.window == 0 || position > holding.context - holding.window;
     return in_sight ? SlotState::kUsed : SlotState::kOutOfWindow;
@@ -121,7 +121,6 @@ void SlotMap::walk_region(const Group& group, SequenceId member, const Holding& 
         state_at(holding, position,
                  position < requested ? SlotState::kOverReservation : SlotState::kRounding);
   }
-  ++table_entries_;
   ++held_blocks_;
 }
 

@@ -25,6 +25,16 @@ enum class SlotState : std::uint8_t {
   kOverhead,
 };
 
+// What decides the states of a sequence's slots.
+struct Holding {
+  std::int64_t context = 0;
+  std::int64_t final_context = 0;
+  std::int64_t window = 0;  // 0: none
+};
+
+// Of the slot at a logical position; `beyond` is what it is behind the final context.
+SlotState state_at(const Holding& holding, std::int64_t position, SlotState beyond);
+
 struct SlotMapOptions {
   std::int64_t window = 0;
   std::int64_t null_blocks = 0;
@@ -48,18 +58,12 @@ class SlotMap {
   std::int64_t longest_free_run() const { return longest_free_run_; }
 
  private:
-  struct Holding {
-    std::int64_t context = 0;
-    std::int64_t final_context = 0;
-    std::int64_t window = 0;
-  };
   struct Place {
     std::int64_t group = -1;  // whose request; -1: nobody's
     std::int64_t index = 0;   // logical block
     std::int64_t context = 0;
   };
 
-  static SlotState state_at(const Holding& holding, std::int64_t position, SlotState beyond);
   void walk_blocks(const Allocator& allocator, const Scheduler& scheduler);
   void walk_table(const Group& group, SequenceId member, const Holding& holding);
   void walk_regions(const Allocator& allocator, const Scheduler& scheduler);
