@@ -87,6 +87,7 @@ class Simulation final : public SchedulerObserver {
 };
 
 Result<Report> Simulation::run() {
+  metrics_.set(scheduler_->gauges());
   RECTO_RETURN_IF_ERROR(schedule_arrival());
   while (!events_.empty()) {
     // Everything that happens at one instant is handled before the next step is planned.

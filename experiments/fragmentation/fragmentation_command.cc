@@ -14,8 +14,10 @@
 #include "experiments/fragmentation/fragmentation_files.h"
 #include "experiments/fragmentation/fragmentation_study.h"
 #include "experiments/fragmentation/fragmentation_table.h"
+#include "experiments/support/manifest.h"
 #include "experiments/support/parallel.h"
 #include "experiments/support/progress.h"
+#include "experiments/support/remarks.h"
 #include "experiments/support/run_fields.h"
 #include "experiments/support/run_flags.h"
 #include "experiments/support/text_list.h"
@@ -104,6 +106,12 @@ Status run_fragmentation(const FragmentationFlags& flags, CommandContext& contex
   const Result<std::vector<RunConfig>> configs = expand(grid.value());
   RECTO_RETURN_IF_ERROR(configs.status());
   RECTO_RETURN_IF_ERROR(refuse_idle_seeds(configs.value(), flags.seeds));
+  if (!flags.out.empty()) {
+    for (const char* file : {"/fragmentation.csv", "/series.csv", "/manifest.json"}) {
+      RECTO_RETURN_IF_ERROR(
+          check_no_input(flags.out + file, input_files(grid.value().base)).in("--out"));
+    }
+  }
   Result<std::vector<FragmentationRow>> rows = std::vector<FragmentationRow>();
   {
     ProgressBar progress(context.err, context.terminal,
@@ -119,7 +127,14 @@ Status run_fragmentation(const FragmentationFlags& flags, CommandContext& contex
   const FragmentationView view =
       flags.view == "paper" ? FragmentationView::kPaper : FragmentationView::kStates;
   context.out << fragmentation_text(rows.value(), view, terminal);
-  return write_files(flags, rows.value(), context);
+  RECTO_RETURN_IF_ERROR(write_files(flags, rows.value(), context));
+  // Single allocators may serve nobody; if none serves anybody, the study is a mistake.
+  Status served;
+  for (const FragmentationRow& row : rows.value()) {
+    served = check_any_served(row.first_report());
+    if (served.is_ok()) break;
+  }
+  return served;
 }
 
 void add_output_flags(CLI::App& command, FragmentationFlags& flags) {

@@ -48,9 +48,13 @@ struct PlanArguments {
 
 Status plan(const PlanArguments& arguments, CommandContext& context) {
   if (arguments.lists_models || arguments.lists_gpus || arguments.lists_both) {
-    if (!arguments.lists_gpus) context.out << models_text();
-    if (arguments.lists_both) context.out << '\n';
-    if (!arguments.lists_models) context.out << gpus_text();
+    if (arguments.is_json) {
+      return Status::invalid_input("--json: found with a list; expected a plan");
+    }
+    const bool both = arguments.lists_both || (arguments.lists_models && arguments.lists_gpus);
+    if (both || arguments.lists_models) context.out << models_text();
+    if (both) context.out << '\n';
+    if (both || arguments.lists_gpus) context.out << gpus_text();
     return Status::ok();
   }
   PlanSettings settings = arguments.settings;

@@ -12,6 +12,7 @@
 #include "experiments/simulate/timeline.h"
 #include "experiments/support/figures.h"
 #include "experiments/support/grid_remarks.h"
+#include "experiments/support/manifest.h"
 #include "experiments/support/parallel.h"
 #include "experiments/support/remarks.h"
 #include "experiments/support/report_json.h"
@@ -48,6 +49,8 @@ Status run_one(const SimulateFlags& flags, CommandContext& context) {
   RECTO_RETURN_IF_ERROR(refuse_unused({&flags.config, 1}));
   std::unique_ptr<Timeline> timeline;
   if (!flags.timeline.empty()) {
+    RECTO_RETURN_IF_ERROR(
+        check_no_input(flags.timeline, input_files(flags.config)).in("--timeline"));
     const SimDuration window(static_cast<std::int64_t>(std::floor(flags.timeline_window_ms * 1e6)));
     const Result<TimeModelFacts> facts = time_model_facts(flags.config);
     RECTO_RETURN_IF_ERROR(facts.status());
@@ -66,12 +69,12 @@ Status run_one(const SimulateFlags& flags, CommandContext& context) {
     const Figures figures = make_figures(outcome.value().report, resolved.value());
     json.update(to_json(outcome.value(), figures));
     context.out << json.dump(2) << '\n';
-    return Status::ok();
+    return check_any_served(outcome.value().report);
   }
   Terminal terminal = context.terminal;
   if (flags.is_ascii) terminal.charset = Charset::kAscii;
   context.out << summary_text(resolved.value(), outcome.value(), terminal);
-  return Status::ok();
+  return check_any_served(outcome.value().report);
 }
 
 Status run_several(const SimulateFlags& flags, CommandContext& context) {
@@ -95,7 +98,7 @@ Status run_several(const SimulateFlags& flags, CommandContext& context) {
   }
   const RunOutcome& first = runs.value().front().outcome;
   context.out << setting_text(resolved.value(), first.report) << seeds_text(runs.value()) << '\n'
-              << means_remark(coverage_of(first.report)) << provenance_remark(flags.config);
+              << means_remark(first.report) << provenance_remark(flags.config);
   for (const std::string& remark : grid_remarks({&flags.config, 1})) context.out << wrapped(remark);
   for (const SeedRun& run : runs.value()) {
     context.out << rejected_remark(run.outcome.report, "seed " + std::to_string(run.config.seed));

@@ -76,6 +76,10 @@ std::string memory_lines(const sim::Report& report, const Figures& figures) {
 std::string latency_text(const sim::Report& report) {
   Table table({{"latency", Align::kLeft}, {"mean"}, {"p50"}, {"p90"}, {"p99"}, {"max"}});
   const auto add = [&](const char* name, const sim::LatencySummary& latency) {
+    if (latency.count == 0) {
+      table.add_row({name, "-", "-", "-", "-", "-"});
+      return;
+    }
     table.add_row({name, duration_text(latency.mean_ns),
                    duration_text(static_cast<double>(latency.p50_ns)),
                    duration_text(static_cast<double>(latency.p90_ns)),
@@ -93,6 +97,7 @@ std::string latency_text(const sim::Report& report) {
 std::string limit_text(std::string_view name, const std::optional<SimDuration>& limit,
                        const std::optional<bool>& verdict) {
   if (!limit) return "";
+  if (!verdict) return line(fmt::format("p99 of {}", name), "none was seen");
   return line(fmt::format("p99 of {}", name),
               fmt::format("{} the limit of {}", *verdict ? "meets" : "MISSES",
                           duration_text(static_cast<double>(limit->value()))));
@@ -161,9 +166,11 @@ std::string time_text(const sim::Report& report) {
 
 std::string setting_text(const ResolvedRun& run, const sim::Report& report) {
   const RunConfig& config = run.config;
+  const std::int64_t rejected = report.counters.requests_rejected;
   std::string text =
-      wrapped(fmt::format("{}, {} requests{}; {} on {} x {}", workload_name(config),
+      wrapped(fmt::format("{}, {} requests{}{}; {} on {} x {}", workload_name(config),
                           grouped(report.counters.requests_arrived),
+                          rejected == 0 ? "" : fmt::format(" ({} REJECTED)", grouped(rejected)),
                           config.decoding == "single" ? "" : ", decoding " + config.decoding,
                           run.model.name, config.tp, run.gpu.name));
   text += wrapped(fmt::format("{}; pool of {} slots, {} of KV on each card; {} batching",
@@ -183,7 +190,7 @@ std::string summary_text(const ResolvedRun& run, const RunOutcome& outcome,
   return setting_text(run, report) + states_text(report, figures, terminal) +
          memory_lines(report, figures) + latency_text(report) +
          service_lines(run, report, figures) + time_text(report) +
-         means_remark(coverage_of(report)) + wrapped("Step times: " + report.time_model) + remarks +
+         means_remark(report) + wrapped("Step times: " + report.time_model) + remarks +
          rejected_remark(report, "") + trace_remark(outcome);
 }
 

@@ -47,7 +47,7 @@ double flops_saved(const sim::Counters& counters, const ModelSpec& model) {
 
 std::optional<bool> meets(const sim::LatencySummary& latency,
                           const std::optional<SimDuration>& limit) {
-  if (!limit) return std::nullopt;
+  if (!limit || latency.count == 0) return std::nullopt;
   return latency.p99_ns <= limit->value();
 }
 

@@ -9,9 +9,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <system_error>
 
 #include "experiments/support/length_source.h"
 #include "experiments/support/version.h"
@@ -37,6 +39,17 @@ std::vector<std::string> input_files(const RunConfig& config) {
     files.push_back(config.time_model.substr(kLinear.size()));
   }
   return files;
+}
+
+Status check_no_input(const std::string& output, const std::vector<std::string>& inputs) {
+  for (const std::string& input : inputs) {
+    std::error_code error;  // a file that is not there is equivalent to none
+    if (std::filesystem::equivalent(output, input, error) && !error) {
+      return Status::invalid_input(
+          fmt::format("{}: is an input of this run, {}; expected another place", output, input));
+    }
+  }
+  return Status::ok();
 }
 
 Result<Json> describe_file(const std::string& path) {

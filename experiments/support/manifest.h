@@ -13,6 +13,9 @@ namespace recto::experiments {
 // Files that a configuration reads: trace, lengths, model, time model.
 std::vector<std::string> input_files(const RunConfig& config);
 
+// Invalid input if `output` is one of the files that are read: writing would destroy it.
+Status check_no_input(const std::string& output, const std::vector<std::string>& inputs);
+
 // {"path": ..., "bytes": ..., "xxh3_128": ...}. Invalid input if the file cannot be read.
 Result<Json> describe_file(const std::string& path);
 

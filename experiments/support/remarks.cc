@@ -31,6 +31,25 @@ std::string means_remark(Coverage coverage) {
          "after the\n  first admission.\n";
 }
 
+std::string means_remark(const sim::Report& report) {
+  const auto text = [](SimDuration duration) {
+    return duration_text(static_cast<double>(duration.value()));
+  };
+  return means_remark(coverage_of(report)) +
+         fmt::format("  They cover {} of the {} from the first arrival to the last answer.\n",
+                     text(report.covered), text(report.makespan));
+}
+
+Status check_any_served(const sim::Report& report) {
+  if (report.counters.requests_arrived == 0 || report.counters.requests_finished > 0) {
+    return Status::ok();
+  }
+  return Status::failed(fmt::format(
+      "no request was served: all {} were rejected, because they are longer than --max-length or "
+      "than the pool; expected a --model with a longer context, or more memory",
+      grouped(report.counters.requests_arrived)));
+}
+
 std::string provenance_remark(const RunConfig& config) {
   if (config.time_model != "roofline") {
     return wrapped(

@@ -20,12 +20,17 @@ enum class Coverage : std::uint8_t {
 
 Coverage coverage_of(const sim::Report& report);
 std::string means_remark(Coverage coverage);
+// With how much of the run that is.
+std::string means_remark(const sim::Report& report);
 
 // Which constants and curves are cited, not measured.
 std::string provenance_remark(const RunConfig& config);
 
 // How many requests could never fit, and their first ids. `label` names the run; may be empty.
 std::string rejected_remark(const sim::Report& report, std::string_view label);
+
+// Failed where requests came and not one was served: figures of such a run mean nothing.
+Status check_any_served(const sim::Report& report);
 
 // What was left out of the trace.
 std::string trace_remark(const RunOutcome& outcome);

@@ -15,6 +15,10 @@ Result<std::vector<std::string>> split_list(std::string_view text) {
           fmt::format("found '{}'; expected a list without empty items, such as a,b", text));
     }
     items.emplace_back(text.substr(begin, end - begin));
+    if (std::ranges::count(items, items.back()) > 1) {
+      return Status::invalid_input(
+          fmt::format("found '{}' twice; expected each item once", items.back()));
+    }
     if (end == text.size()) return items;
     begin = end + 1;
   }

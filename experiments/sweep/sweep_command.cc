@@ -98,6 +98,20 @@ std::set<std::string> remarks_on(const SweepGrid& grid) {
   return remarks;
 }
 
+// Nothing that is read may be written over.
+Status check_outputs(const SweepArguments& arguments, const std::vector<RunConfig>& configs) {
+  std::set<std::string> inputs;
+  if (!arguments.grid_path.empty()) inputs.insert(arguments.grid_path);
+  for (const RunConfig& config : configs) {
+    for (const std::string& file : input_files(config)) inputs.insert(file);
+  }
+  for (const char* file : {"/sweep.csv", "/manifest.json", "/sweep.journal.jsonl"}) {
+    RECTO_RETURN_IF_ERROR(
+        check_no_input(arguments.out + file, {inputs.begin(), inputs.end()}).in("--out"));
+  }
+  return Status::ok();
+}
+
 // The manifest, apart from how the runs went. Its inputs are files by content.
 Result<Json> describe_sweep(const SweepGrid& grid) {
   std::set<std::vector<std::string>> seen;
@@ -134,9 +148,12 @@ Status verdict(const SweepGrid& grid, const std::vector<SweepPoint>& points) {
   const auto has_failed = [](const SweepPoint& point) { return !point.error.empty(); };
   const auto first = std::ranges::find_if(points, has_failed);
   if (first == points.end()) return Status::ok();
-  return Status::failed(fmt::format("{} of {} points failed; the first: {}: {}",
-                                    std::ranges::count_if(points, has_failed), points.size(),
-                                    point_name(grid, first - points.begin()), first->error));
+  const auto failed = static_cast<std::size_t>(std::ranges::count_if(points, has_failed));
+  const std::string message =
+      fmt::format("{} of {} points failed; the first: {}: {}", failed, points.size(),
+                  point_name(grid, first - points.begin()), first->error);
+  // What no point can do is a mistake of the grid or of the trace.
+  return failed == points.size() ? Status::invalid_input(message) : Status::failed(message);
 }
 
 Result<std::vector<RunRecord>> run_all(const SweepArguments& arguments, const SweepGrid& grid,
@@ -165,6 +182,7 @@ Status sweep(const SweepArguments& arguments, CommandContext& context) {
   const std::vector<RunConfig> configs = point_configs(grid);
   RECTO_RETURN_IF_ERROR(refuse_unused(configs));
   RECTO_RETURN_IF_ERROR(refuse_idle_seeds(configs, grid.seed_count()));
+  RECTO_RETURN_IF_ERROR(check_outputs(arguments, configs));
   const Result<Json> manifest = describe_sweep(grid);
   RECTO_RETURN_IF_ERROR(manifest.status());
 
@@ -180,7 +198,7 @@ Status sweep(const SweepArguments& arguments, CommandContext& context) {
   RECTO_RETURN_IF_ERROR(write_results(arguments, grid, manifest.value(), points));
   context.out << sweep_table(grid, points, kTerminalColumns) << '\n';
   for (const std::string& remark : remarks_on(grid)) context.out << remark;
-  context.out << rejected_points(points)
+  context.out << rejected_points(points) << skipped_points(points)
               << fmt::format("{} points in {}/sweep.csv\n", points.size(), arguments.out);
   return verdict(grid, points);
 }

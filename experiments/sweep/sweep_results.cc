@@ -154,6 +154,16 @@ std::string rejected_points(const std::vector<SweepPoint>& points) {
       count, points.size());
 }
 
+std::string skipped_points(const std::vector<SweepPoint>& points) {
+  const std::size_t column = column_index("skipped_rows");
+  const auto count = std::ranges::count_if(points, [&](const SweepPoint& point) {
+    return point.error.empty() && point.figures[column].mean > 0;
+  });
+  if (count == 0) return "";
+  return fmt::format("At {} of {} points bad rows of the trace were left out: see skipped_rows.\n",
+                     count, points.size());
+}
+
 std::string point_name(const SweepGrid& grid, std::int64_t point) {
   const std::vector<std::string> values = grid.point_values(point);
   std::vector<std::string> settings;

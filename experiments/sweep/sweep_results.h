@@ -36,6 +36,8 @@ std::string sweep_table(const SweepGrid& grid, const std::vector<SweepPoint>& po
 
 // How many points have requests that could never fit; nothing where there are none.
 std::string rejected_points(const std::vector<SweepPoint>& points);
+// The same for bad rows of the trace.
+std::string skipped_points(const std::vector<SweepPoint>& points);
 
 // "point 3 (block_size 16, allocator paged)"
 std::string point_name(const SweepGrid& grid, std::int64_t point);

@@ -19,7 +19,8 @@ LatencySummary LatencyRecorder::summary() const {
   const auto at_most_max = [this](std::int64_t per_mille) {
     return std::min(histogram_.percentile(per_mille), max_ns_);
   };
-  return {.mean_ns = static_cast<double>(sum_ns_) / static_cast<double>(count),
+  return {.count = count,
+          .mean_ns = static_cast<double>(sum_ns_) / static_cast<double>(count),
           .p50_ns = at_most_max(500),
           .p90_ns = at_most_max(900),
           .p99_ns = at_most_max(990),

@@ -14,8 +14,10 @@
 
 namespace recto::sim {
 
-// Over finished requests. Percentiles are nearest rank, at most 0.4 % off; means are exact.
+// Over finished requests. Percentiles are nearest rank, at most 0.4 % off; means are exact. All
+// are 0 where the count is.
 struct LatencySummary {
+  std::int64_t count = 0;  // outputs of one token have no time per further token
   double mean_ns = 0;
   std::int64_t p50_ns = 0;
   std::int64_t p90_ns = 0;

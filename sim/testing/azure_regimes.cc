@@ -36,12 +36,12 @@ SimulationOptions roomy_options(std::int64_t max_sequences) {
 }
 
 const TimeModel& card_time_model() {
-  static const LinearTimeModel model({.fixed_ns = 17.25e6,
-                                      .per_prefill_token_ns = 83e3,
-                                      .per_kv_token_ns = 171,
-                                      .per_sequence_ns = 8.5e3,
-                                      .source = "order of magnitude"});
-  return model;
+  static const LinearTimeModel kModel({.fixed_ns = 17.25e6,
+                                       .per_prefill_token_ns = 83e3,
+                                       .per_kv_token_ns = 171,
+                                       .per_sequence_ns = 8.5e3,
+                                       .source = "order of magnitude"});
+  return kModel;
 }
 
 }  // namespace recto::sim

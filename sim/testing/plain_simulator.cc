@@ -9,6 +9,7 @@
 namespace recto::sim {
 
 Result<Report> PlainSimulation::run() {
+  metrics_.set(gauges());
   Result<std::optional<Request>> next = source_.next();
   RECTO_RETURN_IF_ERROR(next.status());
   while (next.value() || step_end_) {
