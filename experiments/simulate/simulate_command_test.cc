@@ -140,6 +140,19 @@ TEST_CASE("a model's own window that gives way to shared blocks is told, on scre
   CHECK_THAT(simulate(shared).out, ContainsSubstring("4,096 tokens, is off for prefix-cached"));
 }
 
+TEST_CASE("JSON says how many were rejected and that not all of them are listed") {
+  const auto report_of = [](const char* requests) {
+    return simulated({"--allocator", "contiguous-max", "--pool-slots", "1000", "--requests",
+                      requests})["report"];
+  };
+  const Json many = report_of("250");
+  CHECK(many["counters"]["requests_rejected"] == 250);
+  CHECK(many["rejected_ids_listed"] == 100);
+  CHECK(many["rejected_ids_listed_max"] == 100);
+  CHECK(many["rejected_ids"].size() == 100);
+  CHECK(report_of("20")["rejected_ids_listed"] == 20);
+}
+
 TEST_CASE("sharing saves what the tables share") {
   const Json json = simulated({"--requests", "100", "--decoding", "parallel:4"});
   const Json& gauges = json["report"]["gauges"];
