@@ -11,7 +11,6 @@
 namespace recto::sim {
 namespace {
 
-constexpr std::size_t kRejectedIdsMax = 100;
 constexpr const char* kNoSharedWindow =
     "1: with a sliding window, which slots of shared blocks are out of sight is not modelled";
 

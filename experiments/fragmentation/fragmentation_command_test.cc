@@ -214,6 +214,16 @@ TEST_CASE("what was rejected is said") {
       {"--requests", "100", "--max-length", "200", "--allocators", "paged", "--block-sizes", "16"});
   CHECK(some.exit_code == 0);
   CHECK_THAT(some.out, ContainsSubstring("of 100 requests rejected, because they can never fit"));
+  const std::string out = folder_of("rejected");
+  REQUIRE(fragmentation({"--requests", "400", "--pool-slots", "1000", "--allocators",
+                         "contiguous-max,paged", "--block-sizes", "16", "--out", out})
+              .exit_code == 0);
+  const Json manifest = Json::parse(read_text_file(out + "/manifest.json").value());
+  const Json& rejected = manifest["rejected"]["contiguous-max"];
+  CHECK(rejected["requests_rejected"] == 400);
+  CHECK(rejected["rejected_ids_listed"] == 100);
+  CHECK(rejected["rejected_ids_listed_max"] == 100);
+  CHECK(rejected["rejected_ids"].size() == 100);
   const auto all = fragmentation(
       {"--requests", "100", "--pool-slots", "1000", "--allocators", "contiguous-max"});
   CHECK(all.exit_code == 0);

@@ -24,6 +24,16 @@ Json time_models(const std::vector<FragmentationRow>& rows) {
   return models;
 }
 
+// Of rows that rejected any, under the first seed.
+Json rejected(const std::vector<FragmentationRow>& rows) {
+  Json json = Json::object();
+  for (const FragmentationRow& row : rows) {
+    const sim::Report& report = row.first_report();
+    if (report.counters.requests_rejected > 0) json[row.label()] = rejected_json(report);
+  }
+  return json;
+}
+
 Status write_and_note(Json& files, const std::string& folder, const std::string& name,
                       const std::string& text) {
   files[name] = {{"bytes", text.size()}, {"xxh3_128", content_hash(text)}};
@@ -87,6 +97,7 @@ Status write_fragmentation_files(const std::vector<FragmentationRow>& rows,
   RECTO_RETURN_IF_ERROR(write_and_note(files, folder, "series.csv", series_csv(rows)));
   for (const auto& [key, value] : extra.items()) manifest[key] = value;
   manifest["time_models"] = time_models(rows);
+  manifest["rejected"] = rejected(rows);
   manifest["remarks"] = grid_remarks(configs);
   manifest["files"] = files;
   manifest["configurations"] = settings;

@@ -36,10 +36,17 @@ struct SimulateFlags {
   double timeline_window_ms = 100;
 };
 
-Json begin_json(const RunConfig& config) {
-  return {{"recto", {{"version", kVersion}, {"commit", commit()}}},
-          {"settings", to_json(config)},
-          {"remarks", grid_remarks({&config, 1})}};
+Result<Json> begin_json(const RunConfig& config) {
+  Json inputs = Json::array();
+  for (const std::string& path : input_files(config)) {
+    const Result<Json> file = describe_file(path);
+    RECTO_RETURN_IF_ERROR(file.status());
+    inputs.push_back(file.value());
+  }
+  return Json{{"recto", {{"version", kVersion}, {"commit", commit()}}},
+              {"inputs", inputs},
+              {"settings", to_json(config)},
+              {"remarks", grid_remarks({&config, 1})}};
 }
 
 Status run_one(const SimulateFlags& flags, CommandContext& context) {
@@ -65,7 +72,9 @@ Status run_one(const SimulateFlags& flags, CommandContext& context) {
   RECTO_RETURN_IF_ERROR(outcome.status());
   if (timeline != nullptr) RECTO_RETURN_IF_ERROR(timeline->finish());
   if (flags.is_json) {
-    Json json = begin_json(flags.config);
+    Result<Json> begun = begin_json(flags.config);
+    RECTO_RETURN_IF_ERROR(begun.status());
+    Json& json = begun.value();
     const Figures figures = make_figures(outcome.value().report, resolved.value());
     json.update(to_json(outcome.value(), figures));
     context.out << json.dump(2) << '\n';
@@ -91,7 +100,9 @@ Status run_several(const SimulateFlags& flags, CommandContext& context) {
       {.seeds = flags.seeds, .threads = flags.threads > 0 ? flags.threads : default_threads()});
   RECTO_RETURN_IF_ERROR(runs.status());
   if (flags.is_json) {
-    Json json = begin_json(flags.config);
+    Result<Json> begun = begin_json(flags.config);
+    RECTO_RETURN_IF_ERROR(begun.status());
+    Json& json = begun.value();
     json.update(seeds_json(runs.value()));
     context.out << json.dump(2) << '\n';
     return Status::ok();

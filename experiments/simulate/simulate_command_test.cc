@@ -140,6 +140,19 @@ TEST_CASE("a model's own window that gives way to shared blocks is told, on scre
   CHECK_THAT(simulate(shared).out, ContainsSubstring("4,096 tokens, is off for prefix-cached"));
 }
 
+TEST_CASE("JSON says how many were rejected and that not all of them are listed") {
+  const auto report_of = [](const char* requests) {
+    return simulated({"--allocator", "contiguous-max", "--pool-slots", "1000", "--requests",
+                      requests})["report"];
+  };
+  const Json many = report_of("250");
+  CHECK(many["counters"]["requests_rejected"] == 250);
+  CHECK(many["rejected_ids_listed"] == 100);
+  CHECK(many["rejected_ids_listed_max"] == 100);
+  CHECK(many["rejected_ids"].size() == 100);
+  CHECK(report_of("20")["rejected_ids_listed"] == 20);
+}
+
 TEST_CASE("sharing saves what the tables share") {
   const Json json = simulated({"--requests", "100", "--decoding", "parallel:4"});
   const Json& gauges = json["report"]["gauges"];
@@ -189,13 +202,17 @@ TEST_CASE("a setting without effect is refused, with one seed and with several")
   }
 }
 
-TEST_CASE("seeds of a trace, which draws nothing, are refused") {
+TEST_CASE("seeds of a trace, which draws nothing, are refused; JSON has the file by content") {
   const char* folder = std::getenv("TEST_TMPDIR");
   const std::string path = (folder == nullptr ? std::string("/tmp") : folder) + "/small.csv";
   REQUIRE(write_file(path, "arrival_s,prompt_tokens,output_tokens\n0,100,20\n1,50,30\n").is_ok());
   const auto refused = simulate({"--trace", path, "--seeds", "3"});
   CHECK(refused.exit_code == 2);
   CHECK_THAT(refused.err, ContainsSubstring("--seeds: found 3; expected 1, as a trace draws"));
+  const Json inputs = simulated({"--trace", path})["inputs"];
+  REQUIRE(inputs.size() == 1);
+  CHECK(inputs[0]["path"] == path);
+  CHECK(inputs[0]["bytes"] == 55);
   CHECK(simulate({"--trace", path, "--seeds", "3", "--decoding", "beam:2",
                   "--beam-switch-probability", "0.5"})
             .exit_code == 0);

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "core/status.h"
@@ -59,6 +61,27 @@ void add_window_remarks(const std::vector<ResolvedRun>& runs, std::vector<std::s
   }
 }
 
+// Time models without a term for blocks, and the block sizes that they are given.
+void add_block_size_remarks(const std::vector<ResolvedRun>& runs,
+                            std::vector<std::string>& remarks) {
+  std::map<std::string, std::set<std::int64_t>> block_sizes;
+  for (const ResolvedRun& run : runs) {
+    if (!is_contiguous(run.config))
+      block_sizes[run.config.time_model].insert(run.config.block_size);
+  }
+  for (const auto& [time_model, sizes] : block_sizes) {
+    if (sizes.size() == 1) continue;
+    RunConfig config;
+    config.time_model = time_model;
+    const auto facts = time_model_facts(config);
+    if (!facts.is_ok() || facts.value().knows_blocks) continue;
+    remarks.push_back(
+        fmt::format("Step times of {} do not depend on the block size, so that small blocks look "
+                    "free: its file has no per_kv_block_ns. Compare memory only.",
+                    time_model));
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> grid_remarks(std::span<const RunConfig> configs) {
@@ -69,6 +92,7 @@ std::vector<std::string> grid_remarks(std::span<const RunConfig> configs) {
   }
   std::vector<std::string> remarks;
   add_window_remarks(runs, remarks);
+  add_block_size_remarks(runs, remarks);
   return remarks;
 }
 

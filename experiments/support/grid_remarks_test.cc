@@ -1,9 +1,12 @@
 #include "experiments/support/grid_remarks.h"
 
+#include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "bazel/testing/catch.h"
+#include "experiments/support/output_file.h"
 
 namespace recto::experiments {
 namespace {
@@ -27,6 +30,32 @@ TEST_CASE("a model's own window that is on in some rows and off in others is tol
                                            "paged and off for prefix-cached: "));
   CHECK_THAT(remarks[0], ContainsSubstring("--window 0"));
   CHECK(grid_remarks({mixed.data(), 3}).empty());
+}
+
+TEST_CASE("block sizes under a linear model without a term for blocks are told") {
+  const auto remarks_with = [](const std::string& more, std::vector<std::int64_t> sizes) {
+    const char* folder = std::getenv("TEST_TMPDIR");
+    const std::string path = (folder == nullptr ? std::string("/tmp") : folder) + "/fit.json";
+    REQUIRE(write_file(path, R"({"source": "a test", "fixed_ns": 1, "per_prefill_token_ns": 1,)"
+                             R"( "per_kv_token_ns": 1, "per_sequence_ns": 1)" +
+                                 more + "}")
+                .is_ok());
+    std::vector<RunConfig> configs(sizes.size());
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      configs[i].time_model = "linear:" + path;
+      configs[i].block_size = sizes[i];
+    }
+    return grid_remarks(configs);
+  };
+  const auto remarks = remarks_with("", {1, 16});
+  REQUIRE(remarks.size() == 1);
+  CHECK_THAT(remarks[0], ContainsSubstring("do not depend on the block size"));
+  CHECK_THAT(remarks[0], ContainsSubstring("has no per_kv_block_ns"));
+  CHECK(remarks_with("", {16, 16}).empty());
+  CHECK(remarks_with(R"(, "per_kv_block_ns": 5)", {1, 16}).empty());
+  std::vector<RunConfig> roofline(2);
+  roofline[1].block_size = 1;
+  CHECK(grid_remarks(roofline).empty());
 }
 
 TEST_CASE("a single run without its model's window tells it; one that was told to has nothing to") {

@@ -128,6 +128,15 @@ Json to_json(const sim::Report& report) {
           {"tpot", to_json(report.tpot)},
           {"end_to_end", to_json(report.end_to_end)},
           {"normalized", to_json(report.normalized)},
+          {"rejected_ids_listed", report.rejected_ids.size()},
+          {"rejected_ids_listed_max", sim::kRejectedIdsMax},
+          {"rejected_ids", report.rejected_ids}};
+}
+
+Json rejected_json(const sim::Report& report) {
+  return {{"requests_rejected", report.counters.requests_rejected},
+          {"rejected_ids_listed", report.rejected_ids.size()},
+          {"rejected_ids_listed_max", sim::kRejectedIdsMax},
           {"rejected_ids", report.rejected_ids}};
 }
 

@@ -18,6 +18,9 @@ namespace recto::experiments {
 Json to_json(const sim::Report& report);
 Json to_json(const Figures& figures);
 
+// How many requests were rejected, and which: ids of the first sim::kRejectedIdsMax at most.
+Json rejected_json(const sim::Report& report);
+
 // Report and figures, and what was left out of a trace.
 Json to_json(const RunOutcome& outcome, const Figures& figures);
 

@@ -42,8 +42,9 @@ bool is_contiguous(const RunConfig& config);
 
 // What a step's time rests on, in few words for tables and files; the time model itself has more.
 struct TimeModelFacts {
-  std::string name;        // as --time-model has it
-  std::string provenance;  // "cited, not measured on this card", or what it was fitted on
+  std::string name;          // as --time-model has it
+  std::string provenance;    // "cited, not measured on this card", or what it was fitted on
+  bool knows_blocks = true;  // false where the block size changes no step's time
 };
 Result<TimeModelFacts> time_model_facts(const RunConfig& config);
 

@@ -97,7 +97,8 @@ Result<TimeModelFacts> time_model_facts(const RunConfig& config) {
   RECTO_RETURN_IF_ERROR(coefficients.status());
   if (!coefficients.value()) return TimeModelFacts{"roofline", "cited, not measured on this card"};
   return TimeModelFacts{config.time_model,
-                        "fitted, as its file says, on: " + coefficients.value()->source};
+                        "fitted, as its file says, on: " + coefficients.value()->source,
+                        coefficients.value()->per_kv_block_ns > 0};
 }
 
 Result<std::unique_ptr<sim::TimeModel>> make_time_model(const ResolvedRun& run) {

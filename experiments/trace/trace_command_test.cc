@@ -73,8 +73,8 @@ prefix reuse: 6 blocks of 512 tokens (4 full), 4 distinct; hits as shares
 cache                  any block: of blocks  of tokens  full blocks only: of blocks  of tokens
 ---------------------  --------------------  ---------  ---------------------------  ---------
 infinite                            33.33 %    47.41 %                      33.33 %    47.41 %
-LRU, 512 tokens                     16.67 %          -                      16.67 %    23.70 %
-LRU, 1,000,000 tokens               33.33 %          -                      33.33 %    47.41 %
+LRU, 512 tokens                     16.67 %    23.70 %                      16.67 %    23.70 %
+LRU, 1,000,000 tokens               33.33 %    47.41 %                      33.33 %    47.41 %
 )");
 }
 

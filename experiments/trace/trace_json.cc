@@ -43,7 +43,10 @@ Json lru_json(const TraceReport& report) {
   for (std::size_t i = 0; i < all.lru.size(); ++i) {
     rows.push_back({{"cache_tokens", all.lru[i].capacity.value()},
                     {"with_partial_blocks",
-                     {{"hit_blocks", all.lru[i].hit_blocks}, {"block_share", shares.all(i)}}},
+                     {{"hit_blocks", all.lru[i].hit_blocks},
+                      {"block_share", shares.all(i)},
+                      {"hit_tokens", all.lru[i].hit_tokens.value()},
+                      {"token_share", shares.all_of_tokens(i)}}},
                     {"full_blocks_only",
                      {{"hit_blocks", report.full_blocks_reuse->lru[i].hit_blocks},
                       {"block_share", shares.full_of_blocks(i)},

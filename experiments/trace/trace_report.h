@@ -43,6 +43,9 @@ class LruShares {
   explicit LruShares(const TraceReport& report) : report_(report) {}
 
   double all(std::size_t i) const { return report_.summary.prefix_reuse->lru_hit_block_share(i); }
+  double all_of_tokens(std::size_t i) const {
+    return report_.summary.prefix_reuse->lru_hit_token_share(i);
+  }
   double full_of_blocks(std::size_t i) const;
   double full_of_tokens(std::size_t i) const;
 

@@ -89,8 +89,8 @@ std::string prefix_reuse_text(const TraceReport& report) {
   const LruShares shares(report);
   for (std::size_t i = 0; i < reuse.lru.size(); ++i) {
     table.add_row({fmt::format("LRU, {} tokens", grouped(reuse.lru[i].capacity.value())),
-                   percent_2(shares.all(i)), "-", percent_2(shares.full_of_blocks(i)),
-                   percent_2(shares.full_of_tokens(i))});
+                   percent_2(shares.all(i)), percent_2(shares.all_of_tokens(i)),
+                   percent_2(shares.full_of_blocks(i)), percent_2(shares.full_of_tokens(i))});
   }
   return fmt::format("prefix reuse: {} of {} tokens ({} full), {} distinct; hits as shares\n",
                      counted(reuse.blocks, "block"), report.block_size.value(),

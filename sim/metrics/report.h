@@ -4,6 +4,7 @@
 // nanoseconds, sizes are slots; shares are computed where they are shown.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -64,6 +65,8 @@ struct TimeSpent {
   friend bool operator==(const TimeSpent&, const TimeSpent&) = default;
 };
 
+inline constexpr std::size_t kRejectedIdsMax = 100;
+
 struct Report {
   TokenCount pool_slots;
   TokenCount host_pool_slots;
@@ -84,7 +87,7 @@ struct Report {
   LatencySummary tpot;        // mean gap between later tokens; requests of two tokens and more
   LatencySummary end_to_end;  // arrival to last token
   LatencySummary normalized;  // end to end / output tokens
-  std::vector<std::int64_t> rejected_ids;  // the first hundred
+  std::vector<std::int64_t> rejected_ids;  // the first kRejectedIdsMax
 
   const GaugeSummary& gauge(Gauge which) const { return gauges[static_cast<std::size_t>(which)]; }
 

@@ -13,6 +13,7 @@ Status check_linear_coefficients(const LinearCoefficients& coefficients) {
       {"per_prefill_token_ns", coefficients.per_prefill_token_ns},
       {"per_kv_token_ns", coefficients.per_kv_token_ns},
       {"per_sequence_ns", coefficients.per_sequence_ns},
+      {"per_kv_block_ns", coefficients.per_kv_block_ns},
   };
   for (const auto& [name, value] : fields) {
     if (!(value >= 0 && value <= kMaxCoefficientNs)) {
@@ -37,10 +38,12 @@ StepCost LinearTimeModel::cost(const StepLoad& load) const {
       coefficients_.per_sequence_ns * static_cast<double>(load.decode_sequences);
   const double kv_ns =
       coefficients_.per_kv_token_ns * static_cast<double>(load.decode_kv_tokens.value());
+  const double blocks_ns =
+      coefficients_.per_kv_block_ns * static_cast<double>(load.decode_kv_blocks.value());
   StepCost cost;
   cost.fixed = round_ns(coefficients_.fixed_ns);
   cost.linear = round_ns(prefill_ns + sequences_ns);
-  cost.attention = round_ns(kv_ns);
+  cost.attention = round_ns(kv_ns + blocks_ns);
   return at_least_one_ns(cost);
 }
 
@@ -48,7 +51,11 @@ std::string LinearTimeModel::describe() const {
   std::ostringstream text;
   text << "linear: " << coefficients_.fixed_ns << " ns + " << coefficients_.per_prefill_token_ns
        << " ns/prefill token + " << coefficients_.per_kv_token_ns << " ns/KV token + "
-       << coefficients_.per_sequence_ns << " ns/sequence (" << coefficients_.source << ")";
+       << coefficients_.per_sequence_ns << " ns/sequence";
+  if (coefficients_.per_kv_block_ns > 0) {
+    text << " + " << coefficients_.per_kv_block_ns << " ns/KV block";
+  }
+  text << " (" << coefficients_.source << ")";
   return text.str();
 }
 

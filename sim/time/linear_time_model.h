@@ -1,6 +1,6 @@
 #pragma once
 
-// Step time as a sum of at most four terms, for coefficients that were fitted to a measured run.
+// Step time as a sum of at most five terms, for coefficients that were fitted to a measured run.
 
 #include <string>
 
@@ -16,6 +16,7 @@ struct LinearCoefficients {
   double per_kv_token_ns = 0;       // per KV token that decode reads
   double per_sequence_ns = 0;       // per sequence that decodes
   std::string source;               // what they were fitted on; for reports
+  double per_kv_block_ns = 0;       // per block-table entry that decode walks; 0: not fitted
 
   friend bool operator==(const LinearCoefficients&, const LinearCoefficients&) = default;
 };
@@ -27,8 +28,9 @@ Status check_linear_coefficients(const LinearCoefficients& coefficients);
 inline constexpr double kMaxCoefficientNs = 3.6e12;
 
 // step = fixed + per_prefill_token * prefill_tokens + per_kv_token * decode_kv_tokens
-//              + per_sequence * decode_sequences
-// In parts: fixed; linear = prefill and sequences; attention = KV. Each part is rounded once.
+//              + per_sequence * decode_sequences + per_kv_block * decode_kv_blocks
+// In parts: fixed; linear = prefill and sequences; attention = KV tokens and blocks. Each part is
+// rounded once. Without per_kv_block nothing depends on the block size.
 class LinearTimeModel final : public TimeModel {
  public:
   // The coefficients must pass check_linear_coefficients.

@@ -64,6 +64,25 @@ Result<Json> parse_object(std::string_view text, const std::string& file_name) {
   return object;
 }
 
+struct Number {
+  const char* name;
+  double* target;
+  bool is_optional = false;  // absent, it stays what it is
+};
+
+Status read_number(const Json& object, const Number& number) {
+  const auto field = object.find(number.name);
+  if (field == object.end() && number.is_optional) return Status::ok();
+  if (field == object.end() || !field->is_number()) {
+    return Status::invalid_input(
+        std::string("field '") + number.name +
+        "': " + (field == object.end() ? "missing" : std::string("is ") + field->type_name()) +
+        "; expected a number of nanoseconds");
+  }
+  *number.target = field->get<double>();
+  return Status::ok();
+}
+
 }  // namespace
 
 Result<LinearCoefficients> parse_linear_time_model(std::string_view text,
@@ -73,25 +92,19 @@ Result<LinearCoefficients> parse_linear_time_model(std::string_view text,
   const Json& object = parsed.value();
 
   LinearCoefficients coefficients;
-  const std::pair<const char*, double*> numbers[] = {
+  const Number numbers[] = {
       {"fixed_ns", &coefficients.fixed_ns},
       {"per_prefill_token_ns", &coefficients.per_prefill_token_ns},
       {"per_kv_token_ns", &coefficients.per_kv_token_ns},
       {"per_sequence_ns", &coefficients.per_sequence_ns},
+      {"per_kv_block_ns", &coefficients.per_kv_block_ns, /*is_optional=*/true},
   };
   std::string known = "source";
   std::set<std::string> known_names = {known};
-  for (const auto& [name, target] : numbers) {
-    const auto field = object.find(name);
-    if (field == object.end() || !field->is_number()) {
-      return Status::invalid_input(
-          file_name + ", field '" + name +
-          "': " + (field == object.end() ? "missing" : std::string("is ") + field->type_name()) +
-          "; expected a number of nanoseconds");
-    }
-    *target = field->get<double>();
-    known_names.insert(name);
-    known += std::string(", ") + name;
+  for (const Number& number : numbers) {
+    RECTO_RETURN_IF_ERROR(read_number(object, number).in(file_name));
+    known_names.insert(number.name);
+    known += std::string(", ") + number.name;
   }
   const auto source = object.find("source");
   if (source == object.end() || !source->is_string() ||

@@ -1,7 +1,7 @@
 #pragma once
 
 // Reads the coefficients of a LinearTimeModel from JSON: one object with exactly the fields of
-// LinearCoefficients, e.g.
+// LinearCoefficients, of which per_kv_block_ns may be missing, e.g.
 //
 //   {"source": "vLLM 0.19, Llama-3.1-8B, RTX 4090", "fixed_ns": 17250000,
 //    "per_prefill_token_ns": 83000, "per_kv_token_ns": 171, "per_sequence_ns": 8500}

@@ -54,6 +54,15 @@ TEST_CASE("a field that is missing, repeated, unknown or of the wrong type is na
             "field 'fixed_ns': given twice"));
 }
 
+TEST_CASE("a term for blocks may be given; it is a number like the others") {
+  CHECK(parse_linear_time_model(kGood, "fit.json").value().per_kv_block_ns == 0);
+  const std::string with =
+      replaced(kGood, "\"fixed_ns\"", "\"per_kv_block_ns\": 12.5, \"fixed_ns\"");
+  CHECK(parse_linear_time_model(with, "fit.json").value().per_kv_block_ns == 12.5);
+  CHECK(has(failure(replaced(with, "12.5", "\"12.5\"")), "field 'per_kv_block_ns': is string"));
+  CHECK(has(failure(replaced(with, "12.5", "-1")), "field 'per_kv_block_ns': -1; expected 0 to"));
+}
+
 TEST_CASE("a source is required, and says something") {
   CHECK(has(failure(replaced(kGood, R"("source": "vLLM 0.19",)", "")), "field 'source'"));
   CHECK(has(failure(replaced(kGood, "vLLM 0.19", "")), "field 'source'"));

@@ -30,6 +30,18 @@ TEST_CASE("a step by hand, in parts") {
   CHECK(cost.total() == SimDuration(32'662'000));
 }
 
+TEST_CASE("blocks cost what their coefficient says, and nothing without one") {
+  StepLoad load;
+  load.decode_kv_tokens = TokenCount(1000);
+  load.decode_kv_blocks = BlockCount(63);
+  LinearCoefficients coefficients = fitted();
+  CHECK(LinearTimeModel(coefficients).cost(load).attention == SimDuration(171'000));
+  CHECK(LinearTimeModel(coefficients).describe().find("KV block") == std::string::npos);
+  coefficients.per_kv_block_ns = 10.5;
+  CHECK(LinearTimeModel(coefficients).cost(load).attention == SimDuration(171'000 + 662));  // 661.5
+  CHECK(LinearTimeModel(coefficients).describe().find("10.5 ns/KV block") != std::string::npos);
+}
+
 TEST_CASE("parts are rounded to the nearest nanosecond, halves up") {
   const LinearTimeModel model({0.4, 0, 0.25, 0, "a test"});
   StepLoad load;

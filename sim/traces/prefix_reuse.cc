@@ -19,7 +19,7 @@ PrefixReuse::PrefixReuse(PrefixReuseOptions options) : options_(std::move(option
     RECTO_CHECK_GE(capacity, TokenCount(0));
     const std::int64_t blocks = capacity.value() / options_.block_tokens.value();
     caches_.emplace_back(static_cast<std::size_t>(blocks));
-    figures_.lru.push_back({capacity, 0});
+    figures_.lru.push_back({.capacity = capacity, .hit_blocks = 0, .hit_tokens = {}});
   }
 }
 
@@ -41,6 +41,8 @@ void PrefixReuse::add(const Request& request) {
     const auto miss = std::find_if(blocks_.begin(), blocks_.end(),
                                    [&](const Block& block) { return !cache.contains(block.key); });
     figures_.lru[i].hit_blocks += miss - blocks_.begin();
+    std::for_each(blocks_.begin(), miss,
+                  [&](const Block& block) { figures_.lru[i].hit_tokens += block.tokens; });
     std::for_each(blocks_.rbegin(), blocks_.rend(),
                   [&](const Block& block) { cache.touch(block.key); });
   }

@@ -28,6 +28,7 @@ struct PrefixReuseOptions {
 struct LruFigures {
   TokenCount capacity;  // in whole blocks, a partial one taking a whole
   std::int64_t hit_blocks = 0;
+  TokenCount hit_tokens;  // in these blocks
 };
 
 struct PrefixReuseFigures {
@@ -50,6 +51,9 @@ struct PrefixReuseFigures {
     return share(full_hit_tokens.value(), prompt_tokens.value());
   }
   double lru_hit_block_share(std::size_t i) const { return share(lru[i].hit_blocks, blocks); }
+  double lru_hit_token_share(std::size_t i) const {
+    return share(lru[i].hit_tokens.value(), prompt_tokens.value());
+  }
 
  private:
   static double share(std::int64_t part, std::int64_t whole) {

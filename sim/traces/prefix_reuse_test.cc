@@ -93,6 +93,18 @@ TEST_CASE("a bounded cache forgets the tail of the oldest prompt first") {
   CHECK(figures.lru_hit_block_share(0) == Catch::Approx(3.0 / 7));
 }
 
+TEST_CASE("hits of a bounded cache count the tokens of partial blocks, not whole blocks") {
+  // Blocks of 4, 2 and 3 tokens.
+  const std::vector<Request> requests(2, with_runs({run(1, 6), run(2, 3)}));
+  const auto figures = figures_of(requests, 4, {TokenCount(100), TokenCount(8), TokenCount(0)});
+  CHECK(figures.lru[0].hit_tokens == TokenCount(9));
+  CHECK(figures.lru[0].hit_tokens == figures.hit_tokens);
+  CHECK(figures.lru[1].hit_blocks == 2);
+  CHECK(figures.lru[1].hit_tokens == TokenCount(6));
+  CHECK(figures.lru[2].hit_tokens == TokenCount(0));
+  CHECK(figures.lru_hit_token_share(1) == Catch::Approx(6.0 / 18));
+}
+
 TEST_CASE("requests without content take no part") {
   const auto figures = figures_of({Request{}}, 4);
   CHECK(figures.requests == 0);

@@ -77,6 +77,7 @@ TEST_CASE("the Mooncake conversation trace has the published lengths and prefix 
   for (std::size_t i = 0; i < 4; ++i) {
     CAPTURE(reuse.lru[i].capacity);
     CHECK(percent_1(reuse.lru_hit_block_share(i)) == expected[i]);
+    CHECK(reuse.lru[i].hit_tokens <= reuse.hit_tokens);
   }
 }
 
