@@ -197,14 +197,18 @@ bool ContinuousScheduler::admit(GroupIndex index, SimTime now) {
   return true;
 }
 
-void ContinuousScheduler::commit_all(const Group& group, std::int64_t context) {
-  if (!holdings_.finds_prefixes()) return;
-  // Beams write different tokens into what was one sequence: only their prompt has an identity.
+// Beams write different tokens into what was one sequence: only their prompt has an identity.
+void ContinuousScheduler::commit(const Group& group, std::size_t member, std::int64_t context) {
   const bool beams = group.request.decoding == Decoding::kBeam && group.width() > 1;
   const std::int64_t known =
       beams ? std::min(context, group.request.prompt_tokens.value()) : context;
+  holdings_.commit(group, member, known);
+}
+
+void ContinuousScheduler::commit_all(const Group& group, std::int64_t context) {
+  if (!holdings_.finds_prefixes()) return;
   for (std::size_t member = 0; member < group.members.size(); ++member) {
-    holdings_.commit(group, member, known);
+    commit(group, member, context);
   }
 }
 

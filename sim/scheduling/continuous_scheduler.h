@@ -74,6 +74,7 @@ class ContinuousScheduler final : public Scheduler {
   std::int64_t next_deadline(const Group& group, std::int64_t context) const;
   void finish(GroupIndex index, SimTime now);
 
+  void commit(const Group& group, std::size_t member, std::int64_t context);
   void commit_all(const Group& group, std::int64_t context);
   void release_all(GroupIndex index);
   std::int64_t request_id(GroupIndex index) const { return batch_.at(index).request.id; }
