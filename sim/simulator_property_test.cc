@@ -86,26 +86,8 @@ void check_audited(AllocatorKind kind) {
   check_allocator(scenario, report);
 }
 
-// As few blocks as the neediest request can do with, and everybody at once.
 void check_under_pressure(AllocatorKind kind) {
-  Scenario scenario = *arbitrary_scenario(kind);
-  std::int64_t blocks = 1;
-  for (Request& request : scenario.requests) {
-    const std::int64_t shared = request.prompt_tokens.value() / scenario.pool.block_size.value();
-    const std::int64_t own =
-        blocks_for(request.final_context(), scenario.pool.block_size).value() - shared;
-    blocks = std::max(blocks, shared + own * request.width);
-    request.arrival = SimTime(request.arrival.value() / 10);
-  }
-  scenario.options.batching = Batching::kContinuous;
-  scenario.options.scheduler.max_sequences = 16;
-  scenario.options.scheduler.max_batched_tokens = TokenCount(64);
-  scenario.options.scheduler.watermark = TokenCount(0);
-  scenario.pool.slots =
-      (BlockCount(blocks) + scenario.pool.null_blocks).value() * scenario.pool.block_size;
-  if (scenario.options.scheduler.preemption == PreemptionRule::kSwap) {
-    scenario.options.scheduler.host_pool = scenario.pool.slots;
-  }
+  const Scenario scenario = *squeezed_scenario(kind);
   const Report report = run_audited(scenario, happenings());
   check_counters(scenario, report);
   check_allocator(scenario, report);
@@ -157,6 +139,7 @@ TEST_CASE("the random simulations met everything that can happen") {
       {"hits on evictable blocks", seen.hits_on_evictable},
       {"rejections", seen.rejections},
       {"events with a blocked head", seen.blocked},
+      {"events with a blocked head during a swap", seen.blocked_in_swaps},
       {"events with unplaceable slots", seen.unplaceable},
       {"events with slots out of the window", seen.out_of_window},
       {"events with reserved slots on the host", seen.host_reserved},

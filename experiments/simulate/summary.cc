@@ -189,9 +189,9 @@ std::string summary_text(const ResolvedRun& run, const RunOutcome& outcome,
   for (const std::string& remark : grid_remarks({&run.config, 1})) remarks += wrapped(remark);
   return setting_text(run, report) + states_text(report, figures, terminal) +
          memory_lines(report, figures) + latency_text(report) +
-         service_lines(run, report, figures) + time_text(report) +
-         means_remark(report) + wrapped("Step times: " + report.time_model) + remarks +
-         rejected_remark(report, "") + trace_remark(outcome);
+         service_lines(run, report, figures) + time_text(report) + means_remark(report) +
+         wrapped("Step times: " + report.time_model) + remarks + rejected_remark(report, "") +
+         trace_remark(outcome);
 }
 
 }  // namespace recto::experiments

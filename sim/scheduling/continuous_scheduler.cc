@@ -43,13 +43,9 @@ const StepPlan& ContinuousScheduler::plan(SimTime now) {
   plan_ = StepPlan();
   prefill_planned_ = false;
   preempted_ = false;
-  head_blocked_ = false;
-  head_unplaceable_ = false;
   if (const auto swap = serve_running(now)) return plan_ = *swap;
-  if (preempted_) {
-    head_blocked_ = true;  // the preempted one stands first now
-  } else if (const auto swap = admit_waiting(now)) {
-    return plan_ = *swap;
+  if (!preempted_) {
+    if (const auto swap = admit_waiting(now)) return plan_ = *swap;
   }
   if (batch_.running().empty()) return plan_;
   plan_.kind = StepPlan::Kind::kStep;
@@ -150,17 +146,42 @@ void ContinuousScheduler::plan_prefill(Group& group, std::int64_t context) {
 }
 
 std::optional<StepPlan> ContinuousScheduler::admit_waiting(SimTime now) {
-  while (!waiting_.empty() || !swapped_.empty()) {
-    const bool swapped_first =
-        !swapped_.empty() &&
-        (waiting_.empty() || request_id(swapped_.front()) < request_id(waiting_.front()));
-    const GroupIndex head = swapped_first ? swapped_.front() : waiting_.front();
-    if (batch_.running_sequences() + batch_.at(head).width() > options_.max_sequences) break;
-    if (swapped_first) return resume_swapped();
-    if (budget_ == 0 || !admit(head, now)) break;
+  while (const std::optional<GroupIndex> head = queue_head()) {
+    if (batch_.running_sequences() + batch_.at(*head).width() > options_.max_sequences) break;
+    if (batch_.at(*head).phase == GroupPhase::kSwapped) return resume_swapped();
+    if (budget_ == 0 || !admit(*head, now)) break;
     waiting_.pop_front();
   }
   return std::nullopt;
+}
+
+// Who comes next, of those that wait and those that wait on the host.
+std::optional<GroupIndex> ContinuousScheduler::queue_head() const {
+  if (waiting_.empty() && swapped_.empty()) return std::nullopt;
+  if (swapped_.empty()) return waiting_.front();
+  if (waiting_.empty()) return swapped_.front();
+  const bool swapped_first = request_id(swapped_.front()) < request_id(waiting_.front());
+  return swapped_first ? swapped_.front() : waiting_.front();
+}
+
+// Does the head of the queue find room now? Limits on sequences and tokens are not asked. A first
+// chunk is as large as an idle step would allow: who lacks room for a smaller one lacks it for
+// this.
+Fit ContinuousScheduler::head_fit() const {
+  const std::optional<GroupIndex> head = queue_head();
+  if (!head) return Fit::kFits;
+  const Group& group = batch_.at(*head);
+  if (group.phase == GroupPhase::kSwapped) {
+    return has_room_to_resume(group) ? Fit::kFits : Fit::kShort;
+  }
+  const Allocator& allocator = holdings_.allocator();
+  TokenCount wanted(group.prefill_target);
+  if (options_.admission == AdmissionRule::kFirstChunk &&
+      options_.prefill == PrefillRule::kChunked) {
+    const TokenCount cached = allocator.cached_prefix(group.members.front(), wanted);
+    wanted = std::min(wanted, cached + options_.max_batched_tokens);
+  }
+  return allocator.fit(group.members, wanted, options_.watermark);
 }
 
 bool ContinuousScheduler::admit(GroupIndex index, SimTime now) {
@@ -172,12 +193,7 @@ bool ContinuousScheduler::admit(GroupIndex index, SimTime now) {
   if (chunk == 0) return false;
   const TokenCount first(cached + chunk);
   const TokenCount wanted = options_.admission == AdmissionRule::kWholePrompt ? target : first;
-  const Fit fit = allocator.fit(group.members, wanted, options_.watermark);
-  if (fit != Fit::kFits) {
-    head_blocked_ = true;
-    head_unplaceable_ = fit == Fit::kNoHole;
-    return false;
-  }
+  if (allocator.fit(group.members, wanted, options_.watermark) != Fit::kFits) return false;
   const std::optional<std::int64_t> hit = holdings_.admit(group, first.value());
   RECTO_CHECK(hit.has_value());
   RECTO_CHECK_EQ(*hit, cached);
@@ -198,14 +214,18 @@ bool ContinuousScheduler::admit(GroupIndex index, SimTime now) {
   return true;
 }
 
-void ContinuousScheduler::commit_all(const Group& group, std::int64_t context) {
-  if (!holdings_.finds_prefixes()) return;
-  // Beams write different tokens into what was one sequence: only their prompt has an identity.
+// Beams write different tokens into what was one sequence: only their prompt has an identity.
+void ContinuousScheduler::commit(const Group& group, std::size_t member, std::int64_t context) {
   const bool beams = group.request.decoding == Decoding::kBeam && group.width() > 1;
   const std::int64_t known =
       beams ? std::min(context, group.request.prompt_tokens.value()) : context;
+  holdings_.commit(group, member, known);
+}
+
+void ContinuousScheduler::commit_all(const Group& group, std::int64_t context) {
+  if (!holdings_.finds_prefixes()) return;
   for (std::size_t member = 0; member < group.members.size(); ++member) {
-    holdings_.commit(group, member, known);
+    commit(group, member, context);
   }
 }
 
@@ -213,8 +233,7 @@ GaugeValues ContinuousScheduler::gauges() const {
   return gauge_values(
       holdings_, batch_,
       {.waiting_requests = static_cast<std::int64_t>(waiting_.size() + swapped_.size()),
-       .head_blocked = head_blocked_,
-       .head_unplaceable = head_unplaceable_,
+       .head = head_fit(),
        .host = host_.states()});
 }
 

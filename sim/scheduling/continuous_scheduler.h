@@ -60,7 +60,12 @@ class ContinuousScheduler final : public Scheduler {
   // plan: admission
   std::optional<StepPlan> admit_waiting(SimTime now);
   std::optional<StepPlan> resume_swapped();
+  bool has_room_to_resume(const Group& group) const;
   bool admit(GroupIndex index, SimTime now);
+
+  // gauges
+  std::optional<GroupIndex> queue_head() const;
+  Fit head_fit() const;
 
   // complete
   void finish_transfer(SimTime now);
@@ -74,6 +79,7 @@ class ContinuousScheduler final : public Scheduler {
   std::int64_t next_deadline(const Group& group, std::int64_t context) const;
   void finish(GroupIndex index, SimTime now);
 
+  void commit(const Group& group, std::size_t member, std::int64_t context);
   void commit_all(const Group& group, std::int64_t context);
   void release_all(GroupIndex index);
   std::int64_t request_id(GroupIndex index) const { return batch_.at(index).request.id; }
@@ -98,8 +104,6 @@ class ContinuousScheduler final : public Scheduler {
   std::int64_t budget_ = 0;         // tokens
   bool prefill_planned_ = false;
   bool preempted_ = false;
-  bool head_blocked_ = false;      // the queue's head lacks memory
-  bool head_unplaceable_ = false;  // though there is enough of it in sum
   std::optional<GroupIndex> transferring_;
   std::vector<GroupIndex> touched_;  // scratch
   Batch::DueBlocks due_blocks_;      // scratch

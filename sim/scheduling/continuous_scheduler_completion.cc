@@ -76,7 +76,7 @@ void ContinuousScheduler::complete_prefill(GroupIndex index, SimTime now) {
   count_recomputed(group, after);
   group.prefill_context = after;
   group.planned_chunk = 0;
-  holdings_.commit(group, group.prefill_member, after);
+  commit(group, group.prefill_member, after);
   if (after < group.prefill_target) {
     prefilling_.push_back(index);
   } else {

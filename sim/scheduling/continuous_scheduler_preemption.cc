@@ -89,17 +89,21 @@ void ContinuousScheduler::begin_swap_out(GroupIndex index, SimTime now) {
   if (observer_ != nullptr) observer_->on_preempted(group, PreemptionKind::kSwap, now);
 }
 
+// Room for the next token of each member too, or the group would be swapped out again at once;
+// and no more than that, or a group that needs the whole pool would never come back.
+bool ContinuousScheduler::has_room_to_resume(const Group& group) const {
+  const TokenCount block_size = holdings_.allocator().block_size();
+  const std::int64_t next = blocks_of_next_token(*group.parked, group.context, block_size.value());
+  const TokenCount spare = blocks_for(options_.watermark, block_size).value() * block_size;
+  const PoolCounts counts = holdings_.allocator().counts();
+  return group.parked->slots + next * block_size + spare <= counts.free + counts.cached;
+}
+
 std::optional<StepPlan> ContinuousScheduler::resume_swapped() {
   const GroupIndex index = swapped_.front();
   Group& group = batch_.at(index);
-  // Room for the next token of each member too, or the group would be swapped out again at once;
-  // and no more than that, or a group that needs the whole pool would never come back.
-  const TokenCount block_size = holdings_.allocator().block_size();
-  const std::int64_t next = blocks_of_next_token(*group.parked, group.context, block_size.value());
-  if (!holdings_.restore(group, next * block_size + options_.watermark)) {
-    head_blocked_ = true;
-    return std::nullopt;
-  }
+  if (!has_room_to_resume(group)) return std::nullopt;
+  RECTO_CHECK(holdings_.restore(group, options_.watermark));
   swapped_.pop_front();
   group.phase = GroupPhase::kSwappingIn;
   transferring_ = index;

@@ -16,8 +16,8 @@ GaugeValues gauge_values(const KvHoldings& holdings, const Batch& batch, const Q
   values[Gauge::kCached] = states.cached.value();
   values[Gauge::kFree] = states.free.value();
   values[Gauge::kOverhead] = states.overhead.value();
-  values[Gauge::kBlockedFree] = queue.head_blocked ? reusable : 0;
-  values[Gauge::kUnplaceableFree] = queue.head_unplaceable ? reusable : 0;
+  values[Gauge::kBlockedFree] = queue.head != Fit::kFits ? reusable : 0;
+  values[Gauge::kUnplaceableFree] = queue.head == Fit::kNoHole ? reusable : 0;
   values[Gauge::kLargestHole] = counts.largest_hole.value();
   values[Gauge::kRunningSequences] = batch.running_sequences();
   values[Gauge::kRunningRequests] = batch.running().size();

@@ -13,8 +13,7 @@ namespace recto::sim {
 
 struct QueueState {
   std::int64_t waiting_requests = 0;
-  bool head_blocked = false;      // the queue's head lacks memory
-  bool head_unplaceable = false;  // though there is enough of it in sum
+  Fit head = Fit::kFits;  // does the queue's head find room now, whatever limits say?
   PoolStates host{};
 };
 

@@ -74,7 +74,8 @@ TEST_CASE("no admission in a step that preempted, also where a first chunk would
   // At 256 request 1 lacks a block for its second chunk, and gives back the two of its first.
   REQUIRE(std::find(seen.lines.begin(), seen.lines.end(), "256 forgotten 1") != seen.lines.end());
   CHECK(seen.gauges_at(256)[Gauge::kRunningRequests] == 1);
-  CHECK(seen.gauges_at(256)[Gauge::kBlockedFree] == 8);
+  CHECK(seen.gauges_at(256)[Gauge::kFree] == 8);
+  CHECK(seen.gauges_at(256)[Gauge::kBlockedFree] == 0);  // it is the rule that keeps it out
 }
 
 TEST_CASE("a preempted request finds its own blocks again, and prefills only the rest") {

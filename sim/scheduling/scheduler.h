@@ -79,7 +79,8 @@ class Scheduler {
   virtual const StepPlan& plan(SimTime now) = 0;
   virtual void complete(SimTime now) = 0;
 
-  // Values of all gauges now; checks that the states sum to the pool. O(1).
+  // Values of all gauges now; checks that the states sum to the pool. O(1), but
+  // for the head of the queue: the allocator is asked whether it fits.
   virtual GaugeValues gauges() const = 0;
 
   // For checks that walk over everything: all groups that hold slots here or on the host, and how

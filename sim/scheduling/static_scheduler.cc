@@ -59,8 +59,6 @@ const StepPlan& StaticScheduler::plan(SimTime now) {
 }
 
 void StaticScheduler::form_batch(SimTime now) {
-  head_blocked_ = false;
-  head_unplaceable_ = false;
   padded_prompt_ = 0;
   while (!waiting_.empty() && batch_.running_sequences() < options_.max_sequences) {
     if (!admit(waiting_.front(), now)) break;
@@ -69,8 +67,7 @@ void StaticScheduler::form_batch(SimTime now) {
   unanswered_ = batch_.running().size();
 }
 
-bool StaticScheduler::admit(GroupIndex index, SimTime now) {
-  Group& group = batch_.at(index);
+Fit StaticScheduler::fit(const Group& group) const {
   const TokenCount prompt = group.request.prompt_tokens;
   const TokenCount whole = group.request.final_context();
   const Allocator& allocator = holdings_.allocator();
@@ -79,16 +76,17 @@ bool StaticScheduler::admit(GroupIndex index, SimTime now) {
     const TokenCount block = allocator.block_size();
     spare += (blocks_for(whole, block) - blocks_for(prompt, block)).value() * block;
   }
-  const Fit fit = allocator.fit(group.members, prompt, spare);
-  if (fit != Fit::kFits) {
-    head_blocked_ = true;
-    head_unplaceable_ = fit == Fit::kNoHole;
-    return false;
-  }
+  return allocator.fit(group.members, prompt, spare);
+}
+
+bool StaticScheduler::admit(GroupIndex index, SimTime now) {
+  Group& group = batch_.at(index);
+  if (fit(group) != Fit::kFits) return false;
+  const TokenCount prompt = group.request.prompt_tokens;
   // Only in the prompt may anything be found cached: the output is about to be written. Rows of a
   // padded batch are computed from their first token all the same.
   group.prefill_context = holdings_.admit(group, prompt.value()).value();
-  RECTO_CHECK(holdings_.grow(group, 0, prompt.value(), whole.value()));
+  RECTO_CHECK(holdings_.grow(group, 0, prompt.value(), group.final_context()));
   group.phase = GroupPhase::kPrefilling;
   group.admitted = now;
   group.was_admitted = true;
@@ -175,8 +173,7 @@ void StaticScheduler::disband() {
 GaugeValues StaticScheduler::gauges() const {
   return gauge_values(holdings_, batch_,
                       {.waiting_requests = static_cast<std::int64_t>(waiting_.size()),
-                       .head_blocked = head_blocked_,
-                       .head_unplaceable = head_unplaceable_,
+                       .head = waiting_.empty() ? Fit::kFits : fit(batch_.at(waiting_.front())),
                        .host = host_.states()});
 }
 

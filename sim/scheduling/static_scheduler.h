@@ -35,6 +35,7 @@ class StaticScheduler final : public Scheduler {
  private:
   void form_batch(SimTime now);
   bool admit(GroupIndex index, SimTime now);
+  Fit fit(const Group& group) const;
   void complete_prefill(SimTime now);
   void handle_deadline(GroupIndex index, SimTime now);
   std::int64_t next_deadline(const Group& group, std::int64_t context) const;
@@ -53,8 +54,6 @@ class StaticScheduler final : public Scheduler {
   std::int64_t padded_prompt_ = 0;     // longest prompt of the batch
   std::int64_t unanswered_ = 0;        // requests of the batch
   bool is_prefill_ = false;            // the planned step
-  bool head_blocked_ = false;
-  bool head_unplaceable_ = false;
 };
 
 }  // namespace recto::sim

@@ -26,21 +26,31 @@ void Happenings::add(const Report& report) {
 }
 
 Audit::Audit(const Allocator& allocator, const AuditOptions& options, Happenings& happenings)
-    : allocator_(allocator), options_(options), happenings_(happenings) {}
+    : allocator_(allocator),
+      options_(options),
+      happenings_(happenings),
+      memory_(allocator, options.batching),
+      queue_(allocator, options_, memory_) {}
 
-void Audit::on_step(const StepPlan& plan, const StepCost&, SimTime) {
+void Audit::on_arrived(const Group& group, SimTime) { queue_.add(group); }
+
+void Audit::on_step(const StepPlan& plan, const StepCost& cost, SimTime now) {
+  memory_.on_step(plan, cost, now);
   new_plan_ = plan;
   is_step_running_ = plan.kind == StepPlan::Kind::kStep;
+  is_swapping_ = plan.kind == StepPlan::Kind::kSwapOut || plan.kind == StepPlan::Kind::kSwapIn;
   RECTO_CHECK_LT(++steps_, options_.steps_max);
 }
 
-void Audit::on_gauges(const GaugeValues& gauges, const Scheduler& scheduler, SimTime) {
+void Audit::on_gauges(const GaugeValues& gauges, const Scheduler& scheduler, SimTime now) {
   const SlotMap map(
       allocator_, scheduler,
       {options_.rules.window.value(), options_.null_blocks.value(), options_.reservation});
   check_states(gauges, map);
   check_counts(gauges, scheduler);
   check_host(gauges, scheduler);
+  memory_.on_gauges(gauges, scheduler, now);
+  queue_.check(gauges, map);
   RECTO_CHECK_EQ(gauges[Gauge::kTableEntries], map.table_entries());
   RECTO_CHECK_EQ(gauges[Gauge::kHeldBlocks], map.held_blocks());
   if (new_plan_ && is_step_running_) check_load(scheduler);
@@ -63,11 +73,7 @@ void Audit::check_states(const GaugeValues& gauges, const SlotMap& map) const {
   RECTO_CHECK_EQ(gauges[Gauge::kOverhead], map.count(SlotState::kOverhead));
 
   const std::int64_t reusable = map.count(SlotState::kFree) + map.count(SlotState::kCached);
-  const std::int64_t blocked = gauges[Gauge::kBlockedFree];
-  RECTO_CHECK(blocked == 0 || blocked == reusable);
-  RECTO_CHECK_LE(gauges[Gauge::kUnplaceableFree], blocked);
   if (allocator_.is_paged()) {
-    RECTO_CHECK_EQ(gauges[Gauge::kUnplaceableFree], 0);
     RECTO_CHECK_EQ(gauges[Gauge::kLargestHole], reusable);
   } else {
     RECTO_CHECK_LE(gauges[Gauge::kLargestHole], map.longest_free_run());
@@ -186,7 +192,9 @@ void Audit::see_output(const Group& group, std::int64_t output_tokens) {
   seen = output_tokens;
 }
 
-void Audit::on_finished(const Group& group, SimTime) {
+void Audit::on_finished(const Group& group, SimTime now) {
+  memory_.on_finished(group, now);
+  queue_.remove(group);
   const std::int64_t wanted = group.request.output_tokens.value();
   RECTO_CHECK_EQ(output_tokens_[group.request.id] + 1, wanted);
   RECTO_CHECK_EQ(group.context, group.request.prompt_tokens.value() + wanted - 1);
@@ -208,7 +216,8 @@ void Audit::on_admitted(const Group& group, SimTime) {
 }
 
 // What the step before handed out was not seen yet, and is not lost.
-void Audit::on_preempted(const Group& group, PreemptionKind kind, SimTime) {
+void Audit::on_preempted(const Group& group, PreemptionKind kind, SimTime now) {
+  memory_.on_preempted(group, kind, now);
   RECTO_CHECK(group.phase ==
               (kind == PreemptionKind::kSwap ? GroupPhase::kSwappingOut : GroupPhase::kWaiting));
   const std::int64_t known =
@@ -232,6 +241,7 @@ void Audit::count_evictions() {
 void Audit::count_happenings(const GaugeValues& gauges) {
   ++happenings_.events;
   if (gauges[Gauge::kBlockedFree] > 0) ++happenings_.blocked;
+  if (gauges[Gauge::kBlockedFree] > 0 && is_swapping_) ++happenings_.blocked_in_swaps;
   if (gauges[Gauge::kUnplaceableFree] > 0) ++happenings_.unplaceable;
   if (gauges[Gauge::kOutOfWindow] > 0) ++happenings_.out_of_window;
   if (gauges[Gauge::kHostReserved] > 0) ++happenings_.host_reserved;

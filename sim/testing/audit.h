@@ -5,13 +5,15 @@
 // the simulator keeps as running sums. It shares no arithmetic with them.
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <vector>
 
 #include "sim/simulator.h"
+#include "sim/testing/audit_options.h"
+#include "sim/testing/queue_audit.h"
 #include "sim/testing/slot_map.h"
+#include "sim/testing/token_memory.h"
 
 namespace recto::sim {
 
@@ -26,6 +28,7 @@ struct Happenings {
   std::int64_t hits_on_evictable = 0;  // blocks
   std::int64_t rejections = 0;
   std::int64_t blocked = 0;  // events at which the head of the queue lacked memory
+  std::int64_t blocked_in_swaps = 0;
   std::int64_t unplaceable = 0;
   std::int64_t out_of_window = 0;
   std::int64_t host_reserved = 0;  // events with such slots in the host pool
@@ -39,20 +42,13 @@ struct Happenings {
   void add(const Report& report);
 };
 
-struct AuditOptions {
-  SchedulerOptions rules;
-  BlockCount null_blocks{0};
-  // Slots that a contiguous allocator asks for; may be empty for paged ones.
-  std::function<std::int64_t(const Request&)> reservation;
-  std::int64_t steps_max = 100'000;  // more than this is taken for a run that never ends
-};
-
 // Fails by contract. One audit follows one run.
 class Audit final : public SimulationObserver {
  public:
   // The allocator is one of this folder's own and outlives the audit, as do the happenings.
   Audit(const Allocator& allocator, const AuditOptions& options, Happenings& happenings);
 
+  void on_arrived(const Group& group, SimTime now) override;
   void on_step(const StepPlan& plan, const StepCost& cost, SimTime now) override;
   void on_gauges(const GaugeValues& gauges, const Scheduler& scheduler, SimTime now) override;
   void on_admitted(const Group& group, SimTime now) override;
@@ -73,9 +69,12 @@ class Audit final : public SimulationObserver {
   const Allocator& allocator_;
   AuditOptions options_;
   Happenings& happenings_;
+  TokenMemory memory_;
+  QueueAudit queue_;
   std::map<std::int64_t, std::int64_t> output_tokens_;  // seen so far, by request id
   std::optional<StepPlan> new_plan_;                    // not checked yet
   bool is_step_running_ = false;
+  bool is_swapping_ = false;
   std::int64_t steps_ = 0;
   std::vector<bool> was_evictable_;  // [block]
 };

@@ -12,13 +12,8 @@ void PlainSimulation::plan() {
   load_ = StepLoad();
   prefill_planned_ = false;
   preempted_ = false;
-  head_blocked_ = false;
   serve_running();
-  if (preempted_) {
-    head_blocked_ = true;
-  } else {
-    admit_waiting();
-  }
+  if (!preempted_) admit_waiting();
   if (running_.empty()) return;
   for (const std::int64_t id : running_) {
     const PlainSequence& sequence = sequences_.at(id);
@@ -110,10 +105,7 @@ void PlainSimulation::admit_waiting() {
     const std::int64_t chunk = chunk_for(sequence.target);
     if (chunk == 0) return;
     const bool whole = rules.admission == AdmissionRule::kWholePrompt;
-    if (blocks_for(whole ? sequence.target : chunk) + watermark_blocks() > free_blocks()) {
-      head_blocked_ = true;
-      return;
-    }
+    if (blocks_for(whole ? sequence.target : chunk) + watermark_blocks() > free_blocks()) return;
     RECTO_CHECK(give_slots(sequence, chunk));
     report_.counters.prefix_query_tokens += sequence.target;
     if (!sequence.was_admitted) sequence.admitted = now_;

@@ -68,6 +68,7 @@ class PlainSimulation {
   void charge_prefill(PlainSequence& sequence, std::int64_t chunk);
   void complete();
   void release(PlainSequence& sequence);
+  bool head_fits() const;
   GaugeValues gauges() const;
   Report report();
 
@@ -92,7 +93,6 @@ class PlainSimulation {
   std::int64_t budget_ = 0;
   bool prefill_planned_ = false;
   bool preempted_ = false;
-  bool head_blocked_ = false;
 };
 
 }  // namespace recto::sim

@@ -48,6 +48,17 @@ void PlainSimulation::arrive(const Request& request) {
   waiting_.push_back(request.id);
 }
 
+// Whether the first in the queue finds room, be there other limits or not.
+bool PlainSimulation::head_fits() const {
+  if (waiting_.empty()) return true;
+  const SchedulerOptions& rules = options_.scheduler;
+  std::int64_t wanted = sequences_.at(waiting_.front()).target;
+  if (rules.admission == AdmissionRule::kFirstChunk && rules.prefill == PrefillRule::kChunked) {
+    wanted = std::min(wanted, rules.max_batched_tokens.value());
+  }
+  return blocks_for(wanted) + watermark_blocks() <= free_blocks();
+}
+
 GaugeValues PlainSimulation::gauges() const {
   GaugeValues values;
   std::int64_t held_blocks = 0;
@@ -63,7 +74,7 @@ GaugeValues PlainSimulation::gauges() const {
   const std::int64_t free = free_blocks() * block_size();
   values[Gauge::kFree] = free;
   values[Gauge::kOverhead] = pool_.pool_slots.value() - total_blocks_ * block_size();
-  values[Gauge::kBlockedFree] = head_blocked_ ? free : 0;
+  values[Gauge::kBlockedFree] = head_fits() ? 0 : free;
   values[Gauge::kLargestHole] = free;
   values[Gauge::kRunningSequences] = static_cast<std::int64_t>(running_.size());
   values[Gauge::kRunningRequests] = static_cast<std::int64_t>(running_.size());

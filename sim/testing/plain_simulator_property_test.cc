@@ -1,6 +1,6 @@
 #include "sim/testing/plain_simulator.h"
 
-#include <algorithm>
+#include <string>
 #include <vector>
 
 #include "bazel/testing/catch.h"
@@ -8,7 +8,7 @@
 #include "sim/allocators/paged_allocator.h"
 #include "sim/request_list.h"
 #include "sim/simulator.h"
-#include "sim/time/linear_time_model.h"
+#include "sim/time/time_model.h"
 
 namespace recto::sim {
 namespace {
@@ -57,12 +57,23 @@ Scenario draw_scenario() {
   return scenario;
 }
 
+// Every count of a step takes time of its own, so that no difference in one goes unseen.
+class EveryCount final : public TimeModel {
+ public:
+  StepCost cost(const StepLoad& load) const override {
+    StepCost cost;
+    cost.fixed = SimDuration(50 + load.prefill_sequences);
+    cost.linear = SimDuration(2 * load.decode_sequences + 3 * load.prefill_tokens.value());
+    cost.attention =
+        SimDuration(load.decode_kv_tokens.value() / 3 + load.prefill_pairs +
+                    5 * load.decode_kv_blocks.value() + 7 * load.prefill_kv_tokens.value());
+    return cost;
+  }
+  std::string describe() const override { return "made up"; }
+};
+
 TEST_CASE("the event-driven simulator and the plain one write the same report") {
-  const LinearTimeModel time_model({.fixed_ns = 50,
-                                    .per_prefill_token_ns = 3,
-                                    .per_kv_token_ns = 0.3,
-                                    .per_sequence_ns = 2,
-                                    .source = "made up"});
+  const EveryCount time_model;
   std::int64_t preemptions = 0;
   std::int64_t rejections = 0;
   rc::prop("on every scenario", [&] {

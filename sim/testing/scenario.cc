@@ -97,8 +97,10 @@ const TimeModel& scenario_time_model() {
 AuditOptions audit_options(const Scenario& scenario) {
   const PoolSpec pool = scenario.pool;
   return {.rules = scenario.options.scheduler,
+          .batching = scenario.options.batching,
           .null_blocks = pool.null_blocks,
-          .reservation = [pool](const Request& request) { return reservation(pool, request); }};
+          .reservation = [pool](const Request& request) { return reservation(pool, request); },
+          .placement = pool.placement};
 }
 
 Report run_scenario(const Scenario& scenario, SimulationObserver* observer) {

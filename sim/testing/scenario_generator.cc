@@ -136,6 +136,26 @@ Scenario draw_scenario(AllocatorKind kind) {
   return scenario;
 }
 
+void squeeze(Scenario& scenario) {
+  std::int64_t blocks = 1;
+  for (Request& request : scenario.requests) {
+    const std::int64_t shared = request.prompt_tokens.value() / scenario.pool.block_size.value();
+    const std::int64_t own =
+        blocks_for(request.final_context(), scenario.pool.block_size).value() - shared;
+    blocks = std::max(blocks, shared + own * request.width);
+    request.arrival = SimTime(request.arrival.value() / 10);
+  }
+  scenario.options.batching = Batching::kContinuous;
+  scenario.options.scheduler.max_sequences = 16;
+  scenario.options.scheduler.max_batched_tokens = TokenCount(64);
+  scenario.options.scheduler.watermark = TokenCount(0);
+  scenario.pool.slots =
+      (BlockCount(blocks) + scenario.pool.null_blocks).value() * scenario.pool.block_size;
+  if (scenario.options.scheduler.preemption == PreemptionRule::kSwap) {
+    scenario.options.scheduler.host_pool = scenario.pool.slots;
+  }
+}
+
 }  // namespace
 
 rc::Gen<Scenario> arbitrary_scenario() {
@@ -152,6 +172,14 @@ rc::Gen<Scenario> arbitrary_scenario() {
 
 rc::Gen<Scenario> arbitrary_scenario(AllocatorKind kind) {
   return rc::gen::exec([kind] { return draw_scenario(kind); });
+}
+
+rc::Gen<Scenario> squeezed_scenario(AllocatorKind kind) {
+  return rc::gen::exec([kind] {
+    Scenario scenario = draw_scenario(kind);
+    squeeze(scenario);
+    return scenario;
+  });
 }
 
 }  // namespace recto::sim

@@ -15,4 +15,7 @@ rc::Gen<Scenario> arbitrary_scenario();
 // The same over one kind of allocator.
 rc::Gen<Scenario> arbitrary_scenario(AllocatorKind kind);
 
+// Paged: as few blocks as the neediest request can do with, and everybody at once.
+rc::Gen<Scenario> squeezed_scenario(AllocatorKind kind);
+
 }  // namespace recto::sim

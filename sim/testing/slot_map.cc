@@ -124,6 +124,23 @@ void SlotMap::walk_region(const Group& group, SequenceId member, const Holding& 
   ++held_blocks_;
 }
 
+std::int64_t SlotMap::places_for(std::int64_t size, std::int64_t alignment) const {
+  std::int64_t places = 0;
+  std::int64_t run = 0;
+  std::int64_t begin = 0;
+  for (std::int64_t slot = 0; slot < static_cast<std::int64_t>(slots_.size()); ++slot) {
+    const SlotState state = slots_[static_cast<std::size_t>(slot)];
+    const bool is_reusable = state == SlotState::kFree || state == SlotState::kCached;
+    if (run == 0 && slot % alignment != 0) continue;
+    if (run == 0) begin = slot;
+    run = is_reusable ? slot - begin + 1 : 0;
+    if (run < size) continue;
+    ++places;
+    run = 0;
+  }
+  return places;
+}
+
 void SlotMap::sum_up() {
   std::int64_t run = 0;
   for (const SlotState state : slots_) {

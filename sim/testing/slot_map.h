@@ -55,6 +55,9 @@ class SlotMap {
   }
   std::int64_t table_entries() const { return table_entries_; }
   std::int64_t held_blocks() const { return held_blocks_; }  // or regions
+  // How many runs of `size` slots without holder there are side by side, where each begins at a
+  // multiple of `alignment`.
+  std::int64_t places_for(std::int64_t size, std::int64_t alignment) const;
   std::int64_t longest_free_run() const { return longest_free_run_; }
 
  private:

@@ -1,0 +1,24 @@
+#pragma once
+
+// What checks of a run need to know about its pool and its rules.
+
+#include <cstdint>
+#include <functional>
+
+#include "core/units.h"
+#include "sim/allocators/placement.h"
+#include "sim/simulator.h"
+
+namespace recto::sim {
+
+struct AuditOptions {
+  SchedulerOptions rules;
+  Batching batching = Batching::kContinuous;
+  BlockCount null_blocks{0};
+  // Slots that a contiguous allocator asks for, and how it places them; for paged ones nothing.
+  std::function<std::int64_t(const Request&)> reservation;
+  PlacementKind placement = PlacementKind::kBuddy;
+  std::int64_t steps_max = 100'000;  // more than this is taken for a run that never ends
+};
+
+}  // namespace recto::sim

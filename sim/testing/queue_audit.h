@@ -1,0 +1,53 @@
+#pragma once
+
+// Who waits, and whether the first of them fits: decided after every event from the map of slots
+// and from what is in them, not from what the allocator says.
+
+#include <cstdint>
+#include <map>
+
+#include "sim/metrics/gauges.h"
+#include "sim/scheduling/group.h"
+#include "sim/testing/audit_options.h"
+#include "sim/testing/slot_map.h"
+#include "sim/testing/token_memory.h"
+
+namespace recto::sim {
+
+class QueueAudit {
+ public:
+  // All outlive this object.
+  QueueAudit(const Allocator& allocator, const AuditOptions& options, const TokenMemory& memory)
+      : allocator_(allocator), options_(options), memory_(memory) {}
+
+  // From its arrival to its end the group is known.
+  void add(const Group& group) { groups_[group.request.id] = &group; }
+  void remove(const Group& group) { groups_.erase(group.request.id); }
+
+  void check(const GaugeValues& gauges, const SlotMap& map) const;
+
+ private:
+  // Both of the room that a group asks for.
+  struct Room {
+    bool is_enough_in_sum = true;
+    bool has_places = true;
+  };
+  struct Hits {
+    std::int64_t blocks = 0;
+    std::int64_t evictable = 0;  // of these
+  };
+
+  const Group* head() const;
+  Room room_for(const Group& group, const SlotMap& map) const;
+  Room room_for_regions(const Group& group, const SlotMap& map) const;
+  Room room_for_blocks(std::int64_t blocks, std::int64_t kept, const SlotMap& map) const;
+  std::int64_t context_wanted(const Group& group) const;
+  Hits find_hits(const Group& group, std::int64_t length) const;
+
+  const Allocator& allocator_;
+  const AuditOptions& options_;
+  const TokenMemory& memory_;
+  std::map<std::int64_t, const Group*> groups_;  // by request id
+};
+
+}  // namespace recto::sim

@@ -1,0 +1,57 @@
+#pragma once
+
+// What is in the slots of a paged pool: for each slot a hash of the token in it and of all before
+// it, as whoever wrote it had them before its eyes. Sequences are followed from plan to plan: what
+// they compute is written into the slots that their tables name; what they did not compute they
+// must find there, and it must be theirs.
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "sim/allocators/paged_allocator.h"
+#include "sim/simulator.h"
+
+namespace recto::sim {
+
+class TokenMemory final : public SimulationObserver {
+ public:
+  using Key = std::pair<std::int64_t, std::size_t>;  // request, member
+
+  // The allocator outlives this object; one that is not paged is not followed.
+  TokenMemory(const Allocator& allocator, Batching batching);
+
+  void on_step(const StepPlan& plan, const StepCost& cost, SimTime now) override;
+  void on_gauges(const GaugeValues& gauges, const Scheduler& scheduler, SimTime now) override;
+  void on_preempted(const Group& group, PreemptionKind kind, SimTime now) override;
+  void on_finished(const Group& group, SimTime now) override;
+
+  // The hash at a block's last slot.
+  std::uint64_t block_end(BlockId block) const;
+
+  // Of every sequence that ended: the hash over all its tokens that were ever cached, its context
+  // at the end.
+  const std::map<Key, std::uint64_t>& finished() const { return finished_; }
+
+ private:
+  struct Sequence {
+    std::vector<std::uint64_t> chain;  // [tokens computed or found, planned ones included]
+    std::vector<BlockId> table;        // as of the last plan
+  };
+
+  void follow(const Scheduler& scheduler, const Group& group, std::size_t member);
+  void move(Sequence& sequence, const std::vector<BlockId>& table);
+  std::int64_t planned_writes(const Group& group, std::size_t member, std::int64_t context) const;
+  std::uint64_t& slot(const std::vector<BlockId>& table, std::int64_t position);
+
+  const PagedAllocator* paged_;
+  Batching batching_;
+  std::vector<std::uint64_t> slots_;  // [pool]
+  std::map<Key, Sequence> sequences_;
+  std::map<Key, std::uint64_t> finished_;
+  bool is_planned_ = false;  // and not followed yet
+  bool is_step_ = false;
+};
+
+}  // namespace recto::sim
