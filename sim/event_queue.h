@@ -1,10 +1,10 @@
 #pragma once
 
 // The future of a simulation. Events are totally ordered by (time, priority, sequence number), so
-// that equal times never depend on the heap.
+// that equal times never depend on how they are kept: in a sorted array, since few are known at a
+// time, the end of a step and the next arrival.
 
 #include <cstdint>
-#include <queue>
 #include <tuple>
 #include <vector>
 
@@ -25,33 +25,34 @@ struct Event {
 
 class EventQueue {
  public:
-  // The event lies at or after `now()`. O(log events).
+  // The event lies at or after `now()`. O(earlier events).
   void schedule(SimTime time, EventKind kind) {
     RECTO_CHECK_GE(time, now_);
-    heap_.push({time, kind, next_sequence_number_++});
+    const Event event{time, kind, next_sequence_number_++};
+    auto place = events_.end();
+    while (place != events_.begin() && is_later(event, *(place - 1))) --place;
+    events_.insert(place, event);
   }
 
   // The earliest event; time moves to it. There is one.
   Event pop() {
-    const Event event = heap_.top();
-    heap_.pop();
+    const Event event = events_.back();
+    events_.pop_back();
     now_ = event.time;
     return event;
   }
 
-  bool empty() const { return heap_.empty(); }
-  SimTime next_time() const { return heap_.top().time; }
+  bool empty() const { return events_.empty(); }
+  SimTime next_time() const { return events_.back().time; }
   SimTime now() const { return now_; }
 
  private:
-  struct Later {
-    bool operator()(const Event& a, const Event& b) const {
-      return std::tie(a.time, a.kind, a.sequence_number) >
-             std::tie(b.time, b.kind, b.sequence_number);
-    }
-  };
+  static bool is_later(const Event& a, const Event& b) {
+    return std::tie(a.time, a.kind, a.sequence_number) >
+           std::tie(b.time, b.kind, b.sequence_number);
+  }
 
-  std::priority_queue<Event, std::vector<Event>, Later> heap_;
+  std::vector<Event> events_;  // latest first
   std::uint64_t next_sequence_number_ = 0;
   SimTime now_;
 };

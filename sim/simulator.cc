@@ -81,6 +81,7 @@ class Simulation final : public SchedulerObserver {
 
   std::optional<SimTime> next_arrival_;  // is scheduled
   bool is_busy_ = false;                 // a step or a transfer is under way
+  bool was_answered_ = false;            // somebody, since the next arrival was asked for
   std::optional<SimTime> first_arrival_;
   SimTime last_answer_;
 };
@@ -173,7 +174,8 @@ Status Simulation::handle(const Event& event) {
     case EventKind::kTransferEnd:
       is_busy_ = false;
       scheduler_->complete(event.time);
-      return schedule_arrival();  // an answer may let a closed-loop client go on
+      // An answer may let a closed-loop client go on.
+      return std::exchange(was_answered_, false) ? schedule_arrival() : Status::ok();
     case EventKind::kArrival:
       return receive(event.time);
   }
@@ -251,6 +253,7 @@ void Simulation::on_finished(const Group& group, SimTime now) {
                   .last_token = now,
                   .output_tokens = group.request.output_tokens});
   last_answer_ = now;
+  was_answered_ = true;
   source_.finish(group.request.id, now);
   if (observer_ != nullptr) observer_->on_finished(group, now);
 }

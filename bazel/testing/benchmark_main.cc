@@ -24,6 +24,8 @@ std::string trouble_of(const Run& run) {
 
 class Reporter final : public benchmark::ConsoleReporter {
  public:
+  Reporter() : ConsoleReporter(OO_None) {}
+
   void ReportRuns(const std::vector<Run>& runs) override {
     ConsoleReporter::ReportRuns(runs);
     for (const Run& run : runs) {

@@ -138,6 +138,10 @@ TEST_CASE("a request that does not fit says how many cards it takes") {
 TEST_CASE("models and cards are listed") {
   CHECK_THAT(plan({"--list-models"}).out, ContainsSubstring("Qwen3-32B"));
   CHECK_THAT(plan({"--list-gpus"}).out, ContainsSubstring("RTX-PRO-6000"));
+  const std::string named = plan({"--list-gpus", "--list-models"}).out;
+  CHECK_THAT(named, ContainsSubstring("Qwen3-32B"));
+  CHECK_THAT(named, ContainsSubstring("RTX-PRO-6000"));
+  CHECK(plan({"--list-models", "--json"}).exit_code == 2);
   const std::string both = plan({"--list"}).out;
   CHECK_THAT(both, ContainsSubstring("Qwen3-32B"));
   CHECK_THAT(both, ContainsSubstring("RTX-PRO-6000"));

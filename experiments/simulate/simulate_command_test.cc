@@ -140,10 +140,34 @@ TEST_CASE("a model's own window that gives way to shared blocks is told, on scre
   CHECK_THAT(simulate(shared).out, ContainsSubstring("4,096 tokens, is off for prefix-cached"));
 }
 
+TEST_CASE("where nothing was served there is no latency, no verdict, and a pool that is free") {
+  const auto tried = simulate({"--workload", "agent", "--requests", "20", "--ttft-limit-ms", "1"});
+  CHECK(tried.exit_code == 1);
+  CHECK_THAT(tried.out, ContainsSubstring("20 requests (20 REJECTED)"));
+  CHECK_THAT(tried.out, ContainsSubstring("time to first token       -    -"));
+  CHECK_THAT(tried.out, ContainsSubstring("p99 of TTFT           none was seen"));
+  CHECK_THAT(tried.out, ContainsSubstring("free                  100.0"));
+}
+
+TEST_CASE("an output is never written over an input") {
+  const std::string trace =
+      std::string(std::getenv("TEST_TMPDIR") == nullptr ? "/tmp" : std::getenv("TEST_TMPDIR")) +
+      "/precious.csv";
+  const std::string rows = "arrival_s,prompt_tokens,output_tokens\n0,4,2\n";
+  REQUIRE(write_file(trace, rows).is_ok());
+  const auto tried = simulate({"--trace", trace, "--timeline", trace});
+  CHECK(tried.exit_code == 2);
+  CHECK_THAT(tried.err, ContainsSubstring("--timeline: " + trace + ": is an input of this run"));
+  CHECK(read_text_file(trace).value() == rows);
+}
+
 TEST_CASE("JSON says how many were rejected and that not all of them are listed") {
   const auto report_of = [](const char* requests) {
-    return simulated({"--allocator", "contiguous-max", "--pool-slots", "1000", "--requests",
-                      requests})["report"];
+    const auto tried = simulate({"--allocator", "contiguous-max", "--pool-slots", "1000",
+                                 "--requests", requests, "--json"});
+    CHECK(tried.exit_code == 1);
+    CHECK_THAT(tried.err, ContainsSubstring("no request was served"));
+    return Json::parse(tried.out)["report"];
   };
   const Json many = report_of("250");
   CHECK(many["counters"]["requests_rejected"] == 250);

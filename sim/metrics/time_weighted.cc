@@ -22,27 +22,24 @@ void TimeWeighted::advance(SimTime now) {
 
 void TimeWeighted::set(const GaugeValues& values) {
   for (std::size_t i = 0; i < kGaugeCount; ++i) {
-    Sums& sums = sums_[i];
-    const std::int64_t value = values.all()[i];
-    if (value == sums.value) continue;
-    flush(sums);
-    sums.value = value;
+    if (values.all()[i] != values_.all()[i]) flush(sums_[i], values_.all()[i]);
   }
+  values_ = values;
 }
 
 // Sums up the time since the gauge last changed.
-void TimeWeighted::flush(Sums& sums) {
+void TimeWeighted::flush(Sums& sums, std::int64_t value) {
   const std::int64_t elapsed = (now_ - sums.since).value();
   if (elapsed == 0) return;
-  sums.integral += static_cast<__int128>(sums.value) * elapsed;
+  sums.integral += static_cast<__int128>(value) * elapsed;
   sums.since = now_;
   if (!is_open_) return;
-  sums.max = std::max(sums.max, sums.value);
-  sums.histogram.add(sums.value, elapsed);
+  sums.max = std::max(sums.max, value);
+  sums.histogram.add(value, elapsed);
 }
 
 void TimeWeighted::flush_all() {
-  for (Sums& sums : sums_) flush(sums);
+  for (std::size_t i = 0; i < kGaugeCount; ++i) flush(sums_[i], values_.all()[i]);
 }
 
 void TimeWeighted::open(SimTime now) {

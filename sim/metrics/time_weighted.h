@@ -67,7 +67,6 @@ class TimeWeighted {
 
   // A gauge's sums lie together, since they change together.
   struct Sums {
-    std::int64_t value = 0;
     SimTime since;                  // up to here it is summed up
     __int128 integral = 0;          // since time 0
     __int128 integral_at_open = 0;  // the other two are since then
@@ -80,13 +79,14 @@ class TimeWeighted {
     std::array<Sums, kGaugeCount> sums;
   };
 
-  void flush(Sums& sums);
+  void flush(Sums& sums, std::int64_t value);
   void flush_all();
   Integrals integrals() const;
   void pass_series_windows(SimTime now);
   void halve_series();
 
   TimeWeightedOptions options_;
+  GaugeValues values_;  // apart from the sums: most are compared and found unchanged
   std::array<Sums, kGaugeCount> sums_;
   SimTime now_;
   bool is_open_ = false;
