@@ -119,6 +119,10 @@ class Usage(unittest.TestCase):
                 self.assertIn("Example", done.stdout)
                 self.assertIn(f"  recto {command}", done.stdout)
                 self.assertLessEqual(max(map(len, done.stdout.splitlines())), 100)
+        for command in ("fragmentation", "simulate", "sweep"):
+            text = recto(command, "--help").stdout
+            for form in ("closed:clients=N", "mixture:", "templates:", "fa4", "per_kv_block_ns"):
+                self.assertIn(form, text)
         named = set(re.findall(r"--[a-z][a-z0-9-]*", recto("simulate", "--help").stdout))
         self.assertLessEqual(flags, named)
         named = set(re.findall(r"--[a-z][a-z0-9-]*", recto("fragmentation", "--help").stdout))

@@ -20,6 +20,7 @@
 #include "experiments/support/remarks.h"
 #include "experiments/support/run_fields.h"
 #include "experiments/support/run_flags.h"
+#include "experiments/support/spec_help.h"
 #include "experiments/support/text_list.h"
 #include "experiments/support/unused_settings.h"
 
@@ -182,6 +183,7 @@ void add_fragmentation_command(CLI::App& app, CommandContext& context) {
   static constexpr std::array<std::string_view, 2> kTakenFromGrid{"allocator", "block_size"};
   add_run_flags(*command, flags->base, kTakenFromGrid);
   command->footer(
+      spec_help() +
       "The pool: 12 GiB, as in the PagedAttention paper, for the default model and card; else "
       "what\n"
       "the card has room for, or --pool-gib, --pool-slots, --pool-blocks.\n\n"

@@ -20,6 +20,7 @@
 #include "experiments/support/run.h"
 #include "experiments/support/run_flags.h"
 #include "experiments/support/seed_runs.h"
+#include "experiments/support/spec_help.h"
 #include "experiments/support/unused_settings.h"
 #include "experiments/support/version.h"
 
@@ -153,6 +154,7 @@ void add_simulate_command(CLI::App& app, CommandContext& context) {
   add_output_flags(*command, *flags);
   add_run_flags(*command, flags->config);
   command->footer(
+      spec_help() +
       "Examples:\n"
       "  recto simulate\n"
       "  recto simulate --trace azure.csv --model Llama-3.1-8B --gpu H100 --block-size 32\n"

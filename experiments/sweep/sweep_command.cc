@@ -17,6 +17,7 @@
 #include "experiments/support/progress.h"
 #include "experiments/support/remarks.h"
 #include "experiments/support/resolved_run.h"
+#include "experiments/support/spec_help.h"
 #include "experiments/support/unused_settings.h"
 #include "experiments/sweep/sweep_columns.h"
 #include "experiments/sweep/sweep_flags.h"
@@ -222,7 +223,7 @@ void add_sweep_command(CLI::App& app, CommandContext& context) {
       ->check(CLI::Range(1, 4096));
   command->add_flag("--fresh", arguments->is_fresh, "forget what an earlier sweep in DIR finished");
   arguments->flags.add_to(*command);
-  command->footer(kFooter);
+  command->footer("\n" + spec_help() + (kFooter + 1));
   command->callback([arguments, &context] {
     context.chosen = [arguments, &context] { return sweep(*arguments, context); };
   });

@@ -101,6 +101,8 @@ Result<ArrivalSpec> parse_arrivals(std::string_view text) {
   return read_spec<ArrivalSpec>(text, kForms, check_arrivals);
 }
 
+std::vector<std::string> arrival_usages() { return usages_of<ArrivalSpec>(kForms); }
+
 std::string describe(const ArrivalSpec& spec) {
   return std::visit([](const auto& kind) { return text(kind); }, spec);
 }

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "core/status.h"
 
@@ -53,6 +54,8 @@ Status check_arrivals(const ArrivalSpec& spec);
 
 // Parsed and checked.
 Result<ArrivalSpec> parse_arrivals(std::string_view text);
+// How each kind is written.
+std::vector<std::string> arrival_usages();
 
 // The text form, which parses back to an equal spec.
 std::string describe(const ArrivalSpec& spec);

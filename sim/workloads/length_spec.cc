@@ -280,6 +280,8 @@ Result<LengthSpec> parse_length_spec(std::string_view text) {
   return read_spec<LengthSpec>(text, kForms, check_length_spec);
 }
 
+std::vector<std::string> length_usages() { return usages_of<LengthSpec>(kForms); }
+
 std::string describe(const LengthSpec& spec) {
   return std::visit([](const auto& kind) { return text(kind); }, spec);
 }

@@ -91,6 +91,8 @@ Status check_length_spec(const LengthSpec& spec);
 
 // Parsed and checked.
 Result<LengthSpec> parse_length_spec(std::string_view text);
+// How each kind is written.
+std::vector<std::string> length_usages();
 
 // The text form, which parses back to an equal spec.
 std::string describe(const LengthSpec& spec);

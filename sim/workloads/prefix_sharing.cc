@@ -80,6 +80,8 @@ Result<PrefixSharing> parse_prefix_sharing(std::string_view text) {
   return read_spec<PrefixSharing>(text, kForms, check_prefix_sharing);
 }
 
+std::vector<std::string> sharing_usages() { return usages_of<PrefixSharing>(kForms); }
+
 std::string describe(const PrefixSharing& sharing) {
   if (sharing.shares_nothing()) return "none";
   const std::string sessions =

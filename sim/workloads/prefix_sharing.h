@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/status.h"
 #include "core/units.h"
@@ -41,6 +42,8 @@ Status check_prefix_sharing(const PrefixSharing& sharing);
 
 // Parsed and checked.
 Result<PrefixSharing> parse_prefix_sharing(std::string_view text);
+// How each kind is written.
+std::vector<std::string> sharing_usages();
 
 // The text form, which parses back to what behaves the same.
 std::string describe(const PrefixSharing& sharing);

@@ -86,6 +86,14 @@ Result<Spec> read_spec(std::string_view text, std::span<const SpecForm<Spec>> fo
                                "'; expected one of " + usages);
 }
 
+// How each kind is written, for help.
+template <typename Spec>
+std::vector<std::string> usages_of(std::span<const SpecForm<Spec>> forms) {
+  std::vector<std::string> usages;
+  for (const SpecForm<Spec>& form : forms) usages.emplace_back(form.usage);
+  return usages;
+}
+
 // Closed intervals.
 struct NumberRange {
   double min;
