@@ -10,12 +10,12 @@
 #include "bazel/testing/catch.h"
 #include "experiments/fragmentation/fragmentation_files.h"
 #include "experiments/fragmentation/fragmentation_study.h"
-#include "experiments/plan/tried_command.h"
 #include "experiments/support/run_config.h"
 #include "experiments/support/seed_runs.h"
 #include "experiments/support/statistics.h"
 #include "experiments/support/table.h"
 #include "experiments/support/text_file.h"
+#include "experiments/support/tried_command.h"
 #include "sim/metrics/gauges.h"
 
 namespace recto::experiments {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
-#include "experiments/plan/tried_command.h"
 #include "experiments/support/table.h"
+#include "experiments/support/tried_command.h"
 
 namespace recto::experiments {
 namespace {

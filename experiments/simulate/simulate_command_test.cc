@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
-#include "experiments/plan/tried_command.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/run_config.h"
 #include "experiments/support/table.h"
 #include "experiments/support/text_file.h"
+#include "experiments/support/tried_command.h"
 #include "sim/metrics/gauges.h"
 
 namespace recto::experiments {

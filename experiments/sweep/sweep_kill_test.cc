@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
-#include "experiments/plan/tried_command.h"
 #include "experiments/support/text_file.h"
+#include "experiments/support/tried_command.h"
 #include "experiments/sweep/sweep_command.h"
 
 namespace recto::experiments {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "bazel/testing/catch.h"
-#include "experiments/plan/tried_command.h"
+#include "experiments/support/tried_command.h"
 #include "experiments/trace/trace_command.h"
 #include "sim/traces/real_traces.h"
 

@@ -1,4 +1,4 @@
-#include "experiments/plan/tried_command.h"
+#include "experiments/support/tried_command.h"
 
 #include <algorithm>
 #include <sstream>
