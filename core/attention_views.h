@@ -1,0 +1,80 @@
+#pragma once
+
+// What attention over a paged cache is asked for: inputs, options, outputs, as plain fields over
+// memory of the caller. core/attention_gate.h checks them.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "core/element_type.h"
+#include "core/paged_kv_view.h"
+
+namespace recto {
+
+// Rows of heads, such as queries, outputs, or the K of new tokens; a head's dims are contiguous.
+template <typename Pointer>
+struct BasicRowsView {
+  Pointer data = nullptr;  // [num_rows, num_heads, head_dim]
+  ElementType type = ElementType::kFp32;
+  std::int64_t num_rows = 0;
+  std::int64_t num_heads = 0;
+  std::int64_t head_dim = 0;
+  std::int64_t row_stride = 0;   // elements
+  std::int64_t head_stride = 0;  // elements
+};
+
+using RowsView = BasicRowsView<const void*>;
+using MutableRowsView = BasicRowsView<void*>;
+
+// The options of attention; row r of m, in a context of n, stands at i = n - m + r:
+//
+//   s_j = softcap(scale * q.k_j) + alibi_slope * (j - i), for visible j
+//   visible: j <= i if causal, and i - window < j if there is a window
+struct AttentionOptions {
+  float scale = 1.0F;
+  float softcap = 0.0F;  // cap * tanh(x / cap); 0 turns it off
+  bool causal = true;
+  std::optional<std::int64_t> window;   // keys seen, itself among them; FlashAttention's left + 1
+  std::span<const float> alibi_slopes;  // [num_q_heads], or empty
+  std::span<const float> sinks;         // [num_q_heads], or empty: exp(sink) joins the denominator
+};
+
+// One call: queries of all sequences, one after the other, against their cached contexts, which
+// include the keys of these queries' own tokens.
+struct PagedAttentionInputs {
+  RowsView q;  // [num_query_rows, num_q_heads, k.head_dim]
+  PagedKvView kv;
+  BlockTableView block_table;
+  std::span<const std::int32_t> query_start;     // [num_seqs + 1], ascending from 0
+  std::span<const std::int32_t> context_length;  // [num_seqs]
+  AttentionOptions options;
+};
+
+// The decode step of engines that keep the newest token outside the cache: one query row for each
+// sequence, whose own K and V (row s of new_k and new_v) follow the cached ones.
+struct DecodeStepInputs {
+  RowsView q;      // [num_seqs, num_q_heads, k.head_dim]
+  RowsView new_k;  // [num_seqs, num_kv_heads, k.head_dim]
+  RowsView new_v;  // [num_seqs, num_kv_heads, v.head_dim]
+  PagedKvView kv;
+  BlockTableView block_table;
+  std::span<const std::int32_t> cached_length;  // [num_seqs]: tokens in the cache
+  AttentionOptions options;
+};
+
+struct AttentionOutputs {
+  MutableRowsView out;      // [num_query_rows, num_q_heads, v.head_dim], of q's type
+  std::span<float> lse_ln;  // [num_query_rows, num_q_heads], or empty
+};
+
+// New tokens' K and V to be written into the cache, quantised by its scales if it is fp8.
+struct KvWriteInputs {
+  RowsView k;  // [num_tokens, num_kv_heads, k.head_dim]
+  RowsView v;  // [num_tokens, num_kv_heads, v.head_dim]
+  std::span<const std::int64_t>
+      slot_mapping;  // [num_tokens]: block_id * block_size + offset, or -1
+  MutablePagedKvView kv;
+};
+
+}  // namespace recto

@@ -1,0 +1,55 @@
+#pragma once
+
+// Attention as the textbook has it: softmax(Q K^T) V in fp64, on contiguous matrices, for one query
+// head. Prefill, chunked prefill and decode are the same definition with other numbers of rows.
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <optional>
+
+namespace recto::reference {
+
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using Vector = Eigen::VectorXd;
+
+// The options as one head sees them.
+struct HeadOptions {
+  double scale = 1.0;
+  double softcap = 0.0;  // 0: none
+  bool causal = true;
+  std::optional<std::int64_t> window;
+  double alibi_slope = 0.0;
+  std::optional<double> sink;
+};
+
+// The half-open range of keys that a row may see.
+struct KeyRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+
+  std::int64_t size() const { return end - begin; }
+};
+
+// What row `row` of `num_rows` sees in a context of `context_length` keys; it stands at position
+// context_length - num_rows + row. Never begin > end.
+KeyRange visible_keys(const HeadOptions& options, std::int64_t row, std::int64_t num_rows,
+                      std::int64_t context_length);
+
+struct HeadInputs {
+  Eigen::Ref<const Matrix> q;  // [m, head_dim_k], the last m positions of the context
+  Eigen::Ref<const Matrix> k;  // [n, head_dim_k]
+  Eigen::Ref<const Matrix> v;  // [n, head_dim_v]
+};
+
+struct HeadOutput {
+  Matrix out;     // [m, head_dim_v]; 0 where a row sees no key
+  Vector lse_ln;  // [m]; -inf, or the sink, where a row sees no key
+};
+
+// The scores of one row against the keys it sees: softcap, then bias. O(keys * head_dim_k).
+Vector visible_scores(const HeadInputs& inputs, const HeadOptions& options, std::int64_t row);
+
+// O(m n (head_dim_k + head_dim_v)).
+HeadOutput dense_attention(const HeadInputs& inputs, const HeadOptions& options);
+
+}  // namespace recto::reference

@@ -1,0 +1,43 @@
+#pragma once
+
+// Moving K and V about, as plain loops over elements: they define, bit for bit, what the kernels
+// must do, and that they touch nothing else. Views must have passed the gate of core/.
+
+#include <cstdint>
+#include <span>
+
+#include "core/attention_views.h"
+
+namespace recto::reference {
+
+// Writes token t into slot slot_mapping[t]; -1 writes nothing. If two tokens name one slot, the
+// later one stays. fp8: y = float(x) / scale, rounded and saturated; other types: the bits of x,
+// whose type must be the cache's, or (fp32 into fp16 or bf16) x rounded to nearest even.
+void write_kv(const KvWriteInputs& inputs);
+
+struct BlockPair {
+  std::int32_t source = 0;
+  std::int32_t destination = 0;
+};
+
+// Copies whole blocks of K and V within a cache, in the order given. No destination is a source.
+void copy_blocks(const MutablePagedKvView& kv, std::span<const BlockPair> pairs);
+
+// Copies whole blocks between two caches of equal shape and type (device and host pool): swap in
+// and out. Strides and layouts may differ.
+void swap_blocks(const PagedKvView& from, const MutablePagedKvView& to,
+                 std::span<const BlockPair> pairs);
+
+// The contexts of all sequences as contiguous rows, in the cache's own codes: row
+// context_start[s] + j is token j of sequence s.
+struct GatherInputs {
+  PagedKvView kv;
+  BlockTableView block_table;
+  std::span<const std::int32_t> context_length;  // [num_seqs]
+  std::span<const std::int64_t> context_start;   // [num_seqs]: first row of each in the output
+  MutableRowsView k;                             // [rows, num_kv_heads, k.head_dim]
+  MutableRowsView v;                             // [rows, num_kv_heads, v.head_dim]
+};
+void gather_kv(const GatherInputs& inputs);
+
+}  // namespace recto::reference

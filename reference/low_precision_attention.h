@@ -1,0 +1,29 @@
+#pragma once
+
+// Attention in the precision of kernels, plainly: inputs as stored, sums in fp32, P rounded to q's
+// type for the product with V, the result rounded to q's type. It is the yardstick of
+// FlashAttention's rule (a kernel may err by twice as much), and what the bounds are tested on.
+
+#include "core/attention_views.h"
+#include "reference/numerics.h"
+#include "reference/paged_attention.h"
+
+namespace recto::reference {
+
+// How it computes beyond the types. Each setting has its counterpart in KernelNumerics.
+struct LowPrecisionOptions {
+  std::int64_t tile_size = 64;
+  std::int64_t split_size = 0;  // keys; 0: no splits
+  std::int64_t terms_per_step = 1;
+  AccumulatorRounding rounding = AccumulatorRounding::kNearest;
+  SummedWeights summed_weights = SummedWeights::kUnrounded;
+};
+
+AttentionResult low_precision_attention(const PagedAttentionInputs& inputs,
+                                        const LowPrecisionOptions& options);
+
+// The numerics of that run, for error_bound().
+KernelNumerics low_precision_numerics(const PagedAttentionInputs& inputs,
+                                      const LowPrecisionOptions& options);
+
+}  // namespace recto::reference

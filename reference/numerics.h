@@ -1,0 +1,88 @@
+#pragma once
+
+// How a kernel computes, as far as its rounding errors depend on it. reference/error_bound.h turns
+// this into bounds; docs/numerics.md derives them and says where each constant comes from.
+
+#include <cstdint>
+
+#include "core/element_type.h"
+
+namespace recto::reference {
+
+enum class AccumulatorRounding {
+  kNearest,   // each addition to nearest: fp32 FMA and add
+  kTruncate,  // a step aligns its terms to the largest and cuts them off, as tensor cores do
+};
+
+// One kind of sum. A step adds `terms_per_step` terms to a partial sum; `lanes` partial sums run
+// side by side and are added in a tree.
+struct Accumulation {
+  double unit_roundoff = 0x1p-24;
+  std::int64_t lanes = 1;
+  std::int64_t terms_per_step = 1;
+  AccumulatorRounding rounding = AccumulatorRounding::kNearest;
+  std::int64_t product_roundings = 0;  // 0 for FMA and tensor cores, 1 for multiply, then add
+};
+
+// Errors of an exponential: |computed / exp(x) - 1| <= relative + relative_slope * |x|, and results
+// up to `flush` may become 0.
+struct ExponentialError {
+  double relative = 0x1p-23;
+  double relative_slope = 0.0;
+  double flush = 0x1p-149;
+};
+
+// What the sum l adds up: P as it was computed, or as it was rounded for the product with V.
+enum class SummedWeights { kUnrounded, kRounded };
+
+// How partial results of splits meet: as (m, l, o), or each normalised, with its log-sum-exp.
+enum class SplitMerge { kState, kNormalised };
+
+// In which order one pass sees the tiles of its keys. In a known order only a growing maximum costs
+// a rescaling; in an unknown one every tile may.
+enum class TileOrder { kInOrder, kUnknown };
+
+struct KernelNumerics {
+  double unit_roundoff = 0x1p-24;  // of the arithmetic between the sums
+  double underflow = 0x1p-149;     // absolute, of one operation; 2^-126 if subnormals are flushed
+
+  double kv_read = 0.0;     // relative error of an element of K or V as it is read (fp8 scales)
+  double query_read = 0.0;  // relative, if q is scaled and rounded before the product
+
+  Accumulation score_sum;        // over head_dim_k
+  double score_roundings = 1;    // of a score after the sum: times scale
+  double shared_scale = 0.0;     // relative error of the scale itself, the same for all keys
+  double softcap_roundings = 2;  // x / cap, cap * tanh
+  double tanh_relative = 0x1p-23;
+  double bias_roundings = 1;  // slope * distance; the addition is counted apart
+
+  // Roundings, as large as a score, in forming the argument of one exponential: 0 for exp(s - m),
+  // 2 where s * log2(e) and m * log2(e) are rounded before their difference.
+  double argument_roundings = 0;
+  ExponentialError exponential;
+  ElementType weight_type = ElementType::kFp32;  // of P in the product with V
+  SummedWeights summed_weights = SummedWeights::kUnrounded;
+
+  Accumulation weight_sum;  // l, over the keys of a tile
+  Accumulation output_sum;  // o, over the keys of a tile
+  std::int64_t tile_size = 1;
+  TileOrder tile_order = TileOrder::kInOrder;
+  std::int64_t split_size = 0;    // keys of one split; 0: no splits
+  std::int64_t state_merges = 0;  // of lanes or warps within a pass: one per level of the tree
+  SplitMerge split_merge = SplitMerge::kState;
+
+  double normalisation_roundings = 2;  // o * (1 / l)
+  double log_relative = 0x1p-23;
+  double log_absolute = 0x1p-23;
+  ElementType output_type = ElementType::kFp32;
+  bool output_is_fp64 = false;  // the reference's own: not rounded at the end
+};
+
+// What the fp64 reference itself commits, streaming over tiles of `tile_size` keys.
+KernelNumerics fp64_numerics(std::int64_t tile_size);
+
+// The fixed profile that kernels of others are judged by, for a type of q: tensor cores that
+// truncate, P rounded to q's type, exponentials and tanh by the fast instructions.
+KernelNumerics third_party_numerics(ElementType q_type, ElementType kv_type);
+
+}  // namespace recto::reference

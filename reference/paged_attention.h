@@ -1,0 +1,40 @@
+#pragma once
+
+// Attention over a paged cache in fp64: the oracle that kernels are compared with. It reads the
+// views' fields, checked before by core/attention_gate.h, and has its own index formulas.
+
+#include <cstdint>
+#include <vector>
+
+#include "core/attention_views.h"
+#include "reference/dense_attention.h"
+
+namespace recto::reference {
+
+struct AttentionResult {
+  std::int64_t num_rows = 0;
+  std::int64_t num_heads = 0;
+  std::int64_t head_dim = 0;
+  std::vector<double> out;     // [num_rows, num_heads, head_dim]
+  std::vector<double> lse_ln;  // [num_rows, num_heads]
+
+  AttentionResult() = default;
+  AttentionResult(std::int64_t rows, std::int64_t heads, std::int64_t dim);
+
+  double& out_at(std::int64_t row, std::int64_t head, std::int64_t dim);
+  double out_at(std::int64_t row, std::int64_t head, std::int64_t dim) const;
+};
+
+// Gathers each sequence's context, then dense_attention.
+AttentionResult paged_attention(const PagedAttentionInputs& inputs);
+
+// The same without gathering: one online state per row, a block at a time.
+AttentionResult paged_attention_over_blocks(const PagedAttentionInputs& inputs);
+
+// The newest token's K and V are not in the cache yet; cached_length + 1 keys are seen.
+AttentionResult decode_step(const DecodeStepInputs& inputs);
+
+// HeadOptions of query head `head`.
+HeadOptions head_options(const AttentionOptions& options, std::int64_t head);
+
+}  // namespace recto::reference

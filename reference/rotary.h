@@ -1,0 +1,36 @@
+#pragma once
+
+// Rotary position embedding (Su et al. 2021, arXiv 2104.09864), in fp64: the first rotary_dim dims
+// of a head are rotated in pairs by position * base^(-2 p / rotary_dim), p the pair's number.
+
+#include <cstdint>
+
+#include "reference/dense_attention.h"
+
+namespace recto::reference {
+
+// Which dims make a pair: p and p + rotary_dim / 2 (GPT-NeoX, Llama in Hugging Face), or 2 p and
+// 2 p + 1 (GPT-J, `interleaved` in FlashAttention).
+enum class RotaryPairing { kHalves, kInterleaved };
+
+struct RotaryOptions {
+  RotaryPairing pairing = RotaryPairing::kHalves;
+  std::int64_t rotary_dim = 0;  // even, at most head_dim; the rest is left as it is
+  double base = 10000.0;
+};
+
+// Row r of `rows` [count, head_dim] stands at position first_position + r.
+Matrix rotate(const Matrix& rows, std::int64_t first_position, const RotaryOptions& options);
+
+// How far a kernel may be from rotate(), element by element, that computes in fp32 from cos and sin
+// tables of fp32 entries (each off by at most `table_error`) and rounds the result once to an
+// element type of unit roundoff `output_roundoff`: [count, head_dim].
+struct RotaryNumerics {
+  double table_error = 0.0;       // absolute, of cos and sin
+  double output_roundoff = 0.0;   // relative
+  double output_underflow = 0.0;  // absolute
+};
+Matrix rotary_bound(const Matrix& rows, std::int64_t first_position, const RotaryOptions& options,
+                    const RotaryNumerics& numerics);
+
+}  // namespace recto::reference
