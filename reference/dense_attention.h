@@ -30,8 +30,11 @@ struct KeyRange {
   std::int64_t size() const { return end - begin; }
 };
 
-// What row `row` of `num_rows` sees in a context of `context_length` keys; it stands at position
-// context_length - num_rows + row. Never begin > end.
+// Where row `row` of `num_rows` stands in a context of `context_length` keys: aligned bottom right.
+// Negative if there are more rows than keys.
+std::int64_t position_of(std::int64_t row, std::int64_t num_rows, std::int64_t context_length);
+
+// The keys that this row sees; begin <= end.
 KeyRange visible_keys(const HeadOptions& options, std::int64_t row, std::int64_t num_rows,
                       std::int64_t context_length);
 
@@ -46,8 +49,12 @@ struct HeadOutput {
   Vector lse_ln;  // [m]; -inf, or the sink, where a row sees no key
 };
 
-// The scores of one row against the keys it sees: softcap, then bias. O(keys * head_dim_k).
-Vector visible_scores(const HeadInputs& inputs, const HeadOptions& options, std::int64_t row);
+// The scores of one query row against consecutive keys: scale, softcap, then bias. The first key
+// stands `first_distance` positions after the row (before it, if negative).
+//   q [head_dim_k], keys [n, head_dim_k] -> [n]
+Vector score_keys(const Eigen::Ref<const Eigen::RowVectorXd>& q,
+                  const Eigen::Ref<const Matrix>& keys, const HeadOptions& options,
+                  std::int64_t first_distance);
 
 // O(m n (head_dim_k + head_dim_v)).
 HeadOutput dense_attention(const HeadInputs& inputs, const HeadOptions& options);

@@ -23,6 +23,11 @@ struct AttentionResult {
 
   double& out_at(std::int64_t row, std::int64_t head, std::int64_t dim);
   double out_at(std::int64_t row, std::int64_t head, std::int64_t dim) const;
+  double& lse_at(std::int64_t row, std::int64_t head);
+  double lse_at(std::int64_t row, std::int64_t head) const;
+
+  // The output of one head, rows [first_row, first_row + output.out.rows()).
+  void store(std::int64_t first_row, std::int64_t head, const HeadOutput& output);
 };
 
 // Gathers each sequence's context, then dense_attention.
@@ -33,6 +38,15 @@ AttentionResult paged_attention_over_blocks(const PagedAttentionInputs& inputs);
 
 // The newest token's K and V are not in the cache yet; cached_length + 1 keys are seen.
 AttentionResult decode_step(const DecodeStepInputs& inputs);
+
+// One sequence's rows of a batch, and its blocks.
+struct SequenceRows {
+  std::int64_t first_row = 0;
+  std::int64_t num_rows = 0;
+  std::int64_t context_length = 0;
+  const std::int32_t* block_table_row = nullptr;  // [max_blocks]
+};
+std::vector<SequenceRows> sequences_of(const PagedAttentionInputs& inputs);
 
 // HeadOptions of query head `head`.
 HeadOptions head_options(const AttentionOptions& options, std::int64_t head);
