@@ -13,11 +13,10 @@
 #include "reference/dense_attention.h"
 #include "reference/numerics.h"
 #include "reference/paged_attention.h"
+#include "reference/weight_error.h"
 
 namespace recto::reference {
 
-// Deviations allowed per random term of the sharp bound.
-inline constexpr double kSharpLambda = 4.0;
 // Six random terms, each beyond lambda sqrt(n) u with probability 2 exp(-3 lambda^2 / 2) if
 // rounding errors are independent and uniform in +-u.
 inline constexpr double kSharpFailure = 6 * 2 * 3.775e-11;
@@ -29,9 +28,22 @@ struct HeadBound {
   Vector lse_sharp;  // [m]
 };
 
-// `exact` is dense_attention(inputs, options). O(m n (head_dim_k + head_dim_v)).
-HeadBound error_bound(const HeadInputs& inputs, const HeadOptions& options, const HeadOutput& exact,
-                      const KernelNumerics& numerics);
+// The bounds for one KV head's keys and values, for all query heads that share it.
+class HeadErrorModel {
+ public:
+  // k [n, head_dim_k] and v [n, head_dim_v] outlive the model. O(n (head_dim_k + head_dim_v)).
+  HeadErrorModel(const Matrix& k, const Matrix& v, const KernelNumerics& numerics);
+
+  // `exact` is dense_attention({q, k, v}, options). O(m n (head_dim_k + head_dim_v)).
+  HeadBound bound(const Matrix& q, const HeadOptions& options, const HeadOutput& exact) const;
+
+ private:
+  const Matrix& k_;
+  const Matrix& v_;
+  KernelNumerics numerics_;
+  Vector key_coherence_;    // [n]
+  Vector value_coherence_;  // [head_dim_v]: how often a dim's most frequent magnitude occurs
+};
 
 // The oracle: exact results and both bounds, each as [num_rows, num_heads, head_dim] and
 // [num_rows, num_heads].

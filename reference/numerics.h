@@ -4,6 +4,7 @@
 // this into bounds; docs/numerics.md derives them and says where each constant comes from.
 
 #include <cstdint>
+#include <optional>
 
 #include "core/element_type.h"
 
@@ -38,9 +39,9 @@ enum class SummedWeights { kUnrounded, kRounded };
 // How partial results of splits meet: as (m, l, o), or each normalised, with its log-sum-exp.
 enum class SplitMerge { kState, kNormalised };
 
-// In which order one pass sees the tiles of its keys. In a known order only a growing maximum costs
-// a rescaling; in an unknown one every tile may.
-enum class TileOrder { kInOrder, kUnknown };
+// Which keys one pass sees: consecutive ones, forwards or backwards, or some of them, in order (as
+// lanes do that take every other tile).
+enum class TileOrder { kConsecutive, kUnknown };
 
 struct KernelNumerics {
   double unit_roundoff = 0x1p-24;  // of the arithmetic between the sums
@@ -52,7 +53,7 @@ struct KernelNumerics {
   Accumulation score_sum;        // over head_dim_k
   double score_roundings = 1;    // of a score after the sum: times scale
   double shared_scale = 0.0;     // relative error of the scale itself, the same for all keys
-  double softcap_roundings = 2;  // x / cap, cap * tanh
+  double softcap_roundings = 1;  // before tanh (x / cap), and as many after it (cap * tanh)
   double tanh_relative = 0x1p-23;
   double bias_roundings = 1;  // slope * distance; the addition is counted apart
 
@@ -60,22 +61,23 @@ struct KernelNumerics {
   // 2 where s * log2(e) and m * log2(e) are rounded before their difference.
   double argument_roundings = 0;
   ExponentialError exponential;
-  ElementType weight_type = ElementType::kFp32;  // of P in the product with V
+  // What P is rounded to for the product with V; nothing: it stays as it was computed.
+  std::optional<ElementType> weight_type;
   SummedWeights summed_weights = SummedWeights::kUnrounded;
 
   Accumulation weight_sum;  // l, over the keys of a tile
   Accumulation output_sum;  // o, over the keys of a tile
   std::int64_t tile_size = 1;
-  TileOrder tile_order = TileOrder::kInOrder;
+  TileOrder tile_order = TileOrder::kConsecutive;
   std::int64_t split_size = 0;    // keys of one split; 0: no splits
   std::int64_t state_merges = 0;  // of lanes or warps within a pass: one per level of the tree
   SplitMerge split_merge = SplitMerge::kState;
+  double lse_roundings = 3;  // of lse, as large as itself or the largest score
 
   double normalisation_roundings = 2;  // o * (1 / l)
   double log_relative = 0x1p-23;
   double log_absolute = 0x1p-23;
-  ElementType output_type = ElementType::kFp32;
-  bool output_is_fp64 = false;  // the reference's own: not rounded at the end
+  std::optional<ElementType> output_type;  // nothing: the result is not rounded (the reference's)
 };
 
 // What the fp64 reference itself commits, streaming over tiles of `tile_size` keys.

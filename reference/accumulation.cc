@@ -1,0 +1,56 @@
+#include "reference/accumulation.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "core/contract.h"
+#include "core/units.h"
+
+namespace recto::reference {
+namespace {
+
+// Levels of the tree that adds the lanes' sums.
+std::int64_t tree_levels(std::int64_t lanes) {
+  return std::bit_width(static_cast<std::uint64_t>(lanes) - 1);
+}
+
+std::int64_t steps(const Accumulation& sum, std::int64_t terms) {
+  return ceil_div(terms, sum.lanes * sum.terms_per_step);
+}
+
+}  // namespace
+
+double compound(double roundoff, double count) { return std::expm1(count * std::log1p(roundoff)); }
+
+std::int64_t depth(const Accumulation& sum, std::int64_t terms) {
+  return steps(sum, terms) * sum.terms_per_step + tree_levels(sum.lanes);
+}
+
+SumError sum_error(const Accumulation& sum, std::int64_t terms, double coherence,
+                   double further_roundings) {
+  RECTO_CHECK_GE(sum.lanes, 1);
+  RECTO_CHECK_GE(sum.terms_per_step, 1);
+  RECTO_CHECK_GE(coherence, 1.0);
+  const double unit = sum.unit_roundoff;
+  const double other_roundings = static_cast<double>(sum.product_roundings) + further_roundings;
+  SumError error;
+  if (sum.rounding == AccumulatorRounding::kNearest) {
+    const double roundings = static_cast<double>(depth(sum, terms)) + other_roundings;
+    error.hard = compound(unit, roundings);
+    error.deviation = std::sqrt(roundings * coherence) * unit;
+  } else {
+    // A step cuts each of its terms, the partial sum and the result off at a unit in the last place
+    // (two roundoffs) of the largest of them.
+    const auto cuts_per_step = static_cast<double>(sum.terms_per_step + 2);
+    const auto step_count = static_cast<double>(steps(sum, terms));
+    const double to_nearest = static_cast<double>(tree_levels(sum.lanes)) + other_roundings;
+    const double cut = compound(cuts_per_step * 2 * unit, step_count);
+    error.hard = (1 + cut) * (1 + compound(unit, to_nearest)) - 1;
+    error.bias = cut / 2;
+    error.deviation = std::sqrt((step_count * cuts_per_step + to_nearest) * coherence) * unit;
+  }
+  return error;
+}
+
+}  // namespace recto::reference

@@ -1,0 +1,90 @@
+#include "reference/error_bound.h"
+
+#include <algorithm>
+
+#include "reference/coherence.h"
+#include "reference/kv_cache_reader.h"
+#include "reference/output_error.h"
+
+namespace recto::reference {
+namespace {
+
+Vector dim_coherence(const Matrix& values) {
+  Vector coherence(values.cols());
+  Vector column(values.rows());
+  for (std::int64_t dim = 0; dim < values.cols(); ++dim) {
+    column = values.col(dim);
+    coherence[dim] =
+        static_cast<double>(multiplicity({column.data(), static_cast<std::size_t>(column.size())}));
+  }
+  return coherence;
+}
+
+// A row without keys: out is 0 exactly, lse is -inf or the sink.
+double empty_lse_error(const HeadOptions& options, const KernelNumerics& numerics) {
+  return options.sink ? numerics.lse_roundings * numerics.unit_roundoff * std::abs(*options.sink)
+                      : 0.0;
+}
+
+}  // namespace
+
+HeadErrorModel::HeadErrorModel(const Matrix& k, const Matrix& v, const KernelNumerics& numerics)
+    : k_(k),
+      v_(v),
+      numerics_(numerics),
+      key_coherence_(key_coherence(k)),
+      value_coherence_(dim_coherence(v)) {}
+
+HeadBound HeadErrorModel::bound(const Matrix& q, const HeadOptions& options,
+                                const HeadOutput& exact) const {
+  const std::int64_t m = q.rows();
+  HeadBound bounds{Matrix::Zero(m, v_.cols()), Matrix::Zero(m, v_.cols()), Vector(m), Vector(m)};
+  for (std::int64_t row = 0; row < m; ++row) {
+    const KeyRange seen = visible_keys(options, row, m, k_.rows());
+    if (seen.size() == 0) {
+      bounds.lse_hard[row] = bounds.lse_sharp[row] = empty_lse_error(options, numerics_);
+      continue;
+    }
+    const KeyRows keys{k_.middleRows(seen.begin, seen.size()),
+                       key_coherence_.segment(seen.begin, seen.size()),
+                       seen.begin - position_of(row, m, k_.rows())};
+    const WeightErrors weights =
+        weight_errors(score_errors(q.row(row), keys, options, numerics_), options, numerics_);
+    const RowProblem problem{v_.middleRows(seen.begin, seen.size()), value_coherence_,
+                             exact.out.row(row), exact.lse_ln[row]};
+    const RowBound bound = row_bound(problem, weights, numerics_);
+    bounds.hard.row(row) = bound.hard;
+    bounds.sharp.row(row) = bound.sharp;
+    bounds.lse_hard[row] = bound.lse_hard;
+    bounds.lse_sharp[row] = bound.lse_sharp;
+  }
+  return bounds;
+}
+
+BoundedResult bounded_attention(const PagedAttentionInputs& inputs,
+                                const KernelNumerics& numerics) {
+  const AttentionResult blank(inputs.q.num_rows, inputs.q.num_heads, inputs.kv.v.head_dim);
+  BoundedResult result{blank, blank, blank};
+  const std::int64_t group = inputs.q.num_heads / inputs.kv.k.num_kv_heads;
+  for (const SequenceRows& sequence : sequences_of(inputs)) {
+    for (std::int64_t kv_head = 0; kv_head < inputs.kv.k.num_kv_heads; ++kv_head) {
+      const Matrix k =
+          gather_head(inputs.kv.k, sequence.block_table_row, sequence.context_length, kv_head);
+      const Matrix v =
+          gather_head(inputs.kv.v, sequence.block_table_row, sequence.context_length, kv_head);
+      const HeadErrorModel model(k, v, numerics);
+      for (std::int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
+        const Matrix q = read_rows(inputs.q, head, sequence.first_row, sequence.num_rows);
+        const HeadOptions options = head_options(inputs.options, head);
+        const HeadOutput exact = dense_attention({q, k, v}, options);
+        const HeadBound bound = model.bound(q, options, exact);
+        result.exact.store(sequence.first_row, head, exact);
+        result.hard.store(sequence.first_row, head, {bound.hard, bound.lse_hard});
+        result.sharp.store(sequence.first_row, head, {bound.sharp, bound.lse_sharp});
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace recto::reference

@@ -1,0 +1,232 @@
+#include "reference/low_precision_attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "core/contract.h"
+#include "reference/kv_cache_reader.h"
+#include "reference/rounding.h"
+#include "reference/truncated_sum.h"
+
+namespace recto::reference {
+namespace {
+
+using FloatMatrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using Floats = std::vector<float>;
+
+struct State {
+  float maximum = -std::numeric_limits<float>::infinity();
+  float sum = 0.0F;
+  Floats weighted;  // [head_dim_v]
+
+  explicit State(std::int64_t head_dim_v) : weighted(static_cast<std::size_t>(head_dim_v)) {}
+
+  void rescale(float new_maximum) {
+    const float factor = maximum == new_maximum ? 1.0F : std::exp(maximum - new_maximum);
+    sum *= factor;
+    for (float& value : weighted) value *= factor;
+    maximum = new_maximum;
+  }
+};
+
+struct HeadTensors {
+  FloatMatrix q;  // [m, head_dim_k]
+  FloatMatrix k;  // [n, head_dim_k]
+  FloatMatrix v;  // [n, head_dim_v]
+};
+
+// One query head of one sequence. `weight_type` is what P is rounded to; fp32: not at all.
+class HeadRun {
+ public:
+  HeadRun(const HeadTensors& tensors, const HeadOptions& options, const LowPrecisionOptions& how,
+          ElementType weight_type)
+      : q_(tensors.q),
+        k_(tensors.k),
+        v_(tensors.v),
+        scale_(static_cast<float>(options.scale)),
+        softcap_(static_cast<float>(options.softcap)),
+        alibi_slope_(static_cast<float>(options.alibi_slope)),
+        sink_(static_cast<float>(options.sink.value_or(-std::numeric_limits<double>::infinity()))),
+        how_(how),
+        weight_type_(weight_type) {}
+
+  // Writes head_dim_v values and returns lse.
+  float attend(std::int64_t row, KeyRange seen, std::span<float> out) const {
+    State whole(v_.cols());
+    const std::int64_t split =
+        how_.split_size > 0 ? how_.split_size : std::max<std::int64_t>(seen.size(), 1);
+    for (std::int64_t first = seen.begin; first < seen.end; first += split) {
+      merge(pass(row, {first, std::min(first + split, seen.end)}), whole);
+    }
+    if (std::isfinite(sink_)) {
+      whole.rescale(std::max(whole.maximum, sink_));
+      whole.sum += std::exp(sink_ - whole.maximum);
+    }
+    const bool is_empty = seen.size() == 0;
+    for (std::size_t dim = 0; dim < out.size(); ++dim) {
+      out[dim] = is_empty ? 0.0F : whole.weighted[dim] / whole.sum;
+    }
+    return whole.maximum + std::log(whole.sum);
+  }
+
+ private:
+  float score(std::int64_t row, std::int64_t key) const {
+    float score = dot(row, key) * scale_;
+    if (softcap_ > 0) score = softcap_ * std::tanh(score / softcap_);
+    if (alibi_slope_ != 0) {
+      score += alibi_slope_ * static_cast<float>(key - position_of(row, q_.rows(), k_.rows()));
+    }
+    return score;
+  }
+
+  float dot(std::int64_t row, std::int64_t key) const {
+    float sum = 0.0F;
+    if (how_.rounding == AccumulatorRounding::kNearest) {
+      for (std::int64_t dim = 0; dim < k_.cols(); ++dim) sum += q_(row, dim) * k_(key, dim);
+      return sum;
+    }
+    std::vector<double> products(static_cast<std::size_t>(how_.terms_per_step));
+    for (std::int64_t first = 0; first < k_.cols(); first += how_.terms_per_step) {
+      const std::int64_t count = std::min(how_.terms_per_step, k_.cols() - first);
+      for (std::int64_t dim = 0; dim < count; ++dim) {
+        products[static_cast<std::size_t>(dim)] =
+            static_cast<double>(q_(row, first + dim)) * k_(key, first + dim);
+      }
+      sum = truncated_sum(sum, {products.data(), static_cast<std::size_t>(count)});
+    }
+    return sum;
+  }
+
+  // All tiles of one split.
+  State pass(std::int64_t row, KeyRange keys) const {
+    State state(v_.cols());
+    Floats weights;
+    for (std::int64_t first = keys.begin; first < keys.end; first += how_.tile_size) {
+      const std::int64_t end = std::min(first + how_.tile_size, keys.end);
+      weights.clear();
+      for (std::int64_t key = first; key < end; ++key) weights.push_back(score(row, key));
+      state.rescale(std::max(state.maximum, *std::max_element(weights.begin(), weights.end())));
+      for (float& weight : weights) {
+        weight = std::exp(weight - state.maximum);
+        const float stored = rounded(weight);
+        state.sum += how_.summed_weights == SummedWeights::kRounded ? stored : weight;
+        weight = stored;
+      }
+      add_products(weights, first, state);
+    }
+    return state;
+  }
+
+  float rounded(float weight) const {
+    if (weight_type_ == ElementType::kFp32) return weight;
+    return static_cast<float>(round_to(weight, weight_type_));
+  }
+
+  // o += P V, for a tile that begins at key `first`.
+  void add_products(const Floats& weights, std::int64_t first, State& state) const {
+    const std::int64_t keys = std::ssize(weights);
+    std::vector<double> products(static_cast<std::size_t>(how_.terms_per_step));
+    for (std::int64_t dim = 0; dim < v_.cols(); ++dim) {
+      float& sum = state.weighted[static_cast<std::size_t>(dim)];
+      if (how_.rounding == AccumulatorRounding::kNearest) {
+        for (std::int64_t key = 0; key < keys; ++key) {
+          sum += weights[static_cast<std::size_t>(key)] * v_(first + key, dim);
+        }
+        continue;
+      }
+      for (std::int64_t step = 0; step < keys; step += how_.terms_per_step) {
+        const std::int64_t count = std::min(how_.terms_per_step, keys - step);
+        for (std::int64_t key = 0; key < count; ++key) {
+          products[static_cast<std::size_t>(key)] =
+              static_cast<double>(weights[static_cast<std::size_t>(step + key)]) *
+              v_(first + step + key, dim);
+        }
+        sum = truncated_sum(sum, {products.data(), static_cast<std::size_t>(count)});
+      }
+    }
+  }
+
+  static void merge(State part, State& whole) {
+    const float maximum = std::max(part.maximum, whole.maximum);
+    part.rescale(maximum);
+    whole.rescale(maximum);
+    whole.sum += part.sum;
+    for (std::size_t dim = 0; dim < whole.weighted.size(); ++dim) {
+      whole.weighted[dim] += part.weighted[dim];
+    }
+  }
+
+  const FloatMatrix& q_;
+  const FloatMatrix& k_;
+  const FloatMatrix& v_;
+  float scale_;
+  float softcap_;
+  float alibi_slope_;
+  float sink_;
+  const LowPrecisionOptions& how_;
+  ElementType weight_type_;
+};
+
+// fp32 queries keep P in fp32.
+ElementType weight_type_of(const PagedAttentionInputs& inputs) { return inputs.q.type; }
+
+void attend(const PagedAttentionInputs& inputs, const SequenceRows& sequence, std::int64_t head,
+            const LowPrecisionOptions& how, AttentionResult& result) {
+  const std::int64_t kv_head = head / (inputs.q.num_heads / inputs.kv.k.num_kv_heads);
+  const std::int64_t n = sequence.context_length;
+  const HeadTensors tensors{
+      read_rows(inputs.q, head, sequence.first_row, sequence.num_rows).cast<float>(),
+      gather_head(inputs.kv.k, sequence.block_table_row, n, kv_head).cast<float>(),
+      gather_head(inputs.kv.v, sequence.block_table_row, n, kv_head).cast<float>()};
+  const HeadOptions options = head_options(inputs.options, head);
+  const HeadRun run(tensors, options, how, weight_type_of(inputs));
+  Floats out(static_cast<std::size_t>(result.head_dim));
+  for (std::int64_t row = 0; row < sequence.num_rows; ++row) {
+    const KeyRange seen = visible_keys(options, row, sequence.num_rows, n);
+    result.lse_at(sequence.first_row + row, head) = run.attend(row, seen, out);
+    for (std::int64_t dim = 0; dim < result.head_dim; ++dim) {
+      result.out_at(sequence.first_row + row, head, dim) =
+          round_to(out[static_cast<std::size_t>(dim)], inputs.q.type);
+    }
+  }
+}
+
+}  // namespace
+
+AttentionResult low_precision_attention(const PagedAttentionInputs& inputs,
+                                        const LowPrecisionOptions& how) {
+  RECTO_CHECK_GT(how.tile_size, 0);
+  AttentionResult result(inputs.q.num_rows, inputs.q.num_heads, inputs.kv.v.head_dim);
+  for (const SequenceRows& sequence : sequences_of(inputs)) {
+    for (std::int64_t head = 0; head < inputs.q.num_heads; ++head) {
+      attend(inputs, sequence, head, how, result);
+    }
+  }
+  return result;
+}
+
+KernelNumerics low_precision_numerics(const PagedAttentionInputs& inputs,
+                                      const LowPrecisionOptions& how) {
+  const Accumulation products{
+      .terms_per_step = how.rounding == AccumulatorRounding::kTruncate ? how.terms_per_step : 1,
+      .rounding = how.rounding,
+      .product_roundings = how.rounding == AccumulatorRounding::kTruncate ? 0 : 1};
+  KernelNumerics numerics;
+  numerics.kv_read = is_fp8(inputs.kv.k.type) ? 0x1p-24 : 0.0;
+  numerics.score_sum = products;
+  numerics.tanh_relative = 0x1p-22;  // glibc's tanhf: 2 ulp; its expf and logf: 1 ulp
+  numerics.output_sum = products;
+  if (weight_type_of(inputs) != ElementType::kFp32) numerics.weight_type = weight_type_of(inputs);
+  numerics.summed_weights = how.summed_weights;
+  numerics.tile_size = how.tile_size;
+  numerics.split_size = how.split_size;
+  if (!inputs.options.sinks.empty()) numerics.state_merges = 1;
+  numerics.normalisation_roundings = 1;
+  numerics.output_type = inputs.q.type;
+  return numerics;
+}
+
+}  // namespace recto::reference

@@ -1,0 +1,59 @@
+#include "reference/numerics.h"
+
+#include "reference/rounding.h"
+
+namespace recto::reference {
+
+KernelNumerics fp64_numerics(std::int64_t tile_size) {
+  constexpr double kUnit = 0x1p-53;
+  // glibc's exp, log and tanh are within 1, 1 and 2 units in the last place (glibc manual, "Known
+  // Maximum Errors in Math Functions").
+  constexpr double kUlp = 2 * kUnit;
+  // No FMA: the product of a term rounds by itself.
+  constexpr Accumulation kSum{.unit_roundoff = kUnit, .product_roundings = 1};
+  return {.unit_roundoff = kUnit,
+          .underflow = 0x1p-1074,
+          .score_sum = kSum,
+          .tanh_relative = 2 * kUlp,
+          .exponential = {.relative = kUlp, .flush = 0x1p-1074},
+          .weight_sum = kSum,
+          .output_sum = kSum,
+          .tile_size = tile_size,
+          .log_relative = kUlp,
+          .log_absolute = 0};
+}
+
+KernelNumerics third_party_numerics(ElementType q_type, ElementType kv_type) {
+  const bool has_tensor_cores = q_type != ElementType::kFp32;
+  Accumulation products;
+  if (has_tensor_cores) {
+    // mma.m16n8k16: 16 products and the accumulator, aligned and cut off (Fasi et al. 2021, PeerJ
+    // Computer Science 7:e330; Khattak & Mikaitis 2025, arXiv 2512.07004).
+    products.terms_per_step = 16;
+    products.rounding = AccumulatorRounding::kTruncate;
+  }
+  KernelNumerics numerics;
+  numerics.underflow = 0x1p-126;  // -ftz=true, as with --use_fast_math
+  numerics.kv_read = is_fp8(kv_type) ? 0x1p-24 : 0.0;
+  numerics.score_sum = products;
+  numerics.score_roundings = 2;
+  numerics.shared_scale = 0x1p-23;   // scale * log2(e), as one fp32 constant
+  numerics.tanh_relative = 0x1p-10;  // tanh.approx.f32: 2^-11 (PTX ISA); twice that
+  numerics.bias_roundings = 2;
+  numerics.argument_roundings = 2;
+  // __expf: 2 + floor(1.173 |x|) ulp (CUDA C++ Programming Guide, intrinsic functions).
+  numerics.exponential = {
+      .relative = 2 * 0x1p-23, .relative_slope = 1.173 * 0x1p-23, .flush = 0x1p-126};
+  if (has_tensor_cores) numerics.weight_type = q_type;
+  numerics.output_sum = products;
+  numerics.tile_size = 16;
+  numerics.tile_order = TileOrder::kUnknown;
+  numerics.state_merges = 5;  // the lanes of a warp
+  numerics.split_merge = SplitMerge::kNormalised;
+  numerics.log_relative = 0x1p-22;
+  numerics.log_absolute = 0x1p-21;  // __logf: 2^-21.41 (the same table)
+  numerics.output_type = q_type;
+  return numerics;
+}
+
+}  // namespace recto::reference

@@ -1,0 +1,221 @@
+#include "reference/output_error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/units.h"
+#include "reference/accumulation.h"
+#include "reference/coherence.h"
+#include "reference/rounding.h"
+
+namespace recto::reference {
+namespace {
+
+using Row = Eigen::RowVectorXd;
+
+// Errors of the weights, carried to the output: the ratio (sum p (1 + d) v) / (sum p (1 + d)).
+struct Perturbed {
+  Row shift;       // [head_dim_v], at most so far from the exact output
+  Row magnitudes;  // [head_dim_v], at least sum of computed weights times |v|
+};
+
+class OutputError {
+ public:
+  OutputError(const RowProblem& row, const WeightErrors& weights, const KernelNumerics& numerics)
+      : row_(row), weights_(weights), numerics_(numerics), n_(row.values.rows()) {
+    distances_.resize(n_ + 1, row.values.cols());
+    distances_.topRows(n_) = (row.values.rowwise() - row.out).cwiseAbs();
+    distances_.row(n_) = row.out.cwiseAbs();
+    magnitudes_ = row.values.cwiseAbs();
+    largest_ = magnitudes_.colwise().maxCoeff();
+    hull_ = distances_.topRows(n_).colwise().maxCoeff();
+    if (weights.weights[n_] > 0) hull_ = hull_.cwiseMax(distances_.row(n_));
+    count_roundings();
+  }
+
+  Row hard() const {
+    const double roundoff = weight_roundoff();
+    Vector moved = weights_.hard + weights_.vanished;
+    if (numerics_.summed_weights == SummedWeights::kRounded) {
+      moved += roundoff * (weights_.weights + moved) + lost_weights(moved);
+    }
+    const Perturbed perturbed = perturb(moved, moved.transpose() * distances_, moved.sum());
+    const SumError products = sum_error(numerics_.output_sum, keys_per_pass_, 1, output_roundings_);
+    double relative = (1 + products.hard) * (1 + numerics_.kv_read);
+    Row error = perturbed.shift;
+    if (numerics_.summed_weights == SummedWeights::kUnrounded) {
+      relative *= 1 + roundoff;
+      error += lost_weights(moved).head(n_).transpose() * magnitudes_;
+    }
+    error += perturbed.magnitudes * (relative - 1);
+    error.array() += underflow();
+    const double sum_relative =
+        sum_error(numerics_.weight_sum, keys_per_pass_, 1, weight_roundings_).hard;
+    return rounded(divided(error, sum_relative / (1 - std::min(sum_relative, 0.5))));
+  }
+
+  Row sharp() const {
+    const double roundoff = weight_roundoff();
+    const bool sums_rounded = numerics_.summed_weights == SummedWeights::kRounded;
+    Vector moved = weights_.bias + weights_.vanished;
+    Vector deviation = weights_.deviation;
+    if (sums_rounded) {
+      moved += lost_weights(moved);
+      deviation =
+          (deviation.array().square() + (roundoff * weights_.weights).array().square()).sqrt();
+    }
+    // All keys before a rescaling move together; at most half of the weight against the other half.
+    const Row together = weights_.weights.transpose() * distances_ / 2;
+    const Row shift = moved.transpose() * distances_ +
+                      kSharpLambda * weights_.rescaling_deviation * together +
+                      random_sum(deviation, distances_);
+    const double sum_shift =
+        moved.sum() + kSharpLambda * (weights_.rescaling_deviation +
+                                      std::sqrt(weights_.coherence) * deviation.norm());
+    const Perturbed perturbed = perturb(moved, shift, sum_shift);
+    Row error = perturbed.shift;
+    if (!sums_rounded) {
+      error += random_sum(roundoff * weights_.weights.head(n_), magnitudes_) +
+               lost_weights(moved).head(n_).transpose() * magnitudes_;
+    }
+    error += perturbed.magnitudes.cwiseProduct(product_errors());
+    error.array() += underflow();
+    const SumError sum =
+        sum_error(numerics_.weight_sum, keys_per_pass_, weights_.coherence, weight_roundings_);
+    return rounded(divided(error, sum.bias + kSharpLambda * sum.deviation));
+  }
+
+  double lse_hard() const {
+    const double sum = sum_error(numerics_.weight_sum, keys_per_pass_, 1, weight_roundings_).hard;
+    return lse_error(std::log1p(weights_.sum_hard) + sum / (1 - std::min(sum, 0.5)));
+  }
+
+  double lse_sharp() const {
+    const SumError sum =
+        sum_error(numerics_.weight_sum, keys_per_pass_, weights_.coherence, weight_roundings_);
+    return lse_error(weights_.sum_sharp + sum.bias + kSharpLambda * sum.deviation);
+  }
+
+ private:
+  void count_roundings() {
+    const std::int64_t splits = numerics_.split_size > 0 ? ceil_div(n_, numerics_.split_size) : 1;
+    keys_per_pass_ = splits > 1 ? numerics_.split_size : n_;
+    const std::int64_t tiles = ceil_div(keys_per_pass_, numerics_.tile_size);
+    // A tile's sum joins the others, each rescaling and each merge multiplies, splits are added up.
+    const std::int64_t joins =
+        tiles + weights_.rescalings + 2 * numerics_.state_merges + (splits > 1 ? splits : 0);
+    const std::int64_t partials =
+        splits > 1 && numerics_.split_merge == SplitMerge::kNormalised ? 2 : 0;
+    weight_roundings_ = static_cast<double>(joins + partials);
+    output_roundings_ = weight_roundings_ + numerics_.normalisation_roundings;
+  }
+
+  Perturbed perturb(const Vector& moved, const Row& shift, double sum_shift) const {
+    // A weighted mean of the values, whatever the weights.
+    if (!(sum_shift < 1)) return {hull_, largest_};
+    const Row magnitudes = (weights_.weights + moved).head(n_).transpose() * magnitudes_;
+    return {(shift / (1 - sum_shift)).cwiseMin(hull_),
+            (magnitudes / (1 - sum_shift)).cwiseMin(largest_)};
+  }
+
+  // lambda times the root of the sum of squares of weights times factors, alike ones together.
+  Row random_sum(const Vector& weights, const Matrix& factors) const {
+    const Row squares = weights.cwiseAbs2().transpose() * factors.cwiseAbs2();
+    return kSharpLambda * std::sqrt(weights_.coherence) * squares.cwiseSqrt();
+  }
+
+  double weight_roundoff() const {
+    return numerics_.weight_type ? unit_roundoff(*numerics_.weight_type) : 0.0;
+  }
+
+  // What rounding P loses where P is subnormal in its type.
+  Vector lost_weights(const Vector& moved) const {
+    Vector lost = Vector::Zero(n_ + 1);
+    if (!numerics_.weight_type) return lost;
+    const double step = underflow_error(*numerics_.weight_type);
+    const double smallest_normal = step / weight_roundoff();
+    for (std::int64_t key = 0; key < n_; ++key) {
+      if ((weights_.weights[key] - moved[key]) * weights_.denominator < smallest_normal) {
+        lost[key] = std::min(step / weights_.denominator, weights_.weights[key] + moved[key]);
+      }
+    }
+    return lost;
+  }
+
+  // Relative to the sum of magnitudes, per dim: values that are alike round alike.
+  Row product_errors() const {
+    std::vector<double> stored(static_cast<std::size_t>(n_));
+    for (std::int64_t key = 0; key < n_; ++key) {
+      stored[static_cast<std::size_t>(key)] =
+          round_to(weights_.weights[key] * weights_.denominator,
+                   numerics_.weight_type.value_or(ElementType::kFp32));
+    }
+    const auto weight_coherence = static_cast<double>(multiplicity(stored));
+    Row errors(row_.values.cols());
+    for (std::int64_t dim = 0; dim < errors.size(); ++dim) {
+      const double alike = row_.value_coherence[dim];
+      const double coherence =
+          std::max({1.0, std::min(weights_.coherence, alike),
+                    std::min(weight_coherence * alike / static_cast<double>(n_), alike)});
+      const SumError sum =
+          sum_error(numerics_.output_sum, keys_per_pass_, coherence, output_roundings_);
+      errors[dim] = sum.bias + kSharpLambda * sum.deviation + numerics_.kv_read;
+    }
+    return errors;
+  }
+
+  double underflow() const {
+    return numerics_.underflow * (static_cast<double>(n_) + output_roundings_);
+  }
+
+  Row divided(const Row& error, double relative) const {
+    return error + relative * (row_.out.cwiseAbs() + error);
+  }
+
+  Row rounded(const Row& error) const {
+    if (!numerics_.output_type) return error;
+    const Row largest = row_.out.cwiseAbs() + error;
+    Row whole = error + unit_roundoff(*numerics_.output_type) * largest;
+    whole.array() += underflow_error(*numerics_.output_type);
+    // Where the output may overflow, infinity is as good as any number.
+    return (largest.array() > largest_finite(*numerics_.output_type))
+        .select(std::numeric_limits<double>::infinity(), whole);
+  }
+
+  double lse_error(double sum_error) const {
+    const double log_sum = std::log(weights_.denominator);
+    const double unit = numerics_.unit_roundoff;
+    double error =
+        sum_error + numerics_.log_relative * (log_sum + sum_error) + numerics_.log_absolute;
+    error += numerics_.lse_roundings * unit *
+             (std::max(std::abs(row_.lse_ln), weights_.largest_magnitude) + error);
+    if (numerics_.output_type) error += 0x1p-24 * (std::abs(row_.lse_ln) + error);
+    return error;
+  }
+
+  const RowProblem& row_;
+  const WeightErrors& weights_;
+  const KernelNumerics& numerics_;
+  std::int64_t n_;
+  Matrix distances_;   // [n + 1, head_dim_v], of each value, and of the sink's 0, from the output
+  Matrix magnitudes_;  // [n, head_dim_v]
+  Row largest_;        // [head_dim_v]
+  Row hull_;           // [head_dim_v]
+  std::int64_t keys_per_pass_ = 0;
+  double weight_roundings_ = 0;
+  double output_roundings_ = 0;
+};
+
+}  // namespace
+
+RowBound row_bound(const RowProblem& row, const WeightErrors& weights,
+                   const KernelNumerics& numerics) {
+  const OutputError error(row, weights, numerics);
+  RowBound bound{error.hard(), error.sharp(), error.lse_hard(), error.lse_sharp()};
+  bound.sharp = bound.sharp.cwiseMin(bound.hard);
+  bound.lse_sharp = std::min(bound.lse_sharp, bound.lse_hard);
+  return bound;
+}
+
+}  // namespace recto::reference

@@ -1,0 +1,30 @@
+#pragma once
+
+// From errors of the weights to errors of the output: one row of one head. docs/numerics.md,
+// "Output".
+
+#include "reference/dense_attention.h"
+#include "reference/numerics.h"
+#include "reference/weight_error.h"
+
+namespace recto::reference {
+
+// The row's exact result and what its bounds are computed from.
+struct RowProblem {
+  Eigen::Ref<const Matrix> values;           // [n, head_dim_v], visible
+  Eigen::Ref<const Vector> value_coherence;  // [head_dim_v]
+  Eigen::Ref<const Eigen::RowVectorXd> out;  // [head_dim_v]
+  double lse_ln = 0.0;
+};
+
+struct RowBound {
+  Eigen::RowVectorXd hard;   // [head_dim_v]
+  Eigen::RowVectorXd sharp;  // [head_dim_v]
+  double lse_hard = 0.0;
+  double lse_sharp = 0.0;
+};
+
+RowBound row_bound(const RowProblem& row, const WeightErrors& weights,
+                   const KernelNumerics& numerics);
+
+}  // namespace recto::reference

@@ -1,0 +1,112 @@
+#include "reference/score_error.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "reference/accumulation.h"
+#include "reference/coherence.h"
+
+namespace recto::reference {
+namespace {
+
+// One score on its way through scale, softcap and bias, with its errors.
+struct Score {
+  double value = 0.0;
+  double hard = 0.0;
+  double bias = 0.0;
+  double variance = 0.0;  // square of the deviation
+  double common = 0.0;
+
+  // `count` roundings to nearest of a number as large as `magnitude`.
+  void round(double magnitude, double count, double unit) {
+    hard += compound(unit, count) * (magnitude + hard);
+    variance += count * (unit * magnitude) * (unit * magnitude);
+  }
+};
+
+Score scaled_product(double product, double magnitudes, double coherence, std::int64_t head_dim,
+                     const KernelNumerics& numerics) {
+  const SumError sum = sum_error(numerics.score_sum, head_dim, coherence, 0);
+  // Every term's product, additions and readings, as one factor.
+  const double read = (1 + numerics.kv_read) * (1 + numerics.query_read) - 1;
+  Score score;
+  score.value = product;
+  score.hard = magnitudes * ((1 + sum.hard) * (1 + read) - 1) +
+               numerics.underflow * static_cast<double>(2 * head_dim);
+  score.bias = magnitudes * (sum.bias + read);
+  score.variance = std::pow(magnitudes * sum.deviation, 2);
+  score.round(std::abs(product), numerics.score_roundings, numerics.unit_roundoff);
+  score.common = product;
+  return score;
+}
+
+void apply_softcap(Score& score, double cap, const KernelNumerics& numerics) {
+  const double unit = numerics.unit_roundoff;
+  score.round(std::abs(score.value), numerics.softcap_roundings, unit);
+  const double capped = std::tanh(score.value / cap) * cap;
+  // The steepest that tanh is within the error: an argument error shrinks by so much at least.
+  const double nearest_zero = std::max(std::abs(score.value) - score.hard, 0.0);
+  const double slope = std::pow(std::cosh(std::min(nearest_zero / cap, 300.0)), -2);
+  // How much an error of the scale moves a score depends on where it stands: no common shift.
+  const double own = numerics.tanh_relative * std::abs(capped) +
+                     numerics.shared_scale * std::abs(score.value) * slope;
+  score.value = capped;
+  score.common = 0;
+  score.hard = score.hard * slope + own;
+  score.bias = score.bias * slope + own;
+  score.variance *= slope * slope;
+  score.round(std::abs(capped), numerics.softcap_roundings, unit);
+}
+
+void apply_bias(Score& score, double bias, const KernelNumerics& numerics) {
+  const double unit = numerics.unit_roundoff;
+  score.round(std::abs(bias), numerics.bias_roundings, unit);
+  score.hard += numerics.shared_scale * std::abs(bias);  // the slope's constant is one, too
+  score.bias += numerics.shared_scale * std::abs(bias);
+  score.value += bias;
+  score.round(std::abs(score.value), 1, unit);
+}
+
+std::span<const double> values_of(const Vector& vector) {
+  return {vector.data(), static_cast<std::size_t>(vector.size())};
+}
+
+}  // namespace
+
+Vector key_coherence(const Eigen::Ref<const Matrix>& keys) {
+  Vector coherence(keys.rows());
+  for (std::int64_t key = 0; key < keys.rows(); ++key) {
+    coherence[key] = static_cast<double>(multiplicity(values_of(keys.row(key).transpose())));
+  }
+  return coherence;
+}
+
+ScoreErrors score_errors(const Eigen::Ref<const Eigen::RowVectorXd>& q, const KeyRows& rows,
+                         const HeadOptions& options, const KernelNumerics& numerics) {
+  const std::int64_t n = rows.keys.rows();
+  const std::int64_t head_dim = rows.keys.cols();
+  ScoreErrors errors{Vector(n), Vector(n), Vector(n), Vector(n), Vector(n)};
+  const Vector products = options.scale * (rows.keys * q.transpose());
+  const Vector magnitudes =
+      std::abs(options.scale) * (rows.keys.cwiseAbs() * q.cwiseAbs().transpose());
+  // Products are alike as often as both factors are, if these are independent.
+  const double q_coherence =
+      static_cast<double>(multiplicity(values_of(q.transpose()))) / static_cast<double>(head_dim);
+  for (std::int64_t key = 0; key < n; ++key) {
+    const double coherence = std::max(1.0, q_coherence * rows.coherence[key]);
+    Score score = scaled_product(products[key], magnitudes[key], coherence, head_dim, numerics);
+    if (options.softcap > 0) apply_softcap(score, options.softcap, numerics);
+    if (options.alibi_slope != 0) {
+      apply_bias(score, options.alibi_slope * static_cast<double>(rows.first_distance + key),
+                 numerics);
+    }
+    errors.scores[key] = score.value;
+    errors.hard[key] = score.hard;
+    errors.deviation[key] = std::sqrt(score.variance);
+    errors.bias[key] = score.bias;
+    errors.common[key] = score.common;
+  }
+  return errors;
+}
+
+}  // namespace recto::reference

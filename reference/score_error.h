@@ -1,0 +1,32 @@
+#pragma once
+
+// What a kernel's scores may be off by, key by key, before the exponential. docs/numerics.md,
+// "Scores".
+
+#include "reference/dense_attention.h"
+#include "reference/numerics.h"
+
+namespace recto::reference {
+
+struct ScoreErrors {
+  Vector scores;     // [n], exact
+  Vector hard;       // [n], absolute; without what all keys have in common
+  Vector deviation;  // [n], of the independent part: to be multiplied by lambda
+  Vector bias;       // [n], the part of the sharp bound that does not average out
+  Vector common;     // [n], shift per relative error of the scale, the same for all keys
+};
+
+// Visible keys of one query row.
+struct KeyRows {
+  Eigen::Ref<const Matrix> keys;       // [n, head_dim_k]
+  Eigen::Ref<const Vector> coherence;  // [n]: how often each key's most frequent magnitude occurs
+  std::int64_t first_distance = 0;     // position of the first key minus that of the row
+};
+
+// multiplicity() of each key: [n].
+Vector key_coherence(const Eigen::Ref<const Matrix>& keys);
+
+ScoreErrors score_errors(const Eigen::Ref<const Eigen::RowVectorXd>& q, const KeyRows& keys,
+                         const HeadOptions& options, const KernelNumerics& numerics);
+
+}  // namespace recto::reference

@@ -1,0 +1,175 @@
+#include "reference/weight_error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "reference/accumulation.h"
+#include "reference/coherence.h"
+#include "reference/rescalings.h"
+
+namespace recto::reference {
+namespace {
+
+// What perturbs the logarithm of one weight.
+struct LogError {
+  double hard = 0.0;
+  double bias = 0.0;
+  double variance = 0.0;
+};
+
+// weight * expm1(error), without overflow where the weight is next to nothing.
+double moved(double distance, double error) {
+  const double weight = std::exp(-distance);
+  return error < 1 ? weight * std::expm1(error)
+                   : std::exp(std::min(error - distance, 700.0)) - weight;
+}
+
+// The part of a row's errors that all its keys share.
+class RowErrors {
+ public:
+  RowErrors(const ScoreErrors& scores, const WeightErrors& row, const KernelNumerics& numerics)
+      : numerics_(numerics), magnitude_(row.largest_magnitude) {
+    const auto rescalings = static_cast<double>(row.rescalings);
+    exponentials_ = rescalings + 1;
+    if (scores.hard.size() > 0) {
+      largest_error_ = scores.hard.maxCoeff();
+      Eigen::Index largest = 0;
+      scores.scores.maxCoeff(&largest);
+      common_ = scores.common[largest];
+    }
+    if (numerics.split_merge == SplitMerge::kNormalised) {
+      const double log_sum = std::log(static_cast<double>(scores.scores.size()) + 1);
+      split_ = 2 * numerics.unit_roundoff * (magnitude_ + largest_error_ + log_sum) +
+               numerics.log_relative * log_sum + numerics.log_absolute;
+    }
+  }
+
+  // Of a key `distance` below the largest score.
+  LogError exponential(double distance) const {
+    const double unit = numerics_.unit_roundoff;
+    const ExponentialError& exponential = numerics_.exponential;
+    const double argument = distance + 2 * largest_error_;
+    const double slope = exponential.relative_slope * argument;
+    const double relative = exponentials_ * exponential.relative + slope;
+    const double rounding = unit * (magnitude_ + largest_error_);
+    LogError error;
+    error.hard = unit * argument + numerics_.argument_roundings * rounding * exponentials_ +
+                 relative / (1 - std::min(relative, 0.5)) + split_;
+    error.bias = exponential.relative + slope + split_;
+    error.variance =
+        std::pow(unit * argument, 2) + numerics_.argument_roundings * std::pow(rounding, 2);
+    return error;
+  }
+
+  // What an error of the scale does to a key, beside and with what it does to the largest one.
+  double uncommon_shift(double common) const {
+    return numerics_.shared_scale * std::abs(common - common_);
+  }
+  double whole_shift(double common) const { return numerics_.shared_scale * std::abs(common); }
+
+  double rescaling_deviation() const {
+    return std::sqrt(exponentials_ - 1) *
+           (std::sqrt(numerics_.argument_roundings) * numerics_.unit_roundoff * magnitude_ +
+            numerics_.exponential.relative);
+  }
+
+ private:
+  const KernelNumerics& numerics_;
+  double magnitude_;
+  double exponentials_ = 1;  // that a key's weight is a product of
+  double largest_error_ = 0;
+  double common_ = 0;
+  double split_ = 0;
+};
+
+// One key's (or the sink's) part.
+struct KeyError {
+  double distance = 0.0;  // below the largest score
+  LogError log;
+  double uncommon = 0.0;  // shift that the other keys do not have
+  double whole = 0.0;     // shift with what they do have: moves the sum only
+};
+
+// What the sum of all weights is off by, before normalisation.
+struct SumOfErrors {
+  double hard = 0.0;
+  double bias = 0.0;
+  double variance = 0.0;
+};
+
+KeyError key_error(const RowErrors& shared, const ScoreErrors& scores, std::int64_t key,
+                   double distance) {
+  const double common = scores.common[key];
+  KeyError error{distance, shared.exponential(distance), shared.uncommon_shift(common),
+                 shared.whole_shift(common)};
+  error.log.hard += scores.hard[key];
+  error.log.bias += scores.bias[key];
+  error.log.variance += std::pow(scores.deviation[key], 2);
+  return error;
+}
+
+KeyError sink_error(const RowErrors& shared, double distance) {
+  return {distance, shared.exponential(distance), shared.uncommon_shift(0), 0};
+}
+
+void record(std::int64_t key, const KeyError& error, const KernelNumerics& numerics,
+            WeightErrors& row, SumOfErrors& sum) {
+  const double weight = std::exp(-error.distance);
+  const double deviation = std::sqrt(error.log.variance);
+  const double first_order = error.log.bias + error.uncommon;
+  const double typical = first_order + kSharpLambda * (deviation + row.rescaling_deviation);
+  const double second_order = moved(error.distance, typical) - weight * typical;
+  row.weights[key] = weight;
+  row.hard[key] = moved(error.distance, error.log.hard + error.uncommon);
+  row.bias[key] = weight * first_order + second_order;
+  row.deviation[key] = weight * deviation;
+  // No factor of a weight is smaller than the weight: only a tiny one can have been flushed.
+  if (weight <= numerics.exponential.flush + row.hard[key]) {
+    row.vanished[key] = std::min(numerics.exponential.flush, weight + row.hard[key]);
+  }
+  sum.hard += moved(error.distance, error.log.hard + error.whole) + row.vanished[key];
+  sum.bias += weight * (error.log.bias + error.whole) + second_order + row.vanished[key];
+  sum.variance += deviation * deviation * weight * weight;
+}
+
+void normalise(const SumOfErrors& sum, WeightErrors& row) {
+  row.denominator = row.weights.sum();
+  for (Vector* part : {&row.weights, &row.hard, &row.bias, &row.deviation, &row.vanished}) {
+    *part /= row.denominator;
+  }
+  row.sum_hard = sum.hard / row.denominator;
+  row.sum_sharp =
+      (sum.bias + kSharpLambda * std::sqrt(row.coherence * sum.variance)) / row.denominator +
+      kSharpLambda * row.rescaling_deviation;
+}
+
+}  // namespace
+
+WeightErrors weight_errors(const ScoreErrors& scores, const HeadOptions& options,
+                           const KernelNumerics& numerics) {
+  const std::int64_t n = scores.scores.size();
+  WeightErrors row;
+  for (Vector* part : {&row.weights, &row.hard, &row.bias, &row.deviation, &row.vanished}) {
+    *part = Vector::Zero(n + 1);
+  }
+  const double sink = options.sink.value_or(-std::numeric_limits<double>::infinity());
+  row.largest = std::max(scores.scores.maxCoeff(), sink);
+  row.largest_magnitude = scores.scores.cwiseAbs().maxCoeff();
+  if (std::isfinite(sink)) row.largest_magnitude = std::max(row.largest_magnitude, std::abs(sink));
+  row.rescalings = rescalings(scores.scores, numerics);
+  row.coherence =
+      static_cast<double>(multiplicity({scores.scores.data(), static_cast<std::size_t>(n)}));
+  const RowErrors shared(scores, row, numerics);
+  row.rescaling_deviation = shared.rescaling_deviation();
+  SumOfErrors sum;
+  for (std::int64_t key = 0; key < n; ++key) {
+    record(key, key_error(shared, scores, key, row.largest - scores.scores[key]), numerics, row,
+           sum);
+  }
+  if (std::isfinite(sink)) record(n, sink_error(shared, row.largest - sink), numerics, row, sum);
+  normalise(sum, row);
+  return row;
+}
+
+}  // namespace recto::reference

@@ -1,0 +1,38 @@
+#pragma once
+
+// What a kernel's softmax weights may be off by. docs/numerics.md, "Weights".
+
+#include "reference/dense_attention.h"
+#include "reference/numerics.h"
+#include "reference/score_error.h"
+
+namespace recto::reference {
+
+// Deviations allowed per random term of the sharp bound.
+inline constexpr double kSharpLambda = 4.0;
+
+// One row's weights, exact, and what may move them, in units of the weights (they sum to 1).
+// Index n stands for the sink: a key whose value is 0.
+struct WeightErrors {
+  Vector weights;                  // [n + 1], p
+  double denominator = 1.0;        // sum of exp(score - largest), >= 1
+  double largest = 0.0;            // score or sink
+  double largest_magnitude = 0.0;  // of scores and sink
+  std::int64_t rescalings = 0;
+  double coherence = 1.0;  // how many scores are alike
+
+  Vector hard;       // [n + 1]
+  Vector bias;       // [n + 1], p c: what does not average out, and all of second order
+  Vector deviation;  // [n + 1], p r, independent: to be multiplied by lambda
+  double rescaling_deviation = 0.0;  // relative, the same for all keys before a rescaling
+  Vector vanished;  // [n + 1], part of both bounds: flushed to zero by the exponential
+
+  // The same for the sum of all weights, where what keys have in common does not cancel.
+  double sum_hard = 0.0;
+  double sum_sharp = 0.0;
+};
+
+WeightErrors weight_errors(const ScoreErrors& scores, const HeadOptions& options,
+                           const KernelNumerics& numerics);
+
+}  // namespace recto::reference
