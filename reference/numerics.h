@@ -62,7 +62,7 @@ struct KernelNumerics {
   double argument_roundings = 0;
   ExponentialError exponential;
   // What P is rounded to for the product with V; nothing: it stays as it was computed.
-  std::optional<ElementType> weight_type;
+  std::optional<ElementType> weight_type = {};
   SummedWeights summed_weights = SummedWeights::kUnrounded;
 
   Accumulation weight_sum;  // l, over the keys of a tile
@@ -77,7 +77,8 @@ struct KernelNumerics {
   double normalisation_roundings = 2;  // o * (1 / l)
   double log_relative = 0x1p-23;
   double log_absolute = 0x1p-23;
-  std::optional<ElementType> output_type;  // nothing: the result is not rounded (the reference's)
+  std::optional<ElementType> output_type =
+      {};  // nothing: the result is not rounded (the reference's)
 };
 
 // What the fp64 reference itself commits, streaming over tiles of `tile_size` keys.

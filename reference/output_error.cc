@@ -88,13 +88,23 @@ class OutputError {
 
   double lse_hard() const {
     const double sum = sum_error(numerics_.weight_sum, keys_per_pass_, 1, weight_roundings_).hard;
-    return lse_error(std::log1p(weights_.sum_hard) + sum / (1 - std::min(sum, 0.5)));
+    double weights = weights_.sum_hard;
+    if (numerics_.summed_weights == SummedWeights::kRounded) {
+      weights += weight_roundoff() * (1 + weights) + lost_weights(weights_.hard).sum();
+    }
+    return lse_error(std::log1p(weights) + sum / (1 - std::min(sum, 0.5)));
   }
 
   double lse_sharp() const {
     const SumError sum =
         sum_error(numerics_.weight_sum, keys_per_pass_, weights_.coherence, weight_roundings_);
-    return lse_error(weights_.sum_sharp + sum.bias + kSharpLambda * sum.deviation);
+    double weights = weights_.sum_sharp;
+    if (numerics_.summed_weights == SummedWeights::kRounded) {
+      weights += kSharpLambda * weight_roundoff() * std::sqrt(weights_.coherence) *
+                     weights_.weights.norm() +
+                 lost_weights(weights_.bias).sum();
+    }
+    return lse_error(weights + sum.bias + kSharpLambda * sum.deviation);
   }
 
  private:

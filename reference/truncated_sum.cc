@@ -15,12 +15,12 @@ double cut(double value, int exponent) {
 
 float truncated_sum(float accumulator, std::span<const double> products) {
   double largest = std::abs(static_cast<double>(accumulator));
-  for (const double product : products) largest = std::max(largest, std::abs(product));
-  if (largest == 0 || !std::isfinite(largest)) {
-    double sum = accumulator;
-    for (const double product : products) sum += product;
-    return static_cast<float>(sum);
+  double plain_sum = accumulator;
+  for (const double product : products) {
+    largest = std::max(largest, std::abs(product));
+    plain_sum += product;
   }
+  if (largest == 0 || !std::isfinite(plain_sum)) return static_cast<float>(plain_sum);
   int exponent = 0;
   std::frexp(largest, &exponent);
   double sum = cut(accumulator, exponent);

@@ -1,0 +1,72 @@
+#include "reference/rescalings.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "bazel/testing/catch.h"
+#include "core/random_stream.h"
+
+namespace recto::reference {
+namespace {
+
+Vector scores(std::initializer_list<double> values) {
+  Vector vector(static_cast<std::int64_t>(values.size()));
+  std::copy(values.begin(), values.end(), vector.data());
+  return vector;
+}
+
+TEST_CASE("a climb goes on at the next larger score, a rise anywhere") {
+  CHECK(longest_climb(scores({5})) == 1);
+  CHECK(longest_climb(scores({3, 3, 3})) == 1);
+  CHECK(longest_climb(scores({1, 2, 3})) == 3);
+  CHECK(longest_climb(scores({3, 2, 1})) == 1);
+  CHECK(longest_climb(scores({1, 9, 2, 3, 4})) == 3);  // from 2 on: a split may begin there
+  CHECK(longest_climb(scores({1, 9, 2, 3})) == 2);
+  CHECK(longest_rise(scores({1, 9, 2, 3})) == 3);  // 1, 2, 3: a lane may leave 9 out
+}
+
+// How often the maximum of a pass over keys begin, begin + step, ... grows, in tiles.
+std::int64_t growths(const Vector& scores, std::int64_t begin, std::int64_t step,
+                     std::int64_t tile) {
+  double maximum = -std::numeric_limits<double>::infinity();
+  std::int64_t growths = -1;  // the first tile rescales nothing
+  std::int64_t taken = 0;
+  double tile_maximum = maximum;
+  for (std::int64_t key = begin; key < scores.size(); key += step) {
+    tile_maximum = std::max(tile_maximum, scores[key]);
+    if (++taken % tile == 0 || key + step >= scores.size()) {
+      if (tile_maximum > maximum) ++growths;
+      maximum = std::max(maximum, tile_maximum);
+    }
+  }
+  return growths;
+}
+
+TEST_CASE("no pass rescales more often than is allowed for, from any start, in any lane") {
+  RandomStream stream(11);
+  for (int trial = 0; trial < 300; ++trial) {
+    Vector drawn(static_cast<std::int64_t>(1 + stream.next_below(60)));
+    for (double& score : drawn) score = static_cast<double>(stream.next_below(40));
+    const std::int64_t tile = static_cast<std::int64_t>(1 + stream.next_below(8));
+    const auto consecutive = rescalings(drawn, {.tile_size = tile});
+    const auto unknown = rescalings(drawn, {.tile_size = tile, .tile_order = TileOrder::kUnknown});
+    for (std::int64_t begin = 0; begin < std::min<std::int64_t>(drawn.size(), 20); ++begin) {
+      CHECK(growths(drawn, begin, 1, tile) <= consecutive);
+      for (const std::int64_t lanes : {1, 2, 3, 7}) {
+        CHECK(growths(drawn, begin, lanes, tile) <= unknown);
+      }
+    }
+  }
+}
+
+TEST_CASE("merges of lanes and of splits count") {
+  const Vector rising = scores({1, 2, 3, 4});
+  CHECK(rescalings(rising, {.tile_size = 1}) == 3);
+  CHECK(rescalings(rising, {.tile_size = 4}) == 1);  // a tile may begin before the first key
+  CHECK(rescalings(rising, {.tile_size = 1, .state_merges = 5}) == 8);
+  CHECK(rescalings(rising, {.tile_size = 1, .split_size = 2}) == 4);
+  CHECK(rescalings(rising, {.tile_size = 1, .split_size = 4}) == 3);
+}
+
+}  // namespace
+}  // namespace recto::reference

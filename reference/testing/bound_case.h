@@ -1,0 +1,71 @@
+#pragma once
+
+// Small random and adversarial attention problems with their memory, for tests of the error bounds.
+// (verify/generators has the larger ones, with shrinkers; reference/ may not see it.)
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/attention_views.h"
+#include "core/random_stream.h"
+#include "reference/low_precision_attention.h"
+
+namespace recto::reference {
+
+// How the numbers of one tensor are drawn.
+enum class Numbers {
+  kUniform,  // in +-1
+  kNormal,
+  kHeavyTail,    // magnitudes over ten powers of two
+  kLargeOffset,  // 8 + a little
+  kAlternating,  // +-1 and a little
+  kTiny,         // subnormal in the storage type, mixed with ones
+  kTies,         // one of three values
+  kConstant,
+  kGrowing,  // ever larger along the context: each tile rescales
+};
+inline constexpr int kNumbersKinds = 9;
+
+class BoundCase {
+ public:
+  // One sequence; its size, types, options and numbers come from the stream.
+  explicit BoundCase(RandomStream stream);
+  BoundCase(const BoundCase&) = delete;
+  BoundCase& operator=(const BoundCase&) = delete;
+
+  const PagedAttentionInputs& inputs() const { return inputs_; }
+  const LowPrecisionOptions& how() const { return how_; }
+  std::string text() const;
+
+ private:
+  void draw_shape(RandomStream stream);
+  void draw_options(RandomStream stream);
+  void draw_tensors(RandomStream stream);
+  void make_views();
+
+  ElementType q_type_ = ElementType::kFp32;
+  ElementType kv_type_ = ElementType::kFp32;
+  std::int64_t num_kv_heads_ = 1;
+  std::int64_t num_q_heads_ = 1;
+  std::int64_t num_rows_ = 1;
+  std::int64_t head_dim_k_ = 1;
+  std::int64_t head_dim_v_ = 1;
+  Numbers q_numbers_ = Numbers::kUniform;
+  Numbers k_numbers_ = Numbers::kUniform;
+  Numbers v_numbers_ = Numbers::kUniform;
+  std::vector<std::byte> q_;
+  std::vector<std::byte> k_;
+  std::vector<std::byte> v_;
+  float k_scale_ = 1.0F;
+  float v_scale_ = 1.0F;
+  std::vector<float> alibi_slopes_;
+  std::vector<float> sinks_;
+  std::int32_t block_ = 0;
+  std::int32_t query_start_[2] = {0, 0};
+  std::int32_t context_length_ = 0;
+  PagedAttentionInputs inputs_;
+  LowPrecisionOptions how_;
+};
+
+}  // namespace recto::reference
