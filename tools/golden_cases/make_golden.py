@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Writes the golden cases of attention over a paged cache: one JSON file per case, with every byte
+of its inputs and its results to thirty digits.
+
+  make_golden.py FOLDER           write the files, remove those of cases that are no more
+  make_golden.py --check FOLDER   compare what is there with what would be written
+
+It needs Python 3.10 or later and nothing else, and writes the same bytes on every machine.
+
+Exit codes: 0 done or equal, 1 something differs, 2 bad usage.
+"""
+
+import argparse
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Iterator
+
+sys.dont_write_bytecode = True  # it may run inside a test, which leaves nothing behind
+
+from case import Case  # noqa: E402
+from cases_decode import DECODE_CASES  # noqa: E402
+from cases_magnitudes import MAGNITUDE_CASES  # noqa: E402
+from cases_options import OPTION_CASES  # noqa: E402
+from cases_pools import POOL_CASES  # noqa: E402
+from cases_shapes import SHAPE_CASES  # noqa: E402
+from drawn_case import draw, expected  # noqa: E402
+from json_text import json_text  # noqa: E402
+from placed_case import place  # noqa: E402
+
+# Raised with every change of what the files say or how.
+GENERATOR = "tools/golden_cases/make_golden.py, version 1"
+
+CASES: tuple[Case, ...] = (
+    *OPTION_CASES, *MAGNITUDE_CASES, *SHAPE_CASES, *POOL_CASES, *DECODE_CASES
+)
+
+
+def case_document(case: Case) -> dict[str, Any]:
+    drawn = draw(case)
+    return {
+        "generator": GENERATOR,
+        "name": case.name,
+        "why": case.why,
+        "operation": "decode_step" if case.is_decode_step else "paged_attention",
+        "options": asdict(case.options),
+        **_lengths(case),
+        **place(case, drawn),
+        "expected": expected(case, drawn),
+    }
+
+
+def _lengths(case: Case) -> dict[str, list[int]]:
+    contexts = [context for _, context in case.lengths]
+    if case.is_decode_step:
+        return {"cached_length": contexts}
+    query_start = [0]
+    for rows, _ in case.lengths:
+        query_start.append(query_start[-1] + rows)
+    return {"query_start": query_start, "context_length": contexts}
+
+
+def differences(folder: Path) -> Iterator[str]:
+    names = {f"{case.name}.json" for case in CASES}
+    yield from (f"{path.name}: no such case" for path in folder.glob("*.json")
+                if path.name not in names)
+    for case in CASES:
+        path = folder / f"{case.name}.json"
+        if not path.is_file():
+            yield f"{path.name}: missing"
+        elif path.read_text(encoding="utf-8") != json_text(case_document(case)):
+            yield f"{path.name}: is not what {GENERATOR} writes"
+
+
+def write(folder: Path) -> None:
+    for path in folder.glob("*.json"):
+        path.unlink()
+    for case in CASES:
+        path = folder / f"{case.name}.json"
+        path.write_text(json_text(case_document(case)), encoding="utf-8", newline="\n")
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description="Writes the golden cases.")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--check", action="store_true", help="compare, write nothing")
+    options = parser.parse_args(arguments)
+    if not options.folder.is_dir():
+        parser.error(f"{options.folder}: not a folder")
+    if not options.check:
+        write(options.folder)
+        return 0
+    found = list(differences(options.folder))
+    for difference in found:
+        print(f"{options.folder}/{difference}")
+    print(f"{len(CASES)} cases, {len(found)} differences")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,55 @@
+"""Tensors in memory, written the way their shapes are documented: nested loops over named axes,
+outermost first, that append one element after the other.
+
+Strides are measured on what was written (how far did the storage grow in one step of an axis?), so
+no formula says where an element lies.
+"""
+
+from dataclasses import dataclass, field
+from typing import Callable, Iterator
+
+Coordinates = dict[str, int]
+
+
+@dataclass(frozen=True)
+class Axis:
+    name: str
+    size: int
+    padding: int = 0  # elements of garbage after each step
+
+
+@dataclass(eq=False)  # two storages are never the same one
+class Storage:
+    codes: list[int] = field(default_factory=list)
+    strides: dict[str, int] = field(default_factory=dict)  # by axis, in elements
+    # Where a tensor of a layer begins, of those that share this storage.
+    first: dict[tuple[int, int], int] = field(default_factory=dict)
+
+
+def lay_out(axes: list[Axis], code_at: Callable[[Coordinates], int],
+            garbage: Iterator[int]) -> Storage:
+    storage = Storage()
+
+    def walk(depth: int, at: Coordinates) -> None:
+        if depth == len(axes):
+            tensor_of_layer = (at.get("tensor", 0), at.get("layer", 0))
+            storage.first.setdefault(tensor_of_layer, len(storage.codes))
+            storage.codes.append(code_at(at))
+            return
+        axis = axes[depth]
+        for index in range(axis.size):
+            begin = len(storage.codes)
+            walk(depth + 1, {**at, axis.name: index})
+            storage.codes.extend(next(garbage) for _ in range(axis.padding))
+            storage.strides.setdefault(axis.name, len(storage.codes) - begin)
+
+    walk(0, {})
+    return storage
+
+
+# The documented shapes of K and of V. `lane` is the dim within a pack.
+NESTINGS = {
+    "token-major": ("block slot head dim", "block slot head dim"),
+    "head-major": ("block head slot dim", "block head slot dim"),
+    "packed": ("block head pack slot lane", "block head dim slot"),
+}
