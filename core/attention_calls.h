@@ -64,7 +64,7 @@ struct CallMemory {
   std::vector<float> slopes = {0.5F, -0.25F, 0.0F, 1e-30F};
   std::vector<float> sinks = {0.0F, -std::numeric_limits<float>::infinity(), 3.0F, -2.0F};
   std::vector<float> scales = {0.5F, 2.0F};
-  std::vector<float> lse = std::vector<float>(20);
+  std::vector<float> lse_ln = std::vector<float>(20);
 
   BlockTableView block_table() const { return {table.data(), 3, 3, 4}; }
   AttentionOptions options() const {
@@ -84,7 +84,7 @@ struct AttentionCall : CallMemory {
                               .query_start = query_start,
                               .context_length = lengths,
                               .options = options()};
-  AttentionOutputs outputs{.out = dense_rows<void*>(kOutAddress, 5, 4, 8), .lse_ln = lse};
+  AttentionOutputs outputs{.out = dense_rows<void*>(kOutAddress, 5, 4, 8), .lse_ln = lse_ln};
   GateOptions gate;
 
   Status check() const { return check_shapes(inputs, outputs, gate); }
@@ -99,7 +99,7 @@ struct DecodeCall : CallMemory {
                           .cached_length = lengths,
                           .options = options()};
   AttentionOutputs outputs{.out = dense_rows<void*>(kOutAddress, 3, 4, 8),
-                           .lse_ln = std::span(lse).first(12)};
+                           .lse_ln = std::span(lse_ln).first(12)};
   GateOptions gate;
 
   Status check() const { return check_shapes(inputs, outputs, gate); }

@@ -14,7 +14,6 @@ using testing::check_rules;
 using testing::pool_at;
 using testing::small_pool;
 
-// A pool of the given shape in memory that K and V share.
 MutablePagedKvView packed_pool() { return pool_at(small_pool(KvLayout::kPacked)); }
 
 TEST_CASE("dense pools of every layout and type pass, also for kernels that load 16 bytes") {
