@@ -1,0 +1,148 @@
+// The second gate: what tables, lengths, slots, scales, slopes and sinks hold.
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "core/attention_gate.h"
+#include "core/refusal.h"
+
+namespace recto {
+namespace {
+
+std::string at(const char* name, std::int64_t index) { return fmt::format("{}[{}]", name, index); }
+
+Status check_query_start(std::span<const std::int32_t> query_start, std::int64_t num_rows) {
+  if (query_start.front() != 0) {
+    return refusal("query_start[0]", "0", std::to_string(query_start.front()));
+  }
+  for (std::size_t i = 1; i < query_start.size(); ++i) {
+    if (query_start[i] >= query_start[i - 1]) continue;
+    return refusal(at("query_start", static_cast<std::int64_t>(i)),
+                   fmt::format("at least {} as before it", query_start[i - 1]),
+                   std::to_string(query_start[i]));
+  }
+  if (query_start.back() == num_rows) return Status::ok();
+  return refusal(at("query_start", std::ssize(query_start) - 1),
+                 fmt::format("q.num_rows = {} at the end", num_rows),
+                 std::to_string(query_start.back()));
+}
+
+struct CachedContexts {
+  const char* name;  // of the lengths
+  std::span<const std::int32_t> lengths;
+  std::int32_t new_tokens;  // which follow outside the cache
+  const BlockTableView& table;
+  const KvTensorView& k;
+};
+
+// A context fits its row of the table, and the blocks that it reaches are the cache's.
+Status check_context(const CachedContexts& contexts, std::int64_t seq) {
+  const BlockTableView& table = contexts.table;
+  const std::int64_t block_size = contexts.k.block_size;
+  const std::int64_t length = contexts.lengths[static_cast<std::size_t>(seq)];
+  if (length < 0) return refusal(at(contexts.name, seq), "at least 0", std::to_string(length));
+  const std::int64_t length_max = std::numeric_limits<std::int32_t>::max() - contexts.new_tokens;
+  if (length > length_max) {
+    return refusal(
+        at(contexts.name, seq),
+        fmt::format("at most {}, so that {} more stay in 32 bits", length_max, contexts.new_tokens),
+        std::to_string(length));
+  }
+  const std::int64_t blocks = length / block_size + (length % block_size == 0 ? 0 : 1);
+  if (blocks > table.max_blocks) {
+    return refusal(at(contexts.name, seq),
+                   fmt::format("at most block_table.max_blocks x kv.k.block_size = {} x {}",
+                               table.max_blocks, block_size),
+                   std::to_string(length));
+  }
+  const std::int32_t* row = table.data + seq * table.row_stride;
+  for (std::int64_t i = 0; i < blocks; ++i) {
+    if (row[i] >= 0 && row[i] < contexts.k.num_blocks) continue;
+    return refusal(
+        fmt::format("block_table[{}][{}]", seq, i),
+        fmt::format("a block id of at least 0, below kv.k.num_blocks = {}", contexts.k.num_blocks),
+        std::to_string(row[i]));
+  }
+  return Status::ok();
+}
+
+Status check_contexts(const CachedContexts& contexts) {
+  for (std::int64_t seq = 0; seq < contexts.table.num_seqs; ++seq) {
+    RECTO_RETURN_IF_ERROR(check_context(contexts, seq));
+  }
+  return Status::ok();
+}
+
+Status check_scale(const char* name, const KvTensorView& view) {
+  const KvScale& scale = view.scale;
+  if (scale.kind == ScaleKind::kNone) return Status::ok();
+  const std::int64_t size = scale.kind == ScaleKind::kPerTensor ? 1 : view.num_kv_heads;
+  for (std::int64_t i = 0; i < size; ++i) {
+    if (std::isfinite(scale.data[i]) && scale.data[i] > 0) continue;
+    return refusal(at(name, i), "a finite number above 0", fmt::format("{}", scale.data[i]));
+  }
+  return Status::ok();
+}
+
+Status check_scales(const PagedKvView& kv) {
+  RECTO_RETURN_IF_ERROR(check_scale("kv.k.scale", kv.k));
+  return check_scale("kv.v.scale", kv.v);
+}
+
+Status check_head_options(const AttentionOptions& options) {
+  for (std::size_t head = 0; head < options.alibi_slopes.size(); ++head) {
+    const float slope = options.alibi_slopes[head];
+    if (std::isfinite(slope)) continue;
+    return refusal(fmt::format("options.alibi_slopes[{}]", head), "a finite number",
+                   fmt::format("{}", slope));
+  }
+  for (std::size_t head = 0; head < options.sinks.size(); ++head) {
+    const float sink = options.sinks[head];
+    if (sink < std::numeric_limits<float>::infinity()) continue;  // false for NaN
+    return refusal(fmt::format("options.sinks[{}]", head), "a finite number or -inf",
+                   fmt::format("{}", sink));
+  }
+  return Status::ok();
+}
+
+}  // namespace
+
+Status check_contents(const PagedAttentionInputs& inputs) {
+  RECTO_RETURN_IF_ERROR(check_shapes(inputs));
+  RECTO_RETURN_IF_ERROR(check_query_start(inputs.query_start, inputs.q.num_rows));
+  RECTO_RETURN_IF_ERROR(check_contexts(
+      {"context_length", inputs.context_length, 0, inputs.block_table, inputs.kv.k}));
+  RECTO_RETURN_IF_ERROR(check_scales(inputs.kv));
+  return check_head_options(inputs.options);
+}
+
+Status check_contents(const DecodeStepInputs& inputs) {
+  RECTO_RETURN_IF_ERROR(check_shapes(inputs));
+  RECTO_RETURN_IF_ERROR(
+      check_contexts({"cached_length", inputs.cached_length, 1, inputs.block_table, inputs.kv.k}));
+  RECTO_RETURN_IF_ERROR(check_scales(inputs.kv));
+  return check_head_options(inputs.options);
+}
+
+Status check_contents(const KvWriteInputs& inputs) {
+  RECTO_RETURN_IF_ERROR(check_shapes(inputs));
+  const KvTensorView k = as_const(inputs.kv.k);
+  const std::int64_t num_slots = k.num_blocks * k.block_size;
+  for (std::size_t token = 0; token < inputs.slot_mapping.size(); ++token) {
+    const std::int64_t slot = inputs.slot_mapping[token];
+    if (slot >= -1 && slot < num_slots) continue;
+    return refusal(fmt::format("slot_mapping[{}]", token),
+                   fmt::format("-1, or a slot id below kv.k.num_blocks x kv.k.block_size = {} x {}",
+                               k.num_blocks, k.block_size),
+                   std::to_string(slot));
+  }
+  return check_scales(as_const(inputs.kv));
+}
+
+}  // namespace recto

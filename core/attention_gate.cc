@@ -1,0 +1,233 @@
+#include "core/attention_gate.h"
+
+#include <array>
+#include <cmath>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "core/refusal.h"
+
+namespace recto {
+namespace {
+
+using enum ElementType;
+
+struct TypePair {
+  ElementType rows;
+  ElementType cache;
+};
+
+constexpr auto kAttentionTypes = std::to_array<TypePair>({{kFp32, kFp32},
+                                                          {kFp16, kFp16},
+                                                          {kFp16, kE4m3},
+                                                          {kFp16, kE5m2},
+                                                          {kBf16, kBf16},
+                                                          {kBf16, kE4m3},
+                                                          {kBf16, kE5m2}});
+
+constexpr auto kWriteTypes = std::to_array<TypePair>({{kFp32, kFp32},
+                                                      {kFp32, kFp16},
+                                                      {kFp32, kBf16},
+                                                      {kFp32, kE4m3},
+                                                      {kFp32, kE5m2},
+                                                      {kFp16, kFp16},
+                                                      {kFp16, kE4m3},
+                                                      {kFp16, kE5m2},
+                                                      {kBf16, kBf16},
+                                                      {kBf16, kE4m3},
+                                                      {kBf16, kE5m2}});
+
+using NamedType = Named<ElementType>;
+
+Status check_types(std::span<const TypePair> allowed, const NamedType& rows,
+                   const NamedType& cache) {
+  std::string partners;
+  for (const TypePair& pair : allowed) {
+    if (pair.rows != rows.value) continue;
+    if (pair.cache == cache.value) return Status::ok();
+    partners += std::string(partners.empty() ? "" : ", ") + element_type_name(pair.cache);
+  }
+  if (partners.empty()) return refusal(rows.name(), "fp32, fp16 or bf16", rows.text());
+  return refusal(cache.name(), "one of " + partners + " as " + rows.name() + " is " + rows.text(),
+                 cache.text());
+}
+
+Status check_finite(const char* field, float value) {
+  if (std::isfinite(value)) return Status::ok();
+  return refusal(field, "a finite number", internal::describe(value));
+}
+
+template <typename T>
+NamedSize size_of(const char* name, std::span<T> values) {
+  return {name, "size", static_cast<std::int64_t>(values.size())};
+}
+
+Status check_options(ViewGate& gate, const AttentionOptions& options, const NamedSize& num_heads) {
+  RECTO_RETURN_IF_ERROR(check_finite("options.scale", options.scale));
+  RECTO_RETURN_IF_ERROR(check_finite("options.softcap", options.softcap));
+  if (options.softcap < 0) {
+    return refusal("options.softcap", "at least 0", internal::describe(options.softcap));
+  }
+  if (options.window) {
+    RECTO_RETURN_IF_ERROR(expect_at_least({"options", "window", *options.window}, 1));
+  }
+  if (!options.alibi_slopes.empty()) {
+    RECTO_RETURN_IF_ERROR(
+        expect_equal(size_of("options.alibi_slopes", options.alibi_slopes), num_heads));
+  }
+  if (!options.sinks.empty()) {
+    RECTO_RETURN_IF_ERROR(expect_equal(size_of("options.sinks", options.sinks), num_heads));
+  }
+  RECTO_RETURN_IF_ERROR(gate.array("options.alibi_slopes", options.alibi_slopes));
+  return gate.array("options.sinks", options.sinks);
+}
+
+// What both kinds of attention have: queries, cache, table, options.
+template <typename Inputs>
+Status check_queries(ViewGate& gate, const Inputs& inputs) {
+  const RowsView& q = inputs.q;
+  const KvTensorView& k = inputs.kv.k;
+  RECTO_RETURN_IF_ERROR(gate.rows("q", q));
+  RECTO_RETURN_IF_ERROR(gate.kv({}, inputs.kv, Access::kRead));
+  RECTO_RETURN_IF_ERROR(
+      check_types(kAttentionTypes, {"q", "type", q.type}, {"kv.k", "type", k.type}));
+  RECTO_RETURN_IF_ERROR(expect_equal(NamedSize("q", "head_dim", q.head_dim),
+                                     NamedSize("kv.k", "head_dim", k.head_dim)));
+  RECTO_RETURN_IF_ERROR(
+      expect_multiple({"q", "num_heads", q.num_heads}, {"kv.k", "num_kv_heads", k.num_kv_heads}));
+  RECTO_RETURN_IF_ERROR(gate.block_table(inputs.block_table));
+  return check_options(gate, inputs.options, {"q", "num_heads", q.num_heads});
+}
+
+Status check_inputs(ViewGate& gate, const PagedAttentionInputs& inputs) {
+  RECTO_RETURN_IF_ERROR(check_queries(gate, inputs));
+  const std::int64_t num_seqs = inputs.block_table.num_seqs;
+  RECTO_RETURN_IF_ERROR(expect_equal(size_of("context_length", inputs.context_length),
+                                     {"block_table", "num_seqs", num_seqs}));
+  // num_seqs is a size now; one more cannot overflow.
+  RECTO_RETURN_IF_ERROR(expect_equal(size_of("query_start", inputs.query_start),
+                                     {"block_table", "num_seqs + 1", num_seqs + 1}));
+  RECTO_RETURN_IF_ERROR(gate.array("context_length", inputs.context_length));
+  return gate.array("query_start", inputs.query_start);
+}
+
+// Rows of K or V that belong to `cache`.
+Status check_new_rows(ViewGate& gate, const char* name, const RowsView& rows,
+                      const Named<const KvTensorView*>& cache) {
+  const KvTensorView& tensor = *cache.value;
+  RECTO_RETURN_IF_ERROR(gate.rows(name, rows));
+  RECTO_RETURN_IF_ERROR(expect_equal(NamedSize(name, "num_heads", rows.num_heads),
+                                     {cache.view, "num_kv_heads", tensor.num_kv_heads}));
+  return expect_equal(NamedSize(name, "head_dim", rows.head_dim),
+                      {cache.view, "head_dim", tensor.head_dim});
+}
+
+Status check_inputs(ViewGate& gate, const DecodeStepInputs& inputs) {
+  RECTO_RETURN_IF_ERROR(check_queries(gate, inputs));
+  RECTO_RETURN_IF_ERROR(check_new_rows(gate, "new_k", inputs.new_k, {"kv.k", "", &inputs.kv.k}));
+  RECTO_RETURN_IF_ERROR(check_new_rows(gate, "new_v", inputs.new_v, {"kv.v", "", &inputs.kv.v}));
+  const NamedType type("q", "type", inputs.q.type);
+  RECTO_RETURN_IF_ERROR(expect_equal(NamedType("new_k", "type", inputs.new_k.type), type));
+  RECTO_RETURN_IF_ERROR(expect_equal(NamedType("new_v", "type", inputs.new_v.type), type));
+  const NamedSize num_seqs("block_table", "num_seqs", inputs.block_table.num_seqs);
+  RECTO_RETURN_IF_ERROR(expect_equal({"q", "num_rows", inputs.q.num_rows}, num_seqs));
+  RECTO_RETURN_IF_ERROR(expect_equal({"new_k", "num_rows", inputs.new_k.num_rows}, num_seqs));
+  RECTO_RETURN_IF_ERROR(expect_equal({"new_v", "num_rows", inputs.new_v.num_rows}, num_seqs));
+  RECTO_RETURN_IF_ERROR(expect_equal(size_of("cached_length", inputs.cached_length), num_seqs));
+  return gate.array("cached_length", inputs.cached_length);
+}
+
+template <typename Inputs>
+Status check_call(const Inputs& inputs, const AttentionOutputs& outputs,
+                  const GateOptions& options) {
+  ViewGate gate(options);
+  RECTO_RETURN_IF_ERROR(check_inputs(gate, inputs));
+  const RowsView& q = inputs.q;
+  const MutableRowsView& out = outputs.out;
+  RECTO_RETURN_IF_ERROR(expect_equal(NamedType("out", "type", out.type), {"q", "type", q.type}));
+  RECTO_RETURN_IF_ERROR(
+      expect_equal(NamedSize("out", "num_rows", out.num_rows), {"q", "num_rows", q.num_rows}));
+  RECTO_RETURN_IF_ERROR(
+      expect_equal(NamedSize("out", "num_heads", out.num_heads), {"q", "num_heads", q.num_heads}));
+  RECTO_RETURN_IF_ERROR(expect_equal(NamedSize("out", "head_dim", out.head_dim),
+                                     {"kv.v", "head_dim", inputs.kv.v.head_dim}));
+  RECTO_RETURN_IF_ERROR(gate.written_rows("out", out));
+  if (outputs.lse_ln.empty()) return Status::ok();
+  std::int64_t size = 0;
+  const bool overflows = __builtin_mul_overflow(q.num_rows, q.num_heads, &size);
+  if (overflows || std::cmp_not_equal(outputs.lse_ln.size(), size)) {
+    return refusal("lse_ln.size",
+                   "0 or q.num_rows x q.num_heads = " + std::to_string(q.num_rows) + " x " +
+                       std::to_string(q.num_heads),
+                   std::to_string(outputs.lse_ln.size()));
+  }
+  return gate.written_array("lse_ln", outputs.lse_ln);
+}
+
+template <typename Inputs>
+Status check_call(const Inputs& inputs, const GateOptions& options) {
+  ViewGate gate(options);
+  return check_inputs(gate, inputs);
+}
+
+}  // namespace
+
+Status check_shapes(const PagedAttentionInputs& inputs, const GateOptions& options) {
+  return check_call(inputs, options);
+}
+
+Status check_shapes(const PagedAttentionInputs& inputs, const AttentionOutputs& outputs,
+                    const GateOptions& options) {
+  return check_call(inputs, outputs, options);
+}
+
+Status check_shapes(const DecodeStepInputs& inputs, const GateOptions& options) {
+  return check_call(inputs, options);
+}
+
+Status check_shapes(const DecodeStepInputs& inputs, const AttentionOutputs& outputs,
+                    const GateOptions& options) {
+  return check_call(inputs, outputs, options);
+}
+
+Status check_shapes(const KvWriteInputs& inputs, const GateOptions& options) {
+  ViewGate gate(options);
+  const PagedKvView kv = as_const(inputs.kv);
+  RECTO_RETURN_IF_ERROR(gate.kv({}, kv, Access::kWrite));
+  RECTO_RETURN_IF_ERROR(check_new_rows(gate, "k", inputs.k, {"kv.k", "", &kv.k}));
+  RECTO_RETURN_IF_ERROR(check_new_rows(gate, "v", inputs.v, {"kv.v", "", &kv.v}));
+  const NamedType type("k", "type", inputs.k.type);
+  RECTO_RETURN_IF_ERROR(check_types(kWriteTypes, type, {"kv.k", "type", kv.k.type}));
+  RECTO_RETURN_IF_ERROR(expect_equal(NamedType("v", "type", inputs.v.type), type));
+  const NamedSize num_tokens = size_of("slot_mapping", inputs.slot_mapping);
+  RECTO_RETURN_IF_ERROR(expect_equal({"k", "num_rows", inputs.k.num_rows}, num_tokens));
+  RECTO_RETURN_IF_ERROR(expect_equal({"v", "num_rows", inputs.v.num_rows}, num_tokens));
+  return gate.array("slot_mapping", inputs.slot_mapping);
+}
+
+Status check_shapes(const MutablePagedKvView& kv, const GateOptions& options) {
+  ViewGate gate(options);
+  return gate.kv({}, as_const(kv), Access::kWrite);
+}
+
+Status check_shapes(const PagedKvView& from, const MutablePagedKvView& to,
+                    const GateOptions& options) {
+  ViewGate gate(options);
+  RECTO_RETURN_IF_ERROR(
+      gate.kv({"from.k", "from.k.scale", "from.v", "from.v.scale"}, from, Access::kRead));
+  RECTO_RETURN_IF_ERROR(
+      gate.kv({"to.k", "to.k.scale", "to.v", "to.v.scale"}, as_const(to), Access::kWrite));
+  RECTO_RETURN_IF_ERROR(
+      expect_equal(NamedType("to.k", "type", to.k.type), {"from.k", "type", from.k.type}));
+  RECTO_RETURN_IF_ERROR(expect_equal(NamedSize("to.k", "block_size", to.k.block_size),
+                                     {"from.k", "block_size", from.k.block_size}));
+  RECTO_RETURN_IF_ERROR(expect_equal(NamedSize("to.k", "num_kv_heads", to.k.num_kv_heads),
+                                     {"from.k", "num_kv_heads", from.k.num_kv_heads}));
+  RECTO_RETURN_IF_ERROR(expect_equal(NamedSize("to.k", "head_dim", to.k.head_dim),
+                                     {"from.k", "head_dim", from.k.head_dim}));
+  return expect_equal(NamedSize("to.v", "head_dim", to.v.head_dim),
+                      {"from.v", "head_dim", from.v.head_dim});
+}
+
+}  // namespace recto

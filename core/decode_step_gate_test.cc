@@ -1,0 +1,56 @@
+// The gate of shapes for decode steps whose new tokens are outside the cache.
+
+#include "core/attention_calls.h"
+#include "core/attention_gate.h"
+
+namespace recto {
+namespace {
+
+using testing::address;
+using testing::check_rules;
+using testing::DecodeCall;
+
+TEST_CASE("the step that the rules are tested on passes, with and without outputs") {
+  const DecodeCall step;
+  CHECK(step.check() == Status::ok());
+  CHECK(check_shapes(step.inputs) == Status::ok());
+}
+
+TEST_CASE("a decode step has one query row, one K and one V for each sequence") {
+  check_rules<DecodeCall>({
+      {[](auto&) {}, [](auto& c) { c.inputs.q.num_rows = 2; },
+       "q.num_rows: expected 3 as in block_table.num_seqs, got 2"},
+      {[](auto&) {}, [](auto& c) { c.inputs.new_k.num_rows = 4; },
+       "new_k.num_rows: expected 3 as in block_table.num_seqs, got 4"},
+      {[](auto&) {}, [](auto& c) { c.inputs.new_v.num_rows = 2; },
+       "new_v.num_rows: expected 3 as in block_table.num_seqs, got 2"},
+      {[](auto&) {}, [](auto& c) { c.inputs.new_k.num_heads = 4; },
+       "new_k.num_heads: expected 2 as in kv.k.num_kv_heads, got 4"},
+      {[](auto&) {}, [](auto& c) { c.inputs.new_v.num_heads = 1; },
+       "new_v.num_heads: expected 2 as in kv.v.num_kv_heads, got 1"},
+      {[](auto&) {}, [](auto& c) { c.inputs.new_k.head_dim = 8; },
+       "new_k.head_dim: expected 16 as in kv.k.head_dim, got 8"},
+      {[](auto&) {}, [](auto& c) { c.inputs.new_v.head_dim = 16; },
+       "new_v.head_dim: expected 8 as in kv.v.head_dim, got 16"},
+      {[](auto&) {}, [](auto& c) { c.inputs.new_k.type = ElementType::kBf16; },
+       "new_k.type: expected fp16 as in q.type, got bf16"},
+      {[](auto&) {}, [](auto& c) { c.inputs.new_v.type = ElementType::kE4m3; },
+       "new_v.type: expected fp16 as in q.type, got e4m3"},
+      {[](auto& c) { c.inputs.new_k.row_stride = 0; },
+       [](auto& c) { c.inputs.new_k.row_stride = -1; },
+       "new_k.row_stride: expected at least 0, got -1"},
+      {[](auto&) {}, [](auto& c) { c.inputs.new_v.data = nullptr; },
+       "new_v.data: expected an address, got null"},
+      {[](auto&) {}, [](auto& c) { c.inputs.cached_length = c.inputs.cached_length.first(1); },
+       "cached_length.size: expected 3 as in block_table.num_seqs, got 1"},
+      {[](auto& c) { c.outputs.out.data = address(0x50000 - 192); },
+       [](auto& c) { c.outputs.out.data = address(0x50000 - 190); },
+       "out.data: expected memory apart from new_k at [0x50000, 0x500c0), got [0x4ff42, 0x50002)"},
+      {[](auto& c) { c.outputs.out.data = address(0x60060); },
+       [](auto& c) { c.outputs.out.data = address(0x6005e); },
+       "out.data: expected memory apart from new_v at [0x60000, 0x60060), got [0x6005e, 0x6011e)"},
+  });
+}
+
+}  // namespace
+}  // namespace recto

@@ -1,0 +1,53 @@
+#pragma once
+
+// How bad input is refused: "FIELD: expected WHAT, got VALUE". Text is made only once a rule is
+// broken, so that a call that is right costs no allocation.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/contract.h"
+#include "core/status.h"
+
+namespace recto {
+
+// A field of a view and what it holds: {"kv.k", "num_blocks", 64} is kv.k.num_blocks = 64.
+template <typename T>
+struct Named {
+  constexpr Named(const char* view_name, const char* field_name, T held)
+      : view(view_name), field(field_name), value(held) {}
+
+  std::string name() const { return std::string(view) + (*view == 0 ? "" : ".") + field; }
+  std::string text() const { return internal::describe(value); }
+
+  const char* view;  // empty for a field of the call itself
+  const char* field;
+  T value;
+};
+
+using NamedSize = Named<std::int64_t>;
+
+inline Status refusal(std::string_view field, std::string_view expected, std::string_view got) {
+  return Status::invalid_input(std::string(field) + ": expected " + std::string(expected) +
+                               ", got " + std::string(got));
+}
+
+inline Status expect_at_least(const NamedSize& got, std::int64_t least) {
+  if (got.value >= least) return Status::ok();
+  return refusal(got.name(), "at least " + std::to_string(least), got.text());
+}
+
+template <typename T>
+Status expect_equal(const Named<T>& got, const Named<T>& other) {
+  if (got.value == other.value) return Status::ok();
+  return refusal(got.name(), other.text() + " as in " + other.name(), got.text());
+}
+
+// `of` is at least 1.
+inline Status expect_multiple(const NamedSize& got, const NamedSize& of) {
+  if (got.value % of.value == 0) return Status::ok();
+  return refusal(got.name(), "a multiple of " + of.name() + " = " + of.text(), got.text());
+}
+
+}  // namespace recto
