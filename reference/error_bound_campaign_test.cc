@@ -1,0 +1,119 @@
+// A million random and adversarial cases of all types: the low-precision run never exceeds the hard
+// bound, and exceeds the sharp one no more often than is stated.
+
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "core/random_stream.h"
+#include "reference/error_bound.h"
+#include "reference/testing/bound_case.h"
+
+namespace recto::reference {
+namespace {
+
+constexpr std::uint64_t kSeed = 2026;
+constexpr std::int64_t kCases = 1'000'000;
+
+struct Tally {
+  std::int64_t elements = 0;
+  std::int64_t beyond_hard = 0;
+  std::int64_t beyond_sharp = 0;
+  double worst_hard = 0;  // error / bound
+  double worst_sharp = 0;
+  double sum_of_sharp_ratios = 0;
+  std::string first_failure;
+
+  void add(double error, double hard, double sharp, const std::string& what) {
+    ++elements;
+    if (error == 0) return;
+    const double hard_ratio = error / hard;
+    if (!(hard_ratio <= 1)) {
+      if (beyond_hard++ == 0) first_failure = what;
+    }
+    if (!(error <= sharp)) ++beyond_sharp;
+    worst_hard = std::max(worst_hard, hard_ratio);
+    worst_sharp = std::max(worst_sharp, error / sharp);
+    sum_of_sharp_ratios += error / sharp;
+  }
+
+  void join(const Tally& other) {
+    elements += other.elements;
+    beyond_hard += other.beyond_hard;
+    beyond_sharp += other.beyond_sharp;
+    worst_hard = std::max(worst_hard, other.worst_hard);
+    worst_sharp = std::max(worst_sharp, other.worst_sharp);
+    sum_of_sharp_ratios += other.sum_of_sharp_ratios;
+    if (first_failure.empty()) first_failure = other.first_failure;
+  }
+};
+
+void run_case(std::uint64_t number, Tally& out, Tally& lse) {
+  const BoundCase problem(RandomStream(kSeed).split(number));
+  const AttentionResult seen = low_precision_attention(problem.inputs(), problem.how());
+  const BoundedResult oracle =
+      bounded_attention(problem.inputs(), low_precision_numerics(problem.inputs(), problem.how()));
+  const auto where = [&](std::size_t element, const char* tensor) {
+    std::ostringstream text;
+    text << "case " << number << ", element " << element << " of " << tensor << "\n"
+         << problem.text();
+    return text.str();
+  };
+  for (std::size_t i = 0; i < seen.out.size(); ++i) {
+    const double error = std::abs(seen.out[i] - oracle.exact.out[i]);
+    out.add(error, oracle.hard.out[i], oracle.sharp.out[i],
+            error <= oracle.hard.out[i] ? std::string() : where(i, "out"));
+  }
+  for (std::size_t i = 0; i < seen.lse_ln.size(); ++i) {
+    const bool is_same = seen.lse_ln[i] == oracle.exact.lse_ln[i];  // infinities, too
+    const double error = is_same ? 0.0 : std::abs(seen.lse_ln[i] - oracle.exact.lse_ln[i]);
+    lse.add(error, oracle.hard.lse_ln[i], oracle.sharp.lse_ln[i],
+            error <= oracle.hard.lse_ln[i] ? std::string() : where(i, "lse"));
+  }
+}
+
+std::int64_t cases() {
+  const char* full = std::getenv("RECTO_FULL");
+  return full != nullptr && std::string(full) == "1" ? 10 * kCases : kCases;
+}
+
+void check(const char* name, const Tally& tally) {
+  WARN(name << ": " << tally.elements << " elements, " << tally.beyond_hard << " beyond hard, "
+            << tally.beyond_sharp << " beyond sharp; worst " << tally.worst_hard << " of hard, "
+            << tally.worst_sharp << " of sharp; mean "
+            << tally.sum_of_sharp_ratios / static_cast<double>(tally.elements) << " of sharp");
+  INFO(tally.first_failure);
+  CHECK(tally.beyond_hard == 0);
+  CHECK(static_cast<double>(tally.beyond_sharp) <=
+        kSharpFailure * static_cast<double>(tally.elements));
+  // Bounds that nothing comes near would be worth nothing.
+  CHECK(tally.worst_sharp > 0.5);
+}
+
+TEST_CASE("no error exceeds its bound in a million cases") {
+  constexpr unsigned kThreads = 2;
+  std::vector<Tally> out(kThreads);
+  std::vector<Tally> lse(kThreads);
+  std::vector<std::thread> threads;
+  for (unsigned thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([thread, &out, &lse] {
+      const auto count = static_cast<std::uint64_t>(cases());
+      for (std::uint64_t number = thread; number < count; number += kThreads) {
+        run_case(number, out[thread], lse[thread]);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  out[0].join(out[1]);
+  lse[0].join(lse[1]);
+  check("out", out[0]);
+  check("lse", lse[0]);
+}
+
+}  // namespace
+}  // namespace recto::reference

@@ -1,0 +1,178 @@
+#include "reference/error_bound.h"
+
+#include <cmath>
+#include <limits>
+
+#include "bazel/testing/catch.h"
+#include "core/random_stream.h"
+#include "reference/rounding.h"
+
+namespace recto::reference {
+namespace {
+
+double small_normal(RandomStream& stream) {
+  double sum = -6;
+  for (int i = 0; i < 12; ++i) sum += stream.next_unit();
+  return round_to(sum, ElementType::kBf16);
+}
+
+struct Tensors {
+  Matrix q;
+  Matrix k;
+  Matrix v;
+
+  Tensors(std::int64_t n, std::uint64_t seed) {
+    RandomStream stream(seed);
+    const auto draw = [&stream] { return small_normal(stream); };
+    q = Matrix::NullaryExpr(1, 16, draw);
+    k = Matrix::NullaryExpr(n, 16, draw);
+    v = Matrix::NullaryExpr(n, 8, draw);
+  }
+  HeadOutput attend(const HeadOptions& options) const {
+    return dense_attention({q, k, v}, options);
+  }
+  HeadBound bound(const HeadOptions& options, const KernelNumerics& numerics) const {
+    return HeadErrorModel(k, v, numerics).bound(q, options, attend(options));
+  }
+};
+
+const KernelNumerics kBf16Kernel = third_party_numerics(ElementType::kBf16, ElementType::kBf16);
+const KernelNumerics kFp32Kernel = third_party_numerics(ElementType::kFp32, ElementType::kFp32);
+const HeadOptions kScaled{.scale = 0.25};
+
+TEST_CASE("sharp is never beyond hard, and both are positive where something is computed") {
+  for (const std::int64_t n : {1, 2, 16, 300}) {
+    for (const KernelNumerics& numerics : {kBf16Kernel, kFp32Kernel, fp64_numerics(16)}) {
+      const HeadBound bound = Tensors(n, 5).bound(kScaled, numerics);
+      CHECK((bound.sharp.array() > 0).all());
+      CHECK((bound.sharp.array() <= bound.hard.array()).all());
+      CHECK(bound.lse_sharp[0] <= bound.lse_hard[0]);
+      CHECK(bound.lse_sharp[0] > 0);
+    }
+  }
+}
+
+TEST_CASE("sharp grows far slower with the context than hard") {
+  const HeadBound few = Tensors(64, 6).bound(kScaled, kFp32Kernel);
+  const HeadBound many = Tensors(8192, 6).bound(kScaled, kFp32Kernel);
+  CHECK(many.hard.mean() > 40 * few.hard.mean());
+  CHECK(many.sharp.mean() < 8 * few.sharp.mean());
+}
+
+TEST_CASE("equal terms add up their errors, and the sharp bound knows") {
+  // The textbook example: 0.1 is added up 4096 times, each time rounded the same way.
+  constexpr std::int64_t kKeys = 4096;
+  const Matrix zero = Matrix::Zero(1, 1);
+  const Matrix k = Matrix::Zero(kKeys, 1);
+  const double tenth = round_to(0.1, ElementType::kFp32);
+  const Matrix v = Matrix::Constant(kKeys, 1, tenth);
+  float sum = 0.0F;
+  for (int key = 0; key < kKeys; ++key) sum += 0.1F;
+  const double error = std::abs(sum / kKeys - tenth);
+  const HeadOutput exact = dense_attention({zero, k, v}, {});
+  const HeadBound bound =
+      HeadErrorModel(k, v, {.tile_size = kKeys, .output_type = ElementType::kFp32})
+          .bound(zero, {}, exact);
+  CHECK(error <= bound.sharp(0, 0));
+  CHECK(error > kSharpLambda * std::sqrt(2.0 * kKeys) * 0x1p-24 * tenth);  // taken as independent
+}
+
+TEST_CASE("a shift of all weights alike cancels, and the hull of the values is the limit") {
+  // All values equal: whatever the weights are, only sums and roundings can err.
+  Tensors same(100, 7);
+  same.v = Matrix::Ones(100, 8);
+  const HeadOptions steep{.scale = 2000};
+  const double roundings_only = same.bound(steep, kFp32Kernel).hard.maxCoeff();
+  CHECK(roundings_only < 100 * 30 * 0x1p-24);
+  // Scores of tens of thousands, off by more than one: weights may be anything, the output is in
+  // the hull all the same.
+  const Tensors drawn(100, 7);
+  const HeadBound bound = drawn.bound({.scale = 1e6}, kFp32Kernel);
+  const Matrix out = drawn.attend({.scale = 1e6}).out;
+  for (std::int64_t dim = 0; dim < 8; ++dim) {
+    const double hull = (drawn.v.col(dim).array() - out(0, dim)).abs().maxCoeff();
+    CHECK(bound.hard(0, dim) <= 1.01 * hull + 1e-3);
+  }
+}
+
+TEST_CASE("a row without keys is exact, its lse minus infinity or the sink") {
+  const Matrix q = Matrix::Ones(1, 2);
+  const Matrix nothing(0, 2);
+  const HeadErrorModel model(nothing, nothing, kBf16Kernel);
+  const HeadBound bound = model.bound(q, {}, dense_attention({q, nothing, nothing}, {}));
+  CHECK(bound.hard == Matrix::Zero(1, 2));
+  CHECK(bound.lse_hard[0] == 0);
+  const HeadOptions with_sink{.sink = 8.0};
+  CHECK(model.bound(q, with_sink, dense_attention({q, nothing, nothing}, with_sink)).lse_hard[0] ==
+        3 * 8 * 0x1p-24);
+}
+
+TEST_CASE("where the output may overflow its type, infinity is allowed, and not a step before") {
+  const Matrix zero = Matrix::Zero(1, 1);
+  const Matrix k = Matrix::Zero(4, 1);
+  const KernelNumerics fp16 = third_party_numerics(ElementType::kFp16, ElementType::kFp16);
+  const auto hard = [&](double value) {
+    const Matrix v = Matrix::Constant(4, 1, value);
+    return HeadErrorModel(k, v, fp16).bound(zero, {}, dense_attention({zero, k, v}, {})).hard(0, 0);
+  };
+  CHECK(std::isinf(hard(65504)));
+  CHECK(std::isfinite(hard(65000)));
+}
+
+TEST_CASE("each property of a kernel that costs accuracy costs it in the bound") {
+  const Tensors tensors(500, 8);
+  KernelNumerics plain{.tile_size = 64, .output_type = ElementType::kFp32};
+  const HeadOptions options{.scale = 0.25, .softcap = 5, .alibi_slope = 0.1};
+  const double hard = tensors.bound(options, plain).hard.sum();
+  const double sharp = tensors.bound(options, plain).sharp.sum();
+  const auto costs = [&](const KernelNumerics& worse) {
+    const HeadBound bound = tensors.bound(options, worse);
+    CHECK(bound.hard.sum() > hard);
+    CHECK(bound.sharp.sum() > sharp);
+    CHECK(bound.sharp.sum() < bound.hard.sum());
+  };
+  const auto with = [&plain](auto change) {
+    KernelNumerics changed = plain;
+    change(changed);
+    return changed;
+  };
+  costs(with([](auto& n) { n.weight_type = ElementType::kBf16; }));
+  costs(with([](auto& n) { n.output_type = ElementType::kFp16; }));
+  costs(with([](auto& n) { n.exponential.relative_slope = 0x1p-23; }));
+  costs(with([](auto& n) { n.exponential.relative = 0x1p-20; }));
+  costs(with([](auto& n) { n.exponential.flush = 1e-3; }));
+  costs(with([](auto& n) { n.tanh_relative = 0x1p-11; }));
+  costs(with([](auto& n) { n.shared_scale = 0x1p-20; }));
+  costs(with([](auto& n) { n.kv_read = 0x1p-20; }));
+  costs(with([](auto& n) { n.query_read = 0x1p-20; }));
+  costs(with([](auto& n) { n.score_roundings = 4; }));
+  costs(with([](auto& n) { n.softcap_roundings = 4; }));
+  costs(with([](auto& n) { n.bias_roundings = 4; }));
+  costs(with([](auto& n) { n.argument_roundings = 2; }));
+  costs(with([](auto& n) { n.normalisation_roundings = 4; }));
+  costs(with([](auto& n) { n.state_merges = 5; }));
+  costs(with([](auto& n) { n.tile_size = 1; }));
+  costs(with([](auto& n) { n.tile_order = TileOrder::kUnknown; }));
+  costs(with([](auto& n) { n.score_sum.product_roundings = 1; }));
+  costs(with([](auto& n) { n.output_sum.product_roundings = 1; }));
+  costs(with([](auto& n) { n.underflow = 1e-6; }));
+  costs(with([](auto& n) {
+    n.output_sum.terms_per_step = 16;
+    n.output_sum.rounding = AccumulatorRounding::kTruncate;
+  }));
+}
+
+TEST_CASE("splits make sums shorter, and merging normalised parts costs more than merging states") {
+  const Tensors tensors(4096, 9);
+  const KernelNumerics whole{.tile_size = 64, .output_type = ElementType::kFp32};
+  KernelNumerics split = whole;
+  split.split_size = 256;
+  KernelNumerics normalised = split;
+  normalised.split_merge = SplitMerge::kNormalised;
+  const double hard_split = tensors.bound(kScaled, split).hard.sum();
+  CHECK(hard_split < tensors.bound(kScaled, whole).hard.sum());
+  CHECK(hard_split < tensors.bound(kScaled, normalised).hard.sum());
+}
+
+}  // namespace
+}  // namespace recto::reference
