@@ -35,46 +35,47 @@ struct AttentionOptions {
   float scale = 1.0F;
   float softcap = 0.0F;  // cap * tanh(x / cap); 0 turns it off
   bool causal = true;
-  std::optional<std::int64_t> window;   // keys seen, itself among them; FlashAttention's left + 1
-  std::span<const float> alibi_slopes;  // [num_q_heads], or empty
-  std::span<const float> sinks;         // [num_q_heads], or empty: exp(sink) joins the denominator
+  std::optional<std::int64_t> window =
+      {};  // keys seen, itself among them; FlashAttention's left + 1
+  std::span<const float> alibi_slopes = {};  // [num_q_heads], or empty
+  std::span<const float> sinks = {};  // [num_q_heads], or empty: exp(sink) joins the denominator
 };
 
 // One call: queries of all sequences, one after the other, against their cached contexts, which
 // include the keys of these queries' own tokens.
 struct PagedAttentionInputs {
-  RowsView q;  // [num_query_rows, num_q_heads, k.head_dim]
-  PagedKvView kv;
-  BlockTableView block_table;
-  std::span<const std::int32_t> query_start;     // [num_seqs + 1], ascending from 0
-  std::span<const std::int32_t> context_length;  // [num_seqs]
-  AttentionOptions options;
+  RowsView q = {};  // [num_query_rows, num_q_heads, k.head_dim]
+  PagedKvView kv = {};
+  BlockTableView block_table = {};
+  std::span<const std::int32_t> query_start = {};     // [num_seqs + 1], ascending from 0
+  std::span<const std::int32_t> context_length = {};  // [num_seqs]
+  AttentionOptions options = {};
 };
 
 // The decode step of engines that keep the newest token outside the cache: one query row for each
 // sequence, whose own K and V (row s of new_k and new_v) follow the cached ones.
 struct DecodeStepInputs {
-  RowsView q;      // [num_seqs, num_q_heads, k.head_dim]
-  RowsView new_k;  // [num_seqs, num_kv_heads, k.head_dim]
-  RowsView new_v;  // [num_seqs, num_kv_heads, v.head_dim]
-  PagedKvView kv;
-  BlockTableView block_table;
-  std::span<const std::int32_t> cached_length;  // [num_seqs]: tokens in the cache
-  AttentionOptions options;
+  RowsView q = {};      // [num_seqs, num_q_heads, k.head_dim]
+  RowsView new_k = {};  // [num_seqs, num_kv_heads, k.head_dim]
+  RowsView new_v = {};  // [num_seqs, num_kv_heads, v.head_dim]
+  PagedKvView kv = {};
+  BlockTableView block_table = {};
+  std::span<const std::int32_t> cached_length = {};  // [num_seqs]: tokens in the cache
+  AttentionOptions options = {};
 };
 
 struct AttentionOutputs {
-  MutableRowsView out;      // [num_query_rows, num_q_heads, v.head_dim], of q's type
-  std::span<float> lse_ln;  // [num_query_rows, num_q_heads], or empty
+  MutableRowsView out = {};      // [num_query_rows, num_q_heads, v.head_dim], of q's type
+  std::span<float> lse_ln = {};  // [num_query_rows, num_q_heads], or empty
 };
 
 // New tokens' K and V to be written into the cache, quantised by its scales if it is fp8.
 struct KvWriteInputs {
-  RowsView k;  // [num_tokens, num_kv_heads, k.head_dim]
-  RowsView v;  // [num_tokens, num_kv_heads, v.head_dim]
-  std::span<const std::int64_t>
-      slot_mapping;  // [num_tokens]: block_id * block_size + offset, or -1
-  MutablePagedKvView kv;
+  RowsView k = {};  // [num_tokens, num_kv_heads, k.head_dim]
+  RowsView v = {};  // [num_tokens, num_kv_heads, v.head_dim]
+  std::span<const std::int64_t> slot_mapping =
+      {};  // [num_tokens]: block_id * block_size + offset, or -1
+  MutablePagedKvView kv = {};
 };
 
 }  // namespace recto

@@ -57,7 +57,7 @@ struct BasicKvTensorView {
   // the next pack. K has x dims in a pack, V has one.
   std::int64_t pack_width = 0;
   std::int64_t pack_stride = 0;
-  KvScale scale;
+  KvScale scale = {};
 };
 
 using KvTensorView = BasicKvTensorView<const void*>;
@@ -67,8 +67,8 @@ using MutableKvTensorView = BasicKvTensorView<void*>;
 // strides and scale are their own.
 template <typename Pointer>
 struct BasicPagedKvView {
-  BasicKvTensorView<Pointer> k;
-  BasicKvTensorView<Pointer> v;
+  BasicKvTensorView<Pointer> k = {};
+  BasicKvTensorView<Pointer> v = {};
 };
 
 using PagedKvView = BasicPagedKvView<const void*>;

@@ -17,9 +17,9 @@ struct HeadOptions {
   double scale = 1.0;
   double softcap = 0.0;  // 0: none
   bool causal = true;
-  std::optional<std::int64_t> window;
+  std::optional<std::int64_t> window = {};
   double alibi_slope = 0.0;
-  std::optional<double> sink;
+  std::optional<double> sink = {};
 };
 
 // The half-open range of keys that a row may see.

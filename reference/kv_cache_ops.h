@@ -31,12 +31,12 @@ void swap_blocks(const PagedKvView& from, const MutablePagedKvView& to,
 // The contexts of all sequences as contiguous rows, in the cache's own codes: row
 // context_start[s] + j is token j of sequence s.
 struct GatherInputs {
-  PagedKvView kv;
-  BlockTableView block_table;
-  std::span<const std::int32_t> context_length;  // [num_seqs]
-  std::span<const std::int64_t> context_start;   // [num_seqs]: first row of each in the output
-  MutableRowsView k;                             // [rows, num_kv_heads, k.head_dim]
-  MutableRowsView v;                             // [rows, num_kv_heads, v.head_dim]
+  PagedKvView kv = {};
+  BlockTableView block_table = {};
+  std::span<const std::int32_t> context_length = {};  // [num_seqs]
+  std::span<const std::int64_t> context_start;        // [num_seqs]: first row of each in the output
+  MutableRowsView k;                                  // [rows, num_kv_heads, k.head_dim]
+  MutableRowsView v;                                  // [rows, num_kv_heads, v.head_dim]
 };
 void gather_kv(const GatherInputs& inputs);
 

@@ -50,7 +50,7 @@ struct KernelNumerics {
   double kv_read = 0.0;     // relative error of an element of K or V as it is read (fp8 scales)
   double query_read = 0.0;  // relative, if q is scaled and rounded before the product
 
-  Accumulation score_sum;        // over head_dim_k
+  Accumulation score_sum = {};   // over head_dim_k
   double score_roundings = 1;    // of a score after the sum: times scale
   double shared_scale = 0.0;     // relative error of the scale itself, the same for all keys
   double softcap_roundings = 1;  // before tanh (x / cap), and as many after it (cap * tanh)
@@ -60,13 +60,13 @@ struct KernelNumerics {
   // Roundings, as large as a score, in forming the argument of one exponential: 0 for exp(s - m),
   // 2 where s * log2(e) and m * log2(e) are rounded before their difference.
   double argument_roundings = 0;
-  ExponentialError exponential;
+  ExponentialError exponential = {};
   // What P is rounded to for the product with V; nothing: it stays as it was computed.
   std::optional<ElementType> weight_type = {};
   SummedWeights summed_weights = SummedWeights::kUnrounded;
 
-  Accumulation weight_sum;  // l, over the keys of a tile
-  Accumulation output_sum;  // o, over the keys of a tile
+  Accumulation weight_sum = {};  // l, over the keys of a tile
+  Accumulation output_sum = {};  // o, over the keys of a tile
   std::int64_t tile_size = 1;
   TileOrder tile_order = TileOrder::kConsecutive;
   std::int64_t split_size = 0;    // keys of one split; 0: no splits
