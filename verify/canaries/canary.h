@@ -1,0 +1,48 @@
+#pragma once
+
+// Wrong references, each with one fault that has been made somewhere, beside the right one. They
+// show that the oracle comparison and the laws bite: a canary that neither catches is a defect of
+// theirs.
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "verify/backend.h"
+
+namespace recto::verify {
+
+enum class Fault : std::uint8_t {
+  kNone,
+  kWindowOffByOne,    // one key too few
+  kTopLeftCausal,     // the mask as if rows began at position 0
+  kSoftcapAfterMask,  // caps the mask's minus infinity: masked keys weigh exp(-cap)
+  kMissingRescale,    // sums are not rescaled when the maximum grows
+  kWrongGroup,        // KV head = head % num_kv_heads
+  kSinkLeftOutOfLse,
+  kLastKeyDropped,
+  kTailRead,  // attends to the last block's slots beyond the context
+  kBase2Lse,
+  kScaleAppliedTwice,
+  kBiasSign,             // slope * (i - j)
+  kMergeWithoutWeights,  // normalised parts are averaged
+};
+
+struct Canary {
+  Fault fault = Fault::kNone;
+  std::string name;
+  // The laws that must catch it. None where a fault keeps every law: only the oracle can tell.
+  std::vector<std::string> laws;
+};
+
+// The twelve, in the order of Fault.
+const std::vector<Canary>& canaries();
+
+// fp64, streaming over tiles of 16 keys; with Fault::kNone it is right.
+reference::AttentionResult attend_with_fault(const PagedAttentionInputs& inputs, Fault fault);
+
+// `name` with the numerics of the fp64 reference, so that what it is judged by is right.
+Backend canary_backend(const std::string& name, Fault fault);
+
+}  // namespace recto::verify
