@@ -22,13 +22,15 @@ struct RotaryOptions {
 // Row r of `rows` [count, head_dim] stands at position first_position + r.
 Matrix rotate(const Matrix& rows, std::int64_t first_position, const RotaryOptions& options);
 
-// How far a kernel may be from rotate(), element by element, that computes in fp32 from cos and sin
-// tables of fp32 entries (each off by at most `table_error`) and rounds the result once to an
-// element type of unit roundoff `output_roundoff`: [count, head_dim].
+// How far a kernel may be from rotate(), element by element, that reads `rows` exactly, computes in
+// fp32 from cos and sin tables of fp32 entries (each off by at most `table_error`), fused or not,
+// and rounds the result once to its type; inside the range where nothing overflows.
+// docs/numerics.md has the derivation. [count, head_dim]
 struct RotaryNumerics {
   double table_error = 0.0;       // absolute, of cos and sin
-  double output_roundoff = 0.0;   // relative
+  double output_roundoff = 0.0;   // relative; 0 for fp32, whose last operation is counted already
   double output_underflow = 0.0;  // absolute
+  double underflow = 0x1p-149;    // absolute, of one fp32 operation; 2^-126 if they flush to zero
 };
 Matrix rotary_bound(const Matrix& rows, std::int64_t first_position, const RotaryOptions& options,
                     const RotaryNumerics& numerics);

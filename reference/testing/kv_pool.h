@@ -70,6 +70,7 @@ class RowPool {
  public:
   RowPool(const RowPoolShape& shape, std::uint64_t seed);
 
+  const RowPoolShape& shape() const { return shape_; }
   MutableRowsView view();
   RowsView const_view();
   std::uint32_t code(std::int64_t row, std::int64_t head, std::int64_t dim) const;

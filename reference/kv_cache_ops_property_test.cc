@@ -1,0 +1,267 @@
+// The four operations against what they leave behind: all memory of both tensors, gaps and margins
+// included, is what it was, except for the codes that were asked for. Where these lie the pools
+// find by counting.
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <vector>
+
+#include "bazel/testing/property.h"
+#include "reference/kv_cache_ops.h"
+#include "reference/rounding.h"
+#include "reference/testing/kv_pool.h"
+#include "reference/testing/kv_pool_generator.h"
+
+namespace recto::reference {
+namespace {
+
+struct TypePair {
+  ElementType source;
+  ElementType cache;
+};
+
+TypePair draw_types() {
+  using enum ElementType;
+  static constexpr TypePair kPairs[] = {{kFp32, kFp32}, {kFp16, kFp16}, {kBf16, kBf16},
+                                        {kFp32, kFp16}, {kFp32, kBf16}, {kFp16, kE4m3},
+                                        {kBf16, kE4m3}, {kFp32, kE4m3}, {kFp16, kE5m2},
+                                        {kBf16, kE5m2}, {kFp32, kE5m2}};
+  return kPairs[draw(0, std::ssize(kPairs) - 1)];
+}
+
+std::vector<float> draw_scales(std::int64_t num_heads) {
+  std::vector<float> scales;
+  for (std::int64_t head = 0; head < num_heads; ++head) {
+    scales.push_back(static_cast<float>(draw(1, 1000)) * 0.37F);
+  }
+  return scales;
+}
+
+std::uint32_t expected_code(std::uint32_t code, const TypePair& types, float scale) {
+  if (types.source == types.cache) return code;
+  const double value = decode(code, types.source);
+  if (!is_fp8(types.cache)) return encode(value, types.cache);
+  const float quotient = static_cast<float>(value) / scale;
+  return encode(quotient, types.cache, Overflow::kSaturate);
+}
+
+// Into `expected`, a copy of the pool as it was: one token.
+void expect_token(KvPool& expected, std::int64_t slot, const RowPool& rows, std::int64_t token,
+                  const auto& code_of) {
+  const KvPoolShape& shape = expected.shape();
+  for (std::int64_t head = 0; head < shape.num_kv_heads; ++head) {
+    for (std::int64_t dim = 0; dim < shape.head_dim; ++dim) {
+      const std::int64_t place =
+          expected.place(slot / shape.block_size, head, slot % shape.block_size, dim);
+      expected.set_code(place, code_of(rows.code(token, head, dim), head));
+    }
+  }
+}
+
+void expect_block(KvPool& expected, const KvPool& from, const BlockPair& pair) {
+  const KvPoolShape& shape = from.shape();
+  for (std::int64_t head = 0; head < shape.num_kv_heads; ++head) {
+    for (std::int64_t slot = 0; slot < shape.block_size; ++slot) {
+      for (std::int64_t dim = 0; dim < shape.head_dim; ++dim) {
+        expected.set_code(expected.place(pair.destination, head, slot, dim),
+                          from.code(from.place(pair.source, head, slot, dim)));
+      }
+    }
+  }
+}
+
+TEST_CASE("a write leaves the codes of its tokens in their slots, and all else as it was") {
+  rc::prop("for every layout, pair of types and mapping", [] {
+    const TypePair types = draw_types();
+    const KvPoolShape shape = draw_shape(types.cache);
+    KvPool k(shape, draw_seed());
+    KvPool v(draw_partner(shape), draw_seed());
+    const std::int64_t tokens = draw(0, 8);
+    RowPool new_k(rows_like(k.shape(), tokens, types.source), draw_seed());
+    RowPool new_v(rows_like(v.shape(), tokens, types.source), draw_seed());
+    const std::vector<float> scales = draw_scales(shape.num_kv_heads);
+
+    // Half of all slots come up, so that some tokens meet in one, and -1 too.
+    std::vector<std::int64_t> slots;
+    for (std::int64_t token = 0; token < tokens; ++token) {
+      slots.push_back(draw(-1, (shape.num_blocks * shape.block_size - 1) / 2));
+    }
+    KvPool expected_k = k;
+    KvPool expected_v = v;
+    for (std::int64_t token = 0; token < tokens; ++token) {
+      const std::int64_t slot = slots[static_cast<std::size_t>(token)];
+      if (slot < 0) continue;
+      const auto code_of = [&](std::uint32_t code, std::int64_t head) {
+        return expected_code(code, types, scales[static_cast<std::size_t>(head)]);
+      };
+      expect_token(expected_k, slot, new_k, token, code_of);
+      expect_token(expected_v, slot, new_v, token, code_of);
+    }
+
+    KvWriteInputs inputs = {.k = new_k.const_view(),
+                            .v = new_v.const_view(),
+                            .slot_mapping = slots,
+                            .kv = {.k = k.view(), .v = v.view()}};
+    if (is_fp8(types.cache)) {
+      inputs.kv.k.scale = {.kind = ScaleKind::kPerKvHead, .data = scales.data()};
+      inputs.kv.v.scale = inputs.kv.k.scale;
+    }
+    write_kv(inputs);
+    RC_ASSERT(k.bytes() == expected_k.bytes());
+    RC_ASSERT(v.bytes() == expected_v.bytes());
+  });
+}
+
+TEST_CASE("copied blocks hold their sources' codes, and all else is as it was") {
+  rc::prop("within a pool", [] {
+    const KvPoolShape shape =
+        draw_shape(*rc::gen::elementOf(std::vector(kElementTypes.begin(), kElementTypes.end())));
+    KvPool k(shape, draw_seed());
+    KvPool v(draw_partner(shape), draw_seed());
+    // The first of a permutation are sources, the rest destinations, one of them perhaps twice.
+    const auto order = draw_distinct(shape.num_blocks, shape.num_blocks);
+    const std::int64_t sources = draw(1, shape.num_blocks - 1);
+    std::vector<BlockPair> pairs;
+    for (std::int64_t i = draw(0, 6); i > 0; --i) {
+      pairs.push_back({static_cast<std::int32_t>(order[draw(0, sources - 1)]),
+                       static_cast<std::int32_t>(order[draw(sources, shape.num_blocks - 1)])});
+    }
+    KvPool expected_k = k;
+    KvPool expected_v = v;
+    for (const BlockPair& pair : pairs) {
+      expect_block(expected_k, k, pair);
+      expect_block(expected_v, v, pair);
+    }
+    copy_blocks({.k = k.view(), .v = v.view()}, pairs);
+    RC_ASSERT(k.bytes() == expected_k.bytes());
+    RC_ASSERT(v.bytes() == expected_v.bytes());
+  });
+}
+
+TEST_CASE("swapped blocks keep every code, whatever the two layouts") {
+  rc::prop("out and in again", [] {
+    const KvPoolShape shape =
+        draw_shape(*rc::gen::elementOf(std::vector(kElementTypes.begin(), kElementTypes.end())));
+    KvPool k(shape, draw_seed());
+    KvPool v(draw_partner(shape), draw_seed());
+    KvPool host_k(draw_copy(k.shape()), draw_seed());
+    KvPoolShape host_v_shape = draw_copy(v.shape());
+    host_v_shape.num_blocks = host_k.shape().num_blocks;
+    KvPool host_v(host_v_shape, draw_seed());
+
+    const std::int64_t most = std::min(shape.num_blocks, host_v_shape.num_blocks);
+    const std::int64_t count = draw(0, most);
+    const auto here = draw_distinct(count, shape.num_blocks);
+    const auto there = draw_distinct(count, host_v_shape.num_blocks);
+    std::vector<BlockPair> out;
+    std::vector<BlockPair> in;
+    KvPool expected_k = host_k;
+    KvPool expected_v = host_v;
+    for (std::size_t i = 0; i < here.size(); ++i) {
+      out.push_back({static_cast<std::int32_t>(here[i]), static_cast<std::int32_t>(there[i])});
+      in.push_back({out.back().destination, out.back().source});
+      expect_block(expected_k, k, out.back());
+      expect_block(expected_v, v, out.back());
+    }
+    swap_blocks({.k = k.const_view(), .v = v.const_view()},
+                {.k = host_k.view(), .v = host_v.view()}, out);
+    RC_ASSERT(host_k.bytes() == expected_k.bytes());
+    RC_ASSERT(host_v.bytes() == expected_v.bytes());
+
+    // Back into blocks that were overwritten in between.
+    KvPool fresh_k(k);
+    KvPool fresh_v(v);
+    for (const BlockPair& pair : out) {
+      const BlockPair junk = {static_cast<std::int32_t>((pair.source + 1) % shape.num_blocks),
+                              pair.source};
+      expect_block(fresh_k, k, junk);
+      expect_block(fresh_v, v, junk);
+    }
+    swap_blocks({.k = host_k.const_view(), .v = host_v.const_view()},
+                {.k = fresh_k.view(), .v = fresh_v.view()}, in);
+    RC_ASSERT(fresh_k.bytes() == k.bytes());
+    RC_ASSERT(fresh_v.bytes() == v.bytes());
+  });
+}
+
+// Sequences over disjoint blocks of a pool, in any order.
+struct Sequences {
+  std::int64_t max_blocks = 0;
+  std::vector<std::int32_t> table;    // [num_seqs, max_blocks + 1]; the last of a row is -1
+  std::vector<std::int32_t> lengths;  // [num_seqs]
+  std::vector<std::int64_t> starts;   // [num_seqs]
+  std::vector<std::int64_t> slots;    // of all tokens, one sequence after the other
+};
+
+Sequences draw_sequences(const KvPoolShape& shape) {
+  const std::vector<std::int64_t> blocks = draw_distinct(shape.num_blocks, shape.num_blocks);
+  const std::int64_t num_seqs = draw(1, 2);
+  Sequences sequences;
+  sequences.max_blocks = shape.num_blocks / num_seqs;
+  auto next_block = blocks.begin();
+  for (std::int64_t seq = 0; seq < num_seqs; ++seq) {
+    const std::vector<std::int32_t> own(next_block, next_block + sequences.max_blocks);
+    next_block += sequences.max_blocks;
+    sequences.table.insert(sequences.table.end(), own.begin(), own.end());
+    sequences.table.push_back(-1);
+    sequences.starts.push_back(std::ssize(sequences.slots));
+    const std::int64_t length = draw(0, sequences.max_blocks * shape.block_size);
+    sequences.lengths.push_back(static_cast<std::int32_t>(length));
+    for (std::int64_t token = 0; token < length; ++token) {
+      const std::int64_t block = own[static_cast<std::size_t>(token / shape.block_size)];
+      sequences.slots.push_back(block * shape.block_size + token % shape.block_size);
+    }
+  }
+  return sequences;
+}
+
+// Into `expected`, a copy of the rows as they were: the first `tokens` rows of `source`.
+void expect_rows(RowPool& expected, const RowPool& source, std::int64_t tokens) {
+  const RowPoolShape& shape = expected.shape();
+  for (std::int64_t row = 0; row < tokens; ++row) {
+    for (std::int64_t head = 0; head < shape.num_heads; ++head) {
+      for (std::int64_t dim = 0; dim < shape.head_dim; ++dim) {
+        expected.set_code(row, head, dim, source.code(row, head, dim));
+      }
+    }
+  }
+}
+
+TEST_CASE("what was written through a block table is gathered again, and nothing besides") {
+  rc::prop("for every layout and type", [] {
+    const auto type = *rc::gen::element(ElementType::kFp32, ElementType::kFp16, ElementType::kBf16);
+    const KvPoolShape shape = draw_shape(type);
+    KvPool k(shape, draw_seed());
+    KvPool v(draw_partner(shape), draw_seed());
+    const Sequences sequences = draw_sequences(shape);
+    const std::int64_t tokens = std::ssize(sequences.slots);
+    RowPool source_k(rows_like(k.shape(), tokens, type), draw_seed());
+    RowPool source_v(rows_like(v.shape(), tokens, type), draw_seed());
+    write_kv({.k = source_k.const_view(),
+              .v = source_v.const_view(),
+              .slot_mapping = sequences.slots,
+              .kv = {.k = k.view(), .v = v.view()}});
+
+    RowPool rows_k(rows_like(k.shape(), tokens + 1, type), draw_seed());
+    RowPool rows_v(rows_like(v.shape(), tokens + 1, type), draw_seed());
+    RowPool expected_k = rows_k;
+    RowPool expected_v = rows_v;
+    expect_rows(expected_k, source_k, tokens);
+    expect_rows(expected_v, source_v, tokens);
+    gather_kv({.kv = {.k = k.const_view(), .v = v.const_view()},
+               .block_table = {.data = sequences.table.data(),
+                               .num_seqs = std::ssize(sequences.lengths),
+                               .max_blocks = sequences.max_blocks,
+                               .row_stride = sequences.max_blocks + 1},
+               .context_length = sequences.lengths,
+               .context_start = sequences.starts,
+               .k = rows_k.view(),
+               .v = rows_v.view()});
+    RC_ASSERT(rows_k.bytes() == expected_k.bytes());
+    RC_ASSERT(rows_v.bytes() == expected_v.bytes());
+  });
+}
+
+}  // namespace
+}  // namespace recto::reference

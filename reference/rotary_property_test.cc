@@ -1,0 +1,288 @@
+// Rotary embedding: laws of rotation, and its bound held against fp32 kernels imitated on the host,
+// right ones and wrong ones.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "bazel/testing/property.h"
+#include "core/random_stream.h"
+#include "reference/rotary.h"
+#include "reference/rounding.h"
+
+namespace recto::reference {
+namespace {
+
+std::int64_t draw(std::int64_t first, std::int64_t last) {
+  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::int64_t>(first, last + 1));
+}
+
+RotaryOptions draw_options(std::int64_t least_dim) {
+  return {.pairing = *rc::gen::element(RotaryPairing::kHalves, RotaryPairing::kInterleaved),
+          .rotary_dim = 2 * draw(least_dim / 2, 16),
+          .base = *rc::gen::element(100.0, 10000.0, 500000.0)};
+}
+
+// Dims of a pair, once more.
+struct Pair {
+  std::int64_t x = 0;
+  std::int64_t y = 0;
+};
+Pair pair_of(const RotaryOptions& options, std::int64_t pair) {
+  const bool halves = options.pairing == RotaryPairing::kHalves;
+  return halves ? Pair{pair, options.rotary_dim / 2 + pair} : Pair{pair * 2, pair * 2 + 1};
+}
+
+// In [-1, 1], a value of `type`.
+double draw_unit(RandomStream& stream, ElementType type) {
+  return round_to(2 * stream.next_unit() - 1, type);
+}
+
+Matrix random_rows(std::int64_t count, std::int64_t dims, ElementType type) {
+  RandomStream stream(*rc::gen::arbitrary<std::uint64_t>());
+  Matrix rows(count, dims);
+  for (double& value : rows.reshaped()) value = draw_unit(stream, type);
+  return rows;
+}
+
+TEST_CASE("rotation preserves the norm of each pair") {
+  rc::prop("to some last places", [] {
+    const RotaryOptions options = draw_options(2);
+    const Matrix rows = random_rows(3, options.rotary_dim, ElementType::kFp32);
+    const Matrix rotated = rotate(rows, draw(0, 1'000'000), options);
+    for (std::int64_t row = 0; row < rows.rows(); ++row) {
+      for (std::int64_t pair = 0; pair < options.rotary_dim / 2; ++pair) {
+        const auto [x, y] = pair_of(options, pair);
+        const double before = std::hypot(rows(row, x), rows(row, y));
+        const double after = std::hypot(rotated(row, x), rotated(row, y));
+        RC_ASSERT(std::abs(after - before) <= 8 * 0x1p-53 * before);
+      }
+    }
+  });
+}
+
+TEST_CASE("a product of rotated q and k depends on the distance of their positions alone") {
+  rc::prop("within the angles' errors; another distance gives another product", [] {
+    const RotaryOptions options = draw_options(8);
+    const Matrix q = random_rows(1, options.rotary_dim, ElementType::kFp32);
+    const Matrix k = random_rows(1, options.rotary_dim, ElementType::kFp32);
+    const std::int64_t i = draw(0, 5000);
+    const std::int64_t j = draw(0, 5000);
+    const std::int64_t shift = draw(1, 5000);
+    const auto product = [&](std::int64_t q_position, std::int64_t k_position) {
+      return rotate(q, q_position, options).row(0).dot(rotate(k, k_position, options).row(0));
+    };
+    // Both vectors of both products turn by angles that are off by a few units at most, and the
+    // products sum up to 32 terms.
+    const double angle_error = ((std::log(options.base) + 4) * 10'000 + 5 + 32) * 0x1p-53;
+    const double tolerance = 4 * angle_error * q.norm() * k.norm();
+    RC_ASSERT(std::abs(product(i, j) - product(i + shift, j + shift)) <= tolerance);
+    // A step further the distance is another; one of two steps shows it.
+    const double one = std::abs(product(i, j) - product(i + 1, j));
+    const double two = std::abs(product(i, j) - product(i + 2, j));
+    RC_ASSERT(std::max(one, two) > tolerance);
+  });
+}
+
+TEST_CASE("interleaved is halves with the dims in another order") {
+  rc::prop("bit for bit", [] {
+    RotaryOptions options = draw_options(2);
+    const Matrix rows = random_rows(3, options.rotary_dim + 3, ElementType::kFp32);
+    const std::int64_t position = draw(0, 100'000);
+    options.pairing = RotaryPairing::kInterleaved;
+    const Matrix interleaved = rotate(rows, position, options);
+
+    const auto half = options.rotary_dim / 2;
+    Matrix permuted = rows;
+    for (std::int64_t pair = 0; pair < half; ++pair) {
+      permuted.col(pair) = rows.col(2 * pair);
+      permuted.col(half + pair) = rows.col(2 * pair + 1);
+    }
+    options.pairing = RotaryPairing::kHalves;
+    const Matrix halves = rotate(permuted, position, options);
+    for (std::int64_t pair = 0; pair < half; ++pair) {
+      RC_ASSERT(halves.col(pair) == interleaved.col(2 * pair));
+      RC_ASSERT(halves.col(half + pair) == interleaved.col(2 * pair + 1));
+    }
+    RC_ASSERT(halves.rightCols(3) == rows.rightCols(3));
+  });
+}
+
+enum class Tables { kRoundedOnce, kFp32Angle };
+enum class Products { kRounded, kFused };
+enum class Subnormals { kKept, kFlushed };
+enum class Fault { kNone, kOtherPairing, kOtherDirection, kNextPosition };
+
+struct Kernel {
+  Tables tables = Tables::kRoundedOnce;
+  Products products = Products::kRounded;
+  Subnormals subnormals = Subnormals::kKept;
+  ElementType output = ElementType::kFp32;
+  Fault fault = Fault::kNone;
+};
+
+Kernel draw_kernel() {
+  return {.tables = *rc::gen::element(Tables::kRoundedOnce, Tables::kFp32Angle),
+          .products = *rc::gen::element(Products::kRounded, Products::kFused),
+          .subnormals = *rc::gen::element(Subnormals::kKept, Subnormals::kFlushed),
+          .output = *rc::gen::element(ElementType::kFp32, ElementType::kFp16, ElementType::kBf16)};
+}
+
+float flush(float value, const Kernel& kernel) {
+  const bool gone = kernel.subnormals == Subnormals::kFlushed &&
+                    std::abs(value) < std::numeric_limits<float>::min();
+  return gone ? std::copysign(0.0F, value) : value;
+}
+
+// x cos - y sin, in fp32.
+float combine(float x, float cosine, float y, float sine, const Kernel& kernel) {
+  x = flush(x, kernel);
+  y = flush(y, kernel);
+  const float second = flush(y * sine, kernel);
+  if (kernel.products == Products::kFused) return flush(std::fma(x, cosine, -second), kernel);
+  return flush(flush(x * cosine, kernel) - second, kernel);
+}
+
+struct Tabled {
+  float cosine = 1.0F;
+  float sine = 0.0F;
+};
+
+Tabled table_entry(const RotaryOptions& options, std::int64_t position, std::int64_t pair,
+                   Tables tables) {
+  if (tables == Tables::kFp32Angle) {
+    const float exponent =
+        -2.0F * static_cast<float>(pair) / static_cast<float>(options.rotary_dim);
+    const float angle =
+        static_cast<float>(position) * std::pow(static_cast<float>(options.base), exponent);
+    return {std::cos(angle), std::sin(angle)};
+  }
+  const double angle = static_cast<double>(position) *
+                       std::pow(options.base, -2.0 * static_cast<double>(pair) /
+                                                  static_cast<double>(options.rotary_dim));
+  return {static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))};
+}
+
+Matrix run_kernel(const Kernel& kernel, const Matrix& rows, std::int64_t position,
+                  RotaryOptions options) {
+  if (kernel.fault == Fault::kNextPosition) ++position;
+  if (kernel.fault == Fault::kOtherPairing) {
+    options.pairing = options.pairing == RotaryPairing::kHalves ? RotaryPairing::kInterleaved
+                                                                : RotaryPairing::kHalves;
+  }
+  Matrix result = rows;
+  for (std::int64_t row = 0; row < rows.rows(); ++row) {
+    for (std::int64_t pair = 0; pair < options.rotary_dim / 2; ++pair) {
+      auto [cosine, sine] = table_entry(options, position + row, pair, kernel.tables);
+      if (kernel.fault == Fault::kOtherDirection) sine = -sine;
+      const auto [first, second] = pair_of(options, pair);
+      const auto x = static_cast<float>(rows(row, first));
+      const auto y = static_cast<float>(rows(row, second));
+      result(row, first) = combine(x, cosine, y, sine, kernel);
+      result(row, second) = combine(y, cosine, x, -sine, kernel);
+    }
+  }
+  return result.unaryExpr([&kernel](double value) { return round_to(value, kernel.output); });
+}
+
+RotaryNumerics numerics_of(const Kernel& kernel, const RotaryOptions& options,
+                           std::int64_t last_position) {
+  RotaryNumerics numerics;
+  numerics.table_error = 0x1p-25 * 1.001;  // half a last place below 1, and the fp64's own error
+  if (kernel.tables == Tables::kFp32Angle) {
+    // The exponent, the power and the product round, and so does the cosine.
+    numerics.table_error =
+        (std::log(options.base) + 4) * 0x1p-24 * static_cast<double>(last_position) + 0x1p-23;
+  }
+  if (kernel.subnormals == Subnormals::kFlushed) numerics.underflow = 0x1p-126;
+  if (kernel.output != ElementType::kFp32) {
+    numerics.output_roundoff = unit_roundoff(kernel.output);
+    numerics.output_underflow = underflow_error(kernel.output);
+  }
+  return numerics;
+}
+
+// The largest |kernel - rotate()| / bound; 0 / 0 is 0, and NaN is beyond any bound.
+double worst_ratio(const Kernel& kernel, const Matrix& rows, std::int64_t position,
+                   const RotaryOptions& options) {
+  const Matrix exact = rotate(rows, position, options);
+  const Matrix computed = run_kernel(kernel, rows, position, options);
+  const Matrix bound = rotary_bound(rows, position, options,
+                                    numerics_of(kernel, options, position + rows.rows() - 1));
+  double worst = 0.0;
+  for (std::int64_t i = 0; i < rows.size(); ++i) {
+    const double error = std::abs(computed.data()[i] - exact.data()[i]);
+    if (std::isnan(error)) return std::numeric_limits<double>::infinity();
+    if (error > 0) worst = std::max(worst, error / bound.data()[i]);
+  }
+  return worst;
+}
+
+// Values of `type` that are hard: huge, subnormal, or such that the two products cancel.
+Matrix adversarial_rows(std::int64_t position, const RotaryOptions& options, ElementType type) {
+  RandomStream stream(*rc::gen::arbitrary<std::uint64_t>());
+  const double huge = type == ElementType::kFp16 ? 3e4 : 1e38;
+  Matrix rows(4, options.rotary_dim + 3);
+  for (double& value : rows.reshaped()) {
+    const double magnitudes[] = {0.0, 64 * underflow_error(type), 0x1p-126, 1.0, huge};
+    value = round_to(draw_unit(stream, type) * magnitudes[stream.next_below(5)], type);
+  }
+  for (std::int64_t row = 0; row < rows.rows(); ++row) {
+    for (std::int64_t pair = 0; pair < options.rotary_dim / 2; ++pair) {
+      if (stream.next_below(2) == 0) continue;
+      const Tabled entry = table_entry(options, position + row, pair, Tables::kRoundedOnce);
+      const auto [x, y] = pair_of(options, pair);
+      // x cos - y sin is next to nothing; where that takes y too far, x is it.
+      rows(row, y) = round_to(rows(row, x) * std::clamp(entry.cosine / entry.sine, -1.0F, 1.0F),
+                              type, Overflow::kSaturate);
+    }
+  }
+  return rows;
+}
+
+TEST_CASE("a right kernel stays within the bound") {
+  rc::prop("on random rows", [] {
+    const Kernel kernel = draw_kernel();
+    const RotaryOptions options = draw_options(2);
+    const Matrix rows = random_rows(4, options.rotary_dim + 3, kernel.output);
+    RC_ASSERT(worst_ratio(kernel, rows, draw(0, 100'000), options) <= 1.0);
+  });
+  rc::prop("on cancellation, huge values and subnormals", [] {
+    const Kernel kernel = draw_kernel();
+    const RotaryOptions options = draw_options(2);
+    const std::int64_t position = draw(1, 100'000);
+    const Matrix rows = adversarial_rows(position, options, kernel.output);
+    RC_ASSERT(worst_ratio(kernel, rows, position, options) <= 1.0);
+  });
+}
+
+TEST_CASE("a wrong kernel leaves the bound, and mended is within it") {
+  rc::prop("for each fault", [] {
+    Kernel kernel = draw_kernel();
+    const RotaryOptions options = draw_options(8);
+    const Matrix rows = random_rows(4, options.rotary_dim, kernel.output);
+    const std::int64_t position = draw(1, 1000);
+    RC_ASSERT(worst_ratio(kernel, rows, position, options) <= 1.0);
+    for (const Fault fault : {Fault::kOtherPairing, Fault::kOtherDirection, Fault::kNextPosition}) {
+      kernel.fault = fault;
+      RC_ASSERT(worst_ratio(kernel, rows, position, options) > 1.0);
+    }
+  });
+}
+
+TEST_CASE("the bound is nearly reached") {
+  for (const ElementType output : {ElementType::kFp32, ElementType::kFp16, ElementType::kBf16}) {
+    RandomStream stream(3);
+    Matrix rows(256, 128);
+    for (double& value : rows.reshaped()) value = draw_unit(stream, output);
+    const Kernel kernel = {.output = output};
+    const double worst = worst_ratio(kernel, rows, 0, {.rotary_dim = 128});
+    CAPTURE(output, worst);
+    CHECK(worst <= 1.0);
+    CHECK(worst > 0.5);
+  }
+}
+
+}  // namespace
+}  // namespace recto::reference
