@@ -149,6 +149,11 @@ TEST_CASE("tables and lengths: sizes and strides") {
          c.inputs.query_start = {static_cast<const std::int32_t*>(nullptr), 4};
        },
        "query_start.data: expected an address, got null"},
+      {[](auto&) {},
+       [](auto& c) {
+         c.inputs.context_length = {static_cast<const std::int32_t*>(nullptr), 3};
+       },
+       "context_length.data: expected an address, got null"},
   });
 }
 
@@ -174,6 +179,18 @@ TEST_CASE("options: finite, in range, one value for each head") {
       {[](auto& c) { c.inputs.options.sinks = {}; },
        [](auto& c) { c.inputs.options.sinks = c.inputs.options.sinks.first(1); },
        "options.sinks.size: expected 4 as in q.num_heads, got 1"},
+      {[](auto&) {},
+       [](auto& c) {
+         c.inputs.options.sinks = {static_cast<const float*>(nullptr), 4};
+       },
+       "options.sinks.data: expected an address, got null"},
+      {[](auto& c) {
+         c.inputs.options.alibi_slopes = {static_cast<float*>(address(4)), 4};
+       },
+       [](auto& c) {
+         c.inputs.options.alibi_slopes = {static_cast<float*>(address(2)), 4};
+       },
+       "options.alibi_slopes.data: expected a multiple of 4 bytes, got 0x2"},
   });
 }
 

@@ -43,12 +43,41 @@ TEST_CASE("a decode step has one query row, one K and one V for each sequence") 
        "new_v.data: expected an address, got null"},
       {[](auto&) {}, [](auto& c) { c.inputs.cached_length = c.inputs.cached_length.first(1); },
        "cached_length.size: expected 3 as in block_table.num_seqs, got 1"},
+      {[](auto&) {},
+       [](auto& c) {
+         c.inputs.cached_length = {static_cast<const std::int32_t*>(nullptr), 3};
+       },
+       "cached_length.data: expected an address, got null"},
       {[](auto& c) { c.outputs.out.data = address(0x50000 - 192); },
        [](auto& c) { c.outputs.out.data = address(0x50000 - 190); },
        "out.data: expected memory apart from new_k at [0x50000, 0x500c0), got [0x4ff42, 0x50002)"},
       {[](auto& c) { c.outputs.out.data = address(0x60060); },
        [](auto& c) { c.outputs.out.data = address(0x6005e); },
        "out.data: expected memory apart from new_v at [0x60000, 0x60060), got [0x6005e, 0x6011e)"},
+  });
+}
+
+TEST_CASE("queries, cache, table, options and outputs of a step obey the rules of all attention") {
+  check_rules<DecodeCall>({
+      {[](auto&) {}, [](auto& c) { c.inputs.q.data = nullptr; },
+       "q.data: expected an address, got null"},
+      {[](auto&) {}, [](auto& c) { c.inputs.q.head_dim = 17; },
+       "q.head_dim: expected 16 as in kv.k.head_dim, got 17"},
+      {[](auto&) {}, [](auto& c) { c.inputs.q.num_heads = 5; },
+       "q.num_heads: expected a multiple of kv.k.num_kv_heads = 2, got 5"},
+      {[](auto& c) { c.inputs.kv.k.type = c.inputs.kv.v.type = ElementType::kE5m2; },
+       [](auto& c) { c.inputs.kv.k.type = c.inputs.kv.v.type = ElementType::kFp32; },
+       "kv.k.type: expected one of fp16, e4m3, e5m2 as q.type is fp16, got fp32"},
+      {[](auto&) {}, [](auto& c) { c.inputs.kv.v.num_blocks = 7; },
+       "kv.v.num_blocks: expected 8 as in kv.k.num_blocks, got 7"},
+      {[](auto&) {}, [](auto& c) { c.inputs.block_table.row_stride = 2; },
+       "block_table.row_stride: expected at least block_table.max_blocks = 3, got 2"},
+      {[](auto& c) { c.inputs.options.window = 1; }, [](auto& c) { c.inputs.options.window = -1; },
+       "options.window: expected at least 1, got -1"},
+      {[](auto&) {}, [](auto& c) { c.outputs.out.num_rows = 2; },
+       "out.num_rows: expected 3 as in q.num_rows, got 2"},
+      {[](auto&) {}, [](auto& c) { c.outputs.lse_ln = c.outputs.lse_ln.first(11); },
+       "lse_ln.size: expected 0 or q.num_rows x q.num_heads = 3 x 4, got 11"},
   });
 }
 
