@@ -225,5 +225,19 @@ TEST_CASE("scales: of fp8 alone, of a known kind, with data") {
   });
 }
 
+// The cache is [0x20000, 0x21000), and the scales end at, or in, its first bytes.
+TEST_CASE("a tensor has one scale, or one for each KV head") {
+  const auto use_scale = [](CacheCall& call, ScaleKind kind) {
+    call.kv.k.type = call.kv.v.type = ElementType::kE5m2;
+    call.kv.k.scale = {kind, static_cast<const float*>(address(0x1fffc))};
+    return call.check();
+  };
+  CacheCall call;
+  CHECK(use_scale(call, ScaleKind::kPerTensor) == Status::ok());
+  CHECK(use_scale(call, ScaleKind::kPerKvHead) ==
+        Status::invalid_input("kv.k.data: expected memory apart from kv.k.scale at [0x1fffc, "
+                              "0x20004), got [0x20000, 0x21000)"));
+}
+
 }  // namespace
 }  // namespace recto
