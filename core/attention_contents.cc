@@ -6,6 +6,7 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -111,6 +112,39 @@ Status check_head_options(const AttentionOptions& options) {
   return Status::ok();
 }
 
+Status check_block_id(std::size_t copy, const Named<std::int32_t>& block,
+                      const NamedSize& num_blocks) {
+  if (block.value >= 0 && block.value < num_blocks.value) return Status::ok();
+  return refusal(
+      fmt::format("copies[{}].{}", copy, block.field),
+      fmt::format("a block id of at least 0, below {} = {}", num_blocks.name(), num_blocks.value),
+      block.text());
+}
+
+// Blocks that are written, by the pair that does.
+using Destinations = std::unordered_map<std::int32_t, std::size_t>;
+
+Status check_destinations(std::span<const BlockPair> copies, Destinations& destinations) {
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    const auto [first, is_new] = destinations.try_emplace(copies[i].destination, i);
+    if (is_new) continue;
+    return refusal(fmt::format("copies[{}].destination", i),
+                   fmt::format("another block than that of copies[{}]", first->second),
+                   std::to_string(copies[i].destination));
+  }
+  return Status::ok();
+}
+
+Status check_block_ids(std::span<const BlockPair> copies, const NamedSize& source_blocks,
+                       const NamedSize& destination_blocks) {
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    RECTO_RETURN_IF_ERROR(check_block_id(i, {"", "source", copies[i].source}, source_blocks));
+    RECTO_RETURN_IF_ERROR(
+        check_block_id(i, {"", "destination", copies[i].destination}, destination_blocks));
+  }
+  return Status::ok();
+}
+
 }  // namespace
 
 Status check_contents(const PagedAttentionInputs& inputs) {
@@ -143,6 +177,31 @@ Status check_contents(const KvWriteInputs& inputs) {
                    std::to_string(slot));
   }
   return check_scales(as_const(inputs.kv));
+}
+
+Status check_contents(const MutablePagedKvView& kv, std::span<const BlockPair> copies) {
+  RECTO_RETURN_IF_ERROR(check_shapes(kv));
+  const NamedSize num_blocks{"kv.k", "num_blocks", kv.k.num_blocks};
+  RECTO_RETURN_IF_ERROR(check_block_ids(copies, num_blocks, num_blocks));
+  Destinations destinations;
+  RECTO_RETURN_IF_ERROR(check_destinations(copies, destinations));
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    const auto writer = destinations.find(copies[i].source);
+    if (writer == destinations.end()) continue;
+    return refusal(fmt::format("copies[{}].source", i),
+                   fmt::format("a block that no copy writes, as copies[{}] does", writer->second),
+                   std::to_string(copies[i].source));
+  }
+  return Status::ok();
+}
+
+Status check_contents(const PagedKvView& from, const MutablePagedKvView& to,
+                      std::span<const BlockPair> copies) {
+  RECTO_RETURN_IF_ERROR(check_shapes(from, to));
+  RECTO_RETURN_IF_ERROR(check_block_ids(copies, {"from.k", "num_blocks", from.k.num_blocks},
+                                        {"to.k", "num_blocks", to.k.num_blocks}));
+  Destinations destinations;
+  return check_destinations(copies, destinations);
 }
 
 }  // namespace recto

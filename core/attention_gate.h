@@ -13,6 +13,8 @@
 // Overlaps: what a call writes overlaps neither itself nor anything else that it touches; slices
 // that interleave in one buffer by equal strides do not overlap. What is only read may overlap.
 
+#include <span>
+
 #include "core/attention_views.h"
 #include "core/paged_kv_view.h"
 #include "core/status.h"
@@ -41,5 +43,11 @@ Status check_shapes(const PagedKvView& from, const MutablePagedKvView& to,
 Status check_contents(const PagedAttentionInputs& inputs);
 Status check_contents(const DecodeStepInputs& inputs);
 Status check_contents(const KvWriteInputs& inputs);
+
+// Block ids are the caches'. A destination stands once, and within one cache is no source: the
+// order of the copies may then be any. O(pairs), expected.
+Status check_contents(const MutablePagedKvView& kv, std::span<const BlockPair> copies);
+Status check_contents(const PagedKvView& from, const MutablePagedKvView& to,
+                      std::span<const BlockPair> copies);
 
 }  // namespace recto

@@ -103,4 +103,10 @@ struct BlockTableView {
   std::int64_t row_stride = 0;  // elements, >= max_blocks
 };
 
+// One block to be copied, within a cache or from one to another.
+struct BlockPair {
+  std::int32_t source = 0;
+  std::int32_t destination = 0;
+};
+
 }  // namespace recto

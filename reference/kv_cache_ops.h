@@ -15,11 +15,6 @@ namespace recto::reference {
 // whose type must be the cache's, or (fp32 into fp16 or bf16) x rounded to nearest even.
 void write_kv(const KvWriteInputs& inputs);
 
-struct BlockPair {
-  std::int32_t source = 0;
-  std::int32_t destination = 0;
-};
-
 // Copies whole blocks of K and V within a cache, in the order given. No destination is a source.
 void copy_blocks(const MutablePagedKvView& kv, std::span<const BlockPair> pairs);
 

@@ -1,0 +1,69 @@
+// The gate of contents for block copies and swaps.
+
+#include <string>
+#include <vector>
+
+#include "core/attention_calls.h"
+#include "core/attention_gate.h"
+
+namespace recto {
+namespace {
+
+using testing::address;
+using testing::pool_at;
+using testing::small_pool;
+
+Status copying(const std::vector<BlockPair>& copies) {
+  KvPoolShape shape = small_pool();
+  shape.num_blocks = 10;
+  return check_contents(pool_at(shape), copies);
+}
+
+Status swapping(const std::vector<BlockPair>& copies) {
+  KvPoolShape device = small_pool();
+  device.num_blocks = 10;
+  KvPoolShape host = device;
+  host.num_blocks = 20;
+  return check_contents(as_const(pool_at(device)),
+                        dense_kv_view(host, address(0x80000), address(0x90000)).value(), copies);
+}
+
+Status refused(const std::string& message) { return Status::invalid_input(message); }
+
+TEST_CASE("copied blocks must be the cache's") {
+  CHECK(copying({}) == Status::ok());
+  CHECK(copying({{0, 9}, {8, 1}}) == Status::ok());
+  CHECK(copying({{0, 9}, {10, 1}}) ==
+        refused("copies[1].source: expected a block id of at least 0, below kv.k.num_blocks = 10, "
+                "got 10"));
+  CHECK(copying({{0, -1}}) ==
+        refused("copies[0].destination: expected a block id of at least 0, below kv.k.num_blocks "
+                "= 10, got -1"));
+}
+
+TEST_CASE("a block is copied to once, and is then no source; it may be a source often") {
+  CHECK(copying({{0, 1}, {0, 2}}) == Status::ok());
+  CHECK(copying({{0, 1}, {2, 1}}) ==
+        refused("copies[1].destination: expected another block than that of copies[0], got 1"));
+  CHECK(copying({{0, 1}, {2, 3}, {1, 4}}) ==
+        refused("copies[2].source: expected a block that no copy writes, as copies[0] does, got "
+                "1"));
+  CHECK(copying({{5, 5}}) ==
+        refused("copies[0].source: expected a block that no copy writes, as copies[0] does, got "
+                "5"));
+}
+
+TEST_CASE("swapped blocks are each of its own cache") {
+  CHECK(swapping({{9, 19}, {8, 9}}) == Status::ok());
+  CHECK(swapping({{10, 0}}) ==
+        refused("copies[0].source: expected a block id of at least 0, below from.k.num_blocks = "
+                "10, got 10"));
+  CHECK(swapping({{9, 20}}) ==
+        refused("copies[0].destination: expected a block id of at least 0, below to.k.num_blocks "
+                "= 20, got 20"));
+  CHECK(swapping({{9, 3}, {8, 3}}) ==
+        refused("copies[1].destination: expected another block than that of copies[0], got 3"));
+}
+
+}  // namespace
+}  // namespace recto
