@@ -11,6 +11,7 @@
 // the canonical quiet one; zero keeps its sign.
 
 #include <cstdint>
+#include <span>
 
 #include "core/element_type.h"
 
@@ -23,6 +24,9 @@ std::uint32_t encode(double value, ElementType type, Overflow overflow = Overflo
 
 // The value of a code, exact.
 double decode(std::uint32_t code, ElementType type);
+
+// decode() of values.size() codes that lie side by side, at any alignment; the way to read much.
+void decode_row(const void* codes, ElementType type, std::span<double> values);
 
 // decode(encode(value)).
 double round_to(double value, ElementType type, Overflow overflow = Overflow::kIeee);
