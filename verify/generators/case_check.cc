@@ -1,0 +1,129 @@
+// What a case may be: what the gates of core/ let through, inside the domain of the design.
+
+#include "verify/generators/case_spec.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "core/dense_kv_view.h"
+
+namespace recto::verify {
+namespace {
+
+// No length, count or padding is larger: positions are exact in fp32, and sums do not overflow.
+constexpr std::int64_t kSizeMax = std::int64_t{1} << 24;
+
+Status refuse(std::string_view field, std::string_view expected, const std::string& got) {
+  return Status::invalid_input(std::string(field) + ": expected " + std::string(expected) +
+                               ", got " + got);
+}
+
+struct SizeField {
+  const char* name;
+  std::int64_t value;
+  std::int64_t min;
+  std::int64_t multiple_of = 1;
+};
+
+Status check_size(const SizeField& size) {
+  if (size.value < size.min || size.value > kSizeMax) {
+    return refuse(size.name, std::to_string(size.min) + " ... " + std::to_string(kSizeMax),
+                  std::to_string(size.value));
+  }
+  if (size.value % size.multiple_of != 0) {
+    return refuse(size.name, "a multiple of " + std::to_string(size.multiple_of),
+                  std::to_string(size.value));
+  }
+  return Status::ok();
+}
+
+Status check_shape(const ProblemShape& shape, KvLayout layout) {
+  RECTO_RETURN_IF_ERROR(check_size({"num_kv_heads", shape.num_kv_heads, 1}));
+  RECTO_RETURN_IF_ERROR(check_size({"num_q_heads", shape.num_q_heads, 1, shape.num_kv_heads}));
+  const std::int64_t pack = layout == KvLayout::kPacked ? packed_width_k(shape.kv_type) : 1;
+  RECTO_RETURN_IF_ERROR(check_size({"head_dim_k", shape.head_dim_k, 1, pack}));
+  RECTO_RETURN_IF_ERROR(check_size({"head_dim_v", shape.head_dim_v, 1}));
+  const TypePair types{shape.q_type, shape.kv_type};
+  if (std::ranges::count(kTypePairs, types) == 0) {
+    return refuse("kv_type", std::string("a partner of ") + element_type_name(shape.q_type),
+                  element_type_name(shape.kv_type));
+  }
+  return Status::ok();
+}
+
+Status check_options(const OptionsSpec& options, ElementType kv_type) {
+  if (!(options.scale > 0.0F) || !std::isfinite(options.scale)) {
+    return refuse("scale", "a positive number", std::to_string(options.scale));
+  }
+  if (!(options.softcap >= 0.0F) || !std::isfinite(options.softcap)) {
+    return refuse("softcap", "0 or a positive number", std::to_string(options.softcap));
+  }
+  RECTO_RETURN_IF_ERROR(check_size({"window", options.window.value_or(1), 1}));
+  for (const ScaleKind kind : {options.k_scales, options.v_scales}) {
+    if (kind == ScaleKind::kNone || is_fp8(kv_type)) continue;
+    return refuse("k_scales, v_scales", "none, as only fp8 is scaled", element_type_name(kv_type));
+  }
+  return Status::ok();
+}
+
+Status check_sequences(const CaseSpec& spec) {
+  if (spec.sequences.empty()) return refuse("sequences", "at least one", "none");
+  for (const SequenceSpec& sequence : spec.sequences) {
+    RECTO_RETURN_IF_ERROR(check_size({"num_rows", sequence.num_rows, 0}));
+    RECTO_RETURN_IF_ERROR(check_size({"context_length", sequence.context_length, 0}));
+  }
+  RECTO_RETURN_IF_ERROR(check_size({"rows of all sequences", spec.num_rows(), 0}));
+  RECTO_RETURN_IF_ERROR(check_size({"shared_prefix", spec.shared_prefix, 0}));
+  for (const FloatFamily family : {spec.q, spec.v}) {
+    if (family != FloatFamily::kDominatingKey) continue;
+    return refuse("q, v", "a family of any tensor", float_family_name(family));
+  }
+  if (spec.k == FloatFamily::kDominatingKey && spec.shared_prefix > 0) {
+    return refuse("shared_prefix", "0, as each sequence has its own dominating keys",
+                  std::to_string(spec.shared_prefix));
+  }
+  return Status::ok();
+}
+
+Status check_placement(const Placement& placement) {
+  const std::int64_t block_size = placement.block_size;
+  RECTO_RETURN_IF_ERROR(check_size({"block_size", block_size, 1}));
+  if (!std::has_single_bit(static_cast<std::uint64_t>(block_size)) && block_size % 16 != 0) {
+    return refuse("block_size", "a power of two or a multiple of 16", std::to_string(block_size));
+  }
+  RECTO_RETURN_IF_ERROR(check_size({"spare_blocks", placement.spare_blocks, 0}));
+  RECTO_RETURN_IF_ERROR(check_size({"block_padding", placement.block_padding, 0, 16}));
+  RECTO_RETURN_IF_ERROR(check_size({"row_padding", placement.row_padding, 0, 16}));
+  return check_size({"table_padding", placement.table_padding, 0});
+}
+
+}  // namespace
+
+double score_bound(const CaseSpec& spec) {
+  const double q = largest_magnitude({spec.q, spec.shape.q_type, kQueryKeyLimit});
+  const double k = largest_magnitude({spec.k, spec.shape.kv_type, kQueryKeyLimit});
+  const double k_scale = spec.options.k_scales == ScaleKind::kNone ? 1.0 : kScaleMax;
+  const double product = spec.options.scale * static_cast<double>(spec.shape.head_dim_k) * q * k;
+  double distance_max = 0.0;
+  for (const SequenceSpec& sequence : spec.sequences) {
+    const std::int64_t distance = std::max(sequence.num_rows, sequence.context_length);
+    distance_max = std::max(distance_max, static_cast<double>(distance));
+  }
+  // No slope exceeds 1.
+  return product * k_scale + (spec.options.alibi ? distance_max : 0.0);
+}
+
+Status check_case(const CaseSpec& spec) {
+  RECTO_RETURN_IF_ERROR(check_shape(spec.shape, spec.placement.layout));
+  RECTO_RETURN_IF_ERROR(check_options(spec.options, spec.shape.kv_type));
+  RECTO_RETURN_IF_ERROR(check_sequences(spec));
+  RECTO_RETURN_IF_ERROR(check_placement(spec.placement));
+  if (score_bound(spec) <= kScoreLimit) return Status::ok();
+  return refuse("scale, q, k", "scores within " + std::to_string(kScoreLimit),
+                "up to " + std::to_string(score_bound(spec)));
+}
+
+}  // namespace recto::verify

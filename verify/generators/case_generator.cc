@@ -1,0 +1,220 @@
+#include "verify/generators/case_generator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "core/contract.h"
+#include "core/dense_kv_view.h"
+#include "verify/generators/context_lengths.h"
+
+namespace recto::verify {
+namespace {
+
+std::int64_t draw_between(std::int64_t min, std::int64_t max, RandomStream& stream) {
+  RECTO_CHECK_LE(min, max);
+  return min +
+         static_cast<std::int64_t>(stream.next_below(static_cast<std::uint64_t>(max - min) + 1));
+}
+
+bool draw_one_in(std::uint64_t count, RandomStream& stream) {
+  return stream.next_below(count) == 0;
+}
+
+template <typename List>
+auto draw_of(const List& list, RandomStream& stream) {
+  return list[stream.next_below(std::size(list))];
+}
+
+std::uint64_t draw_seed(RandomStream& stream) {
+  return stream.next_below(1'000'000'000);  // short enough to be copied by hand
+}
+
+ProblemShape draw_shape(const CaseDomain& domain, KvLayout layout, RandomStream stream) {
+  const TypePair types = draw_of(domain.types, stream);
+  ProblemShape shape{.q_type = types.q, .kv_type = types.kv};
+  shape.num_kv_heads = draw_between(1, domain.num_kv_heads_max, stream);
+  shape.num_q_heads = shape.num_kv_heads * draw_of(domain.groups, stream);
+  const std::int64_t pack = layout == KvLayout::kPacked ? packed_width_k(types.kv) : 1;
+  shape.head_dim_k = (draw_of(domain.head_dims, stream) + pack - 1) / pack * pack;
+  shape.head_dim_v = draw_of(domain.head_dims, stream);
+  if (domain.value_head_dim == ValueHeadDim::kSameAsKeys) shape.head_dim_v = shape.head_dim_k;
+  return shape;
+}
+
+SequenceSpec draw_sequence(RowsKind kind, const CaseDomain& domain, LengthDomain lengths,
+                           RandomStream& stream) {
+  SequenceSpec sequence;
+  switch (kind) {
+    case RowsKind::kDecode:
+      sequence.context_length = draw_length(lengths, stream);
+      return sequence;
+    case RowsKind::kChunk: {
+      sequence.context_length = draw_length(lengths, stream);
+      const std::int64_t fewer = std::min(domain.num_rows_max, sequence.context_length - 1);
+      sequence.num_rows = draw_between(1, std::max<std::int64_t>(1, fewer), stream);
+      return sequence;
+    }
+    case RowsKind::kPrefill:
+      lengths.max = std::min(lengths.max, domain.num_rows_max);
+      sequence.context_length = draw_length(lengths, stream);
+      sequence.num_rows = std::max<std::int64_t>(1, sequence.context_length);
+      return sequence;
+    case RowsKind::kBeyondContext:
+      lengths.max = std::min(lengths.max, domain.num_rows_max - 1);
+      sequence.context_length = draw_length(lengths, stream);
+      sequence.num_rows = draw_between(sequence.context_length + 1, domain.num_rows_max, stream);
+      return sequence;
+    case RowsKind::kMixed: {
+      const bool has_no_rows = draw_one_in(8, stream);
+      const RowsKind own = kRowsKinds[stream.next_below(std::size(kRowsKinds) - 1)];
+      sequence = draw_sequence(own, domain, lengths, stream);
+      if (has_no_rows) sequence.num_rows = 0;
+      return sequence;
+    }
+  }
+  RECTO_UNREACHABLE("all kinds are listed");
+}
+
+std::vector<SequenceSpec> draw_sequences(const CaseDomain& domain, std::int64_t block_size,
+                                         RandomStream stream) {
+  LengthDomain lengths{.sizes = domain.tile_sizes, .max = domain.context_max};
+  lengths.sizes.push_back(block_size);
+  const RowsKind kind = draw_of(domain.rows, stream);
+  const std::int64_t count = draw_between(1, domain.num_seqs_max, stream);
+  std::vector<SequenceSpec> sequences;
+  for (std::int64_t i = 0; i < count; ++i) {
+    sequences.push_back(draw_sequence(kind, domain, lengths, stream));
+    sequences.back().id = static_cast<std::uint64_t>(i);
+  }
+  return sequences;
+}
+
+float draw_scale(std::int64_t head_dim, RandomStream& stream) {
+  const double dim = static_cast<double>(head_dim);
+  const double usual = 1.0 / std::sqrt(dim);
+  const double scales[] = {usual, usual, usual, 0.5 * usual, 2.0 * usual, 1.0 / dim, 0.125, 1.0};
+  return static_cast<float>(draw_of(scales, stream));
+}
+
+// Edges of the block and of the context, where a window begins or ends to matter.
+std::int64_t draw_window(const CaseSpec& spec, RandomStream& stream) {
+  const LengthDomain edges{.sizes = {1, spec.placement.block_size, spec.longest_context() + 1},
+                           .max = spec.longest_context() + 2};
+  return std::max<std::int64_t>(1, draw_length(edges, stream));
+}
+
+OptionsSpec draw_options(const CaseDomain& domain, const CaseSpec& spec, RandomStream stream) {
+  OptionsSpec options;
+  options.scale = draw_scale(spec.shape.head_dim_k, stream);
+  options.causal = !draw_one_in(4, stream) || !domain.has_non_causal;
+  if (draw_one_in(4, stream) && domain.has_softcap) {
+    constexpr float kCaps[] = {0.5F, 5.0F, 30.0F, 50.0F};  // the last two: Gemma 2
+    options.softcap = draw_of(kCaps, stream);
+  }
+  if (draw_one_in(3, stream) && domain.has_window) options.window = draw_window(spec, stream);
+  options.alibi = draw_one_in(4, stream) && domain.has_alibi;
+  if (draw_one_in(3, stream) && domain.has_sinks) {
+    options.sinks = kSinkFamilies[1 + stream.next_below(std::size(kSinkFamilies) - 1)];
+  }
+  constexpr ScaleKind kKinds[] = {ScaleKind::kNone, ScaleKind::kPerTensor, ScaleKind::kPerKvHead};
+  if (domain.has_scales && is_fp8(spec.shape.kv_type)) {
+    options.k_scales = draw_of(kKinds, stream);
+    options.v_scales = draw_of(kKinds, stream);
+  }
+  return options;
+}
+
+FloatFamily draw_family(const CaseDomain& domain, RandomStream& stream) {
+  FloatFamily family = draw_of(domain.families, stream);
+  while (family == FloatFamily::kDominatingKey) family = draw_of(domain.families, stream);
+  return family;
+}
+
+Placement draw_placement(const CaseDomain& domain, KvLayout layout, RandomStream stream) {
+  Placement placement{.layout = layout, .block_size = draw_of(domain.block_sizes, stream)};
+  placement.order = draw_of(kBlockOrders, stream);
+  placement.spare_blocks = draw_between(0, 3, stream);
+  if (placement.order == BlockOrder::kHighIds) {
+    // High for small blocks; for large ones a pool of this many slots would be slow to fill.
+    placement.spare_blocks += 4 + 256 / placement.block_size;
+  }
+  if (domain.has_padding) {
+    placement.block_padding = 16 * std::max<std::int64_t>(0, draw_between(-2, 2, stream));
+    placement.row_padding = 16 * std::max<std::int64_t>(0, draw_between(-2, 2, stream));
+    placement.table_padding = std::max<std::int64_t>(0, draw_between(-2, 5, stream));
+  }
+  placement.garbage_beyond_table = !draw_one_in(4, stream);
+  placement.shares_prefixes = draw_one_in(3, stream);
+  placement.poison = draw_of(domain.poisons, stream);
+  if (draw_one_in(3, stream)) placement.poisoned = draw_of(kPoisonedTensors, stream);
+  placement.seed = draw_seed(stream);
+  return placement;
+}
+
+// Any case of the domain. Each part has numbers of its own.
+CaseSpec draw_any(const CaseDomain& domain, const RandomStream& stream) {
+  RandomStream own = stream.split("case");
+  CaseSpec spec;
+  const KvLayout layout = draw_of(domain.layouts, own);
+  spec.seed = draw_seed(own);
+  spec.q = draw_family(domain, own);
+  spec.k = draw_of(domain.families, own);
+  spec.v = draw_family(domain, own);
+  spec.shape = draw_shape(domain, layout, stream.split("shape"));
+  spec.placement = draw_placement(domain, layout, stream.split("placement"));
+  spec.sequences = draw_sequences(domain, spec.placement.block_size, stream.split("sequences"));
+  if (spec.placement.shares_prefixes && spec.k != FloatFamily::kDominatingKey) {
+    const LengthDomain lengths{.sizes = {spec.placement.block_size}, .max = spec.longest_context()};
+    spec.shared_prefix = draw_length(lengths, own);
+  }
+  spec.options = draw_options(domain, spec, stream.split("options"));
+  if (score_bound(spec) > kScoreLimit) {
+    spec.options.scale = static_cast<float>(1.0 / static_cast<double>(spec.shape.head_dim_k));
+  }
+  if (score_bound(spec) > kScoreLimit) spec.options.alibi = false;
+  RECTO_CHECK_EQ(check_case(spec), Status::ok());
+  return spec;
+}
+
+}  // namespace
+
+std::int64_t count_equal_dimensions(const CaseSpec& spec) {
+  const std::int64_t block_size = spec.placement.block_size;
+  std::vector<std::int64_t> sizes = {static_cast<std::int64_t>(spec.sequences.size()),
+                                     spec.longest_context(),
+                                     spec.shape.num_q_heads,
+                                     spec.shape.num_kv_heads,
+                                     spec.shape.head_dim_k,
+                                     spec.shape.head_dim_v,
+                                     block_size,
+                                     (spec.longest_context() + block_size - 1) / block_size};
+  const bool is_decode = std::ranges::all_of(
+      spec.sequences, [](const SequenceSpec& sequence) { return sequence.num_rows == 1; });
+  if (!is_decode) sizes.push_back(spec.num_rows());
+  std::int64_t pairs = 0;
+  for (auto one = sizes.begin(); one != sizes.end(); ++one) {
+    pairs += std::count(one + 1, sizes.end(), *one);
+  }
+  return pairs;
+}
+
+CaseSpec draw_case(RandomStream& stream, const CaseDomain& domain) {
+  constexpr std::uint64_t kAttempts = 64;
+  const RandomStream root(stream.next_u64());
+  RandomStream mode = root.split("mode");
+  CaseSpec best = draw_any(domain, root.split(0));
+  if (domain.dimensions == Dimensions::kAny || draw_one_in(4, mode)) return best;
+  const std::int64_t unavoidable = domain.value_head_dim == ValueHeadDim::kSameAsKeys ? 1 : 0;
+  std::int64_t fewest = count_equal_dimensions(best);
+  for (std::uint64_t attempt = 1; attempt < kAttempts && fewest > unavoidable; ++attempt) {
+    CaseSpec spec = draw_any(domain, root.split(attempt));
+    const std::int64_t equal = count_equal_dimensions(spec);
+    if (equal >= fewest) continue;
+    fewest = equal;
+    best = std::move(spec);
+  }
+  return best;
+}
+
+}  // namespace recto::verify

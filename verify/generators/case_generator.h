@@ -1,0 +1,75 @@
+#pragma once
+
+// Draws cases. A case is determined by one 64-bit number and the domain, so that a program without
+// rapidcheck finds the same ones.
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "core/random_stream.h"
+#include "verify/generators/case_spec.h"
+
+namespace recto::verify {
+
+// How many query rows sequences have beside their contexts.
+enum class RowsKind : std::uint8_t {
+  kDecode,         // one each
+  kChunk,          // several, fewer than keys where there are two keys or more
+  kPrefill,        // as many as keys, at least one
+  kBeyondContext,  // more than keys: the first ones stand at negative positions
+  kMixed,          // of the above, each sequence its own, and now and then none
+};
+
+inline constexpr std::array<RowsKind, 5> kRowsKinds = {RowsKind::kDecode, RowsKind::kChunk,
+                                                       RowsKind::kPrefill, RowsKind::kBeyondContext,
+                                                       RowsKind::kMixed};
+
+// Whether two sizes of a case may be equal. An index taken for another one goes unseen in a shape
+// where both have the same range.
+enum class Dimensions : std::uint8_t {
+  // No two as far as the domain allows, but one case in four as it comes: there are callers with
+  // as many query heads as KV heads, with one head dim, with one sequence.
+  kMostlyDistinct,
+  kAny,
+};
+
+enum class ValueHeadDim : std::uint8_t { kOwn, kSameAsKeys };
+
+// Limits of what is drawn. Each list has one entry at least, the families one for any tensor;
+// maxima are inclusive.
+struct CaseDomain {
+  std::vector<TypePair> types = {kTypePairs.begin(), kTypePairs.end()};
+  std::vector<KvLayout> layouts = {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked};
+  std::vector<RowsKind> rows = {kRowsKinds.begin(), kRowsKinds.end()};
+  // Rounded up to whole packs where the layout asks for it. Kernels: 64, 80, 96, 128, 192, 256.
+  std::vector<std::int64_t> head_dims = {1, 2, 3, 4, 5, 7, 8, 12, 16, 24, 31, 32};
+  ValueHeadDim value_head_dim = ValueHeadDim::kOwn;
+  std::vector<std::int64_t> groups = {1, 2, 3, 4, 5, 7, 8};
+  std::vector<std::int64_t> block_sizes = {1, 2, 4, 8, 16, 32, 48, 64};
+  std::vector<std::int64_t> tile_sizes = {32, 64};  // of kernels, and of their splits
+  std::int64_t num_seqs_max = 5;
+  std::int64_t num_kv_heads_max = 4;
+  std::int64_t num_rows_max = 12;  // of one sequence
+  std::int64_t context_max = 96;
+  std::vector<FloatFamily> families = {kFloatFamilies.begin(), kFloatFamilies.end()};
+  std::vector<Poison> poisons = {kPoisons.begin(), kPoisons.end()};
+  bool has_softcap = true;
+  bool has_window = true;
+  bool has_alibi = true;
+  bool has_sinks = true;
+  bool has_scales = true;
+  bool has_non_causal = true;
+  bool has_padding = true;
+  Dimensions dimensions = Dimensions::kMostlyDistinct;
+};
+
+// A valid case (check_case). Takes one number from the stream.
+CaseSpec draw_case(RandomStream& stream, const CaseDomain& domain);
+
+// Pairs of equal sizes among: sequences, query rows, longest context, query heads, KV heads, both
+// head dims, block size, blocks of the longest context. What follows from the kind of case is not
+// counted: rows and sequences in decode.
+std::int64_t count_equal_dimensions(const CaseSpec& spec);
+
+}  // namespace recto::verify

@@ -1,0 +1,34 @@
+#pragma once
+
+// Makes failing cases small: fewer sequences, rows, keys, heads and dims; options off; plain
+// numbers, types and placements.
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "verify/generators/case_spec.h"
+
+namespace recto::verify {
+
+// How far from plain: a sum in which each size and each choice that is not plain has its share.
+// Never negative; with each step of shrinking it falls, so that shrinking ends.
+std::int64_t complexity(const CaseSpec& spec);
+
+// Valid cases of less complexity, each one change away, from the boldest change to the mildest.
+std::vector<CaseSpec> simpler_cases(const CaseSpec& spec);
+
+using CasePredicate = std::function<bool(const CaseSpec&)>;
+
+struct ShrunkCase {
+  CaseSpec spec;
+  std::int64_t evaluations = 0;
+  bool is_minimal = false;  // none of its simpler cases fails; else evaluations ran out
+};
+
+// Follows the first simpler case that still fails, until none does or the predicate was evaluated
+// `max_evaluations` times. `failing` itself is taken to fail.
+ShrunkCase shrink(const CaseSpec& failing, const CasePredicate& still_fails,
+                  std::int64_t max_evaluations = 2000);
+
+}  // namespace recto::verify

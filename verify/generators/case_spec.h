@@ -1,0 +1,134 @@
+#pragma once
+
+// Everything that determines a case, small enough to be read, saved and shrunk: sizes, options,
+// families of numbers, placement and a seed. The tensors follow from it.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "core/paged_kv_view.h"
+#include "core/status.h"
+#include "verify/attention_problem.h"
+#include "verify/generators/float_family.h"
+#include "verify/placed_problem.h"
+
+namespace recto::verify {
+
+// Types of q and of the cache that go together, from the plainest on.
+struct TypePair {
+  ElementType q = ElementType::kFp32;
+  ElementType kv = ElementType::kFp32;
+
+  friend bool operator==(const TypePair&, const TypePair&) = default;
+};
+
+inline constexpr std::array<TypePair, 7> kTypePairs = {{
+    {ElementType::kFp32, ElementType::kFp32},
+    {ElementType::kFp16, ElementType::kFp16},
+    {ElementType::kBf16, ElementType::kBf16},
+    {ElementType::kFp16, ElementType::kE4m3},
+    {ElementType::kBf16, ElementType::kE4m3},
+    {ElementType::kFp16, ElementType::kE5m2},
+    {ElementType::kBf16, ElementType::kE5m2},
+}};
+
+struct SequenceSpec {
+  std::int64_t num_rows = 1;
+  std::int64_t context_length = 0;
+  // Names its random numbers, so that leaving out a sequence changes no other.
+  std::uint64_t id = 0;
+
+  friend bool operator==(const SequenceSpec&, const SequenceSpec&) = default;
+};
+
+enum class SinkFamily : std::uint8_t {
+  kNone,
+  kZero,
+  kNormal,
+  kNegligible,  // normal - 1000: its exponential is 0 beside ordinary scores
+  kDominating,  // normal + 100: what it leaves of the keys is tiny
+};
+
+inline constexpr std::array<SinkFamily, 5> kSinkFamilies = {
+    SinkFamily::kNone, SinkFamily::kZero, SinkFamily::kNormal, SinkFamily::kNegligible,
+    SinkFamily::kDominating};
+
+constexpr const char* sink_family_name(SinkFamily family) {
+  constexpr const char* kNames[] = {"none", "zero", "normal", "negligible", "dominating"};
+  return kNames[static_cast<int>(family)];
+}
+
+struct OptionsSpec {
+  float scale = 1.0F;
+  float softcap = 0.0F;
+  bool causal = true;
+  std::optional<std::int64_t> window;
+  bool alibi = false;  // slopes 2^(-8 (h + 1) / H), h of H query heads (Press et al. 2022)
+  SinkFamily sinks = SinkFamily::kNone;
+  ScaleKind k_scales = ScaleKind::kNone;  // fp8 only, uniform in [kScaleMin, kScaleMax)
+  ScaleKind v_scales = ScaleKind::kNone;
+
+  friend bool operator==(const OptionsSpec&, const OptionsSpec&) = default;
+};
+
+inline constexpr double kScaleMin = 0.25;
+inline constexpr double kScaleMax = 2.0;
+
+// FloatSource::largest of q and k, and of v.
+inline constexpr double kQueryKeyLimit = 16.0;
+inline constexpr double kValueLimit = 256.0;
+
+// The domain of the design: no score is further from 0.
+inline constexpr double kScoreLimit = 1e4;
+
+// What any difference from is news: what cases shrink to.
+constexpr Placement plain_placement() {
+  return {.block_size = 1,
+          .order = BlockOrder::kAscending,
+          .spare_blocks = 0,
+          .garbage_beyond_table = false,
+          .poison = Poison::kZero};
+}
+
+struct CaseSpec {
+  ProblemShape shape;
+  OptionsSpec options;
+  std::vector<SequenceSpec> sequences = {SequenceSpec{}};
+  std::int64_t shared_prefix = 0;  // leading tokens whose K and V all sequences have in common
+  FloatFamily q = FloatFamily::kOnes;
+  // With kDominatingKey each KV head has one key of magnitude kQueryKeyLimit, at a multiple of the
+  // block size, 64 or 128, or just before, or last; and each q gets the signs of that key, so that
+  // its score is kQueryKeyLimit times the largest that another key could have.
+  FloatFamily k = FloatFamily::kOnes;
+  FloatFamily v = FloatFamily::kOnes;
+  Placement placement = plain_placement();
+  std::uint64_t seed = 0;  // of the tensors, sinks and scales
+
+  friend bool operator==(const CaseSpec&, const CaseSpec&) = default;
+
+  TypePair types() const { return {shape.q_type, shape.kv_type}; }
+  std::int64_t num_rows() const;         // of all sequences
+  std::int64_t longest_context() const;  // of any sequence
+
+  // A readable block: what differs from plain, one line a topic, without a newline at the end.
+  std::string text() const;
+};
+
+std::ostream& operator<<(std::ostream& out, const CaseSpec& spec);
+
+// No score of the case lies further from 0, whatever the seed.
+double score_bound(const CaseSpec& spec);
+
+// Invalid input, naming the field, unless both gates of core/ will let the case through and it lies
+// in the domain of the design.
+Status check_case(const CaseSpec& spec);
+
+// The tensors. Each number depends on the seed, its tensor, its sequence's id and its place in it,
+// so that with a dimension made smaller the rest keep their numbers. The spec must be valid.
+AttentionProblem make_problem(const CaseSpec& spec);
+
+}  // namespace recto::verify

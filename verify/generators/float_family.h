@@ -1,0 +1,75 @@
+#pragma once
+
+// Where the numbers of a generated tensor come from: families, each of which has led kernels astray
+// in its own way, and two plain ones that counterexamples shrink to. Every value is exact in the
+// element type that it is drawn for, and bits do not depend on the machine: no std::log, no
+// std::cos.
+
+#include <array>
+#include <cstdint>
+#include <ostream>
+#include <span>
+
+#include "core/element_type.h"
+#include "core/random_stream.h"
+
+namespace recto::verify {
+
+// From the plainest on. [a, b) before rounding to the element type:
+enum class FloatFamily : std::uint8_t {
+  kOnes,
+  kSmallIntegers,     // -4 ... 4
+  kUniform,           // [-1, 1)
+  kNormal,            // mean 0, variance 1, within +-kNormalLimit
+  kHeavyTail,         // Cauchy, within +-largest
+  kLargeOffset,       // [7/8, 9/8) * largest / 2: what differs is small against what does not
+  kAlternatingSigns,  // [1/2, 1), its sign changing from dim to dim and from token to token
+  kDenormals,         // half subnormals, zeros and the smallest normal, half uniform
+  kExactTies,         // +-1/2, +-1; tokens repeat each other, so that scores tie
+  kDominatingKey,     // K only: uniform, but one key per head outdoes the others, see case_spec.h
+};
+
+inline constexpr std::array<FloatFamily, 10> kFloatFamilies = {FloatFamily::kOnes,
+                                                               FloatFamily::kSmallIntegers,
+                                                               FloatFamily::kUniform,
+                                                               FloatFamily::kNormal,
+                                                               FloatFamily::kHeavyTail,
+                                                               FloatFamily::kLargeOffset,
+                                                               FloatFamily::kAlternatingSigns,
+                                                               FloatFamily::kDenormals,
+                                                               FloatFamily::kExactTies,
+                                                               FloatFamily::kDominatingKey};
+
+constexpr const char* float_family_name(FloatFamily family) {
+  constexpr const char* kNames[] = {
+      "ones",         "small-integers",    "uniform",   "normal",     "heavy-tail",
+      "large-offset", "alternating-signs", "denormals", "exact-ties", "dominating-key"};
+  return kNames[static_cast<int>(family)];
+}
+
+inline std::ostream& operator<<(std::ostream& out, FloatFamily family) {
+  return out << float_family_name(family);
+}
+
+inline constexpr double kNormalLimit = 8.0;  // beyond it lies 1 in 10^15: drawn again
+
+// What a tensor is drawn from. `largest` is a power of two, at least 16, and bounds the families
+// that reach far; small enough for any product and sum of the domain (design, section 3).
+struct FloatSource {
+  FloatFamily family = FloatFamily::kOnes;
+  ElementType type = ElementType::kFp32;
+  double largest = 16.0;
+};
+
+// No value of the source is larger.
+double largest_magnitude(const FloatSource& source);
+
+// One head of one token: [head_dim]. A longer row begins with the same values.
+void fill_row(const FloatSource& source, std::int64_t token, RandomStream& stream,
+              std::span<float> row);
+
+// Mean 0, variance 1, unrounded and unlimited. Exact up to the 2^-53 grid of its uniforms: Karney,
+// "Sampling exactly from the normal distribution", ACM TOMS 42(1), 2016, algorithm N.
+double draw_normal(RandomStream& stream);
+
+}  // namespace recto::verify
