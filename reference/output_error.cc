@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
+#include <vector>
 
 #include "core/units.h"
 #include "reference/accumulation.h"
@@ -32,6 +34,7 @@ class OutputError {
     hull_ = distances_.topRows(n_).colwise().maxCoeff();
     if (weights.weights[n_] > 0) hull_ = hull_.cwiseMax(distances_.row(n_));
     count_roundings();
+    count_alike();
   }
 
   Row hard() const {
@@ -56,27 +59,26 @@ class OutputError {
   }
 
   Row sharp() const {
-    const double roundoff = weight_roundoff();
     const bool sums_rounded = numerics_.summed_weights == SummedWeights::kRounded;
     Vector moved = weights_.bias + weights_.vanished;
-    Vector deviation = weights_.deviation;
-    if (sums_rounded) {
-      moved += lost_weights(moved);
-      deviation =
-          (deviation.array().square() + (roundoff * weights_.weights).array().square()).sqrt();
-    }
+    if (sums_rounded) moved += lost_weights(moved);
     // All keys before a rescaling move together; at most half of the weight against the other half.
     const Row together = weights_.weights.transpose() * distances_ / 2;
-    const Row shift = moved.transpose() * distances_ +
-                      kSharpLambda * weights_.rescaling_deviation * together +
-                      random_sum(deviation, distances_);
-    const double sum_shift =
+    const Vector rounding = weight_roundoff() * weights_.weights;
+    Row shift = moved.transpose() * distances_ +
+                kSharpLambda * weights_.rescaling_deviation * together +
+                random_sum(weights_.deviation, distances_, weights_.coherence);
+    double sum_shift =
         moved.sum() + kSharpLambda * (weights_.rescaling_deviation +
-                                      std::sqrt(weights_.coherence) * deviation.norm());
+                                      std::sqrt(weights_.coherence) * weights_.deviation.norm());
+    if (sums_rounded) {
+      shift += random_sum(rounding, distances_, product_coherence_);
+      sum_shift += kSharpLambda * std::sqrt(weight_coherence_) * rounding.norm();
+    }
     const Perturbed perturbed = perturb(moved, shift, sum_shift);
     Row error = perturbed.shift;
     if (!sums_rounded) {
-      error += random_sum(roundoff * weights_.weights.head(n_), magnitudes_) +
+      error += random_sum(rounding.head(n_), magnitudes_, product_coherence_) +
                lost_weights(moved).head(n_).transpose() * magnitudes_;
     }
     error += perturbed.magnitudes.cwiseProduct(product_errors());
@@ -100,7 +102,7 @@ class OutputError {
         sum_error(numerics_.weight_sum, keys_per_pass_, weights_.coherence, weight_roundings_);
     double weights = weights_.sum_sharp;
     if (numerics_.summed_weights == SummedWeights::kRounded) {
-      weights += kSharpLambda * weight_roundoff() * std::sqrt(weights_.coherence) *
+      weights += kSharpLambda * weight_roundoff() * std::sqrt(weight_coherence_) *
                      weights_.weights.norm() +
                  lost_weights(weights_.bias).sum();
     }
@@ -130,9 +132,14 @@ class OutputError {
   }
 
   // lambda times the root of the sum of squares of weights times factors, alike ones together.
-  Row random_sum(const Vector& weights, const Matrix& factors) const {
+  template <typename Coherence>  // one number, or one per dim
+  Row random_sum(const Vector& weights, const Matrix& factors, const Coherence& coherence) const {
     const Row squares = weights.cwiseAbs2().transpose() * factors.cwiseAbs2();
-    return kSharpLambda * std::sqrt(weights_.coherence) * squares.cwiseSqrt();
+    if constexpr (std::is_same_v<Coherence, Row>) {
+      return kSharpLambda * squares.cwiseProduct(coherence).cwiseSqrt();
+    } else {
+      return kSharpLambda * std::sqrt(coherence) * squares.cwiseSqrt();
+    }
   }
 
   double weight_roundoff() const {
@@ -153,23 +160,31 @@ class OutputError {
     return lost;
   }
 
-  // Relative to the sum of magnitudes, per dim: values that are alike round alike.
-  Row product_errors() const {
+  // How many weights are stored as the same number, and how many products with a dim's values are
+  // then alike.
+  void count_alike() {
     std::vector<double> stored(static_cast<std::size_t>(n_));
     for (std::int64_t key = 0; key < n_; ++key) {
       stored[static_cast<std::size_t>(key)] =
           round_to(weights_.weights[key] * weights_.denominator,
                    numerics_.weight_type.value_or(ElementType::kFp32));
     }
-    const auto weight_coherence = static_cast<double>(multiplicity(stored));
-    Row errors(row_.values.cols());
+    weight_coherence_ = static_cast<double>(multiplicity(stored));
+    product_coherence_.resize(row_.values.cols());
+    for (std::int64_t dim = 0; dim < product_coherence_.size(); ++dim) {
+      const double values = row_.value_coherence[dim];
+      const double both = weight_coherence_ * values / static_cast<double>(n_);
+      product_coherence_[dim] =
+          std::max({1.0, std::min(weights_.coherence, values), std::min(both, values)});
+    }
+  }
+
+  // Of the sum of products, relative to the sum of magnitudes, per dim.
+  Row product_errors() const {
+    Row errors(product_coherence_.size());
     for (std::int64_t dim = 0; dim < errors.size(); ++dim) {
-      const double alike = row_.value_coherence[dim];
-      const double coherence =
-          std::max({1.0, std::min(weights_.coherence, alike),
-                    std::min(weight_coherence * alike / static_cast<double>(n_), alike)});
-      const SumError sum =
-          sum_error(numerics_.output_sum, keys_per_pass_, coherence, output_roundings_);
+      const SumError sum = sum_error(numerics_.output_sum, keys_per_pass_, product_coherence_[dim],
+                                     output_roundings_);
       errors[dim] = sum.bias + kSharpLambda * sum.deviation + numerics_.kv_read;
     }
     return errors;
@@ -215,6 +230,8 @@ class OutputError {
   std::int64_t keys_per_pass_ = 0;
   double weight_roundings_ = 0;
   double output_roundings_ = 0;
+  double weight_coherence_ = 1;  // stored weights that are equal
+  Row product_coherence_;        // [head_dim_v]
 };
 
 }  // namespace
