@@ -112,8 +112,8 @@ class FaultyRow {
     if (fault_ == Fault::kMergeWithoutWeights) {
       output.out = mean / mean_count * (keys / denominator);
     }
-    output.lse_ln = maximum + std::log(fault_ == Fault::kSinkLeftOutOfLse ? keys : denominator);
-    if (fault_ == Fault::kBase2Lse) output.lse_ln /= std::log(2.0);
+    output.lse_ln = maximum + std::log(fault_ == Fault::kSinkLeftOutOfLogSum ? keys : denominator);
+    if (fault_ == Fault::kBase2LogSum) output.lse_ln /= std::log(2.0);
     return output;
   }
 
@@ -159,10 +159,10 @@ const std::vector<Canary>& canaries() {
       {Fault::kSoftcapAfterMask, "soft cap after the mask", {"chunking"}},
       {Fault::kMissingRescale, "missing rescale", {"key_permutation"}},
       {Fault::kWrongGroup, "wrong group mapping", {"repeated_kv_heads"}},
-      {Fault::kSinkLeftOutOfLse, "sink left out of lse", {"ones_give_one"}},
+      {Fault::kSinkLeftOutOfLogSum, "sink left out of lse", {"ones_give_one"}},
       {Fault::kLastKeyDropped, "last key dropped", {"key_duplication"}},
       {Fault::kTailRead, "tail of the last block read", {"unaddressed_slots"}},
-      {Fault::kBase2Lse, "lse in base 2", {"key_duplication"}},
+      {Fault::kBase2LogSum, "lse in base 2", {"key_duplication"}},
       {Fault::kScaleAppliedTwice, "scale applied twice", {"logit_shift"}},
       // Consistently wrong: distances change sign in every law alike.
       {Fault::kBiasSign, "sign of the bias", {}},

@@ -20,10 +20,10 @@ enum class Fault : std::uint8_t {
   kSoftcapAfterMask,  // caps the mask's minus infinity: masked keys weigh exp(-cap)
   kMissingRescale,    // sums are not rescaled when the maximum grows
   kWrongGroup,        // KV head = head % num_kv_heads
-  kSinkLeftOutOfLse,
+  kSinkLeftOutOfLogSum,
   kLastKeyDropped,
   kTailRead,  // attends to the last block's slots beyond the context
-  kBase2Lse,
+  kBase2LogSum,
   kScaleAppliedTwice,
   kBiasSign,             // slope * (i - j)
   kMergeWithoutWeights,  // normalised parts are averaged
