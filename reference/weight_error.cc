@@ -124,8 +124,9 @@ void record(std::int64_t key, const KeyError& error, const KernelNumerics& numer
   row.hard[key] = moved(error.distance, error.log.hard + error.uncommon);
   row.bias[key] = weight * first_order + second_order;
   row.deviation[key] = weight * deviation;
-  // No factor of a weight is smaller than the weight: only a tiny one can have been flushed.
-  if (weight <= numerics.exponential.flush + row.hard[key]) {
+  // No factor of a weight is smaller than the weight: only a tiny one can have been flushed, or
+  // rounded below the normal range, where flush / u is at least the smallest normal number.
+  if (weight <= numerics.exponential.flush / numerics.unit_roundoff + row.hard[key]) {
     row.vanished[key] = std::min(numerics.exponential.flush, weight + row.hard[key]);
   }
   sum.hard += moved(error.distance, error.log.hard + error.whole) + row.vanished[key];
