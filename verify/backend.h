@@ -11,9 +11,22 @@
 
 #include "core/attention_views.h"
 #include "reference/numerics.h"
+#include "reference/online_softmax.h"
 #include "reference/paged_attention.h"
 
 namespace recto::verify {
+
+// What a backend keeps m, l and o of a partial state in.
+enum class StateType { kFp32, kFp64 };
+
+// The merge of the partial states of disjoint sets of keys, of a backend that hands it out.
+struct StateMerge {
+  // States are exact in `type`.
+  std::function<reference::SoftmaxState(const reference::SoftmaxState&,
+                                        const reference::SoftmaxState&)>
+      merge;
+  StateType type = StateType::kFp32;
+};
 
 struct Backend {
   std::string name;
@@ -25,10 +38,11 @@ struct Backend {
   // Its tiles start at multiples of a fixed number of keys whatever the block size, so that block
   // size cannot change a bit.
   bool has_fixed_tiles = false;
+  std::optional<StateMerge> state_merge = {};
 };
 
 // The reference's own ways of computing: naive and online in fp64, gathered and over blocks, and
-// the plain low-precision run.
+// the plain low-precision run of each type of q, tiled and rounded in more than one way.
 std::vector<Backend> reference_backends();
 
 }  // namespace recto::verify

@@ -6,7 +6,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "verify/attention_problem.h"
 #include "verify/backend.h"
@@ -21,9 +20,14 @@ struct LawCase {
   Placement placement;
 };
 
+// Which bound of reference/error_bound.h a law compares within. Bit-for-bit laws look at neither.
+enum class BoundKind { kHard, kSharp };
+
 struct LawVerdict {
-  Comparison comparison;
-  std::string what;  // which of the law's comparisons failed; empty if none did
+  Comparison comparison;  // all of the law's, together
+  std::string what;       // which of them failed first; empty if none did
+  // Why the law could not be put to this backend; nothing was compared then.
+  std::optional<std::string> skipped;
 };
 
 struct Law {
@@ -31,10 +35,7 @@ struct Law {
   std::string statement;
   // Why it says nothing of this case (a precondition that does not hold), or nothing.
   std::function<std::optional<std::string>(const LawCase&)> why_not_applicable;
-  std::function<LawVerdict(const Backend&, const LawCase&)> check;
+  std::function<LawVerdict(const Backend&, const LawCase&, BoundKind)> check;
 };
-
-// Every law, in the order of verify/laws/README.md.
-const std::vector<Law>& all_laws();
 
 }  // namespace recto::verify

@@ -1,0 +1,59 @@
+#pragma once
+
+// Runs laws on backends over cases and counts: what held, what failed and how it is replayed, what
+// said nothing and why.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "verify/law.h"
+
+namespace recto::verify {
+
+struct DescribedCase {
+  LawCase law_case;
+  std::string description;  // shape and options, for people; several lines
+  std::string replay;       // the command that tries this case again
+};
+
+// The next case, or nothing after the last.
+using CaseSource = std::function<std::optional<DescribedCase>()>;
+
+// What came of one law on one backend.
+struct LawCount {
+  std::string law;
+  std::string backend;
+  std::int64_t held = 0;
+  std::int64_t failed = 0;
+  std::map<std::string, std::int64_t> skipped;  // reason -> cases
+  double worst_ratio = 0.0;                     // of error to bound
+
+  std::int64_t ran() const { return held + failed; }
+};
+
+struct LawRunOptions {
+  BoundKind bound_kind = BoundKind::kHard;
+  std::int64_t failures_kept = 3;  // texts, per law and backend
+};
+
+struct LawReport {
+  std::vector<LawCount> counts;       // [laws, backends]
+  std::vector<std::string> failures;  // readable blocks
+
+  bool passed() const;
+  // A line per law and backend, then the reasons of what was skipped.
+  std::string table() const;
+};
+
+LawReport run_laws(const std::vector<Law>& laws, const std::vector<Backend>& backends,
+                   const CaseSource& next_case, const LawRunOptions& options);
+
+// A failing case as people read it: law, case, which element, seen, expected, bound, ratio, replay.
+std::string failure_text(const Law& law, const Backend& backend, const DescribedCase& described,
+                         const LawVerdict& verdict);
+
+}  // namespace recto::verify

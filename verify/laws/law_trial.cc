@@ -1,0 +1,86 @@
+#include "verify/laws/law_trial.h"
+
+#include <cstddef>
+#include <utility>
+
+#include "core/contract.h"
+#include "reference/error_bound.h"
+
+namespace recto::verify {
+namespace {
+
+void add_to(std::vector<double>& sums, const std::vector<double>& terms) {
+  RECTO_CHECK_EQ(sums.size(), terms.size());
+  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += terms[i];
+}
+
+}  // namespace
+
+std::unique_ptr<const PlacedProblem> LawTrial::place(const LawCase& law_case) {
+  auto placed = std::make_unique<const PlacedProblem>(law_case.problem, law_case.placement);
+  const std::optional<std::string> why = backend_.why_unsupported(placed->inputs());
+  if (!why) return placed;
+  record_skip(*why);
+  return nullptr;
+}
+
+std::optional<LawSide> LawTrial::run(const LawCase& law_case) {
+  std::unique_ptr<const PlacedProblem> placed = place(law_case);
+  if (!placed) return std::nullopt;
+  reference::AttentionResult seen = backend_.run(placed->inputs());
+  return LawSide{.placed = std::move(placed), .seen = std::move(seen)};
+}
+
+reference::AttentionResult LawTrial::bound_of(const LawSide& side) const {
+  reference::BoundedResult bounded =
+      reference::bounded_attention(side.inputs(), backend_.numerics(side.inputs()));
+  return std::move(bound_kind_ == BoundKind::kHard ? bounded.hard : bounded.sharp);
+}
+
+void LawTrial::compare_within_bounds(const LawCase& base, const std::vector<Variant>& variants) {
+  const std::optional<LawSide> base_side = run(base);
+  if (!base_side) return;
+  const reference::AttentionResult base_bound = bound_of(*base_side);
+  for (const Variant& variant : variants) {
+    const std::optional<LawSide> side = run(variant.law_case);
+    if (!side) continue;
+    record(variant.what, compare(side->inputs(), side->seen, base_side->seen,
+                                 sum_of(bound_of(*side), base_bound)));
+  }
+}
+
+void LawTrial::compare_bit_for_bit(const LawCase& base, const std::vector<Variant>& variants) {
+  const std::optional<LawSide> base_side = run(base);
+  if (!base_side) return;
+  for (const Variant& variant : variants) {
+    const std::optional<LawSide> side = run(variant.law_case);
+    if (side) record(variant.what, compare_bits(side->inputs(), side->seen, base_side->seen));
+  }
+}
+
+void LawTrial::record(const std::string& what, const Comparison& comparison) {
+  if (verdict_.comparison.passed() && !comparison.passed()) verdict_.what = what;
+  verdict_.comparison.append(comparison);
+}
+
+void LawTrial::record_skip(const std::string& why) {
+  if (!skipped_) skipped_ = why;
+}
+
+LawVerdict LawTrial::verdict() const {
+  LawVerdict verdict = verdict_;
+  if (verdict.comparison.elements == 0)
+    verdict.skipped = skipped_.value_or("the case has no query rows");
+  return verdict;
+}
+
+std::optional<std::string> always_applicable(const LawCase& /*law_case*/) { return std::nullopt; }
+
+reference::AttentionResult sum_of(reference::AttentionResult a,
+                                  const reference::AttentionResult& b) {
+  add_to(a.out, b.out);
+  add_to(a.lse_ln, b.lse_ln);
+  return a;
+}
+
+}  // namespace recto::verify

@@ -1,0 +1,66 @@
+#pragma once
+
+// What the laws have in common: run a backend on a case and on its transforms, and hold the results
+// against each other within the sum of both sides' bounds, or bit for bit.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "verify/law.h"
+
+namespace recto::verify {
+
+// One side of a law: a case as laid out in memory, and what the backend made of it.
+struct LawSide {
+  std::unique_ptr<const PlacedProblem> placed;
+  reference::AttentionResult seen;
+
+  const PagedAttentionInputs& inputs() const { return placed->inputs(); }
+};
+
+// A transform of a law's case.
+struct Variant {
+  std::string what;
+  LawCase law_case;
+};
+
+class LawTrial {
+ public:
+  // `backend` must outlive it.
+  LawTrial(const Backend& backend, BoundKind bound_kind)
+      : backend_(backend), bound_kind_(bound_kind) {}
+
+  // Nothing where the backend does not support the case; the verdict then says why.
+  std::unique_ptr<const PlacedProblem> place(const LawCase& law_case);
+  std::optional<LawSide> run(const LawCase& law_case);
+
+  // How far the backend's results may be from the exact ones.
+  reference::AttentionResult bound_of(const LawSide& side) const;
+
+  // Runs the case and its variants, which all ask for the same.
+  void compare_within_bounds(const LawCase& base, const std::vector<Variant>& variants);
+  void compare_bit_for_bit(const LawCase& base, const std::vector<Variant>& variants);
+
+  void record(const std::string& what, const Comparison& comparison);
+  void record_skip(const std::string& why);
+
+  // Skipped if nothing was compared.
+  LawVerdict verdict() const;
+
+ private:
+  const Backend& backend_;
+  BoundKind bound_kind_;
+  LawVerdict verdict_;
+  std::optional<std::string> skipped_;
+};
+
+// For laws without a precondition.
+std::optional<std::string> always_applicable(const LawCase& law_case);
+
+// Element by element: what two independent errors may add up to.
+reference::AttentionResult sum_of(reference::AttentionResult a,
+                                  const reference::AttentionResult& b);
+
+}  // namespace recto::verify

@@ -1,0 +1,173 @@
+// The laws of paging and of options: each sees a backend that breaks it, and lets the right ones
+// pass on the same case.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "verify/laws/laws.h"
+#include "verify/laws/testing/faulty_backends.h"
+
+namespace recto::verify {
+namespace {
+
+using reference::AttentionResult;
+
+TEST_CASE("logical blocks taken for physical ones are seen") {
+  expect_caught(
+      physical_placement_law(), small_case(), wrong([](PagedAttentionInputs inputs) {
+        std::vector<std::int32_t> row(static_cast<std::size_t>(inputs.block_table.max_blocks));
+        std::iota(row.begin(), row.end(), 0);
+        inputs.block_table.data = row.data();
+        inputs.block_table.row_stride = 0;
+        return reference::paged_attention(inputs);
+      }));
+}
+
+TEST_CASE("a result that depends on a block's number in its last bit is seen") {
+  expect_caught(physical_placement_law(), small_case(), wrong([](PagedAttentionInputs inputs) {
+                  AttentionResult result = reference::paged_attention(inputs);
+                  if (inputs.block_table.data[0] % 2 == 1)
+                    result.out[0] = std::nextafter(result.out[0], 1.0);
+                  return result;
+                }));
+}
+
+TEST_CASE("a lost partial block is seen") {
+  expect_caught(block_size_law(), small_case(),
+                with_contexts([](std::int32_t length, std::int64_t block_size) {
+                  return static_cast<std::int32_t>(length / block_size * block_size);
+                }));
+}
+
+TEST_CASE("tiles that are said to be fixed, and follow the block size, are seen") {
+  Backend online = backend_of("online-fp64");
+  online.has_fixed_tiles = true;
+  expect_caught(block_size_law(), small_case(), online);
+}
+
+TEST_CASE("heads mixed up in one layout are seen") {
+  expect_caught(cache_layout_law(), small_case(), mishearing([](PagedAttentionInputs& inputs) {
+                  if (inputs.kv.v.layout == KvLayout::kPacked) inputs.kv.v.head_stride = 0;
+                }));
+}
+
+TEST_CASE("rows that see what comes after them are seen") {
+  expect_caught(chunking_law(), small_case(),
+                mishearing([](PagedAttentionInputs& inputs) { inputs.options.causal = false; }));
+}
+
+// One slot past the context, where that is in the last block still, with a weight of zero.
+AttentionResult read_one_too_many(PagedAttentionInputs inputs) {
+  AttentionResult result = reference::paged_attention(inputs);
+  std::vector<std::int32_t> longer(inputs.context_length.begin(), inputs.context_length.end());
+  for (std::int32_t& length : longer) length += length % inputs.kv.k.block_size == 0 ? 0 : 1;
+  inputs.context_length = longer;
+  const AttentionResult other = reference::paged_attention(inputs);
+  for (std::size_t i = 0; i < result.out.size(); ++i) result.out[i] += 0.0 * other.out[i];
+  return result;
+}
+
+TEST_CASE("a slot past the context, read with a weight of zero, is seen") {
+  expect_caught(unaddressed_slots_law(), small_case(), wrong(read_one_too_many));
+}
+
+TEST_CASE("a slot past the context is seen whatever it holds, be it in K alone or in V alone") {
+  const LawVerdict verdict = unaddressed_slots_law().check(
+      with_contexts([](std::int32_t length, std::int64_t block_size) {
+        return static_cast<std::int32_t>(length + (length % block_size == 0 ? 0 : 1));
+      }),
+      small_case(), BoundKind::kHard);
+  const std::int64_t row_outs = 4 * 4;  // heads, dims
+  CHECK(verdict.comparison.elements == 12 * 4 * (row_outs + 4));
+  // The last row of either sequence sees the slot. All of its out changes with NaN, Inf and 1e4, in
+  // K, V or both; finite garbage may be too small to tell from zeros.
+  CHECK(verdict.comparison.mismatches >= 9 * 2 * row_outs);
+}
+
+// Query head h takes KV head h % num_kv_heads, not h / group.
+AttentionResult with_interleaved_groups(PagedAttentionInputs inputs) {
+  const std::int64_t num_kv_heads = inputs.kv.k.num_kv_heads;
+  const std::int64_t group = inputs.q.num_heads / num_kv_heads;
+  const auto taken_for = [&](std::int64_t head) {
+    return head % num_kv_heads * group + head / num_kv_heads;
+  };
+  const auto* q = static_cast<const float*>(inputs.q.data);
+  std::vector<float> moved(q, q + inputs.q.num_rows * inputs.q.row_stride);
+  for (std::int64_t r = 0; r < inputs.q.num_rows; ++r)
+    for (std::int64_t h = 0; h < inputs.q.num_heads; ++h)
+      std::copy_n(q + r * inputs.q.row_stride + h * inputs.q.head_stride, inputs.q.head_dim,
+                  moved.data() + r * inputs.q.row_stride + taken_for(h) * inputs.q.head_stride);
+  inputs.q.data = moved.data();
+  const AttentionResult mixed = reference::paged_attention(inputs);
+  AttentionResult result = mixed;
+  for (std::int64_t r = 0; r < mixed.num_rows; ++r) {
+    for (std::int64_t h = 0; h < mixed.num_heads; ++h) {
+      for (std::int64_t d = 0; d < mixed.head_dim; ++d)
+        result.out_at(r, h, d) = mixed.out_at(r, taken_for(h), d);
+      result.lse_ln[static_cast<std::size_t>(r * mixed.num_heads + h)] =
+          mixed.lse_ln[static_cast<std::size_t>(r * mixed.num_heads + taken_for(h))];
+    }
+  }
+  return result;
+}
+
+TEST_CASE("groups of heads interleaved are seen") {
+  expect_caught(repeated_kv_heads_law(), small_case(), wrong(with_interleaved_groups));
+}
+
+TEST_CASE("a window one key too narrow is seen") {
+  expect_caught(wide_window_law(), small_case(), mishearing([](PagedAttentionInputs& inputs) {
+                  if (inputs.options.window) --*inputs.options.window;
+                }));
+}
+
+TEST_CASE("a window that a kernel's int32 cannot count to is seen") {
+  // As position - window + 1 does in int32 arithmetic once window is beyond 2^31 - 2.
+  expect_caught(wide_window_law(), small_case(), mishearing([](PagedAttentionInputs& inputs) {
+                  if (inputs.options.window == std::numeric_limits<std::int32_t>::max())
+                    inputs.options.window = 1;
+                }));
+}
+
+TEST_CASE("a soft cap that is clipped is seen") {
+  expect_caught(huge_softcap_law(), small_case(), mishearing([](PagedAttentionInputs& inputs) {
+                  inputs.options.softcap = std::min(inputs.options.softcap, 50.0F);
+                }));
+}
+
+TEST_CASE("0 / 0 of a row without keys is seen") {
+  expect_caught(zero_context_law(), small_case(), misreporting([](AttentionResult& result) {
+                  for (std::size_t i = 0; i < result.lse_ln.size(); ++i)
+                    if (std::isinf(result.lse_ln[i]))
+                      result.out_at(static_cast<std::int64_t>(i) / result.num_heads,
+                                    static_cast<std::int64_t>(i) % result.num_heads, 0) =
+                          std::numeric_limits<double>::quiet_NaN();
+                }));
+}
+
+TEST_CASE("the largest negative number in place of -inf is seen") {
+  expect_caught(zero_context_law(), small_case(), misreporting([](AttentionResult& result) {
+                  for (double& lse_ln : result.lse_ln)
+                    lse_ln = std::max<double>(lse_ln, std::numeric_limits<float>::lowest());
+                }));
+}
+
+TEST_CASE("a sink lost by a row without keys is seen") {
+  expect_caught(zero_context_law(), with_sinks(small_case()),
+                wrong([](PagedAttentionInputs inputs) {
+                  AttentionResult result = reference::paged_attention(inputs);
+                  inputs.options.sinks = {};
+                  const AttentionResult sinkless = reference::paged_attention(inputs);
+                  for (std::size_t i = 0; i < result.lse_ln.size(); ++i)
+                    if (std::isinf(sinkless.lse_ln[i])) result.lse_ln[i] = sinkless.lse_ln[i];
+                  return result;
+                }));
+}
+
+}  // namespace
+}  // namespace recto::verify

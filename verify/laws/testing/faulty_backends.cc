@@ -1,0 +1,101 @@
+#include "verify/laws/testing/faulty_backends.h"
+
+#include <utility>
+
+#include "bazel/testing/catch.h"
+#include "core/random_stream.h"
+
+namespace recto::verify {
+namespace {
+
+using reference::AttentionResult;
+
+std::vector<float> random_values(std::int64_t count, RandomStream stream) {
+  std::vector<float> values(static_cast<std::size_t>(count));
+  for (float& value : values) value = static_cast<float>(2 * stream.next_unit() - 1);
+  return values;
+}
+
+SequenceProblem random_sequence(const ProblemShape& shape, std::int64_t num_rows,
+                                std::int64_t context, const RandomStream& stream) {
+  return {.num_rows = num_rows,
+          .context_length = context,
+          .q = random_values(num_rows * shape.num_q_heads * shape.head_dim_k, stream.split("q")),
+          .k = random_values(context * shape.num_kv_heads * shape.head_dim_k, stream.split("k")),
+          .v = random_values(context * shape.num_kv_heads * shape.head_dim_v, stream.split("v"))};
+}
+
+}  // namespace
+
+LawCase small_case() {
+  LawCase law_case;
+  AttentionProblem& problem = law_case.problem;
+  problem.shape = {.num_q_heads = 4, .num_kv_heads = 2, .head_dim_k = 8, .head_dim_v = 4};
+  problem.options.scale = 2.0F;
+  const RandomStream root(1);
+  problem.sequences = {random_sequence(problem.shape, 3, 21, root.split(0)),
+                       random_sequence(problem.shape, 1, 5, root.split(1))};
+  law_case.placement.block_size = 4;
+  law_case.placement.order = BlockOrder::kAscending;
+  law_case.placement.poison = Poison::kZero;
+  return law_case;
+}
+
+LawCase with_sinks(LawCase law_case) {
+  law_case.problem.options.sinks = {0.5F, -1.0F, 2.0F, 0.0F};
+  return law_case;
+}
+
+Backend backend_of(const std::string& name) {
+  for (Backend& backend : reference_backends())
+    if (backend.name == name) return std::move(backend);
+  FAIL("no backend " << name);
+  return {};
+}
+
+Backend wrong(Run run) {
+  Backend backend = backend_of("naive-fp64");
+  backend.run = std::move(run);
+  return backend;
+}
+
+Backend mishearing(const std::function<void(PagedAttentionInputs&)>& change) {
+  return wrong([change](PagedAttentionInputs inputs) {
+    change(inputs);
+    return reference::paged_attention(inputs);
+  });
+}
+
+Backend misreporting(const std::function<void(AttentionResult&)>& change) {
+  return wrong([change](const PagedAttentionInputs& inputs) {
+    AttentionResult result = reference::paged_attention(inputs);
+    change(result);
+    return result;
+  });
+}
+
+Backend with_contexts(const std::function<std::int32_t(std::int32_t, std::int64_t)>& change) {
+  return wrong([change](PagedAttentionInputs inputs) {
+    std::vector<std::int32_t> lengths(inputs.context_length.begin(), inputs.context_length.end());
+    for (std::int32_t& length : lengths) length = change(length, inputs.kv.k.block_size);
+    inputs.context_length = lengths;
+    return reference::paged_attention(inputs);
+  });
+}
+
+void expect_caught(const Law& law, const LawCase& law_case, const Backend& faulty) {
+  INFO(law.name);
+  REQUIRE_FALSE(law.why_not_applicable(law_case));
+  for (const char* right : {"naive-fp64", "online-fp64"}) {
+    const LawVerdict verdict = law.check(backend_of(right), law_case, BoundKind::kSharp);
+    INFO(right << ", " << verdict.what << "\n" << verdict.comparison.text());
+    CHECK_FALSE(verdict.skipped);
+    CHECK(verdict.comparison.passed());
+  }
+  const LawVerdict verdict = law.check(faulty, law_case, BoundKind::kHard);
+  CHECK_FALSE(verdict.skipped);
+  CHECK_FALSE(verdict.comparison.passed());
+  CHECK_FALSE(verdict.what.empty());
+}
+
+}  // namespace recto::verify

@@ -1,0 +1,39 @@
+#pragma once
+
+// What the laws are tried on themselves: a small case on which the right backends pass, and
+// backends that are wrong in one way each.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "verify/law.h"
+
+namespace recto::verify {
+
+// Two sequences in fp32: three rows on 21 keys, one row on 5; four heads in two groups; causal, in
+// blocks of 4 slots in ascending order, zeros in the slots that nobody addresses.
+LawCase small_case();
+LawCase with_sinks(LawCase law_case);
+
+// One of reference_backends().
+Backend backend_of(const std::string& name);
+
+// Backends that call themselves fp64, one tile to a row.
+using Run = std::function<reference::AttentionResult(const PagedAttentionInputs&)>;
+Backend wrong(Run run);
+
+// Answers another question than it was asked.
+Backend mishearing(const std::function<void(PagedAttentionInputs&)>& change);
+
+// Answers right, then changes the answer.
+Backend misreporting(const std::function<void(reference::AttentionResult&)>& change);
+
+// Answers for other contexts: change(context_length, block_size).
+Backend with_contexts(const std::function<std::int32_t(std::int32_t, std::int64_t)>& change);
+
+// Checks, as a test's assertions: the law applies, the right backends pass even within the sharp
+// bound, and the faulty one fails even the hard one.
+void expect_caught(const Law& law, const LawCase& law_case, const Backend& faulty);
+
+}  // namespace recto::verify
