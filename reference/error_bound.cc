@@ -21,8 +21,8 @@ Vector dim_coherence(const Matrix& values) {
 }
 
 // A row without keys: out is 0 exactly, lse is -inf or the sink.
-double empty_lse_error(const HeadOptions& options, const KernelNumerics& numerics) {
-  return options.sink ? numerics.lse_roundings * numerics.unit_roundoff * std::abs(*options.sink)
+double empty_lse_ln_error(const HeadOptions& options, const KernelNumerics& numerics) {
+  return options.sink ? numerics.lse_ln_roundings * numerics.unit_roundoff * std::abs(*options.sink)
                       : 0.0;
 }
 
@@ -42,7 +42,7 @@ HeadBound HeadErrorModel::bound(const Matrix& q, const HeadOptions& options,
   for (std::int64_t row = 0; row < m; ++row) {
     const KeyRange seen = visible_keys(options, row, m, k_.rows());
     if (seen.size() == 0) {
-      bounds.lse_hard[row] = bounds.lse_sharp[row] = empty_lse_error(options, numerics_);
+      bounds.lse_ln_hard[row] = bounds.lse_ln_sharp[row] = empty_lse_ln_error(options, numerics_);
       continue;
     }
     const KeyRows keys{k_.middleRows(seen.begin, seen.size()),
@@ -55,8 +55,8 @@ HeadBound HeadErrorModel::bound(const Matrix& q, const HeadOptions& options,
     const RowBound bound = row_bound(problem, weights, numerics_);
     bounds.hard.row(row) = bound.hard;
     bounds.sharp.row(row) = bound.sharp;
-    bounds.lse_hard[row] = bound.lse_hard;
-    bounds.lse_sharp[row] = bound.lse_sharp;
+    bounds.lse_ln_hard[row] = bound.lse_ln_hard;
+    bounds.lse_ln_sharp[row] = bound.lse_ln_sharp;
   }
   return bounds;
 }
@@ -79,8 +79,8 @@ BoundedResult bounded_attention(const PagedAttentionInputs& inputs,
         const HeadOutput exact = dense_attention({q, k, v}, options);
         const HeadBound bound = model.bound(q, options, exact);
         result.exact.store(sequence.first_row, head, exact);
-        result.hard.store(sequence.first_row, head, {bound.hard, bound.lse_hard});
-        result.sharp.store(sequence.first_row, head, {bound.sharp, bound.lse_sharp});
+        result.hard.store(sequence.first_row, head, {bound.hard, bound.lse_ln_hard});
+        result.sharp.store(sequence.first_row, head, {bound.sharp, bound.lse_ln_sharp});
       }
     }
   }

@@ -22,10 +22,10 @@ namespace recto::reference {
 inline constexpr double kSharpFailure = 6 * 2 * 3.775e-11;
 
 struct HeadBound {
-  Matrix hard;       // [m, head_dim_v]
-  Matrix sharp;      // [m, head_dim_v], <= hard
-  Vector lse_hard;   // [m]
-  Vector lse_sharp;  // [m]
+  Matrix hard;          // [m, head_dim_v]
+  Matrix sharp;         // [m, head_dim_v], <= hard
+  Vector lse_ln_hard;   // [m]
+  Vector lse_ln_sharp;  // [m]
 };
 
 // The bounds for one KV head's keys and values, for all query heads that share it.

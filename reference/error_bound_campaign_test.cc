@@ -53,7 +53,7 @@ struct Tally {
   }
 };
 
-void run_case(std::uint64_t number, Tally& out, Tally& lse) {
+void run_case(std::uint64_t number, Tally& out, Tally& lse_ln) {
   const BoundCase problem(RandomStream(kSeed).split(number));
   const AttentionResult seen = low_precision_attention(problem.inputs(), problem.how());
   const BoundedResult oracle =
@@ -72,8 +72,8 @@ void run_case(std::uint64_t number, Tally& out, Tally& lse) {
   for (std::size_t i = 0; i < seen.lse_ln.size(); ++i) {
     const bool is_same = seen.lse_ln[i] == oracle.exact.lse_ln[i];  // infinities, too
     const double error = is_same ? 0.0 : std::abs(seen.lse_ln[i] - oracle.exact.lse_ln[i]);
-    lse.add(error, oracle.hard.lse_ln[i], oracle.sharp.lse_ln[i],
-            error <= oracle.hard.lse_ln[i] ? std::string() : where(i, "lse"));
+    lse_ln.add(error, oracle.hard.lse_ln[i], oracle.sharp.lse_ln[i],
+               error <= oracle.hard.lse_ln[i] ? std::string() : where(i, "lse"));
   }
 }
 
@@ -98,21 +98,21 @@ void check(const char* name, const Tally& tally) {
 TEST_CASE("no error exceeds its bound in a million cases") {
   constexpr unsigned kThreads = 2;
   std::vector<Tally> out(kThreads);
-  std::vector<Tally> lse(kThreads);
+  std::vector<Tally> lse_ln(kThreads);
   std::vector<std::thread> threads;
   for (unsigned thread = 0; thread < kThreads; ++thread) {
-    threads.emplace_back([thread, &out, &lse] {
+    threads.emplace_back([thread, &out, &lse_ln] {
       const auto count = static_cast<std::uint64_t>(cases());
       for (std::uint64_t number = thread; number < count; number += kThreads) {
-        run_case(number, out[thread], lse[thread]);
+        run_case(number, out[thread], lse_ln[thread]);
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
   out[0].join(out[1]);
-  lse[0].join(lse[1]);
+  lse_ln[0].join(lse_ln[1]);
   check("out", out[0]);
-  check("lse", lse[0]);
+  check("lse", lse_ln[0]);
 }
 
 }  // namespace

@@ -46,8 +46,8 @@ TEST_CASE("sharp is never beyond hard, and both are positive where something is 
       const HeadBound bound = Tensors(n, 5).bound(kScaled, numerics);
       CHECK((bound.sharp.array() > 0).all());
       CHECK((bound.sharp.array() <= bound.hard.array()).all());
-      CHECK(bound.lse_sharp[0] <= bound.lse_hard[0]);
-      CHECK(bound.lse_sharp[0] > 0);
+      CHECK(bound.lse_ln_sharp[0] <= bound.lse_ln_hard[0]);
+      CHECK(bound.lse_ln_sharp[0] > 0);
     }
   }
 }
@@ -77,6 +77,31 @@ TEST_CASE("equal terms add up their errors, and the sharp bound knows") {
   CHECK(error > kSharpLambda * std::sqrt(2.0 * kKeys) * 0x1p-24 * tenth);  // taken as independent
 }
 
+TEST_CASE("terms too small to move a sum are lost in one direction, and the sharp bound knows") {
+  // One key of weight 1, then 4095 of 2^-25 each: in fp32 the sum of weights stays at 1.
+  constexpr std::int64_t kKeys = 4096;
+  const Matrix one = Matrix::Ones(1, 1);
+  Matrix k = Matrix::Constant(kKeys, 1, std::log(0x1p-25));
+  k(0, 0) = 0;
+  const Matrix v = Matrix::NullaryExpr(kKeys, 1, [](Eigen::Index key, Eigen::Index) {
+    return key == 0 ? 1.0 : 1000.0 + static_cast<double>(key);
+  });
+  float sum = 1.0F;
+  float weighted = 1.0F;
+  for (int key = 1; key < kKeys; ++key) {
+    sum += 0x1p-25F;
+    weighted += 0x1p-25F * static_cast<float>(v(key, 0));
+  }
+  const HeadOutput exact = dense_attention({one, k, v}, {});
+  const double error = std::abs(weighted / sum - exact.out(0, 0));
+  const HeadBound bound =
+      HeadErrorModel(k, v, {.tile_size = kKeys, .output_type = ElementType::kFp32})
+          .bound(one, {}, exact);
+  CHECK(sum == 1.0F);
+  CHECK(error <= bound.sharp(0, 0));
+  CHECK(error > kSharpLambda * std::sqrt(2.0 * kKeys) * 0x1p-24 * exact.out(0, 0));
+}
+
 TEST_CASE("a shift of all weights alike cancels, and the hull of the values is the limit") {
   // All values equal: whatever the weights are, only sums and roundings can err.
   Tensors same(100, 7);
@@ -101,10 +126,11 @@ TEST_CASE("a row without keys is exact, its lse minus infinity or the sink") {
   const HeadErrorModel model(nothing, nothing, kBf16Kernel);
   const HeadBound bound = model.bound(q, {}, dense_attention({q, nothing, nothing}, {}));
   CHECK(bound.hard == Matrix::Zero(1, 2));
-  CHECK(bound.lse_hard[0] == 0);
+  CHECK(bound.lse_ln_hard[0] == 0);
   const HeadOptions with_sink{.sink = 8.0};
-  CHECK(model.bound(q, with_sink, dense_attention({q, nothing, nothing}, with_sink)).lse_hard[0] ==
-        3 * 8 * 0x1p-24);
+  CHECK(
+      model.bound(q, with_sink, dense_attention({q, nothing, nothing}, with_sink)).lse_ln_hard[0] ==
+      3 * 8 * 0x1p-24);
 }
 
 TEST_CASE("where the output may overflow its type, infinity is allowed, and not a step before") {

@@ -117,7 +117,7 @@ AttentionResult decode_bound(const DecodeStepInputs& inputs) {
       const HeadOptions options = head_options(inputs.options, head);
       const HeadBound bound = HeadErrorModel(k, v, fp64_numerics(cached + 1))
                                   .bound(q, options, dense_attention({q, k, v}, options));
-      hard.store(seq, head, {bound.hard, bound.lse_hard});
+      hard.store(seq, head, {bound.hard, bound.lse_ln_hard});
     }
   }
   return hard;

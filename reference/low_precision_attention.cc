@@ -186,7 +186,7 @@ void attend(const PagedAttentionInputs& inputs, const SequenceRows& sequence, st
   Floats out(static_cast<std::size_t>(result.head_dim));
   for (std::int64_t row = 0; row < sequence.num_rows; ++row) {
     const KeyRange seen = visible_keys(options, row, sequence.num_rows, n);
-    result.lse_at(sequence.first_row + row, head) = run.attend(row, seen, out);
+    result.lse_ln_at(sequence.first_row + row, head) = run.attend(row, seen, out);
     for (std::int64_t dim = 0; dim < result.head_dim; ++dim) {
       result.out_at(sequence.first_row + row, head, dim) =
           round_to(out[static_cast<std::size_t>(dim)], inputs.q.type);

@@ -72,7 +72,7 @@ struct KernelNumerics {
   std::int64_t split_size = 0;    // keys of one split; 0: no splits
   std::int64_t state_merges = 0;  // of lanes or warps within a pass: one per level of the tree
   SplitMerge split_merge = SplitMerge::kState;
-  double lse_roundings = 3;  // of lse, as large as itself or the largest score
+  double lse_ln_roundings = 3;  // of lse, as large as itself or the largest score
 
   double normalisation_roundings = 2;  // o * (1 / l)
   double log_relative = 0x1p-23;

@@ -82,31 +82,28 @@ class OutputError {
                lost_weights(moved).head(n_).transpose() * magnitudes_;
     }
     error += perturbed.magnitudes.cwiseProduct(product_errors());
+    error += swamped_products(perturbed.magnitudes);
     error.array() += underflow();
-    const SumError sum =
-        sum_error(numerics_.weight_sum, keys_per_pass_, weights_.coherence, weight_roundings_);
-    return rounded(divided(error, sum.bias + kSharpLambda * sum.deviation));
+    return rounded(divided(error, weight_sum_sharp()));
   }
 
-  double lse_hard() const {
+  double lse_ln_hard() const {
     const double sum = sum_error(numerics_.weight_sum, keys_per_pass_, 1, weight_roundings_).hard;
     double weights = weights_.sum_hard;
     if (numerics_.summed_weights == SummedWeights::kRounded) {
       weights += weight_roundoff() * (1 + weights) + lost_weights(weights_.hard).sum();
     }
-    return lse_error(std::log1p(weights) + sum / (1 - std::min(sum, 0.5)));
+    return lse_ln_error(std::log1p(weights) + sum / (1 - std::min(sum, 0.5)));
   }
 
-  double lse_sharp() const {
-    const SumError sum =
-        sum_error(numerics_.weight_sum, keys_per_pass_, weights_.coherence, weight_roundings_);
+  double lse_ln_sharp() const {
     double weights = weights_.sum_sharp;
     if (numerics_.summed_weights == SummedWeights::kRounded) {
       weights += kSharpLambda * weight_roundoff() * std::sqrt(weight_coherence_) *
                      weights_.weights.norm() +
                  lost_weights(weights_.bias).sum();
     }
-    return lse_error(weights + sum.bias + kSharpLambda * sum.deviation);
+    return lse_ln_error(weights + weight_sum_sharp());
   }
 
  private:
@@ -190,6 +187,32 @@ class OutputError {
     return errors;
   }
 
+  // Terms so small that adding one may change nothing: the sum loses them, all in one direction.
+  Row swamped_products(const Row& magnitudes) const {
+    const Row limits = swamped_below(numerics_.output_sum) * magnitudes;
+    const Matrix terms = weights_.weights.head(n_).asDiagonal() * magnitudes_;
+    return (terms.array() <= limits.replicate(n_, 1).array())
+        .select(terms.array(), 0)
+        .colwise()
+        .sum();
+  }
+
+  // Relative to l.
+  double weight_sum_sharp() const {
+    const SumError sum =
+        sum_error(numerics_.weight_sum, keys_per_pass_, weights_.coherence, weight_roundings_);
+    const auto weights = weights_.weights.array();
+    const double swamped =
+        (weights <= swamped_below(numerics_.weight_sum)).select(weights, 0).sum();
+    return sum.bias + kSharpLambda * sum.deviation + swamped;
+  }
+
+  // Half a unit in the last place of a partial sum is at most a roundoff of the whole; twice that
+  // for good measure, and as much again where a step cuts off whole units.
+  static double swamped_below(const Accumulation& sum) {
+    return (sum.rounding == AccumulatorRounding::kTruncate ? 4 : 2) * sum.unit_roundoff;
+  }
+
   double underflow() const {
     return numerics_.underflow * (static_cast<double>(n_) + output_roundings_);
   }
@@ -208,12 +231,12 @@ class OutputError {
         .select(std::numeric_limits<double>::infinity(), whole);
   }
 
-  double lse_error(double sum_error) const {
+  double lse_ln_error(double sum_error) const {
     const double log_sum = std::log(weights_.denominator);
     const double unit = numerics_.unit_roundoff;
     double error =
         sum_error + numerics_.log_relative * (log_sum + sum_error) + numerics_.log_absolute;
-    error += numerics_.lse_roundings * unit *
+    error += numerics_.lse_ln_roundings * unit *
              (std::max(std::abs(row_.lse_ln), weights_.largest_magnitude) + error);
     if (numerics_.output_type) error += 0x1p-24 * (std::abs(row_.lse_ln) + error);
     return error;
@@ -239,9 +262,9 @@ class OutputError {
 RowBound row_bound(const RowProblem& row, const WeightErrors& weights,
                    const KernelNumerics& numerics) {
   const OutputError error(row, weights, numerics);
-  RowBound bound{error.hard(), error.sharp(), error.lse_hard(), error.lse_sharp()};
+  RowBound bound{error.hard(), error.sharp(), error.lse_ln_hard(), error.lse_ln_sharp()};
   bound.sharp = bound.sharp.cwiseMin(bound.hard);
-  bound.lse_sharp = std::min(bound.lse_sharp, bound.lse_hard);
+  bound.lse_ln_sharp = std::min(bound.lse_ln_sharp, bound.lse_ln_hard);
   return bound;
 }
 

@@ -20,8 +20,8 @@ struct RowProblem {
 struct RowBound {
   Eigen::RowVectorXd hard;   // [head_dim_v]
   Eigen::RowVectorXd sharp;  // [head_dim_v]
-  double lse_hard = 0.0;
-  double lse_sharp = 0.0;
+  double lse_ln_hard = 0.0;
+  double lse_ln_sharp = 0.0;
 };
 
 RowBound row_bound(const RowProblem& row, const WeightErrors& weights,

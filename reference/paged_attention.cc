@@ -70,11 +70,11 @@ double AttentionResult::out_at(std::int64_t row, std::int64_t head, std::int64_t
   return out[as_size((row * num_heads + head) * head_dim + dim)];
 }
 
-double& AttentionResult::lse_at(std::int64_t row, std::int64_t head) {
+double& AttentionResult::lse_ln_at(std::int64_t row, std::int64_t head) {
   return lse_ln[as_size(row * num_heads + head)];
 }
 
-double AttentionResult::lse_at(std::int64_t row, std::int64_t head) const {
+double AttentionResult::lse_ln_at(std::int64_t row, std::int64_t head) const {
   return lse_ln[as_size(row * num_heads + head)];
 }
 
@@ -84,7 +84,7 @@ void AttentionResult::store(std::int64_t first_row, std::int64_t head, const Hea
     for (std::int64_t dim = 0; dim < head_dim; ++dim) {
       out_at(first_row + row, head, dim) = output.out(row, dim);
     }
-    lse_at(first_row + row, head) = output.lse_ln[row];
+    lse_ln_at(first_row + row, head) = output.lse_ln[row];
   }
 }
 

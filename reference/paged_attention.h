@@ -23,8 +23,8 @@ struct AttentionResult {
 
   double& out_at(std::int64_t row, std::int64_t head, std::int64_t dim);
   double out_at(std::int64_t row, std::int64_t head, std::int64_t dim) const;
-  double& lse_at(std::int64_t row, std::int64_t head);
-  double lse_at(std::int64_t row, std::int64_t head) const;
+  double& lse_ln_at(std::int64_t row, std::int64_t head);
+  double lse_ln_at(std::int64_t row, std::int64_t head) const;
 
   // The output of one head, rows [first_row, first_row + output.out.rows()).
   void store(std::int64_t first_row, std::int64_t head, const HeadOutput& output);

@@ -61,13 +61,13 @@ void check_small_batch(const AttentionResult& result) {
   const double b = std::exp(3);
   CHECK(result.out_at(0, 0, 0) == Approx((10 * a + 20 * b + 30) / (a + b + 1)).epsilon(1e-14));
   CHECK(result.out_at(0, 0, 1) == Approx((a + 2 * b + 3) / (a + b + 1)).epsilon(1e-14));
-  CHECK(result.lse_at(0, 0) == Approx(std::log(a + b + 1)).epsilon(1e-14));
+  CHECK(result.lse_ln_at(0, 0) == Approx(std::log(a + b + 1)).epsilon(1e-14));
   // Head 1 the second: 2, 1, 1.
   const double c = std::exp(2);
   CHECK(result.out_at(0, 1, 0) == Approx((10 * c + 50 * a) / (c + 2 * a)).epsilon(1e-14));
   CHECK(result.out_at(1, 0, 0) == 40);
-  CHECK(result.lse_at(1, 0) == 10);
-  CHECK(result.lse_at(1, 1) == 10);
+  CHECK(result.lse_ln_at(1, 0) == 10);
+  CHECK(result.lse_ln_at(1, 1) == 10);
 }
 
 TEST_CASE("contexts are followed through the block table, gathered or not") {
@@ -84,10 +84,11 @@ TEST_CASE("each head has its own slope and sink") {
   batch.inputs.options.sinks = sinks;
   for (const AttentionResult& result :
        {paged_attention(batch.inputs), paged_attention_over_blocks(batch.inputs)}) {
-    CHECK(result.lse_at(0, 0) ==
+    CHECK(result.lse_ln_at(0, 0) ==
           Approx(std::log(std::exp(1) + 2 * std::exp(3) + 1)).epsilon(1e-14));
     // Distances -2, -1, 0 to the last token: scores 2 - 1, 1 - 0.5, 1.
-    CHECK(result.lse_at(0, 1) == Approx(std::log(2 * std::exp(1) + std::exp(0.5))).epsilon(1e-14));
+    CHECK(result.lse_ln_at(0, 1) ==
+          Approx(std::log(2 * std::exp(1) + std::exp(0.5))).epsilon(1e-14));
   }
 }
 
@@ -118,7 +119,7 @@ TEST_CASE("sequences without a token are skipped over") {
   batch.context_length = {0, 1};
   const AttentionResult result = paged_attention(batch.inputs);
   CHECK(result.out_at(0, 0, 0) == 0);
-  CHECK(result.lse_at(0, 0) == -INFINITY);
+  CHECK(result.lse_ln_at(0, 0) == -INFINITY);
   CHECK(result.out_at(1, 0, 0) == 40);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace recto::verify {
 namespace {
@@ -32,8 +33,18 @@ void try_case(const Attempt& attempt, LawCount& count, std::vector<std::string>&
     ++count.held;
     return;
   }
-  if (++count.failed <= attempt.options.failures_kept)
-    failures.push_back(failure_text(attempt.law, attempt.backend, attempt.described, verdict));
+  if (++count.failed > attempt.options.failures_kept) return;
+  const DescribedCase smallest =
+      shrink_failure(attempt.law, attempt.backend, attempt.described, attempt.options);
+  failures.push_back(failure_text(
+      attempt.law, attempt.backend, smallest,
+      attempt.law.check(attempt.backend, smallest.law_case, attempt.options.bound_kind)));
+}
+
+bool is_broken(const Law& law, const Backend& backend, const LawCase& law_case, BoundKind kind) {
+  if (law.why_not_applicable(law_case)) return false;
+  const LawVerdict verdict = law.check(backend, law_case, kind);
+  return !verdict.skipped && !verdict.comparison.passed();
 }
 
 std::string indented(const std::string& text) {
@@ -90,6 +101,25 @@ LawReport run_laws(const std::vector<Law>& laws, const std::vector<Backend>& bac
         try_case({law, backend, *described, options}, *count++, report.failures);
   }
   return report;
+}
+
+DescribedCase shrink_failure(const Law& law, const Backend& backend, const DescribedCase& failing,
+                             const LawRunOptions& options) {
+  DescribedCase smallest = failing;
+  std::int64_t trials_left = options.shrinking_trials;
+  for (bool found = true; found;) {
+    found = false;
+    if (!smallest.simpler_cases) return smallest;
+    for (const std::function<DescribedCase()>& make : smallest.simpler_cases()) {
+      if (trials_left-- <= 0) return smallest;
+      DescribedCase simpler = make();
+      found = is_broken(law, backend, simpler.law_case, options.bound_kind);
+      if (!found) continue;
+      smallest = std::move(simpler);
+      break;
+    }
+  }
+  return smallest;
 }
 
 std::string failure_text(const Law& law, const Backend& backend, const DescribedCase& described,

@@ -1,7 +1,7 @@
 #pragma once
 
 // Runs laws on backends over cases and counts: what held, what failed and how it is replayed, what
-// said nothing and why.
+// said nothing and why. A failing case is made as small as it can be before it is printed.
 
 #include <cstdint>
 #include <functional>
@@ -18,6 +18,8 @@ struct DescribedCase {
   LawCase law_case;
   std::string description;  // shape and options, for people; several lines
   std::string replay;       // the command that tries this case again
+  // Simpler cases, boldest first, each made when it is wanted; empty if nobody knows any.
+  std::function<std::vector<std::function<DescribedCase()>>()> simpler_cases = {};
 };
 
 // The next case, or nothing after the last.
@@ -37,7 +39,8 @@ struct LawCount {
 
 struct LawRunOptions {
   BoundKind bound_kind = BoundKind::kHard;
-  std::int64_t failures_kept = 3;  // texts, per law and backend
+  std::int64_t failures_kept = 3;       // texts, per law and backend
+  std::int64_t shrinking_trials = 400;  // of one failing case, at most
 };
 
 struct LawReport {
@@ -51,6 +54,10 @@ struct LawReport {
 
 LawReport run_laws(const std::vector<Law>& laws, const std::vector<Backend>& backends,
                    const CaseSource& next_case, const LawRunOptions& options);
+
+// The simplest case found that breaks the law on the backend, as `failing` does.
+DescribedCase shrink_failure(const Law& law, const Backend& backend, const DescribedCase& failing,
+                             const LawRunOptions& options);
 
 // A failing case as people read it: law, case, which element, seen, expected, bound, ratio, replay.
 std::string failure_text(const Law& law, const Backend& backend, const DescribedCase& described,

@@ -46,6 +46,8 @@ double draw(Numbers numbers, double progress, ElementType type, RandomStream& st
       return 0.7;
     case Numbers::kGrowing:
       return progress * 2 + uniform(stream) / 8;
+    case Numbers::kDominating:
+      return progress < 0.1 ? 4.0 : uniform(stream) / 4;
   }
   return 0;
 }

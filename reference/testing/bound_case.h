@@ -23,9 +23,10 @@ enum class Numbers {
   kTiny,         // subnormal in the storage type, mixed with ones
   kTies,         // one of three values
   kConstant,
-  kGrowing,  // ever larger along the context: each tile rescales
+  kGrowing,     // ever larger along the context: each tile rescales
+  kDominating,  // small, but for the first tenth: their keys may weigh all
 };
-inline constexpr int kNumbersKinds = 9;
+inline constexpr int kNumbersKinds = 10;
 
 class BoundCase {
  public:

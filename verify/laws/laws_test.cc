@@ -11,8 +11,10 @@
 
 #include "bazel/testing/catch.h"
 #include "core/random_stream.h"
+#include "verify/drawn_case.h"
 #include "verify/generators/case_generator.h"
 #include "verify/law_runner.h"
+#include "verify/oracle_comparison.h"
 
 namespace recto::verify {
 namespace {
@@ -37,10 +39,9 @@ CaseDomain small_domain() {
 DescribedCase numbered_case(std::uint64_t number) {
   RandomStream stream = RandomStream(kSeed).split("laws").split(number);
   const CaseSpec spec = draw_case(stream, small_domain());
-  return {.law_case = {make_problem(spec), spec.placement},
-          .description = spec.text(),
-          .replay = fmt::format(
-              "./bazelw test --test_env=RECTO_LAW_CASE={} //verify/laws:laws_test", number)};
+  return drawn_case(
+      spec,
+      fmt::format("./bazelw test --test_env=RECTO_LAW_CASE={} //verify/laws:laws_test", number));
 }
 
 CaseSource cases(std::uint64_t begin, std::uint64_t end) {
@@ -61,9 +62,11 @@ CaseSource cases_asked_for() {
 
 bool is_merge_law(const std::string& name) { return name.rfind("merge_", 0) == 0; }
 
-TEST_CASE("every law holds of every backend of the reference") {
-  const LawReport report = run_laws(all_laws(), reference_backends(), cases_asked_for(),
-                                    {.bound_kind = BoundKind::kSharp});
+TEST_CASE("every law, and the oracle, hold of every backend of the reference") {
+  std::vector<Law> laws = all_laws();
+  laws.push_back(oracle_comparison());
+  const LawReport report =
+      run_laws(laws, reference_backends(), cases_asked_for(), {.bound_kind = BoundKind::kSharp});
   std::cout << report.table();
   for (const std::string& failure : report.failures) FAIL_CHECK(failure);
   CHECK(report.passed());

@@ -24,6 +24,7 @@ ComparedValues expected_weight(const ProblemOptions& options, double lse_ln, dou
                                std::int64_t head) {
   if (options.sinks.empty()) return {.expected = 1.0};
   const double log_share = options.sinks[static_cast<std::size_t>(head)] - lse_ln;
+  if (!std::isfinite(lse_ln)) return {.expected = lse_ln};  // no output is right beside that
   return {.expected = -std::expm1(log_share),
           .bound = std::exp(log_share) * std::expm1(lse_ln_bound) + kShareRoundoff};
 }

@@ -1,0 +1,31 @@
+#include "verify/oracle_comparison.h"
+
+#include "reference/error_bound.h"
+
+namespace recto::verify {
+namespace {
+
+LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind bound_kind) {
+  const PlacedProblem placed(law_case.problem, law_case.placement);
+  const PagedAttentionInputs& inputs = placed.inputs();
+  LawVerdict verdict;
+  verdict.skipped = backend.why_unsupported(inputs);
+  if (verdict.skipped) return verdict;
+  const reference::BoundedResult oracle =
+      reference::bounded_attention(inputs, backend.numerics(inputs));
+  verdict.comparison = compare(inputs, backend.run(inputs), oracle.exact,
+                               bound_kind == BoundKind::kHard ? oracle.hard : oracle.sharp);
+  if (!verdict.comparison.passed()) verdict.what = "against the oracle";
+  return verdict;
+}
+
+}  // namespace
+
+Law oracle_comparison() {
+  return {.name = "oracle",
+          .statement = "out and lse lie within the bound around the fp64 result",
+          .why_not_applicable = [](const LawCase&) { return std::nullopt; },
+          .check = check};
+}
+
+}  // namespace recto::verify

@@ -1,0 +1,56 @@
+// What a user sees of a wrong kernel: the smallest case that fails, as a readable block.
+
+#include <string>
+
+#include "bazel/testing/catch.h"
+#include "core/random_stream.h"
+#include "verify/canaries/canary.h"
+#include "verify/drawn_case.h"
+#include "verify/generators/case_generator.h"
+#include "verify/law_runner.h"
+#include "verify/oracle_comparison.h"
+
+namespace recto::verify {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+// The first failure of a canary against the oracle, over drawn cases.
+std::string first_failure(Fault fault) {
+  std::uint64_t number = 0;
+  const CaseSource cases = [&number]() -> std::optional<DescribedCase> {
+    if (number == 200) return std::nullopt;
+    RandomStream stream = RandomStream(2026).split(number);
+    return drawn_case(draw_case(stream, CaseDomain{}), "replay " + std::to_string(number++));
+  };
+  const LawReport report = run_laws({oracle_comparison()}, {canary_backend("canary", fault)}, cases,
+                                    {.failures_kept = 1});
+  return report.failures.empty() ? std::string() : report.failures.front();
+}
+
+TEST_CASE("the right one has no failure to print") { CHECK(first_failure(Fault::kNone).empty()); }
+
+TEST_CASE("a dropped key shrinks to one row of one head with one key") {
+  const std::string text = first_failure(Fault::kLastKeyDropped);
+  INFO(text);
+  CHECK_THAT(text, ContainsSubstring("law oracle is broken by canary\n"));
+  CHECK_THAT(text, ContainsSubstring("replay\n  replay "));
+  CHECK_THAT(text, ContainsSubstring("out[sequence 0, row 0, head 0, dim 0], own token in block 0, "
+                                     "slot 0\n    seen 0, expected 1, bound "));
+}
+
+TEST_CASE("a wrong group mapping shrinks to the fewest heads that have one") {
+  const std::string text = first_failure(Fault::kWrongGroup);
+  INFO(text);
+  // Head 1 of four on two KV heads, which belongs to KV head 0.
+  CHECK_THAT(text, ContainsSubstring("head 1, dim 0]"));
+}
+
+TEST_CASE("a tail that is read shrinks to a block with one slot to spare") {
+  const std::string text = first_failure(Fault::kTailRead);
+  INFO(text);
+  CHECK_THAT(text, ContainsSubstring("expected 1, bound "));
+}
+
+}  // namespace
+}  // namespace recto::verify
