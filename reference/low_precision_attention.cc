@@ -32,6 +32,26 @@ struct State {
   }
 };
 
+void merge_into(State& whole, State part) {
+  const float maximum = std::max(part.maximum, whole.maximum);
+  part.rescale(maximum);
+  whole.rescale(maximum);
+  whole.sum += part.sum;
+  for (std::size_t dim = 0; dim < whole.weighted.size(); ++dim) {
+    whole.weighted[dim] += part.weighted[dim];
+  }
+}
+
+State in_fp32(const SoftmaxState& state) {
+  State rounded(state.weighted.size());
+  rounded.maximum = static_cast<float>(state.maximum);
+  rounded.sum = static_cast<float>(state.sum);
+  for (std::int64_t dim = 0; dim < state.weighted.size(); ++dim) {
+    rounded.weighted[static_cast<std::size_t>(dim)] = static_cast<float>(state.weighted[dim]);
+  }
+  return rounded;
+}
+
 struct HeadTensors {
   FloatMatrix q;  // [m, head_dim_k]
   FloatMatrix k;  // [n, head_dim_k]
@@ -59,7 +79,7 @@ class HeadRun {
     const std::int64_t split =
         how_.split_size > 0 ? how_.split_size : std::max<std::int64_t>(seen.size(), 1);
     for (std::int64_t first = seen.begin; first < seen.end; first += split) {
-      merge(pass(row, {first, std::min(first + split, seen.end)}), whole);
+      merge_into(whole, pass(row, {first, std::min(first + split, seen.end)}));
     }
     if (std::isfinite(sink_)) {
       whole.rescale(std::max(whole.maximum, sink_));
@@ -149,16 +169,6 @@ class HeadRun {
     }
   }
 
-  static void merge(State part, State& whole) {
-    const float maximum = std::max(part.maximum, whole.maximum);
-    part.rescale(maximum);
-    whole.rescale(maximum);
-    whole.sum += part.sum;
-    for (std::size_t dim = 0; dim < whole.weighted.size(); ++dim) {
-      whole.weighted[dim] += part.weighted[dim];
-    }
-  }
-
   const FloatMatrix& q_;
   const FloatMatrix& k_;
   const FloatMatrix& v_;
@@ -206,6 +216,18 @@ AttentionResult low_precision_attention(const PagedAttentionInputs& inputs,
     }
   }
   return result;
+}
+
+SoftmaxState merge_in_fp32(const SoftmaxState& a, const SoftmaxState& b) {
+  State whole = in_fp32(a);
+  merge_into(whole, in_fp32(b));
+  SoftmaxState merged = SoftmaxState::identity(a.weighted.size());
+  merged.maximum = whole.maximum;
+  merged.sum = whole.sum;
+  for (std::int64_t dim = 0; dim < merged.weighted.size(); ++dim) {
+    merged.weighted[dim] = whole.weighted[static_cast<std::size_t>(dim)];
+  }
+  return merged;
 }
 
 KernelNumerics low_precision_numerics(const PagedAttentionInputs& inputs,

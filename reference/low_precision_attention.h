@@ -6,6 +6,7 @@
 
 #include "core/attention_views.h"
 #include "reference/numerics.h"
+#include "reference/online_softmax.h"
 #include "reference/paged_attention.h"
 
 namespace recto::reference {
@@ -25,5 +26,8 @@ AttentionResult low_precision_attention(const PagedAttentionInputs& inputs,
 // The numerics of that run, for error_bound().
 KernelNumerics low_precision_numerics(const PagedAttentionInputs& inputs,
                                       const LowPrecisionOptions& options);
+
+// How it merges the partial states of two splits.
+SoftmaxState merge_in_fp32(const SoftmaxState& a, const SoftmaxState& b);
 
 }  // namespace recto::reference

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <type_traits>
 #include <vector>
 
@@ -226,9 +225,7 @@ class OutputError {
     const Row largest = row_.out.cwiseAbs() + error;
     Row whole = error + unit_roundoff(*numerics_.output_type) * largest;
     whole.array() += underflow_error(*numerics_.output_type);
-    // Where the output may overflow, infinity is as good as any number.
-    return (largest.array() > largest_finite(*numerics_.output_type))
-        .select(std::numeric_limits<double>::infinity(), whole);
+    return whole;
   }
 
   double lse_ln_error(double sum_error) const {

@@ -198,4 +198,10 @@ double largest_finite(ElementType type) {
   return decode(static_cast<std::uint32_t>(format_of(type).largest()), type);
 }
 
+double overflow_threshold(ElementType type) {
+  // Half a unit in the last place above the largest: 2^e (1 - u / 2) after 2^e (1 - u).
+  const double unit = unit_roundoff(type);
+  return largest_finite(type) / (1 - unit) * (1 - unit / 2);
+}
+
 }  // namespace recto::reference

@@ -40,5 +40,7 @@ std::uint32_t encode_fp8(float x, float scale, ElementType type);
 double unit_roundoff(ElementType type);
 double underflow_error(ElementType type);
 double largest_finite(ElementType type);
+// The smallest number that rounds to infinity, for formats that have one.
+double overflow_threshold(ElementType type);
 
 }  // namespace recto::reference

@@ -52,6 +52,11 @@ TEST_CASE("the published edges of each format are what codes mean") {
   CHECK(decode(1, format.type) == format.smallest_subnormal);
   CHECK(decode(format.largest_code, format.type) == format.largest);
   CHECK(largest_finite(format.type) == format.largest);
+  if (format.type != ElementType::kE4m3) {
+    const double threshold = overflow_threshold(format.type);
+    CHECK(std::isinf(round_to(threshold, format.type)));
+    CHECK(round_to(std::nextafter(threshold, 0.0), format.type) == format.largest);
+  }
   const std::uint32_t normal = encode(format.smallest_normal, format.type);
   CHECK(decode(normal, format.type) == format.smallest_normal);
   // The smallest normal number follows on the largest subnormal one, at the same distance.

@@ -60,7 +60,8 @@ Backend low_precision_backend(ElementType q_type, const std::string& way,
               [options](const PagedAttentionInputs& inputs) {
                 return reference::low_precision_numerics(inputs, options);
               },
-          .has_fixed_tiles = true};
+          .has_fixed_tiles = true,
+          .state_merge = StateMerge{.merge = reference::merge_in_fp32, .type = StateType::kFp32}};
 }
 
 }  // namespace

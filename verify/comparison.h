@@ -94,7 +94,8 @@ class ElementComparer {
 };
 
 // `bound` is bounds.hard or bounds.sharp, of bounded_attention(inputs, ...). All three have the
-// shape that `inputs` asks for.
+// shape that `inputs` asks for. An infinite output stands for the smallest number that rounds to it
+// in q's type.
 Comparison compare(const PagedAttentionInputs& inputs, const reference::AttentionResult& seen,
                    const reference::AttentionResult& expected,
                    const reference::AttentionResult& bound);

@@ -95,6 +95,23 @@ TEST_CASE("a bound that is NaN or negative breaks the contract") {
   CHECK_NOTHROW(compare_one(1.0, 1.0, 0.0));
 }
 
+TEST_CASE("what is NaN fails before its bound is asked for") {
+  CHECK(compare_one(kNan, 1.0, kNan).first->kind == MismatchKind::kNaN);
+}
+
+TEST_CASE("an infinite output stands for the smallest number that rounds to it") {
+  const TwoSequences sequences;
+  PagedAttentionInputs inputs = sequences.inputs();
+  inputs.q.type = ElementType::kFp16;  // from 65520 on
+  const auto passes = [&inputs](double seen, double expected, double bound) {
+    return compare(inputs, filled(seen), filled(expected), filled(bound)).mismatches == 5 * 2;
+  };  // lse_ln may not be infinite
+  CHECK(passes(kInf, 65500, 20));
+  CHECK_FALSE(passes(kInf, 65500, 19));
+  CHECK(passes(-kInf, -65500, 20));
+  CHECK_FALSE(passes(-kInf, 65500, 20));
+}
+
 TEST_CASE("results of another shape than the call's break the contract") {
   const TwoSequences sequences;
   const AttentionResult right = filled(1.0);
