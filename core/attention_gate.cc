@@ -84,6 +84,18 @@ Status check_options(ViewGate& gate, const AttentionOptions& options, const Name
 }
 
 // What both kinds of attention have: queries, cache, table, options.
+// Whoever computes needs room for out in fp64: views may repeat rows by strides of 0, results do not.
+Status check_result_size(const RowsView& q, std::int64_t head_dim) {
+  std::int64_t bytes = 0;
+  const bool overflows = __builtin_mul_overflow(q.num_rows, q.num_heads, &bytes) ||
+                         __builtin_mul_overflow(bytes, head_dim, &bytes) ||
+                         __builtin_mul_overflow(bytes, std::int64_t{sizeof(double)}, &bytes);
+  if (!overflows) return Status::ok();
+  return refusal("q.num_rows", "below 2^63 bytes in q.num_rows x q.num_heads x kv.v.head_dim x 8",
+                 std::to_string(q.num_rows) + " x " + std::to_string(q.num_heads) + " x " +
+                     std::to_string(head_dim) + " x 8");
+}
+
 template <typename Inputs>
 Status check_queries(ViewGate& gate, const Inputs& inputs) {
   const RowsView& q = inputs.q;
@@ -97,6 +109,7 @@ Status check_queries(ViewGate& gate, const Inputs& inputs) {
   RECTO_RETURN_IF_ERROR(
       expect_multiple({"q", "num_heads", q.num_heads}, {"kv.k", "num_kv_heads", k.num_kv_heads}));
   RECTO_RETURN_IF_ERROR(gate.block_table(inputs.block_table));
+  RECTO_RETURN_IF_ERROR(check_result_size(q, inputs.kv.v.head_dim));
   return check_options(gate, inputs.options, {"q", "num_heads", q.num_heads});
 }
 

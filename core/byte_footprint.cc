@@ -100,8 +100,9 @@ std::string ByteFootprint::range() const {
 }
 
 Result<ByteFootprint> footprint_of(const StridedTensor& tensor, std::int64_t alignment_bytes) {
-  RECTO_CHECK(alignment_bytes == 0 ||
-              std::has_single_bit(static_cast<std::uint64_t>(alignment_bytes)));
+  if (alignment_bytes < 0 || std::popcount(static_cast<std::uint64_t>(alignment_bytes)) > 1) {
+    return refusal("alignment_bytes", "0 or a power of two", std::to_string(alignment_bytes));
+  }
   ByteFootprint bytes{.name = tensor.name,
                       .element_bytes = tensor.element_bytes,
                       .begin = std::bit_cast<std::int64_t>(tensor.data),

@@ -18,4 +18,25 @@ std::int64_t multiplicity(std::span<const double> values) {
   return most;
 }
 
+double rounding_drift(std::span<const double> terms, double unit_roundoff) {
+  double sum = 0;
+  double largest = 0;
+  for (const double term : terms) {
+    sum += term;
+    largest = std::max(largest, std::abs(sum));
+  }
+  if (largest == 0 || !std::isfinite(largest)) return 0;
+  int exponent = 0;
+  std::frexp(largest, &exponent);
+  double most = 0;
+  for (int binade = 0; binade < 4; ++binade) {
+    const double ulp = std::ldexp(unit_roundoff, exponent - binade);
+    const double per_ulp = 1 / ulp;
+    double drift = 0;
+    for (const double term : terms) drift += std::nearbyint(term * per_ulp) - term * per_ulp;
+    most = std::max(most, std::abs(drift) * ulp);
+  }
+  return most;
+}
+
 }  // namespace recto::reference

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/contract.h"
+#include "reference/fp32_state.h"
 #include "reference/kv_cache_reader.h"
 #include "reference/rounding.h"
 #include "reference/truncated_sum.h"
@@ -16,41 +17,6 @@ namespace {
 
 using FloatMatrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using Floats = std::vector<float>;
-
-struct State {
-  float maximum = -std::numeric_limits<float>::infinity();
-  float sum = 0.0F;
-  Floats weighted;  // [head_dim_v]
-
-  explicit State(std::int64_t head_dim_v) : weighted(static_cast<std::size_t>(head_dim_v)) {}
-
-  void rescale(float new_maximum) {
-    const float factor = maximum == new_maximum ? 1.0F : std::exp(maximum - new_maximum);
-    sum *= factor;
-    for (float& value : weighted) value *= factor;
-    maximum = new_maximum;
-  }
-};
-
-void merge_into(State& whole, State part) {
-  const float maximum = std::max(part.maximum, whole.maximum);
-  part.rescale(maximum);
-  whole.rescale(maximum);
-  whole.sum += part.sum;
-  for (std::size_t dim = 0; dim < whole.weighted.size(); ++dim) {
-    whole.weighted[dim] += part.weighted[dim];
-  }
-}
-
-State in_fp32(const SoftmaxState& state) {
-  State rounded(state.weighted.size());
-  rounded.maximum = static_cast<float>(state.maximum);
-  rounded.sum = static_cast<float>(state.sum);
-  for (std::int64_t dim = 0; dim < state.weighted.size(); ++dim) {
-    rounded.weighted[static_cast<std::size_t>(dim)] = static_cast<float>(state.weighted[dim]);
-  }
-  return rounded;
-}
 
 struct HeadTensors {
   FloatMatrix q;  // [m, head_dim_k]
@@ -75,21 +41,16 @@ class HeadRun {
 
   // Writes head_dim_v values and returns lse.
   float attend(std::int64_t row, KeyRange seen, std::span<float> out) const {
-    State whole(v_.cols());
+    std::vector<Fp32State> parts;
     const std::int64_t split =
         how_.split_size > 0 ? how_.split_size : std::max<std::int64_t>(seen.size(), 1);
     for (std::int64_t first = seen.begin; first < seen.end; first += split) {
-      merge_into(whole, pass(row, {first, std::min(first + split, seen.end)}));
+      parts.push_back(pass(row, {first, std::min(first + split, seen.end)}));
     }
-    if (std::isfinite(sink_)) {
-      whole.rescale(std::max(whole.maximum, sink_));
-      whole.sum += std::exp(sink_ - whole.maximum);
-    }
-    const bool is_empty = seen.size() == 0;
-    for (std::size_t dim = 0; dim < out.size(); ++dim) {
-      out[dim] = is_empty ? 0.0F : whole.weighted[dim] / whole.sum;
-    }
-    return whole.maximum + std::log(whole.sum);
+    if (std::isfinite(sink_))
+      parts.push_back(Fp32State::of_sink(v_.cols(), in_base(sink_), how_.base));
+    return how_.split_merge == SplitMerge::kState ? finish(merged(parts), out)
+                                                  : combine_normalised(parts, out);
   }
 
  private:
@@ -100,6 +61,16 @@ class HeadRun {
       score += alibi_slope_ * static_cast<float>(key - position_of(row, q_.rows(), k_.rows()));
     }
     return score;
+  }
+
+  float in_base(float score) const {
+    return how_.base == ExponentialBase::kE ? score : score * kLog2E;
+  }
+
+  Fp32State merged(const std::vector<Fp32State>& parts) const {
+    Fp32State whole(v_.cols(), how_.base);
+    for (const Fp32State& part : parts) merge_into(whole, part);
+    return whole;
   }
 
   float dot(std::int64_t row, std::int64_t key) const {
@@ -121,16 +92,16 @@ class HeadRun {
   }
 
   // All tiles of one split.
-  State pass(std::int64_t row, KeyRange keys) const {
-    State state(v_.cols());
+  Fp32State pass(std::int64_t row, KeyRange keys) const {
+    Fp32State state(v_.cols(), how_.base);
     Floats weights;
     for (std::int64_t first = keys.begin; first < keys.end; first += how_.tile_size) {
       const std::int64_t end = std::min(first + how_.tile_size, keys.end);
       weights.clear();
-      for (std::int64_t key = first; key < end; ++key) weights.push_back(score(row, key));
+      for (std::int64_t key = first; key < end; ++key) weights.push_back(in_base(score(row, key)));
       state.rescale(std::max(state.maximum, *std::max_element(weights.begin(), weights.end())));
       for (float& weight : weights) {
-        weight = std::exp(weight - state.maximum);
+        weight = state.power(weight - state.maximum);
         const float stored = rounded(weight);
         state.sum += how_.summed_weights == SummedWeights::kRounded ? stored : weight;
         weight = stored;
@@ -146,7 +117,7 @@ class HeadRun {
   }
 
   // o += P V, for a tile that begins at key `first`.
-  void add_products(const Floats& weights, std::int64_t first, State& state) const {
+  void add_products(const Floats& weights, std::int64_t first, Fp32State& state) const {
     const std::int64_t keys = std::ssize(weights);
     std::vector<double> products(static_cast<std::size_t>(how_.terms_per_step));
     for (std::int64_t dim = 0; dim < v_.cols(); ++dim) {
@@ -218,18 +189,6 @@ AttentionResult low_precision_attention(const PagedAttentionInputs& inputs,
   return result;
 }
 
-SoftmaxState merge_in_fp32(const SoftmaxState& a, const SoftmaxState& b) {
-  State whole = in_fp32(a);
-  merge_into(whole, in_fp32(b));
-  SoftmaxState merged = SoftmaxState::identity(a.weighted.size());
-  merged.maximum = whole.maximum;
-  merged.sum = whole.sum;
-  for (std::int64_t dim = 0; dim < merged.weighted.size(); ++dim) {
-    merged.weighted[dim] = whole.weighted[static_cast<std::size_t>(dim)];
-  }
-  return merged;
-}
-
 KernelNumerics low_precision_numerics(const PagedAttentionInputs& inputs,
                                       const LowPrecisionOptions& how) {
   const Accumulation products{
@@ -245,8 +204,12 @@ KernelNumerics low_precision_numerics(const PagedAttentionInputs& inputs,
   numerics.summed_weights = how.summed_weights;
   numerics.tile_size = how.tile_size;
   numerics.split_size = how.split_size;
-  if (!inputs.options.sinks.empty()) numerics.state_merges = 1;
   numerics.normalisation_roundings = 1;
+  numerics.split_merge = how.split_merge;
+  if (how.base == ExponentialBase::kTwo) {
+    numerics.argument_roundings = 2;
+    numerics.shared_scale = 0x1p-24;  // log2(e) in fp32
+  }
   numerics.output_type = inputs.q.type;
   return numerics;
 }

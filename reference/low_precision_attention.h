@@ -5,8 +5,8 @@
 // FlashAttention's rule (a kernel may err by twice as much), and what the bounds are tested on.
 
 #include "core/attention_views.h"
+#include "reference/fp32_state.h"
 #include "reference/numerics.h"
-#include "reference/online_softmax.h"
 #include "reference/paged_attention.h"
 
 namespace recto::reference {
@@ -18,6 +18,8 @@ struct LowPrecisionOptions {
   std::int64_t terms_per_step = 1;
   AccumulatorRounding rounding = AccumulatorRounding::kNearest;
   SummedWeights summed_weights = SummedWeights::kUnrounded;
+  ExponentialBase base = ExponentialBase::kE;
+  SplitMerge split_merge = SplitMerge::kState;
 };
 
 AttentionResult low_precision_attention(const PagedAttentionInputs& inputs,
@@ -26,8 +28,5 @@ AttentionResult low_precision_attention(const PagedAttentionInputs& inputs,
 // The numerics of that run, for error_bound().
 KernelNumerics low_precision_numerics(const PagedAttentionInputs& inputs,
                                       const LowPrecisionOptions& options);
-
-// How it merges the partial states of two splits.
-SoftmaxState merge_in_fp32(const SoftmaxState& a, const SoftmaxState& b);
 
 }  // namespace recto::reference

@@ -19,6 +19,7 @@ KernelNumerics fp64_numerics(std::int64_t tile_size) {
           .weight_sum = kSum,
           .output_sum = kSum,
           .tile_size = tile_size,
+          .state_merges = 1,  // a tile's state is rescaled, too, where it has not the maximum
           .log_relative = kUlp,
           .log_absolute = 0};
 }
@@ -27,13 +28,15 @@ KernelNumerics third_party_numerics(ElementType q_type, ElementType kv_type) {
   const bool has_tensor_cores = q_type != ElementType::kFp32;
   Accumulation products;
   if (has_tensor_cores) {
-    // mma.m16n8k16: 16 products and the accumulator, aligned and cut off (Fasi et al. 2021, PeerJ
-    // Computer Science 7:e330; Khattak & Mikaitis 2025, arXiv 2512.07004).
-    products.terms_per_step = 16;
+    // Products and the accumulator, aligned and cut off: four at a time on V100, 8 on A100, 16 on
+    // H100 (Fasi et al. 2021, PeerJ Computer Science 7:e330; Khattak & Mikaitis 2025, arXiv
+    // 2512.07004). The fewer, the more cuts.
+    products.terms_per_step = 4;
     products.rounding = AccumulatorRounding::kTruncate;
   }
   KernelNumerics numerics;
   numerics.underflow = 0x1p-126;  // -ftz=true, as with --use_fast_math
+  numerics.input_flush = 0x1p-126;
   numerics.kv_read = is_fp8(kv_type) ? 0x1p-24 : 0.0;
   numerics.score_sum = products;
   numerics.score_roundings = 2;

@@ -47,15 +47,18 @@ struct KernelNumerics {
   double unit_roundoff = 0x1p-24;  // of the arithmetic between the sums
   double underflow = 0x1p-149;     // absolute, of one operation; 2^-126 if subnormals are flushed
 
+  double input_flush =
+      0.0;  // q, K and V below it may be read as 0: 2^-126 if subnormals are flushed
+
   double kv_read = 0.0;     // relative error of an element of K or V as it is read (fp8 scales)
   double query_read = 0.0;  // relative, if q is scaled and rounded before the product
 
-  Accumulation score_sum = {};   // over head_dim_k
-  double score_roundings = 1;    // of a score after the sum: times scale
-  double shared_scale = 0.0;     // relative error of the scale itself, the same for all keys
-  double softcap_roundings = 1;  // before tanh (x / cap), and as many after it (cap * tanh)
-  double tanh_relative = 0x1p-23;
-  double bias_roundings = 1;  // slope * distance; the addition is counted apart
+  Accumulation score_sum = {};     // over head_dim_k
+  double score_roundings = 1;      // of a score after the sum: times scale
+  double shared_scale = 0.0;       // relative error of the scale itself, the same for all keys
+  double softcap_roundings = 1;    // before tanh (x / cap), and as many after it (cap * tanh)
+  double tanh_relative = 0x1p-22;  // 2 ulp
+  double bias_roundings = 1;       // slope * distance; the addition is counted apart
 
   // Roundings, as large as a score, in forming the argument of one exponential: 0 for exp(s - m),
   // 2 where s * log2(e) and m * log2(e) are rounded before their difference.

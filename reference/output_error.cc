@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -14,6 +15,10 @@ namespace recto::reference {
 namespace {
 
 using Row = Eigen::RowVectorXd;
+
+std::span<const double> values_of(const Vector& vector) {
+  return {vector.data(), static_cast<std::size_t>(vector.size())};
+}
 
 // Errors of the weights, carried to the output: the ratio (sum p (1 + d) v) / (sum p (1 + d)).
 struct Perturbed {
@@ -43,7 +48,7 @@ class OutputError {
       moved += roundoff * (weights_.weights + moved) + lost_weights(moved);
     }
     const Perturbed perturbed = perturb(moved, moved.transpose() * distances_, moved.sum());
-    const SumError products = sum_error(numerics_.output_sum, keys_per_pass_, 1, output_roundings_);
+    const SumError products = sum_error(numerics_.output_sum, output_terms_, 1, output_roundings_);
     double relative = (1 + products.hard) * (1 + numerics_.kv_read);
     Row error = perturbed.shift;
     if (numerics_.summed_weights == SummedWeights::kUnrounded) {
@@ -53,13 +58,13 @@ class OutputError {
     error += perturbed.magnitudes * (relative - 1);
     error.array() += underflow();
     const double sum_relative =
-        sum_error(numerics_.weight_sum, keys_per_pass_, 1, weight_roundings_).hard;
+        sum_error(numerics_.weight_sum, weight_terms_, 1, weight_roundings_).hard;
     return rounded(divided(error, sum_relative / (1 - std::min(sum_relative, 0.5))));
   }
 
   Row sharp() const {
     const bool sums_rounded = numerics_.summed_weights == SummedWeights::kRounded;
-    Vector moved = weights_.bias + weights_.vanished;
+    Vector moved = weights_.systematic + weights_.vanished;
     if (sums_rounded) moved += lost_weights(moved);
     // All keys before a rescaling move together; at most half of the weight against the other half.
     const Row together = weights_.weights.transpose() * distances_ / 2;
@@ -77,17 +82,17 @@ class OutputError {
     const Perturbed perturbed = perturb(moved, shift, sum_shift);
     Row error = perturbed.shift;
     if (!sums_rounded) {
-      error += random_sum(rounding.head(n_), magnitudes_, product_coherence_) +
+      error += random_sum(rounding.head(n_), magnitudes_, rounding_coherence_) +
                lost_weights(moved).head(n_).transpose() * magnitudes_;
     }
     error += perturbed.magnitudes.cwiseProduct(product_errors());
-    error += swamped_products(perturbed.magnitudes);
+    error += swamped_products(perturbed.magnitudes) + product_drift();
     error.array() += underflow();
     return rounded(divided(error, weight_sum_sharp()));
   }
 
   double lse_ln_hard() const {
-    const double sum = sum_error(numerics_.weight_sum, keys_per_pass_, 1, weight_roundings_).hard;
+    const double sum = sum_error(numerics_.weight_sum, weight_terms_, 1, weight_roundings_).hard;
     double weights = weights_.sum_hard;
     if (numerics_.summed_weights == SummedWeights::kRounded) {
       weights += weight_roundoff() * (1 + weights) + lost_weights(weights_.hard).sum();
@@ -100,7 +105,7 @@ class OutputError {
     if (numerics_.summed_weights == SummedWeights::kRounded) {
       weights += kSharpLambda * weight_roundoff() * std::sqrt(weight_coherence_) *
                      weights_.weights.norm() +
-                 lost_weights(weights_.bias).sum();
+                 lost_weights(weights_.systematic).sum();
     }
     return lse_ln_error(weights + weight_sum_sharp());
   }
@@ -109,7 +114,9 @@ class OutputError {
   void count_roundings() {
     const std::int64_t splits = numerics_.split_size > 0 ? ceil_div(n_, numerics_.split_size) : 1;
     keys_per_pass_ = splits > 1 ? numerics_.split_size : n_;
-    const std::int64_t tiles = ceil_div(keys_per_pass_, numerics_.tile_size);
+    const std::int64_t tiles = ceil_div(keys_per_pass_, numerics_.tile_size) + 1;  // not aligned
+    weight_terms_ = tiled_terms(numerics_.weight_sum, tiles);
+    output_terms_ = tiled_terms(numerics_.output_sum, tiles);
     // A tile's sum joins the others, each rescaling and each merge multiplies, splits are added up.
     const std::int64_t joins =
         tiles + weights_.rescalings + 2 * numerics_.state_merges + (splits > 1 ? splits : 0);
@@ -117,6 +124,13 @@ class OutputError {
         splits > 1 && numerics_.split_merge == SplitMerge::kNormalised ? 2 : 0;
     weight_roundings_ = static_cast<double>(joins + partials);
     output_roundings_ = weight_roundings_ + numerics_.normalisation_roundings;
+  }
+
+  // Terms of one pass, where each tile begins a step of its own.
+  std::int64_t tiled_terms(const Accumulation& sum, std::int64_t tiles) const {
+    const std::int64_t step = sum.lanes * sum.terms_per_step;
+    return std::min(keys_per_pass_ + tiles * (step - 1),
+                    tiles * ceil_div(numerics_.tile_size, step) * step);
   }
 
   Perturbed perturb(const Vector& moved, const Row& shift, double sum_shift) const {
@@ -147,10 +161,11 @@ class OutputError {
     Vector lost = Vector::Zero(n_ + 1);
     if (!numerics_.weight_type) return lost;
     const double step = underflow_error(*numerics_.weight_type);
+    const double least_denominator = weights_.denominator * (1 - std::min(moved.sum(), 0.5));
     const double smallest_normal = step / weight_roundoff();
     for (std::int64_t key = 0; key < n_; ++key) {
       if ((weights_.weights[key] - moved[key]) * weights_.denominator < smallest_normal) {
-        lost[key] = std::min(step / weights_.denominator, weights_.weights[key] + moved[key]);
+        lost[key] = std::min(step / least_denominator, weights_.weights[key] + moved[key]);
       }
     }
     return lost;
@@ -166,12 +181,20 @@ class OutputError {
                    numerics_.weight_type.value_or(ElementType::kFp32));
     }
     weight_coherence_ = static_cast<double>(multiplicity(stored));
+    const Row second_moment = weights_.weights.head(n_).transpose() * row_.values.cwiseAbs2();
     product_coherence_.resize(row_.values.cols());
+    rounding_coherence_.resize(row_.values.cols());
     for (std::int64_t dim = 0; dim < product_coherence_.size(); ++dim) {
       const double values = row_.value_coherence[dim];
       const double both = weight_coherence_ * values / static_cast<double>(n_);
       product_coherence_[dim] =
           std::max({1.0, std::min(weights_.coherence, values), std::min(both, values)});
+      // Weights of one cell may all be rounded in one direction: it averages out only as far as
+      // their values do.
+      const double one_sided =
+          second_moment[dim] > 0 ? row_.out[dim] * row_.out[dim] / second_moment[dim] : 1.0;
+      rounding_coherence_[dim] =
+          std::max(product_coherence_[dim], 1 + (weight_coherence_ - 1) * std::min(one_sided, 1.0));
     }
   }
 
@@ -179,7 +202,7 @@ class OutputError {
   Row product_errors() const {
     Row errors(product_coherence_.size());
     for (std::int64_t dim = 0; dim < errors.size(); ++dim) {
-      const SumError sum = sum_error(numerics_.output_sum, keys_per_pass_, product_coherence_[dim],
+      const SumError sum = sum_error(numerics_.output_sum, output_terms_, product_coherence_[dim],
                                      output_roundings_);
       errors[dim] = sum.bias + kSharpLambda * sum.deviation + numerics_.kv_read;
     }
@@ -196,14 +219,29 @@ class OutputError {
         .sum();
   }
 
+  // Products that differ by less than a partial sum's last place are all rounded in one direction.
+  Row product_drift() const {
+    Row drift(row_.values.cols());
+    Vector terms(n_);
+    for (std::int64_t dim = 0; dim < drift.size(); ++dim) {
+      terms = weights_.weights.head(n_).cwiseProduct(row_.values.col(dim)) * weights_.denominator;
+      drift[dim] = rounding_drift(values_of(terms), numerics_.output_sum.unit_roundoff) /
+                   weights_.denominator;
+    }
+    return drift;
+  }
+
   // Relative to l.
   double weight_sum_sharp() const {
     const SumError sum =
-        sum_error(numerics_.weight_sum, keys_per_pass_, weights_.coherence, weight_roundings_);
+        sum_error(numerics_.weight_sum, weight_terms_, weights_.coherence, weight_roundings_);
     const auto weights = weights_.weights.array();
     const double swamped =
         (weights <= swamped_below(numerics_.weight_sum)).select(weights, 0).sum();
-    return sum.bias + kSharpLambda * sum.deviation + swamped;
+    const Vector terms = weights_.weights.head(n_) * weights_.denominator;
+    const double drift =
+        rounding_drift(values_of(terms), numerics_.weight_sum.unit_roundoff) / weights_.denominator;
+    return sum.bias + kSharpLambda * sum.deviation + swamped + drift;
   }
 
   // Half a unit in the last place of a partial sum is at most a roundoff of the whole; twice that
@@ -213,11 +251,15 @@ class OutputError {
   }
 
   double underflow() const {
-    return numerics_.underflow * (static_cast<double>(n_) + output_roundings_);
+    return numerics_.underflow * (static_cast<double>(n_) + output_roundings_) +
+           2 * numerics_.input_flush;
   }
 
+  // Parts that are weighed by exp(lse_k - lse) are not divided by the sum of these weights: what
+  // lse is off by, of itself and by its parts, scales the output.
   Row divided(const Row& error, double relative) const {
-    return error + relative * (row_.out.cwiseAbs() + error);
+    const double whole = (1 + relative) * std::exp(2 * weights_.split_error) - 1;
+    return error + whole * (row_.out.cwiseAbs() + error);
   }
 
   Row rounded(const Row& error) const {
@@ -248,10 +290,13 @@ class OutputError {
   Row largest_;        // [head_dim_v]
   Row hull_;           // [head_dim_v]
   std::int64_t keys_per_pass_ = 0;
+  std::int64_t weight_terms_ = 0;
+  std::int64_t output_terms_ = 0;
   double weight_roundings_ = 0;
   double output_roundings_ = 0;
   double weight_coherence_ = 1;  // stored weights that are equal
   Row product_coherence_;        // [head_dim_v]
+  Row rounding_coherence_;       // [head_dim_v], for the rounding of P
 };
 
 }  // namespace

@@ -13,8 +13,8 @@ namespace {
 struct Score {
   double value = 0.0;
   double hard = 0.0;
-  double bias = 0.0;
-  double variance = 0.0;  // square of the deviation
+  double systematic = 0.0;  // does not average out
+  double variance = 0.0;    // square of the deviation
   double common = 0.0;
 
   // `count` roundings to nearest of a number as large as `magnitude`.
@@ -24,19 +24,28 @@ struct Score {
   }
 };
 
-Score scaled_product(double product, double magnitudes, double coherence, std::int64_t head_dim,
-                     const KernelNumerics& numerics) {
-  const SumError sum = sum_error(numerics.score_sum, head_dim, coherence, 0);
+struct ScaledProduct {
+  double value = 0.0;       // scale q.k
+  double magnitudes = 0.0;  // |scale| sum |q_d k_d|
+  double flushed = 0.0;     // what reading subnormals as 0 may change
+  double underflow = 0.0;   // what the sum may lose to underflow, scaled
+  double coherence = 1.0;   // how many products are alike
+};
+
+Score score_of(const ScaledProduct& product, std::int64_t head_dim,
+               const KernelNumerics& numerics) {
+  const SumError sum = sum_error(numerics.score_sum, head_dim, product.coherence, 0);
+  const double magnitudes = product.magnitudes;
   // Every term's product, additions and readings, as one factor.
   const double read = (1 + numerics.kv_read) * (1 + numerics.query_read) - 1;
   Score score;
-  score.value = product;
-  score.hard = magnitudes * ((1 + sum.hard) * (1 + read) - 1) +
-               numerics.underflow * static_cast<double>(2 * head_dim);
-  score.bias = magnitudes * (sum.bias + read);
+  const double lost = product.flushed + product.underflow;
+  score.value = product.value;
+  score.hard = magnitudes * ((1 + sum.hard) * (1 + read) - 1) + lost;
+  score.systematic = magnitudes * (sum.bias + read) + lost;
   score.variance = std::pow(magnitudes * sum.deviation, 2);
-  score.round(std::abs(product), numerics.score_roundings, numerics.unit_roundoff);
-  score.common = product;
+  score.round(std::abs(product.value), numerics.score_roundings, numerics.unit_roundoff);
+  score.common = product.value;
   return score;
 }
 
@@ -45,24 +54,27 @@ void apply_softcap(Score& score, double cap, const KernelNumerics& numerics) {
   score.round(std::abs(score.value), numerics.softcap_roundings, unit);
   const double capped = std::tanh(score.value / cap) * cap;
   // The steepest that tanh is within the error: an argument error shrinks by so much at least.
-  const double nearest_zero = std::max(std::abs(score.value) - score.hard, 0.0);
+  const double reach = score.hard + numerics.shared_scale * std::abs(score.value);
+  const double nearest_zero = std::max(std::abs(score.value) - reach, 0.0);
   const double slope = std::pow(std::cosh(std::min(nearest_zero / cap, 300.0)), -2);
   // How much an error of the scale moves a score depends on where it stands: no common shift.
+  // A quotient that underflows is off by that much of the cap.
   const double own = numerics.tanh_relative * std::abs(capped) +
-                     numerics.shared_scale * std::abs(score.value) * slope;
+                     numerics.shared_scale * (std::abs(score.value) * slope + std::abs(capped)) +
+                     numerics.underflow * (cap + 1);
   score.value = capped;
   score.common = 0;
   score.hard = score.hard * slope + own;
-  score.bias = score.bias * slope + own;
+  score.systematic = score.systematic * slope + own;
   score.variance *= slope * slope;
   score.round(std::abs(capped), numerics.softcap_roundings, unit);
 }
 
-void apply_bias(Score& score, double bias, const KernelNumerics& numerics) {
+void add_alibi(Score& score, double bias, const KernelNumerics& numerics) {
   const double unit = numerics.unit_roundoff;
   score.round(std::abs(bias), numerics.bias_roundings, unit);
   score.hard += numerics.shared_scale * std::abs(bias);  // the slope's constant is one, too
-  score.bias += numerics.shared_scale * std::abs(bias);
+  score.systematic += numerics.shared_scale * std::abs(bias);
   score.value += bias;
   score.round(std::abs(score.value), 1, unit);
 }
@@ -92,18 +104,26 @@ ScoreErrors score_errors(const Eigen::Ref<const Eigen::RowVectorXd>& q, const Ke
   // Products are alike as often as both factors are, if these are independent.
   const double q_coherence =
       static_cast<double>(multiplicity(values_of(q.transpose()))) / static_cast<double>(head_dim);
+  const double scale = std::abs(options.scale);
+  const double q_sum = q.cwiseAbs().sum();
   for (std::int64_t key = 0; key < n; ++key) {
-    const double coherence = std::max(1.0, q_coherence * rows.coherence[key]);
-    Score score = scaled_product(products[key], magnitudes[key], coherence, head_dim, numerics);
+    const double elements = q_sum + rows.keys.row(key).cwiseAbs().sum();
+    const ScaledProduct product{
+        .value = products[key],
+        .magnitudes = magnitudes[key],
+        .flushed = scale * elements * numerics.input_flush,
+        .underflow = (scale * static_cast<double>(2 * head_dim) + 1) * numerics.underflow,
+        .coherence = std::max(1.0, q_coherence * rows.coherence[key])};
+    Score score = score_of(product, head_dim, numerics);
     if (options.softcap > 0) apply_softcap(score, options.softcap, numerics);
     if (options.alibi_slope != 0) {
-      apply_bias(score, options.alibi_slope * static_cast<double>(rows.first_distance + key),
-                 numerics);
+      add_alibi(score, options.alibi_slope * static_cast<double>(rows.first_distance + key),
+                numerics);
     }
     errors.scores[key] = score.value;
     errors.hard[key] = score.hard;
     errors.deviation[key] = std::sqrt(score.variance);
-    errors.bias[key] = score.bias;
+    errors.systematic[key] = score.systematic;
     errors.common[key] = score.common;
   }
   return errors;

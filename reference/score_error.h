@@ -9,11 +9,11 @@
 namespace recto::reference {
 
 struct ScoreErrors {
-  Vector scores;     // [n], exact
-  Vector hard;       // [n], absolute; without what all keys have in common
-  Vector deviation;  // [n], of the independent part: to be multiplied by lambda
-  Vector bias;       // [n], the part of the sharp bound that does not average out
-  Vector common;     // [n], shift per relative error of the scale, the same for all keys
+  Vector scores;      // [n], exact
+  Vector hard;        // [n], absolute; without what all keys have in common
+  Vector deviation;   // [n], of the independent part: to be multiplied by lambda
+  Vector systematic;  // [n], the part of the sharp bound that does not average out
+  Vector common;      // [n], shift per relative error of the scale, the same for all keys
 };
 
 // Visible keys of one query row.

@@ -14,7 +14,7 @@ namespace {
 // What perturbs the logarithm of one weight.
 struct LogError {
   double hard = 0.0;
-  double bias = 0.0;
+  double systematic = 0.0;
   double variance = 0.0;
 };
 
@@ -40,8 +40,10 @@ class RowErrors {
     }
     if (numerics.split_merge == SplitMerge::kNormalised) {
       const double log_sum = std::log(static_cast<double>(scores.scores.size()) + 1);
-      split_ = 2 * numerics.unit_roundoff * (magnitude_ + largest_error_ + log_sum) +
-               numerics.log_relative * log_sum + numerics.log_absolute;
+      split_ = (1 + numerics.lse_ln_roundings) * numerics.unit_roundoff *
+                   (magnitude_ + largest_error_ + log_sum) +
+               numerics.log_relative * log_sum + numerics.log_absolute +
+               numerics.exponential.relative;
     }
   }
 
@@ -56,7 +58,7 @@ class RowErrors {
     LogError error;
     error.hard = unit * argument + numerics_.argument_roundings * rounding * exponentials_ +
                  relative / (1 - std::min(relative, 0.5)) + split_;
-    error.bias = exponential.relative + slope + split_;
+    error.systematic = relative + split_;
     error.variance =
         std::pow(unit * argument, 2) + numerics_.argument_roundings * std::pow(rounding, 2);
     return error;
@@ -69,10 +71,10 @@ class RowErrors {
   double whole_shift(double common) const { return numerics_.shared_scale * std::abs(common); }
 
   double rescaling_deviation() const {
-    return std::sqrt(exponentials_ - 1) *
-           (std::sqrt(numerics_.argument_roundings) * numerics_.unit_roundoff * magnitude_ +
-            numerics_.exponential.relative);
+    return std::sqrt((exponentials_ - 1) * numerics_.argument_roundings) * numerics_.unit_roundoff *
+           magnitude_;
   }
+  double split_error() const { return split_; }
 
  private:
   const KernelNumerics& numerics_;
@@ -94,7 +96,7 @@ struct KeyError {
 // What the sum of all weights is off by, before normalisation.
 struct SumOfErrors {
   double hard = 0.0;
-  double bias = 0.0;
+  double systematic = 0.0;
   double variance = 0.0;
 };
 
@@ -104,25 +106,29 @@ KeyError key_error(const RowErrors& shared, const ScoreErrors& scores, std::int6
   KeyError error{distance, shared.exponential(distance), shared.uncommon_shift(common),
                  shared.whole_shift(common)};
   error.log.hard += scores.hard[key];
-  error.log.bias += scores.bias[key];
+  error.log.systematic += scores.systematic[key];
   error.log.variance += std::pow(scores.deviation[key], 2);
   return error;
 }
 
-KeyError sink_error(const RowErrors& shared, double distance) {
-  return {distance, shared.exponential(distance), shared.uncommon_shift(0), 0};
+// Kernels whose maximum leaves the sink out take exp(sink - m) of any sign.
+KeyError sink_error(const RowErrors& shared, double distance, double argument, double sink) {
+  return {distance, shared.exponential(argument),
+          shared.uncommon_shift(0) + shared.whole_shift(sink), shared.whole_shift(sink)};
 }
 
 void record(std::int64_t key, const KeyError& error, const KernelNumerics& numerics,
             WeightErrors& row, SumOfErrors& sum) {
   const double weight = std::exp(-error.distance);
   const double deviation = std::sqrt(error.log.variance);
-  const double first_order = error.log.bias + error.uncommon;
+  const double first_order = error.log.systematic + error.uncommon;
   const double typical = first_order + kSharpLambda * (deviation + row.rescaling_deviation);
   const double second_order = moved(error.distance, typical) - weight * typical;
   row.weights[key] = weight;
-  row.hard[key] = moved(error.distance, error.log.hard + error.uncommon);
-  row.bias[key] = weight * first_order + second_order;
+  // The argument is as much larger as its key's own shift.
+  const double hard = error.log.hard + error.uncommon * (1 + numerics.unit_roundoff);
+  row.hard[key] = moved(error.distance, hard);
+  row.systematic[key] = weight * first_order + second_order;
   row.deviation[key] = weight * deviation;
   // No factor of a weight is smaller than the weight: only a tiny one can have been flushed, or
   // rounded below the normal range, where flush / u is at least the smallest normal number.
@@ -130,18 +136,19 @@ void record(std::int64_t key, const KeyError& error, const KernelNumerics& numer
     row.vanished[key] = std::min(numerics.exponential.flush, weight + row.hard[key]);
   }
   sum.hard += moved(error.distance, error.log.hard + error.whole) + row.vanished[key];
-  sum.bias += weight * (error.log.bias + error.whole) + second_order + row.vanished[key];
+  sum.systematic +=
+      weight * (error.log.systematic + error.whole) + second_order + row.vanished[key];
   sum.variance += deviation * deviation * weight * weight;
 }
 
 void normalise(const SumOfErrors& sum, WeightErrors& row) {
   row.denominator = row.weights.sum();
-  for (Vector* part : {&row.weights, &row.hard, &row.bias, &row.deviation, &row.vanished}) {
+  for (Vector* part : {&row.weights, &row.hard, &row.systematic, &row.deviation, &row.vanished}) {
     *part /= row.denominator;
   }
   row.sum_hard = sum.hard / row.denominator;
   row.sum_sharp =
-      (sum.bias + kSharpLambda * std::sqrt(row.coherence * sum.variance)) / row.denominator +
+      (sum.systematic + kSharpLambda * std::sqrt(row.coherence * sum.variance)) / row.denominator +
       kSharpLambda * row.rescaling_deviation;
 }
 
@@ -151,14 +158,15 @@ WeightErrors weight_errors(const ScoreErrors& scores, const HeadOptions& options
                            const KernelNumerics& numerics) {
   const std::int64_t n = scores.scores.size();
   WeightErrors row;
-  for (Vector* part : {&row.weights, &row.hard, &row.bias, &row.deviation, &row.vanished}) {
+  for (Vector* part : {&row.weights, &row.hard, &row.systematic, &row.deviation, &row.vanished}) {
     *part = Vector::Zero(n + 1);
   }
   const double sink = options.sink.value_or(-std::numeric_limits<double>::infinity());
   row.largest = std::max(scores.scores.maxCoeff(), sink);
   row.largest_magnitude = scores.scores.cwiseAbs().maxCoeff();
   if (std::isfinite(sink)) row.largest_magnitude = std::max(row.largest_magnitude, std::abs(sink));
-  row.rescalings = rescalings(scores.scores, numerics);
+  // Letting the sink in is one more.
+  row.rescalings = rescalings(scores.scores, numerics) + (options.sink ? 1 : 0);
   row.coherence =
       static_cast<double>(multiplicity({scores.scores.data(), static_cast<std::size_t>(n)}));
   const RowErrors shared(scores, row, numerics);
@@ -168,7 +176,11 @@ WeightErrors weight_errors(const ScoreErrors& scores, const HeadOptions& options
     record(key, key_error(shared, scores, key, row.largest - scores.scores[key]), numerics, row,
            sum);
   }
-  if (std::isfinite(sink)) record(n, sink_error(shared, row.largest - sink), numerics, row, sum);
+  if (std::isfinite(sink)) {
+    const double argument = std::abs(sink - scores.scores.maxCoeff());
+    record(n, sink_error(shared, row.largest - sink, argument, sink), numerics, row, sum);
+  }
+  row.split_error = shared.split_error();
   normalise(sum, row);
   return row;
 }

@@ -21,11 +21,14 @@ struct WeightErrors {
   std::int64_t rescalings = 0;
   double coherence = 1.0;  // how many scores are alike
 
-  Vector hard;       // [n + 1]
-  Vector bias;       // [n + 1], p c: what does not average out, and all of second order
-  Vector deviation;  // [n + 1], p r, independent: to be multiplied by lambda
+  Vector hard;        // [n + 1]
+  Vector systematic;  // [n + 1], p c: what does not average out, and all of second order
+  Vector deviation;   // [n + 1], p r, independent: to be multiplied by lambda
   double rescaling_deviation = 0.0;  // relative, the same for all keys before a rescaling
   Vector vanished;  // [n + 1], part of both bounds: flushed to zero by the exponential
+
+  // Of the weight exp(lse_k - lse) that a split's normalised part gets; 0 if states are merged.
+  double split_error = 0.0;
 
   // The same for the sum of all weights, where what keys have in common does not cancel.
   double sum_hard = 0.0;

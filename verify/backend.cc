@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "reference/fp32_state.h"
 #include "reference/low_precision_attention.h"
 
 namespace recto::verify {

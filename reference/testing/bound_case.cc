@@ -10,6 +10,11 @@
 namespace recto::reference {
 namespace {
 
+// Most cases are short, so that there can be many; some are long, for what grows with length.
+constexpr std::int64_t kShortContext = 24;
+constexpr std::int64_t kMediumContext = 200;
+constexpr std::int64_t kLongContext = 8192;
+
 std::int64_t between(RandomStream& stream, std::int64_t low, std::int64_t high) {
   return low +
          static_cast<std::int64_t>(stream.next_below(static_cast<std::uint64_t>(high - low + 1)));
@@ -117,6 +122,8 @@ void BoundCase::draw_options(RandomStream stream) {
     how_.terms_per_step = std::int64_t{4} << stream.next_below(3);
   }
   if (stream.next_below(3) == 0) how_.summed_weights = SummedWeights::kRounded;
+  if (stream.next_below(3) == 0) how_.base = ExponentialBase::kTwo;
+  if (stream.next_below(3) == 0) how_.split_merge = SplitMerge::kNormalised;
   if (is_fp8(kv_type_)) {
     k_scale_ = static_cast<float>(std::exp2(uniform(stream)));
     v_scale_ = static_cast<float>(std::exp2(uniform(stream)));

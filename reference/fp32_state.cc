@@ -1,0 +1,94 @@
+#include "reference/fp32_state.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace recto::reference {
+namespace {
+
+constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
+constexpr float kLn2 = 0.693147181F;
+
+Fp32State in_fp32(const SoftmaxState& state) {
+  Fp32State rounded(state.weighted.size(), ExponentialBase::kE);
+  rounded.maximum = static_cast<float>(state.maximum);
+  rounded.sum = static_cast<float>(state.sum);
+  std::transform(state.weighted.begin(), state.weighted.end(), rounded.weighted.begin(),
+                 [](double value) { return static_cast<float>(value); });
+  return rounded;
+}
+
+}  // namespace
+
+Fp32State::Fp32State(std::int64_t head_dim_v, ExponentialBase exponential_base)
+    : base(exponential_base), weighted(static_cast<std::size_t>(head_dim_v)) {}
+
+Fp32State Fp32State::of_sink(std::int64_t head_dim_v, float sink, ExponentialBase base) {
+  Fp32State state(head_dim_v, base);
+  state.maximum = sink;
+  state.sum = 1.0F;
+  return state;
+}
+
+float Fp32State::power(float exponent) const {
+  return base == ExponentialBase::kE ? std::exp(exponent) : std::exp2(exponent);
+}
+
+void Fp32State::rescale(float new_maximum) {
+  const float factor = maximum == new_maximum ? 1.0F : power(maximum - new_maximum);
+  sum *= factor;
+  for (float& value : weighted) value *= factor;
+  maximum = new_maximum;
+}
+
+float Fp32State::lse_ln() const {
+  if (sum == 0.0F) return kMinusInfinity;
+  if (base == ExponentialBase::kE) return maximum + std::log(sum);
+  return (maximum + std::log2(sum)) * kLn2;
+}
+
+void merge_into(Fp32State& whole, Fp32State part) {
+  const float maximum = std::max(part.maximum, whole.maximum);
+  part.rescale(maximum);
+  whole.rescale(maximum);
+  whole.sum += part.sum;
+  for (std::size_t dim = 0; dim < whole.weighted.size(); ++dim) {
+    whole.weighted[dim] += part.weighted[dim];
+  }
+}
+
+float finish(const Fp32State& state, std::span<float> out) {
+  for (std::size_t dim = 0; dim < out.size(); ++dim) {
+    out[dim] = state.sum == 0.0F ? 0.0F : state.weighted[dim] / state.sum;
+  }
+  return state.lse_ln();
+}
+
+float combine_normalised(std::span<const Fp32State> parts, std::span<float> out) {
+  std::fill(out.begin(), out.end(), 0.0F);
+  float largest = kMinusInfinity;
+  for (const Fp32State& part : parts) largest = std::max(largest, part.lse_ln());
+  if (largest == kMinusInfinity) return largest;
+  float sum = 0.0F;
+  for (const Fp32State& part : parts) sum += std::exp(part.lse_ln() - largest);
+  const float lse_ln = largest + std::log(sum);
+  for (const Fp32State& part : parts) {
+    const float share = std::exp(part.lse_ln() - lse_ln);
+    for (std::size_t dim = 0; dim < out.size(); ++dim) {
+      out[dim] += share * (part.weighted[dim] / part.sum);
+    }
+  }
+  return lse_ln;
+}
+
+SoftmaxState merge_in_fp32(const SoftmaxState& a, const SoftmaxState& b) {
+  Fp32State whole = in_fp32(a);
+  merge_into(whole, in_fp32(b));
+  SoftmaxState merged = SoftmaxState::identity(a.weighted.size());
+  merged.maximum = whole.maximum;
+  merged.sum = whole.sum;
+  std::copy(whole.weighted.begin(), whole.weighted.end(), merged.weighted.begin());
+  return merged;
+}
+
+}  // namespace recto::reference

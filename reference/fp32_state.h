@@ -1,0 +1,48 @@
+#pragma once
+
+// Partial states (m, l, o) in fp32, as kernels hold and merge them.
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "reference/online_softmax.h"
+
+namespace recto::reference {
+
+// What scores are exponentiated with. In base 2 scores, sinks and maxima are multiplied by log2(e)
+// first, and rounded, as in kernels that have a fast exp2.
+enum class ExponentialBase { kE, kTwo };
+
+inline constexpr float kLog2E = 1.44269504F;
+
+struct Fp32State {
+  ExponentialBase base = ExponentialBase::kE;
+  float maximum = -std::numeric_limits<float>::infinity();  // m, times log2(e) in base 2
+  float sum = 0.0F;                                         // l
+  std::vector<float> weighted;                              // o, [head_dim_v]
+
+  Fp32State(std::int64_t head_dim_v, ExponentialBase exponential_base);
+
+  // A key of value 0.
+  static Fp32State of_sink(std::int64_t head_dim_v, float sink, ExponentialBase base);
+
+  float power(float exponent) const;
+  void rescale(float new_maximum);
+  float lse_ln() const;
+};
+
+void merge_into(Fp32State& whole, Fp32State part);
+
+// Divides, and returns lse; 0 and -inf where no part has a key.
+float finish(const Fp32State& state, std::span<float> out);  // [head_dim_v]
+
+// Each part is normalised and handed on with its lse, as FlashAttention's splits are: the sum of
+// exp(lse_k - lse) out_k, not divided again. Returns lse.
+float combine_normalised(std::span<const Fp32State> parts, std::span<float> out);  // [head_dim_v]
+
+// merge() in fp32.
+SoftmaxState merge_in_fp32(const SoftmaxState& a, const SoftmaxState& b);
+
+}  // namespace recto::reference
