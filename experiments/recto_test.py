@@ -14,7 +14,7 @@ import unittest
 from pathlib import Path
 
 PROGRAM = sys.argv.pop(1)
-COMMANDS = ("fragmentation", "simulate", "sweep", "trace", "plan")
+COMMANDS = ("fragmentation", "simulate", "sweep", "trace", "plan", "numerics")
 SMALL = ("--requests", "100")
 
 # Arguments, and what the one line on standard error must hold.
@@ -63,6 +63,8 @@ BAD_USAGE = (
     ("fragmentation --allocators paged,slab", "--allocators: found 'slab'"),
     ("fragmentation --view side", "--view"),
     ("fragmentation --threads 0", "--threads"),
+    ("numerics --n 1", "--n: found '1'; expected an integer from 2 to"),
+    ("numerics --types int4", "--types: found 'int4'; expected fp32, fp16 or bf16"),
 )
 
 

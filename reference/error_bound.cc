@@ -35,6 +35,10 @@ HeadErrorModel::HeadErrorModel(const Matrix& k, const Matrix& v, const KernelNum
       key_coherence_(key_coherence(k)),
       value_coherence_(dim_coherence(v)) {}
 
+void HeadErrorModel::reread_key(std::int64_t key) {
+  key_coherence_[key] = key_coherence(k_.middleRows(key, 1))[0];
+}
+
 HeadBound HeadErrorModel::bound(const Matrix& q, const HeadOptions& options,
                                 const HeadOutput& exact) const {
   const std::int64_t m = q.rows();

@@ -37,6 +37,9 @@ class HeadErrorModel {
   // `exact` is dense_attention({q, k, v}, options). O(m n (head_dim_k + head_dim_v)).
   HeadBound bound(const Matrix& q, const HeadOptions& options, const HeadOutput& exact) const;
 
+  // To be called when the owner of k has changed one of its rows. O(head_dim_k).
+  void reread_key(std::int64_t key);
+
  private:
   const Matrix& k_;
   const Matrix& v_;

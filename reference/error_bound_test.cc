@@ -188,5 +188,18 @@ TEST_CASE("splits make sums shorter, and merging normalised parts costs more tha
   CHECK(hard_split < tensors.bound(kScaled, normalised).hard.sum());
 }
 
+TEST_CASE("a model follows a key that its owner changes, once it is told") {
+  Tensors tensors(4, 9);
+  tensors.q = Matrix::Ones(1, 16);
+  const HeadErrorModel model(tensors.k, tensors.v, kFp32Kernel);
+  tensors.k.row(3).setConstant(0.1);  // equal terms round alike
+  const HeadOutput exact = tensors.attend(kScaled);
+  const Matrix expected = tensors.bound(kScaled, kFp32Kernel).sharp;
+  HeadErrorModel told = model;
+  told.reread_key(3);
+  CHECK(told.bound(tensors.q, kScaled, exact).sharp == expected);
+  CHECK(model.bound(tensors.q, kScaled, exact).sharp != expected);
+}
+
 }  // namespace
 }  // namespace recto::reference

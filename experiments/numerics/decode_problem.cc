@@ -1,0 +1,139 @@
+#include "experiments/numerics/decode_problem.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "core/contract.h"
+#include "reference/rounding.h"
+
+namespace recto::experiments {
+namespace {
+
+// Sum of twelve uniforms, of 21 bits each: normal enough, and the same everywhere.
+double normal(RandomStream& stream) {
+  constexpr std::uint64_t kMask = (std::uint64_t{1} << 21) - 1;
+  std::uint64_t sum = 0;
+  for (int i = 0; i < 4; ++i) {
+    const std::uint64_t bits = stream.next_u64();
+    sum += (bits & kMask) + ((bits >> 21) & kMask) + (bits >> 43);
+  }
+  return (static_cast<double>(sum) + 6) * 0x1p-21 - 6;  // each stands for the middle of its step
+}
+
+void store(double value, ElementType type, std::byte* place) {
+  const std::uint32_t code = reference::encode(value, type);
+  std::memcpy(place, &code, static_cast<std::size_t>(element_bytes(type)));
+}
+
+}  // namespace
+
+StoredRows::StoredRows(ElementType type, std::int64_t rows, RandomStream stream)
+    : values(rows, kHeadDim),
+      codes(static_cast<std::size_t>(rows * kHeadDim * element_bytes(type))) {
+  for (auto place = codes.begin(); place != codes.end(); place += element_bytes(type)) {
+    store(normal(stream), type, &*place);
+  }
+  reference::decode_row(codes.data(), type,
+                        {values.data(), static_cast<std::size_t>(values.size())});
+}
+
+void StoredRows::set_last(const Eigen::RowVectorXd& row, ElementType type) {
+  std::byte* place = &*(codes.end() - kHeadDim * element_bytes(type));
+  for (std::int64_t dim = 0; dim < kHeadDim; ++dim) {
+    store(row[dim], type, place);
+    values(values.rows() - 1, dim) = reference::round_to(row[dim], type);
+    place += element_bytes(type);
+  }
+}
+
+DecodeProblem::DecodeProblem(ElementType type, std::int64_t num_keys, RandomStream stream)
+    : type_(type),
+      scale_(1.0F / std::sqrt(static_cast<float>(kHeadDim))),
+      q_(type, 1, stream.split("q")),
+      k_(type, num_keys, stream.split("k")),
+      v_(type, num_keys, stream.split("v")),
+      swapped_v_(v_.codes),
+      drawn_last_key_(k_.values.bottomRows(1)),
+      context_length_(static_cast<std::int32_t>(num_keys)),
+      shortened_length_(static_cast<std::int32_t>(num_keys - 1)) {
+  RECTO_CHECK_GE(num_keys, 2);
+  donor_ = static_cast<std::int64_t>(
+      stream.split("donor").next_below(static_cast<std::uint64_t>(num_keys - 1)));
+  const std::int64_t row_bytes = kHeadDim * element_bytes(type);
+  std::copy_n(v_.codes.begin() + donor_ * row_bytes, row_bytes, swapped_v_.end() - row_bytes);
+}
+
+reference::HeadOptions DecodeProblem::head_options() const { return {.scale = scale_}; }
+
+DecodeProblem::Scores DecodeProblem::scores() const {
+  const std::int64_t others = num_keys() - 1;
+  const reference::Vector all = reference::score_keys(q().row(0), k(), head_options(), -others);
+  const double largest = all.head(others).maxCoeff();
+  return {largest + std::log((all.head(others).array() - largest).exp().sum()), all[others]};
+}
+
+void DecodeProblem::plant_last_key(double weight) {
+  RECTO_CHECK_GT(weight, 0.0);
+  RECTO_CHECK_LT(weight, 1.0);
+  const double score = std::log(weight) - std::log1p(-weight) + scores().others_lse_ln;
+  k_.set_last(q().row(0) * (score / (scale_ * q().row(0).squaredNorm())), type_);
+}
+
+void DecodeProblem::restore_last_key() { k_.set_last(drawn_last_key_, type_); }
+
+double DecodeProblem::last_weight() const {
+  const Scores found = scores();
+  return 1 / (1 + std::exp(found.others_lse_ln - found.last));
+}
+
+KvTensorView DecodeProblem::tensor(const std::vector<std::byte>& memory) const {
+  return {.data = memory.data(),
+          .type = type_,
+          .layout = KvLayout::kTokenMajor,
+          .num_blocks = 1,
+          .block_size = num_keys(),
+          .num_kv_heads = 1,
+          .head_dim = kHeadDim,
+          .block_stride = num_keys() * kHeadDim,
+          .head_stride = kHeadDim,
+          .slot_stride = kHeadDim,
+          .scale = {}};
+}
+
+PagedAttentionInputs DecodeProblem::inputs() const {
+  PagedAttentionInputs inputs;
+  inputs.q = {.data = q_.codes.data(),
+              .type = type_,
+              .num_rows = 1,
+              .num_heads = 1,
+              .head_dim = kHeadDim,
+              .row_stride = kHeadDim,
+              .head_stride = kHeadDim};
+  inputs.kv = {tensor(k_.codes), tensor(v_.codes)};
+  inputs.block_table = {.data = &block_, .num_seqs = 1, .max_blocks = 1, .row_stride = 1};
+  inputs.query_start = query_start_;
+  inputs.context_length = {&context_length_, 1};
+  inputs.options.scale = scale_;
+  return inputs;
+}
+
+PagedAttentionInputs DecodeProblem::without_last_key() const {
+  PagedAttentionInputs wrong = inputs();
+  wrong.context_length = {&shortened_length_, 1};
+  return wrong;
+}
+
+PagedAttentionInputs DecodeProblem::with_swapped_value() const {
+  PagedAttentionInputs wrong = inputs();
+  wrong.kv.v = tensor(swapped_v_);
+  return wrong;
+}
+
+PagedAttentionInputs DecodeProblem::with_scale_error(double error) const {
+  PagedAttentionInputs wrong = inputs();
+  wrong.options.scale = static_cast<float>(scale_ * (1 + error));
+  return wrong;
+}
+
+}  // namespace recto::experiments

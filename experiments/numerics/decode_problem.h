@@ -1,0 +1,80 @@
+#pragma once
+
+// A decode step as this study asks for it, with its memory: one query row, one head, normal q, K
+// and V rounded to one type, and the ways in which a kernel may get it wrong.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/attention_views.h"
+#include "core/random_stream.h"
+#include "reference/dense_attention.h"
+
+namespace recto::experiments {
+
+inline constexpr std::int64_t kHeadDim = 128;  // of K and of V
+
+// Normal numbers, rounded to a type: their values and their codes, side by side.
+struct StoredRows {
+  reference::Matrix values;      // [rows, kHeadDim]
+  std::vector<std::byte> codes;  // [rows, kHeadDim]
+
+  StoredRows(ElementType type, std::int64_t rows, RandomStream stream);
+  void set_last(const Eigen::RowVectorXd& row, ElementType type);  // [kHeadDim], rounded
+};
+
+class DecodeProblem {
+ public:
+  // Two keys at least.
+  DecodeProblem(ElementType type, std::int64_t num_keys, RandomStream stream);
+  DecodeProblem(const DecodeProblem&) = delete;
+  DecodeProblem& operator=(const DecodeProblem&) = delete;
+
+  std::int64_t num_keys() const { return k_.values.rows(); }
+  const reference::Matrix& q() const { return q_.values; }  // [1, kHeadDim]
+  const reference::Matrix& k() const { return k_.values; }  // [num_keys, kHeadDim]
+  const reference::Matrix& v() const { return v_.values; }  // [num_keys, kHeadDim]
+  std::int64_t donor() const { return donor_; }  // the key whose V with_swapped_value() takes
+  reference::HeadOptions head_options() const;
+
+  // Lays the last key along q so that its softmax weight is `weight`, in (0, 1), but for what
+  // rounding it to the type does. K changes, V does not.
+  void plant_last_key(double weight);
+  // Gives the last key the K that was drawn for it.
+  void restore_last_key();
+
+  // The softmax weight that the last key has.
+  double last_weight() const;
+
+  // Views of the stored tensors, which follow the last key.
+  PagedAttentionInputs inputs() const;
+  PagedAttentionInputs without_last_key() const;
+  PagedAttentionInputs with_swapped_value() const;
+  PagedAttentionInputs with_scale_error(double error) const;  // times 1 + error, rounded to fp32
+
+ private:
+  // Log-sum-exp of all scores but the last, and that of the last.
+  struct Scores {
+    double others_lse_ln = 0;
+    double last = 0;
+  };
+  Scores scores() const;
+  KvTensorView tensor(const std::vector<std::byte>& memory) const;
+
+  ElementType type_;
+  std::int64_t donor_ = 0;
+  float scale_;
+  StoredRows q_;
+  StoredRows k_;
+  StoredRows v_;
+  std::vector<std::byte> swapped_v_;
+  Eigen::RowVectorXd drawn_last_key_;
+  // One block holds the whole context.
+  std::int32_t block_ = 0;
+  std::int32_t query_start_[2] = {0, 1};
+  std::int32_t context_length_ = 0;
+  std::int32_t shortened_length_ = 0;
+};
+
+}  // namespace recto::experiments

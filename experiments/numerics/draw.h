@@ -1,0 +1,78 @@
+#pragma once
+
+// One draw: a decode problem, the kernel under test run on it, right or with a fault, and the
+// judges of its result.
+
+#include <Eigen/Core>
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "core/random_stream.h"
+#include "experiments/numerics/decode_problem.h"
+#include "reference/error_bound.h"
+
+namespace recto::experiments {
+
+using Row = Eigen::RowVectorXd;
+
+enum class Fault : std::uint8_t {
+  kDroppedKey,    // the last key is left out; size: its softmax weight
+  kScaleError,    // scores times 1 + size
+  kSwappedValue,  // another key's V in place of the last one's; size: its softmax weight
+};
+inline constexpr std::array kFaults{Fault::kDroppedKey, Fault::kScaleError, Fault::kSwappedValue};
+
+// Each refuses a result if |error| of an element of out is beyond what it allows there.
+enum class Judge : std::uint8_t {
+  kSharp,
+  kHard,
+  kFixed,      // kFixedTolerance
+  kFactorTwo,  // twice the largest error of the yardstick, the plain run in the same types
+};
+inline constexpr std::array kJudges{Judge::kSharp, Judge::kHard, Judge::kFixed, Judge::kFactorTwo};
+inline constexpr double kFixedTolerance = 1e-3;
+
+const char* fault_name(Fault fault);
+const char* judge_name(Judge judge);
+
+// Whether any element's error is beyond what is allowed; NaN is.
+bool is_refused(const Row& error, const Row& allowed);
+
+// The smallest size at which error + size * direction is refused: 0 if the error alone is, infinity
+// if no size is enough.
+double smallest_refused(const Row& error, const Row& direction, const Row& allowed);
+
+class Draw {
+ public:
+  Draw(ElementType type, std::int64_t num_keys, RandomStream stream);
+
+  // Makes the right problem one in which a fault may have this size, and returns the size that it
+  // has once all is rounded: the scale's, or the weight of the last key, which is planted.
+  double prepare(Fault fault, double size);
+
+  // Results minus the exact ones of the right problem, as prepared.
+  struct Errors {
+    Row out;  // [kHeadDim]
+    double lse_ln = 0;
+  };
+  Errors right_errors() const;
+  Row faulty_error(Fault fault, double size) const;  // of out
+
+  Row allowed(Judge judge);             // [kHeadDim]
+  const reference::HeadBound& bound();  // [1, kHeadDim]
+
+  // How the exact result of the faulty problem moves away per size, at size 0.
+  Row direction(Fault fault) const;  // [kHeadDim]
+
+ private:
+  void solve();
+
+  DecodeProblem problem_;
+  bool is_planted_ = false;
+  reference::HeadOutput exact_;
+  std::optional<reference::HeadErrorModel> model_;
+  std::optional<reference::HeadBound> bound_;
+};
+
+}  // namespace recto::experiments

@@ -1,0 +1,169 @@
+#include "experiments/numerics/numerics_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiments/numerics/numerics_files.h"
+#include "experiments/numerics/numerics_study.h"
+#include "experiments/numerics/numerics_text.h"
+#include "experiments/support/parallel.h"
+#include "experiments/support/progress.h"
+#include "experiments/support/text_list.h"
+
+namespace recto::experiments {
+namespace {
+
+constexpr std::int64_t kKeysMax = std::int64_t{1} << 18;
+constexpr std::int64_t kDrawsMax = 1'000'000;
+
+// 0.3 GB each at 32,768 keys.
+constexpr int kDefaultThreadsMax = 2;
+
+constexpr const char* kFooter = R"(
+One decode row against n keys, head dims 128, normal numbers. A fault's smallest size is calibrated
+on some draws and confirmed on others, with the fault in place; with fewer than 100 draws, all have
+to be refused.
+
+Examples:
+  recto numerics
+  recto numerics --n 16,1024 --types bf16 --draws 400
+  recto numerics --draws 100 --out result)";
+
+struct NumericsFlags {
+  std::string key_counts = "16,1024,4096,32768";
+  std::string types = "fp32,fp16,bf16";
+  std::optional<std::int64_t> draws;
+  std::uint64_t seed = 1;
+  int threads = 0;
+  std::string out;
+  bool is_json = false;
+};
+
+Result<ElementType> parse_type(const std::string& name) {
+  for (const ElementType type : {ElementType::kFp32, ElementType::kFp16, ElementType::kBf16}) {
+    if (name == element_type_name(type)) return type;
+  }
+  return Status::invalid_input(
+      fmt::format("--types: found '{}'; expected fp32, fp16 or bf16", name));
+}
+
+Result<std::int64_t> parse_key_count(const std::string& text) {
+  std::int64_t count = 0;
+  if (CLI::detail::lexical_cast(text, count) && count >= 2 && count <= kKeysMax) return count;
+  return Status::invalid_input(
+      fmt::format("--n: found '{}'; expected an integer from 2 to {}", text, kKeysMax));
+}
+
+Result<std::vector<StudyCell>> make_cells(const NumericsFlags& flags) {
+  const auto types = split_list(flags.types);
+  RECTO_RETURN_IF_ERROR(types.status().in("--types"));
+  const auto counts = split_list(flags.key_counts);
+  RECTO_RETURN_IF_ERROR(counts.status().in("--n"));
+  std::vector<StudyCell> cells;
+  for (const std::string& name : types.value()) {
+    const Result<ElementType> type = parse_type(name);
+    RECTO_RETURN_IF_ERROR(type.status());
+    for (const std::string& text : counts.value()) {
+      const Result<std::int64_t> count = parse_key_count(text);
+      RECTO_RETURN_IF_ERROR(count.status());
+      cells.push_back({type.value(), count.value(),
+                       flags.draws.value_or(default_draws(count.value())), flags.seed});
+    }
+  }
+  return cells;
+}
+
+// The flags that decide the figures.
+std::string command_line(const NumericsFlags& flags) {
+  std::string line = fmt::format("recto numerics --n {} --types {} --seed {}", flags.key_counts,
+                                 flags.types, flags.seed);
+  if (flags.draws) line += fmt::format(" --draws {}", *flags.draws);
+  return line;
+}
+
+std::vector<CellResult> study_all(const std::vector<StudyCell>& cells, int threads,
+                                  CommandContext& context) {
+  // The longest first, so that no thread is left with one.
+  std::vector<std::size_t> order;
+  for (std::size_t cell = 0; cell < cells.size(); ++cell) order.push_back(cell);
+  std::ranges::stable_sort(order, std::ranges::greater(), [&cells](std::size_t cell) {
+    return cells[cell].num_keys * cells[cell].draws;
+  });
+  std::vector<CellResult> results(cells.size());
+  ProgressBar progress(context.err, context.terminal, cells.size());
+  for_each_index(cells.size(), threads, [&](std::size_t index) {
+    const StudyCell& cell = cells[order[index]];
+    results[order[index]] = study(cell);
+    progress.advance(fmt::format("{} {}", element_type_name(cell.type), cell.num_keys));
+  });
+  return results;
+}
+
+Status run_numerics(const NumericsFlags& flags, CommandContext& context) {
+  const auto cells = make_cells(flags);
+  RECTO_RETURN_IF_ERROR(cells.status());
+  const int threads =
+      flags.threads > 0 ? flags.threads : std::min(default_threads(), kDefaultThreadsMax);
+  const std::vector<CellResult> results = study_all(cells.value(), threads, context);
+  if (!flags.out.empty()) {
+    RECTO_RETURN_IF_ERROR(write_numerics_files(results, flags.out, command_line(flags)));
+  }
+  if (flags.is_json) {
+    context.out << numerics_json(results).dump(2) << '\n';
+    return Status::ok();
+  }
+  context.out << sharpness_text(results) << '\n' << thresholds_text(results) << '\n';
+  if (!flags.out.empty()) {
+    context.out << fmt::format("Wrote sharpness.csv, thresholds.csv and manifest.json to {}\n",
+                               flags.out);
+  }
+  context.out << fmt::format("To repeat: {}\n", command_line(flags));
+  return Status::ok();
+}
+
+void add_output_flags(CLI::App& command, NumericsFlags& flags) {
+  command.add_option("--out", flags.out, "write sharpness.csv, thresholds.csv, manifest.json here")
+      ->option_text("DIR");
+  command.add_option("--threads", flags.threads, "rows of a table at a time [2]")
+      ->option_text("N")
+      ->check(CLI::Range(1, 4096));
+  command.add_flag("--json", flags.is_json, "for machines");
+}
+
+}  // namespace
+
+void add_numerics_command(CLI::App& app, CommandContext& context) {
+  auto flags = std::make_shared<NumericsFlags>();
+  CLI::App* command = app.add_subcommand(
+      "numerics", "how sharp the error bounds are, and how small a fault they still see");
+  command
+      ->add_option("--n", flags->key_counts, fmt::format("numbers of keys [{}]", flags->key_counts))
+      ->option_text("LIST");
+  command
+      ->add_option("--types", flags->types,
+                   fmt::format("of q, K and V, each of them [{}]", flags->types))
+      ->option_text("LIST");
+  command
+      ->add_option("--draws", flags->draws,
+                   fmt::format("of each row, to calibrate and again to confirm\n[{} keys together, "
+                               "{} to {}]",
+                               kDefaultKeys, kDefaultDrawsMin, kDefaultDrawsMax))
+      ->option_text("N")
+      ->check(CLI::Range(std::int64_t{1}, kDrawsMax));
+  command->add_option("--seed", flags->seed, "of all draws [1]")
+      ->option_text("N")
+      ->check(CLI::NonNegativeNumber);
+  add_output_flags(*command, *flags);
+  command->footer(kFooter);
+  command->callback([flags, &context] {
+    context.chosen = [flags, &context] { return run_numerics(*flags, context); };
+  });
+}
+
+}  // namespace recto::experiments

@@ -1,0 +1,153 @@
+#include "experiments/numerics/numerics_command.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "experiments/numerics/numerics_study.h"
+#include "experiments/support/table.h"
+#include "experiments/support/text_file.h"
+#include "experiments/support/tried_command.h"
+
+namespace recto::experiments {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using Json = nlohmann::ordered_json;
+
+testing::TriedCommand numerics(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "numerics");
+  return testing::try_command(add_numerics_command, std::move(arguments));
+}
+
+testing::TriedCommand small(std::vector<std::string> further) {
+  std::vector<std::string> arguments{"--n", "16,100", "--types", "fp32,bf16", "--draws", "5"};
+  arguments.insert(arguments.end(), further.begin(), further.end());
+  return numerics(std::move(arguments));
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+void check_refused(const std::vector<std::string>& arguments, const std::string& message) {
+  const testing::TriedCommand tried = numerics(arguments);
+  CHECK(tried.exit_code == 2);
+  CHECK(tried.out.empty());
+  CHECK_THAT(tried.err, ContainsSubstring(message));
+}
+
+TEST_CASE("two tables, with a row per type and number of keys, and how to repeat them") {
+  const auto tried = small({});
+  REQUIRE(tried.exit_code == 0);
+  CHECK(tried.err.empty());
+  const std::vector<std::string> lines = lines_of(tried.out);
+  std::int64_t rows = 0;
+  std::int64_t faults = 0;
+  for (const std::string& line : lines) {
+    CHECK(display_width(line) <= 100);
+    rows += line.starts_with("fp32  ") || line.starts_with("bf16  ") ? 1 : 0;
+    for (const char* fault : {" dropped key ", " scale error ", " swapped V "}) {
+      faults += line.starts_with("     ") && line.find(fault) != std::string::npos ? 1 : 0;
+    }
+  }
+  CHECK(rows == 2 * 4);
+  CHECK(faults == 3 * 4);
+  CHECK(lines.back() ==
+        "To repeat: recto numerics --n 16,100 --types fp32,bf16 --seed 1 --draws 5");
+}
+
+TEST_CASE("equal flags give equal bytes on any number of threads, and another seed others") {
+  const std::string once = small({"--threads", "1"}).out;
+  CHECK(small({"--threads", "3"}).out == once);
+  CHECK(small({"--seed", "2"}).out != once);
+}
+
+TEST_CASE("for machines, every figure") {
+  const auto tried = small({"--json"});
+  REQUIRE(tried.exit_code == 0);
+  const Json cells = Json::parse(tried.out);
+  REQUIRE(cells.size() == 4);
+  CHECK(cells[1]["type"] == "fp32");
+  CHECK(cells[1]["num_keys"] == 100);
+  for (const Json& cell : cells) {
+    CHECK(cell["draws"] == 5);
+    CHECK(cell["sharpness"]["beyond_sharp"] == 0);
+    CHECK(cell["sharpness"]["out_sharp"]["worst"] > cell["sharpness"]["out_sharp"]["median"]);
+    REQUIRE(cell["thresholds"].size() == 12);
+    const Json& first = cell["thresholds"][0];
+    CHECK(first["fault"] == "dropped key");
+    CHECK(first["judge"] == "sharp");
+    CHECK(first["sight"] == "seen");
+    CHECK(first["refused_draws"] == 5);
+    CHECK(first["refused_right_draws"] == 0);
+    CHECK(first["realised_size"] > 0);
+  }
+}
+
+TEST_CASE("without --draws, short contexts have a hundred") {
+  const auto tried = numerics({"--n", "2", "--types", "fp32", "--json"});
+  REQUIRE(tried.exit_code == 0);
+  CHECK(Json::parse(tried.out)[0]["draws"] == default_draws(2));
+}
+
+TEST_CASE("files hold what was found, with a manifest that repeats it") {
+  const std::filesystem::path folder =
+      std::filesystem::path(std::getenv("TEST_TMPDIR")) / "numerics";
+  const auto tried = small({"--out", folder.string()});
+  REQUIRE(tried.exit_code == 0);
+  const auto read = [&folder](const char* name) {
+    return read_text_file((folder / name).string()).value();
+  };
+  const std::vector<std::string> sharpness = lines_of(read("sharpness.csv"));
+  CHECK(sharpness.size() == 1 + 4);
+  CHECK_THAT(sharpness[0], ContainsSubstring("type,num_keys,draws,seed,out_sharp.median,"));
+  const std::vector<std::string> thresholds = lines_of(read("thresholds.csv"));
+  CHECK(thresholds.size() == 1 + 4 * 12);
+  CHECK_THAT(thresholds[0], ContainsSubstring("fault,judge,sight,size,realised_size,"));
+  const Json manifest = Json::parse(read("manifest.json"));
+  CHECK(manifest["command"] == "numerics");
+  CHECK(manifest["repeat"] == "recto numerics --n 16,100 --types fp32,bf16 --seed 1 --draws 5");
+  CHECK(manifest["files"].size() == 2);
+}
+
+TEST_CASE("a folder that cannot be made is a failure") {
+  const auto tried = small({"--out", "/dev/null/x"});
+  CHECK(tried.exit_code == 1);
+  CHECK_THAT(tried.err, ContainsSubstring("/dev/null/x"));
+}
+
+TEST_CASE("bad flags are named, with what was expected") {
+  check_refused({"--n", "1"}, "--n: found '1'; expected an integer from 2 to 262144");
+  check_refused({"--n", "262145"}, "--n: found '262145'; expected an integer from 2 to 262144");
+  check_refused({"--n", "16k"}, "--n: found '16k'; expected an integer");
+  check_refused({"--n", "16,,32"}, "--n: found '16,,32'; expected a list");
+  check_refused({"--n", "16,16"}, "--n: found '16' twice");
+  check_refused({"--types", "e4m3"}, "--types: found 'e4m3'; expected fp32, fp16 or bf16");
+  check_refused({"--types", "fp16,fp16"}, "--types: found 'fp16' twice");
+  check_refused({"--draws", "0"}, "--draws");
+  check_refused({"--draws", "many"}, "--draws");
+  check_refused({"--seed", "-1"}, "--seed");
+  check_refused({"--threads", "0"}, "--threads");
+  check_refused({"--colour"}, "--colour");
+}
+
+TEST_CASE("help shows every flag and examples") {
+  const auto tried = numerics({"--help"});
+  CHECK(tried.exit_code == 0);
+  for (const char* part : {"--n", "--types", "--draws", "--seed", "--out", "--threads", "--json",
+                           "Examples:", "  recto numerics"}) {
+    CHECK_THAT(tried.out, ContainsSubstring(part));
+  }
+}
+
+}  // namespace
+}  // namespace recto::experiments

@@ -1,0 +1,125 @@
+#include "experiments/numerics/numerics_files.h"
+
+#include "experiments/numerics/numerics_text.h"
+#include "experiments/support/csv.h"
+#include "experiments/support/manifest.h"
+#include "experiments/support/output_file.h"
+#include "experiments/support/report_json.h"
+
+namespace recto::experiments {
+namespace {
+
+Json cell_json(const StudyCell& cell) {
+  return {{"type", element_type_name(cell.type)},
+          {"num_keys", cell.num_keys},
+          {"draws", cell.draws},
+          {"seed", cell.seed}};
+}
+
+Json share_json(const Share& share) { return {{"median", share.median}, {"worst", share.worst}}; }
+
+Json sharpness_json(const Sharpness& sharpness) {
+  return {{"out_sharp", share_json(sharpness.out_sharp)},
+          {"out_hard", share_json(sharpness.out_hard)},
+          {"lse_ln_sharp", share_json(sharpness.lse_ln_sharp)},
+          {"lse_ln_hard", share_json(sharpness.lse_ln_hard)},
+          {"beyond_sharp", sharpness.beyond_sharp}};
+}
+
+// One fault before one judge. Sizes are null where there is none.
+Json threshold_json(const Threshold& threshold, Fault fault, Judge judge) {
+  Json json = {{"fault", fault_name(fault)},
+               {"judge", judge_name(judge)},
+               {"sight", sight_name(threshold.sight)},
+               {"size", nullptr},
+               {"realised_size", nullptr},
+               {"refused_draws", nullptr}};
+  if (threshold.sight == Sight::kSeen) {
+    json["size"] = threshold.size;
+    json["realised_size"] = threshold.realised;
+  }
+  if (threshold.sight != Sight::kNever) json["refused_draws"] = threshold.refused;
+  return json;
+}
+
+Json thresholds_json(const CellResult& result) {
+  Json json = Json::array();
+  for (const Fault fault : kFaults) {
+    for (const Judge judge : kJudges) {
+      const Threshold& threshold =
+          result.thresholds[static_cast<std::size_t>(fault)][static_cast<std::size_t>(judge)];
+      Json one = threshold_json(threshold, fault, judge);
+      one["refused_right_draws"] = result.refused_right[static_cast<std::size_t>(judge)];
+      json.push_back(one);
+    }
+  }
+  return json;
+}
+
+void add_row(const Json& row, std::string& text) {
+  std::vector<std::string> titles;
+  std::vector<std::string> values;
+  for (const auto& [title, value] : flatten(row)) {
+    titles.push_back(title);
+    values.push_back(value);
+  }
+  if (text.empty()) text = csv_row(titles);
+  text += csv_row(values);
+}
+
+Status write_and_note(Json& files, const std::string& folder, const std::string& name,
+                      const std::string& text) {
+  files[name] = {{"bytes", text.size()}, {"xxh3_128", content_hash(text)}};
+  return write_file(folder + '/' + name, text);
+}
+
+}  // namespace
+
+Json numerics_json(const std::vector<CellResult>& results) {
+  Json json = Json::array();
+  for (const CellResult& result : results) {
+    Json cell = cell_json(result.cell);
+    cell["sharpness"] = sharpness_json(result.sharpness);
+    cell["thresholds"] = thresholds_json(result);
+    json.push_back(cell);
+  }
+  return json;
+}
+
+std::string sharpness_csv(const std::vector<CellResult>& results) {
+  std::string text;
+  for (const CellResult& result : results) {
+    Json row = cell_json(result.cell);
+    row.update(sharpness_json(result.sharpness));
+    add_row(row, text);
+  }
+  return text;
+}
+
+std::string thresholds_csv(const std::vector<CellResult>& results) {
+  std::string text;
+  for (const CellResult& result : results) {
+    for (const Json& threshold : thresholds_json(result)) {
+      Json row = cell_json(result.cell);
+      row.update(threshold);
+      add_row(row, text);
+    }
+  }
+  return text;
+}
+
+Status write_numerics_files(const std::vector<CellResult>& results, const std::string& folder,
+                            const std::string& command) {
+  Result<Json> begun = begin_manifest("numerics", {});
+  RECTO_RETURN_IF_ERROR(begun.status());
+  Json& manifest = begun.value();
+  RECTO_RETURN_IF_ERROR(make_folder(folder));
+  Json files = Json::object();
+  RECTO_RETURN_IF_ERROR(write_and_note(files, folder, "sharpness.csv", sharpness_csv(results)));
+  RECTO_RETURN_IF_ERROR(write_and_note(files, folder, "thresholds.csv", thresholds_csv(results)));
+  manifest["repeat"] = command;
+  manifest["files"] = files;
+  return write_file(folder + "/manifest.json", manifest.dump(2) + '\n');
+}
+
+}  // namespace recto::experiments

@@ -1,0 +1,24 @@
+#pragma once
+
+// The study for machines.
+
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "experiments/numerics/numerics_study.h"
+#include "experiments/support/run_config.h"
+
+namespace recto::experiments {
+
+// One object per cell.
+Json numerics_json(const std::vector<CellResult>& results);
+
+std::string sharpness_csv(const std::vector<CellResult>& results);   // a row per cell
+std::string thresholds_csv(const std::vector<CellResult>& results);  // per cell, fault and judge
+
+// Both, and manifest.json, which repeats the command.
+Status write_numerics_files(const std::vector<CellResult>& results, const std::string& folder,
+                            const std::string& command);
+
+}  // namespace recto::experiments

@@ -1,0 +1,165 @@
+#include "experiments/numerics/numerics_study.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/contract.h"
+
+namespace recto::experiments {
+namespace {
+
+constexpr double kRaise = 1.1;
+
+template <typename Enum>
+std::size_t index(Enum value) {
+  return static_cast<std::size_t>(value);
+}
+
+// The smallest value that at least a share of the values does not exceed.
+double percentile(std::vector<double> values, double share) {
+  const auto count = static_cast<double>(values.size());
+  const auto rank = static_cast<std::ptrdiff_t>(std::ceil(share * count)) - 1;
+  const auto place = values.begin() + std::max<std::ptrdiff_t>(rank, 0);
+  std::ranges::nth_element(values, place);
+  return *place;
+}
+
+Share share_of(const std::vector<double>& values) {
+  return {percentile(values, 0.5), *std::ranges::max_element(values)};
+}
+
+// |error| / bound, of each element.
+struct Shares {
+  std::vector<double> out_hard;
+  std::vector<double> out_sharp;
+  std::vector<double> lse_ln_hard;
+  std::vector<double> lse_ln_sharp;
+
+  void add(const Draw::Errors& errors, const reference::HeadBound& bound) {
+    for (std::int64_t dim = 0; dim < kHeadDim; ++dim) {
+      out_hard.push_back(std::abs(errors.out[dim]) / bound.hard(0, dim));
+      out_sharp.push_back(std::abs(errors.out[dim]) / bound.sharp(0, dim));
+    }
+    lse_ln_hard.push_back(std::abs(errors.lse_ln) / bound.lse_hard[0]);
+    lse_ln_sharp.push_back(std::abs(errors.lse_ln) / bound.lse_sharp[0]);
+  }
+
+  Sharpness sharpness() const {
+    const auto beyond = std::ranges::count_if(out_sharp, [](double share) { return share > 1; });
+    return {share_of(out_hard), share_of(out_sharp), share_of(lse_ln_hard), share_of(lse_ln_sharp),
+            beyond};
+  }
+};
+
+// What the draws of the right kernel tell.
+struct Calibration {
+  Shares shares;
+  std::array<std::int64_t, kJudges.size()> refused_right{};
+  // The smallest size that is refused, of each draw.
+  std::array<std::array<std::vector<double>, kJudges.size()>, kFaults.size()> sizes;
+
+  // As the draw is prepared.
+  void add_sizes(Draw& draw, const Row& error, std::span<const Fault> faults) {
+    for (const Judge judge : kJudges) {
+      const Row allowed = draw.allowed(judge);
+      for (const Fault fault : faults) {
+        sizes[index(fault)][index(judge)].push_back(
+            smallest_refused(error, draw.direction(fault), allowed));
+      }
+    }
+  }
+};
+
+// The problem as it was drawn tells of the right kernel and of the scale, whose errors it is about;
+// keys that matter little, as those that are just seen do, are planted.
+Calibration calibrate(const StudyCell& cell) {
+  constexpr double kSmallWeight = 1e-3;
+  constexpr std::array kOfLastKey{Fault::kDroppedKey, Fault::kSwappedValue};
+  Calibration found;
+  for (std::int64_t number = 0; number < cell.draws; ++number) {
+    Draw draw(cell.type, cell.num_keys, draw_stream(cell, "calibrate", number));
+    const Draw::Errors errors = draw.right_errors();
+    found.shares.add(errors, draw.bound());
+    for (const Judge judge : kJudges) {
+      found.refused_right[index(judge)] += is_refused(errors.out, draw.allowed(judge)) ? 1 : 0;
+    }
+    found.add_sizes(draw, errors.out, {{Fault::kScaleError}});
+    draw.prepare(Fault::kDroppedKey, kSmallWeight);
+    found.add_sizes(draw, draw.right_errors().out, kOfLastKey);
+  }
+  return found;
+}
+
+Threshold threshold_of(const Attempt& attempt) {
+  return {Sight::kSeen, attempt.size, percentile(attempt.realised, 0.5), attempt.refused};
+}
+
+}  // namespace
+
+std::int64_t default_draws(std::int64_t num_keys) {
+  return std::clamp(kDefaultKeys / num_keys, kDefaultDrawsMin, kDefaultDrawsMax);
+}
+
+RandomStream draw_stream(const StudyCell& cell, std::string_view kind, std::int64_t draw) {
+  return RandomStream(cell.seed)
+      .split(element_type_name(cell.type))
+      .split(static_cast<std::uint64_t>(cell.num_keys))
+      .split(kind)
+      .split(static_cast<std::uint64_t>(draw));
+}
+
+std::int64_t misses_allowed(std::int64_t draws) { return draws / 100; }
+
+void confirm(const StudyCell& cell, int round, std::span<Attempt> attempts) {
+  const std::string kind = fmt::format("confirm {}", round);
+  const auto is_given_up = [&](const Attempt& attempt) {
+    return std::ssize(attempt.realised) - attempt.refused > misses_allowed(cell.draws);
+  };
+  for (std::int64_t number = 0; number < cell.draws; ++number) {
+    if (std::ranges::all_of(attempts, is_given_up)) return;
+    Draw draw(cell.type, cell.num_keys, draw_stream(cell, kind, number));
+    for (Attempt& attempt : attempts) {
+      if (is_given_up(attempt)) continue;
+      attempt.realised.push_back(draw.prepare(attempt.fault, attempt.size));
+      const Row error = draw.faulty_error(attempt.fault, attempt.size);
+      attempt.refused += is_refused(error, draw.allowed(attempt.judge)) ? 1 : 0;
+    }
+  }
+}
+
+CellResult study(const StudyCell& cell) {
+  RECTO_CHECK_GE(cell.draws, 1);
+  const Calibration calibration = calibrate(cell);
+  CellResult result{cell, calibration.shares.sharpness(), calibration.refused_right, {}};
+  std::vector<Attempt> open;
+  for (const Fault fault : kFaults) {
+    for (const Judge judge : kJudges) {
+      const std::vector<double>& sizes = calibration.sizes[index(fault)][index(judge)];
+      const double size = percentile(sizes, 0.99);
+      if (size > 0) {
+        open.push_back({fault, judge, size});
+      } else {
+        result.thresholds[index(fault)][index(judge)] = {Sight::kAlways, 0, 0,
+                                                         std::ranges::count(sizes, 0.0)};
+      }
+    }
+  }
+  const auto is_too_large = [](const Attempt& attempt) { return !(attempt.size < 1); };
+  for (int round = 0; std::erase_if(open, is_too_large), !open.empty(); ++round) {
+    confirm(cell, round, open);
+    std::vector<Attempt> missed;
+    for (const Attempt& attempt : open) {
+      if (cell.draws - attempt.refused <= misses_allowed(cell.draws)) {
+        result.thresholds[index(attempt.fault)][index(attempt.judge)] = threshold_of(attempt);
+      } else {
+        missed.push_back({attempt.fault, attempt.judge, attempt.size * kRaise});
+      }
+    }
+    open = std::move(missed);
+  }
+  return result;
+}
+
+}  // namespace recto::experiments

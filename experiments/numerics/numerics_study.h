@@ -1,0 +1,90 @@
+#pragma once
+
+// How sharp the error bounds are, and how small a fault they still see: for one type and one
+// number of keys, over many draws (draw.h).
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/element_type.h"
+#include "core/random_stream.h"
+#include "experiments/numerics/draw.h"
+
+namespace recto::experiments {
+
+// Draws where nobody says how many: as many as have so many keys together, within limits.
+inline constexpr std::int64_t kDefaultKeys = 65'536;
+inline constexpr std::int64_t kDefaultDrawsMin = 8;
+inline constexpr std::int64_t kDefaultDrawsMax = 100;
+std::int64_t default_draws(std::int64_t num_keys);
+
+struct StudyCell {
+  ElementType type = ElementType::kFp32;
+  std::int64_t num_keys = 0;  // 2 or more
+  std::int64_t draws = 0;
+  std::uint64_t seed = 0;
+};
+
+// The cell's k-th draw of a kind ("calibrate", "confirm 0", ...): the same whatever else is drawn.
+RandomStream draw_stream(const StudyCell& cell, std::string_view kind, std::int64_t draw);
+
+// Of |error| / bound.
+struct Share {
+  double median = 0;
+  double worst = 0;
+};
+
+struct Sharpness {
+  Share out_hard;  // over all elements of all draws
+  Share out_sharp;
+  Share lse_ln_hard;  // over all draws
+  Share lse_ln_sharp;
+  std::int64_t beyond_sharp = 0;  // elements of out
+};
+
+enum class Sight : std::uint8_t {
+  kSeen,
+  kAlways,  // whatever the size: the judge refuses the right kernel as often
+  kNever,   // at no size below 1
+};
+
+// The smallest size of a fault that a judge sees in 99 % of draws.
+struct Threshold {
+  Sight sight = Sight::kNever;
+  double size = 0;           // that was asked for
+  double realised = 0;       // median over the draws, after rounding
+  std::int64_t refused = 0;  // of the draws that confirm it
+};
+
+struct CellResult {
+  StudyCell cell;
+  Sharpness sharpness;
+  std::array<std::int64_t, kJudges.size()> refused_right{};  // draws
+  std::array<std::array<Threshold, kJudges.size()>, kFaults.size()> thresholds{};
+};
+
+// A fault and a size to be confirmed: how often the judge refuses what the kernel makes of it.
+struct Attempt {
+  Fault fault = Fault::kDroppedKey;
+  Judge judge = Judge::kSharp;
+  double size = 0;
+  std::vector<double> realised = {};  // of each draw
+  std::int64_t refused = 0;
+};
+
+// At most how many of `draws` may be missed: 1 %.
+std::int64_t misses_allowed(std::int64_t draws);
+
+// Runs each attempt on the draws of `round`. One that has missed more than may be is given up, and
+// has fewer draws.
+void confirm(const StudyCell& cell, int round, std::span<Attempt> attempts);
+
+// Draws; takes from each draw the smallest size that is refused if a fault's effect and the seen
+// error add up; and from the 99th percentile on, raises the size by 10 % until fresh draws, with
+// the fault in place, confirm it.
+CellResult study(const StudyCell& cell);
+
+}  // namespace recto::experiments
