@@ -84,7 +84,8 @@ Status check_options(ViewGate& gate, const AttentionOptions& options, const Name
 }
 
 // What both kinds of attention have: queries, cache, table, options.
-// Whoever computes needs room for out in fp64: views may repeat rows by strides of 0, results do not.
+// Whoever computes needs room for out in fp64: views may repeat rows by strides of 0, results do
+// not.
 Status check_result_size(const RowsView& q, std::int64_t head_dim) {
   std::int64_t bytes = 0;
   const bool overflows = __builtin_mul_overflow(q.num_rows, q.num_heads, &bytes) ||
