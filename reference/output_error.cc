@@ -2,23 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <span>
 #include <type_traits>
-#include <vector>
 
 #include "core/units.h"
 #include "reference/accumulation.h"
-#include "reference/coherence.h"
 #include "reference/rounding.h"
 
 namespace recto::reference {
 namespace {
 
 using Row = Eigen::RowVectorXd;
-
-std::span<const double> values_of(const Vector& vector) {
-  return {vector.data(), static_cast<std::size_t>(vector.size())};
-}
 
 // Errors of the weights, carried to the output: the ratio (sum p (1 + d) v) / (sum p (1 + d)).
 struct Perturbed {
@@ -29,7 +22,11 @@ struct Perturbed {
 class OutputError {
  public:
   OutputError(const RowProblem& row, const WeightErrors& weights, const KernelNumerics& numerics)
-      : row_(row), weights_(weights), numerics_(numerics), n_(row.values.rows()) {
+      : row_(row),
+        weights_(weights),
+        numerics_(numerics),
+        one_sided_(one_sided_errors(row, weights, numerics)),
+        n_(row.values.rows()) {
     distances_.resize(n_ + 1, row.values.cols());
     distances_.topRows(n_) = (row.values.rowwise() - row.out).cwiseAbs();
     distances_.row(n_) = row.out.cwiseAbs();
@@ -38,7 +35,6 @@ class OutputError {
     hull_ = distances_.topRows(n_).colwise().maxCoeff();
     if (weights.weights[n_] > 0) hull_ = hull_.cwiseMax(distances_.row(n_));
     count_roundings();
-    count_alike();
   }
 
   Row hard() const {
@@ -76,17 +72,17 @@ class OutputError {
         moved.sum() + kSharpLambda * (weights_.rescaling_deviation +
                                       std::sqrt(weights_.coherence) * weights_.deviation.norm());
     if (sums_rounded) {
-      shift += random_sum(rounding, distances_, product_coherence_);
-      sum_shift += kSharpLambda * std::sqrt(weight_coherence_) * rounding.norm();
+      shift += random_sum(rounding, distances_, one_sided_.products);
+      sum_shift += kSharpLambda * std::sqrt(one_sided_.stored_weights) * rounding.norm();
     }
     const Perturbed perturbed = perturb(moved, shift, sum_shift);
     Row error = perturbed.shift;
     if (!sums_rounded) {
-      error += random_sum(rounding.head(n_), magnitudes_, rounding_coherence_) +
+      error += random_sum(rounding.head(n_), magnitudes_, one_sided_.rounded_products) +
                lost_weights(moved).head(n_).transpose() * magnitudes_;
     }
     error += perturbed.magnitudes.cwiseProduct(product_errors());
-    error += swamped_products(perturbed.magnitudes) + product_drift();
+    error += one_sided_.product_loss;
     error.array() += underflow();
     return rounded(divided(error, weight_sum_sharp()));
   }
@@ -103,7 +99,7 @@ class OutputError {
   double lse_ln_sharp() const {
     double weights = weights_.sum_sharp;
     if (numerics_.summed_weights == SummedWeights::kRounded) {
-      weights += kSharpLambda * weight_roundoff() * std::sqrt(weight_coherence_) *
+      weights += kSharpLambda * weight_roundoff() * std::sqrt(one_sided_.stored_weights) *
                      weights_.weights.norm() +
                  lost_weights(weights_.systematic).sum();
     }
@@ -171,83 +167,22 @@ class OutputError {
     return lost;
   }
 
-  // How many weights are stored as the same number, and how many products with a dim's values are
-  // then alike.
-  void count_alike() {
-    std::vector<double> stored(static_cast<std::size_t>(n_));
-    for (std::int64_t key = 0; key < n_; ++key) {
-      stored[static_cast<std::size_t>(key)] =
-          round_to(weights_.weights[key] * weights_.denominator,
-                   numerics_.weight_type.value_or(ElementType::kFp32));
-    }
-    weight_coherence_ = static_cast<double>(multiplicity(stored));
-    const Row second_moment = weights_.weights.head(n_).transpose() * row_.values.cwiseAbs2();
-    product_coherence_.resize(row_.values.cols());
-    rounding_coherence_.resize(row_.values.cols());
-    for (std::int64_t dim = 0; dim < product_coherence_.size(); ++dim) {
-      const double values = row_.value_coherence[dim];
-      const double both = weight_coherence_ * values / static_cast<double>(n_);
-      product_coherence_[dim] =
-          std::max({1.0, std::min(weights_.coherence, values), std::min(both, values)});
-      // Weights of one cell may all be rounded in one direction: it averages out only as far as
-      // their values do.
-      const double one_sided =
-          second_moment[dim] > 0 ? row_.out[dim] * row_.out[dim] / second_moment[dim] : 1.0;
-      rounding_coherence_[dim] =
-          std::max(product_coherence_[dim], 1 + (weight_coherence_ - 1) * std::min(one_sided, 1.0));
-    }
-  }
-
   // Of the sum of products, relative to the sum of magnitudes, per dim.
   Row product_errors() const {
-    Row errors(product_coherence_.size());
+    Row errors(one_sided_.products.size());
     for (std::int64_t dim = 0; dim < errors.size(); ++dim) {
-      const SumError sum = sum_error(numerics_.output_sum, output_terms_, product_coherence_[dim],
+      const SumError sum = sum_error(numerics_.output_sum, output_terms_, one_sided_.products[dim],
                                      output_roundings_);
       errors[dim] = sum.bias + kSharpLambda * sum.deviation + numerics_.kv_read;
     }
     return errors;
   }
 
-  // Terms so small that adding one may change nothing: the sum loses them, all in one direction.
-  Row swamped_products(const Row& magnitudes) const {
-    const Row limits = swamped_below(numerics_.output_sum) * magnitudes;
-    const Matrix terms = weights_.weights.head(n_).asDiagonal() * magnitudes_;
-    return (terms.array() <= limits.replicate(n_, 1).array())
-        .select(terms.array(), 0)
-        .colwise()
-        .sum();
-  }
-
-  // Products that differ by less than a partial sum's last place are all rounded in one direction.
-  Row product_drift() const {
-    Row drift(row_.values.cols());
-    Vector terms(n_);
-    for (std::int64_t dim = 0; dim < drift.size(); ++dim) {
-      terms = weights_.weights.head(n_).cwiseProduct(row_.values.col(dim)) * weights_.denominator;
-      drift[dim] = rounding_drift(values_of(terms), numerics_.output_sum.unit_roundoff) /
-                   weights_.denominator;
-    }
-    return drift;
-  }
-
   // Relative to l.
   double weight_sum_sharp() const {
     const SumError sum =
         sum_error(numerics_.weight_sum, weight_terms_, weights_.coherence, weight_roundings_);
-    const auto weights = weights_.weights.array();
-    const double swamped =
-        (weights <= swamped_below(numerics_.weight_sum)).select(weights, 0).sum();
-    const Vector terms = weights_.weights.head(n_) * weights_.denominator;
-    const double drift =
-        rounding_drift(values_of(terms), numerics_.weight_sum.unit_roundoff) / weights_.denominator;
-    return sum.bias + kSharpLambda * sum.deviation + swamped + drift;
-  }
-
-  // Half a unit in the last place of a partial sum is at most a roundoff of the whole; twice that
-  // for good measure, and as much again where a step cuts off whole units.
-  static double swamped_below(const Accumulation& sum) {
-    return (sum.rounding == AccumulatorRounding::kTruncate ? 4 : 2) * sum.unit_roundoff;
+    return sum.bias + kSharpLambda * sum.deviation + one_sided_.weight_loss;
   }
 
   double underflow() const {
@@ -284,6 +219,7 @@ class OutputError {
   const RowProblem& row_;
   const WeightErrors& weights_;
   const KernelNumerics& numerics_;
+  OneSidedErrors one_sided_;
   std::int64_t n_;
   Matrix distances_;   // [n + 1, head_dim_v], of each value, and of the sink's 0, from the output
   Matrix magnitudes_;  // [n, head_dim_v]
@@ -294,9 +230,6 @@ class OutputError {
   std::int64_t output_terms_ = 0;
   double weight_roundings_ = 0;
   double output_roundings_ = 0;
-  double weight_coherence_ = 1;  // stored weights that are equal
-  Row product_coherence_;        // [head_dim_v]
-  Row rounding_coherence_;       // [head_dim_v], for the rounding of P
 };
 
 }  // namespace

@@ -5,17 +5,10 @@
 
 #include "reference/dense_attention.h"
 #include "reference/numerics.h"
+#include "reference/one_sided_error.h"
 #include "reference/weight_error.h"
 
 namespace recto::reference {
-
-// The row's exact result and what its bounds are computed from.
-struct RowProblem {
-  Eigen::Ref<const Matrix> values;           // [n, head_dim_v], visible
-  Eigen::Ref<const Vector> value_coherence;  // [head_dim_v]
-  Eigen::Ref<const Eigen::RowVectorXd> out;  // [head_dim_v]
-  double lse_ln = 0.0;
-};
 
 struct RowBound {
   Eigen::RowVectorXd hard;   // [head_dim_v]

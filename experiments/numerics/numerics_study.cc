@@ -42,8 +42,8 @@ struct Shares {
       out_hard.push_back(std::abs(errors.out[dim]) / bound.hard(0, dim));
       out_sharp.push_back(std::abs(errors.out[dim]) / bound.sharp(0, dim));
     }
-    lse_ln_hard.push_back(std::abs(errors.lse_ln) / bound.lse_hard[0]);
-    lse_ln_sharp.push_back(std::abs(errors.lse_ln) / bound.lse_sharp[0]);
+    lse_ln_hard.push_back(std::abs(errors.lse_ln) / bound.lse_ln_hard[0]);
+    lse_ln_sharp.push_back(std::abs(errors.lse_ln) / bound.lse_ln_sharp[0]);
   }
 
   Sharpness sharpness() const {

@@ -1,0 +1,73 @@
+#include "reference/one_sided_error.h"
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "reference/coherence.h"
+#include "reference/rounding.h"
+
+namespace recto::reference {
+namespace {
+
+std::span<const double> values_of(const Vector& vector) {
+  return {vector.data(), static_cast<std::size_t>(vector.size())};
+}
+
+// How many weights are the same number once they are stored. The kernel's maximum is taken to be
+// the row's.
+double stored_alike(const Vector& weights, const KernelNumerics& numerics) {
+  const ElementType type = numerics.weight_type.value_or(ElementType::kFp32);
+  const Vector stored = weights.unaryExpr([type](double weight) { return round_to(weight, type); });
+  return static_cast<double>(multiplicity(values_of(stored)));
+}
+
+// Half a unit in the last place of a partial sum is at most a roundoff of the whole; twice that for
+// good measure, and as much again where a step cuts off whole units.
+double swamped_below(const Accumulation& sum) {
+  return (sum.rounding == AccumulatorRounding::kTruncate ? 4 : 2) * sum.unit_roundoff;
+}
+
+// What a sum may lose: terms so small that adding one changes nothing, and terms that differ by
+// less than a partial sum's last place, which are all rounded in one direction.
+double loss_of(const Vector& terms, const Accumulation& sum) {
+  const auto magnitudes = terms.cwiseAbs().array();
+  const double limit = swamped_below(sum) * magnitudes.sum();
+  return (magnitudes <= limit).select(magnitudes, 0).sum() +
+         rounding_drift(values_of(terms), sum.unit_roundoff);
+}
+
+}  // namespace
+
+OneSidedErrors one_sided_errors(const RowProblem& row, const WeightErrors& weights,
+                                const KernelNumerics& numerics) {
+  const std::int64_t n = row.values.rows();
+  const std::int64_t head_dim = row.values.cols();
+  const Vector unnormalised = weights.weights.head(n) * weights.denominator;
+  const Eigen::RowVectorXd second_moment =
+      weights.weights.head(n).transpose() * row.values.cwiseAbs2();
+  OneSidedErrors errors;
+  errors.stored_weights = stored_alike(unnormalised, numerics);
+  errors.products.resize(head_dim);
+  errors.rounded_products.resize(head_dim);
+  errors.product_loss.resize(head_dim);
+  for (std::int64_t dim = 0; dim < head_dim; ++dim) {
+    const double values = row.value_coherence[dim];
+    // Products are alike as often as both factors are, if these are independent.
+    const double both = errors.stored_weights * values / static_cast<double>(n);
+    errors.products[dim] =
+        std::max({1.0, std::min(weights.coherence, values), std::min(both, values)});
+    // Weights of one cell may all be rounded in one direction: that averages out only as far as the
+    // values do.
+    const double one_sided =
+        second_moment[dim] > 0 ? row.out[dim] * row.out[dim] / second_moment[dim] : 1.0;
+    errors.rounded_products[dim] =
+        std::max(errors.products[dim], 1 + (errors.stored_weights - 1) * std::min(one_sided, 1.0));
+    const Vector terms = unnormalised.cwiseProduct(row.values.col(dim));
+    errors.product_loss[dim] = loss_of(terms, numerics.output_sum) / weights.denominator;
+  }
+  errors.weight_loss = loss_of(unnormalised, numerics.weight_sum) / weights.denominator;
+  return errors;
+}
+
+}  // namespace recto::reference
