@@ -62,7 +62,13 @@ Backend low_precision_backend(ElementType q_type, const std::string& way,
                 return reference::low_precision_numerics(inputs, options);
               },
           .has_fixed_tiles = true,
-          .state_merge = StateMerge{.merge = reference::merge_in_fp32, .type = StateType::kFp32}};
+          .state_merge = StateMerge{.merge = reference::merge_in_fp32, .type = StateType::kFp32},
+          .with_split_size =
+              [q_type, way, options](std::int64_t split_size) {
+                reference::LowPrecisionOptions split = options;
+                split.split_size = split_size;
+                return low_precision_backend(q_type, way, split);
+              }};
 }
 
 }  // namespace

@@ -39,6 +39,9 @@ struct Backend {
   // size cannot change a bit.
   bool has_fixed_tiles = false;
   std::optional<StateMerge> state_merge = {};
+  // The same, splitting contexts at so many keys (>= 1), or nothing where it cannot split there.
+  // Empty if nobody can tell it where to split.
+  std::function<std::optional<Backend>(std::int64_t split_size)> with_split_size = {};
 };
 
 // The reference's own ways of computing: naive and online in fp64, gathered and over blocks, and

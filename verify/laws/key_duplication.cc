@@ -24,7 +24,9 @@ std::vector<float> each_twice(const std::vector<float>& values, std::int64_t wid
 // One row stands at the last position in any case: n - 1 becomes 2 n - 1.
 bool doubles_rows(const SequenceProblem& sequence) { return sequence.num_rows > 1; }
 
+// A window beyond the longest context hides as little as one of its length, which can be doubled.
 AttentionProblem doubled(AttentionProblem problem) {
+  const std::int64_t longest = longest_context(problem);
   const ProblemShape& shape = problem.shape;
   for (SequenceProblem& sequence : problem.sequences) {
     if (doubles_rows(sequence)) {
@@ -35,7 +37,8 @@ AttentionProblem doubled(AttentionProblem problem) {
     sequence.v = each_twice(sequence.v, shape.num_kv_heads * shape.head_dim_v);
     sequence.context_length *= 2;
   }
-  if (problem.options.window) *problem.options.window *= 2;
+  if (std::optional<std::int64_t>& window = problem.options.window)
+    window = 2 * std::min(*window, longest);
   return problem;
 }
 

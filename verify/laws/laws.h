@@ -18,6 +18,7 @@ Law merge_commutativity_law();
 Law merge_associativity_law();
 Law physical_placement_law();
 Law block_size_law();
+Law split_size_law();
 Law cache_layout_law();
 Law chunking_law();
 Law unaddressed_slots_law();

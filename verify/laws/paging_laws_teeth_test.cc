@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
+#include "reference/online_softmax.h"
 #include "verify/laws/laws.h"
 #include "verify/laws/testing/faulty_backends.h"
 
@@ -16,6 +17,7 @@ namespace recto::verify {
 namespace {
 
 using reference::AttentionResult;
+using reference::SoftmaxState;
 
 TEST_CASE("logical blocks taken for physical ones are seen") {
   expect_caught(
@@ -48,6 +50,54 @@ TEST_CASE("tiles that are said to be fixed, and follow the block size, are seen"
   Backend online = backend_of("online-fp64");
   online.has_fixed_tiles = true;
   expect_caught(block_size_law(), small_case(), online);
+}
+
+// The law says nothing of a backend that cannot be told where to split.
+void expect_split_caught(const Merge& merge) {
+  const Law law = split_size_law();
+  const LawCase law_case = small_case();
+  REQUIRE_FALSE(law.why_not_applicable(law_case));
+  CHECK(law.check(backend_of("naive-fp64"), law_case, BoundKind::kHard).skipped);
+  for (const Backend& right : {backend_of("low-precision-fp32"), splitting(reference::merge)}) {
+    const LawVerdict verdict = law.check(right, law_case, BoundKind::kSharp);
+    INFO(right.name << ", " << verdict.what << "\n" << verdict.comparison.text());
+    CHECK_FALSE(verdict.skipped);
+    CHECK(verdict.comparison.passed());
+    CHECK(verdict.comparison.elements == 5 * 4 * 4 * (4 + 1));  // sizes, rows, heads, dims and lse
+  }
+  const LawVerdict verdict = law.check(splitting(merge), law_case, BoundKind::kHard);
+  CHECK_FALSE(verdict.comparison.passed());
+  CHECK(verdict.what == "splits of 1 keys");
+}
+
+TEST_CASE("splits merged without weights are seen") {
+  expect_split_caught([](const SoftmaxState& a, const SoftmaxState& b) {
+    SoftmaxState merged = a;
+    merged.maximum = std::max(a.maximum, b.maximum);
+    merged.sum += b.sum;
+    merged.weighted += b.weighted;
+    return merged;
+  });
+}
+
+TEST_CASE("a split that is lost where it does not raise the maximum is seen") {
+  expect_split_caught([](const SoftmaxState& a, const SoftmaxState& b) {
+    return b.maximum < a.maximum ? a : reference::merge(a, b);
+  });
+}
+
+TEST_CASE("a split size that a backend refuses is skipped, and the others are tried") {
+  Backend choosy = splitting(reference::merge);
+  choosy.with_split_size = [any = choosy.with_split_size](std::int64_t split_size) {
+    return split_size % 16 == 0 ? any(split_size) : std::nullopt;
+  };
+  const LawVerdict some = split_size_law().check(choosy, small_case(), BoundKind::kSharp);
+  CHECK_FALSE(some.skipped);
+  CHECK(some.comparison.elements == 2 * 4 * 4 * (4 + 1));
+  choosy.with_split_size = [](std::int64_t) { return std::nullopt; };
+  const LawVerdict none = split_size_law().check(choosy, small_case(), BoundKind::kSharp);
+  REQUIRE(none.skipped);
+  CHECK(*none.skipped == "the backend has no splits of 1 keys");
 }
 
 TEST_CASE("heads mixed up in one layout are seen") {

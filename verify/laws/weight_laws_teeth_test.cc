@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 
 #include "bazel/testing/catch.h"
 #include "reference/online_softmax.h"
@@ -88,6 +90,20 @@ TEST_CASE("a lost last key is seen") {
   expect_caught(
       key_duplication_law(), with_sinks(small_case()),
       with_contexts([](std::int32_t length, std::int64_t) { return std::max(0, length - 1); }));
+}
+
+TEST_CASE("windows up to the largest number double, as far as contexts go") {
+  constexpr std::int64_t kLongest = 21;
+  constexpr std::int64_t kHalf = std::int64_t{1} << 62;  // twice that is no int64 any more
+  for (const std::int64_t window : {std::int64_t{4}, kLongest - 1, kLongest, kHalf - 1, kHalf,
+                                    std::numeric_limits<std::int64_t>::max()}) {
+    INFO(window);
+    LawCase law_case = small_case();
+    law_case.problem.options.window = window;
+    expect_caught(
+        key_duplication_law(), law_case,
+        with_contexts([](std::int32_t length, std::int64_t) { return std::max(0, length - 1); }));
+  }
 }
 
 Backend merging(

@@ -1,14 +1,18 @@
 #include "verify/laws/testing/faulty_backends.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "bazel/testing/catch.h"
 #include "core/random_stream.h"
+#include "reference/kv_cache_reader.h"
 
 namespace recto::verify {
 namespace {
 
 using reference::AttentionResult;
+using reference::Matrix;
+using reference::SoftmaxState;
 
 std::vector<float> random_values(std::int64_t count, RandomStream stream) {
   std::vector<float> values(static_cast<std::size_t>(count));
@@ -23,6 +27,37 @@ SequenceProblem random_sequence(const ProblemShape& shape, std::int64_t num_rows
           .q = random_values(num_rows * shape.num_q_heads * shape.head_dim_k, stream.split("q")),
           .k = random_values(context * shape.num_kv_heads * shape.head_dim_k, stream.split("k")),
           .v = random_values(context * shape.num_kv_heads * shape.head_dim_v, stream.split("v"))};
+}
+
+AttentionResult attend_in_splits(const PagedAttentionInputs& inputs, const Merge& merge,
+                                 std::int64_t split_size) {
+  AttentionResult result(inputs.q.num_rows, inputs.q.num_heads, inputs.kv.v.head_dim);
+  const auto attend = [&](const reference::SequenceRows& sequence, std::int64_t head) {
+    const std::int64_t n = sequence.context_length;
+    const std::int64_t kv_head = head / (inputs.q.num_heads / inputs.kv.k.num_kv_heads);
+    const reference::HeadOptions options = reference::head_options(inputs.options, head);
+    const Matrix q = reference::read_rows(inputs.q, head, sequence.first_row, sequence.num_rows);
+    const Matrix k = reference::gather_head(inputs.kv.k, sequence.block_table_row, n, kv_head);
+    const Matrix v = reference::gather_head(inputs.kv.v, sequence.block_table_row, n, kv_head);
+    for (std::int64_t row = 0; row < sequence.num_rows; ++row) {
+      const std::int64_t position = reference::position_of(row, sequence.num_rows, n);
+      const reference::KeyRange seen = reference::visible_keys(options, row, sequence.num_rows, n);
+      const std::int64_t step = split_size > 0 ? split_size : std::max<std::int64_t>(1, n);
+      SoftmaxState state = SoftmaxState::identity(v.cols());
+      for (std::int64_t first = seen.begin; first < seen.end; first += step) {
+        const std::int64_t keys = std::min(step, seen.end - first);
+        const reference::Vector scores =
+            reference::score_keys(q.row(row), k.middleRows(first, keys), options, first - position);
+        state = merge(state, reference::tile_state(scores, v.middleRows(first, keys)));
+      }
+      const reference::RowOutput output = reference::finish(state, options.sink);
+      result.store(sequence.first_row + row, head,
+                   {output.out.transpose(), reference::Vector::Constant(1, output.lse_ln)});
+    }
+  };
+  for (const reference::SequenceRows& sequence : reference::sequences_of(inputs))
+    for (std::int64_t head = 0; head < inputs.q.num_heads; ++head) attend(sequence, head);
+  return result;
 }
 
 }  // namespace
@@ -81,6 +116,21 @@ Backend with_contexts(const std::function<std::int32_t(std::int32_t, std::int64_
     inputs.context_length = lengths;
     return reference::paged_attention(inputs);
   });
+}
+
+Backend splitting(const Merge& merge, std::int64_t split_size) {
+  Backend backend = wrong([merge, split_size](const PagedAttentionInputs& inputs) {
+    return attend_in_splits(inputs, merge, split_size);
+  });
+  backend.numerics = [whole = backend.numerics, split_size](const PagedAttentionInputs& inputs) {
+    reference::KernelNumerics numerics = whole(inputs);
+    numerics.split_size = split_size;
+    return numerics;
+  };
+  backend.with_split_size = [merge](std::int64_t other_size) {
+    return splitting(merge, other_size);
+  };
+  return backend;
 }
 
 void expect_caught(const Law& law, const LawCase& law_case, const Backend& faulty) {

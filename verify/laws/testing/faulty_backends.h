@@ -3,10 +3,12 @@
 // What the laws are tried on themselves: a small case on which the right backends pass, and
 // backends that are wrong in one way each.
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "reference/online_softmax.h"
 #include "verify/law.h"
 
 namespace recto::verify {
@@ -31,6 +33,12 @@ Backend misreporting(const std::function<void(reference::AttentionResult&)>& cha
 
 // Answers for other contexts: change(context_length, block_size).
 Backend with_contexts(const std::function<std::int32_t(std::int32_t, std::int64_t)>& change);
+
+// Splits each row's keys at `split_size` (0: not at all), in fp64, and merges the splits' states by
+// `merge`, in order; right where `merge` is. Its split size can be chosen.
+using Merge = std::function<reference::SoftmaxState(const reference::SoftmaxState&,
+                                                    const reference::SoftmaxState&)>;
+Backend splitting(const Merge& merge, std::int64_t split_size = 0);
 
 // Checks, as a test's assertions: the law applies, the right backends pass even within the sharp
 // bound, and the faulty one fails even the hard one.

@@ -1,0 +1,57 @@
+// The same context split elsewhere: every key by itself, at sizes that divide no context by habit,
+// and not at all.
+
+#include <fmt/format.h>
+
+#include "verify/laws/law_trial.h"
+#include "verify/laws/laws.h"
+#include "verify/laws/problem_geometry.h"
+
+namespace recto::verify {
+namespace {
+
+std::optional<std::string> why_not_applicable(const LawCase& law_case) {
+  if (longest_context(law_case.problem) < 2) return "no context of two keys";
+  return std::nullopt;
+}
+
+LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind bound_kind) {
+  LawTrial trial(backend, bound_kind);
+  if (!backend.with_split_size) {
+    trial.record_skip("the backend cannot be told where to split");
+    return trial.verdict();
+  }
+  const std::optional<LawSide> base = trial.run(law_case);
+  if (!base) return trial.verdict();
+  const reference::AttentionResult base_bound = trial.bound_of(*base);
+  const std::int64_t longer = longest_context(law_case.problem) + 1;
+  for (const std::int64_t split_size :
+       {std::int64_t{1}, std::int64_t{16}, std::int64_t{33}, std::int64_t{128}, longer}) {
+    const std::string what = fmt::format("splits of {} keys", split_size);
+    const std::optional<Backend> splitting = backend.with_split_size(split_size);
+    if (!splitting) {
+      trial.record_skip("the backend has no " + what);
+      continue;
+    }
+    LawTrial other(*splitting, bound_kind);
+    const std::optional<LawSide> side = other.run(law_case);
+    if (!side) {
+      trial.record_skip(other.verdict().skipped.value_or(what));
+      continue;
+    }
+    trial.record(what, compare(side->inputs(), side->seen, base->seen,
+                               sum_of(other.bound_of(*side), base_bound)));
+  }
+  return trial.verdict();
+}
+
+}  // namespace
+
+Law split_size_law() {
+  return {.name = "split_size",
+          .statement = "how a context is split does not matter, within the bounds",
+          .why_not_applicable = why_not_applicable,
+          .check = check};
+}
+
+}  // namespace recto::verify
