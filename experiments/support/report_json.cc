@@ -7,12 +7,8 @@ namespace recto::experiments {
 namespace {
 
 Json to_json(const sim::LatencySummary& latency) {
-  return {{"count", latency.count},
-          {"mean_ns", latency.mean_ns},
-          {"p50_ns", latency.p50_ns},
-          {"p90_ns", latency.p90_ns},
-          {"p99_ns", latency.p99_ns},
-          {"max_ns", latency.max_ns}};
+  return {{"count", latency.count},   {"mean_ns", latency.mean_ns}, {"p50_ns", latency.p50_ns},
+          {"p90_ns", latency.p90_ns}, {"p99_ns", latency.p99_ns},   {"max_ns", latency.max_ns}};
 }
 
 Json to_json(const sim::Counters& counters) {
