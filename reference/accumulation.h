@@ -23,6 +23,18 @@ std::int64_t depth(const Accumulation& sum, std::int64_t terms);
 SumError sum_error(const Accumulation& sum, std::int64_t terms, double coherence,
                    double further_roundings);
 
+// What the sharp bound knows of the terms themselves.
+struct SummedTerms {
+  double magnitudes = 0.0;    // sum of |term|
+  double partial_sums = 0.0;  // the largest |partial sum| or |term|, at most `magnitudes`
+  double net_terms = 0.0;     // how many more are of one sign than of the other, in any stretch
+};
+
+// The sharp bound of a sum, absolute. Roundings are relative to partial sums, which stay small
+// where terms have both signs; so do, on the average, the cuts of a truncating sum.
+double sharp_sum_error(const Accumulation& sum, std::int64_t terms, const SumError& error,
+                       const SummedTerms& summed, double lambda);
+
 // (1 + roundoff)^count - 1.
 double compound(double roundoff, double count);
 

@@ -1,6 +1,7 @@
 #include "reference/one_sided_error.h"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 #include <vector>
 
@@ -28,11 +29,35 @@ double swamped_below(const Accumulation& sum) {
   return (sum.rounding == AccumulatorRounding::kTruncate ? 4 : 2) * sum.unit_roundoff;
 }
 
+// Partial sums of any stretch of consecutive terms are differences of two from the start. Of terms
+// in an order unknown nothing is known.
+SummedTerms summed_terms(const Vector& terms, const KernelNumerics& numerics) {
+  SummedTerms summed;
+  double sum = 0;
+  double signs = 0;
+  double largest_term = 0;
+  for (const double term : terms) {
+    sum += term;
+    signs += term > 0 ? 1 : term < 0 ? -1 : 0;
+    summed.magnitudes += std::abs(term);
+    summed.partial_sums = std::max(summed.partial_sums, 2 * std::abs(sum));
+    summed.net_terms = std::max(summed.net_terms, 2 * std::abs(signs));
+    largest_term = std::max(largest_term, std::abs(term));
+  }
+  const bool is_in_order =
+      numerics.tile_order == TileOrder::kConsecutive && numerics.output_sum.lanes == 1;
+  if (!is_in_order) summed.partial_sums = summed.magnitudes;
+  summed.partial_sums = std::min(std::max(summed.partial_sums, largest_term), summed.magnitudes);
+  const auto all = static_cast<double>(terms.size());
+  summed.net_terms = is_in_order ? std::min(summed.net_terms, all) : all;
+  return summed;
+}
+
 // What a sum may lose: terms so small that adding one changes nothing, and terms that differ by
 // less than a partial sum's last place, which are all rounded in one direction.
-double loss_of(const Vector& terms, const Accumulation& sum) {
+double loss_of(const Vector& terms, double partial_sums, const Accumulation& sum) {
   const auto magnitudes = terms.cwiseAbs().array();
-  const double limit = swamped_below(sum) * magnitudes.sum();
+  const double limit = swamped_below(sum) * partial_sums;
   return (magnitudes <= limit).select(magnitudes, 0).sum() +
          rounding_drift(values_of(terms), sum.unit_roundoff);
 }
@@ -64,9 +89,15 @@ OneSidedErrors one_sided_errors(const RowProblem& row, const WeightErrors& weigh
     errors.rounded_products[dim] =
         std::max(errors.products[dim], 1 + (errors.stored_weights - 1) * std::min(one_sided, 1.0));
     const Vector terms = unnormalised.cwiseProduct(row.values.col(dim));
-    errors.product_loss[dim] = loss_of(terms, numerics.output_sum) / weights.denominator;
+    SummedTerms summed = summed_terms(terms, numerics);
+    errors.product_loss[dim] =
+        loss_of(terms, summed.partial_sums, numerics.output_sum) / weights.denominator;
+    summed.magnitudes /= weights.denominator;
+    summed.partial_sums /= weights.denominator;
+    errors.summed_products.push_back(summed);
   }
-  errors.weight_loss = loss_of(unnormalised, numerics.weight_sum) / weights.denominator;
+  errors.weight_loss =
+      loss_of(unnormalised, unnormalised.sum(), numerics.weight_sum) / weights.denominator;
   return errors;
 }
 

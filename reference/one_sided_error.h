@@ -4,6 +4,9 @@
 // are alike, that lie in one rounding cell, or that are too small to move the sum.
 // docs/numerics.md, "The sharp bound".
 
+#include <vector>
+
+#include "reference/accumulation.h"
 #include "reference/dense_attention.h"
 #include "reference/numerics.h"
 #include "reference/weight_error.h"
@@ -22,8 +25,9 @@ struct OneSidedErrors {
   double stored_weights = 1.0;          // how many weights are alike as they are stored for P V
   Eigen::RowVectorXd products;          // [head_dim_v]: how many products p_j v_jd are alike
   Eigen::RowVectorXd rounded_products;  // [head_dim_v]: how many round p_j in one direction
-  Eigen::RowVectorXd product_loss;      // [head_dim_v], absolute: what o loses beyond that
-  double weight_loss = 0.0;             // relative: what l loses
+  std::vector<SummedTerms> summed_products;  // [head_dim_v]
+  Eigen::RowVectorXd product_loss;           // [head_dim_v], absolute: what o loses beyond that
+  double weight_loss = 0.0;                  // relative: what l loses
 };
 
 // O(n head_dim_v).

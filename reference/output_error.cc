@@ -81,7 +81,7 @@ class OutputError {
       error += random_sum(rounding.head(n_), magnitudes_, one_sided_.rounded_products) +
                lost_weights(moved).head(n_).transpose() * magnitudes_;
     }
-    error += perturbed.magnitudes.cwiseProduct(product_errors());
+    error += product_errors(perturbed.magnitudes);
     error += one_sided_.product_loss;
     error.array() += underflow();
     return rounded(divided(error, weight_sum_sharp()));
@@ -167,13 +167,17 @@ class OutputError {
     return lost;
   }
 
-  // Of the sum of products, relative to the sum of magnitudes, per dim.
-  Row product_errors() const {
-    Row errors(one_sided_.products.size());
+  // Of the sum of products, per dim. `magnitudes` are those of computed weights.
+  Row product_errors(const Row& magnitudes) const {
+    Row errors(magnitudes.size());
     for (std::int64_t dim = 0; dim < errors.size(); ++dim) {
+      const SummedTerms& summed = one_sided_.summed_products[static_cast<std::size_t>(dim)];
       const SumError sum = sum_error(numerics_.output_sum, output_terms_, one_sided_.products[dim],
                                      output_roundings_);
-      errors[dim] = sum.bias + kSharpLambda * sum.deviation + numerics_.kv_read;
+      const double moved = summed.magnitudes > 0 ? magnitudes[dim] / summed.magnitudes : 1.0;
+      errors[dim] =
+          moved * sharp_sum_error(numerics_.output_sum, output_terms_, sum, summed, kSharpLambda) +
+          numerics_.kv_read * magnitudes[dim];
     }
     return errors;
   }
