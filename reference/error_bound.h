@@ -4,8 +4,10 @@
 // derivation.
 //
 //   hard    rigorous inside the domain: beyond it lies a defect, always
-//   sharp   rounding errors as independent variables: beyond it, for an element that is right, with
-//           probability kSharpFailure at most under that model
+//   sharp   rounding errors as independent variables: one element that is right is beyond it with
+//           probability kSharpFailure at most, as far as that model holds
+//
+// The domain: finite addressed inputs, scores within +-1e4, no fp32 partial sum that overflows.
 
 #include <vector>
 
