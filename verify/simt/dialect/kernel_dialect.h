@@ -1,0 +1,50 @@
+#pragma once
+
+// The executor's half of the dialect in which kernels are written. It stands before
+// cuda/kernels/dialect on the include path of whatever the host compiler builds for verify/simt,
+// and makes of plain CUDA C++ what runs there. README.md lists what a kernel may use; other names
+// of CUDA's are refused by simt_refused.h.
+
+#include "verify/simt/dialect/simt_atomics.h"
+#include "verify/simt/dialect/simt_launch.h"
+#include "verify/simt/dialect/simt_types.h"
+#include "verify/simt/dialect/simt_warp.h"
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline __attribute__((always_inline))
+#define __noinline__ __attribute__((noinline))
+#define __launch_bounds__(...)
+#define __restrict__ __restrict
+#define __align__(bytes) __attribute__((aligned(bytes)))
+#define __constant__
+
+#define threadIdx (::recto::simt::current_thread->thread_index)
+#define blockIdx (::recto::simt::current_thread->block_index)
+#define blockDim (::recto::simt::current_thread->block_dim)
+#define gridDim (::recto::simt::current_thread->grid_dim)
+#define warpSize 32
+
+// T name DIMENSIONS; in shared memory: KERNEL_SHARED(float, tile, [4][32]).
+#define KERNEL_SHARED(type, name, ...)                                                       \
+  using name##_shared_type = type __VA_ARGS__;                                               \
+  static constinit const ::recto::simt::SharedVariable name##_shared_variable = {            \
+      #name, sizeof(name##_shared_type), alignof(name##_shared_type), {__FILE__, __LINE__}}; \
+  name##_shared_type& name = *static_cast<name##_shared_type*>(                              \
+      ::recto::simt::device::shared_variable(name##_shared_variable))
+
+// extern T name[], as many bytes as the launch gives.
+#define KERNEL_DYNAMIC_SHARED(type, name) \
+  type* const name = static_cast<type*>(::recto::simt::device::dynamic_shared())
+
+template <typename T>
+inline T __ldg(const T* address) {
+  return *address;
+}
+
+inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+inline void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+
+// Waits for all thread blocks of a cooperative launch.
+inline void grid_barrier(RECTO_SIMT_SITE) { recto::simt::device::grid_barrier(site); }

@@ -1,0 +1,40 @@
+#pragma once
+
+// Launches, as the dialect has them in both halves.
+
+#include <cstddef>
+#include <type_traits>
+
+#include "verify/simt/dialect/simt_types.h"
+#include "verify/simt/executor/unobserved.h"
+#include "verify/simt/streams/stream.h"
+
+using KernelStream = recto::simt::Stream*;
+
+// How a kernel is launched.
+struct KernelLaunch {
+  dim3 grid = {};
+  dim3 block = {};
+  std::size_t dynamic_shared_bytes = 0;
+  KernelStream stream = nullptr;
+  bool is_cooperative = false;
+};
+
+// What came of it: null, or what was wrong.
+struct KernelStatus {
+  const char* error = nullptr;
+};
+
+template <typename... Parameters>
+KernelStatus launch_kernel(const char* name, const KernelLaunch& how, void (*kernel)(Parameters...),
+                           std::type_identity_t<Parameters>... arguments) {
+  static_assert((std::is_trivially_copyable_v<Parameters> && ...),
+                "a kernel's arguments are copied byte by byte");
+  const auto thread = [=]() RECTO_SIMT_UNOBSERVED { kernel(arguments...); };
+  using Thread = decltype(thread);
+  const bool is_valid = how.stream->launch(
+      {name, how.grid, how.block, how.dynamic_shared_bytes, how.is_cooperative},
+      [](const void* closure) RECTO_SIMT_UNOBSERVED { (*static_cast<const Thread*>(closure))(); },
+      &thread, sizeof thread);
+  return {is_valid ? nullptr : "invalid configuration argument"};
+}

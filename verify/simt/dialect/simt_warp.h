@@ -1,0 +1,231 @@
+#pragma once
+
+// What the lanes of a warp do together: shuffles, votes, matches, reductions, __syncwarp. Values
+// and corner cases as in the CUDA C++ Programming Guide and the PTX ISA.
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+#include "verify/simt/executor/device_api.h"
+#include "verify/simt/executor/unobserved.h"
+
+#define RECTO_SIMT_SITE ::recto::simt::Site site = {__builtin_FILE(), __builtin_LINE()}
+
+namespace recto::simt::device {
+
+inline unsigned lane() { return current_thread->linear % kWarpSize; }
+
+template <typename Visit>
+RECTO_SIMT_UNOBSERVED void for_each_lane(std::uint32_t mask, Visit visit) {
+  for (std::uint32_t left = mask; left != 0; left &= left - 1) {
+    visit(static_cast<unsigned>(std::countr_zero(left)));
+  }
+}
+
+struct ShuffleRequest {
+  std::uint64_t value = 0;  // what is given, then what was taken
+  unsigned source = 0;
+};
+
+RECTO_SIMT_UNOBSERVED inline void combine_shuffle(void* const* payloads, std::uint32_t mask) {
+  std::uint64_t taken[kWarpSize];
+  for_each_lane(mask, [&](unsigned lane) RECTO_SIMT_UNOBSERVED {
+    const unsigned source = static_cast<const ShuffleRequest*>(payloads[lane])->source;
+    if ((mask >> source & 1) == 0) refuse_shuffle(lane, source);
+    taken[lane] = static_cast<const ShuffleRequest*>(payloads[source])->value;
+  });
+  for_each_lane(mask, [&](unsigned lane) RECTO_SIMT_UNOBSERVED {
+    static_cast<ShuffleRequest*>(payloads[lane])->value = taken[lane];
+  });
+}
+
+template <typename T>
+RECTO_SIMT_UNOBSERVED T shuffle(std::uint32_t mask, T value, unsigned source, const char* name,
+                                Site site) {
+  static_assert(sizeof(T) <= sizeof(std::uint64_t), "shuffles take at most 8 bytes");
+  ShuffleRequest request{.source = source};
+  std::memcpy(&request.value, &value, sizeof value);
+  collective(mask, &request, {name, &combine_shuffle}, site);
+  std::memcpy(&value, &request.value, sizeof value);
+  return value;
+}
+
+// The last lane of the segment of `width` lanes that `lane` is in.
+inline unsigned segment_end(unsigned lane, int width) {
+  return lane | (static_cast<unsigned>(width) - 1);
+}
+inline unsigned segment_begin(unsigned lane, int width) {
+  return lane & ~(static_cast<unsigned>(width) - 1);
+}
+
+struct VoteRequest {
+  std::uint64_t value = 0;
+  std::uint32_t result = 0;
+};
+
+RECTO_SIMT_UNOBSERVED inline VoteRequest& vote_of(void* const* payloads, unsigned lane) {
+  return *static_cast<VoteRequest*>(payloads[lane]);
+}
+
+RECTO_SIMT_UNOBSERVED inline void combine_ballot(void* const* payloads, std::uint32_t mask) {
+  std::uint32_t ballot = 0;
+  for_each_lane(mask, [&](unsigned lane) RECTO_SIMT_UNOBSERVED {
+    if (vote_of(payloads, lane).value != 0) ballot |= std::uint32_t{1} << lane;
+  });
+  for_each_lane(
+      mask, [&](unsigned lane) RECTO_SIMT_UNOBSERVED { vote_of(payloads, lane).result = ballot; });
+}
+
+// result: the lanes that have this lane's value.
+RECTO_SIMT_UNOBSERVED inline void combine_match(void* const* payloads, std::uint32_t mask) {
+  for_each_lane(mask, [&](unsigned lane) RECTO_SIMT_UNOBSERVED {
+    VoteRequest& own = vote_of(payloads, lane);
+    own.result = 0;
+    for_each_lane(mask, [&](unsigned other) RECTO_SIMT_UNOBSERVED {
+      if (vote_of(payloads, other).value == own.value) own.result |= std::uint32_t{1} << other;
+    });
+  });
+}
+
+RECTO_SIMT_UNOBSERVED inline void combine_nothing(void* const*, std::uint32_t) {}
+
+// Operation is a type with static std::uint32_t apply(std::uint32_t, std::uint32_t).
+template <typename Operation>
+RECTO_SIMT_UNOBSERVED void combine_reduction(void* const* payloads, std::uint32_t mask) {
+  auto result = static_cast<std::uint32_t>(
+      vote_of(payloads, static_cast<unsigned>(std::countr_zero(mask))).value);
+  for_each_lane(mask & (mask - 1), [&](unsigned lane) RECTO_SIMT_UNOBSERVED {
+    result = Operation::apply(result, static_cast<std::uint32_t>(vote_of(payloads, lane).value));
+  });
+  for_each_lane(
+      mask, [&](unsigned lane) RECTO_SIMT_UNOBSERVED { vote_of(payloads, lane).result = result; });
+}
+
+RECTO_SIMT_UNOBSERVED inline std::uint32_t vote(std::uint32_t mask, std::uint64_t value,
+                                                const Collective& what, Site site) {
+  VoteRequest request{.value = value};
+  collective(mask, &request, what, site);
+  return request.result;
+}
+
+template <typename T>
+RECTO_SIMT_UNOBSERVED std::uint64_t bits_of(T value) {
+  static_assert(sizeof(T) <= sizeof(std::uint64_t));
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof value);
+  return bits;
+}
+
+}  // namespace recto::simt::device
+
+template <typename T>
+inline T __shfl_sync(unsigned mask, T value, int source, int width = 32, RECTO_SIMT_SITE) {
+  const unsigned lane = recto::simt::device::lane();
+  const unsigned within = static_cast<unsigned>(source) & (static_cast<unsigned>(width) - 1);
+  return recto::simt::device::shuffle(
+      mask, value, recto::simt::device::segment_begin(lane, width) | within, "__shfl_sync", site);
+}
+
+template <typename T>
+inline T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32, RECTO_SIMT_SITE) {
+  const unsigned lane = recto::simt::device::lane();
+  const unsigned begin = recto::simt::device::segment_begin(lane, width);
+  return recto::simt::device::shuffle(mask, value, lane - begin < delta ? lane : lane - delta,
+                                      "__shfl_up_sync", site);
+}
+
+template <typename T>
+inline T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32, RECTO_SIMT_SITE) {
+  const unsigned lane = recto::simt::device::lane();
+  const unsigned end = recto::simt::device::segment_end(lane, width);
+  return recto::simt::device::shuffle(mask, value, end - lane < delta ? lane : lane + delta,
+                                      "__shfl_down_sync", site);
+}
+
+template <typename T>
+inline T __shfl_xor_sync(unsigned mask, T value, int bits, int width = 32, RECTO_SIMT_SITE) {
+  const unsigned lane = recto::simt::device::lane();
+  const unsigned source = lane ^ static_cast<unsigned>(bits);
+  const bool is_beyond = source > recto::simt::device::segment_end(lane, width);
+  return recto::simt::device::shuffle(mask, value, is_beyond ? lane : source, "__shfl_xor_sync",
+                                      site);
+}
+
+inline unsigned __ballot_sync(unsigned mask, int predicate, RECTO_SIMT_SITE) {
+  return recto::simt::device::vote(mask, predicate != 0,
+                                   {"__ballot_sync", &recto::simt::device::combine_ballot}, site);
+}
+
+inline int __any_sync(unsigned mask, int predicate, RECTO_SIMT_SITE) {
+  return recto::simt::device::vote(mask, predicate != 0,
+                                   {"__any_sync", &recto::simt::device::combine_ballot}, site) != 0;
+}
+
+inline int __all_sync(unsigned mask, int predicate, RECTO_SIMT_SITE) {
+  // No lane that takes part says no.
+  return recto::simt::device::vote(mask, predicate == 0,
+                                   {"__all_sync", &recto::simt::device::combine_ballot}, site) == 0;
+}
+
+template <typename T>
+inline unsigned __match_any_sync(unsigned mask, T value, RECTO_SIMT_SITE) {
+  return recto::simt::device::vote(mask, recto::simt::device::bits_of(value),
+                                   {"__match_any_sync", &recto::simt::device::combine_match}, site);
+}
+
+inline void __syncwarp(unsigned mask = 0xffffffff, RECTO_SIMT_SITE) {
+  recto::simt::device::collective(
+      mask, nullptr, {"__syncwarp", &recto::simt::device::combine_nothing, true}, site);
+}
+
+// The lanes that happen to run with this one: CUDA promises no more than itself.
+inline unsigned __activemask() { return 1U << recto::simt::device::lane(); }
+
+#define RECTO_SIMT_REDUCTION(type, name, expression)                                               \
+  namespace recto::simt::device {                                                                  \
+  struct Reduce_##type##_##name {                                                                  \
+    RECTO_SIMT_UNOBSERVED static std::uint32_t apply(std::uint32_t a_bits, std::uint32_t b_bits) { \
+      const auto a = static_cast<type>(a_bits);                                                    \
+      const auto b = static_cast<type>(b_bits);                                                    \
+      return static_cast<std::uint32_t>(expression);                                               \
+    }                                                                                              \
+  };                                                                                               \
+  }                                                                                                \
+  inline type __reduce_##name##_sync(unsigned mask, type value, RECTO_SIMT_SITE) {                 \
+    using Operation = ::recto::simt::device::Reduce_##type##_##name;                               \
+    return static_cast<type>(::recto::simt::device::vote(                                          \
+        mask, static_cast<std::uint32_t>(value),                                                   \
+        {"__reduce_" #name "_sync", &::recto::simt::device::combine_reduction<Operation>}, site)); \
+  }
+
+RECTO_SIMT_REDUCTION(unsigned, add, a + b)
+RECTO_SIMT_REDUCTION(unsigned, min, a < b ? a : b)
+RECTO_SIMT_REDUCTION(unsigned, max, a > b ? a : b)
+RECTO_SIMT_REDUCTION(unsigned, and, (a & b))
+RECTO_SIMT_REDUCTION(unsigned, or, (a | b))
+RECTO_SIMT_REDUCTION(unsigned, xor, (a ^ b))
+RECTO_SIMT_REDUCTION(int, min, a < b ? a : b)
+RECTO_SIMT_REDUCTION(int, max, a > b ? a : b)
+#undef RECTO_SIMT_REDUCTION
+
+inline int __reduce_add_sync(unsigned mask, int value, RECTO_SIMT_SITE) {
+  return static_cast<int>(__reduce_add_sync(mask, static_cast<unsigned>(value), site));
+}
+
+inline void __syncthreads(RECTO_SIMT_SITE) {
+  recto::simt::device::block_barrier(recto::simt::BarrierReduction::kNone, 0, "__syncthreads",
+                                     site);
+}
+inline int __syncthreads_count(int predicate, RECTO_SIMT_SITE) {
+  return recto::simt::device::block_barrier(recto::simt::BarrierReduction::kCount, predicate,
+                                            "__syncthreads_count", site);
+}
+inline int __syncthreads_and(int predicate, RECTO_SIMT_SITE) {
+  return recto::simt::device::block_barrier(recto::simt::BarrierReduction::kAnd, predicate,
+                                            "__syncthreads_and", site);
+}
+inline int __syncthreads_or(int predicate, RECTO_SIMT_SITE) {
+  return recto::simt::device::block_barrier(recto::simt::BarrierReduction::kOr, predicate,
+                                            "__syncthreads_or", site);
+}

@@ -1,0 +1,42 @@
+#include "verify/simt/executor/device_api.h"
+
+#include <fmt/format.h>
+
+#include "verify/simt/executor/launch.h"
+#include "verify/simt/executor/scheduler.h"
+
+namespace recto::simt::device {
+
+int block_barrier(BarrierReduction reduction, int predicate, const char* name, Site site) {
+  return running_thread().block->wait_at_barrier(reduction, predicate, name, site);
+}
+
+void collective(std::uint32_t mask, void* payload, const Collective& what, Site site) {
+  running_thread().block->meet(mask, payload, what, site);
+}
+
+void grid_barrier(Site site) { running_thread().block->scheduler().wait_at_grid_barrier(site); }
+
+void* shared_variable(const SharedVariable& variable) {
+  ThreadState& thread = running_thread();
+  std::byte* memory = thread.block->shared().variable(variable);
+  if (memory != nullptr) return memory;
+  thread.site = variable.site;
+  thread.block->scheduler().abandon(thread.block->finding_of(
+      thread, Check::kInvalidLaunch,
+      fmt::format("needs {} bytes for shared variable '{}', which with the others is more than {}",
+                  variable.bytes, variable.name, SharedMemory::kStaticBytesMax)));
+}
+
+void* dynamic_shared() { return running_thread().block->shared().dynamic(); }
+
+void refuse_shuffle(unsigned lane, unsigned source) {
+  ThreadBlock& block = *running_thread().block;
+  const ThreadState& thread = block.threads()[running_thread().warp() * kWarpSize + lane];
+  block.scheduler().abandon(
+      block.finding_of(thread, Check::kShuffleSource,
+                       fmt::format("takes the value of lane {} at {}, which does not take part",
+                                   source, thread.operation)));
+}
+
+}  // namespace recto::simt::device

@@ -1,0 +1,52 @@
+#include "verify/simt/executor/executor.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "verify/simt/executor/fault_guard.h"
+#include "verify/simt/executor/scheduler.h"
+
+namespace recto::simt {
+
+Executor::Executor(ExecutorOptions options) : options_(options) {}
+Executor::~Executor() = default;
+
+LaunchReport Executor::launch(const LaunchConfig& config, const KernelCall& call) {
+  LaunchReport report;
+  if (std::optional<Finding> invalid = why_invalid(config)) {
+    report.findings.push_back(*std::move(invalid));
+    return report;
+  }
+  Launch launch(config, call, options_, observer_);
+  const bool is_on_one = config.is_cooperative || observer_ != nullptr;
+  const auto workers = static_cast<std::size_t>(
+      std::clamp<std::uint64_t>(is_on_one ? 1 : options_.os_threads, 1, config.grid.count()));
+  while (schedulers_.size() < workers) {
+    schedulers_.push_back(std::make_unique<Scheduler>(default_stack_bytes()));
+  }
+  std::vector<std::thread> others;
+  for (std::size_t i = 1; i < workers; ++i) {
+    others.emplace_back([this, &launch, i] { run_blocks(launch, *schedulers_[i]); });
+  }
+  run_blocks(launch, *schedulers_[0]);
+  for (std::thread& other : others) other.join();
+  report.findings = launch.take_findings();
+  report.switches = launch.switches;
+  return report;
+}
+
+void Executor::run_blocks(Launch& launch, Scheduler& scheduler) const {
+  const FaultGuard guard;
+  const std::uint64_t count = launch.config.grid.count();
+  if (launch.config.is_cooperative) {
+    scheduler.run(launch, 0, count);
+    return;
+  }
+  for (;;) {
+    const std::uint64_t order = launch.next_block++;
+    if (order >= count || order >= launch.stop_at) return;
+    scheduler.run(launch, order, 1);
+  }
+}
+
+}  // namespace recto::simt

@@ -1,0 +1,57 @@
+#pragma once
+
+// Runs launches of CUDA kernels on this machine's cores: a fiber for each CUDA thread, one thread
+// block at a time on each OS thread.
+
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+#include "verify/simt/executor/launch.h"
+#include "verify/simt/executor/unobserved.h"
+
+namespace recto::simt {
+
+class Scheduler;
+
+// One launch at a time.
+class Executor {
+ public:
+  explicit Executor(ExecutorOptions options);
+  ~Executor();
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  const ExecutorOptions& options() const { return options_; }
+  void set_options(const ExecutorOptions& options) { options_ = options; }
+
+  // Is told of everything from the next launch on; null: nobody. All thread blocks run on one OS
+  // thread while there is one. It must outlive the launches.
+  void set_observer(Observer* observer) { observer_ = observer; }
+
+  // Runs the whole grid. What was wrong is in the report; a finding that cannot be gone on from
+  // ends the launch after its thread block.
+  LaunchReport launch(const LaunchConfig& config, const KernelCall& call);
+
+ private:
+  void run_blocks(Launch& launch, Scheduler& scheduler) const;
+
+  ExecutorOptions options_;
+  Observer* observer_ = nullptr;
+  std::vector<std::unique_ptr<Scheduler>> schedulers_;  // one per OS thread
+};
+
+// By value, as CUDA passes them. (No standard library here: launches may stand in files whose
+// memory accesses are observed.)
+template <typename... Parameters>
+LaunchReport launch(Executor& executor, const LaunchConfig& config, void (*kernel)(Parameters...),
+                    std::type_identity_t<Parameters>... arguments) {
+  const auto thread = [=]() RECTO_SIMT_UNOBSERVED { kernel(arguments...); };
+  using Thread = decltype(thread);
+  return executor.launch(config, {[](const void* closure) RECTO_SIMT_UNOBSERVED {
+                                    (*static_cast<const Thread*>(closure))();
+                                  },
+                                  &thread});
+}
+
+}  // namespace recto::simt

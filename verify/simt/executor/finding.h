@@ -1,0 +1,69 @@
+#pragma once
+
+// What the executor found wrong with a kernel, or with how it was launched.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "verify/simt/executor/kernel_thread.h"
+
+namespace recto::simt {
+
+enum class Check : std::uint8_t {
+  kInvalidLaunch,      // too many threads, too much shared memory, an argument that points nowhere
+  kBarrierDivergence,  // threads of one block at different barriers, or some at none
+  kExitBeforeBarrier,
+  kWarpMask,       // a lane that is not in its own mask, or lanes that disagree about it
+  kShuffleSource,  // a value taken from a lane that does not take part
+  kDeadlock,       // everybody waits for what nobody will do
+  kNeverEnds,
+  kOutOfBounds,
+  kLogicalBounds,  // inside the buffer, but another sequence's
+  kMisaligned,
+  kReadOnly,       // a write to a buffer registered as read-only
+  kUninitialised,  // a read of what nobody has written
+  kRace,
+  kGridRace,        // the same between thread blocks of one launch
+  kUnfinishedCopy,  // memory that an asynchronous copy still writes, or a copy nobody waited for
+  kFault,           // the machine itself refused an access
+  kScheduleDependence,
+  kMissingDependency,  // two operations of a stream's host program that nothing orders
+};
+
+const char* check_name(Check check);
+
+// A place in a kernel: from a call's own site, or from an instruction's address, which is turned
+// into text when the launch is over.
+struct CodePlace {
+  Site site = {};
+  std::uintptr_t instruction = 0;
+
+  friend bool operator==(const CodePlace&, const CodePlace&) = default;
+};
+
+// A thread of a launch.
+struct ThreadPlace {
+  Dim3 block_index = {0, 0, 0};
+  Dim3 thread_index = {0, 0, 0};
+  unsigned linear = 0;
+
+  std::string text() const;  // "thread 33 (warp 1, lane 1) of block (2, 0, 0)"
+};
+
+struct Finding {
+  Check check = Check::kInvalidLaunch;
+  std::string kernel = {};
+  std::optional<ThreadPlace> thread = {};
+  CodePlace place = {};
+  std::string what = {};  // what happened there, with addresses by name
+  // The other one, in a race or at another barrier.
+  std::optional<ThreadPlace> other_thread = {};
+  CodePlace other_place = {};
+  std::string other_what = {};
+
+  // "race in kernel 'merge': a.cuh:17: thread ... reads ...; b.cuh:9: thread ... wrote it".
+  std::string text() const;
+};
+
+}  // namespace recto::simt

@@ -1,0 +1,47 @@
+#pragma once
+
+// What a CUDA thread knows of itself: where it stands in its block and grid. The dialect's
+// threadIdx and its kin read it.
+
+#include <cstdint>
+
+namespace recto::simt {
+
+inline constexpr unsigned kWarpSize = 32;
+
+struct Dim3 {
+  unsigned x = 1;
+  unsigned y = 1;
+  unsigned z = 1;
+
+  std::uint64_t count() const { return std::uint64_t{x} * y * z; }
+  friend bool operator==(const Dim3&, const Dim3&) = default;
+};
+
+// The index whose place in x-fastest order is `linear`.
+inline Dim3 index_in(const Dim3& extent, std::uint64_t linear) {
+  return {static_cast<unsigned>(linear % extent.x),
+          static_cast<unsigned>(linear / extent.x % extent.y),
+          static_cast<unsigned>(linear / extent.x / extent.y)};
+}
+
+struct KernelThread {
+  Dim3 thread_index;
+  Dim3 block_index;
+  Dim3 block_dim;
+  Dim3 grid_dim;
+  unsigned linear = 0;  // within the block; lane = linear % 32, warp = linear / 32
+};
+
+// The thread that this OS thread runs; null outside of kernels.
+extern constinit thread_local KernelThread* current_thread;
+
+// Where in the source a call stands.
+struct Site {
+  const char* file = "";
+  int line = 0;
+
+  friend bool operator==(const Site&, const Site&) = default;
+};
+
+}  // namespace recto::simt

@@ -1,0 +1,88 @@
+#pragma once
+
+// One launch of a kernel: what was asked for, and what was found.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "verify/simt/executor/finding.h"
+#include "verify/simt/executor/kernel_thread.h"
+#include "verify/simt/executor/schedule.h"
+
+namespace recto::simt {
+
+class Observer;
+
+struct LaunchConfig {
+  const char* kernel = "";  // its name, for messages; outlives the launch
+  Dim3 grid = {};
+  Dim3 block = {};
+  std::size_t dynamic_shared_bytes = 0;
+  bool is_cooperative = false;  // all thread blocks run side by side and may wait for each other
+};
+
+// Calls the kernel with its arguments, as one CUDA thread.
+struct KernelCall {
+  void (*call)(const void* arguments) = nullptr;
+  const void* arguments = nullptr;
+};
+
+struct ExecutorOptions {
+  Schedule schedule = {};
+  unsigned os_threads = 1;
+  // Of one thread block, before it is taken to never end.
+  std::uint64_t switches_max = std::uint64_t{1} << 27;
+  // Threads may exit before a barrier that others wait at, as sm_70 and later allow. Most that do
+  // have forgotten one.
+  bool allows_exit_before_barrier = false;
+  std::size_t findings_max = 16;  // different ones, of one launch
+};
+
+struct LaunchReport {
+  std::vector<Finding> findings;  // by thread block in launch order; the same one is told once
+  std::uint64_t switches = 0;
+
+  bool passed() const { return findings.empty(); }
+  std::string text() const;  // a line each
+};
+
+// While it runs.
+struct Launch {
+  Launch(const LaunchConfig& what, const KernelCall& how, const ExecutorOptions& with,
+         Observer* who)
+      : config(what), call(how), options(with), observer(who) {}
+
+  const LaunchConfig& config;
+  const KernelCall& call;
+  const ExecutorOptions& options;
+  Observer* const observer;  // or null
+
+  // Thread blocks are counted in the order in which they start. From `stop_at` on they are not run:
+  // the one before was abandoned. What is reported does not depend on the number of OS threads.
+  std::atomic<std::uint64_t> next_block = 0;
+  std::atomic<std::uint64_t> stop_at = UINT64_MAX;
+  std::atomic<std::uint64_t> switches = 0;
+
+  // `order` is the block's, from `order_of`.
+  void report(std::uint64_t order, Finding finding);
+  void stop_after(std::uint64_t order);
+  std::vector<Finding> take_findings();
+
+  // Which block starts as number `order`.
+  std::uint64_t block_at(std::uint64_t order) const;
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::pair<std::uint64_t, Finding>> findings_;
+};
+
+// Why this cannot be launched, or nothing.
+std::optional<Finding> why_invalid(const LaunchConfig& config);
+
+}  // namespace recto::simt

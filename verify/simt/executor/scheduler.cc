@@ -1,0 +1,213 @@
+#include "verify/simt/executor/scheduler.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "core/contract.h"
+#include "verify/simt/executor/launch.h"
+#include "verify/simt/executor/observer.h"
+
+namespace recto::simt {
+
+constinit thread_local KernelThread* current_thread = nullptr;
+
+namespace {
+
+// Apart by more than a few cache lines, so that the tops of stacks do not all fall into the same
+// sets of the cache.
+constexpr std::size_t kTopOffset = 192;
+constexpr std::size_t kTopOffsets = 16;
+
+}  // namespace
+
+void Scheduler::run(Launch& launch, std::uint64_t first, std::uint64_t count) {
+  if (!begin(launch, first, count)) return;
+  switch_from(home_, next());
+  current_thread = nullptr;
+  launch.switches += switches_;
+  if (launch.observer != nullptr) {
+    for (std::uint64_t i = 0; i < count; ++i) launch.observer->end_block(*blocks_[i]);
+  }
+  if (fault_) report_fault();
+  if (is_abandoned_ || fault_) launch.stop_after(first);
+}
+
+bool Scheduler::begin(Launch& launch, std::uint64_t first, std::uint64_t count) {
+  launch_ = &launch;
+  order_ = first;
+  block_count_ = count;
+  block_at_ = 0;
+  // So that the first one in order is thread 0, and in reverse the last.
+  thread_at_ =
+      launch.options.schedule.policy == SchedulePolicy::kReverse ? 0 : ReadySet::kThreadsMax - 1;
+  at_grid_barrier_ = 0;
+  exited_blocks_ = 0;
+  switches_ = 0;
+  is_abandoned_ = false;
+  fault_.reset();
+  random_ = RandomStream(launch.options.schedule.seed).split(launch.block_at(first));
+  while (blocks_.size() < count) blocks_.push_back(std::make_unique<ThreadBlock>());
+  const std::uint64_t threads = launch.config.block.count();
+  if (!stacks_.reserve(threads * count)) {
+    launch.report(first, {.check = Check::kInvalidLaunch,
+                          .what = fmt::format("no memory for {} stacks", threads * count)});
+    launch.stop_after(first);
+    return false;
+  }
+  std::size_t stack = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    ThreadBlock& block = *blocks_[i];
+    block.begin(launch, *this, launch.block_at(first + i));
+    if (launch.observer != nullptr) launch.observer->begin_block(block);
+    for (ThreadState& thread : block.threads()) {
+      StackMemory memory = stacks_.stack(stack);
+      memory.bytes -= stack++ % kTopOffsets * kTopOffset;
+      thread.fiber.prepare(memory, &Scheduler::run_thread, &thread);
+    }
+  }
+  return true;
+}
+
+void Scheduler::run_thread(void* thread) {
+  ThreadBlock& block = *static_cast<ThreadState*>(thread)->block;
+  const KernelCall& call = block.launch().call;
+  call.call(call.arguments);
+  block.exit_running_thread();
+}
+
+// The thread to run now, taken out of its block's ready set; null if none can.
+ThreadState* Scheduler::next() {
+  ThreadBlock* block = block_count_ == 1 ? blocks_[0].get() : next_block();
+  if (block == nullptr || block->ready().empty()) return nullptr;
+  ReadySet& ready = block->ready();
+  switch (launch_->options.schedule.policy) {
+    case SchedulePolicy::kInOrder:
+      thread_at_ = ready.next_from((thread_at_ + 1) % ReadySet::kThreadsMax);
+      break;
+    case SchedulePolicy::kReverse:
+      thread_at_ = ready.previous_from((thread_at_ - 1) % ReadySet::kThreadsMax);
+      break;
+    case SchedulePolicy::kRandomWarp: {
+      const unsigned any = ready.nth(static_cast<unsigned>(random_.next_below(ready.size())));
+      thread_at_ = ready.next_from(any / kWarpSize * kWarpSize);
+      break;
+    }
+    case SchedulePolicy::kRandomThread:
+      thread_at_ = ready.nth(static_cast<unsigned>(random_.next_below(ready.size())));
+      break;
+  }
+  ready.erase(thread_at_);
+  return &block->threads()[thread_at_];
+}
+
+// The block that runs goes on while it can; with random schedules any may be next.
+ThreadBlock* Scheduler::next_block() {
+  const SchedulePolicy policy = launch_->options.schedule.policy;
+  if (policy == SchedulePolicy::kRandomWarp || policy == SchedulePolicy::kRandomThread) {
+    block_at_ = random_.next_below(block_count_);
+  }
+  for (std::size_t tried = 0; tried < block_count_; ++tried) {
+    ThreadBlock* block = blocks_[block_at_].get();
+    if (!block->ready().empty()) return block;
+    block_at_ = (block_at_ + 1) % block_count_;
+  }
+  return nullptr;
+}
+
+void Scheduler::switch_from(Fiber& running, ThreadState* thread) {
+  ++switches_;
+  current_thread = thread;
+  Fiber::switch_between(running, thread->fiber);
+}
+
+void Scheduler::go_home(Fiber& running) {
+  Fiber::switch_between(running, home_);
+  RECTO_UNREACHABLE("a thread that is done runs again");
+}
+
+void Scheduler::wait() {
+  ThreadState& running = running_thread();
+  check_switches();
+  ThreadState* thread = next();
+  if (thread == &running) return;
+  if (thread == nullptr) abandon(stuck());
+  switch_from(running.fiber, thread);
+}
+
+void Scheduler::yield() {
+  ThreadState& running = running_thread();
+  running.block->ready().insert(running.linear);
+  wait();
+}
+
+void Scheduler::wait_at_grid_barrier(Site site) {
+  ThreadState& running = running_thread();
+  running.operation = "grid barrier";
+  running.site = site;
+  if (!launch_->config.is_cooperative) {
+    abandon(running.block->finding_of(
+        running, Check::kInvalidLaunch,
+        "waits for the whole grid, but the launch is not a cooperative one"));
+  }
+  running.standing = Standing::kAtGridBarrier;
+  if (++at_grid_barrier_ == launch_->config.block.count() * block_count_) {
+    at_grid_barrier_ = 0;
+    for (std::size_t i = 0; i < block_count_; ++i) {
+      for (ThreadState& thread : blocks_[i]->threads()) {
+        thread.standing = Standing::kCanRun;
+        blocks_[i]->ready().insert(thread.linear);
+      }
+    }
+    if (launch_->observer != nullptr) launch_->observer->pass_grid_barrier();
+  }
+  wait();
+}
+
+void Scheduler::leave() {
+  ThreadState& running = running_thread();
+  if (running.block->is_done() && ++exited_blocks_ == block_count_) go_home(running.fiber);
+  check_switches();
+  ThreadState* thread = next();
+  if (thread == nullptr) abandon(stuck());
+  switch_from(running.fiber, thread);
+  RECTO_UNREACHABLE("a thread that has exited runs again");
+}
+
+void Scheduler::abandon(Finding finding) {
+  launch_->report(order_, std::move(finding));
+  is_abandoned_ = true;
+  go_home(running_thread().fiber);
+}
+
+void Scheduler::abandon_at_fault(std::uintptr_t address, std::uintptr_t instruction) {
+  fault_ = {&running_thread(), address, instruction};
+  go_home(running_thread().fiber);
+}
+
+void Scheduler::report_fault() {
+  const ThreadState& thread = *fault_->thread;
+  Finding finding = thread.block->finding_of(
+      thread, Check::kFault,
+      fmt::format("touches {:#x}, where there is no memory for it", fault_->address));
+  // Places are of return addresses, which lie behind their instruction.
+  finding.place = {.instruction = fault_->instruction + 1};
+  launch_->report(order_, std::move(finding));
+}
+
+Finding Scheduler::stuck() const {
+  for (std::size_t i = 0; i < block_count_; ++i) {
+    if (!blocks_[i]->is_done()) return blocks_[i]->stuck();
+  }
+  RECTO_UNREACHABLE("all threads have exited");
+}
+
+void Scheduler::check_switches() {
+  if (switches_ <= launch_->options.switches_max) return;
+  const ThreadState& running = running_thread();
+  abandon(running.block->finding_of(
+      running, Check::kNeverEnds,
+      fmt::format("still runs after {} switches; {}", switches_, running.block->standings())));
+}
+
+}  // namespace recto::simt

@@ -1,0 +1,76 @@
+#pragma once
+
+// Runs the threads of the thread blocks that one OS thread has before it: one in most launches, all
+// of the grid in a cooperative one.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/random_stream.h"
+#include "verify/simt/executor/finding.h"
+#include "verify/simt/executor/schedule.h"
+#include "verify/simt/executor/thread_block.h"
+#include "verify/simt/fibers/stack_pool.h"
+
+namespace recto::simt {
+
+class Scheduler {
+ public:
+  explicit Scheduler(std::size_t stack_bytes) : stacks_(stack_bytes) {}
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  // Blocks [first, first + count) of the launch, side by side, until all of their threads have
+  // exited or one of them was abandoned. What is wrong is reported to the launch.
+  void run(Launch& launch, std::uint64_t first, std::uint64_t count);
+
+  // By the running thread.
+  void wait();   // it cannot go on; comes back when it can
+  void yield();  // it can go on, but others may come first
+  void wait_at_grid_barrier(Site site);
+  [[noreturn]] void leave();                   // it has exited
+  [[noreturn]] void abandon(Finding finding);  // the launch is over
+
+  // From a signal handler, on the running thread's fiber.
+  [[noreturn]] void abandon_at_fault(std::uintptr_t address, std::uintptr_t instruction);
+
+  std::uint64_t switches() const { return switches_; }
+  RandomStream& random() { return random_; }
+
+ private:
+  struct Fault {
+    const ThreadState* thread = nullptr;
+    std::uintptr_t address = 0;
+    std::uintptr_t instruction = 0;
+  };
+
+  bool begin(Launch& launch, std::uint64_t first, std::uint64_t count);
+  static void run_thread(void* thread);
+  ThreadState* next();
+  ThreadBlock* next_block();
+  void switch_from(Fiber& running, ThreadState* thread);
+  [[noreturn]] void go_home(Fiber& running);
+  Finding stuck() const;
+  void report_fault();
+  void check_switches();
+
+  StackPool stacks_;
+  Launch* launch_ = nullptr;
+  std::uint64_t order_ = 0;  // of the first block, for reports
+  // As many as ever ran side by side; the first block_count_ of them do.
+  std::vector<std::unique_ptr<ThreadBlock>> blocks_;
+  std::size_t block_count_ = 0;
+  std::size_t block_at_ = 0;  // whose threads run now
+  unsigned thread_at_ = 0;    // within it
+  std::uint64_t at_grid_barrier_ = 0;
+  std::uint64_t exited_blocks_ = 0;
+  std::uint64_t switches_ = 0;
+  bool is_abandoned_ = false;
+  std::optional<Fault> fault_;
+  RandomStream random_{0};
+  Fiber home_;
+};
+
+}  // namespace recto::simt

@@ -1,0 +1,65 @@
+#pragma once
+
+// Shared memory of one thread block: the dynamic part first, then each variable where it is first
+// used, with gaps between them that nobody may touch. It begins as all ones, which is NaN in every
+// floating-point type.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "verify/simt/executor/kernel_thread.h"
+
+namespace recto::simt {
+
+// A __shared__ variable in the source. There is one object of it per variable, in static memory.
+struct SharedVariable {
+  const char* name = "";
+  std::size_t bytes = 0;
+  std::size_t alignment = 1;
+  Site site = {};
+};
+
+class SharedMemory {
+ public:
+  // What one thread block can have on sm_90, both parts together.
+  static constexpr std::size_t kBytesMax = 227 << 10;
+  static constexpr std::size_t kStaticBytesMax = 48 << 10;
+  static constexpr std::size_t kGapBytes = 64;
+
+  struct Placed {
+    const SharedVariable* variable = nullptr;  // null: the dynamic part
+    std::size_t offset = 0;
+    std::size_t bytes = 0;
+  };
+
+  // For the next thread block.
+  void begin(std::size_t dynamic_bytes);
+
+  std::byte* dynamic() const { return memory_.get(); }
+  // Null if it does not fit.
+  std::byte* variable(const SharedVariable& variable);
+
+  // All that may be handed out, gaps included.
+  std::span<std::byte> memory() const { return {memory_.get(), kMemoryBytes}; }
+  // Sorted by offset.
+  std::span<const Placed> placed() const { return placed_; }
+
+ private:
+  // Room for gaps beside kBytesMax.
+  static constexpr std::size_t kMemoryBytes = 256 << 10;
+  struct Unmap {
+    void operator()(std::byte* memory) const;
+  };
+
+  std::byte* place(const SharedVariable* variable, std::size_t bytes, std::size_t alignment);
+
+  std::unique_ptr<std::byte, Unmap> memory_;
+  std::size_t end_ = 0;           // of what is handed out, with its gap
+  std::size_t static_bytes_ = 0;  // without gaps
+  std::vector<Placed> placed_;
+};
+
+}  // namespace recto::simt

@@ -1,0 +1,72 @@
+#include "verify/simt/executor/symbolise.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <mutex>
+
+namespace recto::simt {
+namespace {
+
+// What a command prints, or nothing if it cannot be run.
+std::string output_of(const std::string& command) {
+  FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return {};
+  std::string output;
+  std::array<char, 512> buffer;
+  while (std::fgets(buffer.data(), buffer.size(), pipe) != nullptr) output += buffer.data();
+  pclose(pipe);
+  return output;
+}
+
+// "/a/b/./cuda/kernels/x.cuh:12 (discriminator 3)" as the build system knows the file.
+std::string tidied(std::string line) {
+  line = line.substr(0, line.find_first_of(" \n"));
+  for (const char* root : {"/proc/self/cwd/", "/./"}) {
+    const std::size_t at = line.rfind(root);
+    if (at != std::string::npos) line = line.substr(at + std::string(root).size());
+  }
+  const std::size_t sandbox = line.rfind("/execroot/recto/");
+  return sandbox == std::string::npos ? line : line.substr(sandbox + 16);
+}
+
+// The program's own name may be relative to a folder that is not this one any more.
+std::string file_of(const Dl_info& module) {
+  const std::string name = module.dli_fname;
+  if (name.find(".so") != std::string::npos) return name;
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? name : program.string();
+}
+
+std::string symbolise(std::uintptr_t instruction) {
+  Dl_info module;
+  if (dladdr(reinterpret_cast<void*>(instruction), &module) == 0) {
+    return fmt::format("{:#x}", instruction);
+  }
+  const std::uintptr_t offset = instruction - reinterpret_cast<std::uintptr_t>(module.dli_fbase);
+  const std::string file = file_of(module);
+  // The address is the one that a call returns to: one less lies within the call.
+  const std::string line =
+      tidied(output_of(fmt::format("addr2line -e '{}' {:#x} 2>/dev/null", file, offset - 1)));
+  return line.empty() || line[0] == '?' ? fmt::format("{}+{:#x}", file, offset) : line;
+}
+
+}  // namespace
+
+std::string place_text(const CodePlace& place) {
+  if (place.site.line > 0) return fmt::format("{}:{}", place.site.file, place.site.line);
+  if (place.instruction == 0) return {};
+  static std::mutex mutex;
+  static std::map<std::uintptr_t, std::string> known;
+  const std::lock_guard lock(mutex);
+  std::string& text = known[place.instruction];
+  if (text.empty()) text = symbolise(place.instruction);
+  return text;
+}
+
+}  // namespace recto::simt

@@ -1,0 +1,272 @@
+#include "verify/simt/executor/thread_block.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "verify/simt/executor/launch.h"
+#include "verify/simt/executor/observer.h"
+#include "verify/simt/executor/scheduler.h"
+
+namespace recto::simt {
+namespace {
+
+std::uint32_t bit(unsigned lane) { return std::uint32_t{1} << lane; }
+
+std::uint32_t lanes_below(unsigned count) {
+  return count >= kWarpSize ? ~std::uint32_t{0} : bit(count) - 1;
+}
+
+std::string at_text(const ThreadState& thread) { return fmt::format("is at {}", thread.operation); }
+
+// Two threads at different places, or at places that do not go together.
+Finding both(const ThreadState& one, const ThreadState& other, Check check) {
+  Finding finding = one.block->finding_of(one, check, at_text(one));
+  finding.other_thread = other.block->finding_of(other, check, {}).thread;
+  finding.other_place.site = other.site;
+  finding.other_what = at_text(other);
+  return finding;
+}
+
+}  // namespace
+
+void ThreadBlock::begin(Launch& launch, Scheduler& scheduler, std::uint64_t index) {
+  launch_ = &launch;
+  scheduler_ = &scheduler;
+  linear_index_ = index;
+  exited_ = 0;
+  barrier_ = {};
+  ready_.clear();
+  shared_.begin(launch.config.dynamic_shared_bytes);
+  const LaunchConfig& config = launch.config;
+  const auto count = static_cast<unsigned>(config.block.count());
+  const Dim3 block_index = index_in(config.grid, index);
+  threads_.resize(count);
+  Dim3 at{0, 0, 0};
+  for (unsigned linear = 0; linear < count; ++linear) {
+    ThreadState& thread = threads_[linear];
+    thread.thread_index = at;
+    thread.block_index = block_index;
+    thread.block_dim = config.block;
+    thread.grid_dim = config.grid;
+    thread.linear = linear;
+    thread.block = this;
+    thread.standing = Standing::kCanRun;
+    thread.operation = "";
+    thread.site = {};
+    if (++at.x == config.block.x) {
+      at.x = 0;
+      if (++at.y == config.block.y) at = {0, 0, at.z + 1};
+    }
+  }
+  begin_warps();
+}
+
+void ThreadBlock::begin_warps() {
+  const auto count = static_cast<unsigned>(threads_.size());
+  warps_.resize((count + kWarpSize - 1) / kWarpSize);
+  for (unsigned warp = 0; warp < warps_.size(); ++warp) {
+    const std::uint32_t existing = lanes_below(count - warp * kWarpSize);
+    warps_[warp].exited = ~existing;
+    warps_[warp].waiting = 0;
+    ready_.insert_lanes(warp, existing);
+  }
+}
+
+Finding ThreadBlock::finding_of(const ThreadState& thread, Check check, std::string what) const {
+  Finding finding{.check = check, .what = std::move(what)};
+  finding.thread = ThreadPlace{thread.block_index, thread.thread_index, thread.linear};
+  finding.place.site = thread.site;
+  return finding;
+}
+
+int ThreadBlock::wait_at_barrier(BarrierReduction reduction, int predicate, const char* name,
+                                 Site site) {
+  ThreadState& thread = running_thread();
+  thread.standing = Standing::kAtBlockBarrier;
+  thread.operation = name;
+  thread.site = site;
+  if (barrier_.arrived == 0) {
+    barrier_.first = &thread;
+    barrier_.sum = 0;
+    barrier_.reduction = reduction;
+  } else {
+    check_same_barrier(thread, name, site);
+  }
+  barrier_.sum += predicate != 0 ? 1 : 0;
+  ++barrier_.arrived;
+  if (barrier_.arrived + exited_ == threads_.size()) {
+    if (exited_ > 0 && !launch_->options.allows_exit_before_barrier) {
+      scheduler_->abandon(stuck());
+    }
+    open_barrier();
+  }
+  scheduler_->wait();
+  return barrier_.result;
+}
+
+void ThreadBlock::check_same_barrier(const ThreadState& thread, const char* name, Site site) {
+  const ThreadState& first = *barrier_.first;
+  // Names and files are literals, but the same one may stand at several addresses.
+  if (first.site.line == site.line && first.operation == name &&
+      (first.site.file == site.file || first.site == site)) {
+    return;
+  }
+  scheduler_->abandon(both(thread, first, Check::kBarrierDivergence));
+}
+
+void ThreadBlock::open_barrier() {
+  const int arrived = static_cast<int>(barrier_.arrived);
+  switch (barrier_.reduction) {
+    case BarrierReduction::kNone:
+    case BarrierReduction::kCount:
+      barrier_.result = barrier_.sum;
+      break;
+    case BarrierReduction::kAnd:
+      barrier_.result = barrier_.sum == arrived ? 1 : 0;
+      break;
+    case BarrierReduction::kOr:
+      barrier_.result = barrier_.sum > 0 ? 1 : 0;
+      break;
+  }
+  barrier_.arrived = 0;
+  if (launch_->observer != nullptr) launch_->observer->pass_barrier(*this);
+  for (ThreadState& thread : threads_) {
+    if (thread.standing != Standing::kAtBlockBarrier) continue;
+    thread.standing = Standing::kCanRun;
+    ready_.insert(thread.linear);
+  }
+}
+
+void ThreadBlock::meet(std::uint32_t mask, void* payload, const Collective& collective, Site site) {
+  ThreadState& thread = running_thread();
+  thread.operation = collective.name;
+  thread.site = site;
+  thread.mask = mask;
+  Warp& warp = warps_[thread.warp()];
+  warp.payloads[thread.lane()] = payload;
+  check_mask(thread, mask, collective);
+  const auto number = static_cast<unsigned>(std::countr_zero(mask));
+  Meeting& meeting = warp.meetings[number];
+  if ((warp.waiting & bit(number)) == 0) {
+    meeting = {mask, 0, collective};
+    warp.waiting |= bit(number);
+  }
+  meeting.arrived |= bit(thread.lane());
+  if (meeting.arrived == (mask & ~warp.exited)) {
+    complete(thread.warp(), meeting);
+    warp.waiting &= ~bit(number);
+    ready_.insert_lanes(thread.warp(), meeting.arrived & ~bit(thread.lane()));
+    return;
+  }
+  thread.standing = Standing::kAtCollective;
+  scheduler_->wait();
+  thread.standing = Standing::kCanRun;
+}
+
+void ThreadBlock::complete(unsigned warp, const Meeting& meeting) {
+  meeting.collective.combine(warps_[warp].payloads.data(), meeting.arrived);
+  if (meeting.collective.orders_memory && launch_->observer != nullptr) {
+    launch_->observer->pass_warp_barrier(*this, warp, meeting.arrived);
+  }
+}
+
+void ThreadBlock::check_mask(const ThreadState& thread, std::uint32_t mask,
+                             const Collective& collective) {
+  if ((mask & bit(thread.lane())) == 0) {
+    scheduler_->abandon(finding_of(
+        thread, Check::kWarpMask,
+        fmt::format("calls {} with mask {:#010x}, which it is not in", collective.name, mask)));
+  }
+  const Warp& warp = warps_[thread.warp()];
+  const auto number = static_cast<unsigned>(std::countr_zero(mask));
+  const Meeting& meeting = warp.meetings[number];
+  if ((warp.waiting & bit(number)) == 0) return;
+  if (meeting.mask == mask && meeting.collective.combine == collective.combine) return;
+  const auto other_lane = static_cast<unsigned>(std::countr_zero(meeting.arrived));
+  const ThreadState& other = threads_[thread.warp() * kWarpSize + other_lane];
+  Finding finding = both(thread, other, Check::kWarpMask);
+  finding.what += fmt::format(" with mask {:#010x}", mask);
+  finding.other_what += fmt::format(" with mask {:#010x}", meeting.mask);
+  scheduler_->abandon(std::move(finding));
+}
+
+void ThreadBlock::exit_running_thread() {
+  ThreadState& thread = running_thread();
+  thread.standing = Standing::kExited;
+  ++exited_;
+  release_meetings_without(thread);
+  if (barrier_.arrived > 0 && barrier_.arrived + exited_ == threads_.size()) {
+    if (!launch_->options.allows_exit_before_barrier) scheduler_->abandon(stuck());
+    open_barrier();
+  }
+  scheduler_->leave();
+}
+
+// Lanes that have exited are not waited for.
+void ThreadBlock::release_meetings_without(const ThreadState& thread) {
+  Warp& warp = warps_[thread.warp()];
+  warp.exited |= bit(thread.lane());
+  for (std::uint32_t left = warp.waiting; left != 0; left &= left - 1) {
+    const auto number = static_cast<unsigned>(std::countr_zero(left));
+    const Meeting& meeting = warp.meetings[number];
+    if (meeting.arrived != (meeting.mask & ~warp.exited)) continue;
+    complete(thread.warp(), meeting);
+    warp.waiting &= ~bit(number);
+    ready_.insert_lanes(thread.warp(), meeting.arrived);
+  }
+}
+
+Finding ThreadBlock::stuck() const {
+  const ThreadState* at_barrier = nullptr;
+  const ThreadState* elsewhere = nullptr;
+  const ThreadState* exited = nullptr;
+  for (const ThreadState& thread : threads_) {
+    const ThreadState*& kind = thread.standing == Standing::kAtBlockBarrier ? at_barrier
+                               : thread.standing == Standing::kExited       ? exited
+                                                                            : elsewhere;
+    if (kind == nullptr) kind = &thread;
+  }
+  if (at_barrier != nullptr && elsewhere != nullptr) {
+    return both(*at_barrier, *elsewhere, Check::kBarrierDivergence);
+  }
+  if (at_barrier != nullptr && exited != nullptr) {
+    Finding finding = both(*at_barrier, *exited, Check::kExitBeforeBarrier);
+    finding.other_place = {};
+    finding.other_what = "has exited";
+    return finding;
+  }
+  Finding finding = finding_of(elsewhere == nullptr ? threads_[0] : *elsewhere, Check::kDeadlock,
+                               "waits for what nobody will do; ");
+  finding.what += standings();
+  return finding;
+}
+
+std::string ThreadBlock::standings() const {
+  std::string text;
+  // Neighbours at the same place are told together.
+  for (std::size_t first = 0; first < threads_.size();) {
+    const ThreadState& thread = threads_[first];
+    std::size_t last = first;
+    while (last + 1 < threads_.size() && threads_[last + 1].standing == thread.standing &&
+           threads_[last + 1].site == thread.site) {
+      ++last;
+    }
+    if (!text.empty()) text += ", ";
+    text += first == last ? fmt::format("thread {}", first)
+                          : fmt::format("threads {} to {}", first, last);
+    if (thread.standing == Standing::kExited) {
+      text += ": exited";
+    } else if (thread.site.line > 0) {
+      text += fmt::format(": {} {} at {}:{}",
+                          thread.standing == Standing::kCanRun ? "running, last" : "waiting",
+                          thread.operation, thread.site.file, thread.site.line);
+    } else {
+      text += ": running";
+    }
+    first = last + 1;
+  }
+  return text;
+}
+
+}  // namespace recto::simt

@@ -1,0 +1,126 @@
+#pragma once
+
+// One thread block while it runs: its threads, each on a fiber, its warps, its barrier and its
+// shared memory. What threads do to each other goes through here.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "verify/simt/executor/finding.h"
+#include "verify/simt/executor/kernel_thread.h"
+#include "verify/simt/executor/ready_set.h"
+#include "verify/simt/executor/shared_memory.h"
+#include "verify/simt/fibers/fiber.h"
+
+namespace recto::simt {
+
+class Scheduler;
+class ThreadBlock;
+struct Launch;
+
+enum class Standing : std::uint8_t {
+  kCanRun,
+  kAtBlockBarrier,
+  kAtCollective,
+  kAtGridBarrier,
+  kExited
+};
+
+struct ThreadState : KernelThread {
+  Fiber fiber;
+  ThreadBlock* block = nullptr;
+  // Where it stands, and at what, if it waits.
+  Standing standing = Standing::kCanRun;
+  const char* operation = "";
+  Site site = {};
+  std::uint32_t mask = 0;
+
+  unsigned lane() const { return linear % kWarpSize; }
+  unsigned warp() const { return linear / kWarpSize; }
+};
+
+// Computes what all lanes of `mask` get, from what each put in. payloads[lane] is lane's own; those
+// of lanes outside the mask are not to be touched.
+using CombineFunction = void (*)(void* const* payloads, std::uint32_t mask);
+
+// What the lanes of a warp do together. Two lanes meet if mask and combine are the same.
+struct Collective {
+  const char* name = "";
+  CombineFunction combine = nullptr;
+  // Whether accesses before it come before accesses after it, for the lanes that meet.
+  bool orders_memory = false;
+};
+
+enum class BarrierReduction : std::uint8_t { kNone, kCount, kAnd, kOr };
+
+class ThreadBlock {
+ public:
+  // Gets ready to run block `index` of the launch. Stacks are the caller's, one per thread.
+  void begin(Launch& launch, Scheduler& scheduler, std::uint64_t index);
+
+  // All by the running thread. They return when it may go on.
+  int wait_at_barrier(BarrierReduction reduction, int predicate, const char* name, Site site);
+  void meet(std::uint32_t mask, void* payload, const Collective& collective, Site site);
+  void exit_running_thread();
+
+  // After all ready threads of all blocks have run as far as they can: what is wrong, if this block
+  // is not done.
+  bool is_done() const { return exited_ == threads_.size(); }
+  Finding stuck() const;
+  std::string standings() const;
+
+  ReadySet& ready() { return ready_; }
+  std::span<ThreadState> threads() { return threads_; }
+  const SharedMemory& shared() const { return shared_; }
+  SharedMemory& shared() { return shared_; }
+  std::uint64_t linear_index() const { return linear_index_; }
+  Launch& launch() { return *launch_; }
+  Scheduler& scheduler() { return *scheduler_; }
+
+  Finding finding_of(const ThreadState& thread, Check check, std::string what) const;
+
+ private:
+  struct Meeting {
+    std::uint32_t mask = 0;
+    std::uint32_t arrived = 0;
+    Collective collective = {};
+  };
+  struct Warp {
+    std::uint32_t exited = 0;   // lanes, and those that never were
+    std::uint32_t waiting = 0;  // meetings that some lanes have come to and others have not
+    std::array<void*, kWarpSize> payloads = {};
+    std::array<Meeting, kWarpSize> meetings = {};  // by the mask's lowest lane
+  };
+  struct Barrier {
+    unsigned arrived = 0;
+    const ThreadState* first = nullptr;  // who arrived first
+    int sum = 0;                         // of predicates that hold
+    int result = 0;                      // of the last time all had arrived
+    BarrierReduction reduction = BarrierReduction::kNone;
+  };
+
+  void begin_warps();
+  void check_same_barrier(const ThreadState& thread, const char* name, Site site);
+  void open_barrier();
+  void check_mask(const ThreadState& thread, std::uint32_t mask, const Collective& collective);
+  void complete(unsigned warp, const Meeting& meeting);
+  void release_meetings_without(const ThreadState& thread);
+
+  Launch* launch_ = nullptr;
+  Scheduler* scheduler_ = nullptr;
+  std::uint64_t linear_index_ = 0;
+  unsigned exited_ = 0;
+  Barrier barrier_;
+  ReadySet ready_;
+  std::vector<ThreadState> threads_;
+  std::vector<Warp> warps_;
+  SharedMemory shared_;
+};
+
+// The running thread's state.
+inline ThreadState& running_thread() { return static_cast<ThreadState&>(*current_thread); }
+
+}  // namespace recto::simt

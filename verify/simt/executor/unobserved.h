@@ -1,0 +1,10 @@
+#pragma once
+
+// Marks code that stands for what the hardware does in registers, so that builds whose memory
+// accesses are observed (-fsanitize=thread) do not observe it.
+
+#if defined(__clang__)
+#define RECTO_SIMT_UNOBSERVED __attribute__((no_sanitize("thread", "coverage")))
+#else
+#define RECTO_SIMT_UNOBSERVED __attribute__((no_sanitize("thread")))
+#endif

@@ -1,0 +1,47 @@
+#pragma once
+
+// Tells AddressSanitizer of switches, so that it knows which stack is in use. Nothing elsewhere.
+
+#include "verify/simt/fibers/fiber.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define RECTO_SIMT_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define RECTO_SIMT_ASAN 1
+#endif
+#endif
+
+#ifdef RECTO_SIMT_ASAN
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+namespace recto::simt {
+
+// Before leaving a stack; `keep` receives what is handed back on return to it.
+inline void announce_leaving([[maybe_unused]] void** keep,
+                             [[maybe_unused]] const StackMemory& next) {
+#ifdef RECTO_SIMT_ASAN
+  __sanitizer_start_switch_fiber(keep, next.bottom, next.bytes);
+#endif
+}
+
+// On return to a stack.
+inline void announce_return([[maybe_unused]] void* kept) {
+#ifdef RECTO_SIMT_ASAN
+  __sanitizer_finish_switch_fiber(kept, nullptr, nullptr);
+#endif
+}
+
+// At the beginning of a stack. Says where the one lies that was left, which for the OS thread's own
+// is not known before.
+inline void announce_first_arrival([[maybe_unused]] StackMemory& left) {
+#ifdef RECTO_SIMT_ASAN
+  const void* bottom = nullptr;
+  std::size_t bytes = 0;
+  __sanitizer_finish_switch_fiber(nullptr, &bottom, &bytes);
+  left = {static_cast<std::byte*>(const_cast<void*>(bottom)), bytes};
+#endif
+}
+
+}  // namespace recto::simt

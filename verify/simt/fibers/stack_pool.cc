@@ -1,0 +1,42 @@
+#include "verify/simt/fibers/stack_pool.h"
+
+#include <sys/mman.h>
+
+#include "verify/simt/fibers/fiber_sanitizer.h"
+
+namespace recto::simt {
+namespace {
+
+constexpr std::size_t kPageBytes = 4096;
+
+}  // namespace
+
+std::size_t default_stack_bytes() {
+#ifdef RECTO_SIMT_ASAN
+  return 256 << 10;
+#else
+  return 64 << 10;
+#endif
+}
+
+StackPool::~StackPool() {
+  for (const StackMemory& stack : stacks_) {
+    munmap(stack.bottom - kPageBytes, stack.bytes + kPageBytes);
+  }
+}
+
+bool StackPool::reserve(std::size_t count) {
+  while (stacks_.size() < count) {
+    void* memory = mmap(nullptr, stack_bytes_ + kPageBytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) return false;
+    if (mprotect(memory, kPageBytes, PROT_NONE) != 0) {
+      munmap(memory, stack_bytes_ + kPageBytes);
+      return false;
+    }
+    stacks_.push_back({static_cast<std::byte*>(memory) + kPageBytes, stack_bytes_});
+  }
+  return true;
+}
+
+}  // namespace recto::simt

@@ -1,0 +1,32 @@
+#pragma once
+
+// Stacks for fibers, mapped once and used again and again.
+
+#include <cstddef>
+#include <vector>
+
+#include "verify/simt/fibers/fiber.h"
+
+namespace recto::simt {
+
+// Of one OS thread; not to be shared.
+class StackPool {
+ public:
+  explicit StackPool(std::size_t stack_bytes) : stack_bytes_(stack_bytes) {}
+  StackPool(const StackPool&) = delete;
+  StackPool& operator=(const StackPool&) = delete;
+  ~StackPool();
+
+  // Maps stacks until there are `count`. False if the system gives no more.
+  bool reserve(std::size_t count);
+  const StackMemory& stack(std::size_t index) const { return stacks_[index]; }
+
+ private:
+  std::size_t stack_bytes_;
+  std::vector<StackMemory> stacks_;
+};
+
+// Enough for kernels. AddressSanitizer's red zones make frames several times as large.
+std::size_t default_stack_bytes();
+
+}  // namespace recto::simt
