@@ -26,12 +26,12 @@ class Scheduler {
   // exited or one of them was abandoned. What is wrong is reported to the launch.
   void run(Launch& launch, std::uint64_t first, std::uint64_t count);
 
-  // By the running thread.
-  void wait();   // it cannot go on; comes back when it can
-  void yield();  // it can go on, but others may come first
-  void wait_at_grid_barrier(Site site);
-  [[noreturn]] void leave();                   // it has exited
-  [[noreturn]] void abandon(Finding finding);  // the launch is over
+  // By the running thread, `thread`.
+  void wait(ThreadState& thread);   // it cannot go on; comes back when it can
+  void yield(ThreadState& thread);  // it can go on, but others may come first
+  void wait_at_grid_barrier(ThreadState& thread);
+  [[noreturn]] void leave(ThreadState& thread);  // it has exited
+  [[noreturn]] void abandon(Finding finding);    // the launch is over
 
   // From a signal handler, on the running thread's fiber.
   [[noreturn]] void abandon_at_fault(std::uintptr_t address, std::uintptr_t instruction);
@@ -49,12 +49,12 @@ class Scheduler {
   bool begin(Launch& launch, std::uint64_t first, std::uint64_t count);
   static void run_thread(void* thread);
   ThreadState* next();
+  unsigned any_of(const ReadySet& ready);
   ThreadBlock* next_block();
-  void switch_from(Fiber& running, ThreadState* thread);
   [[noreturn]] void go_home(Fiber& running);
   Finding stuck() const;
   void report_fault();
-  void check_switches();
+  [[noreturn]] void give_up(const ThreadState& thread);
 
   StackPool stacks_;
   Launch* launch_ = nullptr;
@@ -67,6 +67,8 @@ class Scheduler {
   std::uint64_t at_grid_barrier_ = 0;
   std::uint64_t exited_blocks_ = 0;
   std::uint64_t switches_ = 0;
+  std::uint64_t switches_max_ = 0;
+  SchedulePolicy policy_ = SchedulePolicy::kInOrder;
   bool is_abandoned_ = false;
   std::optional<Fault> fault_;
   RandomStream random_{0};
