@@ -26,7 +26,7 @@ void Scheduler::run(Launch& launch, std::uint64_t first, std::uint64_t count) {
   current_thread = next();
   Fiber::switch_between(home_, running_thread().fiber);
   current_thread = nullptr;
-  launch.switches += switches_;
+  launch.switches += steps();
   if (launch.observer != nullptr) {
     for (std::uint64_t i = 0; i < count; ++i) launch.observer->end_block(*blocks_[i]);
   }
@@ -44,8 +44,8 @@ bool Scheduler::begin(Launch& launch, std::uint64_t first, std::uint64_t count) 
       launch.options.schedule.policy == SchedulePolicy::kReverse ? 0 : ReadySet::kThreadsMax - 1;
   at_grid_barrier_ = 0;
   exited_blocks_ = 0;
-  switches_ = 0;
-  switches_max_ = launch.options.switches_max;
+  steps_ = 0;
+  steps_max_ = launch.options.switches_max;
   policy_ = launch.options.schedule.policy;
   is_abandoned_ = false;
   fault_.reset();
@@ -119,8 +119,7 @@ void Scheduler::go_home(Fiber& running) {
 }
 
 void Scheduler::wait(ThreadState& thread) {
-  if (++switches_ > switches_max_) [[unlikely]]
-    give_up(thread);
+  count_step(thread);
   ThreadState* other = next();
   if (other == &thread) return;
   if (other == nullptr) [[unlikely]]
@@ -157,7 +156,7 @@ void Scheduler::wait_at_grid_barrier(ThreadState& thread) {
 
 void Scheduler::leave(ThreadState& thread) {
   if (thread.block->is_done() && ++exited_blocks_ == block_count_) go_home(thread.fiber);
-  ++switches_;
+  count_step(thread);
   ThreadState* other = next();
   if (other == nullptr) abandon(stuck());
   current_thread = other;
@@ -172,15 +171,26 @@ void Scheduler::abandon(Finding finding) {
 }
 
 void Scheduler::abandon_at_fault(std::uintptr_t address, std::uintptr_t instruction) {
-  fault_ = {&running_thread(), address, instruction};
+  fault_ = {&running_thread(), instruction, address};
+  go_home(running_thread().fiber);
+}
+
+void Scheduler::abandon_stalled(std::uintptr_t instruction) {
+  fault_ = {&running_thread(), instruction};
   go_home(running_thread().fiber);
 }
 
 void Scheduler::report_fault() {
   const ThreadState& thread = *fault_->thread;
-  Finding finding = thread.block->finding_of(
-      thread, Check::kFault,
-      fmt::format("touches {:#x}, where there is no memory for it", fault_->address));
+  Finding finding =
+      fault_->address
+          ? thread.block->finding_of(
+                thread, Check::kFault,
+                fmt::format("touches {:#x}, where there is no memory for it", *fault_->address))
+          : thread.block->finding_of(
+                thread, Check::kNeverEnds,
+                fmt::format("has run for {} seconds without waiting for anybody; {}",
+                            launch_->options.stall_seconds, thread.block->standings()));
   // Places are of return addresses, which lie behind their instruction.
   finding.place = {.instruction = fault_->instruction + 1};
   launch_->report(order_, std::move(finding));
@@ -196,7 +206,7 @@ Finding Scheduler::stuck() const {
 void Scheduler::give_up(const ThreadState& thread) {
   abandon(thread.block->finding_of(
       thread, Check::kNeverEnds,
-      fmt::format("still runs after {} switches; {}", switches_, thread.block->standings())));
+      fmt::format("still runs after {} switches; {}", steps(), thread.block->standings())));
 }
 
 }  // namespace recto::simt

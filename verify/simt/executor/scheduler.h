@@ -3,6 +3,7 @@
 // Runs the threads of the thread blocks that one OS thread has before it: one in most launches, all
 // of the grid in a cooperative one.
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -35,15 +36,24 @@ class Scheduler {
 
   // From a signal handler, on the running thread's fiber.
   [[noreturn]] void abandon_at_fault(std::uintptr_t address, std::uintptr_t instruction);
+  [[noreturn]] void abandon_stalled(std::uintptr_t instruction);
 
-  std::uint64_t switches() const { return switches_; }
+  // The running thread has done something that others see, without a switch.
+  void count_step(const ThreadState& thread) {
+    steps_.store(steps_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    if (steps_.load(std::memory_order_relaxed) > steps_max_) [[unlikely]]
+      give_up(thread);
+  }
+
+  // Grows as long as the kernel does anything but compute. To be read by any OS thread.
+  std::uint64_t steps() const { return steps_.load(std::memory_order_relaxed); }
   RandomStream& random() { return random_; }
 
  private:
   struct Fault {
     const ThreadState* thread = nullptr;
-    std::uintptr_t address = 0;
     std::uintptr_t instruction = 0;
+    std::optional<std::uintptr_t> address = {};  // none: it spins
   };
 
   bool begin(Launch& launch, std::uint64_t first, std::uint64_t count);
@@ -66,8 +76,9 @@ class Scheduler {
   unsigned thread_at_ = 0;    // within it
   std::uint64_t at_grid_barrier_ = 0;
   std::uint64_t exited_blocks_ = 0;
-  std::uint64_t switches_ = 0;
-  std::uint64_t switches_max_ = 0;
+  // Written by one OS thread only, so it needs no locked addition.
+  std::atomic<std::uint64_t> steps_ = 0;
+  std::uint64_t steps_max_ = 0;
   SchedulePolicy policy_ = SchedulePolicy::kInOrder;
   bool is_abandoned_ = false;
   std::optional<Fault> fault_;

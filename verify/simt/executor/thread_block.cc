@@ -152,6 +152,7 @@ void ThreadBlock::meet(ThreadState& thread, void* payload, const Collective& col
   thread.operation = collective.name;
   if (meeting.arrived == (meeting.mask & ~warp.exited)) {
     complete(warp, number, meeting.arrived & ~own);
+    scheduler_->count_step(thread);
     return;
   }
   thread.standing = Standing::kAtCollective;
