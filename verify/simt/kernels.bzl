@@ -4,10 +4,25 @@ load("//bazel:defs.bzl", "recto_library")
 
 # Every access to memory becomes a call of a hook, which verify/simt/checks defines.
 OBSERVED_COPTS = [
+    # The two exclude each other: under --config=asan all but the kernels has AddressSanitizer.
+    "-fno-sanitize=address",
     "-fsanitize=thread",
-    "--param=tsan-instrument-func-entry-exit=0",
+    # So that copies are calls, too, and loads of vectors stay in one piece.
+    "-fno-builtin-memcpy",
+    "-fno-builtin-memmove",
+    "-fno-builtin-memset",
+    "-fno-tree-sra",
+    "-U_FORTIFY_SOURCE",
+    # Fences are calls, too.
+    "-Wno-tsan",
     "-g",
 ]
+
+# With ThreadSanitizer's own runtime the hooks are taken.
+OBSERVED_COMPATIBLE = select({
+    "//bazel:tsan": ["//bazel:unsupported"],
+    "//conditions:default": [],
+})
 
 def _unit(name, source):
     """A C++ file that includes a CUDA file, whose name Bazel 4 would not compile."""
@@ -29,12 +44,16 @@ def simt_kernels(name, srcs, hdrs = [], deps = [], **kwargs):
       hdrs: .cuh files that they include.
     """
     units = [_unit(name, source) for source in srcs]
-    for suffix, copts in [("", []), ("_observed", OBSERVED_COPTS)]:
+    for suffix, copts, hooks, compatible in [
+        ("", [], [], []),
+        ("_observed", OBSERVED_COPTS, ["//verify/simt/checks:access_hooks"], OBSERVED_COMPATIBLE),
+    ]:
         recto_library(
             name = name + suffix,
             srcs = units,
             textual_hdrs = srcs + hdrs,
             copts = copts + ["-Wno-unused-parameter"],
-            deps = deps + ["//verify/simt/dialect"],
+            target_compatible_with = compatible,
+            deps = deps + hooks + ["//verify/simt/dialect"],
             **kwargs
         )
