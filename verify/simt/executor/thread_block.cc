@@ -139,7 +139,8 @@ void ThreadBlock::meet(ThreadState& thread, void* payload, const Collective& col
   WarpState& warp = *thread.warp;
   const std::uint32_t own = bit(thread.lane());
   auto number = static_cast<unsigned>(std::countr_zero(thread.mask)) % kWarpSize;
-  if ((warp.waiting & bit(number)) == 0 || warp.meetings[number].mask != thread.mask) {
+  if ((warp.waiting & bit(number)) == 0 || warp.meetings[number].mask != thread.mask ||
+      (thread.mask & own) == 0) {
     number = find_meeting(thread, collective);
   }
   WarpState::Meeting& meeting = warp.meetings[number];
