@@ -69,25 +69,18 @@ BoundedResult bounded_attention(const PagedAttentionInputs& inputs,
                                 const KernelNumerics& numerics) {
   const AttentionResult blank(inputs.q.num_rows, inputs.q.num_heads, inputs.kv.v.head_dim);
   BoundedResult result{blank, blank, blank};
-  const std::int64_t group = inputs.q.num_heads / inputs.kv.k.num_kv_heads;
-  for (const SequenceRows& sequence : sequences_of(inputs)) {
-    for (std::int64_t kv_head = 0; kv_head < inputs.kv.k.num_kv_heads; ++kv_head) {
-      const Matrix k =
-          gather_head(inputs.kv.k, sequence.block_table_row, sequence.context_length, kv_head);
-      const Matrix v =
-          gather_head(inputs.kv.v, sequence.block_table_row, sequence.context_length, kv_head);
-      const HeadErrorModel model(k, v, numerics);
-      for (std::int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
-        const Matrix q = read_rows(inputs.q, head, sequence.first_row, sequence.num_rows);
-        const HeadOptions options = head_options(inputs.options, head);
-        const HeadOutput exact = dense_attention({q, k, v}, options);
-        const HeadBound bound = model.bound(q, options, exact);
-        result.exact.store(sequence.first_row, head, exact);
-        result.hard.store(sequence.first_row, head, {bound.hard, bound.lse_ln_hard});
-        result.sharp.store(sequence.first_row, head, {bound.sharp, bound.lse_ln_sharp});
-      }
+  for_each_kv_head(inputs, [&](const KvHeadContext& context) {
+    const HeadErrorModel model(context.k, context.v, numerics);
+    for (std::int64_t head = context.q_head_begin; head < context.q_head_end; ++head) {
+      const Matrix q = read_rows(inputs.q, head, context.first_row, context.num_rows);
+      const HeadOptions options = head_options(inputs.options, head);
+      const HeadOutput exact = dense_attention({q, context.k, context.v}, options);
+      const HeadBound bound = model.bound(q, options, exact);
+      result.exact.store(context.first_row, head, exact);
+      result.hard.store(context.first_row, head, {bound.hard, bound.lse_ln_hard});
+      result.sharp.store(context.first_row, head, {bound.sharp, bound.lse_ln_sharp});
     }
-  }
+  });
   return result;
 }
 

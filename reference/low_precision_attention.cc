@@ -154,23 +154,22 @@ class HeadRun {
 // fp32 queries keep P in fp32.
 ElementType weight_type_of(const PagedAttentionInputs& inputs) { return inputs.q.type; }
 
-void attend(const PagedAttentionInputs& inputs, const SequenceRows& sequence, std::int64_t head,
+// All query heads of one KV head.
+void attend(const PagedAttentionInputs& inputs, const KvHeadContext& context,
             const LowPrecisionOptions& how, AttentionResult& result) {
-  const std::int64_t kv_head = head / (inputs.q.num_heads / inputs.kv.k.num_kv_heads);
-  const std::int64_t n = sequence.context_length;
-  const HeadTensors tensors{
-      read_rows(inputs.q, head, sequence.first_row, sequence.num_rows).cast<float>(),
-      gather_head(inputs.kv.k, sequence.block_table_row, n, kv_head).cast<float>(),
-      gather_head(inputs.kv.v, sequence.block_table_row, n, kv_head).cast<float>()};
-  const HeadOptions options = head_options(inputs.options, head);
-  const HeadRun run(tensors, options, how, weight_type_of(inputs));
+  HeadTensors tensors{.q = {}, .k = context.k.cast<float>(), .v = context.v.cast<float>()};
   Floats out(static_cast<std::size_t>(result.head_dim));
-  for (std::int64_t row = 0; row < sequence.num_rows; ++row) {
-    const KeyRange seen = visible_keys(options, row, sequence.num_rows, n);
-    result.lse_ln_at(sequence.first_row + row, head) = run.attend(row, seen, out);
-    for (std::int64_t dim = 0; dim < result.head_dim; ++dim) {
-      result.out_at(sequence.first_row + row, head, dim) =
-          round_to(out[static_cast<std::size_t>(dim)], inputs.q.type);
+  for (std::int64_t head = context.q_head_begin; head < context.q_head_end; ++head) {
+    tensors.q = read_rows(inputs.q, head, context.first_row, context.num_rows).cast<float>();
+    const HeadOptions options = head_options(inputs.options, head);
+    const HeadRun run(tensors, options, how, weight_type_of(inputs));
+    for (std::int64_t row = 0; row < context.num_rows; ++row) {
+      const KeyRange seen = visible_keys(options, row, context.num_rows, context.k.rows());
+      result.lse_ln_at(context.first_row + row, head) = run.attend(row, seen, out);
+      for (std::int64_t dim = 0; dim < result.head_dim; ++dim) {
+        result.out_at(context.first_row + row, head, dim) =
+            round_to(out[static_cast<std::size_t>(dim)], inputs.q.type);
+      }
     }
   }
 }
@@ -181,11 +180,8 @@ AttentionResult low_precision_attention(const PagedAttentionInputs& inputs,
                                         const LowPrecisionOptions& how) {
   RECTO_CHECK_GT(how.tile_size, 0);
   AttentionResult result(inputs.q.num_rows, inputs.q.num_heads, inputs.kv.v.head_dim);
-  for (const SequenceRows& sequence : sequences_of(inputs)) {
-    for (std::int64_t head = 0; head < inputs.q.num_heads; ++head) {
-      attend(inputs, sequence, head, how, result);
-    }
-  }
+  for_each_kv_head(inputs,
+                   [&](const KvHeadContext& context) { attend(inputs, context, how, result); });
   return result;
 }
 
