@@ -26,6 +26,25 @@ double empty_lse_ln_error(const HeadOptions& options, const KernelNumerics& nume
                       : 0.0;
 }
 
+template <typename Inputs>
+BoundedResult bounded(const Inputs& inputs, const KernelNumerics& numerics) {
+  const AttentionResult blank(inputs.q.num_rows, inputs.q.num_heads, inputs.kv.v.head_dim);
+  BoundedResult result{blank, blank, blank};
+  for_each_kv_head(inputs, [&](const KvHeadContext& context) {
+    const HeadErrorModel model(context.k, context.v, numerics);
+    for (std::int64_t head = context.q_head_begin; head < context.q_head_end; ++head) {
+      const Matrix q = read_rows(inputs.q, head, context.first_row, context.num_rows);
+      const HeadOptions options = head_options(inputs.options, head);
+      const HeadOutput exact = dense_attention({q, context.k, context.v}, options);
+      const HeadBound bound = model.bound(q, options, exact);
+      result.exact.store(context.first_row, head, exact);
+      result.hard.store(context.first_row, head, {bound.hard, bound.lse_ln_hard});
+      result.sharp.store(context.first_row, head, {bound.sharp, bound.lse_ln_sharp});
+    }
+  });
+  return result;
+}
+
 }  // namespace
 
 HeadErrorModel::HeadErrorModel(const Matrix& k, const Matrix& v, const KernelNumerics& numerics)
@@ -67,21 +86,11 @@ HeadBound HeadErrorModel::bound(const Matrix& q, const HeadOptions& options,
 
 BoundedResult bounded_attention(const PagedAttentionInputs& inputs,
                                 const KernelNumerics& numerics) {
-  const AttentionResult blank(inputs.q.num_rows, inputs.q.num_heads, inputs.kv.v.head_dim);
-  BoundedResult result{blank, blank, blank};
-  for_each_kv_head(inputs, [&](const KvHeadContext& context) {
-    const HeadErrorModel model(context.k, context.v, numerics);
-    for (std::int64_t head = context.q_head_begin; head < context.q_head_end; ++head) {
-      const Matrix q = read_rows(inputs.q, head, context.first_row, context.num_rows);
-      const HeadOptions options = head_options(inputs.options, head);
-      const HeadOutput exact = dense_attention({q, context.k, context.v}, options);
-      const HeadBound bound = model.bound(q, options, exact);
-      result.exact.store(context.first_row, head, exact);
-      result.hard.store(context.first_row, head, {bound.hard, bound.lse_ln_hard});
-      result.sharp.store(context.first_row, head, {bound.sharp, bound.lse_ln_sharp});
-    }
-  });
-  return result;
+  return bounded(inputs, numerics);
+}
+
+BoundedResult bounded_decode_step(const DecodeStepInputs& inputs, const KernelNumerics& numerics) {
+  return bounded(inputs, numerics);
 }
 
 }  // namespace recto::reference
