@@ -1,6 +1,6 @@
 #include "reference/error_bound.h"
 
-#include <algorithm>
+#include <cmath>
 
 #include "reference/coherence.h"
 #include "reference/kv_cache_reader.h"
@@ -20,10 +20,14 @@ Vector dim_coherence(const Matrix& values) {
   return coherence;
 }
 
-// A row without keys: out is 0 exactly, lse is -inf or the sink.
+// A row without keys: out is 0 exactly, lse is -inf or the sink, plus the logarithm of 1, which a
+// kernel that merges normalised parts takes twice.
 double empty_lse_ln_error(const HeadOptions& options, const KernelNumerics& numerics) {
-  return options.sink ? numerics.lse_ln_roundings * numerics.unit_roundoff * std::abs(*options.sink)
-                      : 0.0;
+  if (!options.sink || std::isinf(*options.sink)) return 0;
+  const double sink = std::abs(*options.sink);
+  const double logs = numerics.split_merge == SplitMerge::kNormalised ? 2 : 1;
+  const double error = numerics.shared_scale * sink + logs * numerics.log_absolute;
+  return error + numerics.lse_ln_roundings * numerics.unit_roundoff * (sink + error);
 }
 
 template <typename Inputs>
