@@ -126,19 +126,19 @@ TEST_CASE("a row without keys is exact, its lse minus infinity or the sink") {
   const Matrix q = Matrix::Ones(1, 2);
   const Matrix nothing(0, 2);
   const HeadOptions with_sink{.sink = 8.0};
-  const auto lse_bound = [&](const HeadOptions& options, const KernelNumerics& numerics) {
+  const auto lse_ln_bound = [&](const HeadOptions& options, const KernelNumerics& numerics) {
     const HeadBound bound = HeadErrorModel(nothing, nothing, numerics)
                                 .bound(q, options, dense_attention({q, nothing, nothing}, options));
     CHECK(bound.hard == Matrix::Zero(1, 2));
     CHECK(bound.lse_ln_sharp == bound.lse_ln_hard);
     return bound.lse_ln_hard[0];
   };
-  CHECK(lse_bound({}, kBf16Kernel) == 0);
-  CHECK(lse_bound({.sink = -std::numeric_limits<double>::infinity()}, kBf16Kernel) == 0);
-  CHECK(lse_bound(with_sink, {}) == 3 * 8 * 0x1p-24);
+  CHECK(lse_ln_bound({}, kBf16Kernel) == 0);
+  CHECK(lse_ln_bound({.sink = -std::numeric_limits<double>::infinity()}, kBf16Kernel) == 0);
+  CHECK(lse_ln_bound(with_sink, {}) == 3 * 8 * 0x1p-24);
   // Parts are merged by a logarithm that need not give 0 for 1, and the scale is a rounded
   // constant.
-  CHECK(lse_bound(with_sink, kBf16Kernel) ==
+  CHECK(lse_ln_bound(with_sink, kBf16Kernel) ==
         Approx(3 * 8 * 0x1p-24 + 8 * 0x1p-23 + 2 * 0x1p-21).epsilon(1e-6));
 }
 

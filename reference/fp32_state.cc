@@ -40,8 +40,8 @@ void Fp32State::rescale(float new_maximum) {
 
 float Fp32State::lse_ln() const {
   if (sum == 0.0F) return kMinusInfinity;
-  const float lse = arithmetic.flushed(maximum + arithmetic.logarithm(sum));
-  return arithmetic.base == ExponentialBase::kE ? lse : arithmetic.flushed(lse * kLn2);
+  const float in_base = arithmetic.flushed(maximum + arithmetic.logarithm(sum));
+  return arithmetic.base == ExponentialBase::kE ? in_base : arithmetic.flushed(in_base * kLn2);
 }
 
 void merge_into(Fp32State& whole, Fp32State part) {
