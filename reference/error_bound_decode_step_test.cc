@@ -29,7 +29,7 @@ constexpr std::int64_t kBlocks = 6;
 // Whether a cache holds the newest token's K and V as they are.
 enum class NewTokens { kExactInCache, kInexactInCache };
 
-KvPoolShape pool_shape(ElementType type, std::int64_t head_dim, KvLayout layout) {
+TestPoolShape pool_shape(ElementType type, std::int64_t head_dim, KvLayout layout) {
   return {.layout = layout,
           .type = type,
           .num_blocks = kBlocks,
@@ -76,7 +76,7 @@ struct DecodeCase {
   DecodeCase& operator=(const DecodeCase&) = delete;
 
   static void fill(KvPool& pool, RandomStream& stream) {
-    const KvPoolShape& shape = pool.shape();
+    const TestPoolShape& shape = pool.shape();
     for (std::int64_t block = 0; block < shape.num_blocks; ++block)
       for (std::int64_t head = 0; head < shape.num_kv_heads; ++head)
         for (std::int64_t slot = 0; slot < shape.block_size; ++slot)
