@@ -158,10 +158,10 @@ void AccessChecker::look(const Access& access) {
   if (address - shared_begin_ < shared_bytes_) return look_at_shared(access);
   // threadIdx and its kin.
   if (address - reinterpret_cast<std::uintptr_t>(thread_) < sizeof(KernelThread)) return;
+  if (address - stack_begin_ < stack_bytes_) return;
   if (const auto* range = buffers_.find(address, access.shape.bytes)) {
     return look_at_buffer(access, *range->buffer);
   }
-  if (address - stack_begin_ < stack_bytes_) return;
   if (constants_.contains(address) && !is_write(access.shape.kind)) return;
   look_elsewhere(access);
 }
@@ -214,23 +214,32 @@ void AccessChecker::look_at_buffer(const Access& access, GlobalBuffer& buffer) {
 template <Scope kScope>
 void AccessChecker::note(const Access& access, ShadowCells& cells, std::size_t offset,
                          std::uint32_t written_from) {
-  AccessRecorder<kScope> recorder(order_, written_from, lower_half(access.instruction));
   const AccessKind kind = access.shape.kind;
-  const CopyStep step = kind == AccessKind::kWrite ? access.copy_step : CopyStep::kNone;
-  cells.for_each(
-      offset, access.shape.bytes, [&](AccessRecord& record, std::size_t at, std::size_t bytes) {
-        if (kind == AccessKind::kRead && recorder.is_known_read(record)) return;
-        if (step == CopyStep::kFinish) return recorder.finish_pending(record);
-        const Conflict conflict = step == CopyStep::kBegin
-                                      ? recorder.note_write(record, order_.now().as_pending())
-                                      : recorder.note(record, kind);
-        if (conflict.kind == ConflictKind::kNone) [[likely]]
-          return;
-        Access part = access;
-        part.address += at - offset;
-        part.shape.bytes = bytes;
-        report_conflict(part, kScope, conflict);
-      });
+  const Stamp now = order_.now();
+  cells.for_each(offset, access.shape.bytes,
+                 [&](AccessRecord& record, std::size_t at, std::size_t bytes) {
+                   if (is_repeated(record, kind, now) && access.copy_step == CopyStep::kNone) {
+                     return;
+                   }
+                   Access part = access;
+                   part.address += at - offset;
+                   part.shape.bytes = bytes;
+                   note_part<kScope>(part, record, written_from);
+                 });
+}
+
+template <Scope kScope>
+void AccessChecker::note_part(const Access& part, AccessRecord& record,
+                              std::uint32_t written_from) {
+  AccessRecorder<kScope> recorder(order_, written_from, lower_half(part.instruction));
+  const AccessKind kind = part.shape.kind;
+  const CopyStep step = kind == AccessKind::kWrite ? part.copy_step : CopyStep::kNone;
+  if (step == CopyStep::kFinish) return recorder.finish_pending(record);
+  const Conflict conflict = step == CopyStep::kBegin
+                                ? recorder.note_write(record, order_.now().as_pending())
+                                : recorder.note(record, kind);
+  if (conflict.kind != ConflictKind::kNone) [[unlikely]]
+    report_conflict(part, kScope, conflict);
 }
 
 // Anything that is not the running thread's own, nor in a range that it may touch.

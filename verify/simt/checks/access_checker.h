@@ -105,6 +105,9 @@ class AccessChecker final : public Observer {
   template <Scope kScope>
   void note(const Access& access, ShadowCells& cells, std::size_t offset,
             std::uint32_t written_from);
+  template <Scope kScope>
+  [[gnu::noinline]] void note_part(const Access& part, AccessRecord& record,
+                                   std::uint32_t written_from);
   bool has_shared_variable(const Access& access);
 
   // Ends the launch; of other findings the kernel does not know.

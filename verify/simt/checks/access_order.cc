@@ -20,6 +20,7 @@ void AccessOrder::begin_launch(const Launch& launch) {
 
 void AccessOrder::begin_block(const ThreadBlock& block) {
   Block& state = blocks_[&block];
+  running_block_ = nullptr;
   state.index = block.linear_index();
   state.warps.resize((block_dim_.count() + kWarpSize - 1) / kWarpSize);
   begin_era(state);
@@ -64,7 +65,11 @@ void AccessOrder::pass_warp_barrier(const ThreadBlock& block, unsigned warp, std
 }
 
 void AccessOrder::resume(const ThreadState& thread) {
-  const Block& block = blocks_.at(thread.block);
+  if (thread.block != running_block_) {
+    running_block_ = thread.block;
+    running_ = &blocks_.at(thread.block);
+  }
+  const Block& block = *running_;
   block_ = block.index;
   block_era_ = block.first_era;
   clocks_ = &block.warps[thread.linear / kWarpSize];

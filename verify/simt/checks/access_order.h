@@ -104,6 +104,8 @@ class AccessOrder {
   std::vector<LaneClocks> rows_;
 
   // Of the running thread.
+  const ThreadBlock* running_block_ = nullptr;
+  const Block* running_ = nullptr;
   Stamp now_;
   std::uint64_t block_ = 0;
   std::uint32_t block_era_ = 0;

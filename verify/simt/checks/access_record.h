@@ -55,6 +55,13 @@ struct Conflict {
   ConflictKind kind = ConflictKind::kNone;
 };
 
+// Whether the last thing that was noted is this same access, so that nothing is new about it.
+inline bool is_repeated(const AccessRecord& record, AccessKind kind, Stamp now) {
+  return kind == AccessKind::kRead    ? record.latest == now
+         : kind == AccessKind::kWrite ? record.write == now && record.latest.era() == 0
+                                      : false;
+}
+
 // Notes an access by the running thread in a record, and says what is wrong with it. All O(1).
 template <Scope kScope>
 class AccessRecorder {
@@ -77,11 +84,8 @@ class AccessRecorder {
     return note_atomic(record);
   }
 
-  // The same access again, so that nothing can be wrong with it that was not seen before.
-  bool is_known_read(const AccessRecord& record) const { return record.latest == now_; }
-
   Conflict note_read(AccessRecord& record) {
-    if (is_known_read(record)) return {};
+    if (is_repeated(record, AccessKind::kRead, now_)) return {};
     Conflict conflict = read_conflict(record);
     if (conflict.kind == ConflictKind::kNone && !precedes(record.write)) {
       conflict = {record.write, record.write_at, ConflictKind::kWithWrite};

@@ -235,6 +235,30 @@ __global__ void write_some(std::uint8_t* out, int first, int count) {
 
 __global__ void read_words(const std::uint32_t* in, std::uint32_t* out) { out[own()] = in[own()]; }
 
+__global__ void stage(const float* in, float* out, MissingWait missing) {
+  KERNEL_SHARED(float, staged, [32]);
+  if (own() % 4 == 0) begin_copy(staged + own(), in + own(), 16);
+  if (missing != MissingWait::kBeforeRead && missing != MissingWait::kBeforeExit) finish_copies();
+  if (missing != MissingWait::kBarrier) __syncthreads();
+  if (missing != MissingWait::kBeforeExit) out[own()] = staged[31 - own()];
+  if (missing == MissingWait::kBeforeRead) finish_copies();
+}
+
+__global__ void change_source(float* in, float* out, int is_early) {
+  KERNEL_SHARED(float, staged, [4]);
+  if (own() == 0) begin_copy(staged, in, 16);
+  if (own() == 1 && is_early != 0) in[2] = 1.0F;
+  finish_copies();
+  __syncthreads();
+  if (own() == 1) in[2] = 2.0F;
+  out[own()] = staged[own()];
+}
+
+__global__ void copy_to(const float* in, float* out, int to) {
+  begin_copy(out + to, in, 16);
+  finish_copies();
+}
+
 // A loop that a compiler may take for memset.
 __global__ void fill_shared_in_loop(float* out, int count) {
   KERNEL_SHARED(float, row, [256]);

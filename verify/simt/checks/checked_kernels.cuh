@@ -57,4 +57,15 @@ __global__ void write_some(std::uint8_t* out, int first, int count);
 __global__ void read_words(const std::uint32_t* in, std::uint32_t* out);
 __global__ void fill_shared_in_loop(float* out, int count);
 
+// Asynchronous copies, as the executor runs them: by the test.
+void begin_copy(void* destination, const void* source, int bytes);
+void finish_copies();
+
+// Where the wait is missing, if it is.
+enum class MissingWait : std::uint8_t { kNone, kBeforeRead, kBeforeExit, kBarrier };
+__global__ void stage(const float* in, float* out, MissingWait missing);
+// Thread 1 overwrites what thread 0 copies, early: while that may be read.
+__global__ void change_source(float* in, float* out, int is_early);
+__global__ void copy_to(const float* in, float* out, int to);
+
 }  // namespace recto::simt
