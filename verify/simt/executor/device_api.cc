@@ -15,14 +15,6 @@ int block_barrier(BarrierReduction reduction, int predicate, const char* name, S
   return thread.block->wait_at_barrier(thread, reduction, predicate, name);
 }
 
-void collective(std::uint32_t mask, void* payload, const Collective& what, Site site) {
-  const OutsideKernel outside;
-  ThreadState& thread = running_thread();
-  thread.site = site;
-  thread.mask = mask;
-  thread.block->meet(thread, payload, what);
-}
-
 void grid_barrier(Site site) {
   const OutsideKernel outside;
   ThreadState& thread = running_thread();

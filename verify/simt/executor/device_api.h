@@ -15,7 +15,9 @@ namespace recto::simt::device {
 int block_barrier(BarrierReduction reduction, int predicate, const char* name, Site site);
 
 // Waits until all lanes of `mask` that have not exited have come, then `combine` is called once.
-void collective(std::uint32_t mask, void* payload, const Collective& what, Site site);
+inline void collective(std::uint32_t mask, void* payload, const Collective& what, Site site) {
+  ThreadBlock::meet(mask, payload, what, site);
+}
 
 void grid_barrier(Site site);
 

@@ -52,6 +52,7 @@ bool Scheduler::begin(Launch& launch, std::uint64_t first, std::uint64_t count) 
   steps_ = 0;
   steps_max_ = launch.options.switches_max;
   policy_ = launch.options.schedule.policy;
+  neighbour_is_next_ = policy_ == SchedulePolicy::kInOrder && count == 1;
   is_abandoned_ = false;
   fault_.reset();
   random_ = RandomStream(launch.options.schedule.seed).split(launch.block_at(first));
@@ -127,8 +128,7 @@ void Scheduler::go_home(Fiber& running) {
   RECTO_UNREACHABLE("a thread that is done runs again");
 }
 
-void Scheduler::wait(ThreadState& thread) {
-  count_step(thread);
+void Scheduler::wait_for_any(ThreadState& thread) {
   ThreadState* other = next();
   if (other == &thread) return;
   if (other == nullptr) [[unlikely]]

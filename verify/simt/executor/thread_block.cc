@@ -135,27 +135,32 @@ void ThreadBlock::open_barrier() {
   }
 }
 
-void ThreadBlock::meet(ThreadState& thread, void* payload, const Collective& collective) {
+void ThreadBlock::meet(std::uint32_t mask, void* payload, const Collective& collective, Site site) {
+  const OutsideKernel outside;
+  ThreadState& thread = running_thread();
   WarpState& warp = *thread.warp;
-  const std::uint32_t own = bit(thread.lane());
-  auto number = static_cast<unsigned>(std::countr_zero(thread.mask)) % kWarpSize;
-  if ((warp.waiting & bit(number)) == 0 || warp.meetings[number].mask != thread.mask ||
-      (thread.mask & own) == 0) {
-    number = find_meeting(thread, collective);
+  thread.mask = mask;
+  thread.operation = collective.name;
+  thread.site = site;
+  const unsigned lane = thread.lane();
+  const std::uint32_t own = bit(lane);
+  auto number = static_cast<unsigned>(std::countr_zero(mask)) % kWarpSize;
+  if (((warp.waiting >> number & mask >> lane) & 1) == 0 || warp.meetings[number].mask != mask) {
+    number = thread.block->find_meeting(thread, collective);
   }
   WarpState::Meeting& meeting = warp.meetings[number];
   if (meeting.what != &collective) [[unlikely]]
-    refuse_meeting(thread, collective, meeting);
-  warp.payloads[thread.lane()] = payload;
+    thread.block->refuse_meeting(thread, collective, meeting);
+  warp.payloads[lane] = payload;
   meeting.arrived |= own;
-  thread.operation = collective.name;
-  if (meeting.arrived == (meeting.mask & ~warp.exited)) {
-    complete(warp, number, meeting.arrived & ~own);
-    scheduler_->count_step(thread);
+  Scheduler& scheduler = *thread.block->scheduler_;
+  if (meeting.arrived == (mask & ~warp.exited)) {
+    thread.block->complete(warp, number, meeting.arrived & ~own);
+    scheduler.count_step(thread);
     return;
   }
   thread.standing = Standing::kAtCollective;
-  scheduler_->wait(thread);
+  scheduler.wait(thread);
   thread.standing = Standing::kCanRun;
 }
 

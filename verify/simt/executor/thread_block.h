@@ -78,10 +78,12 @@ class ThreadBlock {
   // Gets ready to run block `index` of the launch. Stacks are the caller's, one per thread.
   void begin(Launch& launch, Scheduler& scheduler, std::uint64_t index);
 
+  // Of the running thread: the lanes of `mask` meet at `collective`, each with its payload.
+  static void meet(std::uint32_t mask, void* payload, const Collective& collective, Site site);
+
   // All by the running thread, `thread`. They return when it may go on.
   int wait_at_barrier(ThreadState& thread, BarrierReduction reduction, int predicate,
                       const char* name);
-  void meet(ThreadState& thread, void* payload, const Collective& collective);
   void exit_thread(ThreadState& thread);
 
   // After all ready threads of all blocks have run as far as they can: what is wrong, if this block
