@@ -40,13 +40,18 @@ RECTO_SIMT_UNOBSERVED inline void combine_shuffle(void* const* payloads, std::ui
   });
 }
 
+inline constexpr Collective kShuffle = {"__shfl_sync", &combine_shuffle};
+inline constexpr Collective kShuffleUp = {"__shfl_up_sync", &combine_shuffle};
+inline constexpr Collective kShuffleDown = {"__shfl_down_sync", &combine_shuffle};
+inline constexpr Collective kShuffleXor = {"__shfl_xor_sync", &combine_shuffle};
+
 template <typename T>
-RECTO_SIMT_UNOBSERVED T shuffle(std::uint32_t mask, T value, unsigned source, const char* name,
-                                Site site) {
+RECTO_SIMT_UNOBSERVED T shuffle(std::uint32_t mask, T value, unsigned source,
+                                const Collective& what, Site site) {
   static_assert(sizeof(T) <= sizeof(std::uint64_t), "shuffles take at most 8 bytes");
   ShuffleRequest request{.source = source};
   std::memcpy(&request.value, &value, sizeof value);
-  collective(mask, &request, {name, &combine_shuffle}, site);
+  collective(mask, &request, what, site);
   std::memcpy(&value, &request.value, sizeof value);
   return value;
 }
@@ -102,6 +107,12 @@ RECTO_SIMT_UNOBSERVED void combine_reduction(void* const* payloads, std::uint32_
       mask, [&](unsigned lane) RECTO_SIMT_UNOBSERVED { vote_of(payloads, lane).result = result; });
 }
 
+inline constexpr Collective kBallot = {"__ballot_sync", &combine_ballot};
+inline constexpr Collective kAny = {"__any_sync", &combine_ballot};
+inline constexpr Collective kAll = {"__all_sync", &combine_ballot};
+inline constexpr Collective kMatchAny = {"__match_any_sync", &combine_match};
+inline constexpr Collective kWarpBarrier = {"__syncwarp", &combine_nothing, true};
+
 RECTO_SIMT_UNOBSERVED inline std::uint32_t vote(std::uint32_t mask, std::uint64_t value,
                                                 const Collective& what, Site site) {
   VoteRequest request{.value = value};
@@ -123,8 +134,9 @@ template <typename T>
 inline T __shfl_sync(unsigned mask, T value, int source, int width = 32, RECTO_SIMT_SITE) {
   const unsigned lane = recto::simt::device::lane();
   const unsigned within = static_cast<unsigned>(source) & (static_cast<unsigned>(width) - 1);
-  return recto::simt::device::shuffle(
-      mask, value, recto::simt::device::segment_begin(lane, width) | within, "__shfl_sync", site);
+  return recto::simt::device::shuffle(mask, value,
+                                      recto::simt::device::segment_begin(lane, width) | within,
+                                      recto::simt::device::kShuffle, site);
 }
 
 template <typename T>
@@ -132,7 +144,7 @@ inline T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32, 
   const unsigned lane = recto::simt::device::lane();
   const unsigned begin = recto::simt::device::segment_begin(lane, width);
   return recto::simt::device::shuffle(mask, value, lane - begin < delta ? lane : lane - delta,
-                                      "__shfl_up_sync", site);
+                                      recto::simt::device::kShuffleUp, site);
 }
 
 template <typename T>
@@ -140,7 +152,7 @@ inline T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32
   const unsigned lane = recto::simt::device::lane();
   const unsigned end = recto::simt::device::segment_end(lane, width);
   return recto::simt::device::shuffle(mask, value, end - lane < delta ? lane : lane + delta,
-                                      "__shfl_down_sync", site);
+                                      recto::simt::device::kShuffleDown, site);
 }
 
 template <typename T>
@@ -148,35 +160,31 @@ inline T __shfl_xor_sync(unsigned mask, T value, int bits, int width = 32, RECTO
   const unsigned lane = recto::simt::device::lane();
   const unsigned source = lane ^ static_cast<unsigned>(bits);
   const bool is_beyond = source > recto::simt::device::segment_end(lane, width);
-  return recto::simt::device::shuffle(mask, value, is_beyond ? lane : source, "__shfl_xor_sync",
-                                      site);
+  return recto::simt::device::shuffle(mask, value, is_beyond ? lane : source,
+                                      recto::simt::device::kShuffleXor, site);
 }
 
 inline unsigned __ballot_sync(unsigned mask, int predicate, RECTO_SIMT_SITE) {
-  return recto::simt::device::vote(mask, predicate != 0,
-                                   {"__ballot_sync", &recto::simt::device::combine_ballot}, site);
+  return recto::simt::device::vote(mask, predicate != 0, recto::simt::device::kBallot, site);
 }
 
 inline int __any_sync(unsigned mask, int predicate, RECTO_SIMT_SITE) {
-  return recto::simt::device::vote(mask, predicate != 0,
-                                   {"__any_sync", &recto::simt::device::combine_ballot}, site) != 0;
+  return recto::simt::device::vote(mask, predicate != 0, recto::simt::device::kAny, site) != 0;
 }
 
 inline int __all_sync(unsigned mask, int predicate, RECTO_SIMT_SITE) {
   // No lane that takes part says no.
-  return recto::simt::device::vote(mask, predicate == 0,
-                                   {"__all_sync", &recto::simt::device::combine_ballot}, site) == 0;
+  return recto::simt::device::vote(mask, predicate == 0, recto::simt::device::kAll, site) == 0;
 }
 
 template <typename T>
 inline unsigned __match_any_sync(unsigned mask, T value, RECTO_SIMT_SITE) {
   return recto::simt::device::vote(mask, recto::simt::device::bits_of(value),
-                                   {"__match_any_sync", &recto::simt::device::combine_match}, site);
+                                   recto::simt::device::kMatchAny, site);
 }
 
 inline void __syncwarp(unsigned mask = 0xffffffff, RECTO_SIMT_SITE) {
-  recto::simt::device::collective(
-      mask, nullptr, {"__syncwarp", &recto::simt::device::combine_nothing, true}, site);
+  recto::simt::device::collective(mask, nullptr, recto::simt::device::kWarpBarrier, site);
 }
 
 // The lanes that happen to run with this one: CUDA promises no more than itself.
@@ -194,9 +202,10 @@ inline unsigned __activemask() { return 1U << recto::simt::device::lane(); }
   }                                                                                                \
   inline type __reduce_##name##_sync(unsigned mask, type value, RECTO_SIMT_SITE) {                 \
     using Operation = ::recto::simt::device::Reduce_##type##_##name;                               \
-    return static_cast<type>(::recto::simt::device::vote(                                          \
-        mask, static_cast<std::uint32_t>(value),                                                   \
-        {"__reduce_" #name "_sync", &::recto::simt::device::combine_reduction<Operation>}, site)); \
+    static constexpr ::recto::simt::Collective kReduce = {                                         \
+        "__reduce_" #name "_sync", &::recto::simt::device::combine_reduction<Operation>};          \
+    return static_cast<type>(                                                                      \
+        ::recto::simt::device::vote(mask, static_cast<std::uint32_t>(value), kReduce, site));      \
   }
 
 RECTO_SIMT_REDUCTION(unsigned, add, a + b)

@@ -8,14 +8,23 @@
 namespace recto::simt::device {
 
 int block_barrier(BarrierReduction reduction, int predicate, const char* name, Site site) {
-  return running_thread().block->wait_at_barrier(reduction, predicate, name, site);
+  ThreadState& thread = running_thread();
+  thread.site = site;
+  return thread.block->wait_at_barrier(thread, reduction, predicate, name);
 }
 
 void collective(std::uint32_t mask, void* payload, const Collective& what, Site site) {
-  running_thread().block->meet(mask, payload, what, site);
+  ThreadState& thread = running_thread();
+  thread.site = site;
+  thread.mask = mask;
+  thread.block->meet(thread, payload, what);
 }
 
-void grid_barrier(Site site) { running_thread().block->scheduler().wait_at_grid_barrier(site); }
+void grid_barrier(Site site) {
+  ThreadState& thread = running_thread();
+  thread.site = site;
+  thread.block->scheduler().wait_at_grid_barrier(thread);
+}
 
 void* shared_variable(const SharedVariable& variable) {
   ThreadState& thread = running_thread();
@@ -32,7 +41,7 @@ void* dynamic_shared() { return running_thread().block->shared().dynamic(); }
 
 void refuse_shuffle(unsigned lane, unsigned source) {
   ThreadBlock& block = *running_thread().block;
-  const ThreadState& thread = block.threads()[running_thread().warp() * kWarpSize + lane];
+  const ThreadState& thread = block.threads()[running_thread().warp->number * kWarpSize + lane];
   block.scheduler().abandon(
       block.finding_of(thread, Check::kShuffleSource,
                        fmt::format("takes the value of lane {} at {}, which does not take part",

@@ -1,9 +1,13 @@
 #include "verify/simt/executor/fault_guard.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <ucontext.h>
 
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <map>
 #include <mutex>
 
 #include "verify/simt/executor/scheduler.h"
@@ -24,7 +28,77 @@ std::uintptr_t instruction_of([[maybe_unused]] const ucontext_t& context) {
 #endif
 }
 
-void handle_fault(int signal_number, siginfo_t* info, void* context) {
+// Looks at all guarded OS threads now and then. One that stands still gets a signal.
+class StallMonitor {
+ public:
+  static StallMonitor& instance() {
+    static StallMonitor monitor;
+    return monitor;
+  }
+
+  void add(const Scheduler& scheduler, unsigned stall_seconds) {
+    const std::lock_guard lock(mutex_);
+    watched_[pthread_self()] = {&scheduler, scheduler.steps(), 0, stall_seconds};
+    changed_.notify_one();
+  }
+
+  void remove() {
+    const std::lock_guard lock(mutex_);
+    watched_.erase(pthread_self());
+  }
+
+ private:
+  struct Watched {
+    const Scheduler* scheduler = nullptr;
+    std::uint64_t steps = 0;
+    unsigned still_seconds = 0;
+    unsigned stall_seconds = 0;
+  };
+
+  StallMonitor() : thread_([this] { watch(); }) {}
+  ~StallMonitor() {
+    {
+      const std::lock_guard lock(mutex_);
+      ends_ = true;
+    }
+    changed_.notify_one();
+    thread_.join();
+  }
+
+  void watch() {
+    std::unique_lock lock(mutex_);
+    while (!ends_) {
+      if (watched_.empty()) {
+        changed_.wait(lock);
+      } else if (changed_.wait_for(lock, std::chrono::seconds(1)) == std::cv_status::timeout) {
+        look();
+      }
+    }
+  }
+
+  void look() {
+    for (auto& [thread, watched] : watched_) {
+      const std::uint64_t steps = watched.scheduler->steps();
+      watched.still_seconds = steps == watched.steps ? watched.still_seconds + 1 : 0;
+      watched.steps = steps;
+      if (watched.still_seconds > watched.stall_seconds) pthread_kill(thread, SIGUSR2);
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<pthread_t, Watched> watched_;
+  bool ends_ = false;
+  std::thread thread_;
+};
+
+void handle_stall(int, siginfo_t*, void* context) {
+  if (current_thread == nullptr) return;
+  running_thread().block->scheduler().abandon_stalled(
+      instruction_of(*static_cast<const ucontext_t*>(context)));
+}
+
+[[maybe_unused]] void handle_fault(int signal_number, siginfo_t* info, void* context) {
   if (current_thread == nullptr) {
     // Not a kernel's: the instruction faults again, and ends the program.
     signal(signal_number, SIG_DFL);
@@ -37,29 +111,57 @@ void handle_fault(int signal_number, siginfo_t* info, void* context) {
       instruction_of(*static_cast<const ucontext_t*>(context)));
 }
 
-[[maybe_unused]] void install_handlers() {
-  struct sigaction action = {};
-  action.sa_sigaction = &handle_fault;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-  sigaction(SIGSEGV, &action, nullptr);
-  sigaction(SIGBUS, &action, nullptr);
-  sigaction(SIGFPE, &action, nullptr);
-}
+// Installed while anybody is guarded; then whoever had them before has them again.
+class Handlers {
+ public:
+  static Handlers& instance() {
+    static Handlers handlers;
+    return handlers;
+  }
+
+  void add_user() {
+    const std::lock_guard lock(mutex_);
+    if (users_++ > 0) return;
+    install(SIGUSR2, &handle_stall);
+#ifndef RECTO_SIMT_ASAN
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE}) install(fault, &handle_fault);
+#endif
+  }
+
+  void remove_user() {
+    const std::lock_guard lock(mutex_);
+    if (--users_ > 0) return;
+    for (const auto& [signal_number, action] : before_) {
+      sigaction(signal_number, &action, nullptr);
+    }
+  }
+
+ private:
+  void install(int signal_number, void (*handler)(int, siginfo_t*, void*)) {
+    struct sigaction action = {};
+    action.sa_sigaction = handler;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+    sigaction(signal_number, &action, &before_[signal_number]);
+  }
+
+  std::mutex mutex_;
+  int users_ = 0;
+  std::map<int, struct sigaction> before_;
+};
 
 }  // namespace
 
-FaultGuard::FaultGuard() {
-#ifndef RECTO_SIMT_ASAN
-  static std::once_flag installed;
-  std::call_once(installed, install_handlers);
-  handler_stack_ = std::make_unique<std::byte[]>(kHandlerStackBytes);
+FaultGuard::FaultGuard(const Scheduler& scheduler, unsigned stall_seconds)
+    : handler_stack_(std::make_unique<std::byte[]>(kHandlerStackBytes)) {
   const stack_t stack = {handler_stack_.get(), 0, kHandlerStackBytes};
   sigaltstack(&stack, nullptr);
-#endif
+  Handlers::instance().add_user();
+  StallMonitor::instance().add(scheduler, stall_seconds);
 }
 
 FaultGuard::~FaultGuard() {
-  if (handler_stack_ == nullptr) return;
+  StallMonitor::instance().remove();
+  Handlers::instance().remove_user();
   const stack_t none = {nullptr, SS_DISABLE, 0};
   sigaltstack(&none, nullptr);
 }

@@ -1,18 +1,23 @@
 #pragma once
 
-// Turns a fault of the machine in a kernel (a null pointer, memory that is not there, a stack that
-// is full) into a finding. A fault anywhere else ends the program, as ever. Nothing is done under
-// AddressSanitizer, which reports faults itself.
+// Keeps what a kernel does to itself from ending the program: a fault of the machine (a null
+// pointer, memory that is not there, a stack that is full) and a loop without end become findings.
+// A fault anywhere else ends the program, as ever. Under AddressSanitizer faults are its own.
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <thread>
 
 namespace recto::simt {
 
-// While it lives, faults of kernels on this OS thread are caught.
+class Scheduler;
+
+// While it lives, it guards the kernels that this OS thread runs by `scheduler`.
 class FaultGuard {
  public:
-  FaultGuard();
+  // A kernel that takes no step for so long is taken to spin.
+  FaultGuard(const Scheduler& scheduler, unsigned stall_seconds);
   ~FaultGuard();
   FaultGuard(const FaultGuard&) = delete;
   FaultGuard& operator=(const FaultGuard&) = delete;

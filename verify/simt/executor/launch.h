@@ -36,8 +36,11 @@ struct KernelCall {
 struct ExecutorOptions {
   Schedule schedule = {};
   unsigned os_threads = 1;
-  // Of one thread block, before it is taken to never end.
+  // And meetings of warps; of one thread block, before it is taken to never end.
   std::uint64_t switches_max = std::uint64_t{1} << 27;
+  // Without any switch, before a thread is taken to spin. By the clock, so that it says nothing of
+  // kernels that end; under a debugger or on a busy machine a large number does no harm.
+  unsigned stall_seconds = 60;
   // Threads may exit before a barrier that others wait at, as sm_70 and later allow. Most that do
   // have forgotten one.
   bool allows_exit_before_barrier = false;

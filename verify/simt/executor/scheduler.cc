@@ -23,9 +23,10 @@ constexpr std::size_t kTopOffsets = 16;
 
 void Scheduler::run(Launch& launch, std::uint64_t first, std::uint64_t count) {
   if (!begin(launch, first, count)) return;
-  switch_from(home_, next());
+  current_thread = next();
+  Fiber::switch_between(home_, running_thread().fiber);
   current_thread = nullptr;
-  launch.switches += switches_;
+  launch.switches += steps();
   if (launch.observer != nullptr) {
     for (std::uint64_t i = 0; i < count; ++i) launch.observer->end_block(*blocks_[i]);
   }
@@ -43,7 +44,9 @@ bool Scheduler::begin(Launch& launch, std::uint64_t first, std::uint64_t count) 
       launch.options.schedule.policy == SchedulePolicy::kReverse ? 0 : ReadySet::kThreadsMax - 1;
   at_grid_barrier_ = 0;
   exited_blocks_ = 0;
-  switches_ = 0;
+  steps_ = 0;
+  steps_max_ = launch.options.switches_max;
+  policy_ = launch.options.schedule.policy;
   is_abandoned_ = false;
   fault_.reset();
   random_ = RandomStream(launch.options.schedule.seed).split(launch.block_at(first));
@@ -69,42 +72,37 @@ bool Scheduler::begin(Launch& launch, std::uint64_t first, std::uint64_t count) 
   return true;
 }
 
-void Scheduler::run_thread(void* thread) {
-  ThreadBlock& block = *static_cast<ThreadState*>(thread)->block;
-  const KernelCall& call = block.launch().call;
+void Scheduler::run_thread(void* argument) {
+  auto& thread = *static_cast<ThreadState*>(argument);
+  const KernelCall& call = thread.block->launch().call;
   call.call(call.arguments);
-  block.exit_running_thread();
+  thread.block->exit_thread(thread);
 }
 
 // The thread to run now, taken out of its block's ready set; null if none can.
-ThreadState* Scheduler::next() {
+inline ThreadState* Scheduler::next() {
   ThreadBlock* block = block_count_ == 1 ? blocks_[0].get() : next_block();
   if (block == nullptr || block->ready().empty()) return nullptr;
   ReadySet& ready = block->ready();
-  switch (launch_->options.schedule.policy) {
-    case SchedulePolicy::kInOrder:
-      thread_at_ = ready.next_from((thread_at_ + 1) % ReadySet::kThreadsMax);
-      break;
-    case SchedulePolicy::kReverse:
-      thread_at_ = ready.previous_from((thread_at_ - 1) % ReadySet::kThreadsMax);
-      break;
-    case SchedulePolicy::kRandomWarp: {
-      const unsigned any = ready.nth(static_cast<unsigned>(random_.next_below(ready.size())));
-      thread_at_ = ready.next_from(any / kWarpSize * kWarpSize);
-      break;
-    }
-    case SchedulePolicy::kRandomThread:
-      thread_at_ = ready.nth(static_cast<unsigned>(random_.next_below(ready.size())));
-      break;
-  }
+  thread_at_ = policy_ == SchedulePolicy::kInOrder
+                   ? ready.next_from((thread_at_ + 1) % ReadySet::kThreadsMax)
+                   : any_of(ready);
   ready.erase(thread_at_);
   return &block->threads()[thread_at_];
 }
 
+unsigned Scheduler::any_of(const ReadySet& ready) {
+  if (policy_ == SchedulePolicy::kReverse) {
+    return ready.previous_from((thread_at_ - 1) % ReadySet::kThreadsMax);
+  }
+  const unsigned any = ready.nth(static_cast<unsigned>(random_.next_below(ready.size())));
+  return policy_ == SchedulePolicy::kRandomThread ? any
+                                                  : ready.next_from(any / kWarpSize * kWarpSize);
+}
+
 // The block that runs goes on while it can; with random schedules any may be next.
 ThreadBlock* Scheduler::next_block() {
-  const SchedulePolicy policy = launch_->options.schedule.policy;
-  if (policy == SchedulePolicy::kRandomWarp || policy == SchedulePolicy::kRandomThread) {
+  if (policy_ == SchedulePolicy::kRandomWarp || policy_ == SchedulePolicy::kRandomThread) {
     block_at_ = random_.next_below(block_count_);
   }
   for (std::size_t tried = 0; tried < block_count_; ++tried) {
@@ -115,62 +113,54 @@ ThreadBlock* Scheduler::next_block() {
   return nullptr;
 }
 
-void Scheduler::switch_from(Fiber& running, ThreadState* thread) {
-  ++switches_;
-  current_thread = thread;
-  Fiber::switch_between(running, thread->fiber);
-}
-
 void Scheduler::go_home(Fiber& running) {
   Fiber::switch_between(running, home_);
   RECTO_UNREACHABLE("a thread that is done runs again");
 }
 
-void Scheduler::wait() {
-  ThreadState& running = running_thread();
-  check_switches();
-  ThreadState* thread = next();
-  if (thread == &running) return;
-  if (thread == nullptr) abandon(stuck());
-  switch_from(running.fiber, thread);
+void Scheduler::wait(ThreadState& thread) {
+  count_step(thread);
+  ThreadState* other = next();
+  if (other == &thread) return;
+  if (other == nullptr) [[unlikely]]
+    abandon(stuck());
+  current_thread = other;
+  Fiber::switch_between(thread.fiber, other->fiber);
 }
 
-void Scheduler::yield() {
-  ThreadState& running = running_thread();
-  running.block->ready().insert(running.linear);
-  wait();
+void Scheduler::yield(ThreadState& thread) {
+  thread.block->ready().insert(thread.linear);
+  wait(thread);
 }
 
-void Scheduler::wait_at_grid_barrier(Site site) {
-  ThreadState& running = running_thread();
-  running.operation = "grid barrier";
-  running.site = site;
+void Scheduler::wait_at_grid_barrier(ThreadState& thread) {
+  thread.operation = "grid barrier";
   if (!launch_->config.is_cooperative) {
-    abandon(running.block->finding_of(
-        running, Check::kInvalidLaunch,
+    abandon(thread.block->finding_of(
+        thread, Check::kInvalidLaunch,
         "waits for the whole grid, but the launch is not a cooperative one"));
   }
-  running.standing = Standing::kAtGridBarrier;
+  thread.standing = Standing::kAtGridBarrier;
   if (++at_grid_barrier_ == launch_->config.block.count() * block_count_) {
     at_grid_barrier_ = 0;
     for (std::size_t i = 0; i < block_count_; ++i) {
-      for (ThreadState& thread : blocks_[i]->threads()) {
-        thread.standing = Standing::kCanRun;
-        blocks_[i]->ready().insert(thread.linear);
+      for (ThreadState& waiting : blocks_[i]->threads()) {
+        waiting.standing = Standing::kCanRun;
+        blocks_[i]->ready().insert(waiting.linear);
       }
     }
     if (launch_->observer != nullptr) launch_->observer->pass_grid_barrier();
   }
-  wait();
+  wait(thread);
 }
 
-void Scheduler::leave() {
-  ThreadState& running = running_thread();
-  if (running.block->is_done() && ++exited_blocks_ == block_count_) go_home(running.fiber);
-  check_switches();
-  ThreadState* thread = next();
-  if (thread == nullptr) abandon(stuck());
-  switch_from(running.fiber, thread);
+void Scheduler::leave(ThreadState& thread) {
+  if (thread.block->is_done() && ++exited_blocks_ == block_count_) go_home(thread.fiber);
+  count_step(thread);
+  ThreadState* other = next();
+  if (other == nullptr) abandon(stuck());
+  current_thread = other;
+  Fiber::switch_between(thread.fiber, other->fiber);
   RECTO_UNREACHABLE("a thread that has exited runs again");
 }
 
@@ -181,15 +171,26 @@ void Scheduler::abandon(Finding finding) {
 }
 
 void Scheduler::abandon_at_fault(std::uintptr_t address, std::uintptr_t instruction) {
-  fault_ = {&running_thread(), address, instruction};
+  fault_ = {&running_thread(), instruction, address};
+  go_home(running_thread().fiber);
+}
+
+void Scheduler::abandon_stalled(std::uintptr_t instruction) {
+  fault_ = {&running_thread(), instruction};
   go_home(running_thread().fiber);
 }
 
 void Scheduler::report_fault() {
   const ThreadState& thread = *fault_->thread;
-  Finding finding = thread.block->finding_of(
-      thread, Check::kFault,
-      fmt::format("touches {:#x}, where there is no memory for it", fault_->address));
+  Finding finding =
+      fault_->address
+          ? thread.block->finding_of(
+                thread, Check::kFault,
+                fmt::format("touches {:#x}, where there is no memory for it", *fault_->address))
+          : thread.block->finding_of(
+                thread, Check::kNeverEnds,
+                fmt::format("has run for {} seconds without waiting for anybody; {}",
+                            launch_->options.stall_seconds, thread.block->standings()));
   // Places are of return addresses, which lie behind their instruction.
   finding.place = {.instruction = fault_->instruction + 1};
   launch_->report(order_, std::move(finding));
@@ -202,12 +203,10 @@ Finding Scheduler::stuck() const {
   RECTO_UNREACHABLE("all threads have exited");
 }
 
-void Scheduler::check_switches() {
-  if (switches_ <= launch_->options.switches_max) return;
-  const ThreadState& running = running_thread();
-  abandon(running.block->finding_of(
-      running, Check::kNeverEnds,
-      fmt::format("still runs after {} switches; {}", switches_, running.block->standings())));
+void Scheduler::give_up(const ThreadState& thread) {
+  abandon(thread.block->finding_of(
+      thread, Check::kNeverEnds,
+      fmt::format("still runs after {} switches; {}", steps(), thread.block->standings())));
 }
 
 }  // namespace recto::simt

@@ -3,6 +3,7 @@
 // Runs the threads of the thread blocks that one OS thread has before it: one in most launches, all
 // of the grid in a cooperative one.
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -26,35 +27,44 @@ class Scheduler {
   // exited or one of them was abandoned. What is wrong is reported to the launch.
   void run(Launch& launch, std::uint64_t first, std::uint64_t count);
 
-  // By the running thread.
-  void wait();   // it cannot go on; comes back when it can
-  void yield();  // it can go on, but others may come first
-  void wait_at_grid_barrier(Site site);
-  [[noreturn]] void leave();                   // it has exited
-  [[noreturn]] void abandon(Finding finding);  // the launch is over
+  // By the running thread, `thread`.
+  void wait(ThreadState& thread);   // it cannot go on; comes back when it can
+  void yield(ThreadState& thread);  // it can go on, but others may come first
+  void wait_at_grid_barrier(ThreadState& thread);
+  [[noreturn]] void leave(ThreadState& thread);  // it has exited
+  [[noreturn]] void abandon(Finding finding);    // the launch is over
 
   // From a signal handler, on the running thread's fiber.
   [[noreturn]] void abandon_at_fault(std::uintptr_t address, std::uintptr_t instruction);
+  [[noreturn]] void abandon_stalled(std::uintptr_t instruction);
 
-  std::uint64_t switches() const { return switches_; }
+  // The running thread has done something that others see, without a switch.
+  void count_step(const ThreadState& thread) {
+    steps_.store(steps_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    if (steps_.load(std::memory_order_relaxed) > steps_max_) [[unlikely]]
+      give_up(thread);
+  }
+
+  // Grows as long as the kernel does anything but compute. To be read by any OS thread.
+  std::uint64_t steps() const { return steps_.load(std::memory_order_relaxed); }
   RandomStream& random() { return random_; }
 
  private:
   struct Fault {
     const ThreadState* thread = nullptr;
-    std::uintptr_t address = 0;
     std::uintptr_t instruction = 0;
+    std::optional<std::uintptr_t> address = {};  // none: it spins
   };
 
   bool begin(Launch& launch, std::uint64_t first, std::uint64_t count);
   static void run_thread(void* thread);
   ThreadState* next();
+  unsigned any_of(const ReadySet& ready);
   ThreadBlock* next_block();
-  void switch_from(Fiber& running, ThreadState* thread);
   [[noreturn]] void go_home(Fiber& running);
   Finding stuck() const;
   void report_fault();
-  void check_switches();
+  [[noreturn]] void give_up(const ThreadState& thread);
 
   StackPool stacks_;
   Launch* launch_ = nullptr;
@@ -66,7 +76,10 @@ class Scheduler {
   unsigned thread_at_ = 0;    // within it
   std::uint64_t at_grid_barrier_ = 0;
   std::uint64_t exited_blocks_ = 0;
-  std::uint64_t switches_ = 0;
+  // Written by one OS thread only, so it needs no locked addition.
+  std::atomic<std::uint64_t> steps_ = 0;
+  std::uint64_t steps_max_ = 0;
+  SchedulePolicy policy_ = SchedulePolicy::kInOrder;
   bool is_abandoned_ = false;
   std::optional<Fault> fault_;
   RandomStream random_{0};

@@ -65,12 +65,14 @@ void ThreadBlock::begin(Launch& launch, Scheduler& scheduler, std::uint64_t inde
 void ThreadBlock::begin_warps() {
   const auto count = static_cast<unsigned>(threads_.size());
   warps_.resize((count + kWarpSize - 1) / kWarpSize);
-  for (unsigned warp = 0; warp < warps_.size(); ++warp) {
-    const std::uint32_t existing = lanes_below(count - warp * kWarpSize);
-    warps_[warp].exited = ~existing;
-    warps_[warp].waiting = 0;
-    ready_.insert_lanes(warp, existing);
+  for (unsigned number = 0; number < warps_.size(); ++number) {
+    const std::uint32_t existing = lanes_below(count - number * kWarpSize);
+    warps_[number].number = number;
+    warps_[number].exited = ~existing;
+    warps_[number].waiting = 0;
+    ready_.insert_lanes(number, existing);
   }
+  for (ThreadState& thread : threads_) thread.warp = &warps_[thread.linear / kWarpSize];
 }
 
 Finding ThreadBlock::finding_of(const ThreadState& thread, Check check, std::string what) const {
@@ -80,18 +82,16 @@ Finding ThreadBlock::finding_of(const ThreadState& thread, Check check, std::str
   return finding;
 }
 
-int ThreadBlock::wait_at_barrier(BarrierReduction reduction, int predicate, const char* name,
-                                 Site site) {
-  ThreadState& thread = running_thread();
+int ThreadBlock::wait_at_barrier(ThreadState& thread, BarrierReduction reduction, int predicate,
+                                 const char* name) {
   thread.standing = Standing::kAtBlockBarrier;
   thread.operation = name;
-  thread.site = site;
   if (barrier_.arrived == 0) {
     barrier_.first = &thread;
     barrier_.sum = 0;
     barrier_.reduction = reduction;
   } else {
-    check_same_barrier(thread, name, site);
+    check_same_barrier(thread);
   }
   barrier_.sum += predicate != 0 ? 1 : 0;
   ++barrier_.arrived;
@@ -101,17 +101,13 @@ int ThreadBlock::wait_at_barrier(BarrierReduction reduction, int predicate, cons
     }
     open_barrier();
   }
-  scheduler_->wait();
+  scheduler_->wait(thread);
   return barrier_.result;
 }
 
-void ThreadBlock::check_same_barrier(const ThreadState& thread, const char* name, Site site) {
+void ThreadBlock::check_same_barrier(const ThreadState& thread) {
   const ThreadState& first = *barrier_.first;
-  // Names and files are literals, but the same one may stand at several addresses.
-  if (first.site.line == site.line && first.operation == name &&
-      (first.site.file == site.file || first.site == site)) {
-    return;
-  }
+  if (first.operation == thread.operation && first.site == thread.site) return;
   scheduler_->abandon(both(thread, first, Check::kBarrierDivergence));
 }
 
@@ -138,61 +134,59 @@ void ThreadBlock::open_barrier() {
   }
 }
 
-void ThreadBlock::meet(std::uint32_t mask, void* payload, const Collective& collective, Site site) {
-  ThreadState& thread = running_thread();
-  thread.operation = collective.name;
-  thread.site = site;
-  thread.mask = mask;
-  Warp& warp = warps_[thread.warp()];
-  warp.payloads[thread.lane()] = payload;
-  check_mask(thread, mask, collective);
-  const auto number = static_cast<unsigned>(std::countr_zero(mask));
-  Meeting& meeting = warp.meetings[number];
+void ThreadBlock::meet(ThreadState& thread, void* payload, const Collective& collective) {
+  WarpState& warp = *thread.warp;
+  const std::uint32_t own = bit(thread.lane());
+  const auto number = static_cast<unsigned>(std::countr_zero(thread.mask)) % kWarpSize;
+  WarpState::Meeting& meeting = warp.meetings[number];
+  if ((thread.mask & own) == 0) [[unlikely]]
+    refuse_mask(thread, collective);
   if ((warp.waiting & bit(number)) == 0) {
-    meeting = {mask, 0, collective};
+    meeting = {thread.mask, 0, &collective};
     warp.waiting |= bit(number);
+  } else if (meeting.mask != thread.mask || meeting.what != &collective) [[unlikely]] {
+    refuse_mask(thread, collective);
   }
-  meeting.arrived |= bit(thread.lane());
-  if (meeting.arrived == (mask & ~warp.exited)) {
-    complete(thread.warp(), meeting);
-    warp.waiting &= ~bit(number);
-    ready_.insert_lanes(thread.warp(), meeting.arrived & ~bit(thread.lane()));
+  warp.payloads[thread.lane()] = payload;
+  meeting.arrived |= own;
+  thread.operation = collective.name;
+  if (meeting.arrived == (meeting.mask & ~warp.exited)) {
+    complete(warp, number, meeting.arrived & ~own);
+    scheduler_->count_step(thread);
     return;
   }
   thread.standing = Standing::kAtCollective;
-  scheduler_->wait();
+  scheduler_->wait(thread);
   thread.standing = Standing::kCanRun;
 }
 
-void ThreadBlock::complete(unsigned warp, const Meeting& meeting) {
-  meeting.collective.combine(warps_[warp].payloads.data(), meeting.arrived);
-  if (meeting.collective.orders_memory && launch_->observer != nullptr) {
-    launch_->observer->pass_warp_barrier(*this, warp, meeting.arrived);
+void ThreadBlock::complete(WarpState& warp, unsigned number, std::uint32_t others) {
+  const WarpState::Meeting& meeting = warp.meetings[number];
+  meeting.what->combine(warp.payloads.data(), meeting.arrived);
+  if (meeting.what->orders_memory && launch_->observer != nullptr) {
+    launch_->observer->pass_warp_barrier(*this, warp.number, meeting.arrived);
   }
+  warp.waiting &= ~bit(number);
+  ready_.insert_lanes(warp.number, others);
 }
 
-void ThreadBlock::check_mask(const ThreadState& thread, std::uint32_t mask,
-                             const Collective& collective) {
-  if ((mask & bit(thread.lane())) == 0) {
-    scheduler_->abandon(finding_of(
-        thread, Check::kWarpMask,
-        fmt::format("calls {} with mask {:#010x}, which it is not in", collective.name, mask)));
+void ThreadBlock::refuse_mask(const ThreadState& thread, const Collective& collective) {
+  if ((thread.mask & bit(thread.lane())) == 0) {
+    scheduler_->abandon(finding_of(thread, Check::kWarpMask,
+                                   fmt::format("calls {} with mask {:#010x}, which it is not in",
+                                               collective.name, thread.mask)));
   }
-  const Warp& warp = warps_[thread.warp()];
-  const auto number = static_cast<unsigned>(std::countr_zero(mask));
-  const Meeting& meeting = warp.meetings[number];
-  if ((warp.waiting & bit(number)) == 0) return;
-  if (meeting.mask == mask && meeting.collective.combine == collective.combine) return;
-  const auto other_lane = static_cast<unsigned>(std::countr_zero(meeting.arrived));
-  const ThreadState& other = threads_[thread.warp() * kWarpSize + other_lane];
+  const WarpState& warp = *thread.warp;
+  const auto number = static_cast<unsigned>(std::countr_zero(thread.mask));
+  const auto other_lane = static_cast<unsigned>(std::countr_zero(warp.meetings[number].arrived));
+  const ThreadState& other = threads_[warp.number * kWarpSize + other_lane];
   Finding finding = both(thread, other, Check::kWarpMask);
-  finding.what += fmt::format(" with mask {:#010x}", mask);
-  finding.other_what += fmt::format(" with mask {:#010x}", meeting.mask);
+  finding.what = fmt::format("calls {} with mask {:#010x}", collective.name, thread.mask);
+  finding.other_what += fmt::format(" with mask {:#010x}", other.mask);
   scheduler_->abandon(std::move(finding));
 }
 
-void ThreadBlock::exit_running_thread() {
-  ThreadState& thread = running_thread();
+void ThreadBlock::exit_thread(ThreadState& thread) {
   thread.standing = Standing::kExited;
   ++exited_;
   release_meetings_without(thread);
@@ -200,20 +194,17 @@ void ThreadBlock::exit_running_thread() {
     if (!launch_->options.allows_exit_before_barrier) scheduler_->abandon(stuck());
     open_barrier();
   }
-  scheduler_->leave();
+  scheduler_->leave(thread);
 }
 
 // Lanes that have exited are not waited for.
 void ThreadBlock::release_meetings_without(const ThreadState& thread) {
-  Warp& warp = warps_[thread.warp()];
+  WarpState& warp = *thread.warp;
   warp.exited |= bit(thread.lane());
   for (std::uint32_t left = warp.waiting; left != 0; left &= left - 1) {
     const auto number = static_cast<unsigned>(std::countr_zero(left));
-    const Meeting& meeting = warp.meetings[number];
-    if (meeting.arrived != (meeting.mask & ~warp.exited)) continue;
-    complete(thread.warp(), meeting);
-    warp.waiting &= ~bit(number);
-    ready_.insert_lanes(thread.warp(), meeting.arrived);
+    const WarpState::Meeting& meeting = warp.meetings[number];
+    if (meeting.arrived == (meeting.mask & ~warp.exited)) complete(warp, number, meeting.arrived);
   }
 }
 

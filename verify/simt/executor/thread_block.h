@@ -29,29 +29,46 @@ enum class Standing : std::uint8_t {
   kExited
 };
 
-struct ThreadState : KernelThread {
-  Fiber fiber;
-  ThreadBlock* block = nullptr;
-  // Where it stands, and at what, if it waits.
-  Standing standing = Standing::kCanRun;
-  const char* operation = "";
-  Site site = {};
-  std::uint32_t mask = 0;
-
-  unsigned lane() const { return linear % kWarpSize; }
-  unsigned warp() const { return linear / kWarpSize; }
-};
-
 // Computes what all lanes of `mask` get, from what each put in. payloads[lane] is lane's own; those
 // of lanes outside the mask are not to be touched.
 using CombineFunction = void (*)(void* const* payloads, std::uint32_t mask);
 
-// What the lanes of a warp do together. Two lanes meet if mask and combine are the same.
+// What the lanes of a warp do together: one object in static memory for each operation there is, by
+// which lanes know that they have come to the same.
 struct Collective {
   const char* name = "";
   CombineFunction combine = nullptr;
   // Whether accesses before it come before accesses after it, for the lanes that meet.
   bool orders_memory = false;
+};
+
+// One warp of a thread block.
+struct WarpState {
+  // Lanes of one mask, at one operation.
+  struct Meeting {
+    std::uint32_t mask = 0;
+    std::uint32_t arrived = 0;
+    const Collective* what = nullptr;
+  };
+
+  unsigned number = 0;
+  std::uint32_t exited = 0;   // lanes, and those that never were
+  std::uint32_t waiting = 0;  // meetings that some lanes have come to and others have not
+  std::array<void*, kWarpSize> payloads = {};
+  std::array<Meeting, kWarpSize> meetings = {};  // by the mask's lowest lane
+};
+
+struct ThreadState : KernelThread {
+  Fiber fiber;
+  ThreadBlock* block = nullptr;
+  WarpState* warp = nullptr;
+  // Where it stands, and at what, if it waits.
+  Standing standing = Standing::kCanRun;
+  std::uint32_t mask = 0;
+  const char* operation = "";
+  Site site = {};
+
+  unsigned lane() const { return linear % kWarpSize; }
 };
 
 enum class BarrierReduction : std::uint8_t { kNone, kCount, kAnd, kOr };
@@ -61,10 +78,11 @@ class ThreadBlock {
   // Gets ready to run block `index` of the launch. Stacks are the caller's, one per thread.
   void begin(Launch& launch, Scheduler& scheduler, std::uint64_t index);
 
-  // All by the running thread. They return when it may go on.
-  int wait_at_barrier(BarrierReduction reduction, int predicate, const char* name, Site site);
-  void meet(std::uint32_t mask, void* payload, const Collective& collective, Site site);
-  void exit_running_thread();
+  // All by the running thread, `thread`. They return when it may go on.
+  int wait_at_barrier(ThreadState& thread, BarrierReduction reduction, int predicate,
+                      const char* name);
+  void meet(ThreadState& thread, void* payload, const Collective& collective);
+  void exit_thread(ThreadState& thread);
 
   // After all ready threads of all blocks have run as far as they can: what is wrong, if this block
   // is not done.
@@ -83,17 +101,6 @@ class ThreadBlock {
   Finding finding_of(const ThreadState& thread, Check check, std::string what) const;
 
  private:
-  struct Meeting {
-    std::uint32_t mask = 0;
-    std::uint32_t arrived = 0;
-    Collective collective = {};
-  };
-  struct Warp {
-    std::uint32_t exited = 0;   // lanes, and those that never were
-    std::uint32_t waiting = 0;  // meetings that some lanes have come to and others have not
-    std::array<void*, kWarpSize> payloads = {};
-    std::array<Meeting, kWarpSize> meetings = {};  // by the mask's lowest lane
-  };
   struct Barrier {
     unsigned arrived = 0;
     const ThreadState* first = nullptr;  // who arrived first
@@ -103,10 +110,10 @@ class ThreadBlock {
   };
 
   void begin_warps();
-  void check_same_barrier(const ThreadState& thread, const char* name, Site site);
+  void check_same_barrier(const ThreadState& thread);
   void open_barrier();
-  void check_mask(const ThreadState& thread, std::uint32_t mask, const Collective& collective);
-  void complete(unsigned warp, const Meeting& meeting);
+  [[noreturn]] void refuse_mask(const ThreadState& thread, const Collective& collective);
+  void complete(WarpState& warp, unsigned meeting, std::uint32_t others);
   void release_meetings_without(const ThreadState& thread);
 
   Launch* launch_ = nullptr;
@@ -116,7 +123,7 @@ class ThreadBlock {
   Barrier barrier_;
   ReadySet ready_;
   std::vector<ThreadState> threads_;
-  std::vector<Warp> warps_;
+  std::vector<WarpState> warps_;
   SharedMemory shared_;
 };
 
