@@ -1,8 +1,14 @@
-"""What MODULE.bazel uses. Bazel 4 knows no module_extension, so this stands apart from libs.bzl."""
+"""What MODULE.bazel uses. Bazel 4 knows no module_extension, so this stands apart."""
 
+load("//bazel:compilers.bzl", "compilers_repository")
 load("//bazel:libs.bzl", "libs_repository")
 
 def _libs_impl(_ctx):
     libs_repository(name = "libs")
 
 libs = module_extension(implementation = _libs_impl)
+
+def _compilers_impl(_ctx):
+    compilers_repository(name = "compilers")
+
+compilers = module_extension(implementation = _compilers_impl)

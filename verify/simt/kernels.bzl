@@ -1,6 +1,7 @@
 """Kernels for the executor: CUDA sources, compiled by the host compiler, as they are."""
 
 load("//bazel:defs.bzl", "recto_library")
+load("//verify/simt:variants.bzl", "KERNEL_TAG")
 
 # Every access to memory becomes a call of a hook, which verify/simt/checks defines.
 OBSERVED_COPTS = [
@@ -29,12 +30,15 @@ def simt_kernels(name, srcs, hdrs = [], deps = [], **kwargs):
       hdrs: .cuh files that they include.
     """
     units = [_unit(name, source) for source in srcs]
-    for suffix, copts in [("", []), ("_observed", OBSERVED_COPTS)]:
+
+    # Line numbers, for findings.
+    for suffix, copts in [("", ["-g1"]), ("_observed", OBSERVED_COPTS)]:
         recto_library(
             name = name + suffix,
             srcs = units,
             textual_hdrs = srcs + hdrs,
             copts = copts + ["-Wno-unused-parameter"],
+            tags = [KERNEL_TAG],
             deps = deps + ["//verify/simt/dialect"],
             **kwargs
         )

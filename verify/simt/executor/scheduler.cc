@@ -12,6 +12,9 @@ namespace recto::simt {
 
 constinit thread_local KernelThread* current_thread = nullptr;
 
+// MemorySanitizer's, in programs that have it: forgets what it knows of arguments.
+extern "C" __attribute__((weak)) void __msan_unpoison_param(std::size_t count);
+
 namespace {
 
 // Apart by more than a few cache lines, so that the tops of stacks do not all fall into the same
@@ -75,6 +78,8 @@ bool Scheduler::begin(Launch& launch, std::uint64_t first, std::uint64_t count) 
 void Scheduler::run_thread(void* argument) {
   auto& thread = *static_cast<ThreadState*>(argument);
   const KernelCall& call = thread.block->launch().call;
+  // What the last call of another fiber left there says nothing of this one.
+  if (__msan_unpoison_param != nullptr) __msan_unpoison_param(1);
   call.call(call.arguments);
   thread.block->exit_thread(thread);
 }

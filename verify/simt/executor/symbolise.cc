@@ -30,6 +30,7 @@ std::string tidied(std::string line) {
     const std::size_t at = line.rfind(root);
     if (at != std::string::npos) line = line.substr(at + std::string(root).size());
   }
+  if (line.rfind("./", 0) == 0) line = line.substr(2);
   const std::size_t sandbox = line.rfind("/execroot/recto/");
   return sandbox == std::string::npos ? line : line.substr(sandbox + 16);
 }
@@ -59,7 +60,7 @@ std::string symbolise(std::uintptr_t instruction) {
 }  // namespace
 
 std::string place_text(const CodePlace& place) {
-  if (place.site.line > 0) return fmt::format("{}:{}", place.site.file, place.site.line);
+  if (place.site.line > 0) return tidied(fmt::format("{}:{}", place.site.file, place.site.line));
   if (place.instruction == 0) return {};
   static std::mutex mutex;
   static std::map<std::uintptr_t, std::string> known;

@@ -27,6 +27,7 @@ void Fiber::prepare(const StackMemory& stack, FiberEntry entry, void* argument) 
   entry_ = entry;
   argument_ = argument;
   sanitizer_stack_ = nullptr;
+  announce_new_stack(stack);
   context_ = context::make_fcontext(stack.bottom + stack.bytes, stack.bytes, &FiberStart::run);
 }
 

@@ -13,10 +13,18 @@
 #endif
 
 #ifdef RECTO_SIMT_ASAN
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 
 namespace recto::simt {
+
+// Before a stack is used again: the frames of a fiber that was dropped are no longer there.
+inline void announce_new_stack([[maybe_unused]] const StackMemory& stack) {
+#ifdef RECTO_SIMT_ASAN
+  __asan_unpoison_memory_region(stack.bottom, stack.bytes);
+#endif
+}
 
 // Before leaving a stack; `keep` receives what is handed back on return to it.
 inline void announce_leaving([[maybe_unused]] void** keep,

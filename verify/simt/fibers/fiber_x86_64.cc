@@ -61,6 +61,7 @@ void Fiber::prepare(const StackMemory& stack, FiberEntry entry, void* argument) 
   entry_ = entry;
   argument_ = argument;
   sanitizer_stack_ = nullptr;
+  announce_new_stack(stack);
   auto* top = reinterpret_cast<std::uintptr_t*>(stack.bottom + stack.bytes);
   // recto_simt_start stands where a return address would. When these seven words have been taken
   // off, the stack pointer is a multiple of 16 again, as a call demands.

@@ -3,21 +3,145 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
-#include <memory>
+#include <utility>
 
 namespace recto::simt {
 
+namespace {
+
+// Whether all of `ends` come before, or are among, `last` in the graph's order.
+template <typename Nodes>
+bool is_joined(const Nodes& nodes, const std::vector<OperationId>& last,
+               const std::vector<OperationId>& ends) {
+  std::vector<bool> is_before(nodes.size() + 1);
+  std::vector<OperationId> to_visit = last;
+  while (!to_visit.empty()) {
+    const OperationId node = to_visit.back();
+    to_visit.pop_back();
+    if (is_before[node]) continue;
+    is_before[node] = true;
+    to_visit.insert(to_visit.end(), nodes[node - 1].after.begin(), nodes[node - 1].after.end());
+  }
+  return std::ranges::all_of(ends, [&is_before](OperationId node) { return is_before[node]; });
+}
+
+}  // namespace
+
+Stream::Stream(Executor& executor)
+    : own_runtime_(std::make_unique<HostRuntime>(executor, HostOptions{})),
+      runtime_(own_runtime_.get()) {}
+
+void Stream::enqueue(std::function<void()> run) {
+  if (capture_ == nullptr) {
+    after_ = {runtime_->enqueue(std::move(after_), std::move(run))};
+    return;
+  }
+  capture_->graph.nodes_.push_back({std::move(after_), std::move(run)});
+  after_ = {capture_->graph.nodes_.size()};
+}
+
 bool Stream::launch(const LaunchConfig& config, void (*call)(const void* closure),
                     const void* closure, std::size_t bytes) {
-  const auto copy = std::make_unique<std::byte[]>(bytes);
+  if (std::optional<Finding> invalid = why_invalid(config)) {
+    runtime_->report().findings.push_back(*std::move(invalid));
+    return false;
+  }
+  std::shared_ptr<std::byte[]> copy(new std::byte[bytes]);
   std::memcpy(copy.get(), closure, bytes);
-  LaunchReport report = executor_.launch(config, {call, copy.get()});
-  const bool is_valid = std::ranges::none_of(report.findings, [](const Finding& finding) {
-    return finding.check == Check::kInvalidLaunch;
+  enqueue([runtime = runtime_, config, call, copy] {
+    LaunchReport report = runtime->executor().launch(config, {call, copy.get()});
+    LaunchReport& whole = runtime->report();
+    std::ranges::move(report.findings, std::back_inserter(whole.findings));
+    whole.switches += report.switches;
   });
-  std::ranges::move(report.findings, std::back_inserter(report_.findings));
-  report_.switches += report.switches;
-  return is_valid;
+  return true;
+}
+
+void Stream::copy(void* destination, const void* source, std::size_t bytes) {
+  enqueue([=] { std::memmove(destination, source, bytes); });
+}
+
+void Stream::fill(void* destination, int byte, std::size_t bytes) {
+  enqueue([=] { std::memset(destination, byte, bytes); });
+}
+
+void Stream::record(Event& event) {
+  // One point, even where several operations lead to it, or none.
+  if (after_.size() != 1) enqueue([] {});
+  event.operation_ = after_.front();
+  event.capture_ = capture_;
+}
+
+Status Stream::wait(const Event& event) {
+  if (event.operation_ == 0) return Status::ok();
+  if (event.capture_ != nullptr && capture_ == nullptr) {
+    capture_ = event.capture_;
+    capture_->streams.push_back(this);
+    before_capture_ = std::exchange(after_, {});
+  }
+  if (event.capture_ != capture_) {
+    return Status::invalid_input(
+        "event: expected one of the same capture as the stream that waits for it");
+  }
+  after_.push_back(event.operation_);
+  return Status::ok();
+}
+
+const LaunchReport& Stream::synchronise() {
+  for (const OperationId operation : after_) runtime_->finish(operation);
+  return runtime_->report();
+}
+
+Status Stream::begin_capture() {
+  if (capture_ != nullptr) {
+    return Status::invalid_input("capture: expected a stream that is not being captured");
+  }
+  capture_ = std::make_shared<StreamCapture>();
+  capture_->streams = {this};
+  before_capture_ = std::exchange(after_, {});
+  return Status::ok();
+}
+
+Status Stream::end_capture(Graph& graph) {
+  if (capture_ == nullptr || capture_->streams.front() != this) {
+    return Status::invalid_input("capture: expected the stream that began it");
+  }
+  const std::shared_ptr<StreamCapture> capture = capture_;
+  bool all_joined = true;
+  for (Stream* stream : capture->streams) {
+    all_joined = all_joined && is_joined(capture->graph.nodes_, after_, stream->after_);
+  }
+  for (Stream* stream : capture->streams) {
+    stream->capture_ = nullptr;
+    stream->after_ = std::move(stream->before_capture_);
+  }
+  if (!all_joined) {
+    return Status::invalid_input(
+        "capture: expected the work of all streams in it to be waited for by the one that began "
+        "it");
+  }
+  graph = std::move(capture->graph);
+  return Status::ok();
+}
+
+void Stream::replay(const Graph& graph) {
+  std::vector<OperationId> operation_of;
+  std::vector<bool> is_last(graph.nodes_.size(), true);
+  const std::vector<OperationId> before = after_;
+  for (const Graph::Node& node : graph.nodes_) {
+    after_ = node.after.empty() ? before : std::vector<OperationId>();
+    for (const OperationId earlier : node.after) {
+      after_.push_back(operation_of[earlier - 1]);
+      is_last[earlier - 1] = false;
+    }
+    enqueue(node.run);
+    operation_of.push_back(after_.front());
+  }
+  if (operation_of.empty()) return;
+  after_.clear();
+  for (std::size_t i = 0; i < operation_of.size(); ++i) {
+    if (is_last[i]) after_.push_back(operation_of[i]);
+  }
 }
 
 }  // namespace recto::simt

@@ -1,29 +1,96 @@
 #pragma once
 
-// A CUDA stream on the executor: the place where launches are put in order.
+// CUDA's streams, events and graphs, on a HostRuntime.
 
 #include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
 
-#include "verify/simt/executor/executor.h"
+#include "core/status.h"
+#include "verify/simt/streams/host_runtime.h"
 
 namespace recto::simt {
 
+class Stream;
+
+// Operations with their order, recorded once, to be run many times: what kernels were given by
+// value stays as it was, what they find in memory is read at each run.
+class Graph {
+ public:
+  std::size_t size() const { return nodes_.size(); }
+
+ private:
+  friend class Stream;
+  friend struct StreamCapture;
+
+  struct Node {
+    std::vector<OperationId> after;  // nodes of the graph, from 1
+    std::function<void()> run;
+  };
+  std::vector<Node> nodes_;
+};
+
+// What several streams record together.
+struct StreamCapture {
+  Graph graph;
+  std::vector<Stream*> streams;  // the first one began it
+};
+
+// A point in a stream's order. Before it is recorded, waiting for it waits for nothing.
+class Event {
+ private:
+  friend class Stream;
+
+  OperationId operation_ = 0;               // or a node, if it is part of a capture
+  std::shared_ptr<StreamCapture> capture_;  // or null
+};
+
+// Operations of one stream run in the order in which they were asked for.
 class Stream {
  public:
-  // The executor must outlive it.
-  explicit Stream(Executor& executor) : executor_(executor) {}
+  // The runtime must outlive it.
+  explicit Stream(HostRuntime& runtime) : runtime_(&runtime) {}
+  // On a runtime of its own, in which everything runs at once.
+  explicit Stream(Executor& executor);
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
 
   // Launches call(closure); the closure's bytes are copied, as a kernel's arguments are. False if
   // the launch itself is not valid, as CUDA's cudaErrorInvalidConfiguration.
   bool launch(const LaunchConfig& config, void (*call)(const void* closure), const void* closure,
               std::size_t bytes);
 
-  // What was found in all launches so far, which are over when this returns.
-  const LaunchReport& synchronise() { return report_; }
+  // The bytes are read and written when the operation runs. The memory must be there until then.
+  void copy(void* destination, const void* source, std::size_t bytes);
+  void fill(void* destination, int byte, std::size_t bytes);
+
+  void record(Event& event);
+  // Invalid input: the event and this stream belong to different captures, or to one and none.
+  Status wait(const Event& event);
+
+  // Runs all that was asked for so far of this stream, and what that waits for; says what was found
+  // in all launches of the runtime until now.
+  const LaunchReport& synchronise();
+
+  // From here on, operations of this stream, and of streams that wait for events recorded in it,
+  // are not run but recorded, until the end of the capture. Invalid input: the stream is in a
+  // capture.
+  Status begin_capture();
+  // Invalid input: this stream did not begin a capture, or work of another stream that was drawn in
+  // has not been waited for. The capture is over all the same.
+  Status end_capture(Graph& graph);
+  void replay(const Graph& graph);
 
  private:
-  Executor& executor_;
-  LaunchReport report_;
+  void enqueue(std::function<void()> run);
+
+  std::unique_ptr<HostRuntime> own_runtime_;
+  HostRuntime* runtime_;
+  std::vector<OperationId> after_;           // what the next operation comes after
+  std::shared_ptr<StreamCapture> capture_;   // or null
+  std::vector<OperationId> before_capture_;  // after_ when it began
 };
 
 }  // namespace recto::simt

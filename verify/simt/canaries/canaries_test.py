@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Runs every canary in every mode, prints who sees it, and holds that against the README.
+
+    canaries_test.py README MODE=PROGRAM ...
+
+A kernel without its fault must be silent in all modes. A mode whose compiler is missing is said to
+be skipped, and its column is not looked at.
+"""
+
+import concurrent.futures
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+# What is said first in a report, as the table has it.
+REPORTS = [
+    (r"^AddressSanitizer:DEADLYSIGNAL", "fault"),
+    (r"ERROR: AddressSanitizer: ([a-z-]+)", None),
+    (r"runtime error: (reference binding to misaligned|load of misaligned)", "misaligned"),
+    (r"runtime error: load of null pointer", "null pointer"),
+    (r"runtime error: (index \d+ out of bounds|load of address .* insufficient space)", "out of bounds"),
+    (r"runtime error: (.*)", None),
+    (r"WARNING: MemorySanitizer", "taint"),
+    (r"depends on memory that is not addressed", "taint"),
+    (r"^wrong outputs", "(wrong result)"),
+    (r"^schedule dependence", "schedule"),
+    (r"^([a-z -]+?) in kernel", None),
+]
+SILENT = "-"
+
+
+def name_of(output):
+    """The kinds of what was reported; a wrong result only if there is nothing better."""
+    kinds = []
+    for line in output.splitlines():
+        for pattern, kind in REPORTS:
+            match = re.search(pattern, line)
+            if match:
+                kinds.append(kind or match.group(1))
+                break
+    better = [kind for kind in kinds if kind != "(wrong result)"]
+    return sorted(set(better or kinds))[0] if kinds else SILENT
+
+
+def run(program, canary, which):
+    result = subprocess.run(
+        [program, canary, which], capture_output=True, text=True, timeout=300, check=False
+    )
+    output = result.stdout + result.stderr
+    if result.returncode != 0 and name_of(output) == SILENT:
+        return f"ended with {result.returncode}: {output[:300]}"
+    return name_of(output)
+
+
+def list_canaries(program):
+    listed = subprocess.run([program], capture_output=True, text=True, check=True).stdout
+    return [tuple(line.split("|")) for line in listed.splitlines()]
+
+
+def skip_reason(program):
+    listed = subprocess.run([program], capture_output=True, text=True, check=False).stdout
+    return listed if listed.startswith("SKIPPED:") else None
+
+
+def table_of(canaries, modes, seen):
+    rows = [["canary", "fault"] + modes]
+    rows += [
+        [f"`{name}`", fault] + [seen[name, mode] for mode in modes] for name, fault in canaries
+    ]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = ["| " + " | ".join(c.ljust(w) for c, w in zip(row, widths)) + " |" for row in rows]
+    lines.insert(1, "|" + "|".join("-" * (w + 2) for w in widths) + "|")
+    return "\n".join(lines)
+
+
+def cells(line):
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def compare_with(readme, canaries, modes, seen):
+    """Yields the differences between the README's table and what was seen."""
+    lines = Path(readme).read_text(encoding="utf-8").splitlines()
+    header = next((cells(line) for line in lines if line.startswith("| canary")), None)
+    if header is None:
+        yield "the README has no table"
+        return
+    rows = {cells(line)[0].strip("`"): cells(line) for line in lines if line.startswith("| `")}
+    for name, _ in canaries:
+        for mode in modes:
+            row = rows.get(name)
+            stated = row[header.index(mode)] if row and mode in header else "nothing"
+            if stated != seen[name, mode]:
+                yield f"{name}, {mode}: seen '{seen[name, mode]}', the README says '{stated}'"
+
+
+def main(readme, *arguments):
+    programs = dict(argument.split("=", 1) for argument in arguments)
+    for mode, program in list(programs.items()):
+        reason = skip_reason(program)
+        if reason:
+            print(f"{reason.strip()} (mode {mode})")
+            del programs[mode]
+    modes = list(programs)
+    canaries = list_canaries(programs[modes[0]])
+    jobs = [(name, mode, which) for name, _ in canaries for mode in modes for which in ("right", "wrong")]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        outcomes = list(pool.map(lambda job: run(programs[job[1]], job[0], job[2]), jobs))
+    seen = {}
+    failures = []
+    for (name, mode, which), outcome in zip(jobs, outcomes):
+        if which == "wrong":
+            seen[name, mode] = outcome
+        elif outcome != SILENT:
+            failures.append(f"{name} without its fault, {mode}: {outcome}")
+    print(table_of(canaries, modes, seen))
+    failures += compare_with(readme, canaries, modes, seen)
+    for name, fault in canaries:
+        if all(seen[name, mode] == SILENT for mode in modes):
+            failures.append(f"{name} ({fault}) is seen by no mode")
+    for failure in failures:
+        print("FAILED:", failure)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,48 @@
+#pragma once
+
+// Canaries: tiny kernels with one fault each, and the same without it. What the executor says of
+// them in each mode shows what that mode can see.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "verify/simt/memory/device_memory.h"
+#include "verify/simt/streams/stream.h"
+
+namespace recto::simt {
+
+enum class Fault : std::uint8_t { kNone, kPlanted };
+
+// What a canary runs on: memory with fixed contents, and a stream.
+class CanaryBench {
+ public:
+  virtual ~CanaryBench() = default;
+
+  // Read-only memory holds 0.5, 1.5, 2.5 ...; memory to be written first holds NaN; the rest zeros.
+  virtual float* floats(const char* name, std::size_t count, BufferUse use) = 0;
+  // Holds 0, 1, 2 ... or zeros.
+  virtual int* ints(const char* name, std::size_t count, BufferUse use) = 0;
+  // So large that it has no real memory but where it is touched; zeros.
+  virtual std::byte* sparse(const char* name, std::size_t bytes) = 0;
+
+  // Thread block b may touch of `data` only the pieces whose number is b modulo `owners`.
+  virtual void divide(const void* data, std::size_t piece_bytes, unsigned owners) = 0;
+  // What lies there is not addressed: it holds NaN, and no output may depend on it.
+  virtual void leave_unaddressed(float* data, std::size_t count) = 0;
+
+  virtual Stream* stream() = 0;
+};
+
+struct Canary {
+  const char* name;
+  const char* fault;  // in words
+  void (*run)(CanaryBench& bench, Fault fault);
+};
+
+// In how threads wait for each other.
+std::span<const Canary> barrier_canaries();
+// In what they do to memory.
+std::span<const Canary> memory_canaries();
+
+}  // namespace recto::simt

@@ -1,0 +1,182 @@
+// Runs one canary under several schedules, with its fault or without, and prints what was seen.
+// Ends with 0 if that was nothing, with 1 if it was something. Sanitizers end it in their own ways.
+//
+//   canary_program            the names of all canaries, and their faults
+//   canary_program NAME wrong|right
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <iostream>
+#include <limits>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "verify/simt/canaries/canary.h"
+#include "verify/simt/canaries/memory_watch.h"
+
+namespace recto::simt {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+// Memory with its own end: what lies beyond it belongs to nobody, if somebody watches.
+class Memory final : public CanaryBench {
+ public:
+  explicit Memory(Executor& executor) : watch_(executor), stream_(executor) {}
+  ~Memory() override {
+    for (const auto& [data, bytes] : sparse_) munmap(data, bytes);
+  }
+
+  float* floats(const char* name, std::size_t count, BufferUse use) override {
+    auto* data = allocate<float>(name, count, use);
+    for (std::size_t i = 0; i < count; ++i) {
+      data[i] = use == BufferUse::kReadOnly     ? static_cast<float>(i) + 0.5F
+                : use == BufferUse::kWriteFirst ? std::numeric_limits<float>::quiet_NaN()
+                                                : 0.0F;
+    }
+    return data;
+  }
+
+  int* ints(const char* name, std::size_t count, BufferUse use) override {
+    auto* data = allocate<int>(name, count, use);
+    for (std::size_t i = 0; i < count; ++i) {
+      data[i] = use == BufferUse::kReadOnly ? static_cast<int>(i) : 0;
+    }
+    return data;
+  }
+
+  std::byte* sparse(const char* name, std::size_t bytes) override {
+    void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    sparse_.emplace_back(data, bytes);
+    watch_.add({name, static_cast<std::byte*>(data), bytes, BufferUse::kReadOnly});
+    return static_cast<std::byte*>(data);
+  }
+
+  void divide(const void* data, std::size_t piece_bytes, unsigned owners) override {
+    watch_.divide(data, piece_bytes, owners);
+  }
+
+  void leave_unaddressed(float* data, std::size_t count) override {
+    std::fill_n(data, count, std::numeric_limits<float>::quiet_NaN());
+    watch_.taint(data, count * sizeof(float));
+  }
+
+  Stream* stream() override { return &stream_; }
+
+  std::string findings() { return stream_.synchronise().text(); }
+
+  // What the kernel may have written, and what it says of unaddressed memory.
+  Bytes outputs() const {
+    Bytes all;
+    for (const Output& output : outputs_) {
+      all.insert(all.end(), output.data, output.data + output.bytes);
+    }
+    return all;
+  }
+  std::string tainted_outputs() const {
+    std::string text;
+    for (const Output& output : outputs_) {
+      if (watch_.is_tainted(output.data, output.bytes)) {
+        text += fmt::format("{} depends on memory that is not addressed\n", output.name);
+      }
+    }
+    return text;
+  }
+
+ private:
+  struct Output {
+    std::string name;
+    const std::byte* data = nullptr;
+    std::size_t bytes = 0;
+  };
+
+  // On the heap, each piece for itself, so that AddressSanitizer knows its end.
+  template <typename T>
+  T* allocate(const char* name, std::size_t count, BufferUse use) {
+    const std::size_t bytes = count * sizeof(T);
+    memory_.push_back(std::make_unique<std::byte[]>(bytes));
+    std::byte* data = memory_.back().get();
+    watch_.add({name, data, bytes, use});
+    if (use != BufferUse::kReadOnly) outputs_.push_back({name, data, bytes});
+    return reinterpret_cast<T*>(data);
+  }
+
+  std::vector<std::unique_ptr<std::byte[]>> memory_;
+  std::vector<std::pair<void*, std::size_t>> sparse_;
+  std::vector<Output> outputs_;
+  MemoryWatch watch_;
+  Stream stream_;
+};
+
+struct Seen {
+  std::string text;
+  Bytes outputs;
+};
+
+Seen run_once(const Canary& canary, Fault fault, const Schedule& schedule) {
+  Executor executor({.schedule = schedule, .switches_max = 100000, .stall_seconds = 2});
+  Memory memory(executor);
+  canary.run(memory, fault);
+  const std::string findings = memory.findings();
+  return {findings + memory.tainted_outputs(), memory.outputs()};
+}
+
+// What is seen over all schedules, each line once.
+std::string everything_seen(const Canary& canary, Fault fault) {
+  const Bytes expected = run_once(canary, Fault::kNone, {}).outputs;
+  Bytes first;
+  std::set<std::string> texts;
+  for (const SchedulePolicy policy : kSchedulePolicies) {
+    for (const std::uint64_t seed : {1, 2, 3}) {
+      const Seen seen = run_once(canary, fault, {.policy = policy, .seed = seed});
+      if (!seen.text.empty()) texts.insert(seen.text);
+      if (first.empty()) first = seen.outputs;
+      if (!seen.text.empty()) continue;
+      if (seen.outputs != first) {
+        texts.insert("schedule dependence: outputs differ between schedules\n");
+      } else if (seen.outputs != expected) {
+        texts.insert("wrong outputs\n");
+      }
+    }
+  }
+  std::string all;
+  for (const std::string& text : texts) all += text;
+  return all;
+}
+
+std::vector<Canary> all_canaries() {
+  std::vector<Canary> all;
+  for (const auto& list : {barrier_canaries(), memory_canaries()}) {
+    all.insert(all.end(), list.begin(), list.end());
+  }
+  return all;
+}
+
+int run(const std::string& name, const std::string& which) {
+  for (const Canary& canary : all_canaries()) {
+    if (canary.name != name) continue;
+    const std::string seen =
+        everything_seen(canary, which == "wrong" ? Fault::kPlanted : Fault::kNone);
+    std::cout << seen;
+    return seen.empty() ? 0 : 1;
+  }
+  std::cerr << "no canary is called " << name << "\n";
+  return 2;
+}
+
+}  // namespace
+}  // namespace recto::simt
+
+int main(int count, char** arguments) {
+  if (count == 3) return recto::simt::run(arguments[1], arguments[2]);
+  for (const recto::simt::Canary& canary : recto::simt::all_canaries()) {
+    std::cout << fmt::format("{}|{}\n", canary.name, canary.fault);
+  }
+  return 0;
+}

@@ -1,0 +1,32 @@
+#pragma once
+
+// Who watches the memory of a canary, in the mode that the program is built for: nobody, the checks
+// of observed accesses, or shadow memory. (AddressSanitizer watches by itself.)
+
+#include <cstddef>
+
+#include "verify/simt/executor/executor.h"
+#include "verify/simt/memory/device_memory.h"
+
+namespace recto::simt {
+
+class MemoryWatch {
+ public:
+  // From now on the executor's launches are watched.
+  explicit MemoryWatch(Executor& executor);
+  ~MemoryWatch();
+  MemoryWatch(const MemoryWatch&) = delete;
+  MemoryWatch& operator=(const MemoryWatch&) = delete;
+
+  void add(Buffer buffer);
+  // As CanaryBench::divide.
+  void divide(const void* data, std::size_t piece_bytes, unsigned owners);
+  void taint(void* data, std::size_t bytes);
+  bool is_tainted(const void* data, std::size_t bytes) const;
+
+ private:
+  struct Watcher;
+  Watcher* watcher_;
+};
+
+}  // namespace recto::simt

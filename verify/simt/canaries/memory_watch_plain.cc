@@ -1,0 +1,39 @@
+// Plain mode, and modes in which a sanitizer watches by itself; with MemorySanitizer, its shadow.
+
+#include "verify/simt/canaries/memory_watch.h"
+
+#if defined(RECTO_SIMT_TAINT)
+#include <sanitizer/msan_interface.h>
+
+// Only what is tainted on purpose is: memory of the C++ library is written by code that
+// MemorySanitizer does not see.
+extern "C" const char* __msan_default_options() {
+  return "poison_in_malloc=0:poison_in_free=0:poison_in_dtor=0";
+}
+#endif
+
+namespace recto::simt {
+
+struct MemoryWatch::Watcher {};
+
+MemoryWatch::MemoryWatch(Executor&) : watcher_(nullptr) {}
+MemoryWatch::~MemoryWatch() = default;
+void MemoryWatch::add(Buffer) {}
+void MemoryWatch::divide(const void*, std::size_t, unsigned) {}
+
+void MemoryWatch::taint([[maybe_unused]] void* data, [[maybe_unused]] std::size_t bytes) {
+#if defined(RECTO_SIMT_TAINT)
+  __msan_poison(data, bytes);
+#endif
+}
+
+bool MemoryWatch::is_tainted([[maybe_unused]] const void* data,
+                             [[maybe_unused]] std::size_t bytes) const {
+#if defined(RECTO_SIMT_TAINT)
+  return __msan_test_shadow(data, bytes) >= 0;
+#else
+  return false;
+#endif
+}
+
+}  // namespace recto::simt
