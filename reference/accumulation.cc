@@ -56,13 +56,13 @@ SumError sum_error(const Accumulation& sum, std::int64_t terms, double coherence
 double sharp_sum_error(const Accumulation& sum, std::int64_t terms, const SumError& error,
                        const SummedTerms& summed, double lambda) {
   const double deviation = lambda * error.deviation;
-  const double one_sided = (error.bias + deviation) * summed.magnitudes;
   // Each cut takes half a unit on the average: of a term towards zero, and of the accumulator and
   // the result of each step, whose signs may well stay the same.
   const double cuts = sum.rounding == AccumulatorRounding::kTruncate
                           ? summed.net_terms + 2.0 * static_cast<double>(steps(sum, terms))
                           : 0.0;
-  return std::min(one_sided, (cuts * sum.unit_roundoff + deviation) * summed.partial_sums);
+  const double share = summed.magnitudes > 0 ? summed.partial_sums / summed.magnitudes : 1.0;
+  return std::min(error.bias + deviation, (cuts * sum.unit_roundoff + deviation) * share);
 }
 
 }  // namespace recto::reference

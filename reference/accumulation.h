@@ -30,8 +30,9 @@ struct SummedTerms {
   double net_terms = 0.0;     // how many more are of one sign than of the other, in any stretch
 };
 
-// The sharp bound of a sum, absolute. Roundings are relative to partial sums, which stay small
-// where terms have both signs; so do, on the average, the cuts of a truncating sum.
+// The sharp bound of a sum, relative to the sum of magnitudes. Roundings are relative to partial
+// sums, which stay small where terms have both signs; so do, on the average, the cuts of a
+// truncating sum.
 double sharp_sum_error(const Accumulation& sum, std::int64_t terms, const SumError& error,
                        const SummedTerms& summed, double lambda);
 

@@ -1,6 +1,6 @@
 #include "reference/error_bound.h"
 
-#include <algorithm>
+#include <cmath>
 
 #include "reference/coherence.h"
 #include "reference/kv_cache_reader.h"
@@ -20,10 +20,33 @@ Vector dim_coherence(const Matrix& values) {
   return coherence;
 }
 
-// A row without keys: out is 0 exactly, lse is -inf or the sink.
+// A row without keys: out is 0 exactly, lse is -inf or the sink, plus the logarithm of 1, which a
+// kernel that merges normalised parts takes twice.
 double empty_lse_ln_error(const HeadOptions& options, const KernelNumerics& numerics) {
-  return options.sink ? numerics.lse_ln_roundings * numerics.unit_roundoff * std::abs(*options.sink)
-                      : 0.0;
+  if (!options.sink || std::isinf(*options.sink)) return 0;
+  const double sink = std::abs(*options.sink);
+  const double logs = numerics.split_merge == SplitMerge::kNormalised ? 2 : 1;
+  const double error = numerics.shared_scale * sink + logs * numerics.log_absolute;
+  return error + numerics.lse_ln_roundings * numerics.unit_roundoff * (sink + error);
+}
+
+template <typename Inputs>
+BoundedResult bounded(const Inputs& inputs, const KernelNumerics& numerics) {
+  const AttentionResult blank(inputs.q.num_rows, inputs.q.num_heads, inputs.kv.v.head_dim);
+  BoundedResult result{blank, blank, blank};
+  for_each_kv_head(inputs, [&](const KvHeadContext& context) {
+    const HeadErrorModel model(context.k, context.v, numerics);
+    for (std::int64_t head = context.q_head_begin; head < context.q_head_end; ++head) {
+      const Matrix q = read_rows(inputs.q, head, context.first_row, context.num_rows);
+      const HeadOptions options = head_options(inputs.options, head);
+      const HeadOutput exact = dense_attention({q, context.k, context.v}, options);
+      const HeadBound bound = model.bound(q, options, exact);
+      result.exact.store(context.first_row, head, exact);
+      result.hard.store(context.first_row, head, {bound.hard, bound.lse_ln_hard});
+      result.sharp.store(context.first_row, head, {bound.sharp, bound.lse_ln_sharp});
+    }
+  });
+  return result;
 }
 
 }  // namespace
@@ -67,28 +90,11 @@ HeadBound HeadErrorModel::bound(const Matrix& q, const HeadOptions& options,
 
 BoundedResult bounded_attention(const PagedAttentionInputs& inputs,
                                 const KernelNumerics& numerics) {
-  const AttentionResult blank(inputs.q.num_rows, inputs.q.num_heads, inputs.kv.v.head_dim);
-  BoundedResult result{blank, blank, blank};
-  const std::int64_t group = inputs.q.num_heads / inputs.kv.k.num_kv_heads;
-  for (const SequenceRows& sequence : sequences_of(inputs)) {
-    for (std::int64_t kv_head = 0; kv_head < inputs.kv.k.num_kv_heads; ++kv_head) {
-      const Matrix k =
-          gather_head(inputs.kv.k, sequence.block_table_row, sequence.context_length, kv_head);
-      const Matrix v =
-          gather_head(inputs.kv.v, sequence.block_table_row, sequence.context_length, kv_head);
-      const HeadErrorModel model(k, v, numerics);
-      for (std::int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
-        const Matrix q = read_rows(inputs.q, head, sequence.first_row, sequence.num_rows);
-        const HeadOptions options = head_options(inputs.options, head);
-        const HeadOutput exact = dense_attention({q, k, v}, options);
-        const HeadBound bound = model.bound(q, options, exact);
-        result.exact.store(sequence.first_row, head, exact);
-        result.hard.store(sequence.first_row, head, {bound.hard, bound.lse_ln_hard});
-        result.sharp.store(sequence.first_row, head, {bound.sharp, bound.lse_ln_sharp});
-      }
-    }
-  }
-  return result;
+  return bounded(inputs, numerics);
+}
+
+BoundedResult bounded_decode_step(const DecodeStepInputs& inputs, const KernelNumerics& numerics) {
+  return bounded(inputs, numerics);
 }
 
 }  // namespace recto::reference

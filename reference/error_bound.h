@@ -60,4 +60,8 @@ struct BoundedResult {
 
 BoundedResult bounded_attention(const PagedAttentionInputs& inputs, const KernelNumerics& numerics);
 
+// The same of a decode step, whose newest token is outside the cache. numerics.kv_read is charged
+// on its K and V as well, though these have no scale.
+BoundedResult bounded_decode_step(const DecodeStepInputs& inputs, const KernelNumerics& numerics);
+
 }  // namespace recto::reference

@@ -125,14 +125,39 @@ TEST_CASE("a shift of all weights alike cancels, and the hull of the values is t
 TEST_CASE("a row without keys is exact, its lse minus infinity or the sink") {
   const Matrix q = Matrix::Ones(1, 2);
   const Matrix nothing(0, 2);
-  const HeadErrorModel model(nothing, nothing, kBf16Kernel);
-  const HeadBound bound = model.bound(q, {}, dense_attention({q, nothing, nothing}, {}));
-  CHECK(bound.hard == Matrix::Zero(1, 2));
-  CHECK(bound.lse_ln_hard[0] == 0);
   const HeadOptions with_sink{.sink = 8.0};
-  CHECK(
-      model.bound(q, with_sink, dense_attention({q, nothing, nothing}, with_sink)).lse_ln_hard[0] ==
-      3 * 8 * 0x1p-24);
+  const auto lse_ln_bound = [&](const HeadOptions& options, const KernelNumerics& numerics) {
+    const HeadBound bound = HeadErrorModel(nothing, nothing, numerics)
+                                .bound(q, options, dense_attention({q, nothing, nothing}, options));
+    CHECK(bound.hard == Matrix::Zero(1, 2));
+    CHECK(bound.lse_ln_sharp == bound.lse_ln_hard);
+    return bound.lse_ln_hard[0];
+  };
+  CHECK(lse_ln_bound({}, kBf16Kernel) == 0);
+  CHECK(lse_ln_bound({.sink = -std::numeric_limits<double>::infinity()}, kBf16Kernel) == 0);
+  CHECK(lse_ln_bound(with_sink, {}) == 3 * 8 * 0x1p-24);
+  // Parts are merged by a logarithm that need not give 0 for 1, and the scale is a rounded
+  // constant.
+  CHECK(lse_ln_bound(with_sink, kBf16Kernel) ==
+        Approx(3 * 8 * 0x1p-24 + 8 * 0x1p-23 + 2 * 0x1p-21).epsilon(1e-6));
+}
+
+TEST_CASE("an output so small that fp64 has hardly a digit left for it has bounds all the same") {
+  const Matrix q = Matrix::Ones(1, 1);
+  Matrix k(3, 1);
+  k << 0, -730, -731;
+  Matrix v(3, 1);
+  v << 0, 1e-4, 0;
+  // One kernel's scores may be off so far that weights may be anything.
+  const KernelNumerics coarse{.query_read = 1.5, .output_type = ElementType::kFp32};
+  for (const KernelNumerics& numerics : {kBf16Kernel, kFp32Kernel, fp64_numerics(16), coarse}) {
+    const HeadOutput exact = dense_attention({q, k, v}, {});
+    CHECK(exact.out(0, 0) != 0);
+    const HeadBound bound = HeadErrorModel(k, v, numerics).bound(q, {}, exact);
+    CHECK(std::isfinite(bound.hard(0, 0)));
+    CHECK(bound.sharp(0, 0) <= bound.hard(0, 0));
+    CHECK(bound.sharp(0, 0) > 0);
+  }
 }
 
 TEST_CASE("each property of a kernel that costs accuracy costs it in the bound") {

@@ -7,28 +7,24 @@
 #include <span>
 #include <vector>
 
+#include "reference/fp32_arithmetic.h"
 #include "reference/online_softmax.h"
 
 namespace recto::reference {
 
-// What scores are exponentiated with. In base 2 scores, sinks and maxima are multiplied by log2(e)
-// first, and rounded, as in kernels that have a fast exp2.
-enum class ExponentialBase { kE, kTwo };
-
 inline constexpr float kLog2E = 1.44269504F;
 
 struct Fp32State {
-  ExponentialBase base = ExponentialBase::kE;
+  Fp32Arithmetic arithmetic = {};
   float maximum = -std::numeric_limits<float>::infinity();  // m, times log2(e) in base 2
   float sum = 0.0F;                                         // l
   std::vector<float> weighted;                              // o, [head_dim_v]
 
-  Fp32State(std::int64_t head_dim_v, ExponentialBase exponential_base);
+  Fp32State(std::int64_t head_dim_v, const Fp32Arithmetic& arithmetic_of_all);
 
   // A key of value 0.
-  static Fp32State of_sink(std::int64_t head_dim_v, float sink, ExponentialBase base);
+  static Fp32State of_sink(std::int64_t head_dim_v, float sink, const Fp32Arithmetic& arithmetic);
 
-  float power(float exponent) const;
   void rescale(float new_maximum);
   float lse_ln() const;
 };

@@ -13,7 +13,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 Fp32State state(ExponentialBase base, float score, float value) {
   Fp32State of_key =
-      Fp32State::of_sink(1, base == ExponentialBase::kE ? score : score * kLog2E, base);
+      Fp32State::of_sink(1, base == ExponentialBase::kE ? score : score * kLog2E, {.base = base});
   of_key.weighted[0] = value;
   return of_key;
 }
@@ -21,7 +21,7 @@ Fp32State state(ExponentialBase base, float score, float value) {
 TEST_CASE("two keys merge to their softmax, in either base and either way of merging") {
   for (const ExponentialBase base : {ExponentialBase::kE, ExponentialBase::kTwo}) {
     const std::vector<Fp32State> parts = {state(base, 1.0F, 10.0F), state(base, 3.0F, 20.0F)};
-    Fp32State whole(1, base);
+    Fp32State whole(1, {.base = base});
     for (const Fp32State& part : parts) merge_into(whole, part);
     const double share = 1 / (1 + std::exp(2.0));
     std::vector<float> out(1);
@@ -34,10 +34,10 @@ TEST_CASE("two keys merge to their softmax, in either base and either way of mer
 
 TEST_CASE("without a key out is zero and lse minus infinity, and a sink alone is itself") {
   std::vector<float> out = {7.0F};
-  CHECK(finish(Fp32State(1, ExponentialBase::kE), out) == -kInfinity);
+  CHECK(finish(Fp32State(1, {}), out) == -kInfinity);
   CHECK(out[0] == 0.0F);
   CHECK(combine_normalised({}, out) == -kInfinity);
-  const std::vector<Fp32State> sink = {Fp32State::of_sink(1, 5.0F, ExponentialBase::kE)};
+  const std::vector<Fp32State> sink = {Fp32State::of_sink(1, 5.0F, {})};
   CHECK(combine_normalised(sink, out) == 5.0F);
   CHECK(out[0] == 0.0F);
 }

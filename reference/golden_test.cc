@@ -11,7 +11,7 @@
 #include "core/attention_gate.h"
 #include "reference/error_bound.h"
 #include "reference/golden_case.h"
-#include "reference/kv_cache_reader.h"
+#include "reference/numerics.h"
 #include "reference/paged_attention.h"
 
 namespace recto::reference {
@@ -94,33 +94,18 @@ class WorstOfAll {
 };
 
 // All keys of a sequence are one tile.
-AttentionResult gathering_bound(const PagedAttentionInputs& inputs) {
-  const std::int64_t longest = *std::ranges::max_element(inputs.context_length);
-  return bounded_attention(inputs, fp64_numerics(std::max<std::int64_t>(1, longest))).hard;
+KernelNumerics gathering(std::int64_t longest_context) {
+  return fp64_numerics(std::max<std::int64_t>(1, longest_context));
 }
 
-// The hard bound of decode_step, whose last key and value are not in the cache.
-AttentionResult decode_bound(const DecodeStepInputs& inputs) {
-  AttentionResult hard(inputs.q.num_rows, inputs.q.num_heads, inputs.kv.v.head_dim);
-  const std::int64_t group = inputs.q.num_heads / inputs.kv.k.num_kv_heads;
-  for (std::int64_t seq = 0; seq < inputs.q.num_rows; ++seq) {
-    const std::int32_t* blocks = inputs.block_table.data + seq * inputs.block_table.row_stride;
-    const std::int64_t cached = inputs.cached_length[static_cast<std::size_t>(seq)];
-    for (std::int64_t head = 0; head < inputs.q.num_heads; ++head) {
-      Matrix k(cached + 1, inputs.kv.k.head_dim);
-      Matrix v(cached + 1, inputs.kv.v.head_dim);
-      k << gather_head(inputs.kv.k, blocks, cached, head / group),
-          read_rows(inputs.new_k, head / group, seq, 1);
-      v << gather_head(inputs.kv.v, blocks, cached, head / group),
-          read_rows(inputs.new_v, head / group, seq, 1);
-      const Matrix q = read_rows(inputs.q, head, seq, 1);
-      const HeadOptions options = head_options(inputs.options, head);
-      const HeadBound bound = HeadErrorModel(k, v, fp64_numerics(cached + 1))
-                                  .bound(q, options, dense_attention({q, k, v}, options));
-      hard.store(seq, head, {bound.hard, bound.lse_ln_hard});
-    }
-  }
-  return hard;
+AttentionResult gathering_bound(const PagedAttentionInputs& inputs) {
+  const std::int64_t longest = *std::ranges::max_element(inputs.context_length);
+  return bounded_attention(inputs, gathering(longest)).hard;
+}
+
+AttentionResult gathering_bound(const DecodeStepInputs& inputs) {
+  const std::int64_t longest = *std::ranges::max_element(inputs.cached_length) + 1;
+  return bounded_decode_step(inputs, gathering(longest)).hard;
 }
 
 TEST_CASE("There are golden cases of both operations, each about something else") {
@@ -181,8 +166,8 @@ TEST_CASE("A decode step is within the bound of every golden case") {
   WorstOfAll worst("decode_step");
   for (const GoldenCase& golden : golden_cases()) {
     if (!golden.decode) continue;
-    const AttentionResult hard = decode_bound(*golden.decode);
-    worst.check(golden, worst_ratios(golden, decode_step(*golden.decode), hard));
+    const DecodeStepInputs& inputs = *golden.decode;
+    worst.check(golden, worst_ratios(golden, decode_step(inputs), gathering_bound(inputs)));
   }
   CHECK(worst.count() >= 5);
 }

@@ -49,7 +49,7 @@ std::uint32_t expected_code(std::uint32_t code, const TypePair& types, float sca
 // Into `expected`, a copy of the pool as it was: one token.
 void expect_token(KvPool& expected, std::int64_t slot, const RowPool& rows, std::int64_t token,
                   const auto& code_of) {
-  const KvPoolShape& shape = expected.shape();
+  const TestPoolShape& shape = expected.shape();
   for (std::int64_t head = 0; head < shape.num_kv_heads; ++head) {
     for (std::int64_t dim = 0; dim < shape.head_dim; ++dim) {
       const std::int64_t place =
@@ -60,7 +60,7 @@ void expect_token(KvPool& expected, std::int64_t slot, const RowPool& rows, std:
 }
 
 void expect_block(KvPool& expected, const KvPool& from, const BlockPair& pair) {
-  const KvPoolShape& shape = from.shape();
+  const TestPoolShape& shape = from.shape();
   for (std::int64_t head = 0; head < shape.num_kv_heads; ++head) {
     for (std::int64_t slot = 0; slot < shape.block_size; ++slot) {
       for (std::int64_t dim = 0; dim < shape.head_dim; ++dim) {
@@ -74,7 +74,7 @@ void expect_block(KvPool& expected, const KvPool& from, const BlockPair& pair) {
 TEST_CASE("a write leaves the codes of its tokens in their slots, and all else as it was") {
   rc::prop("for every layout, pair of types and mapping", [] {
     const TypePair types = draw_types();
-    const KvPoolShape shape = draw_shape(types.cache);
+    const TestPoolShape shape = draw_shape(types.cache);
     KvPool k(shape, draw_seed());
     KvPool v(draw_partner(shape), draw_seed());
     const std::int64_t tokens = draw(0, 8);
@@ -115,7 +115,7 @@ TEST_CASE("a write leaves the codes of its tokens in their slots, and all else a
 
 TEST_CASE("copied blocks hold their sources' codes, and all else is as it was") {
   rc::prop("within a pool", [] {
-    const KvPoolShape shape =
+    const TestPoolShape shape =
         draw_shape(*rc::gen::elementOf(std::vector(kElementTypes.begin(), kElementTypes.end())));
     KvPool k(shape, draw_seed());
     KvPool v(draw_partner(shape), draw_seed());
@@ -141,12 +141,12 @@ TEST_CASE("copied blocks hold their sources' codes, and all else is as it was") 
 
 TEST_CASE("swapped blocks keep every code, whatever the two layouts") {
   rc::prop("out and in again", [] {
-    const KvPoolShape shape =
+    const TestPoolShape shape =
         draw_shape(*rc::gen::elementOf(std::vector(kElementTypes.begin(), kElementTypes.end())));
     KvPool k(shape, draw_seed());
     KvPool v(draw_partner(shape), draw_seed());
     KvPool host_k(draw_copy(k.shape()), draw_seed());
-    KvPoolShape host_v_shape = draw_copy(v.shape());
+    TestPoolShape host_v_shape = draw_copy(v.shape());
     host_v_shape.num_blocks = host_k.shape().num_blocks;
     KvPool host_v(host_v_shape, draw_seed());
 
@@ -194,7 +194,7 @@ struct Sequences {
   std::vector<std::int64_t> slots;    // of all tokens, one sequence after the other
 };
 
-Sequences draw_sequences(const KvPoolShape& shape) {
+Sequences draw_sequences(const TestPoolShape& shape) {
   const std::vector<std::int64_t> blocks = draw_distinct(shape.num_blocks, shape.num_blocks);
   const std::int64_t num_seqs = draw(1, 2);
   Sequences sequences;
@@ -231,7 +231,7 @@ void expect_rows(RowPool& expected, const RowPool& source, std::int64_t tokens) 
 TEST_CASE("what was written through a block table is gathered again, and nothing besides") {
   rc::prop("for every layout and type", [] {
     const auto type = *rc::gen::element(ElementType::kFp32, ElementType::kFp16, ElementType::kBf16);
-    const KvPoolShape shape = draw_shape(type);
+    const TestPoolShape shape = draw_shape(type);
     KvPool k(shape, draw_seed());
     KvPool v(draw_partner(shape), draw_seed());
     const Sequences sequences = draw_sequences(shape);

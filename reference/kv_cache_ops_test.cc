@@ -13,13 +13,13 @@
 namespace recto::reference {
 namespace {
 
-constexpr KvPoolShape kShape = {.layout = KvLayout::kTokenMajor,
-                                .type = ElementType::kFp32,
-                                .num_blocks = 3,
-                                .block_size = 2,
-                                .num_kv_heads = 2,
-                                .head_dim = 2,
-                                .padding = 1};
+constexpr TestPoolShape kShape = {.layout = KvLayout::kTokenMajor,
+                                  .type = ElementType::kFp32,
+                                  .num_blocks = 3,
+                                  .block_size = 2,
+                                  .num_kv_heads = 2,
+                                  .head_dim = 2,
+                                  .padding = 1};
 
 // K and V of new tokens, and the caches they go to. V has one dim more, and its own layout.
 struct WriteCase {
@@ -30,8 +30,8 @@ struct WriteCase {
         new_v({.type = source, .num_rows = tokens, .num_heads = 2, .head_dim = 3, .padding = 1},
               4) {}
 
-  static KvPoolShape shape_of(ElementType type, std::int64_t head_dim, KvLayout layout) {
-    KvPoolShape shape = kShape;
+  static TestPoolShape shape_of(ElementType type, std::int64_t head_dim, KvLayout layout) {
+    TestPoolShape shape = kShape;
     shape.type = type;
     shape.head_dim = head_dim;
     shape.layout = layout;
@@ -184,7 +184,7 @@ TEST_CASE("blocks are copied within the pool, and no destination is a source") {
 }
 
 TEST_CASE("blocks go between pools of other sizes, not of other shapes or types") {
-  KvPoolShape host_shape = kShape;
+  TestPoolShape host_shape = kShape;
   host_shape.num_blocks = 7;
   KvPool device(kShape, 1);
   KvPool host(host_shape, 2);

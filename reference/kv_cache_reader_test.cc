@@ -118,15 +118,15 @@ TEST_CASE("addresses worked out by hand: a padded slice, and a pool of more than
   CHECK(element_offset(packed, 1, 2, 3, 77) == 16384 + 4096 + 9 * 128 + 24 + 5);
 }
 
-const KvPoolShape kShape = {.num_blocks = 5,
-                            .block_size = 3,
-                            .num_kv_heads = 2,
-                            .head_dim = 12,
-                            .pack_width = 4,
-                            .padding = 3};
+const TestPoolShape kShape = {.num_blocks = 5,
+                              .block_size = 3,
+                              .num_kv_heads = 2,
+                              .head_dim = 12,
+                              .pack_width = 4,
+                              .padding = 3};
 
-KvPoolShape shape_of(KvLayout layout, ElementType type, std::int64_t pack_width = 4) {
-  KvPoolShape shape = kShape;
+TestPoolShape shape_of(KvLayout layout, ElementType type, std::int64_t pack_width = 4) {
+  TestPoolShape shape = kShape;
   shape.layout = layout;
   shape.type = type;
   shape.pack_width = pack_width;

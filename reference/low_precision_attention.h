@@ -5,7 +5,7 @@
 // FlashAttention's rule (a kernel may err by twice as much), and what the bounds are tested on.
 
 #include "core/attention_views.h"
-#include "reference/fp32_state.h"
+#include "reference/fp32_arithmetic.h"
 #include "reference/numerics.h"
 #include "reference/paged_attention.h"
 
@@ -20,6 +20,9 @@ struct LowPrecisionOptions {
   SummedWeights summed_weights = SummedWeights::kUnrounded;
   ExponentialBase base = ExponentialBase::kE;
   SplitMerge split_merge = SplitMerge::kState;
+  std::int64_t lanes = 1;  // of every sum
+  Subnormals subnormals = Subnormals::kKept;
+  MathFunctions functions = MathFunctions::kLibrary;
 };
 
 AttentionResult low_precision_attention(const PagedAttentionInputs& inputs,

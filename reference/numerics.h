@@ -78,8 +78,8 @@ struct KernelNumerics {
   double lse_ln_roundings = 3;  // of lse, as large as itself or the largest score
 
   double normalisation_roundings = 2;  // o * (1 / l)
-  double log_relative = 0x1p-23;
-  double log_absolute = 0x1p-23;
+  double log_relative = 0x1p-23;       // 1 ulp
+  double log_absolute = 0.0;           // near log(1) = 0, where some functions are off by as much
   std::optional<ElementType> output_type =
       {};  // nothing: the result is not rounded (the reference's)
 };

@@ -174,10 +174,9 @@ class OutputError {
       const SummedTerms& summed = one_sided_.summed_products[static_cast<std::size_t>(dim)];
       const SumError sum = sum_error(numerics_.output_sum, output_terms_, one_sided_.products[dim],
                                      output_roundings_);
-      const double moved = summed.magnitudes > 0 ? magnitudes[dim] / summed.magnitudes : 1.0;
-      errors[dim] =
-          moved * sharp_sum_error(numerics_.output_sum, output_terms_, sum, summed, kSharpLambda) +
-          numerics_.kv_read * magnitudes[dim];
+      const double relative =
+          sharp_sum_error(numerics_.output_sum, output_terms_, sum, summed, kSharpLambda);
+      errors[dim] = (relative + numerics_.kv_read) * magnitudes[dim];
     }
     return errors;
   }
@@ -189,8 +188,10 @@ class OutputError {
     return sum.bias + kSharpLambda * sum.deviation + one_sided_.weight_loss;
   }
 
+  // Flushing loses no key twice; without it, products and rescalings lose half as much each. One
+  // more is V as it is read, whose weights sum to 1.
   double underflow() const {
-    return numerics_.underflow * (static_cast<double>(n_) + output_roundings_) +
+    return numerics_.underflow * (static_cast<double>(n_) + output_roundings_ + 1) +
            2 * numerics_.input_flush;
   }
 

@@ -53,6 +53,28 @@ Matrix with_last_row(const Matrix& cached, const Matrix& newest) {
   return all;
 }
 
+KvHeadContext group_of(const RowsView& q, const PagedKvView& kv, std::int64_t kv_head) {
+  const std::int64_t group = q.num_heads / kv.k.num_kv_heads;
+  KvHeadContext context;
+  context.kv_head = kv_head;
+  context.q_head_begin = kv_head * group;
+  context.q_head_end = context.q_head_begin + group;
+  return context;
+}
+
+template <typename Inputs>
+AttentionResult attend(const Inputs& inputs) {
+  AttentionResult result(inputs.q.num_rows, inputs.q.num_heads, inputs.kv.v.head_dim);
+  for_each_kv_head(inputs, [&](const KvHeadContext& context) {
+    for (std::int64_t head = context.q_head_begin; head < context.q_head_end; ++head) {
+      const Matrix q = read_rows(inputs.q, head, context.first_row, context.num_rows);
+      const HeadOptions options = head_options(inputs.options, head);
+      result.store(context.first_row, head, dense_attention({q, context.k, context.v}, options));
+    }
+  });
+  return result;
+}
+
 }  // namespace
 
 AttentionResult::AttentionResult(std::int64_t rows, std::int64_t heads, std::int64_t dim)
@@ -112,24 +134,38 @@ std::vector<SequenceRows> sequences_of(const PagedAttentionInputs& inputs) {
   return sequences;
 }
 
-AttentionResult paged_attention(const PagedAttentionInputs& inputs) {
-  AttentionResult result(inputs.q.num_rows, inputs.q.num_heads, inputs.kv.v.head_dim);
-  const std::int64_t group = inputs.q.num_heads / inputs.kv.k.num_kv_heads;
+void for_each_kv_head(const PagedAttentionInputs& inputs, const KvHeadVisit& visit) {
   for (const SequenceRows& sequence : sequences_of(inputs)) {
     for (std::int64_t kv_head = 0; kv_head < inputs.kv.k.num_kv_heads; ++kv_head) {
-      const Matrix k =
-          gather_head(inputs.kv.k, sequence.block_table_row, sequence.context_length, kv_head);
-      const Matrix v =
-          gather_head(inputs.kv.v, sequence.block_table_row, sequence.context_length, kv_head);
-      for (std::int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
-        const Matrix q = read_rows(inputs.q, head, sequence.first_row, sequence.num_rows);
-        result.store(sequence.first_row, head,
-                     dense_attention({q, k, v}, head_options(inputs.options, head)));
-      }
+      KvHeadContext context = group_of(inputs.q, inputs.kv, kv_head);
+      context.first_row = sequence.first_row;
+      context.num_rows = sequence.num_rows;
+      const std::int32_t* blocks = sequence.block_table_row;
+      context.k = gather_head(inputs.kv.k, blocks, sequence.context_length, kv_head);
+      context.v = gather_head(inputs.kv.v, blocks, sequence.context_length, kv_head);
+      visit(context);
     }
   }
-  return result;
 }
+
+void for_each_kv_head(const DecodeStepInputs& inputs, const KvHeadVisit& visit) {
+  for (std::int64_t seq = 0; seq < inputs.q.num_rows; ++seq) {
+    const std::int32_t* blocks = inputs.block_table.data + seq * inputs.block_table.row_stride;
+    const std::int64_t cached = inputs.cached_length[as_size(seq)];
+    for (std::int64_t kv_head = 0; kv_head < inputs.kv.k.num_kv_heads; ++kv_head) {
+      KvHeadContext context = group_of(inputs.q, inputs.kv, kv_head);
+      context.first_row = seq;
+      context.num_rows = 1;
+      context.k = with_last_row(gather_head(inputs.kv.k, blocks, cached, kv_head),
+                                read_rows(inputs.new_k, kv_head, seq, 1));
+      context.v = with_last_row(gather_head(inputs.kv.v, blocks, cached, kv_head),
+                                read_rows(inputs.new_v, kv_head, seq, 1));
+      visit(context);
+    }
+  }
+}
+
+AttentionResult paged_attention(const PagedAttentionInputs& inputs) { return attend(inputs); }
 
 AttentionResult paged_attention_over_blocks(const PagedAttentionInputs& inputs) {
   AttentionResult result(inputs.q.num_rows, inputs.q.num_heads, inputs.kv.v.head_dim);
@@ -141,24 +177,6 @@ AttentionResult paged_attention_over_blocks(const PagedAttentionInputs& inputs) 
   return result;
 }
 
-AttentionResult decode_step(const DecodeStepInputs& inputs) {
-  AttentionResult result(inputs.q.num_rows, inputs.q.num_heads, inputs.kv.v.head_dim);
-  const std::int64_t group = inputs.q.num_heads / inputs.kv.k.num_kv_heads;
-  for (std::int64_t seq = 0; seq < inputs.q.num_rows; ++seq) {
-    const std::int32_t* blocks = inputs.block_table.data + seq * inputs.block_table.row_stride;
-    const std::int64_t cached = inputs.cached_length[as_size(seq)];
-    for (std::int64_t kv_head = 0; kv_head < inputs.kv.k.num_kv_heads; ++kv_head) {
-      const Matrix k = with_last_row(gather_head(inputs.kv.k, blocks, cached, kv_head),
-                                     read_rows(inputs.new_k, kv_head, seq, 1));
-      const Matrix v = with_last_row(gather_head(inputs.kv.v, blocks, cached, kv_head),
-                                     read_rows(inputs.new_v, kv_head, seq, 1));
-      for (std::int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
-        const Matrix q = read_rows(inputs.q, head, seq, 1);
-        result.store(seq, head, dense_attention({q, k, v}, head_options(inputs.options, head)));
-      }
-    }
-  }
-  return result;
-}
+AttentionResult decode_step(const DecodeStepInputs& inputs) { return attend(inputs); }
 
 }  // namespace recto::reference

@@ -4,6 +4,7 @@
 // views' fields, checked before by core/attention_gate.h, and has its own index formulas.
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "core/attention_views.h"
@@ -47,6 +48,23 @@ struct SequenceRows {
   const std::int32_t* block_table_row = nullptr;  // [max_blocks]
 };
 std::vector<SequenceRows> sequences_of(const PagedAttentionInputs& inputs);
+
+// What the query heads of one group attend to in one sequence: one KV head's keys and values.
+struct KvHeadContext {
+  std::int64_t first_row = 0;  // of the sequence's query rows in the batch
+  std::int64_t num_rows = 0;
+  std::int64_t kv_head = 0;
+  std::int64_t q_head_begin = 0;  // query heads that share it: [q_head_begin, q_head_end)
+  std::int64_t q_head_end = 0;
+  Matrix k;  // [context_length, head_dim_k]
+  Matrix v;  // [context_length, head_dim_v]
+};
+using KvHeadVisit = std::function<void(const KvHeadContext&)>;
+
+// Each KV head of each sequence, in order, gathered once. A decode step's context is what is cached
+// and the newest token, as it is handed over: only what the cache holds has been quantised.
+void for_each_kv_head(const PagedAttentionInputs& inputs, const KvHeadVisit& visit);
+void for_each_kv_head(const DecodeStepInputs& inputs, const KvHeadVisit& visit);
 
 // HeadOptions of query head `head`.
 HeadOptions head_options(const AttentionOptions& options, std::int64_t head);

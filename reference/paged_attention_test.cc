@@ -114,6 +114,40 @@ TEST_CASE("a decode step sees the newest token after the cached ones") {
   check_small_batch(decode_step(inputs));
 }
 
+TEST_CASE("each KV head is visited once, in order, with its keys, its rows and its query heads") {
+  const SmallBatch batch;
+  std::vector<KvHeadContext> visited;
+  for_each_kv_head(batch.inputs, [&](const KvHeadContext& context) { visited.push_back(context); });
+  REQUIRE(visited.size() == 2);
+  Matrix keys(3, 2);
+  keys << 1, 2, 3, 1, 0, 1;
+  CHECK(visited[0].k == keys);
+  CHECK(visited[1].v == (Matrix(1, 2) << 40, 4).finished());
+  for (std::size_t seq = 0; seq < 2; ++seq) {
+    CHECK(visited[seq].first_row == static_cast<std::int64_t>(seq));
+    CHECK(visited[seq].num_rows == 1);
+    CHECK(visited[seq].kv_head == 0);
+    CHECK(visited[seq].q_head_begin == 0);
+    CHECK(visited[seq].q_head_end == 2);
+  }
+}
+
+TEST_CASE("query heads are divided among KV heads group by group") {
+  SmallBatch batch;
+  // Two KV heads of one dim each, in the same memory.
+  batch.inputs.kv.k.num_kv_heads = batch.inputs.kv.v.num_kv_heads = 2;
+  batch.inputs.kv.k.head_dim = batch.inputs.kv.v.head_dim = batch.inputs.q.head_dim = 1;
+  batch.inputs.kv.k.head_stride = batch.inputs.kv.v.head_stride = 1;
+  batch.inputs.q.head_stride = 1;
+  batch.inputs.q.num_heads = 4;
+  std::vector<std::array<std::int64_t, 3>> heads;
+  for_each_kv_head(batch.inputs, [&](const KvHeadContext& context) {
+    heads.push_back({context.kv_head, context.q_head_begin, context.q_head_end});
+  });
+  CHECK(heads ==
+        std::vector<std::array<std::int64_t, 3>>{{0, 0, 2}, {1, 2, 4}, {0, 0, 2}, {1, 2, 4}});
+}
+
 TEST_CASE("sequences without a token are skipped over") {
   SmallBatch batch;
   batch.context_length = {0, 1};

@@ -24,10 +24,13 @@ struct Score {
   }
 };
 
+// Operations on a score after its sum: times scale, bias and its sum, base 2, less the maximum.
+constexpr double kOperations = 5;
+
 struct ScaledProduct {
   double value = 0.0;       // scale q.k
   double magnitudes = 0.0;  // |scale| sum |q_d k_d|
-  double flushed = 0.0;     // what reading subnormals as 0 may change
+  double unread = 0.0;      // what subnormals may lose as they are read
   double underflow = 0.0;   // what the sum may lose to underflow, scaled
   double coherence = 1.0;   // how many products are alike
 };
@@ -39,7 +42,7 @@ Score score_of(const ScaledProduct& product, std::int64_t head_dim,
   // Every term's product, additions and readings, as one factor.
   const double read = (1 + numerics.kv_read) * (1 + numerics.query_read) - 1;
   Score score;
-  const double lost = product.flushed + product.underflow;
+  const double lost = product.unread + product.underflow;
   score.value = product.value;
   score.hard = magnitudes * ((1 + sum.hard) * (1 + read) - 1) + lost;
   score.systematic = magnitudes * (sum.bias + read) + lost;
@@ -59,7 +62,7 @@ void apply_softcap(Score& score, double cap, const KernelNumerics& numerics) {
   const double slope = std::pow(std::cosh(std::min(nearest_zero / cap, 300.0)), -2);
   // How much an error of the scale moves a score depends on where it stands: no common shift.
   // A quotient that underflows is off by that much of the cap.
-  const double own = numerics.tanh_relative * std::abs(capped) +
+  const double own = numerics.tanh_relative * (std::abs(capped) + score.hard * slope) +
                      numerics.shared_scale * (std::abs(score.value) * slope + std::abs(capped)) +
                      numerics.underflow * (cap + 1);
   score.value = capped;
@@ -106,13 +109,16 @@ ScoreErrors score_errors(const Eigen::Ref<const Eigen::RowVectorXd>& q, const Ke
       static_cast<double>(multiplicity(values_of(q.transpose()))) / static_cast<double>(head_dim);
   const double scale = std::abs(options.scale);
   const double q_sum = q.cwiseAbs().sum();
+  const double kv_underflow = numerics.kv_read > 0 ? numerics.underflow : 0;
+  const double query_underflow = numerics.query_read > 0 ? numerics.underflow : 0;
   for (std::int64_t key = 0; key < n; ++key) {
-    const double elements = q_sum + rows.keys.row(key).cwiseAbs().sum();
+    const double k_sum = rows.keys.row(key).cwiseAbs().sum();
     const ScaledProduct product{
         .value = products[key],
         .magnitudes = magnitudes[key],
-        .flushed = scale * elements * numerics.input_flush,
-        .underflow = (scale * static_cast<double>(2 * head_dim) + 1) * numerics.underflow,
+        .unread = scale * (q_sum * (numerics.input_flush + kv_underflow) +
+                           k_sum * (numerics.input_flush + query_underflow)),
+        .underflow = (scale * static_cast<double>(2 * head_dim) + kOperations) * numerics.underflow,
         .coherence = std::max(1.0, q_coherence * rows.coherence[key])};
     Score score = score_of(product, head_dim, numerics);
     if (options.softcap > 0) apply_softcap(score, options.softcap, numerics);

@@ -43,7 +43,7 @@ class RowErrors {
       split_ = (1 + numerics.lse_ln_roundings) * numerics.unit_roundoff *
                    (magnitude_ + largest_error_ + log_sum) +
                numerics.log_relative * log_sum + numerics.log_absolute +
-               numerics.exponential.relative;
+               numerics.exponential.relative + numerics.exponential.relative_slope * log_sum;
     }
   }
 

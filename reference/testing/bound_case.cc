@@ -57,17 +57,25 @@ double draw(Numbers numbers, double progress, ElementType type, RandomStream& st
   return 0;
 }
 
+struct TensorSource {
+  Numbers numbers;
+  ElementType type;
+  int exponent;  // 2^-exponent of the numbers drawn
+};
+
 // Values rounded to `type`, side by side.
-std::vector<std::byte> tensor(Numbers numbers, ElementType type, std::int64_t rows,
-                              std::int64_t row_size, RandomStream stream) {
+std::vector<std::byte> tensor(const TensorSource& source, std::int64_t rows, std::int64_t row_size,
+                              RandomStream stream) {
+  const ElementType type = source.type;
   const std::int64_t bytes = element_bytes(type);
   std::vector<std::byte> memory(static_cast<std::size_t>(rows * row_size * bytes));
   std::byte* place = memory.data();
   for (std::int64_t row = 0; row < rows; ++row) {
     const double progress = static_cast<double>(row) / static_cast<double>(rows);
     for (std::int64_t element = 0; element < row_size; ++element) {
-      const std::uint32_t code =
-          encode(draw(numbers, progress, type, stream), type, Overflow::kSaturate);
+      const double value =
+          std::ldexp(draw(source.numbers, progress, type, stream), -source.exponent);
+      const std::uint32_t code = encode(value, type, Overflow::kSaturate);
       std::memcpy(place, &code, static_cast<std::size_t>(bytes));
       place += bytes;
     }
@@ -95,10 +103,13 @@ void BoundCase::draw_shape(RandomStream stream) {
   kv_type_ = types[1];
   num_q_heads_ = between(stream, 1, 2);
   num_rows_ = between(stream, 1, 2);
-  context_length_ = static_cast<std::int32_t>(stream.next_below(8) == 0 ? between(stream, 0, 200)
-                                                                        : between(stream, 0, 24));
+  context_length_ = static_cast<std::int32_t>(
+      between(stream, 0, stream.next_below(8) == 0 ? kMediumContext : kShortContext));
   head_dim_k_ = between(stream, 1, 16);
   head_dim_v_ = between(stream, 1, 6);
+  if (stream.next_below(1024) == 0) {
+    context_length_ = static_cast<std::int32_t>(between(stream, kMediumContext, kLongContext));
+  }
 }
 
 void BoundCase::draw_options(RandomStream stream) {
@@ -128,6 +139,32 @@ void BoundCase::draw_options(RandomStream stream) {
     k_scale_ = static_cast<float>(std::exp2(uniform(stream)));
     v_scale_ = static_cast<float>(std::exp2(uniform(stream)));
   }
+  if (stream.next_below(3) == 0) how_.lanes = between(stream, 2, 32);
+  if (stream.next_below(3) == 0) how_.subnormals = Subnormals::kFlushed;
+  if (stream.next_below(3) == 0) how_.functions = MathFunctions::kFast;
+  draw_exponents(stream);
+}
+
+// Numbers so small that products of theirs are subnormal, and a scale as much larger, so that it
+// shows in the scores.
+void BoundCase::draw_exponents(RandomStream& stream) {
+  const bool has_small_q = q_type_ != ElementType::kFp16;
+  if (kv_type_ == ElementType::kFp16) return;
+  if (stream.next_below(4) == 0) {
+    // The scale stays a number.
+    const std::int64_t most = std::min(126, 127 - std::ilogb(inputs_.options.scale));
+    const std::int64_t both = between(stream, 100, most);
+    const std::int64_t share = between(stream, 0, 2);  // of q: nothing, half, all
+    q_exponent_ = has_small_q ? static_cast<int>(both * share / 2) : 0;
+    k_exponent_ = static_cast<int>(both) - q_exponent_;
+    inputs_.options.scale = std::ldexp(inputs_.options.scale, static_cast<int>(both));
+  }
+  if (stream.next_below(4) == 0) v_exponent_ = static_cast<int>(between(stream, 100, 126));
+  if (!is_fp8(kv_type_)) return;
+  // Codes are as they are; it is their scales that are small.
+  k_scale_ = std::ldexp(k_scale_, -k_exponent_);
+  v_scale_ = std::ldexp(v_scale_, -v_exponent_);
+  k_exponent_ = v_exponent_ = 0;
 }
 
 void BoundCase::draw_tensors(RandomStream stream) {
@@ -135,9 +172,10 @@ void BoundCase::draw_tensors(RandomStream stream) {
   q_numbers_ = kind();
   k_numbers_ = kind();
   v_numbers_ = kind();
-  q_ = tensor(q_numbers_, q_type_, num_rows_, num_q_heads_ * head_dim_k_, stream.split("q"));
-  k_ = tensor(k_numbers_, kv_type_, context_length_, head_dim_k_, stream.split("k"));
-  v_ = tensor(v_numbers_, kv_type_, context_length_, head_dim_v_, stream.split("v"));
+  q_ = tensor({q_numbers_, q_type_, q_exponent_}, num_rows_, num_q_heads_ * head_dim_k_,
+              stream.split("q"));
+  k_ = tensor({k_numbers_, kv_type_, k_exponent_}, context_length_, head_dim_k_, stream.split("k"));
+  v_ = tensor({v_numbers_, kv_type_, v_exponent_}, context_length_, head_dim_v_, stream.split("v"));
 }
 
 void BoundCase::make_views() {
@@ -180,9 +218,15 @@ std::string BoundCase::text() const {
       << ", sinks " << !inputs_.options.sinks.empty() << "\ntile " << how_.tile_size << ", split "
       << how_.split_size << ", terms per step " << how_.terms_per_step << ", truncates "
       << (how_.rounding == AccumulatorRounding::kTruncate) << ", sums rounded weights "
-      << (how_.summed_weights == SummedWeights::kRounded)
+      << (how_.summed_weights == SummedWeights::kRounded) << ", base 2 "
+      << (how_.base == ExponentialBase::kTwo) << ", merges normalised "
+      << (how_.split_merge == SplitMerge::kNormalised) << "\nlanes " << how_.lanes
+      << ", flushes subnormals " << (how_.subnormals == Subnormals::kFlushed) << ", fast functions "
+      << (how_.functions == MathFunctions::kFast)
       << "\nnumbers of q, k, v: " << static_cast<int>(q_numbers_) << ", "
-      << static_cast<int>(k_numbers_) << ", " << static_cast<int>(v_numbers_);
+      << static_cast<int>(k_numbers_) << ", " << static_cast<int>(v_numbers_) << "; times 2^-"
+      << q_exponent_ << ", 2^-" << k_exponent_ << ", 2^-" << v_exponent_ << "; scales " << k_scale_
+      << ", " << v_scale_;
   return out.str();
 }
 

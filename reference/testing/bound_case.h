@@ -42,6 +42,7 @@ class BoundCase {
  private:
   void draw_shape(RandomStream stream);
   void draw_options(RandomStream stream);
+  void draw_exponents(RandomStream& stream);
   void draw_tensors(RandomStream stream);
   void make_views();
 
@@ -55,6 +56,9 @@ class BoundCase {
   Numbers q_numbers_ = Numbers::kUniform;
   Numbers k_numbers_ = Numbers::kUniform;
   Numbers v_numbers_ = Numbers::kUniform;
+  int q_exponent_ = 0;
+  int k_exponent_ = 0;
+  int v_exponent_ = 0;
   std::vector<std::byte> q_;
   std::vector<std::byte> k_;
   std::vector<std::byte> v_;

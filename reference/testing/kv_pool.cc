@@ -22,7 +22,7 @@ std::size_t bytes_of(ElementType type) { return static_cast<std::size_t>(element
 
 }  // namespace
 
-KvPool::KvPool(const KvPoolShape& shape, std::uint64_t seed) : shape_(shape) {
+KvPool::KvPool(const TestPoolShape& shape, std::uint64_t seed) : shape_(shape) {
   count_places();
   const std::int64_t elements = places_.empty() ? 0 : view().block_stride * shape.num_blocks;
   bytes_ = random_bytes((elements + 2 * kMargin) * element_bytes(shape.type), seed);

@@ -12,7 +12,7 @@
 
 namespace recto::reference {
 
-struct KvPoolShape {
+struct TestPoolShape {
   KvLayout layout = KvLayout::kTokenMajor;
   ElementType type = ElementType::kFp32;
   std::int64_t num_blocks = 1;
@@ -26,9 +26,9 @@ struct KvPoolShape {
 class KvPool {
  public:
   // Random bytes everywhere, also in the gaps and in a margin before and after the tensor.
-  KvPool(const KvPoolShape& shape, std::uint64_t seed);
+  KvPool(const TestPoolShape& shape, std::uint64_t seed);
 
-  const KvPoolShape& shape() const { return shape_; }
+  const TestPoolShape& shape() const { return shape_; }
   MutableKvTensorView view();
   KvTensorView const_view() { return as_const(view()); }
 
@@ -51,7 +51,7 @@ class KvPool {
   void count_places();
   std::byte* element(std::int64_t place);
 
-  KvPoolShape shape_;
+  TestPoolShape shape_;
   std::vector<std::int64_t> places_;  // [num_blocks, num_kv_heads, block_size, head_dim]
   std::vector<std::byte> bytes_;
 };

@@ -20,7 +20,7 @@ inline std::int64_t draw(std::int64_t first, std::int64_t last) {
 inline std::uint64_t draw_seed() { return *rc::gen::arbitrary<std::uint64_t>(); }
 
 // Small, in any layout; a pack of any width.
-inline KvPoolShape draw_shape(ElementType type) {
+inline TestPoolShape draw_shape(ElementType type) {
   const std::int64_t pack_width = draw(1, 4);
   return {
       .layout = *rc::gen::element(KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked),
@@ -34,8 +34,8 @@ inline KvPoolShape draw_shape(ElementType type) {
 }
 
 // V's: its own layout, gaps and head dim.
-inline KvPoolShape draw_partner(const KvPoolShape& shape) {
-  KvPoolShape partner = draw_shape(shape.type);
+inline TestPoolShape draw_partner(const TestPoolShape& shape) {
+  TestPoolShape partner = draw_shape(shape.type);
   partner.num_blocks = shape.num_blocks;
   partner.block_size = shape.block_size;
   partner.num_kv_heads = shape.num_kv_heads;
@@ -43,8 +43,8 @@ inline KvPoolShape draw_partner(const KvPoolShape& shape) {
 }
 
 // The same tensor elsewhere: other layout, gaps and number of blocks.
-inline KvPoolShape draw_copy(const KvPoolShape& shape) {
-  KvPoolShape copy = shape;
+inline TestPoolShape draw_copy(const TestPoolShape& shape) {
+  TestPoolShape copy = shape;
   copy.layout = *rc::gen::element(KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked);
   copy.pack_width = *rc::gen::element(std::int64_t{1}, shape.pack_width, shape.head_dim);
   copy.padding = draw(0, 3);
@@ -53,7 +53,7 @@ inline KvPoolShape draw_copy(const KvPoolShape& shape) {
 }
 
 // Rows that go into such a tensor, or come out of it.
-inline RowPoolShape rows_like(const KvPoolShape& shape, std::int64_t num_rows, ElementType type) {
+inline RowPoolShape rows_like(const TestPoolShape& shape, std::int64_t num_rows, ElementType type) {
   return {.type = type,
           .num_rows = num_rows,
           .num_heads = shape.num_kv_heads,

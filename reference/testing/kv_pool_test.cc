@@ -9,7 +9,7 @@ namespace recto::reference {
 namespace {
 
 // Two blocks of two slots, two heads, four dims in packs of two, one element left out at each end.
-KvPoolShape small_shape(KvLayout layout) {
+TestPoolShape small_shape(KvLayout layout) {
   return {.layout = layout,
           .type = ElementType::kBf16,
           .num_blocks = 2,

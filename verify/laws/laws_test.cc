@@ -1,13 +1,17 @@
-// Every law on every backend of the reference, over cases drawn by a fixed seed. They pass within
-// the sharp bounds, hence within the hard ones. RECTO_LAW_CASE=NUMBER tries one case alone.
+// Every law on every backend of the reference, over cases drawn by a fixed seed: many short ones,
+// and a few of long contexts. They pass within the sharp bounds, hence within the hard ones.
+// RECTO_LAW_DOMAIN=short or long keeps to one of the two; RECTO_LAW_CASE=NUMBER with it tries one
+// case alone.
 
 #include "verify/laws/laws.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <set>
+#include <string>
 
 #include "bazel/testing/catch.h"
 #include "core/random_stream.h"
@@ -20,44 +24,106 @@ namespace recto::verify {
 namespace {
 
 constexpr std::uint64_t kSeed = 2026;
-constexpr std::uint64_t kCases = 300;
-// Of them, each law must say something of at least so many, on a backend that takes all types; and
-// of so many where a backend takes one type of q.
-constexpr std::int64_t kLeastCases = 40;
-constexpr std::int64_t kLeastCasesOfType = 8;
 
-CaseDomain small_domain() {
-  CaseDomain domain;
-  domain.head_dims = {1, 2, 3, 5, 8, 16};
-  domain.groups = {1, 2, 3, 4};
-  domain.num_seqs_max = 3;
-  domain.num_kv_heads_max = 2;
-  domain.num_rows_max = 6;
+// Cases of one kind, and how many of them each law must at least say something of.
+struct LawDomain {
+  std::string name;    // as in RECTO_LAW_DOMAIN
+  std::string stream;  // of its random numbers
+  CaseDomain cases;
+  std::uint64_t count = 0;           // ten times as many with RECTO_FULL
+  std::int64_t least_cases = 0;      // on a backend that takes all types
+  std::int64_t least_of_a_type = 0;  // where a backend takes one type of q
+};
+
+LawDomain short_contexts() {
+  LawDomain domain{.name = "short",
+                   .stream = "laws",
+                   .cases = {},
+                   .count = 300,
+                   .least_cases = 40,
+                   .least_of_a_type = 8};
+  domain.cases.head_dims = {1, 2, 3, 5, 8, 16};
+  domain.cases.groups = {1, 2, 3, 4};
+  domain.cases.num_seqs_max = 3;
+  domain.cases.num_kv_heads_max = 2;
+  domain.cases.num_rows_max = 6;
   return domain;
 }
 
-DescribedCase numbered_case(std::uint64_t number) {
-  RandomStream stream = RandomStream(kSeed).split("laws").split(number);
-  const CaseSpec spec = draw_case(stream, small_domain());
-  return drawn_case(
-      spec,
-      fmt::format("./bazelw test --test_env=RECTO_LAW_CASE={} //verify/laws:laws_test", number));
+// Several tiles, splits and large blocks; families whose values span many magnitudes come more
+// often than plain ones.
+LawDomain long_contexts() {
+  LawDomain domain{.name = "long",
+                   .stream = "laws of long contexts",
+                   .cases = {},
+                   .count = 20,
+                   .least_cases = 4,
+                   .least_of_a_type = 1};
+  // fp32 has one type of cache, fp16 and bf16 have three each.
+  domain.cases.types.push_back({ElementType::kFp32, ElementType::kFp32});
+  domain.cases.types.push_back({ElementType::kFp32, ElementType::kFp32});
+  domain.cases.rows = {RowsKind::kDecode, RowsKind::kChunk};
+  domain.cases.head_dims = {2, 3, 5, 8};
+  domain.cases.groups = {1, 2, 3};
+  domain.cases.block_sizes = {1, 2, 4, 8, 16, 32, 48, 64, 128, 256};
+  domain.cases.tile_sizes = {64, 128};
+  domain.cases.num_seqs_max = 2;
+  domain.cases.num_kv_heads_max = 2;
+  domain.cases.num_rows_max = 3;
+  domain.cases.context_max = 700;
+  for (const FloatFamily family : {FloatFamily::kHeavyTail, FloatFamily::kLargeOffset,
+                                   FloatFamily::kDenormals, FloatFamily::kDominatingKey}) {
+    domain.cases.families.push_back(family);
+  }
+  return domain;
 }
 
-CaseSource cases(std::uint64_t begin, std::uint64_t end) {
-  return [next = begin, end]() mutable -> std::optional<DescribedCase> {
-    if (next == end) return std::nullopt;
-    return numbered_case(next++);
-  };
+CaseSpec numbered_spec(const LawDomain& domain, std::uint64_t number) {
+  RandomStream stream = RandomStream(kSeed).split(domain.stream).split(number);
+  return draw_case(stream, domain.cases);
 }
+
+DescribedCase numbered_case(const LawDomain& domain, std::uint64_t number) {
+  return drawn_case(numbered_spec(domain, number),
+                    fmt::format("./bazelw test --test_env=RECTO_LAW_DOMAIN={} "
+                                "--test_env=RECTO_LAW_CASE={} //verify/laws:laws_test",
+                                domain.name, number));
+}
+
+struct Numbers {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
 
 // Those of the whole run: the number of one case asked for, or all.
-CaseSource cases_asked_for() {
+Numbers numbers_asked_for(const LawDomain& domain) {
   if (const char* number = std::getenv("RECTO_LAW_CASE")) {
     const std::uint64_t one = std::strtoull(number, nullptr, 10);
-    return cases(one, one + 1);
+    return {one, one + 1};
   }
-  return cases(0, std::getenv("RECTO_FULL") == nullptr ? kCases : 10 * kCases);
+  return {0, std::getenv("RECTO_FULL") == nullptr ? domain.count : 10 * domain.count};
+}
+
+CaseSource cases(const LawDomain& domain, Numbers numbers) {
+  return
+      [&domain, next = numbers.begin, end = numbers.end]() mutable -> std::optional<DescribedCase> {
+        if (next == end) return std::nullopt;
+        return numbered_case(domain, next++);
+      };
+}
+
+// A number alone could be of either domain.
+bool is_asked_for(const LawDomain& domain) {
+  const char* name = std::getenv("RECTO_LAW_DOMAIN");
+  if (name == nullptr) {
+    if (std::getenv("RECTO_LAW_CASE") != nullptr)
+      FAIL("RECTO_LAW_CASE: expected RECTO_LAW_DOMAIN=short or long with it, got none");
+    return true;
+  }
+  const std::string asked = name;
+  if (asked != "short" && asked != "long")
+    FAIL("RECTO_LAW_DOMAIN: expected short or long, got " << asked);
+  return asked == domain.name;
 }
 
 bool is_fp64(const std::string& backend) {
@@ -70,23 +136,44 @@ bool is_put_to(const std::string& law, const std::string& backend) {
   return law != "split_size" || !is_fp64(backend);
 }
 
-TEST_CASE("every law, and the oracle, hold of every backend of the reference") {
+void check_laws(const LawDomain& domain) {
   std::vector<Law> laws = all_laws();
   laws.push_back(oracle_comparison());
   const LawReport report =
-      run_laws(laws, reference_backends(), cases_asked_for(), {.bound_kind = BoundKind::kSharp});
-  std::cout << report.table();
+      run_laws(laws, reference_backends(), cases(domain, numbers_asked_for(domain)),
+               {.bound_kind = BoundKind::kSharp});
+  std::cout << domain.name << " contexts\n" << report.table();
   for (const std::string& failure : report.failures) FAIL_CHECK(failure);
   CHECK(report.passed());
   if (std::getenv("RECTO_LAW_CASE") != nullptr) return;
   for (const LawCount& count : report.counts) {
     INFO(count.law << " on " << count.backend);
-    const std::int64_t least = is_fp64(count.backend) ? kLeastCases : kLeastCasesOfType;
+    const std::int64_t least = is_fp64(count.backend) ? domain.least_cases : domain.least_of_a_type;
     if (is_put_to(count.law, count.backend))
       CHECK(count.ran() >= least);
     else
       CHECK(count.ran() == 0);
   }
+}
+
+TEST_CASE("every law, and the oracle, hold of every backend of the reference") {
+  const LawDomain domain = short_contexts();
+  if (is_asked_for(domain)) check_laws(domain);
+}
+
+TEST_CASE("they hold of long contexts") {
+  const LawDomain domain = long_contexts();
+  if (is_asked_for(domain)) check_laws(domain);
+}
+
+TEST_CASE("the long contexts are several times as long as any short one") {
+  const LawDomain domain = long_contexts();
+  std::int64_t long_ones = 0;
+  for (std::uint64_t number = 0; number < domain.count; ++number) {
+    if (numbered_spec(domain, number).longest_context() > 3 * short_contexts().cases.context_max)
+      ++long_ones;
+  }
+  CHECK(long_ones >= static_cast<std::int64_t>(domain.count) / 2);
 }
 
 TEST_CASE("laws have different names, and a statement each") {

@@ -5,10 +5,30 @@ load("//verify/simt:variants.bzl", "KERNEL_TAG")
 
 # Every access to memory becomes a call of a hook, which verify/simt/checks defines.
 OBSERVED_COPTS = [
+    # The two exclude each other: under --config=asan all but the kernels has AddressSanitizer.
+    "-fno-sanitize=address",
     "-fsanitize=thread",
-    "--param=tsan-instrument-func-entry-exit=0",
-    "-g",
+    # So that copies are calls, too, and loads of vectors stay in one piece.
+    "-fno-builtin-memcpy",
+    "-fno-builtin-memmove",
+    "-fno-builtin-memset",
+    "-fno-tree-sra",
+    "-U_FORTIFY_SOURCE",
+    # Fences are calls, too.
+    "-Wno-tsan",
 ]
+
+# Line numbers, for findings; addr2line of binutils 2.40 takes one file for another in version 5.
+_DEBUG_COPTS = [
+    "-g1",
+    "-gdwarf-4",
+]
+
+# With ThreadSanitizer's own runtime the hooks are taken.
+OBSERVED_COMPATIBLE = select({
+    "//bazel:tsan": ["//bazel:unsupported"],
+    "//conditions:default": [],
+})
 
 def _unit(name, source):
     """A C++ file that includes a CUDA file, whose name Bazel 4 would not compile."""
@@ -30,15 +50,17 @@ def simt_kernels(name, srcs, hdrs = [], deps = [], **kwargs):
       hdrs: .cuh files that they include.
     """
     units = [_unit(name, source) for source in srcs]
-
-    # Line numbers, for findings.
-    for suffix, copts in [("", ["-g1"]), ("_observed", OBSERVED_COPTS)]:
+    for suffix, copts, hooks, compatible in [
+        ("", [], [], []),
+        ("_observed", OBSERVED_COPTS, ["//verify/simt/checks:access_hooks"], OBSERVED_COMPATIBLE),
+    ]:
         recto_library(
             name = name + suffix,
             srcs = units,
             textual_hdrs = srcs + hdrs,
-            copts = copts + ["-Wno-unused-parameter"],
+            copts = copts + _DEBUG_COPTS + ["-Wno-unused-parameter"],
             tags = [KERNEL_TAG],
-            deps = deps + ["//verify/simt/dialect"],
+            target_compatible_with = compatible,
+            deps = deps + hooks + ["//verify/simt/dialect"],
             **kwargs
         )

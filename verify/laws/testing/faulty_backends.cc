@@ -32,31 +32,30 @@ SequenceProblem random_sequence(const ProblemShape& shape, std::int64_t num_rows
 AttentionResult attend_in_splits(const PagedAttentionInputs& inputs, const Merge& merge,
                                  std::int64_t split_size) {
   AttentionResult result(inputs.q.num_rows, inputs.q.num_heads, inputs.kv.v.head_dim);
-  const auto attend = [&](const reference::SequenceRows& sequence, std::int64_t head) {
-    const std::int64_t n = sequence.context_length;
-    const std::int64_t kv_head = head / (inputs.q.num_heads / inputs.kv.k.num_kv_heads);
+  const auto attend = [&](const reference::KvHeadContext& context, std::int64_t head) {
+    const std::int64_t n = context.k.rows();
     const reference::HeadOptions options = reference::head_options(inputs.options, head);
-    const Matrix q = reference::read_rows(inputs.q, head, sequence.first_row, sequence.num_rows);
-    const Matrix k = reference::gather_head(inputs.kv.k, sequence.block_table_row, n, kv_head);
-    const Matrix v = reference::gather_head(inputs.kv.v, sequence.block_table_row, n, kv_head);
-    for (std::int64_t row = 0; row < sequence.num_rows; ++row) {
-      const std::int64_t position = reference::position_of(row, sequence.num_rows, n);
-      const reference::KeyRange seen = reference::visible_keys(options, row, sequence.num_rows, n);
+    const Matrix q = reference::read_rows(inputs.q, head, context.first_row, context.num_rows);
+    for (std::int64_t row = 0; row < context.num_rows; ++row) {
+      const std::int64_t position = reference::position_of(row, context.num_rows, n);
+      const reference::KeyRange seen = reference::visible_keys(options, row, context.num_rows, n);
       const std::int64_t step = split_size > 0 ? split_size : std::max<std::int64_t>(1, n);
-      SoftmaxState state = SoftmaxState::identity(v.cols());
+      SoftmaxState state = SoftmaxState::identity(context.v.cols());
       for (std::int64_t first = seen.begin; first < seen.end; first += step) {
         const std::int64_t keys = std::min(step, seen.end - first);
-        const reference::Vector scores =
-            reference::score_keys(q.row(row), k.middleRows(first, keys), options, first - position);
-        state = merge(state, reference::tile_state(scores, v.middleRows(first, keys)));
+        const reference::Vector scores = reference::score_keys(
+            q.row(row), context.k.middleRows(first, keys), options, first - position);
+        state = merge(state, reference::tile_state(scores, context.v.middleRows(first, keys)));
       }
       const reference::RowOutput output = reference::finish(state, options.sink);
-      result.store(sequence.first_row + row, head,
+      result.store(context.first_row + row, head,
                    {output.out.transpose(), reference::Vector::Constant(1, output.lse_ln)});
     }
   };
-  for (const reference::SequenceRows& sequence : reference::sequences_of(inputs))
-    for (std::int64_t head = 0; head < inputs.q.num_heads; ++head) attend(sequence, head);
+  reference::for_each_kv_head(inputs, [&](const reference::KvHeadContext& context) {
+    for (std::int64_t head = context.q_head_begin; head < context.q_head_end; ++head)
+      attend(context, head);
+  });
   return result;
 }
 

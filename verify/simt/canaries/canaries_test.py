@@ -40,7 +40,7 @@ def name_of(output):
                 kinds.append(kind or match.group(1))
                 break
     better = [kind for kind in kinds if kind != "(wrong result)"]
-    return sorted(set(better or kinds))[0] if kinds else SILENT
+    return ", ".join(sorted(set(better or kinds))) or SILENT
 
 
 def run(program, canary, which):

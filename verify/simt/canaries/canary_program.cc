@@ -12,12 +12,12 @@
 #include <iostream>
 #include <limits>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "verify/simt/canaries/canary.h"
 #include "verify/simt/canaries/memory_watch.h"
+#include "verify/simt/streams/schedule_sweep.h"
 
 namespace recto::simt {
 namespace {
@@ -69,7 +69,7 @@ class Memory final : public CanaryBench {
 
   Stream* stream() override { return &stream_; }
 
-  std::string findings() { return stream_.synchronise().text(); }
+  LaunchReport report() { return stream_.synchronise(); }
 
   // What the kernel may have written, and what it says of unaddressed memory.
   Bytes outputs() const {
@@ -114,40 +114,26 @@ class Memory final : public CanaryBench {
   Stream stream_;
 };
 
-struct Seen {
-  std::string text;
-  Bytes outputs;
-};
-
-Seen run_once(const Canary& canary, Fault fault, const Schedule& schedule) {
-  Executor executor({.schedule = schedule, .switches_max = 100000, .stall_seconds = 2});
-  Memory memory(executor);
-  canary.run(memory, fault);
-  const std::string findings = memory.findings();
-  return {findings + memory.tainted_outputs(), memory.outputs()};
-}
-
-// What is seen over all schedules, each line once.
+// What is seen over all schedules, each kind once.
 std::string everything_seen(const Canary& canary, Fault fault) {
-  const Bytes expected = run_once(canary, Fault::kNone, {}).outputs;
-  Bytes first;
-  std::set<std::string> texts;
-  for (const SchedulePolicy policy : kSchedulePolicies) {
-    for (const std::uint64_t seed : {1, 2, 3}) {
-      const Seen seen = run_once(canary, fault, {.policy = policy, .seed = seed});
-      if (!seen.text.empty()) texts.insert(seen.text);
-      if (first.empty()) first = seen.outputs;
-      if (!seen.text.empty()) continue;
-      if (seen.outputs != first) {
-        texts.insert("schedule dependence: outputs differ between schedules\n");
-      } else if (seen.outputs != expected) {
-        texts.insert("wrong outputs\n");
-      }
-    }
-  }
-  std::string all;
-  for (const std::string& text : texts) all += text;
-  return all;
+  const ExecutorOptions options{.switches_max = 100000, .stall_seconds = 2};
+  std::string tainted;
+  const auto program_with = [&canary, &tainted](Fault planted) {
+    return [&canary, &tainted, planted](Executor& executor) {
+      Memory memory(executor);
+      canary.run(memory, planted);
+      SweptRun run{memory.report(), memory.outputs()};
+      if (tainted.empty()) tainted = memory.tainted_outputs();
+      return run;
+    };
+  };
+  const Bytes expected =
+      sweep_schedules(options, all_schedules(1), program_with(Fault::kNone)).outputs;
+  const SweepReport report = sweep_schedules(options, all_schedules(3), program_with(fault));
+  std::string text = tainted;
+  for (const Finding& finding : report.findings) text += finding.text() + "\n";
+  if (text.empty() && report.outputs != expected) text = "wrong outputs\n";
+  return text;
 }
 
 std::vector<Canary> all_canaries() {

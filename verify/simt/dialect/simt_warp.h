@@ -14,12 +14,12 @@
 
 namespace recto::simt::device {
 
-inline unsigned lane() { return current_thread->linear % kWarpSize; }
+RECTO_SIMT_UNOBSERVED inline unsigned lane() { return current_thread->linear % kWarpSize; }
 
 template <typename Visit>
 RECTO_SIMT_UNOBSERVED void for_each_lane(std::uint32_t mask, Visit visit) {
   for (std::uint32_t left = mask; left != 0; left &= left - 1) {
-    visit(static_cast<unsigned>(std::countr_zero(left)));
+    visit(static_cast<unsigned>(__builtin_ctz(left)));
   }
 }
 
@@ -50,9 +50,9 @@ RECTO_SIMT_UNOBSERVED T shuffle(std::uint32_t mask, T value, unsigned source,
                                 const Collective& what, Site site) {
   static_assert(sizeof(T) <= sizeof(std::uint64_t), "shuffles take at most 8 bytes");
   ShuffleRequest request{.source = source};
-  std::memcpy(&request.value, &value, sizeof value);
+  __builtin_memcpy(&request.value, &value, sizeof value);
   collective(mask, &request, what, site);
-  std::memcpy(&value, &request.value, sizeof value);
+  __builtin_memcpy(&value, &request.value, sizeof value);
   return value;
 }
 
@@ -124,7 +124,7 @@ template <typename T>
 RECTO_SIMT_UNOBSERVED std::uint64_t bits_of(T value) {
   static_assert(sizeof(T) <= sizeof(std::uint64_t));
   std::uint64_t bits = 0;
-  std::memcpy(&bits, &value, sizeof value);
+  __builtin_memcpy(&bits, &value, sizeof value);
   return bits;
 }
 

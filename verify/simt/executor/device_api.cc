@@ -3,17 +3,20 @@
 #include <fmt/format.h>
 
 #include "verify/simt/executor/launch.h"
+#include "verify/simt/executor/observer.h"
 #include "verify/simt/executor/scheduler.h"
 
 namespace recto::simt::device {
 
 int block_barrier(BarrierReduction reduction, int predicate, const char* name, Site site) {
+  const OutsideKernel outside;
   ThreadState& thread = running_thread();
   thread.site = site;
   return thread.block->wait_at_barrier(thread, reduction, predicate, name);
 }
 
 void collective(std::uint32_t mask, void* payload, const Collective& what, Site site) {
+  const OutsideKernel outside;
   ThreadState& thread = running_thread();
   thread.site = site;
   thread.mask = mask;
@@ -21,12 +24,14 @@ void collective(std::uint32_t mask, void* payload, const Collective& what, Site 
 }
 
 void grid_barrier(Site site) {
+  const OutsideKernel outside;
   ThreadState& thread = running_thread();
   thread.site = site;
   thread.block->scheduler().wait_at_grid_barrier(thread);
 }
 
 void* shared_variable(const SharedVariable& variable) {
+  const OutsideKernel outside;
   ThreadState& thread = running_thread();
   std::byte* memory = thread.block->shared().variable(variable);
   if (memory != nullptr) return memory;
@@ -37,7 +42,10 @@ void* shared_variable(const SharedVariable& variable) {
                   variable.bytes, variable.name, SharedMemory::kStaticBytesMax)));
 }
 
-void* dynamic_shared() { return running_thread().block->shared().dynamic(); }
+void* dynamic_shared() {
+  const OutsideKernel outside;
+  return running_thread().block->shared().dynamic();
+}
 
 void refuse_shuffle(unsigned lane, unsigned source) {
   ThreadBlock& block = *running_thread().block;

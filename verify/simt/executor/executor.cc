@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "verify/simt/executor/fault_guard.h"
+#include "verify/simt/executor/observer.h"
 #include "verify/simt/executor/scheduler.h"
 
 namespace recto::simt {
@@ -28,8 +29,10 @@ LaunchReport Executor::launch(const LaunchConfig& config, const KernelCall& call
   for (std::size_t i = 1; i < workers; ++i) {
     others.emplace_back([this, &launch, i] { run_blocks(launch, *schedulers_[i]); });
   }
+  if (observer_ != nullptr) observer_->begin_launch(launch);
   run_blocks(launch, *schedulers_[0]);
   for (std::thread& other : others) other.join();
+  if (observer_ != nullptr) observer_->end_launch();
   report.findings = launch.take_findings();
   report.switches = launch.switches;
   return report;

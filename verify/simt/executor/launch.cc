@@ -8,6 +8,7 @@
 #include "core/random_stream.h"
 #include "verify/simt/executor/ready_set.h"
 #include "verify/simt/executor/shared_memory.h"
+#include "verify/simt/executor/symbolise.h"
 
 namespace recto::simt {
 namespace {
@@ -21,6 +22,14 @@ constexpr std::uint64_t kCooperativeThreadsMax = 65536;
 
 bool is_same(const Finding& a, const Finding& b) {
   return a.check == b.check && a.place == b.place && a.other_place == b.other_place &&
+         (a.place.site.line != 0 || a.place.instruction != 0 || a.what == b.what);
+}
+
+// One line of source may be many instructions.
+bool is_same_line(const Finding& a, const Finding& b) {
+  return a.check == b.check && (a.place.instruction != 0) == (b.place.instruction != 0) &&
+         place_text(a.place) == place_text(b.place) &&
+         place_text(a.other_place) == place_text(b.other_place) &&
          (a.place.site.line != 0 || a.place.instruction != 0 || a.what == b.what);
 }
 
@@ -79,7 +88,7 @@ std::vector<Finding> Launch::take_findings() {
   for (auto& [order, finding] : findings_) {
     if (order >= stop_at || different.size() == options.findings_max) break;
     const auto& same = finding;
-    if (std::ranges::none_of(different, [&](const Finding& f) { return is_same(f, same); })) {
+    if (std::ranges::none_of(different, [&](const Finding& f) { return is_same_line(f, same); })) {
       different.push_back(std::move(finding));
     }
   }

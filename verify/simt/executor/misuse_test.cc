@@ -118,6 +118,19 @@ TEST_CASE("a lane that is not in its own mask is told") {
   CHECK(contains(finding.what, "0x00ffffff"));
 }
 
+__global__ void shuffle_with_half_mask() { __shfl_xor_sync(0xffff, 1, 16); }
+
+TEST_CASE("a lane that is not in its own mask is told though others of that mask wait") {
+  Executor executor({.schedule = {SchedulePolicy::kReverse}});
+  LaunchReport report = launch(executor, {"half", {1}, {32}}, shuffle_with_half_mask);
+  REQUIRE(report.findings.size() == 1);
+  CHECK(report.findings[0].check == Check::kWarpMask);
+  executor.set_options({.schedule = {SchedulePolicy::kRandomThread, 3}});
+  report = launch(executor, {"half", {1}, {32}}, shuffle_with_half_mask);
+  REQUIRE(report.findings.size() == 1);
+  CHECK(report.findings[0].check == Check::kWarpMask);
+}
+
 __global__ void disagree_about_mask() {
   __shfl_sync(threadIdx.x < 16 ? 0xffffffffU : 0xffff0001U, 1, 0);
 }

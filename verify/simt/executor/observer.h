@@ -1,7 +1,8 @@
 #pragma once
 
 // Who wants to know what threads do to memory and how they wait for each other: the checks of
-// verify/simt/checks. Builds without observed accesses have none.
+// verify/simt/checks. Plain loads and stores are told of in builds that observe them (kernels.bzl)
+// only.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +10,26 @@
 namespace recto::simt {
 
 class ThreadBlock;
+struct Collective;
+struct Launch;
 struct ThreadState;
+
+enum class AccessKind : std::uint8_t {
+  kRead,
+  kWrite,
+  kAtomicRead,
+  kAtomic,  // that writes, and may read
+};
+
+// kAny: such as the bytes of a memcpy, which a GPU takes one by one if need be.
+enum class AccessAlignment : std::uint8_t { kNatural, kAny };
+
+// What a load or store does at its address.
+struct AccessShape {
+  std::size_t bytes = 0;
+  AccessKind kind = AccessKind::kRead;
+  AccessAlignment alignment = AccessAlignment::kNatural;
+};
 
 // What an instruction does on behalf of a thread, other than a plain load or store.
 struct AsyncCopy {
@@ -20,20 +40,48 @@ struct AsyncCopy {
   std::uintptr_t instruction = 0;
 };
 
-// Called by OS threads that run thread blocks. Blocks run on one OS thread while there is an
+// Called by OS threads that run thread blocks; they run on one OS thread while there is an
 // observer.
 class Observer {
  public:
   virtual ~Observer() = default;
-  virtual void begin_block(ThreadBlock& block) = 0;
-  virtual void end_block(ThreadBlock& block) = 0;
+
+  virtual void begin_launch(Launch&) {}
+  virtual void end_launch() {}
+  virtual void begin_block(ThreadBlock&) {}
+  virtual void end_block(ThreadBlock&) {}
+
+  // By the running thread, which is about to touch memory. It may yield to others, or not return.
+  virtual void access(std::uintptr_t address, AccessShape shape, std::uintptr_t instruction) = 0;
+  virtual void exit_thread(ThreadState&) {}
+
   // All of its threads have come to a barrier that they are about to leave.
-  virtual void pass_barrier(ThreadBlock& block) = 0;
-  virtual void pass_grid_barrier() = 0;
-  virtual void pass_warp_barrier(ThreadBlock& block, unsigned warp, std::uint32_t lanes) = 0;
-  // An asynchronous copy was asked for; its bytes arrive (and are written) later.
-  virtual void begin_copy(ThreadState& thread, const AsyncCopy& copy) = 0;
-  virtual void finish_copy(ThreadState& thread, const AsyncCopy& copy) = 0;
+  virtual void pass_barrier(ThreadBlock&) {}
+  virtual void pass_grid_barrier() {}
+  // These lanes have come to the same warp-wide operation, a barrier if it orders memory.
+  virtual void pass_collective(ThreadBlock&, unsigned /*warp*/, std::uint32_t /*lanes*/,
+                               const Collective&) {}
+
+  // An asynchronous copy was asked for; its bytes arrive (and are written) later, by finish_copy.
+  virtual void begin_copy(ThreadState&, const AsyncCopy&) {}
+  virtual void finish_copy(ThreadState&, const AsyncCopy&) {}
+};
+
+// Who is told of what the running kernel does to memory; null in all other code, even if it runs on
+// behalf of a kernel. (The linker may give other code inline functions that were compiled with a
+// kernel, so that they tell of their accesses, too.)
+extern constinit thread_local Observer* kernel_observer;
+
+// Code that is not the kernel's, called by it.
+class OutsideKernel {
+ public:
+  OutsideKernel() : observer_(kernel_observer) { kernel_observer = nullptr; }
+  ~OutsideKernel() { kernel_observer = observer_; }
+  OutsideKernel(const OutsideKernel&) = delete;
+  OutsideKernel& operator=(const OutsideKernel&) = delete;
+
+ private:
+  Observer* const observer_;
 };
 
 }  // namespace recto::simt

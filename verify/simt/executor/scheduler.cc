@@ -11,6 +11,7 @@
 namespace recto::simt {
 
 constinit thread_local KernelThread* current_thread = nullptr;
+constinit thread_local Observer* kernel_observer = nullptr;
 
 // MemorySanitizer's, in programs that have it: forgets what it knows of arguments.
 extern "C" __attribute__((weak)) void __msan_unpoison_param(std::size_t count);
@@ -29,6 +30,7 @@ void Scheduler::run(Launch& launch, std::uint64_t first, std::uint64_t count) {
   current_thread = next();
   Fiber::switch_between(home_, running_thread().fiber);
   current_thread = nullptr;
+  kernel_observer = nullptr;
   launch.switches += steps();
   if (launch.observer != nullptr) {
     for (std::uint64_t i = 0; i < count; ++i) launch.observer->end_block(*blocks_[i]);
@@ -77,10 +79,12 @@ bool Scheduler::begin(Launch& launch, std::uint64_t first, std::uint64_t count) 
 
 void Scheduler::run_thread(void* argument) {
   auto& thread = *static_cast<ThreadState*>(argument);
-  const KernelCall& call = thread.block->launch().call;
+  const Launch& launch = thread.block->launch();
   // What the last call of another fiber left there says nothing of this one.
   if (__msan_unpoison_param != nullptr) __msan_unpoison_param(1);
-  call.call(call.arguments);
+  kernel_observer = launch.observer;
+  launch.call.call(launch.call.arguments);
+  kernel_observer = nullptr;
   thread.block->exit_thread(thread);
 }
 
@@ -169,8 +173,10 @@ void Scheduler::leave(ThreadState& thread) {
   RECTO_UNREACHABLE("a thread that has exited runs again");
 }
 
+void Scheduler::report(Finding finding) { launch_->report(order_, std::move(finding)); }
+
 void Scheduler::abandon(Finding finding) {
-  launch_->report(order_, std::move(finding));
+  report(std::move(finding));
   is_abandoned_ = true;
   go_home(running_thread().fiber);
 }

@@ -31,6 +31,7 @@ class Scheduler {
   void wait(ThreadState& thread);   // it cannot go on; comes back when it can
   void yield(ThreadState& thread);  // it can go on, but others may come first
   void wait_at_grid_barrier(ThreadState& thread);
+  void report(Finding finding);                  // it goes on all the same
   [[noreturn]] void leave(ThreadState& thread);  // it has exited
   [[noreturn]] void abandon(Finding finding);    // the launch is over
 

@@ -7,6 +7,7 @@
 #include "verify/simt/executor/launch.h"
 #include "verify/simt/executor/observer.h"
 #include "verify/simt/executor/scheduler.h"
+#include "verify/simt/executor/symbolise.h"
 
 namespace recto::simt {
 namespace {
@@ -137,16 +138,14 @@ void ThreadBlock::open_barrier() {
 void ThreadBlock::meet(ThreadState& thread, void* payload, const Collective& collective) {
   WarpState& warp = *thread.warp;
   const std::uint32_t own = bit(thread.lane());
-  const auto number = static_cast<unsigned>(std::countr_zero(thread.mask)) % kWarpSize;
-  WarpState::Meeting& meeting = warp.meetings[number];
-  if ((thread.mask & own) == 0) [[unlikely]]
-    refuse_mask(thread, collective);
-  if ((warp.waiting & bit(number)) == 0) {
-    meeting = {thread.mask, 0, &collective};
-    warp.waiting |= bit(number);
-  } else if (meeting.mask != thread.mask || meeting.what != &collective) [[unlikely]] {
-    refuse_mask(thread, collective);
+  auto number = static_cast<unsigned>(std::countr_zero(thread.mask)) % kWarpSize;
+  if ((warp.waiting & bit(number)) == 0 || warp.meetings[number].mask != thread.mask ||
+      (thread.mask & own) == 0) {
+    number = find_meeting(thread, collective);
   }
+  WarpState::Meeting& meeting = warp.meetings[number];
+  if (meeting.what != &collective) [[unlikely]]
+    refuse_meeting(thread, collective, meeting);
   warp.payloads[thread.lane()] = payload;
   meeting.arrived |= own;
   thread.operation = collective.name;
@@ -160,26 +159,48 @@ void ThreadBlock::meet(ThreadState& thread, void* payload, const Collective& col
   thread.standing = Standing::kCanRun;
 }
 
+// The meeting that lanes with this mask have come to, or a new one. Others may meet beside it, as
+// halves of a warp do: but not if each waits for the other.
+unsigned ThreadBlock::find_meeting(const ThreadState& thread, const Collective& collective) {
+  WarpState& warp = *thread.warp;
+  const std::uint32_t own = bit(thread.lane());
+  if ((thread.mask & own) == 0) {
+    scheduler_->abandon(finding_of(thread, Check::kWarpMask,
+                                   fmt::format("calls {} with mask {:#010x}, which it is not in",
+                                               collective.name, thread.mask)));
+  }
+  for (std::uint32_t left = warp.waiting; left != 0; left &= left - 1) {
+    const auto number = static_cast<unsigned>(std::countr_zero(left));
+    const WarpState::Meeting& other = warp.meetings[number];
+    if (other.mask == thread.mask) return number;
+    if ((other.mask & own) != 0 && (other.arrived & thread.mask) != 0) {
+      refuse_meeting(thread, collective, other);
+    }
+  }
+  auto number = static_cast<unsigned>(std::countr_zero(thread.mask));
+  // Each meeting has a lane that waits, and this one does not, so that there is room.
+  if ((warp.waiting & bit(number)) != 0) {
+    number = static_cast<unsigned>(std::countr_one(warp.waiting));
+  }
+  warp.meetings[number] = {thread.mask, 0, &collective};
+  warp.waiting |= bit(number);
+  return number;
+}
+
 void ThreadBlock::complete(WarpState& warp, unsigned number, std::uint32_t others) {
   const WarpState::Meeting& meeting = warp.meetings[number];
   meeting.what->combine(warp.payloads.data(), meeting.arrived);
-  if (meeting.what->orders_memory && launch_->observer != nullptr) {
-    launch_->observer->pass_warp_barrier(*this, warp.number, meeting.arrived);
+  if (launch_->observer != nullptr) {
+    launch_->observer->pass_collective(*this, warp.number, meeting.arrived, *meeting.what);
   }
   warp.waiting &= ~bit(number);
   ready_.insert_lanes(warp.number, others);
 }
 
-void ThreadBlock::refuse_mask(const ThreadState& thread, const Collective& collective) {
-  if ((thread.mask & bit(thread.lane())) == 0) {
-    scheduler_->abandon(finding_of(thread, Check::kWarpMask,
-                                   fmt::format("calls {} with mask {:#010x}, which it is not in",
-                                               collective.name, thread.mask)));
-  }
-  const WarpState& warp = *thread.warp;
-  const auto number = static_cast<unsigned>(std::countr_zero(thread.mask));
-  const auto other_lane = static_cast<unsigned>(std::countr_zero(warp.meetings[number].arrived));
-  const ThreadState& other = threads_[warp.number * kWarpSize + other_lane];
+void ThreadBlock::refuse_meeting(const ThreadState& thread, const Collective& collective,
+                                 const WarpState::Meeting& meeting) {
+  const auto other_lane = static_cast<unsigned>(std::countr_zero(meeting.arrived));
+  const ThreadState& other = threads_[thread.warp->number * kWarpSize + other_lane];
   Finding finding = both(thread, other, Check::kWarpMask);
   finding.what = fmt::format("calls {} with mask {:#010x}", collective.name, thread.mask);
   finding.other_what += fmt::format(" with mask {:#010x}", other.mask);
@@ -187,6 +208,7 @@ void ThreadBlock::refuse_mask(const ThreadState& thread, const Collective& colle
 }
 
 void ThreadBlock::exit_thread(ThreadState& thread) {
+  if (launch_->observer != nullptr) launch_->observer->exit_thread(thread);
   thread.standing = Standing::kExited;
   ++exited_;
   release_meetings_without(thread);
@@ -249,9 +271,9 @@ std::string ThreadBlock::standings() const {
     if (thread.standing == Standing::kExited) {
       text += ": exited";
     } else if (thread.site.line > 0) {
-      text += fmt::format(": {} {} at {}:{}",
+      text += fmt::format(": {} {} at {}",
                           thread.standing == Standing::kCanRun ? "running, last" : "waiting",
-                          thread.operation, thread.site.file, thread.site.line);
+                          thread.operation, place_text({thread.site, 0}));
     } else {
       text += ": running";
     }

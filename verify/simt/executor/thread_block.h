@@ -55,7 +55,7 @@ struct WarpState {
   std::uint32_t exited = 0;   // lanes, and those that never were
   std::uint32_t waiting = 0;  // meetings that some lanes have come to and others have not
   std::array<void*, kWarpSize> payloads = {};
-  std::array<Meeting, kWarpSize> meetings = {};  // by the mask's lowest lane
+  std::array<Meeting, kWarpSize> meetings = {};  // at the mask's lowest lane, if it is free
 };
 
 struct ThreadState : KernelThread {
@@ -112,7 +112,9 @@ class ThreadBlock {
   void begin_warps();
   void check_same_barrier(const ThreadState& thread);
   void open_barrier();
-  [[noreturn]] void refuse_mask(const ThreadState& thread, const Collective& collective);
+  unsigned find_meeting(const ThreadState& thread, const Collective& collective);
+  [[noreturn]] void refuse_meeting(const ThreadState& thread, const Collective& collective,
+                                   const WarpState::Meeting& meeting);
   void complete(WarpState& warp, unsigned meeting, std::uint32_t others);
   void release_meetings_without(const ThreadState& thread);
 

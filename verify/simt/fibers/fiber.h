@@ -29,6 +29,9 @@ class Fiber {
   // The next switch to it calls entry(argument), which must not return. O(1), allocates nothing.
   void prepare(const StackMemory& stack, FiberEntry entry, void* argument);
 
+  // As prepared; empty for the OS thread's own.
+  const StackMemory& stack() const { return stack_; }
+
   // From the fiber that runs, `running`, to another one.
   static void switch_between(Fiber& running, Fiber& next);
 

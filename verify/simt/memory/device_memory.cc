@@ -17,6 +17,27 @@ std::uintptr_t begin_of(const Buffer& buffer) {
 
 std::uintptr_t end_of(const Buffer& buffer) { return begin_of(buffer) + buffer.bytes; }
 
+Status check_bounds(const Buffer& buffer, const LogicalBounds& bounds) {
+  if (bounds.piece_bytes == 0) {
+    return Status::invalid_input(
+        fmt::format("buffer '{}': logical_bounds.piece_bytes: expected more than 0", buffer.name));
+  }
+  const std::size_t pieces = (buffer.bytes + bounds.piece_bytes - 1) / bounds.piece_bytes;
+  for (std::size_t owner = 0; owner < bounds.may_touch.size(); ++owner) {
+    if (bounds.may_touch[owner].size() == pieces) continue;
+    return Status::invalid_input(
+        fmt::format("buffer '{}': logical_bounds.may_touch[{}]: expected {} pieces, got {}",
+                    buffer.name, owner, pieces, bounds.may_touch[owner].size()));
+  }
+  for (std::size_t block = 0; block < bounds.owner_of_block.size(); ++block) {
+    if (bounds.owner_of_block[block] < bounds.may_touch.size()) continue;
+    return Status::invalid_input(fmt::format(
+        "buffer '{}': logical_bounds.owner_of_block[{}]: expected an owner below {}, got {}",
+        buffer.name, block, bounds.may_touch.size(), bounds.owner_of_block[block]));
+  }
+  return Status::ok();
+}
+
 }  // namespace
 
 Status DeviceMemory::add(Buffer buffer) {
@@ -35,7 +56,22 @@ Status DeviceMemory::add(Buffer buffer) {
     return Status::invalid_input(fmt::format(
         "buffer '{}': expected memory of its own, but it overlaps '{}'", buffer.name, other->name));
   }
+  if (buffer.logical_bounds) {
+    RECTO_RETURN_IF_ERROR(check_bounds(buffer, *buffer.logical_bounds));
+  }
+  buffer.serial = next_serial_++;
   buffers_.emplace(begin_of(buffer), std::move(buffer));
+  return Status::ok();
+}
+
+Status DeviceMemory::set_logical_bounds(const void* data, std::optional<LogicalBounds> bounds) {
+  const auto found = buffers_.find(reinterpret_cast<std::uintptr_t>(data));
+  if (found == buffers_.end()) {
+    return Status::invalid_input(
+        fmt::format("logical bounds: expected the begin of a buffer, got {}", data));
+  }
+  if (bounds) RECTO_RETURN_IF_ERROR(check_bounds(found->second, *bounds));
+  found->second.logical_bounds = std::move(bounds);
   return Status::ok();
 }
 
@@ -58,15 +94,15 @@ std::string DeviceMemory::describe(std::uintptr_t address) const {
       return fmt::format("{}+{}", before.name, address - begin_of(before));
     }
     if (address - end_of(before) < kNearBytes) {
-      return fmt::format("{} bytes past the end of {} ({} bytes)", address - end_of(before),
+      return fmt::format("memory {} bytes past the end of {} ({} bytes)", address - end_of(before),
                          before.name, before.bytes);
     }
   }
   if (after != buffers_.end() && after->first - address < kNearBytes) {
-    return fmt::format("{} bytes before {} ({} bytes)", after->first - address, after->second.name,
+    return fmt::format("memory {} bytes before {} ({} bytes)", after->first - address, after->second.name,
                        after->second.bytes);
   }
-  return fmt::format("{:#x}, which is no registered memory", address);
+  return fmt::format("memory at {:#x}, which is no registered buffer", address);
 }
 
 }  // namespace recto::simt

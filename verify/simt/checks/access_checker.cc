@@ -1,0 +1,298 @@
+#include "verify/simt/checks/access_checker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/contract.h"
+#include "verify/simt/checks/access_words.h"
+#include "verify/simt/executor/launch.h"
+#include "verify/simt/executor/scheduler.h"
+
+namespace recto::simt {
+namespace {
+
+std::uint32_t lower_half(std::uintptr_t instruction) {
+  return static_cast<std::uint32_t>(instruction);
+}
+
+bool is_write(AccessKind kind) { return kind == AccessKind::kWrite || kind == AccessKind::kAtomic; }
+
+bool is_misaligned(std::uintptr_t address, const AccessShape& shape) {
+  return shape.alignment == AccessAlignment::kNatural && (address & (shape.bytes - 1)) != 0;
+}
+
+// All records of these bytes as if the host had just done something with them.
+void mark(GlobalBuffers& buffers, const void* data, std::size_t bytes, Stamp write) {
+  buffers.refresh();
+  const auto address = reinterpret_cast<std::uintptr_t>(data);
+  GlobalBuffer* buffer = buffers.buffer_at(address);
+  RECTO_CHECK(buffer != nullptr && bytes <= buffer->end - address);
+  if (!buffer->has_cells()) return;
+  buffer->cells.for_each(address - buffer->begin, bytes,
+                         [write](AccessRecord& record, std::size_t, std::size_t) {
+                           const Division division = record.division;
+                           record = {.write = write, .division = division};
+                         });
+}
+
+}  // namespace
+
+void AccessChecker::mark_written(const void* data, std::size_t bytes) {
+  mark(buffers_, data, bytes, Stamp(AccessOrder::kHostEra, 0, 1));
+}
+
+void AccessChecker::mark_unwritten(const void* data, std::size_t bytes) {
+  mark(buffers_, data, bytes, {});
+}
+
+void AccessChecker::begin_launch(Launch& launch) {
+  launch_ = &launch;
+  buffers_.refresh();
+  program_.refresh();
+  if (order_.is_exhausted()) {
+    order_ = {};
+    buffers_.forget_accesses();
+    for (auto& [block, cells] : shared_cells_) cells.clear();
+    for (auto& [begin, cells] : thread_local_cells_) cells.clear();
+  }
+  order_.begin_launch(launch);
+  pending_.clear();
+  told_.clear();
+  thread_ = nullptr;
+  block_ = nullptr;
+  constants_ = {};
+}
+
+void AccessChecker::begin_block(ThreadBlock& block) {
+  order_.begin_block(block);
+  ShadowCells& cells = shared_cells_[&block];
+  if (!cells.is_mapped()) RECTO_CHECK(cells.map(block.shared().memory().size()));
+  thread_ = nullptr;
+  block_ = nullptr;
+  random_ =
+      RandomStream(launch_->options.schedule.seed).split("preemption").split(block.linear_index());
+  settle_accesses();
+  accesses_left_ = options_.accesses_max;
+  plan_event();
+}
+
+// Until the next event: until the next preemption, or the last access there may be.
+void AccessChecker::plan_event() {
+  until_event_ = accesses_left_;
+  const std::uint64_t period = launch_->options.schedule.preemption_period;
+  if (period > 0) until_event_ = std::min(until_event_, 1 + random_.next_below(2 * period - 1));
+  accesses_left_ -= until_event_;
+  accesses_ += until_event_;
+}
+
+// Those that were planned and did not happen.
+void AccessChecker::settle_accesses() {
+  accesses_ -= until_event_;
+  until_event_ = 0;
+}
+
+void AccessChecker::end_block(ThreadBlock& block) {
+  settle_accesses();
+  std::erase_if(pending_, [&](const PendingCopy& p) { return p.thread->block == &block; });
+}
+
+void AccessChecker::pass_barrier(ThreadBlock& block) {
+  order_.pass_barrier(block);
+  thread_ = nullptr;
+}
+
+void AccessChecker::pass_grid_barrier() {
+  order_.pass_grid_barrier();
+  thread_ = nullptr;
+}
+
+void AccessChecker::pass_collective(ThreadBlock& block, unsigned warp, std::uint32_t lanes,
+                                    const Collective& what) {
+  if (!what.orders_memory) return;
+  order_.pass_warp_barrier(block, warp, lanes);
+  thread_ = nullptr;
+}
+
+void AccessChecker::resume_thread() {
+  const ThreadState& thread = running_thread();
+  order_.resume(thread);
+  thread_ = &thread;
+  const StackMemory& stack = thread.fiber.stack();
+  stack_begin_ = reinterpret_cast<std::uintptr_t>(stack.bottom);
+  stack_bytes_ = stack.bytes;
+  if (block_ == thread.block) return;
+  block_ = thread.block;
+  cells_ = &shared_cells_[block_];
+  const std::span<std::byte> shared = block_->shared().memory();
+  shared_begin_ = reinterpret_cast<std::uintptr_t>(shared.data());
+  shared_bytes_ = shared.size();
+  variable_bytes_ = 0;
+  buffers_.set_thread_block(block_->linear_index());
+}
+
+void AccessChecker::access(std::uintptr_t address, AccessShape shape, std::uintptr_t instruction) {
+  const Access access = {address, shape, instruction};
+  if (--until_event_ == 0) [[unlikely]]
+    take_turn(access);
+  if (current_thread != thread_) [[unlikely]]
+    resume_thread();
+  look(access);
+}
+
+void AccessChecker::take_turn(const Access& access) {
+  ThreadState& thread = running_thread();
+  if (accesses_left_ == 0) {
+    resume_thread();
+    refuse(access, Check::kNeverEnds,
+           fmt::format("still runs after {} accesses to memory; {}", options_.accesses_max,
+                       block_->standings()));
+  }
+  plan_event();
+  thread.block->scheduler().yield(thread);
+}
+
+void AccessChecker::look(const Access& access) {
+  const std::uintptr_t address = access.address;
+  if (address - shared_begin_ < shared_bytes_) return look_at_shared(access);
+  // threadIdx and its kin.
+  if (address - reinterpret_cast<std::uintptr_t>(thread_) < sizeof(KernelThread)) return;
+  if (address - stack_begin_ < stack_bytes_) return;
+  if (const auto* range = buffers_.find(address, access.shape.bytes)) {
+    return look_at_buffer(access, *range->buffer);
+  }
+  if (constants_.contains(address) && !is_write(access.shape.kind)) return;
+  look_elsewhere(access);
+}
+
+void AccessChecker::look_at_shared(const Access& access) {
+  const std::uintptr_t offset = access.address - shared_begin_;
+  if (!has_shared_variable(access)) [[unlikely]]
+    refuse_place(access, Check::kOutOfBounds, "");
+  if (is_misaligned(access.address, access.shape)) [[unlikely]]
+    refuse_misaligned(access);
+  const bool may_be_uninitialised = options_.uninitialised_shared == Severity::kOff;
+  note<Scope::kBlock>(access, *cells_, offset,
+                      may_be_uninitialised ? 0 : order_.first_era<Scope::kBlock>());
+}
+
+bool AccessChecker::has_shared_variable(const Access& access) {
+  const auto contains = [&access](std::uintptr_t begin, std::size_t bytes) {
+    const std::uintptr_t offset = access.address - begin;
+    return offset < bytes && access.shape.bytes <= bytes - offset;
+  };
+  if (contains(variable_begin_, variable_bytes_)) return true;
+  for (const SharedMemory::Placed& placed : block_->shared().placed()) {
+    if (!contains(shared_begin_ + placed.offset, placed.bytes)) continue;
+    variable_begin_ = shared_begin_ + placed.offset;
+    variable_bytes_ = placed.bytes;
+    return true;
+  }
+  return false;
+}
+
+void AccessChecker::look_at_buffer(const Access& access, GlobalBuffer& buffer) {
+  if (is_misaligned(access.address, access.shape)) [[unlikely]]
+    refuse_misaligned(access);
+  if (buffer.use == BufferUse::kReadOnly) {
+    if (is_write(access.shape.kind)) [[unlikely]]
+      refuse_place(access, Check::kReadOnly, ", which is read-only");
+    return;
+  }
+  if (!buffer.has_cells()) [[unlikely]] {
+    refuse(access, Check::kInvalidLaunch,
+           fmt::format("uses {}, but there is no address space to watch its {} bytes",
+                       buffer.buffer->name, buffer.buffer->bytes));
+  }
+  const bool must_be_written = buffer.use == BufferUse::kWriteFirst && !buffer.is_forgotten &&
+                               options_.uninitialised_global != Severity::kOff;
+  note<Scope::kGrid>(access, buffer.cells, access.address - buffer.begin,
+                     must_be_written ? AccessOrder::kHostEra : 0);
+}
+
+template <Scope kScope>
+void AccessChecker::note(const Access& access, ShadowCells& cells, std::size_t offset,
+                         std::uint32_t written_from) {
+  const AccessKind kind = access.shape.kind;
+  const Stamp now = order_.now();
+  cells.for_each(offset, access.shape.bytes,
+                 [&](AccessRecord& record, std::size_t at, std::size_t bytes) {
+                   if (is_repeated(record, kind, now) && access.copy_step == CopyStep::kNone) {
+                     return;
+                   }
+                   Access part = access;
+                   part.address += at - offset;
+                   part.shape.bytes = bytes;
+                   note_part<kScope>(part, record, written_from);
+                 });
+}
+
+template <Scope kScope>
+void AccessChecker::note_part(const Access& part, AccessRecord& record,
+                              std::uint32_t written_from) {
+  AccessRecorder<kScope> recorder(order_, written_from, lower_half(part.instruction));
+  const AccessKind kind = part.shape.kind;
+  const CopyStep step = kind == AccessKind::kWrite ? part.copy_step : CopyStep::kNone;
+  if (step == CopyStep::kFinish) return recorder.finish_pending(record);
+  const Conflict conflict = step == CopyStep::kBegin
+                                ? recorder.note_write(record, order_.now().as_pending())
+                                : recorder.note(record, kind);
+  if (conflict.kind != ConflictKind::kNone) [[unlikely]]
+    report_conflict(part, kScope, conflict);
+}
+
+// Anything that is not the running thread's own, nor in a range that it may touch.
+void AccessChecker::look_elsewhere(const Access& access) {
+  if (GlobalBuffer* buffer = buffers_.buffer_at(access.address)) {
+    return look_across_ranges(access, *buffer);
+  }
+  if (look_at_thread_local(access)) return;
+  const ProgramMemory::Range* loaded = program_.find_loaded(access.address);
+  if (loaded == nullptr) refuse_place(access, Check::kOutOfBounds, "");
+  if (is_write(access.shape.kind)) refuse_place(access, Check::kReadOnly, "");
+  constants_ = *loaded;
+}
+
+// In a buffer, but beyond its end, or beyond a logical piece.
+void AccessChecker::look_across_ranges(const Access& access, GlobalBuffer& buffer) {
+  if (access.shape.bytes > buffer.end - access.address) {
+    refuse_place(access, Check::kOutOfBounds, ", beyond its end");
+  }
+  const LogicalBounds& bounds = *buffer.buffer->logical_bounds;
+  const std::size_t begin = access.address - buffer.begin;
+  const std::uint64_t block = block_->linear_index();
+  for (std::size_t at = begin / bounds.piece_bytes;
+       at * bounds.piece_bytes < begin + access.shape.bytes; ++at) {
+    if (bounds.allows(block, at)) continue;
+    std::string owner = block < bounds.owner_of_block.size()
+                            ? fmt::format("owner {}", bounds.owner_of_block[block])
+                            : "a thread block without owner";
+    report(options_.logical_bounds,
+           finding_of(access, Check::kLogicalBounds,
+                      fmt::format("{}, in piece {} (of {} bytes), which is not for {}",
+                                  access_text(access.shape, place_text(access.address)), at,
+                                  bounds.piece_bytes, owner)));
+    break;
+  }
+  look_at_buffer(access, buffer);
+}
+
+// Shared memory of kernels that write __shared__ themselves: `thread_local` to the host compiler.
+bool AccessChecker::look_at_thread_local(const Access& access) {
+  for (const ProgramMemory::Range& range : program_.thread_local_variables()) {
+    if (!range.contains(access.address)) continue;
+    if (access.shape.bytes > range.end - access.address) return false;
+    // The executor's own is not theirs.
+    if (access.address == reinterpret_cast<std::uintptr_t>(&current_thread)) return true;
+    ShadowCells& cells = thread_local_cells_[range.begin];
+    if (!cells.is_mapped()) RECTO_CHECK(cells.map(range.bytes()));
+    const bool may_be_uninitialised = options_.uninitialised_shared == Severity::kOff;
+    note<Scope::kBlock>(access, cells, access.address - range.begin,
+                        may_be_uninitialised ? 0 : order_.first_era<Scope::kBlock>());
+    return true;
+  }
+  return false;
+}
+
+}  // namespace recto::simt

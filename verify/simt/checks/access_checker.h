@@ -1,0 +1,156 @@
+#pragma once
+
+// Checks every access of a kernel to memory: bounds, alignment, use, initialisation, data races,
+// asynchronous copies. Kernels must be built for it (NAME_observed of kernels.bzl); of others it
+// sees the copies only.
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "core/random_stream.h"
+#include "verify/simt/checks/access_order.h"
+#include "verify/simt/checks/access_record.h"
+#include "verify/simt/checks/global_buffers.h"
+#include "verify/simt/checks/program_memory.h"
+#include "verify/simt/checks/shadow_cells.h"
+#include "verify/simt/executor/executor.h"
+#include "verify/simt/executor/observer.h"
+#include "verify/simt/memory/device_memory.h"
+
+namespace recto::simt {
+
+// What is made of something that a kernel may do on purpose.
+enum class Severity : std::uint8_t {
+  kOff,
+  kNote,     // kept by the checker
+  kFinding,  // in the launch's report
+};
+
+struct AccessCheckerOptions {
+  Severity races = Severity::kFinding;
+  Severity uninitialised_shared = Severity::kFinding;
+  // Of buffers to be written first.
+  Severity uninitialised_global = Severity::kFinding;
+  Severity logical_bounds = Severity::kFinding;
+  // Of one thread block (of the grid, in cooperative launches), before it is taken to never end.
+  std::uint64_t accesses_max = std::uint64_t{1} << 30;
+};
+
+// For one executor at a time:
+//
+//   AccessChecker checker(memory, {});
+//   executor.set_observer(&checker);
+//
+// What a launch wrote is remembered in those that follow. An access costs O(1); memory that is not
+// read-only costs eight times as much again as soon as it is touched.
+class AccessChecker final : public Observer {
+ public:
+  // The memory must outlive it. Buffers may be added and removed between launches.
+  AccessChecker(const DeviceMemory& memory, const AccessCheckerOptions& options)
+      : memory_(memory), options_(options), buffers_(memory) {}
+
+  // The host has written these bytes of a buffer to be written first, or has taken them back: who
+  // reads them from now on reads what nobody has written. Between launches. O(bytes).
+  void mark_written(const void* data, std::size_t bytes);
+  void mark_unwritten(const void* data, std::size_t bytes);
+
+  // What was found of severity kNote, in all launches.
+  const std::vector<Finding>& notes() const { return notes_; }
+  // Seen in all launches.
+  std::uint64_t accesses() const { return accesses_; }
+
+  void begin_launch(Launch& launch) override;
+  void end_launch() override { launch_ = nullptr; }
+  void begin_block(ThreadBlock& block) override;
+  void end_block(ThreadBlock& block) override;
+  void access(std::uintptr_t address, AccessShape shape, std::uintptr_t instruction) override;
+  void exit_thread(ThreadState& thread) override;
+  void pass_barrier(ThreadBlock& block) override;
+  void pass_grid_barrier() override;
+  void pass_collective(ThreadBlock& block, unsigned warp, std::uint32_t lanes,
+                       const Collective& what) override;
+  void begin_copy(ThreadState& thread, const AsyncCopy& copy) override;
+  void finish_copy(ThreadState& thread, const AsyncCopy& copy) override;
+
+ private:
+  // What a part of an asynchronous copy does to memory.
+  enum class CopyStep : std::uint8_t { kNone, kBegin, kFinish };
+  struct Access {
+    std::uintptr_t address = 0;
+    AccessShape shape = {};
+    std::uintptr_t instruction = 0;
+    CopyStep copy_step = CopyStep::kNone;
+  };
+  struct PendingCopy {
+    AsyncCopy copy = {};
+    const ThreadState* thread = nullptr;
+  };
+
+  void resume_thread();
+  void take_turn(const Access& access);
+  void plan_event();
+  void settle_accesses();
+
+  void look(const Access& access);
+  void look_at_shared(const Access& access);
+  void look_at_buffer(const Access& access, GlobalBuffer& buffer);
+  void look_elsewhere(const Access& access);
+  void look_across_ranges(const Access& access, GlobalBuffer& buffer);
+  bool look_at_thread_local(const Access& access);
+  void look_at_copy(const AsyncCopy& copy, CopyStep step);
+  template <Scope kScope>
+  void note(const Access& access, ShadowCells& cells, std::size_t offset,
+            std::uint32_t written_from);
+  template <Scope kScope>
+  [[gnu::noinline]] void note_part(const Access& part, AccessRecord& record,
+                                   std::uint32_t written_from);
+  bool has_shared_variable(const Access& access);
+
+  // Ends the launch; of other findings the kernel does not know.
+  [[noreturn]] void refuse(const Access& access, Check check, std::string what) const;
+  [[noreturn]] void refuse_place(const Access& access, Check check, const char* why) const;
+  [[noreturn]] void refuse_misaligned(const Access& access) const;
+  void report_conflict(const Access& part, Scope scope, const Conflict& conflict);
+  void report(Severity severity, Finding finding);
+  Finding finding_of(const Access& access, Check check, std::string what) const;
+  std::string place_text(std::uintptr_t address) const;
+  // Whether this has not been told in this launch.
+  bool is_news(Check check, std::uintptr_t instruction, std::uint32_t other_at);
+
+  const DeviceMemory& memory_;
+  const AccessCheckerOptions options_;
+  AccessOrder order_;
+  GlobalBuffers buffers_;
+  ProgramMemory program_;
+  std::map<const ThreadBlock*, ShadowCells> shared_cells_;
+  std::map<std::uintptr_t, ShadowCells> thread_local_cells_;  // by where a module's begin
+
+  Launch* launch_ = nullptr;
+  std::vector<PendingCopy> pending_;
+  std::set<std::tuple<Check, std::uintptr_t, std::uint32_t>> told_;
+  std::vector<Finding> notes_;
+  RandomStream random_{0};
+
+  // At an event a thread is preempted, or has touched memory too often.
+  std::uint64_t until_event_ = 0;
+  std::uint64_t accesses_left_ = 0;  // from the event on
+  std::uint64_t accesses_ = 0;
+
+  // Of the running thread.
+  const KernelThread* thread_ = nullptr;
+  ThreadBlock* block_ = nullptr;
+  ShadowCells* cells_ = nullptr;  // of the block's shared memory
+  std::uintptr_t shared_begin_ = 0;
+  std::size_t shared_bytes_ = 0;
+  std::uintptr_t variable_begin_ = 0;  // the shared variable touched last
+  std::size_t variable_bytes_ = 0;
+  std::uintptr_t stack_begin_ = 0;
+  std::size_t stack_bytes_ = 0;
+  ProgramMemory::Range constants_;  // read last
+};
+
+}  // namespace recto::simt

@@ -1,0 +1,163 @@
+// What the checker says, and what it does about asynchronous copies.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "verify/simt/checks/access_checker.h"
+#include "verify/simt/checks/access_words.h"
+#include "verify/simt/executor/launch.h"
+#include "verify/simt/executor/scheduler.h"
+
+namespace recto::simt {
+namespace {
+
+// No GPU has memory there.
+constexpr std::uintptr_t kNullBytes = 1 << 16;
+
+bool is_copy(const AsyncCopy& a, const AsyncCopy& b) {
+  return a.destination == b.destination && a.source == b.source;
+}
+
+// What the other one did.
+std::string other_text(const Conflict& conflict) {
+  if (conflict.kind == ConflictKind::kPending) {
+    return "began a copy to there, which nobody has waited for";
+  }
+  if (conflict.other.is_atomic()) return "atomically updated it";
+  return conflict.kind == ConflictKind::kWithWrite ? "wrote it" : "read it";
+}
+
+}  // namespace
+
+Finding AccessChecker::finding_of(const Access& access, Check check, std::string what) const {
+  Finding finding = block_->finding_of(running_thread(), check, std::move(what));
+  finding.place = {.instruction = access.instruction};
+  return finding;
+}
+
+std::string AccessChecker::place_text(std::uintptr_t address) const {
+  if (address - shared_begin_ < shared_bytes_) return shared_text(block_->shared(), address);
+  for (const ThreadState& thread : block_->threads()) {
+    const StackMemory& stack = thread.fiber.stack();
+    if (address - reinterpret_cast<std::uintptr_t>(stack.bottom) >= stack.bytes) continue;
+    return fmt::format("the local memory of thread {}", thread.linear);
+  }
+  if (address < kNullBytes) return fmt::format("{:#x}, a null pointer", address);
+  if (memory_.find(address) != nullptr) return memory_.describe(address);
+  for (const ProgramMemory::Range& range : program_.thread_local_variables()) {
+    if (range.contains(address)) return fmt::format("thread_local+{}", address - range.begin);
+  }
+  if (program_.find_loaded(address) != nullptr) {
+    return "the program's own memory, which is no registered buffer";
+  }
+  return memory_.describe(address);
+}
+
+void AccessChecker::refuse(const Access& access, Check check, std::string what) const {
+  block_->scheduler().abandon(finding_of(access, check, std::move(what)));
+}
+
+void AccessChecker::refuse_place(const Access& access, Check check, const char* why) const {
+  refuse(access, check, access_text(access.shape, place_text(access.address)) + why);
+}
+
+void AccessChecker::refuse_misaligned(const Access& access) const {
+  refuse(access, Check::kMisaligned,
+         fmt::format("{}, which is not aligned to {} bytes",
+                     access_text(access.shape, place_text(access.address)), access.shape.bytes));
+}
+
+bool AccessChecker::is_news(Check check, std::uintptr_t instruction, std::uint32_t other_at) {
+  return told_.emplace(check, instruction, other_at).second;
+}
+
+void AccessChecker::report(Severity severity, Finding finding) {
+  if (severity == Severity::kFinding) {
+    block_->scheduler().report(std::move(finding));
+  } else if (severity == Severity::kNote) {
+    finding.kernel = launch_->config.kernel;
+    notes_.push_back(std::move(finding));
+  }
+}
+
+void AccessChecker::report_conflict(const Access& part, Scope scope, const Conflict& conflict) {
+  const bool is_grid = scope == Scope::kGrid;
+  if (conflict.kind == ConflictKind::kUninitialised) {
+    if (!is_news(Check::kUninitialised, part.instruction, 0)) return;
+    report(is_grid ? options_.uninitialised_global : options_.uninitialised_shared,
+           finding_of(
+               part, Check::kUninitialised,
+               fmt::format("{}, which {}", access_text(part.shape, place_text(part.address)),
+                           is_grid ? "nobody has written" : "no thread of its block has written")));
+    return;
+  }
+  const bool is_pending = conflict.kind == ConflictKind::kPending;
+  const bool is_between_blocks = is_grid && order_.is_other_block(conflict.other);
+  const Check check = is_pending          ? Check::kUnfinishedCopy
+                      : is_between_blocks ? Check::kGridRace
+                                          : Check::kRace;
+  if (!is_news(check, part.instruction, conflict.other_at)) return;
+  Finding finding = finding_of(part, check, access_text(part.shape, place_text(part.address)));
+  finding.other_thread = order_.place_of(conflict.other);
+  finding.other_place = {.instruction = program_.instruction(conflict.other_at, part.instruction)};
+  finding.other_what = other_text(conflict);
+  if (is_between_blocks) {
+    finding.other_what +=
+        "; thread blocks of one launch are ordered by grid barriers alone, as flags and fences are "
+        "not followed";
+  } else if (!is_pending) {
+    const bool is_same_warp = conflict.other.warp() == running_thread().linear / kWarpSize;
+    finding.other_what += is_same_warp ? ", and no __syncwarp or __syncthreads lies between"
+                                       : ", and no __syncthreads lies between";
+  }
+  report(is_pending ? Severity::kFinding : options_.races, std::move(finding));
+}
+
+void AccessChecker::look_at_copy(const AsyncCopy& copy, CopyStep step) {
+  const OutsideKernel outside;
+  if (current_thread != thread_) resume_thread();
+  const auto look_at = [&](const void* address, std::size_t bytes, AccessKind kind) {
+    if (bytes == 0) return;
+    // Such copies are of 4, 8 or 16 bytes, or of multiples of 16, and aligned to that.
+    const std::size_t unit = std::min<std::size_t>(copy.destination_bytes, 16);
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    const Access access = {at, {bytes, kind, AccessAlignment::kAny}, copy.instruction, step};
+    look(access);
+    if (at % unit != 0) {
+      refuse_misaligned({at, {unit, kind, AccessAlignment::kNatural}, copy.instruction, step});
+    }
+  };
+  look_at(copy.source, copy.bytes, AccessKind::kRead);
+  look_at(copy.destination, copy.destination_bytes, AccessKind::kWrite);
+}
+
+void AccessChecker::begin_copy(ThreadState& thread, const AsyncCopy& copy) {
+  look_at_copy(copy, CopyStep::kBegin);
+  pending_.push_back({copy, &thread});
+}
+
+// The source may have been read as late as now.
+void AccessChecker::finish_copy(ThreadState& thread, const AsyncCopy& copy) {
+  look_at_copy(copy, CopyStep::kFinish);
+  const auto found = std::ranges::find_if(pending_, [&](const PendingCopy& pending) {
+    return pending.thread == &thread && is_copy(pending.copy, copy);
+  });
+  if (found != pending_.end()) pending_.erase(found);
+}
+
+void AccessChecker::exit_thread(ThreadState& thread) {
+  const auto found = std::ranges::find(pending_, &thread, &PendingCopy::thread);
+  if (found == pending_.end()) return;
+  if (current_thread != thread_) resume_thread();
+  const AsyncCopy copy = found->copy;
+  std::erase_if(pending_, [&](const PendingCopy& pending) { return pending.thread == &thread; });
+  if (!is_news(Check::kUnfinishedCopy, copy.instruction, 0)) return;
+  const auto destination = reinterpret_cast<std::uintptr_t>(copy.destination);
+  report(Severity::kFinding,
+         finding_of({.instruction = copy.instruction}, Check::kUnfinishedCopy,
+                    fmt::format("exits without waiting for its copy of {} bytes to {}",
+                                copy.destination_bytes, place_text(destination))));
+}
+
+}  // namespace recto::simt

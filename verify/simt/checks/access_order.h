@@ -1,0 +1,115 @@
+#pragma once
+
+// Which accesses come before which, by the barriers that lie between them and not by the schedule
+// that happened: threads of a block are ordered by block barriers, lanes of a warp by warp
+// barriers, thread blocks of a launch by grid barriers, launches always. Shuffles order nothing.
+
+#include <array>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "verify/simt/checks/access_stamp.h"
+#include "verify/simt/executor/finding.h"
+#include "verify/simt/executor/thread_block.h"
+
+namespace recto::simt {
+
+// Whose accesses meet in a piece of memory.
+enum class Scope : std::uint8_t { kBlock, kGrid };
+
+class AccessOrder {
+ public:
+  // Of what the host does: before all launches.
+  static constexpr std::uint32_t kHostEra = 1;
+
+  // For each lane of a warp a number.
+  using LaneClocks = std::array<std::uint32_t, kWarpSize>;
+
+  void begin_launch(const Launch& launch);
+  void begin_block(const ThreadBlock& block);
+  void pass_barrier(const ThreadBlock& block);
+  void pass_grid_barrier();
+  void pass_warp_barrier(const ThreadBlock& block, unsigned warp, std::uint32_t lanes);
+
+  // From here on `thread` is the one that runs.
+  void resume(const ThreadState& thread);
+
+  // Of the thread that runs.
+  Stamp now() const { return now_; }
+  // What is older is of no interest to the thread: in which its block began, or for global memory
+  // the launch, or its last grid barrier.
+  template <Scope kScope>
+  std::uint32_t first_era() const {
+    return kScope == Scope::kBlock ? block_era_ : grid_era_;
+  }
+
+  // Whether `past` comes before whatever the running thread does now. O(1) but for cooperative
+  // launches, where it takes a search over the barriers passed so far.
+  template <Scope kScope>
+  bool precedes(Stamp past) const {
+    const std::uint32_t era = past.era();
+    if (era == now_.era()) return precedes_in_era(past);
+    if constexpr (kScope == Scope::kBlock) return true;
+    if (era < grid_era_) return true;
+    return is_cooperative_ ? block_of(era) == block_ : era >= block_era_;
+  }
+  bool is_other_block(Stamp past) const {
+    return past.era() >= grid_era_ && block_of(past.era()) != block_;
+  }
+
+  // Rows of clocks that records refer to, for as long as an era lasts. They do not change.
+  std::uint32_t add_clocks(const LaneClocks& clocks);
+  const LaneClocks& clocks(std::uint32_t row) const { return rows_[row]; }
+
+  // Who it was, in this launch.
+  ThreadPlace place_of(Stamp stamp) const;
+
+  // Whether there is room for no further launch.
+  bool is_exhausted() const { return era_ >= UINT32_MAX / 2; }
+
+ private:
+  // What the lanes of a warp know of each other's clocks, all in one era.
+  struct WarpClocks {
+    std::uint32_t era = 0;
+    std::array<LaneClocks, kWarpSize> known = {};  // [lane that knows][lane that is known]
+  };
+  struct Block {
+    std::uint64_t index = 0;
+    std::uint32_t first_era = 0;
+    std::uint32_t era = 0;
+    std::vector<WarpClocks> warps;
+  };
+  // From this era on, until the next entry's, it is this thread block's.
+  struct Turn {
+    std::uint32_t era = 0;
+    std::uint64_t block = 0;
+  };
+
+  void begin_era(Block& block);
+  bool precedes_in_era(Stamp past) const {
+    if (past.thread() == now_.thread()) return true;
+    if (past.warp() != now_.warp() || clocks_->era != now_.era()) return false;
+    return clocks_->known[now_.lane()][past.lane()] >= past.clock();
+  }
+  std::uint64_t block_of(std::uint32_t era) const;
+
+  std::uint32_t era_ = kHostEra;  // the last one that has begun
+  std::uint32_t grid_era_ = 0;    // what came before is ordered for all
+  bool is_cooperative_ = false;
+  Dim3 grid_ = {};
+  Dim3 block_dim_ = {};
+  std::unordered_map<const ThreadBlock*, Block> blocks_;
+  std::vector<Turn> turns_;
+  std::vector<LaneClocks> rows_;
+
+  // Of the running thread.
+  const ThreadBlock* running_block_ = nullptr;
+  const Block* running_ = nullptr;
+  Stamp now_;
+  std::uint64_t block_ = 0;
+  std::uint32_t block_era_ = 0;
+  const WarpClocks* clocks_ = nullptr;
+};
+
+}  // namespace recto::simt

@@ -1,0 +1,49 @@
+#pragma once
+
+// When, within a launch, a thread did something: 64 bits, kept for each access that may still be in
+// a race.
+
+#include <cstdint>
+
+#include "verify/simt/executor/kernel_thread.h"
+
+namespace recto::simt {
+
+// An era is what one thread block does between two barriers; no two have the same number, and they
+// grow with time. Era 0 is before everything. Within it a thread's clock counts its warp barriers.
+class Stamp {
+ public:
+  static constexpr std::uint32_t kClockMax = (1U << 20) - 1;
+
+  constexpr Stamp() = default;
+  constexpr Stamp(std::uint32_t era, unsigned thread, std::uint32_t clock)
+      : bits_(std::uint64_t{era} << 32 | std::uint64_t{thread} << 22 | std::uint64_t{clock} << 2) {}
+
+  constexpr std::uint32_t era() const { return static_cast<std::uint32_t>(bits_ >> 32); }
+  constexpr unsigned thread() const { return static_cast<unsigned>(bits_ >> 22) & 1023; }
+  constexpr unsigned lane() const { return thread() % kWarpSize; }
+  constexpr unsigned warp() const { return thread() / kWarpSize; }
+  constexpr std::uint32_t clock() const {
+    return static_cast<std::uint32_t>(bits_ >> 2) & kClockMax;
+  }
+
+  // An access that other atomic ones may meet.
+  constexpr bool is_atomic() const { return (bits_ & 1) != 0; }
+  constexpr Stamp as_atomic() const { return with(1); }
+  // Of an asynchronous copy that has not been waited for.
+  constexpr bool is_pending() const { return (bits_ & 2) != 0; }
+  constexpr Stamp as_pending() const { return with(2); }
+
+  friend constexpr bool operator==(Stamp, Stamp) = default;
+
+ private:
+  constexpr Stamp with(std::uint64_t flag) const {
+    Stamp stamp = *this;
+    stamp.bits_ |= flag;
+    return stamp;
+  }
+
+  std::uint64_t bits_ = 0;
+};
+
+}  // namespace recto::simt

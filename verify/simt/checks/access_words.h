@@ -1,0 +1,23 @@
+#pragma once
+
+// Accesses and addresses in words, for messages.
+
+#include <cstdint>
+#include <string>
+
+#include "verify/simt/executor/observer.h"
+#include "verify/simt/executor/shared_memory.h"
+
+namespace recto::simt {
+
+// "reads", "writes".
+const char* verb(AccessKind kind);
+
+// "reads 4 bytes of k_cache+64".
+std::string access_text(const AccessShape& shape, const std::string& place);
+
+// "shared tile+16", or "4 bytes past the end of shared tile (256 bytes)"; an address within the
+// memory.
+std::string shared_text(const SharedMemory& memory, std::uintptr_t address);
+
+}  // namespace recto::simt

@@ -1,0 +1,155 @@
+// Reads of what nobody has written, and of what asynchronous copies still write.
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "verify/simt/checks/checked_kernels.cuh"
+#include "verify/simt/checks/checked_run.h"
+#include "verify/simt/executor/launch.h"
+
+namespace recto::simt {
+namespace {
+
+// Of all threads, in the order in which they began.
+struct BegunCopy {
+  unsigned thread = 0;
+  AsyncCopy copy = {};
+};
+std::vector<BegunCopy> begun;
+
+}  // namespace
+
+void begin_copy(void* destination, const void* source, int bytes) {
+  ThreadState& thread = running_thread();
+  const auto size = static_cast<std::size_t>(bytes);
+  const AsyncCopy copy = {source, destination, size, size,
+                          reinterpret_cast<std::uintptr_t>(__builtin_return_address(0))};
+  thread.block->launch().observer->begin_copy(thread, copy);
+  begun.push_back({thread.linear, copy});
+}
+
+void finish_copies() {
+  const OutsideKernel outside;
+  ThreadState& thread = running_thread();
+  for (const BegunCopy& one : begun) {
+    if (one.thread != thread.linear) continue;
+    std::memcpy(one.copy.destination, one.copy.source, one.copy.bytes);
+    thread.block->launch().observer->finish_copy(thread, one.copy);
+  }
+  std::erase_if(begun, [&thread](const BegunCopy& one) { return one.thread == thread.linear; });
+}
+
+namespace {
+
+TEST_CASE("shared memory is written before it is read, in each thread block anew") {
+  CheckedRun run;
+  auto* out = run.buffer<float>("out", 32, BufferUse::kWriteFirst);
+  check_nothing(run.run({"sum", {1}, {32}}, read_before_write, out, 1));
+  check_finding(run.run({"sum", {1}, {32}}, read_before_write, out, 0), Check::kUninitialised,
+                {"uninitialised read in kernel 'sum'", "thread 0 (warp 0, lane 0)",
+                 "reads 4 bytes of shared sum+0, which no thread of its block has written"});
+}
+
+TEST_CASE("a loop that fills shared memory is seen to the last element") {
+  CheckedRun run;
+  auto* out = run.buffer<float>("out", 32, BufferUse::kWriteFirst);
+  check_nothing(run.run({"fill", {1}, {32}}, fill_shared_in_loop, out, 256));
+  check_finding(run.run({"fill", {1}, {32}}, fill_shared_in_loop, out, 255), Check::kUninitialised,
+                {"thread 31 ", "reads 4 bytes of shared row+1020"});
+}
+
+TEST_CASE("an output is written before it is read, and stays written in later launches") {
+  CheckedRun run;
+  auto* out = run.buffer<float>("out", 32, BufferUse::kWriteFirst);
+  check_finding(run.run({"sum", {1}, {32}}, accumulate, out, 0), Check::kUninitialised,
+                {"reads 4 bytes of out+0, which nobody has written"});
+  CheckedRun right;
+  auto* right_out = right.buffer<float>("out", 32, BufferUse::kWriteFirst);
+  check_nothing(right.run({"sum", {1}, {32}}, accumulate, right_out, 1));
+  check_nothing(right.run({"sum", {1}, {32}}, accumulate, right_out, 0));
+  right.checker().mark_unwritten(right_out + 7, sizeof(float));
+  check_finding(right.run({"sum", {1}, {32}}, accumulate, right_out, 0), Check::kUninitialised,
+                {"thread 7 ", "reads 4 bytes of out+28"});
+  // Registered again, it is another buffer.
+  CHECK(right.memory().remove(right_out));
+  REQUIRE(right.memory()
+              .add({"out", reinterpret_cast<std::byte*>(right_out), 128, BufferUse::kWriteFirst})
+              .is_ok());
+  check_finding(right.run({"sum", {1}, {32}}, accumulate, right_out, 0), Check::kUninitialised,
+                {"thread 0 "});
+  right.checker().mark_written(right_out, 128);
+  check_nothing(right.run({"sum", {1}, {32}}, accumulate, right_out, 0));
+}
+
+TEST_CASE("what is written is known byte by byte") {
+  CheckedRun run;
+  auto* bytes = run.buffer<std::uint8_t>("bytes", 16, BufferUse::kWriteFirst);
+  auto* out = run.buffer<std::uint32_t>("out", 4, BufferUse::kWriteFirst);
+  const auto* words = reinterpret_cast<const std::uint32_t*>(bytes);
+  check_nothing(run.run({"write", {1}, {16}}, write_some, bytes, 0, 7));
+  check_finding(run.run({"read", {1}, {2}}, read_words, words, out), Check::kUninitialised,
+                {"thread 1 ", "reads 1 byte of bytes+7"});
+  check_nothing(run.run({"write", {1}, {16}}, write_some, bytes, 7, 1));
+  check_nothing(run.run({"read", {1}, {2}}, read_words, words, out));
+}
+
+TEST_CASE("a severity turns findings into notes, or off") {
+  CheckedRun noting({}, {.uninitialised_global = Severity::kNote});
+  auto* out = noting.buffer<float>("out", 32, BufferUse::kWriteFirst);
+  check_nothing(noting.run({"sum", {1}, {32}}, accumulate, out, 0));
+  REQUIRE(noting.checker().notes().size() == 1);
+  CHECK(contains(noting.checker().notes()[0].text(), "in kernel 'sum'"));
+  CheckedRun off({}, {.races = Severity::kOff, .uninitialised_shared = Severity::kOff});
+  auto* off_out = off.buffer<float>("out", 32, BufferUse::kWriteFirst);
+  check_nothing(off.run({"sum", {1}, {32}}, read_before_write, off_out, 0));
+  check_nothing(off.run({"exchange", {1}, {32}}, exchange_in_warp, off_out, 0));
+  CHECK(off.checker().notes().empty());
+}
+
+TEST_CASE("an asynchronous copy is waited for before its bytes are used, and before the end") {
+  for (const SchedulePolicy policy : kSchedulePolicies) {
+    const auto report_of = [policy](MissingWait missing) {
+      begun.clear();
+      CheckedRun run({.policy = policy});
+      return run.run({"stage", {1}, {32}}, stage, run.buffer<float>("in", 32, BufferUse::kReadOnly),
+                     run.buffer<float>("out", 32, BufferUse::kWriteFirst), missing);
+    };
+    check_nothing(report_of(MissingWait::kNone));
+    check_among(report_of(MissingWait::kBeforeRead), Check::kUnfinishedCopy,
+                {"unfinished copy in kernel 'stage'", "reads 4 bytes of shared staged+",
+                 "began a copy to there, which nobody has waited for"});
+    check_finding(report_of(MissingWait::kBeforeExit), Check::kUnfinishedCopy,
+                  {"exits without waiting for its copy of 16 bytes to shared staged+"});
+    check_among(report_of(MissingWait::kBarrier), Check::kRace, {"shared staged+"});
+  }
+}
+
+TEST_CASE("what a copy reads and writes is looked at like any access") {
+  begun.clear();
+  CheckedRun run;
+  auto* in = run.buffer<float>("in", 4, BufferUse::kReadWrite);
+  auto* out = run.buffer<float>("out", 8, BufferUse::kWriteFirst);
+  check_nothing(run.run({"change", {1}, {2}}, change_source, in, out, 0));
+  check_finding(run.run({"change", {1}, {2}}, change_source, in, out, 1), Check::kRace,
+                {"thread 1 ", "writes 4 bytes of in+8", "thread 0 ", "read it"});
+  CheckedRun reversed({.policy = SchedulePolicy::kReverse});
+  auto* reversed_in = reversed.buffer<float>("in", 4, BufferUse::kReadWrite);
+  auto* reversed_out = reversed.buffer<float>("out", 8, BufferUse::kWriteFirst);
+  check_finding(reversed.run({"change", {1}, {2}}, change_source, reversed_in, reversed_out, 1),
+                Check::kRace, {"thread 0 ", "reads 4 bytes of in+8", "thread 1 ", "wrote it"});
+  check_nothing(run.run({"copy", {1}, {1}}, copy_to, in, out, 4));
+  check_finding(run.run({"copy", {1}, {1}}, copy_to, in, out, 8), Check::kOutOfBounds,
+                {"writes 16 bytes of memory 0 bytes past the end of out"});
+  check_finding(run.run({"copy", {1}, {1}}, copy_to, in, out, 2), Check::kMisaligned,
+                {"writes 16 bytes of out+8, which is not aligned to 16 bytes"});
+  check_finding(run.run({"copy", {1}, {1}}, copy_to, in + 1, out, 4), Check::kOutOfBounds,
+                {"reads 16 bytes of in+4, beyond its end"});
+  // Two of them to one place.
+  check_among(run.run({"copy", {2}, {1}}, copy_to, in, out, 4), Check::kGridRace,
+              {"writes 4 bytes of out+16"});
+}
+
+}  // namespace
+}  // namespace recto::simt

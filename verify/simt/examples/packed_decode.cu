@@ -1,0 +1,276 @@
+// Paged decode attention over the packed layout, in one pass or in partitions with a reduce. It is
+// written as CUDA extensions are, and knows nothing of recto: raw __shared__, inline PTX, framework
+// headers, <<<>>>. It stands for the kernels that people bring.
+//
+//   q, out    [num_seqs, num_heads, head_size]
+//   k_cache   [num_blocks, num_kv_heads, head_size / x, block_size, x], x = 16 / sizeof(element)
+//   v_cache   [num_blocks, num_kv_heads, head_size, block_size]
+
+#include <ATen/cuda/CUDAContext.h>
+#include <torch/extension.h>
+
+#include <cuda_fp16.h>
+#include <float.h>
+#include <stdint.h>
+
+#include "half_math.cuh"
+
+#define WARP_SIZE 32
+#define DIVIDE_ROUND_UP(a, b) (((a) + (b)-1) / (b))
+
+namespace packed_attention {
+
+template <typename scalar_t>
+struct Pack;
+
+// Eight halves, multiplied in half precision and summed in float.
+template <>
+struct Pack<half> {
+  static constexpr int kElements = 8;
+  static __device__ float dot(const half* a, const half* b) {
+    const uint4 x = *reinterpret_cast<const uint4*>(a);
+    const uint4 y = *reinterpret_cast<const uint4*>(b);
+    return half2_sum(half2_mul(x.x, y.x)) + half2_sum(half2_mul(x.y, y.y)) +
+           half2_sum(half2_mul(x.z, y.z)) + half2_sum(half2_mul(x.w, y.w));
+  }
+  static __device__ float to_float(half value) { return half_to_float(__half_as_ushort(value)); }
+  static __device__ half from_float(float value) { return __ushort_as_half(float_to_half(value)); }
+};
+
+template <>
+struct Pack<float> {
+  static constexpr int kElements = 4;
+  static __device__ float dot(const float* a, const float* b) {
+    const float4 x = *reinterpret_cast<const float4*>(a);
+    const float4 y = *reinterpret_cast<const float4*>(b);
+    return x.x * y.x + x.y * y.y + x.z * y.z + x.w * y.w;
+  }
+  static __device__ float to_float(float value) { return value; }
+  static __device__ float from_float(float value) { return value; }
+};
+
+// Over the whole thread block; `red` has room for one value of each warp.
+template <int NUM_WARPS, bool IS_MAX>
+inline __device__ float block_reduce(float* red, float value) {
+  const int warp = threadIdx.x / WARP_SIZE;
+  const int lane = threadIdx.x % WARP_SIZE;
+#pragma unroll
+  for (int mask = WARP_SIZE / 2; mask >= 1; mask /= 2) {
+    const float other = __shfl_xor_sync(uint32_t(-1), value, mask);
+    value = IS_MAX ? fmaxf(value, other) : value + other;
+  }
+  if (lane == 0) red[warp] = value;
+  __syncthreads();
+  value = lane < NUM_WARPS ? red[lane] : (IS_MAX ? -FLT_MAX : 0.f);
+#pragma unroll
+  for (int mask = NUM_WARPS / 2; mask >= 1; mask /= 2) {
+    const float other = __shfl_xor_sync(uint32_t(-1), value, mask);
+    value = IS_MAX ? fmaxf(value, other) : value + other;
+  }
+  return __shfl_sync(uint32_t(-1), value, 0);
+}
+
+// Grid: (num_heads, num_seqs, num_partitions). One partition is the whole context.
+template <typename scalar_t, int HEAD_SIZE, int BLOCK_SIZE, int NUM_THREADS>
+__global__ void packed_decode_kernel(
+    scalar_t* __restrict__ out,      // [num_seqs, num_heads, num_partitions, head_size]
+    float* __restrict__ exp_sums,    // [num_seqs, num_heads, num_partitions]
+    float* __restrict__ max_logits,  // [num_seqs, num_heads, num_partitions]
+    const scalar_t* __restrict__ q, const scalar_t* __restrict__ k_cache,
+    const scalar_t* __restrict__ v_cache, const int num_kv_heads, const float scale,
+    const int* __restrict__ block_tables,  // [num_seqs, max_num_blocks_per_seq]
+    const int* __restrict__ seq_lens,      // [num_seqs]
+    const int max_num_blocks_per_seq, const int partition_size) {
+  constexpr int NUM_WARPS = NUM_THREADS / WARP_SIZE;
+  constexpr int X = Pack<scalar_t>::kElements;
+  const int head = blockIdx.x;
+  const int seq = blockIdx.y;
+  const int partition = blockIdx.z;
+  const int num_heads = gridDim.x;
+  const int num_partitions = gridDim.z;
+  const int kv_head = head / (num_heads / num_kv_heads);
+  const int seq_len = seq_lens[seq];
+  const int start = partition * partition_size;
+  const int end = min(start + partition_size, seq_len);
+  if (start >= end && partition > 0) return;
+
+  __shared__ __align__(16) scalar_t q_vec[HEAD_SIZE];
+  __shared__ float red_shared_mem[2 * NUM_WARPS];
+  extern __shared__ char shared_mem[];
+  float* logits = reinterpret_cast<float*>(shared_mem);  // [partition_size]
+
+  for (int i = threadIdx.x; i < HEAD_SIZE; i += NUM_THREADS) {
+    q_vec[i] = q[(static_cast<int64_t>(seq) * num_heads + head) * HEAD_SIZE + i];
+  }
+  __syncthreads();
+
+  const int* block_table = block_tables + seq * max_num_blocks_per_seq;
+  float qk_max = -FLT_MAX;
+  // A thread for each token, whose slots beyond the context are read and masked.
+  for (int block = start / BLOCK_SIZE; block * BLOCK_SIZE < end; ++block) {
+    const int64_t physical = block_table[block];
+    for (int slot = threadIdx.x; slot < BLOCK_SIZE; slot += NUM_THREADS) {
+      const scalar_t* k = k_cache + (physical * num_kv_heads + kv_head) * HEAD_SIZE * BLOCK_SIZE;
+      float qk = 0.f;
+#pragma unroll
+      for (int i = 0; i < HEAD_SIZE / X; ++i) {
+        qk += Pack<scalar_t>::dot(q_vec + i * X, k + (i * BLOCK_SIZE + slot) * X);
+      }
+      const int token = block * BLOCK_SIZE + slot;
+      const bool mask = token >= end;
+      logits[token - start] = mask ? 0.f : scale * qk;
+      qk_max = mask ? qk_max : fmaxf(qk_max, scale * qk);
+    }
+  }
+  qk_max = block_reduce<NUM_WARPS, true>(red_shared_mem, qk_max);
+
+  float exp_sum = 0.f;
+  for (int i = threadIdx.x; i < end - start; i += NUM_THREADS) {
+    const float value = __expf(logits[i] - qk_max);
+    logits[i] = value;
+    exp_sum += value;
+  }
+  exp_sum = block_reduce<NUM_WARPS, false>(red_shared_mem + NUM_WARPS, exp_sum);
+  const float inv_sum = __fdividef(1.f, fmaxf(exp_sum, FLT_MIN));
+  if (threadIdx.x == 0) {
+    const int64_t at = (static_cast<int64_t>(seq) * num_heads + head) * num_partitions + partition;
+    exp_sums[at] = exp_sum;
+    max_logits[at] = qk_max;
+  }
+  __syncthreads();
+
+  // A thread for each element of the head.
+  for (int row = threadIdx.x; row < HEAD_SIZE; row += NUM_THREADS) {
+    float acc = 0.f;
+    for (int block = start / BLOCK_SIZE; block * BLOCK_SIZE < end; ++block) {
+      const int64_t physical = block_table[block];
+      const scalar_t* v =
+          v_cache + ((physical * num_kv_heads + kv_head) * HEAD_SIZE + row) * BLOCK_SIZE;
+      const int count = min(BLOCK_SIZE, end - block * BLOCK_SIZE);
+      for (int slot = 0; slot < count; ++slot) {
+        acc += logits[block * BLOCK_SIZE + slot - start] * Pack<scalar_t>::to_float(v[slot]);
+      }
+    }
+    const int64_t at =
+        ((static_cast<int64_t>(seq) * num_heads + head) * num_partitions + partition);
+    out[at * HEAD_SIZE + row] = Pack<scalar_t>::from_float(acc * inv_sum);
+  }
+}
+
+// Grid: (num_heads, num_seqs).
+template <typename scalar_t, int HEAD_SIZE, int NUM_THREADS>
+__global__ void packed_decode_reduce_kernel(
+    scalar_t* __restrict__ out,            // [num_seqs, num_heads, head_size]
+    const float* __restrict__ exp_sums,    // [num_seqs, num_heads, max_num_partitions]
+    const float* __restrict__ max_logits,  // the same
+    const scalar_t* __restrict__ tmp_out,  // [num_seqs, num_heads, max_num_partitions, head_size]
+    const int* __restrict__ seq_lens, const int max_num_partitions, const int partition_size) {
+  constexpr int NUM_WARPS = NUM_THREADS / WARP_SIZE;
+  const int64_t at = static_cast<int64_t>(blockIdx.y) * gridDim.x + blockIdx.x;
+  const int num_partitions = max(1, DIVIDE_ROUND_UP(seq_lens[blockIdx.y], partition_size));
+  __shared__ float red_shared_mem[2 * NUM_WARPS];
+  extern __shared__ char shared_mem[];
+  float* shared_weights = reinterpret_cast<float*>(shared_mem);  // [max_num_partitions]
+
+  float max_logit = -FLT_MAX;
+  for (int i = threadIdx.x; i < num_partitions; i += NUM_THREADS) {
+    max_logit = fmaxf(max_logit, max_logits[at * max_num_partitions + i]);
+  }
+  max_logit = block_reduce<NUM_WARPS, true>(red_shared_mem, max_logit);
+  float global_sum = 0.f;
+  for (int i = threadIdx.x; i < num_partitions; i += NUM_THREADS) {
+    const float weight = exp_sums[at * max_num_partitions + i] *
+                         __expf(max_logits[at * max_num_partitions + i] - max_logit);
+    shared_weights[i] = weight;
+    global_sum += weight;
+  }
+  global_sum = block_reduce<NUM_WARPS, false>(red_shared_mem + NUM_WARPS, global_sum);
+  __syncthreads();
+  const float inv_global_sum = __fdividef(1.f, fmaxf(global_sum, FLT_MIN));
+  for (int row = threadIdx.x; row < HEAD_SIZE; row += NUM_THREADS) {
+    float acc = 0.f;
+    for (int i = 0; i < num_partitions; ++i) {
+      const scalar_t value = tmp_out[(at * max_num_partitions + i) * HEAD_SIZE + row];
+      acc += Pack<scalar_t>::to_float(value) * shared_weights[i] * inv_global_sum;
+    }
+    out[at * HEAD_SIZE + row] = Pack<scalar_t>::from_float(acc);
+  }
+}
+
+}  // namespace packed_attention
+
+template <typename T, int HEAD_SIZE, int BLOCK_SIZE>
+void packed_decode_launcher(torch::Tensor& out, torch::Tensor& exp_sums, torch::Tensor& max_logits,
+                            torch::Tensor& tmp_out, torch::Tensor& query, torch::Tensor& key_cache,
+                            torch::Tensor& value_cache, double scale, torch::Tensor& block_tables,
+                            torch::Tensor& seq_lens, int64_t max_seq_len, int64_t partition_size) {
+  constexpr int NUM_THREADS = 128;
+  const int num_seqs = query.size(0);
+  const int num_heads = query.size(1);
+  const int num_kv_heads = key_cache.size(1);
+  const int max_num_blocks_per_seq = block_tables.size(1);
+  const bool is_one_pass = partition_size <= 0;
+  const int padded_len = DIVIDE_ROUND_UP(max_seq_len, BLOCK_SIZE) * BLOCK_SIZE;
+  const int keys = is_one_pass ? max(padded_len, BLOCK_SIZE) : static_cast<int>(partition_size);
+  const int num_partitions =
+      is_one_pass ? 1 : max(1, static_cast<int>(DIVIDE_ROUND_UP(max_seq_len, partition_size)));
+  T* partial = is_one_pass ? out.data_ptr<T>() : tmp_out.data_ptr<T>();
+  dim3 block(NUM_THREADS);
+  dim3 grid(num_heads, num_seqs, num_partitions);
+  const cudaStream_t stream = at::cuda::getCurrentCUDAStream();
+  packed_attention::packed_decode_kernel<T, HEAD_SIZE, BLOCK_SIZE, NUM_THREADS>
+      <<<grid, block, keys * sizeof(float), stream>>>(
+          partial, exp_sums.data_ptr<float>(), max_logits.data_ptr<float>(), query.data_ptr<T>(),
+          key_cache.data_ptr<T>(), value_cache.data_ptr<T>(), num_kv_heads,
+          static_cast<float>(scale), block_tables.data_ptr<int>(), seq_lens.data_ptr<int>(),
+          max_num_blocks_per_seq, keys);
+  if (is_one_pass) return;
+  dim3 reduce_grid(num_heads, num_seqs);
+  packed_attention::packed_decode_reduce_kernel<T, HEAD_SIZE, NUM_THREADS>
+      <<<reduce_grid, block, num_partitions * sizeof(float), stream>>>(
+          out.data_ptr<T>(), exp_sums.data_ptr<float>(), max_logits.data_ptr<float>(),
+          tmp_out.data_ptr<T>(), seq_lens.data_ptr<int>(), num_partitions, keys);
+}
+
+#define CALL_LAUNCHER(T, HEAD_SIZE, BLOCK_SIZE)                                                 \
+  packed_decode_launcher<T, HEAD_SIZE, BLOCK_SIZE>(out, exp_sums, max_logits, tmp_out, query,   \
+                                                   key_cache, value_cache, scale, block_tables, \
+                                                   seq_lens, max_seq_len, partition_size)
+
+// Head size 64 or 128, block size 8, 16 or 32, half or float. partition_size 0: one pass.
+void packed_decode(torch::Tensor& out, torch::Tensor& exp_sums, torch::Tensor& max_logits,
+                   torch::Tensor& tmp_out, torch::Tensor& query, torch::Tensor& key_cache,
+                   torch::Tensor& value_cache, double scale, torch::Tensor& block_tables,
+                   torch::Tensor& seq_lens, int64_t block_size, int64_t max_seq_len,
+                   int64_t partition_size) {
+  const bool is_half = query.scalar_type() == at::ScalarType::Half;
+  const int64_t head_size = query.size(2);
+  TORCH_CHECK(head_size == 64 || head_size == 128, "unsupported head size: ", head_size);
+  TORCH_CHECK(block_size == 8 || block_size == 16 || block_size == 32,
+              "unsupported block size: ", block_size);
+#define CALL_BLOCK_SIZE(T, HEAD_SIZE)  \
+  switch (block_size) {                \
+    case 8:                            \
+      CALL_LAUNCHER(T, HEAD_SIZE, 8);  \
+      break;                           \
+    case 16:                           \
+      CALL_LAUNCHER(T, HEAD_SIZE, 16); \
+      break;                           \
+    case 32:                           \
+      CALL_LAUNCHER(T, HEAD_SIZE, 32); \
+      break;                           \
+  }
+  if (is_half && head_size == 64) {
+    CALL_BLOCK_SIZE(half, 64);
+  } else if (is_half) {
+    CALL_BLOCK_SIZE(half, 128);
+  } else if (head_size == 64) {
+    CALL_BLOCK_SIZE(float, 64);
+  } else {
+    CALL_BLOCK_SIZE(float, 128);
+  }
+}
+
+#ifdef TORCH_EXTENSION_NAME
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("packed_decode", &packed_decode); }
+#endif

@@ -1,0 +1,75 @@
+#pragma once
+
+// Inline PTX on the CPU: straight-line code over 16-, 32- and 64-bit registers, as sources have it
+// for half-precision arithmetic. An instruction that is not in the table of ptx_opcodes.h does not
+// compile.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+#include "verify/simt/executor/unobserved.h"
+#include "verify/simt/foreign/ptx_opcodes.h"
+
+namespace simt_foreign {
+
+// A string literal as a template's argument.
+template <std::size_t kSize>
+struct PtxText {
+  char characters[kSize];
+
+  // NOLINTNEXTLINE: from literals, without a word
+  constexpr PtxText(const char (&text)[kSize]) {
+    for (std::size_t i = 0; i < kSize; ++i) characters[i] = text[i];
+  }
+  constexpr std::string_view view() const { return {characters, kSize - 1}; }
+};
+
+// An operand of the asm statement, as bits.
+struct PtxOperand {
+  void* place = nullptr;  // null: only read
+  std::size_t bytes = 0;
+  std::uint64_t bits = 0;
+};
+
+template <typename T>
+RECTO_SIMT_UNOBSERVED PtxOperand changed(T& place) {
+  static_assert(sizeof(T) <= 8, "registers hold at most 8 bytes");
+  PtxOperand operand{.place = &place, .bytes = sizeof(T)};
+  std::memcpy(&operand.bits, &place, sizeof(T));
+  return operand;
+}
+
+template <typename T>
+RECTO_SIMT_UNOBSERVED PtxOperand written(T& place) {
+  static_assert(sizeof(T) <= 8, "registers hold at most 8 bytes");
+  return {.place = &place, .bytes = sizeof(T)};
+}
+
+template <typename T>
+RECTO_SIMT_UNOBSERVED PtxOperand read(const T& value) {
+  static_assert(sizeof(T) <= 8, "registers hold at most 8 bytes");
+  PtxOperand operand{.bytes = sizeof(T)};
+  std::memcpy(&operand.bits, &value, sizeof(T));
+  return operand;
+}
+
+// Runs `text`; %0, %1 ... are the operands.
+void run_ptx(std::string_view text, std::span<PtxOperand> operands);
+
+template <PtxText kText, typename... Operands>
+RECTO_SIMT_UNOBSERVED void inline_ptx(Operands... given) {
+  static_assert(
+      is_known_ptx(kText.view()),
+      "verify/simt: this PTX is not supported; verify/simt/foreign/README.md lists what is");
+  std::array<PtxOperand, sizeof...(given)> operands = {given...};
+  run_ptx(kText.view(), operands);
+  for (const PtxOperand& operand : operands) {
+    if (operand.place != nullptr) std::memcpy(operand.place, &operand.bits, operand.bytes);
+  }
+}
+
+}  // namespace simt_foreign

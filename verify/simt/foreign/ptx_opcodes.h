@@ -1,0 +1,109 @@
+#pragma once
+
+// Which PTX instructions run on the executor, known while compiling.
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace simt_foreign {
+
+enum class PtxOpcode : std::uint8_t {
+  kAddF16,
+  kSubF16,
+  kMulF16,
+  kFmaF16,
+  kAddF16x2,
+  kSubF16x2,
+  kMulF16x2,
+  kFmaF16x2,
+  kAddF32,
+  kMulF32,
+  kFmaF32,
+  kFloatFromHalf,
+  kHalfFromFloat,
+  kTwoHalvesFromFloats,
+  kMove,
+};
+
+struct PtxInstruction {
+  std::string_view name;
+  PtxOpcode opcode;
+};
+
+// PTX ISA 8.0, half precision floating point, conversion and data movement instructions. Without a
+// rounding in its name an instruction rounds to nearest even, as .rn does; subnormals are kept.
+inline constexpr std::array kPtxInstructions = {
+    PtxInstruction{"add.f16", PtxOpcode::kAddF16},
+    PtxInstruction{"add.rn.f16", PtxOpcode::kAddF16},
+    PtxInstruction{"sub.f16", PtxOpcode::kSubF16},
+    PtxInstruction{"sub.rn.f16", PtxOpcode::kSubF16},
+    PtxInstruction{"mul.f16", PtxOpcode::kMulF16},
+    PtxInstruction{"mul.rn.f16", PtxOpcode::kMulF16},
+    PtxInstruction{"fma.rn.f16", PtxOpcode::kFmaF16},
+    PtxInstruction{"add.f16x2", PtxOpcode::kAddF16x2},
+    PtxInstruction{"add.rn.f16x2", PtxOpcode::kAddF16x2},
+    PtxInstruction{"sub.f16x2", PtxOpcode::kSubF16x2},
+    PtxInstruction{"sub.rn.f16x2", PtxOpcode::kSubF16x2},
+    PtxInstruction{"mul.f16x2", PtxOpcode::kMulF16x2},
+    PtxInstruction{"mul.rn.f16x2", PtxOpcode::kMulF16x2},
+    PtxInstruction{"fma.rn.f16x2", PtxOpcode::kFmaF16x2},
+    PtxInstruction{"add.f32", PtxOpcode::kAddF32},
+    PtxInstruction{"add.rn.f32", PtxOpcode::kAddF32},
+    PtxInstruction{"mul.f32", PtxOpcode::kMulF32},
+    PtxInstruction{"mul.rn.f32", PtxOpcode::kMulF32},
+    PtxInstruction{"fma.rn.f32", PtxOpcode::kFmaF32},
+    PtxInstruction{"cvt.f32.f16", PtxOpcode::kFloatFromHalf},
+    PtxInstruction{"cvt.rn.f16.f32", PtxOpcode::kHalfFromFloat},
+    PtxInstruction{"cvt.rn.f16x2.f32", PtxOpcode::kTwoHalvesFromFloats},
+    PtxInstruction{"mov.b16", PtxOpcode::kMove},
+    PtxInstruction{"mov.b32", PtxOpcode::kMove},
+    PtxInstruction{"mov.u32", PtxOpcode::kMove},
+    PtxInstruction{"mov.f32", PtxOpcode::kMove},
+    PtxInstruction{"mov.b64", PtxOpcode::kMove},
+};
+
+constexpr const PtxInstruction* find_ptx(std::string_view name) {
+  for (const PtxInstruction& instruction : kPtxInstructions) {
+    if (instruction.name == name) return &instruction;
+  }
+  return nullptr;
+}
+
+constexpr bool is_ptx_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+constexpr std::string_view trim_ptx(std::string_view text) {
+  while (!text.empty() && is_ptx_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_ptx_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+// The next statement of `text`, without its semicolon; takes it off. Braces around statements are
+// only scopes, and are left out; those of a vector operand, as in {%1, %2}, stay.
+constexpr std::string_view next_ptx_statement(std::string_view& text) {
+  text = trim_ptx(text);
+  while (!text.empty() && (text.front() == '{' || text.front() == '}' || text.front() == ';')) {
+    text = trim_ptx(text.substr(1));
+  }
+  const std::size_t end = text.find(';');
+  const std::string_view statement = trim_ptx(text.substr(0, end));
+  text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+  return statement;
+}
+
+// The word that a statement begins with.
+constexpr std::string_view ptx_name(std::string_view statement) {
+  std::size_t end = 0;
+  while (end < statement.size() && !is_ptx_space(statement[end])) ++end;
+  return statement.substr(0, end);
+}
+
+constexpr bool is_known_ptx(std::string_view text) {
+  for (;;) {
+    const std::string_view statement = next_ptx_statement(text);
+    if (statement.empty()) return true;
+    if (ptx_name(statement) != ".reg" && find_ptx(ptx_name(statement)) == nullptr) return false;
+  }
+}
+
+}  // namespace simt_foreign

@@ -1,0 +1,92 @@
+#pragma once
+
+// What a CUDA source that was not written for the executor is given by translate.py: NVIDIA's own
+// types and host functions, from the toolkit, and the executor's threads beneath them.
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <type_traits>
+
+#include "verify/simt/dialect/simt_atomics.h"
+#include "verify/simt/dialect/simt_warp.h"
+#include "verify/simt/foreign/inline_ptx.h"
+#include "verify/simt/streams/stream.h"
+
+// The toolkit's own meanings of these are for compilers that know CUDA.
+#undef __global__
+#undef __device__
+#undef __host__
+#undef __constant__
+#undef __launch_bounds__
+#define __global__
+#define __device__
+#define __host__
+#define __constant__
+#define __launch_bounds__(...)
+
+#define threadIdx (::recto::simt::current_thread->thread_index)
+#define blockIdx (::recto::simt::current_thread->block_index)
+#define blockDim (::recto::simt::current_thread->block_dim)
+#define gridDim (::recto::simt::current_thread->grid_dim)
+#define warpSize 32
+
+#define SIMT_FOREIGN_SHARED(name, type, alignment)                                                 \
+  static constinit const ::recto::simt::SharedVariable name##_shared_variable = {                  \
+      #name, sizeof(type), std::max<std::size_t>(alignof(type), alignment), {__FILE__, __LINE__}}; \
+  type& name = *static_cast<type*>(::recto::simt::device::shared_variable(name##_shared_variable))
+
+template <typename T>
+inline T __ldg(const T* address) {
+  return *address;
+}
+inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+
+namespace simt_foreign {
+
+inline void* dynamic_shared() { return recto::simt::device::dynamic_shared(); }
+
+// What stands between <<< and >>>. A stream is whatever the source has in its place: all launches
+// go to the stream of the innermost StreamScope.
+struct LaunchShape {
+  dim3 grid;
+  dim3 block;
+  std::size_t dynamic_shared_bytes = 0;
+  cudaStream_t stream = nullptr;
+};
+
+// Launches of the calling OS thread go to `stream` while it lives.
+class StreamScope {
+ public:
+  explicit StreamScope(recto::simt::Stream& stream) : before_(current()) { current() = &stream; }
+  ~StreamScope() { current() = before_; }
+  StreamScope(const StreamScope&) = delete;
+  StreamScope& operator=(const StreamScope&) = delete;
+
+  static recto::simt::Stream*& current() {
+    thread_local recto::simt::Stream* stream = nullptr;
+    return stream;
+  }
+
+ private:
+  recto::simt::Stream* before_;
+};
+
+template <typename... Parameters>
+void launch(const char* name, const LaunchShape& shape, void (*kernel)(Parameters...),
+            std::type_identity_t<Parameters>... arguments) {
+  const auto thread = [=]() RECTO_SIMT_UNOBSERVED { kernel(arguments...); };
+  using Thread = decltype(thread);
+  const auto dims = [](const dim3& d) { return recto::simt::Dim3{d.x, d.y, d.z}; };
+  StreamScope::current()->launch(
+      {name, dims(shape.grid), dims(shape.block), shape.dynamic_shared_bytes},
+      [](const void* closure) RECTO_SIMT_UNOBSERVED { (*static_cast<const Thread*>(closure))(); },
+      &thread, sizeof thread);
+}
+
+}  // namespace simt_foreign

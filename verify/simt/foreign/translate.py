@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+"""Makes C++ for the executor of a CUDA source that was not written for it.
+
+    translate.py SOURCE [-o OUTPUT]
+
+The source stays as it is; the output differs from it where CUDA's syntax does from C++'s:
+
+    __shared__ T name[N];               a variable in the thread block's shared memory
+    extern __shared__ T name[];         the dynamic part of it
+    kernel<<<grid, block, ...>>>(...)   a call of simt_foreign::launch
+    asm volatile("..." : ... : ...)     a call of simt_foreign::inline_ptx<"...">
+
+Lines keep their numbers. What cannot be translated is an error that names file, line and text.
+"""
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+
+class Failure(Exception):
+    pass
+
+
+def line_of(text, position):
+    return text.count("\n", 0, position) + 1
+
+
+def blank(match):
+    """Spaces for everything but line ends."""
+    return re.sub(r"[^\n]", " ", match.group(0))
+
+
+COMMENT_OR_STRING = re.compile(
+    r"//(?:[^\n\\]|\\.|\\\n)*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", re.S
+)
+
+
+def without_comments(text):
+    """Comments become spaces; string literals stay, since asm needs them."""
+    return COMMENT_OR_STRING.sub(lambda m: blank(m) if m.group(0)[0] == "/" else m.group(0), text)
+
+
+def code_only(text):
+    """Comments and string literals become spaces."""
+    return COMMENT_OR_STRING.sub(blank, text)
+
+
+OPENING = {"(": ")", "[": "]", "{": "}"}
+
+
+def end_of_group(code, start):
+    """The position after the bracket that closes the one at `start`."""
+    depth = 0
+    for position in range(start, len(code)):
+        if code[position] in OPENING:
+            depth += 1
+        elif code[position] in ")]}":
+            depth -= 1
+            if depth == 0:
+                return position + 1
+    raise Failure("a bracket that is never closed")
+
+
+def split_top(text, code, separator):
+    """Parts of `text` between separators that are in no bracket; `code` is it without strings."""
+    parts, depth, start = [], 0, 0
+    position = 0
+    while position < len(code):
+        if code[position] in OPENING:
+            depth += 1
+        elif code[position] in ")]}":
+            depth -= 1
+        elif depth == 0 and code.startswith(separator, position):
+            parts.append(text[start:position])
+            start = position + len(separator)
+        position += 1
+    parts.append(text[start:])
+    return [part.strip() for part in parts]
+
+
+def keep_lines(replacement, original):
+    """Appends as many line ends as the replacement lacks."""
+    return replacement + "\n" * (original.count("\n") - replacement.count("\n"))
+
+
+SHARED = re.compile(r"\bextern\s+__shared__\s+([^;]*?)\s*;|(?<!\w)__shared__\s+([^;]*?)\s*;")
+DECLARATOR = re.compile(r"^(?P<type>.*?[\s*>&])(?P<name>\w+)\s*(?P<dims>(?:\[[^\[\]]*\]\s*)*)$", re.S)
+ALIGNMENT = re.compile(r"__align__\s*\(\s*(\d+)\s*\)|alignas\s*\(\s*(\d+)\s*\)")
+
+
+def translate_shared(match):
+    declaration = match.group(1) or match.group(2)
+    is_dynamic = match.group(1) is not None
+    if "=" in declaration:
+        raise Failure("a __shared__ variable cannot have an initialiser")
+    alignment = ALIGNMENT.search(declaration)
+    declaration = ALIGNMENT.sub("", declaration)
+    declarator = DECLARATOR.match(declaration.strip())
+    if declarator is None or "," in re.sub(r"<[^<>]*>", "", declarator["type"]):
+        raise Failure(f"expected one variable after __shared__, got '{declaration.strip()}'")
+    kind, name, dims = declarator["type"].strip(), declarator["name"], declarator["dims"]
+    kind = re.sub(r"\bvolatile\b|\bstatic\b", "", kind).strip()
+    if is_dynamic:
+        text = f"{kind}* const {name} = static_cast<{kind}*>(::simt_foreign::dynamic_shared());"
+    else:
+        align = (alignment.group(1) or alignment.group(2)) if alignment else "1"
+        text = (
+            f"typedef {kind} {name}_shared_type{dims}; "
+            f"SIMT_FOREIGN_SHARED({name}, {name}_shared_type, {align});"
+        )
+    return keep_lines(text, match.group(0))
+
+
+LAUNCH = re.compile(r"<<<")
+KERNEL_NAME = re.compile(r"([A-Za-z_][\w:]*)\s*$")
+
+
+def start_of_kernel(code, position):
+    """Where the kernel's name begins, whose launch has <<< at `position`."""
+    end = len(code[:position].rstrip())
+    if code[end - 1] == ">":
+        depth = 0
+        while end > 0:
+            end -= 1
+            depth += (code[end] == ">") - (code[end] == "<")
+            if depth == 0:
+                break
+    name = KERNEL_NAME.search(code[:end])
+    if name is None:
+        raise Failure("expected a kernel's name before <<<")
+    return name.start()
+
+
+def translate_launch(text, code, position):
+    """Returns (start, end, replacement) of the launch with <<< at `position`."""
+    start = start_of_kernel(code, position)
+    close = code.find(">>>", position)
+    if close < 0:
+        raise Failure("a launch without >>>")
+    arguments = code.find("(", close)
+    if arguments < 0 or code[close + 3 : arguments].strip():
+        raise Failure("expected '(' after >>>")
+    end = end_of_group(code, arguments)
+    kernel = text[start:position].strip()
+    inside = text[position + 3 : close]
+    how = split_top(inside, code[position + 3 : close], ",")
+    given = text[arguments + 1 : end - 1].strip()
+    name = re.sub(r"\s+", " ", kernel).replace('"', "'")
+    call = f'::simt_foreign::launch("{name}", {{{", ".join(how)}}}, {kernel}'
+    call += f", {given})" if given else ")"
+    return start, end, keep_lines(call, text[start:end])
+
+
+ASM = re.compile(r"\b(?:asm|__asm__)\s*(?:volatile|__volatile__)?\s*\(")
+OPERAND = re.compile(r'^"(?P<constraint>[^"]*)"\s*\((?P<value>.*)\)$', re.S)
+LITERALS = re.compile(r'^(?:\s*"(?:[^"\\]|\\.)*")+\s*$')
+
+
+def translate_operand(part):
+    operand = OPERAND.match(part)
+    if operand is None:
+        raise Failure(f"expected an operand as in \"=r\"(x), got '{part}'")
+    constraint, value = operand["constraint"], operand["value"].strip()
+    kind = constraint.lstrip("=+&")
+    if kind not in "hrlfdn" or len(kind) != 1:
+        raise Failure(f"expected one of the constraints h, r, l, f, d, n, got '{constraint}'")
+    if constraint[0] == "+":
+        return f"::simt_foreign::changed({value})"
+    if constraint[0] == "=":
+        return f"::simt_foreign::written({value})"
+    return f"::simt_foreign::read({value})"
+
+
+def translate_asm(text, code, match):
+    """Returns (start, end, replacement) of an asm statement."""
+    opening = match.end() - 1
+    end = end_of_group(code, opening)
+    parts = split_top(text[opening + 1 : end - 1], code[opening + 1 : end - 1], ":")
+    if not LITERALS.match(parts[0]):
+        raise Failure("expected a string literal in asm")
+    operands = []
+    for part in parts[1:3]:
+        # Brackets of operands are balanced, so that commas between them are at the top.
+        operands += [p for p in split_top(part, code_only(part), ",") if p]
+    template = " ".join(parts[0].split("\n"))
+    values = ", ".join(translate_operand(operand) for operand in operands)
+    call = f"::simt_foreign::inline_ptx<{template}>({values})"
+    return match.start(), end, keep_lines(call, text[match.start() : end])
+
+
+def replace_all(text, find):
+    """Replaces from the first find on, each time anew, as positions move."""
+    position = 0
+    while True:
+        code = code_only(text)
+        found = find(text, code, position)
+        if found is None:
+            return text
+        start, end, replacement = found
+        text = text[:start] + replacement + text[end:]
+        position = start + len(replacement)
+
+
+def find_launch(text, code, position):
+    match = LAUNCH.search(code, position)
+    return match and at_line(text, match.start(), translate_launch, text, code, match.start())
+
+
+def find_asm(text, code, position):
+    match = ASM.search(code, position)
+    return match and at_line(text, match.start(), translate_asm, text, code, match)
+
+
+def find_shared(text, code, position):
+    match = SHARED.search(code, position)
+    if match is None:
+        return None
+    # Taken from the text, so that nothing of it is lost; comments are gone already.
+    return match.start(), match.end(), at_line(text, match.start(), translate_shared, match)
+
+
+def at_line(text, position, function, *arguments):
+    try:
+        return function(*arguments)
+    except Failure as failure:
+        raise Failure(f"{line_of(text, position)}: {failure}") from failure
+
+
+def translate(text, name):
+    text = without_comments(text)
+    for find in (find_asm, find_launch, find_shared):
+        text = replace_all(text, find)
+    return f'#include <simt_foreign.h>\n#line 1 "{name}"\n{text}'
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("source")
+    parser.add_argument("-o", "--output")
+    arguments = parser.parse_args()
+    try:
+        translated = translate(Path(arguments.source).read_text(encoding="utf-8"), arguments.source)
+    except (Failure, OSError, UnicodeDecodeError) as failure:
+        print(f"{arguments.source}:{failure}", file=sys.stderr)
+        return 1
+    if arguments.output:
+        Path(arguments.output).write_text(translated, encoding="utf-8")
+    else:
+        sys.stdout.write(translated)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

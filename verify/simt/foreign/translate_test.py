@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""What translate.py makes of CUDA's syntax, and what it refuses."""
+
+import unittest
+
+import translate
+
+
+def body(source):
+    """The translation, without the lines put in front."""
+    return translate.translate(source, "x.cu").split("\n", 2)[2]
+
+
+def refusal(source):
+    try:
+        body(source)
+    except translate.Failure as failure:
+        return str(failure)
+    return None
+
+
+class Shared(unittest.TestCase):
+    def test_an_array(self):
+        self.assertEqual(
+            body("__shared__ float red[2 * N];"),
+            "typedef float red_shared_type[2 * N]; SIMT_FOREIGN_SHARED(red, red_shared_type, 1);",
+        )
+
+    def test_a_scalar_of_a_type_with_commas(self):
+        self.assertEqual(
+            body("__shared__ typename Foo<int, N>::Type t;"),
+            "typedef typename Foo<int, N>::Type t_shared_type; "
+            "SIMT_FOREIGN_SHARED(t, t_shared_type, 1);",
+        )
+
+    def test_an_alignment_is_kept(self):
+        self.assertIn("SIMT_FOREIGN_SHARED(a, a_shared_type, 16)", body("__shared__ __align__(16) char a[64];"))
+
+    def test_the_dynamic_part(self):
+        self.assertEqual(
+            body("extern __shared__ char smem[];"),
+            "char* const smem = static_cast<char*>(::simt_foreign::dynamic_shared());",
+        )
+
+    def test_two_variables_in_one_declaration_are_refused(self):
+        self.assertIn("1: expected one variable", refusal("__shared__ float a[2], b[2];"))
+
+    def test_an_initialiser_is_refused_with_its_line(self):
+        self.assertIn("3: a __shared__ variable", refusal("\n\n__shared__ int a = 3;"))
+
+
+class Launches(unittest.TestCase):
+    def test_a_template_over_several_lines_keeps_the_lines(self):
+        source = "f<float, 128>\n    <<<dim3(1, 2), block, shm, stream>>>(\n        a, g(b, c));\nrest"
+        translated = body(source)
+        self.assertIn(
+            '::simt_foreign::launch("f<float, 128>", {dim3(1, 2), block, shm, stream}, '
+            "f<float, 128>, a, g(b, c))",
+            translated,
+        )
+        self.assertEqual(translated.split("\n")[3], "rest")
+
+    def test_no_arguments(self):
+        self.assertEqual(body("ns::k<<<1, 2>>>();"), '::simt_foreign::launch("ns::k", {1, 2}, ns::k);')
+
+    def test_shifts_and_comments_are_no_launches(self):
+        for source in ["a << b >> c;", 'x = "k<<<1, 2>>>()";']:
+            self.assertEqual(body(source), source)
+        self.assertEqual(body("// k<<<1, 2>>>()\n").strip(), "")
+
+    def test_what_is_never_closed_is_refused(self):
+        self.assertIn("2: a launch without >>>", refusal("\nk<<<1, 2(a);"))
+        self.assertIn("never closed", refusal("k<<<1, 2>>>(a;"))
+
+
+class Asm(unittest.TestCase):
+    def test_operands_in_their_order(self):
+        self.assertEqual(
+            body('asm volatile("fma.rn.f16 %0, %1, %2, %0;\\n" : "+h"(c) : "h"(a[0]), "h"(x::y(b, 2)));'),
+            '::simt_foreign::inline_ptx<"fma.rn.f16 %0, %1, %2, %0;\\n">'
+            "(::simt_foreign::changed(c), ::simt_foreign::read(a[0]), "
+            "::simt_foreign::read(x::y(b, 2)));",
+        )
+
+    def test_literals_on_several_lines(self):
+        translated = body('asm("mov.b32 "\n  "%0, %1;" : "=r"(a) : "r"(b));\nrest')
+        self.assertIn('inline_ptx<"mov.b32 "   "%0, %1;">', translated)
+        self.assertEqual(translated.split("\n")[2], "rest")
+
+    def test_no_outputs(self):
+        self.assertIn("(::simt_foreign::read(a))", body('asm volatile("mov.b32 t, %0;" :: "r"(a));'))
+
+    def test_unknown_constraints_and_texts_that_are_no_literals_are_refused(self):
+        self.assertIn("constraints h, r", refusal('asm("x;" : "=q"(a));'))
+        self.assertIn("string literal", refusal("asm(TEXT : \"=r\"(a));"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,90 @@
+#include "verify/simt/streams/schedule_sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace recto::simt {
+namespace {
+
+std::string schedule_text(const Schedule& schedule) {
+  std::string text =
+      fmt::format("{}, seed {}", schedule_policy_name(schedule.policy), schedule.seed);
+  if (schedule.preemption_period > 0) {
+    text += fmt::format(", preempted at one access in {}", schedule.preemption_period);
+  }
+  return text;
+}
+
+// The first run whose findings are none, to compare others with.
+struct Baseline {
+  Schedule schedule;
+  std::vector<std::byte> outputs;
+};
+
+std::optional<Finding> compare(const Baseline& baseline, const Schedule& schedule,
+                               const std::vector<std::byte>& outputs) {
+  if (outputs == baseline.outputs) return std::nullopt;
+  const auto [mine, theirs] = std::ranges::mismatch(outputs, baseline.outputs);
+  Finding finding;
+  finding.check = Check::kScheduleDependence;
+  finding.kernel = "all launches";
+  finding.what = fmt::format("output byte {} differs between the schedules {{{}}} and {{{}}}",
+                             mine - outputs.begin(), schedule_text(baseline.schedule),
+                             schedule_text(schedule));
+  return finding;
+}
+
+}  // namespace
+
+std::vector<Schedule> all_schedules(std::uint64_t seeds) {
+  std::vector<Schedule> all;
+  for (const SchedulePolicy policy : kSchedulePolicies) {
+    const bool is_random =
+        policy == SchedulePolicy::kRandomWarp || policy == SchedulePolicy::kRandomThread;
+    for (std::uint64_t seed = 0; seed < (is_random ? seeds : 1); ++seed) {
+      all.push_back({.policy = policy, .seed = seed});
+    }
+  }
+  return all;
+}
+
+SweepReport sweep_schedules(const ExecutorOptions& options, std::span<const Schedule> schedules,
+                            const SweepProgram& program) {
+  SweepReport report;
+  std::optional<Baseline> baseline;
+  std::set<std::pair<Check, std::string>> known;
+  bool is_first = true;
+  for (const Schedule& schedule : schedules) {
+    ExecutorOptions with = options;
+    with.schedule = schedule;
+    Executor executor(with);
+    SweptRun run = program(executor);
+    if (is_first) report.outputs = run.outputs;
+    is_first = false;
+    if (run.report.passed() && !baseline) {
+      baseline = {schedule, std::move(run.outputs)};
+    } else if (run.report.passed()) {
+      std::optional<Finding> difference = compare(*baseline, schedule, run.outputs);
+      if (difference && known.emplace(difference->check, "").second) {
+        report.findings.push_back(*std::move(difference));
+      }
+    }
+    for (Finding& finding : run.report.findings) {
+      // The same place under another schedule may be another thread's.
+      const std::string where =
+          finding.place.site.line > 0
+              ? fmt::format("{}:{}", finding.place.site.file, finding.place.site.line)
+              : fmt::format("{}", finding.place.instruction);
+      if (known.emplace(finding.check, where).second) {
+        report.findings.push_back(std::move(finding));
+      }
+    }
+  }
+  return report;
+}
+
+}  // namespace recto::simt

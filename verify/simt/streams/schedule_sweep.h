@@ -1,0 +1,38 @@
+#pragma once
+
+// Runs the same launches under many schedules and compares what they leave in memory: results that
+// depend on the schedule are wrong, though each of them may be near the right one.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "verify/simt/executor/executor.h"
+
+namespace recto::simt {
+
+// Every policy with each of `seeds` seeds, the policies without randomness once.
+std::vector<Schedule> all_schedules(std::uint64_t seeds);
+
+// One run from the beginning: fresh memory, launches, and then what they wrote.
+struct SweptRun {
+  LaunchReport report;
+  std::vector<std::byte> outputs;
+};
+using SweepProgram = std::function<SweptRun(Executor& executor)>;
+
+struct SweepReport {
+  // Of all runs, each different one once; and a schedule dependence, if outputs differ between runs
+  // in which nothing else was found.
+  std::vector<Finding> findings;
+  std::vector<std::byte> outputs;  // of the first run
+};
+
+// `program` runs once for each schedule, on executors with these options otherwise.
+SweepReport sweep_schedules(const ExecutorOptions& options, std::span<const Schedule> schedules,
+                            const SweepProgram& program);
+
+}  // namespace recto::simt
