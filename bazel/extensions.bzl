@@ -1,6 +1,7 @@
 """What MODULE.bazel uses. Bazel 4 knows no module_extension, so this stands apart."""
 
 load("//bazel:compilers.bzl", "compilers_repository")
+load("//bazel:cuda_toolkit.bzl", "cuda_repository")
 load("//bazel:libs.bzl", "libs_repository")
 
 def _libs_impl(_ctx):
@@ -12,3 +13,8 @@ def _compilers_impl(_ctx):
     compilers_repository(name = "compilers")
 
 compilers = module_extension(implementation = _compilers_impl)
+
+def _cuda_impl(_ctx):
+    cuda_repository(name = "cuda")
+
+cuda = module_extension(implementation = _cuda_impl)

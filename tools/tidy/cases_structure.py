@@ -29,6 +29,18 @@ _KERNEL: Texts = {
     "cuda/kernels/decode.cuh": "#pragma once\n#include <cuda_runtime.h>\n",
     "verify/agree_test.cc": '#include "cuda/kernels/decode.cuh"\n#include "sim/pool.h"\n',
 }
+
+
+def _instantiated(name: str) -> Texts:
+    """The kernel with no user but one that has its stem."""
+    build = f'cuda_kernels(name = "k", srcs = ["{name}"], hdrs = ["decode.cuh"])\n'
+    return {
+        "cuda/kernels/BUILD": build,
+        f"cuda/kernels/{name}": '#include "cuda/kernels/decode.cuh"\n',
+        "verify/agree_test.cc": '#include "sim/pool.h"\n',
+    }
+
+
 _COMPUTED_BUILD = """
 [recto_library(name = n, hdrs = [n + ".h"], srcs = glob(["%s*.cc" % n])) for n in ["pool"]]
 """
@@ -65,6 +77,7 @@ PASSES: dict[str, list[Texts]] = {
     "dead-header": [
         {"tools/tidy/allowed.txt": "dead-header | sim/pool.h | the API for those who embed us\n"}
         | {"verify/agree_test.cc": "\n"},
+        _KERNEL | _instantiated("decode.cu"),
     ],
     "missing-file": [
         extra_line(
@@ -96,6 +109,7 @@ FAILS: dict[str, list[Texts]] = {
         header('#include "verify/agree.h"\n')
         | {"verify/agree.h": "#pragma once\n", "verify/BUILD": _AGREE_LIBRARY},
         {"core/units.cc": '#include "core/units.h"\n#include "sim/pool.h"\n'},
+        _KERNEL | {"cuda/kernels/decode.cuh": '#pragma once\n#include "sim/pool.h"\n'},
         {"core/units_test.cc": CLEAN["core/units_test.cc"] + '#  include "sim/pool.h"\n'},
     ],
     "arrow-dep": [
@@ -120,7 +134,10 @@ FAILS: dict[str, list[Texts]] = {
         _library("cuda/cache", '#include "cuda/kernels/decode.cuh"\n') | _KERNEL,
     ],
     "dead-file": [{"sim/lost.cc": "\n"}, {"sim/lost.sh": "\n"}, {"sim/BUILD": _WITHOUT_SOURCES}],
-    "dead-header": [{"verify/agree_test.cc": "\n"}],
+    "dead-header": [
+        {"verify/agree_test.cc": "\n"},
+        _KERNEL | _instantiated("decode_test.cu"),
+    ],
     "missing-file": [
         extra_line("sim/BUILD", 'filegroup(name = "a", data = ["gone.csv"])'),
         extra_line("verify/BUILD", "1 / 0"),

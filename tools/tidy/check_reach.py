@@ -28,7 +28,9 @@ def find_dead_headers(project: Project) -> Iterator[Finding]:
     users = defaultdict(set)
     for file in project.cpp_files:
         for include in project.includes(file):
-            users[include.path].add(stem(file.path))
+            # x.cu instantiates the templates of x.cuh, and is compiled by itself.
+            is_instantiation = file.suffix == ".cu" and include.path == file.path + "h"
+            users[include.path].add(file.path if is_instantiation else stem(file.path))
     for file in project.cpp_files:
         if file.is_header and not users[file.path] - {stem(file.path)}:
             yield Finding(

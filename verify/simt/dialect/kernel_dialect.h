@@ -27,11 +27,14 @@
 #define warpSize 32
 
 // T name DIMENSIONS; in shared memory: KERNEL_SHARED(float, tile, [4][32]).
-#define KERNEL_SHARED(type, name, ...)                                                       \
-  using name##_shared_type = type __VA_ARGS__;                                               \
-  static constinit const ::recto::simt::SharedVariable name##_shared_variable = {            \
-      #name, sizeof(name##_shared_type), alignof(name##_shared_type), {__FILE__, __LINE__}}; \
-  name##_shared_type& name = *static_cast<name##_shared_type*>(                              \
+#define KERNEL_SHARED(type, name, ...) KERNEL_SHARED_ALIGNED(alignof(type), type, name, __VA_ARGS__)
+
+// The same, at a multiple of `alignment` bytes, for accesses that are wider than T.
+#define KERNEL_SHARED_ALIGNED(alignment, type, name, ...)                         \
+  using name##_shared_type = type __VA_ARGS__;                                    \
+  static constinit const ::recto::simt::SharedVariable name##_shared_variable = { \
+      #name, sizeof(name##_shared_type), alignment, {__FILE__, __LINE__}};        \
+  name##_shared_type& name = *static_cast<name##_shared_type*>(                   \
       ::recto::simt::device::shared_variable(name##_shared_variable))
 
 // extern T name[], as many bytes as the launch gives.

@@ -1,0 +1,153 @@
+"""CUDA kernels by nvcc. Where there is no toolkit, nothing is compiled, and tests are skipped.
+
+By default for sm_90, with PTX for later cards; --config=sm_80 and --config=sm_100 are for others.
+"""
+
+load("@cuda//:toolkit.bzl", "TOOLKIT")
+load("@rules_cc//cc:defs.bzl", "cc_library", "cc_test")
+load("//bazel:program_test.bzl", "program_test")
+
+# $1 nvcc, $2 a folder for intermediate files, $3 source, $4 object, $5 cubin, $6 log; then options.
+# What ptxas says goes to the log, and is shown if the compilation fails.
+_COMPILE = """
+nvcc=$1 kept=$2 source=$3 object=$4 cubin=$5 log=$6
+shift 6
+mkdir -p "$kept"
+"$nvcc" "$@" --keep --keep-dir "$kept" -c "$source" -o "$object" 2>"$log" || { cat "$log"; exit 1; }
+mv "$kept"/*.cubin "$cubin"
+rm -r "$kept"
+"""
+
+_OPTIONS = [
+    "-std=c++20",
+    "-O3",
+    "-I.",
+    "-Xptxas=-v",
+    "-Werror=all-warnings",
+    "-Xcompiler=-Wall,-Wextra",
+]
+
+def _objects_impl(ctx):
+    arch = ctx.attr.arch
+    options = _OPTIONS + ["-I" + folder for folder in ctx.attr.includes] + [
+        "-gencode=arch=compute_{0},code=[sm_{0},compute_{0}]".format(arch),
+        # Does nothing, but compiles anew with another toolkit, which is no input of the action.
+        "-DRECTO_CUDA_TOOLKIT=" + ctx.attr.version,
+    ]
+    objects, cubins, logs = [], [], []
+    for source in ctx.files.srcs:
+        stem = "{}/{}".format(ctx.label.name, source.basename[:-len(".cu")])
+        object = ctx.actions.declare_file(stem + ".o")
+        cubin = ctx.actions.declare_file(stem + ".cubin")
+        log = ctx.actions.declare_file(stem + ".ptxas.log")
+        ctx.actions.run_shell(
+            inputs = [source] + ctx.files.hdrs,
+            outputs = [object, cubin, log],
+            command = _COMPILE,
+            arguments = [ctx.attr.nvcc, object.path + ".kept"] +
+                        [file.path for file in [source, object, cubin, log]] + options,
+            mnemonic = "Nvcc",
+            progress_message = "Compiling {} for sm_{}".format(source.short_path, arch),
+            use_default_shell_env = True,
+        )
+        objects.append(object)
+        cubins.append(cubin)
+        logs.append(log)
+    return [
+        DefaultInfo(files = depset(objects)),
+        OutputGroupInfo(cubins = depset(cubins), logs = depset(logs)),
+    ]
+
+_cuda_objects = rule(
+    implementation = _objects_impl,
+    attrs = {
+        "srcs": attr.label_list(allow_files = [".cu"], mandatory = True),
+        "hdrs": attr.label_list(allow_files = [".h", ".cuh"]),
+        "includes": attr.string_list(),
+        "arch": attr.string(mandatory = True),
+        "nvcc": attr.string(mandatory = True),
+        "version": attr.string(mandatory = True),
+    },
+)
+
+def cuda_kernels(name, srcs, hdrs = [], includes = [], testonly = False, visibility = None):
+    """A library of compiled kernels and their launch functions.
+
+    NAME_cubins is the machine code for the card alone, a file for each source, and
+    NAME_resources.txt a table of what each kernel takes of a multiprocessor.
+
+    Args:
+      srcs: .cu files.
+      hdrs: all that they include of this repository.
+      includes: folders for <...>, from the root.
+    """
+    if not TOOLKIT.nvcc:
+        cc_library(name = name, testonly = testonly, visibility = visibility)
+        return
+    objects = name + "_objects"
+    _cuda_objects(
+        name = objects,
+        srcs = srcs,
+        hdrs = hdrs,
+        includes = includes,
+        arch = select({
+            "//bazel:sm_80": "80",
+            "//bazel:sm_100": "100",
+            "//conditions:default": "90",
+        }),
+        nvcc = TOOLKIT.nvcc,
+        version = TOOLKIT.version,
+        testonly = testonly,
+        visibility = ["//visibility:private"],
+    )
+    for group in ["cubins", "logs"]:
+        native.filegroup(
+            name = name + "_" + group,
+            srcs = [objects],
+            output_group = group,
+            testonly = testonly,
+            visibility = visibility,
+        )
+    native.genrule(
+        name = name + "_resources",
+        srcs = [name + "_logs"],
+        outs = [name + "_resources.txt"],
+        cmd = "python3 $(location //bazel:ptxas_report.py) %s $(SRCS) > $@" % TOOLKIT.version,
+        tools = ["//bazel:ptxas_report.py"],
+        testonly = testonly,
+        visibility = visibility,
+    )
+    cc_library(
+        name = name,
+        srcs = [objects],
+        testonly = testonly,
+        visibility = visibility,
+        deps = ["@cuda//:cudart"],
+    )
+
+def _skipped_test(name, **kwargs):
+    program_test(
+        name = name,
+        program = "//bazel:print_skipped.sh",
+        args = ["'%s: no CUDA Toolkit: no nvcc in %s'" % (name, TOOLKIT.searched)],
+        **kwargs
+    )
+
+def cuda_script_test(name, script, args = [], data = [], **kwargs):
+    """A script as a test, as recto_script_test; skipped where there is no toolkit."""
+    if TOOLKIT.nvcc:
+        program_test(name = name, program = script, args = args, data = data, **kwargs)
+    else:
+        _skipped_test(name = name, **kwargs)
+
+def cuda_test(name, srcs, hdrs = [], includes = [], deps = [], **kwargs):
+    """A program by nvcc as a test, from .cu files with a main(); skipped where there is no toolkit.
+
+    Where there is no GPU it is to print a line that begins with "SKIPPED:".
+    """
+    if not TOOLKIT.nvcc:
+        _skipped_test(name = name, **kwargs)
+        return
+    main = name + "_main"
+    cuda_kernels(name = main, srcs = srcs, hdrs = hdrs, includes = includes, testonly = True)
+    cc_test(name = name, deps = [main] + deps, linkstatic = True, **kwargs)

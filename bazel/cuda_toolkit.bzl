@@ -1,0 +1,71 @@
+"""The repository @cuda: where the CUDA Toolkit is, if it is anywhere.
+
+Everything builds and passes without it, so a toolkit that is not there is no error: cuda.bzl leaves
+out what needs it, and says so.
+"""
+
+# In this order; a folder has bin/nvcc in it.
+_SEARCHED = "$CUDA_HOME, /usr/local/cuda, $PATH"
+
+_TOOLKIT = """\
+# Made by //bazel:cuda_toolkit.bzl.
+TOOLKIT = struct(
+    nvcc = {nvcc},  # None: there is none
+    version = {version},
+    searched = {searched},
+)
+"""
+
+_BUILD = """\
+# Made by //bazel:cuda_toolkit.bzl.
+load("@rules_cc//cc:defs.bzl", "cc_library")
+
+package(default_visibility = ["//visibility:public"])
+
+# The CUDA runtime, linked statically: programs start, and say so, where no driver is.
+cc_library(
+    name = "cudart",
+    linkopts = {linkopts},
+)
+"""
+
+def _find_nvcc(ctx):
+    home = ctx.os.environ.get("CUDA_HOME")
+    for folder in ([home] if home else []) + ["/usr/local/cuda"]:
+        nvcc = ctx.path(folder + "/bin/nvcc")
+        if nvcc.exists:
+            return nvcc
+    return ctx.which("nvcc")
+
+def _version(ctx, nvcc):
+    """Returns "13.0.88" for what ends in "V13.0.88"."""
+    result = ctx.execute([nvcc, "--version"])
+    for word in result.stdout.replace("\n", " ").split(" "):
+        if word.startswith("V") and word[1:].replace(".", "").isdigit():
+            return word[1:]
+    fail("cuda: {} --version names no version: {}".format(nvcc, result.stdout + result.stderr))
+
+def _linkopts(nvcc):
+    if not nvcc:
+        return []
+    root = nvcc.dirname.dirname
+    folder = root.get_child("lib64")
+    if not folder.get_child("libcudart_static.a").exists:
+        folder = root.get_child("lib")
+    return ["-L{}".format(folder), "-lcudart_static", "-lrt", "-ldl", "-lpthread"]
+
+def _toolkit_impl(ctx):
+    nvcc = _find_nvcc(ctx)
+    ctx.file("toolkit.bzl", _TOOLKIT.format(
+        nvcc = repr(str(nvcc)) if nvcc else "None",
+        version = repr(_version(ctx, nvcc)) if nvcc else "None",
+        searched = repr(_SEARCHED),
+    ))
+    ctx.file("BUILD.bazel", _BUILD.format(linkopts = repr(_linkopts(nvcc))))
+
+cuda_repository = repository_rule(
+    implementation = _toolkit_impl,
+    environ = ["CUDA_HOME", "PATH"],
+    # Looked for anew whenever Bazel's server starts.
+    local = True,
+)

@@ -1,0 +1,68 @@
+#pragma once
+
+// How the thread block of a decode kernel is made up: which warp has which keys, which thread which
+// dims of the result, and where the result goes.
+
+#include <kernel_dialect.h>
+
+#include <cstdint>
+
+#include "cuda/kernels/decode_row.cuh"
+#include "cuda/kernels/element.cuh"
+#include "cuda/kernels/softmax_state.cuh"
+#include "cuda/kernels/warp.cuh"
+#include "cuda/kernels/warp_pass.cuh"
+
+namespace recto::kernels {
+
+inline constexpr int kDecodeWarps = 4;
+inline constexpr int kDecodeThreads = kDecodeWarps * kWarpLanes;
+
+// Of a state that all threads hold together: threadIdx.x and threadIdx.x + kDecodeThreads.
+inline constexpr int kDimsPerThread = kHeadDimMax / kDecodeThreads;
+
+// A warp's part of the keys: as many whole tiles as the others have, or fewer. It follows from the
+// range alone, and with it the bits of a result.
+__device__ inline KeyRange stretch_of_warp(const KeyRange& keys, int warp) {
+  const int tiles = (keys.size() + kTileKeys - 1) / kTileKeys;
+  const int stretch = (tiles + kDecodeWarps - 1) / kDecodeWarps * kTileKeys;
+  const int begin = keys.begin + min(warp * stretch, keys.size());
+  return {begin, begin + min(stretch, keys.end - begin)};
+}
+
+// Where the results of one row go.
+template <typename Element>
+struct DecodeResult {
+  Element* out;   // [head_dim_v]
+  float* lse_ln;  // [1], or null
+  int head_dim_v;
+};
+
+template <typename Element>
+__device__ inline DecodeResult<Element> decode_result(const PagedDecodeParams& params,
+                                                      std::int64_t sequence, std::int64_t head) {
+  return {static_cast<Element*>(params.out.data) + sequence * params.out.row_stride +
+              head * params.out.head_stride,
+          params.lse_ln == nullptr ? nullptr : params.lse_ln + sequence * params.q.num_heads + head,
+          static_cast<int>(params.kv.v.head_dim)};
+}
+
+// By the whole thread block, each thread with its dims of the state.
+template <typename Element>
+__device__ inline void finish_row(SoftmaxState<kDimsPerThread> state, const float* sink,
+                                  const DecodeResult<Element>& result) {
+  if (sink != nullptr) state = merge(state, sink_state<kDimsPerThread>(*sink));
+  for (int i = 0; i < kDimsPerThread; ++i) {
+    const int dim = static_cast<int>(threadIdx.x) + i * kDecodeThreads;
+    if (dim < result.head_dim_v) {
+      result.out[dim] = convert<Element>(normalised(state.weighted[i], state.sum));
+    }
+  }
+  if (threadIdx.x == 0 && result.lse_ln != nullptr) *result.lse_ln = lse_ln_of(state);
+}
+
+__device__ inline const float* sink_of(const DecodeOptions& options, std::int64_t head) {
+  return options.sinks == nullptr ? nullptr : options.sinks + head;
+}
+
+}  // namespace recto::kernels

@@ -1,0 +1,64 @@
+#pragma once
+
+// Attention of one query head over a range of its keys, by one thread block. Each warp takes a
+// stretch of consecutive keys; at the end the warps' states are merged. Between its first and its
+// last barrier no warp waits for another.
+
+#include <kernel_dialect.h>
+
+#include <cstdint>
+
+#include "cuda/kernels/decode_block.cuh"
+#include "cuda/kernels/decode_row.cuh"
+#include "cuda/kernels/element.cuh"
+#include "cuda/kernels/softmax_state.cuh"
+#include "cuda/kernels/warp.cuh"
+#include "cuda/kernels/warp_pass.cuh"
+
+namespace recto::kernels {
+
+// The state of all `keys`, the same m and l in every thread, and o by kDimsPerThread. To be called
+// by the whole thread block.
+template <typename Access, typename Element>
+__device__ inline SoftmaxState<kDimsPerThread> decode_pass(const DecodeRow<Element>& row,
+                                                           const KeyRange& keys) {
+  KERNEL_SHARED_ALIGNED(16, float, query, [kHeadDimMax]);
+  KERNEL_SHARED(std::int64_t, key_offsets, [kDecodeWarps][kTileKeys]);
+  KERNEL_SHARED(std::int64_t, value_offsets, [kDecodeWarps][kTileKeys]);
+  KERNEL_SHARED(float, weights, [kDecodeWarps][kTileKeys]);
+  KERNEL_SHARED(float, maxima, [kDecodeWarps]);
+  KERNEL_SHARED(float, sums, [kDecodeWarps]);
+  KERNEL_SHARED_ALIGNED(16, float, weighted, [kDecodeWarps][kHeadDimMax]);
+  const int thread = static_cast<int>(threadIdx.x);
+  const int lane = thread % kWarpLanes;
+  const int warp = thread / kWarpLanes;
+
+  for (int dim = thread; dim < kHeadDimMax; dim += kDecodeThreads) {
+    query[dim] = dim < row.head_dim_k ? convert<float>(row.query[dim]) : 0.0F;
+  }
+  __syncthreads();
+
+  const SoftmaxState<kDimsPerLane> own =
+      warp_pass<Access>(row, query, stretch_of_warp(keys, warp),
+                        {key_offsets[warp], value_offsets[warp], weights[warp]}, lane);
+  if (lane == 0) {
+    maxima[warp] = own.maximum;
+    sums[warp] = own.sum;
+  }
+  for (int i = 0; i < kDimsPerLane; ++i) {
+    weighted[warp][lane * 4 + i / 4 * 4 * kWarpLanes + i % 4] = own.weighted[i];
+  }
+  __syncthreads();
+
+  SoftmaxState<kDimsPerThread> whole;
+  for (int part = 0; part < kDecodeWarps; ++part) {
+    SoftmaxState<kDimsPerThread> state{maxima[part], sums[part]};
+    for (int i = 0; i < kDimsPerThread; ++i) {
+      state.weighted[i] = weighted[part][thread + i * kDecodeThreads];
+    }
+    whole = merge(whole, state);
+  }
+  return whole;
+}
+
+}  // namespace recto::kernels

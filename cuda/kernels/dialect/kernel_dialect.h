@@ -1,0 +1,89 @@
+#pragma once
+
+// The dialect in which kernels are written: plain CUDA C++ and the few names below. This is nvcc's
+// half. What is built for a CPU takes another kernel_dialect.h, which stands before this one on its
+// include path and gives the same names the same meaning.
+
+#include <cooperative_groups.h>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+// T name DIMENSIONS; in shared memory: KERNEL_SHARED(float, tile, [4][32]).
+#define KERNEL_SHARED(type, name, ...) __shared__ type name __VA_ARGS__
+
+// The same, at a multiple of `alignment` bytes, for accesses that are wider than T.
+#define KERNEL_SHARED_ALIGNED(alignment, type, name, ...) \
+  __shared__ __align__(alignment)                         \
+  type name __VA_ARGS__
+
+// extern T name[], as many bytes as the launch gives, at a multiple of 16 bytes. One name has one T
+// in a file.
+#define KERNEL_DYNAMIC_SHARED(type, name) extern __shared__ __align__(16) type name[]
+
+using KernelStream = cudaStream_t;
+
+// How a kernel is launched.
+struct KernelLaunch {
+  dim3 grid = {};
+  dim3 block = {};
+  std::size_t dynamic_shared_bytes = 0;
+  KernelStream stream = nullptr;
+  bool is_cooperative = false;  // all thread blocks run side by side and may call grid_barrier()
+};
+
+// What came of it: null, or what was wrong.
+struct KernelStatus {
+  const char* error = nullptr;
+};
+
+namespace recto::kernel_dialect {
+
+// Kernels get 48 KiB of shared memory unless they ask for more. What they were given is not taken
+// away again: launches with less of it may be under way.
+inline cudaError_t allow_shared_memory(const void* kernel, std::size_t dynamic_bytes) {
+  if (dynamic_bytes == 0) return cudaSuccess;
+  cudaFuncAttributes attributes;
+  const cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
+  if (error != cudaSuccess) return error;
+  const auto bytes = static_cast<int>(dynamic_bytes);
+  if (bytes <= attributes.maxDynamicSharedSizeBytes) return cudaSuccess;
+  return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+}
+
+inline cudaError_t launch(const KernelLaunch& how, const void* kernel, void** arguments) {
+  const cudaError_t error = allow_shared_memory(kernel, how.dynamic_shared_bytes);
+  if (error != cudaSuccess) return error;
+  const std::size_t shared_bytes = how.dynamic_shared_bytes;
+  if (how.is_cooperative) {
+    return cudaLaunchCooperativeKernel(kernel, how.grid, how.block, arguments, shared_bytes,
+                                       how.stream);
+  }
+  return cudaLaunchKernel(kernel, how.grid, how.block, arguments, shared_bytes, how.stream);
+}
+
+}  // namespace recto::kernel_dialect
+
+// kernel<<<...>>>(arguments...), asynchronously. Errors of the launch itself are in the status, and
+// not left behind as CUDA's last error.
+template <typename... Parameters>
+KernelStatus launch_kernel([[maybe_unused]] const char* name, const KernelLaunch& how,
+                           void (*kernel)(Parameters...),
+                           std::type_identity_t<Parameters>... arguments) {
+  static_assert((std::is_trivially_copyable_v<Parameters> && ...),
+                "a kernel's arguments are copied byte by byte");
+  void* pointers[sizeof...(Parameters) + 1] = {&arguments..., nullptr};
+  const cudaError_t error =
+      recto::kernel_dialect::launch(how, reinterpret_cast<const void*>(kernel), pointers);
+  if (error == cudaSuccess) return {};
+  cudaGetLastError();
+  return {cudaGetErrorString(error)};
+}
+
+// Waits for all thread blocks of a cooperative launch; what was written before it is seen after it.
+__device__ inline void grid_barrier() { cooperative_groups::this_grid().sync(); }

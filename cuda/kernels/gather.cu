@@ -1,0 +1,33 @@
+#include "cuda/kernels/gather.cuh"
+
+#include <kernel_dialect.h>
+
+#include "cuda/kernels/dispatch.cuh"
+
+namespace recto::kernels {
+
+KernelStatus launch_gather(const GatherParams& params, KernelStream stream) {
+  const ElementType type = params.kv.k.type;
+  if (has_packs(params.kv)) {
+    return {"kv.k.layout, kv.v.layout: expected token-major or head-major"};
+  }
+  if (params.k.type != type || params.v.type != type)
+    return {"k.type, v.type: expected the cache's"};
+  const std::int64_t tiles = (params.max_context_length + kGatherTokens - 1) / kGatherTokens;
+  if (params.block_table.num_seqs == 0 || tiles == 0) return {};
+  const std::int64_t num_seqs = params.block_table.num_seqs;
+  const KernelLaunch how = {.grid = grid_of(num_seqs, tiles, params.kv.k.num_kv_heads),
+                            .block = dim3(kMoveThreads),
+                            .stream = stream};
+  return with_element_of_size(element_bytes(type), [&](auto code) {
+    using Code = typename decltype(code)::Type;
+    return with_access(
+        [&](auto access) {
+          using Access = typename decltype(access)::Type;
+          return launch_kernel("gather", how, &gather<Access, Code>, params);
+        },
+        params.kv.k, params.kv.v, params.k, params.v);
+  });
+}
+
+}  // namespace recto::kernels

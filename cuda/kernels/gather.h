@@ -1,0 +1,28 @@
+#pragma once
+
+// The paged contexts of all sequences as contiguous rows.
+
+#include <kernel_dialect.h>
+
+#include <cstdint>
+
+#include "core/attention_views.h"
+#include "core/paged_kv_view.h"
+
+namespace recto::kernels {
+
+// Tables and lengths are in device memory.
+struct GatherParams {
+  PagedKvView kv = {};  // token-major or head-major, of any type
+  BlockTableView block_table = {};
+  const std::int32_t* context_length = nullptr;  // [num_seqs]
+  const std::int64_t* context_start = nullptr;   // [num_seqs]: first row of each in k and v
+  std::int64_t max_context_length = 0;           // at least the longest of them
+  MutableRowsView k = {};                        // [rows, num_kv_heads, k.head_dim], of kv's type
+  MutableRowsView v = {};                        // [rows, num_kv_heads, v.head_dim]
+};
+
+// One thread block for each (sequence, 32 tokens, KV head).
+KernelStatus launch_gather(const GatherParams& params, KernelStream stream);
+
+}  // namespace recto::kernels

@@ -1,0 +1,30 @@
+#pragma once
+
+// New tokens' K and V into their slots of the cache.
+
+#include <kernel_dialect.h>
+
+#include <cstdint>
+
+#include "core/attention_views.h"
+#include "core/paged_kv_view.h"
+
+namespace recto::kernels {
+
+// As KvWriteInputs of core/attention_views.h, in device memory; checked by core/attention_gate.h.
+struct KvWriteParams {
+  RowsView k = {};  // [num_tokens, num_kv_heads, k.head_dim]
+  RowsView v = {};  // [num_tokens, num_kv_heads, v.head_dim]
+  // [num_tokens]: block_id * block_size + offset, or -1: nothing is written. If two tokens name one
+  // slot, the later one stays.
+  const std::int64_t* slot_mapping = nullptr;
+  // Token-major or head-major; of the rows' type, or fp16 or bf16 for fp32 rows, which are rounded
+  // to nearest even then.
+  MutablePagedKvView kv = {};
+};
+
+// One thread block for each token. An error names the field of `params` that is not served, or is
+// CUDA's; nothing was launched then.
+KernelStatus launch_kv_write(const KvWriteParams& params, KernelStream stream);
+
+}  // namespace recto::kernels

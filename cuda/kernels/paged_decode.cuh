@@ -1,0 +1,26 @@
+#pragma once
+
+// The simplest rung: a thread block computes one query head of one sequence from beginning to end.
+// Heads that share a KV head read it again, and a long context keeps one multiprocessor busy while
+// others are done; split_decode.cuh mends the latter.
+
+#include <kernel_dialect.h>
+
+#include <cstdint>
+
+#include "cuda/kernels/decode_block.cuh"
+#include "cuda/kernels/decode_pass.cuh"
+
+namespace recto::kernels {
+
+// Grid: (num_seqs, num_q_heads).
+template <typename Access, typename Element>
+__global__ void __launch_bounds__(kDecodeThreads) paged_decode(const PagedDecodeParams params) {
+  const std::int64_t sequence = blockIdx.x;
+  const std::int64_t head = blockIdx.y;
+  const SoftmaxState<kDimsPerThread> state = decode_pass<Access>(
+      decode_row<Element>(params, sequence, head), visible_keys(params, sequence));
+  finish_row(state, sink_of(params.options, head), decode_result<Element>(params, sequence, head));
+}
+
+}  // namespace recto::kernels

@@ -1,0 +1,48 @@
+#pragma once
+
+// Decode attention: one query row for each sequence, against its paged context.
+
+#include <kernel_dialect.h>
+
+#include <cstdint>
+#include <limits>
+
+#include "core/attention_views.h"
+#include "core/paged_kv_view.h"
+
+namespace recto::kernels {
+
+// Larger head dims are refused.
+inline constexpr int kHeadDimMax = 256;
+
+inline constexpr std::int64_t kNoWindow = std::numeric_limits<std::int64_t>::max();
+
+// As AttentionOptions of core/attention_views.h, in device memory. The newest key is the last one
+// of the context, so that every key is causal.
+struct DecodeOptions {
+  float scale = 1.0F;
+  float softcap = 0.0F;                 // 0: none
+  std::int64_t window = kNoWindow;      // keys seen, the newest among them
+  const float* alibi_slopes = nullptr;  // [num_q_heads], or null
+  const float* sinks = nullptr;         // [num_q_heads], or null
+};
+
+// All pointers are to device memory. The views have passed core/attention_gate.h.
+struct PagedDecodeParams {
+  RowsView q = {};      // [num_seqs, num_q_heads, k.head_dim], fp32, fp16 or bf16
+  PagedKvView kv = {};  // token-major or head-major, of q's type
+  BlockTableView block_table = {};
+  const std::int32_t* context_length = nullptr;  // [num_seqs]
+  DecodeOptions options = {};
+  MutableRowsView out = {};  // [num_seqs, num_q_heads, v.head_dim], of q's type
+  float* lse_ln = nullptr;   // [num_seqs, num_q_heads], or null
+};
+
+// One thread block for each (sequence, query head). An error names the field of `params` that the
+// kernel does not serve, or is CUDA's; nothing was launched then.
+KernelStatus launch_paged_decode(const PagedDecodeParams& params, KernelStream stream);
+
+// What this kernel and those of split_decode.h do not serve, or null.
+const char* why_not_served(const PagedDecodeParams& params);
+
+}  // namespace recto::kernels

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""Holds what ptxas says of the kernels against what it said when somebody looked at it.
+
+    resources_test.py REPORT GOLDEN...
+
+The reports are bazel/ptxas_report.py's; that of the same nvcc and card is the one to be like. Two
+rules hold with any: no decode kernel spills registers, and none has a stack.
+"""
+
+import difflib
+import sys
+from pathlib import Path
+
+FOLDER = "cuda/golden"
+BUILT = "bazel-bin/cuda/kernels/kernels_resources.txt"
+
+
+def first_line(path):
+    return Path(path).read_text("utf-8").splitlines()[0]
+
+
+def spilling(lines):
+    """Those of decode that spill, or keep something in memory of their own."""
+    for line in lines[2:]:
+        _, stack, stores, loads, _, name = line.split(None, 5)
+        if "decode" in name and (stack, stores, loads) != ("0", "0", "0"):
+            yield line
+
+
+def renewal(heading):
+    name = heading.removeprefix("# ").replace(",", "").replace(" ", "_")
+    return (
+        "if this is as it should be:\n"
+        "    ./bazelw build //cuda/kernels:kernels_resources\n"
+        f"    cp {BUILT} {FOLDER}/{name}.txt"
+    )
+
+
+def main(report, golden_files):
+    lines = Path(report).read_text("utf-8").splitlines()
+    failed = False
+    for line in spilling(lines):
+        print(f"decode spills or has a stack:\n{lines[1]}\n{line}")
+        failed = True
+    golden = [path for path in golden_files if first_line(path) == lines[0]]
+    if not golden:
+        print(f"SKIPPED: resources: no figures of {lines[0][2:]} in {FOLDER}")
+        print(renewal(lines[0]))
+        return failed
+    expected = Path(golden[0]).read_text("utf-8").splitlines()
+    if lines != expected:
+        print("\n".join(difflib.unified_diff(expected, lines, golden[0], "now", lineterm="")))
+        print(renewal(lines[0]))
+        failed = True
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2:]))

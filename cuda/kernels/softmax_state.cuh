@@ -1,0 +1,68 @@
+#pragma once
+
+// What is known of one query row after some of its keys: (m, l, o), with which softmax is computed
+// without seeing all scores at once, in any number of parts.
+
+#include <kernel_dialect.h>
+
+#include <cmath>
+
+namespace recto::kernels {
+
+// o is spread over threads: each holds `kDims` of its dims, and all of them m and l. As
+// constructed, the state of no keys.
+template <int kDims>
+struct SoftmaxState {
+  float maximum = -INFINITY;   // m: largest score
+  float sum = 0.0F;            // l: sum of exp(score - m)
+  float weighted[kDims] = {};  // o: sum of exp(score - m) v, not normalised
+
+  // States it relative to another maximum, not below its own.
+  __device__ void rescale(float new_maximum) {
+    const float factor = expf(maximum - new_maximum);
+    maximum = new_maximum;
+    sum *= factor;
+    for (float& value : weighted) value *= factor;
+  }
+};
+
+// `lead` has the larger maximum, or the same one.
+template <int kDims>
+__device__ inline SoftmaxState<kDims> absorb(SoftmaxState<kDims> lead,
+                                             const SoftmaxState<kDims>& rest) {
+  if (rest.maximum == -INFINITY) return lead;
+  const float factor = expf(rest.maximum - lead.maximum);
+  lead.sum += factor * rest.sum;
+  for (int i = 0; i < kDims; ++i) lead.weighted[i] += factor * rest.weighted[i];
+  return lead;
+}
+
+// The state of the keys of both. It commutes, and the state of no keys leaves the other one as it
+// is, bit for bit: for that, the larger one is not multiplied at all. (In a sum of two products,
+// nvcc contracts one of them with the addition, which then rounds once; the other rounds twice.)
+template <int kDims>
+__device__ inline SoftmaxState<kDims> merge(const SoftmaxState<kDims>& a,
+                                            const SoftmaxState<kDims>& b) {
+  return a.maximum >= b.maximum ? absorb(a, b) : absorb(b, a);
+}
+
+// A sink is a key with a score and no value. It is let in once, at the end.
+template <int kDims>
+__device__ inline SoftmaxState<kDims> sink_state(float sink) {
+  SoftmaxState<kDims> state;
+  state.maximum = sink;
+  state.sum = 1.0F;
+  return state;
+}
+
+// Without keys l is 0: the row is 0, and its log-sum-exp that of nothing.
+__device__ inline float normalised(float weighted, float sum) {
+  return sum == 0.0F ? 0.0F : weighted / sum;
+}
+
+template <int kDims>
+__device__ inline float lse_ln_of(const SoftmaxState<kDims>& state) {
+  return state.sum == 0.0F ? -INFINITY : state.maximum + logf(state.sum);
+}
+
+}  // namespace recto::kernels

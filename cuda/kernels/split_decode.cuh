@@ -1,0 +1,78 @@
+#pragma once
+
+// Splits of a context by a thread block each, and their merge. The states that stand between the
+// two are what decode_pass gives: unnormalised, so that merging is the algebra of softmax_state.cuh
+// once more.
+
+#include <kernel_dialect.h>
+
+#include <cstdint>
+
+#include "cuda/kernels/decode_block.cuh"
+#include "cuda/kernels/decode_pass.cuh"
+#include "cuda/kernels/split_decode.h"
+
+namespace recto::kernels {
+
+// The first key of split `split`; where there is none, the range's end.
+__device__ inline int split_begin(const KeyRange& keys, std::int64_t split_size,
+                                  std::int64_t split) {
+  const std::int64_t from = split * split_size;
+  return from < keys.size() ? keys.begin + static_cast<int>(from) : keys.end;
+}
+
+// Where the states of one row's splits begin.
+__device__ inline std::int64_t first_state(const SplitDecodeParams& params, std::int64_t sequence,
+                                           std::int64_t head) {
+  return (sequence * params.decode.q.num_heads + head) * params.num_splits;
+}
+
+// Grid: (num_seqs, num_q_heads, num_splits).
+template <typename Access, typename Element>
+__global__ void __launch_bounds__(kDecodeThreads) split_decode(const SplitDecodeParams params) {
+  const std::int64_t sequence = blockIdx.x;
+  const std::int64_t head = blockIdx.y;
+  const std::int64_t split = blockIdx.z;
+  const KeyRange keys = visible_keys(params.decode, sequence);
+  const KeyRange own = {split_begin(keys, params.split_size, split),
+                        split_begin(keys, params.split_size, split + 1)};
+  if (own.size() == 0) return;
+  const SoftmaxState<kDimsPerThread> state =
+      decode_pass<Access>(decode_row<Element>(params.decode, sequence, head), own);
+
+  const std::int64_t index = first_state(params, sequence, head) + split;
+  const int head_dim = static_cast<int>(params.decode.kv.v.head_dim);
+  for (int i = 0; i < kDimsPerThread; ++i) {
+    const int dim = static_cast<int>(threadIdx.x) + i * kDecodeThreads;
+    if (dim < head_dim) params.states.weighted[index * head_dim + dim] = state.weighted[i];
+  }
+  if (threadIdx.x == 0) {
+    params.states.maximum[index] = state.maximum;
+    params.states.sum[index] = state.sum;
+  }
+}
+
+// Grid: (num_seqs, num_q_heads).
+template <typename Element>
+__global__ void __launch_bounds__(kDecodeThreads) split_merge(const SplitDecodeParams params) {
+  const std::int64_t sequence = blockIdx.x;
+  const std::int64_t head = blockIdx.y;
+  const KeyRange keys = visible_keys(params.decode, sequence);
+  const int head_dim = static_cast<int>(params.decode.kv.v.head_dim);
+  const std::int64_t first = first_state(params, sequence, head);
+  const std::int64_t splits = (keys.size() + params.split_size - 1) / params.split_size;
+
+  SoftmaxState<kDimsPerThread> whole;
+  for (std::int64_t index = first; index < first + splits; ++index) {
+    SoftmaxState<kDimsPerThread> state{params.states.maximum[index], params.states.sum[index]};
+    for (int i = 0; i < kDimsPerThread; ++i) {
+      const int dim = static_cast<int>(threadIdx.x) + i * kDecodeThreads;
+      if (dim < head_dim) state.weighted[i] = params.states.weighted[index * head_dim + dim];
+    }
+    whole = merge(whole, state);
+  }
+  finish_row(whole, sink_of(params.decode.options, head),
+             decode_result<Element>(params.decode, sequence, head));
+}
+
+}  // namespace recto::kernels

@@ -1,0 +1,13 @@
+#pragma once
+
+// Stands in for the dialect: what plain CUDA C++ has, and none of the dialect's macros.
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+using KernelStream = cudaStream_t;
+
+struct KernelStatus {
+  const char* error = nullptr;
+};

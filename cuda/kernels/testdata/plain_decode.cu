@@ -1,0 +1,106 @@
+// paged_decode and split_decode once more, in plain CUDA C++ without the dialect: what reaches the
+// card must be the same, byte for byte (../machine_code_test.py). What the dialect has a hand in,
+// shared memory first of all, is written out; what the kernels are made of besides is included.
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "cuda/kernels/decode_block.cuh"
+#include "cuda/kernels/decode_row.cuh"
+#include "cuda/kernels/element.cuh"
+#include "cuda/kernels/softmax_state.cuh"
+#include "cuda/kernels/split_decode.h"
+#include "cuda/kernels/warp_pass.cuh"
+
+namespace recto::kernels {
+
+template <typename Access, typename Element>
+__device__ inline SoftmaxState<kDimsPerThread> decode_pass(const DecodeRow<Element>& row,
+                                                           const KeyRange& keys) {
+  __shared__ __align__(16) float query[kHeadDimMax];
+  __shared__ std::int64_t key_offsets[kDecodeWarps][kTileKeys];
+  __shared__ std::int64_t value_offsets[kDecodeWarps][kTileKeys];
+  __shared__ float weights[kDecodeWarps][kTileKeys];
+  __shared__ float maxima[kDecodeWarps];
+  __shared__ float sums[kDecodeWarps];
+  __shared__ __align__(16) float weighted[kDecodeWarps][kHeadDimMax];
+  const int thread = static_cast<int>(threadIdx.x);
+  const int lane = thread % kWarpLanes;
+  const int warp = thread / kWarpLanes;
+
+  for (int dim = thread; dim < kHeadDimMax; dim += kDecodeThreads) {
+    query[dim] = dim < row.head_dim_k ? convert<float>(row.query[dim]) : 0.0F;
+  }
+  __syncthreads();
+
+  const SoftmaxState<kDimsPerLane> own =
+      warp_pass<Access>(row, query, stretch_of_warp(keys, warp),
+                        {key_offsets[warp], value_offsets[warp], weights[warp]}, lane);
+  if (lane == 0) {
+    maxima[warp] = own.maximum;
+    sums[warp] = own.sum;
+  }
+  for (int i = 0; i < kDimsPerLane; ++i) {
+    weighted[warp][lane * 4 + i / 4 * 4 * kWarpLanes + i % 4] = own.weighted[i];
+  }
+  __syncthreads();
+
+  SoftmaxState<kDimsPerThread> whole;
+  for (int part = 0; part < kDecodeWarps; ++part) {
+    SoftmaxState<kDimsPerThread> state{maxima[part], sums[part]};
+    for (int i = 0; i < kDimsPerThread; ++i) {
+      state.weighted[i] = weighted[part][thread + i * kDecodeThreads];
+    }
+    whole = merge(whole, state);
+  }
+  return whole;
+}
+
+template <typename Access, typename Element>
+__global__ void __launch_bounds__(kDecodeThreads) paged_decode(const PagedDecodeParams params) {
+  const std::int64_t sequence = blockIdx.x;
+  const std::int64_t head = blockIdx.y;
+  const SoftmaxState<kDimsPerThread> state = decode_pass<Access>(
+      decode_row<Element>(params, sequence, head), visible_keys(params, sequence));
+  finish_row(state, sink_of(params.options, head), decode_result<Element>(params, sequence, head));
+}
+
+__device__ inline int split_begin(const KeyRange& keys, std::int64_t split_size,
+                                  std::int64_t split) {
+  const std::int64_t from = split * split_size;
+  return from < keys.size() ? keys.begin + static_cast<int>(from) : keys.end;
+}
+
+template <typename Access, typename Element>
+__global__ void __launch_bounds__(kDecodeThreads) split_decode(const SplitDecodeParams params) {
+  const std::int64_t sequence = blockIdx.x;
+  const std::int64_t head = blockIdx.y;
+  const std::int64_t split = blockIdx.z;
+  const KeyRange keys = visible_keys(params.decode, sequence);
+  const KeyRange own = {split_begin(keys, params.split_size, split),
+                        split_begin(keys, params.split_size, split + 1)};
+  if (own.size() == 0) return;
+  const SoftmaxState<kDimsPerThread> state =
+      decode_pass<Access>(decode_row<Element>(params.decode, sequence, head), own);
+
+  const std::int64_t rows = sequence * params.decode.q.num_heads + head;
+  const std::int64_t index = rows * params.num_splits + split;
+  const int head_dim = static_cast<int>(params.decode.kv.v.head_dim);
+  for (int i = 0; i < kDimsPerThread; ++i) {
+    const int dim = static_cast<int>(threadIdx.x) + i * kDecodeThreads;
+    if (dim < head_dim) params.states.weighted[index * head_dim + dim] = state.weighted[i];
+  }
+  if (threadIdx.x == 0) {
+    params.states.maximum[index] = state.maximum;
+    params.states.sum[index] = state.sum;
+  }
+}
+
+template __global__ void paged_decode<Fours, float>(PagedDecodeParams);
+template __global__ void paged_decode<Singles, __half>(PagedDecodeParams);
+template __global__ void split_decode<Fours, __nv_bfloat16>(SplitDecodeParams);
+
+}  // namespace recto::kernels

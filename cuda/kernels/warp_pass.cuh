@@ -1,0 +1,111 @@
+#pragma once
+
+// Attention of one query head over a stretch of its keys, by one warp: tiles of 32 keys, online
+// softmax. A warp waits for its own lanes only.
+
+#include <kernel_dialect.h>
+
+#include <cmath>
+#include <cstdint>
+
+#include "cuda/kernels/decode_row.cuh"
+#include "cuda/kernels/element.cuh"
+#include "cuda/kernels/softmax_state.cuh"
+#include "cuda/kernels/warp.cuh"
+
+namespace recto::kernels {
+
+// A lane for each key of a tile: it finds the key's slot, and keeps its score and its weight.
+inline constexpr int kTileKeys = kWarpLanes;
+// Four lanes share the product of a key: together they read neighbouring elements, 64 bytes of fp32
+// or 32 bytes of a 16-bit type, so that no sector of memory is fetched for a part of it.
+inline constexpr int kLanesPerKey = 4;
+// The output's dims: a lane has four neighbours of every 128.
+inline constexpr int kDimsPerLane = kHeadDimMax / kWarpLanes;
+
+// Shared memory of one warp.
+struct WarpScratch {
+  std::int64_t* key_offsets;    // [kTileKeys]
+  std::int64_t* value_offsets;  // [kTileKeys]
+  float* weights;               // [kTileKeys]
+};
+
+// A lane's share of q.k: four neighbouring dims of every sixteen.
+template <typename Access, typename Element>
+__device__ inline float part_of_product(const float* query, const Element* key, int part,
+                                        int head_dim) {
+  Four<float> sum = {};
+  for (int dim = part * 4; dim < head_dim; dim += kLanesPerKey * 4) {
+    add_product(Fours::load(query, dim, head_dim),
+                convert_four<float>(Access::load(key, dim, head_dim)), sum);
+  }
+  return sum_of(sum);
+}
+
+// q.k of a tile's keys; lane l gets that of key l.
+template <typename Access, typename Element>
+__device__ inline float product_of_key(const DecodeRow<Element>& row, const float* query,
+                                       const std::int64_t* key_offsets, int lane) {
+  const int part = lane % kLanesPerKey;
+  float parts[kLanesPerKey];
+  for (int i = 0; i < kLanesPerKey; ++i) {
+    const Element* key = row.keys + key_offsets[lane - part + i];
+    parts[i] = part_of_product<Access>(query, key, part, row.head_dim_k);
+  }
+  return sum_in_fours(parts, lane);
+}
+
+// o += P V, for the first `count` keys of a tile and the four dims from `dim` on.
+template <typename Access, typename Element>
+__device__ inline void add_values(const DecodeRow<Element>& row, const WarpScratch& scratch,
+                                  int count, int dim, float* weighted) {
+  Four<float> sum = {{weighted[0], weighted[1], weighted[2], weighted[3]}};
+  for (int key = 0; key < count; ++key) {
+    const float weight = scratch.weights[key];
+    const Element* value = row.values + scratch.value_offsets[key];
+    add_product({{weight, weight, weight, weight}},
+                convert_four<float>(Access::load(value, dim, row.head_dim_v)), sum);
+  }
+  for (int i = 0; i < 4; ++i) weighted[i] = sum.at[i];
+}
+
+// The state of one warp's keys, each lane with its own dims.
+template <typename Access, typename Element>
+__device__ inline SoftmaxState<kDimsPerLane> warp_pass(const DecodeRow<Element>& row,
+                                                       const float* query, const KeyRange& keys,
+                                                       const WarpScratch& scratch, int lane) {
+  SoftmaxState<kDimsPerLane> state;
+  for (int tile = keys.begin; tile < keys.end; tile += kTileKeys) {
+    const int count = min(kTileKeys, keys.end - tile);
+    // Where a tile has fewer keys than lanes, the last key stands in for those that are missing: it
+    // may be read, and is given no weight.
+    const int position = tile + min(lane, count - 1);
+    const Slot slot = row.cursor.slot_of(position);
+    scratch.key_offsets[lane] = row.key_offsets.of(slot);
+    scratch.value_offsets[lane] = row.value_offsets.of(slot);
+    __syncwarp();
+
+    const float product = product_of_key<Access>(row, query, scratch.key_offsets, lane);
+    const float score = lane < count ? row.rule.score(product, position) : -INFINITY;
+    // Most tiles have no larger score than those before them, and one vote tells.
+    if (__any_sync(kAllLanes, score > state.maximum)) {
+      state.rescale(fmaxf(state.maximum, warp_max(score)));
+    }
+    const float weight = expf(score - state.maximum);
+    state.sum += weight;  // the lane's own keys; the warp's are added up at the end
+    scratch.weights[lane] = weight;
+    __syncwarp();
+
+    for (int i = 0; i < kDimsPerLane; i += 4) {
+      const int dim = lane * 4 + i * kWarpLanes;
+      if (dim < row.head_dim_v) {
+        add_values<Access>(row, scratch, count, dim, state.weighted + i);
+      }
+    }
+    __syncwarp();  // the next tile overwrites what was read here
+  }
+  state.sum = warp_sum(state.sum);
+  return state;
+}
+
+}  // namespace recto::kernels
