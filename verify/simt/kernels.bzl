@@ -58,7 +58,9 @@ def simt_kernels(name, srcs, hdrs = [], deps = [], **kwargs):
             name = name + suffix,
             srcs = units,
             textual_hdrs = srcs + hdrs,
-            copts = copts + _DEBUG_COPTS + ["-Wno-unused-parameter"],
+            # Kernels look at the same bytes through several types, as nvcc lets them.
+            copts = copts + _DEBUG_COPTS + ["-Wno-unused-parameter", "-fno-strict-aliasing"],
+            local_defines = ["RECTO_SIMT_KERNEL_FILE"],
             tags = [KERNEL_TAG],
             target_compatible_with = compatible,
             deps = deps + hooks + ["//verify/simt/dialect"],
