@@ -58,7 +58,8 @@ def simt_kernels(name, srcs, hdrs = [], deps = [], **kwargs):
             name = name + suffix,
             srcs = units,
             textual_hdrs = srcs + hdrs,
-            copts = copts + _DEBUG_COPTS + ["-Wno-unused-parameter"],
+            # "#pragma unroll" is for nvcc.
+            copts = copts + _DEBUG_COPTS + ["-Wno-unused-parameter", "-Wno-unknown-pragmas"],
             tags = [KERNEL_TAG],
             target_compatible_with = compatible,
             deps = deps + hooks + ["//verify/simt/dialect"],
