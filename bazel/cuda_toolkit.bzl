@@ -27,6 +27,17 @@ cc_library(
     name = "cudart",
     linkopts = {linkopts},
 )
+
+# NVIDIA's types and their functions, which the host compiler takes, too.
+cc_library(
+    name = "headers",
+    hdrs = glob([
+        "include/*.h",
+        "include/*.hpp",
+        "include/crt/*",
+    ]),
+    includes = ["include"],
+)
 """
 
 def _find_nvcc(ctx):
@@ -62,6 +73,8 @@ def _toolkit_impl(ctx):
         searched = repr(_SEARCHED),
     ))
     ctx.file("BUILD.bazel", _BUILD.format(linkopts = repr(_linkopts(nvcc))))
+    if nvcc:
+        ctx.symlink(nvcc.dirname.dirname.get_child("include"), "include")
 
 cuda_repository = repository_rule(
     implementation = _toolkit_impl,

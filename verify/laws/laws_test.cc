@@ -57,7 +57,7 @@ LawDomain long_contexts() {
                    .stream = "laws of long contexts",
                    .cases = {},
                    .count = 20,
-                   .least_cases = 4,
+                   .least_cases = 3,
                    .least_of_a_type = 1};
   // fp32 has one type of cache, fp16 and bf16 have three each.
   domain.cases.types.push_back({ElementType::kFp32, ElementType::kFp32});

@@ -5,8 +5,20 @@
 // and makes of plain CUDA C++ what runs there. README.md lists what a kernel may use; other names
 // of CUDA's are refused by simt_refused.h.
 
+#include <cstdio>  // printf
+
 #include "verify/simt/dialect/simt_atomics.h"
+#include "verify/simt/dialect/simt_bfloat16.h"
+#include "verify/simt/dialect/simt_fp8.h"
+#include "verify/simt/dialect/simt_half.h"
+#include "verify/simt/dialect/simt_half_arithmetic.h"
+#include "verify/simt/dialect/simt_half_comparison.h"
+#include "verify/simt/dialect/simt_integer.h"
 #include "verify/simt/dialect/simt_launch.h"
+#include "verify/simt/dialect/simt_math.h"
+#include "verify/simt/dialect/simt_memory.h"
+#include "verify/simt/dialect/simt_refused.h"
+#include "verify/simt/dialect/simt_trap.h"
 #include "verify/simt/dialect/simt_types.h"
 #include "verify/simt/dialect/simt_warp.h"
 
@@ -40,14 +52,6 @@
 // extern T name[], as many bytes as the launch gives.
 #define KERNEL_DYNAMIC_SHARED(type, name) \
   type* const name = static_cast<type*>(::recto::simt::device::dynamic_shared())
-
-template <typename T>
-inline T __ldg(const T* address) {
-  return *address;
-}
-
-inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
-inline void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
 // Waits for all thread blocks of a cooperative launch.
 inline void grid_barrier(RECTO_SIMT_SITE) { recto::simt::device::grid_barrier(site); }

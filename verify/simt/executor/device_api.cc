@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <bit>
+
 #include "verify/simt/executor/launch.h"
 #include "verify/simt/executor/observer.h"
 #include "verify/simt/executor/scheduler.h"
@@ -15,19 +17,16 @@ int block_barrier(BarrierReduction reduction, int predicate, const char* name, S
   return thread.block->wait_at_barrier(thread, reduction, predicate, name);
 }
 
-void collective(std::uint32_t mask, void* payload, const Collective& what, Site site) {
-  const OutsideKernel outside;
-  ThreadState& thread = running_thread();
-  thread.site = site;
-  thread.mask = mask;
-  thread.block->meet(thread, payload, what);
-}
-
 void grid_barrier(Site site) {
   const OutsideKernel outside;
   ThreadState& thread = running_thread();
   thread.site = site;
   thread.block->scheduler().wait_at_grid_barrier(thread);
+}
+
+const Arithmetic& arithmetic() {
+  static constexpr Arithmetic kDefault;
+  return current_thread == nullptr ? kDefault : running_thread().block->launch().options.arithmetic;
 }
 
 void* shared_variable(const SharedVariable& variable) {
@@ -45,6 +44,24 @@ void* shared_variable(const SharedVariable& variable) {
 void* dynamic_shared() {
   const OutsideKernel outside;
   return running_thread().block->shared().dynamic();
+}
+
+void fail(const char* what, Site site) {
+  ThreadState& thread = running_thread();
+  thread.site = site;
+  thread.block->scheduler().abandon(thread.block->finding_of(thread, Check::kAssertion, what));
+}
+
+void require_whole_warp(std::uint32_t mask) {
+  if (mask == 0xffffffff) return;
+  ThreadBlock& block = *running_thread().block;
+  const unsigned warp_begin = running_thread().warp->number * kWarpSize;
+  const auto lane = static_cast<unsigned>(std::countr_zero(mask));
+  const ThreadState& thread = block.threads()[warp_begin + lane];
+  block.scheduler().abandon(block.finding_of(
+      thread, Check::kWarpMask,
+      fmt::format("calls {}, which takes all lanes of a warp, and only {:#010x} are there",
+                  thread.operation, mask)));
 }
 
 void refuse_shuffle(unsigned lane, unsigned source) {

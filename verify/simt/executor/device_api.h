@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "verify/simt/executor/arithmetic.h"
 #include "verify/simt/executor/kernel_thread.h"
 #include "verify/simt/executor/shared_memory.h"
 #include "verify/simt/executor/thread_block.h"
@@ -15,12 +16,23 @@ namespace recto::simt::device {
 int block_barrier(BarrierReduction reduction, int predicate, const char* name, Site site);
 
 // Waits until all lanes of `mask` that have not exited have come, then `combine` is called once.
-void collective(std::uint32_t mask, void* payload, const Collective& what, Site site);
+inline void collective(std::uint32_t mask, void* payload, const Collective& what, Site site) {
+  ThreadBlock::meet(mask, payload, what, site);
+}
 
 void grid_barrier(Site site);
 
+// The running launch's; outside of kernels, the default.
+const Arithmetic& arithmetic();
+
 void* shared_variable(const SharedVariable& variable);
 void* dynamic_shared();
+
+// The kernel itself gives up; `what` is said of the running thread.
+[[noreturn]] void fail(const char* what, Site site);
+
+// Some lanes of a warp have exited, or never were, and the others do what takes all of them.
+void require_whole_warp(std::uint32_t mask);
 
 // The running thread takes the value of a lane that does not take part.
 [[noreturn]] void refuse_shuffle(unsigned lane, unsigned source);

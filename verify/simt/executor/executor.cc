@@ -35,6 +35,7 @@ LaunchReport Executor::launch(const LaunchConfig& config, const KernelCall& call
   if (observer_ != nullptr) observer_->end_launch();
   report.findings = launch.take_findings();
   report.switches = launch.switches;
+  report.proxy_fences = launch.proxy_fences;
   return report;
 }
 

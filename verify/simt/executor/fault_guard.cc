@@ -154,7 +154,7 @@ class Handlers {
 FaultGuard::FaultGuard(const Scheduler& scheduler, unsigned stall_seconds)
     : handler_stack_(std::make_unique<std::byte[]>(kHandlerStackBytes)) {
   const stack_t stack = {handler_stack_.get(), 0, kHandlerStackBytes};
-  sigaltstack(&stack, nullptr);
+  sigaltstack(&stack, &replaced_stack_);
   Handlers::instance().add_user();
   StallMonitor::instance().add(scheduler, stall_seconds);
 }
@@ -162,8 +162,7 @@ FaultGuard::FaultGuard(const Scheduler& scheduler, unsigned stall_seconds)
 FaultGuard::~FaultGuard() {
   StallMonitor::instance().remove();
   Handlers::instance().remove_user();
-  const stack_t none = {nullptr, SS_DISABLE, 0};
-  sigaltstack(&none, nullptr);
+  sigaltstack(&replaced_stack_, nullptr);
 }
 
 }  // namespace recto::simt

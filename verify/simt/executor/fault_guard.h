@@ -4,6 +4,8 @@
 // pointer, memory that is not there, a stack that is full) and a loop without end become findings.
 // A fault anywhere else ends the program, as ever. Under AddressSanitizer faults are its own.
 
+#include <signal.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -24,6 +26,7 @@ class FaultGuard {
 
  private:
   std::unique_ptr<std::byte[]> handler_stack_;
+  stack_t replaced_stack_ = {};
 };
 
 }  // namespace recto::simt

@@ -39,6 +39,10 @@ const char* check_name(Check check) {
       return "race between thread blocks";
     case Check::kUnfinishedCopy:
       return "unfinished copy";
+    case Check::kMbarrier:
+      return "mbarrier";
+    case Check::kAssertion:
+      return "assertion";
     case Check::kFault:
       return "fault";
     case Check::kScheduleDependence:

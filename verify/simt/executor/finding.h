@@ -26,6 +26,8 @@ enum class Check : std::uint8_t {
   kRace,
   kGridRace,        // the same between thread blocks of one launch
   kUnfinishedCopy,  // memory that an asynchronous copy still writes, or a copy nobody waited for
+  kMbarrier,        // one that is not initialised, is overwritten, or has too many arrivals
+  kAssertion,       // the kernel itself gave up: assert, __trap
   kFault,           // the machine itself refused an access
   kScheduleDependence,
   kMissingDependency,  // two operations of a stream's host program that nothing orders

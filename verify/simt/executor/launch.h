@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "verify/simt/executor/arithmetic.h"
 #include "verify/simt/executor/finding.h"
 #include "verify/simt/executor/kernel_thread.h"
 #include "verify/simt/executor/schedule.h"
@@ -45,11 +46,13 @@ struct ExecutorOptions {
   // have forgotten one.
   bool allows_exit_before_barrier = false;
   std::size_t findings_max = 16;  // different ones, of one launch
+  Arithmetic arithmetic = {};
 };
 
 struct LaunchReport {
   std::vector<Finding> findings;  // by thread block in launch order; the same one is told once
   std::uint64_t switches = 0;
+  std::uint64_t proxy_fences = 0;  // fence.proxy.async, by all threads
 
   bool passed() const { return findings.empty(); }
   std::string text() const;  // a line each
@@ -71,6 +74,7 @@ struct Launch {
   std::atomic<std::uint64_t> next_block = 0;
   std::atomic<std::uint64_t> stop_at = UINT64_MAX;
   std::atomic<std::uint64_t> switches = 0;
+  std::atomic<std::uint64_t> proxy_fences = 0;
 
   // `order` is the block's, from `order_of`.
   void report(std::uint64_t order, Finding finding);

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "verify/simt/executor/kernel_thread.h"
+
 namespace recto::simt {
 
 class ThreadBlock;
@@ -38,6 +40,9 @@ struct AsyncCopy {
   std::size_t bytes = 0;  // read; up to destination_bytes the rest is filled with zeros
   std::size_t destination_bytes = 0;
   std::uintptr_t instruction = 0;
+  Site site = {};  // of the instruction, too
+  // Of a bulk copy: its bytes may be read by who has waited at this one.
+  const std::uint64_t* mbarrier = nullptr;
 };
 
 // Called by OS threads that run thread blocks; they run on one OS thread while there is an
@@ -62,7 +67,11 @@ class Observer {
   virtual void pass_collective(ThreadBlock&, unsigned /*warp*/, std::uint32_t /*lanes*/,
                                const Collective&) {}
 
-  // An asynchronous copy was asked for; its bytes arrive (and are written) later, by finish_copy.
+  // Accesses before a thread arrives come before those of who passes after that phase.
+  virtual void arrive_at_mbarrier(ThreadState&, const std::uint64_t* /*mbarrier*/) {}
+  virtual void pass_mbarrier(ThreadState&, const std::uint64_t* /*mbarrier*/) {}
+  // An asynchronous copy was asked for; its bytes arrive (and are written) later, by finish_copy. A
+  // thread finishes its own; bulk copies are finished by one that waits.
   virtual void begin_copy(ThreadState&, const AsyncCopy&) {}
   virtual void finish_copy(ThreadState&, const AsyncCopy&) {}
 };

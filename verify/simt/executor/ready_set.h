@@ -14,23 +14,25 @@ class ReadySet {
  public:
   static constexpr unsigned kThreadsMax = 1024;
 
-  void clear() {
-    words_ = {};
-    size_ = 0;
+  void clear() { words_ = {}; }
+  bool empty() const {
+    std::uint64_t any = 0;
+    for (const std::uint64_t word : words_) any |= word;
+    return any == 0;
   }
-  bool empty() const { return size_ == 0; }
-  unsigned size() const { return size_; }
+  unsigned size() const {
+    unsigned size = 0;
+    for (const std::uint64_t word : words_) size += static_cast<unsigned>(std::popcount(word));
+    return size;
+  }
+  bool contains(unsigned thread) const { return (words_[thread / 64] >> thread % 64 & 1) != 0; }
 
   void insert(unsigned thread) { insert_lanes(thread / kWarpSize, 1U << thread % kWarpSize); }
-  void erase(unsigned thread) {
-    words_[thread / 64] &= ~(std::uint64_t{1} << thread % 64);
-    --size_;
-  }
+  void erase(unsigned thread) { words_[thread / 64] &= ~(std::uint64_t{1} << thread % 64); }
 
   // Lanes of one warp, none of them in the set.
   void insert_lanes(unsigned warp, std::uint32_t lanes) {
     words_[warp / 2] |= std::uint64_t{lanes} << warp % 2 * kWarpSize;
-    size_ += static_cast<unsigned>(std::popcount(lanes));
   }
 
   std::uint32_t lanes(unsigned warp) const {
@@ -69,7 +71,6 @@ class ReadySet {
 
  private:
   std::array<std::uint64_t, kThreadsMax / 64> words_ = {};
-  unsigned size_ = 0;
 };
 
 }  // namespace recto::simt

@@ -47,11 +47,13 @@ bool Scheduler::begin(Launch& launch, std::uint64_t first, std::uint64_t count) 
   // So that the first one in order is thread 0, and in reverse the last.
   thread_at_ =
       launch.options.schedule.policy == SchedulePolicy::kReverse ? 0 : ReadySet::kThreadsMax - 1;
+  lane_at_ = {};
   at_grid_barrier_ = 0;
   exited_blocks_ = 0;
   steps_ = 0;
   steps_max_ = launch.options.switches_max;
   policy_ = launch.options.schedule.policy;
+  neighbour_is_next_ = policy_ == SchedulePolicy::kInOrder && count == 1;
   is_abandoned_ = false;
   fault_.reset();
   random_ = RandomStream(launch.options.schedule.seed).split(launch.block_at(first));
@@ -105,8 +107,15 @@ unsigned Scheduler::any_of(const ReadySet& ready) {
     return ready.previous_from((thread_at_ - 1) % ReadySet::kThreadsMax);
   }
   const unsigned any = ready.nth(static_cast<unsigned>(random_.next_below(ready.size())));
-  return policy_ == SchedulePolicy::kRandomThread ? any
-                                                  : ready.next_from(any / kWarpSize * kWarpSize);
+  return policy_ == SchedulePolicy::kRandomThread ? any : next_lane_of(ready, any / kWarpSize);
+}
+
+// Of a warp some of whose lanes can run: the next one, going round.
+unsigned Scheduler::next_lane_of(const ReadySet& ready, unsigned warp) {
+  unsigned thread = ready.next_from(warp * kWarpSize + lane_at_[warp]);
+  if (thread / kWarpSize != warp) thread = ready.next_from(warp * kWarpSize);
+  lane_at_[warp] = (thread + 1) % kWarpSize;
+  return thread;
 }
 
 // The block that runs goes on while it can; with random schedules any may be next.
@@ -127,8 +136,7 @@ void Scheduler::go_home(Fiber& running) {
   RECTO_UNREACHABLE("a thread that is done runs again");
 }
 
-void Scheduler::wait(ThreadState& thread) {
-  count_step(thread);
+void Scheduler::wait_for_any(ThreadState& thread) {
   ThreadState* other = next();
   if (other == &thread) return;
   if (other == nullptr) [[unlikely]]
@@ -203,7 +211,7 @@ void Scheduler::report_fault() {
                 fmt::format("has run for {} seconds without waiting for anybody; {}",
                             launch_->options.stall_seconds, thread.block->standings()));
   // Places are of return addresses, which lie behind their instruction.
-  finding.place = {.instruction = fault_->instruction + 1};
+  if (!thread.is_in_call) finding.place = {.instruction = fault_->instruction + 1};
   launch_->report(order_, std::move(finding));
 }
 

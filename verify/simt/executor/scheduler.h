@@ -3,6 +3,7 @@
 // Runs the threads of the thread blocks that one OS thread has before it: one in most launches, all
 // of the grid in a cooperative one.
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -11,6 +12,7 @@
 
 #include "core/random_stream.h"
 #include "verify/simt/executor/finding.h"
+#include "verify/simt/executor/ready_set.h"
 #include "verify/simt/executor/schedule.h"
 #include "verify/simt/executor/thread_block.h"
 #include "verify/simt/fibers/stack_pool.h"
@@ -59,8 +61,10 @@ class Scheduler {
 
   bool begin(Launch& launch, std::uint64_t first, std::uint64_t count);
   static void run_thread(void* thread);
+  void wait_for_any(ThreadState& thread);
   ThreadState* next();
   unsigned any_of(const ReadySet& ready);
+  unsigned next_lane_of(const ReadySet& ready, unsigned warp);
   ThreadBlock* next_block();
   [[noreturn]] void go_home(Fiber& running);
   Finding stuck() const;
@@ -75,16 +79,36 @@ class Scheduler {
   std::size_t block_count_ = 0;
   std::size_t block_at_ = 0;  // whose threads run now
   unsigned thread_at_ = 0;    // within it
+  // By warp, where the search for its next lane begins, so that no lane that polls keeps others
+  // off.
+  std::array<unsigned, ReadySet::kThreadsMax / kWarpSize> lane_at_ = {};
   std::uint64_t at_grid_barrier_ = 0;
   std::uint64_t exited_blocks_ = 0;
   // Written by one OS thread only, so it needs no locked addition.
   std::atomic<std::uint64_t> steps_ = 0;
   std::uint64_t steps_max_ = 0;
   SchedulePolicy policy_ = SchedulePolicy::kInOrder;
+  bool neighbour_is_next_ = false;  // in order, and of one block
   bool is_abandoned_ = false;
   std::optional<Fault> fault_;
   RandomStream random_{0};
   Fiber home_;
 };
+
+// Most often the thread's right neighbour is next: then it is found without a search.
+inline void Scheduler::wait(ThreadState& thread) {
+  count_step(thread);
+  ReadySet& ready = thread.block->ready();
+  const unsigned neighbour = thread.linear + 1;
+  if (!neighbour_is_next_ || neighbour % kWarpSize == 0 || !ready.contains(neighbour)) {
+    wait_for_any(thread);
+    return;
+  }
+  ready.erase(neighbour);
+  ThreadState& other = *(&thread + 1);
+  thread_at_ = neighbour;
+  current_thread = &other;
+  Fiber::switch_between(thread.fiber, other.fiber);
+}
 
 }  // namespace recto::simt

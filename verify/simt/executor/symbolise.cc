@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <sstream>
 
 namespace recto::simt {
 namespace {
@@ -35,6 +36,19 @@ std::string tidied(std::string line) {
   return sandbox == std::string::npos ? line : line.substr(sandbox + 16);
 }
 
+// Of a call within calls that were inlined, the innermost first, the first one that is not the
+// dialect's: the kernel's line that reads by __ldg, not __ldg's.
+std::string kernel_line(const std::string& lines) {
+  std::istringstream stream(lines);
+  std::string first;
+  for (std::string line; std::getline(stream, line);) {
+    line = tidied(std::move(line));
+    if (first.empty()) first = line;
+    if (line.find("verify/simt/dialect/simt_") == std::string::npos) return line;
+  }
+  return first;
+}
+
 // The program's own name may be relative to a folder that is not this one any more.
 std::string file_of(const Dl_info& module) {
   const std::string name = module.dli_fname;
@@ -53,7 +67,7 @@ std::string symbolise(std::uintptr_t instruction) {
   const std::string file = file_of(module);
   // The address is the one that a call returns to: one less lies within the call.
   const std::string line =
-      tidied(output_of(fmt::format("addr2line -e '{}' {:#x} 2>/dev/null", file, offset - 1)));
+      kernel_line(output_of(fmt::format("addr2line -ie '{}' {:#x} 2>/dev/null", file, offset - 1)));
   return line.empty() || line[0] == '?' ? fmt::format("{}+{:#x}", file, offset) : line;
 }
 

@@ -38,6 +38,7 @@ void ThreadBlock::begin(Launch& launch, Scheduler& scheduler, std::uint64_t inde
   exited_ = 0;
   barrier_ = {};
   ready_.clear();
+  mbarriers_.clear();
   shared_.begin(launch.config.dynamic_shared_bytes);
   const LaunchConfig& config = launch.config;
   const auto count = static_cast<unsigned>(config.block.count());
@@ -55,6 +56,8 @@ void ThreadBlock::begin(Launch& launch, Scheduler& scheduler, std::uint64_t inde
     thread.standing = Standing::kCanRun;
     thread.operation = "";
     thread.site = {};
+    thread.is_in_call = false;
+    thread.copies.clear();
     if (++at.x == config.block.x) {
       at.x = 0;
       if (++at.y == config.block.y) at = {0, 0, at.z + 1};
@@ -135,27 +138,32 @@ void ThreadBlock::open_barrier() {
   }
 }
 
-void ThreadBlock::meet(ThreadState& thread, void* payload, const Collective& collective) {
+void ThreadBlock::meet(std::uint32_t mask, void* payload, const Collective& collective, Site site) {
+  const OutsideKernel outside;
+  ThreadState& thread = running_thread();
   WarpState& warp = *thread.warp;
-  const std::uint32_t own = bit(thread.lane());
-  auto number = static_cast<unsigned>(std::countr_zero(thread.mask)) % kWarpSize;
-  if ((warp.waiting & bit(number)) == 0 || warp.meetings[number].mask != thread.mask ||
-      (thread.mask & own) == 0) {
-    number = find_meeting(thread, collective);
+  thread.mask = mask;
+  thread.operation = collective.name;
+  thread.site = site;
+  const unsigned lane = thread.lane();
+  const std::uint32_t own = bit(lane);
+  auto number = static_cast<unsigned>(std::countr_zero(mask)) % kWarpSize;
+  if (((warp.waiting >> number & mask >> lane) & 1) == 0 || warp.meetings[number].mask != mask) {
+    number = thread.block->find_meeting(thread, collective);
   }
   WarpState::Meeting& meeting = warp.meetings[number];
   if (meeting.what != &collective) [[unlikely]]
-    refuse_meeting(thread, collective, meeting);
-  warp.payloads[thread.lane()] = payload;
+    thread.block->refuse_meeting(thread, collective, meeting);
+  warp.payloads[lane] = payload;
   meeting.arrived |= own;
-  thread.operation = collective.name;
-  if (meeting.arrived == (meeting.mask & ~warp.exited)) {
-    complete(warp, number, meeting.arrived & ~own);
-    scheduler_->count_step(thread);
+  Scheduler& scheduler = *thread.block->scheduler_;
+  if (meeting.arrived == (mask & ~warp.exited)) {
+    thread.block->complete(warp, number, meeting.arrived & ~own);
+    scheduler.count_step(thread);
     return;
   }
   thread.standing = Standing::kAtCollective;
-  scheduler_->wait(thread);
+  scheduler.wait(thread);
   thread.standing = Standing::kCanRun;
 }
 
@@ -211,12 +219,27 @@ void ThreadBlock::exit_thread(ThreadState& thread) {
   if (launch_->observer != nullptr) launch_->observer->exit_thread(thread);
   thread.standing = Standing::kExited;
   ++exited_;
+  check_copies(thread);
   release_meetings_without(thread);
   if (barrier_.arrived > 0 && barrier_.arrived + exited_ == threads_.size()) {
     if (!launch_->options.allows_exit_before_barrier) scheduler_->abandon(stuck());
     open_barrier();
   }
   scheduler_->leave(thread);
+}
+
+// Nobody is left who could wait for them.
+void ThreadBlock::check_copies(const ThreadState& thread) const {
+  const bool has_bulk_copy = is_done() && !mbarriers_.copies().empty();
+  if (thread.copies.empty() && !has_bulk_copy) return;
+  const AsyncCopy& copy =
+      thread.copies.empty() ? mbarriers_.copies().front() : thread.copies.oldest();
+  Finding finding =
+      finding_of(thread, Check::kUnfinishedCopy, "exits with an asynchronous copy under way");
+  finding.place = {};
+  finding.other_place.site = copy.site;
+  finding.other_what = fmt::format("{} bytes were asked for", copy.destination_bytes);
+  scheduler_->abandon(std::move(finding));
 }
 
 // Lanes that have exited are not waited for.

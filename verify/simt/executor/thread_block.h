@@ -9,8 +9,10 @@
 #include <span>
 #include <vector>
 
+#include "verify/simt/executor/async_copies.h"
 #include "verify/simt/executor/finding.h"
 #include "verify/simt/executor/kernel_thread.h"
+#include "verify/simt/executor/mbarriers.h"
 #include "verify/simt/executor/ready_set.h"
 #include "verify/simt/executor/shared_memory.h"
 #include "verify/simt/fibers/fiber.h"
@@ -26,6 +28,7 @@ enum class Standing : std::uint8_t {
   kAtBlockBarrier,
   kAtCollective,
   kAtGridBarrier,
+  kAtMbarrier,
   kExited
 };
 
@@ -67,6 +70,9 @@ struct ThreadState : KernelThread {
   std::uint32_t mask = 0;
   const char* operation = "";
   Site site = {};
+  // While the executor touches memory for it: a fault is one of the call at `site`.
+  bool is_in_call = false;
+  AsyncCopies copies = {};
 
   unsigned lane() const { return linear % kWarpSize; }
 };
@@ -78,10 +84,12 @@ class ThreadBlock {
   // Gets ready to run block `index` of the launch. Stacks are the caller's, one per thread.
   void begin(Launch& launch, Scheduler& scheduler, std::uint64_t index);
 
+  // Of the running thread: the lanes of `mask` meet at `collective`, each with its payload.
+  static void meet(std::uint32_t mask, void* payload, const Collective& collective, Site site);
+
   // All by the running thread, `thread`. They return when it may go on.
   int wait_at_barrier(ThreadState& thread, BarrierReduction reduction, int predicate,
                       const char* name);
-  void meet(ThreadState& thread, void* payload, const Collective& collective);
   void exit_thread(ThreadState& thread);
 
   // After all ready threads of all blocks have run as far as they can: what is wrong, if this block
@@ -94,6 +102,7 @@ class ThreadBlock {
   std::span<ThreadState> threads() { return threads_; }
   const SharedMemory& shared() const { return shared_; }
   SharedMemory& shared() { return shared_; }
+  Mbarriers& mbarriers() { return mbarriers_; }
   std::uint64_t linear_index() const { return linear_index_; }
   Launch& launch() { return *launch_; }
   Scheduler& scheduler() { return *scheduler_; }
@@ -110,6 +119,7 @@ class ThreadBlock {
   };
 
   void begin_warps();
+  void check_copies(const ThreadState& thread) const;
   void check_same_barrier(const ThreadState& thread);
   void open_barrier();
   unsigned find_meeting(const ThreadState& thread, const Collective& collective);
@@ -127,6 +137,7 @@ class ThreadBlock {
   std::vector<ThreadState> threads_;
   std::vector<WarpState> warps_;
   SharedMemory shared_;
+  Mbarriers mbarriers_;
 };
 
 // The running thread's state.

@@ -8,6 +8,14 @@
 
 #include <cstddef>
 
+#if defined(__SANITIZE_ADDRESS__)
+#define RECTO_SIMT_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define RECTO_SIMT_ASAN 1
+#endif
+#endif
+
 #if !defined(__x86_64__) && !defined(RECTO_SIMT_BOOST_CONTEXT)
 #define RECTO_SIMT_BOOST_CONTEXT
 #endif
@@ -47,5 +55,16 @@ class Fiber {
 
   friend struct FiberStart;
 };
+
+#if !defined(RECTO_SIMT_BOOST_CONTEXT)
+// Saves the running stack pointer, and takes the next one.
+extern "C" void recto_simt_switch(void** saved_stack_pointer, void* next_stack_pointer);
+
+#if !defined(RECTO_SIMT_ASAN)
+inline void Fiber::switch_between(Fiber& running, Fiber& next) {
+  recto_simt_switch(&running.context_, next.context_);
+}
+#endif
+#endif
 
 }  // namespace recto::simt

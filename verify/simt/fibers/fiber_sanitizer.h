@@ -4,14 +4,6 @@
 
 #include "verify/simt/fibers/fiber.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define RECTO_SIMT_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define RECTO_SIMT_ASAN 1
-#endif
-#endif
-
 #ifdef RECTO_SIMT_ASAN
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>

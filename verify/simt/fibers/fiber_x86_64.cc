@@ -45,10 +45,7 @@ recto_simt_start:
 .text
 )");
 
-extern "C" {
-void recto_simt_switch(void** saved_stack_pointer, void* next_stack_pointer);
-void recto_simt_start();
-}
+extern "C" void recto_simt_start();
 
 namespace recto::simt {
 
@@ -78,6 +75,7 @@ void Fiber::prepare(const StackMemory& stack, FiberEntry entry, void* argument) 
   context_ = base;
 }
 
+#ifdef RECTO_SIMT_ASAN
 void Fiber::start(Fiber& self) {
   announce_first_arrival(self.left_->stack_);
   self.entry_(self.argument_);
@@ -89,6 +87,9 @@ void Fiber::switch_between(Fiber& running, Fiber& next) {
   recto_simt_switch(&running.context_, next.context_);
   announce_return(running.sanitizer_stack_);
 }
+#else
+void Fiber::start(Fiber& self) { self.entry_(self.argument_); }
+#endif
 
 }  // namespace recto::simt
 

@@ -53,6 +53,7 @@ bool Stream::launch(const LaunchConfig& config, void (*call)(const void* closure
     LaunchReport& whole = runtime->report();
     std::ranges::move(report.findings, std::back_inserter(whole.findings));
     whole.switches += report.switches;
+    whole.proxy_fences += report.proxy_fences;
   });
   return true;
 }

@@ -1,0 +1,50 @@
+#pragma once
+
+// Kernels for tests of asynchronous copies and mbarriers. One thread block of 32 threads each.
+
+#include <kernel_dialect.h>
+#include <kernel_ptx.h>
+
+// out[i] = in[i] by way of shared memory, each thread one piece of 4, 8 or 16 bytes.
+__global__ void copy_pieces(int piece_bytes, const unsigned char* in, unsigned char* out);
+// The same by 16 bytes, of which only source_bytes are read.
+__global__ void copy_and_fill(unsigned source_bytes, const unsigned char* in, unsigned char* out);
+
+// Three groups of one copy each; seen[stage] is what a thread sees of its own three words after
+// waiting for all but 2 - stage groups. Memory begins as ones.
+__global__ void copy_groups(const unsigned* in /* [32, 3] */, unsigned* seen /* [3, 32, 3] */);
+
+// A pipeline of two buffers over `tiles` tiles of 32 words: out[i] = sum over tiles.
+__global__ void sum_tiles_by_cp_async(const unsigned* in, int tiles, unsigned* out);
+// The same by bulk copies into two buffers, one mbarrier each.
+__global__ void sum_tiles_by_bulk_copies(const unsigned* in, int tiles, unsigned* out);
+
+// All threads but the last arrive and go on; the last one reads what they wrote after waiting.
+__global__ void gather_at_mbarrier(unsigned* out);
+// Thread 0 waits before the others have asked for the copy.
+__global__ void wait_before_copy(const unsigned* in, unsigned* out);
+// Thread 0 polls.
+__global__ void poll_mbarrier(const unsigned* in, unsigned* out);
+// seen[0]: before the wait, seen[1]: after it.
+__global__ void look_before_waiting(const unsigned* in, unsigned* seen);
+
+enum class CopyFault {
+  kNoWait,
+  kMisalignedDestination,
+  kMisalignedSource,
+  kGlobalDestination,
+  kBeyondVariable,
+  kTooManySourceBytes,
+  kNullSource,
+  kNoBulkWait,
+  kBulkBytes,
+  kUninitialisedMbarrier,
+  kInitialisedTwice,
+  kNoArrivals,
+  kTooManyArrivals,
+  kOverwrittenMbarrier,
+  kUsedAfterInvalidation,
+  kMissingArrival,
+  kMissingBytes,
+};
+__global__ void copy_wrongly(CopyFault fault, const unsigned* in, unsigned* out);

@@ -1,0 +1,144 @@
+#include "verify/simt/dialect/fast_math.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numbers>
+
+#include "core/random_stream.h"
+#include "verify/simt/executor/device_api.h"
+
+#if defined(__has_feature)
+#if __has_feature(memory_sanitizer)
+#include <sanitizer/msan_interface.h>
+#define RECTO_SIMT_MSAN 1
+#endif
+#endif
+
+namespace recto::simt::device {
+namespace {
+
+using enum ApproximateFunction;
+
+double exp10_of(double x) { return std::pow(10.0, x); }
+double reciprocal_root(double x) { return 1 / std::sqrt(x); }
+
+constexpr double kPi = std::numbers::pi;
+constexpr double kQuotientUlps = 2;
+constexpr double kPowerUlps = 4;
+
+// CUDA C++ Programming Guide 13.0, Mathematical Functions: the tables of standard and of intrinsic
+// single-precision functions. tanh.approx is the PTX ISA's. Beyond [-pi, pi] the guide says that
+// __sinf and __cosf err more, and not how much: in proportion to the argument here. Absolute errors
+// (2^-21.41, 2^-21.19) are rounded down.
+constexpr DocumentedError kErrors[] = {
+    {kExp, "expf", std::exp, 2},
+    {kExp2, "exp2f", std::exp2, 2},
+    {kExp10, "exp10f", exp10_of, 2},
+    {kExpm1, "expm1f", std::expm1, 1},
+    {kLog, "logf", std::log, 1},
+    {kLog2, "log2f", std::log2, 1},
+    {kLog10, "log10f", std::log10, 2},
+    {kLog1p, "log1pf", std::log1p, 1},
+    {kSin, "sinf", std::sin, 2},
+    {kCos, "cosf", std::cos, 2},
+    {kTan, "tanf", std::tan, 4},
+    {kTanh, "tanhf", std::tanh, 2},
+    {kErf, "erff", std::erf, 2},
+    {kRsqrt, "rsqrtf", reciprocal_root, 2},
+    {kFastExp, "__expf", std::exp, 2, 1.173},
+    {kFastExp10, "__exp10f", exp10_of, 2, 2.97},
+    {kFastLog, "__logf", std::log, 3, 0, 0, 0x1.8p-22, 0.5, 2},
+    {kFastLog2, "__log2f", std::log2, 2, 0, 0, 0x1p-22, 0.5, 2},
+    {kFastLog10, "__log10f", std::log10, 3, 0, 0, 0x1p-24, 0.5, 2},
+    {kFastSin, "__sinf", std::sin, 0, 0, 0, 0x1.8p-22, -kPi, kPi},
+    {kFastCos, "__cosf", std::cos, 0, 0, 0, 0x1.cp-22, -kPi, kPi},
+    {kFastTanh, "tanh.approx.f32", std::tanh, 0, 0, 0x1p-11},
+};
+
+double ulp_of(float x) {
+  const int exponent = x == 0 ? -126 : std::max(std::ilogb(x), -126);
+  return std::ldexp(1.0, exponent - 23);
+}
+
+// `rounded`, or a number of fp32 at most `error` away from it.
+float perturbed(float rounded, double error, std::uint64_t arguments) {
+  const double ulp = ulp_of(rounded);
+  const double steps_max = std::floor(error / ulp);
+  const std::uint64_t hash = mix_bits(arguments + mix_bits(arithmetic().fast_math_seed));
+  // A quarter of all results are as far off as they may be, in each direction an eighth.
+  double share = static_cast<double>(hash >> 12) * 0x1p-51 - 1;
+  if ((hash & 3) == 0) share = (hash & 4) != 0 ? 1 : -1;
+  const double steps = std::round(share * steps_max);
+  const auto result = static_cast<float>(rounded + steps * ulp);
+  // Above the next power of two, not every step is a number.
+  return std::abs(result - static_cast<double>(rounded)) <= error ? result : rounded;
+}
+
+std::uint64_t hashable(float x, float y, unsigned function) {
+  const std::uint64_t bits = std::bit_cast<std::uint32_t>(x);
+  return mix_bits(bits << 32 | std::bit_cast<std::uint32_t>(y)) + function;
+}
+
+bool is_exact(double exact) { return exact == 0 || exact == 1 || !std::isfinite(exact); }
+
+// MemorySanitizer does not look into the mathematical library: what comes out of it is as little
+// known as what went in.
+float with_taint_of(float result, [[maybe_unused]] float arguments) {
+#ifdef RECTO_SIMT_MSAN
+  __msan_copy_shadow(&result, &arguments, sizeof result);
+#endif
+  return result;
+}
+
+float chosen(double exact, double error, std::uint64_t arguments) {
+  const auto rounded = static_cast<float>(exact);
+  return is_exact(exact) || !std::isfinite(rounded) ? rounded
+                                                    : perturbed(rounded, error, arguments);
+}
+
+bool is_accurate() { return arithmetic().fast_math == FastMath::kAccurate; }
+
+}  // namespace
+
+std::span<const DocumentedError> documented_errors() { return kErrors; }
+
+double error_allowed(const DocumentedError& row, double x, float rounded) {
+  const bool is_absolute_only = row.ulps == 0 && row.absolute > 0;
+  if (is_absolute_only) return row.absolute * std::max(1.0, std::abs(x) / row.absolute_to);
+  if (row.absolute > 0 && x >= row.absolute_from && x <= row.absolute_to) return row.absolute;
+  if (row.relative > 0) return row.relative * std::abs(static_cast<double>(rounded));
+  return (row.ulps + std::floor(row.ulps_per_argument * std::abs(x))) * ulp_of(rounded);
+}
+
+float approximate(ApproximateFunction function, float x) {
+  const DocumentedError& row = kErrors[static_cast<unsigned>(function)];
+  const double exact = row.exact(x);
+  auto result = static_cast<float>(exact);
+  if (!is_accurate()) {
+    result = chosen(exact, error_allowed(row, x, result),
+                    hashable(x, 0, static_cast<unsigned>(function)));
+  }
+  return with_taint_of(result, x);
+}
+
+float approximate_power(float x, float y) {
+  const double exact = std::pow(static_cast<double>(x), static_cast<double>(y));
+  auto result = static_cast<float>(exact);
+  if (!is_accurate()) {
+    result = chosen(exact, kPowerUlps * ulp_of(result), hashable(x, y, std::size(kErrors)));
+  }
+  return with_taint_of(result, x + y);
+}
+
+float approximate_quotient(float x, float y) {
+  // A divisor beyond 2^126 has no reciprocal that is a normal number, and 0 is taken for it.
+  const bool is_large = std::abs(y) > 0x1p126F && std::isfinite(y);
+  const double exact = is_large ? x * std::copysign(0.0, static_cast<double>(y))
+                                : static_cast<double>(x) / static_cast<double>(y);
+  const auto rounded = static_cast<float>(exact);
+  if (is_accurate()) return rounded;
+  return chosen(exact, kQuotientUlps * ulp_of(rounded), hashable(x, y, std::size(kErrors) + 1));
+}
+
+}  // namespace recto::simt::device

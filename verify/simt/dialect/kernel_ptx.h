@@ -1,0 +1,31 @@
+#pragma once
+
+// The executor's half of cuda/kernels/dialect/kernel_ptx.h: twins of what is inline PTX there, with
+// the same signatures and no PTX.
+
+#include <bit>
+#include <cstdint>
+
+#include "verify/simt/dialect/fast_math.h"
+#include "verify/simt/dialect/simt_copies.h"
+#include "verify/simt/dialect/simt_matrix.h"
+
+namespace recto::simt::device {
+
+// Subnormals become zeros of their sign.
+inline float flushed(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  return std::bit_cast<float>((bits & 0x7f800000) == 0 ? bits & 0x80000000 : bits);
+}
+
+}  // namespace recto::simt::device
+
+inline float fast_exp2(float x) {
+  namespace simt = recto::simt::device;
+  return simt::flushed(simt::approximate(simt::ApproximateFunction::kExp2, simt::flushed(x)));
+}
+
+inline float fast_tanh(float x) {
+  namespace simt = recto::simt::device;
+  return simt::approximate(simt::ApproximateFunction::kFastTanh, x);
+}

@@ -1,0 +1,127 @@
+#pragma once
+
+// Arithmetic of __half and __nv_bfloat16, and of pairs of them, as <cuda_fp16.h> and <cuda_bf16.h>
+// have it. Results are rounded once, to nearest even; subnormals are kept; a result that is NaN is
+// the canonical one.
+
+#include "verify/simt/dialect/simt_half_traits.h"
+
+// name(a, b), name2 of pairs, and name_sat, name2_sat, whose results are within [0, 1].
+#define RECTO_SIMT_HALF_OPERATION(name, symbol)                                    \
+  template <recto::simt::device::HalfType T>                                       \
+  T name(T a, T b) {                                                               \
+    return recto::simt::device::rounded<T>(double {                                \
+      float { a }                                                                  \
+    } symbol double{float{b}});                                                    \
+  }                                                                                \
+  template <recto::simt::device::HalfType T>                                       \
+  T name##_rn(T a, T b) {                                                          \
+    return name(a, b);                                                             \
+  }                                                                                \
+  template <recto::simt::device::HalfType T>                                       \
+  T name##_sat(T a, T b) {                                                         \
+    return recto::simt::device::saturated(name(a, b));                             \
+  }                                                                                \
+  template <recto::simt::device::HalfPair T>                                       \
+  T name##2(T a, T b) {                                                            \
+    return {name(a.x, b.x), name(a.y, b.y)};                                       \
+  }                                                                                \
+  template <recto::simt::device::HalfPair T>                                       \
+  T name##2_rn(T a, T b) {                                                         \
+    return name##2(a, b);                                                          \
+  }                                                                                \
+  template <recto::simt::device::HalfPair T>                                       \
+  T name##2_sat(T a, T b) {                                                        \
+    return {name##_sat(a.x, b.x), name##_sat(a.y, b.y)};                           \
+  }                                                                                \
+  template <recto::simt::device::HalfType T>                                       \
+  T operator symbol(T a, T b) {                                                    \
+    return name(a, b);                                                             \
+  }                                                                                \
+  template <recto::simt::device::HalfPair T>                                       \
+  T operator symbol(T a, T b) {                                                    \
+    return name##2(a, b);                                                          \
+  }                                                                                \
+  template <typename T>                                                            \
+  requires recto::simt::device::HalfType<T> || recto::simt::device::HalfPair<T> T& \
+  operator symbol##=(T& a, T b) {                                                  \
+    return a = a symbol b;                                                         \
+  }
+
+RECTO_SIMT_HALF_OPERATION(__hadd, +)
+RECTO_SIMT_HALF_OPERATION(__hsub, -)
+RECTO_SIMT_HALF_OPERATION(__hmul, *)
+RECTO_SIMT_HALF_OPERATION(__hdiv, /)
+#undef RECTO_SIMT_HALF_OPERATION
+
+template <recto::simt::device::HalfPair T>
+T __h2div(T a, T b) {
+  return a / b;
+}
+
+// a * b + c
+template <recto::simt::device::HalfType T>
+T __hfma(T a, T b, T c) {
+  return recto::simt::device::fused_multiply_add(a, b, c);
+}
+template <recto::simt::device::HalfType T>
+T __hfma_sat(T a, T b, T c) {
+  return recto::simt::device::saturated(__hfma(a, b, c));
+}
+// Negative results become 0, NaN stays.
+template <recto::simt::device::HalfType T>
+T __hfma_relu(T a, T b, T c) {
+  const T result = __hfma(a, b, c);
+  return float{result} < 0.0F ? T(0.0F) : result;
+}
+template <recto::simt::device::HalfPair T>
+T __hfma2(T a, T b, T c) {
+  return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)};
+}
+template <recto::simt::device::HalfPair T>
+T __hfma2_sat(T a, T b, T c) {
+  return {__hfma_sat(a.x, b.x, c.x), __hfma_sat(a.y, b.y, c.y)};
+}
+template <recto::simt::device::HalfPair T>
+T __hfma2_relu(T a, T b, T c) {
+  return {__hfma_relu(a.x, b.x, c.x), __hfma_relu(a.y, b.y, c.y)};
+}
+
+template <recto::simt::device::HalfType T>
+T __hneg(T a) {
+  return recto::simt::device::negated(a);
+}
+template <recto::simt::device::HalfType T>
+T __habs(T a) {
+  return recto::simt::device::magnitude_of(a);
+}
+template <recto::simt::device::HalfPair T>
+T __hneg2(T a) {
+  return {__hneg(a.x), __hneg(a.y)};
+}
+template <recto::simt::device::HalfPair T>
+T __habs2(T a) {
+  return {__habs(a.x), __habs(a.y)};
+}
+template <recto::simt::device::HalfType T>
+T operator-(T a) {
+  return __hneg(a);
+}
+template <recto::simt::device::HalfPair T>
+T operator-(T a) {
+  return __hneg2(a);
+}
+
+// What one of a pair is.
+template <recto::simt::device::HalfPair T>
+float __low2float(T pair) {
+  return pair.x;
+}
+template <recto::simt::device::HalfPair T>
+float __high2float(T pair) {
+  return pair.y;
+}
+template <recto::simt::device::HalfPair T>
+T __lowhigh2highlow(T pair) {
+  return {pair.y, pair.x};
+}

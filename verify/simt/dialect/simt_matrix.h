@@ -1,0 +1,89 @@
+#pragma once
+
+// Matrices of a warp, as cuda/kernels/dialect/kernel_ptx.h has them: what their lanes hold, and who
+// does what, is said there.
+
+#include <concepts>
+#include <cstdint>
+
+#include "verify/simt/dialect/simt_half_arithmetic.h"
+#include "verify/simt/dialect/simt_warp.h"
+#include "verify/simt/executor/device_copies.h"
+#include "verify/simt/executor/unobserved.h"
+
+namespace recto::simt::device {
+
+// A vector: every compiler loads it at once, and observes it as one access of 16 bytes.
+using MatrixRow = std::uint32_t __attribute__((vector_size(16), may_alias));
+
+// What one lane brings, and gets.
+struct MatrixLoad {
+  MatrixRow row;  // of those lanes that give an address
+  std::uint32_t fragment[4];
+};
+
+void combine_matrix_x1(void* const* payloads, std::uint32_t mask);
+void combine_matrix_x2(void* const* payloads, std::uint32_t mask);
+void combine_matrix_x4(void* const* payloads, std::uint32_t mask);
+void combine_transposed_x1(void* const* payloads, std::uint32_t mask);
+void combine_transposed_x2(void* const* payloads, std::uint32_t mask);
+void combine_transposed_x4(void* const* payloads, std::uint32_t mask);
+
+// Only what is in registers.
+template <int kCount>
+RECTO_SIMT_UNOBSERVED void exchange_rows(std::uint32_t* fragment, MatrixRow row,
+                                         const Collective& what, Site site) {
+  MatrixLoad load = {row, {}};
+  collective(0xffffffff, &load, what, site);
+  for (int i = 0; i < kCount; ++i) fragment[i] = load.fragment[i];
+}
+
+struct FragmentProduct {
+  const std::uint32_t* a;
+  const std::uint32_t* b;
+  float* sum;
+};
+
+void combine_half_m16n8k16(void* const* payloads, std::uint32_t mask);
+void combine_half_m16n8k8(void* const* payloads, std::uint32_t mask);
+void combine_bfloat16_m16n8k16(void* const* payloads, std::uint32_t mask);
+void combine_bfloat16_m16n8k8(void* const* payloads, std::uint32_t mask);
+
+}  // namespace recto::simt::device
+
+// Each lane reads its own row, in the kernel's file, so that its access is one of the kernel's.
+#define RECTO_SIMT_LOAD_MATRIX(name, combine, count)                                           \
+  __attribute__((always_inline)) inline void name(unsigned(&fragment)[count], const void* row, \
+                                                  RECTO_SIMT_SITE) {                           \
+    namespace simt = ::recto::simt::device;                                                    \
+    simt::MatrixRow bytes = {};                                                                \
+    if (simt::lane() < 8 * count) {                                                            \
+      simt::require_shared(row, sizeof bytes, sizeof bytes, {#name, site});                    \
+      bytes = *static_cast<const simt::MatrixRow*>(row);                                       \
+    }                                                                                          \
+    static constexpr ::recto::simt::Collective kLoad = {#name, &simt::combine};                \
+    simt::exchange_rows<count>(fragment, bytes, kLoad, site);                                  \
+  }
+RECTO_SIMT_LOAD_MATRIX(load_matrix_x1, combine_matrix_x1, 1)
+RECTO_SIMT_LOAD_MATRIX(load_matrix_x2, combine_matrix_x2, 2)
+RECTO_SIMT_LOAD_MATRIX(load_matrix_x4, combine_matrix_x4, 4)
+RECTO_SIMT_LOAD_MATRIX(load_matrix_transposed_x1, combine_transposed_x1, 1)
+RECTO_SIMT_LOAD_MATRIX(load_matrix_transposed_x2, combine_transposed_x2, 2)
+RECTO_SIMT_LOAD_MATRIX(load_matrix_transposed_x4, combine_transposed_x4, 4)
+#undef RECTO_SIMT_LOAD_MATRIX
+
+#define RECTO_SIMT_MULTIPLY_ACCUMULATE(name, a_count, b_count, combine_half, combine_bfloat16) \
+  template <recto::simt::device::HalfType T>                                                   \
+  RECTO_SIMT_UNOBSERVED void name(float(&sum)[4], const unsigned(&a)[a_count],                 \
+                                  const unsigned(&b)[b_count], RECTO_SIMT_SITE) {              \
+    namespace simt = ::recto::simt::device;                                                    \
+    simt::FragmentProduct product = {a, b, sum};                                               \
+    static constexpr ::recto::simt::Collective kProduct = {                                    \
+        #name, std::same_as<T, __half> ? &simt::combine_half : &simt::combine_bfloat16};       \
+    simt::collective(0xffffffff, &product, kProduct, site);                                    \
+  }
+RECTO_SIMT_MULTIPLY_ACCUMULATE(multiply_accumulate_m16n8k16, 4, 2, combine_half_m16n8k16,
+                               combine_bfloat16_m16n8k16)
+RECTO_SIMT_MULTIPLY_ACCUMULATE(multiply_accumulate_m16n8k8, 2, 1, combine_half_m16n8k8,
+                               combine_bfloat16_m16n8k8)
+#undef RECTO_SIMT_MULTIPLY_ACCUMULATE

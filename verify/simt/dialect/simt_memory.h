@@ -1,0 +1,32 @@
+#pragma once
+
+// Loads and stores with cache hints, which are hints here too; fences. They are inlined, so that an
+// access is at the kernel's line.
+
+#define RECTO_SIMT_LOAD(name)                                      \
+  template <typename T>                                            \
+  __attribute__((always_inline)) inline T name(const T* address) { \
+    return *address;                                               \
+  }
+RECTO_SIMT_LOAD(__ldg)
+RECTO_SIMT_LOAD(__ldca)
+RECTO_SIMT_LOAD(__ldcg)
+RECTO_SIMT_LOAD(__ldcs)
+RECTO_SIMT_LOAD(__ldlu)
+RECTO_SIMT_LOAD(__ldcv)
+#undef RECTO_SIMT_LOAD
+
+#define RECTO_SIMT_STORE(name)                                           \
+  template <typename T>                                                  \
+  __attribute__((always_inline)) inline void name(T* address, T value) { \
+    *address = value;                                                    \
+  }
+RECTO_SIMT_STORE(__stwb)
+RECTO_SIMT_STORE(__stcg)
+RECTO_SIMT_STORE(__stcs)
+RECTO_SIMT_STORE(__stwt)
+#undef RECTO_SIMT_STORE
+
+inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+inline void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }

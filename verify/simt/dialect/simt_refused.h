@@ -1,0 +1,167 @@
+#pragma once
+
+// CUDA names that kernels may not use here: whoever uses one is told so by the compiler.
+
+#include <cstddef>
+#include <cstdlib>
+
+#define RECTO_SIMT_REFUSAL(name)                   \
+  __attribute__((unavailable("verify/simt: " #name \
+                             " is not supported; verify/simt/dialect/README.md lists what is")))
+
+// With any arguments, and any template arguments.
+#define RECTO_SIMT_REFUSE(name) \
+  template <typename...>        \
+  int name(...) RECTO_SIMT_REFUSAL(name);
+
+// Time is not modelled.
+RECTO_SIMT_REFUSE(__nanosleep)
+RECTO_SIMT_REFUSE(clock64)
+RECTO_SIMT_REFUSE(__prof_trigger)
+
+// Shuffles and votes without a mask, which sm_70 and later do not have.
+RECTO_SIMT_REFUSE(__shfl)
+RECTO_SIMT_REFUSE(__shfl_up)
+RECTO_SIMT_REFUSE(__shfl_down)
+RECTO_SIMT_REFUSE(__shfl_xor)
+RECTO_SIMT_REFUSE(__ballot)
+RECTO_SIMT_REFUSE(__any)
+RECTO_SIMT_REFUSE(__all)
+RECTO_SIMT_REFUSE(__match_all_sync)
+
+// Barriers of some warps of a thread block.
+RECTO_SIMT_REFUSE(__barrier_sync)
+RECTO_SIMT_REFUSE(__barrier_sync_count)
+RECTO_SIMT_REFUSE(__named_barrier_sync)
+
+// Clusters of thread blocks.
+RECTO_SIMT_REFUSE(__cluster_barrier_arrive)
+RECTO_SIMT_REFUSE(__cluster_barrier_arrive_relaxed)
+RECTO_SIMT_REFUSE(__cluster_barrier_wait)
+RECTO_SIMT_REFUSE(__cluster_map_shared_rank)
+RECTO_SIMT_REFUSE(__cluster_query_shared_rank)
+RECTO_SIMT_REFUSE(__clusterDim)
+RECTO_SIMT_REFUSE(__clusterIdx)
+RECTO_SIMT_REFUSE(__clusterRelativeBlockIdx)
+RECTO_SIMT_REFUSE(__clusterRelativeBlockRank)
+#define __cluster_dims__(...) \
+  _Pragma("GCC error \"verify/simt: __cluster_dims__ is not supported\"")
+
+// Addresses within a state space: PTX is for kernel_ptx.h.
+RECTO_SIMT_REFUSE(__cvta_generic_to_shared)
+RECTO_SIMT_REFUSE(__cvta_generic_to_global)
+RECTO_SIMT_REFUSE(__cvta_shared_to_generic)
+RECTO_SIMT_REFUSE(__isShared)
+RECTO_SIMT_REFUSE(__isGlobal)
+RECTO_SIMT_REFUSE(__isLocal)
+
+// Asynchronous copies by other names than kernel_ptx.h's.
+RECTO_SIMT_REFUSE(__pipeline_memcpy_async)
+RECTO_SIMT_REFUSE(__pipeline_commit)
+RECTO_SIMT_REFUSE(__pipeline_wait_prior)
+
+// Textures and surfaces.
+RECTO_SIMT_REFUSE(tex1Dfetch)
+RECTO_SIMT_REFUSE(tex1D)
+RECTO_SIMT_REFUSE(tex2D)
+RECTO_SIMT_REFUSE(tex2Dgather)
+RECTO_SIMT_REFUSE(tex3D)
+RECTO_SIMT_REFUSE(tex1DLayered)
+RECTO_SIMT_REFUSE(tex2DLayered)
+RECTO_SIMT_REFUSE(texCubemap)
+RECTO_SIMT_REFUSE(surf1Dread)
+RECTO_SIMT_REFUSE(surf1Dwrite)
+RECTO_SIMT_REFUSE(surf2Dread)
+RECTO_SIMT_REFUSE(surf2Dwrite)
+RECTO_SIMT_REFUSE(surf3Dread)
+RECTO_SIMT_REFUSE(surf3Dwrite)
+
+// Atomics of other scopes than the device.
+RECTO_SIMT_REFUSE(atomicAdd_block)
+RECTO_SIMT_REFUSE(atomicAdd_system)
+RECTO_SIMT_REFUSE(atomicCAS_block)
+RECTO_SIMT_REFUSE(atomicCAS_system)
+RECTO_SIMT_REFUSE(atomicDec)
+
+// Directed rounding.
+#define RECTO_SIMT_REFUSE_ROUNDINGS(name) \
+  RECTO_SIMT_REFUSE(name##_rz)            \
+  RECTO_SIMT_REFUSE(name##_ru)            \
+  RECTO_SIMT_REFUSE(name##_rd)
+RECTO_SIMT_REFUSE_ROUNDINGS(__fadd)
+RECTO_SIMT_REFUSE_ROUNDINGS(__fsub)
+RECTO_SIMT_REFUSE_ROUNDINGS(__fmul)
+RECTO_SIMT_REFUSE_ROUNDINGS(__fmaf)
+RECTO_SIMT_REFUSE_ROUNDINGS(__fdiv)
+RECTO_SIMT_REFUSE_ROUNDINGS(__frcp)
+RECTO_SIMT_REFUSE_ROUNDINGS(__fsqrt)
+#undef RECTO_SIMT_REFUSE_ROUNDINGS
+
+// Functions in half precision, whose errors are not documented as closely; fp32's are there.
+RECTO_SIMT_REFUSE(hexp)
+RECTO_SIMT_REFUSE(hexp2)
+RECTO_SIMT_REFUSE(hlog)
+RECTO_SIMT_REFUSE(hlog2)
+RECTO_SIMT_REFUSE(hrcp)
+RECTO_SIMT_REFUSE(hrsqrt)
+RECTO_SIMT_REFUSE(hsqrt)
+RECTO_SIMT_REFUSE(htanh)
+RECTO_SIMT_REFUSE(h2exp)
+RECTO_SIMT_REFUSE(h2exp2)
+RECTO_SIMT_REFUSE(h2rcp)
+struct RECTO_SIMT_REFUSAL(__nv_fp8x2_e4m3) __nv_fp8x2_e4m3;
+struct RECTO_SIMT_REFUSAL(__nv_fp8x4_e4m3) __nv_fp8x4_e4m3;
+struct RECTO_SIMT_REFUSAL(__nv_fp8x2_e5m2) __nv_fp8x2_e5m2;
+struct RECTO_SIMT_REFUSAL(__nv_fp8x4_e5m2) __nv_fp8x4_e5m2;
+
+// SIMD within a word.
+RECTO_SIMT_REFUSE(__dp4a)
+RECTO_SIMT_REFUSE(__dp2a_lo)
+RECTO_SIMT_REFUSE(__dp2a_hi)
+RECTO_SIMT_REFUSE(__vadd2)
+RECTO_SIMT_REFUSE(__vadd4)
+RECTO_SIMT_REFUSE(__vsub4)
+RECTO_SIMT_REFUSE(__vabsdiffu4)
+RECTO_SIMT_REFUSE(__vmaxu4)
+RECTO_SIMT_REFUSE(__vminu4)
+
+// Launches from within kernels.
+RECTO_SIMT_REFUSE(cudaLaunchDevice)
+RECTO_SIMT_REFUSE(cudaGetParameterBuffer)
+RECTO_SIMT_REFUSE(cudaGridDependencySynchronize)
+RECTO_SIMT_REFUSE(cudaTriggerProgrammaticLaunchCompletion)
+
+// grid_barrier() is what there is of them; matrices are kernel_ptx.h's.
+namespace cooperative_groups {
+RECTO_SIMT_REFUSE(this_thread_block)
+RECTO_SIMT_REFUSE(this_grid)
+RECTO_SIMT_REFUSE(this_cluster)
+RECTO_SIMT_REFUSE(coalesced_threads)
+RECTO_SIMT_REFUSE(sync)
+template <unsigned kSize, typename... T>
+int tiled_partition(T...) RECTO_SIMT_REFUSAL(tiled_partition);
+struct RECTO_SIMT_REFUSAL(thread_block) thread_block;
+struct RECTO_SIMT_REFUSAL(grid_group) grid_group;
+}  // namespace cooperative_groups
+
+namespace nvcuda::wmma {
+struct accumulator;
+struct matrix_a;
+struct matrix_b;
+struct row_major;
+struct col_major;
+#define RECTO_SIMT_WMMA_SHAPE int, int, int
+template <typename, RECTO_SIMT_WMMA_SHAPE, typename... T>
+struct fragment {
+  static_assert(sizeof...(T) > 99, "verify/simt: wmma is not supported; kernel_ptx.h has matrices");
+};
+#undef RECTO_SIMT_WMMA_SHAPE
+}  // namespace nvcuda::wmma
+
+// In files of kernels only: what the host does with its memory is its own affair.
+#ifdef RECTO_SIMT_KERNEL_FILE
+extern "C" void* malloc(std::size_t bytes) noexcept RECTO_SIMT_REFUSAL(malloc);
+extern "C" void free(void* memory) noexcept RECTO_SIMT_REFUSAL(free);
+#endif
+
+#undef RECTO_SIMT_REFUSE

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""What kernels may not use must fail to compile, with a message that says so.
+
+Each snippet is a kernel; the same one with its allowed counterpart must compile.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import unittest
+
+COMMAND = ["-std=c++20", "-DRECTO_SIMT_KERNEL_FILE", "-I.", "-Iverify/simt/dialect"]
+HEAD = """\
+#include <kernel_dialect.h>
+#include <kernel_ptx.h>
+"""
+LINES_OF_HEAD = HEAD.count("\n")
+
+# What is refused, by what the message names, and what is allowed in its place.
+SNIPPETS = {
+    "__nanosleep": ("__nanosleep(100);", "__syncwarp();"),
+    "clock64": ("out[0] = clock64();", "out[0] = n;"),
+    "tex2D": ("out[0] = tex2D<float>(n, 1.0f, 2.0f);", "out[0] = __ldg(out + 1);"),
+    "tex1Dfetch": ("out[0] = tex1Dfetch<float>(n, 1);", "out[0] = __ldcg(out + 1);"),
+    "this_thread_block": (
+        "cooperative_groups::this_thread_block().sync();",
+        "__syncthreads();",
+    ),
+    "this_grid": ("auto grid = cooperative_groups::this_grid();", "grid_barrier();"),
+    "tiled_partition": (
+        "auto tile = cooperative_groups::tiled_partition<32>(n);",
+        "__syncwarp(0xffffffff);",
+    ),
+    "wmma": (
+        "nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, 16, 16, 16, __half> a;",
+        "unsigned a[4]; load_matrix_x4(a, out);",
+    ),
+    "malloc": ("out[0] = malloc(8) != nullptr;", 'printf("%d", n);'),
+    "free": ("free(out);", "assert(out != nullptr);"),
+    "__shfl_xor": ("out[0] = __shfl_xor(n, 1);", "out[0] = __shfl_xor_sync(~0u, n, 1);"),
+    "__any": ("out[0] = __any(n);", "out[0] = __any_sync(~0u, n);"),
+    "__barrier_sync": ("__barrier_sync(1);", "__syncthreads();"),
+    "__cluster_barrier_arrive": ("__cluster_barrier_arrive();", "__syncthreads();"),
+    "__cvta_generic_to_shared": (
+        "out[0] = __cvta_generic_to_shared(out);",
+        "copy_async_16(out, out + 4);",
+    ),
+    "__pipeline_memcpy_async": (
+        "__pipeline_memcpy_async(out, out + 4, 16);",
+        "commit_copies(); wait_for_copies<0>();",
+    ),
+    "cudaLaunchDevice": ("cudaLaunchDevice(out);", "__threadfence();"),
+    "__fadd_rz": ("out[0] = __fadd_rz(out[1], 1.0f);", "out[0] = __fadd_rn(out[1], 1.0f);"),
+    "hexp": ("out[0] = hexp(__float2half(1.0f));", "out[0] = __half(__expf(1.0f));"),
+    "__nv_fp8x2_e4m3": ("__nv_fp8x2_e4m3* pair = nullptr;", "__nv_fp8_e4m3 one(1.0f);"),
+    "atomicAdd_system": ("atomicAdd_system(out, 1.0f);", "atomicAdd(out, 1.0f);"),
+    "__cluster_dims__": (
+        "} __global__ void __cluster_dims__(2, 1, 1) other() {",
+        "} __global__ void __launch_bounds__(128) other() {",
+    ),
+}
+
+
+def compilers():
+    names = [os.environ.get("CXX"), "g++", "clang++"]
+    return sorted({name for name in names if name and shutil.which(name)})
+
+
+def compile_kernels(compiler, bodies):
+    """One kernel per line, after the head."""
+    kernels = [
+        f"__global__ void kernel_{number}(float* out, int n) {{ {body} }}"
+        for number, body in enumerate(bodies)
+    ]
+    limit = "-ferror-limit=0" if "clang" in compiler else "-fmax-errors=0"
+    command = [compiler, *COMMAND, limit, "-x", "c++", "-fsyntax-only", "-"]
+    source = HEAD + "\n".join(kernels) + "\n"
+    return subprocess.run(command, input=source, capture_output=True, text=True, check=False)
+
+
+def lines_with_errors(text):
+    """The numbers of all lines of the source that an error or its note is about."""
+    return {int(line) for line in re.findall(r"<stdin>:(\d+):", text)}
+
+
+class RefusedNamesTest(unittest.TestCase):
+    def test_each_refused_name_fails_with_a_message_about_it(self):
+        for compiler in compilers():
+            result = compile_kernels(compiler, [refused for refused, _ in SNIPPETS.values()])
+            failed = lines_with_errors(result.stderr)
+            for number, name in enumerate(SNIPPETS):
+                with self.subTest(compiler=compiler, name=name):
+                    self.assertIn(f"verify/simt: {name} is not supported", result.stderr)
+                    self.assertIn(LINES_OF_HEAD + 1 + number, failed)
+
+    def test_what_stands_in_for_it_compiles(self):
+        for compiler in compilers():
+            with self.subTest(compiler=compiler):
+                result = compile_kernels(compiler, [allowed for _, allowed in SNIPPETS.values()])
+                self.assertEqual(result.returncode, 0, result.stderr)
+
+
+if __name__ == "__main__":
+    if not compilers():
+        print("SKIPPED: simt_refused_test: no C++ compiler")
+    else:
+        unittest.main()

@@ -1,0 +1,34 @@
+#pragma once
+
+// How instructions compute whose results CUDA leaves open: fast functions, and tensor cores.
+
+#include <cstdint>
+
+namespace recto::simt {
+
+enum class FastMath : std::uint8_t {
+  kAccurate,   // to nearest, as far as fp64 tells
+  kPerturbed,  // off by up to the error that CUDA documents, by a hash of the arguments and the
+               // seed
+};
+
+enum class MatrixSum : std::uint8_t {
+  // A fused multiply-add in fp32 after another, in the order of k, each rounded to nearest.
+  kNearest,
+  // As tensor cores do: the products of a step and the accumulator are aligned to the largest
+  // exponent, cut off below it, and added; the sum is cut off to fp32.
+  kTruncated,
+};
+
+struct Arithmetic {
+  FastMath fast_math = FastMath::kAccurate;
+  std::uint64_t fast_math_seed = 0;
+  MatrixSum matrix_sum = MatrixSum::kNearest;
+  // Of truncated sums: how many products are added at once (4 on V100, 8 on A100, 16 on H100), and
+  // how many bits are kept below fp32's last one (Fasi et al. 2021, PeerJ Computer Science 7:e330;
+  // Khattak & Mikaitis 2025, arXiv 2512.07004).
+  unsigned products_per_step = 16;
+  unsigned extra_bits = 2;
+};
+
+}  // namespace recto::simt

@@ -1,0 +1,59 @@
+"""CUDA sources that were not written for the executor, as libraries for it."""
+
+load("@cuda//:toolkit.bzl", "TOOLKIT")
+load("//bazel:defs.bzl", "recto_library", "recto_test")
+load("//bazel:program_test.bzl", "program_test")
+load("//verify/simt:kernels.bzl", "OBSERVED_COMPATIBLE", "OBSERVED_COPTS")
+load("//verify/simt:variants.bzl", "KERNEL_TAG")
+
+def _translated(name, source):
+    output = "%s_translated/%s" % (name, source.replace(".cu", ".cc") if source.endswith(".cu") else source)
+    native.genrule(
+        name = output.replace("/", "_") + "_file",
+        srcs = [source],
+        outs = [output],
+        cmd = "python3 $(location //verify/simt/foreign:translate.py) $(SRCS) -o $@",
+        tools = ["//verify/simt/foreign:translate.py"],
+    )
+    return output
+
+def foreign_kernels(name, srcs, hdrs = [], deps = [], copts = [], **kwargs):
+    """A library of kernels, and NAME_observed, the same with observed accesses.
+
+    Nothing is there where no CUDA Toolkit is.
+
+    Args:
+      srcs: .cu files of this package.
+      hdrs: what they include of this package, kernels among it.
+      deps: stubs of frameworks.
+    """
+    if not TOOLKIT.nvcc:
+        return
+    sources = [_translated(name, source) for source in srcs]
+    headers = [_translated(name, header) for header in hdrs]
+    for suffix, observed, hooks, compatible in [
+        ("", [], [], []),
+        ("_observed", OBSERVED_COPTS, ["//verify/simt/checks:access_hooks"], OBSERVED_COMPATIBLE),
+    ]:
+        recto_library(
+            name = name + suffix,
+            srcs = sources,
+            textual_hdrs = headers,
+            # People's warnings are theirs.
+            copts = copts + observed + ["-w", "-g1", "-gdwarf-4"],
+            tags = [KERNEL_TAG],
+            target_compatible_with = compatible,
+            deps = deps + hooks + ["//verify/simt/foreign:simt_foreign"],
+            **kwargs
+        )
+
+def foreign_test(name, **kwargs):
+    """A recto_test; skipped where no CUDA Toolkit is."""
+    if TOOLKIT.nvcc:
+        recto_test(name = name, **kwargs)
+    else:
+        program_test(
+            name = name,
+            program = "//bazel:print_skipped.sh",
+            args = ["'%s: no CUDA Toolkit: no nvcc in %s'" % (name, TOOLKIT.searched)],
+        )
