@@ -58,8 +58,13 @@ def simt_kernels(name, srcs, hdrs = [], deps = [], **kwargs):
             name = name + suffix,
             srcs = units,
             textual_hdrs = srcs + hdrs,
-            # Kernels look at the same bytes through several types, as nvcc lets them.
-            copts = copts + _DEBUG_COPTS + ["-Wno-unused-parameter", "-fno-strict-aliasing"],
+            # "#pragma unroll" is for nvcc; and kernels look at the same bytes through several types,
+            # as nvcc lets them.
+            copts = copts + _DEBUG_COPTS + [
+                "-Wno-unused-parameter",
+                "-Wno-unknown-pragmas",
+                "-fno-strict-aliasing",
+            ],
             local_defines = ["RECTO_SIMT_KERNEL_FILE"],
             tags = [KERNEL_TAG],
             target_compatible_with = compatible,

@@ -1,0 +1,157 @@
+#include "verify/device_call.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "core/contract.h"
+#include "core/units.h"
+
+namespace recto::verify {
+namespace {
+
+simt::Buffer buffer_of(const std::string& name, const void* data, std::int64_t bytes,
+                       simt::BufferUse use) {
+  return {.name = name,
+          .data = static_cast<std::byte*>(const_cast<void*>(data)),
+          .bytes = static_cast<std::size_t>(bytes),
+          .use = use};
+}
+
+const std::byte* end_of(const simt::Buffer& buffer) { return buffer.data + buffer.bytes; }
+
+RowsView as_const(const MutableRowsView& rows) {
+  return {.data = rows.data,
+          .type = rows.type,
+          .num_rows = rows.num_rows,
+          .num_heads = rows.num_heads,
+          .head_dim = rows.head_dim,
+          .row_stride = rows.row_stride,
+          .head_stride = rows.head_stride};
+}
+
+// From the first element to the last; 0 without elements.
+std::int64_t span_bytes(const RowsView& rows) {
+  if (rows.num_rows == 0) return 0;
+  return element_bytes(rows.type) * ((rows.num_rows - 1) * rows.row_stride +
+                                     (rows.num_heads - 1) * rows.head_stride + rows.head_dim);
+}
+
+std::int64_t span_bytes(const KvTensorView& tensor) {
+  if (tensor.num_blocks == 0) return 0;
+  return element_bytes(tensor.type) *
+         ((tensor.num_blocks - 1) * tensor.block_stride +
+          (tensor.num_kv_heads - 1) * tensor.head_stride +
+          (tensor.block_size - 1) * tensor.slot_stride + tensor.head_dim);
+}
+
+std::int64_t span_bytes(const BlockTableView& table) {
+  if (table.num_seqs == 0) return 0;
+  return ((table.num_seqs - 1) * table.row_stride + table.max_blocks) *
+         std::int64_t{sizeof(std::int32_t)};
+}
+
+// Which blocks each sequence's context addresses.
+std::vector<std::vector<bool>> blocks_of_sequences(const KvTensorView& tensor,
+                                                   const BlockTableView& table,
+                                                   std::span<const std::int32_t> context_length) {
+  std::vector<std::vector<bool>> owned;
+  for (std::size_t sequence = 0; sequence < context_length.size(); ++sequence) {
+    std::vector<bool> blocks(static_cast<std::size_t>(tensor.num_blocks), false);
+    const std::int32_t* row = table.data + static_cast<std::int64_t>(sequence) * table.row_stride;
+    const std::int64_t count = ceil_div(std::int64_t{context_length[sequence]}, tensor.block_size);
+    for (std::int64_t i = 0; i < count; ++i) blocks[static_cast<std::size_t>(row[i])] = true;
+    owned.push_back(std::move(blocks));
+  }
+  return owned;
+}
+
+// Whether blocks follow one another in memory, and do not interleave.
+bool has_blocks_apart(const KvTensorView& tensor) {
+  KvTensorView block = tensor;
+  block.num_blocks = 1;
+  return span_bytes(block) <= tensor.block_stride * element_bytes(tensor.type);
+}
+
+}  // namespace
+
+void DeviceCall::add_read(const std::string& name, const void* data, std::int64_t bytes) {
+  if (bytes > 0) reads_.push_back(buffer_of(name, data, bytes, simt::BufferUse::kReadOnly));
+}
+
+void DeviceCall::add_read(const std::string& name, const RowsView& rows) {
+  add_read(name, rows.data, span_bytes(rows));
+}
+
+void DeviceCall::add_contexts(const PagedKvView& kv, const BlockTableView& table,
+                              std::span<const std::int32_t> context_length,
+                              std::int64_t thread_blocks) {
+  std::vector<std::uint32_t> owners;
+  for (std::int64_t i = 0; i < thread_blocks; ++i) {
+    owners.push_back(static_cast<std::uint32_t>(i % table.num_seqs));
+  }
+  const auto add = [&](const std::string& name, const KvTensorView& tensor) {
+    if (tensor.num_blocks == 0) return;
+    add_read(name, tensor.data, span_bytes(tensor));
+    if (!has_blocks_apart(tensor)) return;
+    reads_.back().logical_bounds = simt::LogicalBounds{
+        .piece_bytes = static_cast<std::size_t>(tensor.block_stride * element_bytes(tensor.type)),
+        .may_touch = blocks_of_sequences(tensor, table, context_length),
+        .owner_of_block = owners};
+  };
+  add("k_cache", kv.k);
+  add("v_cache", kv.v);
+  add_read("block_table", table.data, span_bytes(table));
+  add_read("context_length", context_length);
+}
+
+void DeviceCall::add_write(const std::string& name, void* data, std::int64_t bytes,
+                           simt::BufferUse use) {
+  if (bytes > 0) RECTO_CHECK_EQ(memory_.add(buffer_of(name, data, bytes, use)), Status::ok());
+}
+
+void DeviceCall::add_write(const std::string& name, const MutableRowsView& rows) {
+  add_write(name, rows.data, span_bytes(as_const(rows)), simt::BufferUse::kWriteFirst);
+}
+
+void DeviceCall::add_write(const MutablePagedKvView& kv) {
+  const auto add = [this](const std::string& name, const MutableKvTensorView& tensor) {
+    add_write(name, tensor.data, span_bytes(recto::as_const(tensor)), simt::BufferUse::kReadWrite);
+  };
+  add("k_cache", kv.k);
+  add("v_cache", kv.v);
+}
+
+// Those that overlap are one buffer: K and V may interleave, or a row of Q, K and V lie together.
+void DeviceCall::register_reads() {
+  std::ranges::sort(reads_, {}, &simt::Buffer::data);
+  for (auto first = reads_.begin(); first != reads_.end();) {
+    simt::Buffer buffer = *first;
+    for (++first; first != reads_.end() && first->data < end_of(buffer); ++first) {
+      buffer.name += ", " + first->name;
+      const std::byte* end = std::max(end_of(buffer), end_of(*first));
+      buffer.bytes = static_cast<std::size_t>(end - buffer.data);
+      buffer.logical_bounds.reset();
+    }
+    RECTO_CHECK_EQ(memory_.add(std::move(buffer)), Status::ok());
+  }
+}
+
+void DeviceCall::run(const ObserverMaker& make_observer,
+                     const std::function<const char*(simt::Stream& stream)>& launch) {
+  register_reads();
+  const std::shared_ptr<simt::Observer> observer = make_observer ? make_observer(memory_) : nullptr;
+  executor_.set_observer(observer.get());
+  simt::Stream stream(executor_);
+  const char* error = launch(stream);
+  const simt::LaunchReport& report = stream.synchronise();
+  executor_.set_observer(nullptr);
+  if (error != nullptr) {
+    internal::fail_condition(__FILE__, __LINE__, "the launch is served", error);
+  }
+  if (!report.passed()) {
+    internal::fail_condition(__FILE__, __LINE__, "nothing is found in the kernels", report.text());
+  }
+}
+
+}  // namespace recto::verify

@@ -1,0 +1,81 @@
+#pragma once
+
+// A call of kernels on the executor, over memory of the caller as it is: nothing is copied. What
+// the kernels may touch is registered under the names that findings are told by.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/attention_views.h"
+#include "core/paged_kv_view.h"
+#include "verify/simt/executor/executor.h"
+#include "verify/simt/executor/observer.h"
+#include "verify/simt/memory/device_memory.h"
+#include "verify/simt/streams/stream.h"
+
+namespace recto::verify {
+
+// Makes who is to observe the kernels of one call, such as the checks of memory.
+using ObserverMaker =
+    std::function<std::shared_ptr<simt::Observer>(const simt::DeviceMemory& memory)>;
+
+// How kernels are run.
+struct KernelRun {
+  simt::ExecutorOptions executor = {};
+  ObserverMaker observer = {};  // nobody, if empty
+};
+
+class DeviceCall {
+ public:
+  // `executor` must outlive it.
+  explicit DeviceCall(simt::Executor& executor) : executor_(executor) {}
+
+  // Memory that kernels may read; of such, ranges may overlap. Without elements, nothing is
+  // registered.
+  template <typename T>
+  void add_read(const std::string& name, std::span<const T> values) {
+    add_read(name, values.data(), static_cast<std::int64_t>(values.size_bytes()));
+  }
+  void add_read(const std::string& name, const RowsView& rows);
+
+  // The contexts of sequences, by way of their tables: in launches whose grid has the sequence as
+  // its x and at most `thread_blocks` in all, each thread block may touch its own sequence's blocks
+  // and no others.
+  void add_contexts(const PagedKvView& kv, const BlockTableView& table,
+                    std::span<const std::int32_t> context_length, std::int64_t thread_blocks);
+
+  // Memory that kernels write before they may read it.
+  template <typename T>
+  void add_write(const std::string& name, std::span<T> values) {
+    add_write(name, values.data(), static_cast<std::int64_t>(values.size_bytes()),
+              simt::BufferUse::kWriteFirst);
+  }
+  void add_write(const std::string& name, const MutableRowsView& rows);
+
+  // A cache of which parts are written; the rest keeps what it holds.
+  void add_write(const MutablePagedKvView& kv);
+
+  // Calls launch(stream), which returns what was wrong, or null. A launch that is refused, and
+  // anything that is found in the kernels, breaks a contract: there is no result then.
+  void run(const ObserverMaker& make_observer,
+           const std::function<const char*(simt::Stream& stream)>& launch);
+
+  // What is registered, once run() has been called.
+  const simt::DeviceMemory& memory() const { return memory_; }
+
+ private:
+  void add_read(const std::string& name, const void* data, std::int64_t bytes);
+  void add_write(const std::string& name, void* data, std::int64_t bytes, simt::BufferUse use);
+  void register_reads();
+
+  simt::Executor& executor_;
+  std::vector<simt::Buffer> reads_;
+  simt::DeviceMemory memory_;
+};
+
+}  // namespace recto::verify

@@ -1,0 +1,22 @@
+#pragma once
+
+// The kernels of cuda/kernels as implementations under test, run by the executor of verify/simt on
+// the caller's memory.
+
+#include <cstdint>
+#include <vector>
+
+#include "verify/backend.h"
+#include "verify/device_call.h"
+
+namespace recto::verify {
+
+// One query row a sequence, q and the cache of one type among fp32, fp16 and bf16, token-major or
+// head-major, head dims up to 256.
+Backend paged_decode_backend(const KernelRun& how);
+Backend split_decode_backend(const KernelRun& how, std::int64_t split_size);
+
+// Both, the latter with splits that few contexts divide.
+std::vector<Backend> kernel_backends(const KernelRun& how);
+
+}  // namespace recto::verify

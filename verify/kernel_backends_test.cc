@@ -1,0 +1,132 @@
+// The decode kernels on the executor: the oracle and every law over drawn cases, under several
+// schedules. RECTO_KERNEL_CASE=NUMBER tries one case alone.
+
+#include "verify/kernel_backends.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "core/random_stream.h"
+#include "verify/drawn_case.h"
+#include "verify/generators/case_generator.h"
+#include "verify/law_runner.h"
+#include "verify/laws/laws.h"
+#include "verify/oracle_comparison.h"
+
+namespace recto::verify {
+namespace {
+
+constexpr std::uint64_t kSeed = 2026;
+constexpr std::uint64_t kCases = 100;
+
+constexpr TypePair kKernelTypes[] = {{ElementType::kFp32, ElementType::kFp32},
+                                     {ElementType::kFp16, ElementType::kFp16},
+                                     {ElementType::kBf16, ElementType::kBf16}};
+
+// All that the kernels serve, in small.
+CaseDomain small_domain() {
+  CaseDomain domain;
+  domain.types = {std::begin(kKernelTypes), std::end(kKernelTypes)};
+  domain.layouts = {KvLayout::kTokenMajor, KvLayout::kHeadMajor};
+  domain.rows = {RowsKind::kDecode};
+  domain.head_dims = {1, 2, 3, 5, 8, 16, 20};
+  domain.groups = {1, 2, 3, 4};
+  domain.num_seqs_max = 3;
+  domain.num_kv_heads_max = 2;
+  domain.context_max = 100;
+  return domain;
+}
+
+// Head dims of models, and contexts beyond one round of all warps.
+CaseDomain large_domain() {
+  CaseDomain domain = small_domain();
+  domain.head_dims = {64, 80, 96, 128, 192, 255, 256};
+  domain.context_max = 700;
+  return domain;
+}
+
+DescribedCase numbered_case(std::uint64_t number, const CaseDomain& domain) {
+  RandomStream stream = RandomStream(kSeed).split("kernels").split(number);
+  return drawn_case(draw_case(stream, domain),
+                    fmt::format("./bazelw test --test_env=RECTO_KERNEL_CASE={} "
+                                "//verify:kernel_backends_test",
+                                number));
+}
+
+CaseSource cases(const CaseDomain& domain, std::uint64_t count) {
+  std::uint64_t next = 0;
+  std::uint64_t end = std::getenv("RECTO_FULL") == nullptr ? count : 10 * count;
+  if (const char* number = std::getenv("RECTO_KERNEL_CASE")) {
+    next = std::strtoull(number, nullptr, 10);
+    end = next + 1;
+  }
+  return [domain, next, end]() mutable -> std::optional<DescribedCase> {
+    if (next == end) return std::nullopt;
+    return numbered_case(next++, domain);
+  };
+}
+
+KernelRun run_with(simt::SchedulePolicy policy) {
+  return {.executor = {.schedule = {.policy = policy, .seed = 7}}};
+}
+
+void expect_laws_hold(const std::vector<Law>& laws, const std::vector<Backend>& backends,
+                      const CaseSource& next_case) {
+  const LawReport report = run_laws(laws, backends, next_case, {.bound_kind = BoundKind::kSharp});
+  std::cout << report.table();
+  for (const std::string& failure : report.failures) FAIL_CHECK(failure);
+  CHECK(report.passed());
+}
+
+TEST_CASE("every law, and the oracle, hold of the decode kernels") {
+  std::vector<Law> laws = all_laws();
+  laws.push_back(oracle_comparison());
+  // Backwards: whoever reads too early finds NaN.
+  expect_laws_hold(laws, kernel_backends(run_with(simt::SchedulePolicy::kReverse)),
+                   cases(small_domain(), kCases));
+}
+
+TEST_CASE("the oracle holds at the head dims of models, under every schedule") {
+  std::vector<Backend> backends;
+  for (const simt::SchedulePolicy policy : simt::kSchedulePolicies) {
+    for (Backend& backend : kernel_backends(run_with(policy))) {
+      backend.name += fmt::format(" {}", simt::schedule_policy_name(policy));
+      backends.push_back(std::move(backend));
+    }
+  }
+  expect_laws_hold({oracle_comparison()}, backends, cases(large_domain(), 40));
+}
+
+TEST_CASE("what the kernels do not serve is said") {
+  const CaseDomain served = small_domain();
+  CaseDomain packed = served;
+  packed.layouts = {KvLayout::kPacked};
+  CaseDomain fp8 = served;
+  fp8.types = {{ElementType::kFp16, ElementType::kE4m3}};
+  CaseDomain wide = served;
+  wide.head_dims = {257};
+  CaseDomain prefill = served;
+  prefill.rows = {RowsKind::kBeyondContext};
+  const std::pair<CaseDomain, std::string> refused[] = {
+      {packed, "kv.k.layout, kv.v.layout: expected token-major or head-major"},
+      {fp8, "kv.k.type, kv.v.type: expected q's"},
+      {wide, "kv.k.head_dim, kv.v.head_dim: expected at most 256"},
+      {prefill, "not one query row a sequence"}};
+  for (const Backend& backend : kernel_backends({})) {
+    const auto why_unsupported = [&](const CaseDomain& domain) {
+      const LawCase law_case = numbered_case(0, domain).law_case;
+      return backend.why_unsupported(PlacedProblem(law_case.problem, law_case.placement).inputs());
+    };
+    CHECK(why_unsupported(served) == std::nullopt);
+    for (const auto& [domain, why] : refused) CHECK(why_unsupported(domain) == why);
+  }
+}
+
+}  // namespace
+}  // namespace recto::verify

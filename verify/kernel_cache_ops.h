@@ -1,0 +1,23 @@
+#pragma once
+
+// The kernels of cuda/kernels that move K and V about, run by the executor on the caller's memory,
+// with the signatures of reference/kv_cache_ops.h.
+
+#include <span>
+
+#include "core/attention_views.h"
+#include "core/paged_kv_view.h"
+#include "reference/kv_cache_ops.h"
+#include "verify/device_call.h"
+
+namespace recto::verify {
+
+// Token-major and head-major caches; of the new rows' type, or fp16 or bf16 for fp32 rows.
+void write_kv_by_kernel(const KernelRun& how, const KvWriteInputs& inputs);
+
+// Of any type.
+void copy_blocks_by_kernel(const KernelRun& how, const MutablePagedKvView& kv,
+                           std::span<const BlockPair> pairs);
+void gather_kv_by_kernel(const KernelRun& how, const reference::GatherInputs& inputs);
+
+}  // namespace recto::verify

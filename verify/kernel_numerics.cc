@@ -1,0 +1,60 @@
+#include "verify/kernel_numerics.h"
+
+namespace recto::verify {
+namespace {
+
+// Sums of products by FMA under nvcc; without, where the host compiler may not contract (-ffp-
+// contract=off). The latter rounds once more.
+constexpr std::int64_t kProductRoundings = 1;
+
+}  // namespace
+
+reference::KernelNumerics decode_kernel_numerics(ElementType q_type, std::int64_t split_size) {
+  reference::KernelNumerics numerics;
+  // IEEE fp32 with subnormals: nvcc's defaults -ftz=false, -prec-div=true; x86-64's SSE.
+  numerics.unit_roundoff = 0x1p-24;
+  numerics.underflow = 0x1p-149;
+  numerics.input_flush = 0.0;
+  // fp16 and bf16 are exact in fp32; q is not scaled before the product.
+  numerics.kv_read = 0.0;
+  numerics.query_read = 0.0;
+
+  // product_of_key: four lanes with four sums each, added in a tree.
+  numerics.score_sum = {.lanes = 16, .product_roundings = kProductRoundings};
+  // ScoreRule: product * scale; cap * tanhf(score / cap); slope * distance, then the sum.
+  numerics.score_roundings = 1;
+  numerics.shared_scale = 0.0;
+  numerics.softcap_roundings = 1;
+  numerics.tanh_relative = 0x1p-22;  // tanhf: 2 ulp (CUDA C++ Programming Guide; glibc manual)
+  numerics.bias_roundings = 1;
+
+  // warp_pass: expf(score - maximum), which is within 1 ulp and keeps subnormals (the same).
+  numerics.argument_roundings = 0;
+  numerics.exponential = {.relative = 0x1p-23, .relative_slope = 0.0, .flush = 0x1p-149};
+  // Weights stay in fp32.
+  numerics.weight_type = {};
+  numerics.summed_weights = reference::SummedWeights::kUnrounded;
+
+  // A lane adds up the weights of its own keys, one of a tile; warp_sum adds the lanes in a tree.
+  numerics.weight_sum = {.lanes = 32};
+  // add_values: key after key.
+  numerics.output_sum = {.product_roundings = kProductRoundings};
+  // A warp passes over consecutive keys, 32 at a time; the states of four warps are merged one
+  // after the other (decode_pass).
+  numerics.tile_size = 32;
+  numerics.tile_order = reference::TileOrder::kConsecutive;
+  numerics.state_merges = 3;
+  // split_merge: as states, one after the other.
+  numerics.split_size = split_size;
+  numerics.split_merge = reference::SplitMerge::kState;
+
+  // finish_row: o / l; m + logf(l), which is within 1 ulp (the same sources).
+  numerics.normalisation_roundings = 1;
+  numerics.log_relative = 0x1p-23;
+  numerics.log_absolute = 0.0;
+  numerics.lse_ln_roundings = 1;
+  numerics.output_type = q_type;
+  return numerics;
+}
+
+}  // namespace recto::verify

@@ -1,0 +1,15 @@
+#pragma once
+
+// How the kernels of cuda/kernels compute, for the bounds.
+
+#include <cstdint>
+
+#include "core/element_type.h"
+#include "reference/numerics.h"
+
+namespace recto::verify {
+
+// Of paged decode; split_size 0: without splits.
+reference::KernelNumerics decode_kernel_numerics(ElementType q_type, std::int64_t split_size);
+
+}  // namespace recto::verify

@@ -1,0 +1,105 @@
+// What the kernels leave behind does not depend on the order in which threads run, bit for bit:
+// four policies with sixteen seeds each, on one OS thread and on two.
+
+#include <bit>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "reference/kv_cache_ops.h"
+#include "reference/testing/kv_pool.h"
+#include "verify/generators/case_spec.h"
+#include "verify/kernel_backends.h"
+#include "verify/kernel_cache_ops.h"
+
+namespace recto::verify {
+namespace {
+
+constexpr std::uint64_t kSeeds = 16;
+
+void for_each_schedule(const std::function<void(const KernelRun&)>& check) {
+  for (const simt::SchedulePolicy policy : simt::kSchedulePolicies) {
+    for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+      for (const unsigned os_threads : {1U, 2U}) {
+        INFO(simt::schedule_policy_name(policy)
+             << ", seed " << seed << ", " << os_threads << " OS threads");
+        check(
+            {.executor = {.schedule = {.policy = policy, .seed = seed}, .os_threads = os_threads}});
+      }
+    }
+  }
+}
+
+std::vector<std::uint64_t> result_bits(const Backend& backend, const PagedAttentionInputs& inputs) {
+  const reference::AttentionResult result = backend.run(inputs);
+  std::vector<std::uint64_t> bits;
+  for (const double value : result.out) bits.push_back(std::bit_cast<std::uint64_t>(value));
+  for (const double value : result.lse_ln) bits.push_back(std::bit_cast<std::uint64_t>(value));
+  return bits;
+}
+
+// Contexts of several tiles for each warp, of one key, and of none.
+CaseSpec decode_case(TypePair types, KvLayout layout) {
+  CaseSpec spec;
+  spec.shape = {.num_q_heads = 2,
+                .num_kv_heads = 1,
+                .head_dim_k = 20,
+                .head_dim_v = 36,
+                .q_type = types.q,
+                .kv_type = types.kv};
+  spec.sequences = {{.context_length = 333, .id = 0}, {.context_length = 1, .id = 1}, {.id = 2}};
+  spec.options.scale = 0.25F;
+  spec.options.alibi = true;
+  spec.options.sinks = SinkFamily::kNormal;
+  spec.q = spec.k = spec.v = FloatFamily::kNormal;
+  spec.placement = {.layout = layout, .block_size = 16};
+  return spec;
+}
+
+TEST_CASE("no bit of what the decode kernels compute depends on the schedule") {
+  for (const CaseSpec& spec :
+       {decode_case({ElementType::kFp32, ElementType::kFp32}, KvLayout::kHeadMajor),
+        decode_case({ElementType::kBf16, ElementType::kBf16}, KvLayout::kTokenMajor)}) {
+    INFO(spec.text());
+    const PlacedProblem placed(make_problem(spec), spec.placement);
+    std::vector<std::vector<std::uint64_t>> expected;
+    for (const Backend& backend : kernel_backends({})) {
+      expected.push_back(result_bits(backend, placed.inputs()));
+    }
+    for_each_schedule([&](const KernelRun& how) {
+      const std::vector<Backend> backends = kernel_backends(how);
+      for (std::size_t i = 0; i < backends.size(); ++i) {
+        CHECK(result_bits(backends[i], placed.inputs()) == expected[i]);
+      }
+    });
+  }
+}
+
+TEST_CASE("of two tokens that name one slot the later one stays, whatever the schedule") {
+  const reference::TestPoolShape shape = {.layout = KvLayout::kHeadMajor,
+                                          .num_blocks = 2,
+                                          .block_size = 4,
+                                          .num_kv_heads = 3,
+                                          .head_dim = 12};
+  const reference::RowPoolShape row_shape = {.num_rows = 6, .num_heads = 3, .head_dim = 12};
+  reference::RowPool new_k(row_shape, 1);
+  reference::RowPool new_v(row_shape, 2);
+  const std::vector<std::int64_t> slots = {5, 2, 5, -1, 2, 7};
+  const auto written = [&](const std::function<void(const KvWriteInputs&)>& write) {
+    std::vector<reference::KvPool> pools = {{shape, 3}, {shape, 4}};
+    write({.k = new_k.const_view(),
+           .v = new_v.const_view(),
+           .slot_mapping = slots,
+           .kv = {.k = pools[0].view(), .v = pools[1].view()}});
+    return std::vector{pools[0].bytes(), pools[1].bytes()};
+  };
+  const auto expected = written(reference::write_kv);
+  for_each_schedule([&](const KernelRun& how) {
+    CHECK(written([&how](const KvWriteInputs& inputs) { write_kv_by_kernel(how, inputs); }) ==
+          expected);
+  });
+}
+
+}  // namespace
+}  // namespace recto::verify
