@@ -100,7 +100,6 @@ class AccessChecker final : public Observer {
   void look_at_buffer(const Access& access, GlobalBuffer& buffer);
   void look_elsewhere(const Access& access);
   void look_across_ranges(const Access& access, GlobalBuffer& buffer);
-  bool look_at_thread_local(const Access& access);
   void look_at_copy(const AsyncCopy& copy, CopyStep step);
   template <Scope kScope>
   void note(const Access& access, ShadowCells& cells, std::size_t offset,
@@ -127,7 +126,6 @@ class AccessChecker final : public Observer {
   GlobalBuffers buffers_;
   ProgramMemory program_;
   std::map<const ThreadBlock*, ShadowCells> shared_cells_;
-  std::map<std::uintptr_t, ShadowCells> thread_local_cells_;  // by where a module's begin
 
   Launch* launch_ = nullptr;
   std::vector<PendingCopy> pending_;

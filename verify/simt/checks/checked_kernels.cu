@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "verify/simt/checks/checked_copies.h"
+
 namespace recto::simt {
 namespace {
 

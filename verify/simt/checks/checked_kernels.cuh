@@ -57,10 +57,6 @@ __global__ void write_some(std::uint8_t* out, int first, int count);
 __global__ void read_words(const std::uint32_t* in, std::uint32_t* out);
 __global__ void fill_shared_in_loop(float* out, int count);
 
-// Asynchronous copies, as the executor runs them: by the test.
-void begin_copy(void* destination, const void* source, int bytes);
-void finish_copies();
-
 // Where the wait is missing, if it is.
 enum class MissingWait : std::uint8_t { kNone, kBeforeRead, kBeforeExit, kBarrier };
 __global__ void stage(const float* in, float* out, MissingWait missing);

@@ -62,6 +62,11 @@ class Observer {
   virtual void pass_collective(ThreadBlock&, unsigned /*warp*/, std::uint32_t /*lanes*/,
                                const Collective&) {}
 
+  // What this thread has done so far is known to whoever acquires `object`, such as an mbarrier,
+  // from now on: by arriving there, and by having waited there.
+  virtual void release(ThreadState&, const void* /*object*/) {}
+  virtual void acquire(ThreadState&, const void* /*object*/) {}
+
   // An asynchronous copy was asked for; its bytes arrive (and are written) later, by finish_copy.
   virtual void begin_copy(ThreadState&, const AsyncCopy&) {}
   virtual void finish_copy(ThreadState&, const AsyncCopy&) {}
