@@ -50,6 +50,9 @@ __global__ void write_by_blocks(float* out, int stride);
 __global__ void hand_over_by_flag(float* data, int* flag, float* out);
 __global__ void hand_over_at_grid_barrier(float* data, float* out, int has_barrier);
 
+// Thread 0 hands on to a thread of another warp, which acquires it, or (0) does not.
+__global__ void hand_over_by_object(float* out, int is_acquired);
+
 // Initialisation.
 __global__ void read_before_write(float* out, int is_written);
 __global__ void accumulate(float* out, int is_written);

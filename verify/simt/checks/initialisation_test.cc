@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "verify/simt/checks/checked_copies.h"
+#include "verify/simt/checks/checked_device.h"
 #include "verify/simt/checks/checked_kernels.cuh"
 #include "verify/simt/checks/checked_run.h"
 

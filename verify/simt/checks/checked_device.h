@@ -1,6 +1,7 @@
 #pragma once
 
-// Asynchronous copies of the running thread, for kernels of tests.
+// What kernels of tests ask of the executor on behalf of the running thread: asynchronous copies,
+// and objects that hand on what is known.
 
 namespace recto::simt {
 
@@ -9,5 +10,8 @@ void begin_copy(void* destination, const void* source, int bytes);
 void finish_copies();
 // Those of all threads that a launch has left behind.
 void forget_copies();
+
+void release(const void* object);
+void acquire(const void* object);
 
 }  // namespace recto::simt

@@ -1,4 +1,4 @@
-#include "verify/simt/checks/checked_copies.h"
+#include "verify/simt/checks/checked_device.h"
 
 #include <cstring>
 #include <vector>
@@ -37,6 +37,18 @@ void finish_copies() {
     thread.block->launch().observer->finish_copy(thread, one.copy);
   }
   std::erase_if(begun, [&thread](const BegunCopy& one) { return one.thread == thread.linear; });
+}
+
+void release(const void* object) {
+  const OutsideKernel outside;
+  ThreadState& thread = running_thread();
+  thread.block->launch().observer->release(thread, object);
+}
+
+void acquire(const void* object) {
+  const OutsideKernel outside;
+  ThreadState& thread = running_thread();
+  thread.block->launch().observer->acquire(thread, object);
 }
 
 void forget_copies() { begun.clear(); }
