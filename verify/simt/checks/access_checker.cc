@@ -55,7 +55,6 @@ void AccessChecker::begin_launch(Launch& launch) {
     order_ = {};
     buffers_.forget_accesses();
     for (auto& [block, cells] : shared_cells_) cells.clear();
-    for (auto& [begin, cells] : thread_local_cells_) cells.clear();
   }
   order_.begin_launch(launch);
   pending_.clear();
@@ -112,6 +111,16 @@ void AccessChecker::pass_collective(ThreadBlock& block, unsigned warp, std::uint
                                     const Collective& what) {
   if (!what.orders_memory) return;
   order_.pass_warp_barrier(block, warp, lanes);
+  thread_ = nullptr;
+}
+
+void AccessChecker::release(ThreadState& thread, const void* object) {
+  order_.release(thread, object);
+  thread_ = nullptr;
+}
+
+void AccessChecker::acquire(ThreadState& thread, const void* object) {
+  order_.acquire(thread, object);
   thread_ = nullptr;
 }
 
@@ -247,7 +256,8 @@ void AccessChecker::look_elsewhere(const Access& access) {
   if (GlobalBuffer* buffer = buffers_.buffer_at(access.address)) {
     return look_across_ranges(access, *buffer);
   }
-  if (look_at_thread_local(access)) return;
+  // The thread-local variable by which threads find what they are.
+  if (access.address == reinterpret_cast<std::uintptr_t>(&current_thread)) return;
   const ProgramMemory::Range* loaded = program_.find_loaded(access.address);
   if (loaded == nullptr) refuse_place(access, Check::kOutOfBounds, "");
   if (is_write(access.shape.kind)) refuse_place(access, Check::kReadOnly, "");
@@ -276,23 +286,6 @@ void AccessChecker::look_across_ranges(const Access& access, GlobalBuffer& buffe
     break;
   }
   look_at_buffer(access, buffer);
-}
-
-// Shared memory of kernels that write __shared__ themselves: `thread_local` to the host compiler.
-bool AccessChecker::look_at_thread_local(const Access& access) {
-  for (const ProgramMemory::Range& range : program_.thread_local_variables()) {
-    if (!range.contains(access.address)) continue;
-    if (access.shape.bytes > range.end - access.address) return false;
-    // The executor's own is not theirs.
-    if (access.address == reinterpret_cast<std::uintptr_t>(&current_thread)) return true;
-    ShadowCells& cells = thread_local_cells_[range.begin];
-    if (!cells.is_mapped()) RECTO_CHECK(cells.map(range.bytes()));
-    const bool may_be_uninitialised = options_.uninitialised_shared == Severity::kOff;
-    note<Scope::kBlock>(access, cells, access.address - range.begin,
-                        may_be_uninitialised ? 0 : order_.first_era<Scope::kBlock>());
-    return true;
-  }
-  return false;
 }
 
 }  // namespace recto::simt

@@ -45,9 +45,6 @@ std::string AccessChecker::place_text(std::uintptr_t address) const {
   }
   if (address < kNullBytes) return fmt::format("{:#x}, a null pointer", address);
   if (memory_.find(address) != nullptr) return memory_.describe(address);
-  for (const ProgramMemory::Range& range : program_.thread_local_variables()) {
-    if (range.contains(address)) return fmt::format("thread_local+{}", address - range.begin);
-  }
   if (program_.find_loaded(address) != nullptr) {
     return "the program's own memory, which is no registered buffer";
   }
