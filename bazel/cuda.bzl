@@ -70,6 +70,29 @@ _cuda_objects = rule(
     },
 )
 
+def _compile(name, visibility = None, testonly = False, **kwargs):
+    """A cc_library of .cu files, and NAME_objects, which has their cubins and logs, too."""
+    _cuda_objects(
+        name = name + "_objects",
+        arch = select({
+            "//bazel:sm_80": "80",
+            "//bazel:sm_100": "100",
+            "//conditions:default": "90",
+        }),
+        nvcc = TOOLKIT.nvcc,
+        version = TOOLKIT.version,
+        testonly = testonly,
+        visibility = ["//visibility:private"],
+        **kwargs
+    )
+    cc_library(
+        name = name,
+        srcs = [name + "_objects"],
+        testonly = testonly,
+        visibility = visibility,
+        deps = ["@cuda//:cudart"],
+    )
+
 def cuda_kernels(name, srcs, hdrs = [], includes = [], testonly = False, visibility = None):
     """A library of compiled kernels and their launch functions.
 
@@ -84,26 +107,18 @@ def cuda_kernels(name, srcs, hdrs = [], includes = [], testonly = False, visibil
     if not TOOLKIT.nvcc:
         cc_library(name = name, testonly = testonly, visibility = visibility)
         return
-    objects = name + "_objects"
-    _cuda_objects(
-        name = objects,
+    _compile(
+        name = name,
         srcs = srcs,
         hdrs = hdrs,
         includes = includes,
-        arch = select({
-            "//bazel:sm_80": "80",
-            "//bazel:sm_100": "100",
-            "//conditions:default": "90",
-        }),
-        nvcc = TOOLKIT.nvcc,
-        version = TOOLKIT.version,
         testonly = testonly,
-        visibility = ["//visibility:private"],
+        visibility = visibility,
     )
     for group in ["cubins", "logs"]:
         native.filegroup(
             name = name + "_" + group,
-            srcs = [objects],
+            srcs = [name + "_objects"],
             output_group = group,
             testonly = testonly,
             visibility = visibility,
@@ -116,13 +131,6 @@ def cuda_kernels(name, srcs, hdrs = [], includes = [], testonly = False, visibil
         tools = ["//bazel:ptxas_report.py"],
         testonly = testonly,
         visibility = visibility,
-    )
-    cc_library(
-        name = name,
-        srcs = [objects],
-        testonly = testonly,
-        visibility = visibility,
-        deps = ["@cuda//:cudart"],
     )
 
 def _skipped_test(name, **kwargs):
@@ -149,5 +157,5 @@ def cuda_test(name, srcs, hdrs = [], includes = [], deps = [], **kwargs):
         _skipped_test(name = name, **kwargs)
         return
     main = name + "_main"
-    cuda_kernels(name = main, srcs = srcs, hdrs = hdrs, includes = includes, testonly = True)
+    _compile(name = main, srcs = srcs, hdrs = hdrs, includes = includes, testonly = True)
     cc_test(name = name, deps = [main] + deps, linkstatic = True, **kwargs)

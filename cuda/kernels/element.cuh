@@ -46,6 +46,13 @@ __device__ inline void add_product(const Four<float>& a, const Four<float>& b, F
   sum.at[3] += a.at[3] * b.at[3];
 }
 
+__device__ inline void add_product(float a, const Four<float>& b, Four<float>& sum) {
+  sum.at[0] += a * b.at[0];
+  sum.at[1] += a * b.at[1];
+  sum.at[2] += a * b.at[2];
+  sum.at[3] += a * b.at[3];
+}
+
 __device__ inline float sum_of(const Four<float>& values) {
   return (values.at[0] + values.at[1]) + (values.at[2] + values.at[3]);
 }

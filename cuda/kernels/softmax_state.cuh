@@ -13,9 +13,10 @@ namespace recto::kernels {
 // constructed, the state of no keys.
 template <int kDims>
 struct SoftmaxState {
-  float maximum = -INFINITY;   // m: largest score
-  float sum = 0.0F;            // l: sum of exp(score - m)
-  float weighted[kDims] = {};  // o: sum of exp(score - m) v, not normalised
+  float maximum = -INFINITY;  // m: largest score
+  float sum = 0.0F;           // l: sum of exp(score - m)
+  // o: sum of exp(score - m) v, not normalised. Fours of them are moved at once.
+  alignas(kDims % 4 == 0 ? 16 : 4) float weighted[kDims] = {};
 
   // States it relative to another maximum, not below its own.
   __device__ void rescale(float new_maximum) {

@@ -55,18 +55,17 @@ __device__ inline float product_of_key(const DecodeRow<Element>& row, const floa
   return sum_in_fours(parts, lane);
 }
 
-// o += P V, for the first `count` keys of a tile and the four dims from `dim` on.
+// o += P V, for the first `count` keys of a tile; `weighted` is o from dim `dim` on, four of it.
 template <typename Access, typename Element>
 __device__ inline void add_values(const DecodeRow<Element>& row, const WarpScratch& scratch,
                                   int count, int dim, float* weighted) {
-  Four<float> sum = {{weighted[0], weighted[1], weighted[2], weighted[3]}};
+  Four<float> sum = Fours::load(weighted, 0, kDimsPerLane);
   for (int key = 0; key < count; ++key) {
     const float weight = scratch.weights[key];
     const Element* value = row.values + scratch.value_offsets[key];
-    add_product({{weight, weight, weight, weight}},
-                convert_four<float>(Access::load(value, dim, row.head_dim_v)), sum);
+    add_product(weight, convert_four<float>(Access::load(value, dim, row.head_dim_v)), sum);
   }
-  for (int i = 0; i < 4; ++i) weighted[i] = sum.at[i];
+  Fours::store(sum, weighted, 0, kDimsPerLane);
 }
 
 // The state of one warp's keys, each lane with its own dims.
