@@ -63,29 +63,30 @@ struct Told {
 
 class Recorder final : public Observer {
  public:
-  Recorder() { kernel_observer = this; }
-  ~Recorder() override { kernel_observer = nullptr; }
-
   void access(std::uintptr_t address, AccessShape shape, std::uintptr_t instruction) override {
     CHECK(kernel_observer == nullptr);
     CHECK(instruction != 0);
-    told_.push_back(
+    told.push_back(
         {reinterpret_cast<const void*>(address), shape.bytes, shape.kind, shape.alignment});
   }
 
-  std::vector<Told> take() {
-    CHECK(kernel_observer == this);
-    return std::exchange(told_, {});
-  }
-
- private:
-  std::vector<Told> told_;
+  std::vector<Told> told;
 };
+
+// What is told while `call` runs, as if it were a kernel.
+template <typename Call>
+std::vector<Told> told_by(Call call) {
+  Recorder recorder;
+  kernel_observer = &recorder;
+  call();
+  CHECK(kernel_observer == &recorder);
+  kernel_observer = nullptr;
+  return recorder.told;
+}
 
 constexpr auto kAny = AccessAlignment::kAny;
 
 TEST_CASE("loads and stores are told with address, size and alignment") {
-  Recorder recorder;
   int x = 0;
   using Hook = void (*)(void*);
   const std::vector<std::pair<Hook, Told>> hooks = {
@@ -100,67 +101,85 @@ TEST_CASE("loads and stores are told with address, size and alignment") {
       {&__tsan_vptr_read, {&x, 8, AccessKind::kRead}},
   };
   for (const auto& [hook, told] : hooks) {
-    hook(&x);
-    CHECK(recorder.take() == std::vector<Told>{told});
+    const Hook call = hook;
+    CHECK(told_by([call, &x] { call(&x); }) == std::vector<Told>{told});
   }
-  __tsan_vptr_update(&x, nullptr);
-  __tsan_read_range(&x, 12);
-  __tsan_write_range(&x, 20);
-  CHECK(recorder.take() == std::vector<Told>{{&x, 8, AccessKind::kWrite},
-                                             {&x, 12, AccessKind::kRead, kAny},
-                                             {&x, 20, AccessKind::kWrite, kAny}});
-  __tsan_func_entry(&x);
-  __tsan_func_exit();
-  __tsan_init();
-  __tsan_atomic_thread_fence(0);
-  __tsan_atomic_signal_fence(0);
-  CHECK(recorder.take().empty());
+  const std::vector<Told> ranges = told_by([&x] {
+    __tsan_vptr_update(&x, nullptr);
+    __tsan_read_range(&x, 12);
+    __tsan_write_range(&x, 20);
+  });
+  CHECK(ranges == std::vector<Told>{{&x, 8, AccessKind::kWrite},
+                                    {&x, 12, AccessKind::kRead, kAny},
+                                    {&x, 20, AccessKind::kWrite, kAny}});
+  CHECK(told_by([&x] {
+          __tsan_func_entry(&x);
+          __tsan_func_exit();
+          __tsan_init();
+          __tsan_atomic_thread_fence(0);
+          __tsan_atomic_signal_fence(0);
+        }).empty());
 }
 
 TEST_CASE("copies are told at both ends, and made") {
-  Recorder recorder;
   std::array<char, 8> from = {'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'};
   std::array<char, 8> to = {};
-  CHECK(__tsan_memcpy(to.data(), from.data(), 8) == to.data());
-  CHECK(recorder.take() == std::vector<Told>{{from.data(), 8, AccessKind::kRead, kAny},
-                                             {to.data(), 8, AccessKind::kWrite, kAny}});
+  const void* result = nullptr;
+  const std::vector<Told> copy =
+      told_by([&] { result = __tsan_memcpy(to.data(), from.data(), 8); });
+  CHECK(copy == std::vector<Told>{{from.data(), 8, AccessKind::kRead, kAny},
+                                  {to.data(), 8, AccessKind::kWrite, kAny}});
+  CHECK(result == to.data());
   CHECK(to == from);
-  __tsan_memmove(to.data() + 1, to.data(), 3);
+  CHECK(told_by([&] { __tsan_memmove(to.data() + 1, to.data(), 3); }).size() == 2);
   CHECK(std::string(to.data(), 5) == "aabce");
-  __tsan_memset(to.data(), 'x', 2);
+  CHECK(told_by([&] { __tsan_memset(to.data(), 'x', 2); }) ==
+        std::vector<Told>{{to.data(), 2, AccessKind::kWrite, kAny}});
   CHECK(std::string(to.data(), 3) == "xxb");
-  CHECK(recorder.take().size() == 3);
-  __tsan_memset(to.data(), 'y', 0);
-  CHECK(recorder.take().empty());
+  CHECK(told_by([&] { __tsan_memset(to.data(), 'y', 0); }).empty());
 }
 
 TEST_CASE("atomic operations are told and done") {
-  Recorder recorder;
   std::uint32_t x = 5;
-  CHECK(__tsan_atomic32_load(&x, 0) == 5);
-  CHECK(recorder.take() == std::vector<Told>{{&x, 4, AccessKind::kAtomicRead}});
-  __tsan_atomic32_store(&x, 6, 0);
-  CHECK(__tsan_atomic32_exchange(&x, 7, 0) == 6);
-  CHECK(__tsan_atomic32_fetch_add(&x, 3, 0) == 7);
-  CHECK(__tsan_atomic32_fetch_nand(&x, 2, 0) == 10);
+  std::array<std::uint32_t, 9> got = {};
+  CHECK(told_by([&] { got[0] = __tsan_atomic32_load(&x, 0); }) ==
+        std::vector<Told>{{&x, 4, AccessKind::kAtomicRead}});
+  const std::vector<Told> changes = told_by([&] {
+    __tsan_atomic32_store(&x, 6, 0);
+    got[1] = __tsan_atomic32_exchange(&x, 7, 0);
+    got[2] = __tsan_atomic32_fetch_add(&x, 3, 0);
+    got[3] = __tsan_atomic32_fetch_nand(&x, 2, 0);
+  });
+  CHECK(changes == std::vector<Told>(4, Told{&x, 4, AccessKind::kAtomic}));
   CHECK(x == ~std::uint32_t{2});
-  CHECK(recorder.take() == std::vector<Told>(4, Told{&x, 4, AccessKind::kAtomic}));
   std::uint32_t expected = 1;
-  CHECK(__tsan_atomic32_compare_exchange_strong(&x, &expected, 9, 0, 0) == 0);
-  CHECK(expected == ~std::uint32_t{2});
-  CHECK(__tsan_atomic32_compare_exchange_weak(&x, &expected, 9, 0, 0) == 1);
-  CHECK(__tsan_atomic32_compare_exchange_val(&x, 8, 1, 0, 0) == 9);
-  CHECK(__tsan_atomic32_compare_exchange_val(&x, 9, 1, 0, 0) == 9);
+  const std::vector<Told> exchanges = told_by([&] {
+    got[4] = static_cast<unsigned>(__tsan_atomic32_compare_exchange_strong(&x, &expected, 9, 0, 0));
+    got[5] = expected;
+    got[6] = static_cast<unsigned>(__tsan_atomic32_compare_exchange_weak(&x, &expected, 9, 0, 0));
+    got[7] = __tsan_atomic32_compare_exchange_val(&x, 8, 1, 0, 0);
+    got[8] = __tsan_atomic32_compare_exchange_val(&x, 9, 1, 0, 0);
+  });
+  CHECK(exchanges == std::vector<Told>(4, Told{&x, 4, AccessKind::kAtomic}));
   CHECK(x == 1);
+  CHECK(got == std::array<std::uint32_t, 9>{5, 6, 7, 10, 0, ~std::uint32_t{2}, 1, 9, 9});
+}
+
+TEST_CASE("atomic operations are of all widths") {
   std::uint64_t wide = std::uint64_t{1} << 40;
-  CHECK(__tsan_atomic64_fetch_sub(&wide, 1, 0) == std::uint64_t{1} << 40);
-  CHECK(wide == (std::uint64_t{1} << 40) - 1);
-  std::uint8_t byte = 0xf0;
-  CHECK(__tsan_atomic8_fetch_xor(&byte, 0xff, 0) == 0xf0);
-  CHECK(byte == 0x0f);
   std::uint16_t half = 1;
-  CHECK(__tsan_atomic16_fetch_or(&half, 0x100, 0) == 1);
+  std::uint8_t byte = 0xf0;
+  const std::vector<Told> told = told_by([&] {
+    __tsan_atomic64_fetch_sub(&wide, 1, 0);
+    __tsan_atomic16_fetch_or(&half, 0x100, 0);
+    __tsan_atomic8_fetch_xor(&byte, 0xff, 0);
+  });
+  CHECK(told == std::vector<Told>{{&wide, 8, AccessKind::kAtomic},
+                                  {&half, 2, AccessKind::kAtomic},
+                                  {&byte, 1, AccessKind::kAtomic}});
+  CHECK(wide == (std::uint64_t{1} << 40) - 1);
   CHECK(half == 0x101);
+  CHECK(byte == 0x0f);
 }
 
 TEST_CASE("outside of kernels nobody is told") {
