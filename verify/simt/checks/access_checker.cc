@@ -154,9 +154,9 @@ void AccessChecker::take_turn(const Access& access) {
   ThreadState& thread = running_thread();
   if (accesses_left_ == 0) {
     resume_thread();
-    refuse(access, Check::kNeverEnds,
-           fmt::format("still runs after {} accesses to memory; {}", options_.accesses_max,
-                       block_->standings()));
+    std::string what = fmt::format("still runs after {} accesses to memory; {}",
+                                   options_.accesses_max, block_->standings());
+    refuse(access, Check::kNeverEnds, std::move(what));
   }
   plan_event();
   thread.block->scheduler().yield(thread);

@@ -1,7 +1,7 @@
 // Records see the first race there is, and none where there is none: against clocks of all threads,
 // on drawn accesses and barriers.
 
-#include <memory>
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -17,7 +17,7 @@ namespace recto::simt {
 namespace {
 
 // In each case.
-constexpr int kPrograms = 20;
+constexpr int kPrograms = 10;
 
 // Judges accesses by records.
 class Records {
@@ -28,16 +28,13 @@ class Records {
         launch_(config_, call_, options_, nullptr) {
     REQUIRE(cells_.map(kBytes));
     order_.begin_launch(launch_);
-    for (unsigned i = 0; i < kBlocks; ++i) {
-      blocks_.push_back(std::make_unique<ThreadBlock>());
-      if (setting.is_cooperative) begin(i);
-    }
+    for (unsigned i = 0; i < kBlocks && setting.is_cooperative; ++i) begin(i);
   }
 
   bool take(const Event& event) {
     if (!setting_.is_cooperative && event.block != last_) begin(event.block);
     last_ = event.block;
-    ThreadBlock& block = *blocks_[event.block];
+    ThreadBlock& block = block_at(event.block);
     switch (event.step) {
       case Step::kWarpBarrier:
         order_.pass_warp_barrier(block, event.thread / kWarpSize, event.lanes);
@@ -64,8 +61,14 @@ class Records {
 
  private:
   void begin(unsigned block) {
-    blocks_[block]->begin(launch_, scheduler_, block);
-    order_.begin_block(*blocks_[block]);
+    block_at(block).begin(launch_, scheduler_, block);
+    order_.begin_block(block_at(block));
+  }
+
+  // Taken again and again, as by a scheduler.
+  static ThreadBlock& block_at(unsigned block) {
+    static std::array<ThreadBlock, kBlocks> blocks;
+    return blocks[block];
   }
 
   template <Scope kScope>
@@ -87,7 +90,6 @@ class Records {
   Scheduler scheduler_{4096};
   AccessOrder order_;
   ShadowCells cells_;
-  std::vector<std::unique_ptr<ThreadBlock>> blocks_;
   std::optional<unsigned> last_;
 };
 
@@ -105,7 +107,6 @@ void compare(const Setting& setting) {
     const std::vector<Event> events = any_events(setting);
     const std::optional<std::size_t> expected = first_race(events, Clocks(setting.scope));
     const std::optional<std::size_t> seen = first_race(events, Records(setting));
-    RC_CLASSIFY(expected.has_value());
     RC_ASSERT(seen == expected);
   }
 }
@@ -127,7 +128,6 @@ void expect_no_false_alarm(const Setting& setting) {
     Clocks clocks(setting.scope);
     bool races = false;
     for (std::size_t i = 0; seen && i <= *seen; ++i) races = clocks.take(events[i]);
-    RC_CLASSIFY(seen.has_value());
     RC_ASSERT(!seen || races);
   }
 }
