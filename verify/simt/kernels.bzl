@@ -24,8 +24,9 @@ _DEBUG_COPTS = [
     "-gdwarf-4",
 ]
 
-# With ThreadSanitizer's own runtime the hooks are taken.
+# With ThreadSanitizer's own runtime the hooks are taken; clang's fuzzer does not know all flags.
 OBSERVED_COMPATIBLE = select({
+    "//bazel:libfuzzer": ["//bazel:unsupported"],
     "//bazel:tsan": ["//bazel:unsupported"],
     "//conditions:default": [],
 })
