@@ -1,7 +1,6 @@
 #include "verify/simt/examples/packed_decode_backend.h"
 
 #include <simt_foreign.h>
-#include <torch/extension.h>
 
 #include <algorithm>
 #include <string>
@@ -9,13 +8,7 @@
 
 #include "core/contract.h"
 #include "reference/rounding.h"
-
-// What the extension exports.
-void packed_decode(torch::Tensor& out, torch::Tensor& exp_sums, torch::Tensor& max_logits,
-                   torch::Tensor& tmp_out, torch::Tensor& query, torch::Tensor& key_cache,
-                   torch::Tensor& value_cache, double scale, torch::Tensor& block_tables,
-                   torch::Tensor& seq_lens, int64_t block_size, int64_t max_seq_len,
-                   int64_t partition_size, bool half_sums);
+#include "verify/simt/examples/testdata/packed_decode.h"
 
 namespace recto::verify {
 namespace {
