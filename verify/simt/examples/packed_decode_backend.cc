@@ -69,7 +69,7 @@ reference::AttentionResult run(simt::Executor& executor, const PackedDecodeHow& 
   Result out(inputs.q.type, {seqs, heads, dim});
   Result exp_sums(ElementType::kFp32, {seqs, heads, parts});
   Result max_logits(ElementType::kFp32, {seqs, heads, parts});
-  Result partial(inputs.q.type, {seqs, heads, parts, dim});
+  Result partial(ElementType::kFp32, {seqs, heads, parts, dim});
   torch::Tensor query(const_cast<void*>(inputs.q.data), scalar_type(inputs.q.type),
                       {seqs, heads, dim});
   torch::Tensor keys = pool_of(inputs.kv.k);

@@ -101,9 +101,10 @@ inline __device__ float block_reduce(float* red, float value) {
 }
 
 // Grid: (num_heads, num_seqs, num_partitions). One partition is the whole context.
-template <typename scalar_t, typename Sums, int HEAD_SIZE, int BLOCK_SIZE, int NUM_THREADS>
+template <typename scalar_t, typename out_t, typename Sums, int HEAD_SIZE, int BLOCK_SIZE,
+          int NUM_THREADS>
 __global__ void packed_decode_kernel(
-    scalar_t* __restrict__ out,      // [num_seqs, num_heads, num_partitions, head_size]
+    out_t* __restrict__ out,         // [num_seqs, num_heads, num_partitions, head_size]
     float* __restrict__ exp_sums,    // [num_seqs, num_heads, num_partitions]
     float* __restrict__ max_logits,  // [num_seqs, num_heads, num_partitions]
     const scalar_t* __restrict__ q, const scalar_t* __restrict__ k_cache,
@@ -181,7 +182,7 @@ __global__ void packed_decode_kernel(
     }
     const int64_t at =
         ((static_cast<int64_t>(seq) * num_heads + head) * num_partitions + partition);
-    out[at * HEAD_SIZE + row] = Pack<scalar_t>::from_float(acc * inv_sum);
+    out[at * HEAD_SIZE + row] = Pack<out_t>::from_float(acc * inv_sum);
   }
 }
 
@@ -191,7 +192,7 @@ __global__ void packed_decode_reduce_kernel(
     scalar_t* __restrict__ out,            // [num_seqs, num_heads, head_size]
     const float* __restrict__ exp_sums,    // [num_seqs, num_heads, max_num_partitions]
     const float* __restrict__ max_logits,  // the same
-    const scalar_t* __restrict__ tmp_out,  // [num_seqs, num_heads, max_num_partitions, head_size]
+    const float* __restrict__ tmp_out,     // [num_seqs, num_heads, max_num_partitions, head_size]
     const int* __restrict__ seq_lens, const int max_num_partitions, const int partition_size) {
   constexpr int NUM_WARPS = NUM_THREADS / WARP_SIZE;
   const int64_t at = static_cast<int64_t>(blockIdx.y) * gridDim.x + blockIdx.x;
@@ -218,8 +219,8 @@ __global__ void packed_decode_reduce_kernel(
   for (int row = threadIdx.x; row < HEAD_SIZE; row += NUM_THREADS) {
     float acc = 0.f;
     for (int i = 0; i < num_partitions; ++i) {
-      const scalar_t value = tmp_out[(at * max_num_partitions + i) * HEAD_SIZE + row];
-      acc += Pack<scalar_t>::to_float(value) * shared_weights[i] * inv_global_sum;
+      const float value = tmp_out[(at * max_num_partitions + i) * HEAD_SIZE + row];
+      acc += value * shared_weights[i] * inv_global_sum;
     }
     out[at * HEAD_SIZE + row] = Pack<scalar_t>::from_float(acc);
   }
@@ -242,22 +243,30 @@ void packed_decode_launcher(torch::Tensor& out, torch::Tensor& exp_sums, torch::
   const int keys = is_one_pass ? max(padded_len, BLOCK_SIZE) : static_cast<int>(partition_size);
   const int num_partitions =
       is_one_pass ? 1 : max(1, static_cast<int>(DIVIDE_ROUND_UP(max_seq_len, partition_size)));
-  T* partial = is_one_pass ? out.data_ptr<T>() : tmp_out.data_ptr<T>();
   dim3 block(NUM_THREADS);
   dim3 grid(num_heads, num_seqs, num_partitions);
   const cudaStream_t stream = at::cuda::getCurrentCUDAStream();
-  packed_attention::packed_decode_kernel<T, Sums, HEAD_SIZE, BLOCK_SIZE, NUM_THREADS>
-      <<<grid, block, keys * sizeof(float), stream>>>(
-          partial, exp_sums.data_ptr<float>(), max_logits.data_ptr<float>(), query.data_ptr<T>(),
-          key_cache.data_ptr<T>(), value_cache.data_ptr<T>(), num_kv_heads,
+  const int shared_bytes = keys * sizeof(float);
+  if (is_one_pass) {
+    packed_attention::packed_decode_kernel<T, T, Sums, HEAD_SIZE, BLOCK_SIZE, NUM_THREADS>
+        <<<grid, block, shared_bytes, stream>>>(
+            out.data_ptr<T>(), exp_sums.data_ptr<float>(), max_logits.data_ptr<float>(),
+            query.data_ptr<T>(), key_cache.data_ptr<T>(), value_cache.data_ptr<T>(), num_kv_heads,
+            static_cast<float>(scale), block_tables.data_ptr<int>(), seq_lens.data_ptr<int>(),
+            max_num_blocks_per_seq, keys);
+    return;
+  }
+  packed_attention::packed_decode_kernel<T, float, Sums, HEAD_SIZE, BLOCK_SIZE, NUM_THREADS>
+      <<<grid, block, shared_bytes, stream>>>(
+          tmp_out.data_ptr<float>(), exp_sums.data_ptr<float>(), max_logits.data_ptr<float>(),
+          query.data_ptr<T>(), key_cache.data_ptr<T>(), value_cache.data_ptr<T>(), num_kv_heads,
           static_cast<float>(scale), block_tables.data_ptr<int>(), seq_lens.data_ptr<int>(),
           max_num_blocks_per_seq, keys);
-  if (is_one_pass) return;
   dim3 reduce_grid(num_heads, num_seqs);
   packed_attention::packed_decode_reduce_kernel<T, HEAD_SIZE, NUM_THREADS>
       <<<reduce_grid, block, num_partitions * sizeof(float), stream>>>(
           out.data_ptr<T>(), exp_sums.data_ptr<float>(), max_logits.data_ptr<float>(),
-          tmp_out.data_ptr<T>(), seq_lens.data_ptr<int>(), num_partitions, keys);
+          tmp_out.data_ptr<float>(), seq_lens.data_ptr<int>(), num_partitions, keys);
 }
 
 #define CALL_LAUNCHER(T, SUMS, HEAD_SIZE, BLOCK_SIZE)                                         \
