@@ -24,8 +24,9 @@ _DEBUG_COPTS = [
     "-gdwarf-4",
 ]
 
-# With ThreadSanitizer's own runtime the hooks are taken.
+# With ThreadSanitizer's own runtime the hooks are taken; clang's fuzzer does not know all flags.
 OBSERVED_COMPATIBLE = select({
+    "//bazel:libfuzzer": ["//bazel:unsupported"],
     "//bazel:tsan": ["//bazel:unsupported"],
     "//conditions:default": [],
 })
@@ -58,8 +59,8 @@ def simt_kernels(name, srcs, hdrs = [], deps = [], **kwargs):
             name = name + suffix,
             srcs = units,
             textual_hdrs = srcs + hdrs,
-            # "#pragma unroll" is for nvcc; and kernels look at the same bytes through several types,
-            # as nvcc lets them.
+            # "#pragma unroll" is for nvcc; and kernels look at the same bytes through several
+            # types, as nvcc lets them.
             copts = copts + _DEBUG_COPTS + [
                 "-Wno-unused-parameter",
                 "-Wno-unknown-pragmas",

@@ -50,7 +50,7 @@ def _compile(ctx, source, copts, sources):
     arguments.add_all(["-std=c++20", "-ffp-contract=off", "-g", "-Wno-unused-parameter"])
     arguments.add_all(ctx.attr.copts + copts)
     arguments.add_all(folders, before_each = "-isystem")
-    arguments.add_all(["-iquote", ".", "-iquote", ctx.bin_dir.path, "-iquote", ctx.genfiles_dir.path])
+    arguments.add_all([".", ctx.bin_dir.path, ctx.genfiles_dir.path], before_each = "-iquote")
     arguments.add_all(["-c", source, "-o", output])
     ctx.actions.run(
         executable = ctx.attr.compiler,

@@ -19,7 +19,8 @@ REPORTS = [
     (r"ERROR: AddressSanitizer: ([a-z-]+)", None),
     (r"runtime error: (reference binding to misaligned|load of misaligned)", "misaligned"),
     (r"runtime error: load of null pointer", "null pointer"),
-    (r"runtime error: (index \d+ out of bounds|load of address .* insufficient space)", "out of bounds"),
+    (r"runtime error: index \d+ out of bounds", "out of bounds"),
+    (r"runtime error: load of address .* insufficient space", "out of bounds"),
     (r"runtime error: (.*)", None),
     (r"WARNING: MemorySanitizer", "taint"),
     (r"depends on memory that is not addressed", "taint"),
@@ -103,7 +104,8 @@ def main(readme, *arguments):
             del programs[mode]
     modes = list(programs)
     canaries = list_canaries(programs[modes[0]])
-    jobs = [(name, mode, which) for name, _ in canaries for mode in modes for which in ("right", "wrong")]
+    kinds = ("right", "wrong")
+    jobs = [(name, mode, which) for name, _ in canaries for mode in modes for which in kinds]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         outcomes = list(pool.map(lambda job: run(programs[job[1]], job[0], job[2]), jobs))
     seen = {}

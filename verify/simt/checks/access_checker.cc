@@ -55,7 +55,6 @@ void AccessChecker::begin_launch(Launch& launch) {
     order_ = {};
     buffers_.forget_accesses();
     for (auto& [block, cells] : shared_cells_) cells.clear();
-    for (auto& [begin, cells] : thread_local_cells_) cells.clear();
   }
   order_.begin_launch(launch);
   pending_.clear();
@@ -115,6 +114,16 @@ void AccessChecker::pass_collective(ThreadBlock& block, unsigned warp, std::uint
   thread_ = nullptr;
 }
 
+void AccessChecker::release(ThreadState& thread, const void* object) {
+  order_.release(thread, object);
+  thread_ = nullptr;
+}
+
+void AccessChecker::acquire(ThreadState& thread, const void* object) {
+  order_.acquire(thread, object);
+  thread_ = nullptr;
+}
+
 void AccessChecker::resume_thread() {
   const ThreadState& thread = running_thread();
   order_.resume(thread);
@@ -145,9 +154,9 @@ void AccessChecker::take_turn(const Access& access) {
   ThreadState& thread = running_thread();
   if (accesses_left_ == 0) {
     resume_thread();
-    refuse(access, Check::kNeverEnds,
-           fmt::format("still runs after {} accesses to memory; {}", options_.accesses_max,
-                       block_->standings()));
+    std::string what = fmt::format("still runs after {} accesses to memory; {}",
+                                   options_.accesses_max, block_->standings());
+    refuse(access, Check::kNeverEnds, std::move(what));
   }
   plan_event();
   thread.block->scheduler().yield(thread);
@@ -247,7 +256,8 @@ void AccessChecker::look_elsewhere(const Access& access) {
   if (GlobalBuffer* buffer = buffers_.buffer_at(access.address)) {
     return look_across_ranges(access, *buffer);
   }
-  if (look_at_thread_local(access)) return;
+  // The thread-local variable by which threads find what they are.
+  if (access.address == reinterpret_cast<std::uintptr_t>(&current_thread)) return;
   const ProgramMemory::Range* loaded = program_.find_loaded(access.address);
   if (loaded == nullptr) refuse_place(access, Check::kOutOfBounds, "");
   if (is_write(access.shape.kind)) refuse_place(access, Check::kReadOnly, "");
@@ -276,23 +286,6 @@ void AccessChecker::look_across_ranges(const Access& access, GlobalBuffer& buffe
     break;
   }
   look_at_buffer(access, buffer);
-}
-
-// Shared memory of kernels that write __shared__ themselves: `thread_local` to the host compiler.
-bool AccessChecker::look_at_thread_local(const Access& access) {
-  for (const ProgramMemory::Range& range : program_.thread_local_variables()) {
-    if (!range.contains(access.address)) continue;
-    if (access.shape.bytes > range.end - access.address) return false;
-    // The executor's own is not theirs.
-    if (access.address == reinterpret_cast<std::uintptr_t>(&current_thread)) return true;
-    ShadowCells& cells = thread_local_cells_[range.begin];
-    if (!cells.is_mapped()) RECTO_CHECK(cells.map(range.bytes()));
-    const bool may_be_uninitialised = options_.uninitialised_shared == Severity::kOff;
-    note<Scope::kBlock>(access, cells, access.address - range.begin,
-                        may_be_uninitialised ? 0 : order_.first_era<Scope::kBlock>());
-    return true;
-  }
-  return false;
 }
 
 }  // namespace recto::simt

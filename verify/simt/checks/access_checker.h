@@ -73,6 +73,8 @@ class AccessChecker final : public Observer {
   void pass_grid_barrier() override;
   void pass_collective(ThreadBlock& block, unsigned warp, std::uint32_t lanes,
                        const Collective& what) override;
+  void release(ThreadState& thread, const void* object) override;
+  void acquire(ThreadState& thread, const void* object) override;
   void begin_copy(ThreadState& thread, const AsyncCopy& copy) override;
   void finish_copy(ThreadState& thread, const AsyncCopy& copy) override;
 
@@ -100,7 +102,6 @@ class AccessChecker final : public Observer {
   void look_at_buffer(const Access& access, GlobalBuffer& buffer);
   void look_elsewhere(const Access& access);
   void look_across_ranges(const Access& access, GlobalBuffer& buffer);
-  bool look_at_thread_local(const Access& access);
   void look_at_copy(const AsyncCopy& copy, CopyStep step);
   template <Scope kScope>
   void note(const Access& access, ShadowCells& cells, std::size_t offset,
@@ -127,7 +128,6 @@ class AccessChecker final : public Observer {
   GlobalBuffers buffers_;
   ProgramMemory program_;
   std::map<const ThreadBlock*, ShadowCells> shared_cells_;
-  std::map<std::uintptr_t, ShadowCells> thread_local_cells_;  // by where a module's begin
 
   Launch* launch_ = nullptr;
   std::vector<PendingCopy> pending_;

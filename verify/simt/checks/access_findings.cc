@@ -45,27 +45,27 @@ std::string AccessChecker::place_text(std::uintptr_t address) const {
   }
   if (address < kNullBytes) return fmt::format("{:#x}, a null pointer", address);
   if (memory_.find(address) != nullptr) return memory_.describe(address);
-  for (const ProgramMemory::Range& range : program_.thread_local_variables()) {
-    if (range.contains(address)) return fmt::format("thread_local+{}", address - range.begin);
-  }
   if (program_.find_loaded(address) != nullptr) {
     return "the program's own memory, which is no registered buffer";
   }
   return memory_.describe(address);
 }
 
+// Nothing on the stack may own memory: the thread does not come back to it.
 void AccessChecker::refuse(const Access& access, Check check, std::string what) const {
   block_->scheduler().abandon(finding_of(access, check, std::move(what)));
 }
 
 void AccessChecker::refuse_place(const Access& access, Check check, const char* why) const {
-  refuse(access, check, access_text(access.shape, place_text(access.address)) + why);
+  std::string what = access_text(access.shape, place_text(access.address)) + why;
+  refuse(access, check, std::move(what));
 }
 
 void AccessChecker::refuse_misaligned(const Access& access) const {
-  refuse(access, Check::kMisaligned,
-         fmt::format("{}, which is not aligned to {} bytes",
-                     access_text(access.shape, place_text(access.address)), access.shape.bytes));
+  std::string what =
+      fmt::format("{}, which is not aligned to {} bytes",
+                  access_text(access.shape, place_text(access.address)), access.shape.bytes);
+  refuse(access, Check::kMisaligned, std::move(what));
 }
 
 bool AccessChecker::is_news(Check check, std::uintptr_t instruction, std::uint32_t other_at) {

@@ -7,6 +7,24 @@
 #include "verify/simt/executor/launch.h"
 
 namespace recto::simt {
+namespace {
+
+// Beyond the last clock there is, races are missed, and none is made up.
+void advance(std::uint32_t& clock) { clock = std::min(clock + 1, Stamp::kClockMax); }
+
+void join(std::vector<std::uint32_t>& clocks, const std::vector<std::uint32_t>& others) {
+  if (clocks.size() < others.size()) clocks.resize(others.size());
+  for (std::size_t i = 0; i < others.size(); ++i) clocks[i] = std::max(clocks[i], others[i]);
+}
+
+template <typename Visit>
+void for_each_lane(std::uint32_t lanes, Visit visit) {
+  for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
+    visit(static_cast<unsigned>(std::countr_zero(left)));
+  }
+}
+
+}  // namespace
 
 void AccessOrder::begin_launch(const Launch& launch) {
   is_cooperative_ = launch.config.is_cooperative;
@@ -44,23 +62,69 @@ void AccessOrder::pass_grid_barrier() {
   for (auto& [pointer, block] : blocks_) begin_era(block);
 }
 
-void AccessOrder::pass_warp_barrier(const ThreadBlock& block, unsigned warp, std::uint32_t lanes) {
-  const Block& state = blocks_.at(&block);
-  WarpClocks& clocks = blocks_.at(&block).warps[warp];
-  if (clocks.era != state.era) {
-    clocks = {.era = state.era};
+// Of the block's era.
+AccessOrder::WarpClocks& AccessOrder::clocks_of(Block& block, unsigned warp) {
+  WarpClocks& clocks = block.warps[warp];
+  if (clocks.era != block.era) {
+    clocks = {.era = block.era};
     for (unsigned lane = 0; lane < kWarpSize; ++lane) clocks.known[lane][lane] = 1;
   }
-  LaneClocks joined = {};
-  for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
-    const LaneClocks& known = clocks.known[static_cast<unsigned>(std::countr_zero(left))];
-    for (unsigned i = 0; i < kWarpSize; ++i) joined[i] = std::max(joined[i], known[i]);
+  return clocks;
+}
+
+AccessOrder::Messages& AccessOrder::messages_of(Block& block) const {
+  Messages& messages = block.messages;
+  if (messages.era != block.era) {
+    messages = {.era = block.era};
+    messages.known.resize(block_dim_.count());
   }
-  for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
-    const auto lane = static_cast<unsigned>(std::countr_zero(left));
+  return messages;
+}
+
+void AccessOrder::pass_warp_barrier(const ThreadBlock& block, unsigned warp, std::uint32_t lanes) {
+  Block& state = blocks_.at(&block);
+  WarpClocks& clocks = clocks_of(state, warp);
+  LaneClocks joined = {};
+  for_each_lane(lanes, [&](unsigned lane) {
+    const LaneClocks& known = clocks.known[lane];
+    for (unsigned i = 0; i < kWarpSize; ++i) joined[i] = std::max(joined[i], known[i]);
+  });
+  for_each_lane(lanes, [&](unsigned lane) {
     clocks.known[lane] = joined;
-    // Beyond the last clock there is, races are missed, and none is made up.
-    clocks.known[lane][lane] = std::min(joined[lane] + 1, Stamp::kClockMax);
+    advance(clocks.known[lane][lane]);
+  });
+  if (state.messages.era != state.era) return;
+  std::vector<Clocks>& told = state.messages.known;
+  Clocks all;
+  for_each_lane(lanes, [&](unsigned lane) { join(all, told[warp * kWarpSize + lane]); });
+  for_each_lane(lanes, [&](unsigned lane) { told[warp * kWarpSize + lane] = all; });
+}
+
+void AccessOrder::release(const ThreadState& thread, const void* object) {
+  Block& block = blocks_.at(thread.block);
+  Messages& messages = messages_of(block);
+  const unsigned first = thread.linear / kWarpSize * kWarpSize;
+  LaneClocks& known = clocks_of(block, thread.linear / kWarpSize).known[thread.lane()];
+  Clocks& released = messages.released[object];
+  released.resize(messages.known.size());
+  join(released, messages.known[thread.linear]);
+  for (unsigned lane = 0; lane < kWarpSize && first + lane < released.size(); ++lane) {
+    released[first + lane] = std::max(released[first + lane], known[lane]);
+  }
+  advance(known[thread.lane()]);
+}
+
+void AccessOrder::acquire(const ThreadState& thread, const void* object) {
+  Block& block = blocks_.at(thread.block);
+  Messages& messages = messages_of(block);
+  const auto found = messages.released.find(object);
+  if (found == messages.released.end()) return;
+  const Clocks& released = found->second;
+  join(messages.known[thread.linear], released);
+  const unsigned first = thread.linear / kWarpSize * kWarpSize;
+  LaneClocks& known = clocks_of(block, thread.linear / kWarpSize).known[thread.lane()];
+  for (unsigned lane = 0; lane < kWarpSize && first + lane < released.size(); ++lane) {
+    known[lane] = std::max(known[lane], released[first + lane]);
   }
 }
 

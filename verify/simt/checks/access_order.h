@@ -1,11 +1,13 @@
 #pragma once
 
 // Which accesses come before which, by the barriers that lie between them and not by the schedule
-// that happened: threads of a block are ordered by block barriers, lanes of a warp by warp
-// barriers, thread blocks of a launch by grid barriers, launches always. Shuffles order nothing.
+// that happened: threads of a block are ordered by block barriers and by objects such as mbarriers,
+// lanes of a warp by warp barriers, thread blocks of a launch by grid barriers, launches always.
+// Shuffles order nothing.
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <unordered_map>
 #include <vector>
 
@@ -31,6 +33,10 @@ class AccessOrder {
   void pass_barrier(const ThreadBlock& block);
   void pass_grid_barrier();
   void pass_warp_barrier(const ThreadBlock& block, unsigned warp, std::uint32_t lanes);
+  // What comes before `thread` releases an object comes before what follows when another one of its
+  // block has acquired it. O(threads of the block).
+  void release(const ThreadState& thread, const void* object);
+  void acquire(const ThreadState& thread, const void* object);
 
   // From here on `thread` is the one that runs.
   void resume(const ThreadState& thread);
@@ -74,11 +80,19 @@ class AccessOrder {
     std::uint32_t era = 0;
     std::array<LaneClocks, kWarpSize> known = {};  // [lane that knows][lane that is known]
   };
+  // By thread, as far as there was a message of it; all in one era.
+  using Clocks = std::vector<std::uint32_t>;
+  struct Messages {
+    std::uint32_t era = 0;
+    std::vector<Clocks> known = {};  // [thread that knows][thread that is known], if it knows any
+    std::map<const void*, Clocks> released = {};
+  };
   struct Block {
     std::uint64_t index = 0;
     std::uint32_t first_era = 0;
     std::uint32_t era = 0;
     std::vector<WarpClocks> warps;
+    Messages messages;
   };
   // From this era on, until the next entry's, it is this thread block's.
   struct Turn {
@@ -89,9 +103,17 @@ class AccessOrder {
   void begin_era(Block& block);
   bool precedes_in_era(Stamp past) const {
     if (past.thread() == now_.thread()) return true;
-    if (past.warp() != now_.warp() || clocks_->era != now_.era()) return false;
-    return clocks_->known[now_.lane()][past.lane()] >= past.clock();
+    if (past.warp() != now_.warp()) return was_told_of(past);
+    return clocks_->era == now_.era() && clocks_->known[now_.lane()][past.lane()] >= past.clock();
   }
+  bool was_told_of(Stamp past) const {
+    const Messages& messages = running_->messages;
+    if (messages.era != now_.era()) return false;
+    const Clocks& known = messages.known[now_.thread()];
+    return !known.empty() && known[past.thread()] >= past.clock();
+  }
+  static WarpClocks& clocks_of(Block& block, unsigned warp);
+  Messages& messages_of(Block& block) const;
   std::uint64_t block_of(std::uint32_t era) const;
 
   std::uint32_t era_ = kHostEra;  // the last one that has begun

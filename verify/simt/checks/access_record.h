@@ -254,9 +254,14 @@ class AccessRecorder {
   void add_other_warp(AccessRecord& record) {
     // One of another block conflicts with even more.
     if (record.others == Others::kBlock && unordered_other(record) != Stamp()) return;
+    const Conflict unordered = set_conflict(record);
+    if (unordered.kind == ConflictKind::kNone) {
+      record.others = Others::kNone;
+      return;
+    }
     record.others = Others::kWarp;
-    record.other = record.latest.clock();
-    record.other_thread = static_cast<std::uint16_t>(record.latest.thread());
+    record.other = unordered.other.clock();
+    record.other_thread = static_cast<std::uint16_t>(unordered.other.thread());
   }
 
   // Of the latest member's warp.

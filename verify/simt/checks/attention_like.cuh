@@ -1,3 +1,5 @@
+#pragma once
+
 // Decode attention as plain as can be, under the name RECTO_ATTENTION: a thread block of 128
 // threads for each (sequence, head), scores by warps, values by dimensions.
 

@@ -107,8 +107,10 @@ TEST_CASE("read-only buffers and the program's constants may be read, not writte
   auto* in = run.buffer<float>("in", 32, BufferUse::kReadOnly);
   auto* out = run.buffer<float>("out", 32, BufferUse::kWriteFirst);
   check_nothing(run.run({"copy", {1}, {32}}, copy_shifted, in, out, 0));
+  out[0] = 1.0F;
   check_finding(run.run({"copy", {1}, {32}}, copy_shifted, out, in, 0), Check::kReadOnly,
                 {"writes 4 bytes of in+0, which is read-only"});
+  CHECK(in[0] == 0.0F);
   check_nothing(run.run({"constants", {1}, {32}}, add_constants, out, 0.0F));
   CHECK(out[1] == 2.25F);
   check_finding(run.run({"constants", {1}, {32}}, add_constants, out, 1.0F), Check::kReadOnly,

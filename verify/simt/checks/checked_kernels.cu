@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "verify/simt/checks/checked_device.h"
+
 namespace recto::simt {
 namespace {
 
@@ -215,6 +217,19 @@ __global__ void hand_over_at_grid_barrier(float* data, float* out, int has_barri
   out[block] = data[static_cast<int>(gridDim.x) - 1 - block];
   if (has_barrier != 0) grid_barrier();
   data[block] = 2.0F;
+}
+
+__global__ void hand_over_by_object(float* out, int is_acquired) {
+  KERNEL_SHARED(float, data, [2]);
+  if (own() == 0) {
+    data[0] = 1.0F;
+    release(data);
+    data[1] = 2.0F;
+  } else if (own() == 32) {
+    if (is_acquired != 0) acquire(data);
+    out[0] = data[0];
+    if (is_acquired == 2) out[1] = data[1];
+  }
 }
 
 __global__ void read_before_write(float* out, int is_written) {

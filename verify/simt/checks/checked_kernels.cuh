@@ -50,16 +50,15 @@ __global__ void write_by_blocks(float* out, int stride);
 __global__ void hand_over_by_flag(float* data, int* flag, float* out);
 __global__ void hand_over_at_grid_barrier(float* data, float* out, int has_barrier);
 
+// Thread 0 hands on to a thread of another warp, which acquires it, or (0) does not.
+__global__ void hand_over_by_object(float* out, int is_acquired);
+
 // Initialisation.
 __global__ void read_before_write(float* out, int is_written);
 __global__ void accumulate(float* out, int is_written);
 __global__ void write_some(std::uint8_t* out, int first, int count);
 __global__ void read_words(const std::uint32_t* in, std::uint32_t* out);
 __global__ void fill_shared_in_loop(float* out, int count);
-
-// Asynchronous copies, as the executor runs them: by the test.
-void begin_copy(void* destination, const void* source, int bytes);
-void finish_copies();
 
 // Where the wait is missing, if it is.
 enum class MissingWait : std::uint8_t { kNone, kBeforeRead, kBeforeExit, kBarrier };

@@ -1,46 +1,13 @@
 // Reads of what nobody has written, and of what asynchronous copies still write.
 
 #include <cstdint>
-#include <cstring>
 #include <string>
-#include <vector>
 
+#include "verify/simt/checks/checked_device.h"
 #include "verify/simt/checks/checked_kernels.cuh"
 #include "verify/simt/checks/checked_run.h"
-#include "verify/simt/executor/launch.h"
 
 namespace recto::simt {
-namespace {
-
-// Of all threads, in the order in which they began.
-struct BegunCopy {
-  unsigned thread = 0;
-  AsyncCopy copy = {};
-};
-std::vector<BegunCopy> begun;
-
-}  // namespace
-
-void begin_copy(void* destination, const void* source, int bytes) {
-  ThreadState& thread = running_thread();
-  const auto size = static_cast<std::size_t>(bytes);
-  const AsyncCopy copy = {source, destination, size, size,
-                          reinterpret_cast<std::uintptr_t>(__builtin_return_address(0))};
-  thread.block->launch().observer->begin_copy(thread, copy);
-  begun.push_back({thread.linear, copy});
-}
-
-void finish_copies() {
-  const OutsideKernel outside;
-  ThreadState& thread = running_thread();
-  for (const BegunCopy& one : begun) {
-    if (one.thread != thread.linear) continue;
-    std::memcpy(one.copy.destination, one.copy.source, one.copy.bytes);
-    thread.block->launch().observer->finish_copy(thread, one.copy);
-  }
-  std::erase_if(begun, [&thread](const BegunCopy& one) { return one.thread == thread.linear; });
-}
-
 namespace {
 
 TEST_CASE("shared memory is written before it is read, in each thread block anew") {
@@ -111,7 +78,7 @@ TEST_CASE("a severity turns findings into notes, or off") {
 TEST_CASE("an asynchronous copy is waited for before its bytes are used, and before the end") {
   for (const SchedulePolicy policy : kSchedulePolicies) {
     const auto report_of = [policy](MissingWait missing) {
-      begun.clear();
+      forget_copies();
       CheckedRun run({.policy = policy});
       return run.run({"stage", {1}, {32}}, stage, run.buffer<float>("in", 32, BufferUse::kReadOnly),
                      run.buffer<float>("out", 32, BufferUse::kWriteFirst), missing);
@@ -127,7 +94,7 @@ TEST_CASE("an asynchronous copy is waited for before its bytes are used, and bef
 }
 
 TEST_CASE("what a copy reads and writes is looked at like any access") {
-  begun.clear();
+  forget_copies();
   CheckedRun run;
   auto* in = run.buffer<float>("in", 4, BufferUse::kReadWrite);
   auto* out = run.buffer<float>("out", 8, BufferUse::kWriteFirst);

@@ -12,20 +12,15 @@ std::uintptr_t distance(std::uintptr_t a, std::uintptr_t b) { return a < b ? b -
 void ProgramMemory::refresh() {
   loaded_.clear();
   code_.clear();
-  thread_local_.clear();
   const auto add = [](dl_phdr_info* module, std::size_t, void* self) {
     auto& memory = *static_cast<ProgramMemory*>(self);
     for (int i = 0; i < module->dlpi_phnum; ++i) {
       const ElfW(Phdr)& segment = module->dlpi_phdr[i];
-      if (segment.p_type == PT_LOAD) {
-        const std::uintptr_t begin = module->dlpi_addr + segment.p_vaddr;
-        const Range range = {begin, begin + segment.p_memsz};
-        memory.loaded_.push_back(range);
-        if ((segment.p_flags & PF_X) != 0) memory.code_.push_back(range);
-      } else if (segment.p_type == PT_TLS && module->dlpi_tls_data != nullptr) {
-        const auto begin = reinterpret_cast<std::uintptr_t>(module->dlpi_tls_data);
-        memory.thread_local_.push_back({begin, begin + segment.p_memsz});
-      }
+      if (segment.p_type != PT_LOAD) continue;
+      const std::uintptr_t begin = module->dlpi_addr + segment.p_vaddr;
+      const Range range = {begin, begin + segment.p_memsz};
+      memory.loaded_.push_back(range);
+      if ((segment.p_flags & PF_X) != 0) memory.code_.push_back(range);
     }
     return 0;
   };

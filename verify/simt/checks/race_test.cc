@@ -165,6 +165,14 @@ TEST_CASE("what a thread block hands over by a flag is refused, by a grid barrie
   }
 }
 
+TEST_CASE("an object that is released and acquired orders what came before the release") {
+  check_nothing(run_with({}, 64, hand_over_by_object, 1));
+  check_finding(run_with({}, 64, hand_over_by_object, 0), Check::kRace,
+                {"thread 32 ", "reads 4 bytes of shared data+0", "thread 0 ", "wrote it"});
+  check_finding(run_with({}, 64, hand_over_by_object, 2), Check::kRace,
+                {"thread 32 ", "reads 4 bytes of shared data+4", "thread 0 ", "wrote it"});
+}
+
 TEST_CASE("the same seed gives the same findings, with preemption too") {
   for (const Schedule& schedule : some_schedules()) {
     const auto text_of = [&schedule] {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "core/random_stream.h"
@@ -133,9 +134,9 @@ float approximate_power(float x, float y) {
 
 float approximate_quotient(float x, float y) {
   // A divisor beyond 2^126 has no reciprocal that is a normal number, and 0 is taken for it.
-  const bool is_large = std::abs(y) > 0x1p126F && std::isfinite(y);
-  const double exact = is_large ? x * std::copysign(0.0, static_cast<double>(y))
-                                : static_cast<double>(x) / static_cast<double>(y);
+  const double infinity = std::copysign(std::numeric_limits<double>::infinity(), y);
+  const double divisor = std::abs(y) > 0x1p126F ? infinity : y;
+  const double exact = x / divisor;
   const auto rounded = static_cast<float>(exact);
   if (is_accurate()) return rounded;
   return chosen(exact, kQuotientUlps * ulp_of(rounded), hashable(x, y, std::size(kErrors) + 1));

@@ -11,26 +11,31 @@ namespace {
 
 constexpr std::uint32_t kCanonicalNan = 0x7fffffff;
 constexpr int kFractionBits = 23;
+// Of what is zero: never the largest, nor near it.
+constexpr int kNoExponent = -100000;
 
-// value = significand * 2^(exponent - 23), with a significand in [2^23, 2^24), or 0.
+// value = sign * significand * 2^(exponent - 23), with a significand in [2^23, 2^24), or 0.
 struct Scaled {
   std::int64_t significand = 0;
-  int exponent = 0;
+  std::int64_t sign = 0;  // 0, or all ones: (x ^ sign) - sign has it
+  int exponent = kNoExponent;
 };
 
 Scaled scaled(float value) {
-  if (value == 0) return {};
-  int exponent = 0;
-  const float fraction = std::frexp(value, &exponent);
-  return {static_cast<std::int64_t>(fraction * 0x1p24F), exponent - 1};
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t magnitude = bits & 0x7fffffff;
+  if (magnitude == 0) return {};
+  const auto field = static_cast<int>(magnitude >> kFractionBits);
+  const std::uint32_t fraction = magnitude & 0x7fffff;
+  // Subnormals are shifted until they have a leading one.
+  const int shift = field > 0 ? 0 : std::countl_zero(fraction) - 8;
+  const std::uint32_t significand = field > 0 ? fraction | 0x800000 : fraction << shift;
+  return {significand, (bits >> 31) != 0 ? -1 : 0, std::max(field, 1) - 127 - shift};
 }
 
-// Towards zero.
-std::int64_t shifted(std::int64_t value, int left) {
-  if (value == 0) return 0;  // whose exponent says nothing
-  if (left >= 0) return value << left;
-  const std::int64_t magnitude = left > -63 ? std::abs(value) >> -left : 0;
-  return value < 0 ? -magnitude : magnitude;
+// 2^exponent, of a normal number of fp64.
+double power_of_two(int exponent) {
+  return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
 }
 
 // units * 2^exponent, cut off to fp32.
@@ -41,26 +46,24 @@ float cut_to_float(std::int64_t units, int exponent) {
   // Subnormals keep fewer.
   const int dropped = std::max({bits - 24, -149 - exponent, 0});
   const std::uint64_t kept = dropped < 64 ? magnitude >> dropped : 0;
-  const float result = std::ldexp(static_cast<float>(kept), exponent + dropped);
-  return units < 0 ? -result : result;
-}
-
-float plain_sum(float sum, const float* a, const float* b, int count) {
-  double plain = sum;
-  for (int k = 0; k < count; ++k) plain += static_cast<double>(a[k]) * static_cast<double>(b[k]);
-  return static_cast<float>(plain);
+  // Exact, or infinite.
+  const double result = static_cast<double>(kept) * power_of_two(exponent + dropped);
+  return static_cast<float>(units < 0 ? -result : result);
 }
 
 // The fastest of these is taken that the machine has; their results are the same.
 template <int kDepth>
 [[gnu::always_inline]] inline void add_products(MatrixProduct& product) {
   for (int row = 0; row < kMatrixRows; ++row) {
+    float sums[kMatrixColumns];
+    for (int column = 0; column < kMatrixColumns; ++column) sums[column] = product.sum[row][column];
     for (int k = 0; k < kDepth; ++k) {
+      const float a = product.a[row][k];
       for (int column = 0; column < kMatrixColumns; ++column) {
-        product.sum[row][column] =
-            __builtin_fmaf(product.a[row][k], product.b[k][column], product.sum[row][column]);
+        sums[column] = __builtin_fmaf(a, product.b[k][column], sums[column]);
       }
     }
+    for (int column = 0; column < kMatrixColumns; ++column) product.sum[row][column] = sums[column];
   }
 }
 
@@ -82,48 +85,115 @@ void add_nearest(MatrixProduct& product) {
   add_products_of(product);
 }
 
-void add_truncated(MatrixProduct& product, const Arithmetic& arithmetic) {
-  const int step = static_cast<int>(arithmetic.products_per_step);
-  for (int column = 0; column < kMatrixColumns; ++column) {
-    float b[kMatrixDepthMax];
-    for (int k = 0; k < product.depth; ++k) b[k] = product.b[k][column];
-    for (int row = 0; row < kMatrixRows; ++row) {
-      float& sum = product.sum[row][column];
-      for (int k = 0; k < product.depth; k += step) {
-        sum = truncated_sum(sum, product.a[row] + k, b + k, std::min(step, product.depth - k),
-                            arithmetic.extra_bits);
+// The factors of a product, taken apart once.
+struct ScaledFactors {
+  Scaled a[kMatrixRows][kMatrixDepthMax];
+  Scaled b[kMatrixDepthMax][kMatrixColumns];
+};
+
+// Products of 16-bit numbers have 22 bits: significands of 24 have 12 to spare, each.
+constexpr int kSpareBits = 12;
+
+// One step for a row of sums: products from `begin` to `end` of k.
+class TruncatedStep {
+ public:
+  TruncatedStep(int begin, int end, unsigned extra_bits)
+      : begin_(begin), end_(end), extra_bits_(static_cast<int>(extra_bits)) {}
+
+  void add(const ScaledFactors& factors, int row, float (&sums)[kMatrixColumns]) const {
+    Scaled accumulators[kMatrixColumns];
+    int largest[kMatrixColumns];
+    for (int column = 0; column < kMatrixColumns; ++column) {
+      accumulators[column] = scaled(sums[column]);
+      largest[column] = accumulators[column].exponent;
+    }
+    for (int k = begin_; k < end_; ++k) {
+      for (int column = 0; column < kMatrixColumns; ++column) {
+        largest[column] =
+            std::max(largest[column], factors.a[row][k].exponent + factors.b[k][column].exponent);
       }
+    }
+    std::int64_t units[kMatrixColumns];
+    for (int column = 0; column < kMatrixColumns; ++column) {
+      const Scaled& sum = accumulators[column];
+      units[column] =
+          aligned(sum.significand << extra_bits_, largest[column] - sum.exponent, sum.sign);
+    }
+    for (int k = begin_; k < end_; ++k) {
+      const Scaled& a = factors.a[row][k];
+      for (int column = 0; column < kMatrixColumns; ++column) {
+        const Scaled& b = factors.b[k][column];
+        const std::int64_t product = (a.significand >> kSpareBits) * (b.significand >> kSpareBits);
+        // 2 (23 - 12) = 22 bits of fraction, one less than a sum's.
+        units[column] += aligned(product << (extra_bits_ + 1),
+                                 largest[column] - a.exponent - b.exponent, a.sign ^ b.sign);
+      }
+    }
+    for (int column = 0; column < kMatrixColumns; ++column) {
+      sums[column] = cut_to_float(units[column], largest[column] - kFractionBits - extra_bits_);
+    }
+  }
+
+ private:
+  static std::int64_t aligned(std::int64_t magnitude, int below, std::int64_t sign) {
+    return ((magnitude >> std::min(below, 63)) ^ sign) - sign;
+  }
+
+  int begin_;
+  int end_;
+  int extra_bits_;
+};
+
+bool all_finite(const MatrixProduct& product) {
+  const auto is_finite = [](float x) { return std::isfinite(x); };
+  for (int i = 0; i < kMatrixRows; ++i) {
+    if (!std::all_of(product.a[i], product.a[i] + product.depth, is_finite)) return false;
+    if (!std::ranges::all_of(product.sum[i], is_finite)) return false;
+    if (i < product.depth && !std::ranges::all_of(product.b[i], is_finite)) return false;
+  }
+  return true;
+}
+
+// What is infinite or NaN, however it is summed.
+void set_not_finite(const MatrixProduct& before, MatrixProduct& product) {
+  for (int row = 0; row < kMatrixRows; ++row) {
+    for (int column = 0; column < kMatrixColumns; ++column) {
+      double plain = before.sum[row][column];
+      for (int k = 0; k < before.depth; ++k) {
+        plain += static_cast<double>(before.a[row][k]) * static_cast<double>(before.b[k][column]);
+      }
+      if (!std::isfinite(plain)) product.sum[row][column] = static_cast<float>(plain);
     }
   }
 }
 
-}  // namespace
-
-float truncated_sum(float sum, const float* a, const float* b, int count, unsigned extra_bits) {
-  constexpr int kNone = std::numeric_limits<int>::min();
-  const float plain = plain_sum(sum, a, b, count);
-  const bool has_infinity = std::any_of(a, a + count, [](float x) { return !std::isfinite(x); }) ||
-                            std::any_of(b, b + count, [](float x) { return !std::isfinite(x); }) ||
-                            !std::isfinite(sum);
-  if (has_infinity) return plain;
-  Scaled products[kMatrixDepthMax];
-  const Scaled accumulator = scaled(sum);
-  int largest = accumulator.significand == 0 ? kNone : accumulator.exponent;
-  for (int k = 0; k < count; ++k) {
-    const Scaled left = scaled(a[k]);
-    const Scaled right = scaled(b[k]);
-    products[k] = {left.significand * right.significand, left.exponent + right.exponent};
-    if (products[k].significand != 0) largest = std::max(largest, products[k].exponent);
+void add_truncated(MatrixProduct& product, const Arithmetic& arithmetic) {
+  if (!all_finite(product)) {
+    MatrixProduct finite = product;
+    const auto clear = [](float& x) { x = std::isfinite(x) ? x : 0; };
+    for (auto& row : finite.a) std::ranges::for_each(row, clear);
+    for (auto& row : finite.b) std::ranges::for_each(row, clear);
+    for (auto& row : finite.sum) std::ranges::for_each(row, clear);
+    add_truncated(finite, arithmetic);
+    set_not_finite(product, finite);
+    product = finite;
+    return;
   }
-  if (largest == kNone) return plain;
-  const int unit = largest - kFractionBits - static_cast<int>(extra_bits);
-  std::int64_t units =
-      shifted(accumulator.significand, accumulator.exponent - kFractionBits - unit);
-  for (int k = 0; k < count; ++k) {
-    units += shifted(products[k].significand, products[k].exponent - 2 * kFractionBits - unit);
+  ScaledFactors factors;
+  for (int k = 0; k < product.depth; ++k) {
+    for (int row = 0; row < kMatrixRows; ++row) factors.a[row][k] = scaled(product.a[row][k]);
+    for (int column = 0; column < kMatrixColumns; ++column) {
+      factors.b[k][column] = scaled(product.b[k][column]);
+    }
   }
-  return cut_to_float(units, unit);
+  const int step = static_cast<int>(arithmetic.products_per_step);
+  for (int k = 0; k < product.depth; k += step) {
+    const TruncatedStep next(k, std::min(k + step, product.depth), arithmetic.extra_bits);
+    for (int row = 0; row < kMatrixRows; ++row) next.add(factors, row, product.sum[row]);
+  }
 }
+
+}  // namespace
 
 void multiply_accumulate(MatrixProduct& product, const Arithmetic& arithmetic) {
   if (arithmetic.matrix_sum == MatrixSum::kTruncated) {
@@ -132,9 +202,7 @@ void multiply_accumulate(MatrixProduct& product, const Arithmetic& arithmetic) {
     add_nearest(product);
   }
   for (auto& row : product.sum) {
-    for (float& sum : row) {
-      if (std::isnan(sum)) sum = std::bit_cast<float>(kCanonicalNan);
-    }
+    for (float& sum : row) sum = sum != sum ? std::bit_cast<float>(kCanonicalNan) : sum;
   }
 }
 

@@ -13,18 +13,14 @@ inline constexpr int kMatrixDepthMax = 16;
 // Elements are numbers of 16 bits, which fp32 holds exactly.
 struct MatrixProduct {
   int depth = kMatrixDepthMax;
-  float a[kMatrixRows][kMatrixDepthMax];
-  float b[kMatrixDepthMax][kMatrixColumns];
-  float sum[kMatrixRows][kMatrixColumns];
+  float a[kMatrixRows][kMatrixDepthMax] = {};
+  float b[kMatrixDepthMax][kMatrixColumns] = {};
+  float sum[kMatrixRows][kMatrixColumns] = {};
 };
 
-// NaN is fp32's canonical one.
+// NaN is fp32's canonical one. Of a truncated sum, the exponent of a product is the sum of its
+// factors', whose significands are in [1, 2), as the hardware aligns before it normalises; zeros
+// have none. Bits below 2^(largest exponent - 23 - extra_bits) are dropped.
 void multiply_accumulate(MatrixProduct& product, const Arithmetic& arithmetic);
-
-// One step of a truncated sum, O(count): sum + a[0] b[0] + a[1] b[1] + ... The exponent of a
-// product is the sum of its factors', whose significands are in [1, 2), as the hardware aligns
-// before it normalises; zeros have none. Bits below the largest exponent - 23 - extra_bits are
-// dropped.
-float truncated_sum(float sum, const float* a, const float* b, int count, unsigned extra_bits);
 
 }  // namespace recto::simt

@@ -26,8 +26,8 @@ constexpr std::uint8_t fp8_of(double x, __nv_saturation_t saturation, std::uint3
   const std::uint64_t code = magnitude_code<kFormat>(x);
   const std::uint32_t overflow = saturation == __NV_SATFINITE ? largest : largest + 1;
   const std::uint32_t bounded = code > largest ? overflow : static_cast<std::uint32_t>(code);
-  return static_cast<std::uint8_t>(is_nan_bits(bits) ? kFormat.nan()
-                                                     : (bounded | sign_code<kFormat>(x)));
+  const std::uint32_t number = bounded | sign_code<kFormat>(x);
+  return static_cast<std::uint8_t>(is_nan_bits(bits) ? kFormat.nan() : number);
 }
 
 constexpr std::uint8_t fp8_of(double x, __nv_saturation_t saturation,
@@ -39,7 +39,8 @@ constexpr std::uint8_t fp8_of(double x, __nv_saturation_t saturation,
 constexpr float e4m3_value(std::uint32_t code) {
   const std::uint32_t magnitude = code & 0x7f;
   const auto finite = std::bit_cast<std::uint32_t>(widened_finite<kE4m3>(magnitude));
-  return std::bit_cast<float>(magnitude == 0x7f ? 0x7fffffff : (finite | (code & 0x80) << 24));
+  const std::uint32_t number = finite | (code & 0x80) << 24;
+  return std::bit_cast<float>(magnitude == 0x7f ? 0x7fffffff : number);
 }
 
 constexpr float fp8_value(std::uint32_t code, __nv_fp8_interpretation_t interpretation) {

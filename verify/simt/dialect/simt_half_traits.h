@@ -64,14 +64,15 @@ bool is_nan(T value) {
 
 template <HalfType T>
 T canonical(T value) {
-  return is_nan(value) ? with_code<T>(format_of<T>().nan()) : value;
+  return with_code<T>(is_nan(value) ? format_of<T>().nan() : code_of(value));
 }
 
 // Within [+0, 1]; NaN becomes +0.
 template <HalfType T>
 T saturated(T value) {
   const float x = value;
-  return x > 0.0F ? (x > 1.0F ? T(1.0F) : value) : T(0.0F);
+  const std::uint32_t at_most_one = x > 1.0F ? code_of(T(1.0F)) : code_of(value);
+  return with_code<T>(x > 0.0F ? at_most_one : 0);
 }
 
 // As integers, numbers are in the order of their values: zeros apart, as max and min want it.
@@ -79,7 +80,8 @@ template <HalfType T>
 std::int32_t order_of(T value) {
   const std::uint32_t code = code_of(value);
   const auto magnitude = static_cast<std::int32_t>(code & (format_of<T>().sign() - 1));
-  return (code & format_of<T>().sign()) != 0 ? -magnitude - 1 : magnitude;
+  const std::int32_t below_zero = -magnitude - 1;
+  return (code & format_of<T>().sign()) != 0 ? below_zero : magnitude;
 }
 
 template <HalfType T>
@@ -108,12 +110,16 @@ int infinity_sign(T a) {
 // The only one that is a number, or the canonical NaN.
 template <HalfType T>
 T choose_number(T a, T b, T chosen) {
-  return is_nan(a) ? canonical(b) : is_nan(b) ? a : chosen;
+  const std::uint32_t other = code_of(canonical(b));
+  const std::uint32_t number = is_nan(b) ? code_of(a) : code_of(chosen);
+  return with_code<T>(is_nan(a) ? other : number);
 }
 
 template <HalfType T>
 T choose_nan(T a, T b, T chosen) {
-  return is_nan(a) || is_nan(b) ? with_code<T>(format_of<T>().nan()) : chosen;
+  const std::uint32_t nan = format_of<T>().nan();
+  const std::uint32_t number = is_nan(b) ? nan : code_of(chosen);
+  return with_code<T>(is_nan(a) ? nan : number);
 }
 
 }  // namespace recto::simt::device

@@ -98,20 +98,23 @@ inline double __fma_rn(double x, double y, double z) { return std::fma(x, y, z);
 
 namespace recto::simt::device {
 
-// Of NaN and a number, the number; +0 is larger than -0 (IEEE 754-2019's maximumNumber).
+// Of NaN and a number, the number; +0 is larger than -0 (IEEE 754-2019's maximumNumber). Without
+// branches, as in simt_narrow.h.
 template <std::floating_point T>
 T maximum_number(T x, T y) {
-  if (std::isnan(x)) return y;
-  if (std::isnan(y)) return x;
-  if (x == y) return std::signbit(x) ? y : x;
-  return x > y ? x : y;
+  const T of_equals = std::signbit(x) ? y : x;
+  const T larger = x > y ? x : y;
+  const T number = x == y ? of_equals : larger;
+  const T of_x_and_nan = std::isnan(y) ? x : number;
+  return std::isnan(x) ? y : of_x_and_nan;
 }
 template <std::floating_point T>
 T minimum_number(T x, T y) {
-  if (std::isnan(x)) return y;
-  if (std::isnan(y)) return x;
-  if (x == y) return std::signbit(x) ? x : y;
-  return x < y ? x : y;
+  const T of_equals = std::signbit(x) ? x : y;
+  const T smaller = x < y ? x : y;
+  const T number = x == y ? of_equals : smaller;
+  const T of_x_and_nan = std::isnan(y) ? x : number;
+  return std::isnan(x) ? y : of_x_and_nan;
 }
 
 }  // namespace recto::simt::device

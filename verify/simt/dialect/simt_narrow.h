@@ -1,7 +1,8 @@
 #pragma once
 
 // Rounding to floating-point formats of 16 and 8 bits, and back, bit by bit. Nothing here branches
-// on a value, so that what is known about each bit of an argument stays known of the result.
+// on a value (both sides of each choice are computed before it), so that tools which follow what is
+// known about an argument, such as MemorySanitizer, follow it into the result.
 
 #include <bit>
 #include <cstdint>
@@ -93,8 +94,8 @@ constexpr std::uint16_t narrowed(double x) {
                       ((bits & ~kDoubleSign) < kDoubleInfinity);
   const std::uint64_t largest = kFormat.infinity() - (is_cut ? 1 : 0);
   const auto bounded = static_cast<std::uint32_t>(code < largest ? code : largest);
-  return static_cast<std::uint16_t>(is_nan_bits(bits) ? kFormat.nan()
-                                                      : (bounded | sign_code<kFormat>(x)));
+  const std::uint32_t number = bounded | sign_code<kFormat>(x);
+  return static_cast<std::uint16_t>(is_nan_bits(bits) ? kFormat.nan() : number);
 }
 
 // Exact, as if the largest exponent were one like others.
@@ -113,7 +114,8 @@ constexpr float widened(std::uint32_t code) {
   const bool is_nan = magnitude > kFormat.infinity();
   const auto finite = std::bit_cast<std::uint32_t>(widened_finite<kFormat>(magnitude));
   const std::uint32_t infinite = is_nan ? 0x7fffffff : 0x7f800000;
-  const std::uint32_t sign = is_nan ? 0 : (code & kFormat.sign()) << (32 - kFormat.bits());
+  const std::uint32_t sign_bit = (code & kFormat.sign()) << (32 - kFormat.bits());
+  const std::uint32_t sign = is_nan ? 0 : sign_bit;
   return std::bit_cast<float>((magnitude < kFormat.infinity() ? finite : infinite) | sign);
 }
 

@@ -10,3 +10,8 @@
 [[noreturn]] inline void __trap(RECTO_SIMT_SITE) {
   recto::simt::device::fail("calls __trap", site);
 }
+
+// What assert() calls when it fails.
+extern "C" __attribute__((noreturn)) void __assert_fail(const char* condition, const char* file,
+                                                        unsigned line,
+                                                        const char* function) noexcept;

@@ -1,9 +1,5 @@
 #include "verify/simt/dialect/trap_kernels.cuh"
 
-// <assert.h> does not declare it where NDEBUG is defined.
-extern "C" [[noreturn]] void __assert_fail(const char* assertion, const char* file, unsigned line,
-                                           const char* function) noexcept;
-
 __global__ void give_up(Trap trap, int* out) {
   if (threadIdx.x == 3 && trap == Trap::kTrap) __trap();
   if (threadIdx.x == 3 && trap == Trap::kFailedAssertion) {

@@ -10,9 +10,13 @@ namespace recto::simt {
 inline constexpr unsigned kWarpSize = 32;
 
 struct Dim3 {
-  unsigned x = 1;
-  unsigned y = 1;
-  unsigned z = 1;
+  // As CUDA's, so that dim3(2) is one, too.
+  constexpr Dim3(unsigned of_x = 1, unsigned of_y = 1, unsigned of_z = 1)
+      : x(of_x), y(of_y), z(of_z) {}
+
+  unsigned x;
+  unsigned y;
+  unsigned z;
 
   std::uint64_t count() const { return std::uint64_t{x} * y * z; }
   friend bool operator==(const Dim3&, const Dim3&) = default;

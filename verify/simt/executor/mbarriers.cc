@@ -72,7 +72,7 @@ void Mbarriers::arrive(ThreadState& thread, std::uint64_t* object, unsigned byte
                                barrier.arrivals));
   }
   Observer* observer = thread.block->launch().observer;
-  if (observer != nullptr) observer->arrive_at_mbarrier(thread, object);
+  if (observer != nullptr) observer->release(thread, object);
   barrier.bytes += bytes;
   --barrier.pending;
   end_phase_if_due(barrier);
@@ -120,7 +120,7 @@ bool Mbarriers::test(ThreadState& thread, std::uint64_t* object, unsigned parity
   if (!has_ended()) deliver(thread, barrier);
   if (!has_ended()) return false;
   Observer* observer = thread.block->launch().observer;
-  if (observer != nullptr) observer->pass_mbarrier(thread, object);
+  if (observer != nullptr) observer->acquire(thread, object);
   return true;
 }
 
@@ -130,7 +130,7 @@ void Mbarriers::wait(ThreadState& thread, std::uint64_t* object, unsigned parity
   thread.standing = Standing::kAtMbarrier;
   thread.block->scheduler().wait(thread);
   Observer* observer = thread.block->launch().observer;
-  if (observer != nullptr) observer->pass_mbarrier(thread, object);
+  if (observer != nullptr) observer->acquire(thread, object);
 }
 
 }  // namespace recto::simt

@@ -67,9 +67,11 @@ class Observer {
   virtual void pass_collective(ThreadBlock&, unsigned /*warp*/, std::uint32_t /*lanes*/,
                                const Collective&) {}
 
-  // Accesses before a thread arrives come before those of who passes after that phase.
-  virtual void arrive_at_mbarrier(ThreadState&, const std::uint64_t* /*mbarrier*/) {}
-  virtual void pass_mbarrier(ThreadState&, const std::uint64_t* /*mbarrier*/) {}
+  // What this thread has done so far is known to whoever acquires `object`, such as an mbarrier,
+  // from now on: by arriving there, and by having waited there.
+  virtual void release(ThreadState&, const void* /*object*/) {}
+  virtual void acquire(ThreadState&, const void* /*object*/) {}
+
   // An asynchronous copy was asked for; its bytes arrive (and are written) later, by finish_copy. A
   // thread finishes its own; bulk copies are finished by one that waits.
   virtual void begin_copy(ThreadState&, const AsyncCopy&) {}

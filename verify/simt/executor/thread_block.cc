@@ -18,17 +18,6 @@ std::uint32_t lanes_below(unsigned count) {
   return count >= kWarpSize ? ~std::uint32_t{0} : bit(count) - 1;
 }
 
-std::string at_text(const ThreadState& thread) { return fmt::format("is at {}", thread.operation); }
-
-// Two threads at different places, or at places that do not go together.
-Finding both(const ThreadState& one, const ThreadState& other, Check check) {
-  Finding finding = one.block->finding_of(one, check, at_text(one));
-  finding.other_thread = other.block->finding_of(other, check, {}).thread;
-  finding.other_place.site = other.site;
-  finding.other_what = at_text(other);
-  return finding;
-}
-
 }  // namespace
 
 void ThreadBlock::begin(Launch& launch, Scheduler& scheduler, std::uint64_t index) {
@@ -79,13 +68,6 @@ void ThreadBlock::begin_warps() {
   for (ThreadState& thread : threads_) thread.warp = &warps_[thread.linear / kWarpSize];
 }
 
-Finding ThreadBlock::finding_of(const ThreadState& thread, Check check, std::string what) const {
-  Finding finding{.check = check, .what = std::move(what)};
-  finding.thread = ThreadPlace{thread.block_index, thread.thread_index, thread.linear};
-  finding.place.site = thread.site;
-  return finding;
-}
-
 int ThreadBlock::wait_at_barrier(ThreadState& thread, BarrierReduction reduction, int predicate,
                                  const char* name) {
   thread.standing = Standing::kAtBlockBarrier;
@@ -107,12 +89,6 @@ int ThreadBlock::wait_at_barrier(ThreadState& thread, BarrierReduction reduction
   }
   scheduler_->wait(thread);
   return barrier_.result;
-}
-
-void ThreadBlock::check_same_barrier(const ThreadState& thread) {
-  const ThreadState& first = *barrier_.first;
-  if (first.operation == thread.operation && first.site == thread.site) return;
-  scheduler_->abandon(both(thread, first, Check::kBarrierDivergence));
 }
 
 void ThreadBlock::open_barrier() {
@@ -205,16 +181,6 @@ void ThreadBlock::complete(WarpState& warp, unsigned number, std::uint32_t other
   ready_.insert_lanes(warp.number, others);
 }
 
-void ThreadBlock::refuse_meeting(const ThreadState& thread, const Collective& collective,
-                                 const WarpState::Meeting& meeting) {
-  const auto other_lane = static_cast<unsigned>(std::countr_zero(meeting.arrived));
-  const ThreadState& other = threads_[thread.warp->number * kWarpSize + other_lane];
-  Finding finding = both(thread, other, Check::kWarpMask);
-  finding.what = fmt::format("calls {} with mask {:#010x}", collective.name, thread.mask);
-  finding.other_what += fmt::format(" with mask {:#010x}", other.mask);
-  scheduler_->abandon(std::move(finding));
-}
-
 void ThreadBlock::exit_thread(ThreadState& thread) {
   if (launch_->observer != nullptr) launch_->observer->exit_thread(thread);
   thread.standing = Standing::kExited;
@@ -228,20 +194,6 @@ void ThreadBlock::exit_thread(ThreadState& thread) {
   scheduler_->leave(thread);
 }
 
-// Nobody is left who could wait for them.
-void ThreadBlock::check_copies(const ThreadState& thread) const {
-  const bool has_bulk_copy = is_done() && !mbarriers_.copies().empty();
-  if (thread.copies.empty() && !has_bulk_copy) return;
-  const AsyncCopy& copy =
-      thread.copies.empty() ? mbarriers_.copies().front() : thread.copies.oldest();
-  Finding finding =
-      finding_of(thread, Check::kUnfinishedCopy, "exits with an asynchronous copy under way");
-  finding.place = {};
-  finding.other_place.site = copy.site;
-  finding.other_what = fmt::format("{} bytes were asked for", copy.destination_bytes);
-  scheduler_->abandon(std::move(finding));
-}
-
 // Lanes that have exited are not waited for.
 void ThreadBlock::release_meetings_without(const ThreadState& thread) {
   WarpState& warp = *thread.warp;
@@ -251,58 +203,6 @@ void ThreadBlock::release_meetings_without(const ThreadState& thread) {
     const WarpState::Meeting& meeting = warp.meetings[number];
     if (meeting.arrived == (meeting.mask & ~warp.exited)) complete(warp, number, meeting.arrived);
   }
-}
-
-Finding ThreadBlock::stuck() const {
-  const ThreadState* at_barrier = nullptr;
-  const ThreadState* elsewhere = nullptr;
-  const ThreadState* exited = nullptr;
-  for (const ThreadState& thread : threads_) {
-    const ThreadState*& kind = thread.standing == Standing::kAtBlockBarrier ? at_barrier
-                               : thread.standing == Standing::kExited       ? exited
-                                                                            : elsewhere;
-    if (kind == nullptr) kind = &thread;
-  }
-  if (at_barrier != nullptr && elsewhere != nullptr) {
-    return both(*at_barrier, *elsewhere, Check::kBarrierDivergence);
-  }
-  if (at_barrier != nullptr && exited != nullptr) {
-    Finding finding = both(*at_barrier, *exited, Check::kExitBeforeBarrier);
-    finding.other_place = {};
-    finding.other_what = "has exited";
-    return finding;
-  }
-  Finding finding = finding_of(elsewhere == nullptr ? threads_[0] : *elsewhere, Check::kDeadlock,
-                               "waits for what nobody will do; ");
-  finding.what += standings();
-  return finding;
-}
-
-std::string ThreadBlock::standings() const {
-  std::string text;
-  // Neighbours at the same place are told together.
-  for (std::size_t first = 0; first < threads_.size();) {
-    const ThreadState& thread = threads_[first];
-    std::size_t last = first;
-    while (last + 1 < threads_.size() && threads_[last + 1].standing == thread.standing &&
-           threads_[last + 1].site == thread.site) {
-      ++last;
-    }
-    if (!text.empty()) text += ", ";
-    text += first == last ? fmt::format("thread {}", first)
-                          : fmt::format("threads {} to {}", first, last);
-    if (thread.standing == Standing::kExited) {
-      text += ": exited";
-    } else if (thread.site.line > 0) {
-      text += fmt::format(": {} {} at {}",
-                          thread.standing == Standing::kCanRun ? "running, last" : "waiting",
-                          thread.operation, place_text({thread.site, 0}));
-    } else {
-      text += ": running";
-    }
-    first = last + 1;
-  }
-  return text;
 }
 
 }  // namespace recto::simt

@@ -7,7 +7,8 @@ load("//verify/simt:kernels.bzl", "OBSERVED_COMPATIBLE", "OBSERVED_COPTS")
 load("//verify/simt:variants.bzl", "KERNEL_TAG")
 
 def _translated(name, source):
-    output = "%s_translated/%s" % (name, source.replace(".cu", ".cc") if source.endswith(".cu") else source)
+    target = source.replace(".cu", ".cc") if source.endswith(".cu") else source
+    output = "%s_translated/%s" % (name, target)
     native.genrule(
         name = output.replace("/", "_") + "_file",
         srcs = [source],
@@ -46,6 +47,11 @@ def foreign_kernels(name, srcs, hdrs = [], deps = [], copts = [], **kwargs):
             deps = deps + hooks + ["//verify/simt/foreign:simt_foreign"],
             **kwargs
         )
+
+def foreign_library(name, **kwargs):
+    """A recto_library that needs the toolkit's headers; nothing where no CUDA Toolkit is."""
+    if TOOLKIT.nvcc:
+        recto_library(name = name, **kwargs)
 
 def foreign_test(name, **kwargs):
     """A recto_test; skipped where no CUDA Toolkit is."""

@@ -14,6 +14,8 @@
 #include <type_traits>
 
 #include "verify/simt/dialect/simt_atomics.h"
+#include "verify/simt/dialect/simt_integer.h"
+#include "verify/simt/dialect/simt_math.h"
 #include "verify/simt/dialect/simt_warp.h"
 #include "verify/simt/foreign/inline_ptx.h"
 #include "verify/simt/streams/stream.h"

@@ -86,7 +86,9 @@ def keep_lines(replacement, original):
 
 
 SHARED = re.compile(r"\bextern\s+__shared__\s+([^;]*?)\s*;|(?<!\w)__shared__\s+([^;]*?)\s*;")
-DECLARATOR = re.compile(r"^(?P<type>.*?[\s*>&])(?P<name>\w+)\s*(?P<dims>(?:\[[^\[\]]*\]\s*)*)$", re.S)
+DECLARATOR = re.compile(
+    r"^(?P<type>.*?[\s*>&])(?P<name>\w+)\s*(?P<dims>(?:\[[^\[\]]*\]\s*)*)$", re.S
+)
 ALIGNMENT = re.compile(r"__align__\s*\(\s*(\d+)\s*\)|alignas\s*\(\s*(\d+)\s*\)")
 
 

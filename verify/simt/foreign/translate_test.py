@@ -34,7 +34,10 @@ class Shared(unittest.TestCase):
         )
 
     def test_an_alignment_is_kept(self):
-        self.assertIn("SIMT_FOREIGN_SHARED(a, a_shared_type, 16)", body("__shared__ __align__(16) char a[64];"))
+        self.assertIn(
+            "SIMT_FOREIGN_SHARED(a, a_shared_type, 16)",
+            body("__shared__ __align__(16) char a[64];"),
+        )
 
     def test_the_dynamic_part(self):
         self.assertEqual(
@@ -51,7 +54,9 @@ class Shared(unittest.TestCase):
 
 class Launches(unittest.TestCase):
     def test_a_template_over_several_lines_keeps_the_lines(self):
-        source = "f<float, 128>\n    <<<dim3(1, 2), block, shm, stream>>>(\n        a, g(b, c));\nrest"
+        source = (
+            "f<float, 128>\n    <<<dim3(1, 2), block, shm, stream>>>(\n        a, g(b, c));\nrest"
+        )
         translated = body(source)
         self.assertIn(
             '::simt_foreign::launch("f<float, 128>", {dim3(1, 2), block, shm, stream}, '
@@ -61,7 +66,9 @@ class Launches(unittest.TestCase):
         self.assertEqual(translated.split("\n")[3], "rest")
 
     def test_no_arguments(self):
-        self.assertEqual(body("ns::k<<<1, 2>>>();"), '::simt_foreign::launch("ns::k", {1, 2}, ns::k);')
+        self.assertEqual(
+            body("ns::k<<<1, 2>>>();"), '::simt_foreign::launch("ns::k", {1, 2}, ns::k);'
+        )
 
     def test_shifts_and_comments_are_no_launches(self):
         for source in ["a << b >> c;", 'x = "k<<<1, 2>>>()";']:
@@ -76,7 +83,10 @@ class Launches(unittest.TestCase):
 class Asm(unittest.TestCase):
     def test_operands_in_their_order(self):
         self.assertEqual(
-            body('asm volatile("fma.rn.f16 %0, %1, %2, %0;\\n" : "+h"(c) : "h"(a[0]), "h"(x::y(b, 2)));'),
+            body(
+                'asm volatile("fma.rn.f16 %0, %1, %2, %0;\\n" '
+                ': "+h"(c) : "h"(a[0]), "h"(x::y(b, 2)));'
+            ),
             '::simt_foreign::inline_ptx<"fma.rn.f16 %0, %1, %2, %0;\\n">'
             "(::simt_foreign::changed(c), ::simt_foreign::read(a[0]), "
             "::simt_foreign::read(x::y(b, 2)));",
@@ -88,7 +98,9 @@ class Asm(unittest.TestCase):
         self.assertEqual(translated.split("\n")[2], "rest")
 
     def test_no_outputs(self):
-        self.assertIn("(::simt_foreign::read(a))", body('asm volatile("mov.b32 t, %0;" :: "r"(a));'))
+        self.assertIn(
+            "(::simt_foreign::read(a))", body('asm volatile("mov.b32 t, %0;" :: "r"(a));')
+        )
 
     def test_unknown_constraints_and_texts_that_are_no_literals_are_refused(self):
         self.assertIn("constraints h, r", refusal('asm("x;" : "=q"(a));'))

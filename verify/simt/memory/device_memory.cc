@@ -99,8 +99,8 @@ std::string DeviceMemory::describe(std::uintptr_t address) const {
     }
   }
   if (after != buffers_.end() && after->first - address < kNearBytes) {
-    return fmt::format("memory {} bytes before {} ({} bytes)", after->first - address, after->second.name,
-                       after->second.bytes);
+    return fmt::format("memory {} bytes before {} ({} bytes)", after->first - address,
+                       after->second.name, after->second.bytes);
   }
   return fmt::format("memory at {:#x}, which is no registered buffer", address);
 }

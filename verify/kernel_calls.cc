@@ -1,0 +1,121 @@
+#include "verify/kernel_calls.h"
+
+#include <algorithm>
+#include <limits>
+#include <span>
+
+#include "cuda/kernels/paged_decode.h"
+#include "cuda/kernels/split_decode.h"
+
+namespace recto::verify {
+namespace {
+
+using kernels::PagedDecodeParams;
+using kernels::SplitDecodeParams;
+
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+const float* data_of(std::span<const float> values) {
+  return values.empty() ? nullptr : values.data();
+}
+
+std::int64_t longest_context(const PagedAttentionInputs& inputs) {
+  std::int64_t longest = 0;
+  for (const std::int32_t length : inputs.context_length) {
+    longest = std::max<std::int64_t>(longest, length);
+  }
+  return longest;
+}
+
+// Everything but where the results go.
+PagedDecodeParams params_of(const PagedAttentionInputs& inputs) {
+  const AttentionOptions& options = inputs.options;
+  return {.q = inputs.q,
+          .kv = inputs.kv,
+          .block_table = inputs.block_table,
+          .context_length = inputs.context_length.data(),
+          .options = {.scale = options.scale,
+                      .softcap = options.softcap,
+                      .window = options.window.value_or(kernels::kNoWindow),
+                      .alibi_slopes = data_of(options.alibi_slopes),
+                      .sinks = data_of(options.sinks)},
+          .out = {.type = inputs.q.type,
+                  .num_rows = inputs.q.num_rows,
+                  .num_heads = inputs.q.num_heads,
+                  .head_dim = inputs.kv.v.head_dim,
+                  .row_stride = inputs.q.num_heads * inputs.kv.v.head_dim,
+                  .head_stride = inputs.kv.v.head_dim}};
+}
+
+PagedDecodeParams params_into(const PagedAttentionInputs& inputs, DecodeResults& results) {
+  PagedDecodeParams params = params_of(inputs);
+  params.out.data = results.out.data();
+  params.lse_ln = results.lse_ln.data();
+  return params;
+}
+
+// Of launches whose grid has the sequence as its x, and at most `thread_blocks` in all.
+void add_inputs(DeviceCall& call, const PagedAttentionInputs& inputs, std::int64_t thread_blocks) {
+  call.add_read("q", inputs.q);
+  call.add_contexts(inputs.kv, inputs.block_table, inputs.context_length, thread_blocks);
+  call.add_read("alibi_slopes", inputs.options.alibi_slopes);
+  call.add_read("sinks", inputs.options.sinks);
+}
+
+void add_results(DeviceCall& call, const PagedDecodeParams& params, DecodeResults& results) {
+  call.add_write("out", params.out);
+  call.add_write("lse_ln", std::span(results.lse_ln));
+}
+
+}  // namespace
+
+DecodeResults::DecodeResults(const PagedAttentionInputs& inputs)
+    : out(static_cast<std::size_t>(inputs.q.num_rows * inputs.q.num_heads * inputs.kv.v.head_dim *
+                                   element_bytes(inputs.q.type)),
+          std::byte{0xff}),
+      lse_ln(static_cast<std::size_t>(inputs.q.num_rows * inputs.q.num_heads), kNaN) {}
+
+std::optional<std::string> why_not_decoded(const PagedAttentionInputs& inputs) {
+  for (std::size_t sequence = 0; sequence + 1 < inputs.query_start.size(); ++sequence) {
+    if (inputs.query_start[sequence + 1] - inputs.query_start[sequence] != 1) {
+      return "not one query row a sequence";
+    }
+  }
+  if (const char* error = kernels::why_not_served(params_of(inputs))) return error;
+  return std::nullopt;
+}
+
+void call_paged_decode(simt::Executor& executor, const ObserverMaker& observer,
+                       const PagedAttentionInputs& inputs, DecodeResults& results) {
+  const PagedDecodeParams params = params_into(inputs, results);
+  DeviceCall call(executor);
+  add_inputs(call, inputs, inputs.q.num_rows * inputs.q.num_heads);
+  add_results(call, params, results);
+  call.run(observer, [&params](simt::Stream& stream) {
+    return kernels::launch_paged_decode(params, &stream).error;
+  });
+}
+
+void call_split_decode(simt::Executor& executor, const ObserverMaker& observer,
+                       const PagedAttentionInputs& inputs, std::int64_t split_size,
+                       DecodeResults& results) {
+  SplitDecodeParams params{.decode = params_into(inputs, results), .split_size = split_size};
+  params.num_splits = kernels::num_splits(longest_context(inputs), split_size);
+  const std::int64_t num_states = inputs.q.num_rows * inputs.q.num_heads * params.num_splits;
+  std::vector<float> maximum(static_cast<std::size_t>(num_states), kNaN);
+  std::vector<float> sum(static_cast<std::size_t>(num_states), kNaN);
+  std::vector<float> weighted(static_cast<std::size_t>(num_states * inputs.kv.v.head_dim), kNaN);
+  params.states = {maximum.data(), sum.data(), weighted.data()};
+  DeviceCall call(executor);
+  add_inputs(call, inputs, num_states);
+  add_results(call, params.decode, results);
+  call.add_write("states.maximum", std::span(maximum));
+  call.add_write("states.sum", std::span(sum));
+  call.add_write("states.weighted", std::span(weighted));
+  call.run(observer, [&params](simt::Stream& stream) {
+    if (const char* error = kernels::launch_split_decode(params, &stream).error) return error;
+    return kernels::launch_split_merge(params, &stream).error;
+  });
+}
+
+}  // namespace recto::verify

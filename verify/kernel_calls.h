@@ -1,0 +1,35 @@
+#pragma once
+
+// Calls of the kernels of cuda/kernels on the executor. They know nothing of the reference, so that
+// programs with them are built quickly in every mode.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/attention_views.h"
+#include "verify/device_call.h"
+
+namespace recto::verify {
+
+// NaN until somebody writes it.
+struct DecodeResults {
+  explicit DecodeResults(const PagedAttentionInputs& inputs);
+
+  std::vector<std::byte> out;  // [num_rows, num_heads, v.head_dim], of q's type
+  std::vector<float> lse_ln;   // [num_rows, num_heads]
+};
+
+// What the decode kernels do not serve of these inputs, or nothing.
+std::optional<std::string> why_not_decoded(const PagedAttentionInputs& inputs);
+
+// The inputs have passed core/attention_gate.h and why_not_decoded().
+void call_paged_decode(simt::Executor& executor, const ObserverMaker& observer,
+                       const PagedAttentionInputs& inputs, DecodeResults& results);
+void call_split_decode(simt::Executor& executor, const ObserverMaker& observer,
+                       const PagedAttentionInputs& inputs, std::int64_t split_size,
+                       DecodeResults& results);
+
+}  // namespace recto::verify

@@ -1,0 +1,70 @@
+#include "verify/kernel_cover/taint.h"
+
+#if defined(RECTO_SIMT_TAINT)
+#include <sanitizer/msan_interface.h>
+
+#include "core/units.h"
+
+// Only what is tainted on purpose is: memory of the C++ library is written by code that
+// MemorySanitizer does not see.
+extern "C" const char* __msan_default_options() {
+  return "poison_in_malloc=0:poison_in_free=0:poison_in_dtor=0";
+}
+
+namespace recto::verify {
+namespace {
+
+const std::byte* element(const KvTensorView& view, std::int64_t block, std::int64_t head,
+                         std::int64_t slot) {
+  return static_cast<const std::byte*>(view.data) +
+         (block * view.block_stride + head * view.head_stride + slot * view.slot_stride) *
+             element_bytes(view.type);
+}
+
+// Plain layouts: a head's dims are contiguous.
+void address_contexts(const KvTensorView& view, const PagedAttentionInputs& inputs) {
+  const auto pool_bytes =
+      static_cast<std::size_t>(view.num_blocks * view.block_stride * element_bytes(view.type));
+  __msan_poison(view.data, pool_bytes);
+  for (std::size_t seq = 0; seq < inputs.context_length.size(); ++seq) {
+    const std::int32_t* row =
+        inputs.block_table.data + static_cast<std::int64_t>(seq) * inputs.block_table.row_stride;
+    for (std::int64_t token = 0; token < inputs.context_length[seq]; ++token) {
+      for (std::int64_t head = 0; head < view.num_kv_heads; ++head) {
+        __msan_unpoison(element(view, row[token / view.block_size], head, token % view.block_size),
+                        static_cast<std::size_t>(view.head_dim * element_bytes(view.type)));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void taint_what_is_not_addressed(const PagedAttentionInputs& inputs) {
+  address_contexts(inputs.kv.k, inputs);
+  address_contexts(inputs.kv.v, inputs);
+  const BlockTableView& table = inputs.block_table;
+  for (std::size_t seq = 0; seq < inputs.context_length.size(); ++seq) {
+    const std::int32_t* row = table.data + static_cast<std::int64_t>(seq) * table.row_stride;
+    const std::int64_t blocks =
+        ceil_div(std::int64_t{inputs.context_length[seq]}, inputs.kv.k.block_size);
+    __msan_poison(row + blocks, static_cast<std::size_t>(table.max_blocks - blocks) * sizeof *row);
+  }
+}
+
+bool is_tainted(std::span<const std::byte> bytes) {
+  return __msan_test_shadow(bytes.data(), bytes.size()) >= 0;
+}
+
+}  // namespace recto::verify
+
+#else
+
+namespace recto::verify {
+
+void taint_what_is_not_addressed(const PagedAttentionInputs&) {}
+bool is_tainted(std::span<const std::byte>) { return false; }
+
+}  // namespace recto::verify
+
+#endif

@@ -1,0 +1,188 @@
+#pragma once
+
+// Drawn accesses and barriers of some threads, and which of the accesses race: by clocks of all
+// threads.
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "bazel/testing/property.h"
+#include "verify/simt/checks/access_order.h"
+#include "verify/simt/executor/observer.h"
+
+namespace recto::simt {
+
+inline constexpr unsigned kBlocks = 3;
+inline constexpr unsigned kThreads = 64;
+inline constexpr std::size_t kBytes = 4;
+// Few, so that they meet often: in one warp and in two.
+inline constexpr std::array<unsigned, 6> kActors = {0, 1, 17, 31, 32, 63};
+
+enum class Step : std::uint8_t {
+  kAccess,
+  kWarpBarrier,
+  kBlockBarrier,
+  kGridBarrier,
+  kRelease,
+  kAcquire,
+};
+
+struct Event {
+  Step step = Step::kAccess;
+  unsigned block = 0;
+  unsigned thread = 0;
+  AccessKind kind = AccessKind::kRead;
+  std::size_t offset = 0;
+  std::size_t bytes = 1;
+  std::uint32_t lanes = 0;  // of the thread's warp
+};
+
+// Which memory, and how the thread blocks run.
+struct Setting {
+  Scope scope = Scope::kBlock;
+  bool is_cooperative = false;
+  bool has_atomics = false;
+  bool has_messages = false;
+};
+
+inline int any_in(int first, int last) { return *rc::gen::inRange(first, last + 1); }
+
+inline Event any_event(const Setting& setting, unsigned block) {
+  Event event;
+  event.block = block;
+  event.thread = kActors[static_cast<std::size_t>(any_in(0, kActors.size() - 1))];
+  const int step = any_in(0, 19);
+  if (step == 0 && setting.is_cooperative) {
+    event.step = Step::kGridBarrier;
+  } else if (step == 1) {
+    event.step = Step::kBlockBarrier;
+  } else if (step <= 6 && setting.has_messages) {
+    event.step = any_in(0, 1) > 0 ? Step::kRelease : Step::kAcquire;
+  } else if (step <= 6 || (step <= 10 && setting.has_messages)) {
+    event.step = Step::kWarpBarrier;
+    event.lanes = 1U << event.thread % kWarpSize;
+    for (const unsigned actor : kActors) {
+      if (actor / kWarpSize == event.thread / kWarpSize && any_in(0, 2) > 0) {
+        event.lanes |= 1U << actor % kWarpSize;
+      }
+    }
+  }
+  event.bytes = std::size_t{1} << any_in(0, 2);
+  event.offset = static_cast<std::size_t>(any_in(0, 3)) / event.bytes * event.bytes;
+  // Twice as many reads as writes.
+  event.kind = any_in(0, 2) > 0 ? AccessKind::kRead : AccessKind::kWrite;
+  if (setting.has_atomics && any_in(0, 1) > 0) {
+    event.kind = any_in(0, 2) > 0 ? AccessKind::kAtomic : AccessKind::kAtomicRead;
+  }
+  return event;
+}
+
+inline bool is_write(AccessKind kind) {
+  return kind == AccessKind::kWrite || kind == AccessKind::kAtomic;
+}
+inline bool is_atomic(AccessKind kind) {
+  return kind == AccessKind::kAtomic || kind == AccessKind::kAtomicRead;
+}
+
+// Each thread knows of each how far it has come.
+class Clocks {
+ public:
+  explicit Clocks(Scope scope) : scope_(scope) {}
+
+  // Whether it is an access that is in a race with an earlier one.
+  bool take(const Event& event) {
+    switch (event.step) {
+      case Step::kWarpBarrier:
+        join([&event](unsigned block, unsigned thread) {
+          return block == event.block && thread / kWarpSize == event.thread / kWarpSize &&
+                 (event.lanes >> thread % kWarpSize & 1) != 0;
+        });
+        return false;
+      case Step::kBlockBarrier:
+        join([&event](unsigned block, unsigned) { return block == event.block; });
+        return false;
+      case Step::kGridBarrier:
+        join([](unsigned, unsigned) { return true; });
+        return false;
+      case Step::kRelease:
+        tell(known_[id_of(event.block, event.thread)], released_[event.block]);
+        return false;
+      case Step::kAcquire:
+        tell(released_[event.block], known_[id_of(event.block, event.thread)]);
+        return false;
+      case Step::kAccess:
+        break;
+    }
+    const std::size_t id = id_of(event.block, event.thread);
+    const bool races = std::ranges::any_of(past_, [&](const Past& past) {
+      return conflict(past.event, event) && known_[id][past.id] < past.clock;
+    });
+    past_.push_back({event, id, ++known_[id][id]});
+    return races;
+  }
+
+ private:
+  static constexpr std::size_t kIds = kBlocks * kActors.size();
+  using Known = std::array<unsigned, kIds>;
+  struct Past {
+    Event event;
+    std::size_t id = 0;
+    unsigned clock = 0;
+  };
+
+  static std::size_t id_of(unsigned block, unsigned thread) {
+    const auto actor = std::ranges::find(kActors, thread) - kActors.begin();
+    return block * kActors.size() + static_cast<std::size_t>(actor);
+  }
+
+  bool conflict(const Event& a, const Event& b) const {
+    if (scope_ == Scope::kBlock && a.block != b.block) return false;
+    const bool overlap = a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+    return overlap && (is_write(a.kind) || is_write(b.kind)) &&
+           !(is_atomic(a.kind) && is_atomic(b.kind));
+  }
+
+  static void tell(const Known& what, Known& whom) {
+    for (std::size_t i = 0; i < kIds; ++i) whom[i] = std::max(whom[i], what[i]);
+  }
+
+  template <typename IsIn>
+  void join(IsIn is_in) {
+    Known joined = {};
+    const auto for_each = [&](auto visit) {
+      for (unsigned block = 0; block < kBlocks; ++block) {
+        for (const unsigned thread : kActors) {
+          if (is_in(block, thread)) visit(known_[id_of(block, thread)]);
+        }
+      }
+    };
+    for_each([&joined](const Known& known) { tell(known, joined); });
+    for_each([&joined](Known& known) { known = joined; });
+  }
+
+  Scope scope_;
+  std::array<Known, kIds> known_ = {};        // [who knows][who is known]
+  std::array<Known, kBlocks> released_ = {};  // by the one object that each block has
+  std::vector<Past> past_;
+};
+
+// Most races are left out, so that what comes before the first one is long.
+inline std::vector<Event> any_events(const Setting& setting) {
+  std::vector<Event> events;
+  Clocks clocks(setting.scope);
+  const int count = any_in(1, 120);
+  for (int i = 0; i < count; ++i) {
+    const int block = setting.is_cooperative ? any_in(0, kBlocks - 1) : 3 * i / count;
+    const Event event = any_event(setting, static_cast<unsigned>(block));
+    Clocks after = clocks;
+    if (after.take(event) && any_in(0, 9) > 0) continue;
+    clocks = std::move(after);
+    events.push_back(event);
+  }
+  return events;
+}
+
+}  // namespace recto::simt

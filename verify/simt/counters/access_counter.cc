@@ -1,0 +1,202 @@
+#include "verify/simt/counters/access_counter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/contract.h"
+#include "verify/simt/executor/launch.h"
+#include "verify/simt/executor/symbolise.h"
+
+namespace recto::simt {
+namespace {
+
+const char* kind_name(AccessKind kind) {
+  switch (kind) {
+    case AccessKind::kRead:
+      return "read";
+    case AccessKind::kWrite:
+      return "write";
+    case AccessKind::kAtomicRead:
+      return "atomic read";
+    case AccessKind::kAtomic:
+      return "atomic";
+  }
+  RECTO_UNREACHABLE("all kinds are listed");
+}
+
+void add(LineCount& sum, const LineCount& count) {
+  sum.instructions += count.instructions;
+  sum.bytes += count.bytes;
+  sum.sectors += count.sectors;
+  sum.wasted_bytes += count.wasted_bytes;
+  sum.bank_conflicts += count.bank_conflicts;
+}
+
+}  // namespace
+
+void AccessCounter::begin_launch(Launch& launch) {
+  kernel_ = launch.config.kernel;
+  warps_.clear();
+}
+
+void AccessCounter::begin_block(ThreadBlock& block) {
+  std::vector<Warp>& warps = warps_[&block];
+  warps.clear();
+  warps.resize((block.threads().size() + kWarpSize - 1) / kWarpSize);
+}
+
+void AccessCounter::end_block(ThreadBlock& block) { finish(block); }
+
+void AccessCounter::access(std::uintptr_t address, AccessShape shape, std::uintptr_t instruction) {
+  note(running_thread(), address, shape, instruction);
+}
+
+// An asynchronous copy is a read here and a write there, by the lanes that ask for it together.
+void AccessCounter::begin_copy(ThreadState& thread, const AsyncCopy& copy) {
+  const OutsideKernel outside;
+  const auto at = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address); };
+  if (copy.bytes > 0) {
+    note(thread, at(copy.source), {copy.bytes, AccessKind::kRead}, copy.instruction);
+  }
+  note(thread, at(copy.destination), {copy.destination_bytes, AccessKind::kWrite},
+       copy.instruction);
+}
+
+AccessCounter::Space AccessCounter::space_of(const ThreadState& thread,
+                                             std::uintptr_t address) const {
+  const std::span<const std::byte> shared = thread.block->shared().memory();
+  if (address - reinterpret_cast<std::uintptr_t>(shared.data()) < shared.size()) {
+    return Space::kShared;
+  }
+  return memory_.find(address) == nullptr ? Space::kNone : Space::kGlobal;
+}
+
+void AccessCounter::note(const ThreadState& thread, std::uintptr_t address,
+                         const AccessShape& shape, std::uintptr_t instruction) {
+  const Space space = space_of(thread, address);
+  if (space == Space::kNone) return;
+  Warp& warp = warps_.at(thread.block)[thread.linear / kWarpSize];
+  const std::uint64_t number = warp.numbers[{thread.lane(), instruction, shape.kind, space}]++;
+  warp.accesses[{instruction, shape.kind, space, number}].add({address, address + shape.bytes});
+}
+
+// What its lanes did is known, and counted.
+void AccessCounter::finish(Warp& warp) {
+  for (const auto& [occurrence, access] : warp.accesses) {
+    Event event;
+    event.instruction = occurrence.instruction;
+    event.space = occurrence.space;
+    event.kind = occurrence.kind;
+    Totals& totals = totals_of(event);
+    ++totals.instructions;
+    totals.bytes += access.bytes();
+    if (occurrence.space == Space::kGlobal) {
+      totals.sectors += access.sectors();
+    } else {
+      totals.bank_passes += access.bank_passes();
+      totals.bank_passes_min += access.bank_passes_min();
+    }
+  }
+  warp.accesses.clear();
+  warp.numbers.clear();
+}
+
+void AccessCounter::finish(const ThreadBlock& block) {
+  for (Warp& warp : warps_.at(&block)) finish(warp);
+}
+
+void AccessCounter::pass_barrier(ThreadBlock& block) {
+  finish(block);
+  const auto threads = block.threads();
+  const auto waiting =
+      std::ranges::find(threads, Standing::kAtBlockBarrier, &ThreadState::standing);
+  if (waiting == threads.end()) return;
+  Event event;
+  event.site = waiting->site;
+  event.name = waiting->operation;
+  ++totals_of(event).instructions;
+}
+
+void AccessCounter::pass_grid_barrier() {
+  for (auto& [block, warps] : warps_) finish(*block);
+}
+
+void AccessCounter::pass_collective(ThreadBlock& block, unsigned warp, std::uint32_t lanes,
+                                    const Collective& what) {
+  std::uint32_t existing = 0;
+  unsigned first = kWarpSize;
+  for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+    const std::size_t thread = std::size_t{warp} * kWarpSize + lane;
+    if (thread >= block.threads().size()) break;
+    if (block.threads()[thread].standing != Standing::kExited) existing |= 1U << lane;
+    if (first == kWarpSize && (lanes >> lane & 1) != 0) first = lane;
+  }
+  if (first == kWarpSize) return;
+  if ((existing & ~lanes) == 0) finish(warps_.at(&block)[warp]);
+  Event event;
+  event.site = block.threads()[std::size_t{warp} * kWarpSize + first].site;
+  event.name = what.name;
+  ++totals_of(event).instructions;
+}
+
+std::string AccessCounter::name_of(const Event& event) {
+  if (event.space == Space::kNone) return event.name;
+  return fmt::format("{} {}", event.space == Space::kGlobal ? "global" : "shared",
+                     kind_name(event.kind));
+}
+
+std::vector<LineCount> AccessCounter::counts() const {
+  // One line of source may be many instructions.
+  std::map<std::tuple<std::string, std::string, std::string>, LineCount> lines;
+  for (const auto& [key, totals] : totals_) {
+    const auto& [kernel, event] = key;
+    LineCount count;
+    count.kernel = kernel;
+    count.place = place_text({event.site, event.instruction});
+    count.what = name_of(event);
+    count.instructions = totals.instructions;
+    count.bytes = totals.bytes;
+    if (event.space == Space::kGlobal) {
+      count.sectors = totals.sectors;
+      count.wasted_bytes = totals.sectors * WarpAccess::kSectorBytes - totals.bytes;
+    }
+    count.bank_conflicts = totals.bank_passes - totals.bank_passes_min;
+    LineCount& sum = lines[{count.kernel, count.place, count.what}];
+    if (sum.kernel.empty() && sum.what.empty()) {
+      sum = count;
+    } else {
+      add(sum, count);
+    }
+  }
+  std::vector<LineCount> counts;
+  for (auto& [key, count] : lines) counts.push_back(std::move(count));
+  return counts;
+}
+
+std::string AccessCounter::table() const {
+  const std::vector<LineCount> all = counts();
+  std::size_t kernel_width = 6;
+  std::size_t place_width = 5;
+  std::size_t what_width = 4;
+  for (const LineCount& count : all) {
+    kernel_width = std::max(kernel_width, count.kernel.size());
+    place_width = std::max(place_width, count.place.size());
+    what_width = std::max(what_width, count.what.size());
+  }
+  const auto row = [&](const auto& kernel, const auto& place, const auto& what, const auto&... n) {
+    std::string text = fmt::format("{:<{}}  {:<{}}  {:<{}}", kernel, kernel_width, place,
+                                   place_width, what, what_width);
+    ((text += fmt::format("  {:>12}", n)), ...);
+    return text + "\n";
+  };
+  std::string text = row("kernel", "place", "what", "instructions", "bytes", "sectors",
+                         "wasted bytes", "conflicts");
+  for (const LineCount& count : all) {
+    text += row(count.kernel, count.place, count.what, count.instructions, count.bytes,
+                count.sectors, count.wasted_bytes, count.bank_conflicts);
+  }
+  return text;
+}
+
+}  // namespace recto::simt

@@ -1,0 +1,115 @@
+#pragma once
+
+// Counts what is known about the speed of a kernel without a GPU: for each line of its source the
+// memory that its warps ask for, and how often they wait for each other. Kernels must be built for
+// it (NAME_observed of kernels.bzl); of others it counts barriers and warp-wide operations only.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "verify/simt/counters/warp_access.h"
+#include "verify/simt/executor/finding.h"
+#include "verify/simt/executor/observer.h"
+#include "verify/simt/executor/thread_block.h"
+#include "verify/simt/memory/device_memory.h"
+
+namespace recto::simt {
+
+// Of one line of a kernel, and one kind of thing that it does.
+struct LineCount {
+  std::string kernel;
+  std::string place;  // "a.cuh:17"
+  std::string what;   // "global read", "shared write", "__shfl_xor_sync"
+  // Of warps; barriers are counted once for a thread block.
+  std::uint64_t instructions = 0;
+  // Different ones within an instruction. 0 for what touches no memory.
+  std::uint64_t bytes = 0;
+  // Global memory: of 32 bytes, each as often as an instruction touches it.
+  std::uint64_t sectors = 0;
+  std::uint64_t wasted_bytes = 0;  // of sectors, asked for by no lane
+  // Shared memory: passes over the banks, beyond what the bytes need.
+  std::uint64_t bank_conflicts = 0;
+};
+
+// Lanes of a warp are taken to run an instruction together if it is, for each of them, the same
+// occurrence of it since the last barrier or warp-wide operation of the whole warp. Lanes that take
+// different ways through a loop may be taken together wrongly. An access costs O(log n) in those
+// that its warp has made since, and is kept until then.
+class AccessCounter final : public Observer {
+ public:
+  // The memory must outlive it. Only its buffers count as global memory.
+  explicit AccessCounter(const DeviceMemory& memory) : memory_(memory) {}
+
+  // Of all launches so far, sorted by kernel, place and kind. Finds the lines of instructions, so
+  // that it is not for use while a kernel runs.
+  std::vector<LineCount> counts() const;
+  // The same as text, a line each.
+  std::string table() const;
+  void clear() { totals_.clear(); }
+
+  void begin_launch(Launch& launch) override;
+  void begin_block(ThreadBlock& block) override;
+  void end_block(ThreadBlock& block) override;
+  void access(std::uintptr_t address, AccessShape shape, std::uintptr_t instruction) override;
+  void pass_barrier(ThreadBlock& block) override;
+  void pass_grid_barrier() override;
+  void pass_collective(ThreadBlock& block, unsigned warp, std::uint32_t lanes,
+                       const Collective& what) override;
+  void begin_copy(ThreadState& thread, const AsyncCopy& copy) override;
+
+ private:
+  enum class Space : std::uint8_t { kNone, kGlobal, kShared };
+  // What happens at a place: by the memory it is in, or by name.
+  struct Event {
+    std::uintptr_t instruction = 0;
+    Site site = {};
+    Space space = Space::kNone;
+    AccessKind kind = AccessKind::kRead;
+    std::string name = {};
+
+    auto key() const {
+      return std::make_tuple(instruction, std::string(site.file), site.line, space, kind, name);
+    }
+    friend bool operator<(const Event& a, const Event& b) { return a.key() < b.key(); }
+  };
+  struct Occurrence {
+    std::uintptr_t instruction = 0;
+    AccessKind kind = AccessKind::kRead;
+    Space space = Space::kNone;
+    std::uint64_t number = 0;
+
+    auto operator<=>(const Occurrence&) const = default;
+  };
+  // Since its lanes last were together.
+  struct Warp {
+    std::map<Occurrence, WarpAccess> accesses;
+    // How often each lane has come to an instruction.
+    std::map<std::tuple<unsigned, std::uintptr_t, AccessKind, Space>, std::uint64_t> numbers;
+  };
+  struct Totals {
+    std::uint64_t instructions = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t sectors = 0;
+    std::uint64_t bank_passes = 0;
+    std::uint64_t bank_passes_min = 0;
+  };
+
+  void note(const ThreadState& thread, std::uintptr_t address, const AccessShape& shape,
+            std::uintptr_t instruction);
+  Space space_of(const ThreadState& thread, std::uintptr_t address) const;
+  void finish(Warp& warp);
+  void finish(const ThreadBlock& block);
+  Totals& totals_of(const Event& event) { return totals_[{kernel_, event}]; }
+  static std::string name_of(const Event& event);
+
+  const DeviceMemory& memory_;
+  std::string kernel_;
+  std::map<const ThreadBlock*, std::vector<Warp>> warps_;
+  std::map<std::pair<std::string, Event>, Totals> totals_;
+};
+
+}  // namespace recto::simt

@@ -1,0 +1,149 @@
+#include "verify/simt/counters/access_counter.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "verify/simt/counters/counted_kernels.cuh"
+#include "verify/simt/executor/executor.h"
+
+namespace recto::simt {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+// A kernel's memory, and what it counted.
+class Counted {
+ public:
+  Counted() : counter_(memory_) {
+    executor_.set_observer(&counter_);
+    REQUIRE(memory_.add({"in", as_bytes(in_), sizeof in_}).is_ok());
+    REQUIRE(memory_.add({"out", as_bytes(out_), sizeof out_}).is_ok());
+  }
+
+  template <typename... Parameters>
+  void run(unsigned threads, void (*kernel)(Parameters...),
+           std::type_identity_t<Parameters>... arguments) {
+    REQUIRE(launch(executor_, {"kernel", {1}, {threads}}, kernel, arguments...).text().empty());
+  }
+
+  // Of all lines, as far as they do this.
+  LineCount sum(const std::string& what) const {
+    LineCount sum;
+    for (const LineCount& count : counter_.counts()) {
+      if (count.what != what) continue;
+      sum.instructions += count.instructions;
+      sum.bytes += count.bytes;
+      sum.sectors += count.sectors;
+      sum.wasted_bytes += count.wasted_bytes;
+      sum.bank_conflicts += count.bank_conflicts;
+    }
+    return sum;
+  }
+
+  float* in() { return in_; }
+  float* out() { return out_; }
+  AccessCounter& counter() { return counter_; }
+
+ private:
+  static std::byte* as_bytes(float* data) { return reinterpret_cast<std::byte*>(data); }
+
+  alignas(128) float in_[4096] = {};
+  alignas(128) float out_[4096] = {};
+  DeviceMemory memory_;
+  AccessCounter counter_;
+  Executor executor_{ExecutorOptions{}};
+};
+
+void check(const LineCount& count, std::uint64_t instructions, std::uint64_t bytes,
+           std::uint64_t sectors, std::uint64_t wasted) {
+  CHECK(count.instructions == instructions);
+  CHECK(count.bytes == bytes);
+  CHECK(count.sectors == sectors);
+  CHECK(count.wasted_bytes == wasted);
+  CHECK(count.bank_conflicts == 0);
+}
+
+TEST_CASE("neighbouring threads share sectors, threads apart waste them") {
+  Counted coalesced;
+  coalesced.run(64, copy_strided, coalesced.in(), coalesced.out(), 1);
+  check(coalesced.sum("global read"), 2, 256, 8, 0);
+  check(coalesced.sum("global write"), 2, 256, 8, 0);
+  Counted by_two;
+  by_two.run(32, copy_strided, by_two.in(), by_two.out(), 2);
+  check(by_two.sum("global read"), 1, 128, 8, 128);
+  Counted apart;
+  apart.run(32, copy_strided, apart.in(), apart.out(), 32);
+  check(apart.sum("global read"), 1, 128, 32, 896);
+  check(apart.sum("global write"), 1, 128, 4, 0);
+}
+
+TEST_CASE("an access that begins within a sector touches one more") {
+  Counted shifted;
+  shifted.run(32, copy_strided, shifted.in() + 1, shifted.out(), 1);
+  check(shifted.sum("global read"), 1, 128, 5, 32);
+}
+
+TEST_CASE("a vector is one instruction, and what all lanes read counts once") {
+  Counted fours;
+  fours.run(32, copy_fours, fours.in(), fours.out());
+  check(fours.sum("global read"), 1, 512, 16, 0);
+  check(fours.sum("global write"), 1, 512, 16, 0);
+  Counted one;
+  one.run(32, read_one, one.in(), one.out());
+  check(one.sum("global read"), 1, 4, 1, 28);
+}
+
+TEST_CASE("a column of 32 is one bank's, unless rows are padded") {
+  for (const auto& [stride, conflicts] :
+       {std::pair<int, std::uint64_t>{1, 0}, {2, 1}, {32, 31}, {33, 0}, {16, 15}, {0, 0}}) {
+    // With stride 0 all lanes would write one word, which is a race but no conflict.
+    Counted counted;
+    counted.run(32, pass_strided, counted.out(), stride);
+    for (const char* what : {"shared write", "shared read"}) {
+      INFO(what << " by " << stride);
+      const LineCount count = counted.sum(what);
+      CHECK(count.instructions == 1);
+      CHECK(count.bytes == (stride == 0 ? 4 : 128));
+      CHECK(count.bank_conflicts == conflicts);
+      CHECK(count.sectors == 0);
+    }
+  }
+}
+
+TEST_CASE("lanes that come to an instruction more often do so without the others") {
+  Counted counted;
+  counted.run(32, read_twice_in_odd_lanes, counted.in(), counted.out());
+  // 32 lanes side by side, then 16, every other one.
+  check(counted.sum("global read"), 2, 128 + 64, 4 + 4, 64);
+}
+
+TEST_CASE("barriers are counted by thread blocks, warp-wide operations by warps") {
+  Counted counted;
+  counted.run(96, count_operations, counted.out(), 5);
+  CHECK(counted.sum("__syncthreads").instructions == 5);
+  CHECK(counted.sum("__syncwarp").instructions == 15);
+  CHECK(counted.sum("__shfl_xor_sync").instructions == 15);
+  CHECK(counted.sum("__shfl_xor_sync").bytes == 0);
+}
+
+TEST_CASE("atomic operations touch what they update") {
+  Counted counted;
+  counted.run(32, add_in_pairs, counted.out());
+  check(counted.sum("global atomic"), 1, 64, 2, 0);
+}
+
+TEST_CASE("the table names kernel and line, and is empty when cleared") {
+  Counted counted;
+  counted.run(64, copy_strided, counted.in(), counted.out(), 1);
+  const std::string table = counted.counter().table();
+  INFO(table);
+  CHECK_THAT(table, ContainsSubstring("counted_kernels.cu:") && ContainsSubstring("kernel") &&
+                        ContainsSubstring("global read") && ContainsSubstring("wasted bytes"));
+  counted.counter().clear();
+  CHECK(counted.counter().counts().empty());
+}
+
+}  // namespace
+}  // namespace recto::simt

@@ -1,0 +1,45 @@
+#include "verify/simt/counters/counted_kernels.cuh"
+
+namespace recto::simt {
+namespace {
+
+__device__ int own() { return static_cast<int>(threadIdx.x); }
+
+}  // namespace
+
+__global__ void copy_strided(const float* in, float* out, int stride) {
+  out[own()] = in[own() * stride];
+}
+
+__global__ void copy_fours(const float* in, float* out) {
+  reinterpret_cast<float4*>(out)[own()] = reinterpret_cast<const float4*>(in)[own()];
+}
+
+__global__ void read_one(const float* in, float* out) { out[own()] = in[0]; }
+
+__global__ void pass_strided(float* out, int stride) {
+  KERNEL_SHARED(float, tile, [32 * 33]);
+  tile[own() * stride] = 1.0F;
+  __syncthreads();
+  out[own()] = tile[own() * stride];
+}
+
+__global__ void read_twice_in_odd_lanes(const float* in, float* out) {
+  float sum = 0.0F;
+  for (int i = 0; i <= own() % 2; ++i) sum += in[own() + 32 * i];
+  out[own()] = sum;
+}
+
+__global__ void count_operations(float* out, int rounds) {
+  float value = 1.0F;
+  for (int i = 0; i < rounds; ++i) {
+    value += __shfl_xor_sync(0xffffffff, value, 1);
+    __syncwarp();
+    __syncthreads();
+  }
+  out[own()] = value;
+}
+
+__global__ void add_in_pairs(float* sums) { atomicAdd(sums + own() / 2, 1.0F); }
+
+}  // namespace recto::simt

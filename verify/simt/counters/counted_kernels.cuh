@@ -1,0 +1,19 @@
+#pragma once
+
+// Kernels whose counts are known by hand.
+
+#include <kernel_dialect.h>
+
+namespace recto::simt {
+
+// Thread i reads in[i * stride] and writes out[i].
+__global__ void copy_strided(const float* in, float* out, int stride);
+__global__ void copy_fours(const float* in, float* out);
+__global__ void read_one(const float* in, float* out);
+// Thread i writes element `stride` i of shared memory, and reads it.
+__global__ void pass_strided(float* out, int stride);
+__global__ void read_twice_in_odd_lanes(const float* in, float* out);
+__global__ void count_operations(float* out, int rounds);
+__global__ void add_in_pairs(float* sums);
+
+}  // namespace recto::simt

@@ -1,0 +1,20 @@
+#pragma once
+
+// The example as an implementation under test.
+
+#include <cstdint>
+
+#include "verify/backend.h"
+#include "verify/simt/executor/executor.h"
+
+namespace recto::verify {
+
+struct PackedDecodeHow {
+  std::int64_t partition_size = 0;  // 0: in one pass
+  bool half_sums = false;           // the product with V in half precision
+};
+
+// `executor` must outlive it.
+Backend packed_decode_backend(simt::Executor& executor, const PackedDecodeHow& how);
+
+}  // namespace recto::verify

@@ -1,0 +1,93 @@
+// A CUDA extension as it is, on the executor: its results against the oracle. It gives no
+// log-sum-exp, so only `out` is compared.
+
+#include <cmath>
+#include <iostream>
+#include <string>
+
+#include "bazel/testing/catch.h"
+#include "core/random_stream.h"
+#include "reference/error_bound.h"
+#include "verify/comparison.h"
+#include "verify/generators/case_generator.h"
+#include "verify/placed_problem.h"
+#include "verify/simt/examples/packed_decode_backend.h"
+
+namespace recto::verify {
+namespace {
+
+// What the extension serves.
+CaseDomain domain_of(const TypePair& types) {
+  CaseDomain domain;
+  domain.types = {types};
+  domain.layouts = {KvLayout::kPacked};
+  domain.rows = {RowsKind::kDecode};
+  domain.head_dims = {64, 128};
+  domain.value_head_dim = ValueHeadDim::kSameAsKeys;
+  domain.groups = {1, 2, 4};
+  domain.block_sizes = {8, 16, 32};
+  domain.num_seqs_max = 3;
+  domain.num_kv_heads_max = 2;
+  domain.context_max = 200;
+  domain.has_softcap = domain.has_window = domain.has_alibi = domain.has_sinks = false;
+  domain.has_padding = false;
+  return domain;
+}
+
+constexpr TypePair kFloat = {ElementType::kFp32, ElementType::kFp32};
+constexpr TypePair kHalf = {ElementType::kFp16, ElementType::kFp16};
+
+struct Judgement {
+  int beyond_hard = 0;
+  int beyond_sharp = 0;
+  double worst = 0;  // of error over the sharp bound
+  std::string text;
+};
+
+void judge(const Backend& backend, const PagedAttentionInputs& inputs, Judgement& judgement) {
+  reference::AttentionResult seen = backend.run(inputs);
+  const reference::BoundedResult oracle =
+      reference::bounded_attention(inputs, backend.numerics(inputs));
+  seen.lse_ln = oracle.exact.lse_ln;
+  const Comparison sharp = compare(inputs, seen, oracle.exact, oracle.sharp);
+  const Comparison hard = compare(inputs, seen, oracle.exact, oracle.hard);
+  judgement.beyond_sharp += sharp.passed() ? 0 : 1;
+  judgement.beyond_hard += hard.passed() ? 0 : 1;
+  judgement.worst = std::max(judgement.worst, sharp.worst_ratio);
+  if (!sharp.passed()) judgement.text = sharp.text();
+}
+
+Judgement judge_cases(const PackedDecodeHow& how, const TypePair& types, std::uint64_t count) {
+  simt::Executor executor({});
+  const Backend backend = packed_decode_backend(executor, how);
+  Judgement judgement;
+  for (std::uint64_t number = 0; number < count; ++number) {
+    RandomStream stream = RandomStream(2026).split("packed-decode").split(number);
+    const CaseSpec spec = draw_case(stream, domain_of(types));
+    const PlacedProblem placed(make_problem(spec), spec.placement);
+    REQUIRE_FALSE(backend.why_unsupported(placed.inputs()).has_value());
+    judge(backend, placed.inputs(), judgement);
+  }
+  return judgement;
+}
+
+TEST_CASE("an extension runs as it is, in one pass and in partitions, within the sharp bound") {
+  for (const TypePair& types : {kFloat, kHalf}) {
+    for (const std::int64_t partition_size : {0, 64}) {
+      const Judgement judgement = judge_cases({.partition_size = partition_size}, types, 40);
+      INFO(judgement.text);
+      CHECK(judgement.beyond_sharp == 0);
+    }
+  }
+}
+
+TEST_CASE("sums in half precision are told from sums in float") {
+  const Judgement judgement = judge_cases({.half_sums = true}, kHalf, 40);
+  std::cout << "half sums: " << judgement.beyond_hard << " of 40 cases beyond the hard bound, "
+            << judgement.beyond_sharp << " beyond the sharp one, worst " << judgement.worst
+            << " times the sharp one\n";
+  CHECK(judgement.beyond_sharp > 0);
+}
+
+}  // namespace
+}  // namespace recto::verify
