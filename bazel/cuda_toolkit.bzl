@@ -5,7 +5,7 @@ out what needs it, and says so.
 """
 
 # In this order; a folder has bin/nvcc in it.
-_SEARCHED = "$CUDA_HOME, /usr/local/cuda, $PATH"
+_SEARCHED = "CUDA_HOME, /usr/local/cuda, PATH"
 
 _TOOLKIT = """\
 # Made by //bazel:cuda_toolkit.bzl.
@@ -56,10 +56,17 @@ def _version(ctx, nvcc):
             return word[1:]
     fail("cuda: {} --version names no version: {}".format(nvcc, result.stdout + result.stderr))
 
-def _linkopts(nvcc):
-    if not nvcc:
+def _root(ctx, nvcc):
+    """Returns the toolkit's folder: what is in the PATH may be a script or a link elsewhere."""
+    result = ctx.execute([nvcc, "--dryrun", "-c", "none.cu"])
+    for line in result.stderr.splitlines():
+        if line.startswith("#$ TOP="):
+            return ctx.path(line[len("#$ TOP="):].strip())
+    return nvcc.dirname.dirname
+
+def _linkopts(root):
+    if not root:
         return []
-    root = nvcc.dirname.dirname
     folder = root.get_child("lib64")
     if not folder.get_child("libcudart_static.a").exists:
         folder = root.get_child("lib")
@@ -67,14 +74,15 @@ def _linkopts(nvcc):
 
 def _toolkit_impl(ctx):
     nvcc = _find_nvcc(ctx)
+    root = _root(ctx, nvcc) if nvcc else None
     ctx.file("toolkit.bzl", _TOOLKIT.format(
         nvcc = repr(str(nvcc)) if nvcc else "None",
         version = repr(_version(ctx, nvcc)) if nvcc else "None",
         searched = repr(_SEARCHED),
     ))
-    ctx.file("BUILD.bazel", _BUILD.format(linkopts = repr(_linkopts(nvcc))))
-    if nvcc:
-        ctx.symlink(nvcc.dirname.dirname.get_child("include"), "include")
+    ctx.file("BUILD.bazel", _BUILD.format(linkopts = repr(_linkopts(root))))
+    if root:
+        ctx.symlink(root.get_child("include"), "include")
 
 cuda_repository = repository_rule(
     implementation = _toolkit_impl,

@@ -18,6 +18,10 @@ namespace recto::kernels {
 inline constexpr int kDecodeWarps = 4;
 inline constexpr int kDecodeThreads = kDecodeWarps * kWarpLanes;
 
+// Thread blocks that a multiprocessor is to hold at least. That leaves a thread 128 registers; with
+// fewer, some are spilled on sm_100.
+inline constexpr int kDecodeBlocksPerSm = 4;
+
 // Of a state that all threads hold together: threadIdx.x and threadIdx.x + kDecodeThreads.
 inline constexpr int kDimsPerThread = kHeadDimMax / kDecodeThreads;
 

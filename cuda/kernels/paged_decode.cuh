@@ -15,7 +15,8 @@ namespace recto::kernels {
 
 // Grid: (num_seqs, num_q_heads).
 template <typename Access, typename Element>
-__global__ void __launch_bounds__(kDecodeThreads) paged_decode(const PagedDecodeParams params) {
+__global__ void __launch_bounds__(kDecodeThreads, kDecodeBlocksPerSm)
+    paged_decode(const PagedDecodeParams params) {
   const std::int64_t sequence = blockIdx.x;
   const std::int64_t head = blockIdx.y;
   const SoftmaxState<kDimsPerThread> state = decode_pass<Access>(

@@ -29,7 +29,8 @@ __device__ inline std::int64_t first_state(const SplitDecodeParams& params, std:
 
 // Grid: (num_seqs, num_q_heads, num_splits).
 template <typename Access, typename Element>
-__global__ void __launch_bounds__(kDecodeThreads) split_decode(const SplitDecodeParams params) {
+__global__ void __launch_bounds__(kDecodeThreads, kDecodeBlocksPerSm)
+    split_decode(const SplitDecodeParams params) {
   const std::int64_t sequence = blockIdx.x;
   const std::int64_t head = blockIdx.y;
   const std::int64_t split = blockIdx.z;

@@ -60,7 +60,8 @@ __device__ inline SoftmaxState<kDimsPerThread> decode_pass(const DecodeRow<Eleme
 }
 
 template <typename Access, typename Element>
-__global__ void __launch_bounds__(kDecodeThreads) paged_decode(const PagedDecodeParams params) {
+__global__ void __launch_bounds__(kDecodeThreads, kDecodeBlocksPerSm)
+    paged_decode(const PagedDecodeParams params) {
   const std::int64_t sequence = blockIdx.x;
   const std::int64_t head = blockIdx.y;
   const SoftmaxState<kDimsPerThread> state = decode_pass<Access>(
@@ -75,7 +76,8 @@ __device__ inline int split_begin(const KeyRange& keys, std::int64_t split_size,
 }
 
 template <typename Access, typename Element>
-__global__ void __launch_bounds__(kDecodeThreads) split_decode(const SplitDecodeParams params) {
+__global__ void __launch_bounds__(kDecodeThreads, kDecodeBlocksPerSm)
+    split_decode(const SplitDecodeParams params) {
   const std::int64_t sequence = blockIdx.x;
   const std::int64_t head = blockIdx.y;
   const std::int64_t split = blockIdx.z;
