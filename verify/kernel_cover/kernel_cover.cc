@@ -66,7 +66,7 @@ void run_case(std::uint64_t number, simt::Executor& executor, Tally& tally) {
   const PlacedProblem placed(make_problem(spec), spec.placement);
   const PagedAttentionInputs& inputs = placed.inputs();
   if (why_not_decoded(inputs)) return;
-  taint_what_is_not_addressed(inputs);
+  const TaintScope tainted(inputs);
   DecodeResults whole(inputs);
   call_paged_decode(executor, {}, inputs, whole);
   print(number, "paged-decode", whole, tally);

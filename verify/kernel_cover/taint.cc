@@ -21,11 +21,13 @@ const std::byte* element(const KvTensorView& view, std::int64_t block, std::int6
              element_bytes(view.type);
 }
 
+std::size_t pool_bytes(const KvTensorView& view) {
+  return static_cast<std::size_t>(view.num_blocks * view.block_stride * element_bytes(view.type));
+}
+
 // Plain layouts: a head's dims are contiguous.
 void address_contexts(const KvTensorView& view, const PagedAttentionInputs& inputs) {
-  const auto pool_bytes =
-      static_cast<std::size_t>(view.num_blocks * view.block_stride * element_bytes(view.type));
-  __msan_poison(view.data, pool_bytes);
+  __msan_poison(view.data, pool_bytes(view));
   for (std::size_t seq = 0; seq < inputs.context_length.size(); ++seq) {
     const std::int32_t* row =
         inputs.block_table.data + static_cast<std::int64_t>(seq) * inputs.block_table.row_stride;
@@ -40,7 +42,7 @@ void address_contexts(const KvTensorView& view, const PagedAttentionInputs& inpu
 
 }  // namespace
 
-void taint_what_is_not_addressed(const PagedAttentionInputs& inputs) {
+TaintScope::TaintScope(const PagedAttentionInputs& inputs) : inputs_(inputs) {
   address_contexts(inputs.kv.k, inputs);
   address_contexts(inputs.kv.v, inputs);
   const BlockTableView& table = inputs.block_table;
@@ -49,6 +51,16 @@ void taint_what_is_not_addressed(const PagedAttentionInputs& inputs) {
     const std::int64_t blocks =
         ceil_div(std::int64_t{inputs.context_length[seq]}, inputs.kv.k.block_size);
     __msan_poison(row + blocks, static_cast<std::size_t>(table.max_blocks - blocks) * sizeof *row);
+  }
+}
+
+TaintScope::~TaintScope() {
+  __msan_unpoison(inputs_.kv.k.data, pool_bytes(inputs_.kv.k));
+  __msan_unpoison(inputs_.kv.v.data, pool_bytes(inputs_.kv.v));
+  const BlockTableView& table = inputs_.block_table;
+  for (std::int64_t seq = 0; seq < table.num_seqs; ++seq) {
+    __msan_unpoison(table.data + seq * table.row_stride,
+                    static_cast<std::size_t>(table.max_blocks) * sizeof *table.data);
   }
 }
 
@@ -62,7 +74,8 @@ bool is_tainted(std::span<const std::byte> bytes) {
 
 namespace recto::verify {
 
-void taint_what_is_not_addressed(const PagedAttentionInputs&) {}
+TaintScope::TaintScope(const PagedAttentionInputs& inputs) : inputs_(inputs) {}
+TaintScope::~TaintScope() = default;
 bool is_tainted(std::span<const std::byte>) { return false; }
 
 }  // namespace recto::verify

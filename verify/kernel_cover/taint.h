@@ -9,8 +9,18 @@
 
 namespace recto::verify {
 
-// Taints the whole of both pools and of the block table but for what contexts address.
-void taint_what_is_not_addressed(const PagedAttentionInputs& inputs);
+// While it lives, the whole of both pools and of the block table is tainted, but for what contexts
+// address. (Memory that is given back tainted would taint whoever gets it next.)
+class TaintScope {
+ public:
+  explicit TaintScope(const PagedAttentionInputs& inputs);
+  ~TaintScope();
+  TaintScope(const TaintScope&) = delete;
+  TaintScope& operator=(const TaintScope&) = delete;
+
+ private:
+  [[maybe_unused]] const PagedAttentionInputs& inputs_;
+};
 
 // Whether any bit was computed from tainted memory.
 bool is_tainted(std::span<const std::byte> bytes);
