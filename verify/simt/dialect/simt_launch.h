@@ -30,6 +30,7 @@ KernelStatus launch_kernel(const char* name, const KernelLaunch& how, void (*ker
                            std::type_identity_t<Parameters>... arguments) {
   static_assert((std::is_trivially_copyable_v<Parameters> && ...),
                 "a kernel's arguments are copied byte by byte");
+  if (how.stream == nullptr) return {"expected a stream of the executor, got null"};
   const auto thread = [=]() RECTO_SIMT_UNOBSERVED { kernel(arguments...); };
   using Thread = decltype(thread);
   const bool is_valid = how.stream->launch(

@@ -56,12 +56,17 @@ RECTO_SIMT_UNOBSERVED T shuffle(std::uint32_t mask, T value, unsigned source,
   return value;
 }
 
-// The last lane of the segment of `width` lanes that `lane` is in.
-inline unsigned segment_end(unsigned lane, int width) {
-  return lane | (static_cast<unsigned>(width) - 1);
-}
-inline unsigned segment_begin(unsigned lane, int width) {
-  return lane & ~(static_cast<unsigned>(width) - 1);
+// The lanes that a shuffle of `width` stays within: `begin` is the first, `end` the last of them.
+struct Segment {
+  unsigned lane;
+  unsigned begin;
+  unsigned end;
+};
+RECTO_SIMT_UNOBSERVED inline Segment segment(int width, Site site) {
+  if (width < 1 || width > 32 || (width & (width - 1)) != 0) refuse_width(width, site);
+  const unsigned others = static_cast<unsigned>(width) - 1;
+  const unsigned own = lane();
+  return {own, own & ~others, own | others};
 }
 
 struct VoteRequest {
@@ -132,36 +137,31 @@ RECTO_SIMT_UNOBSERVED std::uint64_t bits_of(T value) {
 
 template <typename T>
 inline T __shfl_sync(unsigned mask, T value, int source, int width = 32, RECTO_SIMT_SITE) {
-  const unsigned lane = recto::simt::device::lane();
-  const unsigned within = static_cast<unsigned>(source) & (static_cast<unsigned>(width) - 1);
-  return recto::simt::device::shuffle(mask, value,
-                                      recto::simt::device::segment_begin(lane, width) | within,
-                                      recto::simt::device::kShuffle, site);
+  const auto [lane, begin, end] = recto::simt::device::segment(width, site);
+  const unsigned from = begin | (static_cast<unsigned>(source) & (end - begin));
+  return recto::simt::device::shuffle(mask, value, from, recto::simt::device::kShuffle, site);
 }
 
 template <typename T>
 inline T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32, RECTO_SIMT_SITE) {
-  const unsigned lane = recto::simt::device::lane();
-  const unsigned begin = recto::simt::device::segment_begin(lane, width);
-  return recto::simt::device::shuffle(mask, value, lane - begin < delta ? lane : lane - delta,
-                                      recto::simt::device::kShuffleUp, site);
+  const auto [lane, begin, end] = recto::simt::device::segment(width, site);
+  const unsigned from = lane - begin < delta ? lane : lane - delta;
+  return recto::simt::device::shuffle(mask, value, from, recto::simt::device::kShuffleUp, site);
 }
 
 template <typename T>
 inline T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32, RECTO_SIMT_SITE) {
-  const unsigned lane = recto::simt::device::lane();
-  const unsigned end = recto::simt::device::segment_end(lane, width);
-  return recto::simt::device::shuffle(mask, value, end - lane < delta ? lane : lane + delta,
-                                      recto::simt::device::kShuffleDown, site);
+  const auto [lane, begin, end] = recto::simt::device::segment(width, site);
+  const unsigned from = end - lane < delta ? lane : lane + delta;
+  return recto::simt::device::shuffle(mask, value, from, recto::simt::device::kShuffleDown, site);
 }
 
 template <typename T>
 inline T __shfl_xor_sync(unsigned mask, T value, int bits, int width = 32, RECTO_SIMT_SITE) {
-  const unsigned lane = recto::simt::device::lane();
+  const auto [lane, begin, end] = recto::simt::device::segment(width, site);
   const unsigned source = lane ^ static_cast<unsigned>(bits);
-  const bool is_beyond = source > recto::simt::device::segment_end(lane, width);
-  return recto::simt::device::shuffle(mask, value, is_beyond ? lane : source,
-                                      recto::simt::device::kShuffleXor, site);
+  const unsigned from = source > end ? lane : source;
+  return recto::simt::device::shuffle(mask, value, from, recto::simt::device::kShuffleXor, site);
 }
 
 inline unsigned __ballot_sync(unsigned mask, int predicate, RECTO_SIMT_SITE) {

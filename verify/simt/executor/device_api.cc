@@ -73,4 +73,12 @@ void refuse_shuffle(unsigned lane, unsigned source) {
                                    source, thread.operation)));
 }
 
+void refuse_width(int width, Site site) {
+  ThreadState& thread = running_thread();
+  thread.site = site;
+  thread.block->scheduler().abandon(thread.block->finding_of(
+      thread, Check::kShuffleSource,
+      fmt::format("shuffles with width {}, expected a power of two from 1 to 32", width)));
+}
+
 }  // namespace recto::simt::device

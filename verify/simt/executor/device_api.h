@@ -37,4 +37,7 @@ void require_whole_warp(std::uint32_t mask);
 // The running thread takes the value of a lane that does not take part.
 [[noreturn]] void refuse_shuffle(unsigned lane, unsigned source);
 
+// Shuffles within segments of so many lanes there are not.
+[[noreturn]] void refuse_width(int width, Site site);
+
 }  // namespace recto::simt::device

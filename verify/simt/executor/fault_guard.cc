@@ -94,8 +94,8 @@ class StallMonitor {
 
 void handle_stall(int, siginfo_t*, void* context) {
   if (current_thread == nullptr) return;
-  running_thread().block->scheduler().abandon_stalled(
-      instruction_of(*static_cast<const ucontext_t*>(context)));
+  running_thread().block->scheduler().abandon_at(
+      {Scheduler::FaultKind::kStall, instruction_of(*static_cast<const ucontext_t*>(context))});
 }
 
 [[maybe_unused]] void handle_fault(int signal_number, siginfo_t* info, void* context) {
@@ -106,9 +106,11 @@ void handle_stall(int, siginfo_t*, void* context) {
   }
   // Leaves the handler for good. Its stack is free again as soon as nobody stands on it, and
   // SA_NODEFER has left the signal open.
-  running_thread().block->scheduler().abandon_at_fault(
-      reinterpret_cast<std::uintptr_t>(info->si_addr),
-      instruction_of(*static_cast<const ucontext_t*>(context)));
+  const auto kind =
+      signal_number == SIGFPE ? Scheduler::FaultKind::kArithmetic : Scheduler::FaultKind::kMemory;
+  running_thread().block->scheduler().abandon_at(
+      {kind, instruction_of(*static_cast<const ucontext_t*>(context)),
+       reinterpret_cast<std::uintptr_t>(info->si_addr)});
 }
 
 // Installed while anybody is guarded; then whoever had them before has them again.

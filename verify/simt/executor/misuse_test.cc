@@ -1,6 +1,5 @@
 // What is wrong with kernels and launches, as far as no access to memory needs to be observed.
 
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -161,6 +160,21 @@ __global__ void shuffle_from_half() {
   if (threadIdx.x < 16) __shfl_sync(0xffff, 1, 20);
 }
 
+__global__ void shuffle_in_segments_of(int width) { __shfl_down_sync(0xffffffff, 1, 1, width); }
+
+TEST_CASE("segments of lanes that no shuffle has are told") {
+  for (const int width : {1, 2, 4, 8, 16, 32}) {
+    Executor executor({});
+    CHECK(launch(executor, {"shuffle", {1}, {32}}, shuffle_in_segments_of, width).passed());
+  }
+  for (const int width : {0, 3, -4, 64}) {
+    const Finding finding = found({"shuffle", {1}, {32}}, shuffle_in_segments_of, width);
+    CHECK(finding.check == Check::kShuffleSource);
+    CHECK(contains(finding.text(), "width " + std::to_string(width)));
+    CHECK(contains(finding.text(), "misuse_test.cc:"));
+  }
+}
+
 TEST_CASE("a value from a lane that does not take part is told") {
   const Finding finding = found({"shuffle_from_half", {1}, {32}}, shuffle_from_half);
   CHECK(finding.check == Check::kShuffleSource);
@@ -188,43 +202,6 @@ TEST_CASE("a kernel that never ends is told with where each thread stands") {
   CHECK(finding.check == Check::kNeverEnds);
   CHECK(contains(finding.what, "threads 0 to 31: waiting __syncwarp at"));
 }
-
-__global__ void spin_alone(volatile int* flag) {
-  while (*flag == 0) {
-  }
-}
-
-TEST_CASE("a kernel that spins without ever waiting is told, too") {
-  int flag = 0;
-  Executor executor({.stall_seconds = 1});
-  const LaunchReport report = launch(executor, {"spin_alone", {2}, {33}}, spin_alone, &flag);
-  REQUIRE(report.findings.size() == 1);
-  CHECK(report.findings[0].check == Check::kNeverEnds);
-  CHECK(report.findings[0].thread->linear == 0);
-}
-
-#ifndef __SANITIZE_ADDRESS__
-__global__ void write_to(int* address) { address[threadIdx.x] = 1; }
-
-TEST_CASE("a fault of the machine is told with thread, line and address") {
-  const Finding finding = found({"write_to", {2}, {64}}, write_to, nullptr);
-  CHECK(finding.check == Check::kFault);
-  CHECK(finding.thread->linear == 0);
-  CHECK(contains(finding.what, "touches 0x0"));
-}
-
-__global__ void recurse_without_end(int depth, int* out) {
-  volatile int frame[256];
-  frame[0] = depth;
-  if (depth != std::numeric_limits<int>::min()) recurse_without_end(depth + 1, out);
-  *out = frame[0];
-}
-
-TEST_CASE("a stack that is full is a fault of its kernel, not of the program") {
-  int out = 0;
-  CHECK(found({"recurse", {1}, {1}}, recurse_without_end, 0, &out).check == Check::kFault);
-}
-#endif
 
 __global__ void wait_for_grid() { grid_barrier(); }
 

@@ -189,27 +189,35 @@ void Scheduler::abandon(Finding finding) {
   go_home(running_thread().fiber);
 }
 
-void Scheduler::abandon_at_fault(std::uintptr_t address, std::uintptr_t instruction) {
-  fault_ = {&running_thread(), instruction, address};
+void Scheduler::abandon_at(const Fault& fault) {
+  fault_ = fault;
+  fault_->thread = &running_thread();
   go_home(running_thread().fiber);
 }
 
-void Scheduler::abandon_stalled(std::uintptr_t instruction) {
-  fault_ = {&running_thread(), instruction};
-  go_home(running_thread().fiber);
+std::string Scheduler::fault_text() const {
+  const ThreadState& thread = *fault_->thread;
+  const auto stack = reinterpret_cast<std::uintptr_t>(thread.fiber.stack().bottom);
+  switch (fault_->kind) {
+    case FaultKind::kArithmetic:
+      return "divides an integer by zero, or its quotient does not fit";
+    case FaultKind::kStall:
+      return fmt::format("has run for {} seconds without waiting for anybody; {}",
+                         launch_->options.stall_seconds, thread.block->standings());
+    case FaultKind::kMemory:
+      break;
+  }
+  if (fault_->address < stack && stack - fault_->address <= kStackGuardBytes) {
+    return fmt::format("needs more local memory and calls than its stack of {} bytes holds",
+                       thread.fiber.stack().bytes);
+  }
+  return fmt::format("touches {:#x}, where there is no memory for it", fault_->address);
 }
 
 void Scheduler::report_fault() {
   const ThreadState& thread = *fault_->thread;
-  Finding finding =
-      fault_->address
-          ? thread.block->finding_of(
-                thread, Check::kFault,
-                fmt::format("touches {:#x}, where there is no memory for it", *fault_->address))
-          : thread.block->finding_of(
-                thread, Check::kNeverEnds,
-                fmt::format("has run for {} seconds without waiting for anybody; {}",
-                            launch_->options.stall_seconds, thread.block->standings()));
+  Finding finding = thread.block->finding_of(
+      thread, fault_->kind == FaultKind::kStall ? Check::kNeverEnds : Check::kFault, fault_text());
   // Places are of return addresses, which lie behind their instruction.
   if (!thread.is_in_call) finding.place = {.instruction = fault_->instruction + 1};
   launch_->report(order_, std::move(finding));
@@ -222,10 +230,13 @@ Finding Scheduler::stuck() const {
   RECTO_UNREACHABLE("all threads have exited");
 }
 
-void Scheduler::give_up(const ThreadState& thread) {
-  abandon(thread.block->finding_of(
+// A function of its own, since what stands in a call that never returns is never freed.
+Finding Scheduler::never_ends(const ThreadState& thread) const {
+  return thread.block->finding_of(
       thread, Check::kNeverEnds,
-      fmt::format("still runs after {} switches; {}", steps(), thread.block->standings())));
+      fmt::format("still runs after {} switches; {}", steps(), thread.block->standings()));
 }
+
+void Scheduler::give_up(const ThreadState& thread) { abandon(never_ends(thread)); }
 
 }  // namespace recto::simt

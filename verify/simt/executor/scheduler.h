@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/random_stream.h"
@@ -37,9 +38,15 @@ class Scheduler {
   [[noreturn]] void leave(ThreadState& thread);  // it has exited
   [[noreturn]] void abandon(Finding finding);    // the launch is over
 
+  enum class FaultKind : std::uint8_t { kMemory, kArithmetic, kStall };
+  struct Fault {
+    FaultKind kind = FaultKind::kMemory;
+    std::uintptr_t instruction = 0;
+    std::uintptr_t address = 0;  // in memory
+    const ThreadState* thread = nullptr;
+  };
   // From a signal handler, on the running thread's fiber.
-  [[noreturn]] void abandon_at_fault(std::uintptr_t address, std::uintptr_t instruction);
-  [[noreturn]] void abandon_stalled(std::uintptr_t instruction);
+  [[noreturn]] void abandon_at(const Fault& fault);
 
   // The running thread has done something that others see, without a switch.
   void count_step(const ThreadState& thread) {
@@ -53,12 +60,6 @@ class Scheduler {
   RandomStream& random() { return random_; }
 
  private:
-  struct Fault {
-    const ThreadState* thread = nullptr;
-    std::uintptr_t instruction = 0;
-    std::optional<std::uintptr_t> address = {};  // none: it spins
-  };
-
   bool begin(Launch& launch, std::uint64_t first, std::uint64_t count);
   static void run_thread(void* thread);
   void wait_for_any(ThreadState& thread);
@@ -68,7 +69,9 @@ class Scheduler {
   ThreadBlock* next_block();
   [[noreturn]] void go_home(Fiber& running);
   Finding stuck() const;
+  std::string fault_text() const;
   void report_fault();
+  Finding never_ends(const ThreadState& thread) const;
   [[noreturn]] void give_up(const ThreadState& thread);
 
   StackPool stacks_;

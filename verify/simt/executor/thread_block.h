@@ -61,17 +61,18 @@ struct WarpState {
   std::array<Meeting, kWarpSize> meetings = {};  // at the mask's lowest lane, if it is free
 };
 
+// What each switch touches comes first, so that it lies together.
 struct ThreadState : KernelThread {
-  Fiber fiber;
+  // Where it stands, and at what, if it waits.
+  const char* operation = "";
   ThreadBlock* block = nullptr;
   WarpState* warp = nullptr;
-  // Where it stands, and at what, if it waits.
-  Standing standing = Standing::kCanRun;
-  std::uint32_t mask = 0;
-  const char* operation = "";
   Site site = {};
+  std::uint32_t mask = 0;
+  Standing standing = Standing::kCanRun;
   // While the executor touches memory for it: a fault is one of the call at `site`.
   bool is_in_call = false;
+  Fiber fiber;
   AsyncCopies copies = {};
 
   unsigned lane() const { return linear % kWarpSize; }

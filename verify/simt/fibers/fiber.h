@@ -30,7 +30,14 @@ struct StackMemory {
 
 using FiberEntry = void (*)(void* argument);
 
-// Where one fiber stands while another runs. As constructed, it is for the OS thread's own stack,
+// Where a fiber stands while another runs. Boost's keeps all but `stack_pointer` on the stack.
+struct FiberContext {
+  void* stack_pointer = nullptr;
+  void* frame_pointer = nullptr;
+  void* instruction = nullptr;
+};
+
+// As constructed, it is for the OS thread's own stack,
 // which is left by the first switch.
 class Fiber {
  public:
@@ -46,8 +53,8 @@ class Fiber {
  private:
   static void start(Fiber& self);
 
-  void* context_ = nullptr;  // the stack pointer, or Boost's context
-  Fiber* left_ = nullptr;    // the one that the last switch to this one left
+  FiberContext context_;
+  Fiber* left_ = nullptr;  // the one that the last switch to this one left
   StackMemory stack_;
   FiberEntry entry_ = nullptr;
   void* argument_ = nullptr;
@@ -57,12 +64,38 @@ class Fiber {
 };
 
 #if !defined(RECTO_SIMT_BOOST_CONTEXT)
-// Saves the running stack pointer, and takes the next one.
-extern "C" void recto_simt_switch(void** saved_stack_pointer, void* next_stack_pointer);
+// Leaves the running stack for another. Inlined, so that the processor's stack of return addresses
+// stays as it is: fibers mostly wait at the same place, and the returns that follow are predicted.
+// The compiler keeps what it needs of the registers that are named as lost; rbp it lets nobody
+// name. Rounding modes and the like (mxcsr, x87) are everybody's and stay.
+[[gnu::always_inline]] inline void switch_stacks(FiberContext& running, FiberContext& next) {
+  FiberContext* from = &running;
+  FiberContext* to = &next;
+  asm volatile(
+      "lea 1f(%%rip), %%rax\n\t"
+      "mov %%rsp, (%0)\n\t"
+      "mov %%rbp, 8(%0)\n\t"
+      "mov %%rax, 16(%0)\n\t"
+      "mov (%1), %%rsp\n\t"
+      "mov 8(%1), %%rbp\n\t"
+      "jmp *16(%1)\n"
+      "1:"
+      : "+D"(from), "+S"(to)
+      :
+      : "rax", "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0",
+        "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11",
+        "xmm12", "xmm13", "xmm14", "xmm15",
+#ifdef __AVX512F__
+        "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25",
+        "xmm26", "xmm27", "xmm28", "xmm29", "xmm30", "xmm31", "k1", "k2", "k3", "k4", "k5", "k6",
+        "k7",
+#endif
+        "cc", "memory");
+}
 
 #if !defined(RECTO_SIMT_ASAN)
 inline void Fiber::switch_between(Fiber& running, Fiber& next) {
-  recto_simt_switch(&running.context_, next.context_);
+  switch_stacks(running.context_, next.context_);
 }
 #endif
 #endif

@@ -16,7 +16,7 @@ namespace context = boost::context::detail;
 struct FiberStart {
   static Fiber& note(const context::transfer_t& arrival) {
     Fiber& arrived = *static_cast<Fiber*>(arrival.data);
-    arrived.left_->context_ = arrival.fctx;
+    arrived.left_->context_.stack_pointer = arrival.fctx;
     return arrived;
   }
   static void run(context::transfer_t arrival) { Fiber::start(note(arrival)); }
@@ -28,7 +28,8 @@ void Fiber::prepare(const StackMemory& stack, FiberEntry entry, void* argument) 
   argument_ = argument;
   sanitizer_stack_ = nullptr;
   announce_new_stack(stack);
-  context_ = context::make_fcontext(stack.bottom + stack.bytes, stack.bytes, &FiberStart::run);
+  context_.stack_pointer =
+      context::make_fcontext(stack.bottom + stack.bytes, stack.bytes, &FiberStart::run);
 }
 
 void Fiber::start(Fiber& self) {
@@ -39,7 +40,7 @@ void Fiber::start(Fiber& self) {
 void Fiber::switch_between(Fiber& running, Fiber& next) {
   announce_leaving(&running.sanitizer_stack_, next.stack_);
   next.left_ = &running;
-  FiberStart::note(context::jump_fcontext(next.context_, &next));
+  FiberStart::note(context::jump_fcontext(next.context_.stack_pointer, &next));
   announce_return(running.sanitizer_stack_);
 }
 

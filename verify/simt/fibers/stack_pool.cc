@@ -5,11 +5,7 @@
 #include "verify/simt/fibers/fiber_sanitizer.h"
 
 namespace recto::simt {
-namespace {
-
-constexpr std::size_t kPageBytes = 4096;
-
-}  // namespace
+namespace {}  // namespace
 
 std::size_t default_stack_bytes() {
 #ifdef RECTO_SIMT_ASAN
@@ -21,20 +17,20 @@ std::size_t default_stack_bytes() {
 
 StackPool::~StackPool() {
   for (const StackMemory& stack : stacks_) {
-    munmap(stack.bottom - kPageBytes, stack.bytes + kPageBytes);
+    munmap(stack.bottom - kStackGuardBytes, stack.bytes + kStackGuardBytes);
   }
 }
 
 bool StackPool::reserve(std::size_t count) {
   while (stacks_.size() < count) {
-    void* memory = mmap(nullptr, stack_bytes_ + kPageBytes, PROT_READ | PROT_WRITE,
+    void* memory = mmap(nullptr, stack_bytes_ + kStackGuardBytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return false;
-    if (mprotect(memory, kPageBytes, PROT_NONE) != 0) {
-      munmap(memory, stack_bytes_ + kPageBytes);
+    if (mprotect(memory, kStackGuardBytes, PROT_NONE) != 0) {
+      munmap(memory, stack_bytes_ + kStackGuardBytes);
       return false;
     }
-    stacks_.push_back({static_cast<std::byte*>(memory) + kPageBytes, stack_bytes_});
+    stacks_.push_back({static_cast<std::byte*>(memory) + kStackGuardBytes, stack_bytes_});
   }
   return true;
 }

@@ -9,6 +9,9 @@
 
 namespace recto::simt {
 
+// Below each stack, and not to be touched.
+inline constexpr std::size_t kStackGuardBytes = 4096;
+
 // Of one OS thread; not to be shared.
 class StackPool {
  public:

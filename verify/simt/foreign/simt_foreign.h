@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "core/contract.h"
 #include "verify/simt/dialect/simt_atomics.h"
 #include "verify/simt/dialect/simt_integer.h"
 #include "verify/simt/dialect/simt_math.h"
@@ -85,7 +86,9 @@ void launch(const char* name, const LaunchShape& shape, void (*kernel)(Parameter
   const auto thread = [=]() RECTO_SIMT_UNOBSERVED { kernel(arguments...); };
   using Thread = decltype(thread);
   const auto dims = [](const dim3& d) { return recto::simt::Dim3{d.x, d.y, d.z}; };
-  StreamScope::current()->launch(
+  recto::simt::Stream* stream = StreamScope::current();
+  RECTO_CHECK(stream != nullptr);  // a StreamScope is to be around the call
+  stream->launch(
       {name, dims(shape.grid), dims(shape.block), shape.dynamic_shared_bytes},
       [](const void* closure) RECTO_SIMT_UNOBSERVED { (*static_cast<const Thread*>(closure))(); },
       &thread, sizeof thread);

@@ -3,6 +3,7 @@
 
 #include "verify/simt/streams/stream.h"
 
+#include <string>
 #include <vector>
 
 #include "bazel/testing/catch.h"
@@ -231,6 +232,8 @@ TEST_CASE("a launch that is not valid says so at once, and in the report") {
             .error != nullptr);
   REQUIRE(stream.synchronise().findings.size() == 1);
   CHECK(stream.synchronise().findings[0].check == Check::kInvalidLaunch);
+  CHECK(launch_kernel("add", {.block = {4}}, add, values.data(), values.data(), 1.0F).error ==
+        std::string("expected a stream of the executor, got null"));
 }
 
 }  // namespace

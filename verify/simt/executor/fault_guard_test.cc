@@ -1,0 +1,85 @@
+// What the machine itself refuses a kernel, and kernels that stand still.
+
+#include "verify/simt/executor/fault_guard.h"
+
+#include <limits>
+#include <string>
+
+#include "bazel/testing/catch.h"
+#include "verify/simt/executor/executor.h"
+
+#include <kernel_dialect.h>
+
+namespace recto::simt {
+namespace {
+
+// The one finding of a launch of one kernel.
+template <typename... Parameters>
+Finding found(const Dim3& threads, void (*kernel)(Parameters...),
+              std::type_identity_t<Parameters>... arguments) {
+  Executor executor({.stall_seconds = 1});
+  const LaunchReport report = launch(executor, {"kernel", {2}, threads}, kernel, arguments...);
+  INFO(report.text());
+  REQUIRE(report.findings.size() == 1);
+  return report.findings[0];
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+__global__ void spin_alone(volatile int* flag) {
+  while (*flag == 0) {
+  }
+}
+
+TEST_CASE("a kernel that spins without ever waiting is told") {
+  int flag = 0;
+  const Finding finding = found({33}, spin_alone, &flag);
+  CHECK(finding.check == Check::kNeverEnds);
+  CHECK(finding.thread->linear == 0);
+}
+
+// AddressSanitizer has handlers of its own, which end the program.
+#ifndef __SANITIZE_ADDRESS__
+__global__ void write_to(int* address) { address[threadIdx.x] = 1; }
+
+TEST_CASE("a fault of the machine is told with thread, line and address") {
+  const Finding finding = found({64}, write_to, nullptr);
+  CHECK(finding.check == Check::kFault);
+  CHECK(finding.thread->linear == 0);
+  CHECK(contains(finding.what, "touches 0x0"));
+  CHECK(contains(finding.text(), "fault_guard_test.cc:"));
+}
+
+__global__ void divide(const int* dividend, const int* divisor, int* out) {
+  out[threadIdx.x] = *dividend / *divisor;
+}
+
+TEST_CASE("a division by zero is told as one") {
+  int seven = 7;
+  int zero = 0;
+  int out[4] = {};
+  const Finding finding = found({4}, divide, &seven, &zero, out);
+  CHECK(finding.check == Check::kFault);
+  CHECK(contains(finding.what, "divides an integer by zero"));
+  CHECK(contains(finding.text(), "fault_guard_test.cc:"));
+}
+
+__global__ void recurse_without_end(int depth, int* out) {
+  volatile int frame[256];
+  frame[0] = depth;
+  if (depth != std::numeric_limits<int>::min()) recurse_without_end(depth + 1, out);
+  *out = frame[0];
+}
+
+TEST_CASE("a stack that is full is told as one, and ends its kernel only") {
+  int out = 0;
+  const Finding finding = found({1}, recurse_without_end, 0, &out);
+  CHECK(finding.check == Check::kFault);
+  CHECK(contains(finding.what, "stack of 65536 bytes"));
+}
+#endif
+
+}  // namespace
+}  // namespace recto::simt
