@@ -5,7 +5,6 @@
 #include "verify/simt/fibers/fiber_sanitizer.h"
 
 namespace recto::simt {
-namespace {}  // namespace
 
 std::size_t default_stack_bytes() {
 #ifdef RECTO_SIMT_ASAN
