@@ -225,16 +225,18 @@ void AccessChecker::note(const Access& access, ShadowCells& cells, std::size_t o
                          std::uint32_t written_from) {
   const AccessKind kind = access.shape.kind;
   const Stamp now = order_.now();
-  cells.for_each(offset, access.shape.bytes,
-                 [&](AccessRecord& record, std::size_t at, std::size_t bytes) {
-                   if (is_repeated(record, kind, now) && access.copy_step == CopyStep::kNone) {
-                     return;
-                   }
-                   Access part = access;
-                   part.address += at - offset;
-                   part.shape.bytes = bytes;
-                   note_part<kScope>(part, record, written_from);
-                 });
+  cells.for_each(
+      offset, access.shape.bytes, [&](AccessRecord& record, std::size_t at, std::size_t bytes) {
+        if (access.copy_step == CopyStep::kNone) {
+          if (is_repeated(record, kind, now)) return;
+          AccessRecorder<kScope> recorder(order_, written_from, lower_half(access.instruction));
+          if (kind == AccessKind::kRead && recorder.joins_lanes(record)) return;
+        }
+        Access part = access;
+        part.address += at - offset;
+        part.shape.bytes = bytes;
+        note_part<kScope>(part, record, written_from);
+      });
 }
 
 template <Scope kScope>

@@ -13,7 +13,7 @@
 
 #include "core/random_stream.h"
 #include "verify/simt/checks/access_order.h"
-#include "verify/simt/checks/access_record.h"
+#include "verify/simt/checks/access_recorder.h"
 #include "verify/simt/checks/global_buffers.h"
 #include "verify/simt/checks/program_memory.h"
 #include "verify/simt/checks/shadow_cells.h"

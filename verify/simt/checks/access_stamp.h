@@ -34,6 +34,11 @@ class Stamp {
   constexpr bool is_pending() const { return (bits_ & 2) != 0; }
   constexpr Stamp as_pending() const { return with(2); }
 
+  // The same but for the lane.
+  constexpr bool is_beside(Stamp other) const {
+    return ((bits_ ^ other.bits_) & ~(std::uint64_t{kWarpSize - 1} << 22)) == 0;
+  }
+
   friend constexpr bool operator==(Stamp, Stamp) = default;
 
  private:

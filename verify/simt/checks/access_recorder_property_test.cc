@@ -7,7 +7,7 @@
 
 #include "bazel/testing/property.h"
 #include "verify/simt/checks/access_order.h"
-#include "verify/simt/checks/access_record.h"
+#include "verify/simt/checks/access_recorder.h"
 #include "verify/simt/checks/drawn_accesses.h"
 #include "verify/simt/checks/shadow_cells.h"
 #include "verify/simt/executor/launch.h"

@@ -1,0 +1,281 @@
+#pragma once
+
+// Notes accesses in records, and says what is wrong with them.
+
+#include <cstdint>
+
+#include "verify/simt/checks/access_order.h"
+#include "verify/simt/checks/access_record.h"
+#include "verify/simt/checks/access_stamp.h"
+#include "verify/simt/executor/observer.h"
+
+namespace recto::simt {
+
+enum class ConflictKind : std::uint8_t {
+  kNone,
+  kWithWrite,
+  kWithRead,
+  kUninitialised,
+  kPending,
+};
+
+// Something wrong with an access, and who did the other one.
+struct Conflict {
+  Stamp other;
+  std::uint32_t other_at = 0;
+  ConflictKind kind = ConflictKind::kNone;
+};
+
+// Whether the last thing that was noted is this same access, so that nothing is new about it.
+inline bool is_repeated(const AccessRecord& record, AccessKind kind, Stamp now) {
+  return kind == AccessKind::kRead    ? record.latest == now
+         : kind == AccessKind::kWrite ? record.write == now && record.latest.era() == 0
+                                      : false;
+}
+
+// Notes an access by the running thread in a record, and says what is wrong with it. All O(1).
+template <Scope kScope>
+class AccessRecorder {
+ public:
+  // What is read must have been written in era `written_from` or later.
+  AccessRecorder(AccessOrder& order, std::uint32_t written_from, std::uint32_t at)
+      : order_(order), now_(order.now()), written_from_(written_from), at_(at) {}
+
+  Conflict note(AccessRecord& record, AccessKind kind) {
+    switch (kind) {
+      case AccessKind::kRead:
+        return note_read(record);
+      case AccessKind::kWrite:
+        return note_write(record, now_);
+      case AccessKind::kAtomicRead:
+        return note_atomic_read(record);
+      case AccessKind::kAtomic:
+        break;
+    }
+    return note_atomic(record);
+  }
+
+  // The usual case of note_read, done here if it is one: other lanes of the warp have read the same
+  // at the same time, and nothing is wrong. False, and nothing done, elsewhere.
+  bool joins_lanes(AccessRecord& record) {
+    const Stamp latest = record.latest;
+    const Stamp write = record.write;
+    if (!latest.is_beside(now_) || record.others > Others::kLanes || latest == now_) return false;
+    if (write.is_pending() || write.era() < written_from_ || !precedes(write)) return false;
+    if (record.others == Others::kNone) record.other = std::uint32_t{1} << latest.lane();
+    record.other |= std::uint32_t{1} << now_.lane();
+    record.others = Others::kLanes;
+    record.latest = now_;
+    record.latest_at = at_;
+    return true;
+  }
+
+  Conflict note_read(AccessRecord& record) {
+    if (is_repeated(record, AccessKind::kRead, now_)) return {};
+    Conflict conflict = read_conflict(record);
+    if (conflict.kind == ConflictKind::kNone && !precedes(record.write)) {
+      conflict = {record.write, record.write_at, ConflictKind::kWithWrite};
+    }
+    add(record, now_);
+    return conflict;
+  }
+
+  // `stamp` is now's, perhaps with a mark.
+  Conflict note_write(AccessRecord& record, Stamp stamp) {
+    const bool is_alone = record.latest.era() == 0;
+    if (record.write == stamp && is_alone) return {};
+    Conflict conflict;
+    if (is_pending(record)) {
+      conflict = {record.write, record.write_at, ConflictKind::kPending};
+    } else if (!precedes(record.write)) {
+      conflict = {record.write, record.write_at, ConflictKind::kWithWrite};
+    } else if (!is_alone) {
+      conflict = set_conflict(record);
+    }
+    record.write = stamp;
+    record.write_at = at_;
+    clear_set(record);
+    return conflict;
+  }
+
+  // What was copied asynchronously is written now.
+  void finish_pending(AccessRecord& record) {
+    record.write = now_;
+    record.write_at = at_;
+    clear_set(record);
+  }
+
+ private:
+  bool precedes(Stamp past) const { return order_.template precedes<kScope>(past); }
+
+  // Copies that were never waited for may have left their marks.
+  bool is_pending(const AccessRecord& record) const {
+    return record.write.is_pending() && record.write.era() >= order_.template first_era<kScope>();
+  }
+
+  Conflict read_conflict(const AccessRecord& record) const {
+    if (is_pending(record)) {
+      return {record.write, record.write_at, ConflictKind::kPending};
+    }
+    if (record.write.era() < written_from_) {
+      return {record.write, record.write_at, ConflictKind::kUninitialised};
+    }
+    return {};
+  }
+
+  Conflict note_atomic_read(AccessRecord& record) {
+    Conflict conflict = read_conflict(record);
+    if (conflict.kind == ConflictKind::kNone && !record.write.is_atomic() &&
+        !precedes(record.write)) {
+      conflict = {record.write, record.write_at, ConflictKind::kWithWrite};
+    }
+    // Among plain reads it would look like one of them, which atomic writes conflict with.
+    if (record.latest.is_atomic() || is_past(record)) add(record, now_.as_atomic());
+    return conflict;
+  }
+
+  Conflict note_atomic(AccessRecord& record) {
+    Conflict conflict = note_atomic_read(record);
+    if (conflict.kind == ConflictKind::kNone && !record.latest.is_atomic()) {
+      conflict = set_conflict(record);
+    }
+    if (!record.latest.is_atomic()) {
+      clear_set(record);
+      add(record, now_.as_atomic());
+    }
+    record.write = now_.as_atomic();
+    record.write_at = at_;
+    return conflict;
+  }
+
+  // Whether the whole set comes before now.
+  bool is_past(const AccessRecord& record) const {
+    return set_conflict(record).kind == ConflictKind::kNone;
+  }
+
+  // A member of the set that does not come before now.
+  Conflict set_conflict(const AccessRecord& record) const {
+    const Stamp latest = record.latest;
+    if (!precedes(latest)) return {latest, record.latest_at, ConflictKind::kWithRead};
+    if (record.others == Others::kNone) return {};
+    const Stamp other = unordered_other(record);
+    if (other == Stamp()) return {};
+    return {other, record.latest_at, ConflictKind::kWithRead};
+  }
+
+  Stamp unordered_other(const AccessRecord& record) const {
+    const Stamp latest = record.latest;
+    Stamp other;
+    switch (record.others) {
+      case Others::kNone:
+        return {};
+      case Others::kWarp:
+        other = Stamp(latest.era(), record.other_thread, record.other);
+        break;
+      case Others::kBlock:
+        other = Stamp(record.other, record.other_thread, Stamp::kClockMax);
+        break;
+      case Others::kLanes:
+      case Others::kClocks:
+        return unordered_lane(record);
+    }
+    return precedes(other) ? Stamp() : other;
+  }
+
+  Stamp unordered_lane(const AccessRecord& record) const {
+    const Stamp latest = record.latest;
+    // Lanes stand side by side only as long as no block barrier has come.
+    if (latest.era() != now_.era()) return {};
+    for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+      const std::uint32_t clock = clock_of(record, lane);
+      const Stamp other(latest.era(), latest.warp() * kWarpSize + lane, clock);
+      if (clock != 0 && !precedes(other)) return other;
+    }
+    return {};
+  }
+
+  // Of a lane of the latest member's warp; 0 if it is not in the set.
+  std::uint32_t clock_of(const AccessRecord& record, unsigned lane) const {
+    if (record.others == Others::kClocks) return order_.clocks(record.other)[lane];
+    if (record.latest.lane() == lane) return record.latest.clock();
+    const bool is_in = record.others == Others::kLanes && (record.other >> lane & 1) != 0;
+    return is_in ? record.latest.clock() : 0;
+  }
+
+  static void clear_set(AccessRecord& record) {
+    record.latest = Stamp();
+    record.others = Others::kNone;
+  }
+
+  // Puts `stamp`, which is now's, into the set.
+  void add(AccessRecord& record, Stamp stamp) {
+    const Stamp latest = record.latest;
+    if (latest.is_atomic() != stamp.is_atomic()) {
+      record.others = Others::kNone;
+    } else if (latest.era() != now_.era()) {
+      add_in_new_era(record);
+    } else if (latest.warp() != now_.warp()) {
+      add_other_warp(record);
+    } else if (record.others <= Others::kClocks) {
+      add_lane(record);
+    }
+    record.latest = stamp;
+    record.latest_at = at_;
+  }
+
+  void add_in_new_era(AccessRecord& record) {
+    if constexpr (kScope == Scope::kGrid) {
+      const Stamp latest = record.latest;
+      if (latest.era() != 0 && !precedes(latest)) {
+        record.others = Others::kBlock;
+        record.other = latest.era();
+        record.other_thread = static_cast<std::uint16_t>(latest.thread());
+        return;
+      }
+      if (record.others == Others::kBlock && unordered_other(record) != Stamp()) return;
+    }
+    record.others = Others::kNone;
+  }
+
+  void add_other_warp(AccessRecord& record) {
+    // One of another block conflicts with even more.
+    if (record.others == Others::kBlock && unordered_other(record) != Stamp()) return;
+    const Conflict unordered = set_conflict(record);
+    if (unordered.kind == ConflictKind::kNone) {
+      record.others = Others::kNone;
+      return;
+    }
+    record.others = Others::kWarp;
+    record.other = unordered.other.clock();
+    record.other_thread = static_cast<std::uint16_t>(unordered.other.thread());
+  }
+
+  // Of the latest member's warp.
+  void add_lane(AccessRecord& record) {
+    const Stamp latest = record.latest;
+    if (record.others == Others::kNone && latest.lane() == now_.lane()) return;
+    const std::uint32_t lane = std::uint32_t{1} << now_.lane();
+    if (record.others != Others::kClocks && latest.clock() == now_.clock()) {
+      if (record.others == Others::kNone) record.other = std::uint32_t{1} << latest.lane();
+      record.other |= lane;
+      record.others = Others::kLanes;
+      return;
+    }
+    if (set_conflict(record).kind == ConflictKind::kNone) {
+      record.others = Others::kNone;
+      return;
+    }
+    AccessOrder::LaneClocks clocks;
+    for (unsigned i = 0; i < kWarpSize; ++i) clocks[i] = clock_of(record, i);
+    clocks[now_.lane()] = now_.clock();
+    record.other = order_.add_clocks(clocks);
+    record.others = Others::kClocks;
+  }
+
+  AccessOrder& order_;
+  const Stamp now_;
+  const std::uint32_t written_from_;
+  const std::uint32_t at_;
+};
+
+}  // namespace recto::simt
