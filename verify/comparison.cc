@@ -65,6 +65,8 @@ std::string place_text(const ElementPlace& place) {
       return fmt::format("l[{}]", row);
     case ComparedTensor::kStateWeighted:
       return fmt::format("o[{}, dim {}]", row, place.dim);
+    case ComparedTensor::kScore:
+      return fmt::format("score[{}, key {}]", row, place.dim);
   }
   RECTO_UNREACHABLE("a compared tensor");
 }

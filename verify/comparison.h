@@ -30,6 +30,7 @@ enum class ComparedTensor {
   kStateMaximum,
   kStateSum,
   kStateWeighted,
+  kScore,  // of a row and the key at position `dim`
 };
 
 struct ElementPlace {

@@ -10,6 +10,7 @@
 namespace recto::verify {
 namespace {
 
+using kernels::GroupScoresParams;
 using kernels::PagedDecodeParams;
 using kernels::SplitDecodeParams;
 
@@ -67,6 +68,25 @@ void add_results(DeviceCall& call, const PagedDecodeParams& params, DecodeResult
   call.add_write("lse_ln", std::span(results.lse_ln));
 }
 
+// Everything but where the scores go.
+GroupScoresParams score_params_of(const PagedAttentionInputs& inputs) {
+  return {.q = inputs.q,
+          .k = inputs.kv.k,
+          .block_table = inputs.block_table,
+          .context_length = inputs.context_length.data(),
+          .max_context_length = longest_context(inputs),
+          .scale = inputs.options.scale};
+}
+
+std::optional<std::string> why_not_one_row_each(const PagedAttentionInputs& inputs) {
+  for (std::size_t sequence = 0; sequence + 1 < inputs.query_start.size(); ++sequence) {
+    if (inputs.query_start[sequence + 1] - inputs.query_start[sequence] != 1) {
+      return "not one query row a sequence";
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 DecodeResults::DecodeResults(const PagedAttentionInputs& inputs)
@@ -76,11 +96,7 @@ DecodeResults::DecodeResults(const PagedAttentionInputs& inputs)
       lse_ln(static_cast<std::size_t>(inputs.q.num_rows * inputs.q.num_heads), kNaN) {}
 
 std::optional<std::string> why_not_decoded(const PagedAttentionInputs& inputs) {
-  for (std::size_t sequence = 0; sequence + 1 < inputs.query_start.size(); ++sequence) {
-    if (inputs.query_start[sequence + 1] - inputs.query_start[sequence] != 1) {
-      return "not one query row a sequence";
-    }
-  }
+  if (const auto why = why_not_one_row_each(inputs)) return why;
   if (const char* error = kernels::why_not_served(params_of(inputs))) return error;
   return std::nullopt;
 }
@@ -116,6 +132,35 @@ void call_split_decode(simt::Executor& executor, const ObserverMaker& observer,
     if (const char* error = kernels::launch_split_decode(params, &stream).error) return error;
     return kernels::launch_split_merge(params, &stream).error;
   });
+}
+
+ScoreResults::ScoreResults(const PagedAttentionInputs& inputs)
+    : num_heads(inputs.q.num_heads),
+      max_context_length(longest_context(inputs)),
+      scores(static_cast<std::size_t>(inputs.q.num_rows * num_heads * max_context_length), kNaN) {}
+
+float ScoreResults::at(std::int64_t sequence, std::int64_t head, std::int64_t position) const {
+  return scores[static_cast<std::size_t>((sequence * num_heads + head) * max_context_length +
+                                         position)];
+}
+
+std::optional<std::string> why_not_scored(const PagedAttentionInputs& inputs) {
+  if (const auto why = why_not_one_row_each(inputs)) return why;
+  if (const char* error = kernels::why_not_served(score_params_of(inputs))) return error;
+  return std::nullopt;
+}
+
+void call_group_scores(simt::Executor& executor, const ObserverMaker& observer, ScoreLaunch launch,
+                       const PagedAttentionInputs& inputs, ScoreResults& results) {
+  GroupScoresParams params = score_params_of(inputs);
+  params.scores = results.scores.data();
+  DeviceCall call(executor);
+  call.add_read("q", inputs.q);
+  // Of V nothing may be read.
+  call.add_contexts({.k = inputs.kv.k}, inputs.block_table, inputs.context_length,
+                    inputs.q.num_rows * inputs.kv.k.num_kv_heads);
+  call.add_write("scores", std::span(results.scores));
+  call.run(observer, [&](simt::Stream& stream) { return launch(params, &stream).error; });
 }
 
 }  // namespace recto::verify

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/attention_views.h"
+#include "cuda/kernels/group_scores.h"
 #include "verify/device_call.h"
 
 namespace recto::verify {
@@ -31,5 +32,27 @@ void call_paged_decode(simt::Executor& executor, const ObserverMaker& observer,
 void call_split_decode(simt::Executor& executor, const ObserverMaker& observer,
                        const PagedAttentionInputs& inputs, std::int64_t split_size,
                        DecodeResults& results);
+
+// Scores, NaN until somebody writes them.
+struct ScoreResults {
+  explicit ScoreResults(const PagedAttentionInputs& inputs);
+
+  std::int64_t num_heads = 0;
+  std::int64_t max_context_length = 0;  // of these inputs
+  std::vector<float> scores;            // [num_seqs, num_heads, max_context_length]
+
+  float at(std::int64_t sequence, std::int64_t head, std::int64_t position) const;
+};
+
+// What launch_group_scores does not serve of these inputs, or nothing. It takes scale and no other
+// option.
+std::optional<std::string> why_not_scored(const PagedAttentionInputs& inputs);
+
+// The kernel, or one that stands in for it.
+using ScoreLaunch = KernelStatus (*)(const kernels::GroupScoresParams& params, KernelStream stream);
+
+// As for the calls above, but for why_not_scored().
+void call_group_scores(simt::Executor& executor, const ObserverMaker& observer, ScoreLaunch launch,
+                       const PagedAttentionInputs& inputs, ScoreResults& results);
 
 }  // namespace recto::verify

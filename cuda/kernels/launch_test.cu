@@ -1,10 +1,14 @@
 // The launch functions as a host program calls them: on a GPU, a token is written into the cache
-// and attended to; without one, launches say so, and nothing crashes.
+// and attended to, and a group is scored by tensor cores; without one, launches say so, and nothing
+// crashes.
 
 #include <cuda_runtime.h>
 
+#include <cstdint>
 #include <cstdio>
+#include <new>
 
+#include "cuda/kernels/group_scores.h"
 #include "cuda/kernels/kv_write.h"
 #include "cuda/kernels/paged_decode.h"
 
@@ -69,6 +73,81 @@ const char* write_and_attend(OneToken& token) {
   return error == cudaSuccess ? nullptr : cudaGetErrorString(error);
 }
 
+// A group of heads and several rounds of tiles, in the blocks of a pool from the last one on.
+struct ScoredGroup {
+  static constexpr std::int64_t kHeads = 11;
+  static constexpr std::int64_t kKeys = 150;
+  static constexpr std::int64_t kBlocks = (kKeys + kBlockSize - 1) / kBlockSize;
+
+  __half q[kHeads][kHeadDim];
+  __half k_cache[kBlocks * kBlockSize][kHeadDim];
+  std::int32_t block_table[kBlocks];
+  std::int32_t context_length = kKeys;
+  float scores[kHeads][kKeys];
+
+  // Small integers, so that every order of sums gives the same.
+  static int query(std::int64_t head, std::int64_t dim) {
+    return static_cast<int>((head * 5 + dim * 3) % 9) - 4;
+  }
+  static int key(std::int64_t position, std::int64_t dim) {
+    return static_cast<int>((position * 7 + dim * position % 11) % 9) - 4;
+  }
+
+  ScoredGroup() {
+    for (std::int64_t dim = 0; dim < kHeadDim; ++dim) {
+      for (std::int64_t head = 0; head < kHeads; ++head) {
+        q[head][dim] = __float2half(static_cast<float>(query(head, dim)));
+      }
+      for (std::int64_t position = 0; position < kKeys; ++position) {
+        const std::int64_t block = kBlocks - 1 - position / kBlockSize;
+        k_cache[block * kBlockSize + position % kBlockSize][dim] =
+            __float2half(static_cast<float>(key(position, dim)));
+      }
+    }
+    for (std::int64_t i = 0; i < kBlocks; ++i) {
+      block_table[i] = static_cast<std::int32_t>(kBlocks - 1 - i);
+    }
+  }
+
+  // Of scale 1/2.
+  static float expected(std::int64_t head, std::int64_t position) {
+    int product = 0;
+    for (std::int64_t dim = 0; dim < kHeadDim; ++dim) {
+      product += query(head, dim) * key(position, dim);
+    }
+    return 0.5F * static_cast<float>(product);
+  }
+};
+
+// What was wrong, or null.
+const char* score(ScoredGroup& group) {
+  const GroupScoresParams params = {
+      .q = {.data = group.q,
+            .type = ElementType::kFp16,
+            .num_rows = 1,
+            .num_heads = ScoredGroup::kHeads,
+            .head_dim = kHeadDim,
+            .row_stride = ScoredGroup::kHeads * kHeadDim,
+            .head_stride = kHeadDim},
+      .k = {.data = group.k_cache,
+            .type = ElementType::kFp16,
+            .num_blocks = ScoredGroup::kBlocks,
+            .block_size = kBlockSize,
+            .num_kv_heads = 1,
+            .head_dim = kHeadDim,
+            .block_stride = kBlockSize * kHeadDim,
+            .head_stride = kHeadDim,
+            .slot_stride = kHeadDim},
+      .block_table = {group.block_table, 1, ScoredGroup::kBlocks, ScoredGroup::kBlocks},
+      .context_length = &group.context_length,
+      .max_context_length = ScoredGroup::kKeys,
+      .scale = 0.5F,
+      .scores = &group.scores[0][0]};
+  if (const char* error = launch_group_scores(params, nullptr).error) return error;
+  const cudaError_t error = cudaDeviceSynchronize();
+  return error == cudaSuccess ? nullptr : cudaGetErrorString(error);
+}
+
 int fail(const char* what) {
   std::printf("FAILED: %s\n", what);
   return 1;
@@ -76,15 +155,25 @@ int fail(const char* what) {
 
 int run_without_device(cudaError_t why) {
   OneToken token;
-  if (write_and_attend(token) == nullptr) return fail("a launch without a GPU is no error");
+  ScoredGroup group;
+  if (write_and_attend(token) == nullptr || score(group) == nullptr) {
+    return fail("a launch without a GPU is no error");
+  }
   std::printf("SKIPPED: launch_test: no GPU: %s\n", cudaGetErrorString(why));
   return 0;
 }
 
-int run_on_device() {
+// In managed memory, or null.
+template <typename T>
+T* made_for_device() {
   void* memory = nullptr;
-  if (cudaMallocManaged(&memory, sizeof(OneToken)) != cudaSuccess) return fail("no memory");
-  OneToken& token = *new (memory) OneToken;
+  return cudaMallocManaged(&memory, sizeof(T)) == cudaSuccess ? new (memory) T : nullptr;
+}
+
+int attend_on_device() {
+  auto* const made = made_for_device<OneToken>();
+  if (made == nullptr) return fail("no memory");
+  OneToken& token = *made;
   if (const char* error = write_and_attend(token)) return fail(error);
   // With one key, out is its value and the log-sum-exp its score.
   for (std::int64_t dim = 0; dim < kHeadDim; ++dim) {
@@ -93,6 +182,26 @@ int run_on_device() {
   if (token.lse_ln != kScore) return fail("lse is not the only score");
   std::printf("one token was written and attended to\n");
   return 0;
+}
+
+int score_on_device() {
+  auto* const group = made_for_device<ScoredGroup>();
+  if (group == nullptr) return fail("no memory");
+  if (const char* error = score(*group)) return fail(error);
+  for (std::int64_t head = 0; head < ScoredGroup::kHeads; ++head) {
+    for (std::int64_t position = 0; position < ScoredGroup::kKeys; ++position) {
+      if (group->scores[head][position] != ScoredGroup::expected(head, position)) {
+        return fail("a score is not scale * q.k");
+      }
+    }
+  }
+  std::printf("a group was scored\n");
+  return 0;
+}
+
+int run_on_device() {
+  const int attended = attend_on_device();
+  return attended == 0 ? score_on_device() : attended;
 }
 
 }  // namespace

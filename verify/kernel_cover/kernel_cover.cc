@@ -60,6 +60,14 @@ void print(std::uint64_t number, const std::string& kernel, const DecodeResults&
   }
 }
 
+void print(std::uint64_t number, const ScoreResults& results, Tally& tally) {
+  std::cout << fmt::format("{} group-scores {:016x}\n", number, bits(results.scores));
+  if (is_tainted(std::as_bytes(std::span(results.scores)))) {
+    std::cout << "tainted: scores depend on slots that are not addressed\n";
+    ++tally.tainted;
+  }
+}
+
 void run_case(std::uint64_t number, simt::Executor& executor, Tally& tally) {
   RandomStream stream = RandomStream(kSeed).split("cover").split(number);
   const CaseSpec spec = draw_case(stream, covered());
@@ -74,6 +82,10 @@ void run_case(std::uint64_t number, simt::Executor& executor, Tally& tally) {
   constexpr std::int64_t kSplitSize = 40;
   call_split_decode(executor, {}, inputs, kSplitSize, split);
   print(number, "split-decode", split, tally);
+  if (why_not_scored(inputs)) return;
+  ScoreResults scores(inputs);
+  call_group_scores(executor, {}, kernels::launch_group_scores, inputs, scores);
+  print(number, scores, tally);
 }
 
 int run(std::uint64_t cases) {

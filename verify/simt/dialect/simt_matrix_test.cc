@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "bazel/testing/catch.h"
@@ -78,6 +79,81 @@ struct Warp {
   }
 };
 
+template <typename T>
+unsigned code_of(int value) {
+  if constexpr (std::is_same_v<T, __half>) return __half_as_ushort(__half(value));
+  return __bfloat16_as_ushort(__nv_bfloat16(static_cast<float>(value)));
+}
+
+// Multiplies, and adds to a sum that is different everywhere; how many of its elements have not
+// got what `product` says of their cell.
+template <typename T, typename Product>
+int misplaced_in_sum(MatrixShape shape, Warp& warp, const Product& product) {
+  const auto before = [](const Cell& cell) { return 1000 + 8 * cell.row + cell.column; };
+  for (int at = 0; at < 32 * 4; ++at) {
+    warp.sum[static_cast<std::size_t>(at)] =
+        static_cast<float>(before(cell_of_sum(at / 4, at % 4)));
+  }
+  const auto multiply = std::is_same_v<T, __half> ? multiply_half : multiply_bfloat16;
+  run_warp(multiply, shape, warp.a.data(), warp.b.data(), warp.sum.data());
+  int wrong = 0;
+  for (int at = 0; at < 32 * 4; ++at) {
+    const Cell cell = cell_of_sum(at / 4, at % 4);
+    const auto expected = static_cast<float>(before(cell) + product(cell));
+    if (warp.sum[static_cast<std::size_t>(at)] != expected) ++wrong;
+  }
+  return wrong;
+}
+
+// One element of a at a time, and all of b: of the products only those in the row that the table
+// says can be other than zero, and they tell the column.
+template <typename T>
+int misplaced_in_a(MatrixShape shape) {
+  int wrong = 0;
+  for (int lane = 0; lane < 32; ++lane) {
+    for (int i = 0; i < depth_of(shape) / 2; ++i) {
+      Warp warp;
+      warp.set_a(lane, i, code_of<T>(1));
+      // b[k][n] = 1 + 16 n + k: all different, and exact in both types.
+      for (int other = 0; other < 32; ++other) {
+        for (int j = 0; j < depth_of(shape) / 4; ++j) {
+          const Cell cell = cell_of_b(shape, other, j);
+          warp.set_b(other, j, code_of<T>(1 + 16 * cell.column + cell.row));
+        }
+      }
+      const Cell set = cell_of_a(shape, lane, i);
+      wrong += misplaced_in_sum<T>(shape, warp, [&](const Cell& cell) {
+        return cell.row == set.row ? 1 + 16 * cell.column + set.column : 0;
+      });
+    }
+  }
+  return wrong;
+}
+
+// The same with one element of b and all of a.
+template <typename T>
+int misplaced_in_b(MatrixShape shape) {
+  int wrong = 0;
+  for (int lane = 0; lane < 32; ++lane) {
+    for (int i = 0; i < depth_of(shape) / 4; ++i) {
+      Warp warp;
+      warp.set_b(lane, i, code_of<T>(1));
+      // a[m][k] = 1 + 16 k + m.
+      for (int other = 0; other < 32; ++other) {
+        for (int j = 0; j < depth_of(shape) / 2; ++j) {
+          const Cell cell = cell_of_a(shape, other, j);
+          warp.set_a(other, j, code_of<T>(1 + 16 * cell.column + cell.row));
+        }
+      }
+      const Cell set = cell_of_b(shape, lane, i);
+      wrong += misplaced_in_sum<T>(shape, warp, [&](const Cell& cell) {
+        return cell.column == set.column ? 1 + 16 * set.row + cell.row : 0;
+      });
+    }
+  }
+  return wrong;
+}
+
 }  // namespace
 
 TEST_CASE("ldmatrix gives each lane its two elements of each matrix") {
@@ -114,66 +190,13 @@ TEST_CASE("ldmatrix.trans gives each lane two elements of a column") {
   }
 }
 
-// One element of a and a row of b at a time: what the table says is the only thing that can be
-// non-zero.
-TEST_CASE("each element of a stands where the PTX ISA's table says") {
-  const unsigned one = 0x3c00;
+TEST_CASE("each element of a, b and the sum stands where the PTX ISA's tables say") {
   for (const MatrixShape shape : {MatrixShape::kM16n8k16, MatrixShape::kM16n8k8}) {
-    const int depth = depth_of(shape);
-    int wrong = 0;
-    for (int lane = 0; lane < 32; ++lane) {
-      for (int i = 0; i < depth / 2; ++i) {
-        Warp warp;
-        warp.set_a(lane, i, one);
-        // b[k][n] = 1 + k, in all columns.
-        for (int other = 0; other < 32; ++other) {
-          for (int j = 0; j < depth / 4; ++j) {
-            const int k = cell_of_b(shape, other, j).row;
-            warp.set_b(other, j, __half_as_ushort(__half(1 + k)));
-          }
-        }
-        run_warp(multiply_half, shape, warp.a.data(), warp.b.data(), warp.sum.data());
-        const Cell set = cell_of_a(shape, lane, i);
-        for (int at = 0; at < 32 * 4; ++at) {
-          const Cell cell = cell_of_sum(at / 4, at % 4);
-          const float expected = cell.row == set.row ? static_cast<float>(1 + set.column) : 0;
-          if (warp.sum[static_cast<std::size_t>(at)] != expected) ++wrong;
-        }
-      }
-    }
-    CHECK(wrong == 0);
-  }
-}
-
-TEST_CASE("each element of b and of the sum stands where the PTX ISA's table says") {
-  const unsigned one = 0x3f80;
-  for (const MatrixShape shape : {MatrixShape::kM16n8k16, MatrixShape::kM16n8k8}) {
-    const int depth = depth_of(shape);
-    int wrong = 0;
-    for (int lane = 0; lane < 32; ++lane) {
-      for (int i = 0; i < depth / 4; ++i) {
-        Warp warp;
-        warp.set_b(lane, i, one);
-        // a[m][k] = 1 + 16 k + m: the sum's element tells both.
-        for (int other = 0; other < 32; ++other) {
-          for (int j = 0; j < depth / 2; ++j) {
-            const Cell cell = cell_of_a(shape, other, j);
-            const float value = static_cast<float>(1 + 16 * cell.column + cell.row);
-            warp.set_a(other, j, __bfloat16_as_ushort(__nv_bfloat16(value)));
-          }
-        }
-        for (float& sum : warp.sum) sum = 0.5F;
-        run_warp(multiply_bfloat16, shape, warp.a.data(), warp.b.data(), warp.sum.data());
-        const Cell set = cell_of_b(shape, lane, i);
-        for (int at = 0; at < 32 * 4; ++at) {
-          const Cell cell = cell_of_sum(at / 4, at % 4);
-          const float product = static_cast<float>(1 + 16 * set.row + cell.row);
-          const float expected = cell.column == set.column ? 0.5F + product : 0.5F;
-          if (warp.sum[static_cast<std::size_t>(at)] != expected) ++wrong;
-        }
-      }
-    }
-    CHECK(wrong == 0);
+    INFO("depth " << depth_of(shape));
+    CHECK(misplaced_in_a<__half>(shape) == 0);
+    CHECK(misplaced_in_a<__nv_bfloat16>(shape) == 0);
+    CHECK(misplaced_in_b<__half>(shape) == 0);
+    CHECK(misplaced_in_b<__nv_bfloat16>(shape) == 0);
   }
 }
 

@@ -1,0 +1,55 @@
+#pragma once
+
+// Sixteen rows of 16-bit elements in shared memory, on their way to the tensor cores: copied in the
+// background (cp.async), loaded as fragments (ldmatrix).
+
+#include <kernel_dialect.h>
+#include <kernel_ptx.h>
+
+#include "cuda/kernels/warp.cuh"
+
+namespace recto::kernels {
+
+// What mma.sync has of rows and takes of dims at once.
+inline constexpr int kTileRows = 16;
+inline constexpr int kStepDims = 16;
+
+// A unit is what one lane copies, and one row of ldmatrix.
+inline constexpr int kUnitBytes = 16;
+inline constexpr int kUnitDims = 8;
+// Together they copy one row, 128 bytes at a time.
+inline constexpr int kCopyLanes = 8;
+
+// Elements from row to row. One unit more than a row has, which is an even number of them: so that
+// eight consecutive rows, of which ldmatrix reads a unit each, have it in different banks.
+__host__ __device__ constexpr int row_tile_stride(int head_dim) { return head_dim + kUnitDims; }
+
+template <typename Element>
+struct RowTile {
+  Element* data;  // [kTileRows, stride]
+  int stride;
+
+  __device__ Element* row(int index) const { return data + index * stride; }
+};
+
+// By kCopyLanes neighbours, of which this is lane `part`. `unit_bytes` is kUnitBytes, or 0 for a
+// row of zeros: nothing is read then.
+template <typename Element>
+__device__ inline void copy_row_async(const Element* source, unsigned unit_bytes, int head_dim,
+                                      int part, Element* row) {
+  for (int dim = part * kUnitDims; dim < head_dim; dim += kCopyLanes * kUnitDims) {
+    copy_async_16(row + dim, source + dim, unit_bytes);
+  }
+}
+
+// Dims [dim, dim + kStepDims) of all rows, by a warp; rows below 8 are in fragment[0] and [2], the
+// others in [1] and [3], the upper half of the dims in [2] and [3]. That is a of the product, and
+// its two pairs are b of two products, each with eight rows as its columns.
+template <typename Element>
+__device__ inline void load_fragment(unsigned (&fragment)[4], const RowTile<Element>& tile,
+                                     int dim) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
+  load_matrix_x4(fragment, tile.row(lane % kTileRows) + dim + lane / kTileRows * kUnitDims);
+}
+
+}  // namespace recto::kernels
