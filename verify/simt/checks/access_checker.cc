@@ -244,6 +244,7 @@ void AccessChecker::note_part(const Access& part, AccessRecord& record,
   const AccessKind kind = part.shape.kind;
   const CopyStep step = kind == AccessKind::kWrite ? part.copy_step : CopyStep::kNone;
   if (step == CopyStep::kFinish) return recorder.finish_pending(record);
+  if (step == CopyStep::kFinishBulk) return recorder.finish_bulk(record);
   const Conflict conflict = step == CopyStep::kBegin
                                 ? recorder.note_write(record, order_.now().as_pending())
                                 : recorder.note(record, kind);

@@ -80,7 +80,7 @@ class AccessChecker final : public Observer {
 
  private:
   // What a part of an asynchronous copy does to memory.
-  enum class CopyStep : std::uint8_t { kNone, kBegin, kFinish };
+  enum class CopyStep : std::uint8_t { kNone, kBegin, kFinish, kFinishBulk };
   struct Access {
     std::uintptr_t address = 0;
     AccessShape shape = {};

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "verify/simt/executor/launch.h"
+#include "verify/simt/executor/observer.h"
 #include "verify/simt/executor/scheduler.h"
 
 namespace recto::simt::device {
@@ -100,6 +101,7 @@ void require_shared(const void* address, std::size_t bytes, std::size_t alignmen
 }
 
 void begin_copy(const CopyRequest& request, const Call& call) {
+  const OutsideKernel outside;
   ThreadState& thread = arrive_at(call);
   require_shared(request.destination, request.bytes, request.bytes, call);
   require_aligned_source(thread, request, request.bytes);
@@ -115,31 +117,37 @@ void begin_copy(const CopyRequest& request, const Call& call) {
 void commit_copies() { running_thread().copies.commit(); }
 
 void wait_for_copies(unsigned groups_left, const Call& call) {
+  const OutsideKernel outside;
   ThreadState& thread = arrive_at(call);
   thread.copies.wait(thread, groups_left);
 }
 
 void wait_for_all_copies(const Call& call) {
+  const OutsideKernel outside;
   ThreadState& thread = arrive_at(call);
   thread.copies.wait_for_all(thread);
 }
 
 void init_mbarrier(std::uint64_t* mbarrier, unsigned arrivals, const Call& call) {
+  const OutsideKernel outside;
   ThreadState& thread = arrive_at(call);
   mbarriers_for(thread, mbarrier, call).init(thread, mbarrier, arrivals);
 }
 
 void invalidate_mbarrier(std::uint64_t* mbarrier, const Call& call) {
+  const OutsideKernel outside;
   ThreadState& thread = arrive_at(call);
   mbarriers_for(thread, mbarrier, call).invalidate(thread, mbarrier);
 }
 
 void arrive_at_mbarrier(std::uint64_t* mbarrier, unsigned bytes, const Call& call) {
+  const OutsideKernel outside;
   ThreadState& thread = arrive_at(call);
   mbarriers_for(thread, mbarrier, call).arrive(thread, mbarrier, bytes);
 }
 
 bool test_mbarrier(std::uint64_t* mbarrier, unsigned parity, const Call& call) {
+  const OutsideKernel outside;
   ThreadState& thread = arrive_at(call);
   Mbarriers& mbarriers = mbarriers_for(thread, mbarrier, call);
   if (mbarriers.test(thread, mbarrier, parity)) return true;
@@ -148,11 +156,13 @@ bool test_mbarrier(std::uint64_t* mbarrier, unsigned parity, const Call& call) {
 }
 
 void wait_at_mbarrier(std::uint64_t* mbarrier, unsigned parity, const Call& call) {
+  const OutsideKernel outside;
   ThreadState& thread = arrive_at(call);
   mbarriers_for(thread, mbarrier, call).wait(thread, mbarrier, parity);
 }
 
 void begin_bulk_copy(const CopyRequest& request, std::uint64_t* mbarrier, const Call& call) {
+  const OutsideKernel outside;
   ThreadState& thread = arrive_at(call);
   if (request.bytes == 0 || request.bytes % kBulkAlignment != 0) {
     refuse(thread, Check::kMisaligned,
