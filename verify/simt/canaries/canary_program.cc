@@ -27,7 +27,9 @@ using Bytes = std::vector<std::byte>;
 // Memory with its own end: what lies beyond it belongs to nobody, if somebody watches.
 class Memory final : public CanaryBench {
  public:
-  explicit Memory(Executor& executor) : watch_(executor), runtime_(executor, {HostOrder::kLate}) {}
+  explicit Memory(Executor& executor)
+      : watch_(executor),
+        runtime_(executor, {.order = HostOrder::kLate, .memory = watch_.memory()}) {}
   ~Memory() override {
     for (const auto& [data, bytes] : sparse_) munmap(data, bytes);
   }
