@@ -26,7 +26,7 @@ REPORTS = [
     (r"depends on memory that is not addressed", "taint"),
     (r"^wrong outputs", "(wrong result)"),
     (r"^schedule dependence", "schedule"),
-    (r"^([a-z -]+?) in kernel", None),
+    (r"^([a-z -]+?) in (kernel|the host program)", None),
 ]
 SILENT = "-"
 

@@ -14,7 +14,8 @@ namespace recto::simt {
 
 enum class Fault : std::uint8_t { kNone, kPlanted };
 
-// What a canary runs on: memory with fixed contents, and a stream.
+// What a canary runs on: memory with fixed contents, and two streams, on which whatever nothing
+// orders runs with the newest first.
 class CanaryBench {
  public:
   virtual ~CanaryBench() = default;
@@ -32,6 +33,7 @@ class CanaryBench {
   virtual void leave_unaddressed(float* data, std::size_t count) = 0;
 
   virtual Stream* stream() = 0;
+  virtual Stream* other_stream() = 0;
 };
 
 struct Canary {
@@ -44,5 +46,7 @@ struct Canary {
 std::span<const Canary> barrier_canaries();
 // In what they do to memory.
 std::span<const Canary> memory_canaries();
+// In what is copied in the background, and on streams.
+std::span<const Canary> copy_canaries();
 
 }  // namespace recto::simt

@@ -27,7 +27,9 @@ using Bytes = std::vector<std::byte>;
 // Memory with its own end: what lies beyond it belongs to nobody, if somebody watches.
 class Memory final : public CanaryBench {
  public:
-  explicit Memory(Executor& executor) : watch_(executor), stream_(executor) {}
+  explicit Memory(Executor& executor)
+      : watch_(executor),
+        runtime_(executor, {.order = HostOrder::kLate, .memory = watch_.memory()}) {}
   ~Memory() override {
     for (const auto& [data, bytes] : sparse_) munmap(data, bytes);
   }
@@ -68,8 +70,12 @@ class Memory final : public CanaryBench {
   }
 
   Stream* stream() override { return &stream_; }
+  Stream* other_stream() override { return &other_stream_; }
 
-  LaunchReport report() { return stream_.synchronise(); }
+  LaunchReport report() {
+    runtime_.finish_all();
+    return runtime_.report();
+  }
 
   // What the kernel may have written, and what it says of unaddressed memory.
   Bytes outputs() const {
@@ -111,7 +117,9 @@ class Memory final : public CanaryBench {
   std::vector<std::pair<void*, std::size_t>> sparse_;
   std::vector<Output> outputs_;
   MemoryWatch watch_;
-  Stream stream_;
+  HostRuntime runtime_;
+  Stream stream_{runtime_};
+  Stream other_stream_{runtime_};
 };
 
 // What is seen over all schedules, each kind once.
@@ -138,7 +146,7 @@ std::string everything_seen(const Canary& canary, Fault fault) {
 
 std::vector<Canary> all_canaries() {
   std::vector<Canary> all;
-  for (const auto& list : {barrier_canaries(), memory_canaries()}) {
+  for (const auto& list : {barrier_canaries(), memory_canaries(), copy_canaries()}) {
     all.insert(all.end(), list.begin(), list.end());
   }
   return all;

@@ -19,6 +19,8 @@ class MemoryWatch {
   MemoryWatch& operator=(const MemoryWatch&) = delete;
 
   void add(Buffer buffer);
+  // What was added, if it is kept; else null.
+  const DeviceMemory* memory() const;
   // As CanaryBench::divide.
   void divide(const void* data, std::size_t piece_bytes, unsigned owners);
   void taint(void* data, std::size_t bytes);

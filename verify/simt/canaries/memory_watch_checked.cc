@@ -22,6 +22,8 @@ void MemoryWatch::add(Buffer buffer) {
   RECTO_CHECK_EQ(watcher_->memory.add(std::move(buffer)), Status::ok());
 }
 
+const DeviceMemory* MemoryWatch::memory() const { return &watcher_->memory; }
+
 void MemoryWatch::divide(const void* data, std::size_t piece_bytes, unsigned owners) {
   const Buffer* buffer = watcher_->memory.find(reinterpret_cast<std::uintptr_t>(data));
   LogicalBounds bounds;

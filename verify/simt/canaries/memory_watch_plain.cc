@@ -19,6 +19,7 @@ struct MemoryWatch::Watcher {};
 MemoryWatch::MemoryWatch(Executor&) : watcher_(nullptr) {}
 MemoryWatch::~MemoryWatch() = default;
 void MemoryWatch::add(Buffer) {}
+const DeviceMemory* MemoryWatch::memory() const { return nullptr; }
 void MemoryWatch::divide(const void*, std::size_t, unsigned) {}
 
 void MemoryWatch::taint([[maybe_unused]] void* data, [[maybe_unused]] std::size_t bytes) {

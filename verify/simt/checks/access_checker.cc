@@ -49,6 +49,7 @@ void AccessChecker::mark_unwritten(const void* data, std::size_t bytes) {
 
 void AccessChecker::begin_launch(Launch& launch) {
   launch_ = &launch;
+  tells_touched_ = launch.config.tells_touched;
   buffers_.refresh();
   program_.refresh();
   if (order_.is_exhausted()) {
@@ -62,6 +63,11 @@ void AccessChecker::begin_launch(Launch& launch) {
   thread_ = nullptr;
   block_ = nullptr;
   constants_ = {};
+}
+
+void AccessChecker::end_launch() {
+  if (tells_touched_) launch_->touched = touched_.take();
+  launch_ = nullptr;
 }
 
 void AccessChecker::begin_block(ThreadBlock& block) {
@@ -204,6 +210,7 @@ bool AccessChecker::has_shared_variable(const Access& access) {
 void AccessChecker::look_at_buffer(const Access& access, GlobalBuffer& buffer) {
   if (is_misaligned(access.address, access.shape)) [[unlikely]]
     refuse_misaligned(access);
+  if (tells_touched_) touched_.note(access.address, access.shape.bytes, access.shape.kind);
   if (buffer.use == BufferUse::kReadOnly) {
     if (is_write(access.shape.kind)) [[unlikely]]
       refuse_place(access, Check::kReadOnly, ", which is read-only");
@@ -246,6 +253,7 @@ void AccessChecker::note_part(const Access& part, AccessRecord& record,
   const AccessKind kind = part.shape.kind;
   const CopyStep step = kind == AccessKind::kWrite ? part.copy_step : CopyStep::kNone;
   if (step == CopyStep::kFinish) return recorder.finish_pending(record);
+  if (step == CopyStep::kFinishBulk) return recorder.finish_bulk(record);
   const Conflict conflict = step == CopyStep::kBegin
                                 ? recorder.note_write(record, order_.now().as_pending())
                                 : recorder.note(record, kind);

@@ -17,6 +17,7 @@
 #include "verify/simt/checks/global_buffers.h"
 #include "verify/simt/checks/program_memory.h"
 #include "verify/simt/checks/shadow_cells.h"
+#include "verify/simt/checks/touched_memory.h"
 #include "verify/simt/executor/executor.h"
 #include "verify/simt/executor/observer.h"
 #include "verify/simt/memory/device_memory.h"
@@ -64,7 +65,7 @@ class AccessChecker final : public Observer {
   std::uint64_t accesses() const { return accesses_; }
 
   void begin_launch(Launch& launch) override;
-  void end_launch() override { launch_ = nullptr; }
+  void end_launch() override;
   void begin_block(ThreadBlock& block) override;
   void end_block(ThreadBlock& block) override;
   void access(std::uintptr_t address, AccessShape shape, std::uintptr_t instruction) override;
@@ -80,7 +81,7 @@ class AccessChecker final : public Observer {
 
  private:
   // What a part of an asynchronous copy does to memory.
-  enum class CopyStep : std::uint8_t { kNone, kBegin, kFinish };
+  enum class CopyStep : std::uint8_t { kNone, kBegin, kFinish, kFinishBulk };
   struct Access {
     std::uintptr_t address = 0;
     AccessShape shape = {};
@@ -130,6 +131,8 @@ class AccessChecker final : public Observer {
   std::map<const ThreadBlock*, ShadowCells> shared_cells_;
 
   Launch* launch_ = nullptr;
+  bool tells_touched_ = false;  // the launch's
+  TouchedMemory touched_;
   std::vector<PendingCopy> pending_;
   std::set<std::tuple<Check, std::uintptr_t, std::uint32_t>> told_;
   std::vector<Finding> notes_;

@@ -128,17 +128,23 @@ void AccessChecker::look_at_copy(const AsyncCopy& copy, CopyStep step) {
       refuse_misaligned({at, {unit, kind, AccessAlignment::kNatural}, copy.instruction, step});
     }
   };
-  look_at(copy.source, copy.bytes, AccessKind::kRead);
+  if (step != CopyStep::kFinishBulk) look_at(copy.source, copy.bytes, AccessKind::kRead);
   look_at(copy.destination, copy.destination_bytes, AccessKind::kWrite);
 }
 
 void AccessChecker::begin_copy(ThreadState& thread, const AsyncCopy& copy) {
   look_at_copy(copy, CopyStep::kBegin);
-  pending_.push_back({copy, &thread});
+  if (copy.mbarrier == nullptr) {
+    pending_.push_back({copy, &thread});
+  } else {
+    // Its bytes are known to whoever has waited there. (That nobody did, the thread block tells.)
+    release(thread, copy.mbarrier);
+  }
 }
 
 // The source may have been read as late as now.
 void AccessChecker::finish_copy(ThreadState& thread, const AsyncCopy& copy) {
+  if (copy.mbarrier != nullptr) return look_at_copy(copy, CopyStep::kFinishBulk);
   look_at_copy(copy, CopyStep::kFinish);
   const auto found = std::ranges::find_if(pending_, [&](const PendingCopy& pending) {
     return pending.thread == &thread && is_copy(pending.copy, copy);

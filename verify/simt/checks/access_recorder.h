@@ -104,6 +104,9 @@ class AccessRecorder {
     record.write_at = at_;
     clear_set(record);
   }
+  // The same of a bulk copy: it stays the write of who asked for it, whom others come after by the
+  // mbarrier, and not of who happened to wait first.
+  static void finish_bulk(AccessRecord& record) { record.write = record.write.as_finished(); }
 
  private:
   bool precedes(Stamp past) const { return order_.template precedes<kScope>(past); }

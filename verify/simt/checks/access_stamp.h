@@ -33,6 +33,11 @@ class Stamp {
   // Of an asynchronous copy that has not been waited for.
   constexpr bool is_pending() const { return (bits_ & 2) != 0; }
   constexpr Stamp as_pending() const { return with(2); }
+  constexpr Stamp as_finished() const {
+    Stamp stamp = *this;
+    stamp.bits_ &= ~std::uint64_t{2};
+    return stamp;
+  }
 
   // The same but for the lane.
   constexpr bool is_beside(Stamp other) const {

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "core/contract.h"
-
 namespace recto::simt {
 namespace {
 
@@ -14,22 +12,8 @@ std::string name_of(const SharedMemory::Placed& placed) {
 
 }  // namespace
 
-const char* verb(AccessKind kind) {
-  switch (kind) {
-    case AccessKind::kRead:
-      return "reads";
-    case AccessKind::kWrite:
-      return "writes";
-    case AccessKind::kAtomicRead:
-      return "atomically reads";
-    case AccessKind::kAtomic:
-      return "atomically updates";
-  }
-  RECTO_UNREACHABLE("all kinds are listed");
-}
-
 std::string access_text(const AccessShape& shape, const std::string& place) {
-  return fmt::format("{} {} byte{} of {}", verb(shape.kind), shape.bytes,
+  return fmt::format("{} {} byte{} of {}", access_verb(shape.kind), shape.bytes,
                      shape.bytes == 1 ? "" : "s", place);
 }
 

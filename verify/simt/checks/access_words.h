@@ -10,9 +10,6 @@
 
 namespace recto::simt {
 
-// "reads", "writes".
-const char* verb(AccessKind kind);
-
 // "reads 4 bytes of k_cache+64".
 std::string access_text(const AccessShape& shape, const std::string& place);
 

@@ -47,6 +47,7 @@ void* dynamic_shared() {
 }
 
 void fail(const char* what, Site site) {
+  const OutsideKernel outside;
   ThreadState& thread = running_thread();
   thread.site = site;
   thread.block->scheduler().abandon(thread.block->finding_of(thread, Check::kAssertion, what));
@@ -74,6 +75,7 @@ void refuse_shuffle(unsigned lane, unsigned source) {
 }
 
 void refuse_width(int width, Site site) {
+  const OutsideKernel outside;
   ThreadState& thread = running_thread();
   thread.site = site;
   thread.block->scheduler().abandon(thread.block->finding_of(

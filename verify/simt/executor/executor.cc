@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "verify/simt/executor/fault_guard.h"
 #include "verify/simt/executor/observer.h"
@@ -36,6 +37,7 @@ LaunchReport Executor::launch(const LaunchConfig& config, const KernelCall& call
   report.findings = launch.take_findings();
   report.switches = launch.switches;
   report.proxy_fences = launch.proxy_fences;
+  report.touched = std::move(launch.touched);
   return report;
 }
 

@@ -125,7 +125,7 @@ class Handlers {
     const std::lock_guard lock(mutex_);
     if (users_++ > 0) return;
     install(SIGUSR2, &handle_stall);
-#ifndef RECTO_SIMT_ASAN
+#ifndef RECTO_SIMT_ANNOUNCES_SWITCHES
     for (const int fault : {SIGSEGV, SIGBUS, SIGFPE}) install(fault, &handle_fault);
 #endif
   }

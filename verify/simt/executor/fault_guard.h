@@ -2,7 +2,7 @@
 
 // Keeps what a kernel does to itself from ending the program: a fault of the machine (a null
 // pointer, memory that is not there, a stack that is full) and a loop without end become findings.
-// A fault anywhere else ends the program, as ever. Under AddressSanitizer faults are its own.
+// A fault anywhere else ends the program, as ever. Under sanitizers faults are theirs.
 
 #include <signal.h>
 

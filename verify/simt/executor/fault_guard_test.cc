@@ -7,6 +7,7 @@
 
 #include "bazel/testing/catch.h"
 #include "verify/simt/executor/executor.h"
+#include "verify/simt/fibers/stack_pool.h"
 
 #include <kernel_dialect.h>
 
@@ -77,7 +78,7 @@ TEST_CASE("a stack that is full is told as one, and ends its kernel only") {
   int out = 0;
   const Finding finding = found({1}, recurse_without_end, 0, &out);
   CHECK(finding.check == Check::kFault);
-  CHECK(contains(finding.what, "stack of 65536 bytes"));
+  CHECK(contains(finding.what, "stack of " + std::to_string(default_stack_bytes()) + " bytes"));
 }
 #endif
 

@@ -55,7 +55,7 @@ struct ThreadPlace {
 
 struct Finding {
   Check check = Check::kInvalidLaunch;
-  std::string kernel = {};
+  std::string kernel = {};  // empty for what is the host program's
   std::optional<ThreadPlace> thread = {};
   CodePlace place = {};
   std::string what = {};  // what happened there, with addresses by name

@@ -14,11 +14,10 @@
 #include "verify/simt/executor/arithmetic.h"
 #include "verify/simt/executor/finding.h"
 #include "verify/simt/executor/kernel_thread.h"
+#include "verify/simt/executor/observer.h"
 #include "verify/simt/executor/schedule.h"
 
 namespace recto::simt {
-
-class Observer;
 
 struct LaunchConfig {
   const char* kernel = "";  // its name, for messages; outlives the launch
@@ -26,6 +25,7 @@ struct LaunchConfig {
   Dim3 block = {};
   std::size_t dynamic_shared_bytes = 0;
   bool is_cooperative = false;  // all thread blocks run side by side and may wait for each other
+  bool tells_touched = false;   // its report is to have what it touched
 };
 
 // Calls the kernel with its arguments, as one CUDA thread.
@@ -53,6 +53,9 @@ struct LaunchReport {
   std::vector<Finding> findings;  // by thread block in launch order; the same one is told once
   std::uint64_t switches = 0;
   std::uint64_t proxy_fences = 0;  // fence.proxy.async, by all threads
+  // If asked for, of global memory, as far as the observer knows: by kind and address, those of a
+  // kind apart from each other.
+  std::vector<TouchedRange> touched = {};
 
   bool passed() const { return findings.empty(); }
   std::string text() const;  // a line each
@@ -75,6 +78,7 @@ struct Launch {
   std::atomic<std::uint64_t> stop_at = UINT64_MAX;
   std::atomic<std::uint64_t> switches = 0;
   std::atomic<std::uint64_t> proxy_fences = 0;
+  std::vector<TouchedRange> touched;  // set by the observer when the launch ends
 
   // `order` is the block's, from `order_of`.
   void report(std::uint64_t order, Finding finding);

@@ -23,6 +23,12 @@ enum class AccessKind : std::uint8_t {
   kAtomic,  // that writes, and may read
 };
 
+// "reads", for messages.
+constexpr const char* access_verb(AccessKind kind) {
+  constexpr const char* kVerbs[] = {"reads", "writes", "atomically reads", "atomically updates"};
+  return kVerbs[static_cast<int>(kind)];
+}
+
 // kAny: such as the bytes of a memcpy, which a GPU takes one by one if need be.
 enum class AccessAlignment : std::uint8_t { kNatural, kAny };
 
@@ -31,6 +37,15 @@ struct AccessShape {
   std::size_t bytes = 0;
   AccessKind kind = AccessKind::kRead;
   AccessAlignment alignment = AccessAlignment::kNatural;
+};
+
+// Bytes that something touches in one way.
+struct TouchedRange {
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+  AccessKind kind = AccessKind::kRead;
+
+  friend bool operator==(const TouchedRange&, const TouchedRange&) = default;
 };
 
 // What an instruction does on behalf of a thread, other than a plain load or store.

@@ -8,12 +8,19 @@
 
 #include <cstddef>
 
+#include "verify/simt/fibers/tsan_fiber.h"
+
 #if defined(__SANITIZE_ADDRESS__)
 #define RECTO_SIMT_ASAN 1
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define RECTO_SIMT_ASAN 1
 #endif
+#endif
+
+// Sanitizers want to be told of switches.
+#if defined(RECTO_SIMT_ASAN) || defined(RECTO_SIMT_TSAN)
+#define RECTO_SIMT_ANNOUNCES_SWITCHES 1
 #endif
 
 #if !defined(__x86_64__) && !defined(RECTO_SIMT_BOOST_CONTEXT)
@@ -59,6 +66,7 @@ class Fiber {
   FiberEntry entry_ = nullptr;
   void* argument_ = nullptr;
   void* sanitizer_stack_ = nullptr;  // AddressSanitizer's fake stack, while this one stands
+  [[no_unique_address]] TsanFiber tsan_;
 
   friend struct FiberStart;
 };
@@ -93,7 +101,7 @@ class Fiber {
         "cc", "memory");
 }
 
-#if !defined(RECTO_SIMT_ASAN)
+#if !defined(RECTO_SIMT_ANNOUNCES_SWITCHES)
 inline void Fiber::switch_between(Fiber& running, Fiber& next) {
   switch_stacks(running.context_, next.context_);
 }

@@ -28,6 +28,7 @@ void Fiber::prepare(const StackMemory& stack, FiberEntry entry, void* argument) 
   argument_ = argument;
   sanitizer_stack_ = nullptr;
   announce_new_stack(stack);
+  tsan_.renew();
   context_.stack_pointer =
       context::make_fcontext(stack.bottom + stack.bytes, stack.bytes, &FiberStart::run);
 }
@@ -40,6 +41,7 @@ void Fiber::start(Fiber& self) {
 void Fiber::switch_between(Fiber& running, Fiber& next) {
   announce_leaving(&running.sanitizer_stack_, next.stack_);
   next.left_ = &running;
+  TsanFiber::announce_switch(running.tsan_, next.tsan_);
   FiberStart::note(context::jump_fcontext(next.context_.stack_pointer, &next));
   announce_return(running.sanitizer_stack_);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 // Tells AddressSanitizer of switches, so that it knows which stack is in use. Nothing elsewhere.
+// (ThreadSanitizer keeps something for each fiber: tsan_fiber.h.)
 
 #include "verify/simt/fibers/fiber.h"
 

@@ -35,6 +35,7 @@ void Fiber::prepare(const StackMemory& stack, FiberEntry entry, void* argument) 
   argument_ = argument;
   sanitizer_stack_ = nullptr;
   announce_new_stack(stack);
+  tsan_.renew();
   // A call demands that the stack pointer be a multiple of 16.
   using Entry = void (*)(void*);
   auto* top = reinterpret_cast<Entry*>(stack.bottom + stack.bytes) - 2;
@@ -42,7 +43,7 @@ void Fiber::prepare(const StackMemory& stack, FiberEntry entry, void* argument) 
   context_ = {top, this, reinterpret_cast<void*>(&recto_simt_start)};
 }
 
-#ifdef RECTO_SIMT_ASAN
+#ifdef RECTO_SIMT_ANNOUNCES_SWITCHES
 void Fiber::start(Fiber& self) {
   announce_first_arrival(self.left_->stack_);
   self.entry_(self.argument_);
@@ -51,6 +52,7 @@ void Fiber::start(Fiber& self) {
 void Fiber::switch_between(Fiber& running, Fiber& next) {
   announce_leaving(&running.sanitizer_stack_, next.stack_);
   next.left_ = &running;
+  TsanFiber::announce_switch(running.tsan_, next.tsan_);
   switch_stacks(running.context_, next.context_);
   announce_return(running.sanitizer_stack_);
 }

@@ -7,7 +7,7 @@
 namespace recto::simt {
 
 std::size_t default_stack_bytes() {
-#ifdef RECTO_SIMT_ASAN
+#ifdef RECTO_SIMT_ANNOUNCES_SWITCHES
   return 256 << 10;
 #else
   return 64 << 10;

@@ -29,7 +29,7 @@ class StackPool {
   std::vector<StackMemory> stacks_;
 };
 
-// Enough for kernels. AddressSanitizer's red zones make frames several times as large.
+// Enough for kernels. Sanitizers make frames several times as large.
 std::size_t default_stack_bytes();
 
 }  // namespace recto::simt

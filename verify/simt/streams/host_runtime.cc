@@ -9,26 +9,27 @@
 namespace recto::simt {
 
 HostRuntime::HostRuntime(Executor& executor, HostOptions options)
-    : executor_(executor), options_(options), random_(options.seed) {}
+    : executor_(executor),
+      options_(options),
+      random_(options.seed),
+      dependencies_(options.memory) {}
 
-OperationId HostRuntime::enqueue(std::vector<OperationId> after, std::function<void()> run) {
-  operations_.push_back({std::move(after), std::move(run)});
+OperationId HostRuntime::enqueue(std::vector<OperationId> after, DeviceWork work) {
+  if (options_.checks_dependencies) dependencies_.add(after, work.name);
+  operations_.push_back({std::move(after), std::move(work)});
   const OperationId operation = operations_.size();
   if (options_.order == HostOrder::kEager) {
-    finish(operation);
+    run_all(needed_for(operation));
   } else if (options_.order == HostOrder::kRandom && random_.next_below(2) == 0) {
     // The device catches up with some of the host's program.
-    finish(first_unfinished_ + random_.next_below(operation - first_unfinished_ + 1));
+    run_all(needed_for(first_unfinished_ + random_.next_below(operation - first_unfinished_ + 1)));
   }
   return operation;
 }
 
 void HostRuntime::finish(OperationId operation) {
-  std::vector<OperationId> needed = needed_for(operation);
-  while (!needed.empty()) {
-    run(pick(needed));
-    std::erase_if(needed, [this](OperationId id) { return is_finished(id); });
-  }
+  run_all(needed_for(operation));
+  if (options_.checks_dependencies) dependencies_.wait_for(operation);
 }
 
 void HostRuntime::finish_all() {
@@ -36,9 +37,14 @@ void HostRuntime::finish_all() {
   for (OperationId id = first_unfinished_; id <= operations_.size(); ++id) {
     if (!is_finished(id)) all.push_back(id);
   }
-  while (!all.empty()) {
-    run(pick(all));
-    std::erase_if(all, [this](OperationId id) { return is_finished(id); });
+  run_all(std::move(all));
+  if (options_.checks_dependencies) dependencies_.wait_for_all();
+}
+
+void HostRuntime::run_all(std::vector<OperationId> operations) {
+  while (!operations.empty()) {
+    run(pick(operations));
+    std::erase_if(operations, [this](OperationId id) { return is_finished(id); });
   }
 }
 
@@ -48,12 +54,14 @@ bool HostRuntime::may_run(const Operation& operation) const {
 
 void HostRuntime::run(OperationId id) {
   // The operation may ask for others, which moves the list.
-  const std::function<void()> work = std::move(operations_[id - 1].run);
-  work();
+  const DeviceWork work = std::move(operations_[id - 1].work);
+  const std::vector<TouchedRange> touched = work.run();
   operations_[id - 1] = {.is_done = true};
   while (first_unfinished_ <= operations_.size() && is_finished(first_unfinished_)) {
     ++first_unfinished_;
   }
+  if (!options_.checks_dependencies) return;
+  std::ranges::move(dependencies_.note(id, touched), std::back_inserter(report_.findings));
 }
 
 std::vector<OperationId> HostRuntime::needed_for(OperationId operation) const {

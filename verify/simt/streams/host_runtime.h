@@ -3,7 +3,8 @@
 // What a host program asks of a device: launches, copies and events on streams, and graphs of them.
 // CUDA promises the order within a stream and the order that events make, and nothing else. Here
 // operations run in an order that is as unkind as these promises allow, so that a dependency that
-// the host program forgot shows in its results.
+// the host program forgot shows in its results; and what they touch is compared, as far as it is
+// known, so that it is found even where it does not.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +14,9 @@
 
 #include "core/random_stream.h"
 #include "verify/simt/executor/executor.h"
+#include "verify/simt/memory/device_memory.h"
+#include "verify/simt/streams/dependency_check.h"
+#include "verify/simt/streams/operation_order.h"
 
 namespace recto::simt {
 
@@ -25,10 +29,16 @@ enum class HostOrder : std::uint8_t {
 struct HostOptions {
   HostOrder order = HostOrder::kEager;
   std::uint64_t seed = 0;
+  bool checks_dependencies = true;
+  // Its names are for findings; it outlives the runtime. Null: addresses are told as numbers.
+  const DeviceMemory* memory = nullptr;
 };
 
-// Operations are numbered from 1 in the order in which they were asked for.
-using OperationId = std::uint64_t;
+// What the device is asked to do. Says what it touched of memory, as far as that is known.
+struct DeviceWork {
+  std::string name = {};  // for messages
+  std::function<std::vector<TouchedRange>()> run = {};
+};
 
 class HostRuntime {
  public:
@@ -37,26 +47,30 @@ class HostRuntime {
   HostRuntime(const HostRuntime&) = delete;
   HostRuntime& operator=(const HostRuntime&) = delete;
 
-  // `run` comes after all of `after`, which are older.
-  OperationId enqueue(std::vector<OperationId> after, std::function<void()> run);
+  // Comes after all of `after`, which are older.
+  OperationId enqueue(std::vector<OperationId> after, DeviceWork work);
 
-  // Returns when the operation, and all it comes after, have run.
+  // The host waits: returns when the operation, and all it comes after, have run. Whatever is asked
+  // for later comes after them.
   void finish(OperationId operation);
   void finish_all();
-  bool is_finished(OperationId operation) const { return operations_[operation - 1].is_done; }
 
   Executor& executor() { return executor_; }
-  // What was found in launches that have run.
+  bool checks_dependencies() const { return options_.checks_dependencies; }
+  // What was found in operations that have run.
   LaunchReport& report() { return report_; }
 
  private:
   struct Operation {
     std::vector<OperationId> after = {};
-    std::function<void()> run = {};
+    DeviceWork work = {};
     bool is_done = false;
   };
 
+  bool is_finished(OperationId operation) const { return operations_[operation - 1].is_done; }
   bool may_run(const Operation& operation) const;
+  // All of these, which come after no others that have not run.
+  void run_all(std::vector<OperationId> operations);
   void run(OperationId operation);
   // Unfinished operations that `operation` comes after, itself among them, oldest first.
   std::vector<OperationId> needed_for(OperationId operation) const;
@@ -67,6 +81,7 @@ class HostRuntime {
   RandomStream random_;
   std::vector<Operation> operations_;
   OperationId first_unfinished_ = 1;
+  DependencyCheck dependencies_;
   LaunchReport report_;
 };
 

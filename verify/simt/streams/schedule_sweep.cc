@@ -78,7 +78,8 @@ SweepReport sweep_schedules(const ExecutorOptions& options, std::span<const Sche
       const std::string where =
           finding.place.site.line > 0
               ? fmt::format("{}:{}", finding.place.site.file, finding.place.site.line)
-              : fmt::format("{}", finding.place.instruction);
+          : finding.place.instruction != 0 ? fmt::format("{}", finding.place.instruction)
+                                           : finding.what;
       if (known.emplace(finding.check, where).second) {
         report.findings.push_back(std::move(finding));
       }

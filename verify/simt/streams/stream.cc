@@ -1,5 +1,7 @@
 #include "verify/simt/streams/stream.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -25,18 +27,25 @@ bool is_joined(const Nodes& nodes, const std::vector<OperationId>& last,
   return std::ranges::all_of(ends, [&is_before](OperationId node) { return is_before[node]; });
 }
 
+TouchedRange range_of(const void* data, std::size_t bytes, AccessKind kind) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(data);
+  return {begin, begin + bytes, kind};
+}
+
 }  // namespace
 
+// One stream alone forgets no dependency.
 Stream::Stream(Executor& executor)
-    : own_runtime_(std::make_unique<HostRuntime>(executor, HostOptions{})),
+    : own_runtime_(
+          std::make_unique<HostRuntime>(executor, HostOptions{.checks_dependencies = false})),
       runtime_(own_runtime_.get()) {}
 
-void Stream::enqueue(std::function<void()> run) {
+void Stream::enqueue(DeviceWork work) {
   if (capture_ == nullptr) {
-    after_ = {runtime_->enqueue(std::move(after_), std::move(run))};
+    after_ = {runtime_->enqueue(std::move(after_), std::move(work))};
     return;
   }
-  capture_->graph.nodes_.push_back({std::move(after_), std::move(run)});
+  capture_->graph.nodes_.push_back({std::move(after_), std::move(work)});
   after_ = {capture_->graph.nodes_.size()};
 }
 
@@ -48,27 +57,37 @@ bool Stream::launch(const LaunchConfig& config, void (*call)(const void* closure
   }
   std::shared_ptr<std::byte[]> copy(new std::byte[bytes]);
   std::memcpy(copy.get(), closure, bytes);
-  enqueue([runtime = runtime_, config, call, copy] {
-    LaunchReport report = runtime->executor().launch(config, {call, copy.get()});
-    LaunchReport& whole = runtime->report();
-    std::ranges::move(report.findings, std::back_inserter(whole.findings));
-    whole.switches += report.switches;
-    whole.proxy_fences += report.proxy_fences;
-  });
+  LaunchConfig with = config;
+  with.tells_touched = runtime_->checks_dependencies();
+  enqueue({fmt::format("kernel '{}'", config.kernel), [runtime = runtime_, with, call, copy] {
+             LaunchReport report = runtime->executor().launch(with, {call, copy.get()});
+             LaunchReport& whole = runtime->report();
+             std::ranges::move(report.findings, std::back_inserter(whole.findings));
+             whole.switches += report.switches;
+             whole.proxy_fences += report.proxy_fences;
+             return std::move(report.touched);
+           }});
   return true;
 }
 
 void Stream::copy(void* destination, const void* source, std::size_t bytes) {
-  enqueue([=] { std::memmove(destination, source, bytes); });
+  enqueue({"copy", [=]() -> std::vector<TouchedRange> {
+             std::memmove(destination, source, bytes);
+             return {range_of(source, bytes, AccessKind::kRead),
+                     range_of(destination, bytes, AccessKind::kWrite)};
+           }});
 }
 
 void Stream::fill(void* destination, int byte, std::size_t bytes) {
-  enqueue([=] { std::memset(destination, byte, bytes); });
+  enqueue({"fill", [=]() -> std::vector<TouchedRange> {
+             std::memset(destination, byte, bytes);
+             return {range_of(destination, bytes, AccessKind::kWrite)};
+           }});
 }
 
 void Stream::record(Event& event) {
   // One point, even where several operations lead to it, or none.
-  if (after_.size() != 1) enqueue([] {});
+  if (after_.size() != 1) enqueue({"event", [] { return std::vector<TouchedRange>(); }});
   event.operation_ = after_.front();
   event.capture_ = capture_;
 }
@@ -135,7 +154,7 @@ void Stream::replay(const Graph& graph) {
       after_.push_back(operation_of[earlier - 1]);
       is_last[earlier - 1] = false;
     }
-    enqueue(node.run);
+    enqueue(node.work);
     operation_of.push_back(after_.front());
   }
   if (operation_of.empty()) return;

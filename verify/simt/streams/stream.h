@@ -27,7 +27,7 @@ class Graph {
 
   struct Node {
     std::vector<OperationId> after;  // nodes of the graph, from 1
-    std::function<void()> run;
+    DeviceWork work;
   };
   std::vector<Node> nodes_;
 };
@@ -84,7 +84,7 @@ class Stream {
   void replay(const Graph& graph);
 
  private:
-  void enqueue(std::function<void()> run);
+  void enqueue(DeviceWork work);
 
   std::unique_ptr<HostRuntime> own_runtime_;
   HostRuntime* runtime_;

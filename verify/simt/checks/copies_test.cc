@@ -1,0 +1,57 @@
+// Asynchronous copies as the dialect has them, under the checks: right pipelines are silent.
+
+#include <string>
+
+#include "verify/simt/checks/checked_run.h"
+#include "verify/simt/dialect/copies_kernels.cuh"
+
+namespace recto::simt {
+namespace {
+
+constexpr int kTiles = 5;
+constexpr LaunchConfig kOneWarp = {"copies", {1}, {32}};
+
+// With buffers of 32 * kTiles words and of 32.
+struct WordsRun : CheckedRun {
+  using CheckedRun::CheckedRun;
+  const unsigned* in = buffer<unsigned>("in", 32 * kTiles, BufferUse::kReadOnly);
+  unsigned* out = buffer<unsigned>("out", 32, BufferUse::kWriteFirst);
+};
+
+TEST_CASE("copies that are waited for, each thread for its own or all at mbarriers, are right") {
+  for (const SchedulePolicy policy : kSchedulePolicies) {
+    for (const auto pipeline : {sum_tiles_by_cp_async, sum_tiles_by_bulk_copies}) {
+      WordsRun run({.policy = policy});
+      check_nothing(run.run(kOneWarp, pipeline, run.in, kTiles, run.out));
+    }
+    for (const auto kernel : {wait_before_copy, poll_mbarrier}) {
+      WordsRun run({.policy = policy});
+      check_nothing(run.run(kOneWarp, kernel, run.in, run.out));
+    }
+    WordsRun run({.policy = policy});
+    check_nothing(run.run(kOneWarp, gather_at_mbarrier, run.out));
+  }
+}
+
+TEST_CASE("bytes of a copy that are read before its wait are found at the kernel's own lines") {
+  WordsRun run;
+  check_finding(run.run(kOneWarp, look_before_waiting, run.in, run.out), Check::kUnfinishedCopy,
+                {"copies_kernels.cu:", "reads 4 bytes of shared word+0",
+                 "began a copy to there, which nobody has waited for"});
+}
+
+TEST_CASE("what the executor does to refuse a copy is not the kernel's doing") {
+  const auto fault_of = [](CopyFault fault) {
+    WordsRun run;
+    return run.run(kOneWarp, copy_wrongly, fault, run.in, run.out);
+  };
+  check_finding(fault_of(CopyFault::kTooManySourceBytes), Check::kOutOfBounds,
+                {"to read 5 bytes: expected at most 4"});
+  check_finding(fault_of(CopyFault::kNoBulkWait), Check::kUnfinishedCopy,
+                {"exits with an asynchronous copy under way"});
+  check_finding(fault_of(CopyFault::kTooManyArrivals), Check::kMbarrier,
+                {"has had all of its 1 arrivals"});
+}
+
+}  // namespace
+}  // namespace recto::simt

@@ -1,0 +1,58 @@
+// Ranges against the bytes themselves, each for itself.
+
+#include "verify/simt/checks/touched_memory.h"
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "bazel/testing/property.h"
+
+namespace recto::simt {
+namespace {
+
+using Bytes = std::map<AccessKind, std::set<std::uintptr_t>>;
+
+int any_in(int first, int last) { return *rc::gen::inRange(first, last + 1); }
+
+// Near the ends of pages and words of bits, most often.
+std::uintptr_t any_address() {
+  constexpr std::uintptr_t kBase = std::uintptr_t{5} << 40;
+  const auto page = static_cast<std::uintptr_t>(any_in(0, 3)) << 12;
+  const auto word = static_cast<std::uintptr_t>(any_in(0, 2)) * 64;
+  return kBase + page + word + static_cast<std::uintptr_t>(any_in(-20, 20));
+}
+
+Bytes bytes_of(const std::vector<TouchedRange>& ranges) {
+  Bytes bytes;
+  for (const TouchedRange& range : ranges) {
+    for (std::uintptr_t at = range.begin; at < range.end; ++at) bytes[range.kind].insert(at);
+  }
+  return bytes;
+}
+
+TEST_CASE("what was noted is told, sorted and without gaps that are none") {
+  rc::prop("of drawn accesses, again and again", [] {
+    TouchedMemory touched;
+    for (int round = 0; round < 3; ++round) {
+      Bytes expected;
+      for (int i = any_in(0, 60); i > 0; --i) {
+        const std::uintptr_t address = any_address();
+        const auto bytes = static_cast<std::size_t>(any_in(0, 9) > 0 ? any_in(1, 16) : 5000);
+        const auto kind = static_cast<AccessKind>(any_in(0, 3));
+        touched.note(address, bytes, kind);
+        for (std::size_t at = 0; at < bytes; ++at) expected[kind].insert(address + at);
+      }
+      const std::vector<TouchedRange> ranges = touched.take();
+      RC_ASSERT(bytes_of(ranges) == expected);
+      for (std::size_t i = 1; i < ranges.size(); ++i) {
+        const bool is_next_kind = ranges[i - 1].kind < ranges[i].kind;
+        RC_ASSERT(is_next_kind ||
+                  (ranges[i - 1].kind == ranges[i].kind && ranges[i - 1].end < ranges[i].begin));
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace recto::simt

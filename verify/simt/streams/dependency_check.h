@@ -1,0 +1,52 @@
+#pragma once
+
+// Finds operations of a host program that touch the same memory, at least one of them writing,
+// while nothing orders them: on a GPU they may run at the same time, or the wrong way round. It
+// follows what the host program promises and not what the runtime did, so that one run in any order
+// tells.
+
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "verify/simt/executor/finding.h"
+#include "verify/simt/executor/observer.h"
+#include "verify/simt/memory/device_memory.h"
+#include "verify/simt/streams/access_history.h"
+#include "verify/simt/streams/operation_order.h"
+
+namespace recto::simt {
+
+class DependencyCheck {
+ public:
+  // Of different ones: by the operations' names, what they do, and the buffer.
+  static constexpr std::size_t kFindingsMax = 16;
+
+  // `memory` has names for addresses, and outlives this; null: none.
+  explicit DependencyCheck(const DeviceMemory* memory) : memory_(memory) {}
+  DependencyCheck(const DependencyCheck&) = delete;
+  DependencyCheck& operator=(const DependencyCheck&) = delete;
+
+  // The host program asks for the next operation; as OperationOrder.
+  void add(std::span<const OperationId> after, std::string name);
+  void wait_for(OperationId operation);
+  void wait_for_all();
+
+  // The operation has run and touched these bytes, as far as is known; all that it comes after have
+  // run before. What was not found before; costs as AccessHistory::note.
+  std::vector<Finding> note(OperationId operation, std::span<const TouchedRange> touched);
+
+ private:
+  bool is_news(OperationId operation, const UnorderedAccess& access);
+  Finding finding_of(OperationId operation, const UnorderedAccess& access) const;
+  std::string place_text(std::uintptr_t address) const;
+
+  const DeviceMemory* memory_;
+  OperationOrder order_;
+  AccessHistory history_{order_};
+  std::vector<std::string> names_;  // of operations
+  std::set<std::string> told_;
+};
+
+}  // namespace recto::simt

@@ -1,0 +1,54 @@
+#pragma once
+
+// Which operations of a host program come before which, whatever the runtime does: by their
+// streams, events and graphs, and by what the host has waited for before it asked for them.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace recto::simt {
+
+// Operations are numbered from 1 in the order in which they were asked for.
+using OperationId = std::uint64_t;
+
+// Vector clocks over chains: each operation is the next one of a chain, whose operations all come
+// before each other. There are about as many chains as operations that may run side by side, such
+// as streams; not more than operations.
+class OperationOrder {
+ public:
+  // The next operation comes after all of `after`, which are older, and after all that the host has
+  // waited for. O(chains * after).
+  OperationId add(std::span<const OperationId> after);
+  // The host knows that it, and all it comes after, have run. O(chains).
+  void wait_for(OperationId operation);
+  void wait_for_all() { host_ = lengths_; }
+
+  // O(1).
+  bool precedes(OperationId earlier, OperationId later) const;
+  // Whether the host has waited for all operations. O(chains).
+  bool has_waited_for_all() const;
+  std::size_t chains() const { return lengths_.size(); }
+
+ private:
+  // By chain, how many of its operations come before; missing ones are 0.
+  using Clock = std::vector<std::uint32_t>;
+  struct Operation {
+    std::size_t chain = 0;
+    Clock clock = {};  // itself included
+  };
+
+  static std::uint32_t at(const Clock& clock, std::size_t chain) {
+    return chain < clock.size() ? clock[chain] : 0;
+  }
+  static void join(Clock& clock, const Clock& other);
+  // One whose last operation is in the clock, or a new one.
+  std::size_t find_chain(std::span<const OperationId> after, const Clock& clock) const;
+
+  std::vector<Operation> operations_;
+  std::vector<std::uint32_t> lengths_;  // of the chains
+  Clock host_;
+};
+
+}  // namespace recto::simt
