@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "verify/simt/memory/device_memory.h"
+
 namespace recto::simt {
 
 void DependencyCheck::add(std::span<const OperationId> after, std::string name) {

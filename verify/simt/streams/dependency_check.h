@@ -12,11 +12,12 @@
 
 #include "verify/simt/executor/finding.h"
 #include "verify/simt/executor/observer.h"
-#include "verify/simt/memory/device_memory.h"
 #include "verify/simt/streams/access_history.h"
 #include "verify/simt/streams/operation_order.h"
 
 namespace recto::simt {
+
+class DeviceMemory;
 
 class DependencyCheck {
  public:

@@ -14,11 +14,12 @@
 
 #include "core/random_stream.h"
 #include "verify/simt/executor/executor.h"
-#include "verify/simt/memory/device_memory.h"
 #include "verify/simt/streams/dependency_check.h"
 #include "verify/simt/streams/operation_order.h"
 
 namespace recto::simt {
+
+class DeviceMemory;
 
 enum class HostOrder : std::uint8_t {
   kEager,   // each operation as soon as it may: on the device's side nothing is ever late
