@@ -37,12 +37,19 @@ std::int64_t span_bytes(const RowsView& rows) {
                                      (rows.num_heads - 1) * rows.head_stride + rows.head_dim);
 }
 
+// From the first element of a slot to its last.
+std::int64_t slot_span(const KvTensorView& tensor) {
+  if (tensor.layout != KvLayout::kPacked) return tensor.head_dim;
+  const std::int64_t packs = tensor.head_dim / tensor.pack_width;
+  return (packs - 1) * tensor.pack_stride + tensor.pack_width;
+}
+
 std::int64_t span_bytes(const KvTensorView& tensor) {
   if (tensor.num_blocks == 0) return 0;
   return element_bytes(tensor.type) *
          ((tensor.num_blocks - 1) * tensor.block_stride +
           (tensor.num_kv_heads - 1) * tensor.head_stride +
-          (tensor.block_size - 1) * tensor.slot_stride + tensor.head_dim);
+          (tensor.block_size - 1) * tensor.slot_stride + slot_span(tensor));
 }
 
 std::int64_t span_bytes(const BlockTableView& table) {

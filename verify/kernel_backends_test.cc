@@ -33,7 +33,6 @@ constexpr TypePair kKernelTypes[] = {{ElementType::kFp32, ElementType::kFp32},
 CaseDomain small_domain() {
   CaseDomain domain;
   domain.types = {std::begin(kKernelTypes), std::end(kKernelTypes)};
-  domain.layouts = {KvLayout::kTokenMajor, KvLayout::kHeadMajor};
   domain.rows = {RowsKind::kDecode};
   domain.head_dims = {1, 2, 3, 5, 8, 16, 20};
   domain.groups = {1, 2, 3, 4};
@@ -121,8 +120,6 @@ TEST_CASE("the oracle holds at the head dims of models, under every schedule") {
 
 TEST_CASE("what the kernels do not serve is said") {
   const CaseDomain served = small_domain();
-  CaseDomain packed = served;
-  packed.layouts = {KvLayout::kPacked};
   CaseDomain fp8 = served;
   fp8.types = {{ElementType::kFp16, ElementType::kE4m3}};
   CaseDomain wide = served;
@@ -130,7 +127,6 @@ TEST_CASE("what the kernels do not serve is said") {
   CaseDomain prefill = served;
   prefill.rows = {RowsKind::kBeyondContext};
   const std::pair<CaseDomain, std::string> refused[] = {
-      {packed, "kv.k.layout, kv.v.layout: expected token-major or head-major"},
       {fp8, "kv.k.type, kv.v.type: expected q's"},
       {wide, "kv.k.head_dim, kv.v.head_dim: expected at most 256"},
       {prefill, "not one query row a sequence"}};

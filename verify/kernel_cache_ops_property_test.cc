@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bazel/testing/property.h"
+#include "core/units.h"
 #include "reference/rounding.h"
 #include "reference/testing/kv_pool.h"
 #include "reference/testing/kv_pool_generator.h"
@@ -36,21 +37,29 @@ KernelRun draw_run() {
 std::int64_t draw_head_dim() { return draw(0, 1) == 0 ? 4 * draw(1, 40) : draw(1, 140); }
 std::int64_t draw_gap() { return draw(0, 1) == 0 ? 4 * draw(0, 2) : draw(0, 5); }
 
+// The layout, with packs of 1 to 16 dims, the head dim, and gaps.
+void draw_rows(TestPoolShape& shape) {
+  shape.layout = *rc::gen::element(KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked);
+  shape.pack_width = std::int64_t{1} << draw(0, 4);
+  shape.head_dim = draw_head_dim();
+  if (shape.layout == KvLayout::kPacked) {
+    shape.head_dim = ceil_div(shape.head_dim, shape.pack_width) * shape.pack_width;
+  }
+  shape.padding = draw_gap();
+}
+
 TestPoolShape draw_pool(ElementType type) {
-  return {.layout = *rc::gen::element(KvLayout::kTokenMajor, KvLayout::kHeadMajor),
-          .type = type,
-          .num_blocks = draw(2, 6),
-          .block_size = draw(1, 20),
-          .num_kv_heads = draw(1, 5),
-          .head_dim = draw_head_dim(),
-          .padding = draw_gap()};
+  TestPoolShape shape = {.type = type,
+                         .num_blocks = draw(2, 6),
+                         .block_size = draw(1, 20),
+                         .num_kv_heads = draw(1, 5)};
+  draw_rows(shape);
+  return shape;
 }
 
 TestPoolShape draw_values(const TestPoolShape& keys) {
   TestPoolShape values = keys;
-  values.layout = *rc::gen::element(KvLayout::kTokenMajor, KvLayout::kHeadMajor);
-  values.head_dim = draw_head_dim();
-  values.padding = draw_gap();
+  draw_rows(values);
   return values;
 }
 

@@ -36,7 +36,6 @@ CaseDomain decode_domain() {
   domain.types = {{ElementType::kFp32, ElementType::kFp32},
                   {ElementType::kFp16, ElementType::kFp16},
                   {ElementType::kBf16, ElementType::kBf16}};
-  domain.layouts = {KvLayout::kTokenMajor, KvLayout::kHeadMajor};
   domain.rows = {RowsKind::kDecode};
   domain.head_dims = {3, 8, 20, 64};
   domain.num_seqs_max = 3;

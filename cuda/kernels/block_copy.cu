@@ -7,9 +7,7 @@
 namespace recto::kernels {
 
 KernelStatus launch_block_copy(const BlockCopyParams& params, KernelStream stream) {
-  if (has_packs(params.kv)) {
-    return {"kv.k.layout, kv.v.layout: expected token-major or head-major"};
-  }
+  if (const char* error = why_not_reached(params.kv)) return {error};
   if (params.num_pairs == 0) return {};
   const KernelLaunch how = {.grid = grid_of(params.num_pairs, params.kv.k.num_kv_heads),
                             .block = dim3(kMoveThreads),

@@ -22,8 +22,10 @@ __global__ void __launch_bounds__(kMoveThreads) block_copy(const BlockCopyParams
        offset += kMoveWarps) {
     const Slot from = {pair.source, offset};
     const Slot to = {pair.destination, offset};
-    move_row<Access>(row_of<Code>(k, from, head), row_of<Code>(k, to, head), k.head_dim);
-    move_row<Access>(row_of<Code>(v, from, head), row_of<Code>(v, to, head), v.head_dim);
+    move_row(row_of<Access, const Code>(k, from, head), row_of<Access, Code>(k, to, head),
+             k.head_dim);
+    move_row(row_of<Access, const Code>(v, from, head), row_of<Access, Code>(v, to, head),
+             v.head_dim);
   }
 }
 

@@ -11,7 +11,7 @@
 namespace recto::kernels {
 
 struct BlockCopyParams {
-  MutablePagedKvView kv = {};  // token-major or head-major, of any type
+  MutablePagedKvView kv = {};  // in any layout, of any type
   // [num_pairs], in device memory. No destination is a source, and none stands twice: the copies
   // are made in any order.
   const BlockPair* pairs = nullptr;

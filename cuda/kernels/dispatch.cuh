@@ -6,12 +6,13 @@
 #include <kernel_dialect.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 
 #include "core/attention_views.h"
 #include "core/element_type.h"
 #include "core/paged_kv_view.h"
-#include "cuda/kernels/element.cuh"
+#include "cuda/kernels/row_access.cuh"
 
 namespace recto::kernels {
 
@@ -54,33 +55,32 @@ KernelStatus with_element_of_size(std::int64_t bytes, const Call& call) {
 }
 
 template <typename Pointer>
-bool has_packs(const BasicPagedKvView<Pointer>& kv) {
-  return kv.k.layout == KvLayout::kPacked || kv.v.layout == KvLayout::kPacked;
+bool is_packed(const BasicKvTensorView<Pointer>& tensor) {
+  return tensor.layout == KvLayout::kPacked;
 }
-
-// Whether all rows begin at a multiple of four elements and end there.
-inline bool has_rows_of_four(const void* data, ElementType type, std::int64_t dims_and_strides) {
-  const auto bytes = static_cast<std::uintptr_t>(4 * element_bytes(type));
-  return reinterpret_cast<std::uintptr_t>(data) % bytes == 0 && dims_and_strides % 4 == 0;
-}
-
-// (The bits of all sizes together are a multiple of four where each of them is.)
 template <typename Pointer>
-bool has_rows_of_four(const BasicKvTensorView<Pointer>& tensor) {
-  return has_rows_of_four(
-      tensor.data, tensor.type,
-      tensor.head_dim | tensor.block_stride | tensor.head_stride | tensor.slot_stride);
+bool is_packed(const BasicRowsView<Pointer>& /*rows*/) {
+  return false;
 }
 
+// Packs hold a power of two: those of 16 bytes, and those of one element, do.
 template <typename Pointer>
-bool has_rows_of_four(const BasicRowsView<Pointer>& rows) {
-  return has_rows_of_four(rows.data, rows.type, rows.head_dim | rows.row_stride | rows.head_stride);
+bool has_served_packs(const BasicKvTensorView<Pointer>& tensor) {
+  return !is_packed(tensor) || std::has_single_bit(static_cast<std::uint64_t>(tensor.pack_width));
+}
+
+// What no kernel serves of a cache, or null.
+template <typename Pointer>
+const char* why_not_reached(const BasicPagedKvView<Pointer>& kv) {
+  if (has_served_packs(kv.k) && has_served_packs(kv.v)) return nullptr;
+  return "kv.k.pack_width, kv.v.pack_width: expected powers of two";
 }
 
 // call(TypeTag<Access>): fours where all rows of all views allow them.
 template <typename Call, typename... Views>
 KernelStatus with_access(const Call& call, const Views&... views) {
-  if ((has_rows_of_four(views) && ...)) return call(TypeTag<Fours>());
+  if ((is_packed(views) || ...)) return call(TypeTag<Packs>());
+  if ((lies_in_fours(views, element_bytes(views.type)) && ...)) return call(TypeTag<Fours>());
   return call(TypeTag<Singles>());
 }
 

@@ -57,41 +57,4 @@ __device__ inline float sum_of(const Four<float>& values) {
   return (values.at[0] + values.at[1]) + (values.at[2] + values.at[3]);
 }
 
-// How the elements of a row are reached: a policy of the kernels, with
-//
-//   load(row, dim, head_dim)            elements [dim, dim + 4) of a row, zeros beyond its end
-//   store(values, row, dim, head_dim)   likewise; nothing is written beyond the row's end
-
-// Four by one instruction: rows are aligned, and hold a multiple of four elements.
-struct Fours {
-  template <typename Element>
-  __device__ static Four<Element> load(const Element* row, int dim, int /*head_dim*/) {
-    return *reinterpret_cast<const Four<Element>*>(row + dim);
-  }
-  template <typename Element>
-  __device__ static void store(const Four<Element>& values, Element* row, int dim,
-                               int /*head_dim*/) {
-    *reinterpret_cast<Four<Element>*>(row + dim) = values;
-  }
-};
-
-// One by one, for all other rows. Sums are formed in the same order, so that no bit depends on how
-// a cache is aligned.
-struct Singles {
-  template <typename Element>
-  __device__ static Four<Element> load(const Element* row, int dim, int head_dim) {
-    Four<Element> values = {};
-    for (int i = 0; i < 4; ++i) {
-      if (dim + i < head_dim) values.at[i] = row[dim + i];
-    }
-    return values;
-  }
-  template <typename Element>
-  __device__ static void store(const Four<Element>& values, Element* row, int dim, int head_dim) {
-    for (int i = 0; i < 4; ++i) {
-      if (dim + i < head_dim) row[dim + i] = values.at[i];
-    }
-  }
-};
-
 }  // namespace recto::kernels

@@ -19,8 +19,7 @@ const char* why_not_served(const KvWriteParams& params) {
   if (source != target && source != ElementType::kFp32) {
     return "kv.k.type: expected that of the rows, which are not fp32";
   }
-  if (has_packs(params.kv)) return "kv.k.layout, kv.v.layout: expected token-major or head-major";
-  return nullptr;
+  return why_not_reached(params.kv);
 }
 
 template <typename Source, typename Target>

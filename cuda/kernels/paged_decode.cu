@@ -13,11 +13,10 @@ const char* why_not_served(const PagedDecodeParams& params) {
   if (is_fp8(type)) return "q.type: expected fp32, fp16 or bf16";
   if (k.type != type || v.type != type) return "kv.k.type, kv.v.type: expected q's";
   if (params.out.type != type) return "out.type: expected q's";
-  if (has_packs(params.kv)) return "kv.k.layout, kv.v.layout: expected token-major or head-major";
   if (k.head_dim > kHeadDimMax || v.head_dim > kHeadDimMax) {
     return "kv.k.head_dim, kv.v.head_dim: expected at most 256";
   }
-  return nullptr;
+  return why_not_reached(params.kv);
 }
 
 KernelStatus launch_paged_decode(const PagedDecodeParams& params, KernelStream stream) {

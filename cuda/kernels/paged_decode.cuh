@@ -19,8 +19,8 @@ __global__ void __launch_bounds__(kDecodeThreads, kDecodeBlocksPerSm)
     paged_decode(const PagedDecodeParams params) {
   const std::int64_t sequence = blockIdx.x;
   const std::int64_t head = blockIdx.y;
-  const SoftmaxState<kDimsPerThread> state = decode_pass<Access>(
-      decode_row<Element>(params, sequence, head), visible_keys(params, sequence));
+  const SoftmaxState<kDimsPerThread> state = decode_pass(
+      decode_row<Access, Element>(params, sequence, head), visible_keys(params, sequence));
   finish_row(state, sink_of(params.options, head), decode_result<Element>(params, sequence, head));
 }
 

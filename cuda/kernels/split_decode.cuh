@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(kDecodeThreads, kDecodeBlocksPerSm)
                         split_begin(keys, params.split_size, split + 1)};
   if (own.size() == 0) return;
   const SoftmaxState<kDimsPerThread> state =
-      decode_pass<Access>(decode_row<Element>(params.decode, sequence, head), own);
+      decode_pass(decode_row<Access, Element>(params.decode, sequence, head), own);
 
   const std::int64_t index = first_state(params, sequence, head) + split;
   const int head_dim = static_cast<int>(params.decode.kv.v.head_dim);

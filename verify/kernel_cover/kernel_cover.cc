@@ -30,7 +30,6 @@ CaseDomain covered() {
   domain.types = {{ElementType::kFp32, ElementType::kFp32},
                   {ElementType::kFp16, ElementType::kFp16},
                   {ElementType::kBf16, ElementType::kBf16}};
-  domain.layouts = {KvLayout::kTokenMajor, KvLayout::kHeadMajor};
   domain.rows = {RowsKind::kDecode};
   domain.head_dims = {1, 3, 8, 20, 64, 80, 128};
   domain.groups = {1, 2, 4};

@@ -18,7 +18,7 @@
 namespace recto::kernels {
 
 template <typename Access, typename Element>
-__device__ inline SoftmaxState<kDimsPerThread> decode_pass(const DecodeRow<Element>& row,
+__device__ inline SoftmaxState<kDimsPerThread> decode_pass(const DecodeRow<Access, Element>& row,
                                                            const KeyRange& keys) {
   __shared__ __align__(16) float query[kHeadDimMax];
   __shared__ std::int64_t key_offsets[kDecodeWarps][kTileKeys];
@@ -32,13 +32,13 @@ __device__ inline SoftmaxState<kDimsPerThread> decode_pass(const DecodeRow<Eleme
   const int warp = thread / kWarpLanes;
 
   for (int dim = thread; dim < kHeadDimMax; dim += kDecodeThreads) {
-    query[dim] = dim < row.head_dim_k ? convert<float>(row.query[dim]) : 0.0F;
+    query[dim] = dim < row.keys.head_dim ? convert<float>(row.query[dim]) : 0.0F;
   }
   __syncthreads();
 
   const SoftmaxState<kDimsPerLane> own =
-      warp_pass<Access>(row, query, stretch_of_warp(keys, warp),
-                        {key_offsets[warp], value_offsets[warp], weights[warp]}, lane);
+      warp_pass(row, query, stretch_of_warp(keys, warp),
+                {key_offsets[warp], value_offsets[warp], weights[warp]}, lane);
   if (lane == 0) {
     maxima[warp] = own.maximum;
     sums[warp] = own.sum;
@@ -64,8 +64,8 @@ __global__ void __launch_bounds__(kDecodeThreads, kDecodeBlocksPerSm)
     paged_decode(const PagedDecodeParams params) {
   const std::int64_t sequence = blockIdx.x;
   const std::int64_t head = blockIdx.y;
-  const SoftmaxState<kDimsPerThread> state = decode_pass<Access>(
-      decode_row<Element>(params, sequence, head), visible_keys(params, sequence));
+  const SoftmaxState<kDimsPerThread> state = decode_pass(
+      decode_row<Access, Element>(params, sequence, head), visible_keys(params, sequence));
   finish_row(state, sink_of(params.options, head), decode_result<Element>(params, sequence, head));
 }
 
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(kDecodeThreads, kDecodeBlocksPerSm)
                         split_begin(keys, params.split_size, split + 1)};
   if (own.size() == 0) return;
   const SoftmaxState<kDimsPerThread> state =
-      decode_pass<Access>(decode_row<Element>(params.decode, sequence, head), own);
+      decode_pass(decode_row<Access, Element>(params.decode, sequence, head), own);
 
   const std::int64_t rows = sequence * params.decode.q.num_heads + head;
   const std::int64_t index = rows * params.num_splits + split;
