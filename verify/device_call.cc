@@ -58,6 +58,13 @@ std::int64_t span_bytes(const BlockTableView& table) {
          std::int64_t{sizeof(std::int32_t)};
 }
 
+std::span<const float> scale_values(const KvTensorView& tensor) {
+  const KvScale& scale = tensor.scale;
+  if (scale.kind == ScaleKind::kNone) return {};
+  const std::int64_t size = scale.kind == ScaleKind::kPerTensor ? 1 : tensor.num_kv_heads;
+  return {scale.data, static_cast<std::size_t>(size)};
+}
+
 // Which blocks each sequence's context addresses.
 std::vector<std::vector<bool>> blocks_of_sequences(const KvTensorView& tensor,
                                                    const BlockTableView& table,
@@ -90,6 +97,15 @@ void DeviceCall::add_read(const std::string& name, const RowsView& rows) {
   add_read(name, rows.data, span_bytes(rows));
 }
 
+void DeviceCall::add_read(const std::string& name, const PagedKvView& kv) {
+  add_read(name + ".k", kv.k.data, span_bytes(kv.k));
+  add_read(name + ".v", kv.v.data, span_bytes(kv.v));
+}
+
+void DeviceCall::add_read(const std::string& name, const BlockTableView& table) {
+  add_read(name, table.data, span_bytes(table));
+}
+
 void DeviceCall::add_contexts(const PagedKvView& kv, const BlockTableView& table,
                               std::span<const std::int32_t> context_length,
                               std::int64_t thread_blocks) {
@@ -108,7 +124,9 @@ void DeviceCall::add_contexts(const PagedKvView& kv, const BlockTableView& table
   };
   add("k_cache", kv.k);
   add("v_cache", kv.v);
-  add_read("block_table", table.data, span_bytes(table));
+  add_read("k_scale", scale_values(kv.k));
+  add_read("v_scale", scale_values(kv.v));
+  add_read("block_table", table);
   add_read("context_length", context_length);
 }
 
@@ -121,12 +139,18 @@ void DeviceCall::add_write(const std::string& name, const MutableRowsView& rows)
   add_write(name, rows.data, span_bytes(as_const(rows)), simt::BufferUse::kWriteFirst);
 }
 
+void DeviceCall::add_update(const std::string& name, const MutableRowsView& rows) {
+  add_write(name, rows.data, span_bytes(as_const(rows)), simt::BufferUse::kReadWrite);
+}
+
 void DeviceCall::add_write(const MutablePagedKvView& kv) {
   const auto add = [this](const std::string& name, const MutableKvTensorView& tensor) {
     add_write(name, tensor.data, span_bytes(recto::as_const(tensor)), simt::BufferUse::kReadWrite);
   };
   add("k_cache", kv.k);
   add("v_cache", kv.v);
+  add_read("k_scale", scale_values(recto::as_const(kv.k)));
+  add_read("v_scale", scale_values(recto::as_const(kv.v)));
 }
 
 // Those that overlap are one buffer: K and V may interleave, or a row of Q, K and V lie together.

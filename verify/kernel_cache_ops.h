@@ -12,7 +12,7 @@
 
 namespace recto::verify {
 
-// Into a cache of the new rows' type, or fp16 or bf16 for fp32 rows.
+// Into a cache of the new rows' type, or fp8, or fp16 or bf16 for fp32 rows.
 void write_kv_by_kernel(const KernelRun& how, const KvWriteInputs& inputs);
 
 // Of any type.

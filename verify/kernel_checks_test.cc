@@ -33,9 +33,6 @@ KernelRun checked_run(simt::SchedulePolicy policy, std::uint64_t& accesses) {
 
 CaseDomain decode_domain() {
   CaseDomain domain;
-  domain.types = {{ElementType::kFp32, ElementType::kFp32},
-                  {ElementType::kFp16, ElementType::kFp16},
-                  {ElementType::kBf16, ElementType::kBf16}};
   domain.rows = {RowsKind::kDecode};
   domain.head_dims = {3, 8, 20, 64};
   domain.num_seqs_max = 3;

@@ -44,7 +44,7 @@ CaseSpec decode_case(TypePair types, KvLayout layout) {
   CaseSpec spec;
   spec.shape = {.num_q_heads = 2,
                 .num_kv_heads = 1,
-                .head_dim_k = 20,
+                .head_dim_k = layout == KvLayout::kPacked ? 32 : 20,
                 .head_dim_v = 36,
                 .q_type = types.q,
                 .kv_type = types.kv};
@@ -60,7 +60,8 @@ CaseSpec decode_case(TypePair types, KvLayout layout) {
 TEST_CASE("no bit of what the decode kernels compute depends on the schedule") {
   for (const CaseSpec& spec :
        {decode_case({ElementType::kFp32, ElementType::kFp32}, KvLayout::kHeadMajor),
-        decode_case({ElementType::kBf16, ElementType::kBf16}, KvLayout::kTokenMajor)}) {
+        decode_case({ElementType::kBf16, ElementType::kBf16}, KvLayout::kTokenMajor),
+        decode_case({ElementType::kFp16, ElementType::kE4m3}, KvLayout::kPacked)}) {
     INFO(spec.text());
     const PlacedProblem placed(make_problem(spec), spec.placement);
     std::vector<std::vector<std::uint64_t>> expected;

@@ -19,9 +19,9 @@ namespace recto::kernels {
 
 // The state of all `keys`, the same m and l in every thread, and o by kDimsPerThread. To be called
 // by the whole thread block.
-template <typename Access, typename Element>
-__device__ inline SoftmaxState<kDimsPerThread> decode_pass(const DecodeRow<Access, Element>& row,
-                                                           const KeyRange& keys) {
+template <typename Access, typename Query, typename Cached>
+__device__ inline SoftmaxState<kDimsPerThread> decode_pass(
+    const DecodeRow<Access, Query, Cached>& row, const KeyRange& keys) {
   KERNEL_SHARED_ALIGNED(16, float, query, [kHeadDimMax]);
   KERNEL_SHARED(std::int64_t, key_offsets, [kDecodeWarps][kTileKeys]);
   KERNEL_SHARED(std::int64_t, value_offsets, [kDecodeWarps][kTileKeys]);

@@ -10,6 +10,7 @@
 
 #include "cuda/kernels/block_cursor.cuh"
 #include "cuda/kernels/element.cuh"
+#include "cuda/kernels/kv_scale.cuh"
 #include "cuda/kernels/paged_decode.h"
 #include "cuda/kernels/row_access.cuh"
 
@@ -50,10 +51,11 @@ struct CachedHead {
   HeadOffsets offsets;    // of the head's slots
   Access access;
   int head_dim;
+  float scale;
 
   // Four dims of the slot at `offset`, in fp32.
   __device__ Four<float> load(std::int64_t offset, int dim) const {
-    return convert_four<float>(access.load(tensor + offset, dim, head_dim));
+    return dequantise_four(access.load(tensor + offset, dim, head_dim), scale);
   }
 };
 
@@ -61,28 +63,30 @@ template <typename Access, typename Element>
 __device__ inline CachedHead<Access, Element> cached_head(const KvTensorView& tensor,
                                                           std::int64_t head) {
   return {static_cast<const Element*>(tensor.data), head_offsets(tensor, head),
-          Access::template of<Element>(tensor), static_cast<int>(tensor.head_dim)};
+          Access::template of<Element>(tensor), static_cast<int>(tensor.head_dim),
+          scale_of<Element>(tensor, head)};
 }
 
-template <typename Access, typename Element>
+template <typename Access, typename Query, typename Cached>
 struct DecodeRow {
-  const Element* query;  // [head_dim of K]
-  CachedHead<Access, Element> keys;
-  CachedHead<Access, Element> values;
+  const Query* query;  // [head_dim of K]
+  CachedHead<Access, Cached> keys;
+  CachedHead<Access, Cached> values;
   BlockCursor cursor;
   ScoreRule rule;
 };
 
-template <typename Access, typename Element>
-__device__ inline DecodeRow<Access, Element> decode_row(const PagedDecodeParams& params,
-                                                        std::int64_t sequence, std::int64_t head) {
+template <typename Access, typename Query, typename Cached>
+__device__ inline DecodeRow<Access, Query, Cached> decode_row(const PagedDecodeParams& params,
+                                                              std::int64_t sequence,
+                                                              std::int64_t head) {
   const KvTensorView& k = params.kv.k;
   const DecodeOptions& options = params.options;
   const std::int64_t kv_head = head / (params.q.num_heads / k.num_kv_heads);
-  return {static_cast<const Element*>(params.q.data) + sequence * params.q.row_stride +
+  return {static_cast<const Query*>(params.q.data) + sequence * params.q.row_stride +
               head * params.q.head_stride,
-          cached_head<Access, Element>(k, kv_head),
-          cached_head<Access, Element>(params.kv.v, kv_head),
+          cached_head<Access, Cached>(k, kv_head),
+          cached_head<Access, Cached>(params.kv.v, kv_head),
           cursor_of(params.block_table, static_cast<int>(k.block_size), sequence),
           {options.scale, options.softcap,
            options.alibi_slopes == nullptr ? 0.0F : options.alibi_slopes[head],

@@ -19,7 +19,8 @@ struct KvWriteParams {
   // slot, the later one stays.
   const std::int64_t* slot_mapping = nullptr;
   // In any layout; of the rows' type, or fp16 or bf16 for fp32 rows, which are rounded to nearest
-  // even then.
+  // even then, or e4m3 or e5m2: x / scale in fp32, rounded likewise and saturated. (Which NaN one
+  // becomes that is rounded is left open.)
   MutablePagedKvView kv = {};
 };
 

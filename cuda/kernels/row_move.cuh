@@ -10,6 +10,7 @@
 #include "core/paged_kv_view.h"
 #include "cuda/kernels/block_cursor.cuh"
 #include "cuda/kernels/element.cuh"
+#include "cuda/kernels/kv_scale.cuh"
 #include "cuda/kernels/row_access.cuh"
 #include "cuda/kernels/warp.cuh"
 
@@ -23,6 +24,9 @@ template <typename Access, typename Element>
 struct Row {
   Element* data;
   Access access;
+
+  // For policies that tell where a dim lies.
+  __device__ Element& at(int dim) const { return data[access.place_of(dim)]; }
 };
 
 template <typename Access, typename Element>
@@ -51,16 +55,16 @@ __device__ inline Row<Access, Element> row_of(const MutableKvTensorView& tensor,
 }
 
 // By one warp: lanes take four neighbouring dims each, so that a contiguous row is read and written
-// in one stretch.
+// in one stretch. `scale` is the target's, if it is fp8.
 template <typename Access, typename Source, typename Target>
 __device__ inline void move_row(const Row<Access, Source>& from, const Row<Access, Target>& to,
-                                std::int64_t head_dim) {
+                                std::int64_t head_dim, float scale = 1.0F) {
   const int size = static_cast<int>(head_dim);
 
   const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
   for (int dim = lane * 4; dim < size; dim += kWarpLanes * 4) {
     const auto values = from.access.load(from.data, dim, size);
-    to.access.store(convert_four<Target>(values), to.data, dim, size);
+    to.access.store(quantise_four<Target>(values, scale), to.data, dim, size);
   }
 }
 

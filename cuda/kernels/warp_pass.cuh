@@ -65,8 +65,8 @@ __device__ inline void add_values(const CachedHead<Access, Element>& values,
 }
 
 // The state of one warp's keys, each lane with its own dims.
-template <typename Access, typename Element>
-__device__ inline SoftmaxState<kDimsPerLane> warp_pass(const DecodeRow<Access, Element>& row,
+template <typename Access, typename Query, typename Cached>
+__device__ inline SoftmaxState<kDimsPerLane> warp_pass(const DecodeRow<Access, Query, Cached>& row,
                                                        const float* query, const KeyRange& keys,
                                                        const WarpScratch& scratch, int lane) {
   SoftmaxState<kDimsPerLane> state;

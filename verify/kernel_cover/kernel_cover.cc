@@ -27,9 +27,6 @@ constexpr std::uint64_t kSeed = 2026;
 
 CaseDomain covered() {
   CaseDomain domain;
-  domain.types = {{ElementType::kFp32, ElementType::kFp32},
-                  {ElementType::kFp16, ElementType::kFp16},
-                  {ElementType::kBf16, ElementType::kBf16}};
   domain.rows = {RowsKind::kDecode};
   domain.head_dims = {1, 3, 8, 20, 64, 80, 128};
   domain.groups = {1, 2, 4};
