@@ -29,7 +29,21 @@ void copy_blocks_by_kernel(const KernelRun& how, const MutablePagedKvView& kv,
   call.add_write(kv);
   call.add_read("pairs", pairs);
   const kernels::BlockCopyParams params{
-      .kv = kv, .pairs = pairs.data(), .num_pairs = std::ssize(pairs)};
+      .from = as_const(kv), .to = kv, .pairs = pairs.data(), .num_pairs = std::ssize(pairs)};
+  call.run(how.observer, [&params](simt::Stream& stream) {
+    return kernels::launch_block_copy(params, &stream).error;
+  });
+}
+
+void swap_blocks_by_kernel(const KernelRun& how, const PagedKvView& from,
+                           const MutablePagedKvView& to, std::span<const BlockPair> pairs) {
+  simt::Executor executor(how.executor);
+  DeviceCall call(executor);
+  call.add_read("from", from);
+  call.add_write(to);
+  call.add_read("pairs", pairs);
+  const kernels::BlockCopyParams params{
+      .from = from, .to = to, .pairs = pairs.data(), .num_pairs = std::ssize(pairs)};
   call.run(how.observer, [&params](simt::Stream& stream) {
     return kernels::launch_block_copy(params, &stream).error;
   });

@@ -18,6 +18,8 @@ void write_kv_by_kernel(const KernelRun& how, const KvWriteInputs& inputs);
 // Of any type.
 void copy_blocks_by_kernel(const KernelRun& how, const MutablePagedKvView& kv,
                            std::span<const BlockPair> pairs);
+void swap_blocks_by_kernel(const KernelRun& how, const PagedKvView& from,
+                           const MutablePagedKvView& to, std::span<const BlockPair> pairs);
 void gather_kv_by_kernel(const KernelRun& how, const reference::GatherInputs& inputs);
 
 }  // namespace recto::verify

@@ -1,4 +1,4 @@
-// KV write, block copy and gather on the executor against the reference, on drawn pools: all
+// KV write, block copy, swap and gather on the executor against the reference, on drawn pools: all
 // of the memory of both must be the same afterwards, gaps and margins included, bit for bit.
 
 #include "verify/kernel_cache_ops.h"
@@ -70,6 +70,33 @@ TEST_CASE("the copy kernel leaves the pool as the reference does") {
     copy_blocks_by_kernel(draw_run(), {.k = k.view(), .v = v.view()}, pairs);
     RC_ASSERT(k.bytes() == expected_k.bytes());
     RC_ASSERT(v.bytes() == expected_v.bytes());
+  });
+}
+
+TEST_CASE("the copy kernel swaps blocks between pools as the reference does") {
+  rc::prop("for every type, and pools of any layouts", [] {
+    const TestPoolShape shape_k = draw_pool(draw_type());
+    const TestPoolShape shape_v = draw_values(shape_k);
+    KvPool from_k(shape_k, draw_seed());
+    KvPool from_v(shape_v, draw_seed());
+    TestPoolShape other_k = draw_other_pool(shape_k);
+    TestPoolShape other_v = draw_other_pool(shape_v);
+    other_v.num_blocks = other_k.num_blocks;
+    KvPool to_k(other_k, draw_seed());
+    KvPool to_v(other_v, draw_seed());
+    std::vector<BlockPair> pairs;
+    for (const std::int64_t destination :
+         draw_distinct(draw(0, other_k.num_blocks), other_k.num_blocks)) {
+      pairs.push_back({static_cast<std::int32_t>(draw(0, shape_k.num_blocks - 1)),
+                       static_cast<std::int32_t>(destination)});
+    }
+    const PagedKvView from = {.k = from_k.const_view(), .v = from_v.const_view()};
+    KvPool expected_k = to_k;
+    KvPool expected_v = to_v;
+    reference::swap_blocks(from, {.k = expected_k.view(), .v = expected_v.view()}, pairs);
+    swap_blocks_by_kernel(draw_run(), from, {.k = to_k.view(), .v = to_v.view()}, pairs);
+    RC_ASSERT(to_k.bytes() == expected_k.bytes());
+    RC_ASSERT(to_v.bytes() == expected_v.bytes());
   });
 }
 
