@@ -7,6 +7,7 @@
 
 #include "core/attention_views.h"
 #include "core/paged_kv_view.h"
+#include "cuda/kernels/kv_append.h"
 #include "reference/kv_cache_ops.h"
 #include "verify/device_call.h"
 
@@ -14,6 +15,9 @@ namespace recto::verify {
 
 // Into a cache of the new rows' type, or fp8, or fp16 or bf16 for fp32 rows.
 void write_kv_by_kernel(const KernelRun& how, const KvWriteInputs& inputs);
+
+// All that `params` names is in the caller's memory.
+void append_kv_by_kernel(const KernelRun& how, const kernels::KvAppendParams& params);
 
 // Of any type.
 void copy_blocks_by_kernel(const KernelRun& how, const MutablePagedKvView& kv,
