@@ -37,18 +37,32 @@ std::int64_t span_bytes(const RowsView& rows) {
                                      (rows.num_heads - 1) * rows.head_stride + rows.head_dim);
 }
 
+// From the first element of a slot to its last.
+std::int64_t slot_span(const KvTensorView& tensor) {
+  if (tensor.layout != KvLayout::kPacked) return tensor.head_dim;
+  const std::int64_t packs = tensor.head_dim / tensor.pack_width;
+  return (packs - 1) * tensor.pack_stride + tensor.pack_width;
+}
+
 std::int64_t span_bytes(const KvTensorView& tensor) {
   if (tensor.num_blocks == 0) return 0;
   return element_bytes(tensor.type) *
          ((tensor.num_blocks - 1) * tensor.block_stride +
           (tensor.num_kv_heads - 1) * tensor.head_stride +
-          (tensor.block_size - 1) * tensor.slot_stride + tensor.head_dim);
+          (tensor.block_size - 1) * tensor.slot_stride + slot_span(tensor));
 }
 
 std::int64_t span_bytes(const BlockTableView& table) {
   if (table.num_seqs == 0) return 0;
   return ((table.num_seqs - 1) * table.row_stride + table.max_blocks) *
          std::int64_t{sizeof(std::int32_t)};
+}
+
+std::span<const float> scale_values(const KvTensorView& tensor) {
+  const KvScale& scale = tensor.scale;
+  if (scale.kind == ScaleKind::kNone) return {};
+  const std::int64_t size = scale.kind == ScaleKind::kPerTensor ? 1 : tensor.num_kv_heads;
+  return {scale.data, static_cast<std::size_t>(size)};
 }
 
 // Which blocks each sequence's context addresses.
@@ -83,6 +97,15 @@ void DeviceCall::add_read(const std::string& name, const RowsView& rows) {
   add_read(name, rows.data, span_bytes(rows));
 }
 
+void DeviceCall::add_read(const std::string& name, const PagedKvView& kv) {
+  add_read(name + ".k", kv.k.data, span_bytes(kv.k));
+  add_read(name + ".v", kv.v.data, span_bytes(kv.v));
+}
+
+void DeviceCall::add_read(const std::string& name, const BlockTableView& table) {
+  add_read(name, table.data, span_bytes(table));
+}
+
 void DeviceCall::add_contexts(const PagedKvView& kv, const BlockTableView& table,
                               std::span<const std::int32_t> context_length,
                               std::int64_t thread_blocks) {
@@ -101,7 +124,9 @@ void DeviceCall::add_contexts(const PagedKvView& kv, const BlockTableView& table
   };
   add("k_cache", kv.k);
   add("v_cache", kv.v);
-  add_read("block_table", table.data, span_bytes(table));
+  add_read("k_scale", scale_values(kv.k));
+  add_read("v_scale", scale_values(kv.v));
+  add_read("block_table", table);
   add_read("context_length", context_length);
 }
 
@@ -114,12 +139,18 @@ void DeviceCall::add_write(const std::string& name, const MutableRowsView& rows)
   add_write(name, rows.data, span_bytes(as_const(rows)), simt::BufferUse::kWriteFirst);
 }
 
+void DeviceCall::add_update(const std::string& name, const MutableRowsView& rows) {
+  add_write(name, rows.data, span_bytes(as_const(rows)), simt::BufferUse::kReadWrite);
+}
+
 void DeviceCall::add_write(const MutablePagedKvView& kv) {
   const auto add = [this](const std::string& name, const MutableKvTensorView& tensor) {
     add_write(name, tensor.data, span_bytes(recto::as_const(tensor)), simt::BufferUse::kReadWrite);
   };
   add("k_cache", kv.k);
   add("v_cache", kv.v);
+  add_read("k_scale", scale_values(recto::as_const(kv.k)));
+  add_read("v_scale", scale_values(recto::as_const(kv.v)));
 }
 
 // Those that overlap are one buffer: K and V may interleave, or a row of Q, K and V lie together.

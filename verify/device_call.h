@@ -42,6 +42,8 @@ class DeviceCall {
     add_read(name, values.data(), static_cast<std::int64_t>(values.size_bytes()));
   }
   void add_read(const std::string& name, const RowsView& rows);
+  void add_read(const std::string& name, const PagedKvView& kv);
+  void add_read(const std::string& name, const BlockTableView& table);
 
   // The contexts of sequences, by way of their tables: in launches whose grid has the sequence as
   // its x and at most `thread_blocks` in all, each thread block may touch its own sequence's blocks
@@ -56,6 +58,9 @@ class DeviceCall {
               simt::BufferUse::kWriteFirst);
   }
   void add_write(const std::string& name, const MutableRowsView& rows);
+
+  // Rows that are read, and written in their places.
+  void add_update(const std::string& name, const MutableRowsView& rows);
 
   // A cache of which parts are written; the rest keeps what it holds.
   void add_write(const MutablePagedKvView& kv);

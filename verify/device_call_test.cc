@@ -145,9 +145,9 @@ TEST_CASE("memory that nobody registered is found") {
 TEST_CASE("a launch that is refused says why") {
   Attention attention;
   DeviceCall call(attention.executor);
-  attention.params.kv.k.layout = KvLayout::kPacked;
+  attention.params.kv.k.head_dim = 257;
   CHECK_THAT(attention.run(call),
-             ContainsSubstring("kv.k.layout, kv.v.layout: expected token-major or head-major"));
+             ContainsSubstring("kv.k.head_dim, kv.v.head_dim: expected at most 256"));
 }
 
 }  // namespace

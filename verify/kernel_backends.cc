@@ -39,7 +39,7 @@ Backend decode_backend(const std::string& name, std::int64_t split_size, Run run
           .run = std::move(run),
           .numerics =
               [split_size](const PagedAttentionInputs& inputs) {
-                return decode_kernel_numerics(inputs.q.type, split_size);
+                return decode_kernel_numerics(inputs.q.type, inputs.kv.k.type, split_size);
               },
           .has_fixed_tiles = true,
           .state_merge = StateMerge{.merge = merge_as_kernels_do, .type = StateType::kFp32}};

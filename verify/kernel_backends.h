@@ -11,8 +11,7 @@
 
 namespace recto::verify {
 
-// One query row a sequence, q and the cache of one type among fp32, fp16 and bf16, token-major or
-// head-major, head dims up to 256.
+// One query row a sequence, caches of q's type, or fp8 for q in fp16 and bf16, head dims up to 256.
 Backend paged_decode_backend(const KernelRun& how);
 Backend split_decode_backend(const KernelRun& how, std::int64_t split_size);
 

@@ -5,6 +5,7 @@
 
 #include "cuda/kernels/block_copy.h"
 #include "cuda/kernels/gather.h"
+#include "cuda/kernels/kv_append.h"
 #include "cuda/kernels/kv_write.h"
 
 namespace recto::verify {
@@ -29,9 +30,48 @@ void copy_blocks_by_kernel(const KernelRun& how, const MutablePagedKvView& kv,
   call.add_write(kv);
   call.add_read("pairs", pairs);
   const kernels::BlockCopyParams params{
-      .kv = kv, .pairs = pairs.data(), .num_pairs = std::ssize(pairs)};
+      .from = as_const(kv), .to = kv, .pairs = pairs.data(), .num_pairs = std::ssize(pairs)};
   call.run(how.observer, [&params](simt::Stream& stream) {
     return kernels::launch_block_copy(params, &stream).error;
+  });
+}
+
+void swap_blocks_by_kernel(const KernelRun& how, const PagedKvView& from,
+                           const MutablePagedKvView& to, std::span<const BlockPair> pairs) {
+  simt::Executor executor(how.executor);
+  DeviceCall call(executor);
+  call.add_read("from", from);
+  call.add_write(to);
+  call.add_read("pairs", pairs);
+  const kernels::BlockCopyParams params{
+      .from = from, .to = to, .pairs = pairs.data(), .num_pairs = std::ssize(pairs)};
+  call.run(how.observer, [&params](simt::Stream& stream) {
+    return kernels::launch_block_copy(params, &stream).error;
+  });
+}
+
+void append_kv_by_kernel(const KernelRun& how, const kernels::KvAppendParams& params) {
+  const auto num_seqs = static_cast<std::size_t>(params.k.num_rows);
+  simt::Executor executor(how.executor);
+  DeviceCall call(executor);
+  call.add_read("k", params.k);
+  call.add_read("v", params.v);
+  call.add_read("block_table", params.block_table);
+  call.add_read("cached_length", std::span(params.cached_length, num_seqs));
+  call.add_write(params.kv);
+  call.add_read("cosines", params.rotary.cosines);
+  call.add_read("sines", params.rotary.sines);
+  if (params.rotated_q.data == params.q.data) {
+    call.add_update("q", params.rotated_q);
+  } else {
+    call.add_read("q", params.q);
+    call.add_write("rotated_q", params.rotated_q);
+  }
+  if (params.context_length != nullptr) {
+    call.add_write("context_length", std::span(params.context_length, num_seqs));
+  }
+  call.run(how.observer, [&params](simt::Stream& stream) {
+    return kernels::launch_kv_append(params, &stream).error;
   });
 }
 

@@ -7,17 +7,23 @@
 
 #include "core/attention_views.h"
 #include "core/paged_kv_view.h"
+#include "cuda/kernels/kv_append.h"
 #include "reference/kv_cache_ops.h"
 #include "verify/device_call.h"
 
 namespace recto::verify {
 
-// Token-major and head-major caches; of the new rows' type, or fp16 or bf16 for fp32 rows.
+// Into a cache of the new rows' type, or fp8, or fp16 or bf16 for fp32 rows.
 void write_kv_by_kernel(const KernelRun& how, const KvWriteInputs& inputs);
+
+// All that `params` names is in the caller's memory.
+void append_kv_by_kernel(const KernelRun& how, const kernels::KvAppendParams& params);
 
 // Of any type.
 void copy_blocks_by_kernel(const KernelRun& how, const MutablePagedKvView& kv,
                            std::span<const BlockPair> pairs);
+void swap_blocks_by_kernel(const KernelRun& how, const PagedKvView& from,
+                           const MutablePagedKvView& to, std::span<const BlockPair> pairs);
 void gather_kv_by_kernel(const KernelRun& how, const reference::GatherInputs& inputs);
 
 }  // namespace recto::verify

@@ -1,105 +1,22 @@
-// KV write, block copy and gather on the executor against the reference, on drawn pools: all of the
-// memory of both must be the same afterwards, gaps and margins included, bit for bit (which NaN a
-// NaN becomes that is rounded is nobody's promise).
+// KV write, block copy, swap and gather on the executor against the reference, on drawn pools: all
+// of the memory of both must be the same afterwards, gaps and margins included, bit for bit.
 
 #include "verify/kernel_cache_ops.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <iterator>
 #include <vector>
 
 #include "bazel/testing/property.h"
-#include "reference/rounding.h"
 #include "reference/testing/kv_pool.h"
-#include "reference/testing/kv_pool_generator.h"
+#include "verify/drawn_pools.h"
 
 namespace recto::verify {
 namespace {
 
-using reference::draw;
-using reference::draw_distinct;
-using reference::draw_seed;
-using reference::KvPool;
-using reference::RowPool;
-using reference::RowPoolShape;
-using reference::TestPoolShape;
-
-KernelRun draw_run() {
-  return {.executor = {
-              .schedule = {.policy = simt::kSchedulePolicies[draw(0, 3)], .seed = draw_seed()}}};
-}
-
-// Half of all dims, and of all gaps, are multiples of four, so that vectors are loaded; a warp
-// takes 128 dims in one round.
-std::int64_t draw_head_dim() { return draw(0, 1) == 0 ? 4 * draw(1, 40) : draw(1, 140); }
-std::int64_t draw_gap() { return draw(0, 1) == 0 ? 4 * draw(0, 2) : draw(0, 5); }
-
-TestPoolShape draw_pool(ElementType type) {
-  return {.layout = *rc::gen::element(KvLayout::kTokenMajor, KvLayout::kHeadMajor),
-          .type = type,
-          .num_blocks = draw(2, 6),
-          .block_size = draw(1, 20),
-          .num_kv_heads = draw(1, 5),
-          .head_dim = draw_head_dim(),
-          .padding = draw_gap()};
-}
-
-TestPoolShape draw_values(const TestPoolShape& keys) {
-  TestPoolShape values = keys;
-  values.layout = *rc::gen::element(KvLayout::kTokenMajor, KvLayout::kHeadMajor);
-  values.head_dim = draw_head_dim();
-  values.padding = draw_gap();
-  return values;
-}
-
-RowPoolShape rows_for(const TestPoolShape& shape, std::int64_t num_rows, ElementType type) {
-  return {.type = type,
-          .num_rows = num_rows,
-          .num_heads = shape.num_kv_heads,
-          .head_dim = shape.head_dim,
-          .padding = draw_gap()};
-}
-
-ElementType draw_type() { return kElementTypes[draw(0, std::ssize(kElementTypes) - 1)]; }
-
-bool is_nan(const KvPool& pool, std::int64_t place) {
-  return std::isnan(reference::decode(pool.code(place), pool.shape().type));
-}
-
-// Gives `seen` the NaN of `expected` wherever both are NaN.
-void forget_nans(const KvPool& expected, KvPool& seen) {
-  const TestPoolShape& shape = seen.shape();
-  for (std::int64_t block = 0; block < shape.num_blocks; ++block) {
-    for (std::int64_t head = 0; head < shape.num_kv_heads; ++head) {
-      for (std::int64_t slot = 0; slot < shape.block_size; ++slot) {
-        for (std::int64_t dim = 0; dim < shape.head_dim; ++dim) {
-          const std::int64_t place = seen.place(block, head, slot, dim);
-          if (is_nan(seen, place) && is_nan(expected, place)) {
-            seen.set_code(place, expected.code(place));
-          }
-        }
-      }
-    }
-  }
-}
-
-struct TypePair {
-  ElementType source;
-  ElementType cache;
-};
-
-TypePair draw_write_types() {
-  using enum ElementType;
-  static constexpr TypePair kPairs[] = {
-      {kFp32, kFp32}, {kFp16, kFp16}, {kBf16, kBf16}, {kFp32, kFp16}, {kFp32, kBf16}};
-  return kPairs[draw(0, std::ssize(kPairs) - 1)];
-}
-
 TEST_CASE("the write kernel leaves the pool as the reference does") {
   rc::prop("for every pair of types and mapping", [] {
-    const TypePair types = draw_write_types();
+    const WriteTypes types = draw_write_types();
     const TestPoolShape shape = draw_pool(types.cache);
     KvPool k(shape, draw_seed());
     KvPool v(draw_values(shape), draw_seed());
@@ -116,9 +33,13 @@ TEST_CASE("the write kernel leaves the pool as the reference does") {
         .k = new_k.const_view(), .v = new_v.const_view(), .slot_mapping = slots};
     KvPool expected_k = k;
     KvPool expected_v = v;
-    inputs.kv = {.k = expected_k.view(), .v = expected_v.view()};
+    // Down to the smallest normal number, now and then.
+    const std::int64_t least_exponent = draw(0, 3) == 0 ? -126 : -6;
+    const Scales scales_k = draw_scales(shape, least_exponent);
+    const Scales scales_v = draw_scales(shape, least_exponent);
+    inputs.kv = {.k = scaled(expected_k, scales_k), .v = scaled(expected_v, scales_v)};
     reference::write_kv(inputs);
-    inputs.kv = {.k = k.view(), .v = v.view()};
+    inputs.kv = {.k = scaled(k, scales_k), .v = scaled(v, scales_v)};
     write_kv_by_kernel(draw_run(), inputs);
     if (types.source != types.cache) {
       forget_nans(expected_k, k);
@@ -149,6 +70,33 @@ TEST_CASE("the copy kernel leaves the pool as the reference does") {
     copy_blocks_by_kernel(draw_run(), {.k = k.view(), .v = v.view()}, pairs);
     RC_ASSERT(k.bytes() == expected_k.bytes());
     RC_ASSERT(v.bytes() == expected_v.bytes());
+  });
+}
+
+TEST_CASE("the copy kernel swaps blocks between pools as the reference does") {
+  rc::prop("for every type, and pools of any layouts", [] {
+    const TestPoolShape shape_k = draw_pool(draw_type());
+    const TestPoolShape shape_v = draw_values(shape_k);
+    KvPool from_k(shape_k, draw_seed());
+    KvPool from_v(shape_v, draw_seed());
+    TestPoolShape other_k = draw_other_pool(shape_k);
+    TestPoolShape other_v = draw_other_pool(shape_v);
+    other_v.num_blocks = other_k.num_blocks;
+    KvPool to_k(other_k, draw_seed());
+    KvPool to_v(other_v, draw_seed());
+    std::vector<BlockPair> pairs;
+    for (const std::int64_t destination :
+         draw_distinct(draw(0, other_k.num_blocks), other_k.num_blocks)) {
+      pairs.push_back({static_cast<std::int32_t>(draw(0, shape_k.num_blocks - 1)),
+                       static_cast<std::int32_t>(destination)});
+    }
+    const PagedKvView from = {.k = from_k.const_view(), .v = from_v.const_view()};
+    KvPool expected_k = to_k;
+    KvPool expected_v = to_v;
+    reference::swap_blocks(from, {.k = expected_k.view(), .v = expected_v.view()}, pairs);
+    swap_blocks_by_kernel(draw_run(), from, {.k = to_k.view(), .v = to_v.view()}, pairs);
+    RC_ASSERT(to_k.bytes() == expected_k.bytes());
+    RC_ASSERT(to_v.bytes() == expected_v.bytes());
   });
 }
 

@@ -33,10 +33,6 @@ KernelRun checked_run(simt::SchedulePolicy policy, std::uint64_t& accesses) {
 
 CaseDomain decode_domain() {
   CaseDomain domain;
-  domain.types = {{ElementType::kFp32, ElementType::kFp32},
-                  {ElementType::kFp16, ElementType::kFp16},
-                  {ElementType::kBf16, ElementType::kBf16}};
-  domain.layouts = {KvLayout::kTokenMajor, KvLayout::kHeadMajor};
   domain.rows = {RowsKind::kDecode};
   domain.head_dims = {3, 8, 20, 64};
   domain.num_seqs_max = 3;
@@ -67,52 +63,114 @@ TEST_CASE("decode touches what is its own, in order") {
   }
 }
 
-TEST_CASE("writing, copying and gathering touch what is their own, in order") {
+// fp16 rows and a cache of fp8 in one of the layouts, scaled by head.
+struct CheckedPools {
+  explicit CheckedPools(KvLayout layout, std::int64_t padding)
+      : shape{.layout = layout,
+              .type = ElementType::kE4m3,
+              .num_blocks = 4,
+              .block_size = 20,
+              .num_kv_heads = 3,
+              .head_dim = 12,
+              .pack_width = 4,
+              .padding = padding},
+        rows{.type = ElementType::kFp16,
+             .num_rows = 40,
+             .num_heads = 3,
+             .head_dim = 12,
+             .padding = padding} {}
+
+  MutablePagedKvView view() {
+    MutablePagedKvView view = {.k = k.view(), .v = v.view()};
+    view.k.scale = view.v.scale = {.kind = ScaleKind::kPerKvHead, .data = scales.data()};
+    return view;
+  }
+
+  reference::TestPoolShape shape;
+  reference::RowPoolShape rows;
+  std::vector<float> scales = {0.5F, 3.0F, 0.37F};
+  reference::KvPool k{shape, 1};
+  reference::KvPool v{shape, 2};
+  reference::RowPool new_k{rows, 3};
+  reference::RowPool new_v{rows, 4};
+};
+
+void write_checked(const KernelRun& how, CheckedPools& pools) {
+  std::vector<std::int64_t> slots(40, 7);
+  for (std::int64_t token = 0; token < 30; ++token) {
+    slots[static_cast<std::size_t>(token)] = token % 9 == 0 ? -1 : 2 * token;
+  }
+  write_kv_by_kernel(how, {.k = pools.new_k.const_view(),
+                           .v = pools.new_v.const_view(),
+                           .slot_mapping = slots,
+                           .kv = pools.view()});
+}
+
+void append_checked(const KernelRun& how, CheckedPools& pools) {
+  const std::vector<std::int32_t> table = {3, 1 << 30, 0, 2, 1, -1, -1, -1};
+  const std::vector<std::int32_t> cached_length = {5, 39, 20, -1};
+  std::vector<std::int32_t> context_length(4);
+  reference::RowPool angles({.num_rows = 40, .head_dim = 5, .padding = 1}, 9);
+  reference::RowPoolShape four = pools.rows;
+  four.num_rows = 4;
+  reference::RowPool new_k(four, 5);
+  reference::RowPool new_v(four, 6);
+  reference::RowPool q(four, 7);
+  reference::RowPool rotated_q(four, 8);
+  append_kv_by_kernel(
+      how, {.k = new_k.const_view(),
+            .v = new_v.const_view(),
+            .block_table = {table.data(), 4, 2, 2},
+            .cached_length = cached_length.data(),
+            .kv = pools.view(),
+            .rotary = {.dim = 10, .cosines = angles.const_view(), .sines = angles.const_view()},
+            .q = q.const_view(),
+            .rotated_q = rotated_q.view(),
+            .context_length = context_length.data()});
+  CHECK(context_length == std::vector<std::int32_t>{6, 40, 20, 0});
+}
+
+void copy_checked(const KernelRun& how, CheckedPools& pools) {
+  copy_blocks_by_kernel(how, pools.view(), std::vector<BlockPair>{{0, 2}, {0, 1}});
+}
+
+void swap_checked(const KernelRun& how, CheckedPools& pools) {
+  CheckedPools other(KvLayout::kHeadMajor, 1);
+  swap_blocks_by_kernel(how, as_const(pools.view()), other.view(),
+                        std::vector<BlockPair>{{0, 2}, {0, 1}, {3, 3}});
+}
+
+void gather_checked(const KernelRun& how, CheckedPools& pools) {
+  const std::vector<std::int32_t> table = {3, 1 << 30, 0, 2};
+  const std::vector<std::int32_t> lengths = {5, 35};
+  const std::vector<std::int64_t> starts = {0, 5};
+  reference::RowPoolShape codes = pools.rows;
+  codes.type = pools.shape.type;
+  reference::RowPool rows_k(codes, 5);
+  reference::RowPool rows_v(codes, 6);
+  gather_kv_by_kernel(how, {.kv = as_const(pools.view()),
+                            .block_table = {table.data(), 2, 2, 2},
+                            .context_length = lengths,
+                            .context_start = starts,
+                            .k = rows_k.view(),
+                            .v = rows_v.view()});
+}
+
+TEST_CASE("writing, appending, copying and gathering touch what is their own, in order") {
   for (const simt::SchedulePolicy policy : simt::kSchedulePolicies) {
-    for (const std::int64_t padding : {0, 3}) {
-      INFO(simt::schedule_policy_name(policy) << ", gaps of " << padding);
-      std::uint64_t accesses = 0;
-      const KernelRun how = checked_run(policy, accesses);
-      const reference::TestPoolShape shape = {.layout = KvLayout::kHeadMajor,
-                                              .type = ElementType::kBf16,
-                                              .num_blocks = 4,
-                                              .block_size = 20,
-                                              .num_kv_heads = 3,
-                                              .head_dim = 12,
-                                              .padding = padding};
-      const reference::RowPoolShape rows = {.type = ElementType::kBf16,
-                                            .num_rows = 40,
-                                            .num_heads = 3,
-                                            .head_dim = 12,
-                                            .padding = padding};
-      reference::KvPool k(shape, 1);
-      reference::KvPool v(shape, 2);
-      reference::RowPool rows_k(rows, 3);
-      reference::RowPool rows_v(rows, 4);
-      const MutablePagedKvView kv = {.k = k.view(), .v = v.view()};
-      std::vector<std::int64_t> slots(40, 7);
-      for (std::int64_t token = 0; token < 30; ++token) {
-        slots[static_cast<std::size_t>(token)] = token % 9 == 0 ? -1 : 2 * token;
+    for (const KvLayout layout : {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked}) {
+      for (const std::int64_t padding : {0, 3}) {
+        INFO(simt::schedule_policy_name(policy) << ", " << layout << ", gaps of " << padding);
+        std::uint64_t accesses = 0;
+        const KernelRun how = checked_run(policy, accesses);
+        CheckedPools pools(layout, padding);
+        for (const auto call :
+             {write_checked, append_checked, copy_checked, swap_checked, gather_checked}) {
+          call(how, pools);
+          CHECK(accesses > 0);
+          accesses = 0;
+        }
       }
-      write_kv_by_kernel(
-          how,
-          {.k = rows_k.const_view(), .v = rows_v.const_view(), .slot_mapping = slots, .kv = kv});
-      CHECK(accesses > 0);
-      accesses = 0;
-      const std::vector<BlockPair> pairs = {{0, 2}, {0, 1}};
-      copy_blocks_by_kernel(how, kv, pairs);
-      CHECK(accesses > 0);
-      accesses = 0;
-      const std::vector<std::int32_t> table = {3, 1 << 30, 0, 2};
-      const std::vector<std::int32_t> lengths = {5, 35};
-      const std::vector<std::int64_t> starts = {0, 5};
-      gather_kv_by_kernel(how, {.kv = as_const(kv),
-                                .block_table = {table.data(), 2, 2, 2},
-                                .context_length = lengths,
-                                .context_start = starts,
-                                .k = rows_k.view(),
-                                .v = rows_v.view()});
-      CHECK(accesses > 0);
     }
   }
 }

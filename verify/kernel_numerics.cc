@@ -9,14 +9,16 @@ constexpr std::int64_t kProductRoundings = 1;
 
 }  // namespace
 
-reference::KernelNumerics decode_kernel_numerics(ElementType q_type, std::int64_t split_size) {
+reference::KernelNumerics decode_kernel_numerics(ElementType q_type, ElementType kv_type,
+                                                 std::int64_t split_size) {
   reference::KernelNumerics numerics;
   // IEEE fp32 with subnormals: nvcc's defaults -ftz=false, -prec-div=true; x86-64's SSE.
   numerics.unit_roundoff = 0x1p-24;
   numerics.underflow = 0x1p-149;
   numerics.input_flush = 0.0;
-  // fp16 and bf16 are exact in fp32; q is not scaled before the product.
-  numerics.kv_read = 0.0;
+  // All types are exact in fp32; q is not scaled before the product. dequantise_four: a code times
+  // its scale is rounded.
+  numerics.kv_read = is_fp8(kv_type) ? 0x1p-24 : 0.0;
   numerics.query_read = 0.0;
 
   // product_of_key: four lanes with four sums each, added in a tree.

@@ -44,7 +44,7 @@ CaseSpec decode_case(TypePair types, KvLayout layout) {
   CaseSpec spec;
   spec.shape = {.num_q_heads = 2,
                 .num_kv_heads = 1,
-                .head_dim_k = 20,
+                .head_dim_k = layout == KvLayout::kPacked ? 32 : 20,
                 .head_dim_v = 36,
                 .q_type = types.q,
                 .kv_type = types.kv};
@@ -60,7 +60,8 @@ CaseSpec decode_case(TypePair types, KvLayout layout) {
 TEST_CASE("no bit of what the decode kernels compute depends on the schedule") {
   for (const CaseSpec& spec :
        {decode_case({ElementType::kFp32, ElementType::kFp32}, KvLayout::kHeadMajor),
-        decode_case({ElementType::kBf16, ElementType::kBf16}, KvLayout::kTokenMajor)}) {
+        decode_case({ElementType::kBf16, ElementType::kBf16}, KvLayout::kTokenMajor),
+        decode_case({ElementType::kFp16, ElementType::kE4m3}, KvLayout::kPacked)}) {
     INFO(spec.text());
     const PlacedProblem placed(make_problem(spec), spec.placement);
     std::vector<std::vector<std::uint64_t>> expected;
@@ -99,6 +100,47 @@ TEST_CASE("of two tokens that name one slot the later one stays, whatever the sc
     CHECK(written([&how](const KvWriteInputs& inputs) { write_kv_by_kernel(how, inputs); }) ==
           expected);
   });
+}
+
+// Appended with rotary embedding, then swapped into a pool of another layout.
+std::vector<std::vector<std::byte>> appended_and_swapped(const KernelRun& how) {
+  const reference::TestPoolShape shape = {.layout = KvLayout::kPacked,
+                                          .type = ElementType::kE5m2,
+                                          .num_blocks = 3,
+                                          .block_size = 4,
+                                          .num_kv_heads = 3,
+                                          .head_dim = 24,
+                                          .pack_width = 8};
+  reference::TestPoolShape other = shape;
+  other.layout = KvLayout::kTokenMajor;
+  const reference::RowPoolShape row_shape = {.num_rows = 3, .num_heads = 3, .head_dim = 24};
+  reference::RowPool new_k(row_shape, 1);
+  reference::RowPool new_v(row_shape, 2);
+  reference::RowPool q(row_shape, 3);
+  reference::RowPool angles({.num_rows = 8, .head_dim = 10}, 4);
+  std::vector<reference::KvPool> pools = {{shape, 5}, {shape, 6}, {other, 7}, {other, 8}};
+  const std::vector<std::int32_t> table = {2, 0, 1, -1, -1, -1};
+  const std::vector<std::int32_t> cached_length = {6, 3, -1};
+  append_kv_by_kernel(
+      how, {.k = new_k.const_view(),
+            .v = new_v.const_view(),
+            .block_table = {table.data(), 3, 2, 2},
+            .cached_length = cached_length.data(),
+            .kv = {.k = pools[0].view(), .v = pools[1].view()},
+            .rotary = {.dim = 20, .cosines = angles.const_view(), .sines = angles.const_view()},
+            .q = q.const_view(),
+            .rotated_q = q.view()});
+  swap_blocks_by_kernel(how, {.k = pools[0].const_view(), .v = pools[1].const_view()},
+                        {.k = pools[2].view(), .v = pools[3].view()},
+                        std::vector<BlockPair>{{0, 2}, {1, 0}, {2, 1}});
+  std::vector<std::vector<std::byte>> memory = {q.bytes()};
+  for (const reference::KvPool& pool : pools) memory.push_back(pool.bytes());
+  return memory;
+}
+
+TEST_CASE("what is appended and swapped does not depend on the schedule") {
+  const auto expected = appended_and_swapped({});
+  for_each_schedule([&](const KernelRun& how) { CHECK(appended_and_swapped(how) == expected); });
 }
 
 }  // namespace

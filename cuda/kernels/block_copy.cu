@@ -5,23 +5,106 @@
 #include "cuda/kernels/dispatch.cuh"
 
 namespace recto::kernels {
+namespace {
 
-KernelStatus launch_block_copy(const BlockCopyParams& params, KernelStream stream) {
-  if (has_packs(params.kv)) {
-    return {"kv.k.layout, kv.v.layout: expected token-major or head-major"};
+const char* why_not_served(const KvTensorView& from, const KvTensorView& to) {
+  if (to.type != from.type) return "to.k.type, to.v.type: expected from's";
+  if (to.block_size != from.block_size) return "to.k.block_size, to.v.block_size: expected from's";
+  if (to.num_kv_heads != from.num_kv_heads) {
+    return "to.k.num_kv_heads, to.v.num_kv_heads: expected from's";
   }
-  if (params.num_pairs == 0) return {};
-  const KernelLaunch how = {.grid = grid_of(params.num_pairs, params.kv.k.num_kv_heads),
+  if (to.head_dim != from.head_dim) return "to.k.head_dim, to.v.head_dim: expected from's";
+  return nullptr;
+}
+
+const char* why_not_served(const BlockCopyParams& params) {
+  const PagedKvView to = as_const(params.to);
+  if (const char* error = why_not_reached(params.from)) return error;
+  if (const char* error = why_not_reached(to)) return error;
+  if (params.from.v.type != params.from.k.type) return "from.v.type: expected that of from.k";
+  if (const char* error = why_not_served(params.from.k, to.k)) return error;
+  return why_not_served(params.from.v, to.v);
+}
+
+// Whether the slots of a pack, of one head in one block, lie side by side, in both alike.
+bool lie_in_runs(const KvTensorView& from, const MutableKvTensorView& to) {
+  return is_packed(from) && is_packed(to) && from.pack_width == to.pack_width &&
+         from.slot_stride == from.pack_width && to.slot_stride == to.pack_width;
+}
+
+// Then these runs may be taken for the rows of a plain cache, the packs for its slots.
+template <typename Pointer>
+BasicKvTensorView<Pointer> runs_as_rows(BasicKvTensorView<Pointer> tensor) {
+  const std::int64_t packs = tensor.head_dim / tensor.pack_width;
+  tensor.layout = KvLayout::kHeadMajor;
+  tensor.head_dim = tensor.block_size * tensor.pack_width;
+  tensor.slot_stride = tensor.pack_stride;
+  tensor.block_size = packs;
+  tensor.pack_width = 0;
+  tensor.pack_stride = 0;
+  return tensor;
+}
+
+BlockCopyParams with_runs_as_rows(BlockCopyParams params) {
+  if (lie_in_runs(params.from.k, params.to.k) && lie_in_runs(params.from.v, params.to.v)) {
+    params.from = {.k = runs_as_rows(params.from.k), .v = runs_as_rows(params.from.v)};
+    params.to = {.k = runs_as_rows(params.to.k), .v = runs_as_rows(params.to.v)};
+  }
+  return params;
+}
+
+// Bits of all addresses and sizes of rows, in bytes.
+template <typename Pointer>
+std::uintptr_t row_bits(const BasicKvTensorView<Pointer>& tensor) {
+  const std::int64_t sizes =
+      tensor.head_dim | tensor.block_stride | tensor.head_stride | tensor.slot_stride;
+  return reinterpret_cast<std::uintptr_t>(tensor.data) |
+         static_cast<std::uintptr_t>(sizes * element_bytes(tensor.type));
+}
+
+// Contiguous rows in codes of `elements` elements each.
+template <typename Pointer>
+void take_together(std::int64_t elements, BasicKvTensorView<Pointer>& tensor) {
+  for (std::int64_t* size :
+       {&tensor.head_dim, &tensor.block_stride, &tensor.head_stride, &tensor.slot_stride}) {
+    *size /= elements;
+  }
+}
+
+template <typename Access, typename Code>
+KernelStatus launch(BlockCopyParams params, KernelStream stream) {
+  const KernelLaunch how = {.grid = grid_of(params.num_pairs, params.from.k.num_kv_heads),
                             .block = dim3(kMoveThreads),
                             .stream = stream};
-  return with_element_of_size(element_bytes(params.kv.k.type), [&](auto code) {
-    using Code = typename decltype(code)::Type;
-    return with_access(
-        [&](auto access) {
-          using Access = typename decltype(access)::Type;
-          return launch_kernel("block_copy", how, &block_copy<Access, Code>, params);
-        },
-        params.kv.k, params.kv.v);
+  const auto elements = static_cast<std::int64_t>(sizeof(Code)) / element_bytes(params.from.k.type);
+  take_together(elements, params.from.k);
+  take_together(elements, params.from.v);
+  take_together(elements, params.to.k);
+  take_together(elements, params.to.v);
+  return launch_kernel("block_copy", how, &block_copy<Access, Code>, params);
+}
+
+// By 16 bytes where all rows allow it, else by the largest code that they are made of.
+KernelStatus launch_rows(const BlockCopyParams& params, KernelStream stream) {
+  const std::uintptr_t bits = row_bits(params.from.k) | row_bits(params.from.v) |
+                              row_bits(params.to.k) | row_bits(params.to.v);
+  if (bits % 16 == 0) return launch<Fours, std::uint32_t>(params, stream);
+  if (bits % 4 == 0) return launch<Singles, std::uint32_t>(params, stream);
+  if (bits % 2 == 0) return launch<Singles, std::uint16_t>(params, stream);
+  return launch<Singles, std::uint8_t>(params, stream);
+}
+
+}  // namespace
+
+KernelStatus launch_block_copy(const BlockCopyParams& asked, KernelStream stream) {
+  if (const char* error = why_not_served(asked)) return {error};
+  if (asked.num_pairs == 0) return {};
+  const BlockCopyParams params = with_runs_as_rows(asked);
+  const bool has_packs = is_packed(params.from.k) || is_packed(params.from.v) ||
+                         is_packed(params.to.k) || is_packed(params.to.v);
+  if (!has_packs) return launch_rows(params, stream);
+  return with_element_of_size(element_bytes(params.from.k.type), [&](auto code) {
+    return launch<Packs, typename decltype(code)::Type>(params, stream);
   });
 }
 

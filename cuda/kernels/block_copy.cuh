@@ -1,6 +1,6 @@
 #pragma once
 
-// A thread block for each (pair, KV head), a warp for each slot. Elements are copied as codes.
+// A thread block for each (pair, KV head); its threads take four codes each of all its slots.
 
 #include <kernel_dialect.h>
 
@@ -11,20 +11,28 @@
 
 namespace recto::kernels {
 
+// By the whole thread block.
+template <typename Access, typename Code>
+__device__ inline void copy_block(const KvTensorView& from, const MutableKvTensorView& to,
+                                  const BlockPair& pair, std::int64_t head) {
+  const int size = static_cast<int>(from.head_dim);
+  const int fours = (size + 3) / 4;
+  const int count = static_cast<int>(from.block_size) * fours;
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += kMoveThreads) {
+    const int offset = i / fours;
+    const int dim = i % fours * 4;
+    const auto source = row_of<Access, Code>(from, {pair.source, offset}, head);
+    const auto target = row_of<Access, Code>(to, {pair.destination, offset}, head);
+    target.access.store(source.access.load(source.data, dim, size), target.data, dim, size);
+  }
+}
+
 // Grid: (num_pairs, num_kv_heads).
 template <typename Access, typename Code>
 __global__ void __launch_bounds__(kMoveThreads) block_copy(const BlockCopyParams params) {
   const BlockPair pair = params.pairs[blockIdx.x];
-  const std::int64_t head = blockIdx.y;
-  const MutableKvTensorView& k = params.kv.k;
-  const MutableKvTensorView& v = params.kv.v;
-  for (std::int64_t offset = threadIdx.x / kWarpLanes; offset < k.block_size;
-       offset += kMoveWarps) {
-    const Slot from = {pair.source, offset};
-    const Slot to = {pair.destination, offset};
-    move_row<Access>(row_of<Code>(k, from, head), row_of<Code>(k, to, head), k.head_dim);
-    move_row<Access>(row_of<Code>(v, from, head), row_of<Code>(v, to, head), v.head_dim);
-  }
+  copy_block<Access, Code>(params.from.k, params.to.k, pair, blockIdx.y);
+  copy_block<Access, Code>(params.from.v, params.to.v, pair, blockIdx.y);
 }
 
 }  // namespace recto::kernels

@@ -1,6 +1,7 @@
 #pragma once
 
-// Whole blocks of K and V to other places of the same cache, as copy-on-write needs them.
+// Whole blocks of K and V to other places: within a cache, as copy-on-write needs them, or from one
+// to another, as swapping does.
 
 #include <kernel_dialect.h>
 
@@ -10,15 +11,20 @@
 
 namespace recto::kernels {
 
+// Both caches are in memory that the device addresses: its own, or pinned memory of the host.
 struct BlockCopyParams {
-  MutablePagedKvView kv = {};  // token-major or head-major, of any type
-  // [num_pairs], in device memory. No destination is a source, and none stands twice: the copies
-  // are made in any order.
+  PagedKvView from = {};  // in any layout, of any type
+  // Blocks of the same size, heads, head dims and type; how many, and how they lie, may differ. It
+  // may be the same cache.
+  MutablePagedKvView to = {};
+  // [num_pairs], in device memory. No destination stands twice, and within one cache none is a
+  // source: the copies are made in any order.
   const BlockPair* pairs = nullptr;
   std::int64_t num_pairs = 0;
 };
 
-// One thread block for each (pair, KV head). What lies between rows is not touched.
+// One thread block for each (pair, KV head). What lies between rows is not touched. An error names
+// the field of `params` that is not served, or is CUDA's; nothing was launched then.
 KernelStatus launch_block_copy(const BlockCopyParams& params, KernelStream stream);
 
 }  // namespace recto::kernels

@@ -19,9 +19,9 @@ namespace recto::kernels {
 
 // The state of all `keys`, the same m and l in every thread, and o by kDimsPerThread. To be called
 // by the whole thread block.
-template <typename Access, typename Element>
-__device__ inline SoftmaxState<kDimsPerThread> decode_pass(const DecodeRow<Element>& row,
-                                                           const KeyRange& keys) {
+template <typename Access, typename Query, typename Cached>
+__device__ inline SoftmaxState<kDimsPerThread> decode_pass(
+    const DecodeRow<Access, Query, Cached>& row, const KeyRange& keys) {
   KERNEL_SHARED_ALIGNED(16, float, query, [kHeadDimMax]);
   KERNEL_SHARED(std::int64_t, key_offsets, [kDecodeWarps][kTileKeys]);
   KERNEL_SHARED(std::int64_t, value_offsets, [kDecodeWarps][kTileKeys]);
@@ -34,13 +34,13 @@ __device__ inline SoftmaxState<kDimsPerThread> decode_pass(const DecodeRow<Eleme
   const int warp = thread / kWarpLanes;
 
   for (int dim = thread; dim < kHeadDimMax; dim += kDecodeThreads) {
-    query[dim] = dim < row.head_dim_k ? convert<float>(row.query[dim]) : 0.0F;
+    query[dim] = dim < row.keys.head_dim ? convert<float>(row.query[dim]) : 0.0F;
   }
   __syncthreads();
 
   const SoftmaxState<kDimsPerLane> own =
-      warp_pass<Access>(row, query, stretch_of_warp(keys, warp),
-                        {key_offsets[warp], value_offsets[warp], weights[warp]}, lane);
+      warp_pass(row, query, stretch_of_warp(keys, warp),
+                {key_offsets[warp], value_offsets[warp], weights[warp]}, lane);
   if (lane == 0) {
     maxima[warp] = own.maximum;
     sums[warp] = own.sum;

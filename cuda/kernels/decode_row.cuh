@@ -9,7 +9,10 @@
 #include <cstdint>
 
 #include "cuda/kernels/block_cursor.cuh"
+#include "cuda/kernels/element.cuh"
+#include "cuda/kernels/kv_scale.cuh"
 #include "cuda/kernels/paged_decode.h"
+#include "cuda/kernels/row_access.cuh"
 
 namespace recto::kernels {
 
@@ -41,34 +44,49 @@ __device__ inline KeyRange visible_keys(const PagedDecodeParams& params, std::in
   return {params.options.window < end ? end - static_cast<int>(params.options.window) : 0, end};
 }
 
-template <typename Element>
+// One KV head of K, or of V.
+template <typename Access, typename Element>
+struct CachedHead {
+  const Element* tensor;  // from its first element on
+  HeadOffsets offsets;    // of the head's slots
+  Access access;
+  int head_dim;
+  float scale;
+
+  // Four dims of the slot at `offset`, in fp32.
+  __device__ Four<float> load(std::int64_t offset, int dim) const {
+    return dequantise_four(access.load(tensor + offset, dim, head_dim), scale);
+  }
+};
+
+template <typename Access, typename Element>
+__device__ inline CachedHead<Access, Element> cached_head(const KvTensorView& tensor,
+                                                          std::int64_t head) {
+  return {static_cast<const Element*>(tensor.data), head_offsets(tensor, head),
+          Access::template of<Element>(tensor), static_cast<int>(tensor.head_dim),
+          scale_of<Element>(tensor, head)};
+}
+
+template <typename Access, typename Query, typename Cached>
 struct DecodeRow {
-  const Element* query;   // [head_dim_k]
-  const Element* keys;    // the whole tensor
-  const Element* values;  // likewise
-  HeadOffsets key_offsets;
-  HeadOffsets value_offsets;
-  int head_dim_k;
-  int head_dim_v;
+  const Query* query;  // [head_dim of K]
+  CachedHead<Access, Cached> keys;
+  CachedHead<Access, Cached> values;
   BlockCursor cursor;
   ScoreRule rule;
 };
 
-template <typename Element>
-__device__ inline DecodeRow<Element> decode_row(const PagedDecodeParams& params,
-                                                std::int64_t sequence, std::int64_t head) {
+template <typename Access, typename Query, typename Cached>
+__device__ inline DecodeRow<Access, Query, Cached> decode_row(const PagedDecodeParams& params,
+                                                              std::int64_t sequence,
+                                                              std::int64_t head) {
   const KvTensorView& k = params.kv.k;
-  const KvTensorView& v = params.kv.v;
   const DecodeOptions& options = params.options;
   const std::int64_t kv_head = head / (params.q.num_heads / k.num_kv_heads);
-  return {static_cast<const Element*>(params.q.data) + sequence * params.q.row_stride +
+  return {static_cast<const Query*>(params.q.data) + sequence * params.q.row_stride +
               head * params.q.head_stride,
-          static_cast<const Element*>(k.data),
-          static_cast<const Element*>(v.data),
-          head_offsets(k, kv_head),
-          head_offsets(v, kv_head),
-          static_cast<int>(k.head_dim),
-          static_cast<int>(v.head_dim),
+          cached_head<Access, Cached>(k, kv_head),
+          cached_head<Access, Cached>(params.kv.v, kv_head),
           cursor_of(params.block_table, static_cast<int>(k.block_size), sequence),
           {options.scale, options.softcap,
            options.alibi_slopes == nullptr ? 0.0F : options.alibi_slopes[head],

@@ -1,7 +1,7 @@
 #pragma once
 
-// Elements of queries, caches and outputs: fp32, fp16 and bf16. They are loaded four at a time and
-// turned into fp32, in which all arithmetic is done.
+// Elements of queries, caches and outputs: fp32, fp16 and bf16; of caches also e4m3 and e5m2. They
+// are loaded four at a time and turned into fp32, in which all arithmetic is done.
 
 #include <kernel_dialect.h>
 
@@ -9,7 +9,12 @@
 
 namespace recto::kernels {
 
-// Rounds to nearest even. What has the type already keeps its bits, a NaN's too.
+template <typename Element>
+inline constexpr bool kIsFp8 =
+    std::is_same_v<Element, __nv_fp8_e4m3> || std::is_same_v<Element, __nv_fp8_e5m2>;
+
+// Rounds to nearest even, and what is too large for fp8 becomes its largest number. What has the
+// type already keeps its bits, a NaN's too; other NaNs stay NaN.
 template <typename Target, typename Source>
 __device__ inline Target convert(Source value) {
   if constexpr (std::is_same_v<Source, __half> && !std::is_same_v<Target, __half>) {
@@ -21,6 +26,10 @@ __device__ inline Target convert(Source value) {
     return __float2half_rn(value);
   } else if constexpr (std::is_same_v<Source, float> && std::is_same_v<Target, __nv_bfloat16>) {
     return __float2bfloat16_rn(value);
+  } else if constexpr (kIsFp8<Source> && !std::is_same_v<Source, Target>) {
+    return convert<Target>(static_cast<float>(value));
+  } else if constexpr (kIsFp8<Target> && !std::is_same_v<Source, Target>) {
+    return Target(value);
   } else {
     return value;
   }
@@ -37,6 +46,22 @@ template <typename Target, typename Source>
 __device__ inline Four<Target> convert_four(const Four<Source>& values) {
   return {{convert<Target>(values.at[0]), convert<Target>(values.at[1]),
            convert<Target>(values.at[2]), convert<Target>(values.at[3])}};
+}
+
+// fp8 by pairs, as instructions have it.
+template <typename Target, typename Fp8>
+requires(kIsFp8<Fp8>&& std::is_same_v<Target, float>) __device__
+    inline Four<float> convert_four(const Four<Fp8>& codes) {
+  constexpr auto kFormat = std::is_same_v<Fp8, __nv_fp8_e4m3> ? __NV_E4M3 : __NV_E5M2;
+  Four<float> values;
+  for (int i = 0; i < 4; i += 2) {
+    const unsigned pair = codes.at[i].__x | unsigned{codes.at[i + 1].__x} << 8;
+    const __half2_raw halves =
+        __nv_cvt_fp8x2_to_halfraw2(static_cast<__nv_fp8x2_storage_t>(pair), kFormat);
+    values.at[i] = __half2float(__half_raw{halves.x});
+    values.at[i + 1] = __half2float(__half_raw{halves.y});
+  }
+  return values;
 }
 
 __device__ inline void add_product(const Four<float>& a, const Four<float>& b, Four<float>& sum) {
@@ -56,42 +81,5 @@ __device__ inline void add_product(float a, const Four<float>& b, Four<float>& s
 __device__ inline float sum_of(const Four<float>& values) {
   return (values.at[0] + values.at[1]) + (values.at[2] + values.at[3]);
 }
-
-// How the elements of a row are reached: a policy of the kernels, with
-//
-//   load(row, dim, head_dim)            elements [dim, dim + 4) of a row, zeros beyond its end
-//   store(values, row, dim, head_dim)   likewise; nothing is written beyond the row's end
-
-// Four by one instruction: rows are aligned, and hold a multiple of four elements.
-struct Fours {
-  template <typename Element>
-  __device__ static Four<Element> load(const Element* row, int dim, int /*head_dim*/) {
-    return *reinterpret_cast<const Four<Element>*>(row + dim);
-  }
-  template <typename Element>
-  __device__ static void store(const Four<Element>& values, Element* row, int dim,
-                               int /*head_dim*/) {
-    *reinterpret_cast<Four<Element>*>(row + dim) = values;
-  }
-};
-
-// One by one, for all other rows. Sums are formed in the same order, so that no bit depends on how
-// a cache is aligned.
-struct Singles {
-  template <typename Element>
-  __device__ static Four<Element> load(const Element* row, int dim, int head_dim) {
-    Four<Element> values = {};
-    for (int i = 0; i < 4; ++i) {
-      if (dim + i < head_dim) values.at[i] = row[dim + i];
-    }
-    return values;
-  }
-  template <typename Element>
-  __device__ static void store(const Four<Element>& values, Element* row, int dim, int head_dim) {
-    for (int i = 0; i < 4; ++i) {
-      if (dim + i < head_dim) row[dim + i] = values.at[i];
-    }
-  }
-};
 
 }  // namespace recto::kernels

@@ -8,9 +8,7 @@ namespace recto::kernels {
 
 KernelStatus launch_gather(const GatherParams& params, KernelStream stream) {
   const ElementType type = params.kv.k.type;
-  if (has_packs(params.kv)) {
-    return {"kv.k.layout, kv.v.layout: expected token-major or head-major"};
-  }
+  if (const char* error = why_not_reached(params.kv)) return {error};
   if (params.k.type != type || params.v.type != type)
     return {"k.type, v.type: expected the cache's"};
   const std::int64_t tiles = (params.max_context_length + kGatherTokens - 1) / kGatherTokens;

@@ -28,8 +28,10 @@ __global__ void __launch_bounds__(kMoveThreads) gather(const GatherParams params
   for (int position = begin + warp; position < end; position += kMoveWarps) {
     const Slot slot = cursor.slot_of(position);
     const std::int64_t row = params.context_start[sequence] + position;
-    move_row<Access>(row_of<Code>(k, slot, head), row_of<Code>(params.k, row, head), k.head_dim);
-    move_row<Access>(row_of<Code>(v, slot, head), row_of<Code>(params.v, row, head), v.head_dim);
+    move_row(row_of<Access, Code>(k, slot, head), row_of<Access, Code>(params.k, row, head),
+             k.head_dim);
+    move_row(row_of<Access, Code>(v, slot, head), row_of<Access, Code>(params.v, row, head),
+             v.head_dim);
   }
 }
 

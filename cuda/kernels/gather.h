@@ -13,7 +13,7 @@ namespace recto::kernels {
 
 // Tables and lengths are in device memory.
 struct GatherParams {
-  PagedKvView kv = {};  // token-major or head-major, of any type
+  PagedKvView kv = {};  // in any layout, of any type
   BlockTableView block_table = {};
   const std::int32_t* context_length = nullptr;  // [num_seqs]
   const std::int64_t* context_start = nullptr;   // [num_seqs]: first row of each in k and v

@@ -7,22 +7,6 @@
 namespace recto::kernels {
 namespace {
 
-const char* why_not_served(const KvWriteParams& params) {
-  const ElementType source = params.k.type;
-  const ElementType target = params.kv.k.type;
-  if (is_fp8(source) || params.v.type != source) {
-    return "k.type, v.type: expected the same, fp32, fp16 or bf16";
-  }
-  if (is_fp8(target) || params.kv.v.type != target) {
-    return "kv.k.type, kv.v.type: expected the same, fp32, fp16 or bf16";
-  }
-  if (source != target && source != ElementType::kFp32) {
-    return "kv.k.type: expected that of the rows, which are not fp32";
-  }
-  if (has_packs(params.kv)) return "kv.k.layout, kv.v.layout: expected token-major or head-major";
-  return nullptr;
-}
-
 template <typename Source, typename Target>
 KernelStatus launch(const KvWriteParams& params, KernelStream stream) {
   const KernelLaunch how = {
@@ -38,12 +22,10 @@ KernelStatus launch(const KvWriteParams& params, KernelStream stream) {
 }  // namespace
 
 KernelStatus launch_kv_write(const KvWriteParams& params, KernelStream stream) {
-  if (const char* error = why_not_served(params)) return {error};
+  if (const char* error = why_not_written(params.k, params.v, params.kv)) return {error};
   if (params.k.num_rows == 0) return {};
-  return with_element(params.kv.k.type, [&](auto target) {
-    using Target = typename decltype(target)::Type;
-    if (params.k.type == params.kv.k.type) return launch<Target, Target>(params, stream);
-    return launch<float, Target>(params, stream);
+  return with_written(params.k.type, params.kv.k.type, [&](auto source, auto target) {
+    return launch<typename decltype(source)::Type, typename decltype(target)::Type>(params, stream);
   });
 }
 

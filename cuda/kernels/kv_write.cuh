@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "cuda/kernels/kv_scale.cuh"
 #include "cuda/kernels/kv_write.h"
 #include "cuda/kernels/row_move.cuh"
 
@@ -34,10 +35,10 @@ __global__ void __launch_bounds__(kMoveThreads) kv_write(const KvWriteParams par
   const MutableKvTensorView& v = params.kv.v;
   const Slot slot = {slot_id / k.block_size, slot_id % k.block_size};
   for (std::int64_t head = threadIdx.x / kWarpLanes; head < k.num_kv_heads; head += kMoveWarps) {
-    move_row<Access>(row_of<Source>(params.k, token, head), row_of<Target>(k, slot, head),
-                     k.head_dim);
-    move_row<Access>(row_of<Source>(params.v, token, head), row_of<Target>(v, slot, head),
-                     v.head_dim);
+    move_row(row_of<Access, Source>(params.k, token, head), row_of<Access, Target>(k, slot, head),
+             k.head_dim, scale_of<Target>(k, head));
+    move_row(row_of<Access, Source>(params.v, token, head), row_of<Access, Target>(v, slot, head),
+             v.head_dim, scale_of<Target>(v, head));
   }
 }
 

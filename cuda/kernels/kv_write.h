@@ -18,8 +18,9 @@ struct KvWriteParams {
   // [num_tokens]: block_id * block_size + offset, or -1: nothing is written. If two tokens name one
   // slot, the later one stays.
   const std::int64_t* slot_mapping = nullptr;
-  // Token-major or head-major; of the rows' type, or fp16 or bf16 for fp32 rows, which are rounded
-  // to nearest even then.
+  // In any layout; of the rows' type, or fp16 or bf16 for fp32 rows, which are rounded to nearest
+  // even then, or e4m3 or e5m2: x / scale in fp32, rounded likewise and saturated. (Which NaN one
+  // becomes that is rounded is left open.)
   MutablePagedKvView kv = {};
 };
 

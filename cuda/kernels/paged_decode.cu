@@ -11,13 +11,15 @@ const char* why_not_served(const PagedDecodeParams& params) {
   const KvTensorView& v = params.kv.v;
   const ElementType type = params.q.type;
   if (is_fp8(type)) return "q.type: expected fp32, fp16 or bf16";
-  if (k.type != type || v.type != type) return "kv.k.type, kv.v.type: expected q's";
+  if (v.type != k.type) return "kv.v.type: expected that of kv.k";
+  if (!are_attended(type, k.type)) {
+    return "kv.k.type: expected q's, or e4m3 or e5m2 for q in fp16 or bf16";
+  }
   if (params.out.type != type) return "out.type: expected q's";
-  if (has_packs(params.kv)) return "kv.k.layout, kv.v.layout: expected token-major or head-major";
   if (k.head_dim > kHeadDimMax || v.head_dim > kHeadDimMax) {
     return "kv.k.head_dim, kv.v.head_dim: expected at most 256";
   }
-  return nullptr;
+  return why_not_reached(params.kv);
 }
 
 KernelStatus launch_paged_decode(const PagedDecodeParams& params, KernelStream stream) {
@@ -26,12 +28,13 @@ KernelStatus launch_paged_decode(const PagedDecodeParams& params, KernelStream s
   const KernelLaunch how = {.grid = grid_of(params.q.num_rows, params.q.num_heads),
                             .block = dim3(kDecodeThreads),
                             .stream = stream};
-  return with_element(params.q.type, [&](auto element) {
-    using Element = typename decltype(element)::Type;
+  return with_attended(params.q.type, params.kv.k.type, [&](auto query, auto cached) {
+    using Query = typename decltype(query)::Type;
+    using Cached = typename decltype(cached)::Type;
     return with_access(
         [&](auto access) {
           using Access = typename decltype(access)::Type;
-          return launch_kernel("paged_decode", how, &paged_decode<Access, Element>, params);
+          return launch_kernel("paged_decode", how, &paged_decode<Access, Query, Cached>, params);
         },
         params.kv.k, params.kv.v);
   });

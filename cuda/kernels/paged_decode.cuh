@@ -14,14 +14,14 @@
 namespace recto::kernels {
 
 // Grid: (num_seqs, num_q_heads).
-template <typename Access, typename Element>
+template <typename Access, typename Query, typename Cached>
 __global__ void __launch_bounds__(kDecodeThreads, kDecodeBlocksPerSm)
     paged_decode(const PagedDecodeParams params) {
   const std::int64_t sequence = blockIdx.x;
   const std::int64_t head = blockIdx.y;
-  const SoftmaxState<kDimsPerThread> state = decode_pass<Access>(
-      decode_row<Element>(params, sequence, head), visible_keys(params, sequence));
-  finish_row(state, sink_of(params.options, head), decode_result<Element>(params, sequence, head));
+  const SoftmaxState<kDimsPerThread> state = decode_pass(
+      decode_row<Access, Query, Cached>(params, sequence, head), visible_keys(params, sequence));
+  finish_row(state, sink_of(params.options, head), decode_result<Query>(params, sequence, head));
 }
 
 }  // namespace recto::kernels

@@ -30,7 +30,7 @@ struct DecodeOptions {
 // All pointers are to device memory. The views have passed core/attention_gate.h.
 struct PagedDecodeParams {
   RowsView q = {};      // [num_seqs, num_q_heads, k.head_dim], fp32, fp16 or bf16
-  PagedKvView kv = {};  // token-major or head-major, of q's type
+  PagedKvView kv = {};  // in any layout; of q's type, or e4m3 or e5m2 for fp16 and bf16
   BlockTableView block_table = {};
   const std::int32_t* context_length = nullptr;  // [num_seqs]
   DecodeOptions options = {};

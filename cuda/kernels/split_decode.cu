@@ -29,12 +29,13 @@ KernelStatus launch_split_decode(const SplitDecodeParams& params, KernelStream s
       .grid = grid_of(decode.q.num_rows, decode.q.num_heads, params.num_splits),
       .block = dim3(kDecodeThreads),
       .stream = stream};
-  return with_element(decode.q.type, [&](auto element) {
-    using Element = typename decltype(element)::Type;
+  return with_attended(decode.q.type, decode.kv.k.type, [&](auto query, auto cached) {
+    using Query = typename decltype(query)::Type;
+    using Cached = typename decltype(cached)::Type;
     return with_access(
         [&](auto access) {
           using Access = typename decltype(access)::Type;
-          return launch_kernel("split_decode", how, &split_decode<Access, Element>, params);
+          return launch_kernel("split_decode", how, &split_decode<Access, Query, Cached>, params);
         },
         decode.kv.k, decode.kv.v);
   });

@@ -28,7 +28,7 @@ __device__ inline std::int64_t first_state(const SplitDecodeParams& params, std:
 }
 
 // Grid: (num_seqs, num_q_heads, num_splits).
-template <typename Access, typename Element>
+template <typename Access, typename Query, typename Cached>
 __global__ void __launch_bounds__(kDecodeThreads, kDecodeBlocksPerSm)
     split_decode(const SplitDecodeParams params) {
   const std::int64_t sequence = blockIdx.x;
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(kDecodeThreads, kDecodeBlocksPerSm)
                         split_begin(keys, params.split_size, split + 1)};
   if (own.size() == 0) return;
   const SoftmaxState<kDimsPerThread> state =
-      decode_pass<Access>(decode_row<Element>(params.decode, sequence, head), own);
+      decode_pass(decode_row<Access, Query, Cached>(params.decode, sequence, head), own);
 
   const std::int64_t index = first_state(params, sequence, head) + split;
   const int head_dim = static_cast<int>(params.decode.kv.v.head_dim);

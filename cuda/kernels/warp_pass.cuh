@@ -32,45 +32,41 @@ struct WarpScratch {
 
 // A lane's share of q.k: four neighbouring dims of every sixteen.
 template <typename Access, typename Element>
-__device__ inline float part_of_product(const float* query, const Element* key, int part,
-                                        int head_dim) {
+__device__ inline float part_of_product(const float* query, const CachedHead<Access, Element>& keys,
+                                        std::int64_t key_offset, int part) {
   Four<float> sum = {};
-  for (int dim = part * 4; dim < head_dim; dim += kLanesPerKey * 4) {
-    add_product(Fours::load(query, dim, head_dim),
-                convert_four<float>(Access::load(key, dim, head_dim)), sum);
+  for (int dim = part * 4; dim < keys.head_dim; dim += kLanesPerKey * 4) {
+    add_product(Fours::load(query, dim, keys.head_dim), keys.load(key_offset, dim), sum);
   }
   return sum_of(sum);
 }
 
 // q.k of a tile's keys; lane l gets that of key l.
 template <typename Access, typename Element>
-__device__ inline float product_of_key(const DecodeRow<Element>& row, const float* query,
+__device__ inline float product_of_key(const CachedHead<Access, Element>& keys, const float* query,
                                        const std::int64_t* key_offsets, int lane) {
   const int part = lane % kLanesPerKey;
   float parts[kLanesPerKey];
   for (int i = 0; i < kLanesPerKey; ++i) {
-    const Element* key = row.keys + key_offsets[lane - part + i];
-    parts[i] = part_of_product<Access>(query, key, part, row.head_dim_k);
+    parts[i] = part_of_product(query, keys, key_offsets[lane - part + i], part);
   }
   return sum_in_fours(parts, lane);
 }
 
 // o += P V, for the first `count` keys of a tile; `weighted` is o from dim `dim` on, four of it.
 template <typename Access, typename Element>
-__device__ inline void add_values(const DecodeRow<Element>& row, const WarpScratch& scratch,
-                                  int count, int dim, float* weighted) {
+__device__ inline void add_values(const CachedHead<Access, Element>& values,
+                                  const WarpScratch& scratch, int count, int dim, float* weighted) {
   Four<float> sum = Fours::load(weighted, 0, kDimsPerLane);
   for (int key = 0; key < count; ++key) {
-    const float weight = scratch.weights[key];
-    const Element* value = row.values + scratch.value_offsets[key];
-    add_product(weight, convert_four<float>(Access::load(value, dim, row.head_dim_v)), sum);
+    add_product(scratch.weights[key], values.load(scratch.value_offsets[key], dim), sum);
   }
   Fours::store(sum, weighted, 0, kDimsPerLane);
 }
 
 // The state of one warp's keys, each lane with its own dims.
-template <typename Access, typename Element>
-__device__ inline SoftmaxState<kDimsPerLane> warp_pass(const DecodeRow<Element>& row,
+template <typename Access, typename Query, typename Cached>
+__device__ inline SoftmaxState<kDimsPerLane> warp_pass(const DecodeRow<Access, Query, Cached>& row,
                                                        const float* query, const KeyRange& keys,
                                                        const WarpScratch& scratch, int lane) {
   SoftmaxState<kDimsPerLane> state;
@@ -80,11 +76,11 @@ __device__ inline SoftmaxState<kDimsPerLane> warp_pass(const DecodeRow<Element>&
     // may be read, and is given no weight.
     const int position = tile + min(lane, count - 1);
     const Slot slot = row.cursor.slot_of(position);
-    scratch.key_offsets[lane] = row.key_offsets.of(slot);
-    scratch.value_offsets[lane] = row.value_offsets.of(slot);
+    scratch.key_offsets[lane] = row.keys.offsets.of(slot);
+    scratch.value_offsets[lane] = row.values.offsets.of(slot);
     __syncwarp();
 
-    const float product = product_of_key<Access>(row, query, scratch.key_offsets, lane);
+    const float product = product_of_key(row.keys, query, scratch.key_offsets, lane);
     const float score = lane < count ? row.rule.score(product, position) : -INFINITY;
     // Most tiles have no larger score than those before them, and one vote tells.
     if (__any_sync(kAllLanes, score > state.maximum)) {
@@ -97,8 +93,8 @@ __device__ inline SoftmaxState<kDimsPerLane> warp_pass(const DecodeRow<Element>&
 
     for (int i = 0; i < kDimsPerLane; i += 4) {
       const int dim = lane * 4 + i * kWarpLanes;
-      if (dim < row.head_dim_v) {
-        add_values<Access>(row, scratch, count, dim, state.weighted + i);
+      if (dim < row.values.head_dim) {
+        add_values(row.values, scratch, count, dim, state.weighted + i);
       }
     }
     __syncwarp();  // the next tile overwrites what was read here

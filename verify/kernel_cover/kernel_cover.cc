@@ -17,6 +17,7 @@
 #include "core/random_stream.h"
 #include "verify/generators/case_generator.h"
 #include "verify/kernel_calls.h"
+#include "verify/kernel_cover/cache_cover.h"
 #include "verify/kernel_cover/taint.h"
 #include "verify/placed_problem.h"
 
@@ -27,10 +28,6 @@ constexpr std::uint64_t kSeed = 2026;
 
 CaseDomain covered() {
   CaseDomain domain;
-  domain.types = {{ElementType::kFp32, ElementType::kFp32},
-                  {ElementType::kFp16, ElementType::kFp16},
-                  {ElementType::kBf16, ElementType::kBf16}};
-  domain.layouts = {KvLayout::kTokenMajor, KvLayout::kHeadMajor};
   domain.rows = {RowsKind::kDecode};
   domain.head_dims = {1, 3, 8, 20, 64, 80, 128};
   domain.groups = {1, 2, 4};
@@ -88,10 +85,17 @@ void run_case(std::uint64_t number, simt::Executor& executor, Tally& tally) {
   print(number, scores, tally);
 }
 
+void print_cache_case(std::uint64_t number) {
+  for (const CacheState& state : run_cache_case(number)) {
+    std::cout << fmt::format("{} {} cache {:016x}\n", number, state.kernel, bits(state.bytes));
+  }
+}
+
 int run(std::uint64_t cases) {
   simt::Executor executor({});
   Tally tally;
   for (std::uint64_t number = 0; number < cases; ++number) run_case(number, executor, tally);
+  for (std::uint64_t number = 0; number < cases / 2; ++number) print_cache_case(number);
   return tally.tainted == 0 ? 0 : 1;
 }
 

@@ -25,7 +25,16 @@ std::size_t pool_bytes(const KvTensorView& view) {
   return static_cast<std::size_t>(view.num_blocks * view.block_stride * element_bytes(view.type));
 }
 
-// Plain layouts: a head's dims are contiguous.
+// In packs, or in one stretch.
+void address_slot(const KvTensorView& view, const std::byte* slot) {
+  const bool is_packed = view.layout == KvLayout::kPacked;
+  const std::int64_t width = is_packed ? view.pack_width : view.head_dim;
+  for (std::int64_t pack = 0; pack < view.head_dim / width; ++pack) {
+    __msan_unpoison(slot + pack * view.pack_stride * element_bytes(view.type),
+                    static_cast<std::size_t>(width * element_bytes(view.type)));
+  }
+}
+
 void address_contexts(const KvTensorView& view, const PagedAttentionInputs& inputs) {
   __msan_poison(view.data, pool_bytes(view));
   for (std::size_t seq = 0; seq < inputs.context_length.size(); ++seq) {
@@ -33,8 +42,8 @@ void address_contexts(const KvTensorView& view, const PagedAttentionInputs& inpu
         inputs.block_table.data + static_cast<std::int64_t>(seq) * inputs.block_table.row_stride;
     for (std::int64_t token = 0; token < inputs.context_length[seq]; ++token) {
       for (std::int64_t head = 0; head < view.num_kv_heads; ++head) {
-        __msan_unpoison(element(view, row[token / view.block_size], head, token % view.block_size),
-                        static_cast<std::size_t>(view.head_dim * element_bytes(view.type)));
+        address_slot(view,
+                     element(view, row[token / view.block_size], head, token % view.block_size));
       }
     }
   }

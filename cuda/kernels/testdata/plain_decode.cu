@@ -17,9 +17,9 @@
 
 namespace recto::kernels {
 
-template <typename Access, typename Element>
-__device__ inline SoftmaxState<kDimsPerThread> decode_pass(const DecodeRow<Element>& row,
-                                                           const KeyRange& keys) {
+template <typename Access, typename Query, typename Cached>
+__device__ inline SoftmaxState<kDimsPerThread> decode_pass(
+    const DecodeRow<Access, Query, Cached>& row, const KeyRange& keys) {
   __shared__ __align__(16) float query[kHeadDimMax];
   __shared__ std::int64_t key_offsets[kDecodeWarps][kTileKeys];
   __shared__ std::int64_t value_offsets[kDecodeWarps][kTileKeys];
@@ -32,13 +32,13 @@ __device__ inline SoftmaxState<kDimsPerThread> decode_pass(const DecodeRow<Eleme
   const int warp = thread / kWarpLanes;
 
   for (int dim = thread; dim < kHeadDimMax; dim += kDecodeThreads) {
-    query[dim] = dim < row.head_dim_k ? convert<float>(row.query[dim]) : 0.0F;
+    query[dim] = dim < row.keys.head_dim ? convert<float>(row.query[dim]) : 0.0F;
   }
   __syncthreads();
 
   const SoftmaxState<kDimsPerLane> own =
-      warp_pass<Access>(row, query, stretch_of_warp(keys, warp),
-                        {key_offsets[warp], value_offsets[warp], weights[warp]}, lane);
+      warp_pass(row, query, stretch_of_warp(keys, warp),
+                {key_offsets[warp], value_offsets[warp], weights[warp]}, lane);
   if (lane == 0) {
     maxima[warp] = own.maximum;
     sums[warp] = own.sum;
@@ -59,14 +59,14 @@ __device__ inline SoftmaxState<kDimsPerThread> decode_pass(const DecodeRow<Eleme
   return whole;
 }
 
-template <typename Access, typename Element>
+template <typename Access, typename Query, typename Cached>
 __global__ void __launch_bounds__(kDecodeThreads, kDecodeBlocksPerSm)
     paged_decode(const PagedDecodeParams params) {
   const std::int64_t sequence = blockIdx.x;
   const std::int64_t head = blockIdx.y;
-  const SoftmaxState<kDimsPerThread> state = decode_pass<Access>(
-      decode_row<Element>(params, sequence, head), visible_keys(params, sequence));
-  finish_row(state, sink_of(params.options, head), decode_result<Element>(params, sequence, head));
+  const SoftmaxState<kDimsPerThread> state = decode_pass(
+      decode_row<Access, Query, Cached>(params, sequence, head), visible_keys(params, sequence));
+  finish_row(state, sink_of(params.options, head), decode_result<Query>(params, sequence, head));
 }
 
 __device__ inline int split_begin(const KeyRange& keys, std::int64_t split_size,
@@ -75,7 +75,7 @@ __device__ inline int split_begin(const KeyRange& keys, std::int64_t split_size,
   return from < keys.size() ? keys.begin + static_cast<int>(from) : keys.end;
 }
 
-template <typename Access, typename Element>
+template <typename Access, typename Query, typename Cached>
 __global__ void __launch_bounds__(kDecodeThreads, kDecodeBlocksPerSm)
     split_decode(const SplitDecodeParams params) {
   const std::int64_t sequence = blockIdx.x;
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(kDecodeThreads, kDecodeBlocksPerSm)
                         split_begin(keys, params.split_size, split + 1)};
   if (own.size() == 0) return;
   const SoftmaxState<kDimsPerThread> state =
-      decode_pass<Access>(decode_row<Element>(params.decode, sequence, head), own);
+      decode_pass(decode_row<Access, Query, Cached>(params.decode, sequence, head), own);
 
   const std::int64_t rows = sequence * params.decode.q.num_heads + head;
   const std::int64_t index = rows * params.num_splits + split;
@@ -101,8 +101,8 @@ __global__ void __launch_bounds__(kDecodeThreads, kDecodeBlocksPerSm)
   }
 }
 
-template __global__ void paged_decode<Fours, float>(PagedDecodeParams);
-template __global__ void paged_decode<Singles, __half>(PagedDecodeParams);
-template __global__ void split_decode<Fours, __nv_bfloat16>(SplitDecodeParams);
+template __global__ void paged_decode<Fours, float, float>(PagedDecodeParams);
+template __global__ void paged_decode<Singles, __half, __half>(PagedDecodeParams);
+template __global__ void split_decode<Fours, __nv_bfloat16, __nv_bfloat16>(SplitDecodeParams);
 
 }  // namespace recto::kernels

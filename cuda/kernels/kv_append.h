@@ -1,0 +1,50 @@
+#pragma once
+
+// The newest token of each sequence into the cache, where its block table says, with rotary
+// embedding on the way: what comes before the attention of a decode step.
+
+#include <kernel_dialect.h>
+
+#include <cstdint>
+
+#include "core/attention_views.h"
+#include "core/paged_kv_view.h"
+
+namespace recto::kernels {
+
+// Which dims make a pair: p and p + dim / 2 (GPT-NeoX), or 2 p and 2 p + 1 (GPT-J).
+enum class RotaryPairing : std::uint8_t { kHalves, kInterleaved };
+
+struct Rotary {
+  std::int64_t dim = 0;  // so many leading dims of a head, in pairs; 0: none
+  RotaryPairing pairing = RotaryPairing::kHalves;
+  // Of the angle of each pair at each position: [positions, 1, dim / 2], of one type among fp32,
+  // fp16 and bf16, in device memory.
+  RowsView cosines = {};
+  RowsView sines = {};
+};
+
+// All pointers are to device memory.
+struct KvAppendParams {
+  RowsView k = {};  // [num_seqs, num_kv_heads, k.head_dim]
+  RowsView v = {};  // [num_seqs, num_kv_heads, v.head_dim]
+  BlockTableView block_table = {};
+  // [num_seqs]: the position of the new token. Of a sequence with a negative one (padding), whose
+  // table has no block there (a negative id, or no column), or that is beyond the positions of
+  // `rotary`, nothing is written into the cache.
+  const std::int32_t* cached_length = nullptr;
+  MutablePagedKvView kv = {};  // as in kv_write.h
+  Rotary rotary = {};          // of k and q
+  // [num_seqs, num_q_heads, k.head_dim], of k's type, or null. `rotated_q` may be the same memory;
+  // where there is no position to turn to, rows stay as they are.
+  RowsView q = {};
+  MutableRowsView rotated_q = {};
+  // [num_seqs], or null: tokens in the cache afterwards, for the attention that follows.
+  std::int32_t* context_length = nullptr;
+};
+
+// One thread block for each sequence. An error names the field of `params` that is not served, or
+// is CUDA's; nothing was launched then.
+KernelStatus launch_kv_append(const KvAppendParams& params, KernelStream stream);
+
+}  // namespace recto::kernels

@@ -1,0 +1,170 @@
+#include "verify/kernel_cover/cache_cover.h"
+
+#include <iterator>
+
+#include "core/dense_kv_view.h"
+#include "core/random_stream.h"
+#include "verify/kernel_cache_ops.h"
+
+namespace recto::verify {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+constexpr std::int64_t kTokens = 12;
+constexpr std::int64_t kSeqs = 3;
+constexpr std::int64_t kPositions = 16;  // of rotary tables
+constexpr KvLayout kLayouts[] = {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked};
+
+// Numbers of about 1, of all bits that fp32 and bf16 have; for fp16 the bits of others.
+Bytes random_rows(std::int64_t elements, ElementType type, RandomStream& stream) {
+  const auto bytes = static_cast<std::size_t>(element_bytes(type));
+  Bytes rows;
+  for (std::int64_t i = 0; i < elements; ++i) {
+    const auto bits = static_cast<std::uint32_t>(stream.next_u64());
+    const std::uint32_t number = (bits & 0x83ffffff) | 0x3c000000;
+    const std::uint32_t code = bytes == 4 ? number : number >> 16;
+    const auto* code_bytes = reinterpret_cast<const std::byte*>(&code);
+    rows.insert(rows.end(), code_bytes, code_bytes + bytes);
+  }
+  return rows;
+}
+
+template <typename Pointer>
+BasicRowsView<Pointer> rows_view(Pointer data, ElementType type, std::int64_t num_rows,
+                                 const KvTensorView& tensor) {
+  return {.data = data,
+          .type = type,
+          .num_rows = num_rows,
+          .num_heads = tensor.num_kv_heads,
+          .head_dim = tensor.head_dim,
+          .row_stride = tensor.num_kv_heads * tensor.head_dim,
+          .head_stride = tensor.head_dim};
+}
+
+// A cache of zeros.
+struct Cache {
+  explicit Cache(const KvPoolShape& shape)
+      : k(static_cast<std::size_t>(count_pool_elements(shape).value().k *
+                                   element_bytes(shape.type))),
+        v(static_cast<std::size_t>(count_pool_elements(shape).value().v *
+                                   element_bytes(shape.type))),
+        view(dense_kv_view(shape, k.data(), v.data()).value()) {
+    if (!is_fp8(shape.type)) return;
+    view.k.scale = {.kind = ScaleKind::kPerTensor, .data = &scale};
+    view.v.scale = view.k.scale;
+  }
+  Cache(const Cache&) = delete;
+  Cache& operator=(const Cache&) = delete;
+
+  CacheState after(const std::string& kernel) const {
+    CacheState state{kernel, k};
+    state.bytes.insert(state.bytes.end(), v.begin(), v.end());
+    return state;
+  }
+
+  float scale = 0.37F;
+  Bytes k;
+  Bytes v;
+  MutablePagedKvView view;
+};
+
+struct Types {
+  ElementType rows;
+  ElementType cache;
+};
+
+Types types_of(std::uint64_t number) {
+  using enum ElementType;
+  static constexpr Types kTypes[] = {{kFp32, kFp32}, {kFp16, kFp16}, {kBf16, kBf16}, {kFp32, kFp16},
+                                     {kFp32, kBf16}, {kFp32, kE4m3}, {kFp16, kE4m3}, {kBf16, kE4m3},
+                                     {kFp32, kE5m2}, {kFp16, kE5m2}, {kBf16, kE5m2}};
+  return kTypes[number % std::size(kTypes)];
+}
+
+KvPoolShape draw_shape(std::uint64_t number, ElementType type, RandomStream& stream) {
+  return {.layout = kLayouts[number % 3],
+          .type = type,
+          .num_blocks = 4,
+          .block_size = std::int64_t{4} << stream.next_below(3),
+          .num_kv_heads = 1 + static_cast<std::int64_t>(stream.next_below(3)),
+          .head_dim_k = 16 * (1 + static_cast<std::int64_t>(stream.next_below(6))),
+          .head_dim_v = 1 + static_cast<std::int64_t>(stream.next_below(90))};
+}
+
+void append(const Cache& cache, ElementType type, const std::int32_t* table, RandomStream& stream) {
+  const KvTensorView k = as_const(cache.view).k;
+  const KvTensorView v = as_const(cache.view).v;
+  const Bytes new_k = random_rows(kSeqs * k.num_kv_heads * k.head_dim, type, stream);
+  const Bytes new_v = random_rows(kSeqs * v.num_kv_heads * v.head_dim, type, stream);
+  const std::vector<std::int32_t> cached_length = {3, -1, 0};
+  const Bytes tables = random_rows(kPositions * k.head_dim, type, stream);
+  // Row after row, a position's cosines and sines.
+  const RowsView cosines = {.data = tables.data(),
+                            .type = type,
+                            .num_rows = kPositions,
+                            .num_heads = 1,
+                            .head_dim = k.head_dim / 2,
+                            .row_stride = k.head_dim};
+  RowsView sines = cosines;
+  sines.data = tables.data() + k.head_dim / 2 * element_bytes(type);
+  append_kv_by_kernel({}, {.k = rows_view<const void*>(new_k.data(), type, kSeqs, k),
+                           .v = rows_view<const void*>(new_v.data(), type, kSeqs, v),
+                           .block_table = {table, kSeqs, 1, 1},
+                           .cached_length = cached_length.data(),
+                           .kv = cache.view,
+                           .rotary = {.dim = k.head_dim, .cosines = cosines, .sines = sines}});
+}
+
+CacheState gather(const Cache& cache, const std::int32_t* table) {
+  const PagedKvView kv = as_const(cache.view);
+  const std::vector<std::int32_t> lengths = {4, 3, 1};
+  const std::vector<std::int64_t> starts = {0, 4, 7};
+  const std::int64_t bytes = 8 * kv.k.num_kv_heads * element_bytes(kv.k.type);
+  Bytes k(static_cast<std::size_t>(bytes * kv.k.head_dim));
+  Bytes v(static_cast<std::size_t>(bytes * kv.v.head_dim));
+  gather_kv_by_kernel({}, {.kv = kv,
+                           .block_table = {table, kSeqs, 1, 1},
+                           .context_length = lengths,
+                           .context_start = starts,
+                           .k = rows_view<void*>(k.data(), kv.k.type, 8, kv.k),
+                           .v = rows_view<void*>(v.data(), kv.v.type, 8, kv.v)});
+  k.insert(k.end(), v.begin(), v.end());
+  return {"gather", k};
+}
+
+}  // namespace
+
+std::vector<CacheState> run_cache_case(std::uint64_t number) {
+  RandomStream stream = RandomStream(2026).split("cache cover").split(number);
+  const Types types = types_of(number);
+  KvPoolShape shape = draw_shape(number, types.cache, stream);
+  const Cache cache(shape);
+  const KvTensorView k = as_const(cache.view).k;
+  const KvTensorView v = as_const(cache.view).v;
+  const std::vector<std::int32_t> table = {2, 0, 3};
+  std::vector<CacheState> states;
+
+  const Bytes new_k = random_rows(kTokens * k.num_kv_heads * k.head_dim, types.rows, stream);
+  const Bytes new_v = random_rows(kTokens * v.num_kv_heads * v.head_dim, types.rows, stream);
+  std::vector<std::int64_t> slots;
+  for (std::int64_t token = 0; token < kTokens; ++token) slots.push_back(kTokens - 2 - token);
+  write_kv_by_kernel({}, {.k = rows_view<const void*>(new_k.data(), types.rows, kTokens, k),
+                          .v = rows_view<const void*>(new_v.data(), types.rows, kTokens, v),
+                          .slot_mapping = slots,
+                          .kv = cache.view});
+  states.push_back(cache.after("kv-write"));
+  append(cache, types.rows, table.data(), stream);
+  states.push_back(cache.after("kv-append"));
+  copy_blocks_by_kernel({}, cache.view, std::vector<BlockPair>{{0, 1}});
+  states.push_back(cache.after("block-copy"));
+  shape.layout = kLayouts[(number / 3) % 3];
+  const Cache other(shape);
+  swap_blocks_by_kernel({}, as_const(cache.view), other.view,
+                        std::vector<BlockPair>{{2, 0}, {1, 3}});
+  states.push_back(other.after("swap"));
+  states.push_back(gather(cache, table.data()));
+  return states;
+}
+
+}  // namespace recto::verify

@@ -1,0 +1,22 @@
+#pragma once
+
+// The kernels that move K and V about, over a cover of their configurations.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace recto::verify {
+
+// What one kernel has left in memory.
+struct CacheState {
+  std::string kernel;
+  std::vector<std::byte> bytes;  // of K and V
+};
+
+// Case `number`: tokens are written, others appended, with rotary embedding, blocks copied, blocks
+// swapped into another layout, and contexts gathered.
+std::vector<CacheState> run_cache_case(std::uint64_t number);
+
+}  // namespace recto::verify
