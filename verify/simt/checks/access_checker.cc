@@ -231,11 +231,10 @@ template <Scope kScope>
 void AccessChecker::note(const Access& access, ShadowCells& cells, std::size_t offset,
                          std::uint32_t written_from) {
   const AccessKind kind = access.shape.kind;
-  const Stamp now = order_.now();
   cells.for_each(
       offset, access.shape.bytes, [&](AccessRecord& record, std::size_t at, std::size_t bytes) {
         if (access.copy_step == CopyStep::kNone) {
-          if (is_repeated(record, kind, now)) return;
+          if (is_repeated(record, kind, order_.now())) return;
           AccessRecorder<kScope> recorder(order_, written_from, lower_half(access.instruction));
           if (kind == AccessKind::kRead && recorder.joins_lanes(record)) return;
         }
