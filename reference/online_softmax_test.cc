@@ -1,7 +1,10 @@
 #include "reference/online_softmax.h"
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "bazel/testing/catch.h"
 #include "core/random_stream.h"
@@ -14,9 +17,14 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-bool same_bits(const SoftmaxState& a, const SoftmaxState& b) {
-  return a.maximum == b.maximum && a.sum == b.sum && a.weighted == b.weighted;
+std::vector<std::uint64_t> bits_of(const SoftmaxState& state) {
+  std::vector<std::uint64_t> bits = {std::bit_cast<std::uint64_t>(state.maximum),
+                                     std::bit_cast<std::uint64_t>(state.sum)};
+  for (const double value : state.weighted) bits.push_back(std::bit_cast<std::uint64_t>(value));
+  return bits;
 }
+
+bool same_bits(const SoftmaxState& a, const SoftmaxState& b) { return bits_of(a) == bits_of(b); }
 
 SoftmaxState random_state(RandomStream& stream) {
   const std::int64_t keys = static_cast<std::int64_t>(stream.next_below(4));
@@ -48,6 +56,30 @@ TEST_CASE("merging commutes bit for bit") {
     const SoftmaxState b = random_state(stream);
     CHECK(same_bits(merge(a, b), merge(b, a)));
   }
+}
+
+TEST_CASE(
+    "zeros keep their sign: +0 and -0 as maxima commute, and the identity leaves -0 as it is") {
+  const auto state = [](double maximum, double weighted) {
+    return SoftmaxState{.maximum = maximum, .sum = 1.0, .weighted = Vector::Constant(1, weighted)};
+  };
+  const SoftmaxState positive = state(0.0, 3.0);
+  const SoftmaxState negative = state(-0.0, -0.0);
+  CHECK(same_bits(merge(positive, negative), merge(negative, positive)));
+  CHECK_FALSE(std::signbit(merge(negative, positive).maximum));
+  CHECK(same_bits(merge(negative, SoftmaxState::identity(1)), negative));
+  CHECK(same_bits(merge(SoftmaxState::identity(1), negative), negative));
+  // A score of -0 is what a negative scale makes of a product of 0.
+  const SoftmaxState of_tile = tile_state(Vector::Constant(1, -0.0), Matrix::Constant(1, 1, -0.0));
+  CHECK(same_bits(merge(of_tile, SoftmaxState::identity(1)), of_tile));
+}
+
+TEST_CASE("a sum that is no number is not taken for a state without keys") {
+  const SoftmaxState lost =
+      tile_state(Vector::Constant(2, -kInfinity), Matrix::Constant(2, 1, 1.0));
+  CHECK(std::isnan(lost.sum));
+  CHECK(std::isnan(merge(lost, SoftmaxState::identity(1)).sum));
+  CHECK(std::isnan(merge(SoftmaxState::identity(1), lost).sum));
 }
 
 TEST_CASE("merging is associative within rounding") {

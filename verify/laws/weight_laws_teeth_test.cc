@@ -145,6 +145,24 @@ TEST_CASE("a merge whose sum is contracted to one fused multiply-add is seen") {
                       }));
 }
 
+TEST_CASE("a merge that keeps the zero of the state it began with is seen") {
+  expect_merge_caught(merge_commutativity_law(),
+                      merging([](const SoftmaxState& a, const SoftmaxState& b) {
+                        SoftmaxState merged = reference::merge(a, b);
+                        if (a.maximum == b.maximum) merged.maximum = a.maximum;
+                        return merged;
+                      }));
+}
+
+TEST_CASE("a merge that adds 0 to what it is given is seen") {
+  expect_merge_caught(merge_identity_law(),
+                      merging([](const SoftmaxState& a, const SoftmaxState& b) {
+                        SoftmaxState merged = reference::merge(a, b);
+                        merged.weighted.array() += 0.0;
+                        return merged;
+                      }));
+}
+
 TEST_CASE("a merge that forgets to rescale o is seen") {
   expect_merge_caught(merge_associativity_law(),
                       merging([](const SoftmaxState& a, const SoftmaxState& b) {
