@@ -169,6 +169,11 @@ void BoundCase::draw_options(RandomStream stream) {
   if (stream.next_below(3) == 0) how_.subnormals = Subnormals::kFlushed;
   if (stream.next_below(3) == 0) how_.functions = MathFunctions::kFast;
   draw_exponents(stream);
+  // What is tiny in fp32 is nothing in fp16.
+  const bool has_range = q_type_ == ElementType::kBf16 || std::min(k_scale_, v_scale_) > 0.25F;
+  if (is_fp8(kv_type_) && has_range && stream.next_below(2) == 0) {
+    how_.dequantised = Dequantised::kQueryType;
+  }
 }
 
 // Numbers so small that products of theirs are subnormal, and a scale as much larger, so that it
@@ -274,7 +279,8 @@ std::string BoundCase::text() const {
       << (how_.base == ExponentialBase::kTwo) << ", merges normalised "
       << (how_.split_merge == SplitMerge::kNormalised) << "\nlanes " << how_.lanes
       << ", flushes subnormals " << (how_.subnormals == Subnormals::kFlushed) << ", fast functions "
-      << (how_.functions == MathFunctions::kFast)
+      << (how_.functions == MathFunctions::kFast) << ", rounds what it dequantises "
+      << (how_.dequantised == Dequantised::kQueryType)
       << "\nnumbers of q, k, v: " << static_cast<int>(q_numbers_) << ", "
       << static_cast<int>(k_numbers_) << ", " << static_cast<int>(v_numbers_) << "; times 2^-"
       << q_exponent_ << ", 2^-" << k_exponent_ << ", 2^-" << v_exponent_ << "; scales " << k_scale_
