@@ -30,7 +30,8 @@ Backend naive_backend() {
               [](const PagedAttentionInputs& inputs) {
                 return reference::fp64_numerics(std::max<std::int64_t>(1, longest_context(inputs)));
               },
-          .has_fixed_tiles = true};
+          .has_fixed_tiles = true,
+          .has_independent_rows = true};
 }
 
 // A block is a tile.
@@ -42,6 +43,7 @@ Backend online_backend() {
               [](const PagedAttentionInputs& inputs) {
                 return reference::fp64_numerics(inputs.kv.k.block_size);
               },
+          .has_independent_rows = true,
           .state_merge = StateMerge{.merge = reference::merge, .type = StateType::kFp64}};
 }
 
@@ -62,6 +64,7 @@ Backend low_precision_backend(ElementType q_type, const std::string& way,
                 return reference::low_precision_numerics(inputs, options);
               },
           .has_fixed_tiles = true,
+          .has_independent_rows = true,
           .state_merge = StateMerge{.merge = reference::merge_in_fp32, .type = StateType::kFp32},
           .with_split_size =
               [q_type, way, options](std::int64_t split_size) {

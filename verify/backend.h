@@ -38,6 +38,9 @@ struct Backend {
   // Its tiles start at multiples of a fixed number of keys whatever the block size, so that block
   // size cannot change a bit.
   bool has_fixed_tiles = false;
+  // A row's bits follow from the keys that it sees, whatever other rows the call has: not where
+  // another kernel takes single rows.
+  bool has_independent_rows = false;
   std::optional<StateMerge> state_merge = {};
   // The same, splitting contexts at so many keys (>= 1), or nothing where it cannot split there.
   // Empty if nobody can tell it where to split.
