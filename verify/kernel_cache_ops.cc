@@ -35,7 +35,7 @@ void copy_blocks_by_kernel(const KernelRun& how, const MutablePagedKvView& kv,
   });
 }
 
-void gather_kv_by_kernel(const KernelRun& how, const reference::GatherInputs& inputs) {
+void gather_kv_by_kernel(const KernelRun& how, const GatherInputs& inputs) {
   simt::Executor executor(how.executor);
   DeviceCall call(executor);
   kernels::GatherParams params{.kv = inputs.kv,

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "core/attention_views.h"
+#include "core/gather_inputs.h"
 #include "core/paged_kv_view.h"
 #include "reference/kv_cache_ops.h"
 #include "verify/device_call.h"
@@ -18,6 +19,6 @@ void write_kv_by_kernel(const KernelRun& how, const KvWriteInputs& inputs);
 // Of any type.
 void copy_blocks_by_kernel(const KernelRun& how, const MutablePagedKvView& kv,
                            std::span<const BlockPair> pairs);
-void gather_kv_by_kernel(const KernelRun& how, const reference::GatherInputs& inputs);
+void gather_kv_by_kernel(const KernelRun& how, const GatherInputs& inputs);
 
 }  // namespace recto::verify
