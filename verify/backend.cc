@@ -6,6 +6,7 @@
 
 #include "reference/fp32_state.h"
 #include "reference/low_precision_attention.h"
+#include "verify/decode_step_backend.h"
 
 namespace recto::verify {
 namespace {
@@ -47,6 +48,15 @@ Backend online_backend() {
           .state_merge = StateMerge{.merge = reference::merge, .type = StateType::kFp64}};
 }
 
+// The newest token's K and V come from outside the cache; then as naive_backend().
+Backend decode_step_reference() {
+  Backend backend =
+      decode_step_backend("decode-step-fp64", reference::decode_step, naive_backend().numerics);
+  backend.has_fixed_tiles = true;
+  backend.has_independent_rows = true;
+  return backend;
+}
+
 Backend low_precision_backend(ElementType q_type, const std::string& way,
                               const reference::LowPrecisionOptions& options) {
   return {.name = fmt::format("{}-{}", way, element_type_name(q_type)),
@@ -77,7 +87,7 @@ Backend low_precision_backend(ElementType q_type, const std::string& way,
 }  // namespace
 
 std::vector<Backend> reference_backends() {
-  std::vector<Backend> backends = {naive_backend(), online_backend()};
+  std::vector<Backend> backends = {naive_backend(), online_backend(), decode_step_reference()};
   for (const ElementType q_type : {ElementType::kFp32, ElementType::kFp16, ElementType::kBf16})
     backends.push_back(low_precision_backend(q_type, "low-precision", {}));
   // As tensor cores work: 16 terms at once, cut off; tiles and splits that few contexts divide.

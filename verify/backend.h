@@ -47,8 +47,9 @@ struct Backend {
   std::function<std::optional<Backend>(std::int64_t split_size)> with_split_size = {};
 };
 
-// The reference's own ways of computing: naive and online in fp64, gathered and over blocks, and
-// the plain low-precision run of each type of q, tiled and rounded in more than one way.
+// The reference's own ways of computing: naive and online in fp64, gathered and over blocks, the
+// decode step with its newest token outside the cache, and the plain low-precision run of each type
+// of q, tiled and rounded in more than one way.
 std::vector<Backend> reference_backends();
 
 }  // namespace recto::verify
