@@ -22,6 +22,7 @@ Law split_size_law();
 Law cache_layout_law();
 Law chunking_law();
 Law unaddressed_slots_law();
+Law masked_keys_law();
 Law repeated_kv_heads_law();
 Law wide_window_law();
 Law huge_softcap_law();

@@ -174,6 +174,23 @@ TEST_CASE("a slot past the context is seen whatever it holds, be it in K alone o
   CHECK(verdict.comparison.mismatches >= 9 * 2 * row_outs);
 }
 
+// All of the context, with a weight of zero where it is masked, as tiles of many rows have it.
+AttentionResult weigh_masked_keys(PagedAttentionInputs inputs) {
+  AttentionResult result = reference::paged_attention(inputs);
+  inputs.options.causal = false;
+  inputs.options.window = std::nullopt;
+  const AttentionResult all = reference::paged_attention(inputs);
+  for (std::size_t i = 0; i < result.out.size(); ++i) result.out[i] += 0.0 * all.out[i];
+  return result;
+}
+
+TEST_CASE("masked keys that are read with a weight of zero are seen") {
+  expect_caught(masked_keys_law(), small_case(), wrong(weigh_masked_keys));
+  LawCase decode = small_case();
+  decode.problem.sequences.erase(decode.problem.sequences.begin());
+  expect_caught(masked_keys_law(), decode, wrong(weigh_masked_keys));  // by a window
+}
+
 // Query head h takes KV head h % num_kv_heads, not h / group.
 AttentionResult with_interleaved_groups(PagedAttentionInputs inputs) {
   const std::int64_t num_kv_heads = inputs.kv.k.num_kv_heads;
