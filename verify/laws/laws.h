@@ -13,6 +13,7 @@ Law convex_hull_law();
 Law key_permutation_law();
 Law logit_shift_law();
 Law key_duplication_law();
+Law alibi_as_scores_law();
 Law merge_identity_law();
 Law merge_commutativity_law();
 Law merge_associativity_law();

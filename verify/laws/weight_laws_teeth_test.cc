@@ -61,6 +61,26 @@ TEST_CASE("a bias by position that nobody asked for is seen") {
                 }));
 }
 
+TEST_CASE("a bias of the wrong sign is seen") {
+  expect_caught(alibi_as_scores_law(), small_case(), wrong([](PagedAttentionInputs inputs) {
+                  std::vector<float> slopes(inputs.options.alibi_slopes.begin(),
+                                            inputs.options.alibi_slopes.end());
+                  for (float& slope : slopes) slope = -slope;
+                  inputs.options.alibi_slopes = slopes;
+                  return reference::paged_attention(inputs);
+                }));
+}
+
+TEST_CASE("slopes that are taken to be positive are seen") {
+  expect_caught(alibi_as_scores_law(), small_case(), wrong([](PagedAttentionInputs inputs) {
+                  std::vector<float> slopes(inputs.options.alibi_slopes.begin(),
+                                            inputs.options.alibi_slopes.end());
+                  for (float& slope : slopes) slope = std::abs(slope);
+                  inputs.options.alibi_slopes = slopes;
+                  return reference::paged_attention(inputs);
+                }));
+}
+
 TEST_CASE("lse in base 2 is seen") {
   const Backend base_two = misreporting([](AttentionResult& result) {
     for (double& lse_ln : result.lse_ln) lse_ln /= std::log(2.0);
