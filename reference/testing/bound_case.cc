@@ -107,22 +107,28 @@ void BoundCase::draw_shape(RandomStream stream) {
   const auto& types = kTypes[stream.next_below(std::size(kTypes))];
   q_type_ = types[0];
   kv_type_ = types[1];
-  num_kv_heads_ = one_or_two(stream, 4);
+  constexpr std::int64_t kModelDims[] = {64, 80, 128, 192, 256};
+  has_model_dims_ = stream.next_below(64) == 0;
+  num_kv_heads_ = has_model_dims_ ? 1 : one_or_two(stream, 8);
   num_q_heads_ = num_kv_heads_ * one_or_two(stream, 3);
-  head_dim_k_ = between(stream, 1, 16);
-  head_dim_v_ = between(stream, 1, 6);
+  const auto head_dim = [&](std::int64_t most) {
+    return has_model_dims_ ? kModelDims[stream.next_below(5)] : between(stream, 1, most);
+  };
+  head_dim_k_ = head_dim(16);
+  head_dim_v_ = head_dim(6);
   draw_sequences(stream);
   draw_blocks(stream);
 }
 
 void BoundCase::draw_sequences(RandomStream& stream) {
-  const std::int64_t num_seqs = one_or_two(stream, 4);
+  const std::int64_t num_seqs = has_model_dims_ ? 1 : one_or_two(stream, 8);
   query_start_ = {0};
   for (std::int64_t seq = 0; seq < num_seqs; ++seq) {
-    query_start_.push_back(query_start_.back() + static_cast<std::int32_t>(one_or_two(stream, 4)));
-    std::int64_t context =
-        between(stream, 0, stream.next_below(8) == 0 ? kMediumContext : kShortContext);
-    if (stream.next_below(1024) == 0) context = between(stream, kMediumContext, kLongContext);
+    query_start_.push_back(query_start_.back() + static_cast<std::int32_t>(one_or_two(stream, 8)));
+    const bool is_longer = stream.next_below(8) == 0 && !has_model_dims_;
+    std::int64_t context = between(stream, 0, is_longer ? kMediumContext : kShortContext);
+    if (stream.next_below(1024) == 0 && !has_model_dims_)
+      context = between(stream, kMediumContext, kLongContext);
     context_length_.push_back(static_cast<std::int32_t>(context));
   }
 }
@@ -140,14 +146,17 @@ void BoundCase::draw_blocks(RandomStream& stream) {
 
 void BoundCase::draw_options(RandomStream stream) {
   AttentionOptions& options = inputs_.options;
-  // Scores from small to thousands.
+  // Scores from small to thousands: all dims may be as large as 8.
+  const auto dims = static_cast<float>(head_dim_k_);
   options.scale = static_cast<float>(std::exp2(uniform(stream) * 7)) /
-                  std::sqrt(static_cast<float>(head_dim_k_));
+                  (has_model_dims_ ? dims : std::sqrt(dims));
+  if (stream.next_below(4) == 0) options.scale = -options.scale;
   if (stream.next_below(4) == 0) options.softcap = static_cast<float>(between(stream, 1, 50));
   options.causal = stream.next_below(4) != 0;
   if (stream.next_below(4) == 0) options.window = between(stream, 1, 32);
   for (std::int64_t head = 0; head < num_q_heads_; ++head) {
-    alibi_slopes_.push_back(static_cast<float>(std::exp2(uniform(stream) * 4 - 4)));
+    const float sign = stream.next_below(3) == 0 ? -1.0F : 1.0F;
+    alibi_slopes_.push_back(sign * static_cast<float>(std::exp2(uniform(stream) * 4 - 4)));
     sinks_.push_back(static_cast<float>(uniform(stream) * 20));
   }
   if (stream.next_below(4) == 0) options.alibi_slopes = alibi_slopes_;

@@ -53,6 +53,7 @@ class BoundCase {
 
   ElementType q_type_ = ElementType::kFp32;
   ElementType kv_type_ = ElementType::kFp32;
+  bool has_model_dims_ = false;  // 64 to 256, with a short context
   std::int64_t num_kv_heads_ = 1;
   std::int64_t num_q_heads_ = 1;
   std::int64_t head_dim_k_ = 1;
