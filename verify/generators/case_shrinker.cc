@@ -1,6 +1,7 @@
 #include "verify/generators/case_shrinker.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <utility>
 
@@ -19,9 +20,9 @@ std::int64_t type_rank(const TypePair& types) {
 }
 
 std::int64_t options_complexity(const OptionsSpec& options) {
-  return (options.scale != 1.0F) + (options.softcap != 0.0F) + !options.causal +
-         (options.window ? 1 + *options.window : 0) + options.alibi + rank_of(options.sinks) +
-         rank_of(options.k_scales) + rank_of(options.v_scales);
+  return (options.scale != 1.0F) + (options.scale < 0.0F) + (options.softcap != 0.0F) +
+         !options.causal + (options.window ? 1 + *options.window : 0) + rank_of(options.alibi) +
+         rank_of(options.sinks) + rank_of(options.k_scales) + rank_of(options.v_scales);
 }
 
 std::int64_t placement_complexity(const Placement& placement) {
@@ -152,7 +153,9 @@ void add_plainer_options(Candidates& candidates) {
   candidates.add_value(kOptions, &OptionsSpec::window, std::optional<std::int64_t>());
   candidates.add_value(kOptions, &OptionsSpec::softcap, 0.0F);
   candidates.add_value(kOptions, &OptionsSpec::causal, true);
-  candidates.add_value(kOptions, &OptionsSpec::alibi, false);
+  for (const AlibiFamily family : kAlibiFamilies) {
+    candidates.add_value(kOptions, &OptionsSpec::alibi, family);
+  }
   for (const SinkFamily family : kSinkFamilies) {
     candidates.add_value(kOptions, &OptionsSpec::sinks, family);
   }
@@ -161,6 +164,7 @@ void add_plainer_options(Candidates& candidates) {
     candidates.add_value(kOptions, &OptionsSpec::v_scales, kind);
   }
   candidates.add_value(kOptions, &OptionsSpec::scale, 1.0F);
+  candidates.add_value(kOptions, &OptionsSpec::scale, std::abs(candidates.from().options.scale));
   if (candidates.from().options.window) {
     candidates.add_smaller(
         [](CaseSpec & spec) -> auto& { return *spec.options.window; }, 1);

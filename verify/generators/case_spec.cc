@@ -65,7 +65,9 @@ std::vector<std::string> option_items(const OptionsSpec& options) {
   if (options.softcap != 0.0F) items.push_back("softcap " + number(options.softcap));
   if (!options.causal) items.emplace_back("not causal");
   if (options.window) items.push_back("window " + number(*options.window));
-  if (options.alibi) items.emplace_back("alibi");
+  if (options.alibi != AlibiFamily::kNone) {
+    items.push_back(std::string("alibi ") + alibi_family_name(options.alibi));
+  }
   if (options.sinks != SinkFamily::kNone) {
     items.push_back(std::string("sinks ") + sink_family_name(options.sinks));
   }

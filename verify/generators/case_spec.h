@@ -62,12 +62,29 @@ constexpr const char* sink_family_name(SinkFamily family) {
   return kNames[static_cast<int>(family)];
 }
 
+// Slopes of ALiBi: 2^(-8 (h + 1) / H), h of H query heads (Press et al. 2022), and variations that
+// the interface allows.
+enum class AlibiFamily : std::uint8_t {
+  kNone,
+  kUsual,
+  kNegative,  // the same, negated: far keys weigh more
+  kMixed,     // the same, negated and 0 in turn
+};
+
+inline constexpr std::array<AlibiFamily, 4> kAlibiFamilies = {
+    AlibiFamily::kNone, AlibiFamily::kUsual, AlibiFamily::kNegative, AlibiFamily::kMixed};
+
+constexpr const char* alibi_family_name(AlibiFamily family) {
+  constexpr const char* kNames[] = {"none", "usual", "negative", "mixed"};
+  return kNames[static_cast<int>(family)];
+}
+
 struct OptionsSpec {
-  float scale = 1.0F;
+  float scale = 1.0F;  // of either sign, not 0
   float softcap = 0.0F;
   bool causal = true;
   std::optional<std::int64_t> window;
-  bool alibi = false;  // slopes 2^(-8 (h + 1) / H), h of H query heads (Press et al. 2022)
+  AlibiFamily alibi = AlibiFamily::kNone;
   SinkFamily sinks = SinkFamily::kNone;
   ScaleKind k_scales = ScaleKind::kNone;  // fp8 only, uniform in [kScaleMin, kScaleMax)
   ScaleKind v_scales = ScaleKind::kNone;

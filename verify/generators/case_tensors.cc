@@ -105,11 +105,15 @@ double power_of_half(double x) {
   return power;
 }
 
-std::vector<float> alibi_slopes(std::int64_t num_q_heads) {
+std::vector<float> alibi_slopes(AlibiFamily family, std::int64_t num_q_heads) {
+  constexpr float kMixedSigns[] = {-1.0F, 1.0F, 0.0F};
   std::vector<float> slopes;
+  if (family == AlibiFamily::kNone) return slopes;
   for (std::int64_t head = 0; head < num_q_heads; ++head) {
     const double exponent = 8.0 * static_cast<double>(head + 1) / static_cast<double>(num_q_heads);
-    slopes.push_back(static_cast<float>(power_of_half(exponent)));
+    float sign = family == AlibiFamily::kNegative ? -1.0F : 1.0F;
+    if (family == AlibiFamily::kMixed) sign = kMixedSigns[head % 3];
+    slopes.push_back(sign * static_cast<float>(power_of_half(exponent)));
   }
   return slopes;
 }
@@ -174,7 +178,7 @@ AttentionProblem make_problem(const CaseSpec& spec) {
                   .v_scales =
                       draw_scales(options.v_scales, shape.num_kv_heads, root.split("v scales"))},
       .sequences = {}};
-  if (options.alibi) problem.options.alibi_slopes = alibi_slopes(shape.num_q_heads);
+  problem.options.alibi_slopes = alibi_slopes(options.alibi, shape.num_q_heads);
   for (const SequenceSpec& sequence : spec.sequences) {
     SequenceProblem& made = problem.sequences.emplace_back();
     made.num_rows = sequence.num_rows;

@@ -81,7 +81,8 @@ TEST_CASE("a smaller dimension leaves all other numbers as they are; another see
   for (const FloatFamily family : kFloatFamilies) {
     if (family == FloatFamily::kDominatingKey) continue;
     CaseSpec whole = some_case();
-    whole.q = whole.k = whole.v = family;
+    whole.v = family;
+    if (family != FloatFamily::kHugeValues) whole.q = whole.k = family;
     CAPTURE(family);
     const auto check_agrees = [&](const auto& change) {
       CaseSpec smaller = whole;
@@ -180,7 +181,7 @@ TEST_CASE("one key of each head dominates all others, for every query, near an e
 
 TEST_CASE("slopes of ALiBi are the powers of two that the paper has") {
   CaseSpec spec = some_case();
-  spec.options.alibi = true;
+  spec.options.alibi = AlibiFamily::kUsual;
   spec.shape.num_q_heads = 8;
   const std::vector<float> eight = make_problem(spec).options.alibi_slopes;
   REQUIRE(eight.size() == 8);
@@ -193,6 +194,24 @@ TEST_CASE("slopes of ALiBi are the powers of two that the paper has") {
       const double expected = std::exp2(exponent);
       REQUIRE(std::abs(slopes[static_cast<std::size_t>(head)] / expected - 1) < 0x1.01p-24);
     }
+  }
+}
+
+TEST_CASE("slopes may be negated, or negative, positive and zero in turn") {
+  CaseSpec spec = some_case();
+  CHECK(make_problem(spec).options.alibi_slopes.empty());
+  const auto slopes = [&spec](AlibiFamily family) {
+    spec.options.alibi = family;
+    return make_problem(spec).options.alibi_slopes;
+  };
+  const std::vector<float> usual = slopes(AlibiFamily::kUsual);
+  const std::vector<float> negative = slopes(AlibiFamily::kNegative);
+  const std::vector<float> mixed = slopes(AlibiFamily::kMixed);
+  const float signs[] = {-1.0F, 1.0F, 0.0F, -1.0F, 1.0F, 0.0F};
+  for (std::size_t head = 0; head < 6; ++head) {
+    CHECK(usual[head] > 0);
+    CHECK(negative[head] == -usual[head]);
+    CHECK(mixed[head] == signs[head] * usual[head]);
   }
 }
 

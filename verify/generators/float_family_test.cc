@@ -192,6 +192,20 @@ TEST_CASE("half of the denormals lie below the smallest normal, zeros of both si
   }
 }
 
+TEST_CASE("huge values have either sign, about 1e30 where fp32's range is had") {
+  CHECK(huge_magnitude(ElementType::kBf16) > 1e30);
+  CHECK(huge_magnitude(ElementType::kBf16) * 0x1p24 < 0x1p127);  // all of the longest context
+  for (const ElementType type : kElementTypes) {
+    CAPTURE(type);
+    const double largest = huge_magnitude(type);
+    CHECK(4 * largest < reference::largest_finite(ElementType::kFp32));
+    CHECK(largest <= reference::largest_finite(type));
+    const std::vector<double> values = samples_of(FloatFamily::kHugeValues, type);
+    check_share(values, 0.5, [](double x) { return x > 0; });
+    for (const double value : values) REQUIRE(std::abs(value) >= largest / 2);
+  }
+}
+
 TEST_CASE("exact ties have four values") {
   const std::vector<double> values = samples_of(FloatFamily::kExactTies);
   for (const double value : {-1.0, -0.5, 0.5, 1.0}) {
