@@ -77,6 +77,12 @@ Status check_sequences(const CaseSpec& spec) {
   }
   RECTO_RETURN_IF_ERROR(check_size({"rows of all sequences", spec.num_rows(), 0}));
   RECTO_RETURN_IF_ERROR(check_size({"shared_prefix", spec.shared_prefix, 0}));
+  if (spec.varied_tokens) {
+    const TokenRange& tokens = *spec.varied_tokens;
+    RECTO_RETURN_IF_ERROR(check_size({"varied_tokens.begin", tokens.begin, 0}));
+    RECTO_RETURN_IF_ERROR(check_size({"varied_tokens.end", tokens.end, tokens.begin}));
+    if (spec.has_plain_kv()) return refuse("varied_tokens", "none, as k and v are ones", "a range");
+  }
   for (const FloatFamily family : {spec.q, spec.v}) {
     if (family != FloatFamily::kDominatingKey) continue;
     return refuse("q, v", "a family of any tensor", float_family_name(family));

@@ -56,6 +56,7 @@ class Candidates {
   void add(const Change& change) {
     CaseSpec spec = from_;
     change(spec);
+    if (spec.has_plain_kv()) spec.varied_tokens.reset();
     if (complexity(spec) < complexity_ && check_case(spec).is_ok()) {
       found_.push_back(std::move(spec));
     }
@@ -186,6 +187,18 @@ void add_plainer_values(Candidates& candidates) {
   }
 }
 
+// Fewer tokens with numbers of their own: none, either half, all but the first or the last.
+void add_fewer_varied_tokens(Candidates& candidates) {
+  const auto [begin, end] = candidates.from().tokens_varied();
+  const std::int64_t middle = begin + (end - begin) / 2;
+  for (const TokenRange& fewer :
+       {TokenRange{0, 0}, TokenRange{begin, middle}, TokenRange{middle, end},
+        TokenRange{begin + 1, end}, TokenRange{begin, end - 1}}) {
+    if (fewer.end < fewer.begin) continue;
+    candidates.add([&](CaseSpec& spec) { spec.varied_tokens = fewer; });
+  }
+}
+
 void add_plainer_placement(Candidates& candidates) {
   constexpr auto kPlacement = &CaseSpec::placement;
   for (const KvLayout layout : {KvLayout::kTokenMajor, KvLayout::kHeadMajor}) {
@@ -226,11 +239,12 @@ void add_other_numbers(Candidates& candidates) {
 
 std::int64_t complexity(const CaseSpec& spec) {
   const ProblemShape& shape = spec.shape;
+  const TokenRange varied = spec.tokens_varied();
   return shape.num_q_heads + shape.num_kv_heads + shape.head_dim_k + shape.head_dim_v +
          type_rank(spec.types()) + options_complexity(spec.options) +
          sequences_complexity(spec.sequences) + spec.shared_prefix + rank_of(spec.q) +
-         rank_of(spec.k) + rank_of(spec.v) + placement_complexity(spec.placement) +
-         (spec.seed != 0);
+         rank_of(spec.k) + rank_of(spec.v) + (varied.end - varied.begin) +
+         placement_complexity(spec.placement) + (spec.seed != 0);
 }
 
 std::vector<CaseSpec> simpler_cases(const CaseSpec& spec) {
@@ -241,6 +255,7 @@ std::vector<CaseSpec> simpler_cases(const CaseSpec& spec) {
   add_smaller_heads(candidates);
   add_plainer_options(candidates);
   add_plainer_values(candidates);
+  add_fewer_varied_tokens(candidates);
   add_plainer_placement(candidates);
   add_other_numbers(candidates);
   return candidates.take();

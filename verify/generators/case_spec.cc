@@ -131,6 +131,13 @@ std::int64_t CaseSpec::longest_context() const {
   return longest;
 }
 
+TokenRange CaseSpec::tokens_varied() const {
+  const std::int64_t longest = has_plain_kv() ? 0 : longest_context();
+  const TokenRange all{.begin = 0, .end = longest};
+  if (!varied_tokens) return all;
+  return {std::min(varied_tokens->begin, longest), std::min(varied_tokens->end, longest)};
+}
+
 std::string CaseSpec::text() const {
   Block block;
   block.add("shape", shape_items(shape));
@@ -140,6 +147,10 @@ std::string CaseSpec::text() const {
   block.add("values",
             {std::string("q ") + float_family_name(q), std::string("k ") + float_family_name(k),
              std::string("v ") + float_family_name(v), "seed " + std::to_string(seed)});
+  if (varied_tokens) {
+    block.add("", {"k and v of tokens from " + number(varied_tokens->begin) + " on, before " +
+                   number(varied_tokens->end) + ", else ones"});
+  }
   block.add("placement", placement_items(placement));
   return block.text();
 }

@@ -111,6 +111,14 @@ constexpr Placement plain_placement() {
           .poison = Poison::kZero};
 }
 
+// A range of tokens, [begin, end), in every sequence.
+struct TokenRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+
+  friend bool operator==(const TokenRange&, const TokenRange&) = default;
+};
+
 struct CaseSpec {
   ProblemShape shape;
   OptionsSpec options;
@@ -122,6 +130,9 @@ struct CaseSpec {
   // its score is kQueryKeyLimit times the largest that another key could have.
   FloatFamily k = FloatFamily::kOnes;
   FloatFamily v = FloatFamily::kOnes;
+  // Tokens whose K and V are of their families, where all others' are ones; nothing: all are. No
+  // case is drawn with it: it is how failing cases lose the numbers that do not matter.
+  std::optional<TokenRange> varied_tokens;
   Placement placement = plain_placement();
   std::uint64_t seed = 0;  // of the tensors, sinks and scales
 
@@ -130,6 +141,8 @@ struct CaseSpec {
   TypePair types() const { return {shape.q_type, shape.kv_type}; }
   std::int64_t num_rows() const;         // of all sequences
   std::int64_t longest_context() const;  // of any sequence
+  bool has_plain_kv() const { return k == FloatFamily::kOnes && v == FloatFamily::kOnes; }
+  TokenRange tokens_varied() const;  // of the longest context; none if K and V are plain
 
   // A readable block: what differs from plain, one line a topic, without a newline at the end.
   std::string text() const;

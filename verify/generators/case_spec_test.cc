@@ -31,6 +31,7 @@ TEST_CASE("whatever differs from plain is said") {
                   .v_scales = ScaleKind::kPerKvHead};
   spec.sequences = {{.num_rows = 3, .context_length = 1017, .id = 0}, {1, 5, 12}};
   spec.shared_prefix = 4;
+  spec.varied_tokens = TokenRange{7, 9};
   spec.q = FloatFamily::kNormal;
   spec.k = FloatFamily::kExactTies;
   spec.v = FloatFamily::kDenormals;
@@ -57,6 +58,7 @@ TEST_CASE("whatever differs from plain is said") {
         "                1        5   12\n"
         "prefix     4 tokens in common\n"
         "values     q normal, k exact-ties, v denormals, seed 99\n"
+        "           k and v of tokens from 7 on, before 9, else ones\n"
         "placement  packed, block size 32, high-ids, spare blocks 9, block padding 16, "
         "row padding 48,\n"
         "           table padding 3, garbage beyond table, shared prefixes, poison ten-thousand,\n"
@@ -135,6 +137,13 @@ TEST_CASE("sequences and values out of range are refused") {
   check_refused("shared_prefix", [](CaseSpec& spec) { spec.shared_prefix = -1; });
   check_refused("q, v: expected a family of any tensor, got dominating-key",
                 [](CaseSpec& spec) { spec.v = FloatFamily::kDominatingKey; });
+  check_refused("varied_tokens.end: expected 5 ... 16777216, got 4", [](CaseSpec& spec) {
+    spec.varied_tokens = TokenRange{5, 4};
+  });
+  check_refused("varied_tokens: expected none, as k and v are ones", [](CaseSpec& spec) {
+    spec.k = spec.v = FloatFamily::kOnes;
+    spec.varied_tokens = TokenRange{0, 1};
+  });
   check_refused("q, k: expected a family of any tensor, got huge-values",
                 [](CaseSpec& spec) { spec.k = FloatFamily::kHugeValues; });
   check_refused("shared_prefix: expected 0", [](CaseSpec& spec) {

@@ -144,6 +144,14 @@ std::vector<float> draw_scales(ScaleKind kind, std::int64_t num_kv_heads,
   return scales;
 }
 
+// Ones in place of all tokens but the varied ones; `width` values each.
+void flatten(const TokenRange& varied, std::int64_t width, std::vector<float>& values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::int64_t token = static_cast<std::int64_t>(i) / width;
+    if (token < varied.begin || token >= varied.end) values[i] = 1.0F;
+  }
+}
+
 }  // namespace
 
 AttentionProblem make_problem(const CaseSpec& spec) {
@@ -188,6 +196,10 @@ AttentionProblem make_problem(const CaseSpec& spec) {
     made.v = draw_tokens(v, sequence.id, sequence.context_length);
     if (spec.k == FloatFamily::kDominatingKey) {
       add_dominating_keys(spec, root.split("dominating key"), made, sequence.id);
+    }
+    if (spec.varied_tokens) {
+      flatten(*spec.varied_tokens, shape.num_kv_heads * shape.head_dim_k, made.k);
+      flatten(*spec.varied_tokens, shape.num_kv_heads * shape.head_dim_v, made.v);
     }
   }
   return problem;

@@ -127,6 +127,21 @@ TEST_CASE("a shared prefix is what all sequences have in common, and no token mo
   CHECK(problem.sequences[0].q[0] != problem.sequences[1].q[0]);
 }
 
+TEST_CASE("tokens that are not varied are ones, and the others keep their numbers") {
+  CaseSpec spec = some_case();
+  const SequenceProblem whole = make_problem(spec).sequences[0];
+  spec.varied_tokens = TokenRange{4, 6};
+  const SequenceProblem flat = make_problem(spec).sequences[0];
+  CHECK(flat.q == whole.q);
+  for (std::size_t i = 0; i < whole.v.size(); ++i) {
+    const std::size_t token = i / (2 * 7);
+    REQUIRE(flat.v[i] == (token == 4 || token == 5 ? whole.v[i] : 1.0F));
+  }
+  CHECK(std::equal(flat.k.begin() + 4 * 2 * 5, flat.k.begin() + 6 * 2 * 5,
+                   whole.k.begin() + 4 * 2 * 5));
+  CHECK(std::count(flat.k.begin(), flat.k.end(), 1.0F) >= 9 * 2 * 5);
+}
+
 TEST_CASE("with exact ties a few keys repeat, and all of them are had") {
   CaseSpec spec = some_case();
   spec.k = FloatFamily::kExactTies;
