@@ -1,5 +1,6 @@
 // The second gate: what tables, lengths, slots, scales, slopes and sinks hold.
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -112,6 +114,66 @@ Status check_head_options(const AttentionOptions& options) {
   return Status::ok();
 }
 
+// What attention's tables, lengths and options hold, once shapes are right.
+Status check_held(const PagedAttentionInputs& inputs) {
+  RECTO_RETURN_IF_ERROR(check_query_start(inputs.query_start, inputs.q.num_rows));
+  RECTO_RETURN_IF_ERROR(check_contexts(
+      {"context_length", inputs.context_length, 0, inputs.block_table, inputs.kv.k}));
+  RECTO_RETURN_IF_ERROR(check_scales(inputs.kv));
+  return check_head_options(inputs.options);
+}
+
+Status check_held(const DecodeStepInputs& inputs) {
+  RECTO_RETURN_IF_ERROR(
+      check_contexts({"cached_length", inputs.cached_length, 1, inputs.block_table, inputs.kv.k}));
+  RECTO_RETURN_IF_ERROR(check_scales(inputs.kv));
+  return check_head_options(inputs.options);
+}
+
+// Rows [context_start, context_start + context_length) of each sequence lie within the output, and
+// apart from all others.
+Status check_context_rows(const GatherInputs& inputs) {
+  struct Rows {
+    std::int64_t start = 0;
+    std::int64_t end = 0;
+    std::size_t seq = 0;
+  };
+  std::vector<Rows> all;
+  for (std::size_t seq = 0; seq < inputs.context_start.size(); ++seq) {
+    const std::int64_t start = inputs.context_start[seq];
+    const std::int64_t length = inputs.context_length[seq];
+    if (start < 0 || start > inputs.k.num_rows - length) {
+      return refusal(at("context_start", static_cast<std::int64_t>(seq)),
+                     fmt::format("0 ... k.num_rows - context_length[{}] = {} - {}", seq,
+                                 inputs.k.num_rows, length),
+                     std::to_string(start));
+    }
+    if (length > 0) all.push_back({start, start + length, seq});
+  }
+  std::ranges::sort(all, {}, &Rows::start);
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    const Rows& before = all[i - 1];
+    if (all[i].start >= before.end) continue;
+    return refusal(at("context_start", static_cast<std::int64_t>(all[i].seq)),
+                   fmt::format("rows apart from those of sequence {}, {} ... {}", before.seq,
+                               before.start, before.end - 1),
+                   std::to_string(all[i].start));
+  }
+  return Status::ok();
+}
+
+// A code that is moved means another number under another scale. Kinds are equal, scales valid.
+Status check_equal_scales(const char* name, const KvTensorView& from, const KvTensorView& to) {
+  const std::int64_t sizes[] = {0, 1, to.num_kv_heads};
+  for (std::int64_t i = 0; i < sizes[static_cast<int>(to.scale.kind)]; ++i) {
+    if (to.scale.data[i] == from.scale.data[i]) continue;
+    return refusal(at(fmt::format("to.{}", name).c_str(), i),
+                   fmt::format("{} as in from.{}[{}]", from.scale.data[i], name, i),
+                   fmt::format("{}", to.scale.data[i]));
+  }
+  return Status::ok();
+}
+
 Status check_block_id(std::size_t copy, const Named<std::int32_t>& block,
                       const NamedSize& num_blocks) {
   if (block.value >= 0 && block.value < num_blocks.value) return Status::ok();
@@ -149,19 +211,30 @@ Status check_block_ids(std::span<const BlockPair> copies, const NamedSize& sourc
 
 Status check_contents(const PagedAttentionInputs& inputs) {
   RECTO_RETURN_IF_ERROR(check_shapes(inputs));
-  RECTO_RETURN_IF_ERROR(check_query_start(inputs.query_start, inputs.q.num_rows));
-  RECTO_RETURN_IF_ERROR(check_contexts(
-      {"context_length", inputs.context_length, 0, inputs.block_table, inputs.kv.k}));
-  RECTO_RETURN_IF_ERROR(check_scales(inputs.kv));
-  return check_head_options(inputs.options);
+  return check_held(inputs);
+}
+
+Status check_contents(const PagedAttentionInputs& inputs, const AttentionOutputs& outputs) {
+  RECTO_RETURN_IF_ERROR(check_shapes(inputs, outputs));
+  return check_held(inputs);
 }
 
 Status check_contents(const DecodeStepInputs& inputs) {
   RECTO_RETURN_IF_ERROR(check_shapes(inputs));
-  RECTO_RETURN_IF_ERROR(
-      check_contexts({"cached_length", inputs.cached_length, 1, inputs.block_table, inputs.kv.k}));
+  return check_held(inputs);
+}
+
+Status check_contents(const DecodeStepInputs& inputs, const AttentionOutputs& outputs) {
+  RECTO_RETURN_IF_ERROR(check_shapes(inputs, outputs));
+  return check_held(inputs);
+}
+
+Status check_contents(const GatherInputs& inputs) {
+  RECTO_RETURN_IF_ERROR(check_shapes(inputs));
+  RECTO_RETURN_IF_ERROR(check_contexts(
+      {"context_length", inputs.context_length, 0, inputs.block_table, inputs.kv.k}));
   RECTO_RETURN_IF_ERROR(check_scales(inputs.kv));
-  return check_head_options(inputs.options);
+  return check_context_rows(inputs);
 }
 
 Status check_contents(const KvWriteInputs& inputs) {
@@ -198,6 +271,10 @@ Status check_contents(const MutablePagedKvView& kv, std::span<const BlockPair> c
 Status check_contents(const PagedKvView& from, const MutablePagedKvView& to,
                       std::span<const BlockPair> copies) {
   RECTO_RETURN_IF_ERROR(check_shapes(from, to));
+  RECTO_RETURN_IF_ERROR(check_scale("from.k.scale", from.k));
+  RECTO_RETURN_IF_ERROR(check_scale("from.v.scale", from.v));
+  RECTO_RETURN_IF_ERROR(check_equal_scales("k.scale", from.k, as_const(to.k)));
+  RECTO_RETURN_IF_ERROR(check_equal_scales("v.scale", from.v, as_const(to.v)));
   RECTO_RETURN_IF_ERROR(check_block_ids(copies, {"from.k", "num_blocks", from.k.num_blocks},
                                         {"to.k", "num_blocks", to.k.num_blocks}));
   Destinations destinations;

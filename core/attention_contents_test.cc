@@ -49,6 +49,26 @@ TEST_CASE("shapes come first, so that nothing is read through a view that is wro
   CHECK_FALSE(check(write).is_ok());
 }
 
+// Results that would be written where something of the call stands.
+template <typename Call>
+void check_aliasing() {
+  Call call;
+  CHECK(check_contents(call.inputs, call.outputs) == Status::ok());
+  call.outputs.out.data = const_cast<void*>(call.inputs.q.data);
+  CHECK(check(call) == Status::ok());
+  CHECK_FALSE(check_contents(call.inputs, call.outputs).is_ok());
+  CHECK(check_contents(call.inputs, call.outputs) == call.check());
+  Call garbage;
+  garbage.lengths[0] = -1;
+  CHECK(check_contents(garbage.inputs, garbage.outputs) == check(garbage));
+  CHECK_FALSE(check(garbage).is_ok());
+}
+
+TEST_CASE("with outputs, these come with the shapes: they overlap nothing") {
+  check_aliasing<AttentionCall>();
+  check_aliasing<DecodeCall>();
+}
+
 TEST_CASE("query rows ascend from 0 to their number") {
   check_rules<AttentionCall>(
       {

@@ -58,6 +58,8 @@ Status check_finite(const char* field, float value) {
   return refusal(field, "a finite number", internal::describe(value));
 }
 
+std::int64_t kind_of(const KvScale& scale) { return static_cast<std::int64_t>(scale.kind); }
+
 template <typename T>
 NamedSize size_of(const char* name, std::span<T> values) {
   return {name, "size", static_cast<std::int64_t>(values.size())};
@@ -131,6 +133,19 @@ Status check_new_rows(ViewGate& gate, const char* name, const RowsView& rows,
                       const Named<const KvTensorView*>& cache) {
   const KvTensorView& tensor = *cache.value;
   RECTO_RETURN_IF_ERROR(gate.rows(name, rows));
+  RECTO_RETURN_IF_ERROR(expect_equal(NamedSize(name, "num_heads", rows.num_heads),
+                                     {cache.view, "num_kv_heads", tensor.num_kv_heads}));
+  return expect_equal(NamedSize(name, "head_dim", rows.head_dim),
+                      {cache.view, "head_dim", tensor.head_dim});
+}
+
+// Rows that a tensor of a cache is gathered into, in its own codes.
+Status check_gathered_rows(ViewGate& gate, const char* name, const MutableRowsView& rows,
+                           const Named<const KvTensorView*>& cache) {
+  const KvTensorView& tensor = *cache.value;
+  RECTO_RETURN_IF_ERROR(gate.written_rows(name, rows));
+  RECTO_RETURN_IF_ERROR(
+      expect_equal(NamedType(name, "type", rows.type), {cache.view, "type", tensor.type}));
   RECTO_RETURN_IF_ERROR(expect_equal(NamedSize(name, "num_heads", rows.num_heads),
                                      {cache.view, "num_kv_heads", tensor.num_kv_heads}));
   return expect_equal(NamedSize(name, "head_dim", rows.head_dim),
@@ -220,6 +235,21 @@ Status check_shapes(const KvWriteInputs& inputs, const GateOptions& options) {
   return gate.array("slot_mapping", inputs.slot_mapping);
 }
 
+Status check_shapes(const GatherInputs& inputs, const GateOptions& options) {
+  ViewGate gate(options);
+  RECTO_RETURN_IF_ERROR(gate.kv({}, inputs.kv, Access::kRead));
+  RECTO_RETURN_IF_ERROR(gate.block_table(inputs.block_table));
+  const NamedSize num_seqs("block_table", "num_seqs", inputs.block_table.num_seqs);
+  RECTO_RETURN_IF_ERROR(expect_equal(size_of("context_length", inputs.context_length), num_seqs));
+  RECTO_RETURN_IF_ERROR(expect_equal(size_of("context_start", inputs.context_start), num_seqs));
+  RECTO_RETURN_IF_ERROR(gate.array("context_length", inputs.context_length));
+  RECTO_RETURN_IF_ERROR(gate.array("context_start", inputs.context_start));
+  RECTO_RETURN_IF_ERROR(check_gathered_rows(gate, "k", inputs.k, {"kv.k", "", &inputs.kv.k}));
+  RECTO_RETURN_IF_ERROR(check_gathered_rows(gate, "v", inputs.v, {"kv.v", "", &inputs.kv.v}));
+  return expect_equal(NamedSize("v", "num_rows", inputs.v.num_rows),
+                      {"k", "num_rows", inputs.k.num_rows});
+}
+
 Status check_shapes(const MutablePagedKvView& kv, const GateOptions& options) {
   ViewGate gate(options);
   return gate.kv({}, as_const(kv), Access::kWrite);
@@ -240,8 +270,12 @@ Status check_shapes(const PagedKvView& from, const MutablePagedKvView& to,
                                      {"from.k", "num_kv_heads", from.k.num_kv_heads}));
   RECTO_RETURN_IF_ERROR(expect_equal(NamedSize("to.k", "head_dim", to.k.head_dim),
                                      {"from.k", "head_dim", from.k.head_dim}));
-  return expect_equal(NamedSize("to.v", "head_dim", to.v.head_dim),
-                      {"from.v", "head_dim", from.v.head_dim});
+  RECTO_RETURN_IF_ERROR(expect_equal(NamedSize("to.v", "head_dim", to.v.head_dim),
+                                     {"from.v", "head_dim", from.v.head_dim}));
+  RECTO_RETURN_IF_ERROR(expect_equal(NamedSize("to.k.scale", "kind", kind_of(to.k.scale)),
+                                     {"from.k.scale", "kind", kind_of(from.k.scale)}));
+  return expect_equal(NamedSize("to.v.scale", "kind", kind_of(to.v.scale)),
+                      {"from.v.scale", "kind", kind_of(from.v.scale)});
 }
 
 }  // namespace recto

@@ -53,6 +53,42 @@ TEST_CASE("a block is copied to once, and is then no source; it may be a source 
                 "5"));
 }
 
+// Two fp8 pools, whose scales are the caller's.
+Status swapping_scaled(const KvScale& from_scale, const KvScale& to_scale) {
+  KvPoolShape shape = small_pool();
+  shape.type = ElementType::kE4m3;
+  MutablePagedKvView from = pool_at(shape);
+  MutablePagedKvView to = dense_kv_view(shape, address(0x80000), address(0x90000)).value();
+  from.k.scale = from_scale;
+  to.k.scale = to_scale;
+  const std::vector<BlockPair> copies = {{0, 0}};
+  return check_contents(as_const(from), to, copies);
+}
+
+TEST_CASE("blocks are swapped between caches whose codes mean the same") {
+  const std::vector<float> scales = {0.5F, 2.0F};
+  const std::vector<float> equal = scales;
+  const std::vector<float> others = {0.5F, 3.0F};
+  const std::vector<float> invalid = {0.5F, 0.0F};
+  const auto per_head = [](const std::vector<float>& values) {
+    return KvScale{ScaleKind::kPerKvHead, values.data()};
+  };
+  const auto per_tensor = [](const std::vector<float>& values) {
+    return KvScale{ScaleKind::kPerTensor, values.data()};
+  };
+  CHECK(swapping_scaled({}, {}) == Status::ok());
+  CHECK(swapping_scaled(per_head(scales), per_head(equal)) == Status::ok());
+  CHECK(swapping_scaled(per_head(scales), per_head(others)) ==
+        refused("to.k.scale[1]: expected 2 as in from.k.scale[1], got 3"));
+  CHECK(swapping_scaled(per_tensor(scales), per_tensor(others)) == Status::ok());
+  CHECK(swapping_scaled(per_tensor(scales), per_head(others)) ==
+        refused("to.k.scale.kind: expected 1 as in from.k.scale.kind, got 2"));
+  CHECK(swapping_scaled(per_head(scales), {}) ==
+        refused("to.k.scale.kind: expected 2 as in from.k.scale.kind, got 0"));
+  CHECK(swapping_scaled(per_head(invalid), per_head(invalid)) ==
+        refused("from.k.scale[1]: expected a finite number above 0, got 0"));
+}
+
 TEST_CASE("swapped blocks are each of its own cache") {
   CHECK(swapping({{9, 19}, {8, 9}}) == Status::ok());
   CHECK(swapping({{10, 0}}) ==

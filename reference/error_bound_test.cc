@@ -160,49 +160,6 @@ TEST_CASE("an output so small that fp64 has hardly a digit left for it has bound
   }
 }
 
-TEST_CASE("each property of a kernel that costs accuracy costs it in the bound") {
-  const Tensors tensors(500, 8);
-  KernelNumerics plain{.tile_size = 64, .output_type = ElementType::kFp32};
-  const HeadOptions options{.scale = 0.25, .softcap = 5, .alibi_slope = 0.1};
-  const double hard = tensors.bound(options, plain).hard.sum();
-  const double sharp = tensors.bound(options, plain).sharp.sum();
-  const auto costs = [&](const KernelNumerics& worse) {
-    const HeadBound bound = tensors.bound(options, worse);
-    CHECK(bound.hard.sum() > hard);
-    CHECK(bound.sharp.sum() > sharp);
-    CHECK(bound.sharp.sum() < bound.hard.sum());
-  };
-  const auto with = [&plain](auto change) {
-    KernelNumerics changed = plain;
-    change(changed);
-    return changed;
-  };
-  costs(with([](auto& n) { n.weight_type = ElementType::kBf16; }));
-  costs(with([](auto& n) { n.output_type = ElementType::kFp16; }));
-  costs(with([](auto& n) { n.exponential.relative_slope = 0x1p-23; }));
-  costs(with([](auto& n) { n.exponential.relative = 0x1p-20; }));
-  costs(with([](auto& n) { n.exponential.flush = 1e-3; }));
-  costs(with([](auto& n) { n.tanh_relative = 0x1p-11; }));
-  costs(with([](auto& n) { n.shared_scale = 0x1p-20; }));
-  costs(with([](auto& n) { n.kv_read = 0x1p-20; }));
-  costs(with([](auto& n) { n.query_read = 0x1p-20; }));
-  costs(with([](auto& n) { n.score_roundings = 4; }));
-  costs(with([](auto& n) { n.softcap_roundings = 4; }));
-  costs(with([](auto& n) { n.bias_roundings = 4; }));
-  costs(with([](auto& n) { n.argument_roundings = 2; }));
-  costs(with([](auto& n) { n.normalisation_roundings = 4; }));
-  costs(with([](auto& n) { n.state_merges = 5; }));
-  costs(with([](auto& n) { n.tile_size = 1; }));
-  costs(with([](auto& n) { n.tile_order = TileOrder::kUnknown; }));
-  costs(with([](auto& n) { n.score_sum.product_roundings = 1; }));
-  costs(with([](auto& n) { n.output_sum.product_roundings = 1; }));
-  costs(with([](auto& n) { n.underflow = 1e-6; }));
-  costs(with([](auto& n) {
-    n.output_sum.terms_per_step = 16;
-    n.output_sum.rounding = AccumulatorRounding::kTruncate;
-  }));
-}
-
 TEST_CASE("splits make sums shorter, and merging normalised parts costs more than merging states") {
   const Tensors tensors(4096, 9);
   const KernelNumerics whole{.tile_size = 64, .output_type = ElementType::kFp32};

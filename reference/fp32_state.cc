@@ -1,6 +1,8 @@
 #include "reference/fp32_state.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 namespace recto::reference {
 namespace {
@@ -15,6 +17,16 @@ Fp32State in_fp32(const SoftmaxState& state) {
   std::transform(state.weighted.begin(), state.weighted.end(), rounded.weighted.begin(),
                  [](double value) { return static_cast<float>(value); });
   return rounded;
+}
+
+bool has_no_keys(const Fp32State& state) {
+  return state.sum == 0.0F && state.maximum == kMinusInfinity;
+}
+
+// Of two zeros +0, in whatever order.
+float larger(float a, float b) {
+  if (a == b) return std::signbit(a) ? b : a;
+  return std::max(a, b);
 }
 
 }  // namespace
@@ -45,8 +57,14 @@ float Fp32State::lse_ln() const {
 }
 
 void merge_into(Fp32State& whole, Fp32State part) {
+  // What merge() in fp64 does, for the same reasons.
+  if (has_no_keys(part)) return;
+  if (has_no_keys(whole)) {
+    whole = std::move(part);
+    return;
+  }
   const Fp32Arithmetic& arithmetic = whole.arithmetic;
-  const float maximum = std::max(part.maximum, whole.maximum);
+  const float maximum = larger(part.maximum, whole.maximum);
   part.rescale(maximum);
   whole.rescale(maximum);
   whole.sum = arithmetic.flushed(whole.sum + part.sum);

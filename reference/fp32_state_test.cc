@@ -1,6 +1,8 @@
 #include "reference/fp32_state.h"
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -30,6 +32,19 @@ TEST_CASE("two keys merge to their softmax, in either base and either way of mer
     CHECK(combine_normalised(parts, out) == Approx(3 + std::log1p(std::exp(-2.0))).epsilon(1e-6));
     CHECK(out[0] == Approx(10 * share + 20 * (1 - share)).epsilon(1e-6));
   }
+}
+
+TEST_CASE("merging in fp32 leaves zeros their sign beside the identity, and commutes with them") {
+  const auto bits = [](const SoftmaxState& merged) {
+    return std::vector{std::bit_cast<std::uint64_t>(merged.maximum),
+                       std::bit_cast<std::uint64_t>(merged.weighted[0])};
+  };
+  const SoftmaxState positive{.maximum = 0.0, .sum = 1.0, .weighted = Vector::Constant(1, 3.0)};
+  const SoftmaxState negative{.maximum = -0.0, .sum = 1.0, .weighted = Vector::Constant(1, -0.0)};
+  const SoftmaxState identity = SoftmaxState::identity(1);
+  CHECK(bits(merge_in_fp32(positive, negative)) == bits(merge_in_fp32(negative, positive)));
+  CHECK(bits(merge_in_fp32(negative, identity)) == bits(negative));
+  CHECK(bits(merge_in_fp32(identity, negative)) == bits(negative));
 }
 
 TEST_CASE("without a key out is zero and lse minus infinity, and a sink alone is itself") {

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "core/attention_views.h"
+#include "core/gather_inputs.h"
 
 namespace recto::reference {
 
@@ -23,16 +24,7 @@ void copy_blocks(const MutablePagedKvView& kv, std::span<const BlockPair> pairs)
 void swap_blocks(const PagedKvView& from, const MutablePagedKvView& to,
                  std::span<const BlockPair> pairs);
 
-// The contexts of all sequences as contiguous rows, in the cache's own codes: row
-// context_start[s] + j is token j of sequence s.
-struct GatherInputs {
-  PagedKvView kv = {};
-  BlockTableView block_table = {};
-  std::span<const std::int32_t> context_length = {};  // [num_seqs]
-  std::span<const std::int64_t> context_start;        // [num_seqs]: first row of each in the output
-  MutableRowsView k;                                  // [rows, num_kv_heads, k.head_dim]
-  MutableRowsView v;                                  // [rows, num_kv_heads, v.head_dim]
-};
+// The contexts of all sequences as contiguous rows.
 void gather_kv(const GatherInputs& inputs);
 
 }  // namespace recto::reference

@@ -143,14 +143,23 @@ class HeadRun {
 // fp32 queries keep P in fp32.
 ElementType weight_type_of(const PagedAttentionInputs& inputs) { return inputs.q.type; }
 
+bool rounds_dequantised(const PagedAttentionInputs& inputs, const LowPrecisionOptions& how) {
+  return is_fp8(inputs.kv.k.type) && how.dequantised == Dequantised::kQueryType;
+}
+
 // All query heads of one KV head.
 void attend(const PagedAttentionInputs& inputs, const KvHeadContext& context,
             const LowPrecisionOptions& how, AttentionResult& result) {
   const auto as_read = [arithmetic = arithmetic_of(how)](double value) {
     return arithmetic.flushed(static_cast<float>(value));
   };
+  const auto kv_as_read = [&](double value) {
+    const float read = as_read(value);
+    return rounds_dequantised(inputs, how) ? static_cast<float>(round_to(read, inputs.q.type))
+                                           : read;
+  };
   HeadTensors tensors{
-      .q = {}, .k = context.k.unaryExpr(as_read), .v = context.v.unaryExpr(as_read)};
+      .q = {}, .k = context.k.unaryExpr(kv_as_read), .v = context.v.unaryExpr(kv_as_read)};
   Floats out(static_cast<std::size_t>(result.head_dim));
   for (std::int64_t head = context.q_head_begin; head < context.q_head_end; ++head) {
     tensors.q = read_rows(inputs.q, head, context.first_row, context.num_rows).unaryExpr(as_read);
@@ -199,7 +208,10 @@ KernelNumerics low_precision_numerics(const PagedAttentionInputs& inputs,
   if (how.subnormals == Subnormals::kFlushed) {
     numerics.underflow = numerics.input_flush = numerics.exponential.flush = kSmallestNormal;
   }
-  numerics.kv_read = is_fp8(inputs.kv.k.type) ? 0x1p-24 : 0.0;
+  if (is_fp8(inputs.kv.k.type)) {
+    const bool rounds = rounds_dequantised(inputs, how);
+    set_dequantisation(rounds ? inputs.q.type : ElementType::kFp32, numerics);
+  }
   numerics.score_sum = numerics.output_sum = sum_of_products(how);
   numerics.weight_sum = sum_of_weights(how);
   if (weight_type_of(inputs) != ElementType::kFp32) numerics.weight_type = weight_type_of(inputs);

@@ -11,6 +11,9 @@
 
 namespace recto::reference {
 
+// What an fp8 code times its scale is rounded to: fp32, or fp32 and then q's type.
+enum class Dequantised { kFp32, kQueryType };
+
 // How it computes beyond the types. Each setting has its counterpart in KernelNumerics.
 struct LowPrecisionOptions {
   std::int64_t tile_size = 64;
@@ -23,6 +26,7 @@ struct LowPrecisionOptions {
   std::int64_t lanes = 1;  // of every sum
   Subnormals subnormals = Subnormals::kKept;
   MathFunctions functions = MathFunctions::kLibrary;
+  Dequantised dequantised = Dequantised::kFp32;
 };
 
 AttentionResult low_precision_attention(const PagedAttentionInputs& inputs,

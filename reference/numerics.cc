@@ -24,6 +24,14 @@ KernelNumerics fp64_numerics(std::int64_t tile_size) {
           .log_absolute = 0};
 }
 
+void set_dequantisation(ElementType type, KernelNumerics& numerics) {
+  numerics.kv_read = 0x1p-24;
+  if (type == ElementType::kFp32) return;
+  const double unit = unit_roundoff(type);
+  numerics.kv_read += unit + unit * numerics.kv_read;
+  numerics.kv_read_underflow = underflow_error(type);
+}
+
 KernelNumerics third_party_numerics(ElementType q_type, ElementType kv_type) {
   const bool has_tensor_cores = q_type != ElementType::kFp32;
   Accumulation products;
@@ -37,7 +45,7 @@ KernelNumerics third_party_numerics(ElementType q_type, ElementType kv_type) {
   KernelNumerics numerics;
   numerics.underflow = 0x1p-126;  // -ftz=true, as with --use_fast_math
   numerics.input_flush = 0x1p-126;
-  numerics.kv_read = is_fp8(kv_type) ? 0x1p-24 : 0.0;
+  if (is_fp8(kv_type)) set_dequantisation(q_type, numerics);
   numerics.score_sum = products;
   numerics.score_roundings = 2;
   numerics.shared_scale = 0x1p-23;   // scale * log2(e), as one fp32 constant

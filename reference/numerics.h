@@ -50,8 +50,9 @@ struct KernelNumerics {
   double input_flush =
       0.0;  // q, K and V below it may be read as 0: 2^-126 if subnormals are flushed
 
-  double kv_read = 0.0;     // relative error of an element of K or V as it is read (fp8 scales)
-  double query_read = 0.0;  // relative, if q is scaled and rounded before the product
+  double kv_read = 0.0;  // relative error of an element of K or V as it is read (fp8 scales)
+  double kv_read_underflow = 0.0;  // absolute, beside `underflow`: where the type read is subnormal
+  double query_read = 0.0;         // relative, if q is scaled and rounded before the product
 
   Accumulation score_sum = {};     // over head_dim_k
   double score_roundings = 1;      // of a score after the sum: times scale
@@ -87,8 +88,13 @@ struct KernelNumerics {
 // What the fp64 reference itself commits, streaming over tiles of `tile_size` keys.
 KernelNumerics fp64_numerics(std::int64_t tile_size);
 
+// fp8 codes times their scale: rounded to fp32, and if `type` is another one, then to it (as
+// kernels do that hand them to tensor cores).
+void set_dequantisation(ElementType type, KernelNumerics& numerics);
+
 // The fixed profile that kernels of others are judged by, for a type of q: tensor cores that
-// truncate, P rounded to q's type, exponentials and tanh by the fast instructions.
+// truncate, P and dequantised fp8 rounded to q's type, exponentials and tanh by the fast
+// instructions.
 KernelNumerics third_party_numerics(ElementType q_type, ElementType kv_type);
 
 }  // namespace recto::reference

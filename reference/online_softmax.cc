@@ -14,6 +14,17 @@ double rescaling(double maximum, double new_maximum) {
   return maximum == new_maximum ? 1.0 : std::exp(maximum - new_maximum);
 }
 
+// Scores that are not a number leave a sum that is none either, and are not lost.
+bool has_no_keys(const SoftmaxState& state) {
+  return state.sum == 0 && state.maximum == -std::numeric_limits<double>::infinity();
+}
+
+// Of two zeros +0, in whatever order; std::max takes the first of equals.
+double larger(double a, double b) {
+  if (a == b) return std::signbit(a) ? b : a;
+  return std::max(a, b);
+}
+
 }  // namespace
 
 SoftmaxState SoftmaxState::identity(std::int64_t head_dim_v) {
@@ -24,8 +35,11 @@ SoftmaxState SoftmaxState::identity(std::int64_t head_dim_v) {
 
 SoftmaxState merge(const SoftmaxState& a, const SoftmaxState& b) {
   RECTO_CHECK_EQ(a.weighted.size(), b.weighted.size());
+  // A sum with 0 would turn -0, which o may be after an underflow, into +0.
+  if (has_no_keys(b)) return a;
+  if (has_no_keys(a)) return b;
   SoftmaxState merged;
-  merged.maximum = std::max(a.maximum, b.maximum);
+  merged.maximum = larger(a.maximum, b.maximum);
   const double scale_a = rescaling(a.maximum, merged.maximum);
   const double scale_b = rescaling(b.maximum, merged.maximum);
   merged.sum = a.sum * scale_a + b.sum * scale_b;

@@ -1,7 +1,11 @@
 #include "reference/online_softmax.h"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "bazel/testing/catch.h"
 #include "core/random_stream.h"
@@ -14,9 +18,14 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-bool same_bits(const SoftmaxState& a, const SoftmaxState& b) {
-  return a.maximum == b.maximum && a.sum == b.sum && a.weighted == b.weighted;
+std::vector<std::uint64_t> bits_of(const SoftmaxState& state) {
+  std::vector<std::uint64_t> bits = {std::bit_cast<std::uint64_t>(state.maximum),
+                                     std::bit_cast<std::uint64_t>(state.sum)};
+  for (const double value : state.weighted) bits.push_back(std::bit_cast<std::uint64_t>(value));
+  return bits;
 }
+
+bool same_bits(const SoftmaxState& a, const SoftmaxState& b) { return bits_of(a) == bits_of(b); }
 
 SoftmaxState random_state(RandomStream& stream) {
   const std::int64_t keys = static_cast<std::int64_t>(stream.next_below(4));
@@ -48,6 +57,30 @@ TEST_CASE("merging commutes bit for bit") {
     const SoftmaxState b = random_state(stream);
     CHECK(same_bits(merge(a, b), merge(b, a)));
   }
+}
+
+TEST_CASE(
+    "zeros keep their sign: +0 and -0 as maxima commute, and the identity leaves -0 as it is") {
+  const auto state = [](double maximum, double weighted) {
+    return SoftmaxState{.maximum = maximum, .sum = 1.0, .weighted = Vector::Constant(1, weighted)};
+  };
+  const SoftmaxState positive = state(0.0, 3.0);
+  const SoftmaxState negative = state(-0.0, -0.0);
+  CHECK(same_bits(merge(positive, negative), merge(negative, positive)));
+  CHECK_FALSE(std::signbit(merge(negative, positive).maximum));
+  CHECK(same_bits(merge(negative, SoftmaxState::identity(1)), negative));
+  CHECK(same_bits(merge(SoftmaxState::identity(1), negative), negative));
+  // A score of -0 is what a negative scale makes of a product of 0.
+  const SoftmaxState of_tile = tile_state(Vector::Constant(1, -0.0), Matrix::Constant(1, 1, -0.0));
+  CHECK(same_bits(merge(of_tile, SoftmaxState::identity(1)), of_tile));
+}
+
+TEST_CASE("a sum that is no number is not taken for a state without keys") {
+  const SoftmaxState lost =
+      tile_state(Vector::Constant(2, -kInfinity), Matrix::Constant(2, 1, 1.0));
+  CHECK(std::isnan(lost.sum));
+  CHECK(std::isnan(merge(lost, SoftmaxState::identity(1)).sum));
+  CHECK(std::isnan(merge(SoftmaxState::identity(1), lost).sum));
 }
 
 TEST_CASE("merging is associative within rounding") {
@@ -83,45 +116,89 @@ TEST_CASE("the sink enters once, whether it is larger or smaller than the scores
   }
 }
 
-// One tile size on one case: the worst error relative to the sum of both sides' bounds.
-double worst_ratio(const BoundCase& problem, std::int64_t tile_size) {
-  const PagedAttentionInputs& inputs = problem.inputs();
-  const SequenceRows sequence = sequences_of(inputs).front();
-  const std::int32_t* table = sequence.block_table_row;
-  const Matrix k = gather_head(inputs.kv.k, table, sequence.context_length, 0);
-  const Matrix v = gather_head(inputs.kv.v, table, sequence.context_length, 0);
-  const std::int64_t tile = tile_size == 0 ? std::max<std::int64_t>(k.rows(), 1) : tile_size;
-  const HeadErrorModel naive_model(k, v, fp64_numerics(std::max<std::int64_t>(k.rows(), 1)));
-  const HeadErrorModel online_model(k, v, fp64_numerics(tile));
-  double worst = 0;
-  for (std::int64_t head = 0; head < inputs.q.num_heads; ++head) {
-    const Matrix q = read_rows(inputs.q, head, 0, sequence.num_rows);
+// Differences of naive and online, each relative to the sum of both sides' bounds.
+struct Worst {
+  double out = 0;
+  double lse_ln = 0;
+};
+
+// Two results of one element; infinities, of rows without keys, are equal or wrong.
+void compare(double naive, double online, double allowed, double& worst) {
+  if (naive == online) return;
+  const double error = std::abs(naive - online);
+  CHECK(error <= allowed);
+  worst = std::max(worst, error / allowed);
+}
+
+// One tile size (0: the whole context) on all query heads of one KV head.
+void compare_tiled(const PagedAttentionInputs& inputs, const KvHeadContext& context,
+                   std::int64_t tile_size, Worst& worst) {
+  const std::int64_t whole = std::max<std::int64_t>(context.k.rows(), 1);
+  const std::int64_t tile = tile_size == 0 ? whole : tile_size;
+  const HeadErrorModel naive_model(context.k, context.v, fp64_numerics(whole));
+  const HeadErrorModel online_model(context.k, context.v, fp64_numerics(tile));
+  for (std::int64_t head = context.q_head_begin; head < context.q_head_end; ++head) {
+    const Matrix q = read_rows(inputs.q, head, context.first_row, context.num_rows);
     const HeadOptions options = head_options(inputs.options, head);
-    const HeadOutput naive = dense_attention({q, k, v}, options);
-    const HeadOutput online = online_attention({q, k, v}, options, tile);
-    const Matrix allowed =
-        naive_model.bound(q, options, naive).hard + online_model.bound(q, options, naive).hard;
-    const Matrix errors = (naive.out - online.out).cwiseAbs();
-    for (std::int64_t element = 0; element < errors.size(); ++element) {
-      const double error = errors.data()[element];
-      if (error != 0) worst = std::max(worst, error / allowed.data()[element]);
-      CHECK(error <= allowed.data()[element]);
+    const HeadOutput naive = dense_attention({q, context.k, context.v}, options);
+    const HeadOutput online = online_attention({q, context.k, context.v}, options, tile);
+    const HeadBound of_naive = naive_model.bound(q, options, naive);
+    const HeadBound of_online = online_model.bound(q, options, naive);
+    for (std::int64_t row = 0; row < naive.out.rows(); ++row) {
+      for (std::int64_t dim = 0; dim < naive.out.cols(); ++dim) {
+        compare(naive.out(row, dim), online.out(row, dim),
+                of_naive.hard(row, dim) + of_online.hard(row, dim), worst.out);
+      }
+      compare(naive.lse_ln[row], online.lse_ln[row],
+              of_naive.lse_ln_hard[row] + of_online.lse_ln_hard[row], worst.lse_ln);
     }
   }
-  return worst;
 }
 
 TEST_CASE("naive and online agree within the fp64 bound, whatever the tile size") {
   const RandomStream cases(4);
-  double worst = 0;
+  Worst worst;
   for (std::uint64_t number = 0; number < 5000; ++number) {
     const BoundCase problem(cases.split(number));
-    for (const std::int64_t tile : {1, 3, 16, 0}) {
-      worst = std::max(worst, worst_ratio(problem, tile));
+    INFO(problem.text());
+    for_each_kv_head(problem.inputs(), [&](const KvHeadContext& context) {
+      for (const std::int64_t tile : {1, 3, 16, 0}) {
+        compare_tiled(problem.inputs(), context, tile, worst);
+      }
+    });
+  }
+  CHECK(worst.out > 0.001);  // else nothing was compared
+  CHECK(worst.lse_ln > 0.001);
+  WARN("largest difference of naive and online: " << worst.out << " of the bound of out, "
+                                                  << worst.lse_ln << " of that of lse");
+}
+
+TEST_CASE("gathered and over its blocks, paged attention agrees within the fp64 bound") {
+  const RandomStream cases(5);
+  Worst worst;
+  std::int64_t many_blocks = 0;
+  for (std::uint64_t number = 0; number < 2000; ++number) {
+    const BoundCase problem(cases.split(number));
+    INFO(problem.text());
+    const PagedAttentionInputs& inputs = problem.inputs();
+    many_blocks += inputs.block_table.max_blocks > 1 ? 1 : 0;
+    const std::int32_t longest = *std::ranges::max_element(inputs.context_length);
+    const AttentionResult over_blocks = paged_attention_over_blocks(inputs);
+    const BoundedResult of_naive = bounded_attention(inputs, fp64_numerics(std::max(1, longest)));
+    const BoundedResult of_blocks =
+        bounded_attention(inputs, fp64_numerics(inputs.kv.k.block_size));
+    for (std::size_t i = 0; i < over_blocks.out.size(); ++i) {
+      compare(of_naive.exact.out[i], over_blocks.out[i],
+              of_naive.hard.out[i] + of_blocks.hard.out[i], worst.out);
+    }
+    for (std::size_t i = 0; i < over_blocks.lse_ln.size(); ++i) {
+      compare(of_naive.exact.lse_ln[i], over_blocks.lse_ln[i],
+              of_naive.hard.lse_ln[i] + of_blocks.hard.lse_ln[i], worst.lse_ln);
     }
   }
-  CHECK(worst > 0.001);  // else nothing was compared
-  WARN("largest difference of naive and online: " << worst << " of the bound");
+  CHECK(worst.out > 0.001);
+  CHECK(worst.lse_ln > 0.001);
+  CHECK(many_blocks > 500);
 }
 
 }  // namespace

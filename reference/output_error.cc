@@ -192,7 +192,7 @@ class OutputError {
   // more is V as it is read, whose weights sum to 1.
   double underflow() const {
     return numerics_.underflow * (static_cast<double>(n_) + output_roundings_ + 1) +
-           2 * numerics_.input_flush;
+           2 * (numerics_.input_flush + numerics_.kv_read_underflow);
   }
 
   // Parts that are weighed by exp(lse_k - lse) are not divided by the sum of these weights: what

@@ -109,7 +109,8 @@ ScoreErrors score_errors(const Eigen::Ref<const Eigen::RowVectorXd>& q, const Ke
       static_cast<double>(multiplicity(values_of(q.transpose()))) / static_cast<double>(head_dim);
   const double scale = std::abs(options.scale);
   const double q_sum = q.cwiseAbs().sum();
-  const double kv_underflow = numerics.kv_read > 0 ? numerics.underflow : 0;
+  const double kv_underflow =
+      numerics.kv_read > 0 ? numerics.underflow + numerics.kv_read_underflow : 0;
   const double query_underflow = numerics.query_read > 0 ? numerics.underflow : 0;
   for (std::int64_t key = 0; key < n; ++key) {
     const double k_sum = rows.keys.row(key).cwiseAbs().sum();

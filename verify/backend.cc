@@ -6,6 +6,7 @@
 
 #include "reference/fp32_state.h"
 #include "reference/low_precision_attention.h"
+#include "verify/decode_step_backend.h"
 
 namespace recto::verify {
 namespace {
@@ -30,7 +31,8 @@ Backend naive_backend() {
               [](const PagedAttentionInputs& inputs) {
                 return reference::fp64_numerics(std::max<std::int64_t>(1, longest_context(inputs)));
               },
-          .has_fixed_tiles = true};
+          .has_fixed_tiles = true,
+          .has_independent_rows = true};
 }
 
 // A block is a tile.
@@ -42,7 +44,17 @@ Backend online_backend() {
               [](const PagedAttentionInputs& inputs) {
                 return reference::fp64_numerics(inputs.kv.k.block_size);
               },
+          .has_independent_rows = true,
           .state_merge = StateMerge{.merge = reference::merge, .type = StateType::kFp64}};
+}
+
+// The newest token's K and V come from outside the cache; then as naive_backend().
+Backend decode_step_reference() {
+  Backend backend =
+      decode_step_backend("decode-step-fp64", reference::decode_step, naive_backend().numerics);
+  backend.has_fixed_tiles = true;
+  backend.has_independent_rows = true;
+  return backend;
 }
 
 Backend low_precision_backend(ElementType q_type, const std::string& way,
@@ -62,6 +74,7 @@ Backend low_precision_backend(ElementType q_type, const std::string& way,
                 return reference::low_precision_numerics(inputs, options);
               },
           .has_fixed_tiles = true,
+          .has_independent_rows = true,
           .state_merge = StateMerge{.merge = reference::merge_in_fp32, .type = StateType::kFp32},
           .with_split_size =
               [q_type, way, options](std::int64_t split_size) {
@@ -74,7 +87,7 @@ Backend low_precision_backend(ElementType q_type, const std::string& way,
 }  // namespace
 
 std::vector<Backend> reference_backends() {
-  std::vector<Backend> backends = {naive_backend(), online_backend()};
+  std::vector<Backend> backends = {naive_backend(), online_backend(), decode_step_reference()};
   for (const ElementType q_type : {ElementType::kFp32, ElementType::kFp16, ElementType::kBf16})
     backends.push_back(low_precision_backend(q_type, "low-precision", {}));
   // As tensor cores work: 16 terms at once, cut off; tiles and splits that few contexts divide.

@@ -38,14 +38,18 @@ struct Backend {
   // Its tiles start at multiples of a fixed number of keys whatever the block size, so that block
   // size cannot change a bit.
   bool has_fixed_tiles = false;
+  // A row's bits follow from the keys that it sees, whatever other rows the call has: not where
+  // another kernel takes single rows.
+  bool has_independent_rows = false;
   std::optional<StateMerge> state_merge = {};
   // The same, splitting contexts at so many keys (>= 1), or nothing where it cannot split there.
   // Empty if nobody can tell it where to split.
   std::function<std::optional<Backend>(std::int64_t split_size)> with_split_size = {};
 };
 
-// The reference's own ways of computing: naive and online in fp64, gathered and over blocks, and
-// the plain low-precision run of each type of q, tiled and rounded in more than one way.
+// The reference's own ways of computing: naive and online in fp64, gathered and over blocks, the
+// decode step with its newest token outside the cache, and the plain low-precision run of each type
+// of q, tiled and rounded in more than one way.
 std::vector<Backend> reference_backends();
 
 }  // namespace recto::verify

@@ -147,6 +147,9 @@ void ElementComparer::expect_within(const ElementPlace& place, const ComparedVal
   // Bounds are made of what was seen, now and then: only beside a number are they one.
   const bool are_numbers = !std::isnan(values.seen) && !std::isnan(values.expected);
   if (are_numbers) RECTO_CHECK(values.bound >= 0);  // NaN fails as well
+  // Every error would be within it.
+  const bool are_finite = std::isfinite(values.seen) && std::isfinite(values.expected);
+  if (are_finite) RECTO_CHECK(std::isfinite(values.bound));
   ++comparison_.elements;
   const std::optional<MismatchKind> kind = judge(values);
   if (!kind || kind == MismatchKind::kBeyondBound)

@@ -44,7 +44,8 @@ struct ElementPlace {
 struct ComparedValues {
   double seen = 0.0;
   double expected = 0.0;
-  double bound = 0.0;  // of |seen - expected|; not NaN, not negative
+  // Of |seen - expected|; not NaN, not negative, and of finite numbers not infinite.
+  double bound = 0.0;
 };
 
 // One element that is wrong.

@@ -95,6 +95,12 @@ TEST_CASE("a bound that is NaN or negative breaks the contract") {
   CHECK_NOTHROW(compare_one(1.0, 1.0, 0.0));
 }
 
+TEST_CASE("an infinite bound of finite numbers breaks the contract: it would let any error pass") {
+  CHECK_THROWS_AS(compare_one(2.0, 1.0, kInf), ContractFailure);
+  CHECK_THROWS_AS(compare_one(1.0, 1.0, kInf), ContractFailure);
+  CHECK_NOTHROW(compare_one(1.0, 1.0, std::numeric_limits<double>::max()));
+}
+
 TEST_CASE("what is NaN fails before its bound is asked for") {
   CHECK(compare_one(kNan, 1.0, kNan).first->kind == MismatchKind::kNaN);
 }

@@ -75,7 +75,7 @@ void append_kv_by_kernel(const KernelRun& how, const kernels::KvAppendParams& pa
   });
 }
 
-void gather_kv_by_kernel(const KernelRun& how, const reference::GatherInputs& inputs) {
+void gather_kv_by_kernel(const KernelRun& how, const GatherInputs& inputs) {
   simt::Executor executor(how.executor);
   DeviceCall call(executor);
   kernels::GatherParams params{.kv = inputs.kv,

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "core/attention_views.h"
+#include "core/gather_inputs.h"
 #include "core/paged_kv_view.h"
 #include "cuda/kernels/kv_append.h"
 #include "reference/kv_cache_ops.h"
@@ -24,6 +25,6 @@ void copy_blocks_by_kernel(const KernelRun& how, const MutablePagedKvView& kv,
                            std::span<const BlockPair> pairs);
 void swap_blocks_by_kernel(const KernelRun& how, const PagedKvView& from,
                            const MutablePagedKvView& to, std::span<const BlockPair> pairs);
-void gather_kv_by_kernel(const KernelRun& how, const reference::GatherInputs& inputs);
+void gather_kv_by_kernel(const KernelRun& how, const GatherInputs& inputs);
 
 }  // namespace recto::verify

@@ -141,15 +141,15 @@ TEST_CASE("the gather kernel leaves the rows as the reference does") {
     RowPool rows_v(rows_for(v.shape(), contexts.tokens + 1, type), draw_seed());
     RowPool expected_k = rows_k;
     RowPool expected_v = rows_v;
-    reference::GatherInputs inputs = {.kv = {.k = k.const_view(), .v = v.const_view()},
-                                      .block_table = {.data = contexts.table.data(),
-                                                      .num_seqs = std::ssize(contexts.lengths),
-                                                      .max_blocks = contexts.max_blocks,
-                                                      .row_stride = contexts.max_blocks + 1},
-                                      .context_length = contexts.lengths,
-                                      .context_start = contexts.starts,
-                                      .k = expected_k.view(),
-                                      .v = expected_v.view()};
+    GatherInputs inputs = {.kv = {.k = k.const_view(), .v = v.const_view()},
+                           .block_table = {.data = contexts.table.data(),
+                                           .num_seqs = std::ssize(contexts.lengths),
+                                           .max_blocks = contexts.max_blocks,
+                                           .row_stride = contexts.max_blocks + 1},
+                           .context_length = contexts.lengths,
+                           .context_start = contexts.starts,
+                           .k = expected_k.view(),
+                           .v = expected_v.view()};
     reference::gather_kv(inputs);
     inputs.k = rows_k.view();
     inputs.v = rows_v.view();

@@ -4,6 +4,8 @@
 #include <limits>
 #include <span>
 
+#include "core/attention_gate.h"
+#include "core/contract.h"
 #include "cuda/kernels/paged_decode.h"
 #include "cuda/kernels/split_decode.h"
 
@@ -48,10 +50,13 @@ PagedDecodeParams params_of(const PagedAttentionInputs& inputs) {
                   .head_stride = inputs.kv.v.head_dim}};
 }
 
+// What has not passed the gates, no kernel is asked.
 PagedDecodeParams params_into(const PagedAttentionInputs& inputs, DecodeResults& results) {
   PagedDecodeParams params = params_of(inputs);
   params.out.data = results.out.data();
   params.lse_ln = results.lse_ln.data();
+  RECTO_CHECK_EQ(check_contents(inputs, {.out = params.out, .lse_ln = results.lse_ln}),
+                 Status::ok());
   return params;
 }
 

@@ -1,5 +1,7 @@
 #include "verify/oracle_comparison.h"
 
+#include "core/attention_gate.h"
+#include "core/contract.h"
 #include "reference/error_bound.h"
 
 namespace recto::verify {
@@ -8,6 +10,7 @@ namespace {
 LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind bound_kind) {
   const PlacedProblem placed(law_case.problem, law_case.placement);
   const PagedAttentionInputs& inputs = placed.inputs();
+  RECTO_CHECK_EQ(check_contents(inputs), Status::ok());
   LawVerdict verdict;
   verdict.skipped = backend.why_unsupported(inputs);
   if (verdict.skipped) return verdict;

@@ -50,7 +50,7 @@ CaseSpec decode_case(TypePair types, KvLayout layout) {
                 .kv_type = types.kv};
   spec.sequences = {{.context_length = 333, .id = 0}, {.context_length = 1, .id = 1}, {.id = 2}};
   spec.options.scale = 0.25F;
-  spec.options.alibi = true;
+  spec.options.alibi = AlibiFamily::kUsual;
   spec.options.sinks = SinkFamily::kNormal;
   spec.q = spec.k = spec.v = FloatFamily::kNormal;
   spec.placement = {.layout = layout, .block_size = 16};

@@ -33,6 +33,7 @@ __device__ inline SoftmaxState<kDims> absorb(SoftmaxState<kDims> lead,
                                              const SoftmaxState<kDims>& rest) {
   if (rest.maximum == -INFINITY) return lead;
   const float factor = expf(rest.maximum - lead.maximum);
+  lead.maximum = fmaxf(lead.maximum, rest.maximum);  // of +0 and -0, which are the same, +0
   lead.sum += factor * rest.sum;
   for (int i = 0; i < kDims; ++i) lead.weighted[i] += factor * rest.weighted[i];
   return lead;

@@ -21,38 +21,54 @@ double normal(RandomStream& stream) {
   return (static_cast<double>(sum) + 6) * 0x1p-21 - 6;  // each stands for the middle of its step
 }
 
+double scale_of(ElementType type) { return is_fp8(type) ? kFp8Scale : 1.0; }
+
+// Saturated in fp8, as caches are written.
+std::uint32_t code_of(double value, ElementType type) {
+  if (!is_fp8(type)) return reference::encode(value, type);
+  return reference::encode(value / scale_of(type), type, reference::Overflow::kSaturate);
+}
+
 void store(double value, ElementType type, std::byte* place) {
-  const std::uint32_t code = reference::encode(value, type);
+  const std::uint32_t code = code_of(value, type);
   std::memcpy(place, &code, static_cast<std::size_t>(element_bytes(type)));
 }
 
 }  // namespace
 
-StoredRows::StoredRows(ElementType type, std::int64_t rows, RandomStream stream)
-    : values(rows, kHeadDim),
+std::string StudyTypes::name() const {
+  if (q == kv) return element_type_name(q);
+  return std::string(element_type_name(q)) + "/" + element_type_name(kv);
+}
+
+StoredRows::StoredRows(ElementType stored_type, std::int64_t rows, RandomStream stream)
+    : type(stored_type),
+      values(rows, kHeadDim),
       codes(static_cast<std::size_t>(rows * kHeadDim * element_bytes(type))) {
   for (auto place = codes.begin(); place != codes.end(); place += element_bytes(type)) {
     store(normal(stream), type, &*place);
   }
   reference::decode_row(codes.data(), type,
                         {values.data(), static_cast<std::size_t>(values.size())});
+  values *= scale_of(type);
 }
 
-void StoredRows::set_last(const Eigen::RowVectorXd& row, ElementType type) {
+void StoredRows::set_last(const Eigen::RowVectorXd& row) {
   std::byte* place = &*(codes.end() - kHeadDim * element_bytes(type));
   for (std::int64_t dim = 0; dim < kHeadDim; ++dim) {
     store(row[dim], type, place);
-    values(values.rows() - 1, dim) = reference::round_to(row[dim], type);
+    values(values.rows() - 1, dim) =
+        scale_of(type) * reference::decode(code_of(row[dim], type), type);
     place += element_bytes(type);
   }
 }
 
-DecodeProblem::DecodeProblem(ElementType type, std::int64_t num_keys, RandomStream stream)
-    : type_(type),
+DecodeProblem::DecodeProblem(const StudyTypes& types, std::int64_t num_keys, RandomStream stream)
+    : types_(types),
       scale_(1.0F / std::sqrt(static_cast<float>(kHeadDim))),
-      q_(type, 1, stream.split("q")),
-      k_(type, num_keys, stream.split("k")),
-      v_(type, num_keys, stream.split("v")),
+      q_(types.q, 1, stream.split("q")),
+      k_(types.kv, num_keys, stream.split("k")),
+      v_(types.kv, num_keys, stream.split("v")),
       swapped_v_(v_.codes),
       drawn_last_key_(k_.values.bottomRows(1)),
       context_length_(static_cast<std::int32_t>(num_keys)),
@@ -60,7 +76,7 @@ DecodeProblem::DecodeProblem(ElementType type, std::int64_t num_keys, RandomStre
   RECTO_CHECK_GE(num_keys, 2);
   donor_ = static_cast<std::int64_t>(
       stream.split("donor").next_below(static_cast<std::uint64_t>(num_keys - 1)));
-  const std::int64_t row_bytes = kHeadDim * element_bytes(type);
+  const std::int64_t row_bytes = kHeadDim * element_bytes(types.kv);
   std::copy_n(v_.codes.begin() + donor_ * row_bytes, row_bytes, swapped_v_.end() - row_bytes);
 }
 
@@ -77,10 +93,10 @@ void DecodeProblem::plant_last_key(double weight) {
   RECTO_CHECK_GT(weight, 0.0);
   RECTO_CHECK_LT(weight, 1.0);
   const double score = std::log(weight) - std::log1p(-weight) + scores().others_lse_ln;
-  k_.set_last(q().row(0) * (score / (scale_ * q().row(0).squaredNorm())), type_);
+  k_.set_last(q().row(0) * (score / (scale_ * q().row(0).squaredNorm())));
 }
 
-void DecodeProblem::restore_last_key() { k_.set_last(drawn_last_key_, type_); }
+void DecodeProblem::restore_last_key() { k_.set_last(drawn_last_key_); }
 
 double DecodeProblem::last_weight() const {
   const Scores found = scores();
@@ -88,8 +104,9 @@ double DecodeProblem::last_weight() const {
 }
 
 KvTensorView DecodeProblem::tensor(const std::vector<std::byte>& memory) const {
+  const bool has_scale = is_fp8(types_.kv);
   return {.data = memory.data(),
-          .type = type_,
+          .type = types_.kv,
           .layout = KvLayout::kTokenMajor,
           .num_blocks = 1,
           .block_size = num_keys(),
@@ -98,13 +115,14 @@ KvTensorView DecodeProblem::tensor(const std::vector<std::byte>& memory) const {
           .block_stride = num_keys() * kHeadDim,
           .head_stride = kHeadDim,
           .slot_stride = kHeadDim,
-          .scale = {}};
+          .scale = {.kind = has_scale ? ScaleKind::kPerTensor : ScaleKind::kNone,
+                    .data = has_scale ? &kFp8Scale : nullptr}};
 }
 
 PagedAttentionInputs DecodeProblem::inputs() const {
   PagedAttentionInputs inputs;
   inputs.q = {.data = q_.codes.data(),
-              .type = type_,
+              .type = types_.q,
               .num_rows = 1,
               .num_heads = 1,
               .head_dim = kHeadDim,

@@ -1,10 +1,11 @@
 #pragma once
 
 // A decode step as this study asks for it, with its memory: one query row, one head, normal q, K
-// and V rounded to one type, and the ways in which a kernel may get it wrong.
+// and V rounded to their types, and the ways in which a kernel may get it wrong.
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "core/attention_views.h"
@@ -15,19 +16,36 @@ namespace recto::experiments {
 
 inline constexpr std::int64_t kHeadDim = 128;  // of K and of V
 
+// Of q, and of K and V.
+struct StudyTypes {
+  ElementType q = ElementType::kFp32;
+  ElementType kv = ElementType::kFp32;
+
+  StudyTypes() = default;
+  StudyTypes(ElementType of_all) : q(of_all), kv(of_all) {}
+  StudyTypes(ElementType of_q, ElementType of_kv) : q(of_q), kv(of_kv) {}
+
+  std::string name() const;  // "fp32", "fp16/e4m3"
+};
+
+// What codes are multiplied by: 448, the largest of e4m3, then stands for four and a half
+// deviations. Other types have no scale.
+inline constexpr float kFp8Scale = 0.01F;
+
 // Normal numbers, rounded to a type: their values and their codes, side by side.
 struct StoredRows {
+  ElementType type;
   reference::Matrix values;      // [rows, kHeadDim]
   std::vector<std::byte> codes;  // [rows, kHeadDim]
 
-  StoredRows(ElementType type, std::int64_t rows, RandomStream stream);
-  void set_last(const Eigen::RowVectorXd& row, ElementType type);  // [kHeadDim], rounded
+  StoredRows(ElementType stored_type, std::int64_t rows, RandomStream stream);
+  void set_last(const Eigen::RowVectorXd& row);  // [kHeadDim], rounded
 };
 
 class DecodeProblem {
  public:
   // Two keys at least.
-  DecodeProblem(ElementType type, std::int64_t num_keys, RandomStream stream);
+  DecodeProblem(const StudyTypes& types, std::int64_t num_keys, RandomStream stream);
   DecodeProblem(const DecodeProblem&) = delete;
   DecodeProblem& operator=(const DecodeProblem&) = delete;
 
@@ -62,7 +80,7 @@ class DecodeProblem {
   Scores scores() const;
   KvTensorView tensor(const std::vector<std::byte>& memory) const;
 
-  ElementType type_;
+  StudyTypes types_;
   std::int64_t donor_ = 0;
   float scale_;
   StoredRows q_;

@@ -12,12 +12,14 @@ namespace {
 using reference::AccumulatorRounding;
 using reference::LowPrecisionOptions;
 
-// Tensor cores truncate steps of 16 terms; fp32 is added up to nearest.
+// Tensor cores truncate steps of 16 terms, of what fp8 is dequantised to; fp32 is added up to
+// nearest.
 LowPrecisionOptions kernel_under_test(ElementType type) {
   LowPrecisionOptions how{.tile_size = 64};
   if (type != ElementType::kFp32) {
     how.terms_per_step = 16;
     how.rounding = AccumulatorRounding::kTruncate;
+    how.dequantised = reference::Dequantised::kQueryType;
   }
   return how;
 }
@@ -38,7 +40,8 @@ const char* fault_name(Fault fault) {
 }
 
 const char* judge_name(Judge judge) {
-  constexpr const char* kNames[] = {"sharp", "hard", "fixed", "factor two"};
+  constexpr const char* kNames[] = {"sharp",      "hard",         "fixed",
+                                    "factor two", "others sharp", "others hard"};
   return kNames[static_cast<int>(judge)];
 }
 
@@ -57,16 +60,18 @@ double smallest_refused(const Row& error, const Row& direction, const Row& allow
   return smallest;
 }
 
-Draw::Draw(ElementType type, std::int64_t num_keys, RandomStream stream)
-    : problem_(type, num_keys, stream) {
+Draw::Draw(const StudyTypes& types, std::int64_t num_keys, RandomStream stream)
+    : problem_(types, num_keys, stream) {
   solve();
 }
 
 void Draw::solve() {
   exact_ = reference::dense_attention({problem_.q(), problem_.k(), problem_.v()},
                                       problem_.head_options());
-  if (model_) model_->reread_key(problem_.num_keys() - 1);
-  bound_.reset();
+  for (Bounds* bounds : {&own_, &others_}) {
+    if (bounds->model) bounds->model->reread_key(problem_.num_keys() - 1);
+    bounds->bound.reset();
+  }
 }
 
 double Draw::prepare(Fault fault, double size) {
@@ -99,14 +104,23 @@ Row Draw::faulty_error(Fault fault, double size) const {
   return out_of(run_kernel(wrong())) - exact_.out.row(0);
 }
 
-const reference::HeadBound& Draw::bound() {
-  if (!model_) {
-    const PagedAttentionInputs inputs = problem_.inputs();
-    model_.emplace(problem_.k(), problem_.v(),
-                   low_precision_numerics(inputs, kernel_under_test(inputs.q.type)));
+const reference::HeadBound& Draw::bound_by(Bounds& bounds,
+                                           const reference::KernelNumerics& numerics) {
+  if (!bounds.model) bounds.model.emplace(problem_.k(), problem_.v(), numerics);
+  if (!bounds.bound) {
+    bounds.bound = bounds.model->bound(problem_.q(), problem_.head_options(), exact_);
   }
-  if (!bound_) bound_ = model_->bound(problem_.q(), problem_.head_options(), exact_);
-  return *bound_;
+  return *bounds.bound;
+}
+
+const reference::HeadBound& Draw::bound() {
+  const PagedAttentionInputs inputs = problem_.inputs();
+  return bound_by(own_, low_precision_numerics(inputs, kernel_under_test(inputs.q.type)));
+}
+
+const reference::HeadBound& Draw::bound_of_others() {
+  const PagedAttentionInputs inputs = problem_.inputs();
+  return bound_by(others_, reference::third_party_numerics(inputs.q.type, inputs.kv.k.type));
 }
 
 Row Draw::allowed(Judge judge) {
@@ -115,6 +129,10 @@ Row Draw::allowed(Judge judge) {
       return bound().sharp.row(0);
     case Judge::kHard:
       return bound().hard.row(0);
+    case Judge::kOthersSharp:
+      return bound_of_others().sharp.row(0);
+    case Judge::kOthersHard:
+      return bound_of_others().hard.row(0);
     case Judge::kFixed:
       return Row::Constant(kHeadDim, kFixedTolerance);
     case Judge::kFactorTwo: {

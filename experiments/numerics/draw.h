@@ -29,8 +29,12 @@ enum class Judge : std::uint8_t {
   kHard,
   kFixed,      // kFixedTolerance
   kFactorTwo,  // twice the largest error of the yardstick, the plain run in the same types
+  // The bounds of the profile that kernels of others are judged by, in place of this kernel's own.
+  kOthersSharp,
+  kOthersHard,
 };
-inline constexpr std::array kJudges{Judge::kSharp, Judge::kHard, Judge::kFixed, Judge::kFactorTwo};
+inline constexpr std::array kJudges{Judge::kSharp,     Judge::kHard,        Judge::kFixed,
+                                    Judge::kFactorTwo, Judge::kOthersSharp, Judge::kOthersHard};
 inline constexpr double kFixedTolerance = 1e-3;
 
 const char* fault_name(Fault fault);
@@ -45,7 +49,7 @@ double smallest_refused(const Row& error, const Row& direction, const Row& allow
 
 class Draw {
  public:
-  Draw(ElementType type, std::int64_t num_keys, RandomStream stream);
+  Draw(const StudyTypes& types, std::int64_t num_keys, RandomStream stream);
 
   // Makes the right problem one in which a fault may have this size, and returns the size that it
   // has once all is rounded: the scale's, or the weight of the last key, which is planted.
@@ -60,19 +64,27 @@ class Draw {
   Row faulty_error(Fault fault, double size) const;  // of out
 
   Row allowed(Judge judge);             // [kHeadDim]
-  const reference::HeadBound& bound();  // [1, kHeadDim]
+  const reference::HeadBound& bound();  // [1, kHeadDim], of the kernel's own numerics
 
   // How the exact result of the faulty problem moves away per size, at size 0.
   Row direction(Fault fault) const;  // [kHeadDim]
 
  private:
+  // Made when it is first asked for.
+  struct Bounds {
+    std::optional<reference::HeadErrorModel> model = {};
+    std::optional<reference::HeadBound> bound = {};
+  };
+
   void solve();
+  const reference::HeadBound& bound_by(Bounds& bounds, const reference::KernelNumerics& numerics);
+  const reference::HeadBound& bound_of_others();
 
   DecodeProblem problem_;
   bool is_planted_ = false;
   reference::HeadOutput exact_;
-  std::optional<reference::HeadErrorModel> model_;
-  std::optional<reference::HeadBound> bound_;
+  Bounds own_;
+  Bounds others_;
 };
 
 }  // namespace recto::experiments

@@ -12,7 +12,10 @@
 namespace recto::experiments {
 namespace {
 
-constexpr ElementType kTypes[] = {ElementType::kFp32, ElementType::kFp16, ElementType::kBf16};
+const StudyTypes kTypes[] = {ElementType::kFp32,
+                             ElementType::kFp16,
+                             ElementType::kBf16,
+                             {ElementType::kFp16, ElementType::kE4m3}};
 
 Row exact_out(const PagedAttentionInputs& inputs) {
   const reference::AttentionResult result = reference::paged_attention(inputs);
@@ -22,14 +25,14 @@ Row exact_out(const PagedAttentionInputs& inputs) {
 Row row(double a, double b) { return (Row(2) << a, b).finished(); }
 
 TEST_CASE("the planted key has the weight that was asked for, but for rounding") {
-  for (const ElementType type : kTypes) {
+  for (const StudyTypes& type : kTypes) {
     DecodeProblem problem(type, 300, RandomStream(1));
     const double drawn = problem.last_weight();
     for (const double weight : {1e-6, 1e-3, 0.5, 0.99}) {
       problem.plant_last_key(weight);
       const double odds = problem.last_weight() / (1 - problem.last_weight());
       // The score, at most 15 here, is off by a unit roundoff at most.
-      const double slack = 15 * reference::unit_roundoff(type);
+      const double slack = 15 * reference::unit_roundoff(type.kv);
       CHECK(std::abs(std::log(odds * (1 - weight) / weight)) < slack);
     }
     problem.restore_last_key();
@@ -38,7 +41,7 @@ TEST_CASE("the planted key has the weight that was asked for, but for rounding")
 }
 
 TEST_CASE("the views hold the values, the planted key's too") {
-  for (const ElementType type : kTypes) {
+  for (const StudyTypes& type : kTypes) {
     DecodeProblem problem(type, 40, RandomStream(2));
     problem.plant_last_key(0.1);
     const reference::HeadOutput dense =
@@ -88,7 +91,7 @@ TEST_CASE("what is refused begins at the smallest size, and not a step before") 
 }
 
 TEST_CASE("the right kernel is within both bounds, a grossly wrong one within neither") {
-  for (const ElementType type : kTypes) {
+  for (const StudyTypes& type : kTypes) {
     Draw draw(type, 200, RandomStream(4));
     draw.prepare(Fault::kDroppedKey, 0.3);
     for (const Judge judge : {Judge::kSharp, Judge::kHard}) {

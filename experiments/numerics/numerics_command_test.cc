@@ -45,7 +45,7 @@ void check_refused(const std::vector<std::string>& arguments, const std::string&
   CHECK_THAT(tried.err, ContainsSubstring(message));
 }
 
-TEST_CASE("two tables, with a row per type and number of keys, and how to repeat them") {
+TEST_CASE("three tables, with a row per type and number of keys, and how to repeat them") {
   const auto tried = small({});
   REQUIRE(tried.exit_code == 0);
   CHECK(tried.err.empty());
@@ -59,8 +59,8 @@ TEST_CASE("two tables, with a row per type and number of keys, and how to repeat
       faults += line.starts_with("     ") && line.find(fault) != std::string::npos ? 1 : 0;
     }
   }
-  CHECK(rows == 2 * 4);
-  CHECK(faults == 3 * 4);
+  CHECK(rows == 3 * 4);
+  CHECK(faults == 2 * 3 * 4);
   CHECK(lines.back() ==
         "To repeat: recto numerics --n 16,100 --types fp32,bf16 --seed 1 --draws 5");
 }
@@ -82,12 +82,14 @@ TEST_CASE("for machines, every figure") {
     CHECK(cell["draws"] == 5);
     CHECK(cell["sharpness"]["beyond_sharp"] == 0);
     CHECK(cell["sharpness"]["out_sharp"]["worst"] > cell["sharpness"]["out_sharp"]["median"]);
-    REQUIRE(cell["thresholds"].size() == 12);
+    REQUIRE(cell["thresholds"].size() == 18);
     const Json& first = cell["thresholds"][0];
     CHECK(first["fault"] == "dropped key");
     CHECK(first["judge"] == "sharp");
     CHECK(first["sight"] == "seen");
-    CHECK(first["refused_draws"] == 5);
+    CHECK(first["refused_draws"] >= 3);
+    CHECK(first["supported_share"] < first["refused_draws"].get<double>() / 5);
+    CHECK(first["supported_share"] > 0.1);
     CHECK(first["refused_right_draws"] == 0);
     CHECK(first["realised_size"] > 0);
   }
@@ -111,7 +113,7 @@ TEST_CASE("files hold what was found, with a manifest that repeats it") {
   CHECK(sharpness.size() == 1 + 4);
   CHECK_THAT(sharpness[0], ContainsSubstring("type,num_keys,draws,seed,out_sharp.median,"));
   const std::vector<std::string> thresholds = lines_of(read("thresholds.csv"));
-  CHECK(thresholds.size() == 1 + 4 * 12);
+  CHECK(thresholds.size() == 1 + 4 * 18);
   CHECK_THAT(thresholds[0], ContainsSubstring("fault,judge,sight,size,realised_size,"));
   const Json manifest = Json::parse(read("manifest.json"));
   CHECK(manifest["command"] == "numerics");
@@ -131,7 +133,11 @@ TEST_CASE("bad flags are named, with what was expected") {
   check_refused({"--n", "16k"}, "--n: found '16k'; expected an integer");
   check_refused({"--n", "16,,32"}, "--n: found '16,,32'; expected a list");
   check_refused({"--n", "16,16"}, "--n: found '16' twice");
-  check_refused({"--types", "e4m3"}, "--types: found 'e4m3'; expected fp32, fp16 or bf16");
+  for (const char* types : {"e4m3", "fp32/e4m3", "fp16/bf16", "fp16/fp16", "fp16/"}) {
+    check_refused({"--types", types}, std::string("--types: found '") + types +
+                                          "'; expected fp32, fp16, bf16, or one of the latter two "
+                                          "with a cache in fp8, such as fp16/e4m3");
+  }
   check_refused({"--types", "fp16,fp16"}, "--types: found 'fp16' twice");
   check_refused({"--draws", "0"}, "--draws");
   check_refused({"--draws", "many"}, "--draws");

@@ -10,7 +10,7 @@ namespace recto::experiments {
 namespace {
 
 Json cell_json(const StudyCell& cell) {
-  return {{"type", element_type_name(cell.type)},
+  return {{"type", cell.types.name()},
           {"num_keys", cell.num_keys},
           {"draws", cell.draws},
           {"seed", cell.seed}};
@@ -27,18 +27,21 @@ Json sharpness_json(const Sharpness& sharpness) {
 }
 
 // One fault before one judge. Sizes are null where there is none.
-Json threshold_json(const Threshold& threshold, Fault fault, Judge judge) {
+Json threshold_json(const Threshold& threshold, Fault fault, Judge judge, std::int64_t draws) {
   Json json = {{"fault", fault_name(fault)},
                {"judge", judge_name(judge)},
                {"sight", sight_name(threshold.sight)},
                {"size", nullptr},
                {"realised_size", nullptr},
-               {"refused_draws", nullptr}};
+               {"refused_draws", nullptr},
+               {"supported_share", nullptr}};
   if (threshold.sight == Sight::kSeen) {
     json["size"] = threshold.size;
     json["realised_size"] = threshold.realised;
   }
   if (threshold.sight != Sight::kNever) json["refused_draws"] = threshold.refused;
+  if (threshold.sight == Sight::kSeen)
+    json["supported_share"] = supported_share(threshold.refused, draws);
   return json;
 }
 
@@ -48,7 +51,7 @@ Json thresholds_json(const CellResult& result) {
     for (const Judge judge : kJudges) {
       const Threshold& threshold =
           result.thresholds[static_cast<std::size_t>(fault)][static_cast<std::size_t>(judge)];
-      Json one = threshold_json(threshold, fault, judge);
+      Json one = threshold_json(threshold, fault, judge, result.cell.draws);
       one["refused_right_draws"] = result.refused_right[static_cast<std::size_t>(judge)];
       json.push_back(one);
     }

@@ -79,7 +79,7 @@ Calibration calibrate(const StudyCell& cell) {
   constexpr std::array kOfLastKey{Fault::kDroppedKey, Fault::kSwappedValue};
   Calibration found;
   for (std::int64_t number = 0; number < cell.draws; ++number) {
-    Draw draw(cell.type, cell.num_keys, draw_stream(cell, "calibrate", number));
+    Draw draw(cell.types, cell.num_keys, draw_stream(cell, "calibrate", number));
     const Draw::Errors errors = draw.right_errors();
     found.shares.add(errors, draw.bound());
     for (const Judge judge : kJudges) {
@@ -96,6 +96,28 @@ Threshold threshold_of(const Attempt& attempt) {
   return {Sight::kSeen, attempt.size, percentile(attempt.realised, 0.5), attempt.refused};
 }
 
+void try_on(Draw& draw, Attempt& attempt) {
+  attempt.realised.push_back(draw.prepare(attempt.fault, attempt.size));
+  const Row error = draw.faulty_error(attempt.fault, attempt.size);
+  attempt.refused += is_refused(error, draw.allowed(attempt.judge)) ? 1 : 0;
+}
+
+// ln of the number of ways to choose `few` of `all`.
+double log_choices(std::int64_t all, std::int64_t few) {
+  return std::lgamma(static_cast<double>(all) + 1) - std::lgamma(static_cast<double>(few) + 1) -
+         std::lgamma(static_cast<double>(all - few) + 1);
+}
+
+// Of `refused` or more of `draws`, each refused with probability `share`, in (0, 1).
+double probability_of_as_many(std::int64_t refused, std::int64_t draws, double share) {
+  double sum = 0;
+  for (std::int64_t missed = 0; missed <= draws - refused; ++missed) {
+    sum += std::exp(log_choices(draws, missed) + static_cast<double>(missed) * std::log1p(-share) +
+                    static_cast<double>(draws - missed) * std::log(share));
+  }
+  return sum;
+}
+
 }  // namespace
 
 std::int64_t default_draws(std::int64_t num_keys) {
@@ -104,10 +126,23 @@ std::int64_t default_draws(std::int64_t num_keys) {
 
 RandomStream draw_stream(const StudyCell& cell, std::string_view kind, std::int64_t draw) {
   return RandomStream(cell.seed)
-      .split(element_type_name(cell.type))
+      .split(cell.types.name())
       .split(static_cast<std::uint64_t>(cell.num_keys))
       .split(kind)
       .split(static_cast<std::uint64_t>(draw));
+}
+
+double supported_share(std::int64_t refused, std::int64_t draws) {
+  RECTO_CHECK(0 <= refused && refused <= draws);
+  constexpr double kDoubt = 0.05;
+  if (refused == 0) return 0;
+  double low = 0;
+  double high = 1;
+  for (int step = 0; step < 50; ++step) {
+    const double middle = (low + high) / 2;
+    (probability_of_as_many(refused, draws, middle) < kDoubt ? low : high) = middle;
+  }
+  return low;
 }
 
 std::int64_t misses_allowed(std::int64_t draws) { return draws / 100; }
@@ -119,13 +154,18 @@ void confirm(const StudyCell& cell, int round, std::span<Attempt> attempts) {
   };
   for (std::int64_t number = 0; number < cell.draws; ++number) {
     if (std::ranges::all_of(attempts, is_given_up)) return;
-    Draw draw(cell.type, cell.num_keys, draw_stream(cell, kind, number));
+    Draw draw(cell.types, cell.num_keys, draw_stream(cell, kind, number));
     for (Attempt& attempt : attempts) {
       if (is_given_up(attempt)) continue;
-      attempt.realised.push_back(draw.prepare(attempt.fault, attempt.size));
-      const Row error = draw.faulty_error(attempt.fault, attempt.size);
-      attempt.refused += is_refused(error, draw.allowed(attempt.judge)) ? 1 : 0;
+      try_on(draw, attempt);
     }
+  }
+}
+
+void verify_found(const StudyCell& cell, std::span<Attempt> attempts) {
+  for (std::int64_t number = 0; number < cell.draws; ++number) {
+    Draw draw(cell.types, cell.num_keys, draw_stream(cell, "verify", number));
+    for (Attempt& attempt : attempts) try_on(draw, attempt);
   }
 }
 
@@ -146,18 +186,23 @@ CellResult study(const StudyCell& cell) {
       }
     }
   }
+  std::vector<Attempt> found;
   const auto is_too_large = [](const Attempt& attempt) { return !(attempt.size < 1); };
   for (int round = 0; std::erase_if(open, is_too_large), !open.empty(); ++round) {
     confirm(cell, round, open);
     std::vector<Attempt> missed;
     for (const Attempt& attempt : open) {
       if (cell.draws - attempt.refused <= misses_allowed(cell.draws)) {
-        result.thresholds[index(attempt.fault)][index(attempt.judge)] = threshold_of(attempt);
+        found.push_back({attempt.fault, attempt.judge, attempt.size});
       } else {
         missed.push_back({attempt.fault, attempt.judge, attempt.size * kRaise});
       }
     }
     open = std::move(missed);
+  }
+  verify_found(cell, found);
+  for (const Attempt& attempt : found) {
+    result.thresholds[index(attempt.fault)][index(attempt.judge)] = threshold_of(attempt);
   }
   return result;
 }

@@ -17,12 +17,12 @@ namespace recto::experiments {
 
 // Draws where nobody says how many: as many as have so many keys together, within limits.
 inline constexpr std::int64_t kDefaultKeys = 65'536;
-inline constexpr std::int64_t kDefaultDrawsMin = 8;
+inline constexpr std::int64_t kDefaultDrawsMin = 4;
 inline constexpr std::int64_t kDefaultDrawsMax = 100;
 std::int64_t default_draws(std::int64_t num_keys);
 
 struct StudyCell {
-  ElementType type = ElementType::kFp32;
+  StudyTypes types = {};
   std::int64_t num_keys = 0;  // 2 or more
   std::int64_t draws = 0;
   std::uint64_t seed = 0;
@@ -51,13 +51,17 @@ enum class Sight : std::uint8_t {
   kNever,   // at no size below 1
 };
 
-// The smallest size of a fault that a judge sees in 99 % of draws.
+// The smallest size of a fault that a judge was found to see in nearly all draws.
 struct Threshold {
   Sight sight = Sight::kNever;
   double size = 0;           // that was asked for
   double realised = 0;       // median over the draws, after rounding
-  std::int64_t refused = 0;  // of the draws that confirm it
+  std::int64_t refused = 0;  // of draws that had no part in choosing the size
 };
+
+// At 95 % confidence at least this share of all draws is refused, if so many of `draws` were
+// (Clopper & Pearson 1934, one-sided).
+double supported_share(std::int64_t refused, std::int64_t draws);
 
 struct CellResult {
   StudyCell cell;
@@ -82,9 +86,13 @@ std::int64_t misses_allowed(std::int64_t draws);
 // has fewer draws.
 void confirm(const StudyCell& cell, int round, std::span<Attempt> attempts);
 
+// Runs each attempt on all draws of a kind that decides nothing.
+void verify_found(const StudyCell& cell, std::span<Attempt> attempts);
+
 // Draws; takes from each draw the smallest size that is refused if a fault's effect and the seen
-// error add up; and from the 99th percentile on, raises the size by 10 % until fresh draws, with
-// the fault in place, confirm it.
+// error add up; from the 99th percentile on, raises the size by 10 % until fresh draws, with the
+// fault in place, confirm it. How often it is refused is then counted on other draws: those that
+// ended the search are a selection.
 CellResult study(const StudyCell& cell);
 
 }  // namespace recto::experiments

@@ -44,14 +44,14 @@ TEST_CASE("faults of the sizes found are refused again, and 20 times smaller one
         // Where most right runs are refused, so is a fault of any size: bf16 before 1e-3.
         if (result.refused_right[static_cast<std::size_t>(judge)] > 50) continue;
         REQUIRE(threshold.sight == Sight::kSeen);
-        CHECK(threshold.refused >= 99);
+        CHECK(threshold.refused >= 95);
         CHECK(refused(cell, fault, judge, threshold.size) >= 95);  // 99 % of other draws
         CHECK(refused(cell, fault, judge, threshold.size / 20) <= 10);
         ++tried;
       }
     }
   }
-  CHECK(tried == 12 + 9);
+  CHECK(tried == 18 + 15);
 }
 
 TEST_CASE("an attempt that has missed too often is given up") {
@@ -65,12 +65,49 @@ TEST_CASE("an attempt that has missed too often is given up") {
   CHECK(attempts[1].realised.size() == 100);
 }
 
+TEST_CASE("a share of all draws is supported by how many were refused of how many") {
+  // 0.95 confidence: share^draws = 0.05 where all were refused.
+  for (const std::int64_t draws : {1, 8, 16, 64, 299, 100'000}) {
+    CHECK(supported_share(draws, draws) ==
+          Approx(std::pow(0.05, 1 / static_cast<double>(draws))).epsilon(1e-9));
+  }
+  CHECK(supported_share(299, 299) >= 0.99);
+  CHECK(supported_share(298, 298) < 0.99);
+  CHECK(supported_share(0, 7) == 0);
+  // Of ten, nine or more: 10 p^9 - 9 p^10 = 0.05.
+  CHECK(supported_share(9, 10) == Approx(0.6058367).epsilon(1e-6));
+}
+
+TEST_CASE("what is counted once the sizes are found has no part in finding them") {
+  const StudyCell cell{ElementType::kBf16, 16, 40, 7};
+  std::vector<Attempt> attempts{{Fault::kDroppedKey, Judge::kHard, 1e-9},
+                                {Fault::kDroppedKey, Judge::kHard, 0.5}};
+  verify_found(cell, attempts);
+  CHECK(attempts[0].refused == 0);
+  CHECK(attempts[0].realised.size() == 40);  // nothing is given up
+  CHECK(attempts[1].refused == 40);
+  std::vector<Attempt> searching{{Fault::kDroppedKey, Judge::kHard, 0.5}};
+  confirm(cell, 0, searching);
+  CHECK(searching[0].realised != attempts[1].realised);
+}
+
+TEST_CASE("a cache in fp8 is judged, by its own bounds and by those of others") {
+  const CellResult result = study({{ElementType::kFp16, ElementType::kE4m3}, 64, 20, 3});
+  CHECK(result.sharpness.beyond_sharp == 0);
+  for (const Judge judge : {Judge::kSharp, Judge::kHard, Judge::kOthersSharp, Judge::kOthersHard}) {
+    CHECK(result.refused_right[static_cast<std::size_t>(judge)] == 0);
+  }
+  // The profile allows more than this kernel needs.
+  CHECK(size_of(result, Fault::kDroppedKey, Judge::kOthersSharp) >
+        size_of(result, Fault::kDroppedKey, Judge::kSharp));
+}
+
 TEST_CASE("without a wish, draws have 65,536 keys together, but are neither too few nor too many") {
   CHECK(default_draws(16) == 100);
   CHECK(default_draws(655) == 100);
   CHECK(default_draws(656) == 99);
   CHECK(default_draws(4096) == 16);
-  CHECK(default_draws(32'768) == 8);
+  CHECK(default_draws(32'768) == 4);
 }
 
 TEST_CASE("one draw in a hundred may be missed") {

@@ -2,6 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <cstdint>
+#include <set>
+#include <utility>
+
 #include "experiments/support/numbers.h"
 #include "experiments/support/table.h"
 
@@ -20,12 +25,70 @@ std::string of_draws(std::int64_t refused, const CellResult& result) {
 }
 
 std::vector<std::string> first_cells(const CellResult& result) {
-  return {element_type_name(result.cell.type), grouped(result.cell.num_keys)};
+  return {result.cell.types.name(), grouped(result.cell.num_keys)};
 }
+
+std::size_t index(Judge judge) { return static_cast<std::size_t>(judge); }
 
 std::string size_cell(const Threshold& threshold) {
   return threshold.sight == Sight::kSeen ? size_text(threshold.realised)
                                          : sight_name(threshold.sight);
+}
+
+std::string judges_table(const std::vector<CellResult>& results, const std::vector<Judge>& judges) {
+  std::vector<TableColumn> columns{{"type", Align::kLeft}, {"n"}, {"fault", Align::kLeft}};
+  for (const Judge judge : judges) {
+    columns.push_back({judge_name(judge)});
+    columns.push_back({"refused"});
+  }
+  Table table(columns);
+  for (const CellResult& result : results) {
+    std::vector<std::string> cells = first_cells(result);
+    cells.emplace_back("none");
+    for (const Judge judge : judges) {
+      cells.emplace_back("-");
+      cells.push_back(of_draws(result.refused_right[index(judge)], result));
+    }
+    table.add_row(cells);
+    for (const Fault fault : kFaults) {
+      cells = {"", "", fault_name(fault)};
+      for (const Judge judge : judges) {
+        const Threshold& threshold =
+            result.thresholds[static_cast<std::size_t>(fault)][index(judge)];
+        cells.push_back(size_cell(threshold));
+        cells.push_back(threshold.sight == Sight::kNever ? "-"
+                                                         : of_draws(threshold.refused, result));
+      }
+      table.add_row(cells);
+    }
+  }
+  return table.text();
+}
+
+// What shares the counts of the tables stand for.
+std::string supported_text(const std::vector<CellResult>& results) {
+  std::set<std::pair<std::int64_t, std::int64_t>> counts;  // draws, of which refused
+  for (const CellResult& result : results) {
+    for (const auto& of_fault : result.thresholds) {
+      for (const Threshold& threshold : of_fault) {
+        if (threshold.sight == Sight::kSeen) counts.insert({result.cell.draws, threshold.refused});
+      }
+    }
+  }
+  if (counts.empty()) return {};
+  std::string text = "At 95 % confidence that supports at least this share of all draws:";
+  std::size_t column = text.size();
+  for (const auto& [draws, refused] : counts) {
+    const std::string one = fmt::format(" {}/{} {:.0f} %", refused, draws,
+                                        std::floor(100 * supported_share(refused, draws)));
+    const bool wraps = column + one.size() > 98;
+    text += wraps ? "\n" + one.substr(1) : one;
+    column = wraps ? one.size() : column + one.size();
+    text += ",";
+    ++column;
+  }
+  text.back() = '.';
+  return text + "\n";
 }
 
 }  // namespace
@@ -65,54 +128,41 @@ std::string sharpness_text(const std::vector<CellResult>& results) {
          fmt::format(
              "\n"
              "One decode row against n keys, head dims {0}, scale 1 / sqrt({0}), normal q, K and V "
-             "of the type;\n"
-             "tiles of 64 keys; fp16 and bf16 truncate sums in steps of 16 terms. Shares of 1; "
-             "over "
-             "all\n"
-             "elements of all draws. beyond: elements of out with an error beyond the sharp "
-             "bound.\n",
-             kHeadDim);
+             "of the type\n"
+             "(fp8 with a scale of {1}); tiles of 64 keys; but for fp32, sums are truncated in "
+             "steps of 16 terms,\n"
+             "and fp8 is dequantised to q's type. Shares of 1; over all elements of all draws. "
+             "beyond: elements\n"
+             "of out with an error beyond the sharp bound.\n",
+             kHeadDim, kFp8Scale);
 }
 
 std::string thresholds_text(const std::vector<CellResult>& results) {
-  std::vector<TableColumn> columns{{"type", Align::kLeft}, {"n"}, {"fault", Align::kLeft}};
-  for (const Judge judge : kJudges) {
-    columns.push_back({judge_name(judge)});
-    columns.push_back({"refused"});
-  }
-  Table table(columns);
-  for (const CellResult& result : results) {
-    std::vector<std::string> cells = first_cells(result);
-    cells.emplace_back("none");
-    for (const std::int64_t refused : result.refused_right) {
-      cells.emplace_back("-");
-      cells.push_back(of_draws(refused, result));
-    }
-    table.add_row(cells);
-    for (const Fault fault : kFaults) {
-      cells = {"", "", fault_name(fault)};
-      for (const Threshold& threshold : result.thresholds[static_cast<std::size_t>(fault)]) {
-        cells.push_back(size_cell(threshold));
-        cells.push_back(threshold.sight == Sight::kNever ? "-"
-                                                         : of_draws(threshold.refused, result));
-      }
-      table.add_row(cells);
-    }
-  }
-  return "The smallest fault that each judge of out sees in 99 % of draws\n\n" + table.text() +
+  return "The smallest fault that each judge of out was found to see in nearly all draws\n\n" +
+         judges_table(results, {Judge::kSharp, Judge::kHard, Judge::kFixed, Judge::kFactorTwo}) +
          fmt::format(
              "\n"
              "Sizes: of a dropped key, and of a key whose V is another's, its softmax weight, as "
              "rounding left\n"
-             "it; of a scale error, relative. refused: fresh draws with a fault of that size that "
-             "were refused;\n"
+             "it; of a scale error, relative. Each was chosen so that at most one draw in a "
+             "hundred "
+             "missed it.\n"
+             "refused: draws with a fault of that size that were refused, of those made once it "
+             "was "
+             "chosen;\n"
              "none: right runs that were. Judges: |error| against the bounds, against {}, against "
              "twice\n"
              "the largest error of the plain run in the same types (FlashAttention's tests add a "
              "small\n"
              "absolute allowance). always: right runs are refused as often; never: at no size "
              "below 1.\n",
-             kFixedTolerance);
+             kFixedTolerance) +
+         supported_text(results);
+}
+
+std::string others_text(const std::vector<CellResult>& results) {
+  return "The same by the bounds of the profile that kernels of others are judged by\n\n" +
+         judges_table(results, {Judge::kOthersSharp, Judge::kOthersHard});
 }
 
 }  // namespace recto::experiments

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "core/units.h"
 #include "reference/rounding.h"
 
 namespace recto::reference {
@@ -18,6 +19,11 @@ constexpr std::int64_t kLongContext = 8192;
 std::int64_t between(RandomStream& stream, std::int64_t low, std::int64_t high) {
   return low +
          static_cast<std::int64_t>(stream.next_below(static_cast<std::uint64_t>(high - low + 1)));
+}
+
+// Two in one case of `count`.
+std::int64_t one_or_two(RandomStream& stream, std::uint64_t count) {
+  return stream.next_below(count) == 0 ? 2 : 1;
 }
 
 double uniform(RandomStream& stream) { return 2 * stream.next_unit() - 1; }
@@ -101,27 +107,56 @@ void BoundCase::draw_shape(RandomStream stream) {
   const auto& types = kTypes[stream.next_below(std::size(kTypes))];
   q_type_ = types[0];
   kv_type_ = types[1];
-  num_q_heads_ = between(stream, 1, 2);
-  num_rows_ = between(stream, 1, 2);
-  context_length_ = static_cast<std::int32_t>(
-      between(stream, 0, stream.next_below(8) == 0 ? kMediumContext : kShortContext));
-  head_dim_k_ = between(stream, 1, 16);
-  head_dim_v_ = between(stream, 1, 6);
-  if (stream.next_below(1024) == 0) {
-    context_length_ = static_cast<std::int32_t>(between(stream, kMediumContext, kLongContext));
+  constexpr std::int64_t kModelDims[] = {64, 80, 128, 192, 256};
+  has_model_dims_ = stream.next_below(64) == 0;
+  num_kv_heads_ = has_model_dims_ ? 1 : one_or_two(stream, 8);
+  num_q_heads_ = num_kv_heads_ * one_or_two(stream, 3);
+  const auto head_dim = [&](std::int64_t most) {
+    return has_model_dims_ ? kModelDims[stream.next_below(5)] : between(stream, 1, most);
+  };
+  head_dim_k_ = head_dim(16);
+  head_dim_v_ = head_dim(6);
+  draw_sequences(stream);
+  draw_blocks(stream);
+}
+
+void BoundCase::draw_sequences(RandomStream& stream) {
+  const std::int64_t num_seqs = has_model_dims_ ? 1 : one_or_two(stream, 8);
+  query_start_ = {0};
+  for (std::int64_t seq = 0; seq < num_seqs; ++seq) {
+    query_start_.push_back(query_start_.back() + static_cast<std::int32_t>(one_or_two(stream, 8)));
+    const bool is_longer = stream.next_below(8) == 0 && !has_model_dims_;
+    std::int64_t context = between(stream, 0, is_longer ? kMediumContext : kShortContext);
+    if (stream.next_below(1024) == 0 && !has_model_dims_)
+      context = between(stream, kMediumContext, kLongContext);
+    context_length_.push_back(static_cast<std::int32_t>(context));
+  }
+}
+
+// Of a few slots each, or of a whole context.
+void BoundCase::draw_blocks(RandomStream& stream) {
+  const std::int64_t longest = std::max(1, *std::ranges::max_element(context_length_));
+  block_size_ = stream.next_below(2) == 0 ? longest : std::int64_t{1} << stream.next_below(5);
+  max_blocks_ = ceil_div(longest, block_size_);
+  const std::int64_t blocks = max_blocks_ * std::ssize(context_length_);
+  for (std::int64_t block = blocks - 1; block >= 0; --block) {
+    block_table_.push_back(static_cast<std::int32_t>(block));
   }
 }
 
 void BoundCase::draw_options(RandomStream stream) {
   AttentionOptions& options = inputs_.options;
-  // Scores from small to thousands.
+  // Scores from small to thousands: all dims may be as large as 8.
+  const auto dims = static_cast<float>(head_dim_k_);
   options.scale = static_cast<float>(std::exp2(uniform(stream) * 7)) /
-                  std::sqrt(static_cast<float>(head_dim_k_));
+                  (has_model_dims_ ? dims : std::sqrt(dims));
+  if (stream.next_below(4) == 0) options.scale = -options.scale;
   if (stream.next_below(4) == 0) options.softcap = static_cast<float>(between(stream, 1, 50));
   options.causal = stream.next_below(4) != 0;
   if (stream.next_below(4) == 0) options.window = between(stream, 1, 32);
   for (std::int64_t head = 0; head < num_q_heads_; ++head) {
-    alibi_slopes_.push_back(static_cast<float>(std::exp2(uniform(stream) * 4 - 4)));
+    const float sign = stream.next_below(3) == 0 ? -1.0F : 1.0F;
+    alibi_slopes_.push_back(sign * static_cast<float>(std::exp2(uniform(stream) * 4 - 4)));
     sinks_.push_back(static_cast<float>(uniform(stream) * 20));
   }
   if (stream.next_below(4) == 0) options.alibi_slopes = alibi_slopes_;
@@ -143,6 +178,11 @@ void BoundCase::draw_options(RandomStream stream) {
   if (stream.next_below(3) == 0) how_.subnormals = Subnormals::kFlushed;
   if (stream.next_below(3) == 0) how_.functions = MathFunctions::kFast;
   draw_exponents(stream);
+  // What is tiny in fp32 is nothing in fp16.
+  const bool has_range = q_type_ == ElementType::kBf16 || std::min(k_scale_, v_scale_) > 0.25F;
+  if (is_fp8(kv_type_) && has_range && stream.next_below(2) == 0) {
+    how_.dequantised = Dequantised::kQueryType;
+  }
 }
 
 // Numbers so small that products of theirs are subnormal, and a scale as much larger, so that it
@@ -172,57 +212,84 @@ void BoundCase::draw_tensors(RandomStream stream) {
   q_numbers_ = kind();
   k_numbers_ = kind();
   v_numbers_ = kind();
-  q_ = tensor({q_numbers_, q_type_, q_exponent_}, num_rows_, num_q_heads_ * head_dim_k_,
+  q_ = tensor({q_numbers_, q_type_, q_exponent_}, query_start_.back(), num_q_heads_ * head_dim_k_,
               stream.split("q"));
-  k_ = tensor({k_numbers_, kv_type_, k_exponent_}, context_length_, head_dim_k_, stream.split("k"));
-  v_ = tensor({v_numbers_, kv_type_, v_exponent_}, context_length_, head_dim_v_, stream.split("v"));
+  k_ = pool(k_numbers_, k_exponent_, head_dim_k_, stream.split("k"));
+  v_ = pool(v_numbers_, v_exponent_, head_dim_v_, stream.split("v"));
+}
+
+// Token-major blocks. A byte of ones is NaN in every type, alone or repeated.
+std::vector<std::byte> BoundCase::pool(Numbers numbers, int exponent, std::int64_t head_dim,
+                                       const RandomStream& stream) const {
+  const std::int64_t row_size = num_kv_heads_ * head_dim;
+  const std::int64_t row_bytes = row_size * element_bytes(kv_type_);
+  const std::int64_t slots = std::ssize(block_table_) * block_size_;
+  std::vector<std::byte> memory(static_cast<std::size_t>(slots * row_bytes), std::byte{0xFF});
+  for (std::size_t seq = 0; seq < context_length_.size(); ++seq) {
+    const std::vector<std::byte> rows =
+        tensor({numbers, kv_type_, exponent}, context_length_[seq], row_size, stream.split(seq));
+    const std::int32_t* blocks = block_table_.data() + static_cast<std::int64_t>(seq) * max_blocks_;
+    for (std::int64_t token = 0; token < context_length_[seq]; ++token) {
+      const std::int64_t slot = blocks[token / block_size_] * block_size_ + token % block_size_;
+      std::copy_n(rows.begin() + token * row_bytes, row_bytes, memory.begin() + slot * row_bytes);
+    }
+  }
+  return memory;
 }
 
 void BoundCase::make_views() {
-  query_start_[1] = static_cast<std::int32_t>(num_rows_);
   inputs_.q = {.data = q_.data(),
                .type = q_type_,
-               .num_rows = num_rows_,
+               .num_rows = query_start_.back(),
                .num_heads = num_q_heads_,
                .head_dim = head_dim_k_,
                .row_stride = num_q_heads_ * head_dim_k_,
                .head_stride = head_dim_k_};
   KvTensorView view;
   view.type = kv_type_;
-  view.num_blocks = 1;
-  view.block_size = std::max<std::int64_t>(context_length_, 1);
+  view.num_blocks = std::ssize(block_table_);
+  view.block_size = block_size_;
   view.num_kv_heads = num_kv_heads_;
   if (is_fp8(kv_type_)) view.scale.kind = ScaleKind::kPerTensor;
   const auto with_dims = [&view](const std::vector<std::byte>& memory, std::int64_t head_dim,
                                  const float& scale) {
     KvTensorView tensor = view;
     tensor.data = memory.data();
-    tensor.head_dim = tensor.head_stride = tensor.slot_stride = head_dim;
-    tensor.block_stride = view.block_size * head_dim;
+    tensor.head_dim = tensor.head_stride = head_dim;
+    tensor.slot_stride = view.num_kv_heads * head_dim;
+    tensor.block_stride = view.block_size * tensor.slot_stride;
     if (view.scale.kind != ScaleKind::kNone) tensor.scale.data = &scale;
     return tensor;
   };
   inputs_.kv = {with_dims(k_, head_dim_k_, k_scale_), with_dims(v_, head_dim_v_, v_scale_)};
-  inputs_.block_table = {.data = &block_, .num_seqs = 1, .max_blocks = 1, .row_stride = 1};
+  inputs_.block_table = {.data = block_table_.data(),
+                         .num_seqs = std::ssize(context_length_),
+                         .max_blocks = max_blocks_,
+                         .row_stride = max_blocks_};
   inputs_.query_start = query_start_;
-  inputs_.context_length = {&context_length_, 1};
+  inputs_.context_length = context_length_;
 }
 
 std::string BoundCase::text() const {
   std::ostringstream out;
-  out << "q " << q_type_ << ", kv " << kv_type_ << ", rows " << num_rows_ << ", context "
-      << context_length_ << ", heads " << num_q_heads_ << ", head dims " << head_dim_k_ << " and "
-      << head_dim_v_ << "\nscale " << inputs_.options.scale << ", softcap "
-      << inputs_.options.softcap << ", causal " << inputs_.options.causal << ", window "
-      << inputs_.options.window.value_or(0) << ", alibi " << !inputs_.options.alibi_slopes.empty()
-      << ", sinks " << !inputs_.options.sinks.empty() << "\ntile " << how_.tile_size << ", split "
+  out << "q " << q_type_ << ", kv " << kv_type_ << ", heads " << num_q_heads_ << " on "
+      << num_kv_heads_ << ", head dims " << head_dim_k_ << " and " << head_dim_v_ << ", block size "
+      << block_size_ << "\nrows of context:";
+  for (std::size_t seq = 0; seq < context_length_.size(); ++seq) {
+    out << " " << query_start_[seq + 1] - query_start_[seq] << " of " << context_length_[seq];
+  }
+  out << "\nscale " << inputs_.options.scale << ", softcap " << inputs_.options.softcap
+      << ", causal " << inputs_.options.causal << ", window " << inputs_.options.window.value_or(0)
+      << ", alibi " << !inputs_.options.alibi_slopes.empty() << ", sinks "
+      << !inputs_.options.sinks.empty() << "\ntile " << how_.tile_size << ", split "
       << how_.split_size << ", terms per step " << how_.terms_per_step << ", truncates "
       << (how_.rounding == AccumulatorRounding::kTruncate) << ", sums rounded weights "
       << (how_.summed_weights == SummedWeights::kRounded) << ", base 2 "
       << (how_.base == ExponentialBase::kTwo) << ", merges normalised "
       << (how_.split_merge == SplitMerge::kNormalised) << "\nlanes " << how_.lanes
       << ", flushes subnormals " << (how_.subnormals == Subnormals::kFlushed) << ", fast functions "
-      << (how_.functions == MathFunctions::kFast)
+      << (how_.functions == MathFunctions::kFast) << ", rounds what it dequantises "
+      << (how_.dequantised == Dequantised::kQueryType)
       << "\nnumbers of q, k, v: " << static_cast<int>(q_numbers_) << ", "
       << static_cast<int>(k_numbers_) << ", " << static_cast<int>(v_numbers_) << "; times 2^-"
       << q_exponent_ << ", 2^-" << k_exponent_ << ", 2^-" << v_exponent_ << "; scales " << k_scale_

@@ -30,7 +30,8 @@ inline constexpr int kNumbersKinds = 10;
 
 class BoundCase {
  public:
-  // One sequence; its size, types, options and numbers come from the stream.
+  // Its sizes, types, options, placement and numbers come from the stream. One sequence or two, in
+  // blocks of the pool from the last one on; what nobody addresses is NaN.
   explicit BoundCase(RandomStream stream);
   BoundCase(const BoundCase&) = delete;
   BoundCase& operator=(const BoundCase&) = delete;
@@ -41,16 +42,20 @@ class BoundCase {
 
  private:
   void draw_shape(RandomStream stream);
+  void draw_sequences(RandomStream& stream);
+  void draw_blocks(RandomStream& stream);
   void draw_options(RandomStream stream);
   void draw_exponents(RandomStream& stream);
   void draw_tensors(RandomStream stream);
+  std::vector<std::byte> pool(Numbers numbers, int exponent, std::int64_t head_dim,
+                              const RandomStream& stream) const;
   void make_views();
 
   ElementType q_type_ = ElementType::kFp32;
   ElementType kv_type_ = ElementType::kFp32;
+  bool has_model_dims_ = false;  // 64 to 256, with a short context
   std::int64_t num_kv_heads_ = 1;
   std::int64_t num_q_heads_ = 1;
-  std::int64_t num_rows_ = 1;
   std::int64_t head_dim_k_ = 1;
   std::int64_t head_dim_v_ = 1;
   Numbers q_numbers_ = Numbers::kUniform;
@@ -66,9 +71,11 @@ class BoundCase {
   float v_scale_ = 1.0F;
   std::vector<float> alibi_slopes_;
   std::vector<float> sinks_;
-  std::int32_t block_ = 0;
-  std::int32_t query_start_[2] = {0, 0};
-  std::int32_t context_length_ = 0;
+  std::int64_t block_size_ = 1;
+  std::int64_t max_blocks_ = 1;
+  std::vector<std::int32_t> block_table_;     // [num_seqs, max_blocks]
+  std::vector<std::int32_t> query_start_;     // [num_seqs + 1]
+  std::vector<std::int32_t> context_length_;  // [num_seqs]
   PagedAttentionInputs inputs_;
   LowPrecisionOptions how_;
 };

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Writes the golden cases of attention over a paged cache: one JSON file per case, with every byte
-of its inputs and its results to thirty digits.
+of its inputs and its results to thirty digits; and those of what is done to K and V before, one per
+operation.
 
   make_golden.py FOLDER           write the files, remove those of cases that are no more
   make_golden.py --check FOLDER   compare what is there with what would be written
@@ -26,6 +27,7 @@ from cases_pools import POOL_CASES  # noqa: E402
 from cases_shapes import SHAPE_CASES  # noqa: E402
 from drawn_case import draw, expected  # noqa: E402
 from json_text import json_text  # noqa: E402
+from operation_cases import OPERATIONS  # noqa: E402
 from placed_case import place  # noqa: E402
 
 # Raised with every change of what the files say or how.
@@ -50,6 +52,15 @@ def case_document(case: Case) -> dict[str, Any]:
     }
 
 
+def documents() -> Iterator[tuple[str, dict[str, Any]]]:
+    """By their paths within the folder."""
+    for case in CASES:
+        yield f"{case.name}.json", case_document(case)
+    for name, (why, make) in OPERATIONS.items():
+        yield (f"operations/{name}.json",
+               {"generator": GENERATOR, "name": name, "why": why, **make()})
+
+
 def _lengths(case: Case) -> dict[str, list[int]]:
     contexts = [context for _, context in case.lengths]
     if case.is_decode_step:
@@ -61,23 +72,23 @@ def _lengths(case: Case) -> dict[str, list[int]]:
 
 
 def differences(folder: Path) -> Iterator[str]:
-    names = {f"{case.name}.json" for case in CASES}
-    yield from (f"{path.name}: no such case" for path in folder.glob("*.json")
-                if path.name not in names)
-    for case in CASES:
-        path = folder / f"{case.name}.json"
-        if not path.is_file():
-            yield f"{path.name}: missing"
-        elif path.read_text(encoding="utf-8") != json_text(case_document(case)):
-            yield f"{path.name}: is not what {GENERATOR} writes"
+    texts = {path: json_text(document) for path, document in documents()}
+    there = {path.relative_to(folder).as_posix() for path in folder.glob("**/*.json")}
+    yield from (f"{path}: no such case" for path in sorted(there - texts.keys()))
+    for path, text in texts.items():
+        if path not in there:
+            yield f"{path}: missing"
+        elif (folder / path).read_text(encoding="utf-8") != text:
+            yield f"{path}: is not what {GENERATOR} writes"
 
 
 def write(folder: Path) -> None:
-    for path in folder.glob("*.json"):
+    for path in folder.glob("**/*.json"):
         path.unlink()
-    for case in CASES:
-        path = folder / f"{case.name}.json"
-        path.write_text(json_text(case_document(case)), encoding="utf-8", newline="\n")
+    for name, document in documents():
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json_text(document), encoding="utf-8", newline="\n")
 
 
 def main(arguments: list[str]) -> int:
@@ -93,7 +104,7 @@ def main(arguments: list[str]) -> int:
     found = list(differences(options.folder))
     for difference in found:
         print(f"{options.folder}/{difference}")
-    print(f"{len(CASES)} cases, {len(found)} differences")
+    print(f"{len(CASES)} cases, {len(OPERATIONS)} operations, {len(found)} differences")
     return 1 if found else 0
 
 

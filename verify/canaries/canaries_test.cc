@@ -136,7 +136,9 @@ TEST_CASE("no canary survives the oracle, nor the laws named for it") {
                 found.kernel_sharp, laws.empty() ? "-" : laws.c_str());
     CHECK(found.fp64 > 0);
     CHECK(found.kernel_hard > 0);
-    CHECK(found.kernel_sharp >= found.kernel_hard);
+    CHECK_FALSE(canary.laws.empty());
+    // What a kernel is allowed hides few of the cases that fp64 shows.
+    CHECK(2 * found.kernel_sharp >= found.fp64);
     for (const std::string& law : canary.laws) {
       INFO(law);
       CHECK(found.laws.count(law) == 1);

@@ -164,8 +164,7 @@ const std::vector<Canary>& canaries() {
       {Fault::kTailRead, "tail of the last block read", {"unaddressed_slots"}},
       {Fault::kBase2LogSum, "lse in base 2", {"key_duplication"}},
       {Fault::kScaleAppliedTwice, "scale applied twice", {"logit_shift"}},
-      // Consistently wrong: distances change sign in every law alike.
-      {Fault::kBiasSign, "sign of the bias", {}},
+      {Fault::kBiasSign, "sign of the bias", {"alibi_as_scores"}},
       {Fault::kMergeWithoutWeights, "merge without weights", {"key_permutation"}},
   };
   return kCanaries;

@@ -32,8 +32,7 @@ enum class Fault : std::uint8_t {
 struct Canary {
   Fault fault = Fault::kNone;
   std::string name;
-  // The laws that must catch it. None where a fault keeps every law: only the oracle can tell.
-  std::vector<std::string> laws;
+  std::vector<std::string> laws;  // that must catch it
 };
 
 // The twelve, in the order of Fault.

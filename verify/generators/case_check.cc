@@ -55,8 +55,8 @@ Status check_shape(const ProblemShape& shape, KvLayout layout) {
 }
 
 Status check_options(const OptionsSpec& options, ElementType kv_type) {
-  if (!(options.scale > 0.0F) || !std::isfinite(options.scale)) {
-    return refuse("scale", "a positive number", std::to_string(options.scale));
+  if (options.scale == 0.0F || !std::isfinite(options.scale)) {
+    return refuse("scale", "a number other than 0", std::to_string(options.scale));
   }
   if (!(options.softcap >= 0.0F) || !std::isfinite(options.softcap)) {
     return refuse("softcap", "0 or a positive number", std::to_string(options.softcap));
@@ -77,9 +77,19 @@ Status check_sequences(const CaseSpec& spec) {
   }
   RECTO_RETURN_IF_ERROR(check_size({"rows of all sequences", spec.num_rows(), 0}));
   RECTO_RETURN_IF_ERROR(check_size({"shared_prefix", spec.shared_prefix, 0}));
+  if (spec.varied_tokens) {
+    const TokenRange& tokens = *spec.varied_tokens;
+    RECTO_RETURN_IF_ERROR(check_size({"varied_tokens.begin", tokens.begin, 0}));
+    RECTO_RETURN_IF_ERROR(check_size({"varied_tokens.end", tokens.end, tokens.begin}));
+    if (spec.has_plain_kv()) return refuse("varied_tokens", "none, as k and v are ones", "a range");
+  }
   for (const FloatFamily family : {spec.q, spec.v}) {
     if (family != FloatFamily::kDominatingKey) continue;
     return refuse("q, v", "a family of any tensor", float_family_name(family));
+  }
+  for (const FloatFamily family : {spec.q, spec.k}) {
+    if (family != FloatFamily::kHugeValues) continue;
+    return refuse("q, k", "a family of any tensor", float_family_name(family));
   }
   if (spec.k == FloatFamily::kDominatingKey && spec.shared_prefix > 0) {
     return refuse("shared_prefix", "0, as each sequence has its own dominating keys",
@@ -106,14 +116,15 @@ double score_bound(const CaseSpec& spec) {
   const double q = largest_magnitude({spec.q, spec.shape.q_type, kQueryKeyLimit});
   const double k = largest_magnitude({spec.k, spec.shape.kv_type, kQueryKeyLimit});
   const double k_scale = spec.options.k_scales == ScaleKind::kNone ? 1.0 : kScaleMax;
-  const double product = spec.options.scale * static_cast<double>(spec.shape.head_dim_k) * q * k;
+  const double product =
+      std::abs(spec.options.scale) * static_cast<double>(spec.shape.head_dim_k) * q * k;
   double distance_max = 0.0;
   for (const SequenceSpec& sequence : spec.sequences) {
     const std::int64_t distance = std::max(sequence.num_rows, sequence.context_length);
     distance_max = std::max(distance_max, static_cast<double>(distance));
   }
   // No slope exceeds 1.
-  return product * k_scale + (spec.options.alibi ? distance_max : 0.0);
+  return product * k_scale + (spec.options.alibi == AlibiFamily::kNone ? 0.0 : distance_max);
 }
 
 Status check_case(const CaseSpec& spec) {

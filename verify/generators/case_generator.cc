@@ -94,7 +94,8 @@ float draw_scale(std::int64_t head_dim, RandomStream& stream) {
   const double dim = static_cast<double>(head_dim);
   const double usual = 1.0 / std::sqrt(dim);
   const double scales[] = {usual, usual, usual, 0.5 * usual, 2.0 * usual, 1.0 / dim, 0.125, 1.0};
-  return static_cast<float>(draw_of(scales, stream));
+  const double sign = draw_one_in(8, stream) ? -1.0 : 1.0;
+  return static_cast<float>(sign * draw_of(scales, stream));
 }
 
 // Edges of the block and of the context, where a window begins or ends to matter.
@@ -113,7 +114,11 @@ OptionsSpec draw_options(const CaseDomain& domain, const CaseSpec& spec, RandomS
     options.softcap = draw_of(kCaps, stream);
   }
   if (draw_one_in(3, stream) && domain.has_window) options.window = draw_window(spec, stream);
-  options.alibi = draw_one_in(4, stream) && domain.has_alibi;
+  if (draw_one_in(4, stream) && domain.has_alibi) {
+    constexpr AlibiFamily kSlopes[] = {AlibiFamily::kUsual, AlibiFamily::kUsual,
+                                       AlibiFamily::kNegative, AlibiFamily::kMixed};
+    options.alibi = draw_of(kSlopes, stream);
+  }
   if (draw_one_in(3, stream) && domain.has_sinks) {
     options.sinks = kSinkFamilies[1 + stream.next_below(std::size(kSinkFamilies) - 1)];
   }
@@ -125,10 +130,24 @@ OptionsSpec draw_options(const CaseDomain& domain, const CaseSpec& spec, RandomS
   return options;
 }
 
-FloatFamily draw_family(const CaseDomain& domain, RandomStream& stream) {
+// Of those that a tensor may have.
+FloatFamily draw_family(const CaseDomain& domain, const std::vector<FloatFamily>& excluded,
+                        RandomStream& stream) {
   FloatFamily family = draw_of(domain.families, stream);
-  while (family == FloatFamily::kDominatingKey) family = draw_of(domain.families, stream);
+  while (std::ranges::count(excluded, family) > 0) family = draw_of(domain.families, stream);
   return family;
+}
+
+// The scale at which the score bound is the domain's limit.
+void reach_score_limit(CaseSpec& spec) {
+  const double bound = score_bound(spec);
+  CaseSpec unbiased = spec;
+  unbiased.options.alibi = AlibiFamily::kNone;
+  const double product = score_bound(unbiased);
+  const double room = kScoreLimit - (bound - product);
+  if (room <= 0) return;
+  constexpr double kRounding = 1.0 - 0x1p-20;  // to fp32
+  spec.options.scale = static_cast<float>(spec.options.scale * (room / product * kRounding));
 }
 
 Placement draw_placement(const CaseDomain& domain, KvLayout layout, RandomStream stream) {
@@ -158,9 +177,9 @@ CaseSpec draw_any(const CaseDomain& domain, const RandomStream& stream) {
   CaseSpec spec;
   const KvLayout layout = draw_of(domain.layouts, own);
   spec.seed = draw_seed(own);
-  spec.q = draw_family(domain, own);
-  spec.k = draw_of(domain.families, own);
-  spec.v = draw_family(domain, own);
+  spec.q = draw_family(domain, {FloatFamily::kHugeValues, FloatFamily::kDominatingKey}, own);
+  spec.k = draw_family(domain, {FloatFamily::kHugeValues}, own);
+  spec.v = draw_family(domain, {FloatFamily::kDominatingKey}, own);
   spec.shape = draw_shape(domain, layout, stream.split("shape"));
   spec.placement = draw_placement(domain, layout, stream.split("placement"));
   spec.sequences = draw_sequences(domain, spec.placement.block_size, stream.split("sequences"));
@@ -169,10 +188,11 @@ CaseSpec draw_any(const CaseDomain& domain, const RandomStream& stream) {
     spec.shared_prefix = draw_length(lengths, own);
   }
   spec.options = draw_options(domain, spec, stream.split("options"));
+  if (draw_one_in(16, own)) reach_score_limit(spec);
   if (score_bound(spec) > kScoreLimit) {
     spec.options.scale = static_cast<float>(1.0 / static_cast<double>(spec.shape.head_dim_k));
   }
-  if (score_bound(spec) > kScoreLimit) spec.options.alibi = false;
+  if (score_bound(spec) > kScoreLimit) spec.options.alibi = AlibiFamily::kNone;
   RECTO_CHECK_EQ(check_case(spec), Status::ok());
   return spec;
 }

@@ -1,6 +1,7 @@
 #include "verify/generators/case_shrinker.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <utility>
 
@@ -19,9 +20,9 @@ std::int64_t type_rank(const TypePair& types) {
 }
 
 std::int64_t options_complexity(const OptionsSpec& options) {
-  return (options.scale != 1.0F) + (options.softcap != 0.0F) + !options.causal +
-         (options.window ? 1 + *options.window : 0) + options.alibi + rank_of(options.sinks) +
-         rank_of(options.k_scales) + rank_of(options.v_scales);
+  return (options.scale != 1.0F) + (options.scale < 0.0F) + (options.softcap != 0.0F) +
+         !options.causal + (options.window ? 1 + *options.window : 0) + rank_of(options.alibi) +
+         rank_of(options.sinks) + rank_of(options.k_scales) + rank_of(options.v_scales);
 }
 
 std::int64_t placement_complexity(const Placement& placement) {
@@ -55,6 +56,7 @@ class Candidates {
   void add(const Change& change) {
     CaseSpec spec = from_;
     change(spec);
+    if (spec.has_plain_kv()) spec.varied_tokens.reset();
     if (complexity(spec) < complexity_ && check_case(spec).is_ok()) {
       found_.push_back(std::move(spec));
     }
@@ -152,7 +154,9 @@ void add_plainer_options(Candidates& candidates) {
   candidates.add_value(kOptions, &OptionsSpec::window, std::optional<std::int64_t>());
   candidates.add_value(kOptions, &OptionsSpec::softcap, 0.0F);
   candidates.add_value(kOptions, &OptionsSpec::causal, true);
-  candidates.add_value(kOptions, &OptionsSpec::alibi, false);
+  for (const AlibiFamily family : kAlibiFamilies) {
+    candidates.add_value(kOptions, &OptionsSpec::alibi, family);
+  }
   for (const SinkFamily family : kSinkFamilies) {
     candidates.add_value(kOptions, &OptionsSpec::sinks, family);
   }
@@ -161,6 +165,7 @@ void add_plainer_options(Candidates& candidates) {
     candidates.add_value(kOptions, &OptionsSpec::v_scales, kind);
   }
   candidates.add_value(kOptions, &OptionsSpec::scale, 1.0F);
+  candidates.add_value(kOptions, &OptionsSpec::scale, std::abs(candidates.from().options.scale));
   if (candidates.from().options.window) {
     candidates.add_smaller(
         [](CaseSpec & spec) -> auto& { return *spec.options.window; }, 1);
@@ -179,6 +184,18 @@ void add_plainer_values(Candidates& candidates) {
     candidates.add([&](CaseSpec& spec) { spec.q = std::min(spec.q, family); });
     candidates.add([&](CaseSpec& spec) { spec.k = std::min(spec.k, family); });
     candidates.add([&](CaseSpec& spec) { spec.v = std::min(spec.v, family); });
+  }
+}
+
+// Fewer tokens with numbers of their own: none, either half, all but the first or the last.
+void add_fewer_varied_tokens(Candidates& candidates) {
+  const auto [begin, end] = candidates.from().tokens_varied();
+  const std::int64_t middle = begin + (end - begin) / 2;
+  for (const TokenRange& fewer :
+       {TokenRange{0, 0}, TokenRange{begin, middle}, TokenRange{middle, end},
+        TokenRange{begin + 1, end}, TokenRange{begin, end - 1}}) {
+    if (fewer.end < fewer.begin) continue;
+    candidates.add([&](CaseSpec& spec) { spec.varied_tokens = fewer; });
   }
 }
 
@@ -222,11 +239,12 @@ void add_other_numbers(Candidates& candidates) {
 
 std::int64_t complexity(const CaseSpec& spec) {
   const ProblemShape& shape = spec.shape;
+  const TokenRange varied = spec.tokens_varied();
   return shape.num_q_heads + shape.num_kv_heads + shape.head_dim_k + shape.head_dim_v +
          type_rank(spec.types()) + options_complexity(spec.options) +
          sequences_complexity(spec.sequences) + spec.shared_prefix + rank_of(spec.q) +
-         rank_of(spec.k) + rank_of(spec.v) + placement_complexity(spec.placement) +
-         (spec.seed != 0);
+         rank_of(spec.k) + rank_of(spec.v) + (varied.end - varied.begin) +
+         placement_complexity(spec.placement) + (spec.seed != 0);
 }
 
 std::vector<CaseSpec> simpler_cases(const CaseSpec& spec) {
@@ -237,6 +255,7 @@ std::vector<CaseSpec> simpler_cases(const CaseSpec& spec) {
   add_smaller_heads(candidates);
   add_plainer_options(candidates);
   add_plainer_values(candidates);
+  add_fewer_varied_tokens(candidates);
   add_plainer_placement(candidates);
   add_other_numbers(candidates);
   return candidates.take();

@@ -1,6 +1,7 @@
 #include "verify/generators/case_shrinker.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -78,6 +79,7 @@ TEST_CASE("a failure of the second sequence by NaN in V beyond a block shrinks t
   minimal.placement.block_size = 8;
   minimal.placement.poison = Poison::kNaN;
   minimal.v = FloatFamily::kNormal;
+  minimal.varied_tokens = TokenRange{0, 0};  // their numbers have nothing to do with it
   check_shrinks({[](const CaseSpec& spec) {
                    return spec.sequences.size() >= 2 && spec.sequences[1].num_rows >= 3 &&
                           spec.sequences[1].context_length >= 9 && spec.sequences[0].num_rows > 0 &&
@@ -85,6 +87,33 @@ TEST_CASE("a failure of the second sequence by NaN in V beyond a block shrinks t
                           spec.placement.poison != Poison::kZero && spec.v >= FloatFamily::kNormal;
                  },
                  minimal});
+}
+
+TEST_CASE("of many numbers the one that matters is left, and ones around it") {
+  // A value beyond 3 in V, of a token that is not the first.
+  const auto token_beyond = [](const CaseSpec& spec) -> std::int64_t {
+    const AttentionProblem problem = make_problem(spec);
+    for (const SequenceProblem& sequence : problem.sequences) {
+      const std::int64_t width = spec.shape.num_kv_heads * spec.shape.head_dim_v;
+      for (std::int64_t i = width; i < std::ssize(sequence.v); ++i) {
+        if (std::abs(sequence.v[static_cast<std::size_t>(i)]) > 3.0F) return i / width;
+      }
+    }
+    return -1;
+  };
+  const CasePredicate fails = [&](const CaseSpec& spec) {
+    return spec.v >= FloatFamily::kNormal && token_beyond(spec) > 0;
+  };
+  for (const CaseSpec& failing : draw_failing(fails, 20)) {
+    const ShrunkCase shrunk = shrink(failing, fails);
+    CAPTURE(failing, shrunk.spec);
+    REQUIRE(shrunk.is_minimal);
+    REQUIRE(shrunk.spec.varied_tokens.has_value());
+    const std::int64_t token = token_beyond(shrunk.spec);
+    CHECK(*shrunk.spec.varied_tokens == TokenRange{token, token + 1});
+    CHECK(shrunk.spec.longest_context() == token + 1);
+    CHECK(shrunk.spec.sequences.size() == 1);
+  }
 }
 
 TEST_CASE("options go one by one where two of them are needed") {

@@ -65,7 +65,9 @@ std::vector<std::string> option_items(const OptionsSpec& options) {
   if (options.softcap != 0.0F) items.push_back("softcap " + number(options.softcap));
   if (!options.causal) items.emplace_back("not causal");
   if (options.window) items.push_back("window " + number(*options.window));
-  if (options.alibi) items.emplace_back("alibi");
+  if (options.alibi != AlibiFamily::kNone) {
+    items.push_back(std::string("alibi ") + alibi_family_name(options.alibi));
+  }
   if (options.sinks != SinkFamily::kNone) {
     items.push_back(std::string("sinks ") + sink_family_name(options.sinks));
   }
@@ -129,6 +131,13 @@ std::int64_t CaseSpec::longest_context() const {
   return longest;
 }
 
+TokenRange CaseSpec::tokens_varied() const {
+  const std::int64_t longest = has_plain_kv() ? 0 : longest_context();
+  const TokenRange all{.begin = 0, .end = longest};
+  if (!varied_tokens) return all;
+  return {std::min(varied_tokens->begin, longest), std::min(varied_tokens->end, longest)};
+}
+
 std::string CaseSpec::text() const {
   Block block;
   block.add("shape", shape_items(shape));
@@ -138,6 +147,10 @@ std::string CaseSpec::text() const {
   block.add("values",
             {std::string("q ") + float_family_name(q), std::string("k ") + float_family_name(k),
              std::string("v ") + float_family_name(v), "seed " + std::to_string(seed)});
+  if (varied_tokens) {
+    block.add("", {"k and v of tokens from " + number(varied_tokens->begin) + " on, before " +
+                   number(varied_tokens->end) + ", else ones"});
+  }
   block.add("placement", placement_items(placement));
   return block.text();
 }

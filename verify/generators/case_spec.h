@@ -62,12 +62,29 @@ constexpr const char* sink_family_name(SinkFamily family) {
   return kNames[static_cast<int>(family)];
 }
 
+// Slopes of ALiBi: 2^(-8 (h + 1) / H), h of H query heads (Press et al. 2022), and variations that
+// the interface allows.
+enum class AlibiFamily : std::uint8_t {
+  kNone,
+  kUsual,
+  kNegative,  // the same, negated: far keys weigh more
+  kMixed,     // the same, negated and 0 in turn
+};
+
+inline constexpr std::array<AlibiFamily, 4> kAlibiFamilies = {
+    AlibiFamily::kNone, AlibiFamily::kUsual, AlibiFamily::kNegative, AlibiFamily::kMixed};
+
+constexpr const char* alibi_family_name(AlibiFamily family) {
+  constexpr const char* kNames[] = {"none", "usual", "negative", "mixed"};
+  return kNames[static_cast<int>(family)];
+}
+
 struct OptionsSpec {
-  float scale = 1.0F;
+  float scale = 1.0F;  // of either sign, not 0
   float softcap = 0.0F;
   bool causal = true;
   std::optional<std::int64_t> window;
-  bool alibi = false;  // slopes 2^(-8 (h + 1) / H), h of H query heads (Press et al. 2022)
+  AlibiFamily alibi = AlibiFamily::kNone;
   SinkFamily sinks = SinkFamily::kNone;
   ScaleKind k_scales = ScaleKind::kNone;  // fp8 only, uniform in [kScaleMin, kScaleMax)
   ScaleKind v_scales = ScaleKind::kNone;
@@ -94,6 +111,14 @@ constexpr Placement plain_placement() {
           .poison = Poison::kZero};
 }
 
+// A range of tokens, [begin, end), in every sequence.
+struct TokenRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+
+  friend bool operator==(const TokenRange&, const TokenRange&) = default;
+};
+
 struct CaseSpec {
   ProblemShape shape;
   OptionsSpec options;
@@ -105,6 +130,9 @@ struct CaseSpec {
   // its score is kQueryKeyLimit times the largest that another key could have.
   FloatFamily k = FloatFamily::kOnes;
   FloatFamily v = FloatFamily::kOnes;
+  // Tokens whose K and V are of their families, where all others' are ones; nothing: all are. No
+  // case is drawn with it: it is how failing cases lose the numbers that do not matter.
+  std::optional<TokenRange> varied_tokens;
   Placement placement = plain_placement();
   std::uint64_t seed = 0;  // of the tensors, sinks and scales
 
@@ -113,6 +141,8 @@ struct CaseSpec {
   TypePair types() const { return {shape.q_type, shape.kv_type}; }
   std::int64_t num_rows() const;         // of all sequences
   std::int64_t longest_context() const;  // of any sequence
+  bool has_plain_kv() const { return k == FloatFamily::kOnes && v == FloatFamily::kOnes; }
+  TokenRange tokens_varied() const;  // of the longest context; none if K and V are plain
 
   // A readable block: what differs from plain, one line a topic, without a newline at the end.
   std::string text() const;

@@ -25,12 +25,13 @@ TEST_CASE("whatever differs from plain is said") {
                   .softcap = 30.0F,
                   .causal = false,
                   .window = 5,
-                  .alibi = true,
+                  .alibi = AlibiFamily::kMixed,
                   .sinks = SinkFamily::kNegligible,
                   .k_scales = ScaleKind::kPerTensor,
                   .v_scales = ScaleKind::kPerKvHead};
   spec.sequences = {{.num_rows = 3, .context_length = 1017, .id = 0}, {1, 5, 12}};
   spec.shared_prefix = 4;
+  spec.varied_tokens = TokenRange{7, 9};
   spec.q = FloatFamily::kNormal;
   spec.k = FloatFamily::kExactTies;
   spec.v = FloatFamily::kDenormals;
@@ -49,14 +50,15 @@ TEST_CASE("whatever differs from plain is said") {
                     .seed = 8};
   CHECK(spec.text() ==
         "shape      6 q heads, 2 KV heads, head dim 16 of q and k, 7 of v, fp16 / e4m3\n"
-        "options    scale 0.100000001, softcap 30, not causal, window 5, alibi, sinks negligible, "
-        "one k scale,\n"
-        "           per-head v scale\n"
+        "options    scale 0.100000001, softcap 30, not causal, window 5, alibi mixed, "
+        "sinks negligible,\n"
+        "           one k scale, per-head v scale\n"
         "sequences    rows  context   id\n"
         "                3     1017    0\n"
         "                1        5   12\n"
         "prefix     4 tokens in common\n"
         "values     q normal, k exact-ties, v denormals, seed 99\n"
+        "           k and v of tokens from 7 on, before 9, else ones\n"
         "placement  packed, block size 32, high-ids, spare blocks 9, block padding 16, "
         "row padding 48,\n"
         "           table padding 3, garbage beyond table, shared prefixes, poison ten-thousand,\n"
@@ -110,11 +112,14 @@ TEST_CASE("a head dim of K that is no multiple of a pack is refused where K is p
 }
 
 TEST_CASE("options out of range are refused") {
-  for (const float scale : {0.0F, -1.0F, std::numeric_limits<float>::infinity(),
+  for (const float scale : {0.0F, -0.0F, std::numeric_limits<float>::infinity(),
                             std::numeric_limits<float>::quiet_NaN()}) {
-    check_refused("scale: expected a positive number",
+    check_refused("scale: expected a number other than 0",
                   [&](CaseSpec& spec) { spec.options.scale = scale; });
   }
+  CaseSpec negative = valid_case();
+  negative.options.scale = -1.0F;
+  CHECK(check_case(negative) == Status::ok());
   check_refused("softcap", [](CaseSpec& spec) { spec.options.softcap = -0.5F; });
   check_refused("window", [](CaseSpec& spec) { spec.options.window = 0; });
   check_refused("k_scales, v_scales: expected none, as only fp8 is scaled, got fp16",
@@ -132,6 +137,15 @@ TEST_CASE("sequences and values out of range are refused") {
   check_refused("shared_prefix", [](CaseSpec& spec) { spec.shared_prefix = -1; });
   check_refused("q, v: expected a family of any tensor, got dominating-key",
                 [](CaseSpec& spec) { spec.v = FloatFamily::kDominatingKey; });
+  check_refused("varied_tokens.end: expected 5 ... 16777216, got 4", [](CaseSpec& spec) {
+    spec.varied_tokens = TokenRange{5, 4};
+  });
+  check_refused("varied_tokens: expected none, as k and v are ones", [](CaseSpec& spec) {
+    spec.k = spec.v = FloatFamily::kOnes;
+    spec.varied_tokens = TokenRange{0, 1};
+  });
+  check_refused("q, k: expected a family of any tensor, got huge-values",
+                [](CaseSpec& spec) { spec.k = FloatFamily::kHugeValues; });
   check_refused("shared_prefix: expected 0", [](CaseSpec& spec) {
     spec.k = FloatFamily::kDominatingKey;
     spec.shared_prefix = 1;
@@ -157,16 +171,18 @@ TEST_CASE("scores may reach ten thousand, by scale, offsets and distance, and no
   spec.options.scale = 2.0F;
   spec.sequences[0].context_length = 2800;
   CHECK(score_bound(spec) == 7200.0);
-  spec.options.alibi = true;
+  spec.options.alibi = AlibiFamily::kNegative;
   CHECK(score_bound(spec) == 10000.0);
   CHECK(check_case(spec) == Status::ok());
   spec.sequences[0].context_length = 2801;
   CHECK_THAT(check_case(spec).message(), ContainsSubstring("scores within 10000"));
-  spec.options.alibi = false;
+  spec.options.alibi = AlibiFamily::kNone;
   CHECK(check_case(spec) == Status::ok());
   spec.shape.q_type = ElementType::kFp16;
   spec.shape.kv_type = ElementType::kE4m3;
   spec.options.k_scales = ScaleKind::kPerTensor;
+  CHECK(score_bound(spec) == 14400.0);
+  spec.options.scale = -2.0F;
   CHECK(score_bound(spec) == 14400.0);
 }
 

@@ -105,11 +105,15 @@ double power_of_half(double x) {
   return power;
 }
 
-std::vector<float> alibi_slopes(std::int64_t num_q_heads) {
+std::vector<float> alibi_slopes(AlibiFamily family, std::int64_t num_q_heads) {
+  constexpr float kMixedSigns[] = {-1.0F, 1.0F, 0.0F};
   std::vector<float> slopes;
+  if (family == AlibiFamily::kNone) return slopes;
   for (std::int64_t head = 0; head < num_q_heads; ++head) {
     const double exponent = 8.0 * static_cast<double>(head + 1) / static_cast<double>(num_q_heads);
-    slopes.push_back(static_cast<float>(power_of_half(exponent)));
+    float sign = family == AlibiFamily::kNegative ? -1.0F : 1.0F;
+    if (family == AlibiFamily::kMixed) sign = kMixedSigns[head % 3];
+    slopes.push_back(sign * static_cast<float>(power_of_half(exponent)));
   }
   return slopes;
 }
@@ -138,6 +142,14 @@ std::vector<float> draw_scales(ScaleKind kind, std::int64_t num_kv_heads,
     scales.push_back(static_cast<float>(scale));
   }
   return scales;
+}
+
+// Ones in place of all tokens but the varied ones; `width` values each.
+void flatten(const TokenRange& varied, std::int64_t width, std::vector<float>& values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::int64_t token = static_cast<std::int64_t>(i) / width;
+    if (token < varied.begin || token >= varied.end) values[i] = 1.0F;
+  }
 }
 
 }  // namespace
@@ -174,7 +186,7 @@ AttentionProblem make_problem(const CaseSpec& spec) {
                   .v_scales =
                       draw_scales(options.v_scales, shape.num_kv_heads, root.split("v scales"))},
       .sequences = {}};
-  if (options.alibi) problem.options.alibi_slopes = alibi_slopes(shape.num_q_heads);
+  problem.options.alibi_slopes = alibi_slopes(options.alibi, shape.num_q_heads);
   for (const SequenceSpec& sequence : spec.sequences) {
     SequenceProblem& made = problem.sequences.emplace_back();
     made.num_rows = sequence.num_rows;
@@ -184,6 +196,10 @@ AttentionProblem make_problem(const CaseSpec& spec) {
     made.v = draw_tokens(v, sequence.id, sequence.context_length);
     if (spec.k == FloatFamily::kDominatingKey) {
       add_dominating_keys(spec, root.split("dominating key"), made, sequence.id);
+    }
+    if (spec.varied_tokens) {
+      flatten(*spec.varied_tokens, shape.num_kv_heads * shape.head_dim_k, made.k);
+      flatten(*spec.varied_tokens, shape.num_kv_heads * shape.head_dim_v, made.v);
     }
   }
   return problem;

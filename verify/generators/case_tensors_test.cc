@@ -81,7 +81,8 @@ TEST_CASE("a smaller dimension leaves all other numbers as they are; another see
   for (const FloatFamily family : kFloatFamilies) {
     if (family == FloatFamily::kDominatingKey) continue;
     CaseSpec whole = some_case();
-    whole.q = whole.k = whole.v = family;
+    whole.v = family;
+    if (family != FloatFamily::kHugeValues) whole.q = whole.k = family;
     CAPTURE(family);
     const auto check_agrees = [&](const auto& change) {
       CaseSpec smaller = whole;
@@ -124,6 +125,21 @@ TEST_CASE("a shared prefix is what all sequences have in common, and no token mo
   CHECK(std::equal(one.begin(), one.begin() + 4 * kToken, two.begin()));
   CHECK_FALSE(std::equal(one.begin(), one.begin() + 5 * kToken, two.begin()));
   CHECK(problem.sequences[0].q[0] != problem.sequences[1].q[0]);
+}
+
+TEST_CASE("tokens that are not varied are ones, and the others keep their numbers") {
+  CaseSpec spec = some_case();
+  const SequenceProblem whole = make_problem(spec).sequences[0];
+  spec.varied_tokens = TokenRange{4, 6};
+  const SequenceProblem flat = make_problem(spec).sequences[0];
+  CHECK(flat.q == whole.q);
+  for (std::size_t i = 0; i < whole.v.size(); ++i) {
+    const std::size_t token = i / (2 * 7);
+    REQUIRE(flat.v[i] == (token == 4 || token == 5 ? whole.v[i] : 1.0F));
+  }
+  CHECK(std::equal(flat.k.begin() + 4 * 2 * 5, flat.k.begin() + 6 * 2 * 5,
+                   whole.k.begin() + 4 * 2 * 5));
+  CHECK(std::count(flat.k.begin(), flat.k.end(), 1.0F) >= 9 * 2 * 5);
 }
 
 TEST_CASE("with exact ties a few keys repeat, and all of them are had") {
@@ -180,7 +196,7 @@ TEST_CASE("one key of each head dominates all others, for every query, near an e
 
 TEST_CASE("slopes of ALiBi are the powers of two that the paper has") {
   CaseSpec spec = some_case();
-  spec.options.alibi = true;
+  spec.options.alibi = AlibiFamily::kUsual;
   spec.shape.num_q_heads = 8;
   const std::vector<float> eight = make_problem(spec).options.alibi_slopes;
   REQUIRE(eight.size() == 8);
@@ -193,6 +209,24 @@ TEST_CASE("slopes of ALiBi are the powers of two that the paper has") {
       const double expected = std::exp2(exponent);
       REQUIRE(std::abs(slopes[static_cast<std::size_t>(head)] / expected - 1) < 0x1.01p-24);
     }
+  }
+}
+
+TEST_CASE("slopes may be negated, or negative, positive and zero in turn") {
+  CaseSpec spec = some_case();
+  CHECK(make_problem(spec).options.alibi_slopes.empty());
+  const auto slopes = [&spec](AlibiFamily family) {
+    spec.options.alibi = family;
+    return make_problem(spec).options.alibi_slopes;
+  };
+  const std::vector<float> usual = slopes(AlibiFamily::kUsual);
+  const std::vector<float> negative = slopes(AlibiFamily::kNegative);
+  const std::vector<float> mixed = slopes(AlibiFamily::kMixed);
+  const float signs[] = {-1.0F, 1.0F, 0.0F, -1.0F, 1.0F, 0.0F};
+  for (std::size_t head = 0; head < 6; ++head) {
+    CHECK(usual[head] > 0);
+    CHECK(negative[head] == -usual[head]);
+    CHECK(mixed[head] == signs[head] * usual[head]);
   }
 }
 

@@ -92,11 +92,28 @@ double draw_value(const FloatSource& source, std::int64_t parity, RandomStream& 
                                        : draw_uniform(stream);
     case FloatFamily::kExactTies:
       return draw_sign(stream) * (stream.next_below(2) == 0 ? 0.5 : 1.0);
+    case FloatFamily::kHugeValues:
+      return draw_sign(stream) * huge_magnitude(source.type) / 2 * (1.0 + stream.next_unit());
   }
   RECTO_UNREACHABLE("all families are listed");
 }
 
 }  // namespace
+
+double huge_magnitude(ElementType type) {
+  switch (type) {
+    case ElementType::kFp32:
+    case ElementType::kBf16:
+      return 0x1p100;
+    case ElementType::kFp16:
+      return 0x1p15;
+    case ElementType::kE4m3:
+      return 0x1p8;
+    case ElementType::kE5m2:
+      return 0x1p14;
+  }
+  RECTO_UNREACHABLE("all element types are listed");
+}
 
 double largest_magnitude(const FloatSource& source) {
   switch (source.family) {
@@ -109,6 +126,8 @@ double largest_magnitude(const FloatSource& source) {
       return source.largest;
     case FloatFamily::kLargeOffset:
       return source.largest / 2.0 * 1.125;
+    case FloatFamily::kHugeValues:
+      return huge_magnitude(source.type);
     default:
       return 1.0;
   }

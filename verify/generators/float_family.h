@@ -26,10 +26,11 @@ enum class FloatFamily : std::uint8_t {
   kAlternatingSigns,  // [1/2, 1), its sign changing from dim to dim and from token to token
   kDenormals,         // half subnormals, zeros and the smallest normal, half uniform
   kExactTies,         // +-1/2, +-1; tokens repeat each other, so that scores tie
+  kHugeValues,        // V only: +-[1/2, 1) * huge_magnitude(type)
   kDominatingKey,     // K only: uniform, but one key per head outdoes the others, see case_spec.h
 };
 
-inline constexpr std::array<FloatFamily, 10> kFloatFamilies = {FloatFamily::kOnes,
+inline constexpr std::array<FloatFamily, 11> kFloatFamilies = {FloatFamily::kOnes,
                                                                FloatFamily::kSmallIntegers,
                                                                FloatFamily::kUniform,
                                                                FloatFamily::kNormal,
@@ -38,12 +39,14 @@ inline constexpr std::array<FloatFamily, 10> kFloatFamilies = {FloatFamily::kOne
                                                                FloatFamily::kAlternatingSigns,
                                                                FloatFamily::kDenormals,
                                                                FloatFamily::kExactTies,
+                                                               FloatFamily::kHugeValues,
                                                                FloatFamily::kDominatingKey};
 
 constexpr const char* float_family_name(FloatFamily family) {
   constexpr const char* kNames[] = {
-      "ones",         "small-integers",    "uniform",   "normal",     "heavy-tail",
-      "large-offset", "alternating-signs", "denormals", "exact-ties", "dominating-key"};
+      "ones",       "small-integers", "uniform",           "normal",
+      "heavy-tail", "large-offset",   "alternating-signs", "denormals",
+      "exact-ties", "huge-values",    "dominating-key"};
   return kNames[static_cast<int>(family)];
 }
 
@@ -60,6 +63,11 @@ struct FloatSource {
   ElementType type = ElementType::kFp32;
   double largest = 16.0;
 };
+
+// About 1e30 where fp32's range is had, else what outputs of q's type and scales of 2 leave room
+// for: 2^24 values (no context is longer) add up below fp32's overflow, which is where the domain
+// ends.
+double huge_magnitude(ElementType type);
 
 // No value of the source is larger.
 double largest_magnitude(const FloatSource& source);

@@ -96,7 +96,7 @@ TEST_CASE("the draws are the same on every machine") {
       }
     }
   }
-  CHECK(hash == 0x3396320d678db223u);
+  CHECK(hash == 0xdc21e708d458ac05u);
 }
 
 TEST_CASE("ones are ones, and small integers are -4 ... 4, each as likely") {
@@ -189,6 +189,20 @@ TEST_CASE("half of the denormals lie below the smallest normal, zeros of both si
     const double zero = 0.5 / (steps + 1) + 0.5 * spacing / 2;
     check_share(values, zero / 2, [](double x) { return x == 0 && std::signbit(x); });
     check_share(values, zero / 2, [](double x) { return x == 0 && !std::signbit(x); });
+  }
+}
+
+TEST_CASE("huge values have either sign, about 1e30 where fp32's range is had") {
+  CHECK(huge_magnitude(ElementType::kBf16) > 1e30);
+  CHECK(huge_magnitude(ElementType::kBf16) * 0x1p24 < 0x1p127);  // all of the longest context
+  for (const ElementType type : kElementTypes) {
+    CAPTURE(type);
+    const double largest = huge_magnitude(type);
+    CHECK(4 * largest < reference::largest_finite(ElementType::kFp32));
+    CHECK(largest <= reference::largest_finite(type));
+    const std::vector<double> values = samples_of(FloatFamily::kHugeValues, type);
+    check_share(values, 0.5, [](double x) { return x > 0; });
+    for (const double value : values) REQUIRE(std::abs(value) >= largest / 2);
   }
 }
 

@@ -1,5 +1,6 @@
 // A prompt computed in one call, in chunks, or token by token, as decoding would: a causal row sees
-// nothing of what comes after it. A chunk is a sequence whose context ends with the chunk.
+// nothing of what comes after it. A chunk is a sequence whose context ends with the chunk. Each row
+// has the keys that it had, so that no bit changes where rows are independent of one another.
 
 #include <fmt/format.h>
 
@@ -62,7 +63,10 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
   for (const std::int64_t rows : std::set<std::int64_t>{1, most_rows(law_case.problem) / 2})
     variants.push_back({fmt::format("each {} rows a sequence", rows), in_chunks(law_case, rows)});
   LawTrial trial(backend, bound_kind);
-  trial.compare_within_bounds(law_case, variants);
+  if (backend.has_independent_rows)
+    trial.compare_bit_for_bit(law_case, variants);
+  else
+    trial.compare_within_bounds(law_case, variants);
   return trial.verdict();
 }
 
@@ -70,7 +74,9 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
 
 Law chunking_law() {
   return {.name = "chunking",
-          .statement = "chunks of a prompt, down to single tokens, do not matter within the bounds",
+          .statement =
+              "chunks of a prompt, down to single tokens, do not matter: bit for bit with "
+              "independent rows, else within the bounds",
           .why_not_applicable = why_not_applicable,
           .check = check};
 }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "core/attention_gate.h"
 #include "core/contract.h"
 #include "reference/error_bound.h"
 
@@ -18,6 +19,7 @@ void add_to(std::vector<double>& sums, const std::vector<double>& terms) {
 
 std::unique_ptr<const PlacedProblem> LawTrial::place(const LawCase& law_case) {
   auto placed = std::make_unique<const PlacedProblem>(law_case.problem, law_case.placement);
+  RECTO_CHECK_EQ(check_contents(placed->inputs()), Status::ok());
   const std::optional<std::string> why = backend_.why_unsupported(placed->inputs());
   if (!why) return placed;
   record_skip(*why);

@@ -32,7 +32,8 @@ class LawTrial {
   LawTrial(const Backend& backend, BoundKind bound_kind)
       : backend_(backend), bound_kind_(bound_kind) {}
 
-  // Nothing where the backend does not support the case; the verdict then says why.
+  // Nothing where the backend does not support the case; the verdict then says why. What a law
+  // makes of a case must pass the gates.
   std::unique_ptr<const PlacedProblem> place(const LawCase& law_case);
   std::optional<LawSide> run(const LawCase& law_case);
 

@@ -1,4 +1,5 @@
-// a and b merge to the same bits as b and a.
+// a and b merge to the same bits as b and a: also where neither maximum is larger, but one is +0
+// and the other -0, as a negative scale makes of a product of 0.
 
 #include "verify/laws/laws.h"
 #include "verify/laws/partial_states.h"
@@ -6,12 +7,24 @@
 namespace recto::verify {
 namespace {
 
+using reference::SoftmaxState;
+
+void check_pair(const MergeTrial& trial, const SoftmaxState& left, const SoftmaxState& right) {
+  compare_state_bits(trial.row.place, trial.merge.merge(right, left),
+                     trial.merge.merge(left, right), trial.comparer);
+}
+
+SoftmaxState with_maximum(SoftmaxState state, double maximum) {
+  if (state.sum > 0) state.maximum = maximum;
+  return state;
+}
+
 void check_row(const MergeTrial& trial) {
   for (std::size_t a = 0; a < 3; ++a) {
-    const reference::SoftmaxState& left = trial.row.parts[a];
-    const reference::SoftmaxState& right = trial.row.parts[(a + 1) % 3];
-    compare_state_bits(trial.row.place, trial.merge.merge(right, left),
-                       trial.merge.merge(left, right), trial.comparer);
+    const SoftmaxState& left = trial.row.parts[a];
+    const SoftmaxState& right = trial.row.parts[(a + 1) % 3];
+    check_pair(trial, left, right);
+    check_pair(trial, with_maximum(left, 0.0), with_maximum(right, -0.0));
   }
 }
 

@@ -1,5 +1,5 @@
 // (-inf, 0, 0) is the state of no keys. Merged with itself it must not become NaN, which
-// exp(-inf - (-inf)) is.
+// exp(-inf - (-inf)) is; and it must leave zeros their sign: -0 + 0 is +0.
 
 #include "verify/laws/laws.h"
 #include "verify/laws/partial_states.h"
@@ -10,9 +10,17 @@ namespace {
 void check_row(const MergeTrial& trial) {
   const reference::SoftmaxState identity =
       reference::SoftmaxState::identity(trial.row.parts[0].weighted.size());
-  for (const reference::SoftmaxState& part : trial.row.parts) {
+  const auto check = [&](const reference::SoftmaxState& part) {
     compare_state_bits(trial.row.place, trial.merge.merge(identity, part), part, trial.comparer);
     compare_state_bits(trial.row.place, trial.merge.merge(part, identity), part, trial.comparer);
+  };
+  for (const reference::SoftmaxState& part : trial.row.parts) {
+    check(part);
+    if (part.sum == 0) continue;
+    reference::SoftmaxState negative_zeros = part;
+    negative_zeros.maximum = -0.0;
+    negative_zeros.weighted.setConstant(-0.0);
+    check(negative_zeros);
   }
   compare_state_bits(trial.row.place, trial.merge.merge(identity, identity), identity,
                      trial.comparer);

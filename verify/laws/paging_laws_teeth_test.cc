@@ -63,7 +63,8 @@ void expect_split_caught(const Merge& merge) {
     INFO(right.name << ", " << verdict.what << "\n" << verdict.comparison.text());
     CHECK_FALSE(verdict.skipped);
     CHECK(verdict.comparison.passed());
-    CHECK(verdict.comparison.elements == 5 * 4 * 4 * (4 + 1));  // sizes, rows, heads, dims and lse
+    // Sizes and one split, rows, heads, dims and lse.
+    CHECK(verdict.comparison.elements == (5 + 1) * 4 * 4 * (4 + 1));
   }
   const LawVerdict verdict = law.check(splitting(merge), law_case, BoundKind::kHard);
   CHECK_FALSE(verdict.comparison.passed());
@@ -86,6 +87,26 @@ TEST_CASE("a split that is lost where it does not raise the maximum is seen") {
   });
 }
 
+// Right but for a last bit that depends on the split size.
+Backend telling_split_size(std::int64_t split_size) {
+  Backend backend = splitting(reference::merge, split_size);
+  backend.run = [run = backend.run, split_size](const PagedAttentionInputs& inputs) {
+    AttentionResult result = run(inputs);
+    if (split_size > 30) result.out[0] = std::nextafter(result.out[0], 10.0);
+    return result;
+  };
+  backend.with_split_size = telling_split_size;
+  return backend;
+}
+
+TEST_CASE("a bit that depends on how long the only split could be is seen") {
+  // 21 keys: in one split of 21, and in one of 42.
+  const LawVerdict verdict =
+      split_size_law().check(telling_split_size(0), small_case(), BoundKind::kHard);
+  CHECK(verdict.comparison.mismatches == 1);
+  CHECK(verdict.what == "one split, as long as the context and longer");
+}
+
 TEST_CASE("a split size that a backend refuses is skipped, and the others are tried") {
   Backend choosy = splitting(reference::merge);
   choosy.with_split_size = [any = choosy.with_split_size](std::int64_t split_size) {
@@ -104,6 +125,20 @@ TEST_CASE("heads mixed up in one layout are seen") {
   expect_caught(cache_layout_law(), small_case(), mishearing([](PagedAttentionInputs& inputs) {
                   if (inputs.kv.v.layout == KvLayout::kPacked) inputs.kv.v.head_stride = 0;
                 }));
+}
+
+TEST_CASE(
+    "a bit that depends on the rows beside it is seen, where rows are said to be independent") {
+  const auto run = [](const PagedAttentionInputs& inputs) {
+    AttentionResult result = reference::paged_attention(inputs);
+    const double away = result.out[0] + 1;
+    if (inputs.query_start[1] > 1) result.out[0] = std::nextafter(result.out[0], away);
+    return result;
+  };
+  expect_caught(chunking_law(), small_case(), wrong(run));
+  Backend dependent = wrong(run);
+  dependent.has_independent_rows = false;
+  CHECK(chunking_law().check(dependent, small_case(), BoundKind::kHard).comparison.passed());
 }
 
 TEST_CASE("rows that see what comes after them are seen") {
@@ -137,6 +172,23 @@ TEST_CASE("a slot past the context is seen whatever it holds, be it in K alone o
   // The last row of either sequence sees the slot. All of its out changes with NaN, Inf and 1e4, in
   // K, V or both; finite garbage may be too small to tell from zeros.
   CHECK(verdict.comparison.mismatches >= 9 * 2 * row_outs);
+}
+
+// All of the context, with a weight of zero where it is masked, as tiles of many rows have it.
+AttentionResult weigh_masked_keys(PagedAttentionInputs inputs) {
+  AttentionResult result = reference::paged_attention(inputs);
+  inputs.options.causal = false;
+  inputs.options.window = std::nullopt;
+  const AttentionResult all = reference::paged_attention(inputs);
+  for (std::size_t i = 0; i < result.out.size(); ++i) result.out[i] += 0.0 * all.out[i];
+  return result;
+}
+
+TEST_CASE("masked keys that are read with a weight of zero are seen") {
+  expect_caught(masked_keys_law(), small_case(), wrong(weigh_masked_keys));
+  LawCase decode = small_case();
+  decode.problem.sequences.erase(decode.problem.sequences.begin());
+  expect_caught(masked_keys_law(), decode, wrong(weigh_masked_keys));  // by a window
 }
 
 // Query head h takes KV head h % num_kv_heads, not h / group.

@@ -1,5 +1,7 @@
 // The same context split elsewhere: every key by itself, at sizes that divide no context by habit,
-// and not at all.
+// and not at all. A split begins a maximum and sums of its own, which meet the others' only when
+// all is merged, so that other splits round otherwise. Only where there is one, be it as long as
+// the context or longer, nothing changes: not a bit, with fixed tiles.
 
 #include <fmt/format.h>
 
@@ -13,6 +15,18 @@ namespace {
 std::optional<std::string> why_not_applicable(const LawCase& law_case) {
   if (longest_context(law_case.problem) < 2) return "no context of two keys";
   return std::nullopt;
+}
+
+void compare_unsplit(const Backend& backend, const LawCase& law_case, LawTrial& trial) {
+  const std::int64_t longest = longest_context(law_case.problem);
+  const std::optional<Backend> as_long = backend.with_split_size(longest);
+  const std::optional<Backend> longer = backend.with_split_size(2 * longest);
+  if (!backend.has_fixed_tiles || !as_long || !longer) return;
+  const std::optional<LawSide> base = LawTrial(*as_long, BoundKind::kHard).run(law_case);
+  const std::optional<LawSide> side = LawTrial(*longer, BoundKind::kHard).run(law_case);
+  if (!base || !side) return;
+  trial.record("one split, as long as the context and longer",
+               compare_bits(side->inputs(), side->seen, base->seen));
 }
 
 LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind bound_kind) {
@@ -42,6 +56,7 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
     trial.record(what, compare(side->inputs(), side->seen, base->seen,
                                sum_of(other.bound_of(*side), base_bound)));
   }
+  compare_unsplit(backend, law_case, trial);
   return trial.verdict();
 }
 
@@ -49,7 +64,9 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
 
 Law split_size_law() {
   return {.name = "split_size",
-          .statement = "how a context is split does not matter, within the bounds",
+          .statement =
+              "how a context is split does not matter, within the bounds; where it is one "
+              "split, bit for bit with fixed tiles",
           .why_not_applicable = why_not_applicable,
           .check = check};
 }

@@ -61,6 +61,26 @@ TEST_CASE("a bias by position that nobody asked for is seen") {
                 }));
 }
 
+TEST_CASE("a bias of the wrong sign is seen") {
+  expect_caught(alibi_as_scores_law(), small_case(), wrong([](PagedAttentionInputs inputs) {
+                  std::vector<float> slopes(inputs.options.alibi_slopes.begin(),
+                                            inputs.options.alibi_slopes.end());
+                  for (float& slope : slopes) slope = -slope;
+                  inputs.options.alibi_slopes = slopes;
+                  return reference::paged_attention(inputs);
+                }));
+}
+
+TEST_CASE("slopes that are taken to be positive are seen") {
+  expect_caught(alibi_as_scores_law(), small_case(), wrong([](PagedAttentionInputs inputs) {
+                  std::vector<float> slopes(inputs.options.alibi_slopes.begin(),
+                                            inputs.options.alibi_slopes.end());
+                  for (float& slope : slopes) slope = std::abs(slope);
+                  inputs.options.alibi_slopes = slopes;
+                  return reference::paged_attention(inputs);
+                }));
+}
+
 TEST_CASE("lse in base 2 is seen") {
   const Backend base_two = misreporting([](AttentionResult& result) {
     for (double& lse_ln : result.lse_ln) lse_ln /= std::log(2.0);
@@ -141,6 +161,24 @@ TEST_CASE("a merge whose sum is contracted to one fused multiply-add is seen") {
                         SoftmaxState merged = reference::merge(a, b);
                         merged.sum = std::fma(a.sum, std::exp(a.maximum - merged.maximum),
                                               b.sum * std::exp(b.maximum - merged.maximum));
+                        return merged;
+                      }));
+}
+
+TEST_CASE("a merge that keeps the zero of the state it began with is seen") {
+  expect_merge_caught(merge_commutativity_law(),
+                      merging([](const SoftmaxState& a, const SoftmaxState& b) {
+                        SoftmaxState merged = reference::merge(a, b);
+                        if (a.maximum == b.maximum) merged.maximum = a.maximum;
+                        return merged;
+                      }));
+}
+
+TEST_CASE("a merge that adds 0 to what it is given is seen") {
+  expect_merge_caught(merge_identity_law(),
+                      merging([](const SoftmaxState& a, const SoftmaxState& b) {
+                        SoftmaxState merged = reference::merge(a, b);
+                        merged.weighted.array() += 0.0;
                         return merged;
                       }));
 }

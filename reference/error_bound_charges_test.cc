@@ -1,0 +1,175 @@
+// Each charge of the bounds, one by one: it is there, in out, in lse or in both; and what no random
+// case would miss is missed by a case made for it.
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "core/random_stream.h"
+#include "reference/error_bound.h"
+#include "reference/fp32_arithmetic.h"
+#include "reference/rounding.h"
+
+namespace recto::reference {
+namespace {
+
+// Sums over all elements of one problem's bounds.
+struct Total {
+  double out_hard = 0;
+  double out_sharp = 0;
+  double lse_ln_hard = 0;
+  double lse_ln_sharp = 0;
+};
+
+Total total(const KernelNumerics& numerics) {
+  RandomStream stream(8);
+  const auto draw = [&stream] {
+    double sum = -6;  // of twelve uniform numbers: normal enough
+    for (int i = 0; i < 12; ++i) sum += stream.next_unit();
+    return round_to(sum, ElementType::kBf16);
+  };
+  const Matrix q = Matrix::NullaryExpr(1, 16, draw);
+  const Matrix k = Matrix::NullaryExpr(500, 16, draw);
+  const Matrix v = Matrix::NullaryExpr(500, 8, draw);
+  const HeadOptions options{.scale = 0.25, .softcap = 5, .alibi_slope = 0.1};
+  const HeadBound bound =
+      HeadErrorModel(k, v, numerics).bound(q, options, dense_attention({q, k, v}, options));
+  return {bound.hard.sum(), bound.sharp.sum(), bound.lse_ln_hard.sum(), bound.lse_ln_sharp.sum()};
+}
+
+constexpr KernelNumerics kPlain{.tile_size = 64, .output_type = ElementType::kFp32};
+
+enum class Costs { kOut, kLseLn, kBoth };
+
+struct Charge {
+  std::string name;
+  std::function<void(KernelNumerics&)> change;
+};
+
+// The bounds with the charge, and without: larger where it belongs, sharp below hard.
+void expect_costs(const Charge& charge, const KernelNumerics& without, Costs where) {
+  const bool in_out = where != Costs::kLseLn;
+  const bool in_lse_ln = where != Costs::kOut;
+  INFO(charge.name);
+  KernelNumerics worse = without;
+  charge.change(worse);
+  const Total before = total(without);
+  const Total after = total(worse);
+  CHECK((after.out_hard > before.out_hard) == in_out);
+  CHECK((after.out_sharp > before.out_sharp) == in_out);
+  CHECK((after.lse_ln_hard > before.lse_ln_hard) == in_lse_ln);
+  CHECK((after.lse_ln_sharp > before.lse_ln_sharp) == in_lse_ln);
+  CHECK(after.out_sharp < after.out_hard);
+  CHECK(after.lse_ln_sharp <= after.lse_ln_hard);
+}
+
+TEST_CASE("what moves weights costs in out and in lse") {
+  const Charge charges[] = {
+      {"unit roundoff", [](KernelNumerics& n) { n.unit_roundoff = 0x1p-20; }},
+      {"underflow", [](KernelNumerics& n) { n.underflow = 1e-6; }},
+      {"flushed inputs", [](KernelNumerics& n) { n.input_flush = 1e-6; }},
+      {"reading K and V", [](KernelNumerics& n) { n.kv_read = 0x1p-20; }},
+      {"reading q", [](KernelNumerics& n) { n.query_read = 0x1p-20; }},
+      {"score sum", [](KernelNumerics& n) { n.score_sum.product_roundings = 1; }},
+      {"times scale", [](KernelNumerics& n) { n.score_roundings = 4; }},
+      {"the scale", [](KernelNumerics& n) { n.shared_scale = 0x1p-20; }},
+      {"softcap's roundings", [](KernelNumerics& n) { n.softcap_roundings = 4; }},
+      {"tanh", [](KernelNumerics& n) { n.tanh_relative = 0x1p-11; }},
+      {"bias", [](KernelNumerics& n) { n.bias_roundings = 4; }},
+      {"arguments", [](KernelNumerics& n) { n.argument_roundings = 2; }},
+      {"exp, relative", [](KernelNumerics& n) { n.exponential.relative = 0x1p-20; }},
+      {"exp, growing", [](KernelNumerics& n) { n.exponential.relative_slope = 0x1p-23; }},
+      {"exp, flushed", [](KernelNumerics& n) { n.exponential.flush = 1e-3; }},
+      {"sum of weights", [](KernelNumerics& n) { n.weight_sum.unit_roundoff = 0x1p-20; }},
+      {"order of tiles", [](KernelNumerics& n) { n.tile_order = TileOrder::kUnknown; }},
+      {"merges", [](KernelNumerics& n) { n.state_merges = 5; }},
+      {"tiles", [](KernelNumerics& n) { n.tile_size = 1; }}};
+  for (const Charge& charge : charges) expect_costs(charge, kPlain, Costs::kBoth);
+  KernelNumerics reads_fp8 = kPlain;
+  reads_fp8.kv_read = 0x1p-24;
+  expect_costs({"reading subnormals", [](KernelNumerics& n) { n.kv_read_underflow = 1e-6; }},
+               reads_fp8, Costs::kBoth);
+}
+
+TEST_CASE("what comes after the weights costs in out alone, and logarithms in lse alone") {
+  const Charge of_out[] = {
+      {"P", [](KernelNumerics& n) { n.weight_type = ElementType::kBf16; }},
+      {"output type", [](KernelNumerics& n) { n.output_type = ElementType::kFp16; }},
+      {"1 / l", [](KernelNumerics& n) { n.normalisation_roundings = 4; }},
+      {"sum of products", [](KernelNumerics& n) { n.output_sum.product_roundings = 1; }},
+      {"truncation", [](KernelNumerics& n) {
+         n.output_sum.terms_per_step = 16;
+         n.output_sum.rounding = AccumulatorRounding::kTruncate;
+       }}};
+  for (const Charge& charge : of_out) expect_costs(charge, kPlain, Costs::kOut);
+  const Charge of_lse_ln[] = {
+      {"log, relative", [](KernelNumerics& n) { n.log_relative = 0x1p-20; }},
+      {"log near 1", [](KernelNumerics& n) { n.log_absolute = 0x1p-21; }},
+      {"roundings of lse", [](KernelNumerics& n) { n.lse_ln_roundings = 9; }}};
+  for (const Charge& charge : of_lse_ln) expect_costs(charge, kPlain, Costs::kLseLn);
+}
+
+TEST_CASE("l that sums rounded weights carries their roundings to lse") {
+  KernelNumerics unrounded = kPlain;
+  unrounded.weight_type = ElementType::kBf16;
+  KernelNumerics rounded = unrounded;
+  rounded.summed_weights = SummedWeights::kRounded;
+  const Total before = total(unrounded);
+  const Total after = total(rounded);
+  CHECK(after.lse_ln_hard > 10 * before.lse_ln_hard);
+  CHECK(after.lse_ln_sharp > before.lse_ln_sharp);
+  // In out they are centred then, which may be more or less.
+  CHECK(after.out_hard != before.out_hard);
+}
+
+// Two keys with scores 0 and -distance, exact as products of 1; values 0 and 1. A kernel with
+// CUDA's fast exponential gives exp(-distance), off by 1.173 ulp for each 1 of distance; all its
+// other errors are those of the argument and a few roundings.
+struct FarKey {
+  double error = 0;
+  double hard = 0;
+  double sharp = 0;
+  double hard_without_exp = 0;
+};
+
+FarKey far_key(int distance) {
+  const float weight =
+      Fp32Arithmetic{.functions = MathFunctions::kFast}.exp(-static_cast<float>(distance));
+  const float out = weight / (1.0F + weight);
+  const Matrix q = Matrix::Ones(1, 1);
+  Matrix k(2, 1);
+  k << 0, -distance;
+  Matrix v(2, 1);
+  v << 0, 1;
+  KernelNumerics numerics{.score_roundings = 0,
+                          .exponential = {.relative = 2 * 0x1p-23,
+                                          .relative_slope = 1.173 * 0x1p-23,
+                                          .flush = 0x1p-126},
+                          .tile_size = 2,
+                          .normalisation_roundings = 1,
+                          .output_type = ElementType::kFp32};
+  numerics.score_sum.unit_roundoff = 0;  // of one product of 1
+  const HeadOutput exact = dense_attention({q, k, v}, {});
+  const HeadBound bound = HeadErrorModel(k, v, numerics).bound(q, {}, exact);
+  numerics.exponential = {.relative = 0, .relative_slope = 0, .flush = 0x1p-126};
+  const HeadBound without = HeadErrorModel(k, v, numerics).bound(q, {}, exact);
+  return {std::abs(out - exact.out(0, 0)), bound.hard(0, 0), bound.sharp(0, 0), without.hard(0, 0)};
+}
+
+TEST_CASE("an exponential's error that grows with its argument shows, and is charged") {
+  int beyond_without = 0;
+  for (int distance = 20; distance < 80; ++distance) {
+    const FarKey key = far_key(distance);
+    CAPTURE(distance, key.error, key.hard, key.sharp, key.hard_without_exp);
+    CHECK(key.error <= key.sharp);
+    CHECK(key.sharp <= key.hard);
+    beyond_without += key.error > key.hard_without_exp ? 1 : 0;
+  }
+  CHECK(beyond_without > 10);
+}
+
+}  // namespace
+}  // namespace recto::reference

@@ -1,0 +1,166 @@
+#include "verify/decode_step_backend.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "core/attention_gate.h"
+#include "core/contract.h"
+#include "reference/kv_cache_ops.h"
+#include "reference/kv_cache_reader.h"
+#include "reference/rounding.h"
+
+namespace recto::verify {
+namespace {
+
+std::optional<std::string> why_no_decode_step(const PagedAttentionInputs& inputs) {
+  for (std::size_t s = 0; s < inputs.context_length.size(); ++s) {
+    if (inputs.query_start[s + 1] - inputs.query_start[s] != 1)
+      return "not one query row a sequence";
+    if (inputs.context_length[s] == 0) return "a sequence without a newest token";
+  }
+  for (const KvTensorView* tensor : {&inputs.kv.k, &inputs.kv.v})
+    if (tensor->scale.kind != ScaleKind::kNone) return "a cache with scales";
+  return std::nullopt;
+}
+
+// Slots by their number in the pool, block * block_size + offset.
+std::int64_t slot_of(const PagedAttentionInputs& inputs, std::size_t sequence, std::int64_t token) {
+  const std::int64_t block_size = inputs.kv.k.block_size;
+  const std::int32_t* row =
+      inputs.block_table.data + static_cast<std::int64_t>(sequence) * inputs.block_table.row_stride;
+  return row[token / block_size] * block_size + token % block_size;
+}
+
+// The newest tokens' slots; -1 where another token stands there as well.
+std::vector<std::int64_t> slots_to_lose(const PagedAttentionInputs& inputs) {
+  std::set<std::int64_t> cached;
+  std::vector<std::int64_t> newest;
+  for (std::size_t s = 0; s < inputs.context_length.size(); ++s) {
+    const std::int64_t last = inputs.context_length[s] - 1;
+    for (std::int64_t token = 0; token < last; ++token) cached.insert(slot_of(inputs, s, token));
+    newest.push_back(slot_of(inputs, s, last));
+  }
+  for (std::int64_t& slot : newest)
+    if (cached.count(slot) == 1) slot = -1;
+  return newest;
+}
+
+// A row a sequence, dense; of K or V.
+struct NewRows {
+  std::vector<std::byte> memory;
+  RowsView view;
+
+  NewRows(const KvTensorView& tensor, ElementType type, std::size_t num_seqs)
+      : memory(num_seqs * static_cast<std::size_t>(tensor.num_kv_heads * tensor.head_dim *
+                                                   element_bytes(type))),
+        view{.data = memory.data(),
+             .type = type,
+             .num_rows = static_cast<std::int64_t>(num_seqs),
+             .num_heads = tensor.num_kv_heads,
+             .head_dim = tensor.head_dim,
+             .row_stride = tensor.num_kv_heads * tensor.head_dim,
+             .head_stride = tensor.head_dim} {}
+  NewRows(const NewRows&) = delete;
+  NewRows& operator=(const NewRows&) = delete;
+
+  void set(std::int64_t element, double value) {
+    const std::int64_t bytes = element_bytes(view.type);
+    const std::uint32_t code = reference::encode(value, view.type);
+    std::memcpy(memory.data() + element * bytes, &code, static_cast<std::size_t>(bytes));
+  }
+};
+
+void fill_newest(const PagedAttentionInputs& inputs, const KvTensorView& tensor, NewRows& rows) {
+  for (std::size_t s = 0; s < inputs.context_length.size(); ++s) {
+    const std::int64_t last = inputs.context_length[s] - 1;
+    const std::int64_t slot = slot_of(inputs, s, last);
+    for (std::int64_t head = 0; head < tensor.num_kv_heads; ++head) {
+      Eigen::RowVectorXd values(tensor.head_dim);
+      reference::read_slot(tensor, slot / tensor.block_size, head, slot % tensor.block_size,
+                           values);
+      const std::int64_t first =
+          static_cast<std::int64_t>(s) * rows.view.row_stride + head * rows.view.head_stride;
+      for (std::int64_t dim = 0; dim < tensor.head_dim; ++dim) rows.set(first + dim, values[dim]);
+    }
+  }
+}
+
+// A cache of one's own, to lose slots in.
+class CopiedTensor {
+ public:
+  explicit CopiedTensor(const KvTensorView& from)
+      : memory_(static_cast<std::size_t>(from.num_blocks * from.block_stride *
+                                         element_bytes(from.type))) {
+    std::memcpy(memory_.data(), from.data, memory_.size());
+    view_ = {.data = memory_.data(),
+             .type = from.type,
+             .layout = from.layout,
+             .num_blocks = from.num_blocks,
+             .block_size = from.block_size,
+             .num_kv_heads = from.num_kv_heads,
+             .head_dim = from.head_dim,
+             .block_stride = from.block_stride,
+             .head_stride = from.head_stride,
+             .slot_stride = from.slot_stride,
+             .pack_width = from.pack_width,
+             .pack_stride = from.pack_stride,
+             .scale = from.scale};
+  }
+  CopiedTensor(const CopiedTensor&) = delete;
+  CopiedTensor& operator=(const CopiedTensor&) = delete;
+
+  const MutableKvTensorView& view() const { return view_; }
+
+ private:
+  std::vector<std::byte> memory_;
+  MutableKvTensorView view_;
+};
+
+reference::AttentionResult run_as_decode_step(const PagedAttentionInputs& inputs,
+                                              const DecodeStepRun& run) {
+  const std::size_t num_seqs = inputs.context_length.size();
+  NewRows new_k(inputs.kv.k, inputs.q.type, num_seqs);
+  NewRows new_v(inputs.kv.v, inputs.q.type, num_seqs);
+  const CopiedTensor k(inputs.kv.k);
+  const CopiedTensor v(inputs.kv.v);
+  const MutablePagedKvView kv{.k = k.view(), .v = v.view()};
+  for (NewRows* rows : {&new_k, &new_v}) {
+    const auto elements = static_cast<std::int64_t>(num_seqs) * rows->view.row_stride;
+    for (std::int64_t i = 0; i < elements; ++i)
+      rows->set(i, std::numeric_limits<double>::quiet_NaN());
+  }
+  const std::vector<std::int64_t> lost = slots_to_lose(inputs);
+  reference::write_kv({.k = new_k.view, .v = new_v.view, .slot_mapping = lost, .kv = kv});
+  fill_newest(inputs, inputs.kv.k, new_k);
+  fill_newest(inputs, inputs.kv.v, new_v);
+  std::vector<std::int32_t> cached(inputs.context_length.begin(), inputs.context_length.end());
+  for (std::int32_t& length : cached) --length;
+  const DecodeStepInputs step{.q = inputs.q,
+                              .new_k = new_k.view,
+                              .new_v = new_v.view,
+                              .kv = as_const(kv),
+                              .block_table = inputs.block_table,
+                              .cached_length = cached,
+                              .options = inputs.options};
+  RECTO_CHECK_EQ(check_contents(step), Status::ok());
+  return run(step);
+}
+
+}  // namespace
+
+Backend decode_step_backend(
+    const std::string& name, const DecodeStepRun& run,
+    const std::function<reference::KernelNumerics(const PagedAttentionInputs&)>& numerics) {
+  return {
+      .name = name,
+      .why_unsupported = why_no_decode_step,
+      .run = [run](const PagedAttentionInputs& inputs) { return run_as_decode_step(inputs, run); },
+      .numerics = numerics};
+}
+
+}  // namespace recto::verify

@@ -1,0 +1,136 @@
+// What a row does not see, behind its causal cut or before its window, is no part of its bits,
+// whatever it holds: a weight of 0 times NaN or infinity is NaN. So a number that is none, written
+// by one token, reaches the rows that see it and no others.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "verify/laws/law_trial.h"
+#include "verify/laws/laws.h"
+#include "verify/laws/problem_geometry.h"
+
+namespace recto::verify {
+namespace {
+
+// Which row of each sequence does not see what is spoilt.
+enum class SparedRow { kFirst, kMiddle, kLast };
+
+std::int64_t row_number(SparedRow row, std::int64_t num_rows) {
+  const std::int64_t rows[] = {0, num_rows / 2, num_rows - 1};
+  return rows[static_cast<int>(row)];
+}
+
+const char* name_of(SparedRow row) {
+  constexpr const char* kNames[] = {"first", "middle", "last"};
+  return kNames[static_cast<int>(row)];
+}
+
+bool masks_any(const AttentionProblem& problem) {
+  for (const RowPlace& at : all_rows(problem)) {
+    const SequenceProblem& sequence = problem.sequences[static_cast<std::size_t>(at.sequence)];
+    if (keys_seen(problem.options, sequence, at.row).size() < sequence.context_length) return true;
+  }
+  return false;
+}
+
+// Where all rows see all keys, a window of half the longest context.
+LawCase with_mask(LawCase law_case) {
+  if (!masks_any(law_case.problem))
+    law_case.problem.options.window =
+        std::max<std::int64_t>(1, longest_context(law_case.problem) / 2);
+  return law_case;
+}
+
+// What the spared row of each sequence does not see, set to `value`.
+LawCase spoilt(LawCase law_case, SparedRow spared, std::vector<float> SequenceProblem::*tensor,
+               float value) {
+  AttentionProblem& problem = law_case.problem;
+  const bool keys = tensor == &SequenceProblem::k;
+  const std::int64_t width =
+      problem.shape.num_kv_heads * (keys ? problem.shape.head_dim_k : problem.shape.head_dim_v);
+  for (SequenceProblem& sequence : problem.sequences) {
+    if (sequence.num_rows == 0) continue;
+    const KeysSeen seen =
+        keys_seen(problem.options, sequence, row_number(spared, sequence.num_rows));
+    std::vector<float>& values = sequence.*tensor;
+    std::fill(values.begin(), values.begin() + seen.begin * width, value);
+    std::fill(values.begin() + seen.end * width, values.end(), value);
+  }
+  return law_case;
+}
+
+// Rows that see no more than the spared one of their sequence.
+Comparison compare_spared(const AttentionProblem& problem, SparedRow spared, const LawSide& side,
+                          const LawSide& base) {
+  ElementComparer comparer(side.inputs());
+  for (const RowPlace& at : all_rows(problem)) {
+    const SequenceProblem& sequence = problem.sequences[static_cast<std::size_t>(at.sequence)];
+    const KeysSeen sound =
+        keys_seen(problem.options, sequence, row_number(spared, sequence.num_rows));
+    const KeysSeen seen = keys_seen(problem.options, sequence, at.row);
+    if (seen.size() > 0 && (seen.begin < sound.begin || seen.end > sound.end)) continue;
+    for (std::int64_t h = 0; h < problem.shape.num_q_heads; ++h) {
+      ElementPlace place{.sequence = at.sequence, .row = at.row, .head = h};
+      for (place.dim = 0; place.dim < problem.shape.head_dim_v; ++place.dim)
+        comparer.expect_same_bits(place, side.seen.out_at(at.result_row, h, place.dim),
+                                  base.seen.out_at(at.result_row, h, place.dim));
+      place.dim = 0;
+      place.tensor = ComparedTensor::kLseLn;
+      comparer.expect_same_bits(place, side.seen.lse_ln_at(at.result_row, h),
+                                base.seen.lse_ln_at(at.result_row, h));
+    }
+  }
+  return comparer.comparison();
+}
+
+std::optional<std::string> why_not_applicable(const LawCase& law_case) {
+  if (!masks_any(with_mask(law_case).problem)) return "no row could see fewer keys than there are";
+  return std::nullopt;
+}
+
+std::int64_t most_rows(const AttentionProblem& problem) {
+  std::int64_t most = 0;
+  for (const SequenceProblem& sequence : problem.sequences)
+    most = std::max(most, sequence.num_rows);
+  return most;
+}
+
+LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind bound_kind) {
+  const LawCase masked = with_mask(law_case);
+  LawTrial trial(backend, bound_kind);
+  const std::optional<LawSide> base = trial.run(masked);
+  if (!base) return trial.verdict();
+  std::vector<float> values = {std::numeric_limits<float>::quiet_NaN()};
+  if (masked.problem.shape.kv_type != ElementType::kE4m3)  // which has no infinity
+    values.push_back(std::numeric_limits<float>::infinity());
+  std::vector<SparedRow> spared_rows = {SparedRow::kLast};
+  if (most_rows(masked.problem) > 1)
+    spared_rows = {SparedRow::kFirst, SparedRow::kMiddle, SparedRow::kLast};
+  for (const SparedRow spared : spared_rows) {
+    for (const auto tensor : {&SequenceProblem::k, &SequenceProblem::v}) {
+      for (const float value : values) {
+        const std::optional<LawSide> side = trial.run(spoilt(masked, spared, tensor, value));
+        if (!side) continue;
+        trial.record(
+            fmt::format("{} in {} that the {} row does not see", value,
+                        tensor == &SequenceProblem::k ? "keys" : "values", name_of(spared)),
+            compare_spared(masked.problem, spared, *side, *base));
+      }
+    }
+  }
+  return trial.verdict();
+}
+
+}  // namespace
+
+Law masked_keys_law() {
+  return {.name = "masked_keys",
+          .statement = "keys and values that a row does not see never matter to it, bit for bit",
+          .why_not_applicable = why_not_applicable,
+          .check = check};
+}
+
+}  // namespace recto::verify
