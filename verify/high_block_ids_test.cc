@@ -175,12 +175,8 @@ void check_high_ids(KvLayout layout, ElementType row_type, ElementType cached) {
   const SparsePool by_reference(layout, cached, kNumBlocks);
   const Contexts contexts = {.table = {4099, 2049, 3, -1}};
   write_contexts({}, by_kernels, by_reference, contexts, row_type);
-  const auto by_reference_gather = [](const reference::GatherInputs& inputs) {
-    reference::gather_kv(inputs);
-  };
-  const auto by_kernel_gather = [](const reference::GatherInputs& inputs) {
-    gather_kv_by_kernel({}, inputs);
-  };
+  const auto by_reference_gather = [](const GatherInputs& inputs) { reference::gather_kv(inputs); };
+  const auto by_kernel_gather = [](const GatherInputs& inputs) { gather_kv_by_kernel({}, inputs); };
   const auto expected = gathered(by_reference.view(), contexts, by_reference_gather);
   CHECK(gathered(by_kernels.view(), contexts, by_reference_gather) == expected);
   CHECK(gathered(by_kernels.view(), contexts, by_kernel_gather) == expected);
