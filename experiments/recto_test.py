@@ -64,7 +64,7 @@ BAD_USAGE = (
     ("fragmentation --view side", "--view"),
     ("fragmentation --threads 0", "--threads"),
     ("numerics --n 1", "--n: found '1'; expected an integer from 2 to"),
-    ("numerics --types int4", "--types: found 'int4'; expected fp32, fp16 or bf16"),
+    ("numerics --types int4", "--types: found 'int4'; expected fp32, fp16, bf16, or one"),
 )
 
 
