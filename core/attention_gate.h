@@ -5,9 +5,8 @@
 //   check_shapes    pointers, sizes, types, strides, overlaps, options. Reads no memory, so that it
 //                   also serves calls whose memory is a device's; O(1).
 //   check_contents  the same (with outputs: those, too), then what stands in tables, lengths,
-//   slots,
-//                   scales, slopes and sinks, which must be in host memory; O(blocks that contexts
-//                   address). Q, K and V are not read.
+//                   slots, scales, slopes and sinks, which must be in host memory; O(blocks that
+//                   contexts address). Q, K and V are not read.
 //
 // A refusal is invalid input: "FIELD: expected WHAT, got VALUE", for the first rule broken.
 //

@@ -44,7 +44,7 @@ struct FiberContext {
   void* instruction = nullptr;
 };
 
-// One fiber. As constructed, it is for the OS thread's own stack, which is left by the first switch.
+// As constructed, a fiber is for the OS thread's own stack, which is left by the first switch.
 class Fiber {
  public:
   // The next switch to it calls entry(argument), which must not return. O(1), allocates nothing.
