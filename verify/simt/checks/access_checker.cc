@@ -120,16 +120,6 @@ void AccessChecker::pass_collective(ThreadBlock& block, unsigned warp, std::uint
   thread_ = nullptr;
 }
 
-void AccessChecker::release(ThreadState& thread, const void* object) {
-  order_.release(thread, object);
-  thread_ = nullptr;
-}
-
-void AccessChecker::acquire(ThreadState& thread, const void* object) {
-  order_.acquire(thread, object);
-  thread_ = nullptr;
-}
-
 void AccessChecker::resume_thread() {
   const ThreadState& thread = running_thread();
   order_.resume(thread);

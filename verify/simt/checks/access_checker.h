@@ -75,6 +75,7 @@ class AccessChecker final : public Observer {
   void pass_collective(ThreadBlock& block, unsigned warp, std::uint32_t lanes,
                        const Collective& what) override;
   void release(ThreadState& thread, const void* object) override;
+  void end_phase(ThreadBlock& block, const void* object) override;
   void acquire(ThreadState& thread, const void* object) override;
   void begin_copy(ThreadState& thread, const AsyncCopy& copy) override;
   void finish_copy(ThreadState& thread, const AsyncCopy& copy) override;

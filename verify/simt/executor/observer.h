@@ -82,9 +82,10 @@ class Observer {
   virtual void pass_collective(ThreadBlock&, unsigned /*warp*/, std::uint32_t /*lanes*/,
                                const Collective&) {}
 
-  // What this thread has done so far is known to whoever acquires `object`, such as an mbarrier,
-  // from now on: by arriving there, and by having waited there.
+  // What a thread has done when it releases `object`, such as an mbarrier where it arrives, is known
+  // to whoever acquires it, having waited there, after a phase of it has ended since.
   virtual void release(ThreadState&, const void* /*object*/) {}
+  virtual void end_phase(ThreadBlock&, const void* /*object*/) {}
   virtual void acquire(ThreadState&, const void* /*object*/) {}
 
   // An asynchronous copy was asked for; its bytes arrive (and are written) later, by finish_copy. A
