@@ -37,13 +37,22 @@ void* shared_variable(const SharedVariable& variable) {
   thread.site = variable.site;
   thread.block->scheduler().abandon(thread.block->finding_of(
       thread, Check::kInvalidLaunch,
-      fmt::format("needs {} bytes for shared variable '{}', which with the others is more than {}",
-                  variable.bytes, variable.name, SharedMemory::kStaticBytesMax)));
+      fmt::format(
+          "needs {} bytes for shared variable '{}', which is more than {} with the others, or "
+          "than {} with {} bytes of dynamic shared memory, too",
+          variable.bytes, variable.name, SharedMemory::kStaticBytesMax, SharedMemory::kBytesMax,
+          thread.block->shared().dynamic_bytes())));
 }
 
-void* dynamic_shared() {
+void* dynamic_shared(std::size_t alignment) {
   const OutsideKernel outside;
-  return running_thread().block->shared().dynamic();
+  ThreadState& thread = running_thread();
+  std::byte* memory = thread.block->shared().dynamic(alignment);
+  if (memory != nullptr) return memory;
+  thread.block->scheduler().abandon(thread.block->finding_of(
+      thread, Check::kInvalidLaunch,
+      fmt::format("declares dynamic shared memory at a multiple of {} bytes, and of less before",
+                  alignment)));
 }
 
 void fail(const char* what, Site site) {

@@ -26,7 +26,8 @@ void grid_barrier(Site site);
 const Arithmetic& arithmetic();
 
 void* shared_variable(const SharedVariable& variable);
-void* dynamic_shared();
+// Declared with that alignment. Without one, that of foreign sources, which may have declared any.
+void* dynamic_shared(std::size_t alignment = SharedMemory::kDynamicAlignmentMax);
 
 // The kernel itself gives up; `what` is said of the running thread.
 [[noreturn]] void fail(const char* what, Site site);
