@@ -44,7 +44,8 @@ TEST_CASE("a launch within the limits of the hardware passes, one beyond is refu
   CHECK(contains(text({"k", {1, 65536}, {1}}), "grid (1, 65536, 1)"));
   CHECK(text({"k", {1}, {1}, 227 << 10}).empty());
   CHECK(contains(text({"k", {1}, {1}, (227 << 10) + 1}), "at most 232448 bytes, got 232449"));
-  CHECK(contains(text({"k", {65}, {1024}, 0, true}), "cooperative launch"));
+  CHECK(text({"k", {16}, {1024}, 0, true}).empty());
+  CHECK(contains(text({"k", {17}, {1024}, 0, true}), "at most 16384 threads in all, got 17408"));
   CHECK(contains(text({"k", {0}, {1}}), "invalid launch in kernel 'k'"));
 }
 

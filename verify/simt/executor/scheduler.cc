@@ -61,7 +61,9 @@ bool Scheduler::begin(Launch& launch, std::uint64_t first, std::uint64_t count) 
   const std::uint64_t threads = launch.config.block.count();
   if (!stacks_.reserve(threads * count)) {
     launch.report(first, {.check = Check::kInvalidLaunch,
-                          .what = fmt::format("no memory for {} stacks", threads * count)});
+                          .what = fmt::format("no memory for {} stacks, or too few mappings "
+                                              "(vm.max_map_count), which take two each",
+                                              threads * count)});
     launch.stop_after(first);
     return false;
   }
