@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <span>
 
 #include "verify/simt/executor/launch.h"
 #include "verify/simt/executor/observer.h"
@@ -63,9 +64,15 @@ void fail(const char* what, Site site) {
 }
 
 void require_whole_warp(std::uint32_t mask) {
-  if (mask == 0xffffffff) return;
   ThreadBlock& block = *running_thread().block;
   const unsigned warp_begin = running_thread().warp->number * kWarpSize;
+  if (mask == 0xffffffff) {
+    const auto lanes = std::span<const ThreadState>(block.threads()).subspan(warp_begin, kWarpSize);
+    for (const ThreadState& lane : lanes) {
+      if (lane.site != lanes[0].site) block.refuse_branches(lane, lanes[0]);
+    }
+    return;
+  }
   const auto lane = static_cast<unsigned>(std::countr_zero(mask));
   const ThreadState& thread = block.threads()[warp_begin + lane];
   block.scheduler().abandon(block.finding_of(
