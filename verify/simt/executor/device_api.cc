@@ -56,11 +56,12 @@ void* dynamic_shared(std::size_t alignment) {
                   alignment)));
 }
 
-void fail(const char* what, Site site) {
+void fail(const char* what, const char* detail, Site site) {
   const OutsideKernel outside;
   ThreadState& thread = running_thread();
   thread.site = site;
-  thread.block->scheduler().abandon(thread.block->finding_of(thread, Check::kAssertion, what));
+  thread.block->scheduler().abandon(
+      thread.block->finding_of(thread, Check::kAssertion, fmt::format(fmt::runtime(what), detail)));
 }
 
 void require_whole_warp(std::uint32_t mask) {

@@ -29,8 +29,8 @@ void* shared_variable(const SharedVariable& variable);
 // Declared with that alignment. Without one, that of foreign sources, which may have declared any.
 void* dynamic_shared(std::size_t alignment = SharedMemory::kDynamicAlignmentMax);
 
-// The kernel itself gives up; `what` is said of the running thread.
-[[noreturn]] void fail(const char* what, Site site);
+// The kernel itself gives up; `what` is said of the running thread, and `detail` in its {}.
+[[noreturn]] void fail(const char* what, const char* detail, Site site);
 
 // For what is .aligned in PTX, when the lanes of `mask` have met: all lanes of the warp are there,
 // and have come to the same line. (Two calls in one line count as one.)
