@@ -177,7 +177,8 @@ void AccessChecker::look_at_shared(const Access& access) {
     refuse_place(access, Check::kOutOfBounds, "");
   if (is_misaligned(access.address, access.shape)) [[unlikely]]
     refuse_misaligned(access);
-  const bool may_be_uninitialised = options_.uninitialised_shared == Severity::kOff;
+  const bool may_be_uninitialised =
+      options_.uninitialised_shared == Severity::kOff || access.shape.is_overwriting;
   note<Scope::kBlock>(access, *cells_, offset,
                       may_be_uninitialised ? 0 : order_.first_era<Scope::kBlock>());
 }
@@ -212,7 +213,8 @@ void AccessChecker::look_at_buffer(const Access& access, GlobalBuffer& buffer) {
                        buffer.buffer->name, buffer.buffer->bytes));
   }
   const bool must_be_written = buffer.use == BufferUse::kWriteFirst && !buffer.is_forgotten &&
-                               options_.uninitialised_global != Severity::kOff;
+                               options_.uninitialised_global != Severity::kOff &&
+                               !access.shape.is_overwriting;
   note<Scope::kGrid>(access, buffer.cells, access.address - buffer.begin,
                      must_be_written ? AccessOrder::kHostEra : 0);
 }

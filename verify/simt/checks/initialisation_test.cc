@@ -50,6 +50,16 @@ TEST_CASE("an output is written before it is read, and stays written in later la
   check_nothing(right.run({"sum", {1}, {32}}, accumulate, right_out, 0));
 }
 
+TEST_CASE("an exchange writes what nobody has written, other atomic operations read it") {
+  CheckedRun run;
+  auto* out = run.buffer<int>("out", 64, BufferUse::kWriteFirst);
+  check_finding(run.run({"add", {1}, {32}}, exchange_first, out + 32, 1), Check::kUninitialised,
+                {"of out+128, which nobody has written"});
+  check_nothing(run.run({"exchange", {1}, {32}}, exchange_first, out, 0));
+  check_nothing(run.run({"add", {1}, {32}}, exchange_first, out, 1));
+  CHECK(out[31] == 2);
+}
+
 TEST_CASE("what is written is known byte by byte") {
   CheckedRun run;
   auto* bytes = run.buffer<std::uint8_t>("bytes", 16, BufferUse::kWriteFirst);

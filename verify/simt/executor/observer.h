@@ -37,6 +37,8 @@ struct AccessShape {
   std::size_t bytes = 0;
   AccessKind kind = AccessKind::kRead;
   AccessAlignment alignment = AccessAlignment::kNatural;
+  // Of an atomic operation: it leaves there what does not depend on what was there.
+  bool is_overwriting = false;
 };
 
 // Bytes that something touches in one way.
@@ -82,8 +84,8 @@ class Observer {
   virtual void pass_collective(ThreadBlock&, unsigned /*warp*/, std::uint32_t /*lanes*/,
                                const Collective&) {}
 
-  // What a thread has done when it releases `object`, such as an mbarrier where it arrives, is known
-  // to whoever acquires it, having waited there, after a phase of it has ended since.
+  // What a thread has done when it releases `object`, such as an mbarrier where it arrives, is
+  // known to whoever acquires it, having waited there, after a phase of it has ended since.
   virtual void release(ThreadState&, const void* /*object*/) {}
   virtual void end_phase(ThreadBlock&, const void* /*object*/) {}
   virtual void acquire(ThreadState&, const void* /*object*/) {}
