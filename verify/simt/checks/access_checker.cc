@@ -23,29 +23,7 @@ bool is_misaligned(std::uintptr_t address, const AccessShape& shape) {
   return shape.alignment == AccessAlignment::kNatural && (address & (shape.bytes - 1)) != 0;
 }
 
-// All records of these bytes as if the host had just done something with them.
-void mark(GlobalBuffers& buffers, const void* data, std::size_t bytes, Stamp write) {
-  buffers.refresh();
-  const auto address = reinterpret_cast<std::uintptr_t>(data);
-  GlobalBuffer* buffer = buffers.buffer_at(address);
-  RECTO_CHECK(buffer != nullptr && bytes <= buffer->end - address);
-  if (!buffer->has_cells()) return;
-  buffer->cells.for_each(address - buffer->begin, bytes,
-                         [write](AccessRecord& record, std::size_t, std::size_t) {
-                           const Division division = record.division;
-                           record = {.write = write, .division = division};
-                         });
-}
-
 }  // namespace
-
-void AccessChecker::mark_written(const void* data, std::size_t bytes) {
-  mark(buffers_, data, bytes, Stamp(AccessOrder::kHostEra, 0, 1));
-}
-
-void AccessChecker::mark_unwritten(const void* data, std::size_t bytes) {
-  mark(buffers_, data, bytes, {});
-}
 
 void AccessChecker::begin_launch(Launch& launch) {
   launch_ = &launch;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -64,6 +65,7 @@ class AccessChecker final : public Observer {
   // Seen in all launches.
   std::uint64_t accesses() const { return accesses_; }
 
+  std::optional<Finding> touch_by_host(const char* operation, const TouchedRange& range) override;
   void begin_launch(Launch& launch) override;
   void end_launch() override;
   void begin_block(ThreadBlock& block) override;

@@ -6,7 +6,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
+#include "verify/simt/executor/finding.h"
 #include "verify/simt/executor/kernel_thread.h"
 
 namespace recto::simt {
@@ -67,6 +69,12 @@ struct AsyncCopy {
 class Observer {
  public:
   virtual ~Observer() = default;
+
+  // Between launches: an operation of the host program, such as "copy", is about to touch `range`.
+  // What is wrong with that, or nothing: then it does.
+  virtual std::optional<Finding> touch_by_host(const char* /*operation*/, const TouchedRange&) {
+    return std::nullopt;
+  }
 
   virtual void begin_launch(Launch&) {}
   virtual void end_launch() {}
