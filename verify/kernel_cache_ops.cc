@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "cuda/kernels/block_copy.h"
 #include "cuda/kernels/gather.h"
@@ -14,7 +15,13 @@ void write_kv_by_kernel(const KernelRun& how, const KvWriteInputs& inputs) {
   call.add_read("k", inputs.k);
   call.add_read("v", inputs.v);
   call.add_read("slot_mapping", inputs.slot_mapping);
-  call.add_write(inputs.kv);
+  // A thread block writes one token; those without a slot, nothing.
+  std::vector<std::vector<std::int64_t>> blocks;
+  for (const std::int64_t slot : inputs.slot_mapping) {
+    blocks.push_back(slot < 0 ? std::vector<std::int64_t>()
+                              : std::vector{slot / inputs.kv.k.block_size});
+  }
+  call.add_write(inputs.kv, blocks, std::ssize(blocks));
   const kernels::KvWriteParams params{
       .k = inputs.k, .v = inputs.v, .slot_mapping = inputs.slot_mapping.data(), .kv = inputs.kv};
   call.run(how.observer, [&params](simt::Stream& stream) {
@@ -26,7 +33,10 @@ void copy_blocks_by_kernel(const KernelRun& how, const MutablePagedKvView& kv,
                            std::span<const BlockPair> pairs) {
   simt::Executor executor(how.executor);
   DeviceCall call(executor);
-  call.add_write(kv);
+  std::vector<std::vector<std::int64_t>> blocks;
+  for (const BlockPair& pair : pairs) blocks.push_back({pair.source, pair.destination});
+  // A thread block copies one head of a pair.
+  call.add_write(kv, blocks, std::ssize(pairs) * kv.k.num_kv_heads);
   call.add_read("pairs", pairs);
   const kernels::BlockCopyParams params{
       .kv = kv, .pairs = pairs.data(), .num_pairs = std::ssize(pairs)};
