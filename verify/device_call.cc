@@ -87,6 +87,31 @@ bool has_blocks_apart(const KvTensorView& tensor) {
   return span_bytes(block) <= tensor.block_stride * element_bytes(tensor.type);
 }
 
+std::vector<std::uint32_t> owners_in_turn(std::int64_t thread_blocks, std::int64_t owners) {
+  std::vector<std::uint32_t> all;
+  for (std::int64_t i = 0; i < thread_blocks; ++i) {
+    all.push_back(static_cast<std::uint32_t>(i % owners));
+  }
+  return all;
+}
+
+// Those of both, if each piece of the first holds the same piece of the second, as K and V of an
+// interleaved pool do; else none.
+std::optional<simt::LogicalBounds> common_bounds(const simt::Buffer& first,
+                                                 const simt::Buffer& second) {
+  if (!first.logical_bounds || !second.logical_bounds) return std::nullopt;
+  const simt::LogicalBounds& a = *first.logical_bounds;
+  const simt::LogicalBounds& b = *second.logical_bounds;
+  if (a.piece_bytes != b.piece_bytes || a.may_touch != b.may_touch || a.may_touch.empty() ||
+      a.owner_of_block != b.owner_of_block) {
+    return std::nullopt;
+  }
+  // All of a piece of the second, of which the last one has no gap behind it.
+  const std::size_t piece = second.bytes - (a.may_touch[0].size() - 1) * a.piece_bytes;
+  const auto offset = static_cast<std::size_t>(second.data - first.data);
+  return offset + piece <= a.piece_bytes ? first.logical_bounds : std::nullopt;
+}
+
 }  // namespace
 
 void DeviceCall::add_read(const std::string& name, const void* data, std::int64_t bytes) {
@@ -106,24 +131,25 @@ void DeviceCall::add_read(const std::string& name, const BlockTableView& table) 
   add_read(name, table.data, span_bytes(table));
 }
 
+void DeviceCall::add_pool(std::vector<simt::Buffer>& buffers, const std::string& name,
+                          const KvTensorView& pool, simt::BufferUse use,
+                          const BlockOwners& owners) {
+  if (pool.num_blocks == 0) return;
+  buffers.push_back(buffer_of(name, pool.data, span_bytes(pool), use));
+  if (!has_blocks_apart(pool)) return;
+  buffers.back().logical_bounds = simt::LogicalBounds{
+      .piece_bytes = static_cast<std::size_t>(pool.block_stride * element_bytes(pool.type)),
+      .may_touch = owners.may_touch,
+      .owner_of_block = owners.owner_of_block};
+}
+
 void DeviceCall::add_contexts(const PagedKvView& kv, const BlockTableView& table,
                               std::span<const std::int32_t> context_length,
                               std::int64_t thread_blocks) {
-  std::vector<std::uint32_t> owners;
-  for (std::int64_t i = 0; i < thread_blocks; ++i) {
-    owners.push_back(static_cast<std::uint32_t>(i % table.num_seqs));
-  }
-  const auto add = [&](const std::string& name, const KvTensorView& tensor) {
-    if (tensor.num_blocks == 0) return;
-    add_read(name, tensor.data, span_bytes(tensor));
-    if (!has_blocks_apart(tensor)) return;
-    reads_.back().logical_bounds = simt::LogicalBounds{
-        .piece_bytes = static_cast<std::size_t>(tensor.block_stride * element_bytes(tensor.type)),
-        .may_touch = blocks_of_sequences(tensor, table, context_length),
-        .owner_of_block = owners};
-  };
-  add("k_cache", kv.k);
-  add("v_cache", kv.v);
+  const BlockOwners owners = {blocks_of_sequences(kv.k, table, context_length),
+                              owners_in_turn(thread_blocks, table.num_seqs)};
+  add_pool(reads_, "k_cache", kv.k, simt::BufferUse::kReadOnly, owners);
+  add_pool(reads_, "v_cache", kv.v, simt::BufferUse::kReadOnly, owners);
   add_read("k_scale", scale_values(kv.k));
   add_read("v_scale", scale_values(kv.v));
   add_read("block_table", table);
@@ -143,26 +169,31 @@ void DeviceCall::add_update(const std::string& name, const MutableRowsView& rows
   add_write(name, rows.data, span_bytes(as_const(rows)), simt::BufferUse::kReadWrite);
 }
 
-void DeviceCall::add_write(const MutablePagedKvView& kv) {
-  const auto add = [this](const std::string& name, const MutableKvTensorView& tensor) {
-    add_write(name, tensor.data, span_bytes(recto::as_const(tensor)), simt::BufferUse::kReadWrite);
-  };
-  add("k_cache", kv.k);
-  add("v_cache", kv.v);
+void DeviceCall::add_write(const MutablePagedKvView& kv,
+                           std::span<const std::vector<std::int64_t>> blocks,
+                           std::int64_t thread_blocks) {
+  BlockOwners owners;
+  for (const std::vector<std::int64_t>& own : blocks) {
+    auto& may_touch = owners.may_touch.emplace_back(static_cast<std::size_t>(kv.k.num_blocks));
+    for (const std::int64_t block : own) may_touch[static_cast<std::size_t>(block)] = true;
+  }
+  if (!blocks.empty()) owners.owner_of_block = owners_in_turn(thread_blocks, std::ssize(blocks));
+  add_pool(pools_, "k_cache", recto::as_const(kv.k), simt::BufferUse::kReadWrite, owners);
+  add_pool(pools_, "v_cache", recto::as_const(kv.v), simt::BufferUse::kReadWrite, owners);
   add_read("k_scale", scale_values(recto::as_const(kv.k)));
   add_read("v_scale", scale_values(recto::as_const(kv.v)));
 }
 
 // Those that overlap are one buffer: K and V may interleave, or a row of Q, K and V lie together.
-void DeviceCall::register_reads() {
-  std::ranges::sort(reads_, {}, &simt::Buffer::data);
-  for (auto first = reads_.begin(); first != reads_.end();) {
+void DeviceCall::register_merged(std::vector<simt::Buffer>& buffers) {
+  std::ranges::sort(buffers, {}, &simt::Buffer::data);
+  for (auto first = buffers.begin(); first != buffers.end();) {
     simt::Buffer buffer = *first;
-    for (++first; first != reads_.end() && first->data < end_of(buffer); ++first) {
+    for (++first; first != buffers.end() && first->data < end_of(buffer); ++first) {
       buffer.name += ", " + first->name;
+      buffer.logical_bounds = common_bounds(buffer, *first);
       const std::byte* end = std::max(end_of(buffer), end_of(*first));
       buffer.bytes = static_cast<std::size_t>(end - buffer.data);
-      buffer.logical_bounds.reset();
     }
     RECTO_CHECK_EQ(memory_.add(std::move(buffer)), Status::ok());
   }
@@ -170,7 +201,8 @@ void DeviceCall::register_reads() {
 
 void DeviceCall::run(const ObserverMaker& make_observer,
                      const std::function<const char*(simt::Stream& stream)>& launch) {
-  register_reads();
+  register_merged(reads_);
+  register_merged(pools_);
   const std::shared_ptr<simt::Observer> observer = make_observer ? make_observer(memory_) : nullptr;
   executor_.set_observer(observer.get());
   simt::Stream stream(executor_);

@@ -62,8 +62,10 @@ class DeviceCall {
   // Rows that are read, and written in their places.
   void add_update(const std::string& name, const MutableRowsView& rows);
 
-  // A cache of which parts are written; the rest keeps what it holds.
-  void add_write(const MutablePagedKvView& kv);
+  // A cache of which parts are written; the rest keeps what it holds. In launches of at most
+  // `thread_blocks`, number i may touch the cache's blocks[i % blocks.size()] and no others.
+  void add_write(const MutablePagedKvView& kv, std::span<const std::vector<std::int64_t>> blocks,
+                 std::int64_t thread_blocks);
 
   // Calls launch(stream), which returns what was wrong, or null. A launch that is refused, and
   // anything that is found in the kernels, breaks a contract: there is no result then.
@@ -76,10 +78,18 @@ class DeviceCall {
  private:
   void add_read(const std::string& name, const void* data, std::int64_t bytes);
   void add_write(const std::string& name, void* data, std::int64_t bytes, simt::BufferUse use);
-  void register_reads();
+  // Which blocks of a pool thread blocks may touch.
+  struct BlockOwners {
+    std::vector<std::vector<bool>> may_touch;  // [num_owners][num_blocks]
+    std::vector<std::uint32_t> owner_of_block;
+  };
+  static void add_pool(std::vector<simt::Buffer>& buffers, const std::string& name,
+                       const KvTensorView& pool, simt::BufferUse use, const BlockOwners& owners);
+  void register_merged(std::vector<simt::Buffer>& buffers);
 
   simt::Executor& executor_;
   std::vector<simt::Buffer> reads_;
+  std::vector<simt::Buffer> pools_;  // that are written
   simt::DeviceMemory memory_;
 };
 

@@ -15,6 +15,7 @@
 
 #include "bazel/testing/catch.h"
 #include "core/contract.h"
+#include "cuda/kernels/kv_write.h"
 #include "cuda/kernels/paged_decode.h"
 #include "verify/simt/checks/access_checker.h"
 
@@ -126,11 +127,64 @@ TEST_CASE("what is registered has names, and what overlaps is one buffer") {
 }
 
 TEST_CASE("a block of another sequence is found, though it is in the cache") {
-  Attention attention;
+  for (const Pools pools : {Pools::kApart, Pools::kInterleaved}) {
+    Attention attention(pools);
+    DeviceCall call(attention.executor);
+    attention.add_all(call);
+    attention.table[1] = 2;
+    CHECK_THAT(attention.run(call),
+               ContainsSubstring("logical bounds") && ContainsSubstring("k_cache"));
+  }
+}
+
+// Writes one row of K and V for each of two tokens.
+std::string write_tokens(Pools pools, const std::vector<std::int64_t>& slots,
+                         const std::vector<std::vector<std::int64_t>>& blocks) {
+  Attention attention(pools);
+  std::vector<float> rows(2 * 16, 1.0F);
+  const auto mutable_view = [](const KvTensorView& view) -> MutableKvTensorView {
+    return {.data = const_cast<void*>(view.data),
+            .num_blocks = view.num_blocks,
+            .block_size = view.block_size,
+            .num_kv_heads = view.num_kv_heads,
+            .head_dim = view.head_dim,
+            .block_stride = view.block_stride,
+            .head_stride = view.head_stride,
+            .slot_stride = view.slot_stride};
+  };
+  kernels::KvWriteParams params;
+  params.k = params.v = {.data = rows.data(),
+                         .num_rows = 2,
+                         .num_heads = 1,
+                         .head_dim = 16,
+                         .row_stride = 16,
+                         .head_stride = 16};
+  params.slot_mapping = slots.data();
+  params.kv = {.k = mutable_view(attention.params.kv.k), .v = mutable_view(attention.params.kv.v)};
   DeviceCall call(attention.executor);
-  attention.add_all(call);
-  attention.table[1] = 2;
-  CHECK_THAT(attention.run(call), ContainsSubstring("k_cache"));
+  call.add_read("k", params.k);
+  call.add_read("v", params.v);
+  call.add_read("slot_mapping", std::span(slots));
+  call.add_write(params.kv, blocks, 2);
+  try {
+    call.run(&checks, [&params](simt::Stream& stream) {
+      return kernels::launch_kv_write(params, &stream).error;
+    });
+  } catch (const ContractFailure& failure) {
+    return failure.what();
+  }
+  return "";
+}
+
+TEST_CASE("a write to another sequence's block is found, though it is in the cache") {
+  for (const Pools pools : {Pools::kApart, Pools::kInterleaved}) {
+    CHECK(write_tokens(pools, {5, 14}, {{1}, {3}}) == "");
+    CHECK(write_tokens(pools, {5, -1}, {{1}, {}}) == "");
+    CHECK_THAT(write_tokens(pools, {5, 14}, {{1}, {2}}),
+               ContainsSubstring("logical bounds in kernel 'kv_write'") &&
+                   ContainsSubstring("writes") && ContainsSubstring("k_cache") &&
+                   ContainsSubstring("in piece 3 (of"));
+  }
 }
 
 TEST_CASE("memory that nobody registered is found") {

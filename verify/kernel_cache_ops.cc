@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "cuda/kernels/block_copy.h"
 #include "cuda/kernels/gather.h"
@@ -9,13 +10,37 @@
 #include "cuda/kernels/kv_write.h"
 
 namespace recto::verify {
+namespace {
+
+// The one block that each sequence's new token lies in, if its table has one.
+std::vector<std::vector<std::int64_t>> blocks_of_new_tokens(const kernels::KvAppendParams& params) {
+  const BlockTableView& table = params.block_table;
+  std::vector<std::vector<std::int64_t>> blocks(static_cast<std::size_t>(params.k.num_rows));
+  for (std::int64_t sequence = 0; sequence < params.k.num_rows; ++sequence) {
+    const std::int64_t position = params.cached_length[sequence];
+    const std::int64_t column = position / params.kv.k.block_size;
+    if (position < 0 || column >= table.max_blocks) continue;
+    const std::int32_t block = table.data[sequence * table.row_stride + column];
+    if (block >= 0) blocks[static_cast<std::size_t>(sequence)].push_back(block);
+  }
+  return blocks;
+}
+
+}  // namespace
+
 void write_kv_by_kernel(const KernelRun& how, const KvWriteInputs& inputs) {
   simt::Executor executor(how.executor);
   DeviceCall call(executor);
   call.add_read("k", inputs.k);
   call.add_read("v", inputs.v);
   call.add_read("slot_mapping", inputs.slot_mapping);
-  call.add_write(inputs.kv);
+  // A thread block writes one token; those without a slot, nothing.
+  std::vector<std::vector<std::int64_t>> blocks;
+  for (const std::int64_t slot : inputs.slot_mapping) {
+    blocks.push_back(slot < 0 ? std::vector<std::int64_t>()
+                              : std::vector{slot / inputs.kv.k.block_size});
+  }
+  call.add_write(inputs.kv, blocks, std::ssize(blocks));
   const kernels::KvWriteParams params{
       .k = inputs.k, .v = inputs.v, .slot_mapping = inputs.slot_mapping.data(), .kv = inputs.kv};
   call.run(how.observer, [&params](simt::Stream& stream) {
@@ -27,7 +52,10 @@ void copy_blocks_by_kernel(const KernelRun& how, const MutablePagedKvView& kv,
                            std::span<const BlockPair> pairs) {
   simt::Executor executor(how.executor);
   DeviceCall call(executor);
-  call.add_write(kv);
+  std::vector<std::vector<std::int64_t>> blocks;
+  for (const BlockPair& pair : pairs) blocks.push_back({pair.source, pair.destination});
+  // A thread block copies one head of a pair.
+  call.add_write(kv, blocks, std::ssize(pairs) * kv.k.num_kv_heads);
   call.add_read("pairs", pairs);
   const kernels::BlockCopyParams params{
       .from = as_const(kv), .to = kv, .pairs = pairs.data(), .num_pairs = std::ssize(pairs)};
@@ -41,7 +69,9 @@ void swap_blocks_by_kernel(const KernelRun& how, const PagedKvView& from,
   simt::Executor executor(how.executor);
   DeviceCall call(executor);
   call.add_read("from", from);
-  call.add_write(to);
+  std::vector<std::vector<std::int64_t>> blocks;
+  for (const BlockPair& pair : pairs) blocks.push_back({pair.destination});
+  call.add_write(to, blocks, std::ssize(pairs) * to.k.num_kv_heads);
   call.add_read("pairs", pairs);
   const kernels::BlockCopyParams params{
       .from = from, .to = to, .pairs = pairs.data(), .num_pairs = std::ssize(pairs)};
@@ -58,7 +88,7 @@ void append_kv_by_kernel(const KernelRun& how, const kernels::KvAppendParams& pa
   call.add_read("v", params.v);
   call.add_read("block_table", params.block_table);
   call.add_read("cached_length", std::span(params.cached_length, num_seqs));
-  call.add_write(params.kv);
+  call.add_write(params.kv, blocks_of_new_tokens(params), params.k.num_rows);
   call.add_read("cosines", params.rotary.cosines);
   call.add_read("sines", params.rotary.sines);
   if (params.rotated_q.data == params.q.data) {

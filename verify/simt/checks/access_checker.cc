@@ -23,29 +23,7 @@ bool is_misaligned(std::uintptr_t address, const AccessShape& shape) {
   return shape.alignment == AccessAlignment::kNatural && (address & (shape.bytes - 1)) != 0;
 }
 
-// All records of these bytes as if the host had just done something with them.
-void mark(GlobalBuffers& buffers, const void* data, std::size_t bytes, Stamp write) {
-  buffers.refresh();
-  const auto address = reinterpret_cast<std::uintptr_t>(data);
-  GlobalBuffer* buffer = buffers.buffer_at(address);
-  RECTO_CHECK(buffer != nullptr && bytes <= buffer->end - address);
-  if (!buffer->has_cells()) return;
-  buffer->cells.for_each(address - buffer->begin, bytes,
-                         [write](AccessRecord& record, std::size_t, std::size_t) {
-                           const Division division = record.division;
-                           record = {.write = write, .division = division};
-                         });
-}
-
 }  // namespace
-
-void AccessChecker::mark_written(const void* data, std::size_t bytes) {
-  mark(buffers_, data, bytes, Stamp(AccessOrder::kHostEra, 0, 1));
-}
-
-void AccessChecker::mark_unwritten(const void* data, std::size_t bytes) {
-  mark(buffers_, data, bytes, {});
-}
 
 void AccessChecker::begin_launch(Launch& launch) {
   launch_ = &launch;
@@ -120,16 +98,6 @@ void AccessChecker::pass_collective(ThreadBlock& block, unsigned warp, std::uint
   thread_ = nullptr;
 }
 
-void AccessChecker::release(ThreadState& thread, const void* object) {
-  order_.release(thread, object);
-  thread_ = nullptr;
-}
-
-void AccessChecker::acquire(ThreadState& thread, const void* object) {
-  order_.acquire(thread, object);
-  thread_ = nullptr;
-}
-
 void AccessChecker::resume_thread() {
   const ThreadState& thread = running_thread();
   order_.resume(thread);
@@ -187,7 +155,8 @@ void AccessChecker::look_at_shared(const Access& access) {
     refuse_place(access, Check::kOutOfBounds, "");
   if (is_misaligned(access.address, access.shape)) [[unlikely]]
     refuse_misaligned(access);
-  const bool may_be_uninitialised = options_.uninitialised_shared == Severity::kOff;
+  const bool may_be_uninitialised =
+      options_.uninitialised_shared == Severity::kOff || access.shape.is_overwriting;
   note<Scope::kBlock>(access, *cells_, offset,
                       may_be_uninitialised ? 0 : order_.first_era<Scope::kBlock>());
 }
@@ -222,7 +191,8 @@ void AccessChecker::look_at_buffer(const Access& access, GlobalBuffer& buffer) {
                        buffer.buffer->name, buffer.buffer->bytes));
   }
   const bool must_be_written = buffer.use == BufferUse::kWriteFirst && !buffer.is_forgotten &&
-                               options_.uninitialised_global != Severity::kOff;
+                               options_.uninitialised_global != Severity::kOff &&
+                               !access.shape.is_overwriting;
   note<Scope::kGrid>(access, buffer.cells, access.address - buffer.begin,
                      must_be_written ? AccessOrder::kHostEra : 0);
 }

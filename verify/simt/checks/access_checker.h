@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -64,6 +65,7 @@ class AccessChecker final : public Observer {
   // Seen in all launches.
   std::uint64_t accesses() const { return accesses_; }
 
+  std::optional<Finding> touch_by_host(const char* operation, const TouchedRange& range) override;
   void begin_launch(Launch& launch) override;
   void end_launch() override;
   void begin_block(ThreadBlock& block) override;
@@ -75,6 +77,7 @@ class AccessChecker final : public Observer {
   void pass_collective(ThreadBlock& block, unsigned warp, std::uint32_t lanes,
                        const Collective& what) override;
   void release(ThreadState& thread, const void* object) override;
+  void end_phase(ThreadBlock& block, const void* object) override;
   void acquire(ThreadState& thread, const void* object) override;
   void begin_copy(ThreadState& thread, const AsyncCopy& copy) override;
   void finish_copy(ThreadState& thread, const AsyncCopy& copy) override;

@@ -1,4 +1,4 @@
-// What the checker says, and what it does about asynchronous copies.
+// What the checker says, and what it does about asynchronous copies and mbarriers.
 
 #include <fmt/format.h>
 
@@ -137,19 +137,38 @@ void AccessChecker::begin_copy(ThreadState& thread, const AsyncCopy& copy) {
   if (copy.mbarrier == nullptr) {
     pending_.push_back({copy, &thread});
   } else {
-    // Its bytes are known to whoever has waited there. (That nobody did, the thread block tells.)
-    release(thread, copy.mbarrier);
+    // That nobody waits for it, the thread block tells.
+    release(thread, copy.destination);
   }
 }
 
 // The source may have been read as late as now.
 void AccessChecker::finish_copy(ThreadState& thread, const AsyncCopy& copy) {
-  if (copy.mbarrier != nullptr) return look_at_copy(copy, CopyStep::kFinishBulk);
+  if (copy.mbarrier != nullptr) {
+    look_at_copy(copy, CopyStep::kFinishBulk);
+    // Its bytes are known to whoever waits for the phase that it completes in.
+    order_.pass_on(*thread.block, copy.destination, copy.mbarrier);
+    return;
+  }
   look_at_copy(copy, CopyStep::kFinish);
   const auto found = std::ranges::find_if(pending_, [&](const PendingCopy& pending) {
     return pending.thread == &thread && is_copy(pending.copy, copy);
   });
   if (found != pending_.end()) pending_.erase(found);
+}
+
+void AccessChecker::release(ThreadState& thread, const void* object) {
+  order_.release(thread, object);
+  thread_ = nullptr;
+}
+
+void AccessChecker::end_phase(ThreadBlock& block, const void* object) {
+  order_.end_phase(block, object);
+}
+
+void AccessChecker::acquire(ThreadState& thread, const void* object) {
+  order_.acquire(thread, object);
+  thread_ = nullptr;
 }
 
 void AccessChecker::exit_thread(ThreadState& thread) {

@@ -77,7 +77,6 @@ extern "C" void __tsan_atomic_signal_fence(int) { __atomic_signal_fence(__ATOMIC
   }
 
 #define RECTO_ATOMICS(bits)                                                                 \
-  RECTO_ATOMIC_CHANGE(bits, exchange, __atomic_exchange_n)                                  \
   RECTO_ATOMIC_CHANGE(bits, fetch_add, __atomic_fetch_add)                                  \
   RECTO_ATOMIC_CHANGE(bits, fetch_sub, __atomic_fetch_sub)                                  \
   RECTO_ATOMIC_CHANGE(bits, fetch_and, __atomic_fetch_and)                                  \
@@ -89,9 +88,16 @@ extern "C" void __tsan_atomic_signal_fence(int) { __atomic_signal_fence(__ATOMIC
     tell(address, {bits / 8, AccessKind::kAtomicRead}, __builtin_return_address(0));        \
     return __atomic_load_n(address, __ATOMIC_SEQ_CST);                                      \
   }                                                                                         \
+  extern "C" std::uint##bits##_t __tsan_atomic##bits##_exchange(                            \
+      volatile std::uint##bits##_t* address, std::uint##bits##_t value, int) {              \
+    tell(address, {sizeof value, AccessKind::kAtomic, AccessAlignment::kNatural, true},     \
+         __builtin_return_address(0));                                                      \
+    return __atomic_exchange_n(address, value, __ATOMIC_SEQ_CST);                           \
+  }                                                                                         \
   extern "C" void __tsan_atomic##bits##_store(volatile std::uint##bits##_t* address,        \
                                               std::uint##bits##_t value, int) {             \
-    tell(address, {sizeof value, AccessKind::kAtomic}, __builtin_return_address(0));        \
+    tell(address, {sizeof value, AccessKind::kAtomic, AccessAlignment::kNatural, true},     \
+         __builtin_return_address(0));                                                      \
     __atomic_store_n(address, value, __ATOMIC_SEQ_CST);                                     \
   }                                                                                         \
   extern "C" int __tsan_atomic##bits##_compare_exchange_strong(                             \

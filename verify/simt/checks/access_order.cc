@@ -105,7 +105,7 @@ void AccessOrder::release(const ThreadState& thread, const void* object) {
   Messages& messages = messages_of(block);
   const unsigned first = thread.linear / kWarpSize * kWarpSize;
   LaneClocks& known = clocks_of(block, thread.linear / kWarpSize).known[thread.lane()];
-  Clocks& released = messages.released[object];
+  Clocks& released = messages.objects[object].released;
   released.resize(messages.known.size());
   join(released, messages.known[thread.linear]);
   for (unsigned lane = 0; lane < kWarpSize && first + lane < released.size(); ++lane) {
@@ -114,18 +114,30 @@ void AccessOrder::release(const ThreadState& thread, const void* object) {
   advance(known[thread.lane()]);
 }
 
+void AccessOrder::end_phase(const ThreadBlock& block, const void* object) {
+  Messages& messages = messages_of(blocks_.at(&block));
+  const auto found = messages.objects.find(object);
+  if (found != messages.objects.end()) found->second.ended = found->second.released;
+}
+
 void AccessOrder::acquire(const ThreadState& thread, const void* object) {
   Block& block = blocks_.at(thread.block);
   Messages& messages = messages_of(block);
-  const auto found = messages.released.find(object);
-  if (found == messages.released.end()) return;
-  const Clocks& released = found->second;
-  join(messages.known[thread.linear], released);
+  const auto found = messages.objects.find(object);
+  if (found == messages.objects.end()) return;
+  const Clocks& ended = found->second.ended;
+  join(messages.known[thread.linear], ended);
   const unsigned first = thread.linear / kWarpSize * kWarpSize;
   LaneClocks& known = clocks_of(block, thread.linear / kWarpSize).known[thread.lane()];
-  for (unsigned lane = 0; lane < kWarpSize && first + lane < released.size(); ++lane) {
-    known[lane] = std::max(known[lane], released[first + lane]);
+  for (unsigned lane = 0; lane < kWarpSize && first + lane < ended.size(); ++lane) {
+    known[lane] = std::max(known[lane], ended[first + lane]);
   }
+}
+
+void AccessOrder::pass_on(const ThreadBlock& block, const void* from, const void* to) {
+  Messages& messages = messages_of(blocks_.at(&block));
+  const auto found = messages.objects.find(from);
+  if (found != messages.objects.end()) join(messages.objects[to].released, found->second.released);
 }
 
 void AccessOrder::resume(const ThreadState& thread) {

@@ -34,9 +34,12 @@ class AccessOrder {
   void pass_grid_barrier();
   void pass_warp_barrier(const ThreadBlock& block, unsigned warp, std::uint32_t lanes);
   // What comes before `thread` releases an object comes before what follows when another one of its
-  // block has acquired it. O(threads of the block).
+  // block has acquired it, if a phase of the object has ended in between. O(threads of the block).
   void release(const ThreadState& thread, const void* object);
+  void end_phase(const ThreadBlock& block, const void* object);
   void acquire(const ThreadState& thread, const void* object);
+  // What `from` was released with is from here on what `to` was released with, too.
+  void pass_on(const ThreadBlock& block, const void* from, const void* to);
 
   // From here on `thread` is the one that runs.
   void resume(const ThreadState& thread);
@@ -82,10 +85,14 @@ class AccessOrder {
   };
   // By thread, as far as there was a message of it; all in one era.
   using Clocks = std::vector<std::uint32_t>;
+  struct Object {
+    Clocks released = {};
+    Clocks ended = {};  // the same when its last phase ended
+  };
   struct Messages {
     std::uint32_t era = 0;
     std::vector<Clocks> known = {};  // [thread that knows][thread that is known], if it knows any
-    std::map<const void*, Clocks> released = {};
+    std::map<const void*, Object> objects = {};
   };
   struct Block {
     std::uint64_t index = 0;

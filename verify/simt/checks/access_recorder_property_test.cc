@@ -48,6 +48,9 @@ class Records {
       case Step::kRelease:
         order_.release(block.threads()[event.thread], &block);
         return false;
+      case Step::kEndPhase:
+        order_.end_phase(block, &block);
+        return false;
       case Step::kAcquire:
         order_.acquire(block.threads()[event.thread], &block);
         return false;

@@ -42,7 +42,9 @@ void finish_copies() {
 void release(const void* object) {
   const OutsideKernel outside;
   ThreadState& thread = running_thread();
-  thread.block->launch().observer->release(thread, object);
+  Observer& observer = *thread.block->launch().observer;
+  observer.release(thread, object);
+  observer.end_phase(*thread.block, object);
 }
 
 void acquire(const void* object) {

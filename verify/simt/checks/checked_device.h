@@ -11,6 +11,7 @@ void finish_copies();
 // Those of all threads that a launch has left behind.
 void forget_copies();
 
+// The only arrival of a phase.
 void release(const void* object);
 void acquire(const void* object);
 

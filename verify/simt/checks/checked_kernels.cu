@@ -239,6 +239,14 @@ __global__ void read_before_write(float* out, int is_written) {
   out[own()] = sum[own()];
 }
 
+__global__ void exchange_first(int* out, int is_added) {
+  if (is_added != 0) {
+    atomicAdd(&out[own()], 1);
+  } else {
+    atomicExch(&out[own()], 1);
+  }
+}
+
 __global__ void accumulate(float* out, int is_written) {
   if (is_written != 0) out[own()] = 0.0F;
   out[own()] += 1.0F;

@@ -60,6 +60,9 @@ __global__ void write_some(std::uint8_t* out, int first, int count);
 __global__ void read_words(const std::uint32_t* in, std::uint32_t* out);
 __global__ void fill_shared_in_loop(float* out, int count);
 
+// Numbers that others may have written: exchanged, and what was there is not used, or is added to.
+__global__ void exchange_first(int* out, int is_added);
+
 // Where the wait is missing, if it is.
 enum class MissingWait : std::uint8_t { kNone, kBeforeRead, kBeforeExit, kBarrier };
 __global__ void stage(const float* in, float* out, MissingWait missing);

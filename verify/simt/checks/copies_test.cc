@@ -1,6 +1,8 @@
 // Asynchronous copies as the dialect has them, under the checks: right pipelines are silent.
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "verify/simt/checks/checked_run.h"
 #include "verify/simt/dialect/copies_kernels.cuh"
@@ -31,6 +33,42 @@ TEST_CASE("copies that are waited for, each thread for its own or all at mbarrie
     WordsRun run({.policy = policy});
     check_nothing(run.run(kOneWarp, gather_at_mbarrier, run.out));
   }
+}
+
+constexpr LaunchConfig kTwoWarps = {"copies", {1}, {64}};
+
+// All orders of threads.
+std::vector<Schedule> schedules() {
+  std::vector<Schedule> all;
+  for (const SchedulePolicy policy : kSchedulePolicies) {
+    for (std::uint64_t seed = 0; seed < 8; ++seed) all.push_back({policy, seed});
+  }
+  return all;
+}
+
+TEST_CASE("who waits for a phase knows nothing of what arrives for the next one") {
+  for (const Schedule& schedule : schedules()) {
+    WordsRun right(schedule);
+    check_nothing(right.run(kTwoWarps, read_after_phase, 0U, right.out));
+    WordsRun late(schedule);
+    const LaunchReport report = late.run(kTwoWarps, read_after_phase, 1U, late.out);
+    // Where the reader comes first, it finds nothing there.
+    CHECK(contains(report.text(), "shared words+4"));
+    if (report.findings.size() == 1) CHECK(report.findings[0].check == Check::kRace);
+  }
+}
+
+TEST_CASE("who waits for a phase knows nothing of copies that complete in the next one") {
+  bool is_race = false;
+  for (const Schedule& schedule : schedules()) {
+    WordsRun right(schedule);
+    check_nothing(right.run(kTwoWarps, read_copy_after_phase, 0U, right.in, right.out));
+    WordsRun late(schedule);
+    const LaunchReport report = late.run(kTwoWarps, read_copy_after_phase, 1U, late.in, late.out);
+    CHECK(contains(report.text(), "reads 4 bytes of shared words+16"));
+    is_race = is_race || contains(report.text(), "race in kernel");
+  }
+  CHECK(is_race);
 }
 
 TEST_CASE("bytes of a copy that are read before its wait are found at the kernel's own lines") {

@@ -27,6 +27,7 @@ enum class Step : std::uint8_t {
   kBlockBarrier,
   kGridBarrier,
   kRelease,
+  kEndPhase,
   kAcquire,
 };
 
@@ -60,7 +61,8 @@ inline Event any_event(const Setting& setting, unsigned block) {
   } else if (step == 1) {
     event.step = Step::kBlockBarrier;
   } else if (step <= 6 && setting.has_messages) {
-    event.step = any_in(0, 1) > 0 ? Step::kRelease : Step::kAcquire;
+    constexpr std::array<Step, 3> kSteps = {Step::kRelease, Step::kEndPhase, Step::kAcquire};
+    event.step = kSteps[static_cast<std::size_t>(any_in(0, 2))];
   } else if (step <= 6 || (step <= 10 && setting.has_messages)) {
     event.step = Step::kWarpBarrier;
     event.lanes = 1U << event.thread % kWarpSize;
@@ -110,8 +112,11 @@ class Clocks {
       case Step::kRelease:
         tell(known_[id_of(event.block, event.thread)], released_[event.block]);
         return false;
+      case Step::kEndPhase:
+        ended_[event.block] = released_[event.block];
+        return false;
       case Step::kAcquire:
-        tell(released_[event.block], known_[id_of(event.block, event.thread)]);
+        tell(ended_[event.block], known_[id_of(event.block, event.thread)]);
         return false;
       case Step::kAccess:
         break;
@@ -166,6 +171,7 @@ class Clocks {
   Scope scope_;
   std::array<Known, kIds> known_ = {};        // [who knows][who is known]
   std::array<Known, kBlocks> released_ = {};  // by the one object that each block has
+  std::array<Known, kBlocks> ended_ = {};
   std::vector<Past> past_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "verify/simt/checks/checked_device.h"
 #include "verify/simt/checks/checked_kernels.cuh"
@@ -48,6 +49,60 @@ TEST_CASE("an output is written before it is read, and stays written in later la
                 {"thread 0 "});
   right.checker().mark_written(right_out, 128);
   check_nothing(right.run({"sum", {1}, {32}}, accumulate, right_out, 0));
+}
+
+TEST_CASE("an exchange writes what nobody has written, other atomic operations read it") {
+  CheckedRun run;
+  auto* out = run.buffer<int>("out", 64, BufferUse::kWriteFirst);
+  check_finding(run.run({"add", {1}, {32}}, exchange_first, out + 32, 1), Check::kUninitialised,
+                {"of out+128, which nobody has written"});
+  check_nothing(run.run({"exchange", {1}, {32}}, exchange_first, out, 0));
+  check_nothing(run.run({"add", {1}, {32}}, exchange_first, out, 1));
+  CHECK(out[31] == 2);
+}
+
+TEST_CASE("what the host program fills or copies to is written from then on") {
+  for (const bool is_copied : {false, true}) {
+    CheckedRun run;
+    auto* out = run.buffer<float>("out", 32, BufferUse::kWriteFirst);
+    const std::vector<float> in(16, 3.0F);
+    Stream stream(run.executor());
+    if (is_copied) {
+      stream.copy(out, in.data(), 16 * sizeof(float));
+    } else {
+      stream.fill(out, 0, 16 * sizeof(float));
+    }
+    check_nothing(stream.synchronise());
+    check_nothing(run.run({"sum", {1}, {16}}, accumulate, out, 0));
+    check_finding(run.run({"sum", {1}, {17}}, accumulate, out, 0), Check::kUninitialised,
+                  {"thread 16 ", "reads 4 bytes of out+64, which nobody has written"});
+  }
+}
+
+TEST_CASE("copies and fills of the host program end where their buffers do") {
+  CheckedRun run;
+  auto* from = run.buffer<float>("from", 32, BufferUse::kReadOnly);
+  auto* to = run.buffer<float>("to", 32, BufferUse::kReadWrite);
+  std::vector<float> host(64, 1.0F);
+  const auto text_of = [&run](const auto& ask) {
+    Stream stream(run.executor());
+    ask(stream);
+    return stream.synchronise().text();
+  };
+  CHECK(text_of([&](Stream& stream) {
+          stream.copy(from, host.data(), 128);  // a kernel's input is the host's output
+          stream.copy(to, from, 128);
+          stream.copy(host.data(), to, 128);
+          stream.fill(host.data(), 0, 256);  // memory of the host
+        }) == "");
+  host.assign(64, 2.0F);
+  CHECK(text_of([&](Stream& stream) { stream.copy(to, host.data(), 132); }) ==
+        "out of bounds in the host program: copy writes 132 bytes of to+0, beyond its end\n");
+  CHECK(to[0] == 1.0F);  // it does not happen
+  CHECK(text_of([&](Stream& stream) { stream.copy(host.data(), from + 1, 128); }) ==
+        "out of bounds in the host program: copy reads 128 bytes of from+4, beyond its end\n");
+  CHECK(text_of([&](Stream& stream) { stream.fill(to + 31, 0, 5); }) ==
+        "out of bounds in the host program: fill writes 5 bytes of to+124, beyond its end\n");
 }
 
 TEST_CASE("what is written is known byte by byte") {

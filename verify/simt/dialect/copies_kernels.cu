@@ -143,6 +143,52 @@ __global__ void look_before_waiting(const unsigned* in, unsigned* seen) {
   seen[1] = word;
 }
 
+__global__ void read_after_phase(unsigned is_late, unsigned* out) {
+  KERNEL_SHARED(Mbarrier, ready);
+  KERNEL_SHARED(unsigned, words, [2]);
+  if (threadIdx.x == 0) init_mbarrier(&ready, 2);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    words[0] = 1;
+    arrive_at_mbarrier(&ready);
+    wait_at_mbarrier(&ready, 0);
+    words[1] = 2;
+    arrive_at_mbarrier(&ready);
+  }
+  if (threadIdx.x == 32) arrive_at_mbarrier(&ready);
+  if (threadIdx.x == 63) {
+    wait_at_mbarrier(&ready, 0);
+    out[0] = words[is_late];
+  }
+}
+
+__global__ void read_copy_after_phase(unsigned is_late, const unsigned* in, unsigned* out) {
+  KERNEL_SHARED_ALIGNED(16, unsigned, words, [2][4]);
+  KERNEL_SHARED(Mbarrier, full);
+  KERNEL_SHARED(Mbarrier, seen);
+  if (threadIdx.x == 0) {
+    init_mbarrier(&full, 1);
+    init_mbarrier(&seen, 1);
+    fence_async_proxy();
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    arrive_expecting(&full, 16);
+    copy_bulk(words[0], in, 16, &full);
+    copy_bulk(words[1], in + 4, 16, &full);
+    wait_at_mbarrier(&full, 0);
+    wait_at_mbarrier(&seen, 0);
+    arrive_expecting(&full, 16);
+    wait_at_mbarrier(&full, 1);
+  }
+  if (threadIdx.x == 63) {
+    wait_at_mbarrier(&full, 0);
+    arrive_at_mbarrier(&seen);
+    for (int i = 0; i < 8; ++i) try_mbarrier(&seen, 1);  // orders nothing, and takes some time
+    out[0] = words[is_late][0];
+  }
+}
+
 namespace {
 
 __device__ void copy_async_wrongly(CopyFault fault, const unsigned* in, unsigned* out,

@@ -1,6 +1,7 @@
 #pragma once
 
-// Kernels for tests of asynchronous copies and mbarriers. One thread block of 32 threads each.
+// Kernels for tests of asynchronous copies and mbarriers. One thread block of 32 threads each, but
+// where it is said.
 
 #include <kernel_dialect.h>
 #include <kernel_ptx.h>
@@ -27,6 +28,13 @@ __global__ void wait_before_copy(const unsigned* in, unsigned* out);
 __global__ void poll_mbarrier(const unsigned* in, unsigned* out);
 // seen[0]: before the wait, seen[1]: after it.
 __global__ void look_before_waiting(const unsigned* in, unsigned* seen);
+
+// One of two that arrive at each phase goes on after the first; the last thread waits for that one,
+// and reads what the other has written before (is_late = 0) or after it. Of 64 threads.
+__global__ void read_after_phase(unsigned is_late, unsigned* out);
+// Copies for two phases, asked for in the first; the last thread waits for the first, and then
+// looks at the second's bytes or (is_late = 0) the first's. Of 64 threads.
+__global__ void read_copy_after_phase(unsigned is_late, const unsigned* in, unsigned* out);
 
 enum class CopyFault {
   kNoWait,

@@ -49,9 +49,10 @@
   name##_shared_type& name = *static_cast<name##_shared_type*>(                   \
       ::recto::simt::device::shared_variable(name##_shared_variable))
 
-// extern T name[], as many bytes as the launch gives.
-#define KERNEL_DYNAMIC_SHARED(type, name) \
-  type* const name = static_cast<type*>(::recto::simt::device::dynamic_shared())
+// extern T name[], as many bytes as the launch gives, at a multiple of 16 bytes.
+#define KERNEL_DYNAMIC_SHARED(type, name)                    \
+  static_assert(alignof(type) <= 16, "aligned to 16 bytes"); \
+  type* const name = static_cast<type*>(::recto::simt::device::dynamic_shared(16))
 
 // Waits for all thread blocks of a cooperative launch.
 inline void grid_barrier(RECTO_SIMT_SITE) { recto::simt::device::grid_barrier(site); }

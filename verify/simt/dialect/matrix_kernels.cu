@@ -114,3 +114,29 @@ __global__ void load_wrongly(MatrixFault fault, unsigned* out) {
   load_matrix_x1(fragment, row);
   out[threadIdx.x] = fragment[0];
 }
+
+__global__ void load_in_branches(unsigned* out) {
+  KERNEL_SHARED_ALIGNED(16, unsigned short, tile, [64]);
+  tile[threadIdx.x] = 0;
+  tile[threadIdx.x + 32] = 0;
+  __syncwarp();
+  unsigned fragment[1];
+  if (threadIdx.x < 16) {
+    load_matrix_x1(fragment, tile + threadIdx.x % 8 * 8);
+  } else {
+    load_matrix_x1(fragment, tile);
+  }
+  out[threadIdx.x] = fragment[0];
+}
+
+__global__ void multiply_in_branches(float* out) {
+  float sum[4] = {};
+  const unsigned a[4] = {};
+  const unsigned b[2] = {};
+  if (threadIdx.x < 16) {
+    multiply_accumulate_m16n8k16<__half>(sum, a, b);
+  } else {
+    multiply_accumulate_m16n8k16<__half>(sum, a, b);
+  }
+  out[threadIdx.x] = sum[0];
+}

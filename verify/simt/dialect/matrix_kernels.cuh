@@ -25,3 +25,6 @@ __global__ void multiply_matrices(const __half* a /* [16, 16] */, const __half* 
 // Faults: a row at 8 bytes, a row in global memory, a row beyond its variable, half a warp.
 enum class MatrixFault { kMisalignedRow, kGlobalRow, kRowBeyond, kMissingLanes };
 __global__ void load_wrongly(MatrixFault fault, unsigned* out);
+// Halves of a warp do the same in two branches: ldmatrix, or mma.
+__global__ void load_in_branches(unsigned* out);
+__global__ void multiply_in_branches(float* out);

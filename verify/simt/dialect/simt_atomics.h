@@ -34,7 +34,10 @@ inline T atomicSub(T* address, T value) {
 }
 template <typename T>
 inline T atomicExch(T* address, T value) {
-  return recto::simt::device::atomic_change(address, [value](T) { return value; });
+  // What is there need not have been written.
+  T old;
+  __atomic_exchange(address, &value, &old, __ATOMIC_RELAXED);
+  return old;
 }
 template <typename T>
 inline T atomicMin(T* address, T value) {

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <type_traits>
 #include <vector>
 
@@ -233,6 +234,21 @@ TEST_CASE("what ldmatrix cannot load is found") {
              ContainsSubstring("out of bounds") && ContainsSubstring("16 bytes at tile+128"));
   CHECK_THAT(text(MatrixFault::kMissingLanes),
              ContainsSubstring("warp mask") && ContainsSubstring("only 0x0000ffff are there"));
+}
+
+TEST_CASE("lanes that load or multiply matrices in two branches are told with both places") {
+  std::array<unsigned, 32> loaded = {};
+  std::array<float, 32> products = {};
+  for (const LaunchReport& report : {run_warp(load_in_branches, loaded.data()),
+                                     run_warp(multiply_in_branches, products.data())}) {
+    REQUIRE(report.findings.size() == 1);
+    const Finding& finding = report.findings[0];
+    CHECK(finding.check == Check::kBarrierDivergence);
+    CHECK(std::abs(finding.place.site.line - finding.other_place.site.line) == 2);
+    CHECK_THAT(finding.text(),
+               ContainsSubstring("matrix_kernels.cu:") &&
+                   ContainsSubstring("which all lanes of a warp call at one place"));
+  }
 }
 
 }  // namespace recto::simt

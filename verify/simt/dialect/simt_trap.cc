@@ -4,7 +4,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <string>
 
 extern "C" void __assert_fail(const char* condition, const char* file, unsigned line,
                               const char* function) noexcept {
@@ -12,6 +11,6 @@ extern "C" void __assert_fail(const char* condition, const char* file, unsigned 
     std::fprintf(stderr, "%s:%u: %s: assertion '%s' failed\n", file, line, function, condition);
     std::abort();
   }
-  const std::string what = "fails assert(" + std::string(condition) + ")";
-  recto::simt::device::fail(what.c_str(), {file, static_cast<int>(line)});
+  // Nothing here may own memory: it does not come back.
+  recto::simt::device::fail("fails assert({})", condition, {file, static_cast<int>(line)});
 }

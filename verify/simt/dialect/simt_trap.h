@@ -8,7 +8,7 @@
 #include "verify/simt/executor/device_api.h"
 
 [[noreturn]] inline void __trap(RECTO_SIMT_SITE) {
-  recto::simt::device::fail("calls __trap", site);
+  recto::simt::device::fail("calls {}", "__trap", site);
 }
 
 // What assert() calls when it fails.

@@ -1,4 +1,8 @@
 #include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
 #include <string>
 
 #include "bazel/testing/catch.h"
@@ -17,7 +21,25 @@ std::string text_of(Trap trap) {
       .text();
 }
 
+// Allocations that live.
+std::atomic<long> allocations = 0;
+
 }  // namespace
+}  // namespace recto::simt
+
+void* operator new(std::size_t bytes) {
+  void* memory = std::malloc(bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  ++recto::simt::allocations;
+  return memory;
+}
+void operator delete(void* memory) noexcept {
+  if (memory != nullptr) --recto::simt::allocations;
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept { operator delete(memory); }
+
+namespace recto::simt {
 
 TEST_CASE("a kernel that does not give up is silent") { CHECK(text_of(Trap::kNone).empty()); }
 
@@ -32,6 +54,17 @@ TEST_CASE("a failed assertion is a finding with its condition") {
   CHECK_THAT(text_of(Trap::kFailedAssertion),
              ContainsSubstring("trap_kernels.cu:7") && ContainsSubstring("thread 3") &&
                  ContainsSubstring("fails assert(trap == Trap::kNone)"));
+}
+
+TEST_CASE("a kernel that gives up leaves no memory behind") {
+  for (const Trap trap : {Trap::kTrap, Trap::kFailedAssertion}) {
+    CHECK(!text_of(trap).empty());
+    const long before = allocations;
+    const bool is_found = !text_of(trap).empty();
+    const long after = allocations;
+    CHECK(is_found);
+    CHECK(after == before);
+  }
 }
 
 }  // namespace recto::simt

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <span>
 
 #include "verify/simt/executor/launch.h"
 #include "verify/simt/executor/observer.h"
@@ -37,26 +38,42 @@ void* shared_variable(const SharedVariable& variable) {
   thread.site = variable.site;
   thread.block->scheduler().abandon(thread.block->finding_of(
       thread, Check::kInvalidLaunch,
-      fmt::format("needs {} bytes for shared variable '{}', which with the others is more than {}",
-                  variable.bytes, variable.name, SharedMemory::kStaticBytesMax)));
+      fmt::format(
+          "needs {} bytes for shared variable '{}', which is more than {} with the others, or "
+          "than {} with {} bytes of dynamic shared memory, too",
+          variable.bytes, variable.name, SharedMemory::kStaticBytesMax, SharedMemory::kBytesMax,
+          thread.block->shared().dynamic_bytes())));
 }
 
-void* dynamic_shared() {
+void* dynamic_shared(std::size_t alignment) {
   const OutsideKernel outside;
-  return running_thread().block->shared().dynamic();
+  ThreadState& thread = running_thread();
+  std::byte* memory = thread.block->shared().dynamic(alignment);
+  if (memory != nullptr) return memory;
+  thread.block->scheduler().abandon(thread.block->finding_of(
+      thread, Check::kInvalidLaunch,
+      fmt::format("declares dynamic shared memory at a multiple of {} bytes, and of less before",
+                  alignment)));
 }
 
-void fail(const char* what, Site site) {
+void fail(const char* what, const char* detail, Site site) {
   const OutsideKernel outside;
   ThreadState& thread = running_thread();
   thread.site = site;
-  thread.block->scheduler().abandon(thread.block->finding_of(thread, Check::kAssertion, what));
+  thread.block->scheduler().abandon(
+      thread.block->finding_of(thread, Check::kAssertion, fmt::format(fmt::runtime(what), detail)));
 }
 
 void require_whole_warp(std::uint32_t mask) {
-  if (mask == 0xffffffff) return;
   ThreadBlock& block = *running_thread().block;
   const unsigned warp_begin = running_thread().warp->number * kWarpSize;
+  if (mask == 0xffffffff) {
+    const auto lanes = std::span<const ThreadState>(block.threads()).subspan(warp_begin, kWarpSize);
+    for (const ThreadState& lane : lanes) {
+      if (lane.site != lanes[0].site) block.refuse_branches(lane, lanes[0]);
+    }
+    return;
+  }
   const auto lane = static_cast<unsigned>(std::countr_zero(mask));
   const ThreadState& thread = block.threads()[warp_begin + lane];
   block.scheduler().abandon(block.finding_of(

@@ -26,12 +26,14 @@ void grid_barrier(Site site);
 const Arithmetic& arithmetic();
 
 void* shared_variable(const SharedVariable& variable);
-void* dynamic_shared();
+// Declared with that alignment. Without one, that of foreign sources, which may have declared any.
+void* dynamic_shared(std::size_t alignment = SharedMemory::kDynamicAlignmentMax);
 
-// The kernel itself gives up; `what` is said of the running thread.
-[[noreturn]] void fail(const char* what, Site site);
+// The kernel itself gives up; `what` is said of the running thread, and `detail` in its {}.
+[[noreturn]] void fail(const char* what, const char* detail, Site site);
 
-// Some lanes of a warp have exited, or never were, and the others do what takes all of them.
+// For what is .aligned in PTX, when the lanes of `mask` have met: all lanes of the warp are there,
+// and have come to the same line. (Two calls in one line count as one.)
 void require_whole_warp(std::uint32_t mask);
 
 // The running thread takes the value of a lane that does not take part.

@@ -28,6 +28,7 @@ class Executor {
   // Is told of everything from the next launch on; null: nobody. All thread blocks run on one OS
   // thread while there is one. It must outlive the launches.
   void set_observer(Observer* observer) { observer_ = observer; }
+  Observer* observer() const { return observer_; }
 
   // Runs the whole grid. What was wrong is in the report; a finding that cannot be gone on from
   // ends the launch after its thread block.

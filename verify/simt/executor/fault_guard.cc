@@ -38,6 +38,7 @@ class StallMonitor {
 
   void add(const Scheduler& scheduler, unsigned stall_seconds) {
     const std::lock_guard lock(mutex_);
+    if (watched_.empty()) next_look_ = Clock::now() + kPeriod;
     watched_[pthread_self()] = {&scheduler, scheduler.steps(), 0, stall_seconds};
     changed_.notify_one();
   }
@@ -48,6 +49,9 @@ class StallMonitor {
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds kPeriod{1};
+
   struct Watched {
     const Scheduler* scheduler = nullptr;
     std::uint64_t steps = 0;
@@ -70,9 +74,13 @@ class StallMonitor {
     while (!ends_) {
       if (watched_.empty()) {
         changed_.wait(lock);
-      } else if (changed_.wait_for(lock, std::chrono::seconds(1)) == std::cv_status::timeout) {
-        look();
+        continue;
       }
+      // Others may come and go meanwhile, which puts nothing off.
+      changed_.wait_until(lock, next_look_);
+      if (Clock::now() < next_look_) continue;
+      look();
+      next_look_ = Clock::now() + kPeriod;
     }
   }
 
@@ -88,6 +96,7 @@ class StallMonitor {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<pthread_t, Watched> watched_;
+  Clock::time_point next_look_ = {};
   bool ends_ = false;
   std::thread thread_;
 };

@@ -2,8 +2,11 @@
 
 #include "verify/simt/executor/fault_guard.h"
 
+#include <atomic>
+#include <chrono>
 #include <limits>
 #include <string>
+#include <thread>
 
 #include "bazel/testing/catch.h"
 #include "verify/simt/executor/executor.h"
@@ -39,6 +42,28 @@ TEST_CASE("a kernel that spins without ever waiting is told") {
   const Finding finding = found({33}, spin_alone, &flag);
   CHECK(finding.check == Check::kNeverEnds);
   CHECK(finding.thread->linear == 0);
+}
+
+__global__ void sleep_for(int milliseconds) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+}
+
+TEST_CASE("many thread blocks that end are not taken for one that does not") {
+  Executor executor({.stall_seconds = 1});
+  CHECK(launch(executor, {"kernel", {80}, {1}}, sleep_for, 50).text() == "");
+}
+
+TEST_CASE("a kernel that spins is told though others are launched all the time") {
+  int flag = 0;
+  // Ends in any case, for else nobody would.
+  const std::jthread others([&flag](const std::stop_token& stop) {
+    Executor executor({});
+    for (int i = 0; i < 50 && !stop.stop_requested(); ++i) {
+      launch(executor, {"other", {1}, {1}}, sleep_for, 100);
+    }
+    std::atomic_ref<int>(flag).store(1);
+  });
+  CHECK(found({33}, spin_alone, &flag).check == Check::kNeverEnds);
 }
 
 // AddressSanitizer has handlers of its own, which end the program.

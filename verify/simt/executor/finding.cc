@@ -60,9 +60,8 @@ std::string ThreadPlace::text() const {
 }
 
 std::string Finding::text() const {
-  std::string text = check == Check::kMissingDependency
-                         ? fmt::format("{} in the host program", check_name(check))
-                         : fmt::format("{} in kernel '{}'", check_name(check), kernel);
+  std::string text = kernel.empty() ? fmt::format("{} in the host program", check_name(check))
+                                    : fmt::format("{} in kernel '{}'", check_name(check), kernel);
   const auto add_party = [&text](const CodePlace& place, const std::optional<ThreadPlace>& thread,
                                  const std::string& what) {
     const std::string where = place_text(place);

@@ -17,8 +17,10 @@ namespace {
 constexpr unsigned kGridXMax = 2147483647;
 constexpr unsigned kGridYzMax = 65535;
 constexpr unsigned kBlockZMax = 64;
-// Fibers of a cooperative launch; a card of 132 multiprocessors holds four times as many.
-constexpr std::uint64_t kCooperativeThreadsMax = 65536;
+// Fibers of a cooperative launch. Each has a stack, which with its guard takes two mappings, of
+// which Linux gives a process 65530 (vm.max_map_count) unless told otherwise: half of them. A card
+// of 132 multiprocessors holds sixteen times as many threads.
+constexpr std::uint64_t kCooperativeThreadsMax = 16384;
 
 bool is_same(const Finding& a, const Finding& b) {
   return a.check == b.check && a.place == b.place && a.other_place == b.other_place &&

@@ -75,17 +75,21 @@ void Mbarriers::arrive(ThreadState& thread, std::uint64_t* object, unsigned byte
   if (observer != nullptr) observer->release(thread, object);
   barrier.bytes += bytes;
   --barrier.pending;
-  end_phase_if_due(barrier);
+  end_phase_if_due(*thread.block, barrier);
 }
 
-void Mbarriers::end_phase_if_due(Mbarrier& barrier) {
+void Mbarriers::end_phase_if_due(ThreadBlock& block, Mbarrier& barrier) {
   if (barrier.pending > 0 || barrier.bytes != 0) return;
   ++barrier.phase;
   barrier.pending = barrier.arrivals;
   mark(barrier);
+  Observer* observer = block.launch().observer;
+  if (observer != nullptr) observer->end_phase(block, barrier.object);
   for (ThreadState* waiting : barrier.waiting) {
     waiting->standing = Standing::kCanRun;
-    waiting->block->ready().insert(waiting->linear);
+    block.ready().insert(waiting->linear);
+    // Not when it runs: further phases may have ended by then.
+    if (observer != nullptr) observer->acquire(*waiting, barrier.object);
   }
   barrier.waiting.clear();
 }
@@ -110,7 +114,7 @@ void Mbarriers::deliver(ThreadState& thread, Mbarrier& barrier) {
     finish(thread, *copy);
     barrier.bytes -= static_cast<std::int64_t>(copy->bytes);
     copy = copies_.erase(copy);
-    end_phase_if_due(barrier);
+    end_phase_if_due(*thread.block, barrier);
   }
 }
 
@@ -129,8 +133,6 @@ void Mbarriers::wait(ThreadState& thread, std::uint64_t* object, unsigned parity
   find(object)->waiting.push_back(&thread);
   thread.standing = Standing::kAtMbarrier;
   thread.block->scheduler().wait(thread);
-  Observer* observer = thread.block->launch().observer;
-  if (observer != nullptr) observer->acquire(thread, object);
 }
 
 }  // namespace recto::simt

@@ -44,7 +44,7 @@ class Mbarriers {
   Mbarrier* find(const std::uint64_t* object);
   Mbarrier& valid(ThreadState& thread, std::uint64_t* object);
   static void mark(const Mbarrier& barrier);
-  static void end_phase_if_due(Mbarrier& barrier);
+  static void end_phase_if_due(ThreadBlock& block, Mbarrier& barrier);
   // Copies that complete on it arrive, until its phase ends.
   void deliver(ThreadState& thread, Mbarrier& barrier);
 

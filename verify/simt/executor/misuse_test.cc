@@ -1,5 +1,6 @@
 // What is wrong with kernels and launches, as far as no access to memory needs to be observed.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -43,7 +44,8 @@ TEST_CASE("a launch within the limits of the hardware passes, one beyond is refu
   CHECK(contains(text({"k", {1, 65536}, {1}}), "grid (1, 65536, 1)"));
   CHECK(text({"k", {1}, {1}, 227 << 10}).empty());
   CHECK(contains(text({"k", {1}, {1}, (227 << 10) + 1}), "at most 232448 bytes, got 232449"));
-  CHECK(contains(text({"k", {65}, {1024}, 0, true}), "cooperative launch"));
+  CHECK(text({"k", {16}, {1024}, 0, true}).empty());
+  CHECK(contains(text({"k", {17}, {1024}, 0, true}), "at most 16384 threads in all, got 17408"));
   CHECK(contains(text({"k", {0}, {1}}), "invalid launch in kernel 'k'"));
 }
 
@@ -60,6 +62,50 @@ TEST_CASE("more shared variables than fit are refused by name") {
   CHECK(finding.check == Check::kInvalidLaunch);
   CHECK(contains(finding.what, "'second'"));
   CHECK(out == 0);
+}
+
+__global__ void use_all_static_shared(int* out) {
+  KERNEL_SHARED(int, all, [12288]);
+  all[0] = 0;
+  *out = 1;
+}
+
+TEST_CASE("shared variables and dynamic shared memory have a limit together") {
+  int out = 0;
+  Executor executor({});
+  CHECK(launch(executor, {"both", {1}, {1}, 179 << 10}, use_all_static_shared, &out).passed());
+  CHECK(out == 1);
+  out = 0;
+  const Finding finding = found({"both", {1}, {1}, (179 << 10) + 1}, use_all_static_shared, &out);
+  CHECK(finding.check == Check::kInvalidLaunch);
+  CHECK(contains(finding.what, "49152 bytes for shared variable 'all'"));
+  CHECK(contains(finding.what, "183297 bytes of dynamic shared memory"));
+  CHECK(contains(finding.what, "232448"));
+  CHECK(out == 0);
+}
+
+__global__ void note_places(std::uintptr_t* out) {
+  KERNEL_SHARED(int, first, [4]);
+  KERNEL_DYNAMIC_SHARED(unsigned char, dynamic);
+  out[0] = reinterpret_cast<std::uintptr_t>(first);
+  out[1] = reinterpret_cast<std::uintptr_t>(dynamic);
+}
+
+TEST_CASE("dynamic shared memory lies nowhere else, even if there is none of it") {
+  for (const std::size_t bytes : {0, 1, 64}) {
+    std::uintptr_t places[2] = {};
+    Executor executor({});
+    CHECK(launch(executor, {"places", {1}, {1}, bytes}, note_places, places).passed());
+    const bool is_apart = places[0] + 16 <= places[1] || places[1] + bytes < places[0];
+    CHECK(is_apart);
+  }
+}
+
+TEST_CASE("dynamic shared memory is aligned to the 16 bytes that are promised, and no more") {
+  std::uintptr_t places[2] = {};
+  Executor executor({});
+  CHECK(launch(executor, {"places", {1}, {1}, 64}, note_places, places).passed());
+  CHECK(places[1] % 32 == 16);
 }
 
 __global__ void meet_at_two_barriers() {

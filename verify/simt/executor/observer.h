@@ -6,7 +6,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
+#include "verify/simt/executor/finding.h"
 #include "verify/simt/executor/kernel_thread.h"
 
 namespace recto::simt {
@@ -37,6 +39,8 @@ struct AccessShape {
   std::size_t bytes = 0;
   AccessKind kind = AccessKind::kRead;
   AccessAlignment alignment = AccessAlignment::kNatural;
+  // Of an atomic operation: it leaves there what does not depend on what was there.
+  bool is_overwriting = false;
 };
 
 // Bytes that something touches in one way.
@@ -66,6 +70,12 @@ class Observer {
  public:
   virtual ~Observer() = default;
 
+  // Between launches: an operation of the host program, such as "copy", is about to touch `range`.
+  // What is wrong with that, or nothing: then it does.
+  virtual std::optional<Finding> touch_by_host(const char* /*operation*/, const TouchedRange&) {
+    return std::nullopt;
+  }
+
   virtual void begin_launch(Launch&) {}
   virtual void end_launch() {}
   virtual void begin_block(ThreadBlock&) {}
@@ -82,9 +92,10 @@ class Observer {
   virtual void pass_collective(ThreadBlock&, unsigned /*warp*/, std::uint32_t /*lanes*/,
                                const Collective&) {}
 
-  // What this thread has done so far is known to whoever acquires `object`, such as an mbarrier,
-  // from now on: by arriving there, and by having waited there.
+  // What a thread has done when it releases `object`, such as an mbarrier where it arrives, is
+  // known to whoever acquires it, having waited there, after a phase of it has ended since.
   virtual void release(ThreadState&, const void* /*object*/) {}
+  virtual void end_phase(ThreadBlock&, const void* /*object*/) {}
   virtual void acquire(ThreadState&, const void* /*object*/) {}
 
   // An asynchronous copy was asked for; its bytes arrive (and are written) later, by finish_copy. A

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "core/contract.h"
@@ -31,7 +32,7 @@ void Scheduler::run(Launch& launch, std::uint64_t first, std::uint64_t count) {
   Fiber::switch_between(home_, running_thread().fiber);
   current_thread = nullptr;
   kernel_observer = nullptr;
-  launch.switches += steps();
+  launch.switches += steps() - steps_before_;
   if (launch.observer != nullptr) {
     for (std::uint64_t i = 0; i < count; ++i) launch.observer->end_block(*blocks_[i]);
   }
@@ -50,8 +51,11 @@ bool Scheduler::begin(Launch& launch, std::uint64_t first, std::uint64_t count) 
   lane_at_ = {};
   at_grid_barrier_ = 0;
   exited_blocks_ = 0;
-  steps_ = 0;
-  steps_max_ = launch.options.switches_max;
+  // It never goes back, and each thread block is a step, or else many that take none would look
+  // like one that never ends.
+  steps_before_ = steps() + 1;
+  steps_ = steps_before_;
+  steps_max_ = steps_before_ + std::min(launch.options.switches_max, UINT64_MAX - steps_before_);
   policy_ = launch.options.schedule.policy;
   neighbour_is_next_ = policy_ == SchedulePolicy::kInOrder && count == 1;
   is_abandoned_ = false;
@@ -61,7 +65,9 @@ bool Scheduler::begin(Launch& launch, std::uint64_t first, std::uint64_t count) 
   const std::uint64_t threads = launch.config.block.count();
   if (!stacks_.reserve(threads * count)) {
     launch.report(first, {.check = Check::kInvalidLaunch,
-                          .what = fmt::format("no memory for {} stacks", threads * count)});
+                          .what = fmt::format("no memory for {} stacks, or too few mappings "
+                                              "(vm.max_map_count), which take two each",
+                                              threads * count)});
     launch.stop_after(first);
     return false;
   }
@@ -232,9 +238,9 @@ Finding Scheduler::stuck() const {
 
 // A function of its own, since what stands in a call that never returns is never freed.
 Finding Scheduler::never_ends(const ThreadState& thread) const {
-  return thread.block->finding_of(
-      thread, Check::kNeverEnds,
-      fmt::format("still runs after {} switches; {}", steps(), thread.block->standings()));
+  return thread.block->finding_of(thread, Check::kNeverEnds,
+                                  fmt::format("still runs after {} switches; {}",
+                                              steps() - steps_before_, thread.block->standings()));
 }
 
 void Scheduler::give_up(const ThreadState& thread) { abandon(never_ends(thread)); }

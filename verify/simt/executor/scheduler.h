@@ -55,7 +55,7 @@ class Scheduler {
       give_up(thread);
   }
 
-  // Grows as long as the kernel does anything but compute. To be read by any OS thread.
+  // Grows as long as kernels do anything but compute. To be read by any OS thread.
   std::uint64_t steps() const { return steps_.load(std::memory_order_relaxed); }
   RandomStream& random() { return random_; }
 
@@ -89,6 +89,7 @@ class Scheduler {
   std::uint64_t exited_blocks_ = 0;
   // Written by one OS thread only, so it needs no locked addition.
   std::atomic<std::uint64_t> steps_ = 0;
+  std::uint64_t steps_before_ = 0;  // those of earlier thread blocks
   std::uint64_t steps_max_ = 0;
   SchedulePolicy policy_ = SchedulePolicy::kInOrder;
   bool neighbour_is_next_ = false;  // in order, and of one block

@@ -43,9 +43,21 @@ void SharedMemory::begin(std::size_t dynamic_bytes) {
   }
   poison(memory_.get(), kMemoryBytes);
   placed_.clear();
-  end_ = 0;
+  dynamic_bytes_ = dynamic_bytes;
+  dynamic_ = nullptr;
+  // None of it is something of its own, too: who touches it is to meet nobody else's.
+  end_ = kDynamicAlignmentMax + dynamic_bytes + kGapBytes;
   static_bytes_ = 0;
-  if (dynamic_bytes > 0) place(nullptr, dynamic_bytes, 1024);
+}
+
+std::byte* SharedMemory::dynamic(std::size_t alignment) {
+  if (dynamic_ == nullptr) {
+    // The memory begins a page, so that this is an odd multiple.
+    const std::size_t offset = std::min(alignment, kDynamicAlignmentMax);
+    placed_.insert(placed_.begin(), {nullptr, offset, dynamic_bytes_});
+    dynamic_ = hand_out(offset, dynamic_bytes_);
+  }
+  return reinterpret_cast<std::uintptr_t>(dynamic_) % alignment == 0 ? dynamic_ : nullptr;
 }
 
 std::byte* SharedMemory::variable(const SharedVariable& variable) {
@@ -53,7 +65,7 @@ std::byte* SharedMemory::variable(const SharedVariable& variable) {
     if (placed.variable == &variable) return memory_.get() + placed.offset;
   }
   static_bytes_ += variable.bytes;
-  if (static_bytes_ > kStaticBytesMax) return nullptr;
+  if (static_bytes_ > kStaticBytesMax || static_bytes_ + dynamic_bytes_ > kBytesMax) return nullptr;
   return place(&variable, variable.bytes, variable.alignment);
 }
 
@@ -63,6 +75,10 @@ std::byte* SharedMemory::place(const SharedVariable* variable, std::size_t bytes
   if (offset + bytes + kGapBytes > kMemoryBytes) return nullptr;
   placed_.push_back({variable, offset, bytes});
   end_ = offset + bytes + kGapBytes;
+  return hand_out(offset, bytes);
+}
+
+std::byte* SharedMemory::hand_out(std::size_t offset, std::size_t bytes) {
   std::byte* begin = memory_.get() + offset;
   unpoison(begin, bytes);
   std::memset(begin, 0xff, bytes);

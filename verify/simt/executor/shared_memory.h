@@ -1,8 +1,8 @@
 #pragma once
 
-// Shared memory of one thread block: the dynamic part first, then each variable where it is first
-// used, with gaps between them that nobody may touch. It begins as all ones, which is NaN in every
-// floating-point type.
+// Shared memory of one thread block: room for the dynamic part, then each variable where it is
+// first used, with gaps between them that nobody may touch. It begins as all ones, which is NaN in
+// every floating-point type.
 
 #include <cstddef>
 #include <cstdint>
@@ -28,6 +28,8 @@ class SharedMemory {
   static constexpr std::size_t kBytesMax = 227 << 10;
   static constexpr std::size_t kStaticBytesMax = 48 << 10;
   static constexpr std::size_t kGapBytes = 64;
+  // Of the dynamic part, as far as anybody declares it.
+  static constexpr std::size_t kDynamicAlignmentMax = 1024;
 
   struct Placed {
     const SharedVariable* variable = nullptr;  // null: the dynamic part
@@ -38,7 +40,10 @@ class SharedMemory {
   // For the next thread block.
   void begin(std::size_t dynamic_bytes);
 
-  std::byte* dynamic() const { return memory_.get(); }
+  std::size_t dynamic_bytes() const { return dynamic_bytes_; }
+  // The dynamic part, at a multiple of `alignment`, a power of two, and of no larger one, so that
+  // who needs more is seen. Null if it was handed out with less before.
+  std::byte* dynamic(std::size_t alignment);
   // Null if it does not fit.
   std::byte* variable(const SharedVariable& variable);
 
@@ -55,8 +60,11 @@ class SharedMemory {
   };
 
   std::byte* place(const SharedVariable* variable, std::size_t bytes, std::size_t alignment);
+  std::byte* hand_out(std::size_t offset, std::size_t bytes);
 
   std::unique_ptr<std::byte, Unmap> memory_;
+  std::size_t dynamic_bytes_ = 0;
+  std::byte* dynamic_ = nullptr;  // once it is handed out
   std::size_t end_ = 0;           // of what is handed out, with its gap
   std::size_t static_bytes_ = 0;  // without gaps
   std::vector<Placed> placed_;

@@ -109,6 +109,8 @@ class ThreadBlock {
   Scheduler& scheduler() { return *scheduler_; }
 
   Finding finding_of(const ThreadState& thread, Check check, std::string what) const;
+  // Two lanes that do together, at different places, what a warp does at one.
+  [[noreturn]] void refuse_branches(const ThreadState& lane, const ThreadState& other);
 
  private:
   struct Barrier {

@@ -48,6 +48,13 @@ void ThreadBlock::refuse_meeting(const ThreadState& thread, const Collective& co
   scheduler_->abandon(std::move(finding));
 }
 
+void ThreadBlock::refuse_branches(const ThreadState& lane, const ThreadState& other) {
+  Finding finding = both(lane, other, Check::kBarrierDivergence);
+  finding.what =
+      fmt::format("calls {}, which all lanes of a warp call at one place", lane.operation);
+  scheduler_->abandon(std::move(finding));
+}
+
 // Nobody is left who could wait for them.
 void ThreadBlock::check_copies(const ThreadState& thread) const {
   const bool has_bulk_copy = is_done() && !mbarriers_.copies().empty();

@@ -32,6 +32,21 @@ TouchedRange range_of(const void* data, std::size_t bytes, AccessKind kind) {
   return {begin, begin + bytes, kind};
 }
 
+// Tells who observes kernels what else touches their memory. False if it must not.
+bool may_touch(HostRuntime& runtime, const char* operation,
+               const std::vector<TouchedRange>& ranges) {
+  Observer* observer = runtime.executor().observer();
+  if (observer == nullptr) return true;
+  for (const TouchedRange& range : ranges) {
+    if (range.begin == range.end) continue;
+    std::optional<Finding> wrong = observer->touch_by_host(operation, range);
+    if (!wrong) continue;
+    runtime.report().findings.push_back(*std::move(wrong));
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 // One stream alone forgets no dependency.
@@ -71,17 +86,21 @@ bool Stream::launch(const LaunchConfig& config, void (*call)(const void* closure
 }
 
 void Stream::copy(void* destination, const void* source, std::size_t bytes) {
-  enqueue({"copy", [=]() -> std::vector<TouchedRange> {
+  enqueue({"copy", [=, runtime = runtime_]() -> std::vector<TouchedRange> {
+             std::vector<TouchedRange> touched = {range_of(source, bytes, AccessKind::kRead),
+                                                  range_of(destination, bytes, AccessKind::kWrite)};
+             if (!may_touch(*runtime, "copy", touched)) return {};
              std::memmove(destination, source, bytes);
-             return {range_of(source, bytes, AccessKind::kRead),
-                     range_of(destination, bytes, AccessKind::kWrite)};
+             return touched;
            }});
 }
 
 void Stream::fill(void* destination, int byte, std::size_t bytes) {
-  enqueue({"fill", [=]() -> std::vector<TouchedRange> {
+  enqueue({"fill", [=, runtime = runtime_]() -> std::vector<TouchedRange> {
+             std::vector<TouchedRange> touched = {range_of(destination, bytes, AccessKind::kWrite)};
+             if (!may_touch(*runtime, "fill", touched)) return {};
              std::memset(destination, byte, bytes);
-             return {range_of(destination, bytes, AccessKind::kWrite)};
+             return touched;
            }});
 }
 
