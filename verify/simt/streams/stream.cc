@@ -108,6 +108,11 @@ Status Stream::wait(const Event& event) {
 }
 
 const LaunchReport& Stream::synchronise() {
+  if (capture_ != nullptr) {
+    // What comes last are nodes of a graph, which nobody runs.
+    capture_->is_spoilt = true;
+    return runtime_->report();
+  }
   for (const OperationId operation : after_) runtime_->finish(operation);
   return runtime_->report();
 }
@@ -134,6 +139,9 @@ Status Stream::end_capture(Graph& graph) {
   for (Stream* stream : capture->streams) {
     stream->capture_ = nullptr;
     stream->after_ = std::move(stream->before_capture_);
+  }
+  if (capture->is_spoilt) {
+    return Status::invalid_input("capture: expected no wait of the host for a stream in it");
   }
   if (!all_joined) {
     return Status::invalid_input(

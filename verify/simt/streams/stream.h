@@ -36,6 +36,7 @@ class Graph {
 struct StreamCapture {
   Graph graph;
   std::vector<Stream*> streams;  // the first one began it
+  bool is_spoilt = false;        // the host waited for one of them
 };
 
 // A point in a stream's order. Before it is recorded, waiting for it waits for nothing.
@@ -71,15 +72,15 @@ class Stream {
   Status wait(const Event& event);
 
   // Runs all that was asked for so far of this stream, and what that waits for; says what was found
-  // in all launches of the runtime until now.
+  // in all launches of the runtime until now. In a capture it runs nothing, and spoils the capture.
   const LaunchReport& synchronise();
 
   // From here on, operations of this stream, and of streams that wait for events recorded in it,
   // are not run but recorded, until the end of the capture. Invalid input: the stream is in a
   // capture.
   Status begin_capture();
-  // Invalid input: this stream did not begin a capture, or work of another stream that was drawn in
-  // has not been waited for. The capture is over all the same.
+  // Invalid input: this stream did not begin a capture, work of another stream that was drawn in
+  // has not been waited for, or the host has waited within it. The capture is over all the same.
   Status end_capture(Graph& graph);
   void replay(const Graph& graph);
 

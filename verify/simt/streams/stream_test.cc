@@ -223,6 +223,26 @@ TEST_CASE("captures that are not what they should be are refused") {
   CHECK(stream.end_capture(graph).is_ok());
 }
 
+TEST_CASE("a stream that is waited for while it is captured spoils the capture, and runs nothing") {
+  Executor executor({});
+  HostRuntime runtime(executor, {.order = HostOrder::kLate});
+  Stream other(runtime);
+  Stream stream(runtime);
+  std::vector<float> values(4, 1.0F);
+  launch_add(other, values.data(), values.data(), 1.0F);
+  Graph graph;
+  REQUIRE(stream.begin_capture().is_ok());
+  for (int i = 0; i < 3; ++i) launch_add(stream, values.data(), values.data(), 2.0F);
+  stream.synchronise();
+  CHECK(values[0] == 1.0F);  // neither its own operations nor others of the same numbers
+  CHECK(stream.end_capture(graph).message() ==
+        "capture: expected no wait of the host for a stream in it");
+  CHECK(graph.size() == 0);
+  REQUIRE(stream.begin_capture().is_ok());
+  launch_add(stream, values.data(), values.data(), 2.0F);
+  CHECK(stream.end_capture(graph).is_ok());
+}
+
 TEST_CASE("a launch that is not valid says so at once, and in the report") {
   Executor executor({});
   Stream stream(executor);
