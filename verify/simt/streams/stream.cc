@@ -88,12 +88,21 @@ void Stream::fill(void* destination, int byte, std::size_t bytes) {
 void Stream::record(Event& event) {
   // One point, even where several operations lead to it, or none.
   if (after_.size() != 1) enqueue({"event", [] { return std::vector<TouchedRange>(); }});
+  event.runtime_ = runtime_;
   event.operation_ = after_.front();
   event.capture_ = capture_;
 }
 
 Status Stream::wait(const Event& event) {
   if (event.operation_ == 0) return Status::ok();
+  if (event.runtime_ != runtime_) {
+    return Status::invalid_input(
+        "event: expected one that a stream of the same runtime has recorded");
+  }
+  if (event.capture_ != nullptr && event.capture_->is_over) {
+    return Status::invalid_input(
+        "event: expected one whose capture is not over, or that was recorded again");
+  }
   if (event.capture_ != nullptr && capture_ == nullptr) {
     capture_ = event.capture_;
     capture_->streams.push_back(this);
@@ -132,6 +141,7 @@ Status Stream::end_capture(Graph& graph) {
     return Status::invalid_input("capture: expected the stream that began it");
   }
   const std::shared_ptr<StreamCapture> capture = capture_;
+  capture->is_over = true;
   bool all_joined = true;
   for (Stream* stream : capture->streams) {
     all_joined = all_joined && is_joined(capture->graph.nodes_, after_, stream->after_);

@@ -37,6 +37,7 @@ struct StreamCapture {
   Graph graph;
   std::vector<Stream*> streams;  // the first one began it
   bool is_spoilt = false;        // the host waited for one of them
+  bool is_over = false;
 };
 
 // A point in a stream's order. Before it is recorded, waiting for it waits for nothing.
@@ -44,6 +45,7 @@ class Event {
  private:
   friend class Stream;
 
+  const HostRuntime* runtime_ = nullptr;    // whose operation it is
   OperationId operation_ = 0;               // or a node, if it is part of a capture
   std::shared_ptr<StreamCapture> capture_;  // or null
 };
@@ -68,7 +70,8 @@ class Stream {
   void fill(void* destination, int byte, std::size_t bytes);
 
   void record(Event& event);
-  // Invalid input: the event and this stream belong to different captures, or to one and none.
+  // Invalid input: the event and this stream belong to different runtimes, to different captures, or
+  // to one and none; an event of a capture that is over, which has become part of a graph.
   Status wait(const Event& event);
 
   // Runs all that was asked for so far of this stream, and what that waits for; says what was found

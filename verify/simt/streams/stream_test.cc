@@ -243,6 +243,34 @@ TEST_CASE("a stream that is waited for while it is captured spoils the capture, 
   CHECK(stream.end_capture(graph).is_ok());
 }
 
+TEST_CASE("an event of a capture that is over, or of another runtime, is not waited for") {
+  Executor executor({});
+  HostRuntime runtime(executor, {.order = HostOrder::kLate});
+  Stream stream(runtime);
+  Stream side(runtime);
+  std::vector<float> values(4, 1.0F);
+  Event event;
+  Graph graph;
+  REQUIRE(stream.begin_capture().is_ok());
+  stream.record(event);
+  REQUIRE(stream.end_capture(graph).is_ok());
+  CHECK(side.wait(event).message() ==
+        "event: expected one whose capture is not over, or that was recorded again");
+  launch_add(side, values.data(), values.data(), 1.0F);
+  side.synchronise();
+  CHECK(values[0] == 2.0F);  // the stream is in no capture
+  stream.record(event);
+  CHECK(side.wait(event).is_ok());
+
+  HostRuntime elsewhere(executor, {});
+  Stream stranger(elsewhere);
+  CHECK(stranger.wait(event).message() ==
+        "event: expected one that a stream of the same runtime has recorded");
+  launch_add(stranger, values.data(), values.data(), 1.0F);
+  stranger.synchronise();
+  CHECK(values[0] == 3.0F);
+}
+
 TEST_CASE("a launch that is not valid says so at once, and in the report") {
   Executor executor({});
   Stream stream(executor);
