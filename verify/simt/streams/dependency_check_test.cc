@@ -169,20 +169,24 @@ Graph two_branches(Device& device, std::size_t from) {
   return graph;
 }
 
-TEST_CASE("branches of a graph are unordered at each replay, and replays of one stream are not") {
+TEST_CASE("branches of a graph are unordered at each replay, and replays of one graph are not") {
   for (const HostOptions& options : all_orders()) {
     Device right(options);
-    const Graph apart = two_branches(right, 8);
-    for (int i = 0; i < 3; ++i) right.first.replay(apart);
+    Graph apart = two_branches(right, 8);
+    for (int i = 0; i < 3; ++i) CHECK(right.first.replay(apart).is_ok());
     CHECK(right.text() == "");
-    // Replays on two streams.
-    right.first.replay(apart);
-    right.second.replay(apart);
+    // Nor are those of one graph on two streams; but of two graphs.
+    CHECK(right.first.replay(apart).is_ok());
+    CHECK(right.second.replay(apart).is_ok());
+    CHECK(right.text() == "");
+    Graph another = two_branches(right, 8);
+    CHECK(right.first.replay(apart).is_ok());
+    CHECK(right.second.replay(another).is_ok());
     CHECK(right.findings().size() > 0);
     Device wrong(options);
-    const Graph meeting = two_branches(wrong, 4);
+    Graph meeting = two_branches(wrong, 4);
     CHECK(wrong.text() == "");  // recorded, and not run
-    for (int i = 0; i < 3; ++i) wrong.first.replay(meeting);
+    for (int i = 0; i < 3; ++i) CHECK(wrong.first.replay(meeting).is_ok());
     REQUIRE(wrong.findings().size() == 1);
     CHECK_THAT(wrong.text(), ContainsSubstring("4 bytes of device+4"));
   }

@@ -159,13 +159,21 @@ Status Stream::end_capture(Graph& graph) {
         "it");
   }
   graph = std::move(capture->graph);
+  graph.runtime_ = runtime_;
   return Status::ok();
 }
 
-void Stream::replay(const Graph& graph) {
+Status Stream::replay(Graph& graph) {
+  if (graph.nodes_.empty()) return Status::ok();
+  if (graph.runtime_ != runtime_) {
+    return Status::invalid_input("graph: expected one that streams of the same runtime recorded");
+  }
   std::vector<OperationId> operation_of;
   std::vector<bool> is_last(graph.nodes_.size(), true);
-  const std::vector<OperationId> before = after_;
+  std::vector<OperationId> before = after_;
+  if (capture_ == nullptr) {
+    before.insert(before.end(), graph.last_replay_.begin(), graph.last_replay_.end());
+  }
   for (const Graph::Node& node : graph.nodes_) {
     after_ = node.after.empty() ? before : std::vector<OperationId>();
     for (const OperationId earlier : node.after) {
@@ -175,11 +183,12 @@ void Stream::replay(const Graph& graph) {
     enqueue(node.work);
     operation_of.push_back(after_.front());
   }
-  if (operation_of.empty()) return;
   after_.clear();
   for (std::size_t i = 0; i < operation_of.size(); ++i) {
     if (is_last[i]) after_.push_back(operation_of[i]);
   }
+  if (capture_ == nullptr) graph.last_replay_ = after_;
+  return Status::ok();
 }
 
 }  // namespace recto::simt

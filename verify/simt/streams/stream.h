@@ -19,6 +19,10 @@ class Stream;
 // value stays as it was, what they find in memory is read at each run.
 class Graph {
  public:
+  Graph() = default;
+  Graph(Graph&&) = default;
+  Graph& operator=(Graph&&) = default;
+
   std::size_t size() const { return nodes_.size(); }
 
  private:
@@ -30,6 +34,9 @@ class Graph {
     DeviceWork work;
   };
   std::vector<Node> nodes_;
+  const HostRuntime* runtime_ = nullptr;  // of the streams that recorded it
+  // Its last operations in the runtime, but for replays that are part of a capture.
+  std::vector<OperationId> last_replay_;
 };
 
 // What several streams record together.
@@ -70,8 +77,8 @@ class Stream {
   void fill(void* destination, int byte, std::size_t bytes);
 
   void record(Event& event);
-  // Invalid input: the event and this stream belong to different runtimes, to different captures, or
-  // to one and none; an event of a capture that is over, which has become part of a graph.
+  // Invalid input: the event and this stream belong to different runtimes, to different captures,
+  // or to one and none; an event of a capture that is over, which has become part of a graph.
   Status wait(const Event& event);
 
   // Runs all that was asked for so far of this stream, and what that waits for; says what was found
@@ -85,7 +92,9 @@ class Stream {
   // Invalid input: this stream did not begin a capture, work of another stream that was drawn in
   // has not been waited for, or the host has waited within it. The capture is over all the same.
   Status end_capture(Graph& graph);
-  void replay(const Graph& graph);
+  // Comes after the replays of the same graph before it, on whatever streams they were. Invalid
+  // input: the graph was recorded in another runtime.
+  Status replay(Graph& graph);
 
  private:
   void enqueue(DeviceWork work);
