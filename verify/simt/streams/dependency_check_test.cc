@@ -155,6 +155,24 @@ TEST_CASE("order goes on from stream to stream") {
   }
 }
 
+TEST_CASE("a host that has waited for an event knows what came before it, and nothing after") {
+  for (const HostOptions& options : all_orders()) {
+    for (const bool asks : {false, true}) {
+      Device device(options);
+      Event filled;
+      device.first.fill(device.bytes.data(), 1, 8);
+      device.first.record(filled);
+      device.first.fill(device.bytes.data() + 8, 2, 8);
+      while (asks && !filled.has_passed().value()) {
+      }
+      if (!asks) CHECK(filled.synchronise().is_ok());
+      device.second.fill(device.bytes.data() + 2, 3, 10);
+      REQUIRE(device.findings().size() == 1);
+      CHECK_THAT(device.text(), ContainsSubstring("4 bytes of device+8"));
+    }
+  }
+}
+
 // Two branches of a graph: the one of `side` fills 8 bytes from there on, the other one the
 // first 8.
 Graph two_branches(Device& device, std::size_t from) {

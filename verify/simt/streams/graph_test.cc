@@ -97,6 +97,21 @@ TEST_CASE("a stream that is waited for while it is captured spoils the capture, 
   CHECK(stream.end_capture(graph).is_ok());
 }
 
+TEST_CASE("an event of a capture is nothing that the host can wait for") {
+  Executor executor({});
+  HostRuntime runtime(executor, {});
+  Stream stream(runtime);
+  for (const bool waits : {false, true}) {
+    Event event;
+    Graph graph;
+    REQUIRE(stream.begin_capture().is_ok());
+    stream.record(event);
+    const Status status = waits ? event.synchronise() : event.has_passed().status();
+    CHECK(status.message() == "event: expected one that was not recorded in a capture");
+    CHECK(stream.end_capture(graph).code() == StatusCode::kInvalidInput);
+  }
+}
+
 TEST_CASE("an event of a capture that is over, or of another runtime, is not waited for") {
   Executor executor({});
   HostRuntime runtime(executor, {.order = HostOrder::kLate});

@@ -34,6 +34,23 @@ TouchedRange range_of(const void* data, std::size_t bytes, AccessKind kind) {
 
 }  // namespace
 
+Status Event::check_uncaptured() const {
+  if (capture_ == nullptr) return Status::ok();
+  capture_->is_spoilt = true;
+  return Status::invalid_input("event: expected one that was not recorded in a capture");
+}
+
+Status Event::synchronise() const {
+  RECTO_RETURN_IF_ERROR(check_uncaptured());
+  if (operation_ != 0) runtime_->finish(operation_);
+  return Status::ok();
+}
+
+Result<bool> Event::has_passed() const {
+  RECTO_RETURN_IF_ERROR(check_uncaptured());
+  return operation_ == 0 || runtime_->has_passed(operation_);
+}
+
 // One stream alone forgets no dependency.
 Stream::Stream(Executor& executor)
     : own_runtime_(

@@ -49,10 +49,19 @@ struct StreamCapture {
 
 // A point in a stream's order. Before it is recorded, waiting for it waits for nothing.
 class Event {
+ public:
+  // The host waits for it. The runtime must be there still. Invalid input, for both: it was
+  // recorded in a capture, which is spoilt by it.
+  Status synchronise() const;
+  // Whether it has passed, without a wait. Who asks again and again is told so in the end.
+  Result<bool> has_passed() const;
+
  private:
   friend class Stream;
 
-  const HostRuntime* runtime_ = nullptr;    // whose operation it is
+  Status check_uncaptured() const;
+
+  HostRuntime* runtime_ = nullptr;          // whose operation it is
   OperationId operation_ = 0;               // or a node, if it is part of a capture
   std::shared_ptr<StreamCapture> capture_;  // or null
 };

@@ -3,6 +3,7 @@
 
 #include "verify/simt/streams/stream.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -111,6 +112,47 @@ TEST_CASE("events order streams that part and meet again") {
               return values[0];
             },
             12.0F) == kOrders);
+}
+
+// The host reads what a stream wrote before an event, for which it waits.
+float read_after_event(HostRuntime& runtime, const std::function<void(const Event&)>& wait) {
+  Stream stream(runtime);
+  std::vector<float> values(4, 1.0F);
+  Event added;
+  launch_add(stream, values.data(), values.data(), 1.0F);
+  stream.record(added);
+  wait(added);
+  const float seen = values[0];
+  runtime.finish_all();
+  return seen;
+}
+
+TEST_CASE("a host that waits for an event, or asks until it has passed, sees what came before") {
+  const auto count = [](const std::function<void(const Event&)>& wait) {
+    return count_right([&](HostRuntime& runtime) { return read_after_event(runtime, wait); }, 2.0F);
+  };
+  CHECK(count([](const Event& event) { CHECK(event.synchronise().is_ok()); }) == kOrders);
+  CHECK(count([](const Event& event) {
+          while (!event.has_passed().value()) {
+          }
+        }) == kOrders);
+  CHECK(count([](const Event&) {}) < kOrders);
+  const Event never;
+  CHECK(never.synchronise().is_ok());
+  CHECK(never.has_passed().value());
+}
+
+TEST_CASE("an event of a late runtime has not passed when the host first asks") {
+  Executor executor({});
+  HostRuntime late(executor, {HostOrder::kLate});
+  Stream stream(late);
+  std::vector<float> values(4, 1.0F);
+  Event added;
+  launch_add(stream, values.data(), values.data(), 1.0F);
+  stream.record(added);
+  CHECK_FALSE(added.has_passed().value());
+  CHECK(added.has_passed().value());
+  CHECK(values[0] == 2.0F);
 }
 
 TEST_CASE("a launch that is not valid says so at once, and in the report") {
