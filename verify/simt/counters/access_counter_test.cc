@@ -132,6 +132,7 @@ TEST_CASE("atomic operations touch what they update") {
   Counted counted;
   counted.run(32, add_in_pairs, counted.out());
   check(counted.sum("global atomic"), 1, 64, 2, 0);
+  check(counted.sum("global atomic read"), 0, 0, 0, 0);
 }
 
 TEST_CASE("the table names kernel and line, and is empty when cleared") {

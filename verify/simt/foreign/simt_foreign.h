@@ -21,6 +21,13 @@
 #include "verify/simt/foreign/inline_ptx.h"
 #include "verify/simt/streams/stream.h"
 
+namespace recto::simt::device {
+
+template <AtomicAmong<__half, __half2, __nv_bfloat16, __nv_bfloat162> T>
+inline constexpr bool kHasAtomicAdd<T> = true;
+
+}  // namespace recto::simt::device
+
 // The toolkit's own meanings of these are for compilers that know CUDA.
 #undef __global__
 #undef __device__
