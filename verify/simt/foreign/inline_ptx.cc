@@ -127,7 +127,7 @@ class PtxRun {
 
   std::uint64_t& place(std::string_view name) {
     // A declared name may begin with %, too, but not go on with digits alone.
-    if (name.front() != '%' || !are_ptx_digits(name.substr(1), false)) {
+    if (name.front() != '%' || !are_ptx_digits(name.substr(1), PtxBase::kTen)) {
       return registers_[std::string(name)];
     }
     std::size_t number = operands_.size();
@@ -139,7 +139,7 @@ class PtxRun {
   static std::uint64_t number(std::string_view text) {
     const bool is_negative = text.front() == '-';
     if (is_negative) text.remove_prefix(1);
-    const bool is_hex = text.size() > 2 && !is_ptx_digit(text[1], false);
+    const bool is_hex = text.size() > 2 && !is_ptx_digit(text[1], PtxBase::kTen);
     const std::string_view digits = is_hex ? text.substr(2) : text;
     std::uint64_t bits = 0;
     const auto end = digits.data() + digits.size();

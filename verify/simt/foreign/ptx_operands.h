@@ -11,13 +11,16 @@
 
 namespace simt_foreign {
 
-constexpr bool is_ptx_digit(char c, bool is_hex) {
-  return (c >= '0' && c <= '9') || (is_hex && ((c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')));
+enum class PtxBase : unsigned char { kTen, kSixteen };
+
+constexpr bool is_ptx_digit(char c, PtxBase base) {
+  return (c >= '0' && c <= '9') ||
+         (base == PtxBase::kSixteen && ((c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')));
 }
 
-constexpr bool are_ptx_digits(std::string_view text, bool is_hex) {
+constexpr bool are_ptx_digits(std::string_view text, PtxBase base) {
   for (const char c : text) {
-    if (!is_ptx_digit(c, is_hex)) return false;
+    if (!is_ptx_digit(c, base)) return false;
   }
   return !text.empty();
 }
@@ -25,11 +28,13 @@ constexpr bool are_ptx_digits(std::string_view text, bool is_hex) {
 // 17, -1, 0x3c00, and 0f3f800000 for the bits of a float. A zero in front would make it octal.
 constexpr bool is_ptx_number(std::string_view text) {
   if (!text.empty() && text.front() == '-') text.remove_prefix(1);
-  if (text.size() < 2) return are_ptx_digits(text, false);
-  if (text[0] != '0') return are_ptx_digits(text, false);
+  if (text.size() < 2) return are_ptx_digits(text, PtxBase::kTen);
+  if (text[0] != '0') return are_ptx_digits(text, PtxBase::kTen);
   const std::string_view digits = text.substr(2);
-  if (text[1] == 'f' || text[1] == 'F') return digits.size() == 8 && are_ptx_digits(digits, true);
-  return (text[1] == 'x' || text[1] == 'X') && digits.size() <= 16 && are_ptx_digits(digits, true);
+  if (text[1] == 'f' || text[1] == 'F')
+    return digits.size() == 8 && are_ptx_digits(digits, PtxBase::kSixteen);
+  return (text[1] == 'x' || text[1] == 'X') && digits.size() <= 16 &&
+         are_ptx_digits(digits, PtxBase::kSixteen);
 }
 
 // The value of a number that is less than 2^64.
@@ -47,8 +52,8 @@ constexpr bool declares_ptx(std::string_view declared, std::string_view name) {
   if (declared.back() != '>' || name.substr(0, stem.size()) != stem) return false;
   const std::string_view count = declared.substr(open + 1, declared.size() - open - 2);
   const std::string_view number = name.substr(stem.size());
-  return are_ptx_digits(count, false) && are_ptx_digits(number, false) && number.size() < 10 &&
-         count.size() < 10 && ptx_decimal(number) < ptx_decimal(count);
+  return are_ptx_digits(count, PtxBase::kTen) && are_ptx_digits(number, PtxBase::kTen) &&
+         number.size() < 10 && count.size() < 10 && ptx_decimal(number) < ptx_decimal(count);
 }
 
 // By a statement `.reg .type name, name ...` of `text`.
@@ -70,7 +75,7 @@ constexpr bool is_ptx_place(std::string_view text, std::string_view operand, std
   if (operand.empty()) return false;
   if (is_ptx_register(text, operand)) return true;
   const std::string_view number = operand.substr(1);
-  return operand.front() == '%' && are_ptx_digits(number, false) && number.size() < 10 &&
+  return operand.front() == '%' && are_ptx_digits(number, PtxBase::kTen) && number.size() < 10 &&
          ptx_decimal(number) < given;
 }
 
