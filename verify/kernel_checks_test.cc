@@ -1,6 +1,7 @@
 // The kernels under the checks of memory: every access is within its buffer and its sequence's
 // blocks, aligned, ordered, and of something that was written; whatever is found breaks a contract.
 
+#include <bit>
 #include <cstdint>
 #include <iterator>
 #include <memory>
@@ -14,14 +15,15 @@
 #include "verify/kernel_backends.h"
 #include "verify/kernel_cache_ops.h"
 #include "verify/oracle_comparison.h"
+#include "verify/placed_problem.h"
 #include "verify/simt/checks/access_checker.h"
 
 namespace recto::verify {
 namespace {
 
 // Adds what each call's checker has seen to `accesses`, which outlives the calls.
-KernelRun checked_run(simt::SchedulePolicy policy, std::uint64_t& accesses) {
-  return {.executor = {.schedule = {.policy = policy, .seed = 3, .preemption_period = 50}},
+KernelRun checked_run(const simt::Schedule& schedule, std::uint64_t& accesses) {
+  return {.executor = {.schedule = schedule},
           .observer = [&accesses](const simt::DeviceMemory& memory) {
             return std::shared_ptr<simt::AccessChecker>(new simt::AccessChecker(memory, {}),
                                                         [&accesses](simt::AccessChecker* checker) {
@@ -45,7 +47,8 @@ CaseDomain decode_domain() {
 TEST_CASE("decode touches what is its own, in order") {
   for (const simt::SchedulePolicy policy : simt::kSchedulePolicies) {
     std::uint64_t accesses = 0;
-    const std::vector<Backend> backends = kernel_backends(checked_run(policy, accesses));
+    const std::vector<Backend> backends = kernel_backends(
+        checked_run({.policy = policy, .seed = 3, .preemption_period = 50}, accesses));
     for (std::uint64_t number = 0; number < 6; ++number) {
       INFO("case " << number << ", " << simt::schedule_policy_name(policy));
       RandomStream stream = RandomStream(2026).split("checks").split(number);
@@ -58,6 +61,39 @@ TEST_CASE("decode touches what is its own, in order") {
         CHECK(accesses > 0);
         accesses = 0;
         CHECK(verdict.comparison.passed());
+      }
+    }
+  }
+}
+
+std::vector<std::vector<std::uint64_t>> result_bits(const KernelRun& how,
+                                                    const PagedAttentionInputs& inputs) {
+  std::vector<std::vector<std::uint64_t>> all;
+  for (const Backend& backend : kernel_backends(how)) {
+    const reference::AttentionResult result = backend.run(inputs);
+    std::vector<std::uint64_t>& bits = all.emplace_back();
+    for (const double value : result.out) bits.push_back(std::bit_cast<std::uint64_t>(value));
+    for (const double value : result.lse_ln) bits.push_back(std::bit_cast<std::uint64_t>(value));
+  }
+  return all;
+}
+
+TEST_CASE("no bit of what decode computes depends on where threads are preempted") {
+  for (std::uint64_t number = 0; number < 3; ++number) {
+    RandomStream stream = RandomStream(2026).split("preemption").split(number);
+    const CaseSpec spec = draw_case(stream, decode_domain());
+    INFO(spec.text());
+    const PlacedProblem placed(make_problem(spec), spec.placement);
+    const auto expected = result_bits({}, placed.inputs());
+    for (const simt::SchedulePolicy policy : simt::kSchedulePolicies) {
+      for (std::uint64_t seed = 0; seed < 4; ++seed) {
+        const std::uint32_t period = seed % 2 == 0 ? 7 : 50;
+        INFO(simt::schedule_policy_name(policy) << ", seed " << seed << ", one in " << period);
+        std::uint64_t accesses = 0;
+        const KernelRun how =
+            checked_run({.policy = policy, .seed = seed, .preemption_period = period}, accesses);
+        CHECK(result_bits(how, placed.inputs()) == expected);
+        CHECK(accesses > 0);
       }
     }
   }
@@ -162,7 +198,8 @@ TEST_CASE("writing, appending, copying and gathering touch what is their own, in
       for (const std::int64_t padding : {0, 3}) {
         INFO(simt::schedule_policy_name(policy) << ", " << layout << ", gaps of " << padding);
         std::uint64_t accesses = 0;
-        const KernelRun how = checked_run(policy, accesses);
+        const KernelRun how =
+            checked_run({.policy = policy, .seed = 3, .preemption_period = 50}, accesses);
         CheckedPools pools(layout, padding);
         for (const auto call :
              {write_checked, append_checked, copy_checked, swap_checked, gather_checked}) {

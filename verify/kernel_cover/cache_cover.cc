@@ -1,10 +1,13 @@
 #include "verify/kernel_cover/cache_cover.h"
 
 #include <iterator>
+#include <span>
 
+#include "core/attention_views.h"
 #include "core/dense_kv_view.h"
 #include "core/random_stream.h"
 #include "verify/kernel_cache_ops.h"
+#include "verify/kernel_cover/taint.h"
 
 namespace recto::verify {
 namespace {
@@ -13,6 +16,7 @@ using Bytes = std::vector<std::byte>;
 
 constexpr std::int64_t kTokens = 12;
 constexpr std::int64_t kSeqs = 3;
+constexpr std::int64_t kBlocks = 4;
 constexpr std::int64_t kPositions = 16;  // of rotary tables
 constexpr KvLayout kLayouts[] = {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked};
 
@@ -42,6 +46,32 @@ BasicRowsView<Pointer> rows_view(Pointer data, ElementType type, std::int64_t nu
           .head_stride = tensor.head_dim};
 }
 
+// The bytes of one row among rows, or of one block in a pool: nothing may depend on them until they
+// are written, or the scope ends.
+class TaintedPart {
+ public:
+  TaintedPart(const Bytes& bytes, std::size_t number, std::size_t parts)
+      : part_(std::span(bytes).subspan(number * (bytes.size() / parts), bytes.size() / parts)) {
+    taint(part_);
+  }
+  ~TaintedPart() { clear_taint(part_); }
+  TaintedPart(const TaintedPart&) = delete;
+  TaintedPart& operator=(const TaintedPart&) = delete;
+
+ private:
+  std::span<const std::byte> part_;
+};
+
+// What a kernel has left in K and V.
+CacheState state_of(const std::string& kernel, const Bytes& k, const Bytes& v) {
+  CacheState state = {.kernel = kernel, .is_tainted = is_tainted(k) || is_tainted(v)};
+  clear_taint(k);
+  clear_taint(v);
+  state.bytes = k;
+  state.bytes.insert(state.bytes.end(), v.begin(), v.end());
+  return state;
+}
+
 // A cache of zeros.
 struct Cache {
   explicit Cache(const KvPoolShape& shape)
@@ -57,11 +87,7 @@ struct Cache {
   Cache(const Cache&) = delete;
   Cache& operator=(const Cache&) = delete;
 
-  CacheState after(const std::string& kernel) const {
-    CacheState state{kernel, k};
-    state.bytes.insert(state.bytes.end(), v.begin(), v.end());
-    return state;
-  }
+  CacheState after(const std::string& kernel) const { return state_of(kernel, k, v); }
 
   float scale = 0.37F;
   Bytes k;
@@ -85,7 +111,7 @@ Types types_of(std::uint64_t number) {
 KvPoolShape draw_shape(std::uint64_t number, ElementType type, RandomStream& stream) {
   return {.layout = kLayouts[number % 3],
           .type = type,
-          .num_blocks = 4,
+          .num_blocks = kBlocks,
           .block_size = std::int64_t{4} << stream.next_below(3),
           .num_kv_heads = 1 + static_cast<std::int64_t>(stream.next_below(3)),
           .head_dim_k = 16 * (1 + static_cast<std::int64_t>(stream.next_below(6))),
@@ -98,7 +124,10 @@ void append(const Cache& cache, ElementType type, const std::int32_t* table, Ran
   const Bytes new_k = random_rows(kSeqs * k.num_kv_heads * k.head_dim, type, stream);
   const Bytes new_v = random_rows(kSeqs * v.num_kv_heads * v.head_dim, type, stream);
   const std::vector<std::int32_t> cached_length = {3, -1, 0};
+  const TaintedPart no_token_k(new_k, 1, kSeqs);
+  const TaintedPart no_token_v(new_v, 1, kSeqs);
   const Bytes tables = random_rows(kPositions * k.head_dim, type, stream);
+  const TaintedPart no_position(tables, 1, kPositions);
   // Row after row, a position's cosines and sines.
   const RowsView cosines = {.data = tables.data(),
                             .type = type,
@@ -119,18 +148,51 @@ void append(const Cache& cache, ElementType type, const std::int32_t* table, Ran
 CacheState gather(const Cache& cache, const std::int32_t* table) {
   const PagedKvView kv = as_const(cache.view);
   const std::vector<std::int32_t> lengths = {4, 3, 1};
+  const PagedAttentionInputs contexts = {
+      .kv = kv, .block_table = {table, kSeqs, 1, 1}, .context_length = lengths};
+  const TaintScope tainted(contexts);
   const std::vector<std::int64_t> starts = {0, 4, 7};
   const std::int64_t bytes = 8 * kv.k.num_kv_heads * element_bytes(kv.k.type);
   Bytes k(static_cast<std::size_t>(bytes * kv.k.head_dim));
   Bytes v(static_cast<std::size_t>(bytes * kv.v.head_dim));
   gather_kv_by_kernel({}, {.kv = kv,
-                           .block_table = {table, kSeqs, 1, 1},
+                           .block_table = contexts.block_table,
                            .context_length = lengths,
                            .context_start = starts,
                            .k = rows_view<void*>(k.data(), kv.k.type, 8, kv.k),
                            .v = rows_view<void*>(v.data(), kv.v.type, 8, kv.v)});
-  k.insert(k.end(), v.begin(), v.end());
-  return {"gather", k};
+  return state_of("gather", k, v);
+}
+
+CacheState write(const Cache& cache, ElementType type, RandomStream& stream) {
+  const KvTensorView k = as_const(cache.view).k;
+  const KvTensorView v = as_const(cache.view).v;
+  const Bytes new_k = random_rows(kTokens * k.num_kv_heads * k.head_dim, type, stream);
+  const Bytes new_v = random_rows(kTokens * v.num_kv_heads * v.head_dim, type, stream);
+  // The last one has no slot.
+  std::vector<std::int64_t> slots;
+  for (std::int64_t token = 0; token < kTokens; ++token) slots.push_back(kTokens - 2 - token);
+  const TaintedPart no_slot_k(new_k, kTokens - 1, kTokens);
+  const TaintedPart no_slot_v(new_v, kTokens - 1, kTokens);
+  write_kv_by_kernel({}, {.k = rows_view<const void*>(new_k.data(), type, kTokens, k),
+                          .v = rows_view<const void*>(new_v.data(), type, kTokens, v),
+                          .slot_mapping = slots,
+                          .kv = cache.view});
+  return cache.after("kv-write");
+}
+
+CacheState copy(const Cache& cache) {
+  const TaintedPart overwritten_k(cache.k, 1, kBlocks);
+  const TaintedPart overwritten_v(cache.v, 1, kBlocks);
+  copy_blocks_by_kernel({}, cache.view, std::vector<BlockPair>{{0, 1}});
+  return cache.after("block-copy");
+}
+
+CacheState swap(const Cache& from, const Cache& to) {
+  const TaintedPart kept_k(from.k, 3, kBlocks);
+  const TaintedPart kept_v(from.v, 3, kBlocks);
+  swap_blocks_by_kernel({}, as_const(from.view), to.view, std::vector<BlockPair>{{2, 0}, {1, 3}});
+  return to.after("swap");
 }
 
 }  // namespace
@@ -140,29 +202,15 @@ std::vector<CacheState> run_cache_case(std::uint64_t number) {
   const Types types = types_of(number);
   KvPoolShape shape = draw_shape(number, types.cache, stream);
   const Cache cache(shape);
-  const KvTensorView k = as_const(cache.view).k;
-  const KvTensorView v = as_const(cache.view).v;
   const std::vector<std::int32_t> table = {2, 0, 3};
   std::vector<CacheState> states;
-
-  const Bytes new_k = random_rows(kTokens * k.num_kv_heads * k.head_dim, types.rows, stream);
-  const Bytes new_v = random_rows(kTokens * v.num_kv_heads * v.head_dim, types.rows, stream);
-  std::vector<std::int64_t> slots;
-  for (std::int64_t token = 0; token < kTokens; ++token) slots.push_back(kTokens - 2 - token);
-  write_kv_by_kernel({}, {.k = rows_view<const void*>(new_k.data(), types.rows, kTokens, k),
-                          .v = rows_view<const void*>(new_v.data(), types.rows, kTokens, v),
-                          .slot_mapping = slots,
-                          .kv = cache.view});
-  states.push_back(cache.after("kv-write"));
+  states.push_back(write(cache, types.rows, stream));
   append(cache, types.rows, table.data(), stream);
   states.push_back(cache.after("kv-append"));
-  copy_blocks_by_kernel({}, cache.view, std::vector<BlockPair>{{0, 1}});
-  states.push_back(cache.after("block-copy"));
+  states.push_back(copy(cache));
   shape.layout = kLayouts[(number / 3) % 3];
   const Cache other(shape);
-  swap_blocks_by_kernel({}, as_const(cache.view), other.view,
-                        std::vector<BlockPair>{{2, 0}, {1, 3}});
-  states.push_back(other.after("swap"));
+  states.push_back(swap(cache, other));
   states.push_back(gather(cache, table.data()));
   return states;
 }

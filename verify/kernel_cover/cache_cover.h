@@ -11,12 +11,14 @@ namespace recto::verify {
 
 // What one kernel has left in memory.
 struct CacheState {
-  std::string kernel;
-  std::vector<std::byte> bytes;  // of K and V
+  std::string kernel = {};
+  std::vector<std::byte> bytes = {};  // of K and V
+  bool is_tainted = false;
 };
 
 // Case `number`: tokens are written, others appended, with rotary embedding, blocks copied, blocks
-// swapped into another layout, and contexts gathered.
+// swapped into another layout, and contexts gathered. Rows without a slot, what is overwritten and
+// slots that are not addressed are tainted.
 std::vector<CacheState> run_cache_case(std::uint64_t number);
 
 }  // namespace recto::verify

@@ -4,15 +4,21 @@
 // that no sequence addresses.
 //
 //   kernel_cover [CASES]
+//   kernel_cover slot     decode of contexts that are said to be one token longer than they are,
+//                         within their last block
+//   kernel_cover entry    the same, where the token is in another block
 
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/random_stream.h"
 #include "verify/generators/case_generator.h"
@@ -65,6 +71,14 @@ void print(std::uint64_t number, const ScoreResults& results, Tally& tally) {
   }
 }
 
+void print(std::uint64_t number, const CacheState& state, Tally& tally) {
+  std::cout << fmt::format("{} {} cache {:016x}\n", number, state.kernel, bits(state.bytes));
+  if (state.is_tainted) {
+    std::cout << "tainted: a cache depends on what is not addressed\n";
+    ++tally.tainted;
+  }
+}
+
 void run_case(std::uint64_t number, simt::Executor& executor, Tally& tally) {
   RandomStream stream = RandomStream(kSeed).split("cover").split(number);
   const CaseSpec spec = draw_case(stream, covered());
@@ -85,17 +99,53 @@ void run_case(std::uint64_t number, simt::Executor& executor, Tally& tally) {
   print(number, scores, tally);
 }
 
-void print_cache_case(std::uint64_t number) {
-  for (const CacheState& state : run_cache_case(number)) {
-    std::cout << fmt::format("{} {} cache {:016x}\n", number, state.kernel, bits(state.bytes));
+// A fault that reads what is not addressed: in a slot behind the context, or in an entry of the
+// table behind its blocks.
+enum class Planted : std::uint8_t { kSlot, kEntry };
+
+std::span<const std::byte> pool_bytes(const KvTensorView& view) {
+  return {static_cast<const std::byte*>(view.data),
+          static_cast<std::size_t>(view.num_blocks * view.block_stride * element_bytes(view.type))};
+}
+
+void run_planted(std::uint64_t number, Planted fault, simt::Executor& executor, Tally& tally) {
+  RandomStream stream = RandomStream(kSeed).split("cover").split(number);
+  CaseSpec spec = draw_case(stream, covered());
+  spec.placement.table_padding = 4;
+  spec.placement.garbage_beyond_table = false;
+  const PlacedProblem placed(make_problem(spec), spec.placement);
+  const PagedAttentionInputs& inputs = placed.inputs();
+  const TaintScope tainted(inputs);
+  // Kernels branch on scores, which ends the program; values go on to the results.
+  if (fault == Planted::kSlot) clear_taint(pool_bytes(inputs.kv.k));
+  std::vector<std::int32_t> lengths(inputs.context_length.begin(), inputs.context_length.end());
+  for (std::int32_t& length : lengths) {
+    if ((length % inputs.kv.k.block_size != 0) == (fault == Planted::kSlot)) ++length;
   }
+  PagedAttentionInputs longer = inputs;
+  longer.context_length = lengths;
+  if (why_not_decoded(longer)) return;
+  DecodeResults results(longer);
+  call_paged_decode(executor, {}, longer, results);
+  print(number, "paged-decode", results, tally);
+}
+
+int run(std::string_view what) {
+  simt::Executor executor({});
+  Tally tally;
+  constexpr std::uint64_t kPlantedCases = 10;
+  const Planted fault = what == "slot" ? Planted::kSlot : Planted::kEntry;
+  for (std::uint64_t i = 0; i < kPlantedCases; ++i) run_planted(i, fault, executor, tally);
+  return tally.tainted == 0 ? 0 : 1;
 }
 
 int run(std::uint64_t cases) {
   simt::Executor executor({});
   Tally tally;
   for (std::uint64_t number = 0; number < cases; ++number) run_case(number, executor, tally);
-  for (std::uint64_t number = 0; number < cases / 2; ++number) print_cache_case(number);
+  for (std::uint64_t number = 0; number < cases / 2; ++number) {
+    for (const CacheState& state : run_cache_case(number)) print(number, state, tally);
+  }
   return tally.tainted == 0 ? 0 : 1;
 }
 
@@ -104,5 +154,7 @@ int run(std::uint64_t cases) {
 
 int main(int count, char** arguments) {
   constexpr std::uint64_t kCases = 60;
+  const std::string_view what = count > 1 ? arguments[1] : "";
+  if (what == "slot" || what == "entry") return recto::verify::run(what);
   return recto::verify::run(count > 1 ? std::strtoull(arguments[1], nullptr, 10) : kCases);
 }

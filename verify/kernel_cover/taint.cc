@@ -73,6 +73,9 @@ TaintScope::~TaintScope() {
   }
 }
 
+void taint(std::span<const std::byte> bytes) { __msan_poison(bytes.data(), bytes.size()); }
+void clear_taint(std::span<const std::byte> bytes) { __msan_unpoison(bytes.data(), bytes.size()); }
+
 bool is_tainted(std::span<const std::byte> bytes) {
   return __msan_test_shadow(bytes.data(), bytes.size()) >= 0;
 }
@@ -85,6 +88,8 @@ namespace recto::verify {
 
 TaintScope::TaintScope(const PagedAttentionInputs& inputs) : inputs_(inputs) {}
 TaintScope::~TaintScope() = default;
+void taint(std::span<const std::byte>) {}
+void clear_taint(std::span<const std::byte>) {}
 bool is_tainted(std::span<const std::byte>) { return false; }
 
 }  // namespace recto::verify

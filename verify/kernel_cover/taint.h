@@ -22,6 +22,10 @@ class TaintScope {
   [[maybe_unused]] const PagedAttentionInputs& inputs_;
 };
 
+// Memory that nothing may depend on, until it is written or told to be free of taint.
+void taint(std::span<const std::byte> bytes);
+void clear_taint(std::span<const std::byte> bytes);
+
 // Whether any bit was computed from tainted memory.
 bool is_tainted(std::span<const std::byte> bytes);
 

@@ -78,7 +78,8 @@ void AccessCounter::note(const ThreadState& thread, std::uintptr_t address,
   if (space == Space::kNone) return;
   Warp& warp = warps_.at(thread.block)[thread.linear / kWarpSize];
   const std::uint64_t number = warp.numbers[{thread.lane(), instruction, shape.kind, space}]++;
-  warp.accesses[{instruction, shape.kind, space, number}].add({address, address + shape.bytes});
+  warp.accesses[{instruction, shape.kind, space, number}].add(
+      {thread.lane(), address, address + shape.bytes});
 }
 
 // What its lanes did is known, and counted.

@@ -112,6 +112,30 @@ TEST_CASE("a column of 32 is one bank's, unless rows are padded") {
   }
 }
 
+TEST_CASE("vectors of two are served by half warps, vectors of four and matrices by eight lanes") {
+  struct Pattern {
+    int stride;  // of floats, from lane to lane
+    int shift;   // from each eight lanes to the next
+    std::uint64_t twos;
+    std::uint64_t fours;
+  };
+  // A column of a tile with rows of 128 bytes, rows side by side, padded rows, one place for all.
+  for (const Pattern& pattern : {Pattern{32, 4, 14, 28}, Pattern{4, 32, 2, 0}, Pattern{36, 4, 2, 0},
+                                 Pattern{0, 0, 0, 0}, Pattern{2, 16, 0, 0}}) {
+    INFO(pattern.stride << " and " << pattern.shift);
+    Counted twos;
+    twos.run(32, read_shared_twos, twos.out(), pattern.stride, pattern.shift);
+    CHECK(twos.sum("shared read").bank_conflicts == pattern.twos);
+    if (pattern.stride % 4 != 0) continue;
+    Counted fours;
+    fours.run(32, read_shared_fours, fours.out(), pattern.stride, pattern.shift);
+    CHECK(fours.sum("shared read").bank_conflicts == pattern.fours);
+    Counted rows;
+    rows.run(32, load_rows, reinterpret_cast<unsigned*>(rows.out()), pattern.stride, pattern.shift);
+    CHECK(rows.sum("shared read").bank_conflicts == pattern.fours);
+  }
+}
+
 TEST_CASE("lanes that come to an instruction more often do so without the others") {
   Counted counted;
   counted.run(32, read_twice_in_odd_lanes, counted.in(), counted.out());
@@ -132,6 +156,7 @@ TEST_CASE("atomic operations touch what they update") {
   Counted counted;
   counted.run(32, add_in_pairs, counted.out());
   check(counted.sum("global atomic"), 1, 64, 2, 0);
+  check(counted.sum("global atomic read"), 0, 0, 0, 0);
 }
 
 TEST_CASE("the table names kernel and line, and is empty when cleared") {

@@ -24,6 +24,37 @@ __global__ void pass_strided(float* out, int stride) {
   out[own()] = tile[own() * stride];
 }
 
+namespace {
+
+__device__ int place(int stride, int shift) { return own() % 8 * stride + own() / 8 * shift; }
+
+}  // namespace
+
+__global__ void read_shared_twos(float* out, int stride, int shift) {
+  KERNEL_SHARED_ALIGNED(16, float, tile, [4096]);
+  tile[own()] = 0.0F;
+  __syncthreads();
+  const float2 two = *reinterpret_cast<const float2*>(tile + place(stride, shift));
+  out[own()] = two.x + two.y;
+}
+
+__global__ void read_shared_fours(float* out, int stride, int shift) {
+  KERNEL_SHARED_ALIGNED(16, float, tile, [4096]);
+  tile[own()] = 0.0F;
+  __syncthreads();
+  const float4 four = *reinterpret_cast<const float4*>(tile + place(stride, shift));
+  out[own()] = four.x + four.y + four.z + four.w;
+}
+
+__global__ void load_rows(unsigned* out, int stride, int shift) {
+  KERNEL_SHARED_ALIGNED(16, float, tile, [4096]);
+  tile[own()] = 0.0F;
+  __syncthreads();
+  unsigned fragment[4];
+  load_matrix_x4(fragment, tile + place(stride, shift));
+  out[own()] = fragment[0] + fragment[1] + fragment[2] + fragment[3];
+}
+
 __global__ void read_twice_in_odd_lanes(const float* in, float* out) {
   float sum = 0.0F;
   for (int i = 0; i <= own() % 2; ++i) sum += in[own() + 32 * i];

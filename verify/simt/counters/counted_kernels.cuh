@@ -3,6 +3,7 @@
 // Kernels whose counts are known by hand.
 
 #include <kernel_dialect.h>
+#include <kernel_ptx.h>
 
 namespace recto::simt {
 
@@ -12,6 +13,11 @@ __global__ void copy_fours(const float* in, float* out);
 __global__ void read_one(const float* in, float* out);
 // Thread i writes element `stride` i of shared memory, and reads it.
 __global__ void pass_strided(float* out, int stride);
+// Lane i reads vectors of two, and of four, from `stride` floats a lane on; each eighth lane is
+// `shift` floats further.
+__global__ void read_shared_twos(float* out, int stride, int shift);
+__global__ void read_shared_fours(float* out, int stride, int shift);
+__global__ void load_rows(unsigned* out, int stride, int shift);
 __global__ void read_twice_in_odd_lanes(const float* in, float* out);
 __global__ void count_operations(float* out, int rounds);
 __global__ void add_in_pairs(float* sums);

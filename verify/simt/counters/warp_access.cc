@@ -5,17 +5,30 @@
 
 namespace recto::simt {
 
-std::vector<std::uint64_t> WarpAccess::units(std::uint64_t unit_bytes) const {
-  std::vector<std::uint64_t> units;
-  for (const LaneRange& range : ranges_) {
-    for (std::uint64_t unit = range.begin / unit_bytes; unit * unit_bytes < range.end; ++unit) {
-      units.push_back(unit);
-    }
+namespace {
+
+constexpr unsigned kLanes = 32;
+
+void add_units(const LaneRange& range, std::uint64_t unit_bytes, std::vector<std::uint64_t>& to) {
+  for (std::uint64_t unit = range.begin / unit_bytes; unit * unit_bytes < range.end; ++unit) {
+    to.push_back(unit);
   }
+}
+
+// Each once, sorted.
+void make_unique(std::vector<std::uint64_t>& units) {
   std::ranges::sort(units);
   const auto rest = std::ranges::unique(units);
   units.erase(rest.begin(), rest.end());
-  return units;
+}
+
+}  // namespace
+
+std::uint64_t WarpAccess::sectors() const {
+  std::vector<std::uint64_t> sectors;
+  for (const LaneRange& range : ranges_) add_units(range, kSectorBytes, sectors);
+  make_unique(sectors);
+  return sectors.size();
 }
 
 std::uint64_t WarpAccess::bytes() const {
@@ -31,14 +44,37 @@ std::uint64_t WarpAccess::bytes() const {
   return bytes;
 }
 
+unsigned WarpAccess::lanes_served_together() const {
+  std::uint64_t widest = 0;
+  for (const LaneRange& range : ranges_) widest = std::max(widest, range.end - range.begin);
+  if (widest <= kBankBytes) return kLanes;
+  return widest <= 2 * kBankBytes ? kLanes / 2 : kLanes / 4;
+}
+
+std::vector<std::vector<std::uint64_t>> WarpAccess::words_by_group() const {
+  const unsigned lanes = lanes_served_together();
+  std::vector<std::vector<std::uint64_t>> groups(kLanes / lanes);
+  for (const LaneRange& range : ranges_) add_units(range, kBankBytes, groups[range.lane / lanes]);
+  for (std::vector<std::uint64_t>& words : groups) make_unique(words);
+  return groups;
+}
+
 std::uint64_t WarpAccess::bank_passes() const {
-  std::array<std::uint64_t, kBanks> words = {};
-  for (const std::uint64_t word : units(kBankBytes)) ++words[word % kBanks];
-  return *std::ranges::max_element(words);
+  std::uint64_t passes = 0;
+  for (const std::vector<std::uint64_t>& words : words_by_group()) {
+    std::array<std::uint64_t, kBanks> in_bank = {};
+    for (const std::uint64_t word : words) ++in_bank[word % kBanks];
+    passes += *std::ranges::max_element(in_bank);
+  }
+  return passes;
 }
 
 std::uint64_t WarpAccess::bank_passes_min() const {
-  return (units(kBankBytes).size() + kBanks - 1) / kBanks;
+  std::uint64_t passes = 0;
+  for (const std::vector<std::uint64_t>& words : words_by_group()) {
+    passes += (words.size() + kBanks - 1) / kBanks;
+  }
+  return passes;
 }
 
 }  // namespace recto::simt

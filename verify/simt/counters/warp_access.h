@@ -9,6 +9,7 @@ namespace recto::simt {
 
 // Part of memory that one lane asks for.
 struct LaneRange {
+  unsigned lane = 0;
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
 };
@@ -25,15 +26,18 @@ class WarpAccess {
 
   // Different ones: what several lanes ask for counts once. All O(n log n) in lanes and words.
   std::uint64_t bytes() const;
-  std::uint64_t sectors() const { return units(kSectorBytes).size(); }
-  // Words of one bank come one after the other: how many, in the bank that has most.
+  std::uint64_t sectors() const;
+  // Words of one bank come one after the other: how many, in the bank that has most. Lanes are
+  // served together if each asks for a word at most; half of them, if for two; eight, if for four,
+  // as ldmatrix does: a pass is of one such group.
   std::uint64_t bank_passes() const;
-  // As many as it would take if the words were spread evenly over the banks.
+  // As many as it would take if each group's words were spread evenly over the banks.
   std::uint64_t bank_passes_min() const;
 
  private:
-  // Numbers of the different units that are touched, sorted.
-  std::vector<std::uint64_t> units(std::uint64_t unit_bytes) const;
+  unsigned lanes_served_together() const;
+  // Words of each group of lanes.
+  std::vector<std::vector<std::uint64_t>> words_by_group() const;
 
   std::vector<LaneRange> ranges_;
 };

@@ -22,8 +22,20 @@
 #include "verify/simt/dialect/simt_types.h"
 #include "verify/simt/dialect/simt_warp.h"
 
+namespace recto::simt::device {
+int variables_are_not_supported();  // verify/simt: a __device__ variable is not supported
+}
+
+// Something that only functions may have, where compilers show the reason for a variable.
+#pragma GCC diagnostic error "-Wattributes"
+#if defined(__clang__)
+#define RECTO_SIMT_OF no_instrument_function  // verify/simt: a __device__ variable is not supported
+#else
+#define RECTO_SIMT_OF copy(::recto::simt::device::variables_are_not_supported)
+#endif
+
+#define __device__ __attribute__((RECTO_SIMT_OF))
 #define __global__
-#define __device__
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))

@@ -1,18 +1,19 @@
 #pragma once
 
-// Atomics on 32 and 64 bits. Thread blocks run on several OS threads, so these are the machine's
-// own atomics, which builds with observed accesses see as such. Each gives the old value.
+// Atomics, of the types for which CUDA has them. Thread blocks run on several OS threads, so these
+// are the machine's own atomics, which builds with observed accesses see as such: as one access,
+// however often others come between. Each gives the old value.
 
-#include <bit>
+#include <concepts>
 #include <cstdint>
+#include <type_traits>
+
+#include "verify/simt/executor/unobserved.h"
 
 namespace recto::simt::device {
 
-// Applies `change` to what is there, however often others come between.
 template <typename T, typename Change>
-inline T atomic_change(T* address, Change change) {
-  T old;
-  __atomic_load(address, &old, __ATOMIC_RELAXED);
+RECTO_SIMT_UNOBSERVED T atomic_retry(T* address, T old, Change change) {
   for (;;) {
     T desired = change(old);
     if (__atomic_compare_exchange(address, &old, &desired, false, __ATOMIC_RELAXED,
@@ -22,52 +23,85 @@ inline T atomic_change(T* address, Change change) {
   }
 }
 
-}  // namespace recto::simt::device
+// Applies `change` to what is there. The first attempt is the access that is observed: it guesses,
+// and learns what is there.
+template <typename T, typename Change>
+inline T atomic_change(T* address, Change change) {
+  T old{};
+  T desired = change(old);
+  if (__atomic_compare_exchange(address, &old, &desired, false, __ATOMIC_RELAXED,
+                                __ATOMIC_RELAXED)) {
+    return old;
+  }
+  return atomic_retry(address, old, change);
+}
+
+template <typename T, typename... Types>
+concept AtomicAmong = (std::same_as<T, Types> || ...);
 
 template <typename T>
-inline T atomicAdd(T* address, T value) {
-  return recto::simt::device::atomic_change(address, [value](T old) { return old + value; });
-}
+concept AtomicWord = AtomicAmong<T, int, unsigned, unsigned long long>;
 template <typename T>
-inline T atomicSub(T* address, T value) {
-  return recto::simt::device::atomic_change(address, [value](T old) { return old - value; });
-}
+concept AtomicInteger = AtomicWord<T> || std::same_as<T, long long>;
 template <typename T>
-inline T atomicExch(T* address, T value) {
+concept AtomicSingle = AtomicAmong<T, int, unsigned>;
+template <typename T>
+concept AtomicExchanged = AtomicWord<T> || std::same_as<T, float>;
+template <typename T>
+concept AtomicCompared = AtomicWord<T> || std::same_as<T, unsigned short>;
+// Whoever defines a type of 2 or 4 bytes for which CUDA has atomicAdd says so.
+template <typename T>
+inline constexpr bool kHasAtomicAdd =
+    AtomicAmong<T, int, unsigned, unsigned long long, float, double>;
+template <typename T>
+concept AtomicSummand = kHasAtomicAdd<T>;
+
+}  // namespace recto::simt::device
+
+// name(address, value) of types that CUDA serves; of others it is refused.
+#define RECTO_SIMT_ATOMIC(name, Served, change)                                                 \
+  template <recto::simt::device::Served T>                                                      \
+  inline T name(T* address, std::type_identity_t<T> value) {                                    \
+    return recto::simt::device::atomic_change(address, [value](T old) -> T { return change; }); \
+  }                                                                                             \
+  RECTO_SIMT_REFUSE_ATOMIC(name, Served)
+#define RECTO_SIMT_REFUSE_ATOMIC(name, Served)                                   \
+  template <typename T, typename... Values>                                      \
+  requires(!recto::simt::device::Served<T>) T name(T* address, Values... values) \
+  __attribute__((                                                                \
+      unavailable("verify/simt: " #name " of this type is not supported, as CUDA has none")));
+
+RECTO_SIMT_ATOMIC(atomicAdd, AtomicSummand, old + value)
+RECTO_SIMT_ATOMIC(atomicSub, AtomicSingle, old - value)
+RECTO_SIMT_ATOMIC(atomicMin, AtomicInteger, old < value ? old : value)
+RECTO_SIMT_ATOMIC(atomicMax, AtomicInteger, old > value ? old : value)
+RECTO_SIMT_ATOMIC(atomicAnd, AtomicWord, old& value)
+RECTO_SIMT_ATOMIC(atomicOr, AtomicWord, old | value)
+RECTO_SIMT_ATOMIC(atomicXor, AtomicWord, old ^ value)
+RECTO_SIMT_REFUSE_ATOMIC(atomicExch, AtomicExchanged)
+RECTO_SIMT_REFUSE_ATOMIC(atomicCAS, AtomicCompared)
+#undef RECTO_SIMT_ATOMIC
+#undef RECTO_SIMT_REFUSE_ATOMIC
+
+template <recto::simt::device::AtomicExchanged T>
+inline T atomicExch(T* address, std::type_identity_t<T> value) {
   // What is there need not have been written.
   T old;
   __atomic_exchange(address, &value, &old, __ATOMIC_RELAXED);
   return old;
 }
-template <typename T>
-inline T atomicMin(T* address, T value) {
-  return recto::simt::device::atomic_change(address,
-                                            [value](T old) { return old < value ? old : value; });
-}
-template <typename T>
-inline T atomicMax(T* address, T value) {
-  return recto::simt::device::atomic_change(address,
-                                            [value](T old) { return old > value ? old : value; });
-}
-template <typename T>
-inline T atomicAnd(T* address, T value) {
-  return recto::simt::device::atomic_change(address, [value](T old) { return old & value; });
-}
-template <typename T>
-inline T atomicOr(T* address, T value) {
-  return recto::simt::device::atomic_change(address, [value](T old) { return old | value; });
-}
-template <typename T>
-inline T atomicXor(T* address, T value) {
-  return recto::simt::device::atomic_change(address, [value](T old) { return old ^ value; });
+template <recto::simt::device::AtomicCompared T>
+inline T atomicCAS(T* address, std::type_identity_t<T> compare, std::type_identity_t<T> value) {
+  __atomic_compare_exchange(address, &compare, &value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  return compare;
 }
 // Counts up to `limit`, then from 0 again.
 inline unsigned atomicInc(unsigned* address, unsigned limit) {
   return recto::simt::device::atomic_change(
       address, [limit](unsigned old) { return old >= limit ? 0 : old + 1; });
 }
-template <typename T>
-inline T atomicCAS(T* address, T compare, T value) {
+// Counts down to 0, then from `limit` again.
+inline unsigned atomicDec(unsigned* address, unsigned limit) {
   return recto::simt::device::atomic_change(
-      address, [compare, value](T old) { return old == compare ? value : old; });
+      address, [limit](unsigned old) { return old == 0 || old > limit ? limit : old - 1; });
 }

@@ -4,7 +4,17 @@
 // have it. Results are rounded once, to nearest even; subnormals are kept; a result that is NaN is
 // the canonical one.
 
+#include "verify/simt/dialect/simt_atomics.h"
 #include "verify/simt/dialect/simt_half_traits.h"
+
+namespace recto::simt::device {
+
+template <HalfType T>
+inline constexpr bool kHasAtomicAdd<T> = true;
+template <HalfPair T>
+inline constexpr bool kHasAtomicAdd<T> = true;
+
+}  // namespace recto::simt::device
 
 // name(a, b), name2 of pairs, and name_sat, name2_sat, whose results are within [0, 1].
 #define RECTO_SIMT_HALF_OPERATION(name, symbol)                                    \

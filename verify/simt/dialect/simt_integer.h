@@ -83,6 +83,16 @@ inline int __rhadd(int x, int y) { return static_cast<int>((std::int64_t{x} + y 
 inline unsigned __uhadd(unsigned x, unsigned y) {
   return static_cast<unsigned>((std::uint64_t{x} + y) >> 1);
 }
+inline unsigned __urhadd(unsigned x, unsigned y) {
+  return static_cast<unsigned>((std::uint64_t{x} + y + 1) >> 1);
+}
+
+// |x - y| + z, modulo 2^32.
+inline unsigned __sad(int x, int y, unsigned z) {
+  const std::int64_t difference = std::int64_t{x} - y;
+  return static_cast<unsigned>(difference < 0 ? -difference : difference) + z;
+}
+inline unsigned __usad(unsigned x, unsigned y, unsigned z) { return (x < y ? y - x : x - y) + z; }
 
 inline unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); }
 inline int __float_as_int(float x) { return std::bit_cast<int>(x); }

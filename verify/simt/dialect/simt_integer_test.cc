@@ -95,6 +95,18 @@ TEST_CASE("averages do not overflow") {
   CHECK(__hadd(-1, 0) == -1);
   CHECK(__rhadd(-1, 0) == 0);
   CHECK(__uhadd(~0U, ~0U - 1) == ~0U - 1);
+  CHECK(__urhadd(~0U, ~0U - 1) == ~0U);
+}
+
+TEST_CASE("absolute differences do not overflow, their sums do") {
+  const int least = std::numeric_limits<int>::min();
+  const int most = std::numeric_limits<int>::max();
+  CHECK(__sad(3, -4, 10U) == 17U);
+  CHECK(__sad(-4, 3, 0U) == 7U);
+  CHECK(__sad(least, most, 0U) == ~0U);
+  CHECK(__sad(most, least, 2U) == 1U);
+  CHECK(__usad(~0U, 1U, 1U) == ~0U);
+  CHECK(__usad(1U, ~0U, 3U) == 1U);
 }
 
 TEST_CASE("conversions to integers round as they say, and saturate") {

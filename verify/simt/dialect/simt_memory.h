@@ -3,6 +3,8 @@
 // Loads and stores with cache hints, which are hints here too; fences. They are inlined, so that an
 // access is at the kernel's line.
 
+#include <type_traits>
+
 #define RECTO_SIMT_LOAD(name)                                      \
   template <typename T>                                            \
   __attribute__((always_inline)) inline T name(const T* address) { \
@@ -16,10 +18,10 @@ RECTO_SIMT_LOAD(__ldlu)
 RECTO_SIMT_LOAD(__ldcv)
 #undef RECTO_SIMT_LOAD
 
-#define RECTO_SIMT_STORE(name)                                           \
-  template <typename T>                                                  \
-  __attribute__((always_inline)) inline void name(T* address, T value) { \
-    *address = value;                                                    \
+#define RECTO_SIMT_STORE(name)                                                                 \
+  template <typename T>                                                                        \
+  __attribute__((always_inline)) inline void name(T* address, std::type_identity_t<T> value) { \
+    *address = value;                                                                          \
   }
 RECTO_SIMT_STORE(__stwb)
 RECTO_SIMT_STORE(__stcg)

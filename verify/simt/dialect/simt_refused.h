@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdlib>
+#include <ctime>
 
 #define RECTO_SIMT_REFUSAL(name)                   \
   __attribute__((unavailable("verify/simt: " #name \
@@ -33,6 +34,9 @@ RECTO_SIMT_REFUSE(__match_all_sync)
 RECTO_SIMT_REFUSE(__barrier_sync)
 RECTO_SIMT_REFUSE(__barrier_sync_count)
 RECTO_SIMT_REFUSE(__named_barrier_sync)
+
+// C++ cannot make of it what CUDA means: KERNEL_SHARED is there for it.
+#define __shared__ _Pragma("GCC error \"verify/simt: __shared__ is not supported\"")
 
 // Clusters of thread blocks.
 RECTO_SIMT_REFUSE(__cluster_barrier_arrive)
@@ -81,7 +85,6 @@ RECTO_SIMT_REFUSE(atomicAdd_block)
 RECTO_SIMT_REFUSE(atomicAdd_system)
 RECTO_SIMT_REFUSE(atomicCAS_block)
 RECTO_SIMT_REFUSE(atomicCAS_system)
-RECTO_SIMT_REFUSE(atomicDec)
 
 // Directed rounding.
 #define RECTO_SIMT_REFUSE_ROUNDINGS(name) \
@@ -158,8 +161,9 @@ struct fragment {
 #undef RECTO_SIMT_WMMA_SHAPE
 }  // namespace nvcuda::wmma
 
-// In files of kernels only: what the host does with its memory is its own affair.
+// In files of kernels only: what the host does with its memory and time is its own affair.
 #ifdef RECTO_SIMT_KERNEL_FILE
+extern "C" clock_t clock() noexcept RECTO_SIMT_REFUSAL(clock);
 extern "C" void* malloc(std::size_t bytes) noexcept RECTO_SIMT_REFUSAL(malloc);
 extern "C" void free(void* memory) noexcept RECTO_SIMT_REFUSAL(free);
 #endif

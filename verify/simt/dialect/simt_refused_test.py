@@ -55,11 +55,44 @@ SNIPPETS = {
     "hexp": ("out[0] = hexp(__float2half(1.0f));", "out[0] = __half(__expf(1.0f));"),
     "__nv_fp8x2_e4m3": ("__nv_fp8x2_e4m3* pair = nullptr;", "__nv_fp8_e4m3 one(1.0f);"),
     "atomicAdd_system": ("atomicAdd_system(out, 1.0f);", "atomicAdd(out, 1.0f);"),
+    "clock": ("out[0] = clock();", "out[0] = __uint_as_float(1u);"),
+    "__shared__": ("__shared__ float tile[4];", "KERNEL_SHARED(float, tile, [4]);"),
+    "a __device__ variable": (
+        "} __device__ int counter; __global__ void other_0() {",
+        "} __constant__ int counter = 1; __device__ int next() { return 2; } "
+        "__global__ void other_0() {",
+    ),
+    "atomicMax of this type": (
+        "atomicMax(out, 1.0f);",
+        "atomicMax((int*)out, n); atomicMax((unsigned long long*)out, 1);",
+    ),
+    "atomicAdd of this type": (
+        "short s = 0; atomicAdd(&s, n);",
+        "__half h = 1; atomicAdd(&h, h); atomicAdd((unsigned*)out, 1);",
+    ),
+    "atomicSub of this type": ("atomicSub(out, 1.0f);", "atomicSub(&n, 1u);"),
+    "atomicExch of this type": ("double d; atomicExch(&d, 1.0);", "atomicExch(out, 1);"),
+    "atomicCAS of this type": (
+        "atomicCAS(out, 0.0f, 1.0f);",
+        "unsigned short s = 0; atomicCAS(&s, 0, 1);",
+    ),
+    "atomicXor of this type": ("long x = 0; atomicXor(&x, 1);", "atomicXor(&n, 1);"),
     "__cluster_dims__": (
         "} __global__ void __cluster_dims__(2, 1, 1) other() {",
         "} __global__ void __launch_bounds__(128) other() {",
     ),
 }
+
+
+# What CUDA accepts, in forms that are easily forgotten.
+ACCEPTED = [
+    "__stcs((int*)out, 1u);",
+    "__stwt(out, 1);",
+    "uint1 one = make_uint1(1); float1 other = {1.0f}; out[0] = one.x + other.x;",
+    "static_assert(sizeof(long2) == 16 && alignof(ulong4) == 16 && alignof(short1) == 2);",
+    "out[0] = __sad(n, -1, 2u) + __usad(1u, 2u, 3u) + __urhadd(1u, 2u);",
+    "atomicDec((unsigned*)out, 3);",
+]
 
 
 def compilers():
@@ -98,6 +131,12 @@ class RefusedNamesTest(unittest.TestCase):
         for compiler in compilers():
             with self.subTest(compiler=compiler):
                 result = compile_kernels(compiler, [allowed for _, allowed in SNIPPETS.values()])
+                self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_what_cuda_accepts_compiles(self):
+        for compiler in compilers():
+            with self.subTest(compiler=compiler):
+                result = compile_kernels(compiler, ACCEPTED)
                 self.assertEqual(result.returncode, 0, result.stderr)
 
 

@@ -3,10 +3,11 @@
 #include <simt_foreign.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "core/contract.h"
 #include "reference/rounding.h"
 #include "verify/simt/examples/testdata/packed_decode.h"
 
@@ -57,6 +58,21 @@ torch::Tensor pool_of(const KvTensorView& view) {
           {view.num_blocks, view.num_kv_heads, view.head_dim, view.block_size}};
 }
 
+std::span<const std::byte> pool_bytes(const KvTensorView& view) {
+  return {static_cast<const std::byte*>(view.data),
+          static_cast<std::size_t>(view.num_blocks * view.block_stride * element_bytes(view.type))};
+}
+
+void add_inputs(DeviceCall& call, const PagedAttentionInputs& inputs) {
+  const BlockTableView& table = inputs.block_table;
+  call.add_read("query", inputs.q);
+  call.add_read("key_cache", pool_bytes(inputs.kv.k));
+  call.add_read("value_cache", pool_bytes(inputs.kv.v));
+  const std::int64_t entries = (table.num_seqs - 1) * table.row_stride + table.max_blocks;
+  call.add_read("block_tables", std::span(table.data, static_cast<std::size_t>(entries)));
+  call.add_read("seq_lens", inputs.context_length);
+}
+
 reference::AttentionResult run(simt::Executor& executor, const PackedDecodeHow& how,
                                const PagedAttentionInputs& inputs) {
   const std::int64_t seqs = inputs.q.num_rows;
@@ -80,14 +96,19 @@ reference::AttentionResult run(simt::Executor& executor, const PackedDecodeHow& 
                         at::ScalarType::Int, {seqs});
   torch::Tensor tensors[] = {out.tensor(), exp_sums.tensor(), max_logits.tensor(),
                              partial.tensor()};
-  simt::Stream stream(executor);
-  {
+  DeviceCall call(executor);
+  add_inputs(call, inputs);
+  call.add_write("out", std::span(out.bytes));
+  call.add_write("exp_sums", std::span(exp_sums.bytes));
+  call.add_write("max_logits", std::span(max_logits.bytes));
+  call.add_write("tmp_out", std::span(partial.bytes));
+  call.run(how.observer, [&](simt::Stream& stream) -> const char* {
     const simt_foreign::StreamScope scope(stream);
     packed_decode(tensors[0], tensors[1], tensors[2], tensors[3], query, keys, values,
                   inputs.options.scale, tables, lengths, inputs.kv.k.block_size, longest,
                   how.partition_size, how.half_sums);
-  }
-  RECTO_CHECK_EQ(stream.synchronise().text(), std::string());
+    return nullptr;
+  });
   reference::AttentionResult result(seqs, heads, dim);
   reference::decode_row(out.bytes.data(), out.type, result.out);
   return result;

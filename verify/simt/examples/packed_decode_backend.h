@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "verify/backend.h"
+#include "verify/device_call.h"
 #include "verify/simt/executor/executor.h"
 
 namespace recto::verify {
@@ -12,6 +13,7 @@ namespace recto::verify {
 struct PackedDecodeHow {
   std::int64_t partition_size = 0;  // 0: in one pass
   bool half_sums = false;           // the product with V in half precision
+  ObserverMaker observer = {};      // nobody, if empty
 };
 
 // `executor` must outlive it.

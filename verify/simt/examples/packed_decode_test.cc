@@ -12,30 +12,10 @@
 #include "verify/generators/case_generator.h"
 #include "verify/placed_problem.h"
 #include "verify/simt/examples/packed_decode_backend.h"
+#include "verify/simt/examples/packed_decode_cases.h"
 
 namespace recto::verify {
 namespace {
-
-// What the extension serves.
-CaseDomain domain_of(const TypePair& types) {
-  CaseDomain domain;
-  domain.types = {types};
-  domain.layouts = {KvLayout::kPacked};
-  domain.rows = {RowsKind::kDecode};
-  domain.head_dims = {64, 128};
-  domain.value_head_dim = ValueHeadDim::kSameAsKeys;
-  domain.groups = {1, 2, 4};
-  domain.block_sizes = {8, 16, 32};
-  domain.num_seqs_max = 3;
-  domain.num_kv_heads_max = 2;
-  domain.context_max = 200;
-  domain.has_softcap = domain.has_window = domain.has_alibi = domain.has_sinks = false;
-  domain.has_padding = false;
-  return domain;
-}
-
-constexpr TypePair kFloat = {ElementType::kFp32, ElementType::kFp32};
-constexpr TypePair kHalf = {ElementType::kFp16, ElementType::kFp16};
 
 struct Judgement {
   int beyond_hard = 0;
@@ -63,7 +43,7 @@ Judgement judge_cases(const PackedDecodeHow& how, const TypePair& types, std::ui
   Judgement judgement;
   for (std::uint64_t number = 0; number < count; ++number) {
     RandomStream stream = RandomStream(2026).split("packed-decode").split(number);
-    const CaseSpec spec = draw_case(stream, domain_of(types));
+    const CaseSpec spec = draw_case(stream, packed_domain(types));
     const PlacedProblem placed(make_problem(spec), spec.placement);
     REQUIRE_FALSE(backend.why_unsupported(placed.inputs()).has_value());
     judge(backend, placed.inputs(), judgement);

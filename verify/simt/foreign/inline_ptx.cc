@@ -100,26 +100,17 @@ class PtxRun {
     const std::string_view name = ptx_name(statement);
     if (name == ".reg") return;  // registers come into being where they are written
     const std::vector<std::string_view> parts = split(statement.substr(name.size()));
+    const PtxInstruction* instruction = find_ptx(name);
+    RECTO_CHECK_EQ(std::ssize(parts), instruction->sources + 1);
     std::vector<std::uint64_t> in;
-    for (std::size_t i = 1; i < parts.size(); ++i) in.push_back(value(parts[i]));
-    RECTO_CHECK(!in.empty() && in.size() <= 3);
-    assign(parts[0], compute(find_ptx(name)->opcode, in), width_of(name));
+    for (std::size_t i = 1; i < parts.size(); ++i) in.push_back(value(parts[i], width_of(name)));
+    assign(parts[0], compute(instruction->opcode, in), width_of(name));
   }
 
  private:
-  // By commas outside of braces.
   static std::vector<std::string_view> split(std::string_view text) {
     std::vector<std::string_view> parts;
-    std::size_t begin = 0;
-    int depth = 0;
-    for (std::size_t i = 0; i <= text.size(); ++i) {
-      if (i == text.size() || (text[i] == ',' && depth == 0)) {
-        parts.push_back(trim_ptx(text.substr(begin, i - begin)));
-        begin = i + 1;
-      } else {
-        depth += text[i] == '{' ? 1 : text[i] == '}' ? -1 : 0;
-      }
-    }
+    while (!text.empty()) parts.push_back(next_ptx_operand(text));
     return parts;
   }
 
@@ -130,51 +121,55 @@ class PtxRun {
     return type == "f16" || type == "b16" ? 16 : type == "b64" ? 64 : 32;
   }
 
-  static bool is_vector(std::string_view text) { return text.front() == '{'; }
-  static std::vector<std::string_view> elements(std::string_view text) {
-    return split(text.substr(1, text.size() - 2));
+  static std::uint64_t lowest(std::uint64_t bits, unsigned width) {
+    return width == 64 ? bits : bits & ((std::uint64_t{1} << width) - 1);
   }
 
   std::uint64_t& place(std::string_view name) {
-    if (name.front() != '%') return registers_[std::string(name)];
+    // A declared name may begin with %, too, but not go on with digits alone.
+    if (name.front() != '%' || !are_ptx_digits(name.substr(1), PtxBase::kTen)) {
+      return registers_[std::string(name)];
+    }
     std::size_t number = operands_.size();
     std::from_chars(name.data() + 1, name.data() + name.size(), number);
     RECTO_CHECK_LT(number, operands_.size());
     return operands_[number].bits;
   }
 
-  // Numbers as PTX writes them: 17, 0x3c00, and 0f3f800000 for the bits of a float.
   static std::uint64_t number(std::string_view text) {
-    const bool is_hex = text.size() > 2 && (text[1] == 'x' || text[1] == 'f' || text[1] == 'F');
+    const bool is_negative = text.front() == '-';
+    if (is_negative) text.remove_prefix(1);
+    const bool is_hex = text.size() > 2 && !is_ptx_digit(text[1], PtxBase::kTen);
     const std::string_view digits = is_hex ? text.substr(2) : text;
     std::uint64_t bits = 0;
     const auto end = digits.data() + digits.size();
     const auto read = std::from_chars(digits.data(), end, bits, is_hex ? 16 : 10);
     RECTO_CHECK(read.ptr == end);
-    return bits;
+    return is_negative ? 0 - bits : bits;
   }
 
-  std::uint64_t value(std::string_view text) {
-    if (text.front() >= '0' && text.front() <= '9') return number(text);
-    if (!is_vector(text)) return place(text);
+  // As `width` bits, where it is a vector.
+  std::uint64_t value(std::string_view text, unsigned width) {
+    if (is_ptx_number(text)) return number(text);
+    if (!is_ptx_vector(text)) return place(text);
     // The first element is the lowest.
-    const std::vector<std::string_view> parts = elements(text);
-    const auto width = static_cast<unsigned>(32 / parts.size());
+    const std::vector<std::string_view> parts = split(ptx_elements(text));
+    const auto part = static_cast<unsigned>(width / parts.size());
     std::uint64_t bits = 0;
-    for (std::size_t i = 0; i < parts.size(); ++i) bits |= place(parts[i]) << width * i;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      bits |= lowest(value(parts[i], part), part) << part * i;
+    }
     return bits;
   }
 
   void assign(std::string_view text, std::uint64_t bits, unsigned width) {
-    if (!is_vector(text)) {
-      place(text) = width == 64 ? bits : bits & ((std::uint64_t{1} << width) - 1);
+    if (!is_ptx_vector(text)) {
+      place(text) = lowest(bits, width);
       return;
     }
-    const std::vector<std::string_view> parts = elements(text);
+    const std::vector<std::string_view> parts = split(ptx_elements(text));
     const auto part = static_cast<unsigned>(width / parts.size());
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      place(parts[i]) = bits >> part * i & ((std::uint64_t{1} << part) - 1);
-    }
+    for (std::size_t i = 0; i < parts.size(); ++i) place(parts[i]) = lowest(bits >> part * i, part);
   }
 
   std::span<PtxOperand> operands_;

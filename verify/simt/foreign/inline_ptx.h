@@ -13,6 +13,7 @@
 
 #include "verify/simt/executor/unobserved.h"
 #include "verify/simt/foreign/ptx_opcodes.h"
+#include "verify/simt/foreign/ptx_operands.h"
 
 namespace simt_foreign {
 
@@ -65,6 +66,12 @@ RECTO_SIMT_UNOBSERVED void inline_ptx(Operands... given) {
   static_assert(
       is_known_ptx(kText.view()),
       "verify/simt: this PTX is not supported; verify/simt/foreign/README.md lists what is");
+  if constexpr (is_known_ptx(kText.view())) {
+    static_assert(
+        has_known_ptx_operands(kText.view(), sizeof...(given)),
+        "verify/simt: this PTX has an operand that is neither given to it, nor a register "
+        "that it declares, nor a number; or too many or too few of them");
+  }
   std::array<PtxOperand, sizeof...(given)> operands = {given...};
   run_ptx(kText.view(), operands);
   for (const PtxOperand& operand : operands) {

@@ -121,6 +121,57 @@ TEST_CASE("registers, scopes, vectors and immediate numbers") {
   CHECK(sum == 3.0F);
 }
 
+TEST_CASE("a vector is as wide as its instruction") {
+  std::uint64_t both = 0;
+  inline_ptx<"mov.b64 %0, {%1, %2};">(written(both), read(0x11223344U), read(0x55667788U));
+  CHECK(both == 0x5566778811223344U);
+  inline_ptx<"mov.b64 %0, {%1, %2, %3, %4};">(written(both), read(std::uint16_t{1}),
+                                              read(std::uint16_t{2}), read(std::uint16_t{3}),
+                                              read(std::uint16_t{0xffff}));
+  CHECK(both == 0xffff000300020001U);
+  std::uint32_t low = 0;
+  std::uint32_t high = 0;
+  inline_ptx<"mov.b64 {%0, %1}, %2;">(written(low), written(high),
+                                      read(std::uint64_t{0x5566778811223344U}));
+  CHECK(low == 0x11223344U);
+  CHECK(high == 0x55667788U);
+}
+
+TEST_CASE("numbers may be negative") {
+  std::uint32_t bits = 0;
+  inline_ptx<"mov.b32 %0, -1;">(written(bits));
+  CHECK(bits == 0xffffffffU);
+  inline_ptx<"mov.u32 %0, -0x10;">(written(bits));
+  CHECK(bits == 0xfffffff0U);
+  std::uint64_t wide = 0;
+  inline_ptx<"mov.b64 %0, -2;">(written(wide));
+  CHECK(wide == 0xfffffffffffffffeU);
+}
+
+TEST_CASE("operands are what the statement gives, declared registers, and numbers") {
+  static_assert(has_known_ptx_operands("mov.b32 %0, -1;", 1));
+  static_assert(!has_known_ptx_operands("mov.b32 %0, --1;", 1));
+  static_assert(!has_known_ptx_operands("mov.b32 %0, 017;", 1));  // octal
+  static_assert(!has_known_ptx_operands("mov.b32 %0, 1.0;", 1));
+  static_assert(!has_known_ptx_operands("mov.f32 %0, 0f3f80;", 1));
+  static_assert(!has_known_ptx_operands("mov.b32 1, %0;", 1));
+  static_assert(has_known_ptx_operands("mov.b32 %0, %1;", 2));
+  static_assert(!has_known_ptx_operands("mov.b32 %0, %1;", 1));
+  static_assert(!has_known_ptx_operands("mov.u32 %0, %laneid;", 1));
+  static_assert(!has_known_ptx_operands("mov.b32 %0, %1, %1;", 2));
+  static_assert(!has_known_ptx_operands("fma.rn.f16 %0, %1, %1;", 2));
+  static_assert(has_known_ptx_operands("{.reg .b16 lo, hi; mov.b32 {lo,hi}, %0;}", 1));
+  static_assert(!has_known_ptx_operands("{.reg .b16 lo, hi; mov.b32 {lo,h}, %0;}", 1));
+  static_assert(!has_known_ptx_operands("mov.b32 {%0, 1}, %1;", 2));
+  static_assert(!has_known_ptx_operands("add.f16 %0, {%1, %1}, %1;", 2));
+  static_assert(has_known_ptx_operands(".reg .f32 f<3>; mov.f32 f2, %0;", 1));
+  static_assert(!has_known_ptx_operands(".reg .f32 f<3>; mov.f32 f3, %0;", 1));
+  static_assert(has_known_ptx_operands(".reg .f32 %f<3>; mov.f32 %f0, %0;", 1));
+  float sum = 1.0F;
+  inline_ptx<".reg .f32 %f<2>; mov.f32 %f1, %0; add.f32 %0, %f1, %f1;">(changed(sum));
+  CHECK(sum == 2.0F);
+}
+
 TEST_CASE("what is not in the table is not known") {
   static_assert(is_known_ptx("mul.f16 %0, %1, %2;"));
   static_assert(!is_known_ptx("mul.f64 %0, %1, %2;"));

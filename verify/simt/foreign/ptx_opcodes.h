@@ -29,38 +29,39 @@ enum class PtxOpcode : std::uint8_t {
 struct PtxInstruction {
   std::string_view name;
   PtxOpcode opcode;
+  int sources;
 };
 
 // PTX ISA 8.0, half precision floating point, conversion and data movement instructions. Without a
 // rounding in its name an instruction rounds to nearest even, as .rn does; subnormals are kept.
 inline constexpr std::array kPtxInstructions = {
-    PtxInstruction{"add.f16", PtxOpcode::kAddF16},
-    PtxInstruction{"add.rn.f16", PtxOpcode::kAddF16},
-    PtxInstruction{"sub.f16", PtxOpcode::kSubF16},
-    PtxInstruction{"sub.rn.f16", PtxOpcode::kSubF16},
-    PtxInstruction{"mul.f16", PtxOpcode::kMulF16},
-    PtxInstruction{"mul.rn.f16", PtxOpcode::kMulF16},
-    PtxInstruction{"fma.rn.f16", PtxOpcode::kFmaF16},
-    PtxInstruction{"add.f16x2", PtxOpcode::kAddF16x2},
-    PtxInstruction{"add.rn.f16x2", PtxOpcode::kAddF16x2},
-    PtxInstruction{"sub.f16x2", PtxOpcode::kSubF16x2},
-    PtxInstruction{"sub.rn.f16x2", PtxOpcode::kSubF16x2},
-    PtxInstruction{"mul.f16x2", PtxOpcode::kMulF16x2},
-    PtxInstruction{"mul.rn.f16x2", PtxOpcode::kMulF16x2},
-    PtxInstruction{"fma.rn.f16x2", PtxOpcode::kFmaF16x2},
-    PtxInstruction{"add.f32", PtxOpcode::kAddF32},
-    PtxInstruction{"add.rn.f32", PtxOpcode::kAddF32},
-    PtxInstruction{"mul.f32", PtxOpcode::kMulF32},
-    PtxInstruction{"mul.rn.f32", PtxOpcode::kMulF32},
-    PtxInstruction{"fma.rn.f32", PtxOpcode::kFmaF32},
-    PtxInstruction{"cvt.f32.f16", PtxOpcode::kFloatFromHalf},
-    PtxInstruction{"cvt.rn.f16.f32", PtxOpcode::kHalfFromFloat},
-    PtxInstruction{"cvt.rn.f16x2.f32", PtxOpcode::kTwoHalvesFromFloats},
-    PtxInstruction{"mov.b16", PtxOpcode::kMove},
-    PtxInstruction{"mov.b32", PtxOpcode::kMove},
-    PtxInstruction{"mov.u32", PtxOpcode::kMove},
-    PtxInstruction{"mov.f32", PtxOpcode::kMove},
-    PtxInstruction{"mov.b64", PtxOpcode::kMove},
+    PtxInstruction{"add.f16", PtxOpcode::kAddF16, 2},
+    PtxInstruction{"add.rn.f16", PtxOpcode::kAddF16, 2},
+    PtxInstruction{"sub.f16", PtxOpcode::kSubF16, 2},
+    PtxInstruction{"sub.rn.f16", PtxOpcode::kSubF16, 2},
+    PtxInstruction{"mul.f16", PtxOpcode::kMulF16, 2},
+    PtxInstruction{"mul.rn.f16", PtxOpcode::kMulF16, 2},
+    PtxInstruction{"fma.rn.f16", PtxOpcode::kFmaF16, 3},
+    PtxInstruction{"add.f16x2", PtxOpcode::kAddF16x2, 2},
+    PtxInstruction{"add.rn.f16x2", PtxOpcode::kAddF16x2, 2},
+    PtxInstruction{"sub.f16x2", PtxOpcode::kSubF16x2, 2},
+    PtxInstruction{"sub.rn.f16x2", PtxOpcode::kSubF16x2, 2},
+    PtxInstruction{"mul.f16x2", PtxOpcode::kMulF16x2, 2},
+    PtxInstruction{"mul.rn.f16x2", PtxOpcode::kMulF16x2, 2},
+    PtxInstruction{"fma.rn.f16x2", PtxOpcode::kFmaF16x2, 3},
+    PtxInstruction{"add.f32", PtxOpcode::kAddF32, 2},
+    PtxInstruction{"add.rn.f32", PtxOpcode::kAddF32, 2},
+    PtxInstruction{"mul.f32", PtxOpcode::kMulF32, 2},
+    PtxInstruction{"mul.rn.f32", PtxOpcode::kMulF32, 2},
+    PtxInstruction{"fma.rn.f32", PtxOpcode::kFmaF32, 3},
+    PtxInstruction{"cvt.f32.f16", PtxOpcode::kFloatFromHalf, 1},
+    PtxInstruction{"cvt.rn.f16.f32", PtxOpcode::kHalfFromFloat, 1},
+    PtxInstruction{"cvt.rn.f16x2.f32", PtxOpcode::kTwoHalvesFromFloats, 2},
+    PtxInstruction{"mov.b16", PtxOpcode::kMove, 1},
+    PtxInstruction{"mov.b32", PtxOpcode::kMove, 1},
+    PtxInstruction{"mov.u32", PtxOpcode::kMove, 1},
+    PtxInstruction{"mov.f32", PtxOpcode::kMove, 1},
+    PtxInstruction{"mov.b64", PtxOpcode::kMove, 1},
 };
 
 constexpr const PtxInstruction* find_ptx(std::string_view name) {
@@ -98,6 +99,25 @@ constexpr std::string_view ptx_name(std::string_view statement) {
   return statement.substr(0, end);
 }
 
+// The next of several that have commas between them, outside of braces; takes it off.
+constexpr std::string_view next_ptx_operand(std::string_view& text) {
+  std::size_t end = 0;
+  for (int depth = 0; end < text.size() && (text[end] != ',' || depth > 0); ++end) {
+    depth += text[end] == '{' ? 1 : text[end] == '}' ? -1 : 0;
+  }
+  const std::string_view operand = trim_ptx(text.substr(0, end));
+  text = end == text.size() ? std::string_view() : text.substr(end + 1);
+  return operand;
+}
+
+constexpr bool is_ptx_vector(std::string_view operand) {
+  return operand.size() > 2 && operand.front() == '{' && operand.back() == '}';
+}
+constexpr std::string_view ptx_elements(std::string_view vector) {
+  return vector.substr(1, vector.size() - 2);
+}
+
+// Instructions that are in the table, and declarations of registers.
 constexpr bool is_known_ptx(std::string_view text) {
   for (;;) {
     const std::string_view statement = next_ptx_statement(text);

@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <map>
+#include <mutex>
 #include <type_traits>
 
 #include "core/contract.h"
@@ -20,6 +22,13 @@
 #include "verify/simt/dialect/simt_warp.h"
 #include "verify/simt/foreign/inline_ptx.h"
 #include "verify/simt/streams/stream.h"
+
+namespace recto::simt::device {
+
+template <AtomicAmong<__half, __half2, __nv_bfloat16, __nv_bfloat162> T>
+inline constexpr bool kHasAtomicAdd<T> = true;
+
+}  // namespace recto::simt::device
 
 // The toolkit's own meanings of these are for compilers that know CUDA.
 #undef __global__
@@ -54,8 +63,8 @@ namespace simt_foreign {
 
 inline void* dynamic_shared() { return recto::simt::device::dynamic_shared(); }
 
-// What stands between <<< and >>>. A stream is whatever the source has in its place: all launches
-// go to the stream of the innermost StreamScope.
+// What stands between <<< and >>>. A launch goes to the stream for which a StreamHandle stands;
+// whatever else the source has in its place, to the stream of the innermost StreamScope.
 struct LaunchShape {
   dim3 grid;
   dim3 block;
@@ -80,13 +89,51 @@ class StreamScope {
   recto::simt::Stream* before_;
 };
 
+// A cudaStream_t for sources, which stands for `stream` while it lives.
+class StreamHandle {
+ public:
+  explicit StreamHandle(recto::simt::Stream& stream)
+      : handle_(reinterpret_cast<cudaStream_t>(&stream)) {
+    const std::scoped_lock lock(mutex());
+    streams()[handle_] = &stream;
+  }
+  ~StreamHandle() {
+    const std::scoped_lock lock(mutex());
+    streams().erase(handle_);
+  }
+  StreamHandle(const StreamHandle&) = delete;
+  StreamHandle& operator=(const StreamHandle&) = delete;
+
+  cudaStream_t get() const { return handle_; }
+
+  // Null for what is no handle.
+  static recto::simt::Stream* find(cudaStream_t handle) {
+    const std::scoped_lock lock(mutex());
+    const auto found = streams().find(handle);
+    return found == streams().end() ? nullptr : found->second;
+  }
+
+ private:
+  static std::map<cudaStream_t, recto::simt::Stream*>& streams() {
+    static std::map<cudaStream_t, recto::simt::Stream*> streams;
+    return streams;
+  }
+  static std::mutex& mutex() {
+    static std::mutex mutex;
+    return mutex;
+  }
+
+  cudaStream_t handle_;
+};
+
 template <typename... Parameters>
 void launch(const char* name, const LaunchShape& shape, void (*kernel)(Parameters...),
             std::type_identity_t<Parameters>... arguments) {
   const auto thread = [=]() RECTO_SIMT_UNOBSERVED { kernel(arguments...); };
   using Thread = decltype(thread);
   const auto dims = [](const dim3& d) { return recto::simt::Dim3{d.x, d.y, d.z}; };
-  recto::simt::Stream* stream = StreamScope::current();
+  recto::simt::Stream* stream = StreamHandle::find(shape.stream);
+  if (stream == nullptr) stream = StreamScope::current();
   RECTO_CHECK(stream != nullptr);  // a StreamScope is to be around the call
   stream->launch(
       {name, dims(shape.grid), dims(shape.block), shape.dynamic_shared_bytes},

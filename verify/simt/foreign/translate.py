@@ -85,7 +85,9 @@ def keep_lines(replacement, original):
     return replacement + "\n" * (original.count("\n") - replacement.count("\n"))
 
 
-SHARED = re.compile(r"\bextern\s+__shared__\s+([^;]*?)\s*;|(?<!\w)__shared__\s+([^;]*?)\s*;")
+SHARED = re.compile(
+    r"(?<!\w)(?P<before>(?:(?:extern|static|volatile)\s+)*)__shared__\s+(?P<rest>[^;]*?)\s*;"
+)
 DECLARATOR = re.compile(
     r"^(?P<type>.*?[\s*>&])(?P<name>\w+)\s*(?P<dims>(?:\[[^\[\]]*\]\s*)*)$", re.S
 )
@@ -93,8 +95,8 @@ ALIGNMENT = re.compile(r"__align__\s*\(\s*(\d+)\s*\)|alignas\s*\(\s*(\d+)\s*\)")
 
 
 def translate_shared(match):
-    declaration = match.group(1) or match.group(2)
-    is_dynamic = match.group(1) is not None
+    declaration = match["rest"]
+    is_dynamic = "extern" in match["before"]
     if "=" in declaration:
         raise Failure("a __shared__ variable cannot have an initialiser")
     alignment = ALIGNMENT.search(declaration)
@@ -103,7 +105,8 @@ def translate_shared(match):
     if declarator is None or "," in re.sub(r"<[^<>]*>", "", declarator["type"]):
         raise Failure(f"expected one variable after __shared__, got '{declaration.strip()}'")
     kind, name, dims = declarator["type"].strip(), declarator["name"], declarator["dims"]
-    kind = re.sub(r"\bvolatile\b|\bstatic\b", "", kind).strip()
+    if "volatile" in match["before"]:
+        kind = "volatile " + kind
     if is_dynamic:
         text = f"{kind}* const {name} = static_cast<{kind}*>(::simt_foreign::dynamic_shared());"
     else:
@@ -113,6 +116,33 @@ def translate_shared(match):
             f"SIMT_FOREIGN_SHARED({name}, {name}_shared_type, {align});"
         )
     return keep_lines(text, match.group(0))
+
+
+DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\\\n]|\\.|\\\n)*$", re.M)
+NAMESPACE = re.compile(r"(?:inline\s+)?namespace\b[^()]*|extern")
+
+
+def is_in_function(code, position):
+    """Whether not all braces that are open at `position` are namespaces'."""
+    code = DIRECTIVE.sub(blank, code)
+    are_namespaces = []
+    head = 0
+    for brace in re.finditer(r"[{};]", code[:position]):
+        if brace.group() == "{":
+            text = code[head : brace.start()].strip()
+            are_namespaces.append(NAMESPACE.fullmatch(text) is not None)
+        elif brace.group() == "}" and are_namespaces:
+            are_namespaces.pop()
+        head = brace.end()
+    return not all(are_namespaces)
+
+
+def check_scope(code, match):
+    # A macro's body is wherever the macro is used.
+    if DIRECTIVE.sub(blank, code)[match.start() : match.end()].strip() == "":
+        return
+    if not is_in_function(code, match.start()):
+        raise Failure("expected __shared__ within a function, where the executor can place it")
 
 
 LAUNCH = re.compile(r"<<<")
@@ -219,6 +249,7 @@ def find_shared(text, code, position):
     match = SHARED.search(code, position)
     if match is None:
         return None
+    at_line(text, match.start(), check_scope, code, match)
     # Taken from the text, so that nothing of it is lost; comments are gone already.
     return match.start(), match.end(), at_line(text, match.start(), translate_shared, match)
 

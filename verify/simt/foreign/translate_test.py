@@ -11,6 +11,11 @@ def body(source):
     return translate.translate(source, "x.cu").split("\n", 2)[2]
 
 
+def in_kernel(source):
+    """The translation of what stands in a kernel."""
+    return body("void k() {" + source + "}").removeprefix("void k() {").removesuffix("}")
+
+
 def refusal(source):
     try:
         body(source)
@@ -22,13 +27,13 @@ def refusal(source):
 class Shared(unittest.TestCase):
     def test_an_array(self):
         self.assertEqual(
-            body("__shared__ float red[2 * N];"),
+            in_kernel("__shared__ float red[2 * N];"),
             "typedef float red_shared_type[2 * N]; SIMT_FOREIGN_SHARED(red, red_shared_type, 1);",
         )
 
     def test_a_scalar_of_a_type_with_commas(self):
         self.assertEqual(
-            body("__shared__ typename Foo<int, N>::Type t;"),
+            in_kernel("__shared__ typename Foo<int, N>::Type t;"),
             "typedef typename Foo<int, N>::Type t_shared_type; "
             "SIMT_FOREIGN_SHARED(t, t_shared_type, 1);",
         )
@@ -36,20 +41,56 @@ class Shared(unittest.TestCase):
     def test_an_alignment_is_kept(self):
         self.assertIn(
             "SIMT_FOREIGN_SHARED(a, a_shared_type, 16)",
-            body("__shared__ __align__(16) char a[64];"),
+            in_kernel("__shared__ __align__(16) char a[64];"),
         )
 
     def test_the_dynamic_part(self):
         self.assertEqual(
-            body("extern __shared__ char smem[];"),
+            in_kernel("extern __shared__ char smem[];"),
             "char* const smem = static_cast<char*>(::simt_foreign::dynamic_shared());",
         )
 
+    def test_what_is_volatile_stays_so(self):
+        self.assertEqual(
+            in_kernel("__shared__ volatile int flag;"),
+            "typedef volatile int flag_shared_type; "
+            "SIMT_FOREIGN_SHARED(flag, flag_shared_type, 1);",
+        )
+        for source in [
+            "extern volatile __shared__ float s[];",
+            "extern __shared__ volatile float s[];",
+        ]:
+            self.assertEqual(
+                in_kernel(source),
+                "volatile float* const s = "
+                "static_cast<volatile float*>(::simt_foreign::dynamic_shared());",
+            )
+
+    def test_variables_outside_of_functions_are_refused(self):
+        for source in [
+            "extern __shared__ float s[];",
+            "namespace a::b {\n__shared__ int n;\n}",
+            'namespace { extern "C" {\n__shared__ int n;\n} }',
+            "void k() {} inline namespace v1 {}\n__shared__ int n;",
+            "#define A {\n__shared__ int n;",
+        ]:
+            self.assertIn("within a function", refusal(source) or "", source)
+        for source in [
+            "void k() { extern __shared__ float s[]; }",
+            "namespace a { struct X { void k() { if (a) {} __shared__ int n; } }; }",
+            "#include <a.h>\nnamespace a {}\n#define S(n) \\\n __shared__ int n;\n",
+            'namespace { extern "C" void k() { { __shared__ int n; } } }',
+            "namespace [[deprecated]] a { void k(int n = int{3}) { __shared__ int m; } }",
+        ]:
+            self.assertIsNone(refusal(source), source)
+
     def test_two_variables_in_one_declaration_are_refused(self):
-        self.assertIn("1: expected one variable", refusal("__shared__ float a[2], b[2];"))
+        self.assertIn(
+            "1: expected one variable", refusal("void k() { __shared__ float a[2], b[2]; }")
+        )
 
     def test_an_initialiser_is_refused_with_its_line(self):
-        self.assertIn("3: a __shared__ variable", refusal("\n\n__shared__ int a = 3;"))
+        self.assertIn("3: a __shared__ variable", refusal("void k() {\n\n__shared__ int a = 3; }"))
 
 
 class Launches(unittest.TestCase):

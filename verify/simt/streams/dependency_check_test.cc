@@ -156,6 +156,24 @@ TEST_CASE("order goes on from stream to stream") {
   }
 }
 
+TEST_CASE("a host that has waited for an event knows what came before it, and nothing after") {
+  for (const HostOptions& options : all_orders()) {
+    for (const bool asks : {false, true}) {
+      Device device(options);
+      Event filled;
+      device.first.fill(device.bytes.data(), 1, 8);
+      device.first.record(filled);
+      device.first.fill(device.bytes.data() + 8, 2, 8);
+      while (asks && !filled.has_passed().value()) {
+      }
+      if (!asks) CHECK(filled.synchronise().is_ok());
+      device.second.fill(device.bytes.data() + 2, 3, 10);
+      REQUIRE(device.findings().size() == 1);
+      CHECK_THAT(device.text(), ContainsSubstring("4 bytes of device+8"));
+    }
+  }
+}
+
 // Two branches of a graph: the one of `side` fills 8 bytes from there on, the other one the
 // first 8.
 Graph two_branches(Device& device, std::size_t from) {
@@ -170,20 +188,24 @@ Graph two_branches(Device& device, std::size_t from) {
   return graph;
 }
 
-TEST_CASE("branches of a graph are unordered at each replay, and replays of one stream are not") {
+TEST_CASE("branches of a graph are unordered at each replay, and replays of one graph are not") {
   for (const HostOptions& options : all_orders()) {
     Device right(options);
-    const Graph apart = two_branches(right, 8);
-    for (int i = 0; i < 3; ++i) right.first.replay(apart);
+    Graph apart = two_branches(right, 8);
+    for (int i = 0; i < 3; ++i) CHECK(right.first.replay(apart).is_ok());
     CHECK(right.text() == "");
-    // Replays on two streams.
-    right.first.replay(apart);
-    right.second.replay(apart);
+    // Nor are those of one graph on two streams; but of two graphs.
+    CHECK(right.first.replay(apart).is_ok());
+    CHECK(right.second.replay(apart).is_ok());
+    CHECK(right.text() == "");
+    Graph another = two_branches(right, 8);
+    CHECK(right.first.replay(apart).is_ok());
+    CHECK(right.second.replay(another).is_ok());
     CHECK(right.findings().size() > 0);
     Device wrong(options);
-    const Graph meeting = two_branches(wrong, 4);
+    Graph meeting = two_branches(wrong, 4);
     CHECK(wrong.text() == "");  // recorded, and not run
-    for (int i = 0; i < 3; ++i) wrong.first.replay(meeting);
+    for (int i = 0; i < 3; ++i) CHECK(wrong.first.replay(meeting).is_ok());
     REQUIRE(wrong.findings().size() == 1);
     CHECK_THAT(wrong.text(), ContainsSubstring("4 bytes of device+4"));
   }

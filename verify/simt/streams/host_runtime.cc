@@ -41,6 +41,18 @@ void HostRuntime::finish_all() {
   if (options_.checks_dependencies) dependencies_.wait_for_all();
 }
 
+bool HostRuntime::has_passed(OperationId operation) {
+  if (is_finished(operation)) {
+    if (options_.checks_dependencies) dependencies_.wait_for(operation);
+    return true;
+  }
+  // Late as it may be, CUDA makes progress without anybody's wait.
+  if (options_.order != HostOrder::kRandom || random_.next_below(2) == 0) {
+    run_all(needed_for(operation));
+  }
+  return false;
+}
+
 void HostRuntime::run_all(std::vector<OperationId> operations) {
   while (!operations.empty()) {
     run(pick(operations));

@@ -55,6 +55,9 @@ class HostRuntime {
   // for later comes after them.
   void finish(OperationId operation);
   void finish_all();
+  // Whether the operation has run; if so, the host knows it, as if it had waited. If not, it may
+  // run before the host asks again, and in the end does.
+  bool has_passed(OperationId operation);
 
   Executor& executor() { return executor_; }
   bool checks_dependencies() const { return options_.checks_dependencies; }

@@ -49,6 +49,23 @@ bool may_touch(HostRuntime& runtime, const char* operation,
 
 }  // namespace
 
+Status Event::check_uncaptured() const {
+  if (capture_ == nullptr) return Status::ok();
+  capture_->is_spoilt = true;
+  return Status::invalid_input("event: expected one that was not recorded in a capture");
+}
+
+Status Event::synchronise() const {
+  RECTO_RETURN_IF_ERROR(check_uncaptured());
+  if (operation_ != 0) runtime_->finish(operation_);
+  return Status::ok();
+}
+
+Result<bool> Event::has_passed() const {
+  RECTO_RETURN_IF_ERROR(check_uncaptured());
+  return operation_ == 0 || runtime_->has_passed(operation_);
+}
+
 // One stream alone forgets no dependency.
 Stream::Stream(Executor& executor)
     : own_runtime_(
@@ -107,12 +124,21 @@ void Stream::fill(void* destination, int byte, std::size_t bytes) {
 void Stream::record(Event& event) {
   // One point, even where several operations lead to it, or none.
   if (after_.size() != 1) enqueue({"event", [] { return std::vector<TouchedRange>(); }});
+  event.runtime_ = runtime_;
   event.operation_ = after_.front();
   event.capture_ = capture_;
 }
 
 Status Stream::wait(const Event& event) {
   if (event.operation_ == 0) return Status::ok();
+  if (event.runtime_ != runtime_) {
+    return Status::invalid_input(
+        "event: expected one that a stream of the same runtime has recorded");
+  }
+  if (event.capture_ != nullptr && event.capture_->is_over) {
+    return Status::invalid_input(
+        "event: expected one whose capture is not over, or that was recorded again");
+  }
   if (event.capture_ != nullptr && capture_ == nullptr) {
     capture_ = event.capture_;
     capture_->streams.push_back(this);
@@ -127,6 +153,11 @@ Status Stream::wait(const Event& event) {
 }
 
 const LaunchReport& Stream::synchronise() {
+  if (capture_ != nullptr) {
+    // What comes last are nodes of a graph, which nobody runs.
+    capture_->is_spoilt = true;
+    return runtime_->report();
+  }
   for (const OperationId operation : after_) runtime_->finish(operation);
   return runtime_->report();
 }
@@ -146,6 +177,7 @@ Status Stream::end_capture(Graph& graph) {
     return Status::invalid_input("capture: expected the stream that began it");
   }
   const std::shared_ptr<StreamCapture> capture = capture_;
+  capture->is_over = true;
   bool all_joined = true;
   for (Stream* stream : capture->streams) {
     all_joined = all_joined && is_joined(capture->graph.nodes_, after_, stream->after_);
@@ -154,19 +186,30 @@ Status Stream::end_capture(Graph& graph) {
     stream->capture_ = nullptr;
     stream->after_ = std::move(stream->before_capture_);
   }
+  if (capture->is_spoilt) {
+    return Status::invalid_input("capture: expected no wait of the host for a stream in it");
+  }
   if (!all_joined) {
     return Status::invalid_input(
         "capture: expected the work of all streams in it to be waited for by the one that began "
         "it");
   }
   graph = std::move(capture->graph);
+  graph.runtime_ = runtime_;
   return Status::ok();
 }
 
-void Stream::replay(const Graph& graph) {
+Status Stream::replay(Graph& graph) {
+  if (graph.nodes_.empty()) return Status::ok();
+  if (graph.runtime_ != runtime_) {
+    return Status::invalid_input("graph: expected one that streams of the same runtime recorded");
+  }
   std::vector<OperationId> operation_of;
   std::vector<bool> is_last(graph.nodes_.size(), true);
-  const std::vector<OperationId> before = after_;
+  std::vector<OperationId> before = after_;
+  if (capture_ == nullptr) {
+    before.insert(before.end(), graph.last_replay_.begin(), graph.last_replay_.end());
+  }
   for (const Graph::Node& node : graph.nodes_) {
     after_ = node.after.empty() ? before : std::vector<OperationId>();
     for (const OperationId earlier : node.after) {
@@ -176,11 +219,12 @@ void Stream::replay(const Graph& graph) {
     enqueue(node.work);
     operation_of.push_back(after_.front());
   }
-  if (operation_of.empty()) return;
   after_.clear();
   for (std::size_t i = 0; i < operation_of.size(); ++i) {
     if (is_last[i]) after_.push_back(operation_of[i]);
   }
+  if (capture_ == nullptr) graph.last_replay_ = after_;
+  return Status::ok();
 }
 
 }  // namespace recto::simt

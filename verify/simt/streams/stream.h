@@ -19,6 +19,10 @@ class Stream;
 // value stays as it was, what they find in memory is read at each run.
 class Graph {
  public:
+  Graph() = default;
+  Graph(Graph&&) = default;
+  Graph& operator=(Graph&&) = default;
+
   std::size_t size() const { return nodes_.size(); }
 
  private:
@@ -30,19 +34,34 @@ class Graph {
     DeviceWork work;
   };
   std::vector<Node> nodes_;
+  const HostRuntime* runtime_ = nullptr;  // of the streams that recorded it
+  // Its last operations in the runtime, but for replays that are part of a capture.
+  std::vector<OperationId> last_replay_;
 };
 
 // What several streams record together.
 struct StreamCapture {
   Graph graph;
   std::vector<Stream*> streams;  // the first one began it
+  bool is_spoilt = false;        // the host waited for one of them
+  bool is_over = false;
 };
 
 // A point in a stream's order. Before it is recorded, waiting for it waits for nothing.
 class Event {
+ public:
+  // The host waits for it. The runtime must be there still. Invalid input, for both: it was
+  // recorded in a capture, which is spoilt by it.
+  Status synchronise() const;
+  // Whether it has passed, without a wait. Who asks again and again is told so in the end.
+  Result<bool> has_passed() const;
+
  private:
   friend class Stream;
 
+  Status check_uncaptured() const;
+
+  HostRuntime* runtime_ = nullptr;          // whose operation it is
   OperationId operation_ = 0;               // or a node, if it is part of a capture
   std::shared_ptr<StreamCapture> capture_;  // or null
 };
@@ -67,21 +86,24 @@ class Stream {
   void fill(void* destination, int byte, std::size_t bytes);
 
   void record(Event& event);
-  // Invalid input: the event and this stream belong to different captures, or to one and none.
+  // Invalid input: the event and this stream belong to different runtimes, to different captures,
+  // or to one and none; an event of a capture that is over, which has become part of a graph.
   Status wait(const Event& event);
 
   // Runs all that was asked for so far of this stream, and what that waits for; says what was found
-  // in all launches of the runtime until now.
+  // in all launches of the runtime until now. In a capture it runs nothing, and spoils the capture.
   const LaunchReport& synchronise();
 
   // From here on, operations of this stream, and of streams that wait for events recorded in it,
   // are not run but recorded, until the end of the capture. Invalid input: the stream is in a
   // capture.
   Status begin_capture();
-  // Invalid input: this stream did not begin a capture, or work of another stream that was drawn in
-  // has not been waited for. The capture is over all the same.
+  // Invalid input: this stream did not begin a capture, work of another stream that was drawn in
+  // has not been waited for, or the host has waited within it. The capture is over all the same.
   Status end_capture(Graph& graph);
-  void replay(const Graph& graph);
+  // Comes after the replays of the same graph before it, on whatever streams they were. Invalid
+  // input: the graph was recorded in another runtime.
+  Status replay(Graph& graph);
 
  private:
   void enqueue(DeviceWork work);

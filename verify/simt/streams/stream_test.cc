@@ -3,44 +3,15 @@
 
 #include "verify/simt/streams/stream.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "bazel/testing/catch.h"
-
-#include <kernel_dialect.h>
+#include "verify/simt/streams/host_programs.h"
 
 namespace recto::simt {
 namespace {
-
-std::vector<HostOptions> all_orders() {
-  std::vector<HostOptions> all = {{HostOrder::kEager}, {HostOrder::kLate}};
-  for (std::uint64_t seed = 0; seed < 20; ++seed) all.push_back({HostOrder::kRandom, seed});
-  return all;
-}
-
-// How many orders give the result that is wanted.
-template <typename Program>
-int count_right(const Program& program, float wanted) {
-  int right = 0;
-  for (const HostOptions& options : all_orders()) {
-    Executor executor({});
-    HostRuntime runtime(executor, options);
-    if (program(runtime) == wanted) ++right;
-  }
-  return right;
-}
-
-const int kOrders = static_cast<int>(all_orders().size());
-
-__global__ void add(const float* in, float* out, float value) {
-  out[threadIdx.x] = in[threadIdx.x] + value;
-}
-
-void launch_add(Stream& stream, const float* in, float* out, float value) {
-  CHECK(launch_kernel("add", {.block = {4}, .stream = &stream}, add, in, out, value).error ==
-        nullptr);
-}
 
 TEST_CASE("one stream runs its operations in their order, whatever the runtime's") {
   CHECK(count_right(
@@ -130,20 +101,6 @@ TEST_CASE("kernels' arguments are taken at the launch") {
             5.0F) == kOrders);
 }
 
-// Two kernels on streams of their own between a common beginning and a common end.
-void fork_and_join(Stream& stream, Stream& side, std::vector<float>& values) {
-  Event begun;
-  Event done;
-  stream.fill(values.data(), 0, 8 * sizeof(float));
-  stream.record(begun);
-  CHECK(side.wait(begun).is_ok());
-  launch_add(stream, values.data(), values.data(), 1.0F);
-  launch_add(side, values.data() + 4, values.data() + 4, 2.0F);
-  side.record(done);
-  CHECK(stream.wait(done).is_ok());
-  launch_add(stream, values.data() + 4, values.data(), 10.0F);
-}
-
 TEST_CASE("events order streams that part and meet again") {
   CHECK(count_right(
             [](HostRuntime& runtime) {
@@ -157,70 +114,45 @@ TEST_CASE("events order streams that part and meet again") {
             12.0F) == kOrders);
 }
 
-TEST_CASE("a graph does at each replay what its streams did, with what is in memory then") {
-  for (const HostOptions& options : all_orders()) {
-    Executor executor({});
-    HostRuntime runtime(executor, options);
-    Stream stream(runtime);
-    std::vector<float> values(4, 1.0F);
-    Graph graph;
-    REQUIRE(stream.begin_capture().is_ok());
-    launch_add(stream, values.data(), values.data(), 2.0F);
-    launch_add(stream, values.data(), values.data(), 3.0F);
-    REQUIRE(stream.end_capture(graph).is_ok());
-    CHECK(graph.size() == 2);
-    runtime.finish_all();
-    CHECK(values[0] == 1.0F);  // nothing has run yet
-    stream.replay(graph);
-    stream.replay(graph);
-    stream.synchronise();
-    CHECK(values[0] == 11.0F);
-  }
-}
-
-TEST_CASE("a capture draws in streams that wait for it, and wants them back") {
-  for (const HostOptions& options : all_orders()) {
-    Executor executor({});
-    HostRuntime runtime(executor, options);
-    Stream stream(runtime);
-    Stream side(runtime);
-    std::vector<float> values(8, 77.0F);
-    Graph graph;
-    REQUIRE(stream.begin_capture().is_ok());
-    fork_and_join(stream, side, values);
-    REQUIRE(stream.end_capture(graph).is_ok());
-    stream.replay(graph);
-    stream.synchronise();
-    CHECK(values[0] == 12.0F);
-
-    REQUIRE(stream.begin_capture().is_ok());
-    Event begun;
-    stream.record(begun);
-    REQUIRE(side.wait(begun).is_ok());
-    launch_add(side, values.data(), values.data(), 1.0F);
-    CHECK(stream.end_capture(graph).message().find("waited for") != std::string::npos);
-    // Both streams are as they were before.
-    launch_add(side, values.data(), values.data(), 1.0F);
-    side.synchronise();
-    CHECK(values[0] == 13.0F);
-  }
-}
-
-TEST_CASE("captures that are not what they should be are refused") {
-  Executor executor({});
-  HostRuntime runtime(executor, {});
+// The host reads what a stream wrote before an event, for which it waits.
+float read_after_event(HostRuntime& runtime, const std::function<void(const Event&)>& wait) {
   Stream stream(runtime);
-  Stream other(runtime);
-  Graph graph;
-  Event outside;
-  CHECK(stream.wait(outside).is_ok());  // never recorded
-  other.record(outside);
-  CHECK(stream.end_capture(graph).code() == StatusCode::kInvalidInput);
-  REQUIRE(stream.begin_capture().is_ok());
-  CHECK(stream.begin_capture().code() == StatusCode::kInvalidInput);
-  CHECK(stream.wait(outside).code() == StatusCode::kInvalidInput);
-  CHECK(other.end_capture(graph).code() == StatusCode::kInvalidInput);
-  CHECK(stream.end_capture(graph).is_ok());
+  std::vector<float> values(4, 1.0F);
+  Event added;
+  launch_add(stream, values.data(), values.data(), 1.0F);
+  stream.record(added);
+  wait(added);
+  const float seen = values[0];
+  runtime.finish_all();
+  return seen;
+}
+
+TEST_CASE("a host that waits for an event, or asks until it has passed, sees what came before") {
+  const auto count = [](const std::function<void(const Event&)>& wait) {
+    return count_right([&](HostRuntime& runtime) { return read_after_event(runtime, wait); }, 2.0F);
+  };
+  CHECK(count([](const Event& event) { CHECK(event.synchronise().is_ok()); }) == kOrders);
+  CHECK(count([](const Event& event) {
+          while (!event.has_passed().value()) {
+          }
+        }) == kOrders);
+  CHECK(count([](const Event&) {}) < kOrders);
+  const Event never;
+  CHECK(never.synchronise().is_ok());
+  CHECK(never.has_passed().value());
+}
+
+TEST_CASE("an event of a late runtime has not passed when the host first asks") {
+  Executor executor({});
+  HostRuntime late(executor, {HostOrder::kLate});
+  Stream stream(late);
+  std::vector<float> values(4, 1.0F);
+  Event added;
+  launch_add(stream, values.data(), values.data(), 1.0F);
+  stream.record(added);
+  CHECK_FALSE(added.has_passed().value());
+  CHECK(added.has_passed().value());
+  CHECK(values[0] == 2.0F);
 }
 
 TEST_CASE("a launch that is not valid says so at once, and in the report") {

@@ -1,0 +1,76 @@
+// The extension under the checks of memory: nothing is found in it, and no bit depends on the
+// schedule, on where threads are preempted, or on how many OS threads there are.
+
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "core/random_stream.h"
+#include "verify/placed_problem.h"
+#include "verify/simt/checks/access_checker.h"
+#include "verify/simt/examples/packed_decode_backend.h"
+#include "verify/simt/examples/packed_decode_cases.h"
+
+namespace recto::verify {
+namespace {
+
+// Adds what each call's checker has seen to `accesses`, which outlives the calls.
+ObserverMaker checker_of(std::uint64_t& accesses) {
+  return [&accesses](const simt::DeviceMemory& memory) {
+    return std::shared_ptr<simt::AccessChecker>(new simt::AccessChecker(memory, {}),
+                                                [&accesses](simt::AccessChecker* checker) {
+                                                  accesses += checker->accesses();
+                                                  delete checker;
+                                                });
+  };
+}
+
+std::vector<std::uint64_t> result_bits(const simt::ExecutorOptions& options,
+                                       const PackedDecodeHow& how,
+                                       const PagedAttentionInputs& inputs) {
+  simt::Executor executor(options);
+  std::vector<std::uint64_t> bits;
+  for (const double value : packed_decode_backend(executor, how).run(inputs).out) {
+    bits.push_back(std::bit_cast<std::uint64_t>(value));
+  }
+  return bits;
+}
+
+// Under many schedules, with checks and without.
+void check_case(const PackedDecodeHow& how, const PagedAttentionInputs& inputs) {
+  const std::vector<std::uint64_t> expected = result_bits({}, how, inputs);
+  std::uint64_t accesses = 0;
+  PackedDecodeHow checked = how;
+  checked.observer = checker_of(accesses);
+  std::uint64_t seed = 0;
+  for (const simt::SchedulePolicy policy : simt::kSchedulePolicies) {
+    for (const std::uint32_t period : {0, 200}) {
+      const simt::Schedule schedule = {
+          .policy = policy, .seed = ++seed, .preemption_period = period};
+      INFO(simt::schedule_policy_name(policy) << ", seed " << seed << ", one in " << period);
+      CHECK(result_bits({.schedule = schedule}, checked, inputs) == expected);
+      CHECK(accesses > 0);
+      accesses = 0;
+      CHECK(result_bits({.schedule = schedule, .os_threads = 2}, how, inputs) == expected);
+    }
+  }
+}
+
+TEST_CASE("an extension touches what is its own, in order, and its bits depend on no schedule") {
+  for (const TypePair& types : {kFloat, kHalf}) {
+    for (const std::int64_t partition_size : {0, 64}) {
+      for (std::uint64_t number = 0; number < 2; ++number) {
+        INFO("partitions of " << partition_size << ", case " << number);
+        RandomStream stream = RandomStream(2026).split("packed-checks").split(number);
+        const CaseSpec spec = draw_case(stream, packed_domain(types));
+        const PlacedProblem placed(make_problem(spec), spec.placement);
+        check_case({.partition_size = partition_size}, placed.inputs());
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace recto::verify

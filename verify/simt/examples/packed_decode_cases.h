@@ -1,0 +1,30 @@
+#pragma once
+
+// Which cases the example is tried with.
+
+#include "verify/generators/case_generator.h"
+
+namespace recto::verify {
+
+// What the extension serves.
+inline CaseDomain packed_domain(const TypePair& types) {
+  CaseDomain domain;
+  domain.types = {types};
+  domain.layouts = {KvLayout::kPacked};
+  domain.rows = {RowsKind::kDecode};
+  domain.head_dims = {64, 128};
+  domain.value_head_dim = ValueHeadDim::kSameAsKeys;
+  domain.groups = {1, 2, 4};
+  domain.block_sizes = {8, 16, 32};
+  domain.num_seqs_max = 3;
+  domain.num_kv_heads_max = 2;
+  domain.context_max = 200;
+  domain.has_softcap = domain.has_window = domain.has_alibi = domain.has_sinks = false;
+  domain.has_padding = false;
+  return domain;
+}
+
+inline constexpr TypePair kFloat = {ElementType::kFp32, ElementType::kFp32};
+inline constexpr TypePair kHalf = {ElementType::kFp16, ElementType::kFp16};
+
+}  // namespace recto::verify
