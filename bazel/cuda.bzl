@@ -4,7 +4,7 @@ By default for sm_90, with PTX for later cards; --config=sm_80 and --config=sm_1
 """
 
 load("@cuda//:toolkit.bzl", "TOOLKIT")
-load("@rules_cc//cc:defs.bzl", "cc_library", "cc_test")
+load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
 load("//bazel:program_test.bzl", "program_test")
 
 # $1 nvcc, $2 a folder for intermediate files, $3 source, $4 object, $5 cubin, $6 log; then options.
@@ -147,6 +147,14 @@ def cuda_script_test(name, script, args = [], data = [], **kwargs):
         program_test(name = name, program = script, args = args, data = data, **kwargs)
     else:
         _skipped_test(name = name, **kwargs)
+
+def cuda_binary(name, srcs, hdrs = [], includes = [], deps = [], testonly = False, **kwargs):
+    """A program by nvcc, from .cu files with a main(); none where there is no toolkit."""
+    if not TOOLKIT.nvcc:
+        return
+    main = name + "_main"
+    _compile(name = main, srcs = srcs, hdrs = hdrs, includes = includes, testonly = testonly)
+    cc_binary(name = name, testonly = testonly, deps = [main] + deps, linkstatic = True, **kwargs)
 
 def cuda_test(name, srcs, hdrs = [], includes = [], deps = [], **kwargs):
     """A program by nvcc as a test, from .cu files with a main(); skipped where there is no toolkit.

@@ -140,7 +140,7 @@ TEST_CASE("no bit of a score depends on the schedule") {
     const PlacedProblem placed(make_problem(spec), spec.placement);
     const std::vector<std::uint32_t> expected = bits_of(scores_of({}, placed.inputs()));
     for (const simt::SchedulePolicy policy : simt::kSchedulePolicies) {
-      for (std::uint64_t seed = 0; seed < 6; ++seed) {
+      for (std::uint64_t seed = 0; seed < 16; ++seed) {
         for (const unsigned os_threads : {1U, 2U}) {
           INFO(simt::schedule_policy_name(policy) << ", seed " << seed << ", " << os_threads);
           CHECK(bits_of(scores_of(

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Holds what probes print on a GPU against what the executor makes of them.
+
+    compare_probes.py EXECUTOR_PROGRAM GPU_PROGRAM
+
+Copies, matrix loads and mbarriers are to agree bit for bit, fast functions to keep their documented
+errors. CUDA leaves the sums of a matrix product open: for these it says which of the executor's
+arithmetics the hardware follows, how often, and where none does.
+"""
+
+import math
+import struct
+import subprocess
+import sys
+from collections import defaultdict
+
+LARGEST = struct.unpack("f", struct.pack("I", 0x7F7FFFFF))[0]
+SMALLEST_NORMAL = 2.0**-126
+
+
+def number(word):
+    return struct.unpack("f", struct.pack("I", int(word, 16)))[0]
+
+
+def parse(text):
+    """{(probe, kind): {mode: [word]}}, over all trials; other lines."""
+    results, others = defaultdict(lambda: defaultdict(list)), []
+    for line in text.splitlines():
+        parts = line.split("|")
+        if len(parts) != 5:
+            others.append(line)
+            continue
+        name, mode, kind, _, words = parts
+        results[name, kind][mode] += words.split()
+    return results, others
+
+
+def exp2_error(x, seen):
+    """In units of the last place of 2^x, subnormal ones being zero."""
+    x = 0.0 if abs(x) < SMALLEST_NORMAL else x
+    exact = 2.0**x if x < 128 else math.inf
+    if exact > LARGEST:
+        return 0.0 if seen == math.inf else math.inf
+    if exact < SMALLEST_NORMAL:
+        return 0.0 if seen <= SMALLEST_NORMAL else math.inf
+    return abs(seen - exact) / 2.0 ** (math.floor(math.log2(exact)) - 23)
+
+
+def tanh_error(x, seen):
+    """In units of 2^-11 of tanh x."""
+    exact = math.tanh(x)
+    return abs(seen - exact) / (abs(exact) * 2.0**-11) if exact != 0 else abs(seen)
+
+
+FUNCTIONS = {"exp2": (exp2_error, 2.0, "ulp"), "tanh": (tanh_error, 1.0, "x 2^-11")}
+
+
+def compare_function(kind, name, executor, gpu):
+    error, bound, unit = FUNCTIONS[kind]
+    worst = max(error(number(x), number(y)) for x, y in zip(executor["input"], gpu))
+    is_right = worst <= bound and len(gpu) == len(executor["input"])
+    return is_right, f"{name}: off by at most {worst:.3f} {unit}, documented are {bound}"
+
+
+def compare_exact(name, executor, gpu):
+    expected = executor["executor"]
+    wrong = [i for i, pair in enumerate(zip(expected, gpu)) if pair[0] != pair[1]]
+    if len(expected) != len(gpu):
+        return False, f"{name}: expected {len(expected)} words, got {len(gpu)}"
+    if wrong:
+        i = wrong[0]
+        return False, (
+            f"{name}: {len(wrong)} of {len(gpu)} words differ; word {i}: "
+            f"executor {expected[i]}, GPU {gpu[i]}"
+        )
+    return True, f"{name}: {len(gpu)} words agree bit for bit"
+
+
+def compare_product(name, executor, gpu):
+    """Nothing is wrong here but a missing result: it is a question, not a claim."""
+    if any(len(words) != len(gpu) for words in executor.values()):
+        return False, f"{name}: expected {len(executor['nearest'])} sums, got {len(gpu)}"
+    agreeing = {
+        mode: sum(a == b for a, b in zip(words, gpu)) for mode, words in executor.items()
+    }
+    neither = sum(
+        all(words[i] != seen for words in executor.values()) for i, seen in enumerate(gpu)
+    )
+    lines = [f"{name}: of {len(gpu)} sums, {neither} are like none of the executor's"]
+    for mode, count in sorted(agreeing.items(), key=lambda item: -item[1]):
+        lines.append(f"  {count:6} are as {mode}")
+    return True, "\n".join(lines)
+
+
+def compare(executor_text, gpu_text):
+    """(how many failed, what there is to say)."""
+    executor, _ = parse(executor_text)
+    gpu, others = parse(gpu_text)
+    skipped = {line.split(": ")[1] for line in others if line.startswith("SKIPPED: ")}
+    failures, lines = 0, others
+    for (name, kind), modes in executor.items():
+        if name in skipped:
+            continue
+        seen = gpu[name, kind]["gpu"]
+        if not seen:
+            is_right, what = False, f"{name}: nothing came from the GPU"
+        elif kind == "exact":
+            is_right, what = compare_exact(name, modes, seen)
+        elif kind == "product":
+            is_right, what = compare_product(name, modes, seen)
+        else:
+            is_right, what = compare_function(kind, name, modes, seen)
+        failures += not is_right
+        lines.append(what if is_right else f"FAILED: {what}")
+    return failures, lines
+
+
+def output_of(program):
+    result = subprocess.run([program], capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        failed = [line for line in result.stdout.splitlines() if line.startswith("FAILED")]
+        sys.exit("\n".join([f"{program} ended with {result.returncode}", *failed, result.stderr]))
+    return result.stdout
+
+
+def main(executor_program, gpu_program):
+    executor = output_of(executor_program)
+    gpu = output_of(gpu_program)
+    if gpu.startswith("SKIPPED: hardware_test"):
+        print(gpu, end="")
+        return 0
+    failures, lines = compare(executor, gpu)
+    print("\n".join(lines))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
