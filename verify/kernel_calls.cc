@@ -1,9 +1,11 @@
 #include "verify/kernel_calls.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <span>
 
+#include "cuda/kernels/group_decode.h"
 #include "cuda/kernels/paged_decode.h"
 #include "cuda/kernels/split_decode.h"
 
@@ -96,9 +98,14 @@ void call_paged_decode(simt::Executor& executor, const ObserverMaker& observer,
   });
 }
 
-void call_split_decode(simt::Executor& executor, const ObserverMaker& observer,
-                       const PagedAttentionInputs& inputs, std::int64_t split_size,
-                       DecodeResults& results) {
+namespace {
+
+// With the states that stand between splits and their merge.
+void call_in_splits(simt::Executor& executor, const ObserverMaker& observer,
+                    const PagedAttentionInputs& inputs, std::int64_t split_size,
+                    DecodeResults& results,
+                    const std::function<const char*(const SplitDecodeParams& params,
+                                                    simt::Stream& stream)>& launch) {
   SplitDecodeParams params{.decode = params_into(inputs, results), .split_size = split_size};
   params.num_splits = kernels::num_splits(longest_context(inputs), split_size);
   const std::int64_t num_states = inputs.q.num_rows * inputs.q.num_heads * params.num_splits;
@@ -112,10 +119,37 @@ void call_split_decode(simt::Executor& executor, const ObserverMaker& observer,
   call.add_write("states.maximum", std::span(maximum));
   call.add_write("states.sum", std::span(sum));
   call.add_write("states.weighted", std::span(weighted));
-  call.run(observer, [&params](simt::Stream& stream) {
-    if (const char* error = kernels::launch_split_decode(params, &stream).error) return error;
-    return kernels::launch_split_merge(params, &stream).error;
-  });
+  call.run(observer, [&](simt::Stream& stream) { return launch(params, stream); });
+}
+
+}  // namespace
+
+void call_split_decode(simt::Executor& executor, const ObserverMaker& observer,
+                       const PagedAttentionInputs& inputs, std::int64_t split_size,
+                       DecodeResults& results) {
+  call_in_splits(executor, observer, inputs, split_size, results,
+                 [](const SplitDecodeParams& params, simt::Stream& stream) {
+                   const char* error = kernels::launch_split_decode(params, &stream).error;
+                   if (error != nullptr) return error;
+                   return kernels::launch_split_merge(params, &stream).error;
+                 });
+}
+
+std::optional<std::string> why_not_group_decoded(const PagedAttentionInputs& inputs) {
+  if (std::optional<std::string> error = why_not_decoded(inputs)) return error;
+  const char* error = kernels::why_not_group_served({.decode = params_of(inputs)});
+  return error == nullptr ? std::nullopt : std::optional<std::string>(error);
+}
+
+void call_group_decode(simt::Executor& executor, const ObserverMaker& observer,
+                       const PagedAttentionInputs& inputs, std::int64_t split_size,
+                       DecodeResults& results) {
+  call_in_splits(executor, observer, inputs, split_size, results,
+                 [](const SplitDecodeParams& params, simt::Stream& stream) {
+                   const char* error = kernels::launch_group_decode(params, &stream).error;
+                   if (error != nullptr || params.num_splits == 1) return error;
+                   return kernels::launch_split_merge(params, &stream).error;
+                 });
 }
 
 }  // namespace recto::verify

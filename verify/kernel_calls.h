@@ -32,4 +32,10 @@ void call_split_decode(simt::Executor& executor, const ObserverMaker& observer,
                        const PagedAttentionInputs& inputs, std::int64_t split_size,
                        DecodeResults& results);
 
+// What the group-packed decode kernel does not serve of them, or nothing.
+std::optional<std::string> why_not_group_decoded(const PagedAttentionInputs& inputs);
+void call_group_decode(simt::Executor& executor, const ObserverMaker& observer,
+                       const PagedAttentionInputs& inputs, std::int64_t split_size,
+                       DecodeResults& results);
+
 }  // namespace recto::verify

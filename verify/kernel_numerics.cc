@@ -57,4 +57,30 @@ reference::KernelNumerics decode_kernel_numerics(ElementType q_type, std::int64_
   return numerics;
 }
 
+reference::KernelNumerics group_decode_numerics(ElementType q_type, ElementType kv_type,
+                                                std::int64_t split_size) {
+  reference::KernelNumerics numerics = decode_kernel_numerics(q_type, split_size);
+  const bool has_tensor_cores = q_type != ElementType::kFp32;
+  if (has_tensor_cores) {
+    // mma.sync: sixteen terms at a time, aligned and cut off, or to nearest.
+    numerics.score_sum = {.terms_per_step = 16,
+                          .rounding = reference::AccumulatorRounding::kTruncate};
+    numerics.output_sum = numerics.score_sum;
+    numerics.weight_type = q_type;
+    numerics.tile_size = 16;
+  } else {
+    // multiply_keys: every fourth dim has a sum of its own.
+    numerics.score_sum = {.lanes = 4, .product_roundings = kProductRoundings};
+    numerics.tile_size = 8;
+  }
+  // Four lanes share a row's keys.
+  numerics.weight_sum = {.lanes = 4};
+  if (is_fp8(kv_type)) {
+    // Codes are exact in fp16 and bf16; K's scale is multiplied with that of scores, V's with o.
+    numerics.shared_scale = 0x1p-24;
+    numerics.normalisation_roundings += 1;
+  }
+  return numerics;
+}
+
 }  // namespace recto::verify

@@ -12,4 +12,7 @@ namespace recto::verify {
 // Of paged decode; split_size 0: without splits.
 reference::KernelNumerics decode_kernel_numerics(ElementType q_type, std::int64_t split_size);
 
+reference::KernelNumerics group_decode_numerics(ElementType q_type, ElementType kv_type,
+                                                std::int64_t split_size);
+
 }  // namespace recto::verify

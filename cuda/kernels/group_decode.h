@@ -1,0 +1,21 @@
+#pragma once
+
+// Decode attention, packed by group: the query heads that share a KV head are the rows of one
+// product, so that keys and values are read once for all of them.
+
+#include <kernel_dialect.h>
+
+#include "cuda/kernels/split_decode.h"
+
+namespace recto::kernels {
+
+// One thread block for each (sequence, KV head, sixteen of its query heads, split). With one split
+// it writes out and lse, and needs no states; with more it writes `states`, and
+// launch_split_merge() is to follow.
+KernelStatus launch_group_decode(const SplitDecodeParams& params, KernelStream stream);
+
+// What this kernel does not serve, or null: head dims that are not in its table, K and V of
+// different head dims, and caches that cannot be read 16 bytes at a time.
+const char* why_not_group_served(const SplitDecodeParams& params);
+
+}  // namespace recto::kernels
