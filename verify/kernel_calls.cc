@@ -77,12 +77,21 @@ DecodeResults::DecodeResults(const PagedAttentionInputs& inputs)
           std::byte{0xff}),
       lse_ln(static_cast<std::size_t>(inputs.q.num_rows * inputs.q.num_heads), kNaN) {}
 
-std::optional<std::string> why_not_decoded(const PagedAttentionInputs& inputs) {
+namespace {
+
+std::optional<std::string> why_not_one_row_each(const PagedAttentionInputs& inputs) {
   for (std::size_t sequence = 0; sequence + 1 < inputs.query_start.size(); ++sequence) {
     if (inputs.query_start[sequence + 1] - inputs.query_start[sequence] != 1) {
       return "not one query row a sequence";
     }
   }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> why_not_decoded(const PagedAttentionInputs& inputs) {
+  if (std::optional<std::string> error = why_not_one_row_each(inputs)) return error;
   if (const char* error = kernels::why_not_served(params_of(inputs))) return error;
   return std::nullopt;
 }
@@ -136,7 +145,7 @@ void call_split_decode(simt::Executor& executor, const ObserverMaker& observer,
 }
 
 std::optional<std::string> why_not_group_decoded(const PagedAttentionInputs& inputs) {
-  if (std::optional<std::string> error = why_not_decoded(inputs)) return error;
+  if (std::optional<std::string> error = why_not_one_row_each(inputs)) return error;
   const char* error = kernels::why_not_group_served({.decode = params_of(inputs)});
   return error == nullptr ? std::nullopt : std::optional<std::string>(error);
 }

@@ -164,7 +164,8 @@ __device__ inline void write_result(const PagedDecodeParams& params, std::int64_
 
 // Grid: (num_seqs, num_kv_heads * tiles of a group, num_splits).
 template <typename Shape>
-__global__ void __launch_bounds__(kDecodeThreads) group_decode(const SplitDecodeParams params) {
+__global__ void __launch_bounds__(kDecodeThreads, Shape::kBlocksPerSm)
+    group_decode(const SplitDecodeParams params) {
   KERNEL_DYNAMIC_SHARED(std::uint32_t, group_memory);
   KERNEL_SHARED(WarpStates, warp_states, );
   const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;

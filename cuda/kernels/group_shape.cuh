@@ -46,6 +46,8 @@ struct GroupShape {
   static_assert(kTileRows * kSumStride * static_cast<int>(sizeof(float)) <= kWarpBytes);
 
   static constexpr int kQueryBytes = KeyTile::size(kTileRows) * static_cast<int>(sizeof(Element));
+  // Thread blocks that a multiprocessor is to hold at least: it has registers for so many.
+  static constexpr int kBlocksPerSm = kHeadDim <= 64 ? 3 : kHeadDim <= 192 ? 2 : 1;
   static constexpr int kSharedBytes = kQueryBytes + kDecodeWarps * kWarpBytes;
 };
 

@@ -26,7 +26,7 @@ struct ScalarProducts {
     for (int block = 0; block < kKeys / 8; ++block) {
       const int key = block * 8 + fragment_column(lane, 0);
       Four<float> sums[4] = {};
-#pragma unroll 4
+#pragma unroll 1
       for (int dim = 0; dim < kHeadDim; dim += 4) {
         const Four<float> upper = Fours::load(query + Tile::index(row, dim), 0, 4);
         const Four<float> lower = Fours::load(query + Tile::index(row + 8, dim), 0, 4);
@@ -73,29 +73,32 @@ struct ScalarProducts {
             make_float2(weights[block][half * 2], weights[block][half * 2 + 1]);
       }
       __syncwarp();
-      alignas(16) float upper_weights[8];
-      alignas(16) float lower_weights[8];
+#pragma unroll 1
       for (int key = 0; key < 8; key += 4) {
         const float* from = scratch + fragment_row(lane, 0) * 8 + key;
-        Fours::store(Fours::load(from, 0, 4), upper_weights, key, 8);
-        Fours::store(Fours::load(from, 64, 4), lower_weights, key, 8);
-      }
+        const Four<float> upper = Fours::load(from, 0, 4);
+        const Four<float> lower = Fours::load(from, 8 * 8, 4);
 #pragma unroll
-      for (int key = 0; key < 8; ++key) {
-        const float upper = upper_weights[key];
-        const float lower = lower_weights[key];
-#pragma unroll
-        for (int dim = 0; dim < kHeadDim; dim += 8) {
-          const int own = dim + fragment_column(lane, 0);
-          const float first = value(block * 8 + key, own);
-          const float second = value(block * 8 + key, own + 1);
-          Fragment& sums = weighted[dim / 8];
-          sums[0] += upper * first;
-          sums[1] += upper * second;
-          sums[2] += lower * first;
-          sums[3] += lower * second;
+        for (int i = 0; i < 4; ++i) {
+          add_value<kHeadDim>(upper.at[i], lower.at[i], block * 8 + key + i, lane, weighted, value);
         }
       }
+    }
+  }
+
+  template <int kHeadDim, typename Value>
+  __device__ static void add_value(float upper, float lower, int key, int lane,
+                                   Fragment (&weighted)[kHeadDim / 8], const Value& value) {
+#pragma unroll
+    for (int dim = 0; dim < kHeadDim; dim += 8) {
+      const int own = dim + fragment_column(lane, 0);
+      const float first = value(key, own);
+      const float second = value(key, own + 1);
+      Fragment& sums = weighted[dim / 8];
+      sums[0] += upper * first;
+      sums[1] += upper * second;
+      sums[2] += lower * first;
+      sums[3] += lower * second;
     }
   }
 };

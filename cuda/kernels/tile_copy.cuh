@@ -68,11 +68,14 @@ __device__ inline void copy_dims(const HeadTensor<Stored>& tensor, const std::in
   for (int i = workers.own; i < kHeadDim * kChunks; i += workers.count) {
     const int dim = i / kChunks;
     const int first = i % kChunks * kChunk<Stored>;
-    int count = 0;
-    while (count < kChunk<Stored> && offsets[first + count] != kNoKey) ++count;
-    const bool ends_there =
-        count == kChunk<Stored> || offsets[first + kChunk<Stored> - 1] == kNoKey;
-    if (has_chunks && ends_there) {
+    int count = 0;    // of keys that are there
+    int leading = 0;  // of these, before the first one that is not
+    for (int key = first; key < first + kChunk<Stored>; ++key) {
+      if (offsets[key] == kNoKey) continue;
+      leading += count == key - first ? 1 : 0;
+      ++count;
+    }
+    if (has_chunks && leading == count) {
       const std::int64_t from = count > 0 ? offsets[first] + dim * tensor.step : 0;
       copy_async_16(tile + index(dim, first), tensor.data + from,
                     static_cast<unsigned>(count * sizeof(Stored)));

@@ -1,0 +1,13 @@
+#include <kernel_dialect.h>
+
+#include "cuda/kernels/group_decode_entries.cuh"
+#include "cuda/kernels/tensor_core_products.cuh"
+
+namespace recto::kernels {
+
+std::vector<GroupDecodeEntry> group_decode_entries_fp16_fp8() {
+  return group_decode_entries<TensorCoreProducts<__half>, std::uint8_t>(
+      ElementType::kFp16, {ElementType::kE4m3, ElementType::kE5m2});
+}
+
+}  // namespace recto::kernels
