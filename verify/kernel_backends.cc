@@ -86,6 +86,21 @@ Backend group_decode_backend(const KernelRun& how, std::int64_t split_size) {
   return backend;
 }
 
+Backend paged_prefill_backend(const KernelRun& how) {
+  const auto runner = std::make_shared<Runner>(how);
+  Backend backend =
+      decode_backend("paged-prefill", 0, [runner](const PagedAttentionInputs& inputs) {
+        DecodeResults results(inputs);
+        call_paged_prefill(runner->executor, runner->how.observer, inputs, results);
+        return read(inputs, results);
+      });
+  backend.why_unsupported = why_not_prefilled;
+  backend.numerics = [](const PagedAttentionInputs& inputs) {
+    return prefill_numerics(inputs.q.type, inputs.kv.k.type, inputs.kv.k.head_dim);
+  };
+  return backend;
+}
+
 std::vector<Backend> kernel_backends(const KernelRun& how) {
   constexpr std::int64_t kSplitSize = 40;
   return {paged_decode_backend(how), split_decode_backend(how, kSplitSize)};

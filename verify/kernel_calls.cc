@@ -7,6 +7,7 @@
 
 #include "cuda/kernels/group_decode.h"
 #include "cuda/kernels/paged_decode.h"
+#include "cuda/kernels/paged_prefill.h"
 #include "cuda/kernels/split_decode.h"
 
 namespace recto::verify {
@@ -159,6 +160,48 @@ void call_group_decode(simt::Executor& executor, const ObserverMaker& observer,
                    if (error != nullptr || params.num_splits == 1) return error;
                    return kernels::launch_split_merge(params, &stream).error;
                  });
+}
+
+namespace {
+
+kernels::PagedPrefillParams prefill_params_of(const PagedAttentionInputs& inputs) {
+  const PagedDecodeParams decode = params_of(inputs);
+  kernels::PagedPrefillParams params = {
+      .q = decode.q,
+      .kv = decode.kv,
+      .block_table = decode.block_table,
+      .query_start = inputs.query_start.data(),
+      .context_length = decode.context_length,
+      .mask = inputs.options.causal ? kernels::Mask::kCausal : kernels::Mask::kNone,
+      .options = decode.options,
+      .out = decode.out};
+  for (std::size_t sequence = 0; sequence + 1 < inputs.query_start.size(); ++sequence) {
+    const std::int64_t queries = inputs.query_start[sequence + 1] - inputs.query_start[sequence];
+    params.max_query_length = std::max(params.max_query_length, queries);
+  }
+  return params;
+}
+
+}  // namespace
+
+std::optional<std::string> why_not_prefilled(const PagedAttentionInputs& inputs) {
+  const char* error = kernels::why_not_prefilled(prefill_params_of(inputs));
+  return error == nullptr ? std::nullopt : std::optional<std::string>(error);
+}
+
+void call_paged_prefill(simt::Executor& executor, const ObserverMaker& observer,
+                        const PagedAttentionInputs& inputs, DecodeResults& results) {
+  kernels::PagedPrefillParams params = prefill_params_of(inputs);
+  params.out.data = results.out.data();
+  params.lse_ln = results.lse_ln.data();
+  DeviceCall call(executor);
+  add_inputs(call, inputs, 0);
+  call.add_read("query_start", inputs.query_start);
+  call.add_write("out", params.out);
+  call.add_write("lse_ln", std::span(results.lse_ln));
+  call.run(observer, [&params](simt::Stream& stream) {
+    return kernels::launch_paged_prefill(params, &stream).error;
+  });
 }
 
 }  // namespace recto::verify

@@ -83,4 +83,15 @@ reference::KernelNumerics group_decode_numerics(ElementType q_type, ElementType 
   return numerics;
 }
 
+reference::KernelNumerics prefill_numerics(ElementType q_type, ElementType kv_type,
+                                           std::int64_t head_dim) {
+  reference::KernelNumerics numerics = group_decode_numerics(q_type, kv_type, 0);
+  // All keys in a row, in larger tiles, without states to be merged; a sink is let in through a
+  // factor, which rounds once more.
+  numerics.tile_size *= head_dim <= 128 ? 4 : 2;
+  numerics.state_merges = 0;
+  numerics.normalisation_roundings += 1;
+  return numerics;
+}
+
 }  // namespace recto::verify

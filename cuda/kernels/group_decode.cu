@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "cuda/kernels/group_decode_entries.cuh"
+#include "cuda/kernels/stream_gate.h"
 
 namespace recto::kernels {
 namespace {
@@ -20,23 +21,6 @@ const GroupDecodeEntry* entry_for(const PagedDecodeParams& decode) {
   return nullptr;
 }
 
-// Whether all chunks that are copied begin at multiples of their size. Packed values need that of
-// their blocks only: where these hold no whole chunks, elements are copied one by one.
-bool has_aligned_chunks(const KvTensorView& tensor) {
-  const std::int64_t chunk = kChunkBytes / element_bytes(tensor.type);
-  std::int64_t strides = tensor.block_stride | tensor.head_stride;
-  if (tensor.layout != KvLayout::kPacked) {
-    strides |= tensor.slot_stride;
-  } else if (tensor.pack_width > 1 || tensor.block_size % chunk == 0) {
-    strides |= tensor.pack_stride;
-  } else {
-    return true;
-  }
-  return reinterpret_cast<std::uintptr_t>(tensor.data) % kChunkBytes == 0 && strides % chunk == 0;
-}
-
-bool is_packed(const KvTensorView& tensor) { return tensor.layout == KvLayout::kPacked; }
-
 }  // namespace
 
 std::vector<GroupDecodeEntry> group_decode_table() {
@@ -51,19 +35,11 @@ std::vector<GroupDecodeEntry> group_decode_table() {
 
 const char* why_not_group_served(const SplitDecodeParams& params) {
   const PagedDecodeParams& decode = params.decode;
-  const KvTensorView& k = decode.kv.k;
-  const KvTensorView& v = decode.kv.v;
   if (decode.out.type != decode.q.type) return "out.type: expected that of q";
-  if (v.type != k.type) return "kv.v.type: expected that of kv.k";
-  if (v.head_dim != k.head_dim) return "kv.v.head_dim: expected that of kv.k";
+  if (const char* error = why_not_streamed(decode.kv)) return error;
   if (entry_for(decode) == nullptr) {
-    return "q.type, kv.k.type, kv.k.head_dim: expected a row of group_decode's table";
+    return "q.type, kv.k.type, kv.k.head_dim: expected a row of group_decode_table()";
   }
-  const std::int64_t chunk = kChunkBytes / element_bytes(k.type);
-  if (is_packed(k) && k.pack_width != chunk) return "kv.k.pack_width: expected 16 bytes";
-  if (is_packed(v) && v.pack_width != 1) return "kv.v.pack_width: expected 1";
-  if (!has_aligned_chunks(k)) return "kv.k: expected data and strides of multiples of 16 bytes";
-  if (!has_aligned_chunks(v)) return "kv.v: expected data and strides of multiples of 16 bytes";
   return nullptr;
 }
 

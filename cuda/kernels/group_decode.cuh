@@ -9,10 +9,25 @@
 
 #include "cuda/kernels/decode_block.cuh"
 #include "cuda/kernels/group_decode.h"
+#include "cuda/kernels/group_rows.cuh"
 #include "cuda/kernels/key_stream.cuh"
 #include "cuda/kernels/split_decode.cuh"
 
 namespace recto::kernels {
+
+template <typename Products, typename Stored, int kDims>
+struct GroupShape : StreamShape<WarpTeam, Products, Stored, kDims, Products::kKeysPerStep> {
+  using Stream = StreamShape<WarpTeam, Products, Stored, kDims, Products::kKeysPerStep>;
+  // At the end a warp's part holds its sums of weighted values instead. Rows are eight banks apart.
+  static constexpr int kSumStride = kDims + 8;
+  static_assert(kTileRows * kSumStride * static_cast<int>(sizeof(float)) <= Stream::kBytes);
+
+  static constexpr int kQueryBytes =
+      Stream::KeyTile::size(kTileRows) * static_cast<int>(sizeof(typename Stream::Element));
+  static constexpr int kSharedBytes = kQueryBytes + kDecodeWarps * Stream::kBytes;
+  // Thread blocks that a multiprocessor is to hold at least: it has registers for so many.
+  static constexpr int kBlocksPerSm = Products::blocks_per_sm(kDims);
+};
 
 // The query heads of one thread block: `count` of them, from `first` on.
 struct HeadRows {
@@ -31,11 +46,6 @@ __device__ inline HeadRows head_rows(const PagedDecodeParams& params, std::int64
   const std::int64_t kv_head = tile / tiles;
   return {sequence, kv_head, kv_head * group + within,
           static_cast<int>(group - within < kTileRows ? group - within : kTileRows)};
-}
-
-__device__ inline float scale_of(const KvScale& scale, std::int64_t kv_head) {
-  if (scale.kind == ScaleKind::kNone) return 1.0F;
-  return scale.data[scale.kind == ScaleKind::kPerKvHead ? kv_head : 0];
 }
 
 // Rows that there are not are zero.
@@ -69,18 +79,14 @@ __device__ inline RowRules row_rules(const PagedDecodeParams& params, const Head
   return rules;
 }
 
-template <typename Stored>
-__device__ inline HeadCache<Stored> head_cache(const PagedDecodeParams& params,
-                                               const HeadRows& rows) {
-  const KvTensorView& k = params.kv.k;
-  const KvTensorView& v = params.kv.v;
-  const int block_size = static_cast<int>(k.block_size);
-  return {head_tensor<Stored>(k, rows.kv_head),
-          head_tensor<Stored>(v, rows.kv_head),
-          cursor_of(params.block_table, block_size, rows.sequence),
-          k.type == ElementType::kE4m3 ? __NV_E4M3 : __NV_E5M2,
-          v.layout == KvLayout::kPacked,
-          block_size % kChunk<Stored> == 0};
+// What warp number `warp` has of shared memory.
+template <typename Shape>
+__device__ inline std::uint32_t* part_of_warp(std::uint32_t* warps_begin, int warp) {
+  return warps_begin + warp * (Shape::kBytes / static_cast<int>(sizeof(std::uint32_t)));
+}
+template <typename Shape>
+__device__ inline float* sums_of(std::uint32_t* warps_begin, int warp) {  // [kTileRows][kSumStride]
+  return reinterpret_cast<float*>(part_of_warp<Shape>(warps_begin, warp));
 }
 
 // The states of all warps, where whoever merges them finds them.
@@ -91,7 +97,7 @@ struct WarpStates {
 
 template <typename Shape>
 __device__ inline void share_states(const RowStates<Shape::kHeadDim>& states, int warp, int lane,
-                                    WarpStates& shared, const WarpMemory<Shape>& memory) {
+                                    WarpStates& shared, float* sums) {
   for (int half = 0; half < 2; ++half) {
     const int row = fragment_row(lane, half * 2);
     if (lane % 4 == 0) {
@@ -100,7 +106,7 @@ __device__ inline void share_states(const RowStates<Shape::kHeadDim>& states, in
     }
     for (int dim = 0; dim < Shape::kHeadDim; dim += 8) {
       const Fragment& from = states.weighted[dim / 8];
-      float* to = memory.sums() + row * Shape::kSumStride + dim + fragment_column(lane, 0);
+      float* to = sums + row * Shape::kSumStride + dim + fragment_column(lane, 0);
       *reinterpret_cast<float2*>(to) = make_float2(from[half * 2], from[half * 2 + 1]);
     }
   }
@@ -118,11 +124,11 @@ __device__ inline SoftmaxState<kLaneDims<Shape::kHeadDim>> merged_row(const Warp
   for (int warp = 0; warp < kDecodeWarps; ++warp) {
     SoftmaxState<kLaneDims<Shape::kHeadDim>> state{shared.maximum[warp][row],
                                                    shared.sum[warp][row]};
-    const WarpMemory<Shape> memory = warp_memory<Shape>(warps_begin, warp);
+    const float* sums = sums_of<Shape>(warps_begin, warp);
     for (int i = 0; i < kLaneDims<Shape::kHeadDim>; ++i) {
       const int dim = lane + i * kWarpLanes;
       if (dim < Shape::kHeadDim) {
-        state.weighted[i] = memory.sums()[row * Shape::kSumStride + dim];
+        state.weighted[i] = sums[row * Shape::kSumStride + dim];
       }
     }
     whole = merge(whole, state);
@@ -183,14 +189,13 @@ __global__ void __launch_bounds__(kDecodeThreads, Shape::kBlocksPerSm)
   __syncthreads();
 
   const KeyRange stretch = stretch_of_warp(own, warp);
-  const HeadCache<typename Shape::Stored> cache =
-      head_cache<typename Shape::Stored>(params.decode, rows);
-  const WarpMemory<Shape> memory = warp_memory<Shape>(warps_begin, warp);
-  KeyStream<Shape> stream(cache, stretch, memory, lane);
-  const RowStates<Shape::kHeadDim> states =
-      stream.run(query, row_rules(params.decode, rows, stretch, lane));
-  __syncwarp();
-  share_states<Shape>(states, warp, lane, warp_states, memory);
+  const HeadCache<typename Shape::Stored> cache = head_cache<typename Shape::Stored>(
+      params.decode.kv, params.decode.block_table, rows.sequence, rows.kv_head);
+  using Stream = typename Shape::Stream;
+  const StreamMemory<Stream> memory = {part_of_warp<Shape>(warps_begin, warp)};
+  KeyStream<Stream> stream(cache, stretch, memory, row_rules(params.decode, rows, stretch, lane));
+  const RowStates<Shape::kHeadDim> states = stream.run(query);
+  share_states<Shape>(states, warp, lane, warp_states, sums_of<Shape>(warps_begin, warp));
   __syncthreads();
 
   const float value_scale = scale_of(params.decode.kv.v.scale, rows.kv_head);

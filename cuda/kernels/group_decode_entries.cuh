@@ -26,8 +26,8 @@ KernelStatus launch_group_shape(const SplitDecodeParams& params, KernelStream st
   return launch_kernel("group_decode", how, &group_decode<Shape>, params);
 }
 
-// All head dims, for caches of each of `kv_types`, which are alike but for their codes.
-template <typename Products, typename Stored>
+// For these head dims, and caches of each of `kv_types`, which are alike but for their codes.
+template <typename Products, typename Stored, int... kHeadDims>
 std::vector<GroupDecodeEntry> group_decode_entries(ElementType q_type,
                                                    std::initializer_list<ElementType> kv_types) {
   std::vector<GroupDecodeEntry> entries;
@@ -38,12 +38,7 @@ std::vector<GroupDecodeEntry> group_decode_entries(ElementType q_type,
           {q_type, kv_type, kHeadDim, Shape::kSharedBytes, &launch_group_shape<Shape>});
     }
   };
-  add.template operator()<64>();
-  add.template operator()<80>();
-  add.template operator()<96>();
-  add.template operator()<128>();
-  add.template operator()<192>();
-  add.template operator()<256>();
+  (add.template operator()<kHeadDims>(), ...);
   return entries;
 }
 

@@ -6,7 +6,8 @@
 namespace recto::kernels {
 
 std::vector<GroupDecodeEntry> group_decode_entries_fp32() {
-  return group_decode_entries<ScalarProducts, float>(ElementType::kFp32, {ElementType::kFp32});
+  return group_decode_entries<ScalarProducts, float, 64, 80, 96, 128, 192, 256>(
+      ElementType::kFp32, {ElementType::kFp32});
 }
 
 }  // namespace recto::kernels

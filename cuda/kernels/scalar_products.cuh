@@ -14,6 +14,9 @@ namespace recto::kernels {
 struct ScalarProducts {
   using Element = float;
   static constexpr int kKeysPerStep = 8;
+  static constexpr int blocks_per_sm(int head_dim) {
+    return head_dim <= 64 ? 3 : head_dim <= 192 ? 2 : 1;
+  }
   // Weights change lanes through shared memory, [16][8].
   static constexpr int kScratch = kTileRows * kKeysPerStep;
 

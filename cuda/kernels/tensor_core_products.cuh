@@ -24,8 +24,10 @@ template <typename T>
 struct TensorCoreProducts {
   using Element = T;
   static constexpr int kKeysPerStep = 16;
-  static constexpr int kScratch =
-      0;  // elements of shared memory that a warp needs beside the tiles
+  // Elements of shared memory that a warp needs beside the tiles.
+  static constexpr int kScratch = 0;
+  // Thread blocks of four warps for whose sixteen rows a multiprocessor has registers.
+  static constexpr int blocks_per_sm(int head_dim) { return head_dim <= 128 ? 3 : 2; }
 
   // scores = Q K^T.
   template <int kHeadDim, int kKeys>
