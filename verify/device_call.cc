@@ -87,14 +87,6 @@ bool has_blocks_apart(const KvTensorView& tensor) {
   return span_bytes(block) <= tensor.block_stride * element_bytes(tensor.type);
 }
 
-std::vector<std::uint32_t> owners_in_turn(std::int64_t thread_blocks, std::int64_t owners) {
-  std::vector<std::uint32_t> all;
-  for (std::int64_t i = 0; i < thread_blocks; ++i) {
-    all.push_back(static_cast<std::uint32_t>(i % owners));
-  }
-  return all;
-}
-
 // Those of both, if each piece of the first holds the same piece of the second, as K and V of an
 // interleaved pool do; else none.
 std::optional<simt::LogicalBounds> common_bounds(const simt::Buffer& first,
@@ -113,6 +105,22 @@ std::optional<simt::LogicalBounds> common_bounds(const simt::Buffer& first,
 }
 
 }  // namespace
+
+BlockOwners owners_in_turn(std::int64_t thread_blocks, std::int64_t owners) {
+  BlockOwners all;
+  for (std::int64_t i = 0; i < thread_blocks; ++i) {
+    all.push_back(static_cast<std::uint32_t>(i % owners));
+  }
+  return all;
+}
+
+BlockOwners owners_in_runs(std::int64_t blocks_of_each, std::int64_t owners) {
+  BlockOwners all;
+  for (std::int64_t i = 0; i < blocks_of_each * owners; ++i) {
+    all.push_back(static_cast<std::uint32_t>(i / blocks_of_each));
+  }
+  return all;
+}
 
 void DeviceCall::add_read(const std::string& name, const void* data, std::int64_t bytes) {
   if (bytes > 0) reads_.push_back(buffer_of(name, data, bytes, simt::BufferUse::kReadOnly));
@@ -133,23 +141,21 @@ void DeviceCall::add_read(const std::string& name, const BlockTableView& table) 
 
 void DeviceCall::add_pool(std::vector<simt::Buffer>& buffers, const std::string& name,
                           const KvTensorView& pool, simt::BufferUse use,
-                          const BlockOwners& owners) {
+                          std::vector<std::vector<bool>> may_touch, BlockOwners owners) {
   if (pool.num_blocks == 0) return;
   buffers.push_back(buffer_of(name, pool.data, span_bytes(pool), use));
   if (!has_blocks_apart(pool)) return;
   buffers.back().logical_bounds = simt::LogicalBounds{
       .piece_bytes = static_cast<std::size_t>(pool.block_stride * element_bytes(pool.type)),
-      .may_touch = owners.may_touch,
-      .owner_of_block = owners.owner_of_block};
+      .may_touch = std::move(may_touch),
+      .owner_of_block = std::move(owners)};
 }
 
 void DeviceCall::add_contexts(const PagedKvView& kv, const BlockTableView& table,
-                              std::span<const std::int32_t> context_length,
-                              std::int64_t thread_blocks) {
-  const BlockOwners owners = {blocks_of_sequences(kv.k, table, context_length),
-                              owners_in_turn(thread_blocks, table.num_seqs)};
-  add_pool(reads_, "k_cache", kv.k, simt::BufferUse::kReadOnly, owners);
-  add_pool(reads_, "v_cache", kv.v, simt::BufferUse::kReadOnly, owners);
+                              std::span<const std::int32_t> context_length, BlockOwners sequences) {
+  const auto may_touch = blocks_of_sequences(kv.k, table, context_length);
+  add_pool(reads_, "k_cache", kv.k, simt::BufferUse::kReadOnly, may_touch, sequences);
+  add_pool(reads_, "v_cache", kv.v, simt::BufferUse::kReadOnly, may_touch, std::move(sequences));
   add_read("k_scale", scale_values(kv.k));
   add_read("v_scale", scale_values(kv.v));
   add_read("block_table", table);
@@ -170,16 +176,15 @@ void DeviceCall::add_update(const std::string& name, const MutableRowsView& rows
 }
 
 void DeviceCall::add_write(const MutablePagedKvView& kv,
-                           std::span<const std::vector<std::int64_t>> blocks,
-                           std::int64_t thread_blocks) {
-  BlockOwners owners;
+                           std::span<const std::vector<std::int64_t>> blocks, BlockOwners owners) {
+  std::vector<std::vector<bool>> may_touch;
   for (const std::vector<std::int64_t>& own : blocks) {
-    auto& may_touch = owners.may_touch.emplace_back(static_cast<std::size_t>(kv.k.num_blocks));
-    for (const std::int64_t block : own) may_touch[static_cast<std::size_t>(block)] = true;
+    may_touch.emplace_back(static_cast<std::size_t>(kv.k.num_blocks));
+    for (const std::int64_t block : own) may_touch.back()[static_cast<std::size_t>(block)] = true;
   }
-  if (!blocks.empty()) owners.owner_of_block = owners_in_turn(thread_blocks, std::ssize(blocks));
-  add_pool(pools_, "k_cache", recto::as_const(kv.k), simt::BufferUse::kReadWrite, owners);
-  add_pool(pools_, "v_cache", recto::as_const(kv.v), simt::BufferUse::kReadWrite, owners);
+  const auto use = simt::BufferUse::kReadWrite;
+  add_pool(pools_, "k_cache", recto::as_const(kv.k), use, may_touch, owners);
+  add_pool(pools_, "v_cache", recto::as_const(kv.v), use, std::move(may_touch), std::move(owners));
   add_read("k_scale", scale_values(recto::as_const(kv.k)));
   add_read("v_scale", scale_values(recto::as_const(kv.v)));
 }

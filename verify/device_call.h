@@ -30,6 +30,14 @@ struct KernelRun {
   ObserverMaker observer = {};  // nobody, if empty
 };
 
+// For each thread block of a launch, in the order of x, y, z, on whose behalf it works.
+using BlockOwners = std::vector<std::uint32_t>;
+
+// 0, 1, .., owners - 1, 0, 1, ..: of grids with the owner as their x.
+BlockOwners owners_in_turn(std::int64_t thread_blocks, std::int64_t owners);
+// 0, .., 0, 1, .., 1, ..: of grids with the owner as their z.
+BlockOwners owners_in_runs(std::int64_t blocks_of_each, std::int64_t owners);
+
 class DeviceCall {
  public:
   // `executor` must outlive it.
@@ -45,11 +53,10 @@ class DeviceCall {
   void add_read(const std::string& name, const PagedKvView& kv);
   void add_read(const std::string& name, const BlockTableView& table);
 
-  // The contexts of sequences, by way of their tables: in launches whose grid has the sequence as
-  // its x and at most `thread_blocks` in all, each thread block may touch its own sequence's blocks
-  // and no others.
+  // The contexts of sequences, by way of their tables: each thread block may touch its own
+  // sequence's blocks and no others.
   void add_contexts(const PagedKvView& kv, const BlockTableView& table,
-                    std::span<const std::int32_t> context_length, std::int64_t thread_blocks);
+                    std::span<const std::int32_t> context_length, BlockOwners sequences);
 
   // Memory that kernels write before they may read it.
   template <typename T>
@@ -62,10 +69,10 @@ class DeviceCall {
   // Rows that are read, and written in their places.
   void add_update(const std::string& name, const MutableRowsView& rows);
 
-  // A cache of which parts are written; the rest keeps what it holds. In launches of at most
-  // `thread_blocks`, number i may touch the cache's blocks[i % blocks.size()] and no others.
+  // A cache of which parts are written; the rest keeps what it holds. A thread block with owner i
+  // may touch the cache's blocks[i] and no others.
   void add_write(const MutablePagedKvView& kv, std::span<const std::vector<std::int64_t>> blocks,
-                 std::int64_t thread_blocks);
+                 BlockOwners owners);
 
   // Calls launch(stream), which returns what was wrong, or null. A launch that is refused, and
   // anything that is found in the kernels, breaks a contract: there is no result then.
@@ -78,13 +85,10 @@ class DeviceCall {
  private:
   void add_read(const std::string& name, const void* data, std::int64_t bytes);
   void add_write(const std::string& name, void* data, std::int64_t bytes, simt::BufferUse use);
-  // Which blocks of a pool thread blocks may touch.
-  struct BlockOwners {
-    std::vector<std::vector<bool>> may_touch;  // [num_owners][num_blocks]
-    std::vector<std::uint32_t> owner_of_block;
-  };
   static void add_pool(std::vector<simt::Buffer>& buffers, const std::string& name,
-                       const KvTensorView& pool, simt::BufferUse use, const BlockOwners& owners);
+                       const KvTensorView& pool, simt::BufferUse use,
+                       std::vector<std::vector<bool>> may_touch,  // [num_owners][num_blocks]
+                       BlockOwners owners);
   void register_merged(std::vector<simt::Buffer>& buffers);
 
   simt::Executor& executor_;

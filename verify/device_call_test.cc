@@ -68,7 +68,7 @@ class Attention {
 
   void add_all(DeviceCall& call) {
     call.add_read("q", params.q);
-    call.add_contexts(params.kv, params.block_table, lengths, 2);
+    call.add_contexts(params.kv, params.block_table, lengths, owners_in_turn(2, 2));
     call.add_write("out", params.out);
     call.add_write("lse_ln", std::span(lse_ln));
   }
@@ -165,7 +165,7 @@ std::string write_tokens(Pools pools, const std::vector<std::int64_t>& slots,
   call.add_read("k", params.k);
   call.add_read("v", params.v);
   call.add_read("slot_mapping", std::span(slots));
-  call.add_write(params.kv, blocks, 2);
+  call.add_write(params.kv, blocks, owners_in_turn(2, 2));
   try {
     call.run(&checks, [&params](simt::Stream& stream) {
       return kernels::launch_kv_write(params, &stream).error;
@@ -191,7 +191,8 @@ TEST_CASE("memory that nobody registered is found") {
   Attention attention;
   DeviceCall call(attention.executor);
   call.add_read("q", attention.params.q);
-  call.add_contexts(attention.params.kv, attention.params.block_table, attention.lengths, 2);
+  call.add_contexts(attention.params.kv, attention.params.block_table, attention.lengths,
+                    owners_in_turn(2, 2));
   call.add_write("out", attention.params.out);
   CHECK_THAT(attention.run(call), ContainsSubstring("decode_block.cuh"));
 }

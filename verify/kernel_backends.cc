@@ -69,6 +69,38 @@ Backend split_decode_backend(const KernelRun& how, std::int64_t split_size) {
   return backend;
 }
 
+Backend group_decode_backend(const KernelRun& how, std::int64_t split_size) {
+  const auto runner = std::make_shared<Runner>(how);
+  Backend backend = decode_backend(fmt::format("group-decode-{}", split_size), split_size,
+                                   [runner, split_size](const PagedAttentionInputs& inputs) {
+                                     DecodeResults results(inputs);
+                                     call_group_decode(runner->executor, runner->how.observer,
+                                                       inputs, split_size, results);
+                                     return read(inputs, results);
+                                   });
+  backend.why_unsupported = why_not_group_decoded;
+  backend.numerics = [split_size](const PagedAttentionInputs& inputs) {
+    return group_decode_numerics(inputs.q.type, inputs.kv.k.type, split_size);
+  };
+  backend.with_split_size = [how](std::int64_t size) { return group_decode_backend(how, size); };
+  return backend;
+}
+
+Backend paged_prefill_backend(const KernelRun& how) {
+  const auto runner = std::make_shared<Runner>(how);
+  Backend backend =
+      decode_backend("paged-prefill", 0, [runner](const PagedAttentionInputs& inputs) {
+        DecodeResults results(inputs);
+        call_paged_prefill(runner->executor, runner->how.observer, inputs, results);
+        return read(inputs, results);
+      });
+  backend.why_unsupported = why_not_prefilled;
+  backend.numerics = [](const PagedAttentionInputs& inputs) {
+    return prefill_numerics(inputs.q.type, inputs.kv.k.type, inputs.kv.k.head_dim);
+  };
+  return backend;
+}
+
 std::vector<Backend> kernel_backends(const KernelRun& how) {
   constexpr std::int64_t kSplitSize = 40;
   return {paged_decode_backend(how), split_decode_backend(how, kSplitSize)};

@@ -15,6 +15,12 @@ namespace recto::verify {
 Backend paged_decode_backend(const KernelRun& how);
 Backend split_decode_backend(const KernelRun& how, std::int64_t split_size);
 
+// Head dims 64 and 128, the same for K and V; caches that are read 16 bytes at a time.
+Backend group_decode_backend(const KernelRun& how, std::int64_t split_size);
+
+// Any number of rows.
+Backend paged_prefill_backend(const KernelRun& how);
+
 // Both, the latter with splits that few contexts divide.
 std::vector<Backend> kernel_backends(const KernelRun& how);
 

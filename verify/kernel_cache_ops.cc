@@ -40,7 +40,7 @@ void write_kv_by_kernel(const KernelRun& how, const KvWriteInputs& inputs) {
     blocks.push_back(slot < 0 ? std::vector<std::int64_t>()
                               : std::vector{slot / inputs.kv.k.block_size});
   }
-  call.add_write(inputs.kv, blocks, std::ssize(blocks));
+  call.add_write(inputs.kv, blocks, owners_in_turn(std::ssize(blocks), std::ssize(blocks)));
   const kernels::KvWriteParams params{
       .k = inputs.k, .v = inputs.v, .slot_mapping = inputs.slot_mapping.data(), .kv = inputs.kv};
   call.run(how.observer, [&params](simt::Stream& stream) {
@@ -55,7 +55,8 @@ void copy_blocks_by_kernel(const KernelRun& how, const MutablePagedKvView& kv,
   std::vector<std::vector<std::int64_t>> blocks;
   for (const BlockPair& pair : pairs) blocks.push_back({pair.source, pair.destination});
   // A thread block copies one head of a pair.
-  call.add_write(kv, blocks, std::ssize(pairs) * kv.k.num_kv_heads);
+  call.add_write(kv, blocks,
+                 owners_in_turn(std::ssize(pairs) * kv.k.num_kv_heads, std::ssize(pairs)));
   call.add_read("pairs", pairs);
   const kernels::BlockCopyParams params{
       .from = as_const(kv), .to = kv, .pairs = pairs.data(), .num_pairs = std::ssize(pairs)};
@@ -71,7 +72,8 @@ void swap_blocks_by_kernel(const KernelRun& how, const PagedKvView& from,
   call.add_read("from", from);
   std::vector<std::vector<std::int64_t>> blocks;
   for (const BlockPair& pair : pairs) blocks.push_back({pair.destination});
-  call.add_write(to, blocks, std::ssize(pairs) * to.k.num_kv_heads);
+  call.add_write(to, blocks,
+                 owners_in_turn(std::ssize(pairs) * to.k.num_kv_heads, std::ssize(pairs)));
   call.add_read("pairs", pairs);
   const kernels::BlockCopyParams params{
       .from = from, .to = to, .pairs = pairs.data(), .num_pairs = std::ssize(pairs)};
@@ -88,7 +90,8 @@ void append_kv_by_kernel(const KernelRun& how, const kernels::KvAppendParams& pa
   call.add_read("v", params.v);
   call.add_read("block_table", params.block_table);
   call.add_read("cached_length", std::span(params.cached_length, num_seqs));
-  call.add_write(params.kv, blocks_of_new_tokens(params), params.k.num_rows);
+  call.add_write(params.kv, blocks_of_new_tokens(params),
+                 owners_in_turn(params.k.num_rows, params.k.num_rows));
   call.add_read("cosines", params.rotary.cosines);
   call.add_read("sines", params.rotary.sines);
   if (params.rotated_q.data == params.q.data) {
@@ -118,9 +121,10 @@ void gather_kv_by_kernel(const KernelRun& how, const GatherInputs& inputs) {
     params.max_context_length = std::max<std::int64_t>(params.max_context_length, length);
   }
   // A thread block gathers one token at least.
-  call.add_contexts(
-      inputs.kv, inputs.block_table, inputs.context_length,
-      inputs.block_table.num_seqs * params.max_context_length * inputs.kv.k.num_kv_heads);
+  call.add_contexts(inputs.kv, inputs.block_table, inputs.context_length,
+                    owners_in_turn(inputs.block_table.num_seqs * params.max_context_length *
+                                       inputs.kv.k.num_kv_heads,
+                                   inputs.block_table.num_seqs));
   call.add_read("context_start", inputs.context_start);
   call.add_write("k", inputs.k);
   call.add_write("v", inputs.v);

@@ -1,12 +1,16 @@
 #include "verify/kernel_calls.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <span>
+#include <utility>
 
 #include "core/attention_gate.h"
 #include "core/contract.h"
+#include "cuda/kernels/group_decode.h"
 #include "cuda/kernels/paged_decode.h"
+#include "cuda/kernels/paged_prefill.h"
 #include "cuda/kernels/split_decode.h"
 
 namespace recto::verify {
@@ -60,16 +64,15 @@ PagedDecodeParams params_into(const PagedAttentionInputs& inputs, DecodeResults&
   return params;
 }
 
-// Of launches whose grid has the sequence as its x, and at most `thread_blocks` in all.
-void add_inputs(DeviceCall& call, const PagedAttentionInputs& inputs, std::int64_t thread_blocks) {
+void add_inputs(DeviceCall& call, const PagedAttentionInputs& inputs, BlockOwners owners) {
   call.add_read("q", inputs.q);
-  call.add_contexts(inputs.kv, inputs.block_table, inputs.context_length, thread_blocks);
+  call.add_contexts(inputs.kv, inputs.block_table, inputs.context_length, std::move(owners));
   call.add_read("alibi_slopes", inputs.options.alibi_slopes);
   call.add_read("sinks", inputs.options.sinks);
 }
 
-void add_results(DeviceCall& call, const PagedDecodeParams& params, DecodeResults& results) {
-  call.add_write("out", params.out);
+void add_results(DeviceCall& call, const MutableRowsView& out, DecodeResults& results) {
+  call.add_write("out", out);
   call.add_write("lse_ln", std::span(results.lse_ln));
 }
 
@@ -92,6 +95,46 @@ std::optional<std::string> why_not_one_row_each(const PagedAttentionInputs& inpu
   return std::nullopt;
 }
 
+// With the states that stand between splits and their merge.
+void call_in_splits(simt::Executor& executor, const ObserverMaker& observer,
+                    const PagedAttentionInputs& inputs, std::int64_t split_size,
+                    DecodeResults& results,
+                    const std::function<const char*(const SplitDecodeParams& params,
+                                                    simt::Stream& stream)>& launch) {
+  SplitDecodeParams params{.decode = params_into(inputs, results), .split_size = split_size};
+  params.num_splits = kernels::num_splits(longest_context(inputs), split_size);
+  const std::int64_t num_states = inputs.q.num_rows * inputs.q.num_heads * params.num_splits;
+  std::vector<float> maximum(static_cast<std::size_t>(num_states), kNaN);
+  std::vector<float> sum(static_cast<std::size_t>(num_states), kNaN);
+  std::vector<float> weighted(static_cast<std::size_t>(num_states * inputs.kv.v.head_dim), kNaN);
+  params.states = {maximum.data(), sum.data(), weighted.data()};
+  DeviceCall call(executor);
+  add_inputs(call, inputs, owners_in_turn(num_states, inputs.q.num_rows));
+  add_results(call, params.decode.out, results);
+  call.add_write("states.maximum", std::span(maximum));
+  call.add_write("states.sum", std::span(sum));
+  call.add_write("states.weighted", std::span(weighted));
+  call.run(observer, [&](simt::Stream& stream) { return launch(params, stream); });
+}
+
+kernels::PagedPrefillParams prefill_params_of(const PagedAttentionInputs& inputs) {
+  const PagedDecodeParams decode = params_of(inputs);
+  kernels::PagedPrefillParams params = {
+      .q = decode.q,
+      .kv = decode.kv,
+      .block_table = decode.block_table,
+      .query_start = inputs.query_start.data(),
+      .context_length = decode.context_length,
+      .mask = inputs.options.causal ? kernels::Mask::kCausal : kernels::Mask::kNone,
+      .options = decode.options,
+      .out = decode.out};
+  for (std::size_t sequence = 0; sequence + 1 < inputs.query_start.size(); ++sequence) {
+    const std::int64_t queries = inputs.query_start[sequence + 1] - inputs.query_start[sequence];
+    params.max_query_length = std::max(params.max_query_length, queries);
+  }
+  return params;
+}
+
 }  // namespace
 
 DecodeResults::DecodeResults(const PagedAttentionInputs& inputs)
@@ -110,8 +153,9 @@ void call_paged_decode(simt::Executor& executor, const ObserverMaker& observer,
                        const PagedAttentionInputs& inputs, DecodeResults& results) {
   const PagedDecodeParams params = params_into(inputs, results);
   DeviceCall call(executor);
-  add_inputs(call, inputs, inputs.q.num_rows * inputs.q.num_heads);
-  add_results(call, params, results);
+  add_inputs(call, inputs,
+             owners_in_turn(inputs.q.num_rows * inputs.q.num_heads, inputs.q.num_rows));
+  add_results(call, params.out, results);
   call.run(observer, [&params](simt::Stream& stream) {
     return kernels::launch_paged_decode(params, &stream).error;
   });
@@ -120,22 +164,50 @@ void call_paged_decode(simt::Executor& executor, const ObserverMaker& observer,
 void call_split_decode(simt::Executor& executor, const ObserverMaker& observer,
                        const PagedAttentionInputs& inputs, std::int64_t split_size,
                        DecodeResults& results) {
-  SplitDecodeParams params{.decode = params_into(inputs, results), .split_size = split_size};
-  params.num_splits = kernels::num_splits(longest_context(inputs), split_size);
-  const std::int64_t num_states = inputs.q.num_rows * inputs.q.num_heads * params.num_splits;
-  std::vector<float> maximum(static_cast<std::size_t>(num_states), kNaN);
-  std::vector<float> sum(static_cast<std::size_t>(num_states), kNaN);
-  std::vector<float> weighted(static_cast<std::size_t>(num_states * inputs.kv.v.head_dim), kNaN);
-  params.states = {maximum.data(), sum.data(), weighted.data()};
+  call_in_splits(executor, observer, inputs, split_size, results,
+                 [](const SplitDecodeParams& params, simt::Stream& stream) {
+                   const char* error = kernels::launch_split_decode(params, &stream).error;
+                   if (error != nullptr) return error;
+                   return kernels::launch_split_merge(params, &stream).error;
+                 });
+}
+
+std::optional<std::string> why_not_group_decoded(const PagedAttentionInputs& inputs) {
+  if (std::optional<std::string> error = why_not_one_row_each(inputs)) return error;
+  const char* error = kernels::why_not_group_served({.decode = params_of(inputs)});
+  return error == nullptr ? std::nullopt : std::optional<std::string>(error);
+}
+
+void call_group_decode(simt::Executor& executor, const ObserverMaker& observer,
+                       const PagedAttentionInputs& inputs, std::int64_t split_size,
+                       DecodeResults& results) {
+  call_in_splits(executor, observer, inputs, split_size, results,
+                 [](const SplitDecodeParams& params, simt::Stream& stream) {
+                   const char* error = kernels::launch_group_decode(params, &stream).error;
+                   if (error != nullptr || params.num_splits == 1) return error;
+                   return kernels::launch_split_merge(params, &stream).error;
+                 });
+}
+
+std::optional<std::string> why_not_prefilled(const PagedAttentionInputs& inputs) {
+  const char* error = kernels::why_not_prefilled(prefill_params_of(inputs));
+  return error == nullptr ? std::nullopt : std::optional<std::string>(error);
+}
+
+void call_paged_prefill(simt::Executor& executor, const ObserverMaker& observer,
+                        const PagedAttentionInputs& inputs, DecodeResults& results) {
+  kernels::PagedPrefillParams params = prefill_params_of(inputs);
+  const PagedDecodeParams decode = params_into(inputs, results);
+  params.out = decode.out;
+  params.lse_ln = decode.lse_ln;
   DeviceCall call(executor);
-  add_inputs(call, inputs, num_states);
-  add_results(call, params.decode, results);
-  call.add_write("states.maximum", std::span(maximum));
-  call.add_write("states.sum", std::span(sum));
-  call.add_write("states.weighted", std::span(weighted));
+  add_inputs(call, inputs,
+             owners_in_runs(kernels::prefill_blocks_per_sequence(params),
+                            std::ssize(inputs.context_length)));
+  call.add_read("query_start", inputs.query_start);
+  add_results(call, params.out, results);
   call.run(observer, [&params](simt::Stream& stream) {
-    if (const char* error = kernels::launch_split_decode(params, &stream).error) return error;
-    return kernels::launch_split_merge(params, &stream).error;
+    return kernels::launch_paged_prefill(params, &stream).error;
   });
 }
 
@@ -162,8 +234,9 @@ void call_group_scores(simt::Executor& executor, const ObserverMaker& observer, 
   DeviceCall call(executor);
   call.add_read("q", inputs.q);
   // Of V nothing may be read.
-  call.add_contexts({.k = inputs.kv.k}, inputs.block_table, inputs.context_length,
-                    inputs.q.num_rows * inputs.kv.k.num_kv_heads);
+  call.add_contexts(
+      {.k = inputs.kv.k}, inputs.block_table, inputs.context_length,
+      owners_in_turn(inputs.q.num_rows * inputs.kv.k.num_kv_heads, inputs.q.num_rows));
   call.add_write("scores", std::span(results.scores));
   call.run(observer, [&](simt::Stream& stream) { return launch(params, &stream).error; });
 }

@@ -54,5 +54,15 @@ using ScoreLaunch = KernelStatus (*)(const kernels::GroupScoresParams& params, K
 // As for the calls above, but for why_not_scored().
 void call_group_scores(simt::Executor& executor, const ObserverMaker& observer, ScoreLaunch launch,
                        const PagedAttentionInputs& inputs, ScoreResults& results);
+// What the group-packed decode kernel does not serve of them, or nothing.
+std::optional<std::string> why_not_group_decoded(const PagedAttentionInputs& inputs);
+void call_group_decode(simt::Executor& executor, const ObserverMaker& observer,
+                       const PagedAttentionInputs& inputs, std::int64_t split_size,
+                       DecodeResults& results);
+
+// What the prefill kernel does not serve of them, or nothing.
+std::optional<std::string> why_not_prefilled(const PagedAttentionInputs& inputs);
+void call_paged_prefill(simt::Executor& executor, const ObserverMaker& observer,
+                        const PagedAttentionInputs& inputs, DecodeResults& results);
 
 }  // namespace recto::verify

@@ -59,4 +59,42 @@ reference::KernelNumerics decode_kernel_numerics(ElementType q_type, ElementType
   return numerics;
 }
 
+reference::KernelNumerics group_decode_numerics(ElementType q_type, ElementType kv_type,
+                                                std::int64_t split_size) {
+  reference::KernelNumerics numerics = decode_kernel_numerics(q_type, kv_type, split_size);
+  const bool has_tensor_cores = q_type != ElementType::kFp32;
+  if (has_tensor_cores) {
+    // mma.sync: on sm_80 eight terms at a time, on later cards sixteen, aligned and cut off.
+    numerics.score_sum = {.terms_per_step = 8,
+                          .rounding = reference::AccumulatorRounding::kTruncate};
+    numerics.output_sum = numerics.score_sum;
+    numerics.weight_type = q_type;
+    numerics.tile_size = 16;
+  } else {
+    // multiply_keys: every fourth dim has a sum of its own.
+    numerics.score_sum = {.lanes = 4, .product_roundings = kProductRoundings};
+    numerics.tile_size = 8;
+  }
+  // Four lanes share a row's keys.
+  numerics.weight_sum = {.lanes = 4};
+  if (is_fp8(kv_type)) {
+    // Codes are exact in fp16 and bf16; K's scale is multiplied with that of scores, V's with o.
+    numerics.kv_read = 0.0;
+    numerics.shared_scale = 0x1p-24;
+    numerics.normalisation_roundings += 1;
+  }
+  return numerics;
+}
+
+reference::KernelNumerics prefill_numerics(ElementType q_type, ElementType kv_type,
+                                           std::int64_t head_dim) {
+  reference::KernelNumerics numerics = group_decode_numerics(q_type, kv_type, 0);
+  // All keys in a row, in larger tiles, without states to be merged; a sink is let in through a
+  // factor, which rounds once more.
+  numerics.tile_size *= head_dim <= 128 ? 4 : 2;
+  numerics.state_merges = 0;
+  numerics.normalisation_roundings += 1;
+  return numerics;
+}
+
 }  // namespace recto::verify

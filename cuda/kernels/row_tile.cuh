@@ -6,12 +6,12 @@
 #include <kernel_dialect.h>
 #include <kernel_ptx.h>
 
+#include "cuda/kernels/row_fragment.cuh"
 #include "cuda/kernels/warp.cuh"
 
 namespace recto::kernels {
 
-// What mma.sync has of rows and takes of dims at once.
-inline constexpr int kTileRows = 16;
+// What mma.sync takes of dims at once.
 inline constexpr int kStepDims = 16;
 
 // A unit is what one lane copies, and one row of ldmatrix.

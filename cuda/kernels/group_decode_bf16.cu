@@ -1,0 +1,14 @@
+#include <kernel_dialect.h>
+
+#include "cuda/kernels/group_decode_entries.cuh"
+#include "cuda/kernels/tensor_core_products.cuh"
+
+namespace recto::kernels {
+
+std::vector<GroupDecodeEntry> group_decode_entries_bf16() {
+  return group_decode_entries<TensorCoreProducts<__nv_bfloat16>, __nv_bfloat16, 64, 80, 96, 128,
+                              192, 256, 64, 80, 96, 128, 192, 256>(ElementType::kBf16,
+                                                                   {ElementType::kBf16});
+}
+
+}  // namespace recto::kernels

@@ -1,0 +1,13 @@
+#include <kernel_dialect.h>
+
+#include "cuda/kernels/group_decode_entries.cuh"
+#include "cuda/kernels/scalar_products.cuh"
+
+namespace recto::kernels {
+
+std::vector<GroupDecodeEntry> group_decode_entries_fp32() {
+  return group_decode_entries<ScalarProducts, float, 64, 80, 96, 128, 192, 256>(
+      ElementType::kFp32, {ElementType::kFp32});
+}
+
+}  // namespace recto::kernels

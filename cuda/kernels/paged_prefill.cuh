@@ -1,0 +1,175 @@
+#pragma once
+
+// A thread block's warps have sixteen rows each and share all keys, which come in larger tiles than
+// in decode: here arithmetic is what takes time, and memory is read once for 64 rows.
+
+#include <kernel_dialect.h>
+
+#include <cstdint>
+
+#include "cuda/kernels/decode_block.cuh"
+#include "cuda/kernels/group_rows.cuh"
+#include "cuda/kernels/key_stream.cuh"
+#include "cuda/kernels/paged_prefill.h"
+#include "cuda/kernels/softmax_state.cuh"
+
+namespace recto::kernels {
+
+inline constexpr int kPrefillWarps = 4;
+inline constexpr int kPrefillThreads = kPrefillWarps * kWarpLanes;
+inline constexpr int kPrefillRows = kPrefillWarps * kTileRows;
+
+template <typename Products, typename Stored, int kDims>
+using PrefillStream = StreamShape<BlockTeam<kPrefillThreads>, Products, Stored, kDims,
+                                  (kDims <= 128 ? 4 : 2) * Products::kKeysPerStep>;
+
+template <typename Products, typename Stored, int kDims>
+struct PrefillShape : PrefillStream<Products, Stored, kDims> {
+  using Stream = PrefillStream<Products, Stored, kDims>;
+  static constexpr int kQueryBytes =
+      Stream::RowTile::size(kPrefillRows) * static_cast<int>(sizeof(typename Stream::Element));
+  static constexpr int kSharedBytes = kQueryBytes + Stream::kBytes;
+};
+
+// The rows of one (sequence, KV head) that a thread block has: row r, counted from the sequence's
+// first, is head r % group of query r / group.
+struct PrefillRows {
+  std::int64_t sequence;
+  std::int64_t kv_head;
+  std::int64_t first_query;  // of the sequence, among all queries
+  int group;
+  int queries;
+  int context;
+  int first;  // of the thread block
+  int count;  // not positive if it has none
+
+  __device__ int query_of(int row) const { return (first + row) / group; }
+  __device__ std::int64_t head_of(int row) const { return kv_head * group + (first + row) % group; }
+  __device__ int position_of(int row) const { return context - queries + query_of(row); }
+};
+
+__device__ inline PrefillRows prefill_rows(const PagedPrefillParams& params) {
+  const std::int64_t sequence = blockIdx.z;
+  const int group = static_cast<int>(params.q.num_heads / params.kv.k.num_kv_heads);
+  const int first_query = params.query_start[sequence];
+  const int queries = params.query_start[sequence + 1] - first_query;
+  const int first = static_cast<int>(blockIdx.x) * kPrefillRows;
+  return {sequence,    static_cast<std::int64_t>(blockIdx.y),
+          first_query, group,
+          queries,     params.context_length[sequence],
+          first,       min(kPrefillRows, queries * group - first)};
+}
+
+// The keys that a query at this position sees.
+__device__ inline KeyRange visible_from(const PagedPrefillParams& params, int position,
+                                        int context) {
+  const int end = max(params.mask == Mask::kCausal ? min(position + 1, context) : context, 0);
+  const std::int64_t begin = position - params.options.window + 1;
+  return {begin <= 0 ? 0 : min(static_cast<int>(begin), end), end};
+}
+
+// What some row of the thread block sees.
+__device__ inline KeyRange visible_to_any(const PagedPrefillParams& params,
+                                          const PrefillRows& rows) {
+  const KeyRange first = visible_from(params, rows.position_of(0), rows.context);
+  const KeyRange last = visible_from(params, rows.position_of(rows.count - 1), rows.context);
+  return {first.begin, last.end};
+}
+
+// Rows that there are not are zero.
+template <typename Shape>
+__device__ inline void load_query_rows(const PagedPrefillParams& params, const PrefillRows& rows,
+                                       typename Shape::Element* tile) {
+  using Element = typename Shape::Element;
+  const auto* q = static_cast<const Element*>(params.q.data);
+  for (int i = static_cast<int>(threadIdx.x); i < kPrefillRows * Shape::kHeadDim;
+       i += kPrefillThreads) {
+    const int row = i / Shape::kHeadDim;
+    const int dim = i % Shape::kHeadDim;
+    Element element = convert<Element>(0.0F);
+    if (row < rows.count) {
+      element = q[(rows.first_query + rows.query_of(row)) * params.q.row_stride +
+                  rows.head_of(row) * params.q.head_stride + dim];
+    }
+    tile[Shape::RowTile::index(row, dim)] = element;
+  }
+}
+
+// Of the calling lane. Rows that there are not see nothing.
+template <typename Shape>
+__device__ inline RowRules prefill_rules(const PagedPrefillParams& params, const PrefillRows& rows,
+                                         int warp, int lane) {
+  const DecodeOptions& options = params.options;
+  const float scale =
+      options.scale * stored_scale<typename Shape::Stored>(params.kv.k, rows.kv_head);
+  RowRules rules;
+  for (int half = 0; half < 2; ++half) {
+    const int row = warp * kTileRows + fragment_row(lane, half * 2);
+    rules.rule[half] = {scale, options.softcap, 0.0F, 0};
+    rules.visible[half] = {0, 0};
+    if (row >= rows.count) continue;
+    const int position = rows.position_of(row);
+    if (options.alibi_slopes != nullptr) {
+      rules.rule[half].alibi_slope = options.alibi_slopes[rows.head_of(row)];
+    }
+    rules.rule[half].newest = position;
+    rules.visible[half] = visible_from(params, position, rows.context);
+  }
+  return rules;
+}
+
+// A sink is let in at the end; then o is divided by l.
+template <typename Shape>
+__device__ inline void write_rows(const PagedPrefillParams& params, const PrefillRows& rows,
+                                  int warp, int lane, const RowStates<Shape::kHeadDim>& states) {
+  using Element = typename Shape::Element;
+  const float value_scale = stored_scale<typename Shape::Stored>(params.kv.v, rows.kv_head);
+  for (int half = 0; half < 2; ++half) {
+    const int row = warp * kTileRows + fragment_row(lane, half * 2);
+    if (row >= rows.count) continue;
+    const std::int64_t head = rows.head_of(row);
+    const std::int64_t query = rows.first_query + rows.query_of(row);
+    SoftmaxState<1> state{states.maximum[half], states.sum[half], {1.0F}};
+    const float* sink = sink_of(params.options, head);
+    if (sink != nullptr) state = merge(state, sink_state<1>(*sink));
+    // What merging has multiplied o by.
+    const float factor = state.weighted[0] * value_scale;
+    auto* out = static_cast<Element*>(params.out.data) + query * params.out.row_stride +
+                head * params.out.head_stride + fragment_column(lane, 0);
+    for (int dim = 0; dim < Shape::kHeadDim; dim += 8) {
+      for (int i = 0; i < 2; ++i) {
+        const float weighted = states.weighted[dim / 8][half * 2 + i] * factor;
+        out[dim + i] = convert<Element>(normalised(weighted, state.sum));
+      }
+    }
+    if (lane % 4 == 0 && params.lse_ln != nullptr) {
+      params.lse_ln[query * params.q.num_heads + head] = lse_ln_of(state);
+    }
+  }
+}
+
+// Grid: (tiles of 64 rows, num_kv_heads, num_seqs).
+template <typename Shape>
+__global__ void __launch_bounds__(kPrefillThreads) paged_prefill(const PagedPrefillParams params) {
+  KERNEL_DYNAMIC_SHARED(std::uint32_t, prefill_memory);
+  const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
+  const int warp = static_cast<int>(threadIdx.x) / kWarpLanes;
+  const PrefillRows rows = prefill_rows(params);
+  if (rows.count <= 0) return;
+
+  auto* queries = reinterpret_cast<typename Shape::Element*>(prefill_memory);
+  load_query_rows<Shape>(params, rows, queries);
+  __syncthreads();
+
+  using Stream = typename Shape::Stream;
+  const HeadCache<typename Shape::Stored> cache = head_cache<typename Shape::Stored>(
+      params.kv, params.block_table, rows.sequence, rows.kv_head);
+  const StreamMemory<Stream> memory = {prefill_memory + Shape::kQueryBytes / sizeof(std::uint32_t)};
+  KeyStream<Stream> stream(cache, visible_to_any(params, rows), memory,
+                           prefill_rules<Shape>(params, rows, warp, lane));
+  const RowStates<Shape::kHeadDim> states =
+      stream.run(queries + Shape::RowTile::index(warp * kTileRows, 0));
+  write_rows<Shape>(params, rows, warp, lane, states);
+}
+
+}  // namespace recto::kernels

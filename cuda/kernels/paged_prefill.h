@@ -1,0 +1,55 @@
+#pragma once
+
+// Attention of several query rows a sequence against their paged context: prompts in chunks, and
+// the check of speculative tokens. The rows' own keys are in the cache.
+
+#include <kernel_dialect.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "core/attention_views.h"
+#include "core/element_type.h"
+#include "core/paged_kv_view.h"
+#include "cuda/kernels/paged_decode.h"
+
+namespace recto::kernels {
+
+enum class Mask : std::uint8_t { kNone, kCausal };
+
+// All pointers are to device memory. The views have passed core/attention_gate.h.
+struct PagedPrefillParams {
+  RowsView q = {};  // [num_query_rows, num_q_heads, head_dim], fp32, fp16 or bf16
+  PagedKvView kv = {};
+  BlockTableView block_table = {};
+  const std::int32_t* query_start = nullptr;     // [num_seqs + 1]: first row of each sequence
+  const std::int32_t* context_length = nullptr;  // [num_seqs]: with the rows' own tokens
+  std::int64_t max_query_length = 0;             // at least the most rows of a sequence
+  Mask mask = Mask::kCausal;
+  DecodeOptions options = {};
+  MutableRowsView out = {};  // [num_query_rows, num_q_heads, head_dim], of q's type
+  float* lse_ln = nullptr;   // [num_query_rows, num_q_heads], or null
+};
+
+// One thread block for each 64 rows of a (sequence, KV head), where a query has a row for each head
+// of the group. An error names the field of `params` that is not served, or is CUDA's; nothing was
+// launched then.
+KernelStatus launch_paged_prefill(const PagedPrefillParams& params, KernelStream stream);
+
+// Its thread blocks for each sequence, which come sequence after sequence.
+std::int64_t prefill_blocks_per_sequence(const PagedPrefillParams& params);
+
+// What this kernel does not serve, or null: see why_not_group_served().
+const char* why_not_prefilled(const PagedPrefillParams& params);
+
+// What is instantiated.
+struct PrefillEntry {
+  ElementType q_type;
+  ElementType kv_type;
+  std::int64_t head_dim;
+  int shared_bytes;  // dynamic, of a thread block
+  KernelStatus (*launch)(const PagedPrefillParams& params, KernelStream stream);
+};
+std::vector<PrefillEntry> paged_prefill_table();
+
+}  // namespace recto::kernels

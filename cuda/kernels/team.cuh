@@ -1,0 +1,24 @@
+#pragma once
+
+// Threads that work on one stream of keys together: a warp, or a thread block.
+
+#include <kernel_dialect.h>
+
+#include "cuda/kernels/warp.cuh"
+
+namespace recto::kernels {
+
+struct WarpTeam {
+  static constexpr int kThreads = kWarpLanes;
+  __device__ static int rank() { return static_cast<int>(threadIdx.x) % kWarpLanes; }
+  __device__ static void meet() { __syncwarp(); }
+};
+
+template <int kBlockThreads>
+struct BlockTeam {
+  static constexpr int kThreads = kBlockThreads;
+  __device__ static int rank() { return static_cast<int>(threadIdx.x); }
+  __device__ static void meet() { __syncthreads(); }
+};
+
+}  // namespace recto::kernels
