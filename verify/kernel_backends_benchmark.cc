@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "cuda/kernels/group_decode.h"
 #include "verify/decode_workload.h"
 #include "verify/simt/executor/executor.h"
 #include "verify/simt/streams/stream.h"
@@ -43,6 +44,18 @@ void split_decode(benchmark::State& state) {
   });
 }
 BENCHMARK(split_decode)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+
+// Sixteen rows at a time, of which a group of four fills a quarter.
+void group_decode(benchmark::State& state) {
+  DecodeWorkload decode;
+  run(state, [&decode](simt::Stream& stream) {
+    if (const char* error = kernels::launch_group_decode(decode.params, &stream).error) {
+      return error;
+    }
+    return kernels::launch_split_merge(decode.params, &stream).error;
+  });
+}
+BENCHMARK(group_decode)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 void paged_decode(benchmark::State& state) {
   DecodeWorkload decode;

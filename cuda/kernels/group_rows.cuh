@@ -29,7 +29,7 @@ __device__ inline HeadCache<Stored> head_cache(const PagedKvView& kv, const Bloc
           head_tensor<Stored>(kv.v, kv_head),
           cursor_of(table, block_size, sequence),
           kv.k.type == ElementType::kE4m3 ? __NV_E4M3 : __NV_E5M2,
-          kv.v.layout == KvLayout::kPacked,
+          kv.v.layout == KvLayout::kPacked ? ValueOrder::kDimRows : ValueOrder::kKeyRows,
           block_size % kChunk<Stored> == 0};
 }
 

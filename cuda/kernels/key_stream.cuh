@@ -23,8 +23,8 @@ struct HeadCache {
   HeadTensor<Stored> values;
   BlockCursor cursor;
   __nv_fp8_interpretation_t codes;  // of fp8 caches
-  bool has_dim_rows;                // packed values: a row for each dim
-  bool has_chunks;                  // of which whole chunks may be copied
+  ValueOrder value_order;
+  bool has_chunks;  // of rows of dims, which may be copied whole
 };
 
 // By a team, for sixteen rows of each of its warps.
@@ -99,7 +99,7 @@ class KeyStream {
     const Workers workers = {Team::rank(), Team::kThreads};
     copy_rows<kHeadDim, kKeys>(cache_.keys, memory_.key_offsets(), memory_.keys(stage),
                                Shape::kStoredStride, workers);
-    if (!cache_.has_dim_rows) {
+    if (cache_.value_order == ValueOrder::kKeyRows) {
       copy_rows<kHeadDim, kKeys>(cache_.values, memory_.value_offsets(), memory_.values(stage),
                                  Shape::kStoredStride, workers);
       return;
@@ -118,15 +118,8 @@ class KeyStream {
     Fragment scores[kKeys / 8];
     Products::template multiply_keys<kHeadDim, kKeys>(query, wide_keys(stage), lane, scores);
     weigh(rows_, tile * kKeys, lane, scores, states);
-    const Element* values = wide_values(stage);
-    Element* scratch = memory_.scratch(warp);
-    if (cache_.has_dim_rows) {
-      Products::template add_values_by_dims<kHeadDim, kKeys>(scores, values, scratch, lane,
-                                                             states.weighted);
-    } else {
-      Products::template add_values<kHeadDim, kKeys>(scores, values, scratch, lane,
-                                                     states.weighted);
-    }
+    Products::template add_values<kHeadDim, kKeys>(scores, wide_values(stage), cache_.value_order,
+                                                   memory_.scratch(warp), lane, states.weighted);
   }
 
   // A tile as the products take it.
@@ -142,7 +135,7 @@ class KeyStream {
       return memory_.values(stage);
     } else {
       Team::meet();  // the keys that stood there have been read
-      if (!cache_.has_dim_rows) return widened_rows(memory_.values(stage));
+      if (cache_.value_order == ValueOrder::kKeyRows) return widened_rows(memory_.values(stage));
       widen<kHeadDim, kKeys>(memory_.values(stage), cache_.codes, memory_.wide(),
                              &Shape::DimTile::index, Workers{Team::rank(), Team::kThreads});
       Team::meet();

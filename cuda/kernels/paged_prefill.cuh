@@ -17,6 +17,8 @@ namespace recto::kernels {
 
 inline constexpr int kPrefillWarps = 4;
 inline constexpr int kPrefillThreads = kPrefillWarps * kWarpLanes;
+// Shared memory holds as many, or one.
+inline constexpr int kPrefillBlocksPerSm = 2;
 inline constexpr int kPrefillRows = kPrefillWarps * kTileRows;
 
 template <typename Products, typename Stored, int kDims>
@@ -150,7 +152,8 @@ __device__ inline void write_rows(const PagedPrefillParams& params, const Prefil
 
 // Grid: (tiles of 64 rows, num_kv_heads, num_seqs).
 template <typename Shape>
-__global__ void __launch_bounds__(kPrefillThreads) paged_prefill(const PagedPrefillParams params) {
+__global__ void __launch_bounds__(kPrefillThreads, kPrefillBlocksPerSm)
+    paged_prefill(const PagedPrefillParams params) {
   KERNEL_DYNAMIC_SHARED(std::uint32_t, prefill_memory);
   const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
   const int warp = static_cast<int>(threadIdx.x) / kWarpLanes;

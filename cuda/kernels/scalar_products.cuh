@@ -44,30 +44,11 @@ struct ScalarProducts {
     }
   }
 
-  // weighted += P V.
+  // weighted += P V. One loop for both orders: two would keep both their addresses in registers.
   template <int kHeadDim, int kKeys>
   __device__ static void add_values(const Fragment (&weights)[kKeys / 8], const float* values,
-                                    float* scratch, int lane, Fragment (&weighted)[kHeadDim / 8]) {
-    add_products<kHeadDim, kKeys>(weights, scratch, lane, weighted, [&](int key, int dim) {
-      return values[RowMajorTile<float, kHeadDim>::index(key, dim)];
-    });
-  }
-
-  // The same with a row of V for each dim.
-  template <int kHeadDim, int kKeys>
-  __device__ static void add_values_by_dims(const Fragment (&weights)[kKeys / 8],
-                                            const float* values, float* scratch, int lane,
-                                            Fragment (&weighted)[kHeadDim / 8]) {
-    add_products<kHeadDim, kKeys>(weights, scratch, lane, weighted, [&](int key, int dim) {
-      return values[DimMajorTile<float, kKeys>::index(dim, key)];
-    });
-  }
-
- private:
-  template <int kHeadDim, int kKeys, typename Value>
-  __device__ static void add_products(const Fragment (&weights)[kKeys / 8], float* scratch,
-                                      int lane, Fragment (&weighted)[kHeadDim / 8],
-                                      const Value& value) {
+                                    ValueOrder order, float* scratch, int lane,
+                                    Fragment (&weighted)[kHeadDim / 8]) {
     for (int block = 0; block < kKeys / 8; ++block) {
       __syncwarp();
       for (int half = 0; half < 2; ++half) {
@@ -77,27 +58,45 @@ struct ScalarProducts {
       }
       __syncwarp();
 #pragma unroll 1
-      for (int key = 0; key < 8; key += 4) {
-        const float* from = scratch + fragment_row(lane, 0) * 8 + key;
-        const Four<float> upper = Fours::load(from, 0, 4);
-        const Four<float> lower = Fours::load(from, 8 * 8, 4);
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          add_value<kHeadDim>(upper.at[i], lower.at[i], block * 8 + key + i, lane, weighted, value);
-        }
+      for (int key = 0; key < 8; ++key) {
+        const float* pair = scratch + fragment_row(lane, 0) * 8 + key;
+        const LaneValues lane_values =
+            values_of<kHeadDim, kKeys>(values, order, block * 8 + key, lane);
+        add_value<kHeadDim>(pair[0], pair[8 * 8], lane_values, weighted);
       }
     }
   }
 
-  template <int kHeadDim, typename Value>
-  __device__ static void add_value(float upper, float lower, int key, int lane,
-                                   Fragment (&weighted)[kHeadDim / 8], const Value& value) {
+ private:
+  // A lane's two dims of eight, and how far on its next ones are.
+  struct LaneValues {
+    const float* first;
+    const float* second;
+    int next;
+  };
+
+  template <int kHeadDim, int kKeys>
+  __device__ static LaneValues values_of(const float* values, ValueOrder order, int key, int lane) {
+    const int dim = fragment_column(lane, 0);
+    if (order == ValueOrder::kKeyRows) {
+      const float* first = values + RowMajorTile<float, kHeadDim>::index(key, dim);
+      return {first, first + 1, 8};
+    }
+    using Tile = DimMajorTile<float, kKeys>;
+    // Eight rows on, chunks lie in the same order again.
+    static_assert(8 % (Tile::kRowsPerTurn * Tile::kChunks) == 0);
+    return {values + Tile::index(dim, key), values + Tile::index(dim + 1, key), 8 * kKeys};
+  }
+
+  template <int kHeadDim>
+  __device__ static void add_value(float upper, float lower, LaneValues values,
+                                   Fragment (&weighted)[kHeadDim / 8]) {
 #pragma unroll
-    for (int dim = 0; dim < kHeadDim; dim += 8) {
-      const int own = dim + fragment_column(lane, 0);
-      const float first = value(key, own);
-      const float second = value(key, own + 1);
-      Fragment& sums = weighted[dim / 8];
+    for (Fragment& sums : weighted) {
+      const float first = *values.first;
+      const float second = *values.second;
+      values.first += values.next;
+      values.second += values.next;
       sums[0] += upper * first;
       sums[1] += upper * second;
       sums[2] += lower * first;

@@ -55,25 +55,22 @@ struct TensorCoreProducts {
   // weighted += P V, P rounded to the type of V.
   template <int kHeadDim, int kKeys>
   __device__ static void add_values(const Fragment (&weights)[kKeys / 8], const Element* values,
-                                    Element* /*scratch*/, int lane,
+                                    ValueOrder order, Element* /*scratch*/, int lane,
                                     Fragment (&weighted)[kHeadDim / 8]) {
-    using Tile = RowMajorTile<Element, kHeadDim>;
-    const Element* values_at = values + Tile::index(lane % 16, lane / 16 * 8);
-    add_products<kHeadDim, kKeys>(weights, weighted, [&](unsigned(&b)[4], int key, int dim) {
-      load_matrix_transposed_x4(b, values_at + Tile::index(key, dim));
-    });
-  }
-
-  // The same with a row of V for each dim.
-  template <int kHeadDim, int kKeys>
-  __device__ static void add_values_by_dims(const Fragment (&weights)[kKeys / 8],
-                                            const Element* values, Element* /*scratch*/, int lane,
-                                            Fragment (&weighted)[kHeadDim / 8]) {
-    const int own_dim = lane % 8 + lane / 16 * 8;
-    const int own_key = lane / 8 % 2 * 8;
-    add_products<kHeadDim, kKeys>(weights, weighted, [&](unsigned(&b)[4], int key, int dim) {
-      load_matrix_x4(b, values + DimMajorTile<Element, kKeys>::index(dim + own_dim, key + own_key));
-    });
+    if (order == ValueOrder::kKeyRows) {
+      const Element* own =
+          values + RowMajorTile<Element, kHeadDim>::index(lane % 16, lane / 16 * 8);
+      add_products<kHeadDim, kKeys>(weights, weighted, [&](unsigned(&b)[4], int key, int dim) {
+        load_matrix_transposed_x4(b, own + RowMajorTile<Element, kHeadDim>::index(key, dim));
+      });
+    } else {
+      const int own_dim = lane % 8 + lane / 16 * 8;
+      const int own_key = lane / 8 % 2 * 8;
+      add_products<kHeadDim, kKeys>(weights, weighted, [&](unsigned(&b)[4], int key, int dim) {
+        using Tile = DimMajorTile<Element, kKeys>;
+        load_matrix_x4(b, values + Tile::index(dim + own_dim, key + own_key));
+      });
+    }
   }
 
  private:
