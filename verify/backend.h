@@ -28,6 +28,13 @@ struct StateMerge {
   StateType type = StateType::kFp32;
 };
 
+// What becomes of a value whose key a row does not see.
+enum class MaskedValue : std::uint8_t {
+  kNotRead,
+  // Tiles that rows share weigh it with 0: NaN and infinities come through.
+  kTimesZero,
+};
+
 struct Backend {
   std::string name;
   // Why it cannot run this case, or nothing.
@@ -41,6 +48,7 @@ struct Backend {
   // A row's bits follow from the keys that it sees, whatever other rows the call has: not where
   // another kernel takes single rows.
   bool has_independent_rows = false;
+  MaskedValue masked_value = MaskedValue::kNotRead;
   std::optional<StateMerge> state_merge = {};
   // The same, splitting contexts at so many keys (>= 1), or nothing where it cannot split there.
   // Empty if nobody can tell it where to split.

@@ -1,0 +1,238 @@
+// The kernels that share keys among query rows (key_stream.cuh): group-packed decode, in splits and
+// without, and prefill, on the executor. Drawn cases against the oracle and every law, in every
+// configuration that is instantiated, whatever tensor cores and fast functions do where CUDA leaves
+// it open. RECTO_KERNEL_CASE=NUMBER tries one case alone.
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "core/random_stream.h"
+#include "cuda/kernels/group_decode.h"
+#include "cuda/kernels/paged_prefill.h"
+#include "verify/drawn_case.h"
+#include "verify/generators/case_generator.h"
+#include "verify/kernel_backends.h"
+#include "verify/law_runner.h"
+#include "verify/laws/laws.h"
+#include "verify/oracle_comparison.h"
+
+namespace recto::verify {
+namespace {
+
+constexpr std::int64_t kNoSplits = 100000;
+
+// All that is served, in every layout and block size.
+CaseDomain served() {
+  CaseDomain domain;
+  domain.head_dims = {64, 80, 96, 128, 192, 256};
+  domain.value_head_dim = ValueHeadDim::kSameAsKeys;
+  domain.groups = {1, 2, 3, 4, 8, 16, 17};
+  domain.block_sizes = {1, 2, 4, 8, 16, 32, 48, 64, 128, 256, 512};
+  domain.num_seqs_max = 3;
+  domain.num_kv_heads_max = 2;
+  domain.context_max = 150;
+  return domain;
+}
+
+CaseDomain decode_domain() {
+  CaseDomain domain = served();
+  domain.rows = {RowsKind::kDecode};
+  return domain;
+}
+
+CaseDomain prefill_domain() {
+  CaseDomain domain = served();
+  domain.num_rows_max = 40;
+  return domain;
+}
+
+DescribedCase numbered_case(std::uint64_t number, const CaseDomain& domain) {
+  RandomStream stream = RandomStream(2026).split("stream kernels").split(number);
+  return drawn_case(draw_case(stream, domain),
+                    fmt::format("./bazelw test --test_env=RECTO_KERNEL_CASE={} "
+                                "//verify:stream_kernels_test",
+                                number));
+}
+
+CaseSource cases(const CaseDomain& domain, std::uint64_t first, std::uint64_t count) {
+  std::uint64_t next = first;
+  std::uint64_t end = first + (std::getenv("RECTO_FULL") == nullptr ? count : 10 * count);
+  if (const char* number = std::getenv("RECTO_KERNEL_CASE")) {
+    next = std::strtoull(number, nullptr, 10);
+    end = next + 1;
+  }
+  return [domain, next, end]() mutable -> std::optional<DescribedCase> {
+    if (next == end) return std::nullopt;
+    return numbered_case(next++, domain);
+  };
+}
+
+void expect_laws_hold(const std::vector<Law>& laws, const std::vector<Backend>& backends,
+                      const CaseSource& next_case) {
+  const LawReport report = run_laws(laws, backends, next_case, {.bound_kind = BoundKind::kSharp});
+  std::cout << report.table();
+  for (const std::string& failure : report.failures) std::cout << failure;
+  CHECK(report.passed());
+  for (const LawCount& count : report.counts) {
+    INFO(count.law << " on " << count.backend);
+    if (count.law == "oracle") CHECK(count.ran() > 0);
+  }
+}
+
+KernelRun run_with(const simt::Arithmetic& arithmetic, simt::SchedulePolicy policy) {
+  return {.executor = {.schedule = {.policy = policy, .seed = 7}, .arithmetic = arithmetic}};
+}
+
+// To nearest; as an A100 sums; as an H100 does, with functions that err by what is documented.
+const std::vector<std::pair<std::string, simt::Arithmetic>>& arithmetics() {
+  using enum simt::MatrixSum;
+  static const std::vector<std::pair<std::string, simt::Arithmetic>> kAll = {
+      {"to nearest", {}},
+      {"truncated in eights", {.matrix_sum = kTruncated, .products_per_step = 8, .extra_bits = 0}},
+      {"truncated in sixteens, perturbed",
+       {.fast_math = simt::FastMath::kPerturbed, .matrix_sum = kTruncated}}};
+  return kAll;
+}
+
+TEST_CASE("the oracle holds of group decode, however the hardware rounds") {
+  std::vector<Backend> backends;
+  for (const auto& [name, arithmetic] : arithmetics()) {
+    const KernelRun how = run_with(arithmetic, simt::SchedulePolicy::kReverse);
+    for (const std::int64_t split_size : {std::int64_t{40}, kNoSplits}) {
+      backends.push_back(group_decode_backend(how, split_size));
+      backends.back().name += " " + name;
+    }
+  }
+  expect_laws_hold({oracle_comparison()}, backends, cases(decode_domain(), 0, 200));
+}
+
+TEST_CASE("the oracle holds of prefill, however the hardware rounds") {
+  std::vector<Backend> backends;
+  for (const auto& [name, arithmetic] : arithmetics()) {
+    backends.push_back(paged_prefill_backend(run_with(arithmetic, simt::SchedulePolicy::kReverse)));
+    backends.back().name += " " + name;
+  }
+  expect_laws_hold({oracle_comparison()}, backends, cases(prefill_domain(), 10000, 150));
+}
+
+TEST_CASE("every law holds of group decode and of prefill") {
+  const KernelRun how = run_with({}, simt::SchedulePolicy::kRandomWarp);
+  expect_laws_hold(all_laws(),
+                   {group_decode_backend(how, 40), group_decode_backend(how, kNoSplits)},
+                   cases(decode_domain(), 20000, 25));
+  CaseDomain domain = prefill_domain();
+  domain.head_dims = {64, 128};
+  domain.context_max = 80;
+  domain.num_rows_max = 12;
+  expect_laws_hold(all_laws(), {paged_prefill_backend(how)}, cases(domain, 30000, 25));
+}
+
+// Not only what chance draws: each row of both tables, in each layout.
+TEST_CASE("whatever is instantiated is right") {
+  using Key = std::tuple<ElementType, ElementType, std::int64_t>;
+  std::map<Key, std::vector<Backend>> entries;
+  for (const auto& entry : kernels::group_decode_table()) {
+    entries[{entry.q_type, entry.kv_type, entry.head_dim}].push_back(group_decode_backend({}, 48));
+  }
+  for (const auto& entry : kernels::paged_prefill_table()) {
+    entries[{entry.q_type, entry.kv_type, entry.head_dim}].push_back(paged_prefill_backend({}));
+  }
+  std::uint64_t number = 40000;
+  for (const auto& [key, backends] : entries) {
+    for (const KvLayout layout : {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked}) {
+      CaseDomain domain = decode_domain();
+      domain.types = {{std::get<0>(key), std::get<1>(key)}};
+      domain.head_dims = {std::get<2>(key)};
+      domain.layouts = {layout};
+      bool is_first = true;
+      const DescribedCase drawn = numbered_case(number++, domain);
+      const LawReport report =
+          run_laws({oracle_comparison()}, backends,
+                   [&]() -> std::optional<DescribedCase> {
+                     return std::exchange(is_first, false) ? std::optional(drawn) : std::nullopt;
+                   },
+                   {.bound_kind = BoundKind::kSharp});
+      INFO(drawn.description);
+      for (const std::string& failure : report.failures) std::cout << failure;
+      CHECK(report.passed());
+      for (const LawCount& count : report.counts) CHECK(count.ran() == 1);
+    }
+  }
+  CHECK(kernels::group_decode_table().size() == 6 * 7);
+}
+
+std::vector<std::uint64_t> bits_of(const std::vector<double>& values) {
+  std::vector<std::uint64_t> bits;
+  for (const double value : values) bits.push_back(std::bit_cast<std::uint64_t>(value));
+  return bits;
+}
+
+// The elements of a row are summed in one order, wherever they lie.
+TEST_CASE("no bit of a result depends on the layout") {
+  for (std::uint64_t number = 50000; number < 50020; ++number) {
+    const DescribedCase drawn = numbered_case(number, decode_domain());
+    for (const Backend& backend :
+         {group_decode_backend({}, kNoSplits), paged_prefill_backend({})}) {
+      std::vector<reference::AttentionResult> results;
+      for (const KvLayout layout :
+           {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked}) {
+        Placement placement = drawn.law_case.placement;
+        placement.layout = layout;
+        const PlacedProblem placed(drawn.law_case.problem, placement);
+        if (backend.why_unsupported(placed.inputs())) continue;
+        results.push_back(backend.run(placed.inputs()));
+      }
+      INFO(backend.name << ", case " << number);
+      for (const auto& result : results) {
+        CHECK(bits_of(result.out) == bits_of(results[0].out));
+        CHECK(bits_of(result.lse_ln) == bits_of(results[0].lse_ln));
+      }
+    }
+  }
+}
+
+void expect_same_bits(const Backend& backend, const reference::AttentionResult& expected,
+                      const PagedAttentionInputs& inputs) {
+  const reference::AttentionResult seen = backend.run(inputs);
+  CHECK(bits_of(seen.out) == bits_of(expected.out));
+  CHECK(bits_of(seen.lse_ln) == bits_of(expected.lse_ln));
+}
+
+TEST_CASE("no bit of a result depends on the schedule") {
+  CaseDomain domain = decode_domain();
+  domain.head_dims = {64, 128};
+  const auto backends_with = [](const KernelRun& how) {
+    return std::vector{group_decode_backend(how, 40), paged_prefill_backend(how)};
+  };
+  for (std::uint64_t number = 60000; number < 60004; ++number) {
+    const DescribedCase drawn = numbered_case(number, domain);
+    const PlacedProblem placed(drawn.law_case.problem, drawn.law_case.placement);
+    std::vector<reference::AttentionResult> expected;
+    for (const Backend& backend : backends_with({})) {
+      expected.push_back(backend.run(placed.inputs()));
+    }
+    for (const simt::SchedulePolicy policy : simt::kSchedulePolicies) {
+      for (std::uint64_t seed = 0; seed < 16; ++seed) {
+        const unsigned os_threads = 1 + seed % 2;
+        INFO(simt::schedule_policy_name(policy) << ", seed " << seed << ", " << os_threads);
+        const std::vector<Backend> backends = backends_with(
+            {.executor = {.schedule = {.policy = policy, .seed = seed}, .os_threads = os_threads}});
+        for (std::size_t i = 0; i < backends.size(); ++i) {
+          expect_same_bits(backends[i], expected[i], placed.inputs());
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace recto::verify
