@@ -2,6 +2,7 @@
 // order, and of what has arrived; ldmatrix meets no bank twice; K is read once. The checks, or the
 // bounds, find each of the faults in testdata/.
 
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <set>
@@ -43,14 +44,26 @@ CaseSpec scored_case(std::int64_t head_dim, std::int64_t group,
   return spec;
 }
 
+ScoreResults watched_scores(const PagedAttentionInputs& inputs, const simt::Schedule& schedule,
+                            ScoreLaunch launch, const ObserverMaker& observer) {
+  simt::Executor executor({.schedule = schedule});
+  ScoreResults results(inputs);
+  call_group_scores(executor, observer, launch, inputs, results);
+  return results;
+}
+
 // Scores of a case, by a kernel that is watched.
 Comparison watched(const CaseSpec& spec, const simt::Schedule& schedule, ScoreLaunch launch,
                    const ObserverMaker& observer) {
   const PlacedProblem placed(make_problem(spec), spec.placement);
-  simt::Executor executor({.schedule = schedule});
-  ScoreResults results(placed.inputs());
-  call_group_scores(executor, observer, launch, placed.inputs(), results);
-  return compare_scores(placed.inputs(), results, {});
+  return compare_scores(placed.inputs(),
+                        watched_scores(placed.inputs(), schedule, launch, observer), {});
+}
+
+std::vector<std::uint32_t> bits_of(const ScoreResults& results) {
+  std::vector<std::uint32_t> bits;
+  for (const float score : results.scores) bits.push_back(std::bit_cast<std::uint32_t>(score));
+  return bits;
 }
 
 TEST_CASE("the kernel touches what is its own, in order, and what has arrived") {
@@ -72,8 +85,9 @@ TEST_CASE("the kernel touches what is its own, in order, and what has arrived") 
       const CaseSpec spec = draw_case(stream, domain);
       INFO(simt::schedule_policy_name(policy) << "\n" << spec.text());
       std::uint64_t accesses = 0;
-      const Comparison comparison = watched(
-          spec, {.policy = policy, .seed = number, .preemption_period = 50},
+      const PlacedProblem placed(make_problem(spec), spec.placement);
+      const ScoreResults results = watched_scores(
+          placed.inputs(), {.policy = policy, .seed = number, .preemption_period = 50},
           kernels::launch_group_scores, [&accesses](const simt::DeviceMemory& memory) {
             return std::shared_ptr<simt::AccessChecker>(new simt::AccessChecker(memory, {}),
                                                         [&accesses](simt::AccessChecker* checker) {
@@ -81,8 +95,12 @@ TEST_CASE("the kernel touches what is its own, in order, and what has arrived") 
                                                           delete checker;
                                                         });
           });
+      const Comparison comparison = compare_scores(placed.inputs(), results, {});
       INFO(comparison.text());
       CHECK(comparison.passed());
+      // Wherever threads were preempted.
+      CHECK(bits_of(results) ==
+            bits_of(watched_scores(placed.inputs(), {}, kernels::launch_group_scores, {})));
       // At least ldmatrix of each query, and each score.
       CHECK(accesses > static_cast<std::uint64_t>(comparison.elements));
     }

@@ -131,7 +131,10 @@ struct CheckedPools {
   reference::RowPool new_v{rows, 4};
 };
 
-void write_checked(const KernelRun& how, CheckedPools& pools) {
+// What a call has left elsewhere than in its pools.
+using Memory = std::vector<std::vector<std::byte>>;
+
+Memory write_checked(const KernelRun& how, CheckedPools& pools) {
   std::vector<std::int64_t> slots(40, 7);
   for (std::int64_t token = 0; token < 30; ++token) {
     slots[static_cast<std::size_t>(token)] = token % 9 == 0 ? -1 : 2 * token;
@@ -140,9 +143,10 @@ void write_checked(const KernelRun& how, CheckedPools& pools) {
                            .v = pools.new_v.const_view(),
                            .slot_mapping = slots,
                            .kv = pools.view()});
+  return {};
 }
 
-void append_checked(const KernelRun& how, CheckedPools& pools) {
+Memory append_checked(const KernelRun& how, CheckedPools& pools) {
   const std::vector<std::int32_t> table = {3, 1 << 30, 0, 2, 1, -1, -1, -1};
   const std::vector<std::int32_t> cached_length = {5, 39, 20, -1};
   std::vector<std::int32_t> context_length(4);
@@ -164,19 +168,22 @@ void append_checked(const KernelRun& how, CheckedPools& pools) {
             .rotated_q = rotated_q.view(),
             .context_length = context_length.data()});
   CHECK(context_length == std::vector<std::int32_t>{6, 40, 20, 0});
+  return {rotated_q.bytes()};
 }
 
-void copy_checked(const KernelRun& how, CheckedPools& pools) {
+Memory copy_checked(const KernelRun& how, CheckedPools& pools) {
   copy_blocks_by_kernel(how, pools.view(), std::vector<BlockPair>{{0, 2}, {0, 1}});
+  return {};
 }
 
-void swap_checked(const KernelRun& how, CheckedPools& pools) {
+Memory swap_checked(const KernelRun& how, CheckedPools& pools) {
   CheckedPools other(KvLayout::kHeadMajor, 1);
   swap_blocks_by_kernel(how, as_const(pools.view()), other.view(),
                         std::vector<BlockPair>{{0, 2}, {0, 1}, {3, 3}});
+  return {other.k.bytes(), other.v.bytes()};
 }
 
-void gather_checked(const KernelRun& how, CheckedPools& pools) {
+Memory gather_checked(const KernelRun& how, CheckedPools& pools) {
   const std::vector<std::int32_t> table = {3, 1 << 30, 0, 2};
   const std::vector<std::int32_t> lengths = {5, 35};
   const std::vector<std::int64_t> starts = {0, 5};
@@ -190,9 +197,10 @@ void gather_checked(const KernelRun& how, CheckedPools& pools) {
                             .context_start = starts,
                             .k = rows_k.view(),
                             .v = rows_v.view()});
+  return {rows_k.bytes(), rows_v.bytes()};
 }
 
-TEST_CASE("writing, appending, copying and gathering touch what is their own, in order") {
+TEST_CASE("moving K and V touches what is its own, in order, and preemption changes no bit") {
   for (const simt::SchedulePolicy policy : simt::kSchedulePolicies) {
     for (const KvLayout layout : {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked}) {
       for (const std::int64_t padding : {0, 3}) {
@@ -201,9 +209,12 @@ TEST_CASE("writing, appending, copying and gathering touch what is their own, in
         const KernelRun how =
             checked_run({.policy = policy, .seed = 3, .preemption_period = 50}, accesses);
         CheckedPools pools(layout, padding);
+        CheckedPools undisturbed(layout, padding);
         for (const auto call :
              {write_checked, append_checked, copy_checked, swap_checked, gather_checked}) {
-          call(how, pools);
+          CHECK(call(how, pools) == call({}, undisturbed));
+          CHECK(pools.k.bytes() == undisturbed.k.bytes());
+          CHECK(pools.v.bytes() == undisturbed.v.bytes());
           CHECK(accesses > 0);
           accesses = 0;
         }

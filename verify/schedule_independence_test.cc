@@ -1,5 +1,6 @@
 // What the kernels leave behind does not depend on the order in which threads run, bit for bit:
-// four policies with sixteen seeds each, on one OS thread and on two.
+// four policies with sixteen seeds each, on one OS thread and on two. (Of scores:
+// group_scores_test.cc; preempted at accesses to memory: kernel_checks_test.cc.)
 
 #include <bit>
 #include <cstdint>
@@ -102,8 +103,9 @@ TEST_CASE("of two tokens that name one slot the later one stays, whatever the sc
   });
 }
 
-// Appended with rotary embedding, then swapped into a pool of another layout.
-std::vector<std::vector<std::byte>> appended_and_swapped(const KernelRun& how) {
+// Appended with rotary embedding, swapped into a pool of another layout, copied there, and
+// gathered.
+std::vector<std::vector<std::byte>> moved_about(const KernelRun& how) {
   const reference::TestPoolShape shape = {.layout = KvLayout::kPacked,
                                           .type = ElementType::kE5m2,
                                           .num_blocks = 3,
@@ -132,15 +134,29 @@ std::vector<std::vector<std::byte>> appended_and_swapped(const KernelRun& how) {
             .rotated_q = q.view()});
   swap_blocks_by_kernel(how, {.k = pools[0].const_view(), .v = pools[1].const_view()},
                         {.k = pools[2].view(), .v = pools[3].view()},
-                        std::vector<BlockPair>{{0, 2}, {1, 0}, {2, 1}});
-  std::vector<std::vector<std::byte>> memory = {q.bytes()};
+                        std::vector<BlockPair>{{0, 2}, {1, 0}});
+  copy_blocks_by_kernel(how, {.k = pools[2].view(), .v = pools[3].view()},
+                        std::vector<BlockPair>{{2, 1}});
+  const std::vector<std::int32_t> context_length = {7, 4, 0};
+  const std::vector<std::int64_t> context_start = {0, 7, 11};
+  const reference::RowPoolShape codes = {
+      .type = shape.type, .num_rows = 12, .num_heads = 3, .head_dim = 24};
+  reference::RowPool rows_k(codes, 9);
+  reference::RowPool rows_v(codes, 10);
+  gather_kv_by_kernel(how, {.kv = {.k = pools[2].const_view(), .v = pools[3].const_view()},
+                            .block_table = {table.data(), 3, 2, 2},
+                            .context_length = context_length,
+                            .context_start = context_start,
+                            .k = rows_k.view(),
+                            .v = rows_v.view()});
+  std::vector<std::vector<std::byte>> memory = {q.bytes(), rows_k.bytes(), rows_v.bytes()};
   for (const reference::KvPool& pool : pools) memory.push_back(pool.bytes());
   return memory;
 }
 
-TEST_CASE("what is appended and swapped does not depend on the schedule") {
-  const auto expected = appended_and_swapped({});
-  for_each_schedule([&](const KernelRun& how) { CHECK(appended_and_swapped(how) == expected); });
+TEST_CASE("what is appended, swapped, copied and gathered does not depend on the schedule") {
+  const auto expected = moved_about({});
+  for_each_schedule([&](const KernelRun& how) { CHECK(moved_about(how) == expected); });
 }
 
 }  // namespace

@@ -118,7 +118,8 @@ KvPoolShape draw_shape(std::uint64_t number, ElementType type, RandomStream& str
           .head_dim_v = 1 + static_cast<std::int64_t>(stream.next_below(90))};
 }
 
-void append(const Cache& cache, ElementType type, const std::int32_t* table, RandomStream& stream) {
+void append(const KernelRun& how, const Cache& cache, ElementType type, const std::int32_t* table,
+            RandomStream& stream) {
   const KvTensorView k = as_const(cache.view).k;
   const KvTensorView v = as_const(cache.view).v;
   const Bytes new_k = random_rows(kSeqs * k.num_kv_heads * k.head_dim, type, stream);
@@ -137,15 +138,15 @@ void append(const Cache& cache, ElementType type, const std::int32_t* table, Ran
                             .row_stride = k.head_dim};
   RowsView sines = cosines;
   sines.data = tables.data() + k.head_dim / 2 * element_bytes(type);
-  append_kv_by_kernel({}, {.k = rows_view<const void*>(new_k.data(), type, kSeqs, k),
-                           .v = rows_view<const void*>(new_v.data(), type, kSeqs, v),
-                           .block_table = {table, kSeqs, 1, 1},
-                           .cached_length = cached_length.data(),
-                           .kv = cache.view,
-                           .rotary = {.dim = k.head_dim, .cosines = cosines, .sines = sines}});
+  append_kv_by_kernel(how, {.k = rows_view<const void*>(new_k.data(), type, kSeqs, k),
+                            .v = rows_view<const void*>(new_v.data(), type, kSeqs, v),
+                            .block_table = {table, kSeqs, 1, 1},
+                            .cached_length = cached_length.data(),
+                            .kv = cache.view,
+                            .rotary = {.dim = k.head_dim, .cosines = cosines, .sines = sines}});
 }
 
-CacheState gather(const Cache& cache, const std::int32_t* table) {
+CacheState gather(const KernelRun& how, const Cache& cache, const std::int32_t* table) {
   const PagedKvView kv = as_const(cache.view);
   const std::vector<std::int32_t> lengths = {4, 3, 1};
   const PagedAttentionInputs contexts = {
@@ -155,16 +156,16 @@ CacheState gather(const Cache& cache, const std::int32_t* table) {
   const std::int64_t bytes = 8 * kv.k.num_kv_heads * element_bytes(kv.k.type);
   Bytes k(static_cast<std::size_t>(bytes * kv.k.head_dim));
   Bytes v(static_cast<std::size_t>(bytes * kv.v.head_dim));
-  gather_kv_by_kernel({}, {.kv = kv,
-                           .block_table = contexts.block_table,
-                           .context_length = lengths,
-                           .context_start = starts,
-                           .k = rows_view<void*>(k.data(), kv.k.type, 8, kv.k),
-                           .v = rows_view<void*>(v.data(), kv.v.type, 8, kv.v)});
+  gather_kv_by_kernel(how, {.kv = kv,
+                            .block_table = contexts.block_table,
+                            .context_length = lengths,
+                            .context_start = starts,
+                            .k = rows_view<void*>(k.data(), kv.k.type, 8, kv.k),
+                            .v = rows_view<void*>(v.data(), kv.v.type, 8, kv.v)});
   return state_of("gather", k, v);
 }
 
-CacheState write(const Cache& cache, ElementType type, RandomStream& stream) {
+CacheState write(const KernelRun& how, const Cache& cache, ElementType type, RandomStream& stream) {
   const KvTensorView k = as_const(cache.view).k;
   const KvTensorView v = as_const(cache.view).v;
   const Bytes new_k = random_rows(kTokens * k.num_kv_heads * k.head_dim, type, stream);
@@ -174,44 +175,44 @@ CacheState write(const Cache& cache, ElementType type, RandomStream& stream) {
   for (std::int64_t token = 0; token < kTokens; ++token) slots.push_back(kTokens - 2 - token);
   const TaintedPart no_slot_k(new_k, kTokens - 1, kTokens);
   const TaintedPart no_slot_v(new_v, kTokens - 1, kTokens);
-  write_kv_by_kernel({}, {.k = rows_view<const void*>(new_k.data(), type, kTokens, k),
-                          .v = rows_view<const void*>(new_v.data(), type, kTokens, v),
-                          .slot_mapping = slots,
-                          .kv = cache.view});
+  write_kv_by_kernel(how, {.k = rows_view<const void*>(new_k.data(), type, kTokens, k),
+                           .v = rows_view<const void*>(new_v.data(), type, kTokens, v),
+                           .slot_mapping = slots,
+                           .kv = cache.view});
   return cache.after("kv-write");
 }
 
-CacheState copy(const Cache& cache) {
+CacheState copy(const KernelRun& how, const Cache& cache) {
   const TaintedPart overwritten_k(cache.k, 1, kBlocks);
   const TaintedPart overwritten_v(cache.v, 1, kBlocks);
-  copy_blocks_by_kernel({}, cache.view, std::vector<BlockPair>{{0, 1}});
+  copy_blocks_by_kernel(how, cache.view, std::vector<BlockPair>{{0, 1}});
   return cache.after("block-copy");
 }
 
-CacheState swap(const Cache& from, const Cache& to) {
+CacheState swap(const KernelRun& how, const Cache& from, const Cache& to) {
   const TaintedPart kept_k(from.k, 3, kBlocks);
   const TaintedPart kept_v(from.v, 3, kBlocks);
-  swap_blocks_by_kernel({}, as_const(from.view), to.view, std::vector<BlockPair>{{2, 0}, {1, 3}});
+  swap_blocks_by_kernel(how, as_const(from.view), to.view, std::vector<BlockPair>{{2, 0}, {1, 3}});
   return to.after("swap");
 }
 
 }  // namespace
 
-std::vector<CacheState> run_cache_case(std::uint64_t number) {
+std::vector<CacheState> run_cache_case(const KernelRun& how, std::uint64_t number) {
   RandomStream stream = RandomStream(2026).split("cache cover").split(number);
   const Types types = types_of(number);
   KvPoolShape shape = draw_shape(number, types.cache, stream);
   const Cache cache(shape);
   const std::vector<std::int32_t> table = {2, 0, 3};
   std::vector<CacheState> states;
-  states.push_back(write(cache, types.rows, stream));
-  append(cache, types.rows, table.data(), stream);
+  states.push_back(write(how, cache, types.rows, stream));
+  append(how, cache, types.rows, table.data(), stream);
   states.push_back(cache.after("kv-append"));
-  states.push_back(copy(cache));
+  states.push_back(copy(how, cache));
   shape.layout = kLayouts[(number / 3) % 3];
   const Cache other(shape);
-  states.push_back(swap(cache, other));
-  states.push_back(gather(cache, table.data()));
+  states.push_back(swap(how, cache, other));
+  states.push_back(gather(how, cache, table.data()));
   return states;
 }
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "verify/device_call.h"
+
 namespace recto::verify {
 
 // What one kernel has left in memory.
@@ -19,6 +21,6 @@ struct CacheState {
 // Case `number`: tokens are written, others appended, with rotary embedding, blocks copied, blocks
 // swapped into another layout, and contexts gathered. Rows without a slot, what is overwritten and
 // slots that are not addressed are tainted.
-std::vector<CacheState> run_cache_case(std::uint64_t number);
+std::vector<CacheState> run_cache_case(const KernelRun& how, std::uint64_t number);
 
 }  // namespace recto::verify

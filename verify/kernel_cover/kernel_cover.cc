@@ -1,7 +1,7 @@
 // Runs the kernels of cuda/kernels over a cover of their configurations and prints the bits of what
 // they computed, a line each. Built by several compilers and in several modes it must print the
-// same; sanitizers end it in their own ways. Where memory is tainted, it says what depends on slots
-// that no sequence addresses.
+// same, and under every schedule; sanitizers end it in their own ways. Where memory is tainted, it
+// says what depends on slots that no sequence addresses.
 //
 //   kernel_cover [CASES]
 //   kernel_cover slot     decode of contexts that are said to be one token longer than they are,
@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <iostream>
 #include <span>
 #include <string>
@@ -43,60 +44,124 @@ CaseDomain covered() {
   return domain;
 }
 
+// What one kernel has computed.
+struct Outcome {
+  std::string kernel;
+  std::string bits;
+  bool is_tainted = false;
+};
+
 template <typename T>
-std::uint64_t bits(const std::vector<T>& values) {
+std::uint64_t bits_of(const std::vector<T>& values) {
   return XXH3_64bits(values.data(), values.size() * sizeof(T));
 }
 
-struct Tally {
-  int tainted = 0;
+Outcome outcome_of(const std::string& kernel, const DecodeResults& results) {
+  return {
+      .kernel = kernel,
+      .bits = fmt::format("out {:016x} lse {:016x}", bits_of(results.out), bits_of(results.lse_ln)),
+      .is_tainted = is_tainted(std::as_bytes(std::span(results.out))) ||
+                    is_tainted(std::as_bytes(std::span(results.lse_ln)))};
+}
+
+Outcome outcome_of(const ScoreResults& results) {
+  return {.kernel = "group-scores",
+          .bits = fmt::format("{:016x}", bits_of(results.scores)),
+          .is_tainted = is_tainted(std::as_bytes(std::span(results.scores)))};
+}
+
+Outcome outcome_of(const CacheState& state) {
+  return {.kernel = state.kernel,
+          .bits = fmt::format("cache {:016x}", bits_of(state.bytes)),
+          .is_tainted = state.is_tainted};
+}
+
+// Of one case in four: every policy in turn, on one OS thread and then on two.
+simt::ExecutorOptions other_schedule(std::uint64_t number) {
+  const std::uint64_t turn = number / 4;
+  return {.schedule = {.policy = simt::kSchedulePolicies[turn % 4], .seed = number},
+          .os_threads = static_cast<unsigned>(1 + turn / 4 % 2)};
+}
+
+class Report {
+ public:
+  void print(std::uint64_t number, const Outcome& outcome) {
+    std::cout << fmt::format("{} {} {}\n", number, outcome.kernel, outcome.bits);
+    if (!outcome.is_tainted) return;
+    std::cout << "tainted: results depend on what is not addressed\n";
+    ++faults_;
+  }
+
+  // The bits of the same under another schedule.
+  void compare(std::uint64_t number, const Outcome& expected, const Outcome& outcome) {
+    print(number, outcome);
+    if (outcome.bits == expected.bits) return;
+    std::cout << fmt::format("schedule: expected {}\n", expected.bits);
+    ++faults_;
+  }
+
+  int exit_status() const { return faults_ == 0 ? 0 : 1; }
+
+ private:
+  int faults_ = 0;
 };
 
-void print(std::uint64_t number, const std::string& kernel, const DecodeResults& results,
-           Tally& tally) {
-  std::cout << fmt::format("{} {} out {:016x} lse {:016x}\n", number, kernel, bits(results.out),
-                           bits(results.lse_ln));
-  if (is_tainted(std::as_bytes(std::span(results.out))) ||
-      is_tainted(std::as_bytes(std::span(results.lse_ln)))) {
-    std::cout << "tainted: results depend on slots that are not addressed\n";
-    ++tally.tainted;
+std::vector<Outcome> decode_outcomes(simt::Executor& executor, const PagedAttentionInputs& inputs) {
+  std::vector<Outcome> outcomes;
+  DecodeResults whole(inputs);
+  call_paged_decode(executor, {}, inputs, whole);
+  outcomes.push_back(outcome_of("paged-decode", whole));
+  DecodeResults split(inputs);
+  constexpr std::int64_t kSplitSize = 40;
+  call_split_decode(executor, {}, inputs, kSplitSize, split);
+  outcomes.push_back(outcome_of("split-decode", split));
+  if (why_not_scored(inputs)) return outcomes;
+  ScoreResults scores(inputs);
+  call_group_scores(executor, {}, kernels::launch_group_scores, inputs, scores);
+  outcomes.push_back(outcome_of(scores));
+  return outcomes;
+}
+
+std::vector<Outcome> cache_outcomes(const simt::ExecutorOptions& how, std::uint64_t number) {
+  std::vector<Outcome> outcomes;
+  for (const CacheState& state : run_cache_case({.executor = how}, number)) {
+    outcomes.push_back(outcome_of(state));
+  }
+  return outcomes;
+}
+
+bool is_fourth(std::uint64_t number) { return number % 4 == 0; }
+
+using Computation = std::function<std::vector<Outcome>(const simt::ExecutorOptions& how)>;
+
+// In order, and under another schedule as well if it is varied.
+void run_case(std::uint64_t number, bool is_varied, const Computation& compute, Report& report) {
+  const std::vector<Outcome> expected = compute({});
+  for (const Outcome& outcome : expected) report.print(number, outcome);
+  if (!is_varied) return;
+  const simt::ExecutorOptions how = other_schedule(number);
+  std::cout << fmt::format("{} {}, seed {}, {} OS threads:\n", number,
+                           simt::schedule_policy_name(how.schedule.policy), how.schedule.seed,
+                           how.os_threads);
+  const std::vector<Outcome> outcomes = compute(how);
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    report.compare(number, expected[i], outcomes[i]);
   }
 }
 
-void print(std::uint64_t number, const ScoreResults& results, Tally& tally) {
-  std::cout << fmt::format("{} group-scores {:016x}\n", number, bits(results.scores));
-  if (is_tainted(std::as_bytes(std::span(results.scores)))) {
-    std::cout << "tainted: scores depend on slots that are not addressed\n";
-    ++tally.tainted;
-  }
-}
-
-void print(std::uint64_t number, const CacheState& state, Tally& tally) {
-  std::cout << fmt::format("{} {} cache {:016x}\n", number, state.kernel, bits(state.bytes));
-  if (state.is_tainted) {
-    std::cout << "tainted: a cache depends on what is not addressed\n";
-    ++tally.tainted;
-  }
-}
-
-void run_case(std::uint64_t number, simt::Executor& executor, Tally& tally) {
+void run_decode_case(std::uint64_t number, simt::Executor& executor, Report& report) {
   RandomStream stream = RandomStream(kSeed).split("cover").split(number);
   const CaseSpec spec = draw_case(stream, covered());
   const PlacedProblem placed(make_problem(spec), spec.placement);
   const PagedAttentionInputs& inputs = placed.inputs();
   if (why_not_decoded(inputs)) return;
   const TaintScope tainted(inputs);
-  DecodeResults whole(inputs);
-  call_paged_decode(executor, {}, inputs, whole);
-  print(number, "paged-decode", whole, tally);
-  DecodeResults split(inputs);
-  constexpr std::int64_t kSplitSize = 40;
-  call_split_decode(executor, {}, inputs, kSplitSize, split);
-  print(number, "split-decode", split, tally);
-  if (why_not_scored(inputs)) return;
-  ScoreResults scores(inputs);
-  call_group_scores(executor, {}, kernels::launch_group_scores, inputs, scores);
-  print(number, scores, tally);
+  const auto compute = [&](const simt::ExecutorOptions& how) {
+    executor.set_options(how);
+    return decode_outcomes(executor, inputs);
+  };
+  // Few are scored.
+  run_case(number, is_fourth(number) || !why_not_scored(inputs), compute, report);
 }
 
 // A fault that reads what is not addressed: in a slot behind the context, or in an entry of the
@@ -108,7 +173,7 @@ std::span<const std::byte> pool_bytes(const KvTensorView& view) {
           static_cast<std::size_t>(view.num_blocks * view.block_stride * element_bytes(view.type))};
 }
 
-void run_planted(std::uint64_t number, Planted fault, simt::Executor& executor, Tally& tally) {
+void run_planted(std::uint64_t number, Planted fault, simt::Executor& executor, Report& report) {
   RandomStream stream = RandomStream(kSeed).split("cover").split(number);
   CaseSpec spec = draw_case(stream, covered());
   spec.placement.table_padding = 4;
@@ -127,26 +192,29 @@ void run_planted(std::uint64_t number, Planted fault, simt::Executor& executor, 
   if (why_not_decoded(longer)) return;
   DecodeResults results(longer);
   call_paged_decode(executor, {}, longer, results);
-  print(number, "paged-decode", results, tally);
+  report.print(number, outcome_of("paged-decode", results));
 }
 
 int run(std::string_view what) {
   simt::Executor executor({});
-  Tally tally;
+  Report report;
   constexpr std::uint64_t kPlantedCases = 10;
   const Planted fault = what == "slot" ? Planted::kSlot : Planted::kEntry;
-  for (std::uint64_t i = 0; i < kPlantedCases; ++i) run_planted(i, fault, executor, tally);
-  return tally.tainted == 0 ? 0 : 1;
+  for (std::uint64_t i = 0; i < kPlantedCases; ++i) run_planted(i, fault, executor, report);
+  return report.exit_status();
 }
 
 int run(std::uint64_t cases) {
   simt::Executor executor({});
-  Tally tally;
-  for (std::uint64_t number = 0; number < cases; ++number) run_case(number, executor, tally);
-  for (std::uint64_t number = 0; number < cases / 2; ++number) {
-    for (const CacheState& state : run_cache_case(number)) print(number, state, tally);
+  Report report;
+  for (std::uint64_t number = 0; number < cases; ++number) {
+    run_decode_case(number, executor, report);
   }
-  return tally.tainted == 0 ? 0 : 1;
+  for (std::uint64_t number = 0; number < cases / 2; ++number) {
+    const auto compute = [=](const auto& how) { return cache_outcomes(how, number); };
+    run_case(number, is_fourth(number), compute, report);
+  }
+  return report.exit_status();
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 """CUDA sources that were not written for the executor, as libraries for it."""
 
 load("@cuda//:toolkit.bzl", "TOOLKIT")
-load("//bazel:defs.bzl", "recto_library", "recto_test")
+load("//bazel:defs.bzl", "recto_binary", "recto_library", "recto_script_test", "recto_test")
 load("//bazel:program_test.bzl", "program_test")
 load("//verify/simt:kernels.bzl", "OBSERVED_COMPATIBLE", "OBSERVED_COPTS")
-load("//verify/simt:variants.bzl", "KERNEL_TAG")
+load("//verify/simt:variants.bzl", "KERNEL_TAG", "simt_variant")
 
 def _translated(name, source):
     target = source.replace(".cu", ".cc") if source.endswith(".cu") else source
@@ -53,13 +53,44 @@ def foreign_library(name, **kwargs):
     if TOOLKIT.nvcc:
         recto_library(name = name, **kwargs)
 
+def _skipped_test(name):
+    program_test(
+        name = name,
+        program = "//bazel:print_skipped.sh",
+        args = ["'%s: no CUDA Toolkit: no nvcc in %s'" % (name, TOOLKIT.searched)],
+    )
+
 def foreign_test(name, **kwargs):
     """A recto_test; skipped where no CUDA Toolkit is."""
     if TOOLKIT.nvcc:
         recto_test(name = name, **kwargs)
     else:
-        program_test(
-            name = name,
-            program = "//bazel:print_skipped.sh",
-            args = ["'%s: no CUDA Toolkit: no nvcc in %s'" % (name, TOOLKIT.searched)],
+        _skipped_test(name)
+
+def foreign_cover_test(name, srcs, deps, modes, script, size = "small"):
+    """A test that a program prints the same in the usual build and in each of the modes.
+
+    Args:
+      modes: of simt_variant.
+      script: takes MODE=PROGRAM for the usual build, "plain", and for each mode.
+    """
+    if not TOOLKIT.nvcc:
+        _skipped_test(name)
+        return
+    programs = {"plain": name + "_plain"}
+    recto_binary(name = programs["plain"], srcs = srcs, deps = deps, testonly = True)
+    for mode in modes:
+        programs[mode] = "%s_%s" % (name, mode)
+        simt_variant(
+            name = programs[mode],
+            mode = mode,
+            program = programs["plain"],
+            testonly = True,
         )
+    recto_script_test(
+        name = name,
+        size = size,
+        args = ["%s=$(location :%s)" % pair for pair in programs.items()],
+        data = [":" + program for program in programs.values()],
+        script = script,
+    )

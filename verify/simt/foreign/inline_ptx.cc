@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -100,7 +101,7 @@ class PtxRun {
     const std::string_view name = ptx_name(statement);
     if (name == ".reg") return;  // registers come into being where they are written
     const std::vector<std::string_view> parts = split(statement.substr(name.size()));
-    const PtxInstruction* instruction = find_ptx(name);
+    const std::optional<PtxInstruction> instruction = find_ptx(name);
     RECTO_CHECK_EQ(std::ssize(parts), instruction->sources + 1);
     std::vector<std::uint64_t> in;
     for (std::size_t i = 1; i < parts.size(); ++i) in.push_back(value(parts[i], width_of(name)));

@@ -61,14 +61,24 @@ RECTO_SIMT_UNOBSERVED PtxOperand read(const T& value) {
 // Runs `text`; %0, %1 ... are the operands.
 void run_ptx(std::string_view text, std::span<PtxOperand> operands);
 
+// Of a copy: under UBSan, g++ takes no address of a template's argument for a constant.
+template <std::size_t kSize>
+constexpr bool is_known(PtxText<kSize> text) {
+  return is_known_ptx(text.view());
+}
+template <std::size_t kSize>
+constexpr bool has_known_operands(PtxText<kSize> text, std::size_t given) {
+  return has_known_ptx_operands(text.view(), given);
+}
+
 template <PtxText kText, typename... Operands>
 RECTO_SIMT_UNOBSERVED void inline_ptx(Operands... given) {
   static_assert(
-      is_known_ptx(kText.view()),
+      is_known(kText),
       "verify/simt: this PTX is not supported; verify/simt/foreign/README.md lists what is");
-  if constexpr (is_known_ptx(kText.view())) {
+  if constexpr (is_known(kText)) {
     static_assert(
-        has_known_ptx_operands(kText.view(), sizeof...(given)),
+        has_known_operands(kText, sizeof...(given)),
         "verify/simt: this PTX has an operand that is neither given to it, nor a register "
         "that it declares, nor a number; or too many or too few of them");
   }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace simt_foreign {
@@ -64,11 +65,12 @@ inline constexpr std::array kPtxInstructions = {
     PtxInstruction{"mov.b64", PtxOpcode::kMove, 1},
 };
 
-constexpr const PtxInstruction* find_ptx(std::string_view name) {
+// (A pointer would be no constant under UBSan, by g++.)
+constexpr std::optional<PtxInstruction> find_ptx(std::string_view name) {
   for (const PtxInstruction& instruction : kPtxInstructions) {
-    if (instruction.name == name) return &instruction;
+    if (instruction.name == name) return instruction;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 constexpr bool is_ptx_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
@@ -122,7 +124,7 @@ constexpr bool is_known_ptx(std::string_view text) {
   for (;;) {
     const std::string_view statement = next_ptx_statement(text);
     if (statement.empty()) return true;
-    if (ptx_name(statement) != ".reg" && find_ptx(ptx_name(statement)) == nullptr) return false;
+    if (ptx_name(statement) != ".reg" && !find_ptx(ptx_name(statement))) return false;
   }
 }
 

@@ -5,6 +5,7 @@
 // declared would be a register of its own.
 
 #include <cstddef>
+#include <optional>
 #include <string_view>
 
 #include "verify/simt/foreign/ptx_opcodes.h"
@@ -92,7 +93,7 @@ constexpr bool is_known_ptx_operand(std::string_view text, std::string_view oper
 constexpr bool has_known_ptx_operands(std::string_view text, std::string_view statement,
                                       std::size_t given) {
   const std::string_view name = ptx_name(statement);
-  const PtxInstruction* instruction = find_ptx(name);
+  const std::optional<PtxInstruction> instruction = find_ptx(name);
   std::string_view operands = statement.substr(name.size());
   int count = 0;
   for (; !operands.empty(); ++count) {

@@ -65,7 +65,11 @@ inline void* dynamic_shared() { return recto::simt::device::dynamic_shared(); }
 
 // What stands between <<< and >>>. A launch goes to the stream for which a StreamHandle stands;
 // whatever else the source has in its place, to the stream of the innermost StreamScope.
+// Called as a function: in braces an int would not become a size.
 struct LaunchShape {
+  LaunchShape(dim3 blocks, dim3 threads, std::size_t bytes = 0, cudaStream_t on = nullptr)
+      : grid(blocks), block(threads), dynamic_shared_bytes(bytes), stream(on) {}
+
   dim3 grid;
   dim3 block;
   std::size_t dynamic_shared_bytes = 0;

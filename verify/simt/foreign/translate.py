@@ -180,7 +180,8 @@ def translate_launch(text, code, position):
     how = split_top(inside, code[position + 3 : close], ",")
     given = text[arguments + 1 : end - 1].strip()
     name = re.sub(r"\s+", " ", kernel).replace('"', "'")
-    call = f'::simt_foreign::launch("{name}", {{{", ".join(how)}}}, {kernel}'
+    shape = f"::simt_foreign::LaunchShape({', '.join(how)})"
+    call = f'::simt_foreign::launch("{name}", {shape}, {kernel}'
     call += f", {given})" if given else ")"
     return start, end, keep_lines(call, text[start:end])
 

@@ -100,7 +100,8 @@ class Launches(unittest.TestCase):
         )
         translated = body(source)
         self.assertIn(
-            '::simt_foreign::launch("f<float, 128>", {dim3(1, 2), block, shm, stream}, '
+            '::simt_foreign::launch("f<float, 128>", '
+            "::simt_foreign::LaunchShape(dim3(1, 2), block, shm, stream), "
             "f<float, 128>, a, g(b, c))",
             translated,
         )
@@ -108,7 +109,8 @@ class Launches(unittest.TestCase):
 
     def test_no_arguments(self):
         self.assertEqual(
-            body("ns::k<<<1, 2>>>();"), '::simt_foreign::launch("ns::k", {1, 2}, ns::k);'
+            body("ns::k<<<1, 2>>>();"),
+            '::simt_foreign::launch("ns::k", ::simt_foreign::LaunchShape(1, 2), ns::k);',
         )
 
     def test_shifts_and_comments_are_no_launches(self):
