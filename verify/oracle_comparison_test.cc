@@ -50,5 +50,16 @@ TEST_CASE("what lies between the bounds is beyond the sharp one, and within the 
   CHECK(mismatches(1.1, BoundKind::kHard) == elements);
 }
 
+TEST_CASE("a case without query rows is skipped, not held") {
+  LawCase law_case = small_case();
+  for (SequenceProblem& sequence : law_case.problem.sequences) {
+    sequence.num_rows = 0;
+    sequence.q.clear();
+  }
+  const LawVerdict verdict =
+      oracle_comparison().check(backend_of("naive-fp64"), law_case, BoundKind::kHard);
+  CHECK(verdict.skipped == "nothing to compare");
+}
+
 }  // namespace
 }  // namespace recto::verify

@@ -87,6 +87,30 @@ TEST_CASE("a law compares within the bound that it was asked for") {
   CHECK(compared(backend, BoundKind::kSharp).mismatches > 0);
 }
 
+TEST_CASE("a variant that the backend does not support is named beside those that are compared") {
+  Backend choosy = backend_of("naive-fp64");
+  choosy.why_unsupported = [](const PagedAttentionInputs& inputs) -> std::optional<std::string> {
+    if (inputs.kv.k.block_size == kOtherBlockSize) return "blocks are too large";
+    return std::nullopt;
+  };
+  for (const bool is_within : {true, false}) {
+    LawTrial some(choosy, BoundKind::kHard);
+    const std::vector<Variant> variants = {{"the same", small_case()}, {"larger", other_blocks()}};
+    is_within ? some.compare_within_bounds(small_case(), variants)
+              : some.compare_bit_for_bit(small_case(), variants);
+    CHECK_FALSE(some.verdict().skipped);
+    CHECK(some.verdict().comparison.elements > 0);
+    CHECK(some.verdict().skipped_parts == std::vector<std::string>{"larger: blocks are too large"});
+  }
+  LawTrial none(choosy, BoundKind::kHard);
+  none.compare_within_bounds(small_case(), {{"larger", other_blocks()}});
+  CHECK(none.verdict().skipped == "larger: blocks are too large");
+  CHECK(none.verdict().skipped_parts.empty());
+  LawTrial base(choosy, BoundKind::kHard);
+  base.compare_within_bounds(other_blocks(), {{"smaller", small_case()}});
+  CHECK(base.verdict().skipped == "blocks are too large");
+}
+
 TEST_CASE("sums of bounds are taken element by element") {
   AttentionResult a(1, 1, 2);
   a.out = {1, 2};
