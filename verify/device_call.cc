@@ -141,21 +141,20 @@ void DeviceCall::add_read(const std::string& name, const BlockTableView& table) 
 
 void DeviceCall::add_pool(std::vector<simt::Buffer>& buffers, const std::string& name,
                           const KvTensorView& pool, simt::BufferUse use,
-                          std::vector<std::vector<bool>> may_touch, BlockOwners owners) {
+                          simt::LogicalBounds bounds) {
   if (pool.num_blocks == 0) return;
   buffers.push_back(buffer_of(name, pool.data, span_bytes(pool), use));
   if (!has_blocks_apart(pool)) return;
-  buffers.back().logical_bounds = simt::LogicalBounds{
-      .piece_bytes = static_cast<std::size_t>(pool.block_stride * element_bytes(pool.type)),
-      .may_touch = std::move(may_touch),
-      .owner_of_block = std::move(owners)};
+  bounds.piece_bytes = static_cast<std::size_t>(pool.block_stride * element_bytes(pool.type));
+  buffers.back().logical_bounds = std::move(bounds);
 }
 
 void DeviceCall::add_contexts(const PagedKvView& kv, const BlockTableView& table,
                               std::span<const std::int32_t> context_length, BlockOwners sequences) {
-  const auto may_touch = blocks_of_sequences(kv.k, table, context_length);
-  add_pool(reads_, "k_cache", kv.k, simt::BufferUse::kReadOnly, may_touch, sequences);
-  add_pool(reads_, "v_cache", kv.v, simt::BufferUse::kReadOnly, may_touch, std::move(sequences));
+  const simt::LogicalBounds bounds = {.may_touch = blocks_of_sequences(kv.k, table, context_length),
+                                      .owner_of_block = std::move(sequences)};
+  add_pool(reads_, "k_cache", kv.k, simt::BufferUse::kReadOnly, bounds);
+  add_pool(reads_, "v_cache", kv.v, simt::BufferUse::kReadOnly, bounds);
   add_read("k_scale", scale_values(kv.k));
   add_read("v_scale", scale_values(kv.v));
   add_read("block_table", table);
@@ -177,14 +176,13 @@ void DeviceCall::add_update(const std::string& name, const MutableRowsView& rows
 
 void DeviceCall::add_write(const MutablePagedKvView& kv,
                            std::span<const std::vector<std::int64_t>> blocks, BlockOwners owners) {
-  std::vector<std::vector<bool>> may_touch;
+  simt::LogicalBounds bounds = {.owner_of_block = std::move(owners)};
   for (const std::vector<std::int64_t>& own : blocks) {
-    may_touch.emplace_back(static_cast<std::size_t>(kv.k.num_blocks));
-    for (const std::int64_t block : own) may_touch.back()[static_cast<std::size_t>(block)] = true;
+    auto& may_touch = bounds.may_touch.emplace_back(static_cast<std::size_t>(kv.k.num_blocks));
+    for (const std::int64_t block : own) may_touch[static_cast<std::size_t>(block)] = true;
   }
-  const auto use = simt::BufferUse::kReadWrite;
-  add_pool(pools_, "k_cache", recto::as_const(kv.k), use, may_touch, owners);
-  add_pool(pools_, "v_cache", recto::as_const(kv.v), use, std::move(may_touch), std::move(owners));
+  add_pool(pools_, "k_cache", recto::as_const(kv.k), simt::BufferUse::kReadWrite, bounds);
+  add_pool(pools_, "v_cache", recto::as_const(kv.v), simt::BufferUse::kReadWrite, bounds);
   add_read("k_scale", scale_values(recto::as_const(kv.k)));
   add_read("v_scale", scale_values(recto::as_const(kv.v)));
 }

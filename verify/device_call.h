@@ -87,8 +87,7 @@ class DeviceCall {
   void add_write(const std::string& name, void* data, std::int64_t bytes, simt::BufferUse use);
   static void add_pool(std::vector<simt::Buffer>& buffers, const std::string& name,
                        const KvTensorView& pool, simt::BufferUse use,
-                       std::vector<std::vector<bool>> may_touch,  // [num_owners][num_blocks]
-                       BlockOwners owners);
+                       simt::LogicalBounds bounds);  // but for their piece_bytes
   void register_merged(std::vector<simt::Buffer>& buffers);
 
   simt::Executor& executor_;

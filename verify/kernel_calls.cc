@@ -95,12 +95,18 @@ std::optional<std::string> why_not_one_row_each(const PagedAttentionInputs& inpu
   return std::nullopt;
 }
 
+// Where kernels run, and who looks on.
+struct Machine {
+  simt::Executor& executor;
+  const ObserverMaker& observer;
+};
+
+using SplitLaunch =
+    std::function<const char*(const SplitDecodeParams& params, simt::Stream& stream)>;
+
 // With the states that stand between splits and their merge.
-void call_in_splits(simt::Executor& executor, const ObserverMaker& observer,
-                    const PagedAttentionInputs& inputs, std::int64_t split_size,
-                    DecodeResults& results,
-                    const std::function<const char*(const SplitDecodeParams& params,
-                                                    simt::Stream& stream)>& launch) {
+void call_in_splits(const Machine& machine, const PagedAttentionInputs& inputs,
+                    std::int64_t split_size, DecodeResults& results, const SplitLaunch& launch) {
   SplitDecodeParams params{.decode = params_into(inputs, results), .split_size = split_size};
   params.num_splits = kernels::num_splits(longest_context(inputs), split_size);
   const std::int64_t num_states = inputs.q.num_rows * inputs.q.num_heads * params.num_splits;
@@ -108,13 +114,13 @@ void call_in_splits(simt::Executor& executor, const ObserverMaker& observer,
   std::vector<float> sum(static_cast<std::size_t>(num_states), kNaN);
   std::vector<float> weighted(static_cast<std::size_t>(num_states * inputs.kv.v.head_dim), kNaN);
   params.states = {maximum.data(), sum.data(), weighted.data()};
-  DeviceCall call(executor);
+  DeviceCall call(machine.executor);
   add_inputs(call, inputs, owners_in_turn(num_states, inputs.q.num_rows));
   add_results(call, params.decode.out, results);
   call.add_write("states.maximum", std::span(maximum));
   call.add_write("states.sum", std::span(sum));
   call.add_write("states.weighted", std::span(weighted));
-  call.run(observer, [&](simt::Stream& stream) { return launch(params, stream); });
+  call.run(machine.observer, [&](simt::Stream& stream) { return launch(params, stream); });
 }
 
 kernels::PagedPrefillParams prefill_params_of(const PagedAttentionInputs& inputs) {
@@ -164,7 +170,7 @@ void call_paged_decode(simt::Executor& executor, const ObserverMaker& observer,
 void call_split_decode(simt::Executor& executor, const ObserverMaker& observer,
                        const PagedAttentionInputs& inputs, std::int64_t split_size,
                        DecodeResults& results) {
-  call_in_splits(executor, observer, inputs, split_size, results,
+  call_in_splits({executor, observer}, inputs, split_size, results,
                  [](const SplitDecodeParams& params, simt::Stream& stream) {
                    const char* error = kernels::launch_split_decode(params, &stream).error;
                    if (error != nullptr) return error;
@@ -181,7 +187,7 @@ std::optional<std::string> why_not_group_decoded(const PagedAttentionInputs& inp
 void call_group_decode(simt::Executor& executor, const ObserverMaker& observer,
                        const PagedAttentionInputs& inputs, std::int64_t split_size,
                        DecodeResults& results) {
-  call_in_splits(executor, observer, inputs, split_size, results,
+  call_in_splits({executor, observer}, inputs, split_size, results,
                  [](const SplitDecodeParams& params, simt::Stream& stream) {
                    const char* error = kernels::launch_group_decode(params, &stream).error;
                    if (error != nullptr || params.num_splits == 1) return error;

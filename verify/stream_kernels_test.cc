@@ -1,12 +1,10 @@
 // The kernels that share keys among query rows (key_stream.cuh): group-packed decode, in splits and
 // without, and prefill, on the executor. Drawn cases against the oracle and every law, in every
 // configuration that is instantiated, whatever tensor cores and fast functions do where CUDA leaves
-// it open. RECTO_KERNEL_CASE=NUMBER tries one case alone.
-
-#include <fmt/format.h>
+// it open. RECTO_CASE=SET:NUMBER tries one case of one of the sets decode, prefill, decode-laws and
+// prefill-laws.
 
 #include <bit>
-#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <string>
@@ -15,11 +13,9 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
-#include "core/random_stream.h"
 #include "cuda/kernels/group_decode.h"
 #include "cuda/kernels/paged_prefill.h"
-#include "verify/drawn_case.h"
-#include "verify/generators/case_generator.h"
+#include "verify/drawn_cases.h"
 #include "verify/kernel_backends.h"
 #include "verify/law_runner.h"
 #include "verify/laws/laws.h"
@@ -55,37 +51,30 @@ CaseDomain prefill_domain() {
   return domain;
 }
 
-DescribedCase numbered_case(std::uint64_t number, const CaseDomain& domain) {
-  RandomStream stream = RandomStream(2026).split("stream kernels").split(number);
-  return drawn_case(draw_case(stream, domain),
-                    fmt::format("./bazelw test --test_env=RECTO_KERNEL_CASE={} "
-                                "//verify:stream_kernels_test",
-                                number));
+DrawnCases decode_cases() { return {.name = "decode", .count = 200, .domain = decode_domain()}; }
+DrawnCases prefill_cases() { return {.name = "prefill", .count = 150, .domain = prefill_domain()}; }
+DrawnCases decode_law_cases() {
+  return {.name = "decode-laws", .count = 25, .domain = decode_domain()};
 }
-
-CaseSource cases(const CaseDomain& domain, std::uint64_t first, std::uint64_t count) {
-  std::uint64_t next = first;
-  std::uint64_t end = first + (std::getenv("RECTO_FULL") == nullptr ? count : 10 * count);
-  if (const char* number = std::getenv("RECTO_KERNEL_CASE")) {
-    next = std::strtoull(number, nullptr, 10);
-    end = next + 1;
-  }
-  return [domain, next, end]() mutable -> std::optional<DescribedCase> {
-    if (next == end) return std::nullopt;
-    return numbered_case(next++, domain);
-  };
+DrawnCases prefill_law_cases() {
+  DrawnCases cases = {.name = "prefill-laws", .count = 25, .domain = prefill_domain()};
+  cases.domain.head_dims = {64, 128};
+  cases.domain.context_max = 80;
+  cases.domain.num_rows_max = 12;
+  return cases;
 }
 
 void expect_laws_hold(const std::vector<Law>& laws, const std::vector<Backend>& backends,
-                      const CaseSource& next_case) {
-  const LawReport report = run_laws(laws, backends, next_case, {.bound_kind = BoundKind::kSharp});
-  std::cout << report.table();
-  for (const std::string& failure : report.failures) std::cout << failure;
-  CHECK(report.passed());
-  for (const LawCount& count : report.counts) {
-    INFO(count.law << " on " << count.backend);
-    if (count.law == "oracle") CHECK(count.ran() > 0);
-  }
+                      const DrawnCases& cases) {
+  const Result<CaseChoice> asked =
+      asked_cases({decode_cases(), prefill_cases(), decode_law_cases(), prefill_law_cases()});
+  REQUIRE(asked.status() == Status::ok());
+  if (!asked.value().includes(cases)) return;
+  const LawReport report = run_laws(laws, backends, drawn_cases(cases, asked.value()),
+                                    {.bound_kind = BoundKind::kSharp});
+  report.print(std::cout);
+  CHECK(report.failed() == 0);
+  if (!asked.value().number) CHECK(report.passed());
 }
 
 KernelRun run_with(const simt::Arithmetic& arithmetic, simt::SchedulePolicy policy) {
@@ -112,7 +101,7 @@ TEST_CASE("the oracle holds of group decode, however the hardware rounds") {
       backends.back().name += " " + name;
     }
   }
-  expect_laws_hold({oracle_comparison()}, backends, cases(decode_domain(), 0, 200));
+  expect_laws_hold({oracle_comparison()}, backends, decode_cases());
 }
 
 TEST_CASE("the oracle holds of prefill, however the hardware rounds") {
@@ -121,19 +110,15 @@ TEST_CASE("the oracle holds of prefill, however the hardware rounds") {
     backends.push_back(paged_prefill_backend(run_with(arithmetic, simt::SchedulePolicy::kReverse)));
     backends.back().name += " " + name;
   }
-  expect_laws_hold({oracle_comparison()}, backends, cases(prefill_domain(), 10000, 150));
+  expect_laws_hold({oracle_comparison()}, backends, prefill_cases());
 }
 
 TEST_CASE("every law holds of group decode and of prefill") {
   const KernelRun how = run_with({}, simt::SchedulePolicy::kRandomWarp);
   expect_laws_hold(all_laws(),
                    {group_decode_backend(how, 40), group_decode_backend(how, kNoSplits)},
-                   cases(decode_domain(), 20000, 25));
-  CaseDomain domain = prefill_domain();
-  domain.head_dims = {64, 128};
-  domain.context_max = 80;
-  domain.num_rows_max = 12;
-  expect_laws_hold(all_laws(), {paged_prefill_backend(how)}, cases(domain, 30000, 25));
+                   decode_law_cases());
+  expect_laws_hold(all_laws(), {paged_prefill_backend(how)}, prefill_law_cases());
 }
 
 // Not only what chance draws: each row of both tables, in each layout.
@@ -146,22 +131,15 @@ TEST_CASE("whatever is instantiated is right") {
   for (const auto& entry : kernels::paged_prefill_table()) {
     entries[{entry.q_type, entry.kv_type, entry.head_dim}].push_back(paged_prefill_backend({}));
   }
-  std::uint64_t number = 40000;
   for (const auto& [key, backends] : entries) {
     for (const KvLayout layout : {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked}) {
-      CaseDomain domain = decode_domain();
-      domain.types = {{std::get<0>(key), std::get<1>(key)}};
-      domain.head_dims = {std::get<2>(key)};
-      domain.layouts = {layout};
-      bool is_first = true;
-      const DescribedCase drawn = numbered_case(number++, domain);
-      const LawReport report =
-          run_laws({oracle_comparison()}, backends,
-                   [&]() -> std::optional<DescribedCase> {
-                     return std::exchange(is_first, false) ? std::optional(drawn) : std::nullopt;
-                   },
-                   {.bound_kind = BoundKind::kSharp});
-      INFO(drawn.description);
+      DrawnCases cases = {.name = "instantiated", .count = 1, .domain = decode_domain()};
+      cases.domain.types = {{std::get<0>(key), std::get<1>(key)}};
+      cases.domain.head_dims = {std::get<2>(key)};
+      cases.domain.layouts = {layout};
+      const LawReport report = run_laws({oracle_comparison()}, backends, drawn_cases(cases, {}),
+                                        {.bound_kind = BoundKind::kSharp});
+      INFO(drawn_case(cases, 0).description);
       for (const std::string& failure : report.failures) std::cout << failure;
       CHECK(report.passed());
       for (const LawCount& count : report.counts) CHECK(count.ran() == 1);
@@ -178,8 +156,8 @@ std::vector<std::uint64_t> bits_of(const std::vector<double>& values) {
 
 // The elements of a row are summed in one order, wherever they lie.
 TEST_CASE("no bit of a result depends on the layout") {
-  for (std::uint64_t number = 50000; number < 50020; ++number) {
-    const DescribedCase drawn = numbered_case(number, decode_domain());
+  for (std::uint64_t number = 0; number < 20; ++number) {
+    const DescribedCase drawn = drawn_case(decode_cases(), number);
     for (const Backend& backend :
          {group_decode_backend({}, kNoSplits), paged_prefill_backend({})}) {
       std::vector<reference::AttentionResult> results;
@@ -208,13 +186,13 @@ void expect_same_bits(const Backend& backend, const reference::AttentionResult& 
 }
 
 TEST_CASE("no bit of a result depends on the schedule") {
-  CaseDomain domain = decode_domain();
-  domain.head_dims = {64, 128};
+  DrawnCases cases = {.name = "schedules", .count = 4, .domain = decode_domain()};
+  cases.domain.head_dims = {64, 128};
   const auto backends_with = [](const KernelRun& how) {
     return std::vector{group_decode_backend(how, 40), paged_prefill_backend(how)};
   };
-  for (std::uint64_t number = 60000; number < 60004; ++number) {
-    const DescribedCase drawn = numbered_case(number, domain);
+  for (std::uint64_t number = 0; number < cases.count; ++number) {
+    const DescribedCase drawn = drawn_case(cases, number);
     const PlacedProblem placed(drawn.law_case.problem, drawn.law_case.placement);
     std::vector<reference::AttentionResult> expected;
     for (const Backend& backend : backends_with({})) {

@@ -16,8 +16,9 @@
 namespace recto::kernels {
 
 template <typename Products, typename Stored, int kDims>
-struct GroupShape : StreamShape<WarpTeam, Products, Stored, kDims, Products::kKeysPerStep> {
-  using Stream = StreamShape<WarpTeam, Products, Stored, kDims, Products::kKeysPerStep>;
+struct GroupShape
+    : StreamShape<WarpTeam, Numbers<Products, Stored>, kDims, Products::kKeysPerStep> {
+  using Stream = StreamShape<WarpTeam, Numbers<Products, Stored>, kDims, Products::kKeysPerStep>;
   // At the end a warp's part holds its sums of weighted values instead. Rows are eight banks apart.
   static constexpr int kSumStride = kDims + 8;
   static_assert(kTileRows * kSumStride * static_cast<int>(sizeof(float)) <= Stream::kBytes);

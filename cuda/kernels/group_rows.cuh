@@ -25,12 +25,10 @@ template <typename Stored>
 __device__ inline HeadCache<Stored> head_cache(const PagedKvView& kv, const BlockTableView& table,
                                                std::int64_t sequence, std::int64_t kv_head) {
   const int block_size = static_cast<int>(kv.k.block_size);
-  return {head_tensor<Stored>(kv.k, kv_head),
-          head_tensor<Stored>(kv.v, kv_head),
+  return {head_tensor<Stored>(kv.k, kv_head), head_tensor<Stored>(kv.v, kv_head),
           cursor_of(table, block_size, sequence),
           kv.k.type == ElementType::kE4m3 ? __NV_E4M3 : __NV_E5M2,
-          kv.v.layout == KvLayout::kPacked ? ValueOrder::kDimRows : ValueOrder::kKeyRows,
-          block_size % kChunk<Stored> == 0};
+          kv.v.layout == KvLayout::kPacked ? ValueOrder::kDimRows : ValueOrder::kKeyRows};
 }
 
 }  // namespace recto::kernels

@@ -24,7 +24,6 @@ struct HeadCache {
   BlockCursor cursor;
   __nv_fp8_interpretation_t codes;  // of fp8 caches
   ValueOrder value_order;
-  bool has_chunks;  // of rows of dims, which may be copied whole
 };
 
 // By a team, for sixteen rows of each of its warps.
@@ -107,8 +106,8 @@ class KeyStream {
     const auto index = [](int dim, int key) {
       return Shape::kIsCoded ? dim * kKeys + key : Shape::DimTile::index(dim, key);
     };
-    copy_dims<kHeadDim, kKeys>(cache_.values, memory_.value_offsets(), cache_.has_chunks,
-                               memory_.values(stage), index, workers);
+    copy_dims<kHeadDim, kKeys>(cache_.values, memory_.value_offsets(), memory_.values(stage), index,
+                               workers);
   }
 
   __device__ void attend(int tile, int stage, const Element* query,
@@ -118,8 +117,9 @@ class KeyStream {
     Fragment scores[kKeys / 8];
     Products::template multiply_keys<kHeadDim, kKeys>(query, wide_keys(stage), lane, scores);
     weigh(rows_, tile * kKeys, lane, scores, states);
-    Products::template add_values<kHeadDim, kKeys>(scores, wide_values(stage), cache_.value_order,
-                                                   memory_.scratch(warp), lane, states.weighted);
+    Products::template add_values<kHeadDim, kKeys>(
+        scores, ValueTile<Element>{wide_values(stage), cache_.value_order}, memory_.scratch(warp),
+        lane, states.weighted);
   }
 
   // A tile as the products take it.

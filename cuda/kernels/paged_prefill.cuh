@@ -22,7 +22,7 @@ inline constexpr int kPrefillBlocksPerSm = 2;
 inline constexpr int kPrefillRows = kPrefillWarps * kTileRows;
 
 template <typename Products, typename Stored, int kDims>
-using PrefillStream = StreamShape<BlockTeam<kPrefillThreads>, Products, Stored, kDims,
+using PrefillStream = StreamShape<BlockTeam<kPrefillThreads>, Numbers<Products, Stored>, kDims,
                                   (kDims <= 128 ? 4 : 2) * Products::kKeysPerStep>;
 
 template <typename Products, typename Stored, int kDims>

@@ -46,8 +46,8 @@ struct ScalarProducts {
 
   // weighted += P V. One loop for both orders: two would keep both their addresses in registers.
   template <int kHeadDim, int kKeys>
-  __device__ static void add_values(const Fragment (&weights)[kKeys / 8], const float* values,
-                                    ValueOrder order, float* scratch, int lane,
+  __device__ static void add_values(const Fragment (&weights)[kKeys / 8],
+                                    const ValueTile<float>& values, float* scratch, int lane,
                                     Fragment (&weighted)[kHeadDim / 8]) {
     for (int block = 0; block < kKeys / 8; ++block) {
       __syncwarp();
@@ -60,8 +60,7 @@ struct ScalarProducts {
 #pragma unroll 1
       for (int key = 0; key < 8; ++key) {
         const float* pair = scratch + fragment_row(lane, 0) * 8 + key;
-        const LaneValues lane_values =
-            values_of<kHeadDim, kKeys>(values, order, block * 8 + key, lane);
+        const LaneValues lane_values = values_of<kHeadDim, kKeys>(values, block * 8 + key, lane);
         add_value<kHeadDim>(pair[0], pair[8 * 8], lane_values, weighted);
       }
     }
@@ -76,16 +75,17 @@ struct ScalarProducts {
   };
 
   template <int kHeadDim, int kKeys>
-  __device__ static LaneValues values_of(const float* values, ValueOrder order, int key, int lane) {
+  __device__ static LaneValues values_of(const ValueTile<float>& values, int key, int lane) {
     const int dim = fragment_column(lane, 0);
-    if (order == ValueOrder::kKeyRows) {
-      const float* first = values + RowMajorTile<float, kHeadDim>::index(key, dim);
+    if (values.order == ValueOrder::kKeyRows) {
+      const float* first = values.elements + RowMajorTile<float, kHeadDim>::index(key, dim);
       return {first, first + 1, 8};
     }
     using Tile = DimMajorTile<float, kKeys>;
     // Eight rows on, chunks lie in the same order again.
     static_assert(8 % (Tile::kRowsPerTurn * Tile::kChunks) == 0);
-    return {values + Tile::index(dim, key), values + Tile::index(dim + 1, key), 8 * kKeys};
+    return {values.elements + Tile::index(dim, key), values.elements + Tile::index(dim + 1, key),
+            8 * kKeys};
   }
 
   template <int kHeadDim>

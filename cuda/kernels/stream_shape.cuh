@@ -11,16 +11,21 @@
 
 namespace recto::kernels {
 
-// Products: tensor_core_products.cuh or scalar_products.cuh. StoredElement: what the cache holds;
-// bytes are fp8 codes, which become elements of the products' type in a tile of their own. A team
-// of threads shares each tile of kTileKeys keys.
-template <typename TeamType, typename ProductsType, typename StoredElement, int kDims,
-          int kTileKeys>
+// In what is computed, tensor_core_products.cuh or scalar_products.cuh, and what the cache holds;
+// bytes are fp8 codes, which become elements of the products' type in a tile of their own.
+template <typename ProductsType, typename StoredElement>
+struct Numbers {
+  using Products = ProductsType;
+  using Stored = StoredElement;
+};
+
+// A team of threads shares each tile of kTileKeys keys.
+template <typename TeamType, typename NumbersType, int kDims, int kTileKeys>
 struct StreamShape {
   using Team = TeamType;
-  using Products = ProductsType;
+  using Products = typename NumbersType::Products;
   using Element = typename Products::Element;
-  using Stored = StoredElement;
+  using Stored = typename NumbersType::Stored;
   static constexpr int kHeadDim = kDims;
   static constexpr int kKeys = kTileKeys;
   static_assert(kKeys % Products::kKeysPerStep == 0 && kKeys <= Team::kThreads);

@@ -54,12 +54,12 @@ struct TensorCoreProducts {
 
   // weighted += P V, P rounded to the type of V.
   template <int kHeadDim, int kKeys>
-  __device__ static void add_values(const Fragment (&weights)[kKeys / 8], const Element* values,
-                                    ValueOrder order, Element* /*scratch*/, int lane,
-                                    Fragment (&weighted)[kHeadDim / 8]) {
-    if (order == ValueOrder::kKeyRows) {
+  __device__ static void add_values(const Fragment (&weights)[kKeys / 8],
+                                    const ValueTile<Element>& values, Element* /*scratch*/,
+                                    int lane, Fragment (&weighted)[kHeadDim / 8]) {
+    if (values.order == ValueOrder::kKeyRows) {
       const Element* own =
-          values + RowMajorTile<Element, kHeadDim>::index(lane % 16, lane / 16 * 8);
+          values.elements + RowMajorTile<Element, kHeadDim>::index(lane % 16, lane / 16 * 8);
       add_products<kHeadDim, kKeys>(weights, weighted, [&](unsigned(&b)[4], int key, int dim) {
         load_matrix_transposed_x4(b, own + RowMajorTile<Element, kHeadDim>::index(key, dim));
       });
@@ -68,7 +68,7 @@ struct TensorCoreProducts {
       const int own_key = lane / 8 % 2 * 8;
       add_products<kHeadDim, kKeys>(weights, weighted, [&](unsigned(&b)[4], int key, int dim) {
         using Tile = DimMajorTile<Element, kKeys>;
-        load_matrix_x4(b, values + Tile::index(dim + own_dim, key + own_key));
+        load_matrix_x4(b, values.elements + Tile::index(dim + own_dim, key + own_key));
       });
     }
   }

@@ -18,6 +18,12 @@ inline constexpr int kChunk = kChunkBytes / static_cast<int>(sizeof(Element));
 // Whether a tile of values has a row for each key, or for each dim, as packed caches have them.
 enum class ValueOrder : std::uint8_t { kKeyRows, kDimRows };
 
+template <typename Element>
+struct ValueTile {
+  const Element* elements;
+  ValueOrder order;
+};
+
 // [rows][kColumns], a row for each key (or query): rows lie an odd number of chunks apart.
 template <typename Element, int kColumns>
 struct RowMajorTile {

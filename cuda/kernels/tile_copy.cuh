@@ -23,6 +23,10 @@ struct Workers {
   int count;
 };
 
+// How packed values of consecutive keys are copied: several at once, if blocks hold whole chunks
+// and these are aligned, or one by one.
+enum class KeyAccess : std::uint8_t { kChunks, kSingles };
+
 // One KV head's part of K or V.
 template <typename Stored>
 struct HeadTensor {
@@ -30,13 +34,15 @@ struct HeadTensor {
   HeadOffsets offsets;
   // From a chunk of a key to its next one, and from a dim of packed values to the next one.
   std::int64_t step;
+  KeyAccess key_access;  // of packed values
 };
 
 template <typename Stored>
 __device__ inline HeadTensor<Stored> head_tensor(const KvTensorView& tensor, std::int64_t head) {
   const bool is_packed = tensor.layout == KvLayout::kPacked;
   return {static_cast<const Stored*>(tensor.data), head_offsets(tensor, head),
-          is_packed ? tensor.pack_stride : kChunk<Stored>};
+          is_packed ? tensor.pack_stride : kChunk<Stored>,
+          tensor.block_size % kChunk<Stored> == 0 ? KeyAccess::kChunks : KeyAccess::kSingles};
 }
 
 // Rows of kHeadDim elements for kKeys keys, which begin at offsets[key], or kNoKey. Rows of the
@@ -57,13 +63,11 @@ __device__ inline void copy_rows(const HeadTensor<Stored>& tensor, const std::in
   }
 }
 
-// Packed values: a row of the tile for each dim, index(dim, key). A chunk is several keys of one
-// block, if blocks hold whole chunks and these are aligned (`has_chunks`). Otherwise, and where the
-// first keys of a chunk are not there, elements are copied one by one.
+// Packed values: a row of the tile for each dim, index(dim, key). Where the first keys of a chunk
+// are not there, its elements are copied one by one, too.
 template <int kHeadDim, int kKeys, typename Stored, typename Index>
 __device__ inline void copy_dims(const HeadTensor<Stored>& tensor, const std::int64_t* offsets,
-                                 bool has_chunks, Stored* tile, const Index& index,
-                                 const Workers& workers) {
+                                 Stored* tile, const Index& index, const Workers& workers) {
   constexpr int kChunks = kKeys / kChunk<Stored>;
   for (int i = workers.own; i < kHeadDim * kChunks; i += workers.count) {
     const int dim = i / kChunks;
@@ -75,7 +79,7 @@ __device__ inline void copy_dims(const HeadTensor<Stored>& tensor, const std::in
       leading += count == key - first ? 1 : 0;
       ++count;
     }
-    if (has_chunks && leading == count) {
+    if (tensor.key_access == KeyAccess::kChunks && leading == count) {
       const std::int64_t from = count > 0 ? offsets[first] + dim * tensor.step : 0;
       copy_async_16(tile + index(dim, first), tensor.data + from,
                     static_cast<unsigned>(count * sizeof(Stored)));
