@@ -49,7 +49,8 @@ void check_source(const RowsView& rows, const MutableKvTensorView& cache, std::i
 void write_token(const RowsView& rows, std::int64_t token, const MutableKvTensorView& cache,
                  std::int64_t slot) {
   const KvTensorView view = as_const(cache);
-  RECTO_CHECK(0 <= slot && slot < cache.num_blocks * cache.block_size);
+  RECTO_CHECK_LE(0, slot);
+  RECTO_CHECK_LT(slot, cache.num_blocks * cache.block_size);
   for (std::int64_t head = 0; head < cache.num_kv_heads; ++head) {
     const auto scale = static_cast<float>(scale_of(view, head));
     const std::int64_t row = row_offset(rows, token, head);
@@ -70,8 +71,10 @@ void check_same_shape(const KvTensorView& a, const KvTensorView& b) {
 }
 
 void copy_block(const KvTensorView& from, const MutableKvTensorView& to, const BlockPair& pair) {
-  RECTO_CHECK(0 <= pair.source && pair.source < from.num_blocks);
-  RECTO_CHECK(0 <= pair.destination && pair.destination < to.num_blocks);
+  RECTO_CHECK_LE(0, pair.source);
+  RECTO_CHECK_LT(pair.source, from.num_blocks);
+  RECTO_CHECK_LE(0, pair.destination);
+  RECTO_CHECK_LT(pair.destination, to.num_blocks);
   const KvTensorView target = as_const(to);
   for (std::int64_t head = 0; head < from.num_kv_heads; ++head) {
     for (std::int64_t slot = 0; slot < from.block_size; ++slot) {
@@ -95,8 +98,10 @@ void check_disjoint(std::span<const BlockPair> pairs) {
 
 void gather_token(const KvTensorView& cache, std::int64_t block, std::int64_t slot,
                   const MutableRowsView& rows, std::int64_t row) {
-  RECTO_CHECK(0 <= block && block < cache.num_blocks);
-  RECTO_CHECK(0 <= row && row < rows.num_rows);
+  RECTO_CHECK_LE(0, block);
+  RECTO_CHECK_LT(block, cache.num_blocks);
+  RECTO_CHECK_LE(0, row);
+  RECTO_CHECK_LT(row, rows.num_rows);
   for (std::int64_t head = 0; head < cache.num_kv_heads; ++head) {
     for (std::int64_t dim = 0; dim < cache.head_dim; ++dim) {
       const std::int64_t source = element_offset(cache, block, head, slot, dim);

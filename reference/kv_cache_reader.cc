@@ -25,9 +25,12 @@ std::int64_t run_length(const KvTensorView& view) {
 // Writes head_dim values to `row`, contiguous.
 void read_slot_to(const KvTensorView& view, std::int64_t block, std::int64_t head,
                   std::int64_t slot, double* row) {
-  RECTO_CHECK(0 <= block && block < view.num_blocks);
-  RECTO_CHECK(0 <= head && head < view.num_kv_heads);
-  RECTO_CHECK(0 <= slot && slot < view.block_size);
+  RECTO_CHECK_LE(0, block);
+  RECTO_CHECK_LT(block, view.num_blocks);
+  RECTO_CHECK_LE(0, head);
+  RECTO_CHECK_LT(head, view.num_kv_heads);
+  RECTO_CHECK_LE(0, slot);
+  RECTO_CHECK_LT(slot, view.block_size);
   const std::int64_t run = run_length(view);
   for (std::int64_t dim = 0; dim < view.head_dim; dim += run) {
     const std::int64_t offset = element_offset(view, block, head, slot, dim);
@@ -49,7 +52,8 @@ std::int64_t element_offset(const KvTensorView& view, std::int64_t block, std::i
 }
 
 double scale_of(const KvTensorView& view, std::int64_t head) {
-  RECTO_CHECK(0 <= head && head < view.num_kv_heads);
+  RECTO_CHECK_LE(0, head);
+  RECTO_CHECK_LT(head, view.num_kv_heads);
   switch (view.scale.kind) {
     case ScaleKind::kNone:
       return 1.0;
@@ -78,8 +82,11 @@ Matrix gather_head(const KvTensorView& view, const std::int32_t* block_table_row
 }
 
 Matrix read_rows(const RowsView& view, std::int64_t head, std::int64_t first, std::int64_t count) {
-  RECTO_CHECK(0 <= head && head < view.num_heads);
-  RECTO_CHECK(0 <= first && 0 <= count && first + count <= view.num_rows);
+  RECTO_CHECK_LE(0, head);
+  RECTO_CHECK_LT(head, view.num_heads);
+  RECTO_CHECK_LE(0, first);
+  RECTO_CHECK_LE(0, count);
+  RECTO_CHECK_LE(first + count, view.num_rows);
   Matrix values(count, view.head_dim);
   for (std::int64_t row = 0; row < count; ++row) {
     const std::int64_t offset = (first + row) * view.row_stride + head * view.head_stride;

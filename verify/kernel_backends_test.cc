@@ -1,30 +1,24 @@
 // The decode kernels on the executor: the oracle and every law over drawn cases, under several
-// schedules. RECTO_KERNEL_CASE=NUMBER tries one case alone.
+// schedules. RECTO_CASE=SET:NUMBER tries one case of one of the sets small, large and perturbed.
 
 #include "verify/kernel_backends.h"
 
 #include <fmt/format.h>
 
 #include <bit>
-#include <cstdlib>
 #include <iostream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bazel/testing/catch.h"
-#include "core/random_stream.h"
-#include "verify/drawn_case.h"
-#include "verify/generators/case_generator.h"
+#include "verify/drawn_cases.h"
 #include "verify/law_runner.h"
 #include "verify/laws/laws.h"
 #include "verify/oracle_comparison.h"
 
 namespace recto::verify {
 namespace {
-
-constexpr std::uint64_t kSeed = 2026;
-constexpr std::uint64_t kCases = 120;
 
 // All that the kernels serve, in small.
 CaseDomain small_domain() {
@@ -47,25 +41,14 @@ CaseDomain large_domain() {
   return domain;
 }
 
-DescribedCase numbered_case(std::uint64_t number, const CaseDomain& domain) {
-  RandomStream stream = RandomStream(kSeed).split("kernels").split(number);
-  return drawn_case(draw_case(stream, domain),
-                    fmt::format("./bazelw test --test_env=RECTO_KERNEL_CASE={} "
-                                "//verify:kernel_backends_test",
-                                number));
+DrawnCases small_cases() {
+  return {.name = "small", .count = 120, .domain = small_domain(), .stream = "kernels"};
 }
-
-CaseSource cases(const CaseDomain& domain, std::uint64_t count) {
-  std::uint64_t next = 0;
-  std::uint64_t end = std::getenv("RECTO_FULL") == nullptr ? count : 10 * count;
-  if (const char* number = std::getenv("RECTO_KERNEL_CASE")) {
-    next = std::strtoull(number, nullptr, 10);
-    end = next + 1;
-  }
-  return [domain, next, end]() mutable -> std::optional<DescribedCase> {
-    if (next == end) return std::nullopt;
-    return numbered_case(next++, domain);
-  };
+DrawnCases large_cases() {
+  return {.name = "large", .count = 40, .domain = large_domain(), .stream = "kernels"};
+}
+DrawnCases perturbed_cases() {
+  return {.name = "perturbed", .count = 80, .domain = small_domain(), .stream = "kernels"};
 }
 
 std::vector<std::uint64_t> bits_of(const std::vector<double>& values) {
@@ -88,12 +71,16 @@ bool is_put_to(const std::string& law, const Backend& backend) {
 }
 
 void expect_laws_hold(const std::vector<Law>& laws, const std::vector<Backend>& backends,
-                      const CaseSource& next_case) {
-  const LawReport report = run_laws(laws, backends, next_case, {.bound_kind = BoundKind::kSharp});
-  std::cout << report.table();
-  for (const std::string& failure : report.failures) FAIL_CHECK(failure);
+                      const DrawnCases& cases) {
+  const Result<CaseChoice> asked = asked_cases({small_cases(), large_cases(), perturbed_cases()});
+  REQUIRE(asked.status() == Status::ok());
+  if (!asked.value().includes(cases)) return;
+  const LawReport report = run_laws(laws, backends, drawn_cases(cases, asked.value()),
+                                    {.bound_kind = BoundKind::kSharp});
+  report.print(std::cout);
+  CHECK(report.failed() == 0);
+  if (asked.value().number) return;
   CHECK(report.passed());
-  if (std::getenv("RECTO_KERNEL_CASE") != nullptr) return;
   for (std::size_t i = 0; i < report.counts.size(); ++i) {
     const LawCount& count = report.counts[i];
     INFO(count.law << " on " << count.backend);
@@ -106,8 +93,7 @@ TEST_CASE("every law, and the oracle, hold of the decode kernels") {
   std::vector<Law> laws = all_laws();
   laws.push_back(oracle_comparison());
   // Backwards: whoever reads too early finds NaN.
-  expect_laws_hold(laws, kernel_backends(run_with(simt::SchedulePolicy::kReverse)),
-                   cases(small_domain(), kCases));
+  expect_laws_hold(laws, kernel_backends(run_with(simt::SchedulePolicy::kReverse)), small_cases());
 }
 
 TEST_CASE("the oracle holds at the head dims of models, under every schedule") {
@@ -118,7 +104,7 @@ TEST_CASE("the oracle holds at the head dims of models, under every schedule") {
       backends.push_back(std::move(backend));
     }
   }
-  expect_laws_hold({oracle_comparison()}, backends, cases(large_domain(), 40));
+  expect_laws_hold({oracle_comparison()}, backends, large_cases());
 }
 
 // expf, logf and tanhf of a GPU are not those of this machine.
@@ -132,7 +118,7 @@ TEST_CASE("the oracle holds whatever functions err by, within what is documented
       backends.push_back(std::move(backend));
     }
   }
-  expect_laws_hold({oracle_comparison()}, backends, cases(small_domain(), 80));
+  expect_laws_hold({oracle_comparison()}, backends, perturbed_cases());
 }
 
 TEST_CASE("functions that err change bits of results") {
@@ -143,7 +129,7 @@ TEST_CASE("functions that err change bits of results") {
   for (std::size_t i = 0; i < backends.size(); ++i) {
     std::int64_t changed = 0;
     for (std::uint64_t number = 0; number < 20; ++number) {
-      const DescribedCase drawn = numbered_case(number, small_domain());
+      const DescribedCase drawn = drawn_case(small_cases(), number);
       const PlacedProblem placed(drawn.law_case.problem, drawn.law_case.placement);
       changed += bits_of(exact[i].run(placed.inputs()).out) !=
                  bits_of(backends[i].run(placed.inputs()).out);
@@ -155,11 +141,11 @@ TEST_CASE("functions that err change bits of results") {
 
 // The elements of a row are summed in one order, wherever they lie.
 TEST_CASE("no bit of a result depends on the layout") {
-  CaseDomain domain = small_domain();
-  domain.head_dims = {16, 32, 48};
+  DrawnCases cases{.name = "layouts", .count = 20, .domain = small_domain(), .stream = "kernels"};
+  cases.domain.head_dims = {16, 32, 48};
   std::int64_t compared = 0;
-  for (std::uint64_t number = 0; number < 20; ++number) {
-    const DescribedCase drawn = numbered_case(number, domain);
+  for (std::uint64_t number = 0; number < cases.count; ++number) {
+    const DescribedCase drawn = drawn_case(cases, number);
     for (const Backend& backend : kernel_backends({})) {
       std::vector<reference::AttentionResult> results;
       for (const KvLayout layout :
@@ -191,7 +177,9 @@ TEST_CASE("what the kernels do not serve is said") {
       {prefill, "not one query row a sequence"}};
   for (const Backend& backend : kernel_backends({})) {
     const auto why_unsupported = [&](const CaseDomain& domain) {
-      const LawCase law_case = numbered_case(0, domain).law_case;
+      const LawCase law_case =
+          drawn_case({.name = "served", .count = 1, .domain = domain, .stream = "kernels"}, 0)
+              .law_case;
       return backend.why_unsupported(PlacedProblem(law_case.problem, law_case.placement).inputs());
     };
     CHECK(why_unsupported(served) == std::nullopt);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "verify/attention_problem.h"
 #include "verify/backend.h"
@@ -28,6 +29,11 @@ struct LawVerdict {
   std::string what;       // which of them failed first; empty if none did
   // Why the law could not be put to this backend; nothing was compared then.
   std::optional<std::string> skipped;
+  // Parts of the law that could not, beside others that were compared: which, and why.
+  std::vector<std::string> skipped_parts;
+  std::optional<std::string> thrown;  // message of what ended the law; the runner catches it
+
+  bool failed() const { return thrown || !comparison.passed(); }
 };
 
 struct Law {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 namespace recto::verify {
@@ -16,35 +17,27 @@ struct Attempt {
   const LawRunOptions& options;
 };
 
+LawVerdict verdict_on(const Attempt& attempt, const DescribedCase& described) {
+  return verdict_of(attempt.law, attempt.backend, described.law_case, attempt.options.bound_kind);
+}
+
 void try_case(const Attempt& attempt, LawCount& count, std::vector<std::string>& failures) {
-  const LawCase& law_case = attempt.described.law_case;
-  if (const std::optional<std::string> why = attempt.law.why_not_applicable(law_case)) {
-    ++count.skipped[*why];
-    return;
-  }
-  const LawVerdict verdict =
-      attempt.law.check(attempt.backend, law_case, attempt.options.bound_kind);
+  const LawVerdict verdict = verdict_on(attempt, attempt.described);
   if (verdict.skipped) {
     ++count.skipped[*verdict.skipped];
     return;
   }
+  for (const std::string& part : verdict.skipped_parts) ++count.skipped_parts[part];
   count.worst_ratio = std::max(count.worst_ratio, verdict.comparison.worst_ratio);
-  if (verdict.comparison.passed()) {
+  if (!verdict.failed()) {
     ++count.held;
     return;
   }
   if (++count.failed > attempt.options.failures_kept) return;
   const DescribedCase smallest =
       shrink_failure(attempt.law, attempt.backend, attempt.described, attempt.options);
-  failures.push_back(failure_text(
-      attempt.law, attempt.backend, smallest,
-      attempt.law.check(attempt.backend, smallest.law_case, attempt.options.bound_kind)));
-}
-
-bool is_broken(const Law& law, const Backend& backend, const LawCase& law_case, BoundKind kind) {
-  if (law.why_not_applicable(law_case)) return false;
-  const LawVerdict verdict = law.check(backend, law_case, kind);
-  return !verdict.skipped && !verdict.comparison.passed();
+  failures.push_back(
+      failure_text(attempt.law, attempt.backend, smallest, verdict_on(attempt, smallest)));
 }
 
 std::string indented(const std::string& text) {
@@ -64,23 +57,49 @@ std::int64_t skipped_cases(const LawCount& count) {
 
 }  // namespace
 
+std::int64_t LawReport::failed() const {
+  std::int64_t cases = 0;
+  for (const LawCount& count : counts) cases += count.failed;
+  return cases;
+}
+
+std::vector<std::string> LawReport::untried_backends() const {
+  std::map<std::string, std::int64_t> ran;
+  for (const LawCount& count : counts) ran[count.backend] += count.ran();
+  std::vector<std::string> untried;
+  for (const auto& [backend, cases] : ran)
+    if (cases == 0) untried.push_back(backend);
+  return untried;
+}
+
 bool LawReport::passed() const {
-  return std::all_of(counts.begin(), counts.end(),
-                     [](const LawCount& count) { return count.failed == 0; });
+  return !counts.empty() && failed() == 0 && untried_backends().empty();
 }
 
 std::string LawReport::table() const {
   std::string text = fmt::format("{:<20} {:<22} {:>6} {:>6} {:>8} {:>13}\n", "law", "backend",
                                  "held", "failed", "skipped", "worst / bound");
   std::map<std::string, std::int64_t> reasons;
+  std::map<std::string, std::int64_t> parts;
   for (const LawCount& count : counts) {
     text += fmt::format("{:<20} {:<22} {:>6} {:>6} {:>8} {:>13.3g}\n", count.law, count.backend,
                         count.held, count.failed, skipped_cases(count), count.worst_ratio);
     for (const auto& [reason, cases] : count.skipped) reasons[count.law + ": " + reason] += cases;
+    for (const auto& [part, cases] : count.skipped_parts) parts[count.law + ": " + part] += cases;
   }
   for (const auto& [reason, cases] : reasons)
     text += fmt::format("skipped {:>6}  {}\n", cases, reason);
+  for (const auto& [part, cases] : parts)
+    text += fmt::format("skipped {:>6}  in part, {}\n", cases, part);
+  for (const std::string& backend : untried_backends())
+    text += fmt::format("untried         {}: every case was skipped\n", backend);
   return text;
+}
+
+void LawReport::print(std::ostream& out) const {
+  out << table();
+  for (const std::string& failure : failures) out << failure;
+  out << std::flush;
 }
 
 LawReport run_laws(const std::vector<Law>& laws, const std::vector<Backend>& backends,
@@ -103,8 +122,29 @@ LawReport run_laws(const std::vector<Law>& laws, const std::vector<Backend>& bac
   return report;
 }
 
+LawVerdict verdict_of(const Law& law, const Backend& backend, const LawCase& law_case,
+                      BoundKind bound_kind) {
+  LawVerdict verdict;
+  try {
+    verdict.skipped = law.why_not_applicable(law_case);
+    if (verdict.skipped) return verdict;
+    verdict = law.check(backend, law_case, bound_kind);
+    if (!verdict.skipped && verdict.comparison.elements == 0)
+      verdict.skipped = "nothing to compare";
+  } catch (const std::exception& exception) {
+    verdict.thrown = exception.what();
+  } catch (...) {
+    verdict.thrown = "something that is no std::exception";
+  }
+  return verdict;
+}
+
 DescribedCase shrink_failure(const Law& law, const Backend& backend, const DescribedCase& failing,
                              const LawRunOptions& options) {
+  const auto verdict_on = [&](const DescribedCase& described) {
+    return verdict_of(law, backend, described.law_case, options.bound_kind);
+  };
+  const bool is_thrown = verdict_on(failing).thrown.has_value();
   DescribedCase smallest = failing;
   std::int64_t trials_left = options.shrinking_trials;
   for (bool found = true; found;) {
@@ -113,7 +153,8 @@ DescribedCase shrink_failure(const Law& law, const Backend& backend, const Descr
     for (const std::function<DescribedCase()>& make : smallest.simpler_cases()) {
       if (trials_left-- <= 0) return smallest;
       DescribedCase simpler = make();
-      found = is_broken(law, backend, simpler.law_case, options.bound_kind);
+      const LawVerdict verdict = verdict_on(simpler);
+      found = !verdict.skipped && verdict.failed() && verdict.thrown.has_value() == is_thrown;
       if (!found) continue;
       smallest = std::move(simpler);
       break;
@@ -124,9 +165,12 @@ DescribedCase shrink_failure(const Law& law, const Backend& backend, const Descr
 
 std::string failure_text(const Law& law, const Backend& backend, const DescribedCase& described,
                          const LawVerdict& verdict) {
-  return fmt::format("law {} is broken by {}\n  {}\ncase\n{}\n{}\n{}\nreplay\n  {}\n", law.name,
-                     backend.name, law.statement, indented(described.description), verdict.what,
-                     indented(verdict.comparison.text()), described.replay);
+  const std::string found =
+      verdict.thrown ? fmt::format("thrown\n{}", indented(*verdict.thrown))
+                     : fmt::format("{}\n{}", verdict.what, indented(verdict.comparison.text()));
+  return fmt::format("law {} is broken by {}\n  {}\ncase\n{}\n{}\nreplay\n  {}\n", law.name,
+                     backend.name, law.statement, indented(described.description), found,
+                     described.replay);
 }
 
 }  // namespace recto::verify

@@ -1,12 +1,14 @@
 #pragma once
 
 // Runs laws on backends over cases and counts: what held, what failed and how it is replayed, what
-// said nothing and why. A failing case is made as small as it can be before it is printed.
+// said nothing and why. A failing case is made as small as it can be before it is printed. What a
+// law or a backend throws is such a failure too: in tests, a broken contract is.
 
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -31,8 +33,9 @@ struct LawCount {
   std::string backend;
   std::int64_t held = 0;
   std::int64_t failed = 0;
-  std::map<std::string, std::int64_t> skipped;  // reason -> cases
-  double worst_ratio = 0.0;                     // of error to bound
+  std::map<std::string, std::int64_t> skipped;        // reason -> cases
+  std::map<std::string, std::int64_t> skipped_parts;  // part and reason -> cases otherwise tried
+  double worst_ratio = 0.0;                           // of error to bound
 
   std::int64_t ran() const { return held + failed; }
 };
@@ -47,15 +50,27 @@ struct LawReport {
   std::vector<LawCount> counts;       // [laws, backends]
   std::vector<std::string> failures;  // readable blocks
 
+  std::int64_t failed() const;  // cases, over all laws and backends
+  // Those of which no law said anything: each case was skipped.
+  std::vector<std::string> untried_backends() const;
+  // Nothing failed, and of each backend some law held: false of a report of nothing.
   bool passed() const;
-  // A line per law and backend, then the reasons of what was skipped.
+
+  // A line per law and backend, then the reasons of what was skipped, and who went untried.
   std::string table() const;
+  // The table and the failures, as they are: a test's framework would wrap replays at 80 columns.
+  void print(std::ostream& out) const;
 };
 
 LawReport run_laws(const std::vector<Law>& laws, const std::vector<Backend>& backends,
                    const CaseSource& next_case, const LawRunOptions& options);
 
-// The simplest case found that breaks the law on the backend, as `failing` does.
+// The law put to the backend: skipped where it says nothing of the case or compares nothing.
+LawVerdict verdict_of(const Law& law, const Backend& backend, const LawCase& law_case,
+                      BoundKind bound_kind);
+
+// The simplest case found that breaks the law on the backend, as `failing` does: by what it
+// computes, or by what it throws.
 DescribedCase shrink_failure(const Law& law, const Backend& backend, const DescribedCase& failing,
                              const LawRunOptions& options);
 

@@ -1,6 +1,10 @@
 #include "verify/law_runner.h"
 
+#include <sstream>
+#include <stdexcept>
+
 #include "bazel/testing/catch.h"
+#include "core/contract.h"
 
 namespace recto::verify {
 namespace {
@@ -42,6 +46,12 @@ Backend named(const std::string& name) {
   Backend backend;
   backend.name = name;
   return backend;
+}
+
+LawCase block_of(std::int64_t size) {
+  LawCase law_case;
+  law_case.placement.block_size = size;
+  return law_case;
 }
 
 // Cases of block sizes 1 to `last`.
@@ -119,6 +129,129 @@ TEST_CASE("the table has a line per law and backend, and the reasons of what was
   CHECK_THAT(table, ContainsSubstring("skipped      1  even_blocks: four is not looked at\n"));
   CHECK_THAT(table,
              ContainsSubstring("skipped      1  even_blocks: blocks of 6 are not supported\n"));
+}
+
+TEST_CASE("a replay is printed as one line, however long") {
+  const std::string command =
+      "./bazelw test --test_env=RECTO_CASE=long-contexts:1234567 //a/folder/with/a/long:name_test";
+  REQUIRE(command.size() > 80);
+  LawReport report = run_laws(
+      {even_blocks()}, {named("a")},
+      [command, given = false]() mutable -> std::optional<DescribedCase> {
+        if (given) return std::nullopt;
+        given = true;
+        return DescribedCase{.law_case = block_of(3), .description = "three", .replay = command};
+      },
+      {});
+  std::ostringstream printed;
+  report.print(printed);
+  CHECK_THAT(printed.str(), ContainsSubstring(report.table()));
+  CHECK_THAT(printed.str(), ContainsSubstring("\nreplay\n  " + command + "\n"));
+}
+
+// Throws for blocks of `from` slots or more.
+Law throwing(std::int64_t from) {
+  Law law = even_blocks();
+  law.check = [from](const Backend&, const LawCase& law_case, BoundKind) {
+    RECTO_CHECK_LT(law_case.placement.block_size, from);
+    LawVerdict verdict;
+    verdict.comparison.elements = 1;
+    return verdict;
+  };
+  return law;
+}
+
+// Blocks of `size`, of 10 less, and so on, to blocks of 5.
+DescribedCase shrinking_block(std::int64_t size) {
+  DescribedCase described;
+  described.law_case = block_of(size);
+  described.description = "block size " + std::to_string(size);
+  described.replay = "replay it";
+  if (size > 10)
+    described.simpler_cases = [size] {
+      return std::vector<std::function<DescribedCase()>>{
+          [size] { return shrinking_block(size - 10); }};
+    };
+  return described;
+}
+
+TEST_CASE("what a backend throws is a failure that is shrunk, printed and replayed") {
+  std::int64_t next = 45;
+  const CaseSource cases = [&next]() -> std::optional<DescribedCase> {
+    if (next > 46) return std::nullopt;
+    return shrinking_block(next++);
+  };
+  const LawReport report = run_laws({throwing(20)}, {named("a"), named("b")}, cases, {});
+  CHECK(report.failed() == 4);  // of both backends, both cases: the run goes on
+  CHECK_FALSE(report.passed());
+  REQUIRE(report.failures.size() == 4);
+  CHECK_THAT(report.failures[0], ContainsSubstring("law even_blocks is broken by a\n"));
+  CHECK_THAT(report.failures[0], ContainsSubstring("\n  block size 25\nthrown\n  "));
+  CHECK_THAT(report.failures[0], ContainsSubstring(" < from (25 vs 20)\nreplay\n  replay it\n"));
+}
+
+TEST_CASE("a failure that is computed does not shrink to one that is thrown, nor back") {
+  Law law = even_blocks();
+  law.check = [](const Backend&, const LawCase& law_case, BoundKind) {
+    if (law_case.placement.block_size == 15) throw std::runtime_error("fifteen");
+    LawVerdict verdict;
+    verdict.comparison.elements = verdict.comparison.mismatches = 1;
+    return verdict;
+  };
+  CHECK(shrink_failure(law, named("a"), shrinking_block(35), {}).description == "block size 25");
+  CHECK(shrink_failure(law, named("a"), shrinking_block(15), {}).description == "block size 15");
+}
+
+TEST_CASE("what is thrown need not be a std::exception") {
+  Law law = even_blocks();
+  law.check = [](const Backend&, const LawCase&, BoundKind) -> LawVerdict { throw 1; };
+  CHECK(verdict_of(law, named("a"), block_of(2), BoundKind::kHard).thrown ==
+        "something that is no std::exception");
+}
+
+TEST_CASE("a run in which a backend was never tried has not passed, and names it") {
+  Law law = even_blocks();
+  law.check = [](const Backend& backend, const LawCase&, BoundKind) {
+    LawVerdict verdict;
+    verdict.comparison.elements = 1;
+    if (backend.name == "idle") verdict.skipped = "nothing is supported";
+    return verdict;
+  };
+  CHECK(run_laws({law}, {named("busy")}, blocks_up_to(3), {}).passed());
+  const LawReport report = run_laws({law}, {named("busy"), named("idle")}, blocks_up_to(3), {});
+  CHECK(report.failed() == 0);
+  CHECK(report.untried_backends() == std::vector<std::string>{"idle"});
+  CHECK_FALSE(report.passed());
+  CHECK_THAT(report.table(), ContainsSubstring("untried         idle: every case was skipped\n"));
+  // It is enough that one law of several says something.
+  CHECK(run_laws({law, even_blocks()}, {named("idle")}, blocks_up_to(2), {}).failed() == 1);
+  Law silent = law;
+  silent.name = "silent";
+  silent.why_not_applicable = [](const LawCase&) { return "never"; };
+  CHECK(run_laws({law, silent}, {named("busy")}, blocks_up_to(3), {}).passed());
+  CHECK_FALSE(run_laws({law}, {named("busy")}, blocks_up_to(0), {}).passed());
+  CHECK_FALSE(run_laws({}, {named("busy")}, blocks_up_to(3), {}).passed());
+  CHECK_FALSE(run_laws({law}, {}, blocks_up_to(3), {}).passed());
+}
+
+TEST_CASE("parts of a law that were skipped are counted, and cases that compare nothing") {
+  Law law = even_blocks();
+  law.check = [](const Backend&, const LawCase& law_case, BoundKind) {
+    LawVerdict verdict;
+    if (law_case.placement.block_size == 1) return verdict;
+    verdict.comparison.elements = 1;
+    verdict.skipped_parts = {"blocks of 6: too few", "blocks of 7: too many"};
+    return verdict;
+  };
+  const LawReport report = run_laws({law}, {named("a")}, blocks_up_to(3), {});
+  CHECK(report.counts[0].held == 2);
+  CHECK(report.counts[0].skipped == std::map<std::string, std::int64_t>{{"nothing to compare", 1}});
+  CHECK(report.counts[0].skipped_parts ==
+        std::map<std::string, std::int64_t>{{"blocks of 6: too few", 2},
+                                            {"blocks of 7: too many", 2}});
+  CHECK_THAT(report.table(), ContainsSubstring("skipped      1  even_blocks: nothing to compare\n"
+                                               "skipped      2  in part, even_blocks: blocks of 6: "
+                                               "too few\n"));
 }
 
 }  // namespace

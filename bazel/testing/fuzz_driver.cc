@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
@@ -20,6 +21,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "bazel/testing/mutator.h"
@@ -151,15 +153,25 @@ std::string from_callers_folder(const std::string& path) {
   return path.starts_with("/") ? path : environment("BUILD_WORKING_DIRECTORY", ".") + "/" + path;
 }
 
+// Ends the program unless `text` is a whole number.
+long whole_number(const std::string& name, const std::string& text) {
+  long number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error == std::errc() && stop == end && number >= 0) return number;
+  std::fprintf(stderr, "fuzz: %s: expected a whole number, got '%s'\n", name.c_str(), text.c_str());
+  std::exit(2);
+}
+
 Options parse(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     const std::string value = argument.substr(argument.find('=') + 1);
     if (argument.starts_with("-runs=")) {
-      options.runs = std::strtol(value.c_str(), nullptr, 10);
+      options.runs = whole_number("-runs", value);
     } else if (argument.starts_with("-only=")) {
-      options.only = std::strtol(value.c_str(), nullptr, 10);
+      options.only = whole_number("-only", value);
     } else if (argument.starts_with("-file=")) {
       options.file = value;
     } else {
@@ -179,7 +191,7 @@ long run_campaign(const Options& options, std::vector<std::string> corpus) {
   }
   if (corpus.empty()) corpus.emplace_back();
   // The long campaign goes by the clock; it runs the same inputs in the same order, only more.
-  const long seconds = std::atol(environment("RECTO_FUZZ_SECONDS", "0").c_str());
+  const long seconds = whole_number("RECTO_FUZZ_SECONDS", environment("RECTO_FUZZ_SECONDS", "0"));
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   const long runs = options.only < 0 ? options.runs : options.only + 1 - files;
   recto::testing::Mutator mutator(kSeed);

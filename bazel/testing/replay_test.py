@@ -64,6 +64,13 @@ class ReplayTest(unittest.TestCase):
         status, printed = self.fuzz("-runs=1", "no/such/file")
         self.assertEqual((status, printed), (2, "fuzz: cannot read no/such/file\n"))
 
+    def test_numbers_that_are_none_are_refused(self):
+        for argument in ("-runs=abc", "-runs=", "-only=1x", "-only=-1", "-runs=1.5"):
+            name, text = argument.split("=")
+            status, printed = self.fuzz(argument)
+            said = f"fuzz: {name}: expected a whole number, got '{text}'\n"
+            self.assertEqual((status, printed), (2, said))
+
     def test_a_property_is_shrunk_and_its_replay_fails_at_once(self):
         status, printed = run(PROPERTY)
         self.assertNotEqual(status, 0)

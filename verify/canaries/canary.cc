@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "core/units.h"
-#include "reference/kv_cache_reader.h"
+#include "verify/canaries/canary_reader.h"
 
 namespace recto::verify {
 namespace {
@@ -128,24 +128,37 @@ std::int64_t keys_read(const PagedAttentionInputs& inputs, std::int64_t context_
   return ceil_div(context_length, inputs.kv.k.block_size) * inputs.kv.k.block_size;
 }
 
-void attend_head(const PagedAttentionInputs& inputs, const reference::SequenceRows& sequence,
-                 std::int64_t head, Fault fault, reference::AttentionResult& result) {
+HeadOptions options_of_head(const AttentionOptions& options, std::int64_t head) {
+  HeadOptions of_head;
+  of_head.scale = options.scale;
+  of_head.softcap = options.softcap;
+  of_head.causal = options.causal;
+  of_head.window = options.window;
+  const auto index = static_cast<std::size_t>(head);
+  if (!options.alibi_slopes.empty()) of_head.alibi_slope = options.alibi_slopes[index];
+  if (!options.sinks.empty()) of_head.sink = options.sinks[index];
+  return of_head;
+}
+
+void attend_head(const PagedAttentionInputs& inputs, std::size_t sequence, std::int64_t head,
+                 Fault fault, reference::AttentionResult& result) {
   const std::int64_t num_kv_heads = inputs.kv.k.num_kv_heads;
   const std::int64_t kv_head = fault == Fault::kWrongGroup
                                    ? head % num_kv_heads
                                    : head / (inputs.q.num_heads / num_kv_heads);
-  const HeadOptions options = reference::head_options(inputs.options, head);
-  const std::int64_t keys = keys_read(inputs, sequence.context_length, fault);
+  const HeadOptions options = options_of_head(inputs.options, head);
+  const CanaryReader reader(inputs, fault);
+  const std::int64_t first_row = inputs.query_start[sequence];
   FaultyRow row(options, fault);
-  row.k = reference::gather_head(inputs.kv.k, sequence.block_table_row, keys, kv_head);
-  row.v = reference::gather_head(inputs.kv.v, sequence.block_table_row, keys, kv_head);
-  row.num_rows = sequence.num_rows;
-  row.context_length = sequence.context_length;
-  const Matrix q = reference::read_rows(inputs.q, head, sequence.first_row, sequence.num_rows);
-  for (row.row = 0; row.row < sequence.num_rows; ++row.row) {
-    row.q = q.row(row.row);
+  row.num_rows = inputs.query_start[sequence + 1] - first_row;
+  row.context_length = inputs.context_length[sequence];
+  const std::int64_t keys = keys_read(inputs, row.context_length, fault);
+  row.k = reader.keys(static_cast<std::int64_t>(sequence), keys, kv_head);
+  row.v = reader.values(static_cast<std::int64_t>(sequence), keys, kv_head);
+  for (row.row = 0; row.row < row.num_rows; ++row.row) {
+    row.q = reader.query(first_row + row.row, head);
     const reference::RowOutput output = row.attend();
-    result.store(sequence.first_row + row.row, head,
+    result.store(first_row + row.row, head,
                  {output.out.transpose(), Vector::Constant(1, output.lse_ln)});
   }
 }
@@ -166,13 +179,20 @@ const std::vector<Canary>& canaries() {
       {Fault::kScaleAppliedTwice, "scale applied twice", {"logit_shift"}},
       {Fault::kBiasSign, "sign of the bias", {"alibi_as_scores"}},
       {Fault::kMergeWithoutWeights, "merge without weights", {"key_permutation"}},
+      {Fault::kConsecutiveBlocks, "blocks taken for consecutive", {"physical_placement"}},
+      {Fault::kTableWithoutStride, "block table without stride", {"physical_placement"}},
+      {Fault::kSlotByMask, "slot by a mask", {"block_size"}},
+      {Fault::kKeyStridesForValues, "V by the strides of K", {"physical_placement"}},
+      {Fault::kWrongPackWidth, "pack width of fp16", {"cache_layout"}},
+      {Fault::kScaleLeftOut, "fp8 scale left out", {"logit_shift", "convex_hull"}},
+      {Fault::kScaleOfFirstHead, "fp8 scale of the first head", {"logit_shift", "convex_hull"}},
   };
   return kCanaries;
 }
 
 reference::AttentionResult attend_with_fault(const PagedAttentionInputs& inputs, Fault fault) {
   reference::AttentionResult result(inputs.q.num_rows, inputs.q.num_heads, inputs.kv.v.head_dim);
-  for (const reference::SequenceRows& sequence : reference::sequences_of(inputs)) {
+  for (std::size_t sequence = 0; sequence < inputs.context_length.size(); ++sequence) {
     for (std::int64_t head = 0; head < inputs.q.num_heads; ++head) {
       attend_head(inputs, sequence, head, fault, result);
     }

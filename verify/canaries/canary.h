@@ -27,6 +27,13 @@ enum class Fault : std::uint8_t {
   kScaleAppliedTwice,
   kBiasSign,             // slope * (i - j)
   kMergeWithoutWeights,  // normalised parts are averaged
+  kConsecutiveBlocks,    // block id = the sequence's first + logical block
+  kTableWithoutStride,   // rows of the block table max_blocks apart
+  kSlotByMask,           // token & (block_size - 1): right for powers of two
+  kKeyStridesForValues,
+  kWrongPackWidth,    // of K in the packed layout: that of fp16, whatever the type
+  kScaleLeftOut,      // codes of fp8 as they are
+  kScaleOfFirstHead,  // for all KV heads
 };
 
 struct Canary {
@@ -35,7 +42,7 @@ struct Canary {
   std::vector<std::string> laws;  // that must catch it
 };
 
-// The twelve, in the order of Fault.
+// One of each fault, in the order of Fault.
 const std::vector<Canary>& canaries();
 
 // fp64, streaming over tiles of 16 keys; with Fault::kNone it is right.

@@ -13,9 +13,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <iostream>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +27,7 @@
 #include "verify/kernel_cover/cache_cover.h"
 #include "verify/kernel_cover/taint.h"
 #include "verify/placed_problem.h"
+#include "verify/whole_number.h"
 
 namespace recto::verify {
 namespace {
@@ -224,5 +225,9 @@ int main(int count, char** arguments) {
   constexpr std::uint64_t kCases = 60;
   const std::string_view what = count > 1 ? arguments[1] : "";
   if (what == "slot" || what == "entry") return recto::verify::run(what);
-  return recto::verify::run(count > 1 ? std::strtoull(arguments[1], nullptr, 10) : kCases);
+  if (what.empty()) return recto::verify::run(kCases);
+  const std::optional<std::uint64_t> cases = recto::verify::whole_number(what);
+  if (cases && *cases > 0) return recto::verify::run(*cases);
+  std::cerr << "kernel_cover: expected slot, entry or a number of cases, got '" << what << "'\n";
+  return 2;
 }

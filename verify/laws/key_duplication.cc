@@ -76,7 +76,7 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
   const ShiftedSinks sinks = shift_sinks(law_case.problem.options.sinks, shifts);
   LawCase twice{doubled(law_case.problem), law_case.placement};
   twice.problem.options.sinks = sinks.sinks;
-  const std::optional<LawSide> side = trial.run(twice);
+  const std::optional<LawSide> side = trial.run(twice, "every key twice");
   if (!side) return trial.verdict();
   const reference::AttentionResult bound =
       sum_of(trial.bound_of(*base), paired_rows(law_case.problem, trial.bound_of(*side)));

@@ -17,17 +17,18 @@ void add_to(std::vector<double>& sums, const std::vector<double>& terms) {
 
 }  // namespace
 
-std::unique_ptr<const PlacedProblem> LawTrial::place(const LawCase& law_case) {
+std::unique_ptr<const PlacedProblem> LawTrial::place(const LawCase& law_case,
+                                                     const std::string& variant) {
   auto placed = std::make_unique<const PlacedProblem>(law_case.problem, law_case.placement);
   RECTO_CHECK_EQ(check_contents(placed->inputs()), Status::ok());
   const std::optional<std::string> why = backend_.why_unsupported(placed->inputs());
   if (!why) return placed;
-  record_skip(*why);
+  record_skip(variant.empty() ? *why : variant + ": " + *why);
   return nullptr;
 }
 
-std::optional<LawSide> LawTrial::run(const LawCase& law_case) {
-  std::unique_ptr<const PlacedProblem> placed = place(law_case);
+std::optional<LawSide> LawTrial::run(const LawCase& law_case, const std::string& variant) {
+  std::unique_ptr<const PlacedProblem> placed = place(law_case, variant);
   if (!placed) return std::nullopt;
   reference::AttentionResult seen = backend_.run(placed->inputs());
   return LawSide{.placed = std::move(placed), .seen = std::move(seen)};
@@ -44,7 +45,7 @@ void LawTrial::compare_within_bounds(const LawCase& base, const std::vector<Vari
   if (!base_side) return;
   const reference::AttentionResult base_bound = bound_of(*base_side);
   for (const Variant& variant : variants) {
-    const std::optional<LawSide> side = run(variant.law_case);
+    const std::optional<LawSide> side = run(variant.law_case, variant.what);
     if (!side) continue;
     record(variant.what, compare(side->inputs(), side->seen, base_side->seen,
                                  sum_of(bound_of(*side), base_bound)));
@@ -55,7 +56,7 @@ void LawTrial::compare_bit_for_bit(const LawCase& base, const std::vector<Varian
   const std::optional<LawSide> base_side = run(base);
   if (!base_side) return;
   for (const Variant& variant : variants) {
-    const std::optional<LawSide> side = run(variant.law_case);
+    const std::optional<LawSide> side = run(variant.law_case, variant.what);
     if (side) record(variant.what, compare_bits(side->inputs(), side->seen, base_side->seen));
   }
 }
@@ -65,14 +66,14 @@ void LawTrial::record(const std::string& what, const Comparison& comparison) {
   verdict_.comparison.append(comparison);
 }
 
-void LawTrial::record_skip(const std::string& why) {
-  if (!skipped_) skipped_ = why;
-}
+void LawTrial::record_skip(const std::string& why) { skips_.push_back(why); }
 
 LawVerdict LawTrial::verdict() const {
   LawVerdict verdict = verdict_;
-  if (verdict.comparison.elements == 0)
-    verdict.skipped = skipped_.value_or("the case has no query rows");
+  if (verdict.comparison.elements > 0)
+    verdict.skipped_parts = skips_;
+  else
+    verdict.skipped = skips_.empty() ? "nothing to compare" : skips_.front();
   return verdict;
 }
 

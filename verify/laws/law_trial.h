@@ -32,10 +32,11 @@ class LawTrial {
   LawTrial(const Backend& backend, BoundKind bound_kind)
       : backend_(backend), bound_kind_(bound_kind) {}
 
-  // Nothing where the backend does not support the case; the verdict then says why. What a law
-  // makes of a case must pass the gates.
-  std::unique_ptr<const PlacedProblem> place(const LawCase& law_case);
-  std::optional<LawSide> run(const LawCase& law_case);
+  // Nothing where the backend does not support the case; the verdict then says why, naming the
+  // variant unless it is the case itself. What a law makes of a case must pass the gates.
+  std::unique_ptr<const PlacedProblem> place(const LawCase& law_case,
+                                             const std::string& variant = "");
+  std::optional<LawSide> run(const LawCase& law_case, const std::string& variant = "");
 
   // How far the backend's results may be from the exact ones.
   reference::AttentionResult bound_of(const LawSide& side) const;
@@ -47,14 +48,14 @@ class LawTrial {
   void record(const std::string& what, const Comparison& comparison);
   void record_skip(const std::string& why);
 
-  // Skipped if nothing was compared.
+  // Skipped if nothing was compared, else with the parts that were skipped.
   LawVerdict verdict() const;
 
  private:
   const Backend& backend_;
   BoundKind bound_kind_;
   LawVerdict verdict_;
-  std::optional<std::string> skipped_;
+  std::vector<std::string> skips_;
 };
 
 // For laws without a precondition.

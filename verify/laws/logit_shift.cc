@@ -66,11 +66,12 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
     const ShiftedSinks sinks = shift_sinks(law_case.problem.options.sinks, shifts);
     LawCase shifted = with_constant(law_case, constant);
     shifted.problem.options.sinks = sinks.sinks;
-    const std::optional<LawSide> side = trial.run(shifted);
+    const char* what = constant > 0 ? "scores shifted up" : "scores shifted down";
+    const std::optional<LawSide> side = trial.run(shifted, what);
     if (!side) continue;
     const ShiftedExpectation expectation = expect_shifted(
         base->seen, sum_of(trial.bound_of(*side), base_bound), shifts, sinks.residual);
-    trial.record(constant > 0 ? "scores shifted up" : "scores shifted down",
+    trial.record(what,
                  compare(side->inputs(), side->seen, expectation.expected, expectation.bound));
   }
   return trial.verdict();

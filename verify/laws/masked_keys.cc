@@ -112,12 +112,12 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
   for (const SparedRow spared : spared_rows) {
     for (const auto tensor : {&SequenceProblem::k, &SequenceProblem::v}) {
       for (const float value : values) {
-        const std::optional<LawSide> side = trial.run(spoilt(masked, spared, tensor, value));
-        if (!side) continue;
-        trial.record(
+        const std::string what =
             fmt::format("{} in {} that the {} row does not see", value,
-                        tensor == &SequenceProblem::k ? "keys" : "values", name_of(spared)),
-            compare_spared(masked.problem, spared, *side, *base));
+                        tensor == &SequenceProblem::k ? "keys" : "values", name_of(spared));
+        const std::optional<LawSide> side = trial.run(spoilt(masked, spared, tensor, value), what);
+        if (!side) continue;
+        trial.record(what, compare_spared(masked.problem, spared, *side, *base));
       }
     }
   }

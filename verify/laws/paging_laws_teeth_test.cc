@@ -115,6 +115,10 @@ TEST_CASE("a split size that a backend refuses is skipped, and the others are tr
   const LawVerdict some = split_size_law().check(choosy, small_case(), BoundKind::kSharp);
   CHECK_FALSE(some.skipped);
   CHECK(some.comparison.elements == 2 * 4 * 4 * (4 + 1));
+  CHECK(some.skipped_parts ==
+        std::vector<std::string>{
+            "the backend has no splits of 1 keys", "the backend has no splits of 33 keys",
+            "the backend has no splits of 22 keys", "the backend has no splits of 21 or 42 keys"});
   choosy.with_split_size = [](std::int64_t) { return std::nullopt; };
   const LawVerdict none = split_size_law().check(choosy, small_case(), BoundKind::kSharp);
   REQUIRE(none.skipped);

@@ -21,10 +21,18 @@ void compare_unsplit(const Backend& backend, const LawCase& law_case, LawTrial& 
   const std::int64_t longest = longest_context(law_case.problem);
   const std::optional<Backend> as_long = backend.with_split_size(longest);
   const std::optional<Backend> longer = backend.with_split_size(2 * longest);
-  if (!backend.has_fixed_tiles || !as_long || !longer) return;
+  if (!backend.has_fixed_tiles) return;
+  if (!as_long || !longer) {
+    trial.record_skip(
+        fmt::format("the backend has no splits of {} or {} keys", longest, 2 * longest));
+    return;
+  }
   const std::optional<LawSide> base = LawTrial(*as_long, BoundKind::kHard).run(law_case);
   const std::optional<LawSide> side = LawTrial(*longer, BoundKind::kHard).run(law_case);
-  if (!base || !side) return;
+  if (!base || !side) {
+    trial.record_skip("one split: the backend with that split size does not support the case");
+    return;
+  }
   trial.record("one split, as long as the context and longer",
                compare_bits(side->inputs(), side->seen, base->seen));
 }
@@ -48,9 +56,9 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
       continue;
     }
     LawTrial other(*splitting, bound_kind);
-    const std::optional<LawSide> side = other.run(law_case);
+    const std::optional<LawSide> side = other.run(law_case, what);
     if (!side) {
-      trial.record_skip(other.verdict().skipped.value_or(what));
+      trial.record_skip(*other.verdict().skipped);
       continue;
     }
     trial.record(what, compare(side->inputs(), side->seen, base->seen,

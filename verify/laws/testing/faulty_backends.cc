@@ -108,6 +108,15 @@ Backend misreporting(const std::function<void(AttentionResult&)>& change) {
   });
 }
 
+Backend wrong_where(const std::function<bool(const PagedAttentionInputs&)>& when) {
+  return wrong([when](const PagedAttentionInputs& inputs) {
+    AttentionResult result = reference::paged_attention(inputs);
+    const double away = when(inputs) ? 1.0 : 0.0;
+    for (double& out : result.out) out += away;
+    return result;
+  });
+}
+
 Backend with_contexts(const std::function<std::int32_t(std::int32_t, std::int64_t)>& change) {
   return wrong([change](PagedAttentionInputs inputs) {
     std::vector<std::int32_t> lengths(inputs.context_length.begin(), inputs.context_length.end());
@@ -145,6 +154,13 @@ void expect_caught(const Law& law, const LawCase& law_case, const Backend& fault
   CHECK_FALSE(verdict.skipped);
   CHECK_FALSE(verdict.comparison.passed());
   CHECK_FALSE(verdict.what.empty());
+}
+
+void expect_caught_by(const std::string& what, const Law& law, const LawCase& law_case,
+                      const Backend& faulty) {
+  INFO(what);
+  expect_caught(law, law_case, faulty);
+  CHECK(law.check(faulty, law_case, BoundKind::kHard).what == what);
 }
 
 }  // namespace recto::verify

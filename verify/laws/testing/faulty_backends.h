@@ -31,6 +31,9 @@ Backend mishearing(const std::function<void(PagedAttentionInputs&)>& change);
 // Answers right, then changes the answer.
 Backend misreporting(const std::function<void(reference::AttentionResult&)>& change);
 
+// Wrong by 1 in all of out where `when` holds of the question.
+Backend wrong_where(const std::function<bool(const PagedAttentionInputs&)>& when);
+
 // Answers for other contexts: change(context_length, block_size).
 Backend with_contexts(const std::function<std::int32_t(std::int32_t, std::int64_t)>& change);
 
@@ -43,5 +46,9 @@ Backend splitting(const Merge& merge, std::int64_t split_size = 0);
 // Checks, as a test's assertions: the law applies, the right backends pass even within the sharp
 // bound, and the faulty one fails even the hard one.
 void expect_caught(const Law& law, const LawCase& law_case, const Backend& faulty);
+
+// The same, and that the law's part called `what` is the first to see it.
+void expect_caught_by(const std::string& what, const Law& law, const LawCase& law_case,
+                      const Backend& faulty);
 
 }  // namespace recto::verify

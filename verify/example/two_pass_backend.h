@@ -1,0 +1,13 @@
+#pragma once
+
+// An implementation of one's own, as a backend: attention in two passes over the keys, in fp32.
+
+#include "verify/backend.h"
+
+namespace recto::verify {
+
+// fp32, layouts whose dims are contiguous, causal or not, with a window or without.
+// O(rows * context * head_dim), one exponential for each row, head and key.
+Backend two_pass_backend();
+
+}  // namespace recto::verify

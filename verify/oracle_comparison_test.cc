@@ -1,0 +1,65 @@
+// The oracle's bounds as they are asked for: what lies between them fails the sharp one alone.
+
+#include "verify/oracle_comparison.h"
+
+#include "bazel/testing/catch.h"
+#include "reference/error_bound.h"
+#include "verify/laws/testing/faulty_backends.h"
+
+namespace recto::verify {
+namespace {
+
+using reference::AttentionResult;
+using reference::BoundedResult;
+
+reference::KernelNumerics numerics(const PagedAttentionInputs& /*inputs*/) {
+  return reference::third_party_numerics(ElementType::kFp32, ElementType::kFp32);
+}
+
+// sharp + part * (hard - sharp)
+double between(double sharp, double hard, double part) { return sharp + part * (hard - sharp); }
+
+// Wrong in each element by what lies at `part` between the bounds: 0 is the sharp, 1 the hard one.
+Backend wrong_between_bounds(double part) {
+  Backend backend = wrong([part](const PagedAttentionInputs& inputs) {
+    const BoundedResult oracle = reference::bounded_attention(inputs, numerics(inputs));
+    AttentionResult seen = oracle.exact;
+    for (std::size_t i = 0; i < seen.out.size(); ++i)
+      seen.out[i] += between(oracle.sharp.out[i], oracle.hard.out[i], part);
+    for (std::size_t i = 0; i < seen.lse_ln.size(); ++i)
+      seen.lse_ln[i] -= between(oracle.sharp.lse_ln[i], oracle.hard.lse_ln[i], part);
+    return seen;
+  });
+  backend.numerics = numerics;
+  return backend;
+}
+
+std::int64_t mismatches(double part, BoundKind bound_kind) {
+  const LawVerdict verdict =
+      oracle_comparison().check(wrong_between_bounds(part), small_case(), bound_kind);
+  CHECK_FALSE(verdict.skipped);
+  CHECK(verdict.what == (verdict.comparison.passed() ? "" : "against the oracle"));
+  return verdict.comparison.mismatches;
+}
+
+TEST_CASE("what lies between the bounds is beyond the sharp one, and within the hard one") {
+  const std::int64_t elements = 4 * 4 * (4 + 1);  // rows, heads, dims and lse
+  CHECK(mismatches(-0.1, BoundKind::kSharp) == 0);
+  CHECK(mismatches(0.1, BoundKind::kSharp) == elements);
+  CHECK(mismatches(0.9, BoundKind::kHard) == 0);
+  CHECK(mismatches(1.1, BoundKind::kHard) == elements);
+}
+
+TEST_CASE("a case without query rows is skipped, not held") {
+  LawCase law_case = small_case();
+  for (SequenceProblem& sequence : law_case.problem.sequences) {
+    sequence.num_rows = 0;
+    sequence.q.clear();
+  }
+  const LawVerdict verdict =
+      oracle_comparison().check(backend_of("naive-fp64"), law_case, BoundKind::kHard);
+  CHECK(verdict.skipped == "nothing to compare");
+}
+
+}  // namespace
+}  // namespace recto::verify

@@ -1,0 +1,22 @@
+#pragma once
+
+// Numbers that people type: digits alone, all of the text.
+
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+namespace recto::verify {
+
+// Nothing where `text` is not a decimal number below 2^64.
+inline std::optional<std::uint64_t> whole_number(std::string_view text) {
+  std::uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return number;
+}
+
+}  // namespace recto::verify
