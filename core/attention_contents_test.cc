@@ -135,10 +135,18 @@ TEST_CASE("contexts fit their table and reach blocks of the cache alone") {
       check);
 }
 
+// One block of 2^20 slots, for every entry of a table of zeros.
+void use_long_block(PagedKvView& kv) {
+  for (KvTensorView* tensor : {&kv.k, &kv.v}) {
+    tensor->num_blocks = 1;
+    tensor->block_size = 1 << 20;
+  }
+}
+
 TEST_CASE("the longest context of 32 bits passes, if its table is long enough") {
   AttentionCall call;
   std::vector<std::int32_t> table(2048);
-  call.inputs.kv.k.block_size = call.inputs.kv.v.block_size = 1 << 20;
+  use_long_block(call.inputs.kv);
   call.inputs.block_table = {table.data(), 3, 2048, 2048};
   call.lengths = {std::numeric_limits<std::int32_t>::max(), 0, 0};
   table.resize(std::size_t{3} * 2048);
@@ -149,7 +157,7 @@ TEST_CASE("the longest context of 32 bits passes, if its table is long enough") 
         Status::invalid_input("context_length[0]: expected at most block_table.max_blocks x "
                               "kv.k.block_size = 2047 x 1048576, got 2147483647"));
   DecodeCall step;
-  step.inputs.kv.k.block_size = step.inputs.kv.v.block_size = 1 << 20;
+  use_long_block(step.inputs.kv);
   step.inputs.block_table = {table.data(), 3, 2048, 2048};
   step.lengths = {std::numeric_limits<std::int32_t>::max() - 1, 0, 0};
   CHECK(check(step) == Status::ok());

@@ -85,7 +85,6 @@ Status check_options(ViewGate& gate, const AttentionOptions& options, const Name
   return gate.array("options.sinks", options.sinks);
 }
 
-// What both kinds of attention have: queries, cache, table, options.
 // Whoever computes needs room for out in fp64: views may repeat rows by strides of 0, results do
 // not.
 Status check_result_size(const RowsView& q, std::int64_t head_dim) {
@@ -99,6 +98,7 @@ Status check_result_size(const RowsView& q, std::int64_t head_dim) {
                      std::to_string(head_dim) + " x 8");
 }
 
+// What both kinds of attention have: queries, cache, table, options.
 template <typename Inputs>
 Status check_queries(ViewGate& gate, const Inputs& inputs) {
   const RowsView& q = inputs.q;

@@ -11,7 +11,8 @@
 // A refusal is invalid input: "FIELD: expected WHAT, got VALUE", for the first rule broken.
 //
 // Overlaps: what a call writes overlaps neither itself nor anything else that it touches; slices
-// that interleave in one buffer by equal strides do not overlap. What is only read may overlap.
+// that interleave in one buffer by equal strides do not overlap. What is only read may overlap,
+// rows (of q, new_k, ...) themselves as well; but a cache has no two elements in one place.
 
 #include <span>
 

@@ -172,6 +172,11 @@ const std::vector<Fault> kFaults = {
     [](AnyCall& c) { c.inputs.kv.v.num_kv_heads = 0; },
     [](AnyCall& c) { c.inputs.kv.k.head_dim = kMax; },
     [](AnyCall& c) { c.inputs.kv.v.block_stride = -1; },
+    [](AnyCall& c) {
+      ++c.inputs.kv.k.num_blocks;
+      ++c.inputs.kv.v.num_blocks;
+      c.inputs.kv.v.block_stride = 0;
+    },
     [](AnyCall& c) { c.inputs.kv.k.pack_width = 3; },
     [](AnyCall& c) { c.inputs.kv.k.pack_stride = -1; },
     [](AnyCall& c) {

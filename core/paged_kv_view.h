@@ -12,7 +12,9 @@
 //                 with x = 16 bytes of elements                  num_kv_heads, head_dim,
 //                 block_size]
 //
-// The first two are FlashAttention's and FlashInfer's, the third is that of vLLM v0.
+// The first two are FlashAttention's and FlashInfer's, the third is that of vLLM v0. Shapes are
+// those of dense pools; gaps may be anywhere. Token-major and head-major are names for the order of
+// two strides, to which nobody holds them: strides alone say where elements lie.
 
 #include <cstdint>
 #include <ostream>

@@ -1,7 +1,6 @@
 #include "core/view_gate.h"
 
 #include <bit>
-#include <limits>
 #include <string>
 #include <utility>
 
@@ -29,16 +28,6 @@ Status check_block_size(const char* name, std::int64_t block_size) {
                  std::to_string(block_size));
 }
 
-// Slot ids are block_id * block_size + offset, in 64 bits.
-Status check_slot_count(const char* name, const KvTensorView& view) {
-  const std::int64_t blocks_max = std::numeric_limits<std::int64_t>::max() / view.block_size;
-  if (view.num_blocks <= blocks_max) return Status::ok();
-  return refusal(field_name(name, "num_blocks"),
-                 "at most " + std::to_string(blocks_max) + " with " + name +
-                     ".block_size = " + std::to_string(view.block_size),
-                 std::to_string(view.num_blocks));
-}
-
 Status check_packs(const char* name, const KvTensorView& view, std::int64_t pack_width) {
   const auto expect = [&](const char* field, std::int64_t expected, std::int64_t got) {
     if (got == expected) return Status::ok();
@@ -61,7 +50,6 @@ Status check_tensor(const char* name, const KvTensorView& view, std::int64_t pac
   RECTO_RETURN_IF_ERROR(check_block_size(name, view.block_size));
   RECTO_RETURN_IF_ERROR(expect_at_least({name, "num_kv_heads", view.num_kv_heads}, 1));
   RECTO_RETURN_IF_ERROR(expect_at_least({name, "head_dim", view.head_dim}, 1));
-  RECTO_RETURN_IF_ERROR(check_slot_count(name, view));
   return check_packs(name, view, pack_width);
 }
 
@@ -160,8 +148,17 @@ Status ViewGate::kv(const KvNames& names, const PagedKvView& view, Access access
   RECTO_RETURN_IF_ERROR(expect_same("num_kv_heads", v.num_kv_heads, k.num_kv_heads));
   RECTO_RETURN_IF_ERROR(scale(names.k_scale, k));
   RECTO_RETURN_IF_ERROR(scale(names.v_scale, v));
-  RECTO_RETURN_IF_ERROR(add(kv_strides(names.k, k), options_.alignment_bytes, access));
-  return add(kv_strides(names.v, v), options_.alignment_bytes, access);
+  RECTO_RETURN_IF_ERROR(cache(kv_strides(names.k, k), access));
+  return cache(kv_strides(names.v, v), access);
+}
+
+// A cache of distinct bytes below 2^63 has as few slots: slot ids, block_id * block_size + offset,
+// are in range.
+Status ViewGate::cache(const StridedTensor& tensor, Access access) {
+  const Result<ByteFootprint> footprint = footprint_of(tensor, options_.alignment_bytes);
+  RECTO_RETURN_IF_ERROR(footprint.status());
+  RECTO_RETURN_IF_ERROR(check_nested(footprint.value()));
+  return add(footprint.value(), access);
 }
 
 Status ViewGate::block_table(const BlockTableView& table) {
@@ -185,8 +182,11 @@ Status ViewGate::block_table(const BlockTableView& table) {
 Status ViewGate::add(const StridedTensor& tensor, std::int64_t alignment_bytes, Access access) {
   const Result<ByteFootprint> footprint = footprint_of(tensor, alignment_bytes);
   RECTO_RETURN_IF_ERROR(footprint.status());
-  const ByteFootprint& bytes = footprint.value();
-  if (access == Access::kWrite) RECTO_RETURN_IF_ERROR(check_nested(bytes));
+  if (access == Access::kWrite) RECTO_RETURN_IF_ERROR(check_nested(footprint.value()));
+  return add(footprint.value(), access);
+}
+
+Status ViewGate::add(const ByteFootprint& bytes, Access access) {
   for (std::size_t i = 0; i < num_seen_; ++i) {
     if (access == Access::kRead && seen_[i].access == Access::kRead) continue;
     RECTO_RETURN_IF_ERROR(check_apart(bytes, seen_[i].bytes));

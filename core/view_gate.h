@@ -40,7 +40,9 @@ class ViewGate {
   Status rows(const char* name, const RowsView& view);
   Status written_rows(const char* name, const MutableRowsView& view);
 
-  // K and V by themselves, and as two of a kind: type, layout, blocks and heads are the same.
+  // K and V by themselves, and as two of a kind: type, layout, blocks and heads are the same. No
+  // two elements of one share memory, be it only read: strides that step over less than the sizes
+  // say are another cache's.
   Status kv(const KvNames& names, const PagedKvView& view, Access access);
 
   Status block_table(const BlockTableView& table);
@@ -75,7 +77,9 @@ class ViewGate {
 
   Status add_rows(const char* name, const RowsView& view, Access access);
   Status scale(const char* name, const KvTensorView& view);
+  Status cache(const StridedTensor& tensor, Access access);
   Status add(const StridedTensor& tensor, std::int64_t alignment_bytes, Access access);
+  Status add(const ByteFootprint& bytes, Access access);
 
   GateOptions options_;
   std::array<Seen, kTensorsMax> seen_;

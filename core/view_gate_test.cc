@@ -89,20 +89,38 @@ TEST_CASE("block sizes are powers of two and multiples of 16") {
   CHECK_FALSE(check(std::numeric_limits<std::int64_t>::min()).is_ok());
 }
 
-TEST_CASE("slot ids stay in 64 bits, even where all blocks are one") {
-  const auto check = [](std::int64_t num_blocks) {
-    AttentionCall call;
-    for (KvTensorView* tensor : {&call.inputs.kv.k, &call.inputs.kv.v}) {
-      tensor->num_blocks = num_blocks;
-      tensor->block_stride = 0;
-    }
-    return call.check();
-  };
-  const std::int64_t blocks_max = (std::int64_t{1} << 59) - 1;
-  CHECK(check(blocks_max) == Status::ok());
-  CHECK(check(blocks_max + 1) ==
-        Status::invalid_input("kv.k.num_blocks: expected at most 576460752303423487 with "
-                              "kv.k.block_size = 16, got 576460752303423488"));
+TEST_CASE("a cache that is only read has no two elements in one place, either") {
+  check_rules<AttentionCall>({
+      {[](auto& c) { c.inputs.kv.k.block_size = c.inputs.kv.v.block_size = 8; },
+       [](auto& c) { c.inputs.kv.k.block_size = c.inputs.kv.v.block_size = 32; },
+       "kv.k.block_stride: expected at least 1024, to step over what lies within, got 512"},
+      {[](auto& c) {  // V as it was, K with its slots side by side
+         c.inputs.kv.k.slot_stride = 16;
+         c.inputs.kv.k.head_stride = 256;
+       },
+       [](auto& c) {
+         c.inputs.kv.k.slot_stride = 15;
+         c.inputs.kv.k.head_stride = 256;
+       },
+       "kv.k.slot_stride: expected at least 16, to step over what lies within, got 15"},
+      {[](auto&) {}, [](auto& c) { c.inputs.kv.k.head_stride = 8; },
+       "kv.k.head_stride: expected at least 16, to step over what lies within, got 8"},
+      {[](auto& c) {  // never stepped over
+         c.inputs.kv.k.num_blocks = c.inputs.kv.v.num_blocks = 1;
+         c.inputs.kv.v.block_stride = 0;
+       },
+       [](auto& c) { c.inputs.kv.v.block_stride = 0; },
+       "kv.v.block_stride: expected at least 8, to step over what lies within, got 0"},
+      {[](auto& c) {
+         c.inputs.kv.v.num_blocks = c.inputs.kv.k.num_blocks = std::int64_t{1} << 30;
+         c.inputs.kv.v.data = address(std::uintptr_t{1} << 50);
+         c.outputs.out.data = address(std::uintptr_t{1} << 60);
+         c.outputs.lse_ln = {};
+       },
+       [](auto& c) { c.inputs.kv.v.num_blocks = c.inputs.kv.k.num_blocks = std::int64_t{1} << 60; },
+       "kv.k.block_stride: expected an extent below 2^63 bytes, got 1152921504606846976 x 512 "
+       "elements of 2 bytes"},
+  });
 }
 
 TEST_CASE("strides of a cache: none negative, aligned, no two slots in one place") {

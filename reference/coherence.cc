@@ -18,22 +18,26 @@ std::int64_t multiplicity(std::span<const double> values) {
   return most;
 }
 
-double rounding_drift(std::span<const double> terms, double unit_roundoff) {
-  double sum = 0;
+double rounding_drift(std::span<const double> terms, const Accumulation& sum) {
+  double partial_sum = 0;
   double largest = 0;
   for (const double term : terms) {
-    sum += term;
-    largest = std::max(largest, std::abs(sum));
+    partial_sum += term;
+    largest = std::max(largest, std::abs(partial_sum));
   }
   if (largest == 0 || !std::isfinite(largest)) return 0;
+  const bool is_cut = sum.rounding == AccumulatorRounding::kTruncate;
   int exponent = 0;
   std::frexp(largest, &exponent);
   double most = 0;
   for (int binade = 0; binade < 4; ++binade) {
-    const double ulp = std::ldexp(unit_roundoff, exponent - binade);
+    const double ulp = std::ldexp(sum.unit_roundoff, exponent - binade);
     const double per_ulp = 1 / ulp;
     double drift = 0;
-    for (const double term : terms) drift += std::nearbyint(term * per_ulp) - term * per_ulp;
+    for (const double term : terms) {
+      const double ulps = term * per_ulp;
+      drift += (is_cut ? std::trunc(ulps) : std::nearbyint(ulps)) - ulps;
+    }
     most = std::max(most, std::abs(drift) * ulp);
   }
   return most;

@@ -7,6 +7,9 @@
 namespace recto::reference {
 namespace {
 
+constexpr Accumulation kToNearest{};
+constexpr Accumulation kCut{.rounding = AccumulatorRounding::kTruncate};
+
 TEST_CASE("the most frequent magnitude is counted") {
   CHECK(multiplicity({}) == 0);
   CHECK(multiplicity(std::vector<double>{1.5}) == 1);
@@ -20,14 +23,25 @@ TEST_CASE("values that differ in the last bit are different") {
 }
 
 TEST_CASE("alike addends drift by one rounding each, random ones hardly") {
-  constexpr double kUnit = 0x1p-24;
   const std::vector<double> alike(1024, 1.0 + 0.3 * 0x1p-14);  // partial sums up to 1024: ulp 2^-14
-  CHECK(rounding_drift(alike, kUnit) == Approx(1024 * 0.3 * 0x1p-14).epsilon(0.7));
+  CHECK(rounding_drift(alike, kToNearest) == Approx(1024 * 0.3 * 0x1p-14).epsilon(0.7));
   std::vector<double> spread;
   for (int term = 0; term < 1024; ++term) spread.push_back(1.0 + term * 0.37 * 0x1p-14);
-  CHECK(rounding_drift(spread, kUnit) < 0.05 * rounding_drift(alike, kUnit));
-  CHECK(rounding_drift(std::vector<double>(64, 1.0), kUnit) == 0);  // exact
-  CHECK(rounding_drift({}, kUnit) == 0);
+  CHECK(rounding_drift(spread, kToNearest) < 0.05 * rounding_drift(alike, kToNearest));
+  CHECK(rounding_drift(std::vector<double>(64, 1.0), kToNearest) == 0);  // exact
+  CHECK(rounding_drift({}, kToNearest) == 0);
+}
+
+TEST_CASE("where terms are cut off, those just below a multiple drift by almost one, others less") {
+  const std::vector<double> below(1023, 1.0 + 2.9 * 0x1p-14);  // partial sums below 1024: ulp 2^-14
+  CHECK(rounding_drift(below, kCut) == Approx(1023 * 0.9 * 0x1p-14));
+  CHECK(rounding_drift(below, kToNearest) < 0.2 * rounding_drift(below, kCut));
+  const std::vector<double> above(1023, 1.0 + 3.0 * 0x1p-14);
+  CHECK(rounding_drift(above, kCut) == 0);
+  // Towards zero: what terms of both signs lose cancels.
+  std::vector<double> both;
+  for (int pair = 0; pair < 512; ++pair) both.insert(both.end(), {below[0], -below[0]});
+  CHECK(rounding_drift(both, kCut) == 0);
 }
 
 }  // namespace

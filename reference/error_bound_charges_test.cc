@@ -125,6 +125,76 @@ TEST_CASE("l that sums rounded weights carries their roundings to lse") {
   CHECK(after.out_hard != before.out_hard);
 }
 
+// What a change of how normalised parts are merged costs in out, where nothing else does: equal
+// scores have no error, and equal values of 1 are their own mean whatever the weights are.
+struct MergeCost {
+  double hard = 0;
+  double sharp = 0;
+};
+
+MergeCost cost_of_merging(SplitMerge merge, const std::function<void(KernelNumerics&)>& change) {
+  constexpr std::int64_t kKeys = 1000;
+  const Matrix zero = Matrix::Zero(1, 1);
+  const Matrix k = Matrix::Zero(kKeys, 1);
+  const Matrix v = Matrix::Ones(kKeys, 1);
+  const HeadOutput exact = dense_attention({zero, k, v}, {});
+  KernelNumerics numerics = kPlain;
+  numerics.split_size = 100;
+  numerics.split_merge = merge;
+  const HeadBound before = HeadErrorModel(k, v, numerics).bound(zero, {}, exact);
+  change(numerics);
+  const HeadBound after = HeadErrorModel(k, v, numerics).bound(zero, {}, exact);
+  return {after.hard(0, 0) - before.hard(0, 0), after.sharp(0, 0) - before.sharp(0, 0)};
+}
+
+TEST_CASE("merging normalised parts charges lse, its logarithm and the exponential of ln n") {
+  // A part weighs by exp(lse_k - lse), each of which is off by as much.
+  struct Part {
+    Charge charge;
+    double error;  // of one lse, or of one such exponential
+  };
+  const double log_sum = std::log(1000);
+  const Part parts[] = {
+      {{"roundings of lse", [](KernelNumerics& n) { n.lse_ln_roundings += 64; }},
+       64 * 0x1p-24 * log_sum},
+      {{"log, relative", [](KernelNumerics& n) { n.log_relative += 0x1p-17; }}, 0x1p-17 * log_sum},
+      {{"log near 1", [](KernelNumerics& n) { n.log_absolute = 0x1p-17; }}, 0x1p-17},
+      {{"exp, relative", [](KernelNumerics& n) { n.exponential.relative += 0x1p-17; }}, 0x1p-17},
+      {{"exp, growing", [](KernelNumerics& n) { n.exponential.relative_slope = 0x1p-17; }},
+       0x1p-17 * log_sum}};
+  for (const auto& [charge, error] : parts) {
+    INFO(charge.name);
+    const MergeCost normalised = cost_of_merging(SplitMerge::kNormalised, charge.change);
+    CHECK(normalised.hard == Approx(2 * error).epsilon(0.01));
+    CHECK(normalised.sharp == Approx(2 * error).epsilon(0.01));
+    const MergeCost state = cost_of_merging(SplitMerge::kState, charge.change);
+    CHECK(std::abs(state.hard) < 0.001 * error);
+    CHECK(std::abs(state.sharp) < 0.001 * error);
+  }
+}
+
+TEST_CASE("lse is stored in fp32, and that rounding is charged") {
+  RandomStream stream(11);
+  int beyond_without = 0;
+  for (int problem = 0; problem < 100; ++problem) {
+    const Matrix one = Matrix::Ones(1, 1);
+    const Matrix k = Matrix::NullaryExpr(8, 1, [&stream] { return 8 * stream.next_unit(); });
+    const Matrix v = Matrix::Ones(8, 1);
+    const HeadOutput exact = dense_attention({one, k, v}, {});
+    KernelNumerics numerics = fp64_numerics(8);
+    const HeadBound without = HeadErrorModel(k, v, numerics).bound(one, {}, exact);
+    numerics.output_type = ElementType::kFp32;
+    const HeadBound bound = HeadErrorModel(k, v, numerics).bound(one, {}, exact);
+    const double error = std::abs(round_to(exact.lse_ln[0], ElementType::kFp32) - exact.lse_ln[0]);
+    CAPTURE(problem, error, bound.lse_ln_sharp[0]);
+    CHECK(error <= bound.lse_ln_sharp[0]);
+    CHECK(bound.lse_ln_sharp[0] == Approx(0x1p-24 * exact.lse_ln[0]).epsilon(0.001));
+    CHECK(bound.lse_ln_hard[0] == Approx(0x1p-24 * exact.lse_ln[0]).epsilon(0.001));
+    beyond_without += error > without.lse_ln_hard[0] ? 1 : 0;
+  }
+  CHECK(beyond_without > 90);
+}
+
 // Two keys with scores 0 and -distance, exact as products of 1; values 0 and 1. A kernel with
 // CUDA's fast exponential gives exp(-distance), off by 1.173 ulp for each 1 of distance; all its
 // other errors are those of the argument and a few roundings.

@@ -23,11 +23,9 @@ double stored_alike(const Vector& weights, const KernelNumerics& numerics) {
   return static_cast<double>(multiplicity(values_of(stored)));
 }
 
-// Half a unit in the last place of a partial sum is at most a roundoff of the whole; twice that for
-// good measure, and as much again where a step cuts off whole units.
-double swamped_below(const Accumulation& sum) {
-  return (sum.rounding == AccumulatorRounding::kTruncate ? 4 : 2) * sum.unit_roundoff;
-}
+// In roundoffs of the whole sum. Half a unit in the last place of a partial sum is at most one; a
+// term that is larger may be rounded up by as much as itself.
+constexpr double kSwampedBelow = 2;
 
 // Partial sums of any stretch of consecutive terms are differences of two from the start. Of terms
 // in an order unknown nothing is known.
@@ -54,12 +52,16 @@ SummedTerms summed_terms(const Vector& terms, const KernelNumerics& numerics) {
 }
 
 // What a sum may lose: terms so small that adding one changes nothing, and terms that differ by
-// less than a partial sum's last place, which are all rounded in one direction.
-double loss_of(const Vector& terms, double partial_sums, const Accumulation& sum) {
+// less than a partial sum's last place, which are all rounded in one direction. Of what is cut off,
+// sharp_sum_error() charges half a unit for each term, the mean; this is the rest.
+double loss_of(const Vector& terms, const SummedTerms& summed, const Accumulation& sum) {
   const auto magnitudes = terms.cwiseAbs().array();
-  const double limit = swamped_below(sum) * partial_sums;
-  return (magnitudes <= limit).select(magnitudes, 0).sum() +
-         rounding_drift(values_of(terms), sum.unit_roundoff);
+  const double limit = kSwampedBelow * sum.unit_roundoff * summed.partial_sums;
+  double drift = rounding_drift(values_of(terms), sum);
+  if (sum.rounding == AccumulatorRounding::kTruncate) {
+    drift = std::max(0.0, drift - summed.net_terms * sum.unit_roundoff * summed.partial_sums);
+  }
+  return (magnitudes <= limit).select(magnitudes, 0).sum() + drift;
 }
 
 }  // namespace
@@ -90,14 +92,15 @@ OneSidedErrors one_sided_errors(const RowProblem& row, const WeightErrors& weigh
         std::max(errors.products[dim], 1 + (errors.stored_weights - 1) * std::min(one_sided, 1.0));
     const Vector terms = unnormalised.cwiseProduct(row.values.col(dim));
     SummedTerms summed = summed_terms(terms, numerics);
-    errors.product_loss[dim] =
-        loss_of(terms, summed.partial_sums, numerics.output_sum) / weights.denominator;
+    errors.product_loss[dim] = loss_of(terms, summed, numerics.output_sum) / weights.denominator;
     summed.magnitudes /= weights.denominator;
     summed.partial_sums /= weights.denominator;
     errors.summed_products.push_back(summed);
   }
+  const double sum = unnormalised.sum();
+  const SummedTerms summed_weights{sum, sum, static_cast<double>(n)};
   errors.weight_loss =
-      loss_of(unnormalised, unnormalised.sum(), numerics.weight_sum) / weights.denominator;
+      loss_of(unnormalised, summed_weights, numerics.weight_sum) / weights.denominator;
   return errors;
 }
 

@@ -138,6 +138,17 @@ TEST_CASE("the bound adds up what it is made of") {
   CHECK(bound(0, 0) == Catch::Approx(before + 0x1p-8 * (out + before) + 1e-12).epsilon(1e-9));
   CHECK(bound(0, 1) == Catch::Approx(1e-12));
   CHECK(bound(0, 5) == 2.0 * 0x1p-8 + 1e-12);
+  // What is left far out beside fp32's own share is the reference's: an angle that is off by
+  // (ln base + 4) units, and 5 units of cosine, sine, products and sum.
+  const std::int64_t position = std::int64_t{1} << 24;
+  const auto angle = static_cast<double>(position);
+  const double far = 3 * std::abs(std::cos(angle)) + 4 * std::abs(std::sin(angle));
+  const double own =
+      rotary_bound(row, position, options, {.underflow = 0.0})(0, 0) - kTwoRoundings * far;
+  CHECK(own == Catch::Approx((std::log(100.0) + 4) * angle * 0x1p-53 * 7).epsilon(1e-6));
+  const double own_of_1 =
+      rotary_bound(row, 1, options, {.underflow = 0.0})(0, 0) - kTwoRoundings * terms;
+  CHECK(own_of_1 == Catch::Approx((std::log(100.0) + 4 + 5) * 0x1p-53 * 7).epsilon(1e-3));
   // What is not rotated is not computed.
   CHECK(rotary_bound(row, 1, options, {})(0, 5) == 0.0);
 }

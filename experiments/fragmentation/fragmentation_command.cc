@@ -15,6 +15,7 @@
 #include "experiments/fragmentation/fragmentation_study.h"
 #include "experiments/fragmentation/fragmentation_table.h"
 #include "experiments/support/manifest.h"
+#include "experiments/support/output_file.h"
 #include "experiments/support/parallel.h"
 #include "experiments/support/progress.h"
 #include "experiments/support/remarks.h"
@@ -112,6 +113,7 @@ Status run_fragmentation(const FragmentationFlags& flags, CommandContext& contex
       RECTO_RETURN_IF_ERROR(
           check_no_input(flags.out + file, input_files(grid.value().base)).in("--out"));
     }
+    RECTO_RETURN_IF_ERROR(prepare_folder(flags.out));
   }
   Result<std::vector<FragmentationRow>> rows = std::vector<FragmentationRow>();
   {

@@ -12,6 +12,7 @@
 #include "experiments/numerics/numerics_files.h"
 #include "experiments/numerics/numerics_study.h"
 #include "experiments/numerics/numerics_text.h"
+#include "experiments/support/output_file.h"
 #include "experiments/support/parallel.h"
 #include "experiments/support/progress.h"
 #include "experiments/support/text_list.h"
@@ -118,6 +119,7 @@ std::vector<CellResult> study_all(const std::vector<StudyCell>& cells, int threa
 Status run_numerics(const NumericsFlags& flags, CommandContext& context) {
   const auto cells = make_cells(flags);
   RECTO_RETURN_IF_ERROR(cells.status());
+  if (!flags.out.empty()) RECTO_RETURN_IF_ERROR(prepare_folder(flags.out));
   const int threads =
       flags.threads > 0 ? flags.threads : std::min(default_threads(), kDefaultThreadsMax);
   const std::vector<CellResult> results = study_all(cells.value(), threads, context);

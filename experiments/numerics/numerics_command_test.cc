@@ -65,6 +65,22 @@ TEST_CASE("three tables, with a row per type and number of keys, and how to repe
         "To repeat: recto numerics --n 16,100 --types fp32,bf16 --seed 1 --draws 5");
 }
 
+TEST_CASE("rows of fewer than 16 draws are marked, and the mark is explained") {
+  const auto of_draws = [](const char* draws) {
+    return numerics({"--n", "16", "--types", "fp32", "--draws", draws}).out;
+  };
+  const std::string few = of_draws("15");
+  const std::string enough = of_draws("16");
+  const std::string mark = "fp32  16*  none ";
+  const std::size_t first = few.find(mark);
+  REQUIRE(first != std::string::npos);
+  CHECK(few.find(mark, first + 1) != std::string::npos);  // of both judges' tables
+  const std::string legend = "*: of fewer than 16 draws, which say little of all draws.\n";
+  CHECK(few.find(legend) != few.rfind(legend));
+  CHECK_THAT(enough, ContainsSubstring("fp32  16  none "));
+  CHECK_THAT(enough, !ContainsSubstring("*"));
+}
+
 TEST_CASE("equal flags give equal bytes on any number of threads, and another seed others") {
   const std::string once = small({"--threads", "1"}).out;
   CHECK(small({"--threads", "3"}).out == once);
@@ -121,10 +137,13 @@ TEST_CASE("files hold what was found, with a manifest that repeats it") {
   CHECK(manifest["files"].size() == 2);
 }
 
-TEST_CASE("a folder that cannot be made is a failure") {
-  const auto tried = small({"--out", "/dev/null/x"});
-  CHECK(tried.exit_code == 1);
-  CHECK_THAT(tried.err, ContainsSubstring("/dev/null/x"));
+TEST_CASE("a folder that cannot be made or written to is a failure, before years of work") {
+  for (const char* folder : {"/dev/null/x", "/proc"}) {
+    const auto tried = numerics({"--n", "262144", "--draws", "1000000", "--out", folder});
+    CHECK(tried.exit_code == 1);
+    CHECK(tried.out.empty());
+    CHECK_THAT(tried.err, ContainsSubstring(folder));
+  }
 }
 
 TEST_CASE("bad flags are named, with what was expected") {

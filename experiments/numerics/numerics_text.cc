@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <set>
@@ -12,6 +13,9 @@
 
 namespace recto::experiments {
 namespace {
+
+// Fewer, even if all are refused, support four fifths of all draws or less.
+constexpr std::int64_t kFewDraws = 16;
 
 // "1.2e-4".
 std::string size_text(double size) {
@@ -26,6 +30,14 @@ std::string of_draws(std::int64_t refused, const CellResult& result) {
 
 std::vector<std::string> first_cells(const CellResult& result) {
   return {result.cell.types.name(), grouped(result.cell.num_keys)};
+}
+
+bool has_few_draws(const CellResult& result) { return result.cell.draws < kFewDraws; }
+
+// What a judges_table() of marked rows is to be read with.
+std::string few_draws_text(const std::vector<CellResult>& results) {
+  if (std::ranges::none_of(results, has_few_draws)) return {};
+  return fmt::format("*: of fewer than {} draws, which say little of all draws.\n", kFewDraws);
 }
 
 std::size_t index(Judge judge) { return static_cast<std::size_t>(judge); }
@@ -44,6 +56,7 @@ std::string judges_table(const std::vector<CellResult>& results, const std::vect
   Table table(columns);
   for (const CellResult& result : results) {
     std::vector<std::string> cells = first_cells(result);
+    if (has_few_draws(result)) cells.back() += '*';
     cells.emplace_back("none");
     for (const Judge judge : judges) {
       cells.emplace_back("-");
@@ -138,15 +151,15 @@ std::string sharpness_text(const std::vector<CellResult>& results) {
 }
 
 std::string thresholds_text(const std::vector<CellResult>& results) {
-  return "The smallest fault that each judge of out was found to see in nearly all draws\n\n" +
+  return "The smallest fault that each judge of out was found to see\n\n" +
          judges_table(results, {Judge::kSharp, Judge::kHard, Judge::kFixed, Judge::kFactorTwo}) +
          fmt::format(
              "\n"
              "Sizes: of a dropped key, and of a key whose V is another's, its softmax weight, as "
              "rounding left\n"
-             "it; of a scale error, relative. Each was chosen so that at most one draw in a "
-             "hundred "
-             "missed it.\n"
+             "it; of a scale error, relative. Each was chosen on as many other draws: at most one "
+             "in a hundred\n"
+             "of them missed it, of fewer than a hundred none.\n"
              "refused: draws with a fault of that size that were refused, of those made once it "
              "was "
              "chosen;\n"
@@ -157,12 +170,14 @@ std::string thresholds_text(const std::vector<CellResult>& results) {
              "absolute allowance). always: right runs are refused as often; never: at no size "
              "below 1.\n",
              kFixedTolerance) +
-         supported_text(results);
+         few_draws_text(results) + supported_text(results);
 }
 
 std::string others_text(const std::vector<CellResult>& results) {
+  const std::string few = few_draws_text(results);
   return "The same by the bounds of the profile that kernels of others are judged by\n\n" +
-         judges_table(results, {Judge::kOthersSharp, Judge::kOthersHard});
+         judges_table(results, {Judge::kOthersSharp, Judge::kOthersHard}) +
+         (few.empty() ? "" : "\n" + few);
 }
 
 }  // namespace recto::experiments

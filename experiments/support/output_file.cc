@@ -83,4 +83,9 @@ Status make_folder(const std::string& path) {
   return Status::failed(path + ": cannot make this folder: " + error.message());
 }
 
+Status prepare_folder(const std::string& path) {
+  RECTO_RETURN_IF_ERROR(make_folder(path));
+  return OutputFile::create(path + "/manifest.json").status();  // never committed: leaves nothing
+}
+
 }  // namespace recto::experiments

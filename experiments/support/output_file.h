@@ -50,4 +50,8 @@ Status write_file(const std::string& path, std::string_view text);
 // Makes the folder and those above it, unless they are there.
 Status make_folder(const std::string& path);
 
+// Makes the folder, and tries whether files can be written there, before the work whose results
+// they are to hold.
+Status prepare_folder(const std::string& path);
+
 }  // namespace recto::experiments

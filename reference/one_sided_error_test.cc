@@ -1,0 +1,90 @@
+// Sums whose terms conspire: what they lose in one direction is charged, and no smaller charge
+// would do. Scores are 0, so that each term of a sum is a value.
+
+#include "reference/one_sided_error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "core/random_stream.h"
+#include "reference/error_bound.h"
+#include "reference/truncated_sum.h"
+
+namespace recto::reference {
+namespace {
+
+constexpr std::int64_t kKeys = 8192;
+constexpr double kUlp = 0x1p-23;  // of fp32, from 1 to 2
+
+// `middle` units in the last place of 1 to 2, and up to a hundredth more or less: no two alike.
+double about(double middle, RandomStream& stream) {
+  return (middle + 0.02 * stream.next_unit() - 0.01) * kUlp;
+}
+
+// How far a sum in fp32 is off, and what the sharp bound allows it.
+struct SumCase {
+  double error = 0;
+  double sharp = 0;
+};
+
+SumCase sum_case(const std::vector<double>& values, double seen, const Accumulation& how) {
+  const auto n = static_cast<std::int64_t>(values.size());
+  const Matrix zero = Matrix::Zero(1, 1);
+  const Matrix k = Matrix::Zero(n, 1);
+  const Matrix v = Eigen::Map<const Vector>(values.data(), n);
+  KernelNumerics numerics{.output_sum = how, .tile_size = n};
+  numerics.weight_sum.unit_roundoff = 0;  // a count
+  const HeadOutput exact = dense_attention({zero, k, v}, {});
+  const HeadBound bound = HeadErrorModel(k, v, numerics).bound(zero, {}, exact);
+  const auto keys = static_cast<double>(n);
+  return {std::abs(seen - exact.out(0, 0) * keys), bound.sharp(0, 0) * keys};
+}
+
+SumCase to_nearest(const std::vector<double>& values) {
+  float sum = 0.0F;
+  for (const double value : values) sum += static_cast<float>(value);
+  return sum_case(values, sum, {});
+}
+
+// In steps of 16 terms.
+SumCase truncated(const std::vector<double>& values) {
+  constexpr std::size_t kTerms = 16;
+  float sum = 0.0F;
+  for (std::size_t first = 0; first < values.size(); first += kTerms) {
+    const std::size_t count = std::min(kTerms, values.size() - first);
+    sum = truncated_sum(sum, {values.data() + first, count});
+  }
+  return sum_case(values, sum,
+                  {.terms_per_step = kTerms, .rounding = AccumulatorRounding::kTruncate});
+}
+
+TEST_CASE("terms of a little more than half a unit are all rounded up, in two binades") {
+  // In the units of the other binade the terms of each would be rounded down.
+  RandomStream stream(1);
+  std::vector<double> values = {1.0};
+  for (std::int64_t key = 0; key < kKeys; ++key) values.push_back(about(0.55, stream));
+  values.push_back(1.05);
+  for (std::int64_t key = 0; key < kKeys; ++key) values.push_back(about(1.1, stream));
+  const SumCase sum = to_nearest(values);
+  CAPTURE(sum.error, sum.sharp);
+  CHECK(sum.error > 1.3 * kKeys * kUlp);
+  CHECK(sum.error <= sum.sharp);
+}
+
+TEST_CASE("terms of a little less than some units lose almost one in a sum that cuts off") {
+  for (const double units : {0.985, 1.985, 2.985, 3.985, 16.985}) {
+    RandomStream stream(2);
+    std::vector<double> values = {1.0};
+    for (std::int64_t key = 0; key < kKeys; ++key) values.push_back(about(units, stream));
+    const SumCase sum = truncated(values);
+    CAPTURE(units, sum.error / (kKeys * kUlp), sum.sharp / (kKeys * kUlp));
+    CHECK(sum.error > 0.95 * kKeys * kUlp);
+    CHECK(sum.error <= sum.sharp);
+  }
+}
+
+}  // namespace
+}  // namespace recto::reference
