@@ -8,7 +8,7 @@
 
 #define RECTO_SIMT_REFUSAL(name)                   \
   __attribute__((unavailable("verify/simt: " #name \
-                             " is not supported; verify/simt/dialect/README.md lists what is")))
+                             " is not supported; verify/simt/README.md lists what is")))
 
 // With any arguments, and any template arguments.
 #define RECTO_SIMT_REFUSE(name) \
@@ -37,6 +37,11 @@ RECTO_SIMT_REFUSE(__named_barrier_sync)
 
 // C++ cannot make of it what CUDA means: KERNEL_SHARED is there for it.
 #define __shared__ _Pragma("GCC error \"verify/simt: __shared__ is not supported\"")
+
+// The GPU's instructions are kernel_ptx.h's; those of foreign sources are interpreted.
+#if defined(RECTO_SIMT_KERNEL_FILE)
+#define asm _Pragma("GCC error \"verify/simt: asm is not supported; kernel_ptx.h has functions\"")
+#endif
 
 // Clusters of thread blocks.
 RECTO_SIMT_REFUSE(__cluster_barrier_arrive)

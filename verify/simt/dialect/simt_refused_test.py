@@ -55,6 +55,7 @@ SNIPPETS = {
     "hexp": ("out[0] = hexp(__float2half(1.0f));", "out[0] = __half(__expf(1.0f));"),
     "__nv_fp8x2_e4m3": ("__nv_fp8x2_e4m3* pair = nullptr;", "__nv_fp8_e4m3 one(1.0f);"),
     "atomicAdd_system": ("atomicAdd_system(out, 1.0f);", "atomicAdd(out, 1.0f);"),
+    "asm": ('asm volatile("bar.sync 0;");', "__syncthreads();"),
     "clock": ("out[0] = clock();", "out[0] = __uint_as_float(1u);"),
     "__shared__": ("__shared__ float tile[4];", "KERNEL_SHARED(float, tile, [4]);"),
     "a __device__ variable": (

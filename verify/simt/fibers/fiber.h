@@ -78,7 +78,7 @@ class Fiber {
 [[gnu::always_inline]] inline void switch_stacks(FiberContext& running, FiberContext& next) {
   FiberContext* from = &running;
   FiberContext* to = &next;
-  asm volatile(
+  __asm__ volatile(
       "lea 1f(%%rip), %%rax\n\t"
       "mov %%rsp, (%0)\n\t"
       "mov %%rbp, 8(%0)\n\t"
