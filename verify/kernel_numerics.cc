@@ -30,9 +30,9 @@ reference::KernelNumerics decode_kernel_numerics(ElementType q_type, ElementType
   numerics.tanh_relative = 0x1p-22;  // tanhf: 2 ulp (CUDA C++ Programming Guide; glibc manual)
   numerics.bias_roundings = 1;
 
-  // warp_pass: expf(score - maximum), which is within 2 ulp and keeps subnormals (the same).
+  // warp_pass: expf(score - maximum), which is within 2 ulp, of subnormals too (the same).
   numerics.argument_roundings = 0;
-  numerics.exponential = {.relative = 0x1p-22, .relative_slope = 0.0, .flush = 0x1p-149};
+  numerics.exponential = {.relative = 0x1p-22, .relative_slope = 0.0, .flush = 0x1p-148};
   // Weights stay in fp32.
   numerics.weight_type = {};
   numerics.summed_weights = reference::SummedWeights::kUnrounded;
