@@ -2,8 +2,8 @@
 
 // The executor's half of the dialect in which kernels are written. It stands before
 // cuda/kernels/dialect on the include path of whatever the host compiler builds for verify/simt,
-// and makes of plain CUDA C++ what runs there. ../README.md lists what a kernel may use; other names
-// of CUDA's are refused by simt_refused.h.
+// and makes of plain CUDA C++ what runs there. ../README.md lists what a kernel may use; other
+// names of CUDA's are refused by simt_refused.h.
 
 #include <cstdio>  // printf
 
