@@ -20,6 +20,7 @@
 #include "experiments/support/callers_folder.h"
 #include "experiments/support/command.h"
 #include "experiments/support/terminal.h"
+#include "experiments/support/usage_error.h"
 #include "experiments/support/version.h"
 #include "experiments/sweep/sweep_command.h"
 #include "experiments/trace/trace_command.h"
@@ -99,7 +100,7 @@ int run_command_line(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     // Asking for help is no error.
     if (error.get_exit_code() == 0) return finish_output(app.exit(error));
-    return report(Status::invalid_input(error.what()));
+    return report(recto::experiments::usage_error(app, error));
   }
   const Status status = context.chosen();
   return status.is_ok() ? finish_output(0) : report(status);

@@ -63,6 +63,13 @@ BAD_USAGE = (
     ("fragmentation --allocators paged,slab", "--allocators: found 'slab'"),
     ("fragmentation --view side", "--view"),
     ("fragmentation --threads 0", "--threads"),
+    ("numerics --seed -1", "--seed: found '-1'; expected an integer of at least 0"),
+    ("numerics --seed x", "--seed: found 'x'; expected an integer of at least 0"),
+    ("numerics --type fp64", "--type: no such flag; did you mean --types?"),
+    ("simulate --allocater paged", "--allocater: no such flag; did you mean --allocator?"),
+    ("numerics --bogus", "--bogus: no such flag; numerics --help lists the flags"),
+    ("numerics fp64", "found 'fp64'; expected flags alone"),
+    ("numerics --draws", "--draws: found none; expected a value"),
     ("numerics --n 1", "--n: found '1'; expected an integer from 2 to"),
     ("numerics --types int4", "--types: found 'int4'; expected fp32, fp16, bf16, or one"),
 )

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "experiments/numerics/numerics_files.h"
@@ -164,17 +166,23 @@ void add_numerics_command(CLI::App& app, CommandContext& context) {
                    fmt::format("of q, K and V, or of q / of K and V [{}]", flags->types))
       ->option_text("LIST");
   command
-      ->add_option(
-          "--draws", flags->draws,
-          fmt::format(
-              "of each row, to calibrate, again to confirm and\nagain to count [{} keys together, "
-              "{} to {}]",
-              kDefaultKeys, kDefaultDrawsMin, kDefaultDrawsMax))
+      ->add_option("--draws", flags->draws,
+                   fmt::format("of each row, to find sizes, as many to confirm them\nand to count "
+                               "[{} / n, but {} to {}]",
+                               kDefaultKeys, kDefaultDrawsMin, kDefaultDrawsMax))
       ->option_text("N")
       ->check(CLI::Range(std::int64_t{1}, kDrawsMax));
+  const CLI::Validator whole_number(
+      [](const std::string& text) -> std::string {
+        std::uint64_t value = 0;
+        const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (read.ec == std::errc() && read.ptr == text.data() + text.size()) return "";
+        return fmt::format("found '{}'; expected an integer of at least 0", text);
+      },
+      "");
   command->add_option("--seed", flags->seed, "of all draws [1]")
       ->option_text("N")
-      ->check(CLI::NonNegativeNumber);
+      ->check(whole_number);
   add_output_flags(*command, *flags);
   command->footer(kFooter);
   command->callback([flags, &context] {

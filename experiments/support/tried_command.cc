@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "experiments/support/usage_error.h"
+
 namespace recto::testing {
 
 using experiments::CommandContext;
@@ -21,7 +23,7 @@ TriedCommand try_command(AddCommand add, std::vector<std::string> arguments) {
     status = context.chosen();
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return {app.exit(error, out, err), out.str(), err.str()};
-    status = Status::invalid_input(error.what());
+    status = experiments::usage_error(app, error);
   }
   if (!status.is_ok()) err << status.message() << '\n';
   return {experiments::exit_code(status), out.str(), err.str()};

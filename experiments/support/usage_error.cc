@@ -1,0 +1,63 @@
+#include "experiments/support/usage_error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace recto::experiments {
+namespace {
+
+bool is_flag(const std::string& text) { return text.starts_with("-") && text.size() > 1; }
+
+// The flag that was most likely meant: one begins as the other does, as far as it goes.
+std::optional<std::string> similar_flag(const CLI::App& command, const std::string& text) {
+  constexpr std::size_t kAlike = 5;  // of characters, dashes among them
+  std::optional<std::string> best;
+  std::size_t most = kAlike - 1;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      const std::string flag = "--" + name;
+      const auto parted = std::ranges::mismatch(flag, text);
+      const auto alike = static_cast<std::size_t>(parted.in1 - flag.begin());
+      const bool is_whole = parted.in1 == flag.end() || parted.in2 == text.end();
+      if (alike + (is_whole ? 1 : 0) > most) {
+        best = flag;
+        most = alike;
+      }
+    }
+  }
+  return best;
+}
+
+std::string unknown_argument(const CLI::App& command) {
+  const std::vector<std::string> left = command.remaining(true);
+  const auto flag = std::ranges::find_if(left, is_flag);
+  const std::string help = fmt::format("; {} --help lists the flags", command.get_name());
+  if (flag == left.end()) {
+    return fmt::format("found '{}'; expected flags alone", left.empty() ? "" : left.front()) + help;
+  }
+  const std::string name = flag->substr(0, flag->find('='));
+  const std::optional<std::string> similar = similar_flag(command, name);
+  return fmt::format("{}: no such flag{}", name,
+                     similar ? fmt::format("; did you mean {}?", *similar) : help);
+}
+
+}  // namespace
+
+Status usage_error(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  const CLI::App& command = chosen.empty() ? app : *chosen.front();
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    return Status::invalid_input(unknown_argument(command));
+  }
+  const std::string text = error.what();
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    return Status::invalid_input(text.substr(0, text.find(':')) + ": found none; expected a value");
+  }
+  return Status::invalid_input(text);
+}
+
+}  // namespace recto::experiments
