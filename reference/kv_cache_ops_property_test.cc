@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <ostream>
 #include <vector>
 
 #include "bazel/testing/property.h"
@@ -21,21 +22,27 @@ struct TypePair {
   ElementType cache;
 };
 
+void showValue(const TypePair& types, std::ostream& out) {
+  out << types.source << " into " << types.cache;
+}
+
 TypePair draw_types() {
   using enum ElementType;
   static constexpr TypePair kPairs[] = {{kFp32, kFp32}, {kFp16, kFp16}, {kBf16, kBf16},
                                         {kFp32, kFp16}, {kFp32, kBf16}, {kFp16, kE4m3},
                                         {kBf16, kE4m3}, {kFp32, kE4m3}, {kFp16, kE5m2},
                                         {kBf16, kE5m2}, {kFp32, kE5m2}};
-  return kPairs[draw(0, std::ssize(kPairs) - 1)];
+  return drawn("types", [] { return kPairs[draw(0, std::ssize(kPairs) - 1)]; });
 }
 
 std::vector<float> draw_scales(std::int64_t num_heads) {
-  std::vector<float> scales;
-  for (std::int64_t head = 0; head < num_heads; ++head) {
-    scales.push_back(static_cast<float>(draw(1, 1000)) * 0.37F);
-  }
-  return scales;
+  return drawn("scales", [num_heads] {
+    std::vector<float> scales;
+    for (std::int64_t head = 0; head < num_heads; ++head) {
+      scales.push_back(static_cast<float>(draw(1, 1000)) * 0.37F);
+    }
+    return scales;
+  });
 }
 
 std::uint32_t expected_code(std::uint32_t code, const TypePair& types, float scale) {
@@ -71,22 +78,40 @@ void expect_block(KvPool& expected, const KvPool& from, const BlockPair& pair) {
   }
 }
 
+TEST_CASE("a counterexample says what its pools and rows are") {
+  const TestPoolShape shape{.layout = KvLayout::kPacked,
+                            .type = ElementType::kE4m3,
+                            .num_blocks = 3,
+                            .block_size = 5,
+                            .num_kv_heads = 2,
+                            .head_dim = 8,
+                            .pack_width = 4,
+                            .padding = 1};
+  CHECK(rc::toString(shape) ==
+        "packed e4m3, 3 blocks of 5 slots, 2 KV heads of 8 dims, packs of 4, gaps of 1");
+  CHECK(rc::toString(RowPoolShape{ElementType::kFp32, 7, 2, 8, 0}) ==
+        "fp32, 7 rows of 2 heads of 8 dims, gaps of 0");
+}
+
 TEST_CASE("a write leaves the codes of its tokens in their slots, and all else as it was") {
   rc::prop("for every layout, pair of types and mapping", [] {
     const TypePair types = draw_types();
     const TestPoolShape shape = draw_shape(types.cache);
     KvPool k(shape, draw_seed());
     KvPool v(draw_partner(shape), draw_seed());
-    const std::int64_t tokens = draw(0, 8);
+    const std::int64_t tokens = drawn("tokens", [] { return draw(0, 8); });
     RowPool new_k(rows_like(k.shape(), tokens, types.source), draw_seed());
     RowPool new_v(rows_like(v.shape(), tokens, types.source), draw_seed());
     const std::vector<float> scales = draw_scales(shape.num_kv_heads);
 
     // Half of all slots come up, so that some tokens meet in one, and -1 too.
-    std::vector<std::int64_t> slots;
-    for (std::int64_t token = 0; token < tokens; ++token) {
-      slots.push_back(draw(-1, (shape.num_blocks * shape.block_size - 1) / 2));
-    }
+    const std::vector<std::int64_t> slots = drawn("slots", [shape, tokens] {
+      std::vector<std::int64_t> drawn_slots;
+      for (std::int64_t token = 0; token < tokens; ++token) {
+        drawn_slots.push_back(draw(-1, (shape.num_blocks * shape.block_size - 1) / 2));
+      }
+      return drawn_slots;
+    });
     KvPool expected_k = k;
     KvPool expected_v = v;
     for (std::int64_t token = 0; token < tokens; ++token) {
@@ -108,8 +133,8 @@ TEST_CASE("a write leaves the codes of its tokens in their slots, and all else a
       inputs.kv.v.scale = inputs.kv.k.scale;
     }
     write_kv(inputs);
-    RC_ASSERT(k.bytes() == expected_k.bytes());
-    RC_ASSERT(v.bytes() == expected_v.bytes());
+    RC_ASSERT((k.bytes() == expected_k.bytes()));
+    RC_ASSERT((v.bytes() == expected_v.bytes()));
   });
 }
 
@@ -121,7 +146,8 @@ TEST_CASE("copied blocks hold their sources' codes, and all else is as it was") 
     KvPool v(draw_partner(shape), draw_seed());
     // The first of a permutation are sources, the rest destinations, one of them perhaps twice.
     const auto order = draw_distinct(shape.num_blocks, shape.num_blocks);
-    const std::int64_t sources = draw(1, shape.num_blocks - 1);
+    const std::int64_t sources =
+        drawn("sources", [shape] { return draw(1, shape.num_blocks - 1); });
     std::vector<BlockPair> pairs;
     for (std::int64_t i = draw(0, 6); i > 0; --i) {
       pairs.push_back({static_cast<std::int32_t>(order[draw(0, sources - 1)]),
@@ -134,8 +160,8 @@ TEST_CASE("copied blocks hold their sources' codes, and all else is as it was") 
       expect_block(expected_v, v, pair);
     }
     copy_blocks({.k = k.view(), .v = v.view()}, pairs);
-    RC_ASSERT(k.bytes() == expected_k.bytes());
-    RC_ASSERT(v.bytes() == expected_v.bytes());
+    RC_ASSERT((k.bytes() == expected_k.bytes()));
+    RC_ASSERT((v.bytes() == expected_v.bytes()));
   });
 }
 
@@ -151,7 +177,7 @@ TEST_CASE("swapped blocks keep every code, whatever the two layouts") {
     KvPool host_v(host_v_shape, draw_seed());
 
     const std::int64_t most = std::min(shape.num_blocks, host_v_shape.num_blocks);
-    const std::int64_t count = draw(0, most);
+    const std::int64_t count = drawn("blocks", [most] { return draw(0, most); });
     const auto here = draw_distinct(count, shape.num_blocks);
     const auto there = draw_distinct(count, host_v_shape.num_blocks);
     std::vector<BlockPair> out;
@@ -166,8 +192,8 @@ TEST_CASE("swapped blocks keep every code, whatever the two layouts") {
     }
     swap_blocks({.k = k.const_view(), .v = v.const_view()},
                 {.k = host_k.view(), .v = host_v.view()}, out);
-    RC_ASSERT(host_k.bytes() == expected_k.bytes());
-    RC_ASSERT(host_v.bytes() == expected_v.bytes());
+    RC_ASSERT((host_k.bytes() == expected_k.bytes()));
+    RC_ASSERT((host_v.bytes() == expected_v.bytes()));
 
     // Back into blocks that were overwritten in between.
     KvPool fresh_k(k);
@@ -180,8 +206,8 @@ TEST_CASE("swapped blocks keep every code, whatever the two layouts") {
     }
     swap_blocks({.k = host_k.const_view(), .v = host_v.const_view()},
                 {.k = fresh_k.view(), .v = fresh_v.view()}, in);
-    RC_ASSERT(fresh_k.bytes() == k.bytes());
-    RC_ASSERT(fresh_v.bytes() == v.bytes());
+    RC_ASSERT((fresh_k.bytes() == k.bytes()));
+    RC_ASSERT((fresh_v.bytes() == v.bytes()));
   });
 }
 
@@ -194,7 +220,14 @@ struct Sequences {
   std::vector<std::int64_t> slots;    // of all tokens, one sequence after the other
 };
 
-Sequences draw_sequences(const TestPoolShape& shape) {
+void showValue(const Sequences& sequences, std::ostream& out) {
+  out << "of lengths ";
+  rc::show(sequences.lengths, out);
+  out << ", tables with -1 at the end of each row ";
+  rc::show(sequences.table, out);
+}
+
+Sequences any_sequences(const TestPoolShape& shape) {
   const std::vector<std::int64_t> blocks = draw_distinct(shape.num_blocks, shape.num_blocks);
   const std::int64_t num_seqs = draw(1, 2);
   Sequences sequences;
@@ -234,7 +267,7 @@ TEST_CASE("what was written through a block table is gathered again, and nothing
     const TestPoolShape shape = draw_shape(type);
     KvPool k(shape, draw_seed());
     KvPool v(draw_partner(shape), draw_seed());
-    const Sequences sequences = draw_sequences(shape);
+    const Sequences sequences = drawn("sequences", [shape] { return any_sequences(shape); });
     const std::int64_t tokens = std::ssize(sequences.slots);
     RowPool source_k(rows_like(k.shape(), tokens, type), draw_seed());
     RowPool source_v(rows_like(v.shape(), tokens, type), draw_seed());
@@ -258,8 +291,8 @@ TEST_CASE("what was written through a block table is gathered again, and nothing
                .context_start = sequences.starts,
                .k = rows_k.view(),
                .v = rows_v.view()});
-    RC_ASSERT(rows_k.bytes() == expected_k.bytes());
-    RC_ASSERT(rows_v.bytes() == expected_v.bytes());
+    RC_ASSERT((rows_k.bytes() == expected_k.bytes()));
+    RC_ASSERT((rows_v.bytes() == expected_v.bytes()));
   });
 }
 

@@ -22,6 +22,7 @@ namespace recto::verify {
 using reference::draw;
 using reference::draw_distinct;
 using reference::draw_seed;
+using reference::drawn;
 using reference::KvPool;
 using reference::RowPool;
 using reference::RowPoolShape;
@@ -52,37 +53,45 @@ inline void draw_rows(TestPoolShape& shape) {
 }
 
 inline TestPoolShape draw_pool(ElementType type) {
-  TestPoolShape shape = {.type = type,
-                         .num_blocks = draw(2, 6),
-                         .block_size = draw(1, 20),
-                         .num_kv_heads = draw(1, 5)};
-  draw_rows(shape);
-  return shape;
+  return drawn("pool", [type] {
+    TestPoolShape shape = {.type = type,
+                           .num_blocks = draw(2, 6),
+                           .block_size = draw(1, 20),
+                           .num_kv_heads = draw(1, 5)};
+    draw_rows(shape);
+    return shape;
+  });
 }
 
 inline TestPoolShape draw_values(const TestPoolShape& keys) {
-  TestPoolShape values = keys;
-  draw_rows(values);
-  return values;
+  return drawn("pool of V", [keys] {
+    TestPoolShape values = keys;
+    draw_rows(values);
+    return values;
+  });
 }
 
 // The same blocks elsewhere: how many, and how they lie, is drawn anew every other time.
 inline TestPoolShape draw_other_pool(const TestPoolShape& shape) {
-  TestPoolShape other = shape;
-  if (draw(0, 1) == 0) return other;
-  draw_rows(other);
-  other.num_blocks = draw(2, 6);
-  other.head_dim = shape.head_dim;
-  while (other.head_dim % other.pack_width != 0) other.pack_width /= 2;
-  return other;
+  return drawn("the same elsewhere", [shape] {
+    TestPoolShape other = shape;
+    if (draw(0, 1) == 0) return other;
+    draw_rows(other);
+    other.num_blocks = draw(2, 6);
+    other.head_dim = shape.head_dim;
+    while (other.head_dim % other.pack_width != 0) other.pack_width /= 2;
+    return other;
+  });
 }
 
 inline RowPoolShape rows_for(const TestPoolShape& shape, std::int64_t num_rows, ElementType type) {
-  return {.type = type,
-          .num_rows = num_rows,
-          .num_heads = shape.num_kv_heads,
-          .head_dim = shape.head_dim,
-          .padding = draw_gap()};
+  return drawn("rows", [=] {
+    return RowPoolShape{.type = type,
+                        .num_rows = num_rows,
+                        .num_heads = shape.num_kv_heads,
+                        .head_dim = shape.head_dim,
+                        .padding = draw_gap()};
+  });
 }
 
 inline ElementType draw_type() { return kElementTypes[draw(0, std::ssize(kElementTypes) - 1)]; }

@@ -148,9 +148,12 @@ TEST_CASE("the right computation beside the canaries is caught by nobody") {
 std::vector<Canary> asked_canaries() {
   const char* name = std::getenv("RECTO_CANARY");
   if (name == nullptr) return canaries();
-  for (const Canary& canary : canaries())
+  std::string expected;
+  for (const Canary& canary : canaries()) {
     if (canary.name == name) return {canary};
-  FAIL("RECTO_CANARY: expected the name of a canary, got '" << name << "'");
+    expected += canary.name + ", ";
+  }
+  FAIL("RECTO_CANARY: expected one of " << expected << "got '" << name << "'");
   return {};
 }
 
