@@ -21,8 +21,8 @@ SMALL = ("--requests", "100")
 BAD_USAGE = (
     ("", "found no command; expected one of fragmentation, simulate"),
     ("fragmentatio", "found 'fragmentatio'; expected one of"),
-    ("simulate --nope", "--nope"),
-    ("simulate extra", "extra"),
+    ("simulate --nope", "--nope: no such flag; simulate --help lists the flags"),
+    ("simulate extra", "found 'extra'; expected flags alone"),
     ("simulate --block-size", "--block-size"),
     ("simulate --block-size 8 --block-size 16", "--block-size"),
     ("simulate --block-size 0", "--block-size: found '0'; expected an integer from 1 to"),
@@ -64,11 +64,8 @@ BAD_USAGE = (
     ("fragmentation --view side", "--view"),
     ("fragmentation --threads 0", "--threads"),
     ("numerics --seed -1", "--seed: found '-1'; expected an integer of at least 0"),
-    ("numerics --seed x", "--seed: found 'x'; expected an integer of at least 0"),
     ("numerics --type fp64", "--type: no such flag; did you mean --types?"),
     ("simulate --allocater paged", "--allocater: no such flag; did you mean --allocator?"),
-    ("numerics --bogus", "--bogus: no such flag; numerics --help lists the flags"),
-    ("numerics fp64", "found 'fp64'; expected flags alone"),
     ("numerics --draws", "--draws: found none; expected a value"),
     ("numerics --n 1", "--n: found '1'; expected an integer from 2 to"),
     ("numerics --types int4", "--types: found 'int4'; expected fp32, fp16, bf16, or one"),
@@ -108,14 +105,13 @@ class Usage(unittest.TestCase):
                 self.assertEqual(done.returncode, 2)
                 self.assertRegex(done.stderr, r"bad\.csv:3:.*prompt_tokens")
                 self.assertEqual(os.listdir(folder), ["bad.csv"])
-            done = recto(
-                *"simulate --trace bad.csv --on-bad-row skip --json".split(), cwd=folder
-            )
+            skipping = "simulate --trace bad.csv --on-bad-row skip".split()
+            done = recto(*skipping, "--json", cwd=folder)
             self.assertEqual(done.returncode, 0)
             answer = json.loads(done.stdout)
             self.assertEqual(answer["trace"]["skipped_rows"], 1)
             self.assertEqual(answer["report"]["counters"]["requests_finished"], 2)
-            done = recto(*"simulate --trace bad.csv --on-bad-row skip".split(), cwd=folder)
+            done = recto(*skipping, cwd=folder)
             self.assertIn("skipped", done.stdout)
 
     def test_help_is_complete(self):
@@ -234,12 +230,9 @@ class Terminals(unittest.TestCase):
     def on_terminal(self, **changes):
         """What the program shows on a terminal, both streams."""
         leader, follower = pty.openpty()
-        program = subprocess.Popen(
-            [PROGRAM, "fragmentation", *SMALL],
-            stdout=follower,
-            stderr=follower,
-            env=environment(**changes),
-        )
+        command = [PROGRAM, "fragmentation", *SMALL]
+        environs = environment(**changes)
+        program = subprocess.Popen(command, stdout=follower, stderr=follower, env=environs)
         os.close(follower)
         shown = b""
         while True:
