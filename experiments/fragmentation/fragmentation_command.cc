@@ -113,7 +113,7 @@ Status run_fragmentation(const FragmentationFlags& flags, CommandContext& contex
       RECTO_RETURN_IF_ERROR(
           check_no_input(flags.out + file, input_files(grid.value().base)).in("--out"));
     }
-    RECTO_RETURN_IF_ERROR(prepare_folder(flags.out));
+    RECTO_RETURN_IF_ERROR(try_folder(flags.out));
   }
   Result<std::vector<FragmentationRow>> rows = std::vector<FragmentationRow>();
   {

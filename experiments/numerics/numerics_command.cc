@@ -121,7 +121,7 @@ std::vector<CellResult> study_all(const std::vector<StudyCell>& cells, int threa
 Status run_numerics(const NumericsFlags& flags, CommandContext& context) {
   const auto cells = make_cells(flags);
   RECTO_RETURN_IF_ERROR(cells.status());
-  if (!flags.out.empty()) RECTO_RETURN_IF_ERROR(prepare_folder(flags.out));
+  if (!flags.out.empty()) RECTO_RETURN_IF_ERROR(try_folder(flags.out));
   const int threads =
       flags.threads > 0 ? flags.threads : std::min(default_threads(), kDefaultThreadsMax);
   const std::vector<CellResult> results = study_all(cells.value(), threads, context);

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace recto::experiments {
 namespace {
@@ -83,9 +84,18 @@ Status make_folder(const std::string& path) {
   return Status::failed(path + ": cannot make this folder: " + error.message());
 }
 
-Status prepare_folder(const std::string& path) {
-  RECTO_RETURN_IF_ERROR(make_folder(path));
-  return OutputFile::create(path + "/manifest.json").status();  // never committed: leaves nothing
+Status try_folder(const std::string& path) {
+  std::error_code ignored;
+  std::vector<std::filesystem::path> missing;  // the lowest one first
+  for (std::filesystem::path part = path; !part.empty() && !std::filesystem::exists(part, ignored);
+       part = part.parent_path()) {
+    missing.push_back(part);
+  }
+  Status status = make_folder(path);
+  // Never committed: it leaves nothing.
+  if (status.is_ok()) status = OutputFile::create(path + "/manifest.json").status();
+  for (const std::filesystem::path& part : missing) std::filesystem::remove(part, ignored);
+  return status;
 }
 
 }  // namespace recto::experiments

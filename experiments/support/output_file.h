@@ -50,8 +50,8 @@ Status write_file(const std::string& path, std::string_view text);
 // Makes the folder and those above it, unless they are there.
 Status make_folder(const std::string& path);
 
-// Makes the folder, and tries whether files can be written there, before the work whose results
-// they are to hold.
-Status prepare_folder(const std::string& path);
+// Whether the folder is there or can be made, and files be written there: tried before the work
+// whose results they are to hold, as that may be refused yet. Leaves nothing.
+Status try_folder(const std::string& path);
 
 }  // namespace recto::experiments

@@ -79,14 +79,18 @@ TEST_CASE("a folder that is missing, or is none, is a failure") {
 
 TEST_CASE("a folder is tried before work, and the trial leaves nothing in it") {
   const std::string folder = fresh_folder("tried");
-  CHECK(prepare_folder(folder + "/new").is_ok());
+  CHECK(try_folder(folder + "/new/below").is_ok());
+  CHECK(try_folder(folder + "/new/").is_ok());
+  CHECK(entries(folder) == 0);
+  REQUIRE(make_folder(folder + "/new").is_ok());
+  CHECK(try_folder(folder + "/new").is_ok());
   CHECK(entries(folder + "/new") == 0);
   REQUIRE(write_file(folder + "/new/manifest.json", "kept").is_ok());
-  CHECK(prepare_folder(folder + "/new").is_ok());
+  CHECK(try_folder(folder + "/new").is_ok());
   CHECK(entries(folder + "/new") == 1);
   CHECK(read_text_file(folder + "/new/manifest.json").value() == "kept");
-  CHECK_FALSE(prepare_folder(folder + "/new/manifest.json").is_ok());
-  CHECK_THAT(prepare_folder("/proc").message(), ContainsSubstring("/proc/manifest.json: cannot"));
+  CHECK_FALSE(try_folder(folder + "/new/manifest.json").is_ok());
+  CHECK_THAT(try_folder("/proc").message(), ContainsSubstring("/proc/manifest.json: cannot"));
 }
 
 }  // namespace
