@@ -151,8 +151,9 @@ void DeviceCall::add_pool(std::vector<simt::Buffer>& buffers, const std::string&
 
 void DeviceCall::add_contexts(const PagedKvView& kv, const BlockTableView& table,
                               std::span<const std::int32_t> context_length, BlockOwners sequences) {
-  const simt::LogicalBounds bounds = {.may_touch = blocks_of_sequences(kv.k, table, context_length),
-                                      .owner_of_block = std::move(sequences)};
+  simt::LogicalBounds bounds;
+  bounds.may_touch = blocks_of_sequences(kv.k, table, context_length);
+  bounds.owner_of_block = std::move(sequences);
   add_pool(reads_, "k_cache", kv.k, simt::BufferUse::kReadOnly, bounds);
   add_pool(reads_, "v_cache", kv.v, simt::BufferUse::kReadOnly, bounds);
   add_read("k_scale", scale_values(kv.k));
@@ -176,7 +177,8 @@ void DeviceCall::add_update(const std::string& name, const MutableRowsView& rows
 
 void DeviceCall::add_write(const MutablePagedKvView& kv,
                            std::span<const std::vector<std::int64_t>> blocks, BlockOwners owners) {
-  simt::LogicalBounds bounds = {.owner_of_block = std::move(owners)};
+  simt::LogicalBounds bounds;
+  bounds.owner_of_block = std::move(owners);
   for (const std::vector<std::int64_t>& own : blocks) {
     auto& may_touch = bounds.may_touch.emplace_back(static_cast<std::size_t>(kv.k.num_blocks));
     for (const std::int64_t block : own) may_touch[static_cast<std::size_t>(block)] = true;

@@ -51,13 +51,13 @@ CaseDomain prefill_domain() {
   return domain;
 }
 
-DrawnCases decode_cases() { return {.name = "decode", .count = 200, .domain = decode_domain()}; }
-DrawnCases prefill_cases() { return {.name = "prefill", .count = 150, .domain = prefill_domain()}; }
+DrawnCases decode_cases() { return {.name = "decode", .count = 150, .domain = decode_domain()}; }
+DrawnCases prefill_cases() { return {.name = "prefill", .count = 100, .domain = prefill_domain()}; }
 DrawnCases decode_law_cases() {
-  return {.name = "decode-laws", .count = 25, .domain = decode_domain()};
+  return {.name = "decode-laws", .count = 16, .domain = decode_domain()};
 }
 DrawnCases prefill_law_cases() {
-  DrawnCases cases = {.name = "prefill-laws", .count = 25, .domain = prefill_domain()};
+  DrawnCases cases = {.name = "prefill-laws", .count = 16, .domain = prefill_domain()};
   cases.domain.head_dims = {64, 128};
   cases.domain.context_max = 80;
   cases.domain.num_rows_max = 12;
