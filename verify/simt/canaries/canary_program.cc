@@ -134,7 +134,7 @@ std::vector<Schedule> schedules(std::uint64_t seeds) {
 
 // What is seen over all schedules, each kind once.
 std::string everything_seen(const Canary& canary, Fault fault) {
-  const ExecutorOptions options{.switches_max = 100000, .stall_seconds = 2};
+  const ExecutorOptions options{.switches_max = 100000, .stall_seconds = 30};
   std::string tainted;
   const auto program_with = [&canary, &tainted](Fault planted) {
     return [&canary, &tainted, planted](Executor& executor) {
