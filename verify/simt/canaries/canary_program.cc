@@ -162,6 +162,10 @@ std::vector<Canary> all_canaries() {
 }
 
 int run(const std::string& name, const std::string& which) {
+  if (which != "wrong" && which != "right") {
+    std::cerr << fmt::format("expected wrong or right, got '{}'\n", which);
+    return 2;
+  }
   for (const Canary& canary : all_canaries()) {
     if (canary.name != name) continue;
     const std::string seen =
