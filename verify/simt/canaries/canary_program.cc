@@ -134,7 +134,7 @@ std::vector<Schedule> schedules(std::uint64_t seeds) {
 
 // What is seen over all schedules, each kind once.
 std::string everything_seen(const Canary& canary, Fault fault) {
-  const ExecutorOptions options{.switches_max = 100000, .stall_seconds = 2};
+  const ExecutorOptions options{.switches_max = 100000, .stall_seconds = 30};
   std::string tainted;
   const auto program_with = [&canary, &tainted](Fault planted) {
     return [&canary, &tainted, planted](Executor& executor) {
@@ -162,6 +162,10 @@ std::vector<Canary> all_canaries() {
 }
 
 int run(const std::string& name, const std::string& which) {
+  if (which != "wrong" && which != "right") {
+    std::cerr << fmt::format("expected wrong or right, got '{}'\n", which);
+    return 2;
+  }
   for (const Canary& canary : all_canaries()) {
     if (canary.name != name) continue;
     const std::string seen =

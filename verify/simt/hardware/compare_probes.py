@@ -97,6 +97,8 @@ def compare(executor_text, gpu_text):
     executor, _ = parse(executor_text)
     gpu, others = parse(gpu_text)
     skipped = {line.split(": ")[1] for line in others if line.startswith("SKIPPED: ")}
+    if not executor:
+        return 1, ["FAILED: the executor printed no probe"]
     failures, lines = 0, others
     for (name, kind), modes in executor.items():
         if name in skipped:

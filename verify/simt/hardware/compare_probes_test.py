@@ -54,6 +54,10 @@ class Comparison(unittest.TestCase):
         self.assertIn("nothing came", self.failing("copy|gpu", "paste|gpu"))
         self.assertIn("expected 4 words, got 2", self.failing("copy|gpu|exact|1", "paste|gpu|x|1"))
 
+    def test_an_executor_that_says_nothing_fails(self):
+        failures, lines = compare_probes.compare("", GPU)
+        self.assertEqual((failures, lines), (1, ["FAILED: the executor printed no probe"]))
+
     def test_a_probe_that_the_card_does_not_have_is_skipped(self):
         gpu = GPU.replace("copy|gpu|", "paste|gpu|") + "SKIPPED: copy: needs capability 9.0\n"
         failures, lines = compare_probes.compare(EXECUTOR, gpu)
