@@ -45,6 +45,27 @@ Backend decode_backend(const std::string& name, std::int64_t split_size, Run run
           .state_merge = StateMerge{.merge = merge_as_kernels_do, .type = StateType::kFp32}};
 }
 
+using SplitCall = void (*)(simt::Executor& executor, const ObserverMaker& observer,
+                           const PagedAttentionInputs& inputs, std::int64_t split_size,
+                           DecodeResults& results);
+
+// Of the kernels that are packed by group.
+Backend group_backend(const KernelRun& how, const std::string& name, std::int64_t split_size,
+                      SplitCall call) {
+  const auto runner = std::make_shared<Runner>(how);
+  Backend backend =
+      decode_backend(fmt::format("{}-{}", name, split_size), split_size,
+                     [runner, split_size, call](const PagedAttentionInputs& inputs) {
+                       DecodeResults results(inputs);
+                       call(runner->executor, runner->how.observer, inputs, split_size, results);
+                       return read(inputs, results);
+                     });
+  backend.numerics = [split_size](const PagedAttentionInputs& inputs) {
+    return group_decode_numerics(inputs.q.type, inputs.kv.k.type, split_size);
+  };
+  return backend;
+}
+
 }  // namespace
 
 Backend paged_decode_backend(const KernelRun& how) {
@@ -70,19 +91,16 @@ Backend split_decode_backend(const KernelRun& how, std::int64_t split_size) {
 }
 
 Backend group_decode_backend(const KernelRun& how, std::int64_t split_size) {
-  const auto runner = std::make_shared<Runner>(how);
-  Backend backend = decode_backend(fmt::format("group-decode-{}", split_size), split_size,
-                                   [runner, split_size](const PagedAttentionInputs& inputs) {
-                                     DecodeResults results(inputs);
-                                     call_group_decode(runner->executor, runner->how.observer,
-                                                       inputs, split_size, results);
-                                     return read(inputs, results);
-                                   });
+  Backend backend = group_backend(how, "group-decode", split_size, call_group_decode);
   backend.why_unsupported = why_not_group_decoded;
-  backend.numerics = [split_size](const PagedAttentionInputs& inputs) {
-    return group_decode_numerics(inputs.q.type, inputs.kv.k.type, split_size);
-  };
   backend.with_split_size = [how](std::int64_t size) { return group_decode_backend(how, size); };
+  return backend;
+}
+
+Backend bulk_decode_backend(const KernelRun& how, std::int64_t split_size) {
+  Backend backend = group_backend(how, "bulk-decode", split_size, call_bulk_decode);
+  backend.why_unsupported = why_not_bulk_decoded;
+  backend.with_split_size = [how](std::int64_t size) { return bulk_decode_backend(how, size); };
   return backend;
 }
 

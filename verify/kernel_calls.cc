@@ -8,6 +8,7 @@
 
 #include "core/attention_gate.h"
 #include "core/contract.h"
+#include "cuda/kernels/bulk_decode.h"
 #include "cuda/kernels/group_decode.h"
 #include "cuda/kernels/paged_decode.h"
 #include "cuda/kernels/paged_prefill.h"
@@ -123,6 +124,23 @@ void call_in_splits(const Machine& machine, const PagedAttentionInputs& inputs,
   call.run(machine.observer, [&](simt::Stream& stream) { return launch(params, stream); });
 }
 
+// Of kernels that write results themselves if there is one split.
+SplitLaunch merged_after(KernelStatus (*launch)(const SplitDecodeParams& params,
+                                                KernelStream stream)) {
+  return [launch](const SplitDecodeParams& params, simt::Stream& stream) {
+    const char* error = launch(params, &stream).error;
+    if (error != nullptr || params.num_splits == 1) return error;
+    return kernels::launch_split_merge(params, &stream).error;
+  };
+}
+
+std::optional<std::string> why_not_in_groups(const PagedAttentionInputs& inputs,
+                                             const char* (*why)(const SplitDecodeParams& params)) {
+  if (std::optional<std::string> error = why_not_one_row_each(inputs)) return error;
+  const char* error = why({.decode = params_of(inputs)});
+  return error == nullptr ? std::nullopt : std::optional<std::string>(error);
+}
+
 kernels::PagedPrefillParams prefill_params_of(const PagedAttentionInputs& inputs) {
   const PagedDecodeParams decode = params_of(inputs);
   kernels::PagedPrefillParams params = {
@@ -179,20 +197,25 @@ void call_split_decode(simt::Executor& executor, const ObserverMaker& observer,
 }
 
 std::optional<std::string> why_not_group_decoded(const PagedAttentionInputs& inputs) {
-  if (std::optional<std::string> error = why_not_one_row_each(inputs)) return error;
-  const char* error = kernels::why_not_group_served({.decode = params_of(inputs)});
-  return error == nullptr ? std::nullopt : std::optional<std::string>(error);
+  return why_not_in_groups(inputs, &kernels::why_not_group_served);
 }
 
 void call_group_decode(simt::Executor& executor, const ObserverMaker& observer,
                        const PagedAttentionInputs& inputs, std::int64_t split_size,
                        DecodeResults& results) {
   call_in_splits({executor, observer}, inputs, split_size, results,
-                 [](const SplitDecodeParams& params, simt::Stream& stream) {
-                   const char* error = kernels::launch_group_decode(params, &stream).error;
-                   if (error != nullptr || params.num_splits == 1) return error;
-                   return kernels::launch_split_merge(params, &stream).error;
-                 });
+                 merged_after(&kernels::launch_group_decode));
+}
+
+std::optional<std::string> why_not_bulk_decoded(const PagedAttentionInputs& inputs) {
+  return why_not_in_groups(inputs, &kernels::why_not_bulk_served);
+}
+
+void call_bulk_decode(simt::Executor& executor, const ObserverMaker& observer,
+                      const PagedAttentionInputs& inputs, std::int64_t split_size,
+                      DecodeResults& results) {
+  call_in_splits({executor, observer}, inputs, split_size, results,
+                 merged_after(&kernels::launch_bulk_decode));
 }
 
 std::optional<std::string> why_not_prefilled(const PagedAttentionInputs& inputs) {

@@ -60,6 +60,12 @@ void call_group_decode(simt::Executor& executor, const ObserverMaker& observer,
                        const PagedAttentionInputs& inputs, std::int64_t split_size,
                        DecodeResults& results);
 
+// The same of the one that fetches whole blocks.
+std::optional<std::string> why_not_bulk_decoded(const PagedAttentionInputs& inputs);
+void call_bulk_decode(simt::Executor& executor, const ObserverMaker& observer,
+                      const PagedAttentionInputs& inputs, std::int64_t split_size,
+                      DecodeResults& results);
+
 // What the prefill kernel does not serve of them, or nothing.
 std::optional<std::string> why_not_prefilled(const PagedAttentionInputs& inputs);
 void call_paged_prefill(simt::Executor& executor, const ObserverMaker& observer,

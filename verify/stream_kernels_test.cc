@@ -1,8 +1,8 @@
 // The kernels that share keys among query rows (key_stream.cuh): group-packed decode, in splits and
-// without, and prefill, on the executor. Drawn cases against the oracle and every law, in every
-// configuration that is instantiated, whatever tensor cores and fast functions do where CUDA leaves
-// it open. RECTO_CASE=SET:NUMBER tries one case of one of the sets decode, prefill, decode-laws and
-// prefill-laws.
+// without, row by row and in whole blocks, and prefill, on the executor. Drawn cases against the
+// oracle and every law, in every configuration that is instantiated, whatever tensor cores and fast
+// functions do where CUDA leaves it open. RECTO_CASE=SET:NUMBER tries one case of one of the sets
+// decode, prefill, decode-laws, block-laws and prefill-laws.
 
 #include <bit>
 #include <iostream>
@@ -56,6 +56,16 @@ DrawnCases prefill_cases() { return {.name = "prefill", .count = 100, .domain = 
 DrawnCases decode_law_cases() {
   return {.name = "decode-laws", .count = 16, .domain = decode_domain()};
 }
+// What is fetched in whole blocks.
+DrawnCases block_law_cases() {
+  DrawnCases cases = decode_law_cases();
+  cases.name = "block-laws";
+  cases.domain.layouts = {KvLayout::kHeadMajor};
+  cases.domain.head_dims = {64, 128};
+  cases.domain.types = {{ElementType::kFp16, ElementType::kFp16},
+                        {ElementType::kBf16, ElementType::kBf16}};
+  return cases;
+}
 DrawnCases prefill_law_cases() {
   DrawnCases cases = {.name = "prefill-laws", .count = 16, .domain = prefill_domain()};
   cases.domain.head_dims = {64, 128};
@@ -66,8 +76,8 @@ DrawnCases prefill_law_cases() {
 
 void expect_laws_hold(const std::vector<Law>& laws, const std::vector<Backend>& backends,
                       const DrawnCases& cases) {
-  const Result<CaseChoice> asked =
-      asked_cases({decode_cases(), prefill_cases(), decode_law_cases(), prefill_law_cases()});
+  const Result<CaseChoice> asked = asked_cases({decode_cases(), prefill_cases(), decode_law_cases(),
+                                                block_law_cases(), prefill_law_cases()});
   REQUIRE(asked.status() == Status::ok());
   if (!asked.value().includes(cases)) return;
   const LawReport report = run_laws(laws, backends, drawn_cases(cases, asked.value()),
@@ -99,6 +109,8 @@ TEST_CASE("the oracle holds of group decode, however the hardware rounds") {
     for (const std::int64_t split_size : {std::int64_t{40}, kNoSplits}) {
       backends.push_back(group_decode_backend(how, split_size));
       backends.back().name += " " + name;
+      backends.push_back(bulk_decode_backend(how, split_size));
+      backends.back().name += " " + name;
     }
   }
   expect_laws_hold({oracle_comparison()}, backends, decode_cases());
@@ -118,6 +130,7 @@ TEST_CASE("every law holds of group decode and of prefill") {
   expect_laws_hold(all_laws(),
                    {group_decode_backend(how, 40), group_decode_backend(how, kNoSplits)},
                    decode_law_cases());
+  expect_laws_hold(all_laws(), {bulk_decode_backend(how, 40)}, block_law_cases());
   expect_laws_hold(all_laws(), {paged_prefill_backend(how)}, prefill_law_cases());
 }
 
@@ -185,12 +198,25 @@ void expect_same_bits(const Backend& backend, const reference::AttentionResult& 
   CHECK(bits_of(seen.lse_ln) == bits_of(expected.lse_ln));
 }
 
-TEST_CASE("no bit of a result depends on the schedule") {
-  DrawnCases cases = {.name = "schedules", .count = 4, .domain = decode_domain()};
-  cases.domain.head_dims = {64, 128};
-  const auto backends_with = [](const KernelRun& how) {
-    return std::vector{group_decode_backend(how, 40), paged_prefill_backend(how)};
-  };
+TEST_CASE("no bit of a result depends on how tiles are fetched") {
+  DrawnCases cases = block_law_cases();
+  cases.count = 30;
+  for (std::uint64_t number = 0; number < cases.count; ++number) {
+    const DescribedCase drawn = drawn_case(cases, number);
+    const PlacedProblem placed(drawn.law_case.problem, drawn.law_case.placement);
+    INFO(drawn.description);
+    for (const std::int64_t split_size : {std::int64_t{40}, kNoSplits}) {
+      const Backend backend = bulk_decode_backend({}, split_size);
+      CHECK(backend.why_unsupported(placed.inputs()) == std::nullopt);
+      expect_same_bits(backend, group_decode_backend({}, split_size).run(placed.inputs()),
+                       placed.inputs());
+    }
+  }
+}
+
+using BackendsWith = std::vector<Backend> (*)(const KernelRun& how);
+
+void expect_one_result(const DrawnCases& cases, BackendsWith backends_with) {
   for (std::uint64_t number = 0; number < cases.count; ++number) {
     const DescribedCase drawn = drawn_case(cases, number);
     const PlacedProblem placed(drawn.law_case.problem, drawn.law_case.placement);
@@ -210,6 +236,17 @@ TEST_CASE("no bit of a result depends on the schedule") {
       }
     }
   }
+}
+
+TEST_CASE("no bit of a result depends on the schedule") {
+  DrawnCases cases = {.name = "schedules", .count = 4, .domain = decode_domain()};
+  cases.domain.head_dims = {64, 128};
+  expect_one_result(cases, [](const KernelRun& how) {
+    return std::vector{group_decode_backend(how, 40), paged_prefill_backend(how)};
+  });
+  cases = {.name = "schedules", .count = 2, .domain = block_law_cases().domain};
+  expect_one_result(cases,
+                    [](const KernelRun& how) { return std::vector{bulk_decode_backend(how, 40)}; });
 }
 
 }  // namespace

@@ -9,16 +9,18 @@
 
 #include "cuda/kernels/decode_block.cuh"
 #include "cuda/kernels/group_decode.h"
-#include "cuda/kernels/group_rows.cuh"
+#include "cuda/kernels/head_cache.cuh"
 #include "cuda/kernels/key_stream.cuh"
 #include "cuda/kernels/split_decode.cuh"
 
 namespace recto::kernels {
 
-template <typename Products, typename Stored, int kDims>
-struct GroupShape
-    : StreamShape<WarpTeam, Numbers<Products, Stored>, kDims, Products::kKeysPerStep> {
-  using Stream = StreamShape<WarpTeam, Numbers<Products, Stored>, kDims, Products::kKeysPerStep>;
+template <typename NumbersType, int kDims>
+using GroupStream = StreamShape<WarpTeam, NumbersType, kDims, NumbersType::Products::kKeysPerStep>;
+
+template <typename NumbersType, int kDims>
+struct GroupShape : GroupStream<NumbersType, kDims> {
+  using Stream = GroupStream<NumbersType, kDims>;
   // At the end a warp's part holds its sums of weighted values instead. Rows are eight banks apart.
   static constexpr int kSumStride = kDims + 8;
   static_assert(kTileRows * kSumStride * static_cast<int>(sizeof(float)) <= Stream::kBytes);
@@ -27,7 +29,7 @@ struct GroupShape
       Stream::RowTile::size(kTileRows) * static_cast<int>(sizeof(typename Stream::Element));
   static constexpr int kSharedBytes = kQueryBytes + kDecodeWarps * Stream::kBytes;
   // Thread blocks that a multiprocessor is to hold at least: it has registers for so many.
-  static constexpr int kBlocksPerSm = Products::blocks_per_sm(kDims);
+  static constexpr int kBlocksPerSm = Stream::Products::blocks_per_sm(kDims);
 };
 
 // The query heads of one thread block: `count` of them, from `first` on.

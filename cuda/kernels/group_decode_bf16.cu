@@ -6,8 +6,8 @@
 namespace recto::kernels {
 
 std::vector<GroupDecodeEntry> group_decode_entries_bf16() {
-  return group_decode_entries<TensorCoreProducts<__nv_bfloat16>, __nv_bfloat16, 64, 80, 96, 128,
-                              192, 256>(ElementType::kBf16, {ElementType::kBf16});
+  return group_decode_entries<Numbers<TensorCoreProducts<__nv_bfloat16>, __nv_bfloat16>, 64, 80, 96,
+                              128, 192, 256>(ElementType::kBf16, {ElementType::kBf16});
 }
 
 }  // namespace recto::kernels

@@ -27,12 +27,12 @@ KernelStatus launch_group_shape(const SplitDecodeParams& params, KernelStream st
 }
 
 // For these head dims, and caches of each of `kv_types`, which are alike but for their codes.
-template <typename Products, typename Stored, int... kHeadDims>
+template <typename NumbersType, int... kHeadDims>
 std::vector<GroupDecodeEntry> group_decode_entries(ElementType q_type,
                                                    std::initializer_list<ElementType> kv_types) {
   std::vector<GroupDecodeEntry> entries;
   const auto add = [&]<int kHeadDim>() {
-    using Shape = GroupShape<Products, Stored, kHeadDim>;
+    using Shape = GroupShape<NumbersType, kHeadDim>;
     for (const ElementType kv_type : kv_types) {
       entries.push_back(
           {q_type, kv_type, kHeadDim, Shape::kSharedBytes, &launch_group_shape<Shape>});
@@ -40,6 +40,25 @@ std::vector<GroupDecodeEntry> group_decode_entries(ElementType q_type,
   };
   (add.template operator()<kHeadDims>(), ...);
   return entries;
+}
+
+// The row that serves it, or null.
+inline const GroupDecodeEntry* find_entry(const std::vector<GroupDecodeEntry>& table,
+                                          const PagedDecodeParams& decode) {
+  for (const GroupDecodeEntry& entry : table) {
+    if (entry.q_type == decode.q.type && entry.kv_type == decode.kv.k.type &&
+        entry.head_dim == decode.kv.k.head_dim) {
+      return &entry;
+    }
+  }
+  return nullptr;
+}
+
+// What is wrong with the splits, or null.
+inline const char* why_not_split(const SplitDecodeParams& params) {
+  if (params.split_size < 1) return "split_size: expected at least 1";
+  if (params.num_splits < 1) return "num_splits: expected at least 1";
+  return nullptr;
 }
 
 std::vector<GroupDecodeEntry> group_decode_entries_fp32();

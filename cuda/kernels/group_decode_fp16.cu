@@ -6,8 +6,8 @@
 namespace recto::kernels {
 
 std::vector<GroupDecodeEntry> group_decode_entries_fp16() {
-  return group_decode_entries<TensorCoreProducts<__half>, __half, 64, 80, 96, 128, 192, 256>(
-      ElementType::kFp16, {ElementType::kFp16});
+  return group_decode_entries<Numbers<TensorCoreProducts<__half>, __half>, 64, 80, 96, 128, 192,
+                              256>(ElementType::kFp16, {ElementType::kFp16});
 }
 
 }  // namespace recto::kernels

@@ -29,7 +29,9 @@ const char* why_not_served(const Rotary& rotary, std::int64_t head_dim) {
   return nullptr;
 }
 
-const char* why_not_served(const KvAppendParams& params) {
+}  // namespace
+
+const char* why_not_appended(const KvAppendParams& params) {
   if (const char* error = why_not_written(params.k, params.v, params.kv)) return error;
   if (params.q.data != nullptr && params.q.type != params.k.type) return "q.type: expected k's";
   if (params.q.data != nullptr && params.rotated_q.type != params.k.type) {
@@ -37,11 +39,8 @@ const char* why_not_served(const KvAppendParams& params) {
   }
   return why_not_served(params.rotary, params.kv.k.head_dim);
 }
-
-}  // namespace
-
 KernelStatus launch_kv_append(const KvAppendParams& params, KernelStream stream) {
-  if (const char* error = why_not_served(params)) return {error};
+  if (const char* error = why_not_appended(params)) return {error};
   if (params.k.num_rows == 0) return {};
   const KernelLaunch how = {
       .grid = grid_of(params.k.num_rows), .block = dim3(kMoveThreads), .stream = stream};

@@ -43,6 +43,9 @@ struct KvAppendParams {
   std::int32_t* context_length = nullptr;
 };
 
+// What is not served, or null.
+const char* why_not_appended(const KvAppendParams& params);
+
 // One thread block for each sequence. An error names the field of `params` that is not served, or
 // is CUDA's; nothing was launched then.
 KernelStatus launch_kv_append(const KvAppendParams& params, KernelStream stream);

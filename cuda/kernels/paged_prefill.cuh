@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "cuda/kernels/decode_block.cuh"
-#include "cuda/kernels/group_rows.cuh"
+#include "cuda/kernels/head_cache.cuh"
 #include "cuda/kernels/key_stream.cuh"
 #include "cuda/kernels/paged_prefill.h"
 #include "cuda/kernels/softmax_state.cuh"

@@ -41,4 +41,12 @@ const char* why_not_streamed(const PagedKvView& kv) {
   return nullptr;
 }
 
+const char* why_not_in_blocks(const PagedKvView& kv) {
+  if (is_packed(kv.k) || is_packed(kv.v)) return "kv.k.layout, kv.v.layout: expected no packed one";
+  if (kv.k.block_size == 1) return nullptr;
+  if (kv.k.slot_stride != kv.k.head_dim) return "kv.k.slot_stride: expected head_dim";
+  if (kv.v.slot_stride != kv.v.head_dim) return "kv.v.slot_stride: expected head_dim";
+  return nullptr;
+}
+
 }  // namespace recto::kernels

@@ -12,4 +12,8 @@ namespace recto::kernels {
 // width than the layout's, and data or strides that are not multiples of 16 bytes.
 const char* why_not_streamed(const PagedKvView& kv);
 
+// The same of one that comes in whole blocks: packed ones, and those whose slots of a block and KV
+// head do not lie side by side.
+const char* why_not_in_blocks(const PagedKvView& kv);
+
 }  // namespace recto::kernels

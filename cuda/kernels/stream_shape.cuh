@@ -3,6 +3,7 @@
 // What a stream of keys keeps in shared memory, known when it is compiled.
 
 #include <kernel_dialect.h>
+#include <kernel_ptx.h>
 
 #include <cstdint>
 
@@ -11,12 +12,16 @@
 
 namespace recto::kernels {
 
-// In what is computed, tensor_core_products.cuh or scalar_products.cuh, and what the cache holds;
-// bytes are fp8 codes, which become elements of the products' type in a tile of their own.
-template <typename ProductsType, typename StoredElement>
+// How tiles come from the cache: row_fetch.cuh or block_fetch.cuh.
+enum class Transfer : std::uint8_t { kRows, kBlocks };
+
+// In what is computed, tensor_core_products.cuh or scalar_products.cuh, and what the cache holds,
+// of which bytes are fp8 codes.
+template <typename ProductsType, typename StoredElement, Transfer kHow = Transfer::kRows>
 struct Numbers {
   using Products = ProductsType;
   using Stored = StoredElement;
+  static constexpr Transfer kTransfer = kHow;
 };
 
 // A team of threads shares each tile of kTileKeys keys.
@@ -31,22 +36,25 @@ struct StreamShape {
   static_assert(kKeys % Products::kKeysPerStep == 0 && kKeys <= Team::kThreads);
   // While one tile is worked on, the next one is under way.
   static constexpr int kStages = 2;
-  static constexpr bool kIsCoded = sizeof(Stored) != sizeof(Element);
+  static constexpr Transfer kTransfer = NumbersType::kTransfer;
+  // What comes as it lies in the cache is settled into a tile before the products read it: codes,
+  // which become elements, and whole blocks, whose rows lie bank upon bank.
+  static constexpr bool kIsStaged =
+      sizeof(Stored) != sizeof(Element) || kTransfer == Transfer::kBlocks;
 
   using RowTile = RowMajorTile<Element, kHeadDim>;
   using DimTile = DimMajorTile<Element, kKeys>;
-  // Codes lie side by side: nobody reads the same part of several rows at once.
-  static constexpr int kStoredStride = kIsCoded ? kHeadDim : RowTile::kStride;
+  static constexpr int kStoredStride = kIsStaged ? kHeadDim : RowTile::kStride;
   static constexpr int kStoredTile = kStoredStride * kKeys;
-  static constexpr int kWideTile = kIsCoded ? RowTile::size(kKeys) : 0;
+  static constexpr int kSettledTile = kIsStaged ? RowTile::size(kKeys) : 0;
   static_assert(DimTile::size(kHeadDim) <= RowTile::size(kKeys));
 
   // Of one team, in this order; all are multiples of 16. Scratch is each warp's own.
   static constexpr int kStageBytes = 2 * kStoredTile * static_cast<int>(sizeof(Stored));
-  static constexpr int kWideBytes = kWideTile * static_cast<int>(sizeof(Element));
+  static constexpr int kSettledBytes = kSettledTile * static_cast<int>(sizeof(Element));
   static constexpr int kScratchBytes = Products::kScratch * static_cast<int>(sizeof(Element));
   static constexpr int kOffsetBytes = 2 * kKeys * static_cast<int>(sizeof(std::int64_t));
-  static constexpr int kBytes = kStages * kStageBytes + kWideBytes +
+  static constexpr int kBytes = kStages * kStageBytes + kSettledBytes +
                                 Team::kThreads / kWarpLanes * kScratchBytes + kOffsetBytes;
 };
 
@@ -60,18 +68,22 @@ struct StreamMemory {
 
   __device__ Stored* keys(int stage) const { return at<Stored>(stage * Shape::kStageBytes); }
   __device__ Stored* values(int stage) const { return keys(stage) + Shape::kStoredTile; }
-  __device__ Element* wide() const { return at<Element>(kWideAt); }
+  __device__ Element* settled() const { return at<Element>(kSettledAt); }
   __device__ std::int64_t* key_offsets() const {  // [kKeys]
-    return at<std::int64_t>(kWideAt + Shape::kWideBytes);
+    return at<std::int64_t>(kSettledAt + Shape::kSettledBytes);
   }
   __device__ std::int64_t* value_offsets() const { return key_offsets() + Shape::kKeys; }
+  // Instead of offsets, where blocks are fetched.
+  __device__ Mbarrier* mbarriers() const {  // [kStages]
+    return reinterpret_cast<Mbarrier*>(key_offsets());
+  }
   __device__ Element* scratch(int warp) const {
-    return at<Element>(kWideAt + Shape::kWideBytes + Shape::kOffsetBytes +
+    return at<Element>(kSettledAt + Shape::kSettledBytes + Shape::kOffsetBytes +
                        warp * Shape::kScratchBytes);
   }
 
  private:
-  static constexpr int kWideAt = Shape::kStages * Shape::kStageBytes;
+  static constexpr int kSettledAt = Shape::kStages * Shape::kStageBytes;
 
   template <typename T>
   __device__ T* at(int bytes) const {

@@ -85,5 +85,15 @@ KernelStatus launch_kernel([[maybe_unused]] const char* name, const KernelLaunch
   return {cudaGetErrorString(error)};
 }
 
+// Copies from the device to the host, and waits for the stream. Not for captures.
+inline KernelStatus read_back(void* host, const void* device, std::size_t bytes,
+                              KernelStream stream) {
+  cudaError_t error = cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream);
+  if (error == cudaSuccess) error = cudaStreamSynchronize(stream);
+  if (error == cudaSuccess) return {};
+  cudaGetLastError();
+  return {cudaGetErrorString(error)};
+}
+
 // Waits for all thread blocks of a cooperative launch; what was written before it is seen after it.
 __device__ inline void grid_barrier() { cooperative_groups::this_grid().sync(); }

@@ -177,7 +177,14 @@ __device__ inline void multiply_accumulate_m16n8k8(float (&sum)[4], const unsign
 // apart by their parity: the first one's is 0.
 using Mbarrier = std::uint64_t;
 
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900  // what follows is sm_90's
+// Whether all cards for which this is compiled have what follows: sm_90 and later ones do. What
+// calls it for others, ptxas refuses.
+#if defined(__CUDA_ARCH_LIST__)
+inline constexpr int kCardsCompiledFor[] = {__CUDA_ARCH_LIST__};  // ascending
+inline constexpr bool kHasBulkCopies = kCardsCompiledFor[0] >= 900;
+#else
+inline constexpr bool kHasBulkCopies = true;
+#endif
 
 // By one thread. Others, and copies, see it after a barrier and fence_async_proxy().
 __device__ inline void init_mbarrier(Mbarrier* mbarrier, unsigned arrivals) {
@@ -243,5 +250,3 @@ __device__ inline void copy_bulk(void* shared, const void* global, unsigned byte
       "l"(global), "r"(bytes), "r"(recto::kernel_dialect::shared_address(mbarrier))
       : "memory");
 }
-
-#endif

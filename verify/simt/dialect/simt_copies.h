@@ -32,6 +32,7 @@ inline void wait_for_all_copies(RECTO_SIMT_SITE) {
 }
 
 using Mbarrier = std::uint64_t;
+inline constexpr bool kHasBulkCopies = true;
 
 inline void init_mbarrier(Mbarrier* mbarrier, unsigned arrivals, RECTO_SIMT_SITE) {
   recto::simt::device::init_mbarrier(mbarrier, arrivals, {"init_mbarrier", site});

@@ -25,6 +25,15 @@ struct KernelStatus {
   const char* error = nullptr;
 };
 
+// Copies from the device to the host, and waits for the stream.
+inline KernelStatus read_back(void* host, const void* device, std::size_t bytes,
+                              KernelStream stream) {
+  if (stream == nullptr) return {"expected a stream of the executor, got null"};
+  stream->copy(host, device, bytes);
+  stream->synchronise();
+  return {};
+}
+
 template <typename... Parameters>
 KernelStatus launch_kernel(const char* name, const KernelLaunch& how, void (*kernel)(Parameters...),
                            std::type_identity_t<Parameters>... arguments) {

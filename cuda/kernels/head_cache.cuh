@@ -1,6 +1,6 @@
 #pragma once
 
-// One KV head of one sequence, as kernels see it that share its keys among query heads.
+// One KV head of one sequence, as kernels see it that share its keys among query rows.
 
 #include <kernel_dialect.h>
 
@@ -8,11 +8,20 @@
 #include <type_traits>
 
 #include "cuda/kernels/block_cursor.cuh"
-#include "cuda/kernels/key_stream.cuh"
 #include "cuda/kernels/kv_scale.cuh"
+#include "cuda/kernels/tile.cuh"
 #include "cuda/kernels/tile_copy.cuh"
 
 namespace recto::kernels {
+
+template <typename Stored>
+struct HeadCache {
+  HeadTensor<Stored> keys;
+  HeadTensor<Stored> values;
+  BlockCursor cursor;
+  __nv_fp8_interpretation_t codes;  // of fp8 caches
+  ValueOrder value_order;
+};
 
 // Of a head of a cache, whose bytes are fp8 codes.
 template <typename Stored>

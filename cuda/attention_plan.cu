@@ -1,0 +1,144 @@
+#include "cuda/attention_plan.h"
+
+#include <kernel_dialect.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "core/attention_gate.h"
+#include "core/refusal.h"
+#include "cuda/instantiations.h"
+#include "cuda/kernel_params.h"
+#include "cuda/kernels/bulk_decode.h"
+#include "cuda/kernels/group_decode.h"
+#include "cuda/launch.h"
+#include "cuda/workspace.h"
+
+namespace recto {
+namespace {
+
+constexpr std::int64_t kSplitSizeMin = 256;
+constexpr std::int64_t kInvariantSplitSize = 1024;
+// Of grids, in the directions of splits and of sequences in prefill.
+constexpr std::int64_t kGridMax = 65535;
+// The rows of a product: query heads of one thread block.
+constexpr std::int64_t kGroupTile = 16;
+
+const char* why_not_served(const AttentionPlan& plan, const PagedAttentionInputs& inputs) {
+  AttentionOutputs outputs;
+  outputs.out.type = inputs.q.type;
+  switch (plan.kernel) {
+    case AttentionKernel::kPlainDecode:
+      return kernels::why_not_served(decode_params(plan, inputs, outputs).decode);
+    case AttentionKernel::kGroupDecode:
+      return kernels::why_not_group_served(decode_params(plan, inputs, outputs));
+    case AttentionKernel::kBulkDecode:
+      return kernels::why_not_bulk_served(decode_params(plan, inputs, outputs));
+    case AttentionKernel::kPrefill:
+      return kernels::why_not_prefilled(prefill_params(plan, inputs, outputs));
+  }
+  return "kernel: expected one of AttentionKernel";
+}
+
+Status check_served(const AttentionPlan& plan, const PagedAttentionInputs& inputs) {
+  const char* why = why_not_served(plan, inputs);
+  if (why == nullptr) return Status::ok();
+  RECTO_RETURN_IF_ERROR(check_instantiated(plan.kernel, inputs));
+  return Status::invalid_input(why).in(attention_kernel_name(plan.kernel));
+}
+
+AttentionKernel chosen_kernel(const PagedAttentionInputs& inputs, const PlanOptions& options) {
+  if (options.kernel) return *options.kernel;
+  if (options.max_query_length != 1 || inputs.q.num_rows != inputs.block_table.num_seqs) {
+    return AttentionKernel::kPrefill;
+  }
+  const AttentionPlan plan = {.kernel = AttentionKernel::kGroupDecode};
+  return why_not_served(plan, inputs) == nullptr ? AttentionKernel::kGroupDecode
+                                                 : AttentionKernel::kPlainDecode;
+}
+
+std::int64_t divided_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
+
+std::int64_t thread_blocks_without_splits(AttentionKernel kernel,
+                                          const PagedAttentionInputs& inputs) {
+  if (kernel == AttentionKernel::kPlainDecode) return inputs.q.num_rows * inputs.q.num_heads;
+  const std::int64_t heads = inputs.kv.k.num_kv_heads;
+  return inputs.q.num_rows * heads * divided_up(inputs.q.num_heads / heads, kGroupTile);
+}
+
+std::int64_t chosen_split_size(AttentionKernel kernel, const PagedAttentionInputs& inputs,
+                               const PlanOptions& options) {
+  if (options.split_size) return *options.split_size;
+  if (options.batch_invariance == BatchInvariance::kRows) return kInvariantSplitSize;
+  const std::int64_t wanted = 2 * options.num_multiprocessors;
+  const std::int64_t there =
+      std::max<std::int64_t>(1, thread_blocks_without_splits(kernel, inputs));
+  const std::int64_t splits = divided_up(wanted, there);
+  const std::int64_t size = divided_up(options.max_context_length, splits);
+  // A multiple of all tiles, so that no tile belongs to two splits of contexts without a window.
+  return std::max(kSplitSizeMin, divided_up(size, kSplitSizeMin) * kSplitSizeMin);
+}
+
+Status check_options(const PlanOptions& options) {
+  const auto at_least = [](const char* field, std::int64_t value, std::int64_t least) {
+    return expect_at_least({"options", field, value}, least);
+  };
+  RECTO_RETURN_IF_ERROR(at_least("max_context_length", options.max_context_length, 0));
+  RECTO_RETURN_IF_ERROR(at_least("max_query_length", options.max_query_length, 1));
+  RECTO_RETURN_IF_ERROR(at_least("num_multiprocessors", options.num_multiprocessors, 1));
+  if (options.split_size) {
+    RECTO_RETURN_IF_ERROR(at_least("split_size", *options.split_size, 1));
+  }
+  if (options.max_context_length <= std::numeric_limits<std::int32_t>::max()) return Status::ok();
+  return refusal("options.max_context_length", "at most 2147483647",
+                 std::to_string(options.max_context_length));
+}
+
+Status expect_at_most(const char* field, std::int64_t value, std::int64_t most) {
+  if (value <= most) return Status::ok();
+  return refusal(field, "at most " + std::to_string(most), std::to_string(value));
+}
+
+}  // namespace
+
+Result<AttentionPlan> plan_attention(const PagedAttentionInputs& inputs,
+                                     const PlanOptions& options) {
+  RECTO_RETURN_IF_ERROR(check_shapes(inputs));
+  return plan_checked(inputs, options);
+}
+
+Result<AttentionPlan> plan_checked(const PagedAttentionInputs& inputs, const PlanOptions& options) {
+  RECTO_RETURN_IF_ERROR(check_options(options));
+  AttentionPlan plan = {.kernel = chosen_kernel(inputs, options),
+                        .max_context_length = options.max_context_length,
+                        .max_query_length = options.max_query_length,
+                        .contents_check = options.contents_check};
+  if (plan.kernel != AttentionKernel::kPrefill) {
+    plan.split_size = chosen_split_size(plan.kernel, inputs, options);
+    plan.num_splits = kernels::num_splits(options.max_context_length, plan.split_size);
+  }
+  RECTO_RETURN_IF_ERROR(check_plan(plan, inputs));
+  WorkspaceParts parts(nullptr);
+  take_attention_memory(plan, inputs, parts);
+  plan.workspace_bytes = parts.bytes();
+  return plan;
+}
+
+Status check_plan(const AttentionPlan& plan, const PagedAttentionInputs& inputs) {
+  const NamedSize num_seqs("block_table", "num_seqs", inputs.block_table.num_seqs);
+  if (plan.kernel == AttentionKernel::kPrefill) {
+    RECTO_RETURN_IF_ERROR(expect_at_most("block_table.num_seqs", num_seqs.value, kGridMax));
+    RECTO_RETURN_IF_ERROR(expect_at_most("kv.k.num_kv_heads", inputs.kv.k.num_kv_heads, kGridMax));
+  } else {
+    if (plan.max_query_length != 1) {
+      return refusal("plan.max_query_length", "1 of a decode kernel",
+                     std::to_string(plan.max_query_length));
+    }
+    RECTO_RETURN_IF_ERROR(expect_equal({"q", "num_rows", inputs.q.num_rows}, num_seqs));
+    RECTO_RETURN_IF_ERROR(expect_at_most("q.num_heads", inputs.q.num_heads, kGridMax));
+    RECTO_RETURN_IF_ERROR(expect_at_most("plan.num_splits", plan.num_splits, kGridMax));
+  }
+  return check_served(plan, inputs);
+}
+
+}  // namespace recto

@@ -1,0 +1,41 @@
+#pragma once
+
+// One step of generation: the newest token of each sequence goes into the cache, turned to its
+// position if there is rotary embedding, and its query attends to the context that ends with it.
+
+#include <kernel_dialect.h>
+
+#include <cstdint>
+#include <span>
+
+#include "core/attention_views.h"
+#include "core/status.h"
+#include "cuda/attention_plan.h"
+#include "cuda/kernels/kv_append.h"
+#include "cuda/workspace.h"
+
+namespace recto {
+
+// As DecodeStepInputs of core/attention_views.h, but for the cache, which is written. Of a sequence
+// with a negative cached_length (padding) nothing is written into the cache, and out is 0.
+struct DecodeStep {
+  RowsView q = {};      // [num_seqs, num_q_heads, k.head_dim]
+  RowsView new_k = {};  // [num_seqs, num_kv_heads, k.head_dim]
+  RowsView new_v = {};  // [num_seqs, num_kv_heads, v.head_dim]
+  MutablePagedKvView kv = {};
+  BlockTableView block_table = {};
+  std::span<const std::int32_t> cached_length = {};  // [num_seqs]: tokens before this one
+  kernels::Rotary rotary = {};                       // of q and new_k
+  AttentionOptions options = {};
+};
+
+// As plan_attention(), for run_decode_step(): contexts are one longer than what was cached.
+Result<AttentionPlan> plan_decode_step(const DecodeStep& step, const PlanOptions& options);
+
+// As run_attention(). Contents are checked after the new tokens' lengths are known and before the
+// cache is written.
+Status run_decode_step(const AttentionPlan& plan, const DecodeStep& step,
+                       const AttentionOutputs& outputs, const Workspace& workspace,
+                       KernelStream stream);
+
+}  // namespace recto

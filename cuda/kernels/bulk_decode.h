@@ -1,0 +1,26 @@
+#pragma once
+
+// Group-packed decode that fetches blocks whole, by bulk copies: for head-major caches, on sm_90
+// and later cards. One thread sets in motion what takes others as many instructions as there are
+// 16 bytes.
+
+#include <kernel_dialect.h>
+
+#include <vector>
+
+#include "cuda/kernels/group_decode.h"
+#include "cuda/kernels/split_decode.h"
+
+namespace recto::kernels {
+
+// As launch_group_decode(), and of the same bits.
+KernelStatus launch_bulk_decode(const SplitDecodeParams& params, KernelStream stream);
+
+// What this kernel does not serve, or null: what is not in its table, caches whose slots of a block
+// and KV head do not lie side by side, and what launch_group_decode() does not serve either.
+const char* why_not_bulk_served(const SplitDecodeParams& params);
+
+// What is instantiated: nothing, if compiled for cards without bulk copies.
+std::vector<GroupDecodeEntry> bulk_decode_table();
+
+}  // namespace recto::kernels

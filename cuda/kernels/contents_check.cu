@@ -1,0 +1,12 @@
+#include "cuda/kernels/contents_check.cuh"
+
+#include <kernel_dialect.h>
+
+namespace recto::kernels {
+
+KernelStatus launch_contents_check(const ContentsCheckParams& params, KernelStream stream) {
+  const KernelLaunch how = {.grid = dim3(1), .block = dim3(kContentsThreads), .stream = stream};
+  return launch_kernel("contents_check", how, &contents_check, params);
+}
+
+}  // namespace recto::kernels

@@ -1,0 +1,124 @@
+#include "cuda/launch.h"
+
+#include <kernel_dialect.h>
+
+#include <cstdint>
+#include <string>
+
+#include "core/refusal.h"
+#include "cuda/kernel_params.h"
+#include "cuda/kernels/bulk_decode.h"
+#include "cuda/kernels/group_decode.h"
+
+namespace recto {
+namespace {
+
+std::string at(const char* field, std::int64_t index) {
+  return std::string(field) + "[" + std::to_string(index) + "]";
+}
+
+Status refusal_of(const kernels::ContentsViolation& found, std::int64_t added_tokens) {
+  const std::string value = std::to_string(found.value);
+  const std::string limit = std::to_string(found.limit);
+  const std::string context = added_tokens == 0 ? at("context_length", found.sequence)
+                                                : at("cached_length", found.sequence) + " + 1";
+  const std::string end = at("query_start", found.sequence + 1);
+  switch (found.rule) {
+    using enum kernels::ContentsRule;
+    case kNone:
+      return Status::ok();
+    case kQueryStartFirst:
+      return refusal("query_start[0]", "0", value);
+    case kQueryStartAscends:
+      return refusal(end, "at least " + limit + " as before it", value);
+    case kQueryLength:
+      return refusal(end, "at most plan.max_query_length = " + limit + " rows of the sequence",
+                     value);
+    case kQueryStartEnd:
+      return refusal(end, limit + " as q.num_rows", value);
+    case kContextNegative:
+      return refusal(context, "at least 0", value);
+    case kContextBeyondPlan:
+      return refusal(context, "at most plan.max_context_length = " + limit, value);
+    case kContextBeyondTable:
+      return refusal(context, "at most block_table.max_blocks * kv.k.block_size = " + limit, value);
+    case kPositionBeyondRotary:
+      return refusal(at("cached_length", found.sequence),
+                     "below rotary.cosines.num_rows = " + limit, value);
+    case kBlockId:
+      return refusal(at("block_table", found.sequence) + at("", found.column),
+                     "a block id from 0 to below kv.k.num_blocks = " + limit, value);
+  }
+  return Status::failed("contents check: an answer that there is not");
+}
+
+Status launch_decode(const AttentionPlan& plan, const kernels::SplitDecodeParams& params,
+                     KernelStream stream) {
+  switch (plan.kernel) {
+    case AttentionKernel::kGroupDecode:
+      RECTO_RETURN_IF_ERROR(launched("group_decode", kernels::launch_group_decode(params, stream)));
+      break;
+    case AttentionKernel::kBulkDecode:
+      RECTO_RETURN_IF_ERROR(launched("bulk_decode", kernels::launch_bulk_decode(params, stream)));
+      break;
+    default:
+      if (params.num_splits == 1) {
+        return launched("paged_decode", kernels::launch_paged_decode(params.decode, stream));
+      }
+      RECTO_RETURN_IF_ERROR(launched("split_decode", kernels::launch_split_decode(params, stream)));
+  }
+  if (params.num_splits == 1) return Status::ok();
+  return launched("split_merge", kernels::launch_split_merge(params, stream));
+}
+
+}  // namespace
+
+Status launched(const char* kernel, const KernelStatus& status) {
+  return status.error == nullptr ? Status::ok() : Status::failed(status.error).in(kernel);
+}
+
+Status check_workspace(const Workspace& workspace, std::int64_t bytes) {
+  RECTO_RETURN_IF_ERROR(expect_at_least({"workspace", "bytes", workspace.bytes}, bytes));
+  if (bytes == 0) return Status::ok();
+  if (workspace.data == nullptr) return refusal("workspace.data", "memory", "null");
+  const auto address = reinterpret_cast<std::uintptr_t>(workspace.data);
+  if (address % Workspace::kAlignment == 0) return Status::ok();
+  return refusal("workspace.data", "an address at a multiple of 16 bytes",
+                 std::to_string(address % Workspace::kAlignment) + " bytes behind one");
+}
+
+kernels::ContentsCheckParams contents_params(const AttentionPlan& plan,
+                                             const PagedAttentionInputs& inputs,
+                                             kernels::ContentsViolation* violation) {
+  return {.block_table = inputs.block_table,
+          .num_blocks = inputs.kv.k.num_blocks,
+          .block_size = inputs.kv.k.block_size,
+          .query_start = inputs.query_start.empty() ? nullptr : inputs.query_start.data(),
+          .lengths = inputs.context_length.data(),
+          .num_query_rows = inputs.q.num_rows,
+          .max_query_length = plan.max_query_length,
+          .max_context_length = plan.max_context_length,
+          .violation = violation};
+}
+
+Status check_contents_on_device(const kernels::ContentsCheckParams& params, KernelStream stream) {
+  RECTO_RETURN_IF_ERROR(launched("contents_check", kernels::launch_contents_check(params, stream)));
+  kernels::ContentsViolation found;
+  RECTO_RETURN_IF_ERROR(
+      launched("contents_check", read_back(&found, params.violation, sizeof found, stream)));
+  return refusal_of(found, params.added_tokens);
+}
+
+Status launch_attention(const AttentionPlan& plan, const PagedAttentionInputs& inputs,
+                        const AttentionOutputs& outputs, const AttentionMemory& memory,
+                        KernelStream stream) {
+  if (plan.kernel == AttentionKernel::kPrefill) {
+    return launched("paged_prefill",
+                    kernels::launch_paged_prefill(prefill_params(plan, inputs, outputs), stream));
+  }
+  kernels::SplitDecodeParams params = decode_params(plan, inputs, outputs);
+  params.states = memory.states;
+  return launch_decode(plan, params, stream);
+}
+
+}  // namespace recto

@@ -1,0 +1,36 @@
+#pragma once
+
+// What calls have in common once their shapes have passed the gates. For the host API only.
+
+#include <kernel_dialect.h>
+
+#include "core/attention_views.h"
+#include "core/status.h"
+#include "cuda/attention_plan.h"
+#include "cuda/workspace.h"
+
+namespace recto {
+
+// What a launch said, as a status.
+Status launched(const char* kernel, const KernelStatus& status);
+
+// Whether there are so many bytes at an aligned address.
+Status check_workspace(const Workspace& workspace, std::int64_t bytes);
+
+// What a plan and the shapes of a call say of the check.
+kernels::ContentsCheckParams contents_params(const AttentionPlan& plan,
+                                             const PagedAttentionInputs& inputs,
+                                             kernels::ContentsViolation* violation);
+
+// Waits for the stream. Invalid input names the first sequence and rule.
+Status check_contents_on_device(const kernels::ContentsCheckParams& params, KernelStream stream);
+
+// Of inputs that have passed the gate.
+Result<AttentionPlan> plan_checked(const PagedAttentionInputs& inputs, const PlanOptions& options);
+
+// Of what has been checked.
+Status launch_attention(const AttentionPlan& plan, const PagedAttentionInputs& inputs,
+                        const AttentionOutputs& outputs, const AttentionMemory& memory,
+                        KernelStream stream);
+
+}  // namespace recto
