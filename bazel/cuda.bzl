@@ -70,7 +70,7 @@ _cuda_objects = rule(
     },
 )
 
-def _compile(name, visibility = None, testonly = False, **kwargs):
+def _compile(name, deps = [], visibility = None, testonly = False, **kwargs):
     """A cc_library of .cu files, and NAME_objects, which has their cubins and logs, too."""
     _cuda_objects(
         name = name + "_objects",
@@ -90,10 +90,10 @@ def _compile(name, visibility = None, testonly = False, **kwargs):
         srcs = [name + "_objects"],
         testonly = testonly,
         visibility = visibility,
-        deps = ["@cuda//:cudart"],
+        deps = deps + ["@cuda//:cudart"],
     )
 
-def cuda_kernels(name, srcs, hdrs = [], includes = [], testonly = False, visibility = None):
+def cuda_kernels(name, srcs, hdrs = [], deps = [], **kwargs):
     """A library of compiled kernels and their launch functions.
 
     NAME_cubins is the machine code for the card alone, a file for each source, and
@@ -102,19 +102,15 @@ def cuda_kernels(name, srcs, hdrs = [], includes = [], testonly = False, visibil
     Args:
       srcs: .cu files.
       hdrs: all that they include of this repository.
-      includes: folders for <...>, from the root.
+      deps: C++ libraries that its host code calls.
+      **kwargs: `includes`, folders for <...>, from the root; `testonly` and `visibility`.
     """
+    testonly = kwargs.get("testonly", False)
+    visibility = kwargs.get("visibility")
     if not TOOLKIT.nvcc:
         cc_library(name = name, testonly = testonly, visibility = visibility)
         return
-    _compile(
-        name = name,
-        srcs = srcs,
-        hdrs = hdrs,
-        includes = includes,
-        testonly = testonly,
-        visibility = visibility,
-    )
+    _compile(name = name, srcs = srcs, hdrs = hdrs, deps = deps, **kwargs)
     for group in ["cubins", "logs"]:
         native.filegroup(
             name = name + "_" + group,

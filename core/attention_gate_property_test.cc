@@ -190,7 +190,11 @@ const std::vector<Fault> kFaults = {
     [](AnyCall& c) { c.inputs.block_table.max_blocks = -1; },
     [](AnyCall& c) { ++c.inputs.block_table.num_seqs; },
     [](AnyCall& c) { c.inputs.block_table.num_seqs = kMax; },
-    [](AnyCall& c) { c.inputs.query_start = {}; },
+    [](AnyCall& c) {
+      // One row a sequence, but for this one.
+      c.inputs.query_start = {};
+      c.inputs.q.num_rows = c.inputs.block_table.num_seqs + 1;
+    },
     [](AnyCall& c) { c.inputs.context_length = c.inputs.context_length.subspan(1); },
     [](AnyCall& c) { c.inputs.options.scale = kNaN; },
     [](AnyCall& c) { c.inputs.options.softcap = -1; },

@@ -82,8 +82,16 @@ TEST_CASE("a batch may be empty, its arrays null") {
   call.inputs.query_start = call.inputs.query_start.first(1);
   CHECK(call.check() == Status::ok());
   call.inputs.query_start = {};
-  CHECK(call.check() == Status::invalid_input(
-                            "query_start.size: expected 1 as in block_table.num_seqs + 1, got 0"));
+  CHECK(call.check() == Status::ok());
+}
+
+TEST_CASE("without query_start, sequences have one row each") {
+  AttentionCall call;
+  call.inputs.query_start = {};
+  CHECK(call.check() ==
+        Status::invalid_input("q.num_rows: expected 3 as in block_table.num_seqs, got 5"));
+  call.inputs.q.num_rows = 3;
+  CHECK(check_contents(call.inputs) == Status::ok());
 }
 
 TEST_CASE("queries fit the cache: types, head dim, group") {

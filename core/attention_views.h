@@ -47,7 +47,8 @@ struct PagedAttentionInputs {
   RowsView q = {};  // [num_query_rows, num_q_heads, k.head_dim]
   PagedKvView kv = {};
   BlockTableView block_table = {};
-  std::span<const std::int32_t> query_start = {};     // [num_seqs + 1], ascending from 0
+  // [num_seqs + 1], ascending from 0; or empty: one row for each sequence.
+  std::span<const std::int32_t> query_start = {};
   std::span<const std::int32_t> context_length = {};  // [num_seqs]
   AttentionOptions options = {};
 };

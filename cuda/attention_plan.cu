@@ -129,6 +129,9 @@ Status check_plan(const AttentionPlan& plan, const PagedAttentionInputs& inputs)
   if (plan.kernel == AttentionKernel::kPrefill) {
     RECTO_RETURN_IF_ERROR(expect_at_most("block_table.num_seqs", num_seqs.value, kGridMax));
     RECTO_RETURN_IF_ERROR(expect_at_most("kv.k.num_kv_heads", inputs.kv.k.num_kv_heads, kGridMax));
+    if (inputs.query_start.empty()) {
+      return refusal("query_start", "the first row of each sequence", "none").in("prefill");
+    }
   } else {
     if (plan.max_query_length != 1) {
       return refusal("plan.max_query_length", "1 of a decode kernel",

@@ -124,10 +124,12 @@ HeadOptions head_options(const AttentionOptions& options, std::int64_t head) {
 std::vector<SequenceRows> sequences_of(const PagedAttentionInputs& inputs) {
   std::vector<SequenceRows> sequences;
   for (std::int64_t seq = 0; seq < std::ssize(inputs.context_length); ++seq) {
-    const std::int64_t first = inputs.query_start[as_size(seq)];
+    const bool has_one_row = inputs.query_start.empty();
+    const std::int64_t first = has_one_row ? seq : inputs.query_start[as_size(seq)];
+    const std::int64_t end = has_one_row ? seq + 1 : inputs.query_start[as_size(seq + 1)];
     sequences.push_back(
         {.first_row = first,
-         .num_rows = inputs.query_start[as_size(seq + 1)] - first,
+         .num_rows = end - first,
          .context_length = inputs.context_length[as_size(seq)],
          .block_table_row = inputs.block_table.data + seq * inputs.block_table.row_stride});
   }

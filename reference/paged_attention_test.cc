@@ -76,6 +76,13 @@ TEST_CASE("contexts are followed through the block table, gathered or not") {
   check_small_batch(paged_attention_over_blocks(batch.inputs));
 }
 
+TEST_CASE("sequences without query_start have one row each") {
+  SmallBatch batch;
+  batch.inputs.query_start = {};
+  check_small_batch(paged_attention(batch.inputs));
+  check_small_batch(paged_attention_over_blocks(batch.inputs));
+}
+
 TEST_CASE("each head has its own slope and sink") {
   SmallBatch batch;
   const std::array<float, 2> slopes = {0.0F, 0.5F};

@@ -3,6 +3,7 @@
 SOURCES = [
     "block_copy.cu",
     "bulk_decode.cu",
+    "contents_check.cu",
     "gather.cu",
     "group_decode.cu",
     "group_decode_bf16.cu",
@@ -28,6 +29,8 @@ HEADERS = [
     "block_cursor.cuh",
     "block_fetch.cuh",
     "bulk_decode.h",
+    "contents_check.cuh",
+    "contents_check.h",
     "decode_block.cuh",
     "decode_pass.cuh",
     "decode_row.cuh",

@@ -1,0 +1,87 @@
+#pragma once
+
+// The shapes in which engines hand over their caches, as those of decode_step.h and
+// paged_attention.h: nothing is copied, and one pair of gates checks them all. Pointers are to
+// device memory.
+
+#include <kernel_dialect.h>
+
+#include <cstdint>
+#include <span>
+
+#include "core/attention_views.h"
+#include "core/paged_kv_view.h"
+#include "core/status.h"
+#include "cuda/attention_plan.h"
+#include "cuda/decode_step.h"
+#include "cuda/kernels/kv_append.h"
+
+namespace recto {
+
+// Caches of all layers in one buffer each for K and V, with block tables of their own; the newest
+// token is outside the cache.
+struct LayeredCache {
+  void* k = nullptr;  // [num_layers, num_blocks, num_heads, block_size, head_dim]
+  void* v = nullptr;  // the same
+  ElementType type = ElementType::kFp16;
+  std::int64_t num_layers = 0;
+  std::int64_t num_blocks = 0;
+  std::int64_t num_heads = 0;
+  std::int64_t block_size = 0;
+  std::int64_t head_dim = 0;
+  const std::int32_t* block_tables = nullptr;  // [num_layers, num_seqs, max_blocks]
+  std::int64_t num_seqs = 0;
+  std::int64_t max_blocks = 0;
+  std::span<const std::int32_t> cached_length = {};  // [num_seqs]
+};
+
+// One layer's token of each sequence.
+struct LayerRows {
+  RowsView q = {};      // [num_seqs, num_q_heads, head_dim]
+  RowsView new_k = {};  // [num_seqs, num_heads, head_dim]
+  RowsView new_v = {};  // the same
+};
+
+// Invalid input: there is no such layer, or sizes whose product overflows.
+Result<DecodeStep> step_of_layer(const LayeredCache& cache, std::int64_t layer,
+                                 const LayerRows& rows, const AttentionOptions& options);
+
+// What flash_attn_with_kvcache() of FlashAttention takes, of one query row a sequence, by its
+// names.
+struct FlashAttnWithKvcache {
+  RowsView q = {};  // [batch_size, nheads, headdim]: seqlen 1
+  // [num_blocks, page_block_size, nheads_k, headdim]
+  MutableKvTensorView k_cache = {};
+  MutableKvTensorView v_cache = {};
+  RowsView k = {};           // [batch_size, nheads_k, headdim]: seqlen_new 1
+  RowsView v = {};           // the same
+  RowsView rotary_cos = {};  // [seqlen_ro, 1, rotary_dim / 2], or no data
+  RowsView rotary_sin = {};
+  std::span<const std::int32_t> cache_seqlens = {};  // [batch_size]
+  BlockTableView block_table = {};                   // padded with -1
+  float softmax_scale = 0.0F;                        // 0: 1 / sqrt(headdim)
+  std::int64_t window_left = -1;                     // keys seen before its own; -1: all
+  float softcap = 0.0F;
+  kernels::RotaryPairing rotary_pairing = kernels::RotaryPairing::kInterleaved;
+  std::span<const float> alibi_slopes = {};  // [nheads], or empty
+};
+DecodeStep step_of(const FlashAttnWithKvcache& call);
+
+// What paged_attention_v1() and paged_attention_v2() of vLLM's first engine take, by their names.
+struct VllmPagedAttention {
+  RowsView query = {};            // [num_seqs, num_heads, head_size]
+  KvTensorView key_cache = {};    // [num_blocks, num_kv_heads, head_size / x, block_size, x]
+  KvTensorView value_cache = {};  // [num_blocks, num_kv_heads, head_size, block_size]
+  float scale = 1.0F;
+  BlockTableView block_tables = {};             // [num_seqs, max_num_blocks_per_seq]
+  std::span<const std::int32_t> seq_lens = {};  // [num_seqs], this step's token included
+  std::span<const float> alibi_slopes = {};     // [num_heads], or empty
+};
+PagedAttentionInputs inputs_of(const VllmPagedAttention& call);
+
+// v1: the whole context of a (sequence, head) by one thread block; v2: partitions of 512 keys, and
+// their reduction.
+enum class VllmVersion : std::uint8_t { kV1, kV2 };
+PlanOptions plan_options(VllmVersion version, std::int64_t max_seq_len);
+
+}  // namespace recto

@@ -1,0 +1,23 @@
+"""The host API's files, for all that compile them."""
+
+SOURCES = [
+    "attention_plan.cu",
+    "caller_shapes.cu",
+    "decode_step.cu",
+    "instantiations.cu",
+    "kernel_params.cu",
+    "launch.cu",
+    "paged_attention.cu",
+    "workspace.cu",
+]
+
+HEADERS = [
+    "attention_plan.h",
+    "caller_shapes.h",
+    "decode_step.h",
+    "instantiations.h",
+    "kernel_params.h",
+    "launch.h",
+    "paged_attention.h",
+    "workspace.h",
+]

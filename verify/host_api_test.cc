@@ -1,0 +1,91 @@
+// The host API on the executor: by its rule and with each kernel that it may be asked for, drawn
+// cases against the oracle, and laws. RECTO_CASE=SET:NUMBER tries one case of one of the sets
+// calls, steps and laws.
+
+#include <iostream>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "verify/drawn_cases.h"
+#include "verify/host_api_backends.h"
+#include "verify/law_runner.h"
+#include "verify/laws/laws.h"
+#include "verify/oracle_comparison.h"
+
+namespace recto::verify {
+namespace {
+
+CaseDomain any_call() {
+  CaseDomain domain;
+  domain.head_dims = {32, 64, 72, 128};
+  domain.groups = {1, 2, 4, 8};
+  domain.block_sizes = {1, 8, 16, 32, 48, 256};
+  domain.num_seqs_max = 3;
+  domain.num_kv_heads_max = 2;
+  domain.num_rows_max = 6;
+  domain.context_max = 120;
+  return domain;
+}
+CaseDomain decode_call() {
+  CaseDomain domain = any_call();
+  domain.rows = {RowsKind::kDecode};
+  return domain;
+}
+
+DrawnCases calls() { return {.name = "calls", .count = 80, .domain = any_call()}; }
+DrawnCases steps() { return {.name = "steps", .count = 80, .domain = decode_call()}; }
+DrawnCases law_cases() { return {.name = "laws", .count = 10, .domain = any_call()}; }
+
+void expect_laws_hold(const std::vector<Law>& laws, const std::vector<Backend>& backends,
+                      const DrawnCases& cases) {
+  const Result<CaseChoice> asked = asked_cases({calls(), steps(), law_cases()});
+  REQUIRE(asked.status() == Status::ok());
+  if (!asked.value().includes(cases)) return;
+  const LawReport report = run_laws(laws, backends, drawn_cases(cases, asked.value()),
+                                    {.bound_kind = BoundKind::kSharp});
+  report.print(std::cout);
+  CHECK(report.failed() == 0);
+  if (!asked.value().number) CHECK(report.passed());
+}
+
+const KernelRun kReversed = {.executor = {.schedule = {.policy = simt::SchedulePolicy::kReverse}}};
+
+PlanOptions with_kernel(AttentionKernel kernel) {
+  PlanOptions options;
+  options.kernel = kernel;
+  return options;
+}
+
+TEST_CASE("the oracle holds of calls, by the rule and by each kernel") {
+  PlanOptions splits;
+  splits.split_size = 40;
+  PlanOptions invariant;
+  invariant.batch_invariance = BatchInvariance::kRows;
+  // Longer than any of them: splits that no context reaches.
+  invariant.max_context_length = 4096 * 2;
+  std::vector<Backend> backends = {host_api_backend(kReversed, {}),
+                                   host_api_backend(kReversed, splits),
+                                   host_api_backend(kReversed, invariant)};
+  backends[1].name += ", splits of 40";
+  backends[2].name += ", batch-invariant";
+  for (const AttentionKernel kernel : {AttentionKernel::kPlainDecode, AttentionKernel::kGroupDecode,
+                                       AttentionKernel::kBulkDecode, AttentionKernel::kPrefill}) {
+    backends.push_back(host_api_backend(kReversed, with_kernel(kernel)));
+  }
+  expect_laws_hold({oracle_comparison()}, backends, calls());
+}
+
+TEST_CASE("the oracle holds of steps that append") {
+  expect_laws_hold({oracle_comparison()},
+                   {host_api_step_backend(kReversed, {}),
+                    host_api_step_backend(kReversed, with_kernel(AttentionKernel::kPlainDecode))},
+                   steps());
+}
+
+TEST_CASE("every law holds of the host API") {
+  expect_laws_hold(all_laws(), {host_api_backend(kReversed, {}), host_api_step_backend({}, {})},
+                   law_cases());
+}
+
+}  // namespace
+}  // namespace recto::verify
