@@ -122,8 +122,8 @@ Status check_inputs(ViewGate& gate, const PagedAttentionInputs& inputs) {
   RECTO_RETURN_IF_ERROR(expect_equal(size_of("context_length", inputs.context_length),
                                      {"block_table", "num_seqs", num_seqs}));
   if (inputs.query_start.empty()) {
-    RECTO_RETURN_IF_ERROR(
-        expect_equal({"q", "num_rows", inputs.q.num_rows}, {"block_table", "num_seqs", num_seqs}));
+    RECTO_RETURN_IF_ERROR(expect_equal(NamedSize("q", "num_rows", inputs.q.num_rows),
+                                       {"block_table", "num_seqs", num_seqs}));
     return gate.array("context_length", inputs.context_length);
   }
   // num_seqs is a size now; one more cannot overflow.

@@ -1,0 +1,61 @@
+#pragma once
+
+// What each kernel must move and compute, by its shapes alone, and what it does move, by the
+// counters of the executor: what can be known about speed without a GPU.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/attention_views.h"
+#include "core/element_type.h"
+#include "core/paged_kv_view.h"
+
+namespace recto::verify {
+
+// A batch of sequences of one length, and how many of their last tokens are queries.
+struct TrafficShape {
+  std::int64_t num_seqs = 2;
+  std::int64_t context_length = 1024;
+  std::int64_t rows_per_seq = 1;
+  std::int64_t num_q_heads = 8;
+  std::int64_t num_kv_heads = 2;
+  std::int64_t head_dim = 128;
+  std::int64_t block_size = 16;
+  ElementType q_type = ElementType::kBf16;
+  ElementType kv_type = ElementType::kBf16;
+  KvLayout layout = KvLayout::kHeadMajor;
+};
+
+enum class TrafficKernel : std::uint8_t {
+  kPagedDecode,
+  kSplitDecode,
+  kGroupDecode,
+  kGroupDecodeSplit,
+  kBulkDecode,
+  kPagedPrefill,
+  kKvWrite,  // all tokens of the contexts
+  kBlockCopy,
+  kGather,
+};
+const std::vector<TrafficKernel>& traffic_kernels();
+const char* traffic_kernel_name(TrafficKernel kernel);
+
+// Every byte that is needed once, and products and sums of the two matrix products.
+struct Work {
+  double bytes = 0;
+  double flops = 0;
+};
+Work work_of(TrafficKernel kernel, const TrafficShape& shape);
+
+// By warps: global memory in sectors of 32 bytes, each as often as it is asked for.
+struct Traffic {
+  std::uint64_t sector_bytes = 0;
+  std::uint64_t wasted_bytes = 0;
+  std::uint64_t bank_conflicts = 0;
+};
+
+// Runs the kernel, and its merge if there is one, on the executor. Four splits, or one.
+Traffic counted_traffic(TrafficKernel kernel, const TrafficShape& shape);
+
+}  // namespace recto::verify
