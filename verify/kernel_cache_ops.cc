@@ -28,7 +28,8 @@ std::vector<std::vector<std::int64_t>> blocks_of_new_tokens(const kernels::KvApp
 
 }  // namespace
 
-void write_kv_by_kernel(const KernelRun& how, const KvWriteInputs& inputs) {
+void write_kv_by_kernel(const KernelRun& how, const KvWriteInputs& inputs,
+                        kernels::RepeatedSlots repeated) {
   simt::Executor executor(how.executor);
   DeviceCall call(executor);
   call.add_read("k", inputs.k);
@@ -41,8 +42,11 @@ void write_kv_by_kernel(const KernelRun& how, const KvWriteInputs& inputs) {
                               : std::vector{slot / inputs.kv.k.block_size});
   }
   call.add_write(inputs.kv, blocks, owners_in_turn(std::ssize(blocks), std::ssize(blocks)));
-  const kernels::KvWriteParams params{
-      .k = inputs.k, .v = inputs.v, .slot_mapping = inputs.slot_mapping.data(), .kv = inputs.kv};
+  const kernels::KvWriteParams params{.k = inputs.k,
+                                      .v = inputs.v,
+                                      .slot_mapping = inputs.slot_mapping.data(),
+                                      .repeated_slots = repeated,
+                                      .kv = inputs.kv};
   call.run(how.observer, [&params](simt::Stream& stream) {
     return kernels::launch_kv_write(params, &stream).error;
   });

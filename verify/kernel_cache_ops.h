@@ -9,13 +9,15 @@
 #include "core/gather_inputs.h"
 #include "core/paged_kv_view.h"
 #include "cuda/kernels/kv_append.h"
+#include "cuda/kernels/kv_write.h"
 #include "reference/kv_cache_ops.h"
 #include "verify/device_call.h"
 
 namespace recto::verify {
 
 // Into a cache of the new rows' type, or fp8, or fp16 or bf16 for fp32 rows.
-void write_kv_by_kernel(const KernelRun& how, const KvWriteInputs& inputs);
+void write_kv_by_kernel(const KernelRun& how, const KvWriteInputs& inputs,
+                        kernels::RepeatedSlots repeated = kernels::RepeatedSlots::kLaterStays);
 
 // All that `params` names is in the caller's memory.
 void append_kv_by_kernel(const KernelRun& how, const kernels::KvAppendParams& params);

@@ -1,5 +1,6 @@
 #include "verify/kernel_traffic.h"
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <numeric>
@@ -23,6 +24,14 @@ std::int64_t blocks_per_seq(const TrafficShape& shape) {
   return (shape.context_length + shape.block_size - 1) / shape.block_size;
 }
 
+// Zeros, at a multiple of 256 bytes, as memory of a device is.
+struct alignas(256) Line {
+  std::byte at[256] = {};
+};
+using DeviceBytes = std::vector<Line>;
+
+DeviceBytes device_bytes(std::int64_t bytes) { return DeviceBytes(as_size((bytes + 255) / 256)); }
+
 // A pool of zeros that the batch fills, its blocks scattered.
 struct TrafficBatch {
   explicit TrafficBatch(const TrafficShape& of) : shape(of) {
@@ -34,10 +43,10 @@ struct TrafficBatch {
                               .head_dim_k = shape.head_dim,
                               .head_dim_v = shape.head_dim};
     const KvPoolElements elements = count_pool_elements(pool).value();
-    k.resize(as_size(elements.k));
-    v.resize(as_size(elements.v));
-    k_target.resize(k.size());
-    v_target.resize(v.size());
+    k = device_bytes(elements.k * element_bytes(shape.kv_type));
+    v = device_bytes(elements.v * element_bytes(shape.kv_type));
+    k_target = k;
+    v_target = v;
     kv = dense_kv_view(pool, k.data(), v.data()).value();
     target = dense_kv_view(pool, k_target.data(), v_target.data()).value();
     for (MutableKvTensorView* tensor : {&kv.k, &kv.v, &target.k, &target.v}) {
@@ -53,7 +62,7 @@ struct TrafficBatch {
       query_start.push_back(static_cast<std::int32_t>(s * shape.rows_per_seq));
     }
     lengths.assign(as_size(shape.num_seqs), static_cast<std::int32_t>(shape.context_length));
-    q.resize(as_size(num_rows() * shape.num_q_heads * shape.head_dim));
+    q = device_bytes(num_rows() * shape.num_q_heads * shape.head_dim * element_bytes(shape.q_type));
   }
 
   std::int64_t num_rows() const { return shape.num_seqs * shape.rows_per_seq; }
@@ -77,8 +86,8 @@ struct TrafficBatch {
   }
 
   template <typename Pointer>
-  BasicRowsView<Pointer> token_rows(std::vector<std::uint32_t>& memory, ElementType type) const {
-    memory.resize(as_size(num_tokens() * shape.num_kv_heads * shape.head_dim));
+  BasicRowsView<Pointer> token_rows(DeviceBytes& memory, ElementType type) const {
+    memory = device_bytes(num_tokens() * shape.num_kv_heads * shape.head_dim * element_bytes(type));
     return {.data = memory.data(),
             .type = type,
             .num_rows = num_tokens(),
@@ -90,11 +99,11 @@ struct TrafficBatch {
 
   TrafficShape shape;
   float scale = 1.0F;
-  std::vector<std::uint32_t> k;  // room for any type
-  std::vector<std::uint32_t> v;
-  std::vector<std::uint32_t> k_target;
-  std::vector<std::uint32_t> v_target;
-  std::vector<std::uint32_t> q;
+  DeviceBytes k;
+  DeviceBytes v;
+  DeviceBytes k_target;
+  DeviceBytes v_target;
+  DeviceBytes q;
   MutablePagedKvView kv;
   MutablePagedKvView target;
   std::vector<std::int32_t> table;
@@ -103,14 +112,16 @@ struct TrafficBatch {
 };
 
 void run_write(const TrafficBatch& batch, const KernelRun& how) {
-  std::vector<std::uint32_t> new_k;
-  std::vector<std::uint32_t> new_v;
+  DeviceBytes new_k;
+  DeviceBytes new_v;
   std::vector<std::int64_t> slots(as_size(batch.num_tokens()));
   std::iota(slots.begin(), slots.end(), 0);
-  write_kv_by_kernel(how, {.k = batch.token_rows<const void*>(new_k, batch.shape.q_type),
-                           .v = batch.token_rows<const void*>(new_v, batch.shape.q_type),
-                           .slot_mapping = slots,
-                           .kv = batch.kv});
+  write_kv_by_kernel(how,
+                     {.k = batch.token_rows<const void*>(new_k, batch.shape.q_type),
+                      .v = batch.token_rows<const void*>(new_v, batch.shape.q_type),
+                      .slot_mapping = slots,
+                      .kv = batch.kv},
+                     kernels::RepeatedSlots::kNone);
 }
 
 void run_copy(const TrafficBatch& batch, const KernelRun& how) {
@@ -122,8 +133,8 @@ void run_copy(const TrafficBatch& batch, const KernelRun& how) {
 }
 
 void run_gather(const TrafficBatch& batch, const KernelRun& how) {
-  std::vector<std::uint32_t> k;
-  std::vector<std::uint32_t> v;
+  DeviceBytes k;
+  DeviceBytes v;
   std::vector<std::int64_t> starts;
   for (std::int64_t s = 0; s < batch.shape.num_seqs; ++s) {
     starts.push_back(s * batch.shape.context_length);

@@ -45,8 +45,9 @@ __device__ inline SoftmaxState<kDimsPerThread> decode_pass(
     maxima[warp] = own.maximum;
     sums[warp] = own.sum;
   }
-  for (int i = 0; i < kDimsPerLane; ++i) {
-    weighted[warp][lane * 4 + i / 4 * 4 * kWarpLanes + i % 4] = own.weighted[i];
+  for (int i = 0; i < kDimsPerLane; i += 4) {
+    *reinterpret_cast<float4*>(&weighted[warp][(lane + i / 4 * kWarpLanes) * 4]) =
+        make_float4(own.weighted[i], own.weighted[i + 1], own.weighted[i + 2], own.weighted[i + 3]);
   }
   __syncthreads();
 

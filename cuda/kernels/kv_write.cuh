@@ -30,7 +30,8 @@ template <typename Access, typename Source, typename Target>
 __global__ void __launch_bounds__(kMoveThreads) kv_write(const KvWriteParams params) {
   const std::int64_t token = blockIdx.x;
   const std::int64_t slot_id = params.slot_mapping[token];
-  if (slot_id < 0 || is_overwritten(params, token)) return;
+  if (slot_id < 0) return;
+  if (params.repeated_slots == RepeatedSlots::kLaterStays && is_overwritten(params, token)) return;
   const MutableKvTensorView& k = params.kv.k;
   const MutableKvTensorView& v = params.kv.v;
   const Slot slot = {slot_id / k.block_size, slot_id % k.block_size};

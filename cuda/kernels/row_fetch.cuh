@@ -65,8 +65,10 @@ class RowFetch {
     const int position = tile * kKeys + Team::rank();
     const Slot slot = {block_id_, position % cache_.cursor.block_size};
     const bool is_there = is_seen(position);
-    memory_.key_offsets()[Team::rank()] = is_there ? cache_.keys.offsets.of(slot) : kNoKey;
-    memory_.value_offsets()[Team::rank()] = is_there ? cache_.values.offsets.of(slot) : kNoKey;
+    memory_.key_offsets()[offset_index(Team::rank())] =
+        is_there ? cache_.keys.offsets.of(slot) : kNoKey;
+    memory_.value_offsets()[offset_index(Team::rank())] =
+        is_there ? cache_.values.offsets.of(slot) : kNoKey;
   }
 
   __device__ void copy_tile(int stage) const {

@@ -45,8 +45,8 @@ __device__ inline HeadTensor<Stored> head_tensor(const KvTensorView& tensor, std
           tensor.block_size % kChunk<Stored> == 0 ? KeyAccess::kChunks : KeyAccess::kSingles};
 }
 
-// Rows of kHeadDim elements for kKeys keys, which begin at offsets[key], or kNoKey. Rows of the
-// tile are `stride` elements apart.
+// Rows of kHeadDim elements for kKeys keys, which begin at offsets[offset_index(key)], or at
+// kNoKey. Rows of the tile are `stride` elements apart.
 template <int kHeadDim, int kKeys, typename Stored>
 __device__ inline void copy_rows(const HeadTensor<Stored>& tensor, const std::int64_t* offsets,
                                  Stored* tile, int stride, const Workers& workers) {
@@ -55,7 +55,7 @@ __device__ inline void copy_rows(const HeadTensor<Stored>& tensor, const std::in
   for (int i = workers.own; i < kKeys * kChunks; i += workers.count) {
     const int key = i / kChunks;
     const int chunk = i % kChunks;
-    const std::int64_t offset = offsets[key];
+    const std::int64_t offset = offsets[offset_index(key)];
     const bool is_there = offset != kNoKey;
     copy_async_16(tile + key * stride + chunk * kChunk<Stored>,
                   tensor.data + (is_there ? offset + chunk * tensor.step : 0),
@@ -75,17 +75,17 @@ __device__ inline void copy_dims(const HeadTensor<Stored>& tensor, const std::in
     int count = 0;    // of keys that are there
     int leading = 0;  // of these, before the first one that is not
     for (int key = first; key < first + kChunk<Stored>; ++key) {
-      if (offsets[key] == kNoKey) continue;
+      if (offsets[offset_index(key)] == kNoKey) continue;
       leading += count == key - first ? 1 : 0;
       ++count;
     }
     if (tensor.key_access == KeyAccess::kChunks && leading == count) {
-      const std::int64_t from = count > 0 ? offsets[first] + dim * tensor.step : 0;
+      const std::int64_t from = count > 0 ? offsets[offset_index(first)] + dim * tensor.step : 0;
       copy_async_16(tile + index(dim, first), tensor.data + from,
                     static_cast<unsigned>(count * sizeof(Stored)));
     } else {
       for (int key = first; key < first + kChunk<Stored>; ++key) {
-        const std::int64_t offset = offsets[key];
+        const std::int64_t offset = offsets[offset_index(key)];
         tile[index(dim, key)] =
             offset == kNoKey ? Stored{} : tensor.data[offset + dim * tensor.step];
       }
