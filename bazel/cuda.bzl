@@ -5,6 +5,7 @@ By default for sm_90, with PTX for later cards; --config=sm_80 and --config=sm_1
 
 load("@cuda//:toolkit.bzl", "TOOLKIT")
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
+load("//bazel:defs.bzl", "recto_test")
 load("//bazel:program_test.bzl", "program_test")
 
 # $1 nvcc, $2 a folder for intermediate files, $3 source, $4 object, $5 cubin, $6 log; then options.
@@ -162,4 +163,11 @@ def cuda_test(name, srcs, hdrs = [], includes = [], deps = [], **kwargs):
         return
     main = name + "_main"
     _compile(name = main, srcs = srcs, hdrs = hdrs, includes = includes, testonly = True)
-    cc_test(name = name, deps = [main] + deps, linkstatic = True, **kwargs)
+    cc_test(name = name, deps = [main] + deps, linkstatic = True, tags = ["cuda"], **kwargs)
+
+def gpu_test(name, **kwargs):
+    """A recto_test that is linked with //verify/gpu; skipped where there is no toolkit."""
+    if TOOLKIT.nvcc:
+        recto_test(name = name, tags = ["cuda"], **kwargs)
+    else:
+        _skipped_test(name = name)

@@ -1,0 +1,46 @@
+#pragma once
+
+// Launches on a GPU as plain functions: each waits until its kernels have run, and returns what was
+// wrong, or null. Compiled by nvcc; whoever calls them needs no header of CUDA's.
+
+#include <cstdint>
+
+#include "core/attention_views.h"
+#include "core/status.h"
+#include "cuda/attention_plan.h"
+#include "cuda/decode_step.h"
+#include "cuda/kernels/block_copy.h"
+#include "cuda/kernels/contents_check.h"
+#include "cuda/kernels/gather.h"
+#include "cuda/kernels/group_scores.h"
+#include "cuda/kernels/kv_append.h"
+#include "cuda/kernels/kv_write.h"
+#include "cuda/kernels/paged_decode.h"
+#include "cuda/kernels/paged_prefill.h"
+#include "cuda/kernels/split_decode.h"
+#include "cuda/workspace.h"
+
+// function(parameters): launch_##function of cuda/kernels.
+#define RECTO_GPU_LAUNCHES(each)                                                                \
+  each(block_copy, BlockCopyParams) each(bulk_decode, SplitDecodeParams)                        \
+      each(contents_check, ContentsCheckParams) each(gather, GatherParams)                      \
+          each(group_decode, SplitDecodeParams) each(group_scores, GroupScoresParams)           \
+              each(kv_append, KvAppendParams) each(kv_write, KvWriteParams)                     \
+                  each(paged_decode, PagedDecodeParams) each(paged_prefill, PagedPrefillParams) \
+                      each(split_decode, SplitDecodeParams) each(split_merge, SplitDecodeParams)
+
+namespace recto::verify::gpu {
+
+// Why there is no GPU, or null.
+const char* why_no_gpu();
+
+#define RECTO_DECLARE(function, parameters) const char* function(const kernels::parameters& params);
+RECTO_GPU_LAUNCHES(RECTO_DECLARE)
+#undef RECTO_DECLARE
+
+Status attention(const AttentionPlan& plan, const PagedAttentionInputs& inputs,
+                 const AttentionOutputs& outputs, const Workspace& workspace);
+Status decode_step(const AttentionPlan& plan, const DecodeStep& step,
+                   const AttentionOutputs& outputs, const Workspace& workspace);
+
+}  // namespace recto::verify::gpu

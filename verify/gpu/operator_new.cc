@@ -1,0 +1,110 @@
+// operator new of programs whose kernels run on a GPU: what they are handed lies on the heap, and
+// the heap is managed. Slabs are cut into pieces of powers of two, which are used again by size.
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <mutex>
+#include <new>
+
+#include "verify/gpu/managed_memory.h"
+
+namespace {
+
+constexpr std::size_t kSlabBytes = std::size_t{256} << 20;
+constexpr std::size_t kLeastBytes = 64;
+constexpr std::size_t kSlabsMax = 64;
+
+// What stands before each piece.
+struct alignas(kLeastBytes) Header {
+  std::size_t bytes = 0;  // of the piece, this one included; 0: from malloc
+  Header* next = nullptr;
+};
+
+class ManagedHeap {
+ public:
+  // Null if there is no GPU, or if CUDA itself asks, in the midst of this.
+  Header* take(std::size_t bytes) {
+    static thread_local bool is_within = false;
+    if (is_within) return nullptr;
+    is_within = true;
+    const std::lock_guard lock(mutex_);
+    Header* piece = cut(std::bit_ceil(bytes));
+    is_within = false;
+    return piece;
+  }
+
+  void give_back(Header* piece) {
+    const std::lock_guard lock(mutex_);
+    Header*& list = free_[static_cast<std::size_t>(std::countr_zero(piece->bytes))];
+    piece->next = list;
+    list = piece;
+  }
+
+ private:
+  Header* cut(std::size_t bytes) {
+    Header*& list = free_[static_cast<std::size_t>(std::countr_zero(bytes))];
+    if (list != nullptr) {
+      Header* piece = list;
+      list = piece->next;
+      return piece;
+    }
+    if (bytes > left_) {
+      const std::size_t slab = bytes > kSlabBytes ? bytes : kSlabBytes;
+      auto* memory = static_cast<std::byte*>(recto::verify::gpu::managed_memory(slab));
+      if (memory == nullptr) return nullptr;
+      at_ = memory;
+      left_ = slab;
+    }
+    auto* piece = new (at_) Header{.bytes = bytes};
+    at_ += bytes;
+    left_ -= bytes;
+    return piece;
+  }
+
+  std::mutex mutex_;
+  std::byte* at_ = nullptr;
+  std::size_t left_ = 0;
+  std::array<Header*, 64> free_ = {};
+};
+
+// Never destroyed: other objects are, later than it would be.
+ManagedHeap& heap() {
+  alignas(ManagedHeap) static std::byte memory[sizeof(ManagedHeap)];
+  static ManagedHeap* const kHeap = new (memory) ManagedHeap;
+  return *kHeap;
+}
+
+void* allocate(std::size_t bytes) {
+  const std::size_t whole = bytes + sizeof(Header);
+  Header* piece = heap().take(whole);
+  if (piece == nullptr) {
+    void* memory =
+        std::aligned_alloc(kLeastBytes, (whole + kLeastBytes - 1) / kLeastBytes * kLeastBytes);
+    if (memory == nullptr) throw std::bad_alloc();
+    piece = new (memory) Header;
+  }
+  return piece + 1;
+}
+
+void release(void* memory) {
+  if (memory == nullptr) return;
+  Header* piece = static_cast<Header*>(memory) - 1;
+  if (piece->bytes == 0) {
+    std::free(piece);
+  } else {
+    heap().give_back(piece);
+  }
+}
+
+}  // namespace
+
+// Types of a larger alignment keep the library's own operators.
+void* operator new(std::size_t bytes) { return allocate(bytes); }
+void* operator new[](std::size_t bytes) { return allocate(bytes); }
+void operator delete(void* memory) noexcept { release(memory); }
+void operator delete[](void* memory) noexcept { release(memory); }
+void operator delete(void* memory, std::size_t /*bytes*/) noexcept { release(memory); }
+void operator delete[](void* memory, std::size_t /*bytes*/) noexcept { release(memory); }
