@@ -153,6 +153,28 @@ def cuda_binary(name, srcs, hdrs = [], includes = [], deps = [], testonly = Fals
     _compile(name = main, srcs = srcs, hdrs = hdrs, includes = includes, testonly = testonly)
     cc_binary(name = name, testonly = testonly, deps = [main] + deps, linkstatic = True, **kwargs)
 
+def cuda_benchmark(name, deps = [], **kwargs):
+    """A Google Benchmark program by nvcc, and NAME_smoke_test, which runs each benchmark briefly.
+
+    Where there is no GPU they are skipped, and say so.
+    """
+    cuda_binary(
+        name = name,
+        testonly = True,
+        deps = deps + ["@libs//:benchmark", "//bazel/testing:benchmark_main"],
+        **kwargs
+    )
+    if TOOLKIT.nvcc:
+        program_test(
+            name = name + "_smoke_test",
+            args = ["--benchmark_min_time=0.001"],
+            program = name,
+            size = "medium",
+            tags = ["cuda"],
+        )
+    else:
+        _skipped_test(name = name + "_smoke_test")
+
 def cuda_test(name, srcs, hdrs = [], includes = [], deps = [], **kwargs):
     """A program by nvcc as a test, from .cu files with a main(); skipped where there is no toolkit.
 
