@@ -17,9 +17,12 @@ namespace {
 
 CaseDomain any_call() {
   CaseDomain domain;
-  domain.head_dims = {32, 64, 72, 128};
+  domain.head_dims = {32, 64, 128};
   domain.groups = {1, 2, 4, 8};
   domain.block_sizes = {1, 8, 16, 32, 48, 256};
+  domain.value_head_dim = ValueHeadDim::kSameAsKeys;
+  domain.rows = {RowsKind::kDecode, RowsKind::kDecode, RowsKind::kDecode, RowsKind::kChunk,
+                 RowsKind::kMixed};
   domain.num_seqs_max = 3;
   domain.num_kv_heads_max = 2;
   domain.num_rows_max = 6;
@@ -32,7 +35,7 @@ CaseDomain decode_call() {
   return domain;
 }
 
-DrawnCases calls() { return {.name = "calls", .count = 80, .domain = any_call()}; }
+DrawnCases calls() { return {.name = "calls", .count = 120, .domain = any_call()}; }
 DrawnCases steps() { return {.name = "steps", .count = 80, .domain = decode_call()}; }
 DrawnCases law_cases() { return {.name = "laws", .count = 10, .domain = any_call()}; }
 

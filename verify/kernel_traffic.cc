@@ -216,9 +216,14 @@ Work work_of(TrafficKernel kernel, const TrafficShape& shape) {
     case TrafficKernel::kGather:
       return {.bytes = 2 * kv_bytes + table_bytes + 8 * seqs};
     default: {
+      const bool is_split =
+          kernel == TrafficKernel::kSplitDecode || kernel == TrafficKernel::kGroupDecodeSplit;
       const double heads = seqs * static_cast<double>(shape.rows_per_seq * shape.num_q_heads);
       const auto dims = static_cast<double>(shape.head_dim);
-      return {.bytes = kv_bytes + table_bytes + 4 * seqs + heads * (2 * dims * q_bytes + 4),
+      // Written by one kernel and read by the other: m, l and o in fp32.
+      const double state_bytes = is_split ? 2 * kSplits * 4 * (2 + dims) : 0;
+      return {.bytes = kv_bytes + table_bytes + 4 * seqs +
+                       heads * (2 * dims * q_bytes + 4 + state_bytes),
               .flops = 4 * dims * static_cast<double>(shape.num_q_heads) * visible_keys(shape)};
     }
   }

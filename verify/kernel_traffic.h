@@ -41,7 +41,8 @@ enum class TrafficKernel : std::uint8_t {
 const std::vector<TrafficKernel>& traffic_kernels();
 const char* traffic_kernel_name(TrafficKernel kernel);
 
-// Every byte that is needed once, and products and sums of the two matrix products.
+// Every byte that is needed once, the states of splits twice; and products and sums of the two
+// matrix products.
 struct Work {
   double bytes = 0;
   double flops = 0;

@@ -48,18 +48,27 @@ TEST_CASE("blocks as large as contexts, or as small as a token, cost decode litt
   }
 }
 
+TEST_CASE("no warp of prefill waits for a bank") {
+  for (const KvLayout layout : {KvLayout::kHeadMajor, KvLayout::kPacked}) {
+    CHECK(counted_traffic(TrafficKernel::kPagedPrefill,
+                          {.context_length = 128, .rows_per_seq = 16, .layout = layout})
+              .bank_conflicts == 0);
+  }
+}
+
 TEST_CASE("plain decode reads keys and values for each query head of a group") {
   const TrafficShape shape;
   CHECK(ratio_of(TrafficKernel::kPagedDecode, shape) > 3.9);
   CHECK(ratio_of(TrafficKernel::kPagedDecode, shape) < 4.2);
 }
 
-TEST_CASE("what moves K and V moves nothing else") {
+// But for slots and block ids, which each warp asks for.
+TEST_CASE("what moves K and V moves little else") {
   for (const TrafficKernel kernel :
        {TrafficKernel::kKvWrite, TrafficKernel::kBlockCopy, TrafficKernel::kGather}) {
     INFO(traffic_kernel_name(kernel));
     CHECK(ratio_of(kernel, {}) >= 1.0);
-    CHECK(ratio_of(kernel, {}) <= 1.05);
+    CHECK(ratio_of(kernel, {}) <= 1.08);
   }
 }
 

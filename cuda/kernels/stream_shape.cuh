@@ -53,8 +53,7 @@ struct StreamShape {
   static constexpr int kStageBytes = 2 * kStoredTile * static_cast<int>(sizeof(Stored));
   static constexpr int kSettledBytes = kSettledTile * static_cast<int>(sizeof(Element));
   static constexpr int kScratchBytes = Products::kScratch * static_cast<int>(sizeof(Element));
-  static constexpr int kOffsetBytes =
-      2 * offset_index(kKeys) * static_cast<int>(sizeof(std::int64_t));
+  static constexpr int kOffsetBytes = 2 * kKeys * static_cast<int>(sizeof(std::int64_t));
   static constexpr int kBytes = kStages * kStageBytes + kSettledBytes +
                                 Team::kThreads / kWarpLanes * kScratchBytes + kOffsetBytes;
 };
@@ -70,12 +69,10 @@ struct StreamMemory {
   __device__ Stored* keys(int stage) const { return at<Stored>(stage * Shape::kStageBytes); }
   __device__ Stored* values(int stage) const { return keys(stage) + Shape::kStoredTile; }
   __device__ Element* settled() const { return at<Element>(kSettledAt); }
-  __device__ std::int64_t* key_offsets() const {  // [offset_index(kKeys)]
+  __device__ std::int64_t* key_offsets() const {  // [kKeys], by offset_index()
     return at<std::int64_t>(kSettledAt + Shape::kSettledBytes);
   }
-  __device__ std::int64_t* value_offsets() const {
-    return key_offsets() + offset_index(Shape::kKeys);
-  }
+  __device__ std::int64_t* value_offsets() const { return key_offsets() + Shape::kKeys; }
   // Instead of offsets, where blocks are fetched.
   __device__ Mbarrier* mbarriers() const {  // [kStages]
     return reinterpret_cast<Mbarrier*>(key_offsets());

@@ -15,9 +15,9 @@ inline constexpr int kChunkBytes = 16;
 template <typename Element>
 inline constexpr int kChunk = kChunkBytes / static_cast<int>(sizeof(Element));
 
-// Where the offset of a key stands among those of its tile. Eight keys are one chunk of packed
-// values, and lanes that copy neighbouring chunks meet no bank twice.
-__host__ __device__ constexpr int offset_index(int key) { return key + key / 8; }
+// Where the offset of a key stands among those of its tile. Lanes that copy neighbouring chunks of
+// packed values read those of every eighth key, and meet no bank twice.
+__device__ inline int offset_index(int key) { return key ^ (key / 8 % 8); }
 
 // Whether a tile of values has a row for each key, or for each dim, as packed caches have them.
 enum class ValueOrder : std::uint8_t { kKeyRows, kDimRows };
