@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -14,9 +16,12 @@
 #include "verify/checked_kernel_run.h"
 #include "verify/generators/case_spec.h"
 #include "verify/kernel_cache_ops.h"
+#include "verify/simt/checks/access_checker.h"
 
 namespace recto::verify {
 namespace {
+
+using Catch::Matchers::ContainsSubstring;
 
 // Of new rows, and of the cache that they go into.
 using MovedTypes = TypePair;
@@ -183,6 +188,32 @@ TEST_CASE("moving K and V touches what is its own, in order, and preemption chan
     INFO(access);
     CHECK(cover.configurations_with(access) > std::size(kMovedTypes));
   }
+}
+
+// Once everything is registered, and before the kernel runs.
+ObserverMaker checks_after(const std::function<void()>& change) {
+  return [change](const simt::DeviceMemory& memory) {
+    change();
+    return std::make_shared<simt::AccessChecker>(memory, simt::AccessCheckerOptions{});
+  };
+}
+
+TEST_CASE("a block that is not a pair's own is seen, as source and as destination") {
+  CheckedPools from({}, KvLayout::kTokenMajor, 0);
+  CheckedPools to({}, KvLayout::kHeadMajor, 0);
+  std::vector<BlockPair> pairs = {{0, 2}, {3, 1}};
+  const auto swapped = [&](const std::vector<BlockPair>& others) {
+    pairs = {{0, 2}, {3, 1}};
+    const KernelRun how = {.observer = checks_after([&] { pairs = others; })};
+    swap_blocks_by_kernel(how, as_const(from.view()), to.view(), pairs);
+  };
+  CHECK_NOTHROW(swapped({{0, 2}, {3, 1}}));
+  CHECK_THROWS_WITH(swapped({{0, 2}, {0, 1}}),
+                    ContainsSubstring("logical bounds in kernel 'block_copy'") &&
+                        ContainsSubstring("of from.k+0, in piece 0"));
+  CHECK_THROWS_WITH(swapped({{0, 2}, {3, 0}}),
+                    ContainsSubstring("logical bounds in kernel 'block_copy'") &&
+                        ContainsSubstring("writes") && ContainsSubstring("k_cache"));
 }
 
 TEST_CASE("no bit of what moving K and V leaves depends on where threads are preempted") {
