@@ -30,7 +30,9 @@ def first_difference(expected, seen):
 def counts_of(text):
     """Results of each kernel, as the program itself has counted them and as they are printed."""
     told = {name: int(count) for name, count in re.findall(r"^count (\S+) (\d+)$", text, re.M)}
-    lines = {name: len(re.findall(rf" {name} [a-z0-9 ]*[0-9a-f]{{16}}$", text, re.M)) for name in told}
+    lines = {}
+    for name in told:
+        lines[name] = len(re.findall(rf" {name} [a-z0-9 ]*[0-9a-f]{{16}}$", text, re.M))
     return told, lines
 
 
