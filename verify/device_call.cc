@@ -87,6 +87,18 @@ bool has_blocks_apart(const KvTensorView& tensor) {
   return span_bytes(block) <= tensor.block_stride * element_bytes(tensor.type);
 }
 
+// Owner i may touch blocks[i], of so many.
+simt::LogicalBounds bounds_of(std::span<const std::vector<std::int64_t>> blocks,
+                              std::int64_t num_blocks, BlockOwners owners) {
+  simt::LogicalBounds bounds;
+  bounds.owner_of_block = std::move(owners);
+  for (const std::vector<std::int64_t>& own : blocks) {
+    auto& may_touch = bounds.may_touch.emplace_back(static_cast<std::size_t>(num_blocks));
+    for (const std::int64_t block : own) may_touch[static_cast<std::size_t>(block)] = true;
+  }
+  return bounds;
+}
+
 // Those of both, if each piece of the first holds the same piece of the second, as K and V of an
 // interleaved pool do; else none.
 std::optional<simt::LogicalBounds> common_bounds(const simt::Buffer& first,
@@ -130,11 +142,6 @@ void DeviceCall::add_read(const std::string& name, const RowsView& rows) {
   add_read(name, rows.data, span_bytes(rows));
 }
 
-void DeviceCall::add_read(const std::string& name, const PagedKvView& kv) {
-  add_read(name + ".k", kv.k.data, span_bytes(kv.k));
-  add_read(name + ".v", kv.v.data, span_bytes(kv.v));
-}
-
 void DeviceCall::add_read(const std::string& name, const BlockTableView& table) {
   add_read(name, table.data, span_bytes(table));
 }
@@ -162,6 +169,13 @@ void DeviceCall::add_contexts(const PagedKvView& kv, const BlockTableView& table
   add_read("context_length", context_length);
 }
 
+void DeviceCall::add_read(const std::string& name, const PagedKvView& kv,
+                          std::span<const std::vector<std::int64_t>> blocks, BlockOwners owners) {
+  const simt::LogicalBounds bounds = bounds_of(blocks, kv.k.num_blocks, std::move(owners));
+  add_pool(reads_, name + ".k", kv.k, simt::BufferUse::kReadOnly, bounds);
+  add_pool(reads_, name + ".v", kv.v, simt::BufferUse::kReadOnly, bounds);
+}
+
 void DeviceCall::add_write(const std::string& name, void* data, std::int64_t bytes,
                            simt::BufferUse use) {
   if (bytes > 0) RECTO_CHECK_EQ(memory_.add(buffer_of(name, data, bytes, use)), Status::ok());
@@ -177,12 +191,7 @@ void DeviceCall::add_update(const std::string& name, const MutableRowsView& rows
 
 void DeviceCall::add_write(const MutablePagedKvView& kv,
                            std::span<const std::vector<std::int64_t>> blocks, BlockOwners owners) {
-  simt::LogicalBounds bounds;
-  bounds.owner_of_block = std::move(owners);
-  for (const std::vector<std::int64_t>& own : blocks) {
-    auto& may_touch = bounds.may_touch.emplace_back(static_cast<std::size_t>(kv.k.num_blocks));
-    for (const std::int64_t block : own) may_touch[static_cast<std::size_t>(block)] = true;
-  }
+  const simt::LogicalBounds bounds = bounds_of(blocks, kv.k.num_blocks, std::move(owners));
   add_pool(pools_, "k_cache", recto::as_const(kv.k), simt::BufferUse::kReadWrite, bounds);
   add_pool(pools_, "v_cache", recto::as_const(kv.v), simt::BufferUse::kReadWrite, bounds);
   add_read("k_scale", scale_values(recto::as_const(kv.k)));

@@ -50,13 +50,16 @@ class DeviceCall {
     add_read(name, values.data(), static_cast<std::int64_t>(values.size_bytes()));
   }
   void add_read(const std::string& name, const RowsView& rows);
-  void add_read(const std::string& name, const PagedKvView& kv);
   void add_read(const std::string& name, const BlockTableView& table);
 
   // The contexts of sequences, by way of their tables: each thread block may touch its own
   // sequence's blocks and no others.
   void add_contexts(const PagedKvView& kv, const BlockTableView& table,
                     std::span<const std::int32_t> context_length, BlockOwners sequences);
+
+  // A cache of which a thread block with owner i may read blocks[i] and no others.
+  void add_read(const std::string& name, const PagedKvView& kv,
+                std::span<const std::vector<std::int64_t>> blocks, BlockOwners owners);
 
   // Memory that kernels write before they may read it.
   template <typename T>

@@ -73,11 +73,17 @@ void swap_blocks_by_kernel(const KernelRun& how, const PagedKvView& from,
                            const MutablePagedKvView& to, std::span<const BlockPair> pairs) {
   simt::Executor executor(how.executor);
   DeviceCall call(executor);
-  call.add_read("from", from);
-  std::vector<std::vector<std::int64_t>> blocks;
-  for (const BlockPair& pair : pairs) blocks.push_back({pair.destination});
-  call.add_write(to, blocks,
-                 owners_in_turn(std::ssize(pairs) * to.k.num_kv_heads, std::ssize(pairs)));
+  // A thread block copies one head of a pair.
+  const BlockOwners owners =
+      owners_in_turn(std::ssize(pairs) * to.k.num_kv_heads, std::ssize(pairs));
+  std::vector<std::vector<std::int64_t>> sources;
+  std::vector<std::vector<std::int64_t>> destinations;
+  for (const BlockPair& pair : pairs) {
+    sources.push_back({pair.source});
+    destinations.push_back({pair.destination});
+  }
+  call.add_read("from", from, sources, owners);
+  call.add_write(to, destinations, owners);
   call.add_read("pairs", pairs);
   const kernels::BlockCopyParams params{
       .from = from, .to = to, .pairs = pairs.data(), .num_pairs = std::ssize(pairs)};

@@ -1,225 +1,210 @@
-// The kernels under the checks of memory: every access is within its buffer and its sequence's
-// blocks, aligned, ordered, and of something that was written; whatever is found breaks a contract.
+// The attention kernels under the checks of memory: every access is within its buffer and its
+// sequence's blocks, aligned, ordered, and of something that was written; whatever is found breaks
+// a contract. A cover of types, layouts and accesses, each under several schedules. (Kernels that
+// move K and V: cache_checks_test.cc.)
 
 #include <bit>
 #include <cstdint>
-#include <iterator>
-#include <memory>
+#include <sstream>
+#include <string>
 #include <vector>
 
 #include "bazel/testing/catch.h"
 #include "core/random_stream.h"
-#include "reference/testing/kv_pool.h"
+#include "verify/checked_kernel_run.h"
 #include "verify/comparison.h"
 #include "verify/generators/case_generator.h"
 #include "verify/kernel_backends.h"
-#include "verify/kernel_cache_ops.h"
 #include "verify/oracle_comparison.h"
 #include "verify/placed_problem.h"
-#include "verify/simt/checks/access_checker.h"
 
 namespace recto::verify {
 namespace {
 
-// Adds what each call's checker has seen to `accesses`, which outlives the calls.
-KernelRun checked_run(const simt::Schedule& schedule, std::uint64_t& accesses) {
-  return {.executor = {.schedule = schedule},
-          .observer = [&accesses](const simt::DeviceMemory& memory) {
-            return std::shared_ptr<simt::AccessChecker>(new simt::AccessChecker(memory, {}),
-                                                        [&accesses](simt::AccessChecker* checker) {
-                                                          accesses += checker->accesses();
-                                                          delete checker;
-                                                        });
-          }};
-}
+// Of more keys than the warps of a thread block take in one round, and in stages.
+constexpr std::int64_t kSplitSize = 140;
+constexpr int kRuns = static_cast<int>(kCheckedSchedules.size());
 
-CaseDomain decode_domain() {
+// What one configuration draws from.
+CaseDomain domain_of(TypePair types, KvLayout layout, std::vector<std::int64_t> head_dims) {
   CaseDomain domain;
+  domain.types = {types};
+  domain.layouts = {layout};
+  domain.head_dims = std::move(head_dims);
   domain.rows = {RowsKind::kDecode};
-  domain.head_dims = {3, 8, 20, 64};
   domain.num_seqs_max = 3;
   domain.num_kv_heads_max = 2;
   domain.groups = {1, 2};
   domain.context_max = 200;
+  domain.num_rows_max = 6;
   return domain;
 }
 
-TEST_CASE("decode touches what is its own, in order") {
-  for (const simt::SchedulePolicy policy : simt::kSchedulePolicies) {
-    std::uint64_t accesses = 0;
-    const std::vector<Backend> backends = kernel_backends(
-        checked_run({.policy = policy, .seed = 3, .preemption_period = 50}, accesses));
-    for (std::uint64_t number = 0; number < 6; ++number) {
-      INFO("case " << number << ", " << simt::schedule_policy_name(policy));
-      RandomStream stream = RandomStream(2026).split("checks").split(number);
-      const CaseSpec spec = draw_case(stream, decode_domain());
-      for (const Backend& backend : backends) {
-        const LawVerdict verdict = oracle_comparison().check(
-            backend, {make_problem(spec), spec.placement}, BoundKind::kSharp);
-        INFO(backend.name << "\n" << verdict.comparison.text());
-        CHECK_FALSE(verdict.skipped);
-        CHECK(accesses > 0);
-        accesses = 0;
-        CHECK(verdict.comparison.passed());
-      }
-    }
+// The first case of the domain in which some row may attend to several splits.
+CaseSpec first_long_case(const std::string& name, const CaseDomain& domain) {
+  for (std::uint64_t number = 0;; ++number) {
+    REQUIRE(number < 100);
+    RandomStream stream = RandomStream(2026).split(name).split(number);
+    const CaseSpec spec = draw_case(stream, domain);
+    if (spec.longest_context() > kSplitSize && spec.num_rows() > 0) return spec;
   }
 }
 
-std::vector<std::vector<std::uint64_t>> result_bits(const KernelRun& how,
-                                                    const PagedAttentionInputs& inputs) {
-  std::vector<std::vector<std::uint64_t>> all;
-  for (const Backend& backend : kernel_backends(how)) {
-    const reference::AttentionResult result = backend.run(inputs);
-    std::vector<std::uint64_t>& bits = all.emplace_back();
-    for (const double value : result.out) bits.push_back(std::bit_cast<std::uint64_t>(value));
-    for (const double value : result.lse_ln) bits.push_back(std::bit_cast<std::uint64_t>(value));
+std::string text_of(TypePair types, KvLayout layout) {
+  std::ostringstream text;
+  text << types.q << "/" << types.kv << " " << layout;
+  return text.str();
+}
+
+// Under each schedule, within the bound; adds what was run to the cover.
+template <typename MakeBackend>
+void check_case(const CaseSpec& spec, const std::string& configuration,
+                const MakeBackend& make_backend, RunCover& cover) {
+  const AttentionProblem problem = make_problem(spec);
+  for (const simt::Schedule& schedule : kCheckedSchedules) {
+    std::uint64_t accesses = 0;
+    const Backend backend = make_backend(checked_run(schedule, accesses));
+    const LawVerdict verdict =
+        oracle_comparison().check(backend, {problem, spec.placement}, BoundKind::kSharp);
+    INFO(backend.name << ", " << simt::schedule_policy_name(schedule.policy) << "\n"
+                      << spec.text() << "\n"
+                      << verdict.comparison.text());
+    CHECK_FALSE(verdict.skipped);
+    CHECK(verdict.comparison.passed());
+    CHECK(accesses > 0);
+    cover.add(backend.name, configuration, accesses);
   }
-  return all;
+}
+
+Backend split_decode(const KernelRun& how) { return split_decode_backend(how, kSplitSize); }
+Backend group_decode(const KernelRun& how) { return group_decode_backend(how, kSplitSize); }
+
+TEST_CASE("decode touches what is its own, in order, in all types, layouts and accesses") {
+  RunCover cover;
+  for (const TypePair types : kTypePairs) {
+    for (const KvLayout layout : kCheckedLayouts) {
+      // Whole vectors, or none; packs have both.
+      for (const std::vector<std::int64_t>& head_dims :
+           {std::vector<std::int64_t>{8, 20, 64}, {3, 7, 33}}) {
+        const std::string name = text_of(types, layout);
+        const CaseSpec spec = first_long_case(name, domain_of(types, layout, head_dims));
+        const PlacedProblem placed(make_problem(spec), spec.placement);
+        const std::string access = access_name(placed.inputs().kv.k, placed.inputs().kv.v);
+        const bool is_packed = layout == KvLayout::kPacked;
+        CHECK(access == (is_packed ? "packs" : head_dims[0] == 8 ? "fours" : "singles"));
+        const std::string configuration = name + " " + access;
+        check_case(spec, configuration, paged_decode_backend, cover);
+        check_case(spec, configuration, split_decode, cover);
+      }
+    }
+  }
+  cover.print();
+  // Of packs, each pair of types has two cases.
+  for (const std::string kernel : {"paged-decode", "split-decode-140"}) {
+    CHECK(cover.complete(kernel, kRuns) == kTypePairs.size() * 4);
+    CHECK(cover.complete(kernel, 2 * kRuns) == kTypePairs.size());
+  }
+}
+
+struct Instance {
+  TypePair types;
+  std::int64_t head_dim;
+};
+
+// Of each way to multiply and to read a cache, some.
+std::vector<Instance> instances(std::int64_t fp32_dim, std::int64_t other_dim) {
+  using enum ElementType;
+  return {{{kFp32, kFp32}, 64},        {{kFp32, kFp32}, fp32_dim}, {{kFp16, kFp16}, 64},
+          {{kFp16, kFp16}, other_dim}, {{kBf16, kBf16}, 64},       {{kBf16, kBf16}, other_dim},
+          {{kFp16, kE4m3}, 64},        {{kFp16, kE4m3}, 128},      {{kBf16, kE5m2}, 64},
+          {{kBf16, kE5m2}, 128}};
+}
+
+// Dims that go through 16 bytes at a time.
+CaseDomain streamed_domain(const Instance& instance, KvLayout layout) {
+  CaseDomain domain = domain_of(instance.types, layout, {instance.head_dim});
+  domain.value_head_dim = ValueHeadDim::kSameAsKeys;
+  domain.num_seqs_max = 2;
+  domain.groups = {1, 3};
+  return domain;
+}
+
+std::string text_of(const Instance& instance, KvLayout layout) {
+  return text_of(instance.types, layout) + " " + std::to_string(instance.head_dim);
+}
+
+TEST_CASE("group-packed decode touches what is its own, in order, and what has arrived") {
+  RunCover cover;
+  for (const Instance& instance : instances(80, 80)) {
+    for (const KvLayout layout : kCheckedLayouts) {
+      const std::string name = text_of(instance, layout);
+      check_case(first_long_case(name, streamed_domain(instance, layout)), name, group_decode,
+                 cover);
+    }
+  }
+  cover.print();
+  CHECK(cover.complete("group-decode-140", kRuns) == 10 * kCheckedLayouts.size());
+}
+
+TEST_CASE("prefill touches what is its own, in order, and what has arrived") {
+  RunCover cover;
+  for (const Instance& instance : instances(128, 96)) {
+    for (const KvLayout layout : kCheckedLayouts) {
+      const std::string name = text_of(instance, layout);
+      CaseDomain domain = streamed_domain(instance, layout);
+      domain.rows = {RowsKind::kChunk, RowsKind::kMixed};
+      check_case(first_long_case(name, domain), name, paged_prefill_backend, cover);
+    }
+  }
+  cover.print();
+  CHECK(cover.complete("paged-prefill", kRuns) == 10 * kCheckedLayouts.size());
+}
+
+std::vector<std::uint64_t> result_bits(const Backend& backend, const PagedAttentionInputs& inputs) {
+  std::vector<std::uint64_t> bits;
+  const reference::AttentionResult result = backend.run(inputs);
+  for (const double value : result.out) bits.push_back(std::bit_cast<std::uint64_t>(value));
+  for (const double value : result.lse_ln) bits.push_back(std::bit_cast<std::uint64_t>(value));
+  return bits;
+}
+
+template <typename MakeBackend>
+void check_preempted(const CaseSpec& spec, const MakeBackend& make_backend) {
+  const PlacedProblem placed(make_problem(spec), spec.placement);
+  const auto expected = result_bits(make_backend(KernelRun{}), placed.inputs());
+  CHECK(expected.size() > 1);
+  for (std::uint64_t seed = 0; seed < kPreemptingSeeds; ++seed) {
+    INFO("seed " << seed << "\n" << spec.text());
+    std::uint64_t accesses = 0;
+    const Backend backend = make_backend(checked_run(preempting_schedule(seed), accesses));
+    CHECK(result_bits(backend, placed.inputs()) == expected);
+    CHECK(accesses > 0);
+  }
 }
 
 TEST_CASE("no bit of what decode computes depends on where threads are preempted") {
-  for (std::uint64_t number = 0; number < 3; ++number) {
-    RandomStream stream = RandomStream(2026).split("preemption").split(number);
-    const CaseSpec spec = draw_case(stream, decode_domain());
-    INFO(spec.text());
-    const PlacedProblem placed(make_problem(spec), spec.placement);
-    const auto expected = result_bits({}, placed.inputs());
-    for (const simt::SchedulePolicy policy : simt::kSchedulePolicies) {
-      for (std::uint64_t seed = 0; seed < 4; ++seed) {
-        const std::uint32_t period = seed % 2 == 0 ? 7 : 50;
-        INFO(simt::schedule_policy_name(policy) << ", seed " << seed << ", one in " << period);
-        std::uint64_t accesses = 0;
-        const KernelRun how =
-            checked_run({.policy = policy, .seed = seed, .preemption_period = period}, accesses);
-        CHECK(result_bits(how, placed.inputs()) == expected);
-        CHECK(accesses > 0);
-      }
+  using enum ElementType;
+  const TypePair pairs[] = {{kFp32, kFp32}, {kBf16, kBf16}, {kFp16, kE4m3}};
+  for (const TypePair types : pairs) {
+    for (const KvLayout layout : kCheckedLayouts) {
+      const std::string name = text_of(types, layout) + " preempted";
+      const CaseSpec spec = first_long_case(name, domain_of(types, layout, {7, 8, 20, 64}));
+      check_preempted(spec, paged_decode_backend);
+      check_preempted(spec, split_decode);
     }
   }
 }
 
-// fp16 rows and a cache of fp8 in one of the layouts, scaled by head.
-struct CheckedPools {
-  explicit CheckedPools(KvLayout layout, std::int64_t padding)
-      : shape{.layout = layout,
-              .type = ElementType::kE4m3,
-              .num_blocks = 4,
-              .block_size = 20,
-              .num_kv_heads = 3,
-              .head_dim = 12,
-              .pack_width = 4,
-              .padding = padding},
-        rows{.type = ElementType::kFp16,
-             .num_rows = 40,
-             .num_heads = 3,
-             .head_dim = 12,
-             .padding = padding} {}
-
-  MutablePagedKvView view() {
-    MutablePagedKvView view = {.k = k.view(), .v = v.view()};
-    view.k.scale = view.v.scale = {.kind = ScaleKind::kPerKvHead, .data = scales.data()};
-    return view;
-  }
-
-  reference::TestPoolShape shape;
-  reference::RowPoolShape rows;
-  std::vector<float> scales = {0.5F, 3.0F, 0.37F};
-  reference::KvPool k{shape, 1};
-  reference::KvPool v{shape, 2};
-  reference::RowPool new_k{rows, 3};
-  reference::RowPool new_v{rows, 4};
-};
-
-// What a call has left elsewhere than in its pools.
-using Memory = std::vector<std::vector<std::byte>>;
-
-Memory write_checked(const KernelRun& how, CheckedPools& pools) {
-  std::vector<std::int64_t> slots(40, 7);
-  for (std::int64_t token = 0; token < 30; ++token) {
-    slots[static_cast<std::size_t>(token)] = token % 9 == 0 ? -1 : 2 * token;
-  }
-  write_kv_by_kernel(how, {.k = pools.new_k.const_view(),
-                           .v = pools.new_v.const_view(),
-                           .slot_mapping = slots,
-                           .kv = pools.view()});
-  return {};
-}
-
-Memory append_checked(const KernelRun& how, CheckedPools& pools) {
-  const std::vector<std::int32_t> table = {3, 1 << 30, 0, 2, 1, -1, -1, -1};
-  const std::vector<std::int32_t> cached_length = {5, 39, 20, -1};
-  std::vector<std::int32_t> context_length(4);
-  reference::RowPool angles({.num_rows = 40, .head_dim = 5, .padding = 1}, 9);
-  reference::RowPoolShape four = pools.rows;
-  four.num_rows = 4;
-  reference::RowPool new_k(four, 5);
-  reference::RowPool new_v(four, 6);
-  reference::RowPool q(four, 7);
-  reference::RowPool rotated_q(four, 8);
-  append_kv_by_kernel(
-      how, {.k = new_k.const_view(),
-            .v = new_v.const_view(),
-            .block_table = {table.data(), 4, 2, 2},
-            .cached_length = cached_length.data(),
-            .kv = pools.view(),
-            .rotary = {.dim = 10, .cosines = angles.const_view(), .sines = angles.const_view()},
-            .q = q.const_view(),
-            .rotated_q = rotated_q.view(),
-            .context_length = context_length.data()});
-  CHECK(context_length == std::vector<std::int32_t>{6, 40, 20, 0});
-  return {rotated_q.bytes()};
-}
-
-Memory copy_checked(const KernelRun& how, CheckedPools& pools) {
-  copy_blocks_by_kernel(how, pools.view(), std::vector<BlockPair>{{0, 2}, {0, 1}});
-  return {};
-}
-
-Memory swap_checked(const KernelRun& how, CheckedPools& pools) {
-  CheckedPools other(KvLayout::kHeadMajor, 1);
-  swap_blocks_by_kernel(how, as_const(pools.view()), other.view(),
-                        std::vector<BlockPair>{{0, 2}, {0, 1}, {3, 3}});
-  return {other.k.bytes(), other.v.bytes()};
-}
-
-Memory gather_checked(const KernelRun& how, CheckedPools& pools) {
-  const std::vector<std::int32_t> table = {3, 1 << 30, 0, 2};
-  const std::vector<std::int32_t> lengths = {5, 35};
-  const std::vector<std::int64_t> starts = {0, 5};
-  reference::RowPoolShape codes = pools.rows;
-  codes.type = pools.shape.type;
-  reference::RowPool rows_k(codes, 5);
-  reference::RowPool rows_v(codes, 6);
-  gather_kv_by_kernel(how, {.kv = as_const(pools.view()),
-                            .block_table = {table.data(), 2, 2, 2},
-                            .context_length = lengths,
-                            .context_start = starts,
-                            .k = rows_k.view(),
-                            .v = rows_v.view()});
-  return {rows_k.bytes(), rows_v.bytes()};
-}
-
-TEST_CASE("moving K and V touches what is its own, in order, and preemption changes no bit") {
-  for (const simt::SchedulePolicy policy : simt::kSchedulePolicies) {
-    for (const KvLayout layout : {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked}) {
-      for (const std::int64_t padding : {0, 3}) {
-        INFO(simt::schedule_policy_name(policy) << ", " << layout << ", gaps of " << padding);
-        std::uint64_t accesses = 0;
-        const KernelRun how =
-            checked_run({.policy = policy, .seed = 3, .preemption_period = 50}, accesses);
-        CheckedPools pools(layout, padding);
-        CheckedPools undisturbed(layout, padding);
-        for (const auto call :
-             {write_checked, append_checked, copy_checked, swap_checked, gather_checked}) {
-          CHECK(call(how, pools) == call({}, undisturbed));
-          CHECK(pools.k.bytes() == undisturbed.k.bytes());
-          CHECK(pools.v.bytes() == undisturbed.v.bytes());
-          CHECK(accesses > 0);
-          accesses = 0;
-        }
-      }
-    }
+TEST_CASE("no bit of group-packed decode and prefill depends on where threads are preempted") {
+  using enum ElementType;
+  const Instance some[] = {{{kFp32, kFp32}, 64}, {{kBf16, kBf16}, 64}, {{kFp16, kE4m3}, 64}};
+  for (std::size_t i = 0; i < std::size(some); ++i) {
+    const KvLayout layout = kCheckedLayouts[i];
+    const std::string name = text_of(some[i], layout) + " preempted";
+    CaseDomain domain = streamed_domain(some[i], layout);
+    check_preempted(first_long_case(name, domain), group_decode);
+    domain.rows = {RowsKind::kChunk};
+    check_preempted(first_long_case(name, domain), paged_prefill_backend);
   }
 }
 

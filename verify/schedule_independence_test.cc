@@ -1,6 +1,7 @@
 // What the kernels leave behind does not depend on the order in which threads run, bit for bit:
 // four policies with sixteen seeds each, on one OS thread and on two. (Of scores:
-// group_scores_test.cc; preempted at accesses to memory: kernel_checks_test.cc.)
+// group_scores_test.cc; preempted at accesses to memory: kernel_checks_test.cc and
+// cache_checks_test.cc; by clang++, too, and of group-packed kernels: kernel_cover.)
 
 #include <bit>
 #include <cstdint>

@@ -1,15 +1,17 @@
 // Runs the kernels of cuda/kernels over a cover of their configurations and prints the bits of what
-// they computed, a line each. Built by several compilers and in several modes it must print the
-// same, and under every schedule; sanitizers end it in their own ways. Where memory is tainted, it
-// says what depends on slots that no sequence addresses.
+// they computed, a line each, and how many lines there were of each kernel. Built by several
+// compilers and in several modes it must print the same, and under every schedule; sanitizers end
+// it in their own ways. Where memory is tainted, it says what depends on slots that no sequence
+// addresses.
 //
 //   kernel_cover [CASES]
-//   kernel_cover slot     decode of contexts that are said to be one token longer than they are,
-//                         within their last block
-//   kernel_cover entry    the same, where the token is in another block
+//   kernel_cover schedules  few cases, under four policies with sixteen seeds each, on one OS
+//                           thread and on two
+//   kernel_cover slot       decode of contexts that are said to be one token longer than they are,
+//                           within their last block
+//   kernel_cover entry      the same, where the token is in another block
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -21,10 +23,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/random_stream.h"
-#include "verify/generators/case_generator.h"
 #include "verify/kernel_calls.h"
+#include "verify/kernel_cover/attention_cover.h"
 #include "verify/kernel_cover/cache_cover.h"
+#include "verify/kernel_cover/outcome.h"
 #include "verify/kernel_cover/taint.h"
 #include "verify/placed_problem.h"
 #include "verify/whole_number.h"
@@ -32,95 +34,17 @@
 namespace recto::verify {
 namespace {
 
-constexpr std::uint64_t kSeed = 2026;
-
-CaseDomain covered() {
-  CaseDomain domain;
-  domain.rows = {RowsKind::kDecode};
-  domain.head_dims = {1, 3, 8, 20, 64, 80, 128};
-  domain.groups = {1, 2, 4};
-  domain.num_seqs_max = 3;
-  domain.num_kv_heads_max = 2;
-  domain.context_max = 150;
-  return domain;
-}
-
-// What one kernel has computed.
-struct Outcome {
-  std::string kernel;
-  std::string bits;
-  bool is_tainted = false;
-};
-
-template <typename T>
-std::uint64_t bits_of(const std::vector<T>& values) {
-  return XXH3_64bits(values.data(), values.size() * sizeof(T));
-}
-
-Outcome outcome_of(const std::string& kernel, const DecodeResults& results) {
-  return {
-      .kernel = kernel,
-      .bits = fmt::format("out {:016x} lse {:016x}", bits_of(results.out), bits_of(results.lse_ln)),
-      .is_tainted = is_tainted(std::as_bytes(std::span(results.out))) ||
-                    is_tainted(std::as_bytes(std::span(results.lse_ln)))};
-}
-
-Outcome outcome_of(const ScoreResults& results) {
-  return {.kernel = "group-scores",
-          .bits = fmt::format("{:016x}", bits_of(results.scores)),
-          .is_tainted = is_tainted(std::as_bytes(std::span(results.scores)))};
-}
-
 Outcome outcome_of(const CacheState& state) {
   return {.kernel = state.kernel,
           .bits = fmt::format("cache {:016x}", bits_of(state.bytes)),
           .is_tainted = state.is_tainted};
 }
 
-// Of one case in four: every policy in turn, on one OS thread and then on two.
+// Every policy in turn, on one OS thread and then on two.
 simt::ExecutorOptions other_schedule(std::uint64_t number) {
   const std::uint64_t turn = number / 4;
   return {.schedule = {.policy = simt::kSchedulePolicies[turn % 4], .seed = number},
           .os_threads = static_cast<unsigned>(1 + turn / 4 % 2)};
-}
-
-class Report {
- public:
-  void print(std::uint64_t number, const Outcome& outcome) {
-    std::cout << fmt::format("{} {} {}\n", number, outcome.kernel, outcome.bits);
-    if (!outcome.is_tainted) return;
-    std::cout << "tainted: results depend on what is not addressed\n";
-    ++faults_;
-  }
-
-  // The bits of the same under another schedule.
-  void compare(std::uint64_t number, const Outcome& expected, const Outcome& outcome) {
-    print(number, outcome);
-    if (outcome.bits == expected.bits) return;
-    std::cout << fmt::format("schedule: expected {}\n", expected.bits);
-    ++faults_;
-  }
-
-  int exit_status() const { return faults_ == 0 ? 0 : 1; }
-
- private:
-  int faults_ = 0;
-};
-
-std::vector<Outcome> decode_outcomes(simt::Executor& executor, const PagedAttentionInputs& inputs) {
-  std::vector<Outcome> outcomes;
-  DecodeResults whole(inputs);
-  call_paged_decode(executor, {}, inputs, whole);
-  outcomes.push_back(outcome_of("paged-decode", whole));
-  DecodeResults split(inputs);
-  constexpr std::int64_t kSplitSize = 40;
-  call_split_decode(executor, {}, inputs, kSplitSize, split);
-  outcomes.push_back(outcome_of("split-decode", split));
-  if (why_not_scored(inputs)) return outcomes;
-  ScoreResults scores(inputs);
-  call_group_scores(executor, {}, kernels::launch_group_scores, inputs, scores);
-  outcomes.push_back(outcome_of(scores));
-  return outcomes;
 }
 
 std::vector<Outcome> cache_outcomes(const simt::ExecutorOptions& how, std::uint64_t number) {
@@ -138,7 +62,8 @@ using Computation = std::function<std::vector<Outcome>(const simt::ExecutorOptio
 // In order, and under another schedule as well if it is varied.
 void run_case(std::uint64_t number, bool is_varied, const Computation& compute, Report& report) {
   const std::vector<Outcome> expected = compute({});
-  for (const Outcome& outcome : expected) report.print(number, outcome);
+  const std::string label = std::to_string(number);
+  for (const Outcome& outcome : expected) report.print(label, outcome);
   if (!is_varied) return;
   const simt::ExecutorOptions how = other_schedule(number);
   std::cout << fmt::format("{} {}, seed {}, {} OS threads:\n", number,
@@ -146,23 +71,73 @@ void run_case(std::uint64_t number, bool is_varied, const Computation& compute, 
                            how.os_threads);
   const std::vector<Outcome> outcomes = compute(how);
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    report.compare(number, expected[i], outcomes[i]);
+    report.compare(label, expected[i], outcomes[i]);
   }
 }
 
-void run_decode_case(std::uint64_t number, simt::Executor& executor, Report& report) {
-  RandomStream stream = RandomStream(kSeed).split("cover").split(number);
-  const CaseSpec spec = draw_case(stream, covered());
+void run_attention_case(Covered what, std::uint64_t number, simt::Executor& executor,
+                        Report& report) {
+  const CaseSpec spec = covered_case(what, number);
   const PlacedProblem placed(make_problem(spec), spec.placement);
   const PagedAttentionInputs& inputs = placed.inputs();
-  if (why_not_decoded(inputs)) return;
+  if (what == Covered::kDecode && why_not_decoded(inputs)) return;
   const TaintScope tainted(inputs);
   const auto compute = [&](const simt::ExecutorOptions& how) {
     executor.set_options(how);
-    return decode_outcomes(executor, inputs);
+    return attention_outcomes(executor, inputs);
   };
   // Few are scored.
   run_case(number, is_fourth(number) || !why_not_scored(inputs), compute, report);
+}
+
+// Under every schedule: prints the bits in order, and what differs from them.
+void sweep_case(const std::string& label, const Computation& compute, Report& report) {
+  const std::vector<Outcome> expected = compute({});
+  std::uint64_t runs = 0;
+  for (const simt::SchedulePolicy policy : simt::kSchedulePolicies) {
+    for (std::uint64_t seed = 0; seed < 16; ++seed) {
+      for (const unsigned os_threads : {1U, 2U}) {
+        const auto outcomes =
+            compute({.schedule = {.policy = policy, .seed = seed}, .os_threads = os_threads});
+        const std::string where = fmt::format("{}, {}, seed {}, {} OS threads", label,
+                                              simt::schedule_policy_name(policy), seed, os_threads);
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+          report.expect_same(where, expected[i], outcomes[i]);
+        }
+        ++runs;
+      }
+    }
+  }
+  for (const Outcome& outcome : expected) {
+    report.print(fmt::format("{}, {} schedules:", label, runs), outcome);
+  }
+}
+
+int run_schedules() {
+  simt::Executor executor({});
+  Report report;
+  const struct {
+    Covered what;
+    std::uint64_t cases;
+  } kSwept[] = {{Covered::kDecode, 5}, {Covered::kGroup, 4}, {Covered::kPrefill, 3}};
+  for (const auto& [what, cases] : kSwept) {
+    for (std::uint64_t number = 0; number < cases; ++number) {
+      const CaseSpec spec = covered_case(what, number);
+      const PlacedProblem placed(make_problem(spec), spec.placement);
+      const auto compute = [&](const simt::ExecutorOptions& how) {
+        executor.set_options(how);
+        return attention_outcomes(executor, placed.inputs());
+      };
+      sweep_case(fmt::format("{} {}", static_cast<int>(what), number), compute, report);
+    }
+  }
+  for (std::uint64_t number = 0; number < 3; ++number) {
+    sweep_case(
+        std::to_string(number), [=](const auto& how) { return cache_outcomes(how, number); },
+        report);
+  }
+  report.print_counts();
+  return report.exit_status();
 }
 
 // A fault that reads what is not addressed: in a slot behind the context, or in an entry of the
@@ -175,8 +150,7 @@ std::span<const std::byte> pool_bytes(const KvTensorView& view) {
 }
 
 void run_planted(std::uint64_t number, Planted fault, simt::Executor& executor, Report& report) {
-  RandomStream stream = RandomStream(kSeed).split("cover").split(number);
-  CaseSpec spec = draw_case(stream, covered());
+  CaseSpec spec = covered_case(Covered::kDecode, number);
   spec.placement.table_padding = 4;
   spec.placement.garbage_beyond_table = false;
   const PlacedProblem placed(make_problem(spec), spec.placement);
@@ -193,7 +167,11 @@ void run_planted(std::uint64_t number, Planted fault, simt::Executor& executor, 
   if (why_not_decoded(longer)) return;
   DecodeResults results(longer);
   call_paged_decode(executor, {}, longer, results);
-  report.print(number, outcome_of("paged-decode", results));
+  const bool is_tainted_result = is_tainted(std::as_bytes(std::span(results.out))) ||
+                                 is_tainted(std::as_bytes(std::span(results.lse_ln)));
+  report.print(std::to_string(number), {.kernel = "paged-decode",
+                                        .bits = fmt::format("out {:016x}", bits_of(results.out)),
+                                        .is_tainted = is_tainted_result});
 }
 
 int run(std::string_view what) {
@@ -209,12 +187,17 @@ int run(std::uint64_t cases) {
   simt::Executor executor({});
   Report report;
   for (std::uint64_t number = 0; number < cases; ++number) {
-    run_decode_case(number, executor, report);
+    run_attention_case(Covered::kDecode, number, executor, report);
+  }
+  for (std::uint64_t number = 0; number < cases / 3; ++number) {
+    run_attention_case(Covered::kGroup, number, executor, report);
+    run_attention_case(Covered::kPrefill, number, executor, report);
   }
   for (std::uint64_t number = 0; number < cases / 2; ++number) {
     const auto compute = [=](const auto& how) { return cache_outcomes(how, number); };
     run_case(number, is_fourth(number), compute, report);
   }
+  report.print_counts();
   return report.exit_status();
 }
 
@@ -225,9 +208,11 @@ int main(int count, char** arguments) {
   constexpr std::uint64_t kCases = 60;
   const std::string_view what = count > 1 ? arguments[1] : "";
   if (what == "slot" || what == "entry") return recto::verify::run(what);
+  if (what == "schedules") return recto::verify::run_schedules();
   if (what.empty()) return recto::verify::run(kCases);
   const std::optional<std::uint64_t> cases = recto::verify::whole_number(what);
   if (cases && *cases > 0) return recto::verify::run(*cases);
-  std::cerr << "kernel_cover: expected slot, entry or a number of cases, got '" << what << "'\n";
+  std::cerr << "kernel_cover: expected schedules, slot, entry or a number of cases, got '" << what
+            << "'\n";
   return 2;
 }

@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 """Every build of the cover prints the same bits, and ends well.
 
-    kernel_cover_test.py MODE=PROGRAM ...
+    kernel_cover_test.py [--least KERNEL=COUNT ...] [--schedules MODE ...] MODE=PROGRAM ...
 
 The first is what the others are held against. A mode whose compiler is missing is skipped, and said
 to be. With tainted memory, decode of contexts that are too long must be told; without, it is not.
+Of the kernels that are named there must be so many results at least. Modes that sweep schedules
+print the same bits as the first one under each of them.
 """
 
+import argparse
+import re
 import subprocess
 import sys
 
@@ -21,6 +25,31 @@ def first_difference(expected, seen):
         if a != b:
             return f"expected '{a}', got '{b}'"
     return f"expected {len(expected.splitlines())} lines, got {len(seen.splitlines())}"
+
+
+def counts_of(text):
+    """Results of each kernel, as the program itself has counted them and as they are printed."""
+    told = {name: int(count) for name, count in re.findall(r"^count (\S+) (\d+)$", text, re.M)}
+    lines = {}
+    for name in told:
+        lines[name] = len(re.findall(rf" {name} [a-z0-9 ]*[0-9a-f]{{16}}$", text, re.M))
+    return told, lines
+
+
+def failures_of_counts(text, least):
+    """Kernels of which there are too few results, or not as many as the program says."""
+    told, lines = counts_of(text)
+    failures = 0
+    for name, count in sorted(told.items()):
+        print(f"{name}: {count} results" + (f", {least[name]} expected" if name in least else ""))
+    if told != lines:
+        print(f"FAILED: {told} results are counted, {lines} printed")
+        failures += 1
+    for name, count in least.items():
+        if told.get(name, 0) < count:
+            print(f"FAILED: expected {count} results of {name}, got {told.get(name, 0)}")
+            failures += 1
+    return failures
 
 
 def sees_planted(program):
@@ -41,27 +70,59 @@ def failures_of_planted(mode, program):
     return 1
 
 
-def main(*arguments):
-    modes = [argument.split("=", 1) for argument in arguments]
-    status, expected, errors = run(modes[0][1])
-    if status != 0 or not expected:
-        print(f"{modes[0][0]} ended with {status}: {errors}")
+def failures_against(expected, mode, program, *arguments):
+    """Whether the program does not print what is expected; None if it is skipped."""
+    status, seen, errors = run(program, *arguments)
+    of_what = " of schedules" if arguments else ""
+    if seen.startswith("SKIPPED:"):
+        print(f"{seen.strip()} (mode {mode})")
+        return None
+    if status != 0 or seen != expected:
+        print(f"FAILED: {mode} ended with {status}{of_what}, {first_difference(expected, seen)}")
+        print(errors[:4000])
         return 1
-    failures = failures_of_planted(*modes[0]) if "taint" in dict(modes) else 0
-    for mode, program in modes[1:]:
-        status, seen, errors = run(program)
-        if seen.startswith("SKIPPED:"):
-            print(f"{seen.strip()} (mode {mode})")
-        elif status != 0 or seen != expected:
-            failures += 1
-            print(f"FAILED: {mode} ended with {status}, {first_difference(expected, seen)}")
-            print(errors[:4000])
-        else:
-            print(f"{mode}: the same bits in {len(seen.splitlines())} results")
-            if mode == "taint":
-                failures += failures_of_planted(mode, program)
+    print(f"{mode}: the same bits in {len(seen.splitlines())} results{of_what}")
+    return 0
+
+
+def failures_of_schedules(programs, modes, least):
+    """Of the first program, and of those of these modes, under every schedule."""
+    first, *_ = programs
+    status, expected, errors = run(programs[first], "schedules")
+    if status != 0 or not expected:
+        print(f"FAILED: {first} ended with {status} of schedules: {expected[-2000:]} {errors}")
+        return 1
+    failures = failures_of_counts(expected, dict.fromkeys(least, 1))
+    for mode in modes:
+        failures += failures_against(expected, mode, programs[mode], "schedules") or 0
+    return failures
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--least", action="append", default=[])
+    parser.add_argument("--schedules", action="append", default=[])
+    parser.add_argument("programs", nargs="+")
+    options = parser.parse_args(arguments)
+    programs = dict(program.split("=", 1) for program in options.programs)
+    least = {name: int(count) for name, count in (pair.split("=") for pair in options.least)}
+    first, *others = programs
+    status, expected, errors = run(programs[first])
+    if status != 0 or not expected:
+        print(f"{first} ended with {status}: {errors}")
+        return 1
+    failures = failures_of_counts(expected, least)
+    if "taint" in programs:
+        failures += failures_of_planted(first, programs[first])
+    for mode in others:
+        found = failures_against(expected, mode, programs[mode])
+        failures += found or 0
+        if found == 0 and mode == "taint":
+            failures += failures_of_planted(mode, programs[mode])
+    if options.schedules:
+        failures += failures_of_schedules(programs, options.schedules, least)
     return 1 if failures else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main(sys.argv[1:]))

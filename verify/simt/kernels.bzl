@@ -43,15 +43,16 @@ def _unit(name, source):
     )
     return unit
 
-def simt_kernels(name, srcs, hdrs = [], deps = [], **kwargs):
+def simt_kernels(name, srcs, hdrs = [], deps = [], copts = [], **kwargs):
     """A library of kernels, and NAME_observed, the same with observed accesses.
 
     Args:
       srcs: .cu files, of this package or as //package:file.cu.
       hdrs: .cuh files that they include.
+      copts: more flags, such as "-O0": the optimiser takes out reads of which nothing is used.
     """
     units = [_unit(name, source) for source in srcs]
-    for suffix, copts, hooks, compatible in [
+    for suffix, mode_copts, hooks, compatible in [
         ("", [], [], []),
         ("_observed", OBSERVED_COPTS, ["//verify/simt/checks:access_hooks"], OBSERVED_COMPATIBLE),
     ]:
@@ -61,11 +62,11 @@ def simt_kernels(name, srcs, hdrs = [], deps = [], **kwargs):
             textual_hdrs = srcs + hdrs,
             # "#pragma unroll" is for nvcc; and kernels look at the same bytes through several
             # types, as nvcc lets them.
-            copts = copts + _DEBUG_COPTS + [
+            copts = mode_copts + _DEBUG_COPTS + [
                 "-Wno-unused-parameter",
                 "-Wno-unknown-pragmas",
                 "-fno-strict-aliasing",
-            ],
+            ] + copts,
             local_defines = ["RECTO_SIMT_KERNEL_FILE"],
             tags = [KERNEL_TAG],
             target_compatible_with = compatible,

@@ -133,6 +133,17 @@ __global__ void weigh_tail(const float* values, float* out, int context, int slo
   out[threadIdx.x] = sum;
 }
 
+// As load_misaligned, of shared memory.
+template <Fault kFault>
+__global__ void misalign_shared(const float* in, float* out) {
+  KERNEL_SHARED_ALIGNED(16, float, tile, [16]);
+  for (unsigned i = threadIdx.x; i < 16; i += blockDim.x) tile[i] = in[i];
+  __syncthreads();
+  const float* row = tile + (is_planted(kFault) ? 1 : 4) * (threadIdx.x % 4);
+  const auto four = *reinterpret_cast<const float4*>(row);
+  out[threadIdx.x] = four.x + four.y + four.z + four.w;
+}
+
 #define RECTO_PICK(kernel) (fault == Fault::kNone ? kernel<Fault::kNone> : kernel<Fault::kPlanted>)
 
 KernelLaunch one_block(CanaryBench& bench, unsigned threads) {
@@ -215,6 +226,7 @@ const Canary kCanaries[] = {
     RECTO_CANARY(write_beyond_shared, 64, 64, "a write past the end of a shared array"),
     RECTO_CANARY(index_beyond_local, 8, 16, "a read past the end of a local array"),
     RECTO_CANARY(load_misaligned, 16, 4, "a vector load from a misaligned address"),
+    RECTO_CANARY(misalign_shared, 16, 4, "a vector load from misaligned shared memory"),
     {"overflow_offset", "a block's offset in 32 bits", &run_overflow_offset},
     {"take_wrong_block", "another sequence's block", &run_take_wrong_block},
     RECTO_CANARY(accumulate_in_shared, 4, 32, "shared memory read before it is written"),

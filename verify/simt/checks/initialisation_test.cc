@@ -1,5 +1,7 @@
 // Reads of what nobody has written, and of what asynchronous copies still write.
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -7,6 +9,7 @@
 #include "verify/simt/checks/checked_device.h"
 #include "verify/simt/checks/checked_kernels.cuh"
 #include "verify/simt/checks/checked_run.h"
+#include "verify/simt/checks/vector_kernels.cuh"
 
 namespace recto::simt {
 namespace {
@@ -171,6 +174,24 @@ TEST_CASE("what a copy reads and writes is looked at like any access") {
   // Two of them to one place.
   check_among(run.run({"copy", {2}, {1}}, copy_to, in, out, 4), Check::kGridRace,
               {"writes 4 bytes of out+16"});
+}
+
+TEST_CASE("of many findings the first are told, as many as are asked for") {
+  for (const std::size_t findings_max : {16U, 5U, 4U, 2U, 1U, 0U}) {
+    CheckedRun run;
+    run.executor().set_options({.findings_max = findings_max});
+    const float* unwritten = run.buffer<float>("unwritten", 8, BufferUse::kWriteFirst);
+    auto* out = run.buffer<float>("out", 32, BufferUse::kWriteFirst);
+    const LaunchReport report =
+        run.run({"read", {1}, {32}}, read_unwritten_on_lines, unwritten, out);
+    INFO(findings_max << "\n" << report.text());
+    // None would be a pass.
+    const std::size_t expected = findings_max == 0 ? 1 : std::min<std::size_t>(5, findings_max);
+    REQUIRE(report.findings.size() == expected);
+    for (std::size_t i = 0; i < expected; ++i) {
+      CHECK(contains(report.findings[i].text(), "unwritten+" + std::to_string(4 * i)));
+    }
+  }
 }
 
 }  // namespace

@@ -25,7 +25,13 @@ class Counted {
   template <typename... Parameters>
   void run(unsigned threads, void (*kernel)(Parameters...),
            std::type_identity_t<Parameters>... arguments) {
-    REQUIRE(launch(executor_, {"kernel", {1}, {threads}}, kernel, arguments...).text().empty());
+    run_as("kernel", threads, kernel, arguments...);
+  }
+
+  template <typename... Parameters>
+  void run_as(const char* name, unsigned threads, void (*kernel)(Parameters...),
+              std::type_identity_t<Parameters>... arguments) {
+    REQUIRE(launch(executor_, {name, {1}, {threads}}, kernel, arguments...).text().empty());
   }
 
   // Of all lines, as far as they do this.
@@ -157,6 +163,59 @@ TEST_CASE("atomic operations touch what they update") {
   counted.run(32, add_in_pairs, counted.out());
   check(counted.sum("global atomic"), 1, 64, 2, 0);
   check(counted.sum("global atomic read"), 0, 0, 0, 0);
+}
+
+// All that is counted, a line each: kernel, line of counted_kernels.cu, what, instructions, bytes,
+// sectors, wasted bytes.
+std::vector<std::string> rows_of(const AccessCounter& counter) {
+  std::vector<std::string> rows;
+  const std::string file = "verify/simt/counters/counted_kernels.cu:";
+  for (const LineCount& count : counter.counts()) {
+    const bool is_in_file = count.place.rfind(file, 0) == 0;
+    rows.push_back(count.kernel + " " +
+                   (is_in_file ? count.place.substr(file.size()) : count.place) + " " + count.what +
+                   " " + std::to_string(count.instructions) + " " + std::to_string(count.bytes) +
+                   " " + std::to_string(count.sectors) + " " + std::to_string(count.wasted_bytes));
+  }
+  return rows;
+}
+
+TEST_CASE("each count stands with its kernel and its line") {
+  Counted counted;
+  counted.run_as("twice", 64, copy_twice, counted.in(), counted.out());
+  counted.run_as("apart", 32, read_apart, counted.in(), counted.out());
+  const std::string twice = std::to_string(kLineOfCopyTwice);
+  const std::string twice_2 = std::to_string(kLineOfCopyTwice + 1);
+  const std::string apart = std::to_string(kLineOfReadApart);
+  const std::string apart_2 = std::to_string(kLineOfReadApart + 1);
+  // Two warps; the second line reads every other element.
+  CHECK(rows_of(counted.counter()) ==
+        std::vector<std::string>{"apart " + apart + " global read 1 128 32 896",
+                                 "apart " + apart_2 + " global write 1 128 4 0",
+                                 "twice " + twice + " global read 2 256 8 0",
+                                 "twice " + twice + " global write 2 256 8 0",
+                                 "twice " + twice_2 + " global read 2 256 16 256",
+                                 "twice " + twice_2 + " global write 2 256 8 0"});
+  // The same kernel by another name is another one; by the same name it is added up.
+  counted.run_as("again", 32, read_apart, counted.in(), counted.out());
+  counted.run_as("apart", 32, read_apart, counted.in(), counted.out());
+  const std::vector<std::string> rows = rows_of(counted.counter());
+  REQUIRE(rows.size() == 8);
+  CHECK(rows[0] == "again " + apart + " global read 1 128 32 896");
+  CHECK(rows[2] == "apart " + apart + " global read 2 256 64 1792");
+}
+
+TEST_CASE("votes and products of matrices are counted by warps, with their lines") {
+  Counted counted;
+  counted.run_as("votes", 96, vote_and_multiply, reinterpret_cast<unsigned*>(counted.out()));
+  const auto row = [](int line, const std::string& what) {
+    return "votes " + std::to_string(kLineOfVotes + line) + " " + what;
+  };
+  CHECK(rows_of(counted.counter()) ==
+        std::vector<std::string>{row(0, "__ballot_sync 3 0 0 0"), row(1, "__any_sync 3 0 0 0"),
+                                 row(2, "__all_sync 3 0 0 0"),
+                                 row(6, "multiply_accumulate_m16n8k16 3 0 0 0"),
+                                 row(7, "global write 3 384 12 0")});
 }
 
 TEST_CASE("the table names kernel and line, and is empty when cleared") {

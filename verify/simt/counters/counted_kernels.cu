@@ -71,6 +71,30 @@ __global__ void count_operations(float* out, int rounds) {
   out[own()] = value;
 }
 
+const int kLineOfCopyTwice = __LINE__ + 2;
+__global__ void copy_twice(const float* in, float* out) {
+  out[own()] = in[own()];
+  out[own() + 64] = in[own() * 2];
+}
+
+const int kLineOfReadApart = __LINE__ + 2;
+__global__ void read_apart(const float* in, float* out) {
+  const float first = in[own() * 8];
+  out[own()] = first;
+}
+
+const int kLineOfVotes = __LINE__ + 2;
+__global__ void vote_and_multiply(unsigned* out) {
+  const unsigned ballot = __ballot_sync(0xffffffff, own() % 3);
+  const int any = __any_sync(0xffffffff, own() > 5);
+  const int all = __all_sync(0xffffffff, own() > 5);
+  float sum[4] = {};
+  const unsigned a[4] = {};
+  const unsigned b[2] = {};
+  multiply_accumulate_m16n8k16<__half>(sum, a, b);
+  out[own()] = ballot + static_cast<unsigned>(any + all) + (sum[0] == 0.0F ? 1U : 0U);
+}
+
 __global__ void add_in_pairs(float* sums) { atomicAdd(sums + own() / 2, 1.0F); }
 
 }  // namespace recto::simt

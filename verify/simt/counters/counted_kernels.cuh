@@ -22,4 +22,13 @@ __global__ void read_twice_in_odd_lanes(const float* in, float* out);
 __global__ void count_operations(float* out, int rounds);
 __global__ void add_in_pairs(float* sums);
 
+// Two kernels with two lines of accesses each, and one of warp-wide instructions of four kinds,
+// from these lines on.
+extern const int kLineOfCopyTwice;
+__global__ void copy_twice(const float* in, float* out);
+extern const int kLineOfReadApart;
+__global__ void read_apart(const float* in, float* out);
+extern const int kLineOfVotes;
+__global__ void vote_and_multiply(unsigned* out);
+
 }  // namespace recto::simt

@@ -40,6 +40,10 @@ SNIPPETS = {
     "free": ("free(out);", "assert(out != nullptr);"),
     "__shfl_xor": ("out[0] = __shfl_xor(n, 1);", "out[0] = __shfl_xor_sync(~0u, n, 1);"),
     "__any": ("out[0] = __any(n);", "out[0] = __any_sync(~0u, n);"),
+    "__match_all_sync": (
+        "int all; out[0] = __match_all_sync(~0u, n, &all);",
+        "out[0] = __match_any_sync(~0u, n) == ~0u;",
+    ),
     "__barrier_sync": ("__barrier_sync(1);", "__syncthreads();"),
     "__cluster_barrier_arrive": ("__cluster_barrier_arrive();", "__syncthreads();"),
     "__cvta_generic_to_shared": (

@@ -16,6 +16,8 @@
 namespace recto::verify {
 namespace {
 
+using Catch::Matchers::ContainsSubstring;
+
 // Adds what each call's checker has seen to `accesses`, which outlives the calls.
 ObserverMaker checker_of(std::uint64_t& accesses) {
   return [&accesses](const simt::DeviceMemory& memory) {
@@ -67,6 +69,40 @@ TEST_CASE("an extension touches what is its own, in order, and its bits depend o
         const CaseSpec spec = draw_case(stream, packed_domain(types));
         const PlacedProblem placed(make_problem(spec), spec.placement);
         check_case({.partition_size = partition_size}, placed.inputs());
+      }
+    }
+  }
+}
+
+TEST_CASE("a block of another sequence is seen, in one pass and in partitions") {
+  for (const std::int64_t partition_size : {0, 64}) {
+    CaseSpec spec;
+    spec.shape = {.num_q_heads = 4, .num_kv_heads = 2, .head_dim_k = 64, .head_dim_v = 64};
+    spec.sequences = {{.context_length = 100, .id = 0}, {.context_length = 90, .id = 1}};
+    spec.options.scale = 0.125F;
+    spec.placement = {.layout = KvLayout::kPacked, .block_size = 16};
+    const PlacedProblem placed(make_problem(spec), spec.placement);
+    PagedAttentionInputs inputs = placed.inputs();
+    const BlockTableView& own = inputs.block_table;
+    std::vector<std::int32_t> table(own.data, own.data + own.num_seqs * own.row_stride);
+    inputs.block_table.data = table.data();
+    // Once everything is registered, the second sequence's fifth block becomes one of the first.
+    for (const bool is_planted : {false, true}) {
+      const ObserverMaker checks = [&](const simt::DeviceMemory& memory) {
+        if (is_planted) table[static_cast<std::size_t>(own.row_stride) + 4] = table[4];
+        return std::make_shared<simt::AccessChecker>(memory, simt::AccessCheckerOptions{});
+      };
+      simt::Executor executor({});
+      const auto run = [&] {
+        packed_decode_backend(executor, {.partition_size = partition_size, .observer = checks})
+            .run(inputs);
+      };
+      INFO("partitions of " << partition_size << ", planted " << is_planted);
+      if (is_planted) {
+        CHECK_THROWS_WITH(run(), ContainsSubstring("logical bounds in kernel") &&
+                                     ContainsSubstring("which is not for owner 1"));
+      } else {
+        CHECK_NOTHROW(run());
       }
     }
   }

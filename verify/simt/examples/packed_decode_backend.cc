@@ -58,19 +58,14 @@ torch::Tensor pool_of(const KvTensorView& view) {
           {view.num_blocks, view.num_kv_heads, view.head_dim, view.block_size}};
 }
 
-std::span<const std::byte> pool_bytes(const KvTensorView& view) {
-  return {static_cast<const std::byte*>(view.data),
-          static_cast<std::size_t>(view.num_blocks * view.block_stride * element_bytes(view.type))};
-}
-
-void add_inputs(DeviceCall& call, const PagedAttentionInputs& inputs) {
-  const BlockTableView& table = inputs.block_table;
-  call.add_read("query", inputs.q);
-  call.add_read("key_cache", pool_bytes(inputs.kv.k));
-  call.add_read("value_cache", pool_bytes(inputs.kv.v));
-  const std::int64_t entries = (table.num_seqs - 1) * table.row_stride + table.max_blocks;
-  call.add_read("block_tables", std::span(table.data, static_cast<std::size_t>(entries)));
-  call.add_read("seq_lens", inputs.context_length);
+// The extension's grids are of (heads, sequences, partitions).
+BlockOwners sequences_of_grid(std::int64_t heads, std::int64_t sequences, std::int64_t parts) {
+  BlockOwners owners;
+  for (std::int64_t part = 0; part < parts; ++part) {
+    const BlockOwners plane = owners_in_runs(heads, sequences);
+    owners.insert(owners.end(), plane.begin(), plane.end());
+  }
+  return owners;
 }
 
 reference::AttentionResult run(simt::Executor& executor, const PackedDecodeHow& how,
@@ -97,7 +92,9 @@ reference::AttentionResult run(simt::Executor& executor, const PackedDecodeHow& 
   torch::Tensor tensors[] = {out.tensor(), exp_sums.tensor(), max_logits.tensor(),
                              partial.tensor()};
   DeviceCall call(executor);
-  add_inputs(call, inputs);
+  call.add_read("query", inputs.q);
+  call.add_contexts(inputs.kv, inputs.block_table, inputs.context_length,
+                    sequences_of_grid(heads, seqs, parts));
   call.add_write("out", std::span(out.bytes));
   call.add_write("exp_sums", std::span(exp_sums.bytes));
   call.add_write("max_logits", std::span(max_logits.bytes));

@@ -44,6 +44,33 @@ TEST_CASE("a kernel that spins without ever waiting is told") {
   CHECK(finding.thread->linear == 0);
 }
 
+// All in order: two exit, six wait at a barrier, eight for lane 16, which passes a barrier of its
+// own and spins; the others have not begun.
+const int kLineOfWaiting = __LINE__ + 3;
+__global__ void spin_beside_others(volatile int* flag) {
+  if (threadIdx.x < 2) return;
+  if (threadIdx.x < 8) __syncthreads();
+  if (threadIdx.x < 16) __syncwarp(0x0001ff00);
+  if (threadIdx.x == 16) __syncwarp(1U << 16);
+  while (*flag == 0) {
+  }
+}
+
+TEST_CASE("a kernel that spins is told with where each of its threads stands") {
+  int flag = 0;
+  const Finding finding = found({40}, spin_beside_others, &flag);
+  CHECK(finding.check == Check::kNeverEnds);
+  CHECK(finding.thread->linear == 16);
+  const auto at_line = [](int line) {
+    return "at verify/simt/executor/fault_guard_test.cc:" + std::to_string(kLineOfWaiting + line);
+  };
+  CHECK(finding.what ==
+        "has run for 1 seconds without waiting for anybody; threads 0 to 1: exited, "
+        "threads 2 to 7: waiting __syncthreads " +
+            at_line(0) + ", threads 8 to 15: waiting __syncwarp " + at_line(1) +
+            ", thread 16: running, last __syncwarp " + at_line(2) + ", threads 17 to 39: running");
+}
+
 __global__ void sleep_for(int milliseconds) {
   std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
 }

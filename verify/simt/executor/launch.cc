@@ -87,8 +87,10 @@ void Launch::stop_after(std::uint64_t order) {
 std::vector<Finding> Launch::take_findings() {
   std::ranges::stable_sort(findings_, {}, [](const auto& entry) { return entry.first; });
   std::vector<Finding> different;
+  // Without one, a launch would have passed.
+  const std::size_t most = std::max<std::size_t>(1, options.findings_max);
   for (auto& [order, finding] : findings_) {
-    if (order >= stop_at || different.size() == options.findings_max) break;
+    if (order >= stop_at || different.size() == most) break;
     const auto& same = finding;
     if (std::ranges::none_of(different, [&](const Finding& f) { return is_same_line(f, same); })) {
       different.push_back(std::move(finding));

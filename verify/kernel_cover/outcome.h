@@ -1,0 +1,43 @@
+#pragma once
+
+// What a kernel has computed, in a form that is compared: between compilers, modes and schedules.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <xxhash.h>
+
+namespace recto::verify {
+
+struct Outcome {
+  std::string kernel;
+  std::string bits;
+  bool is_tainted = false;
+};
+
+template <typename T>
+std::uint64_t bits_of(const std::vector<T>& values) {
+  return XXH3_64bits(values.data(), values.size() * sizeof(T));
+}
+
+// Prints outcomes, a line each, and remembers how many there were of each kernel.
+class Report {
+ public:
+  // `label` names the case.
+  void print(const std::string& label, const Outcome& outcome);
+  // The bits of the same under another schedule.
+  void compare(const std::string& label, const Outcome& expected, const Outcome& outcome);
+  // The same, of many schedules: prints what differs.
+  void expect_same(const std::string& label, const Outcome& expected, const Outcome& outcome);
+  void print_counts() const;
+
+  int exit_status() const { return faults_ == 0 ? 0 : 1; }
+
+ private:
+  int faults_ = 0;
+  std::map<std::string, int> counts_;
+};
+
+}  // namespace recto::verify
