@@ -117,6 +117,8 @@ def _build_of(mode):
             "-fno-sanitize-memory-param-retval",
             "-mllvm",
             "-msan-poison-stack=0",
+            # Calls of sqrtf, fmaf and their kin become instructions, which hand it on.
+            "-fno-math-errno",
         ]
         copts = ["-O1", "-DRECTO_SIMT_TAINT"]
         return (CLANGXX, copts, shadow, ["-fsanitize=memory"])
