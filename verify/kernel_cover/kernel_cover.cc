@@ -49,7 +49,7 @@ CaseDomain covered() {
 struct Outcome {
   std::string kernel;
   std::string bits;
-  bool is_tainted = false;
+  std::string taint;  // as of taint_text()
 };
 
 template <typename T>
@@ -57,24 +57,28 @@ std::uint64_t bits_of(const std::vector<T>& values) {
   return XXH3_64bits(values.data(), values.size() * sizeof(T));
 }
 
-Outcome outcome_of(const std::string& kernel, const DecodeResults& results) {
-  return {
+Outcome outcome_of(const std::string& kernel, const PagedAttentionInputs& inputs,
+                   const DecodeResults& results) {
+  Outcome outcome = {
       .kernel = kernel,
       .bits = fmt::format("out {:016x} lse {:016x}", bits_of(results.out), bits_of(results.lse_ln)),
-      .is_tainted = is_tainted(std::as_bytes(std::span(results.out))) ||
-                    is_tainted(std::as_bytes(std::span(results.lse_ln)))};
+      .taint = taint_text("out", results.out, element_bytes(inputs.q.type))};
+  if (outcome.taint.empty()) {
+    outcome.taint = taint_text("lse_ln", std::as_bytes(std::span(results.lse_ln)), sizeof(float));
+  }
+  return outcome;
 }
 
 Outcome outcome_of(const ScoreResults& results) {
   return {.kernel = "group-scores",
           .bits = fmt::format("{:016x}", bits_of(results.scores)),
-          .is_tainted = is_tainted(std::as_bytes(std::span(results.scores)))};
+          .taint = taint_text("scores", std::as_bytes(std::span(results.scores)), sizeof(float))};
 }
 
 Outcome outcome_of(const CacheState& state) {
   return {.kernel = state.kernel,
           .bits = fmt::format("cache {:016x}", bits_of(state.bytes)),
-          .is_tainted = state.is_tainted};
+          .taint = state.taint};
 }
 
 // Of one case in four: every policy in turn, on one OS thread and then on two.
@@ -88,8 +92,8 @@ class Report {
  public:
   void print(std::uint64_t number, const Outcome& outcome) {
     std::cout << fmt::format("{} {} {}\n", number, outcome.kernel, outcome.bits);
-    if (!outcome.is_tainted) return;
-    std::cout << "tainted: results depend on what is not addressed\n";
+    if (outcome.taint.empty()) return;
+    std::cout << fmt::format("taint in kernel '{}': {}\n", outcome.kernel, outcome.taint);
     ++faults_;
   }
 
@@ -111,11 +115,11 @@ std::vector<Outcome> decode_outcomes(simt::Executor& executor, const PagedAttent
   std::vector<Outcome> outcomes;
   DecodeResults whole(inputs);
   call_paged_decode(executor, {}, inputs, whole);
-  outcomes.push_back(outcome_of("paged-decode", whole));
+  outcomes.push_back(outcome_of("paged-decode", inputs, whole));
   DecodeResults split(inputs);
   constexpr std::int64_t kSplitSize = 40;
   call_split_decode(executor, {}, inputs, kSplitSize, split);
-  outcomes.push_back(outcome_of("split-decode", split));
+  outcomes.push_back(outcome_of("split-decode", inputs, split));
   if (why_not_scored(inputs)) return outcomes;
   ScoreResults scores(inputs);
   call_group_scores(executor, {}, kernels::launch_group_scores, inputs, scores);
@@ -193,7 +197,7 @@ void run_planted(std::uint64_t number, Planted fault, simt::Executor& executor, 
   if (why_not_decoded(longer)) return;
   DecodeResults results(longer);
   call_paged_decode(executor, {}, longer, results);
-  report.print(number, outcome_of("paged-decode", results));
+  report.print(number, outcome_of("paged-decode", longer, results));
 }
 
 int run(std::string_view what) {
