@@ -3,6 +3,8 @@
 // Taint: MemorySanitizer's shadow of a value, for what it does not follow by itself. In programs
 // that have it (variants.bzl, mode "taint"); nothing elsewhere.
 
+#include <cstdint>
+
 #if defined(__has_feature)
 #if __has_feature(memory_sanitizer)
 #include <sanitizer/msan_interface.h>
@@ -37,7 +39,30 @@ T with_taint_of(T result, const Arguments&... arguments) {
   return result;
 }
 
+// Byte by byte: ones where a byte is tainted.
+inline std::uint64_t tainted_bits(const std::uint64_t& word) {
+  std::uint64_t tainted = 0;
+  for (unsigned byte = 0; byte < sizeof word; ++byte) {
+    const auto* at = reinterpret_cast<const unsigned char*>(&word) + byte;
+    if (is_tainted(*at)) tainted |= std::uint64_t{0xff} << 8 * byte;
+  }
+  return tainted;
+}
+
+// `known` with the bytes tainted of which `tainted` has bits.
+inline std::uint64_t with_tainted_bits(std::uint64_t known, std::uint64_t tainted) {
+  std::uint64_t word = without_taint(known);
+  for (unsigned byte = 0; byte < sizeof word; ++byte) {
+    auto* at = reinterpret_cast<unsigned char*>(&word) + byte;
+    if ((tainted >> 8 * byte & 0xff) != 0) set_tainted(*at);
+  }
+  return word;
+}
+
 #else
+
+inline std::uint64_t tainted_bits(std::uint64_t) { return 0; }
+inline std::uint64_t with_tainted_bits(std::uint64_t known, std::uint64_t) { return known; }
 
 template <typename T>
 T without_taint(T value) {
