@@ -88,7 +88,7 @@ void AccessChecker::report_unobserved() {
   finding.what =
       "not one of its accesses was seen: it is to be built with observed accesses, as "
       "NAME_observed "
-      "of simt_kernels is, or else touches no memory";
+      "of simt_kernels is, or else loads and stores nothing itself";
   if (options_.unobserved_launches == Severity::kFinding) {
     launch_->report(0, std::move(finding));
   } else if (options_.unobserved_launches == Severity::kNote) {
