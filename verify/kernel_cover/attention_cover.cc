@@ -51,21 +51,25 @@ CaseDomain domain_of(Covered what, std::uint64_t number) {
   return domain;
 }
 
-Outcome outcome_of(const std::string& kernel, const DecodeResults& results) {
-  return {
-      .kernel = kernel,
-      .bits = fmt::format("out {:016x} lse {:016x}", bits_of(results.out), bits_of(results.lse_ln)),
-      .is_tainted = is_tainted(std::as_bytes(std::span(results.out))) ||
-                    is_tainted(std::as_bytes(std::span(results.lse_ln)))};
-}
-
 Outcome outcome_of(const ScoreResults& results) {
   return {.kernel = "group-scores",
           .bits = fmt::format("{:016x}", bits_of(results.scores)),
-          .is_tainted = is_tainted(std::as_bytes(std::span(results.scores)))};
+          .taint = taint_text("scores", std::as_bytes(std::span(results.scores)), sizeof(float))};
 }
 
 }  // namespace
+
+Outcome attention_outcome(const std::string& kernel, const PagedAttentionInputs& inputs,
+                          const DecodeResults& results) {
+  Outcome outcome = {
+      .kernel = kernel,
+      .bits = fmt::format("out {:016x} lse {:016x}", bits_of(results.out), bits_of(results.lse_ln)),
+      .taint = taint_text("out", results.out, element_bytes(inputs.q.type))};
+  if (outcome.taint.empty()) {
+    outcome.taint = taint_text("lse_ln", std::as_bytes(std::span(results.lse_ln)), sizeof(float));
+  }
+  return outcome;
+}
 
 CaseSpec covered_case(Covered what, std::uint64_t number) {
   constexpr std::uint64_t kSeed = 2026;
@@ -82,7 +86,7 @@ std::vector<Outcome> attention_outcomes(simt::Executor& executor,
   const auto add = [&](const char* kernel, const auto& call) {
     DecodeResults results(inputs);
     call(results);
-    outcomes.push_back(outcome_of(kernel, results));
+    outcomes.push_back(attention_outcome(kernel, inputs, results));
   };
   if (!why_not_decoded(inputs)) {
     add("paged-decode", [&](auto& results) { call_paged_decode(executor, {}, inputs, results); });

@@ -63,8 +63,9 @@ class TaintedPart {
 };
 
 // What a kernel has left in K and V.
-CacheState state_of(const std::string& kernel, const Bytes& k, const Bytes& v) {
-  CacheState state = {.kernel = kernel, .is_tainted = is_tainted(k) || is_tainted(v)};
+CacheState state_of(const std::string& kernel, const Bytes& k, const Bytes& v, ElementType type) {
+  CacheState state = {.kernel = kernel, .taint = taint_text("k", k, element_bytes(type))};
+  if (state.taint.empty()) state.taint = taint_text("v", v, element_bytes(type));
   clear_taint(k);
   clear_taint(v);
   state.bytes = k;
@@ -87,7 +88,7 @@ struct Cache {
   Cache(const Cache&) = delete;
   Cache& operator=(const Cache&) = delete;
 
-  CacheState after(const std::string& kernel) const { return state_of(kernel, k, v); }
+  CacheState after(const std::string& kernel) const { return state_of(kernel, k, v, view.k.type); }
 
   float scale = 0.37F;
   Bytes k;
@@ -162,7 +163,7 @@ CacheState gather(const KernelRun& how, const Cache& cache, const std::int32_t* 
                             .context_start = starts,
                             .k = rows_view<void*>(k.data(), kv.k.type, 8, kv.k),
                             .v = rows_view<void*>(v.data(), kv.v.type, 8, kv.v)});
-  return state_of("gather", k, v);
+  return state_of("gather", k, v, kv.k.type);
 }
 
 CacheState write(const KernelRun& how, const Cache& cache, ElementType type, RandomStream& stream) {

@@ -15,7 +15,7 @@ namespace recto::verify {
 struct CacheState {
   std::string kernel = {};
   std::vector<std::byte> bytes = {};  // of K and V
-  bool is_tainted = false;
+  std::string taint = {};             // as of taint_text()
 };
 
 // Case `number`: tokens are written, others appended, with rotary embedding, blocks copied, blocks

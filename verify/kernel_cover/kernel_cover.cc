@@ -37,7 +37,7 @@ namespace {
 Outcome outcome_of(const CacheState& state) {
   return {.kernel = state.kernel,
           .bits = fmt::format("cache {:016x}", bits_of(state.bytes)),
-          .is_tainted = state.is_tainted};
+          .taint = state.taint};
 }
 
 // Every policy in turn, on one OS thread and then on two.
@@ -167,11 +167,7 @@ void run_planted(std::uint64_t number, Planted fault, simt::Executor& executor, 
   if (why_not_decoded(longer)) return;
   DecodeResults results(longer);
   call_paged_decode(executor, {}, longer, results);
-  const bool is_tainted_result = is_tainted(std::as_bytes(std::span(results.out))) ||
-                                 is_tainted(std::as_bytes(std::span(results.lse_ln)));
-  report.print(std::to_string(number), {.kernel = "paged-decode",
-                                        .bits = fmt::format("out {:016x}", bits_of(results.out)),
-                                        .is_tainted = is_tainted_result});
+  report.print(std::to_string(number), attention_outcome("paged-decode", longer, results));
 }
 
 int run(std::string_view what) {

@@ -9,8 +9,8 @@ namespace recto::verify {
 void Report::print(const std::string& label, const Outcome& outcome) {
   std::cout << fmt::format("{} {} {}\n", label, outcome.kernel, outcome.bits);
   ++counts_[outcome.kernel];
-  if (!outcome.is_tainted) return;
-  std::cout << "tainted: results depend on what is not addressed\n";
+  if (outcome.taint.empty()) return;
+  std::cout << fmt::format("taint in kernel '{}': {}\n", outcome.kernel, outcome.taint);
   ++faults_;
 }
 

@@ -14,7 +14,7 @@ namespace recto::verify {
 struct Outcome {
   std::string kernel;
   std::string bits;
-  bool is_tainted = false;
+  std::string taint;  // as taint_text(): empty if there is none
 };
 
 template <typename T>

@@ -1,5 +1,7 @@
 #include "verify/kernel_cover/taint.h"
 
+#include <fmt/format.h>
+
 #if defined(RECTO_SIMT_TAINT)
 #include <sanitizer/msan_interface.h>
 
@@ -76,8 +78,10 @@ TaintScope::~TaintScope() {
 void taint(std::span<const std::byte> bytes) { __msan_poison(bytes.data(), bytes.size()); }
 void clear_taint(std::span<const std::byte> bytes) { __msan_unpoison(bytes.data(), bytes.size()); }
 
-bool is_tainted(std::span<const std::byte> bytes) {
-  return __msan_test_shadow(bytes.data(), bytes.size()) >= 0;
+std::optional<std::size_t> first_tainted(std::span<const std::byte> bytes) {
+  const auto first = __msan_test_shadow(bytes.data(), bytes.size());
+  if (first < 0) return std::nullopt;
+  return static_cast<std::size_t>(first);
 }
 
 }  // namespace recto::verify
@@ -90,8 +94,20 @@ TaintScope::TaintScope(const PagedAttentionInputs& inputs) : inputs_(inputs) {}
 TaintScope::~TaintScope() = default;
 void taint(std::span<const std::byte>) {}
 void clear_taint(std::span<const std::byte>) {}
-bool is_tainted(std::span<const std::byte>) { return false; }
+std::optional<std::size_t> first_tainted(std::span<const std::byte>) { return std::nullopt; }
 
 }  // namespace recto::verify
 
 #endif
+
+namespace recto::verify {
+
+std::string taint_text(const std::string& buffer, std::span<const std::byte> bytes,
+                       std::int64_t element_bytes) {
+  const std::optional<std::size_t> first = first_tainted(bytes);
+  if (!first) return {};
+  return fmt::format("element {} of {} depends on memory that is not addressed",
+                     *first / static_cast<std::size_t>(element_bytes), buffer);
+}
+
+}  // namespace recto::verify

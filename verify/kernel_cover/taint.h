@@ -3,7 +3,10 @@
 // Shadow memory, in programs that have it (variants.bzl, mode "taint"); nothing elsewhere.
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 
 #include "core/attention_views.h"
 
@@ -26,7 +29,12 @@ class TaintScope {
 void taint(std::span<const std::byte> bytes);
 void clear_taint(std::span<const std::byte> bytes);
 
-// Whether any bit was computed from tainted memory.
-bool is_tainted(std::span<const std::byte> bytes);
+// The first byte that was computed from tainted memory; nothing if none was.
+std::optional<std::size_t> first_tainted(std::span<const std::byte> bytes);
+
+// "element 7 of out depends on memory that is not addressed", of the first element that does; empty
+// if none does.
+std::string taint_text(const std::string& buffer, std::span<const std::byte> bytes,
+                       std::int64_t element_bytes);
 
 }  // namespace recto::verify

@@ -105,6 +105,8 @@ def _build_of(mode):
         return (GXX, ["-O1"] + flags, [], flags) if GXX else "no g++ here"
     if not CLANGXX:
         return "no clang++ here"
+    if mode == "boost":
+        return (GXX, ["-O1", "-DRECTO_SIMT_BOOST_CONTEXT"], [], []) if GXX else "no g++ here"
     if mode == "clang":
         return (CLANGXX, ["-O2"], [], [])
     if mode == "taint":
@@ -117,13 +119,17 @@ def _build_of(mode):
             "-fno-sanitize-memory-param-retval",
             "-mllvm",
             "-msan-poison-stack=0",
+            # Calls of sqrtf, fmaf and their kin become instructions, which hand it on.
+            "-fno-math-errno",
         ]
         copts = ["-O1", "-DRECTO_SIMT_TAINT"]
         return (CLANGXX, copts, shadow, ["-fsanitize=memory"])
     fail("no such mode: " + mode)
 
 def simt_variant(name, program, mode, **kwargs):
-    """A cc_binary as built in another mode: "asan", "clang" or "taint".
+    """A cc_binary as built in another mode: "asan", "boost", "clang" or "taint".
+
+    "boost" has Boost.Context's switch of fibers, as machines other than x86-64 have.
 
     Where the compiler is missing it is a script that says so, after "SKIPPED:".
     """

@@ -22,8 +22,6 @@
 namespace recto::simt {
 namespace {
 
-using Bytes = std::vector<std::byte>;
-
 // Memory with its own end: what lies beyond it belongs to nobody, if somebody watches.
 class Memory final : public CanaryBench {
  public:
@@ -78,24 +76,29 @@ class Memory final : public CanaryBench {
   }
 
   // What the kernel may have written, and what it says of unaddressed memory.
-  Bytes outputs() const {
-    Bytes all;
+  std::vector<SweptOutput> outputs() const {
+    std::vector<SweptOutput> all;
     for (const Output& output : outputs_) {
-      all.insert(all.end(), output.data, output.data + output.bytes);
+      all.push_back({output.name, kElementBytes, {output.data, output.data + output.bytes}});
     }
     return all;
   }
-  std::string tainted_outputs() const {
+  std::string tainted_outputs(const char* kernel) const {
     std::string text;
     for (const Output& output : outputs_) {
-      if (watch_.is_tainted(output.data, output.bytes)) {
-        text += fmt::format("{} depends on memory that is not addressed\n", output.name);
+      if (const auto first = watch_.first_tainted(output.data, output.bytes)) {
+        text += fmt::format(
+            "taint in kernel '{}': element {} of {} depends on memory that is not addressed\n",
+            kernel, *first / kElementBytes, output.name);
       }
     }
     return text;
   }
 
  private:
+  // Of floats and of ints.
+  static constexpr std::size_t kElementBytes = 4;
+
   struct Output {
     std::string name;
     const std::byte* data = nullptr;
@@ -122,9 +125,10 @@ class Memory final : public CanaryBench {
   Stream other_stream_{runtime_};
 };
 
-// Each policy, without preemption and with.
+// Each policy, without preemption and, where accesses are observed, with it.
 std::vector<Schedule> schedules(std::uint64_t seeds) {
   std::vector<Schedule> all = all_schedules(seeds);
+  if (!MemoryWatch::observes_accesses()) return all;
   for (Schedule schedule : all_schedules(1)) {
     schedule.preemption_period = 5;
     all.push_back(schedule);
@@ -134,18 +138,20 @@ std::vector<Schedule> schedules(std::uint64_t seeds) {
 
 // What is seen over all schedules, each kind once.
 std::string everything_seen(const Canary& canary, Fault fault) {
-  const ExecutorOptions options{.switches_max = 100000, .stall_seconds = 30};
+  // What thread blocks do to each other on several OS threads no seed repeats.
+  const ExecutorOptions options{.os_threads = 1, .switches_max = 100000, .stall_seconds = 30};
   std::string tainted;
   const auto program_with = [&canary, &tainted](Fault planted) {
     return [&canary, &tainted, planted](Executor& executor) {
       Memory memory(executor);
       canary.run(memory, planted);
       SweptRun run{memory.report(), memory.outputs()};
-      if (tainted.empty()) tainted = memory.tainted_outputs();
+      if (tainted.empty()) tainted = memory.tainted_outputs(canary.name);
       return run;
     };
   };
-  const Bytes expected = sweep_schedules(options, schedules(1), program_with(Fault::kNone)).outputs;
+  const std::vector<SweptOutput> expected =
+      sweep_schedules(options, schedules(1), program_with(Fault::kNone)).outputs;
   const SweepReport report = sweep_schedules(options, schedules(3), program_with(fault));
   std::string text = tainted;
   for (const Finding& finding : report.findings) text += finding.text() + "\n";

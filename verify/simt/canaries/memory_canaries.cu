@@ -41,6 +41,17 @@ __global__ void load_misaligned(const float* in, float* out) {
   out[threadIdx.x] = four.x + four.y + four.z + four.w;
 }
 
+// Four floats at once, of a local array, from an address that is a multiple of four bytes only.
+template <Fault kFault>
+__global__ void load_local_misaligned(const float* in, float* out) {
+  alignas(16) float row[8];
+  for (int i = 0; i < 8; ++i) row[i] = in[i];
+  const float* volatile begin = row;
+  const float* at = begin + (is_planted(kFault) ? 1 : 4) * (threadIdx.x % 2);
+  const auto four = *reinterpret_cast<const float4*>(at);
+  out[threadIdx.x] = four.x + four.y + four.z + four.w;
+}
+
 // Blocks of a large pool; block numbers times their size do not fit 32 bits.
 template <Fault kFault>
 __global__ void overflow_offset(const std::byte* pool, float* out, int block, int block_bytes) {
@@ -144,6 +155,18 @@ __global__ void misalign_shared(const float* in, float* out) {
   out[threadIdx.x] = four.x + four.y + four.z + four.w;
 }
 
+// Sums of the weights of four slots each, of which the last ones are beyond the context.
+template <Fault kFault>
+__global__ void sum_weights(const float* scores, float* out, int context) {
+  float sum = 0.0F;
+  for (int i = 0; i < 4; ++i) {
+    const int slot = static_cast<int>(threadIdx.x) * 4 + i;
+    const float weight = __expf(scores[slot]);
+    sum += is_planted(kFault) || slot < context ? weight : 0.0F;
+  }
+  out[threadIdx.x] = sum;
+}
+
 #define RECTO_PICK(kernel) (fault == Fault::kNone ? kernel<Fault::kNone> : kernel<Fault::kPlanted>)
 
 KernelLaunch one_block(CanaryBench& bench, unsigned threads) {
@@ -221,12 +244,20 @@ void run_weigh_tail(CanaryBench& bench, Fault fault) {
                 bench.floats("out", 4, BufferUse::kWriteFirst), 11, 16);
 }
 
+void run_sum_weights(CanaryBench& bench, Fault fault) {
+  float* scores = bench.floats("scores", 16, BufferUse::kReadOnly);
+  bench.leave_unaddressed(scores + 11, 5);
+  launch_kernel("sum_weights", one_block(bench, 4), RECTO_PICK(sum_weights), scores,
+                bench.floats("out", 4, BufferUse::kWriteFirst), 11);
+}
+
 const Canary kCanaries[] = {
     {"copy_beyond_end", "a read past the end of a buffer", &run_copy_beyond_end},
     RECTO_CANARY(write_beyond_shared, 64, 64, "a write past the end of a shared array"),
     RECTO_CANARY(index_beyond_local, 8, 16, "a read past the end of a local array"),
     RECTO_CANARY(load_misaligned, 16, 4, "a vector load from a misaligned address"),
     RECTO_CANARY(misalign_shared, 16, 4, "a vector load from misaligned shared memory"),
+    RECTO_CANARY(load_local_misaligned, 8, 4, "the same of a local array"),
     {"overflow_offset", "a block's offset in 32 bits", &run_overflow_offset},
     {"take_wrong_block", "another sequence's block", &run_take_wrong_block},
     RECTO_CANARY(accumulate_in_shared, 4, 32, "shared memory read before it is written"),
@@ -236,6 +267,7 @@ const Canary kCanaries[] = {
     {"write_to_input", "a write to an input", &run_write_to_input},
     {"follow_null", "a null pointer", &run_follow_null},
     {"weigh_tail", "an output that depends on unaddressed slots", &run_weigh_tail},
+    {"sum_weights", "the same by way of __expf", &run_sum_weights},
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 // of observed accesses, or shadow memory. (AddressSanitizer watches by itself.)
 
 #include <cstddef>
+#include <optional>
 
 #include "verify/simt/executor/executor.h"
 #include "verify/simt/memory/device_memory.h"
@@ -24,7 +25,11 @@ class MemoryWatch {
   // As CanaryBench::divide.
   void divide(const void* data, std::size_t piece_bytes, unsigned owners);
   void taint(void* data, std::size_t bytes);
-  bool is_tainted(const void* data, std::size_t bytes) const;
+  // The first byte that was computed from tainted memory; nothing if none was.
+  std::optional<std::size_t> first_tainted(const void* data, std::size_t bytes) const;
+
+  // Whether threads can be preempted at accesses.
+  static bool observes_accesses();
 
  private:
   struct Watcher;

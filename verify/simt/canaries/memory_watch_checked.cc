@@ -37,6 +37,9 @@ void MemoryWatch::divide(const void* data, std::size_t piece_bytes, unsigned own
 }
 
 void MemoryWatch::taint(void*, std::size_t) {}
-bool MemoryWatch::is_tainted(const void*, std::size_t) const { return false; }
+std::optional<std::size_t> MemoryWatch::first_tainted(const void*, std::size_t) const {
+  return std::nullopt;
+}
+bool MemoryWatch::observes_accesses() { return true; }
 
 }  // namespace recto::simt

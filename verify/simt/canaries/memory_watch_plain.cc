@@ -28,13 +28,15 @@ void MemoryWatch::taint([[maybe_unused]] void* data, [[maybe_unused]] std::size_
 #endif
 }
 
-bool MemoryWatch::is_tainted([[maybe_unused]] const void* data,
-                             [[maybe_unused]] std::size_t bytes) const {
+std::optional<std::size_t> MemoryWatch::first_tainted([[maybe_unused]] const void* data,
+                                                      [[maybe_unused]] std::size_t bytes) const {
 #if defined(RECTO_SIMT_TAINT)
-  return __msan_test_shadow(data, bytes) >= 0;
-#else
-  return false;
+  const auto first = __msan_test_shadow(data, bytes);
+  if (first >= 0) return static_cast<std::size_t>(first);
 #endif
+  return std::nullopt;
 }
+
+bool MemoryWatch::observes_accesses() { return false; }
 
 }  // namespace recto::simt

@@ -41,10 +41,13 @@ void AccessChecker::begin_launch(Launch& launch) {
   thread_ = nullptr;
   block_ = nullptr;
   constants_ = {};
+  accesses_before_ = accesses_;
 }
 
 void AccessChecker::end_launch() {
   if (tells_touched_) launch_->touched = touched_.take();
+  // (A thread block that was abandoned may not have come to its first access.)
+  if (accesses_ == accesses_before_ && launch_->stop_at == UINT64_MAX) report_unobserved();
   launch_ = nullptr;
 }
 
@@ -141,6 +144,8 @@ void AccessChecker::look(const Access& access) {
   if (address - shared_begin_ < shared_bytes_) return look_at_shared(access);
   // threadIdx and its kin.
   if (address - reinterpret_cast<std::uintptr_t>(thread_) < sizeof(KernelThread)) return;
+  // Where its variables begin and end the compiler alone knows; and g++ tells of the copy of a
+  // structure of 16 bytes as of one access, whatever the structure is aligned to.
   if (address - stack_begin_ < stack_bytes_) return;
   if (const auto* range = buffers_.find(address, access.shape.bytes)) {
     return look_at_buffer(access, *range->buffer);

@@ -38,6 +38,8 @@ struct AccessCheckerOptions {
   // Of buffers to be written first.
   Severity uninitialised_global = Severity::kFinding;
   Severity logical_bounds = Severity::kFinding;
+  // A launch of which no access was seen, as a kernel's that is not built for it.
+  Severity unobserved_launches = Severity::kFinding;
   // Of one thread block (of the grid, in cooperative launches), before it is taken to never end.
   std::uint64_t accesses_max = std::uint64_t{1} << 30;
 };
@@ -66,6 +68,7 @@ class AccessChecker final : public Observer {
   std::uint64_t accesses() const { return accesses_; }
 
   std::optional<Finding> touch_by_host(const char* operation, const TouchedRange& range) override;
+  bool preempts() const override { return true; }
   void begin_launch(Launch& launch) override;
   void end_launch() override;
   void begin_block(ThreadBlock& block) override;
@@ -121,6 +124,7 @@ class AccessChecker final : public Observer {
   [[noreturn]] void refuse_misaligned(const Access& access) const;
   void report_conflict(const Access& part, Scope scope, const Conflict& conflict);
   void report(Severity severity, Finding finding);
+  void report_unobserved();
   Finding finding_of(const Access& access, Check check, std::string what) const;
   std::string place_text(std::uintptr_t address) const;
   // Whether this has not been told in this launch.
@@ -145,6 +149,7 @@ class AccessChecker final : public Observer {
   std::uint64_t until_event_ = 0;
   std::uint64_t accesses_left_ = 0;  // from the event on
   std::uint64_t accesses_ = 0;
+  std::uint64_t accesses_before_ = 0;  // the launch
 
   // Of the running thread.
   const KernelThread* thread_ = nullptr;

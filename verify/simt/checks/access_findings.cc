@@ -81,6 +81,21 @@ void AccessChecker::report(Severity severity, Finding finding) {
   }
 }
 
+void AccessChecker::report_unobserved() {
+  Finding finding;
+  finding.check = Check::kUnobserved;
+  finding.kernel = launch_->config.kernel;
+  finding.what =
+      "not one of its accesses was seen: it is to be built with observed accesses, as "
+      "NAME_observed "
+      "of simt_kernels is, or else loads and stores nothing itself";
+  if (options_.unobserved_launches == Severity::kFinding) {
+    launch_->report(0, std::move(finding));
+  } else if (options_.unobserved_launches == Severity::kNote) {
+    notes_.push_back(std::move(finding));
+  }
+}
+
 void AccessChecker::report_conflict(const Access& part, Scope scope, const Conflict& conflict) {
   const bool is_grid = scope == Scope::kGrid;
   if (conflict.kind == ConflictKind::kUninitialised) {

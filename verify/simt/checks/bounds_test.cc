@@ -163,6 +163,19 @@ TEST_CASE("another owner's piece of a pool is seen although it is in bounds") {
                 {"of block (3, 0, 0)", "which is not for a thread block without owner"});
 }
 
+// In this file accesses are not observed.
+__global__ void fill_unobserved(float* out) { out[threadIdx.x] = 1.0F; }
+
+TEST_CASE("a kernel of which nothing is observed is told of, unless that is asked for") {
+  CheckedRun run;
+  auto* out = run.buffer<float>("out", 32, BufferUse::kWriteFirst);
+  check_finding(run.run({"fill", {2}, {16}}, fill_unobserved, out), Check::kUnobserved,
+                {"unobserved in kernel 'fill': not one of its accesses was seen", "NAME_observed"});
+  check_nothing(run.run({"local", {1}, {32}}, sum_local, out, 0));
+  CheckedRun lenient({}, {.unobserved_launches = Severity::kOff});
+  check_nothing(lenient.run({"fill", {2}, {16}}, fill_unobserved, out));
+}
+
 TEST_CASE("a kernel that spins on memory ends, with where its threads stand") {
   CheckedRun run({}, {.accesses_max = 100000});
   auto* flag = run.buffer<int>("flag", 1, BufferUse::kReadWrite);

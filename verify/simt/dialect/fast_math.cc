@@ -7,14 +7,8 @@
 #include <numbers>
 
 #include "core/random_stream.h"
+#include "verify/simt/dialect/simt_taint.h"
 #include "verify/simt/executor/device_api.h"
-
-#if defined(__has_feature)
-#if __has_feature(memory_sanitizer)
-#include <sanitizer/msan_interface.h>
-#define RECTO_SIMT_MSAN 1
-#endif
-#endif
 
 namespace recto::simt::device {
 namespace {
@@ -83,15 +77,6 @@ std::uint64_t hashable(float x, float y, unsigned function) {
 
 bool is_exact(double exact) { return exact == 0 || exact == 1 || !std::isfinite(exact); }
 
-// MemorySanitizer does not look into the mathematical library: what comes out of it is as little
-// known as what went in.
-float with_taint_of(float result, [[maybe_unused]] float arguments) {
-#ifdef RECTO_SIMT_MSAN
-  __msan_copy_shadow(&result, &arguments, sizeof result);
-#endif
-  return result;
-}
-
 float chosen(double exact, double error, std::uint64_t arguments) {
   const auto rounded = static_cast<float>(exact);
   return is_exact(exact) || !std::isfinite(rounded) ? rounded
@@ -112,7 +97,11 @@ double error_allowed(const DocumentedError& row, double x, float rounded) {
   return (row.ulps + std::floor(row.ulps_per_argument * std::abs(x))) * ulp_of(rounded);
 }
 
-float approximate(ApproximateFunction function, float x) {
+// Taint is taken off what is computed with, as the mathematical library does not hand it on and
+// branches are taken by it, and put on the result.
+
+float approximate(ApproximateFunction function, float given) {
+  const float x = without_taint(given);
   const DocumentedError& row = kErrors[static_cast<unsigned>(function)];
   const double exact = row.exact(x);
   auto result = static_cast<float>(exact);
@@ -120,26 +109,32 @@ float approximate(ApproximateFunction function, float x) {
     result = chosen(exact, error_allowed(row, x, result),
                     hashable(x, 0, static_cast<unsigned>(function)));
   }
-  return with_taint_of(result, x);
+  return with_taint_of(result, given);
 }
 
-float approximate_power(float x, float y) {
+float approximate_power(float given_x, float given_y) {
+  const float x = without_taint(given_x);
+  const float y = without_taint(given_y);
   const double exact = std::pow(static_cast<double>(x), static_cast<double>(y));
   auto result = static_cast<float>(exact);
   if (!is_accurate()) {
     result = chosen(exact, kPowerUlps * ulp_of(result), hashable(x, y, std::size(kErrors)));
   }
-  return with_taint_of(result, x + y);
+  return with_taint_of(result, given_x, given_y);
 }
 
-float approximate_quotient(float x, float y) {
+float approximate_quotient(float given_x, float given_y) {
+  const float x = without_taint(given_x);
+  const float y = without_taint(given_y);
   // A divisor beyond 2^126 has no reciprocal that is a normal number, and 0 is taken for it.
   const double infinity = std::copysign(std::numeric_limits<double>::infinity(), y);
   const double divisor = std::abs(y) > 0x1p126F ? infinity : y;
   const double exact = x / divisor;
-  const auto rounded = static_cast<float>(exact);
-  if (is_accurate()) return rounded;
-  return chosen(exact, kQuotientUlps * ulp_of(rounded), hashable(x, y, std::size(kErrors) + 1));
+  auto result = static_cast<float>(exact);
+  if (!is_accurate()) {
+    result = chosen(exact, kQuotientUlps * ulp_of(result), hashable(x, y, std::size(kErrors) + 1));
+  }
+  return with_taint_of(result, given_x, given_y);
 }
 
 }  // namespace recto::simt::device

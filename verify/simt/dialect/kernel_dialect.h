@@ -17,10 +17,12 @@
 #include "verify/simt/dialect/simt_launch.h"
 #include "verify/simt/dialect/simt_math.h"
 #include "verify/simt/dialect/simt_memory.h"
-#include "verify/simt/dialect/simt_refused.h"
 #include "verify/simt/dialect/simt_trap.h"
 #include "verify/simt/dialect/simt_types.h"
 #include "verify/simt/dialect/simt_warp.h"
+
+// After all others, which use of C++ what it refuses.
+#include "verify/simt/dialect/simt_refused.h"
 
 namespace recto::simt::device {
 int variables_are_not_supported();  // verify/simt: a __device__ variable is not supported

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "verify/simt/dialect/simt_taint.h"
 #include "verify/simt/executor/unobserved.h"
 
 namespace recto::simt::device {
@@ -23,18 +24,36 @@ RECTO_SIMT_UNOBSERVED T atomic_retry(T* address, T old, Change change) {
   }
 }
 
-// Applies `change` to what is there. The first attempt is the access that is observed: it guesses,
-// and learns what is there.
+// Applies change(old, value) to what is there. The first attempt is the access that is observed: it
+// guesses, and learns what is there.
 template <typename T, typename Change>
-inline T atomic_change(T* address, Change change) {
+inline T atomic_change_known(T* address, T value, Change change) {
+  const auto changed = [change, value](T old) { return change(old, value); };
   T old{};
-  T desired = change(old);
+  T desired = changed(old);
   if (__atomic_compare_exchange(address, &old, &desired, false, __ATOMIC_RELAXED,
                                 __ATOMIC_RELAXED)) {
     return old;
   }
-  return atomic_retry(address, old, change);
+  return atomic_retry(address, old, changed);
 }
+
+#ifdef RECTO_SIMT_MSAN
+// MemorySanitizer takes for known what atomic operations leave and give.
+template <typename T, typename Change>
+inline T atomic_change(T* address, T value, Change change) {
+  const T before = *address;
+  __msan_unpoison(address, sizeof *address);
+  const T old = atomic_change_known(address, without_taint(value), change);
+  if (is_tainted(before) || is_tainted(value)) set_tainted(*address);
+  return with_taint_of(old, before);
+}
+#else
+template <typename T, typename Change>
+inline T atomic_change(T* address, T value, Change change) {
+  return atomic_change_known(address, value, change);
+}
+#endif
 
 template <typename T, typename... Types>
 concept AtomicAmong = (std::same_as<T, Types> || ...);
@@ -59,11 +78,12 @@ concept AtomicSummand = kHasAtomicAdd<T>;
 }  // namespace recto::simt::device
 
 // name(address, value) of types that CUDA serves; of others it is refused.
-#define RECTO_SIMT_ATOMIC(name, Served, change)                                                 \
-  template <recto::simt::device::Served T>                                                      \
-  inline T name(T* address, std::type_identity_t<T> value) {                                    \
-    return recto::simt::device::atomic_change(address, [value](T old) -> T { return change; }); \
-  }                                                                                             \
+#define RECTO_SIMT_ATOMIC(name, Served, change)                                            \
+  template <recto::simt::device::Served T>                                                 \
+  inline T name(T* address, std::type_identity_t<T> value) {                               \
+    return recto::simt::device::atomic_change(address, T(value),                           \
+                                              [](T old, T value) -> T { return change; }); \
+  }                                                                                        \
   RECTO_SIMT_REFUSE_ATOMIC(name, Served)
 #define RECTO_SIMT_REFUSE_ATOMIC(name, Served)                                   \
   template <typename T, typename... Values>                                      \
@@ -85,23 +105,40 @@ RECTO_SIMT_REFUSE_ATOMIC(atomicCAS, AtomicCompared)
 
 template <recto::simt::device::AtomicExchanged T>
 inline T atomicExch(T* address, std::type_identity_t<T> value) {
+#ifdef RECTO_SIMT_MSAN
+  const T before = *address;
+#endif
   // What is there need not have been written.
   T old;
   __atomic_exchange(address, &value, &old, __ATOMIC_RELAXED);
+#ifdef RECTO_SIMT_MSAN
+  __msan_copy_shadow(address, &value, sizeof value);
+  __msan_copy_shadow(&old, &before, sizeof old);
+#endif
   return old;
 }
 template <recto::simt::device::AtomicCompared T>
 inline T atomicCAS(T* address, std::type_identity_t<T> compare, std::type_identity_t<T> value) {
+#ifdef RECTO_SIMT_MSAN
+  // Whether it is stored depends on what was there, and on `compare`.
+  return recto::simt::device::atomic_change(
+      address, recto::simt::device::with_taint_of(value, compare),
+      [compare = recto::simt::device::without_taint(compare)](T old, T value) {
+        return old == compare ? value : old;
+      });
+#else
   __atomic_compare_exchange(address, &compare, &value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
   return compare;
+#endif
 }
 // Counts up to `limit`, then from 0 again.
 inline unsigned atomicInc(unsigned* address, unsigned limit) {
   return recto::simt::device::atomic_change(
-      address, [limit](unsigned old) { return old >= limit ? 0 : old + 1; });
+      address, limit, [](unsigned old, unsigned limit) { return old >= limit ? 0 : old + 1; });
 }
 // Counts down to 0, then from `limit` again.
 inline unsigned atomicDec(unsigned* address, unsigned limit) {
-  return recto::simt::device::atomic_change(
-      address, [limit](unsigned old) { return old == 0 || old > limit ? limit : old - 1; });
+  return recto::simt::device::atomic_change(address, limit, [](unsigned old, unsigned limit) {
+    return old == 0 || old > limit ? limit : old - 1;
+  });
 }

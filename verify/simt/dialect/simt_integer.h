@@ -9,6 +9,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "verify/simt/dialect/simt_taint.h"
+
 inline int __clz(int x) { return std::countl_zero(static_cast<unsigned>(x)); }
 inline int __clzll(long long x) { return std::countl_zero(static_cast<unsigned long long>(x)); }
 inline int __popc(unsigned x) { return std::popcount(x); }
@@ -106,7 +108,7 @@ namespace recto::simt::device {
 // What is too large becomes the largest; NaN becomes 0, and of 64 bits the highest bit alone (PTX
 // ISA, cvt). `whole` is an integer or not finite.
 template <typename Integer>
-Integer saturated_integer(double whole) {
+Integer saturated_known(double whole) {
   constexpr auto kMin = std::numeric_limits<Integer>::min();
   constexpr auto kMax = std::numeric_limits<Integer>::max();
   if (whole != whole) {
@@ -115,6 +117,12 @@ Integer saturated_integer(double whole) {
   if (whole <= static_cast<double>(kMin)) return kMin;
   if (whole >= static_cast<double>(kMax)) return kMax;
   return static_cast<Integer>(whole);
+}
+
+// It branches, which taint must not be asked about.
+template <typename Integer>
+Integer saturated_integer(double whole) {
+  return with_taint_of(saturated_known<Integer>(without_taint(whole)), whole);
 }
 
 }  // namespace recto::simt::device

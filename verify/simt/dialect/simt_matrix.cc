@@ -1,6 +1,7 @@
 #include "verify/simt/dialect/simt_matrix.h"
 
 #include "verify/simt/dialect/matrix_product.h"
+#include "verify/simt/dialect/simt_taint.h"
 
 namespace recto::simt::device {
 namespace {
@@ -50,6 +51,22 @@ float upper(std::uint32_t word) {
   return with_code<T>(word >> 16);
 }
 
+// A product whose sums are tainted where a row of a, a column of b or the sum before was. (The
+// arithmetic itself is not compiled for taint: it branches.)
+void multiply_accumulate_tainted(MatrixProduct& product) {
+#ifdef RECTO_SIMT_MSAN
+  for (int column = 0; column < kMatrixColumns; ++column) {
+    bool is_column_tainted = false;
+    for (int k = 0; k < product.depth; ++k) is_column_tainted |= is_tainted(product.b[k][column]);
+    for (int row = 0; row < kMatrixRows; ++row) {
+      float& sum = product.sum[row][column];
+      if (is_column_tainted || is_tainted(product.a[row]) || is_tainted(sum)) set_tainted(sum);
+    }
+  }
+#endif
+  multiply_accumulate(product, arithmetic());
+}
+
 template <HalfType T, int kDepth>
 void combine_product(void* const* payloads, std::uint32_t mask) {
   require_whole_warp(mask);
@@ -72,7 +89,7 @@ void combine_product(void* const* payloads, std::uint32_t mask) {
       product.sum[group + i / 2 * 8][pair + i % 2] = own.sum[i];
     }
   }
-  multiply_accumulate(product, arithmetic());
+  multiply_accumulate_tainted(product);
   for (unsigned lane = 0; lane < kWarpSize; ++lane) {
     const FragmentProduct& own = product_of(payloads, lane);
     for (unsigned i = 0; i < 4; ++i) {

@@ -2,9 +2,14 @@
 
 // CUDA names that kernels may not use here: whoever uses one is told so by the compiler.
 
+#include <cmath>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
+#include <cwchar>
+#include <string>
 
 #define RECTO_SIMT_REFUSAL(name)                   \
   __attribute__((unavailable("verify/simt: " #name \
@@ -39,9 +44,18 @@ RECTO_SIMT_REFUSE(__named_barrier_sync)
 #define __shared__ _Pragma("GCC error \"verify/simt: __shared__ is not supported\"")
 
 // The GPU's instructions are kernel_ptx.h's; those of foreign sources are interpreted.
+// (Headers of the C library have __asm__, too; those that kernels may want are included above.)
 #if defined(RECTO_SIMT_KERNEL_FILE)
 #define asm _Pragma("GCC error \"verify/simt: asm is not supported; kernel_ptx.h has functions\"")
+#define __asm__ \
+  _Pragma("GCC error \"verify/simt: __asm__ is not supported; kernel_ptx.h has functions\"")
+#define __asm \
+  _Pragma("GCC error \"verify/simt: __asm is not supported; kernel_ptx.h has functions\"")
 #endif
+
+// Variables of the device that the host shares, and parameters that stay where they are.
+#define __managed__ _Pragma("GCC error \"verify/simt: __managed__ is not supported\"")
+#define __grid_constant__ _Pragma("GCC error \"verify/simt: __grid_constant__ is not supported\"")
 
 // Clusters of thread blocks.
 RECTO_SIMT_REFUSE(__cluster_barrier_arrive)
@@ -70,14 +84,20 @@ RECTO_SIMT_REFUSE(__pipeline_commit)
 RECTO_SIMT_REFUSE(__pipeline_wait_prior)
 
 // Textures and surfaces.
+#define RECTO_SIMT_REFUSE_TEXTURE(name) \
+  RECTO_SIMT_REFUSE(name)               \
+  RECTO_SIMT_REFUSE(name##Lod)          \
+  RECTO_SIMT_REFUSE(name##Grad)
 RECTO_SIMT_REFUSE(tex1Dfetch)
-RECTO_SIMT_REFUSE(tex1D)
-RECTO_SIMT_REFUSE(tex2D)
 RECTO_SIMT_REFUSE(tex2Dgather)
-RECTO_SIMT_REFUSE(tex3D)
-RECTO_SIMT_REFUSE(tex1DLayered)
-RECTO_SIMT_REFUSE(tex2DLayered)
-RECTO_SIMT_REFUSE(texCubemap)
+RECTO_SIMT_REFUSE_TEXTURE(tex1D)
+RECTO_SIMT_REFUSE_TEXTURE(tex2D)
+RECTO_SIMT_REFUSE_TEXTURE(tex3D)
+RECTO_SIMT_REFUSE_TEXTURE(tex1DLayered)
+RECTO_SIMT_REFUSE_TEXTURE(tex2DLayered)
+RECTO_SIMT_REFUSE_TEXTURE(texCubemap)
+RECTO_SIMT_REFUSE_TEXTURE(texCubemapLayered)
+#undef RECTO_SIMT_REFUSE_TEXTURE
 RECTO_SIMT_REFUSE(surf1Dread)
 RECTO_SIMT_REFUSE(surf1Dwrite)
 RECTO_SIMT_REFUSE(surf2Dread)
@@ -126,12 +146,42 @@ struct RECTO_SIMT_REFUSAL(__nv_fp8x4_e5m2) __nv_fp8x4_e5m2;
 RECTO_SIMT_REFUSE(__dp4a)
 RECTO_SIMT_REFUSE(__dp2a_lo)
 RECTO_SIMT_REFUSE(__dp2a_hi)
-RECTO_SIMT_REFUSE(__vadd2)
-RECTO_SIMT_REFUSE(__vadd4)
-RECTO_SIMT_REFUSE(__vsub4)
-RECTO_SIMT_REFUSE(__vabsdiffu4)
-RECTO_SIMT_REFUSE(__vmaxu4)
-RECTO_SIMT_REFUSE(__vminu4)
+#define RECTO_SIMT_REFUSE_PARTS(name) \
+  RECTO_SIMT_REFUSE(name##2)          \
+  RECTO_SIMT_REFUSE(name##4)
+#define RECTO_SIMT_REFUSE_COMPARISON(name) \
+  RECTO_SIMT_REFUSE_PARTS(name##s)         \
+  RECTO_SIMT_REFUSE_PARTS(name##u)
+RECTO_SIMT_REFUSE_PARTS(__vabs)
+RECTO_SIMT_REFUSE_PARTS(__vabsss)
+RECTO_SIMT_REFUSE_PARTS(__vneg)
+RECTO_SIMT_REFUSE_PARTS(__vnegss)
+RECTO_SIMT_REFUSE_PARTS(__vadd)
+RECTO_SIMT_REFUSE_PARTS(__vaddss)
+RECTO_SIMT_REFUSE_PARTS(__vaddus)
+RECTO_SIMT_REFUSE_PARTS(__vsub)
+RECTO_SIMT_REFUSE_PARTS(__vsubss)
+RECTO_SIMT_REFUSE_PARTS(__vsubus)
+RECTO_SIMT_REFUSE_PARTS(__vhaddu)
+RECTO_SIMT_REFUSE_COMPARISON(__vavg)
+RECTO_SIMT_REFUSE_COMPARISON(__vabsdiff)
+RECTO_SIMT_REFUSE_COMPARISON(__vsad)
+RECTO_SIMT_REFUSE_COMPARISON(__vmax)
+RECTO_SIMT_REFUSE_COMPARISON(__vmin)
+RECTO_SIMT_REFUSE_PARTS(__vcmpeq)
+RECTO_SIMT_REFUSE_PARTS(__vcmpne)
+RECTO_SIMT_REFUSE_COMPARISON(__vcmpgt)
+RECTO_SIMT_REFUSE_COMPARISON(__vcmpge)
+RECTO_SIMT_REFUSE_COMPARISON(__vcmplt)
+RECTO_SIMT_REFUSE_COMPARISON(__vcmple)
+RECTO_SIMT_REFUSE_PARTS(__vseteq)
+RECTO_SIMT_REFUSE_PARTS(__vsetne)
+RECTO_SIMT_REFUSE_COMPARISON(__vsetgt)
+RECTO_SIMT_REFUSE_COMPARISON(__vsetge)
+RECTO_SIMT_REFUSE_COMPARISON(__vsetlt)
+RECTO_SIMT_REFUSE_COMPARISON(__vsetle)
+#undef RECTO_SIMT_REFUSE_COMPARISON
+#undef RECTO_SIMT_REFUSE_PARTS
 
 // Launches from within kernels.
 RECTO_SIMT_REFUSE(cudaLaunchDevice)

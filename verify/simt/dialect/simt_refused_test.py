@@ -60,6 +60,24 @@ SNIPPETS = {
     "__nv_fp8x2_e4m3": ("__nv_fp8x2_e4m3* pair = nullptr;", "__nv_fp8_e4m3 one(1.0f);"),
     "atomicAdd_system": ("atomicAdd_system(out, 1.0f);", "atomicAdd(out, 1.0f);"),
     "asm": ('asm volatile("bar.sync 0;");', "__syncthreads();"),
+    "__asm__": ('__asm__ volatile("bar.sync 0;");', "__syncthreads();"),
+    "__asm": ('__asm("bar.sync 0;");', "__syncthreads();"),
+    "__managed__": (
+        "} __device__ __managed__ int shared_with_host; __global__ void other_1() {",
+        "} __constant__ int known_to_both = 1; __global__ void other_1() {",
+    ),
+    "__grid_constant__": (
+        "} __global__ void other_2(const __grid_constant__ int n) {",
+        "} __global__ void other_2(const int n) {",
+    ),
+    "tex1DLod": ("out[0] = tex1DLod<float>(n, 1.0f, 2.0f);", "out[0] = __ldg(out + 1);"),
+    "texCubemapLayeredGrad": (
+        "out[0] = texCubemapLayeredGrad<float>(n, 1.0f);",
+        "out[0] = __ldg(out + 2);",
+    ),
+    "__vcmpeq4": ("out[0] = __vcmpeq4(n, 1);", "out[0] = n == 1;"),
+    "__vmaxs2": ("out[0] = __vmaxs2(n, 1);", "out[0] = max(n, 1);"),
+    "__vabsdiffu4": ("out[0] = __vabsdiffu4(n, 1);", "out[0] = __sad(n, 1, 0);"),
     "clock": ("out[0] = clock();", "out[0] = __uint_as_float(1u);"),
     "__shared__": ("__shared__ float tile[4];", "KERNEL_SHARED(float, tile, [4]);"),
     "a __device__ variable": (

@@ -1,6 +1,12 @@
 // Runs the extension over drawn cases, in order and under every policy, on one OS thread and on two
 // in turn, and prints the bits of its results, a line each. All compilers and modes must print the
-// same; it ends with 1 if bits depend on the schedule.
+// same; it ends with 1 if bits depend on the schedule, or, where memory is tainted, on slots that
+// no sequence addresses.
+//
+//   packed_cover
+//   packed_cover slot     contexts that are said to be one token longer than they are, within their
+//                         last block
+//   packed_cover entry    the same, where the token is in another block
 
 #include <fmt/format.h>
 #include <xxhash.h>
@@ -8,10 +14,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <iostream>
+#include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/random_stream.h"
 #include "verify/generators/case_generator.h"
+#include "verify/kernel_cover/taint.h"
 #include "verify/placed_problem.h"
 #include "verify/simt/examples/packed_decode_backend.h"
 #include "verify/simt/examples/packed_decode_cases.h"
@@ -26,58 +36,122 @@ struct Variant {
   PackedDecodeHow how = {};
 };
 
-std::uint64_t result_bits(simt::Executor& executor, const PackedDecodeHow& how,
-                          const PagedAttentionInputs& inputs) {
+// What a call computes, and (taint_text) whether it depends on what is not addressed.
+struct Outcome {
+  std::uint64_t bits = 0;
+  std::string taint;
+};
+
+Outcome outcome_of(simt::Executor& executor, const Variant& variant,
+                   const PagedAttentionInputs& inputs) {
+  Outcome outcome;
+  PackedDecodeHow how = variant.how;
+  how.look = [&](std::span<std::byte> out) {
+    outcome.taint = taint_text("out", out, element_bytes(inputs.q.type));
+    clear_taint(out);
+  };
   const std::vector<double> out = packed_decode_backend(executor, how).run(inputs).out;
-  return XXH3_64bits(out.data(), out.size() * sizeof(double));
+  outcome.bits = XXH3_64bits(out.data(), out.size() * sizeof(double));
+  return outcome;
 }
 
-// How many schedules give other bits than those that are printed.
-int run_case(const Variant& variant, std::uint64_t number, simt::Executor& executor) {
+// How many faults there are: a result that is tainted.
+int print(const Variant& variant, std::uint64_t number, const Outcome& outcome,
+          const std::string& schedule) {
+  std::cout << fmt::format("{} {} {:016x}{}\n", variant.name, number, outcome.bits, schedule);
+  if (outcome.taint.empty()) return 0;
+  std::cout << fmt::format("taint in kernel '{}': {}\n", "packed-decode", outcome.taint);
+  return 1;
+}
+
+PlacedProblem drawn_problem(const Variant& variant, std::uint64_t number, std::int64_t padding) {
   RandomStream stream = RandomStream(2026).split("packed cover").split(number);
   CaseDomain domain = packed_domain(variant.types);
   domain.context_max = 100;  // two partitions: sanitizers take their time
   domain.num_seqs_max = 2;
-  const CaseSpec spec = draw_case(stream, domain);
-  const PlacedProblem placed(make_problem(spec), spec.placement);
+  CaseSpec spec = draw_case(stream, domain);
+  if (padding > 0) {
+    spec.placement.table_padding = padding;
+    spec.placement.garbage_beyond_table = false;
+  }
+  return PlacedProblem(make_problem(spec), spec.placement);
+}
+
+// How many faults: schedules that give other bits than in order, and tainted results.
+int run_case(const Variant& variant, std::uint64_t number, simt::Executor& executor) {
+  const PlacedProblem placed = drawn_problem(variant, number, 0);
+  const TaintScope tainted(placed.inputs());
   executor.set_options({});
-  const std::uint64_t expected = result_bits(executor, variant.how, placed.inputs());
-  std::cout << fmt::format("{} {} {:016x}\n", variant.name, number, expected);
-  int differing = 0;
+  const Outcome expected = outcome_of(executor, variant, placed.inputs());
+  int faults = print(variant, number, expected, "");
   for (std::size_t i = 0; i < simt::kSchedulePolicies.size(); ++i) {
     const simt::SchedulePolicy policy = simt::kSchedulePolicies[i];
     const auto os_threads = static_cast<unsigned>(1 + (i + number) % 2);
     executor.set_options(
         {.schedule = {.policy = policy, .seed = number}, .os_threads = os_threads});
-    const std::uint64_t bits = result_bits(executor, variant.how, placed.inputs());
-    std::cout << fmt::format("{} {} {:016x} {}, {} OS threads\n", variant.name, number, bits,
-                             simt::schedule_policy_name(policy), os_threads);
-    if (bits != expected) ++differing;
-  }
-  return differing;
-}
-
-int run() {
-  constexpr std::uint64_t kCases = 2;
-  const Variant variants[] = {
-      {"float", kFloat, {}},
-      {"float-partitioned", kFloat, {.partition_size = 64}},
-      {"half", kHalf, {}},
-      {"half-partitioned", kHalf, {.partition_size = 64}},
-      {"half-sums", kHalf, {.half_sums = true}},
-  };
-  simt::Executor executor({});
-  int differing = 0;
-  for (const Variant& variant : variants) {
-    for (std::uint64_t number = 0; number < kCases; ++number) {
-      differing += run_case(variant, number, executor);
+    const Outcome outcome = outcome_of(executor, variant, placed.inputs());
+    faults +=
+        print(variant, number, outcome,
+              fmt::format(" {}, {} OS threads", simt::schedule_policy_name(policy), os_threads));
+    if (outcome.bits != expected.bits) {
+      std::cout << "the result depends on the schedule\n";
+      ++faults;
     }
   }
-  if (differing > 0) std::cout << differing << " results depend on the schedule\n";
-  return differing == 0 ? 0 : 1;
+  return faults;
+}
+
+const Variant kVariants[] = {
+    {"float", kFloat, {}},
+    {"float-partitioned", kFloat, {.partition_size = 64}},
+    {"half", kHalf, {}},
+    {"half-partitioned", kHalf, {.partition_size = 64}},
+    {"half-sums", kHalf, {.half_sums = true}},
+};
+
+std::span<const std::byte> pool_bytes(const KvTensorView& view) {
+  return {static_cast<const std::byte*>(view.data),
+          static_cast<std::size_t>(view.num_blocks * view.block_stride * element_bytes(view.type))};
+}
+
+// A fault that reads what is not addressed: in a slot behind the context, or in an entry of the
+// table behind its blocks.
+int run_planted(const Variant& variant, std::uint64_t number, std::string_view fault,
+                simt::Executor& executor) {
+  const PlacedProblem placed = drawn_problem(variant, number, 4);
+  const PagedAttentionInputs& inputs = placed.inputs();
+  const TaintScope tainted(inputs);
+  const bool is_slot = fault == "slot";
+  // Values alone, which nothing branches on.
+  if (is_slot) clear_taint(pool_bytes(inputs.kv.k));
+  std::vector<std::int32_t> lengths(inputs.context_length.begin(), inputs.context_length.end());
+  for (std::int32_t& length : lengths) {
+    if ((length % inputs.kv.k.block_size != 0) == is_slot) ++length;
+  }
+  PagedAttentionInputs longer = inputs;
+  longer.context_length = lengths;
+  return print(variant, number, outcome_of(executor, variant, longer), "");
+}
+
+int run(std::string_view fault) {
+  constexpr std::uint64_t kCases = 2;
+  simt::Executor executor({});
+  int faults = 0;
+  for (const Variant& variant : kVariants) {
+    for (std::uint64_t number = 0; number < kCases; ++number) {
+      faults += fault.empty() ? run_case(variant, number, executor)
+                              : run_planted(variant, number, fault, executor);
+    }
+  }
+  return faults == 0 ? 0 : 1;
 }
 
 }  // namespace
 }  // namespace recto::verify
 
-int main() { return recto::verify::run(); }
+int main(int count, char** arguments) {
+  const std::string_view fault = count > 1 ? arguments[1] : "";
+  if (fault.empty() || fault == "slot" || fault == "entry") return recto::verify::run(fault);
+  std::cerr << "packed_cover: expected slot, entry or nothing, got '" << fault << "'\n";
+  return 2;
+}

@@ -106,6 +106,7 @@ reference::AttentionResult run(simt::Executor& executor, const PackedDecodeHow& 
                   how.partition_size, how.half_sums);
     return nullptr;
   });
+  if (how.look) how.look(out.bytes);
   reference::AttentionResult result(seqs, heads, dim);
   reference::decode_row(out.bytes.data(), out.type, result.out);
   return result;

@@ -2,7 +2,10 @@
 
 // The example as an implementation under test.
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
 
 #include "verify/backend.h"
 #include "verify/device_call.h"
@@ -14,6 +17,9 @@ struct PackedDecodeHow {
   std::int64_t partition_size = 0;  // 0: in one pass
   bool half_sums = false;           // the product with V in half precision
   ObserverMaker observer = {};      // nobody, if empty
+  // Sees `out`, [num_seqs, num_heads, head_dim] of q's type, as the kernels have left it; if empty,
+  // nobody.
+  std::function<void(std::span<std::byte> out)> look = {};
 };
 
 // `executor` must outlive it.

@@ -1,5 +1,7 @@
 #include "verify/simt/executor/executor.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <thread>
 #include <utility>
@@ -13,16 +15,38 @@ namespace recto::simt {
 Executor::Executor(ExecutorOptions options) : options_(options) {}
 Executor::~Executor() = default;
 
+std::optional<Finding> Executor::why_refused(const LaunchConfig& config) const {
+  if (std::optional<Finding> invalid = why_invalid(config)) return invalid;
+  const std::uint32_t period = options_.schedule.preemption_period;
+  if (period == 0 || (observer_ != nullptr && observer_->preempts())) return std::nullopt;
+  Finding finding;
+  finding.check = Check::kInvalidLaunch;
+  finding.kernel = config.kernel;
+  finding.what = fmt::format(
+      "preemption_period: expected 0 without an observer that preempts threads at their accesses, "
+      "such as AccessChecker, got {}",
+      period);
+  return finding;
+}
+
+std::size_t Executor::os_threads_for(const LaunchConfig& config) const {
+  static const unsigned machine = std::thread::hardware_concurrency();
+  if (config.is_cooperative || observer_ != nullptr) return 1;
+  const std::uint64_t wanted = options_.os_threads > 0 ? options_.os_threads : machine;
+  return static_cast<std::size_t>(std::clamp<std::uint64_t>(wanted, 1, config.grid.count()));
+}
+
 LaunchReport Executor::launch(const LaunchConfig& config, const KernelCall& call) {
   LaunchReport report;
-  if (std::optional<Finding> invalid = why_invalid(config)) {
-    report.findings.push_back(*std::move(invalid));
+  if (std::optional<Finding> refused = why_refused(config)) {
+    report.findings.push_back(*std::move(refused));
     return report;
   }
+  if (std::ranges::find(kernels_, config.kernel) == kernels_.end()) {
+    kernels_.emplace_back(config.kernel);
+  }
   Launch launch(config, call, options_, observer_);
-  const bool is_on_one = config.is_cooperative || observer_ != nullptr;
-  const auto workers = static_cast<std::size_t>(
-      std::clamp<std::uint64_t>(is_on_one ? 1 : options_.os_threads, 1, config.grid.count()));
+  const std::size_t workers = os_threads_for(config);
   while (schedulers_.size() < workers) {
     schedulers_.push_back(std::make_unique<Scheduler>(default_stack_bytes()));
   }

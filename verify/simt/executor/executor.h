@@ -4,6 +4,7 @@
 // block at a time on each OS thread.
 
 #include <memory>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -34,11 +35,17 @@ class Executor {
   // ends the launch after its thread block.
   LaunchReport launch(const LaunchConfig& config, const KernelCall& call);
 
+  // All that were launched, each once, in the order of their first launches.
+  const std::vector<std::string>& kernels() const { return kernels_; }
+
  private:
+  std::optional<Finding> why_refused(const LaunchConfig& config) const;
+  std::size_t os_threads_for(const LaunchConfig& config) const;
   void run_blocks(Launch& launch, Scheduler& scheduler) const;
 
   ExecutorOptions options_;
   Observer* observer_ = nullptr;
+  std::vector<std::string> kernels_;
   std::vector<std::unique_ptr<Scheduler>> schedulers_;  // one per OS thread
 };
 

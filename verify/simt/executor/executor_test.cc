@@ -3,8 +3,12 @@
 #include "verify/simt/executor/executor.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <numeric>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "bazel/testing/catch.h"
@@ -200,6 +204,48 @@ TEST_CASE("thread blocks start in an order of the schedule, each once") {
     for (unsigned order = 0; order < count; ++order) started[launch.block_at(order)] = true;
     CHECK(std::ranges::count(started, true) == count);
   }
+}
+
+// Whether `count` thread blocks run side by side, which those of one OS thread do not.
+__global__ void meet_blocks(std::atomic<unsigned>* running, unsigned count,
+                            std::atomic<bool>* met) {
+  running->fetch_add(1);
+  for (int i = 0; i < 20000 && *running < count; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  if (*running < count) *met = false;
+}
+
+TEST_CASE("thread blocks are spread over all of the machine's cores unless told otherwise") {
+  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+  std::atomic<unsigned> running = 0;
+  std::atomic<bool> met = true;
+  Executor executor({});
+  CHECK(launch(executor, {"meet_blocks", {cores}}, meet_blocks, &running, cores, &met).passed());
+  CHECK(running == cores);
+  CHECK(met);
+}
+
+TEST_CASE("preemption without an observer that preempts is refused, not forgotten") {
+  int count = 0;
+  const auto count_up = +[](int* out) { ++*out; };
+  Executor executor({.schedule = {.preemption_period = 5}});
+  const LaunchReport report = launch(executor, {"count_up"}, count_up, &count);
+  REQUIRE(report.findings.size() == 1);
+  CHECK(report.findings[0].text() ==
+        "invalid launch in kernel 'count_up': preemption_period: expected 0 without an observer "
+        "that preempts threads at their accesses, such as AccessChecker, got 5");
+  CHECK(count == 0);
+  executor.set_options({});
+  CHECK(launch(executor, {"count_up"}, count_up, &count).passed());
+  CHECK(count == 1);
+}
+
+TEST_CASE("an executor knows which kernels it has launched") {
+  Executor executor({});
+  const auto nothing = +[](int) {};
+  for (const char* kernel : {"first", "second", "first"}) launch(executor, {kernel}, nothing, 0);
+  CHECK(executor.kernels() == std::vector<std::string>{"first", "second"});
 }
 
 }  // namespace

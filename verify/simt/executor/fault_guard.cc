@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 
+#include "verify/simt/executor/sanitizer_reports.h"
 #include "verify/simt/executor/scheduler.h"
 #include "verify/simt/fibers/fiber_sanitizer.h"
 
@@ -133,6 +134,7 @@ class Handlers {
   void add_user() {
     const std::lock_guard lock(mutex_);
     if (users_++ > 0) return;
+    name_threads_in_sanitizer_reports();
     install(SIGUSR2, &handle_stall);
 #ifndef RECTO_SIMT_ANNOUNCES_SWITCHES
     for (const int fault : {SIGSEGV, SIGBUS, SIGFPE}) install(fault, &handle_fault);

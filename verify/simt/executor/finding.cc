@@ -45,6 +45,8 @@ const char* check_name(Check check) {
       return "assertion";
     case Check::kFault:
       return "fault";
+    case Check::kUnobserved:
+      return "unobserved";
     case Check::kScheduleDependence:
       return "schedule dependence";
     case Check::kMissingDependency:

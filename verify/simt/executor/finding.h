@@ -29,6 +29,7 @@ enum class Check : std::uint8_t {
   kMbarrier,        // one that is not initialised, is overwritten, or has too many arrivals
   kAssertion,       // the kernel itself gave up: assert, __trap
   kFault,           // the machine itself refused an access
+  kUnobserved,      // nothing of a launch was seen by who was to check its accesses
   kScheduleDependence,
   kMissingDependency,  // two operations of a stream's host program that nothing orders
 };

@@ -36,7 +36,9 @@ struct KernelCall {
 
 struct ExecutorOptions {
   Schedule schedule = {};
-  unsigned os_threads = 1;
+  // That thread blocks are spread over; 0: as many as the machine runs at once. Reports and, for
+  // kernels whose thread blocks do not meet in memory, results do not depend on it.
+  unsigned os_threads = 0;
   // And meetings of warps; of one thread block, before it is taken to never end.
   std::uint64_t switches_max = std::uint64_t{1} << 27;
   // Without any switch, before a thread is taken to spin. By the clock, so that it says nothing of

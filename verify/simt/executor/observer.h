@@ -81,6 +81,9 @@ class Observer {
   virtual void begin_block(ThreadBlock&) {}
   virtual void end_block(ThreadBlock&) {}
 
+  // Whether threads yield to others at some accesses, as Schedule::preemption_period asks.
+  virtual bool preempts() const { return false; }
+
   // By the running thread, which is about to touch memory. It may yield to others, or not return.
   virtual void access(std::uintptr_t address, AccessShape shape, std::uintptr_t instruction) = 0;
   virtual void exit_thread(ThreadState&) {}

@@ -92,10 +92,49 @@ std::uint64_t compute(PtxOpcode opcode, std::span<const std::uint64_t> in) {
   RECTO_UNREACHABLE("all opcodes are listed");
 }
 
+// Which bits of a result the tainted bits of its sources reach.
+std::uint64_t tainted_by(PtxOpcode opcode, std::span<const std::uint64_t> in) {
+  const auto all_if = [](std::uint64_t any, std::uint64_t all) { return any != 0 ? all : 0; };
+  std::uint64_t any = 0;
+  for (const std::uint64_t source : in) any |= source;
+  switch (opcode) {
+    case PtxOpcode::kMove:
+      return in[0];
+    case PtxOpcode::kAddF32:
+    case PtxOpcode::kMulF32:
+    case PtxOpcode::kFmaF32:
+      return all_if(any, 0xffffffff);
+    case PtxOpcode::kFloatFromHalf:
+      return all_if(any & 0xffff, 0xffffffff);
+    case PtxOpcode::kHalfFromFloat:
+      return all_if(any & 0xffffffff, 0xffff);
+    case PtxOpcode::kTwoHalvesFromFloats:
+      return all_if(in[0] & 0xffffffff, 0xffff0000) | all_if(in[1] & 0xffffffff, 0xffff);
+    default:
+      // Of halves, one by one; of a single one the other is cut off.
+      return all_if(any & 0xffff, 0xffff) | all_if(any & 0xffff0000, 0xffff0000);
+  }
+}
+
+// What a register or an operand holds.
+struct PtxValue {
+  std::uint64_t bits = 0;
+  std::uint64_t tainted = 0;
+};
+
 // One run of a text: its operands, and the registers that it declares.
 class PtxRun {
  public:
-  explicit PtxRun(std::span<PtxOperand> operands) : operands_(operands) {}
+  explicit PtxRun(std::span<PtxOperand> operands) : operands_(operands) {
+    for (const PtxOperand& operand : operands) values_.push_back({operand.bits, operand.tainted});
+  }
+
+  void store() const {
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      operands_[i].bits = values_[i].bits;
+      operands_[i].tainted = values_[i].tainted;
+    }
+  }
 
   void execute(std::string_view statement) {
     const std::string_view name = ptx_name(statement);
@@ -104,8 +143,14 @@ class PtxRun {
     const std::optional<PtxInstruction> instruction = find_ptx(name);
     RECTO_CHECK_EQ(std::ssize(parts), instruction->sources + 1);
     std::vector<std::uint64_t> in;
-    for (std::size_t i = 1; i < parts.size(); ++i) in.push_back(value(parts[i], width_of(name)));
-    assign(parts[0], compute(instruction->opcode, in), width_of(name));
+    std::vector<std::uint64_t> tainted;
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+      const PtxValue source = value(parts[i], width_of(name));
+      in.push_back(source.bits);
+      tainted.push_back(source.tainted);
+    }
+    assign(parts[0], {compute(instruction->opcode, in), tainted_by(instruction->opcode, tainted)},
+           width_of(name));
   }
 
  private:
@@ -126,15 +171,15 @@ class PtxRun {
     return width == 64 ? bits : bits & ((std::uint64_t{1} << width) - 1);
   }
 
-  std::uint64_t& place(std::string_view name) {
+  PtxValue& place(std::string_view name) {
     // A declared name may begin with %, too, but not go on with digits alone.
     if (name.front() != '%' || !are_ptx_digits(name.substr(1), PtxBase::kTen)) {
       return registers_[std::string(name)];
     }
-    std::size_t number = operands_.size();
+    std::size_t number = values_.size();
     std::from_chars(name.data() + 1, name.data() + name.size(), number);
-    RECTO_CHECK_LT(number, operands_.size());
-    return operands_[number].bits;
+    RECTO_CHECK_LT(number, values_.size());
+    return values_[number];
   }
 
   static std::uint64_t number(std::string_view text) {
@@ -150,31 +195,37 @@ class PtxRun {
   }
 
   // As `width` bits, where it is a vector.
-  std::uint64_t value(std::string_view text, unsigned width) {
-    if (is_ptx_number(text)) return number(text);
+  PtxValue value(std::string_view text, unsigned width) {
+    if (is_ptx_number(text)) return {number(text)};
     if (!is_ptx_vector(text)) return place(text);
     // The first element is the lowest.
     const std::vector<std::string_view> parts = split(ptx_elements(text));
     const auto part = static_cast<unsigned>(width / parts.size());
-    std::uint64_t bits = 0;
+    PtxValue whole;
     for (std::size_t i = 0; i < parts.size(); ++i) {
-      bits |= lowest(value(parts[i], part), part) << part * i;
+      const PtxValue element = value(parts[i], part);
+      whole.bits |= lowest(element.bits, part) << part * i;
+      whole.tainted |= lowest(element.tainted, part) << part * i;
     }
-    return bits;
+    return whole;
   }
 
-  void assign(std::string_view text, std::uint64_t bits, unsigned width) {
+  void assign(std::string_view text, const PtxValue& whole, unsigned width) {
     if (!is_ptx_vector(text)) {
-      place(text) = lowest(bits, width);
+      place(text) = {lowest(whole.bits, width), lowest(whole.tainted, width)};
       return;
     }
     const std::vector<std::string_view> parts = split(ptx_elements(text));
     const auto part = static_cast<unsigned>(width / parts.size());
-    for (std::size_t i = 0; i < parts.size(); ++i) place(parts[i]) = lowest(bits >> part * i, part);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      place(parts[i]) = {lowest(whole.bits >> part * i, part),
+                         lowest(whole.tainted >> part * i, part)};
+    }
   }
 
   std::span<PtxOperand> operands_;
-  std::map<std::string, std::uint64_t> registers_;
+  std::vector<PtxValue> values_;  // of the operands
+  std::map<std::string, PtxValue> registers_;
 };
 
 }  // namespace
@@ -183,7 +234,7 @@ void run_ptx(std::string_view text, std::span<PtxOperand> operands) {
   PtxRun run(operands);
   for (;;) {
     const std::string_view statement = next_ptx_statement(text);
-    if (statement.empty()) return;
+    if (statement.empty()) return run.store();
     run.execute(statement);
   }
 }

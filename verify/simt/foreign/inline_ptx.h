@@ -11,6 +11,7 @@
 #include <span>
 #include <string_view>
 
+#include "verify/simt/dialect/simt_taint.h"
 #include "verify/simt/executor/unobserved.h"
 #include "verify/simt/foreign/ptx_opcodes.h"
 #include "verify/simt/foreign/ptx_operands.h"
@@ -34,6 +35,7 @@ struct PtxOperand {
   void* place = nullptr;  // null: only read
   std::size_t bytes = 0;
   std::uint64_t bits = 0;
+  std::uint64_t tainted = 0;  // those of the bits, in programs with shadow memory
 };
 
 template <typename T>
@@ -83,9 +85,16 @@ RECTO_SIMT_UNOBSERVED void inline_ptx(Operands... given) {
         "that it declares, nor a number; or too many or too few of them");
   }
   std::array<PtxOperand, sizeof...(given)> operands = {given...};
+  for (PtxOperand& operand : operands) {
+    operand.tainted = recto::simt::device::tainted_bits(operand.bits);
+    operand.bits = recto::simt::device::without_taint(operand.bits);
+  }
   run_ptx(kText.view(), operands);
   for (const PtxOperand& operand : operands) {
-    if (operand.place != nullptr) std::memcpy(operand.place, &operand.bits, operand.bytes);
+    if (operand.place == nullptr) continue;
+    const std::uint64_t bits =
+        recto::simt::device::with_tainted_bits(operand.bits, operand.tainted);
+    std::memcpy(operand.place, &bits, operand.bytes);
   }
 }
 

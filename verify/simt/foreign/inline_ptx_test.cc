@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "bazel/testing/catch.h"
 #include "core/random_stream.h"
@@ -170,6 +171,28 @@ TEST_CASE("operands are what the statement gives, declared registers, and number
   float sum = 1.0F;
   inline_ptx<".reg .f32 %f<2>; mov.f32 %f1, %0; add.f32 %0, %f1, %f1;">(changed(sum));
   CHECK(sum == 2.0F);
+}
+
+// The tainted bits of %0 after `text`, where the operands have those bits tainted before.
+std::uint64_t tainted_after(std::string_view text, std::vector<std::uint64_t> tainted) {
+  std::vector<PtxOperand> operands;
+  for (const std::uint64_t bits : tainted) operands.push_back({.bytes = 8, .tainted = bits});
+  run_ptx(text, operands);
+  return operands[0].tainted;
+}
+
+TEST_CASE("taint goes from sources to results, half by half") {
+  CHECK(tainted_after("fma.rn.f16x2 %0, %1, %2, %3;", {0xff, 0, 0, 0}) == 0);
+  CHECK(tainted_after("fma.rn.f16x2 %0, %1, %2, %3;", {0, 0, 0xff, 0}) == 0xffff);
+  CHECK(tainted_after("fma.rn.f16x2 %0, %1, %2, %3;", {0, 0, 0, 0xff000000}) == 0xffff0000);
+  CHECK(tainted_after("add.f16 %0, %1, %2;", {0, 0xff0000, 0}) == 0);
+  CHECK(tainted_after("mul.f32 %0, %1, %2;", {0, 0, 0xff}) == 0xffffffff);
+  CHECK(tainted_after("cvt.f32.f16 %0, %1;", {0, 0xff00}) == 0xffffffff);
+  CHECK(tainted_after("cvt.rn.f16.f32 %0, %1;", {0, 0xff000000}) == 0xffff);
+  CHECK(tainted_after("cvt.rn.f16x2.f32 %0, %1, %2;", {0, 0xff, 0}) == 0xffff0000);
+  CHECK(tainted_after("cvt.rn.f16x2.f32 %0, %1, %2;", {0, 0, 0xff}) == 0xffff);
+  CHECK(tainted_after("{.reg .b16 low, high; mov.b32 {low, high}, %1; mov.b32 %0, {high, low};}",
+                      {0, 0xff}) == 0xff0000);
 }
 
 TEST_CASE("what is not in the table is not known") {

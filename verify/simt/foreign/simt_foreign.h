@@ -19,8 +19,10 @@
 #include "verify/simt/dialect/simt_atomics.h"
 #include "verify/simt/dialect/simt_integer.h"
 #include "verify/simt/dialect/simt_math.h"
+#include "verify/simt/dialect/simt_memory.h"
 #include "verify/simt/dialect/simt_warp.h"
 #include "verify/simt/foreign/inline_ptx.h"
+#include "verify/simt/foreign/simt_foreign_half.h"
 #include "verify/simt/streams/stream.h"
 
 namespace recto::simt::device {
@@ -52,12 +54,6 @@ inline constexpr bool kHasAtomicAdd<T> = true;
   static constinit const ::recto::simt::SharedVariable name##_shared_variable = {                  \
       #name, sizeof(type), std::max<std::size_t>(alignof(type), alignment), {__FILE__, __LINE__}}; \
   type& name = *static_cast<type*>(::recto::simt::device::shared_variable(name##_shared_variable))
-
-template <typename T>
-inline T __ldg(const T* address) {
-  return *address;
-}
-inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
 namespace simt_foreign {
 

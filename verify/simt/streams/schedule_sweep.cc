@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "core/contract.h"
+
 namespace recto::simt {
 namespace {
 
@@ -22,18 +24,32 @@ std::string schedule_text(const Schedule& schedule) {
 // The first run whose findings are none, to compare others with.
 struct Baseline {
   Schedule schedule;
-  std::vector<std::byte> outputs;
+  std::vector<SweptOutput> outputs;
 };
 
+// "element 7 (of 4 bytes) of out", the first that differs.
+std::string difference_text(const SweptOutput& expected, const SweptOutput& output) {
+  if (output.name != expected.name || output.bytes.size() != expected.bytes.size()) {
+    return fmt::format("output {} of {} bytes, in place of {} of {},", output.name,
+                       output.bytes.size(), expected.name, expected.bytes.size());
+  }
+  const auto [mine, theirs] = std::ranges::mismatch(output.bytes, expected.bytes);
+  const auto at = static_cast<std::size_t>(mine - output.bytes.begin());
+  return fmt::format("element {} (of {} bytes) of {}", at / output.element_bytes,
+                     output.element_bytes, output.name);
+}
+
 std::optional<Finding> compare(const Baseline& baseline, const Schedule& schedule,
-                               const std::vector<std::byte>& outputs) {
-  if (outputs == baseline.outputs) return std::nullopt;
+                               const std::vector<SweptOutput>& outputs,
+                               const std::vector<std::string>& kernels) {
+  RECTO_CHECK_EQ(outputs.size(), baseline.outputs.size());
   const auto [mine, theirs] = std::ranges::mismatch(outputs, baseline.outputs);
+  if (mine == outputs.end()) return std::nullopt;
   Finding finding;
   finding.check = Check::kScheduleDependence;
-  finding.kernel = "all launches";
-  finding.what = fmt::format("output byte {} differs between the schedules {{{}}} and {{{}}}",
-                             mine - outputs.begin(), schedule_text(baseline.schedule),
+  finding.kernel = fmt::format("{}", fmt::join(kernels, "', '"));
+  finding.what = fmt::format("{} differs between the schedules {{{}}} and {{{}}}",
+                             difference_text(*theirs, *mine), schedule_text(baseline.schedule),
                              schedule_text(schedule));
   return finding;
 }
@@ -68,7 +84,8 @@ SweepReport sweep_schedules(const ExecutorOptions& options, std::span<const Sche
     if (run.report.passed() && !baseline) {
       baseline = {schedule, std::move(run.outputs)};
     } else if (run.report.passed()) {
-      std::optional<Finding> difference = compare(*baseline, schedule, run.outputs);
+      std::optional<Finding> difference =
+          compare(*baseline, schedule, run.outputs, executor.kernels());
       if (difference && known.emplace(difference->check, "").second) {
         report.findings.push_back(*std::move(difference));
       }

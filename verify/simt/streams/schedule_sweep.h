@@ -17,10 +17,20 @@ namespace recto::simt {
 // Every policy with each of `seeds` seeds, the policies without randomness once.
 std::vector<Schedule> all_schedules(std::uint64_t seeds);
 
-// One run from the beginning: fresh memory, launches, and then what they wrote.
+// What launches wrote to one buffer.
+struct SweptOutput {
+  std::string name;  // for messages
+  std::size_t element_bytes = 1;
+  std::vector<std::byte> bytes;
+
+  friend bool operator==(const SweptOutput&, const SweptOutput&) = default;
+};
+
+// One run from the beginning: fresh memory, launches, and then what they wrote, in all runs to the
+// same buffers.
 struct SweptRun {
   LaunchReport report;
-  std::vector<std::byte> outputs;
+  std::vector<SweptOutput> outputs;
 };
 using SweepProgram = std::function<SweptRun(Executor& executor)>;
 
@@ -28,7 +38,7 @@ struct SweepReport {
   // Of all runs, each different one once; and a schedule dependence, if outputs differ between runs
   // in which nothing else was found.
   std::vector<Finding> findings;
-  std::vector<std::byte> outputs;  // of the first run
+  std::vector<SweptOutput> outputs;  // of the first run
 };
 
 // `program` runs once for each schedule, on executors with these options otherwise.

@@ -1,0 +1,79 @@
+#pragma once
+
+// Taint: MemorySanitizer's shadow of a value, for what it does not follow by itself. In programs
+// that have it (variants.bzl, mode "taint"); nothing elsewhere.
+
+#include <cstdint>
+
+#if defined(__has_feature)
+#if __has_feature(memory_sanitizer)
+#include <sanitizer/msan_interface.h>
+#define RECTO_SIMT_MSAN 1
+#endif
+#endif
+
+namespace recto::simt::device {
+
+#ifdef RECTO_SIMT_MSAN
+
+template <typename T>
+bool is_tainted(const T& value) {
+  return __msan_test_shadow(&value, sizeof value) >= 0;
+}
+
+template <typename T>
+void set_tainted(T& value) {
+  __msan_poison(&value, sizeof value);
+}
+
+template <typename T>
+T without_taint(T value) {
+  __msan_unpoison(&value, sizeof value);
+  return value;
+}
+
+// All of it is tainted if anything of the arguments is.
+template <typename T, typename... Arguments>
+T with_taint_of(T result, const Arguments&... arguments) {
+  if ((is_tainted(arguments) || ...)) set_tainted(result);
+  return result;
+}
+
+// Byte by byte: ones where a byte is tainted.
+inline std::uint64_t tainted_bits(const std::uint64_t& word) {
+  std::uint64_t tainted = 0;
+  for (unsigned byte = 0; byte < sizeof word; ++byte) {
+    const auto* at = reinterpret_cast<const unsigned char*>(&word) + byte;
+    if (is_tainted(*at)) tainted |= std::uint64_t{0xff} << 8 * byte;
+  }
+  return tainted;
+}
+
+// `known` with the bytes tainted of which `tainted` has bits.
+inline std::uint64_t with_tainted_bits(std::uint64_t known, std::uint64_t tainted) {
+  std::uint64_t word = without_taint(known);
+  for (unsigned byte = 0; byte < sizeof word; ++byte) {
+    auto* at = reinterpret_cast<unsigned char*>(&word) + byte;
+    if ((tainted >> 8 * byte & 0xff) != 0) set_tainted(*at);
+  }
+  return word;
+}
+
+#else
+
+inline std::uint64_t tainted_bits(std::uint64_t) { return 0; }
+inline std::uint64_t with_tainted_bits(std::uint64_t known, std::uint64_t) { return known; }
+
+template <typename T>
+T without_taint(T value) {
+  return value;
+}
+
+template <typename T, typename... Arguments>
+T with_taint_of(T result, const Arguments&...) {
+  return result;
+}
+
+#endif
+
+}  // namespace recto::simt::device
