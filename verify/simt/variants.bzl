@@ -49,7 +49,8 @@ def _compile(ctx, source, copts, sources):
     arguments = ctx.actions.args()
     arguments.add_all(["-std=c++20", "-ffp-contract=off", "-g", "-Wno-unused-parameter"])
     arguments.add_all(ctx.attr.copts + copts)
-    arguments.add_all(folders, before_each = "-isystem")
+    for root in ["", ctx.bin_dir.path + "/"]:
+        arguments.add_all([root + folder for folder in folders], before_each = "-isystem")
     arguments.add_all([".", ctx.bin_dir.path, ctx.genfiles_dir.path], before_each = "-iquote")
     arguments.add_all(["-c", source, "-o", output])
     ctx.actions.run(
@@ -120,7 +121,8 @@ def _build_of(mode):
         ]
         copts = ["-O1", "-DRECTO_SIMT_TAINT"]
         return (CLANGXX, copts, shadow, ["-fsanitize=memory"])
-    fail("no such mode: " + mode)
+    fail(("simt_variant: expected mode asan, clang or taint, got \"%s\"; plain is the usual " +
+          "build, and races a program that depends on NAME_observed of simt_kernels") % mode)
 
 def simt_variant(name, program, mode, **kwargs):
     """A cc_binary as built in another mode: "asan", "clang" or "taint".
