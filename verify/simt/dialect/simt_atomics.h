@@ -2,12 +2,15 @@
 
 // Atomics, of the types for which CUDA has them. Thread blocks run on several OS threads, so these
 // are the machine's own atomics, which builds with observed accesses see as such: as one access,
-// however often others come between. Each gives the old value.
+// however often others come between. Each gives the old value, and lets others of the block run now
+// and then, so that threads may wait for each other by them.
 
 #include <concepts>
 #include <cstdint>
 #include <type_traits>
 
+#include "verify/simt/dialect/simt_warp.h"
+#include "verify/simt/executor/device_api.h"
 #include "verify/simt/executor/unobserved.h"
 
 namespace recto::simt::device {
@@ -26,7 +29,8 @@ RECTO_SIMT_UNOBSERVED T atomic_retry(T* address, T old, Change change) {
 // Applies `change` to what is there. The first attempt is the access that is observed: it guesses,
 // and learns what is there.
 template <typename T, typename Change>
-inline T atomic_change(T* address, Change change) {
+inline T atomic_change(T* address, Site site, Change change) {
+  begin_atomic(site);
   T old{};
   T desired = change(old);
   if (__atomic_compare_exchange(address, &old, &desired, false, __ATOMIC_RELAXED,
@@ -59,11 +63,12 @@ concept AtomicSummand = kHasAtomicAdd<T>;
 }  // namespace recto::simt::device
 
 // name(address, value) of types that CUDA serves; of others it is refused.
-#define RECTO_SIMT_ATOMIC(name, Served, change)                                                 \
-  template <recto::simt::device::Served T>                                                      \
-  inline T name(T* address, std::type_identity_t<T> value) {                                    \
-    return recto::simt::device::atomic_change(address, [value](T old) -> T { return change; }); \
-  }                                                                                             \
+#define RECTO_SIMT_ATOMIC(name, Served, change)                                        \
+  template <recto::simt::device::Served T>                                             \
+  inline T name(T* address, std::type_identity_t<T> value, RECTO_SIMT_SITE) {          \
+    return recto::simt::device::atomic_change(address, site,                           \
+                                              [value](T old) -> T { return change; }); \
+  }                                                                                    \
   RECTO_SIMT_REFUSE_ATOMIC(name, Served)
 #define RECTO_SIMT_REFUSE_ATOMIC(name, Served)                                   \
   template <typename T, typename... Values>                                      \
@@ -84,24 +89,27 @@ RECTO_SIMT_REFUSE_ATOMIC(atomicCAS, AtomicCompared)
 #undef RECTO_SIMT_REFUSE_ATOMIC
 
 template <recto::simt::device::AtomicExchanged T>
-inline T atomicExch(T* address, std::type_identity_t<T> value) {
+inline T atomicExch(T* address, std::type_identity_t<T> value, RECTO_SIMT_SITE) {
+  recto::simt::device::begin_atomic(site);
   // What is there need not have been written.
   T old;
   __atomic_exchange(address, &value, &old, __ATOMIC_RELAXED);
   return old;
 }
 template <recto::simt::device::AtomicCompared T>
-inline T atomicCAS(T* address, std::type_identity_t<T> compare, std::type_identity_t<T> value) {
+inline T atomicCAS(T* address, std::type_identity_t<T> compare, std::type_identity_t<T> value,
+                   RECTO_SIMT_SITE) {
+  recto::simt::device::begin_atomic(site);
   __atomic_compare_exchange(address, &compare, &value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
   return compare;
 }
 // Counts up to `limit`, then from 0 again.
-inline unsigned atomicInc(unsigned* address, unsigned limit) {
+inline unsigned atomicInc(unsigned* address, unsigned limit, RECTO_SIMT_SITE) {
   return recto::simt::device::atomic_change(
-      address, [limit](unsigned old) { return old >= limit ? 0 : old + 1; });
+      address, site, [limit](unsigned old) { return old >= limit ? 0 : old + 1; });
 }
 // Counts down to 0, then from `limit` again.
-inline unsigned atomicDec(unsigned* address, unsigned limit) {
+inline unsigned atomicDec(unsigned* address, unsigned limit, RECTO_SIMT_SITE) {
   return recto::simt::device::atomic_change(
-      address, [limit](unsigned old) { return old == 0 || old > limit ? limit : old - 1; });
+      address, site, [limit](unsigned old) { return old == 0 || old > limit ? limit : old - 1; });
 }

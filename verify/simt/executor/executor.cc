@@ -15,7 +15,7 @@ Executor::~Executor() = default;
 
 LaunchReport Executor::launch(const LaunchConfig& config, const KernelCall& call) {
   LaunchReport report;
-  if (std::optional<Finding> invalid = why_invalid(config)) {
+  if (std::optional<Finding> invalid = why_invalid(config, call.call)) {
     report.findings.push_back(*std::move(invalid));
     return report;
   }

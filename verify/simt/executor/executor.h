@@ -49,10 +49,9 @@ LaunchReport launch(Executor& executor, const LaunchConfig& config, void (*kerne
                     std::type_identity_t<Parameters>... arguments) {
   const auto thread = [=]() RECTO_SIMT_UNOBSERVED { kernel(arguments...); };
   using Thread = decltype(thread);
-  return executor.launch(config, {[](const void* closure) RECTO_SIMT_UNOBSERVED {
-                                    (*static_cast<const Thread*>(closure))();
-                                  },
-                                  &thread});
+  const auto call = [](const void* closure)
+                        RECTO_SIMT_UNOBSERVED { (*static_cast<const Thread*>(closure))(); };
+  return executor.launch(config, {kernel == nullptr ? nullptr : +call, &thread});
 }
 
 }  // namespace recto::simt
