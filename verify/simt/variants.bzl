@@ -15,6 +15,13 @@ _Sources = provider(fields = ["kernels", "others", "headers", "include_folders",
 def _files(attribute):
     return [file for target in attribute for file in target.files.to_list()]
 
+# Of the flags that kernels are built with, what they mean by themselves in any mode.
+_KERNEL_FLAGS = ["-D", "-U", "-fno-strict-aliasing"]
+
+def _kernel(source, attr):
+    flags = [opt for opt in attr.copts if any([opt.startswith(flag) for flag in _KERNEL_FLAGS])]
+    return struct(source = source, copts = tuple(flags))
+
 def _collect_impl(_target, ctx):
     attr = ctx.rule.attr
     deps = [dep[_Sources] for dep in getattr(attr, "deps", []) if _Sources in dep]
@@ -28,7 +35,10 @@ def _collect_impl(_target, ctx):
         root = ctx.label.workspace_root + "/" if ctx.label.workspace_root else ""
         folders.append(root + (ctx.label.package + "/" + folder).strip("/"))
     return [_Sources(
-        kernels = depset(sources if is_kernels else [], transitive = [dep.kernels for dep in deps]),
+        kernels = depset(
+            [_kernel(source, attr) for source in sources] if is_kernels else [],
+            transitive = [dep.kernels for dep in deps],
+        ),
         others = depset([] if is_kernels else sources, transitive = [dep.others for dep in deps]),
         headers = depset(headers, transitive = [dep.headers for dep in deps]),
         include_folders = depset(folders, transitive = [dep.include_folders for dep in deps]),
@@ -68,8 +78,8 @@ def _variant_impl(ctx):
     sources = ctx.attr.program[_Sources]
     objects = [_compile(ctx, source, [], sources) for source in sources.others.to_list()]
     objects += [
-        _compile(ctx, source, ctx.attr.kernel_copts, sources)
-        for source in sources.kernels.to_list()
+        _compile(ctx, kernel.source, ctx.attr.kernel_copts + list(kernel.copts), sources)
+        for kernel in sources.kernels.to_list()
     ]
     program = ctx.actions.declare_file(ctx.label.name)
     arguments = ctx.actions.args()
