@@ -25,7 +25,8 @@ _OPTIONS = [
     "-I.",
     "-Xptxas=-v",
     "-Werror=all-warnings",
-    "-Xcompiler=-Wall,-Wextra",
+    # Objects go into shared libraries as well.
+    "-Xcompiler=-Wall,-Wextra,-fPIC",
 ]
 
 def _objects_impl(ctx):

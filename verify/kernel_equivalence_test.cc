@@ -23,7 +23,7 @@
 namespace recto::verify {
 namespace {
 
-constexpr std::uint64_t kCasesPerRow = 22;
+constexpr std::uint64_t kCasesPerRow = 28;
 constexpr std::int64_t kCasesWanted = 2000;
 
 constexpr std::int64_t kHeadDims[] = {64, 80, 96, 128, 192, 256};

@@ -18,10 +18,13 @@ OBSERVED_COPTS = [
     "-Wno-tsan",
 ]
 
-# Line numbers, for findings; addr2line of binutils 2.40 takes one file for another in version 5.
-_DEBUG_COPTS = [
+KERNEL_COPTS = [
+    # Line numbers, for findings; addr2line of binutils 2.40 takes one file for another in
+    # version 5.
     "-g1",
     "-gdwarf-4",
+    # Optimised builds of Bazel define it; nvcc does not, and keeps assert().
+    "-UNDEBUG",
 ]
 
 # With ThreadSanitizer's own runtime the hooks are taken; clang's fuzzer does not know all flags.
@@ -49,10 +52,11 @@ def simt_kernels(name, srcs, hdrs = [], deps = [], copts = [], **kwargs):
     Args:
       srcs: .cu files, of this package or as //package:file.cu.
       hdrs: .cuh files that they include.
-      copts: more flags, such as "-O0": the optimiser takes out reads of which nothing is used.
+      copts: more flags of the host compiler, after all others, such as "-O0": the optimiser takes
+        out reads of which nothing is used.
     """
     units = [_unit(name, source) for source in srcs]
-    for suffix, mode_copts, hooks, compatible in [
+    for suffix, observed, hooks, compatible in [
         ("", [], [], []),
         ("_observed", OBSERVED_COPTS, ["//verify/simt/checks:access_hooks"], OBSERVED_COMPATIBLE),
     ]:
@@ -62,9 +66,14 @@ def simt_kernels(name, srcs, hdrs = [], deps = [], copts = [], **kwargs):
             textual_hdrs = srcs + hdrs,
             # "#pragma unroll" is for nvcc; and kernels look at the same bytes through several
             # types, as nvcc lets them.
-            copts = mode_copts + _DEBUG_COPTS + [
+            copts = observed + KERNEL_COPTS + [
                 "-Wno-unused-parameter",
                 "-Wno-unknown-pragmas",
+                # As people write kernels: "threadIdx.x < n" builds, what nobody uses is a warning.
+                "-Wno-sign-compare",
+                "-Wno-error=unused-but-set-variable",
+                "-Wno-error=unused-function",
+                "-Wno-error=unused-variable",
                 "-fno-strict-aliasing",
             ] + copts,
             local_defines = ["RECTO_SIMT_KERNEL_FILE"],

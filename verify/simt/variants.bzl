@@ -15,6 +15,13 @@ _Sources = provider(fields = ["kernels", "others", "headers", "include_folders",
 def _files(attribute):
     return [file for target in attribute for file in target.files.to_list()]
 
+# Of the flags that kernels are built with, what they mean by themselves in any mode.
+_KERNEL_FLAGS = ["-D", "-U", "-fno-strict-aliasing"]
+
+def _kernel(source, attr):
+    flags = [opt for opt in attr.copts if any([opt.startswith(flag) for flag in _KERNEL_FLAGS])]
+    return struct(source = source, copts = tuple(flags))
+
 def _collect_impl(_target, ctx):
     attr = ctx.rule.attr
     deps = [dep[_Sources] for dep in getattr(attr, "deps", []) if _Sources in dep]
@@ -28,7 +35,10 @@ def _collect_impl(_target, ctx):
         root = ctx.label.workspace_root + "/" if ctx.label.workspace_root else ""
         folders.append(root + (ctx.label.package + "/" + folder).strip("/"))
     return [_Sources(
-        kernels = depset(sources if is_kernels else [], transitive = [dep.kernels for dep in deps]),
+        kernels = depset(
+            [_kernel(source, attr) for source in sources] if is_kernels else [],
+            transitive = [dep.kernels for dep in deps],
+        ),
         others = depset([] if is_kernels else sources, transitive = [dep.others for dep in deps]),
         headers = depset(headers, transitive = [dep.headers for dep in deps]),
         include_folders = depset(folders, transitive = [dep.include_folders for dep in deps]),
@@ -49,7 +59,8 @@ def _compile(ctx, source, copts, sources):
     arguments = ctx.actions.args()
     arguments.add_all(["-std=c++20", "-ffp-contract=off", "-g", "-Wno-unused-parameter"])
     arguments.add_all(ctx.attr.copts + copts)
-    arguments.add_all(folders, before_each = "-isystem")
+    for root in ["", ctx.bin_dir.path + "/"]:
+        arguments.add_all([root + folder for folder in folders], before_each = "-isystem")
     arguments.add_all([".", ctx.bin_dir.path, ctx.genfiles_dir.path], before_each = "-iquote")
     arguments.add_all(["-c", source, "-o", output])
     ctx.actions.run(
@@ -67,8 +78,8 @@ def _variant_impl(ctx):
     sources = ctx.attr.program[_Sources]
     objects = [_compile(ctx, source, [], sources) for source in sources.others.to_list()]
     objects += [
-        _compile(ctx, source, ctx.attr.kernel_copts, sources)
-        for source in sources.kernels.to_list()
+        _compile(ctx, kernel.source, ctx.attr.kernel_copts + list(kernel.copts), sources)
+        for kernel in sources.kernels.to_list()
     ]
     program = ctx.actions.declare_file(ctx.label.name)
     arguments = ctx.actions.args()
@@ -124,7 +135,8 @@ def _build_of(mode):
         ]
         copts = ["-O1", "-DRECTO_SIMT_TAINT"]
         return (CLANGXX, copts, shadow, ["-fsanitize=memory"])
-    fail("no such mode: " + mode)
+    fail(("simt_variant: expected mode asan, clang or taint, got \"%s\"; plain is the usual " +
+          "build, and races a program that depends on NAME_observed of simt_kernels") % mode)
 
 def simt_variant(name, program, mode, **kwargs):
     """A cc_binary as built in another mode: "asan", "boost", "clang" or "taint".

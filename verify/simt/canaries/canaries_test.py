@@ -146,8 +146,21 @@ def difference_of_messages(path, modes, seen):
     return "\n".join(difflib.unified_diff(expected, seen, path, path, lineterm="", n=1))
 
 
-def main(readme, messages, *arguments):
-    programs = dict(argument.split("=", 1) for argument in arguments)
+def programs_of(arguments):
+    """By mode; None if these are no arguments for this."""
+    readme_and_messages, pairs = arguments[:2], arguments[2:]
+    are_there = all(Path(file).is_file() for file in readme_and_messages)
+    if not pairs or not are_there or not all("=" in pair for pair in pairs):
+        return None
+    return dict(pair.split("=", 1) for pair in pairs)
+
+
+def main(*arguments):
+    programs = programs_of(arguments)
+    if programs is None:
+        print("usage: canaries_test.py README MESSAGES MODE=PROGRAM ...", file=sys.stderr)
+        return 2
+    readme, messages = arguments[:2]
     for mode, program in list(programs.items()):
         reason = skip_reason(program)
         if reason:

@@ -188,6 +188,10 @@ int run(const std::string& name, const std::string& which) {
 
 int main(int count, char** arguments) {
   if (count == 3) return recto::simt::run(arguments[1], arguments[2]);
+  if (count != 1) {
+    std::cerr << "usage: canary_program [NAME wrong|right]\n";
+    return 2;
+  }
   for (const recto::simt::Canary& canary : recto::simt::all_canaries()) {
     std::cout << fmt::format("{}|{}\n", canary.name, canary.fault);
   }

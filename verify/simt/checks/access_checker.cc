@@ -23,6 +23,12 @@ bool is_misaligned(std::uintptr_t address, const AccessShape& shape) {
   return shape.alignment == AccessAlignment::kNatural && (address & (shape.bytes - 1)) != 0;
 }
 
+// Of structures as a whole, perhaps with bytes between their members, which nobody writes.
+bool may_have_padding(std::uintptr_t address, const AccessShape& shape) {
+  return shape.kind == AccessKind::kRead && shape.alignment == AccessAlignment::kAny &&
+         (address | shape.bytes) % 2 == 0;
+}
+
 }  // namespace
 
 void AccessChecker::begin_launch(Launch& launch) {
@@ -205,6 +211,37 @@ void AccessChecker::look_at_buffer(const Access& access, GlobalBuffer& buffer) {
 template <Scope kScope>
 void AccessChecker::note(const Access& access, ShadowCells& cells, std::size_t offset,
                          std::uint32_t written_from) {
+  if (written_from > 0 && access.copy_step == CopyStep::kNone &&
+      may_have_padding(access.address, access.shape)) [[unlikely]] {
+    return note_copied<kScope>(access, cells, offset, written_from);
+  }
+  note_bytes<kScope>(access, cells, offset, written_from);
+}
+
+// Padding is shorter than the structure's alignment, which divides its address and its size: of
+// each piece of that many bytes something must have been written.
+template <Scope kScope>
+void AccessChecker::note_copied(const Access& access, ShadowCells& cells, std::size_t offset,
+                                std::uint32_t written_from) {
+  constexpr std::size_t kAlignmentMax = 8;
+  const std::size_t bits = access.address | access.shape.bytes | kAlignmentMax;
+  const std::size_t piece = bits & -bits;
+  for (std::size_t begin = 0; begin < access.shape.bytes; begin += piece) {
+    bool is_written = false;
+    cells.for_each(offset + begin, piece,
+                   [&](const AccessRecord& record, std::size_t, std::size_t) {
+                     is_written = is_written || record.write.era() >= written_from;
+                   });
+    Access part = access;
+    part.address += begin;
+    part.shape.bytes = piece;
+    note_bytes<kScope>(part, cells, offset + begin, is_written ? 0 : written_from);
+  }
+}
+
+template <Scope kScope>
+void AccessChecker::note_bytes(const Access& access, ShadowCells& cells, std::size_t offset,
+                               std::uint32_t written_from) {
   const AccessKind kind = access.shape.kind;
   cells.for_each(
       offset, access.shape.bytes, [&](AccessRecord& record, std::size_t at, std::size_t bytes) {
@@ -246,30 +283,6 @@ void AccessChecker::look_elsewhere(const Access& access) {
   if (loaded == nullptr) refuse_place(access, Check::kOutOfBounds, "");
   if (is_write(access.shape.kind)) refuse_place(access, Check::kReadOnly, "");
   constants_ = *loaded;
-}
-
-// In a buffer, but beyond its end, or beyond a logical piece.
-void AccessChecker::look_across_ranges(const Access& access, GlobalBuffer& buffer) {
-  if (access.shape.bytes > buffer.end - access.address) {
-    refuse_place(access, Check::kOutOfBounds, ", beyond its end");
-  }
-  const LogicalBounds& bounds = *buffer.buffer->logical_bounds;
-  const std::size_t begin = access.address - buffer.begin;
-  const std::uint64_t block = block_->linear_index();
-  for (std::size_t at = begin / bounds.piece_bytes;
-       at * bounds.piece_bytes < begin + access.shape.bytes; ++at) {
-    if (bounds.allows(block, at)) continue;
-    std::string owner = block < bounds.owner_of_block.size()
-                            ? fmt::format("owner {}", bounds.owner_of_block[block])
-                            : "a thread block without owner";
-    report(options_.logical_bounds,
-           finding_of(access, Check::kLogicalBounds,
-                      fmt::format("{}, in piece {} (of {} bytes), which is not for {}",
-                                  access_text(access.shape, place_text(access.address)), at,
-                                  bounds.piece_bytes, owner)));
-    break;
-  }
-  look_at_buffer(access, buffer);
 }
 
 }  // namespace recto::simt

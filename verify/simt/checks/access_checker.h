@@ -114,6 +114,12 @@ class AccessChecker final : public Observer {
   void note(const Access& access, ShadowCells& cells, std::size_t offset,
             std::uint32_t written_from);
   template <Scope kScope>
+  void note_bytes(const Access& access, ShadowCells& cells, std::size_t offset,
+                  std::uint32_t written_from);
+  template <Scope kScope>
+  [[gnu::noinline]] void note_copied(const Access& access, ShadowCells& cells, std::size_t offset,
+                                     std::uint32_t written_from);
+  template <Scope kScope>
   [[gnu::noinline]] void note_part(const Access& part, AccessRecord& record,
                                    std::uint32_t written_from);
   bool has_shared_variable(const Access& access);

@@ -68,6 +68,30 @@ void AccessChecker::refuse_misaligned(const Access& access) const {
   refuse(access, Check::kMisaligned, std::move(what));
 }
 
+// In a buffer, but beyond its end, or beyond a logical piece.
+void AccessChecker::look_across_ranges(const Access& access, GlobalBuffer& buffer) {
+  if (access.shape.bytes > buffer.end - access.address) {
+    refuse_place(access, Check::kOutOfBounds, ", beyond its end");
+  }
+  const LogicalBounds& bounds = *buffer.buffer->logical_bounds;
+  const std::size_t begin = access.address - buffer.begin;
+  const std::uint64_t block = block_->linear_index();
+  for (std::size_t at = begin / bounds.piece_bytes;
+       at * bounds.piece_bytes < begin + access.shape.bytes; ++at) {
+    if (bounds.allows(block, at)) continue;
+    std::string owner = block < bounds.owner_of_block.size()
+                            ? fmt::format("owner {}", bounds.owner_of_block[block])
+                            : "a thread block without owner";
+    report(options_.logical_bounds,
+           finding_of(access, Check::kLogicalBounds,
+                      fmt::format("{}, in piece {} (of {} bytes), which is not for {}",
+                                  access_text(access.shape, place_text(access.address)), at,
+                                  bounds.piece_bytes, owner)));
+    break;
+  }
+  look_at_buffer(access, buffer);
+}
+
 bool AccessChecker::is_news(Check check, std::uintptr_t instruction, std::uint32_t other_at) {
   return told_.emplace(check, instruction, other_at).second;
 }

@@ -20,13 +20,21 @@ std::string access_text(const AccessShape& shape, const std::string& place) {
 std::string shared_text(const SharedMemory& memory, std::uintptr_t address) {
   const std::size_t offset = address - reinterpret_cast<std::uintptr_t>(memory.memory().data());
   const SharedMemory::Placed* before = nullptr;
+  const SharedMemory::Placed* behind = nullptr;
   for (const SharedMemory::Placed& placed : memory.placed()) {
     if (placed.offset <= offset) before = &placed;
+    if (placed.offset > offset && behind == nullptr) behind = &placed;
   }
-  if (before == nullptr) return "shared memory that belongs to no variable";
-  if (offset < before->offset + before->bytes) {
+  if (before != nullptr && offset < before->offset + before->bytes) {
     return fmt::format("{}+{}", name_of(*before), offset - before->offset);
   }
+  // The nearer one was meant.
+  if (behind != nullptr &&
+      (before == nullptr || behind->offset - offset < offset - before->offset - before->bytes)) {
+    return fmt::format("memory {} bytes before {} ({} bytes)", behind->offset - offset,
+                       name_of(*behind), behind->bytes);
+  }
+  if (before == nullptr) return "shared memory that belongs to no variable";
   return fmt::format("memory {} bytes past the end of {} ({} bytes)",
                      offset - before->offset - before->bytes, name_of(*before), before->bytes);
 }

@@ -110,6 +110,11 @@ TEST_CASE("gaps between shared variables belong to nobody") {
   CHECK(out[5] == 66.0F);
   check_finding(run.run({"sum", {1}, {64}}, sum_shared, out, 1), Check::kOutOfBounds,
                 {"reads 4 bytes of memory 0 bytes past the end of shared parts (256 bytes)"});
+  // The nearer variable is the one that was meant.
+  check_finding(run.run({"sum", {1}, {64}}, sum_shared, out, -1), Check::kOutOfBounds,
+                {"reads 4 bytes of memory 4 bytes before shared parts (256 bytes)"});
+  check_finding(run.run({"sum", {1}, {64}}, sum_shared, out, 79), Check::kOutOfBounds,
+                {"reads 4 bytes of memory 4 bytes before shared others (256 bytes)"});
   check_nothing(run.run({"sum", {1}, {64}, 256}, sum_dynamic_shared, out, 0));
   check_finding(run.run({"sum", {1}, {64}, 256}, sum_dynamic_shared, out, 1), Check::kOutOfBounds,
                 {"past the end of dynamic shared memory (256 bytes)"});

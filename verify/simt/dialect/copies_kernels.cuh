@@ -10,6 +10,8 @@
 __global__ void copy_pieces(int piece_bytes, const unsigned char* in, unsigned char* out);
 // The same by 16 bytes, of which only source_bytes are read.
 __global__ void copy_and_fill(unsigned source_bytes, const unsigned char* in, unsigned char* out);
+// Four words of zeros, by thread 0: a copy of which nothing is read.
+__global__ void copy_nothing(unsigned* out);
 
 // Three groups of one copy each; seen[stage] is what a thread sees of its own three words after
 // waiting for all but 2 - stage groups. Memory begins as ones.

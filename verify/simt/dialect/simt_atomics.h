@@ -2,13 +2,16 @@
 
 // Atomics, of the types for which CUDA has them. Thread blocks run on several OS threads, so these
 // are the machine's own atomics, which builds with observed accesses see as such: as one access,
-// however often others come between. Each gives the old value.
+// however often others come between. Each gives the old value, and lets others of the block run now
+// and then, so that threads may wait for each other by them.
 
 #include <concepts>
 #include <cstdint>
 #include <type_traits>
 
 #include "verify/simt/dialect/simt_taint.h"
+#include "verify/simt/dialect/simt_warp.h"
+#include "verify/simt/executor/device_api.h"
 #include "verify/simt/executor/unobserved.h"
 
 namespace recto::simt::device {
@@ -80,7 +83,8 @@ concept AtomicSummand = kHasAtomicAdd<T>;
 // name(address, value) of types that CUDA serves; of others it is refused.
 #define RECTO_SIMT_ATOMIC(name, Served, change)                                            \
   template <recto::simt::device::Served T>                                                 \
-  inline T name(T* address, std::type_identity_t<T> value) {                               \
+  inline T name(T* address, std::type_identity_t<T> value, RECTO_SIMT_SITE) {              \
+    recto::simt::device::begin_atomic(site);                                               \
     return recto::simt::device::atomic_change(address, T(value),                           \
                                               [](T old, T value) -> T { return change; }); \
   }                                                                                        \
@@ -104,7 +108,8 @@ RECTO_SIMT_REFUSE_ATOMIC(atomicCAS, AtomicCompared)
 #undef RECTO_SIMT_REFUSE_ATOMIC
 
 template <recto::simt::device::AtomicExchanged T>
-inline T atomicExch(T* address, std::type_identity_t<T> value) {
+inline T atomicExch(T* address, std::type_identity_t<T> value, RECTO_SIMT_SITE) {
+  recto::simt::device::begin_atomic(site);
 #ifdef RECTO_SIMT_MSAN
   const T before = *address;
 #endif
@@ -118,7 +123,9 @@ inline T atomicExch(T* address, std::type_identity_t<T> value) {
   return old;
 }
 template <recto::simt::device::AtomicCompared T>
-inline T atomicCAS(T* address, std::type_identity_t<T> compare, std::type_identity_t<T> value) {
+inline T atomicCAS(T* address, std::type_identity_t<T> compare, std::type_identity_t<T> value,
+                   RECTO_SIMT_SITE) {
+  recto::simt::device::begin_atomic(site);
 #ifdef RECTO_SIMT_MSAN
   // Whether it is stored depends on what was there, and on `compare`.
   return recto::simt::device::atomic_change(
@@ -132,12 +139,14 @@ inline T atomicCAS(T* address, std::type_identity_t<T> compare, std::type_identi
 #endif
 }
 // Counts up to `limit`, then from 0 again.
-inline unsigned atomicInc(unsigned* address, unsigned limit) {
+inline unsigned atomicInc(unsigned* address, unsigned limit, RECTO_SIMT_SITE) {
+  recto::simt::device::begin_atomic(site);
   return recto::simt::device::atomic_change(
       address, limit, [](unsigned old, unsigned limit) { return old >= limit ? 0 : old + 1; });
 }
 // Counts down to 0, then from `limit` again.
-inline unsigned atomicDec(unsigned* address, unsigned limit) {
+inline unsigned atomicDec(unsigned* address, unsigned limit, RECTO_SIMT_SITE) {
+  recto::simt::device::begin_atomic(site);
   return recto::simt::device::atomic_change(address, limit, [](unsigned old, unsigned limit) {
     return old == 0 || old > limit ? limit : old - 1;
   });

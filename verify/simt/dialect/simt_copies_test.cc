@@ -75,6 +75,12 @@ TEST_CASE("what is not read of a copy is filled with zeros") {
   }
 }
 
+TEST_CASE("a copy that reads nothing may read it from a null pointer") {
+  std::array<unsigned, 4> out = {1, 1, 1, 1};
+  CHECK(run_block({}, copy_nothing, out.data()).text().empty());
+  CHECK(out == std::array<unsigned, 4>{});
+}
+
 TEST_CASE("bytes arrive at the wait that covers them, and not before") {
   const auto in = numbers<unsigned>(96);
   std::vector<unsigned> seen(3 * 96);

@@ -42,9 +42,11 @@ KernelStatus launch_kernel(const char* name, const KernelLaunch& how, void (*ker
   if (how.stream == nullptr) return {"expected a stream of the executor, got null"};
   const auto thread = [=]() RECTO_SIMT_UNOBSERVED { kernel(arguments...); };
   using Thread = decltype(thread);
-  const bool is_valid = how.stream->launch(
-      {name, how.grid, how.block, how.dynamic_shared_bytes, how.is_cooperative},
-      [](const void* closure) RECTO_SIMT_UNOBSERVED { (*static_cast<const Thread*>(closure))(); },
-      &thread, sizeof thread);
+  const auto call = [](const void* closure)
+                        RECTO_SIMT_UNOBSERVED { (*static_cast<const Thread*>(closure))(); };
+  const bool is_valid =
+      how.stream->launch({name, how.grid, how.block, how.dynamic_shared_bytes, how.is_cooperative},
+                         kernel == nullptr ? nullptr : +call, &thread, sizeof thread);
+  if (kernel == nullptr) return {"expected a kernel, got null"};
   return {is_valid ? nullptr : "invalid configuration argument"};
 }

@@ -25,6 +25,14 @@ void grid_barrier(Site site) {
   thread.block->scheduler().wait_at_grid_barrier(thread);
 }
 
+void let_others_run(Site site) {
+  const OutsideKernel outside;
+  ThreadState& thread = running_thread();
+  thread.operation = "atomic operation";
+  thread.site = site;
+  thread.block->scheduler().yield(thread);
+}
+
 const Arithmetic& arithmetic() {
   static constexpr Arithmetic kDefault;
   return current_thread == nullptr ? kDefault : running_thread().block->launch().options.arithmetic;

@@ -9,6 +9,7 @@
 #include "verify/simt/executor/kernel_thread.h"
 #include "verify/simt/executor/shared_memory.h"
 #include "verify/simt/executor/thread_block.h"
+#include "verify/simt/executor/unobserved.h"
 
 namespace recto::simt::device {
 
@@ -21,6 +22,15 @@ inline void collective(std::uint32_t mask, void* payload, const Collective& what
 }
 
 void grid_barrier(Site site);
+
+// The running thread is about to do an atomic operation, perhaps in a loop until another thread of
+// its block has done one: now and then these come to run.
+void let_others_run(Site site);
+RECTO_SIMT_UNOBSERVED inline void begin_atomic(Site site) {
+  constexpr unsigned kAtomicsOfTurn = 64;
+  if (current_thread == nullptr) return;
+  if (++current_thread->atomics % kAtomicsOfTurn == 0) let_others_run(site);
+}
 
 // The running launch's; outside of kernels, the default.
 const Arithmetic& arithmetic();

@@ -15,8 +15,9 @@ namespace recto::simt {
 Executor::Executor(ExecutorOptions options) : options_(options) {}
 Executor::~Executor() = default;
 
-std::optional<Finding> Executor::why_refused(const LaunchConfig& config) const {
-  if (std::optional<Finding> invalid = why_invalid(config)) return invalid;
+std::optional<Finding> Executor::why_refused(const LaunchConfig& config,
+                                             const KernelCall& call) const {
+  if (std::optional<Finding> invalid = why_invalid(config, call.call)) return invalid;
   const std::uint32_t period = options_.schedule.preemption_period;
   if (period == 0 || (observer_ != nullptr && observer_->preempts())) return std::nullopt;
   Finding finding;
@@ -38,7 +39,7 @@ std::size_t Executor::os_threads_for(const LaunchConfig& config) const {
 
 LaunchReport Executor::launch(const LaunchConfig& config, const KernelCall& call) {
   LaunchReport report;
-  if (std::optional<Finding> refused = why_refused(config)) {
+  if (std::optional<Finding> refused = why_refused(config, call)) {
     report.findings.push_back(*std::move(refused));
     return report;
   }

@@ -39,7 +39,7 @@ class Executor {
   const std::vector<std::string>& kernels() const { return kernels_; }
 
  private:
-  std::optional<Finding> why_refused(const LaunchConfig& config) const;
+  std::optional<Finding> why_refused(const LaunchConfig& config, const KernelCall& call) const;
   std::size_t os_threads_for(const LaunchConfig& config) const;
   void run_blocks(Launch& launch, Scheduler& scheduler) const;
 
@@ -56,10 +56,9 @@ LaunchReport launch(Executor& executor, const LaunchConfig& config, void (*kerne
                     std::type_identity_t<Parameters>... arguments) {
   const auto thread = [=]() RECTO_SIMT_UNOBSERVED { kernel(arguments...); };
   using Thread = decltype(thread);
-  return executor.launch(config, {[](const void* closure) RECTO_SIMT_UNOBSERVED {
-                                    (*static_cast<const Thread*>(closure))();
-                                  },
-                                  &thread});
+  const auto call = [](const void* closure)
+                        RECTO_SIMT_UNOBSERVED { (*static_cast<const Thread*>(closure))(); };
+  return executor.launch(config, {kernel == nullptr ? nullptr : +call, &thread});
 }
 
 }  // namespace recto::simt

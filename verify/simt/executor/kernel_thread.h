@@ -34,7 +34,8 @@ struct KernelThread {
   Dim3 block_index;
   Dim3 block_dim;
   Dim3 grid_dim;
-  unsigned linear = 0;  // within the block; lane = linear % 32, warp = linear / 32
+  unsigned linear = 0;   // within the block; lane = linear % 32, warp = linear / 32
+  unsigned atomics = 0;  // it has done
 };
 
 // The thread that this OS thread runs; null outside of kernels.

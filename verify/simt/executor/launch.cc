@@ -118,8 +118,9 @@ std::uint64_t Launch::block_at(std::uint64_t order) const {
   return (first + order % count * (step % count)) % count;
 }
 
-std::optional<Finding> why_invalid(const LaunchConfig& config) {
-  std::string what = what_is_invalid(config);
+std::optional<Finding> why_invalid(const LaunchConfig& config, void (*call)(const void*)) {
+  std::string what =
+      call == nullptr ? "expected a kernel, got a null pointer" : what_is_invalid(config);
   if (what.empty()) return std::nullopt;
   Finding finding{.check = Check::kInvalidLaunch, .what = std::move(what)};
   finding.kernel = config.kernel;

@@ -28,7 +28,7 @@ struct LaunchConfig {
   bool tells_touched = false;   // its report is to have what it touched
 };
 
-// Calls the kernel with its arguments, as one CUDA thread.
+// Calls the kernel with its arguments, as one CUDA thread. Of a null kernel the call is null, too.
 struct KernelCall {
   void (*call)(const void* arguments) = nullptr;
   const void* arguments = nullptr;
@@ -47,6 +47,9 @@ struct ExecutorOptions {
   // Threads may exit before a barrier that others wait at, as sm_70 and later allow. Most that do
   // have forgotten one.
   bool allows_exit_before_barrier = false;
+  // Lanes may have exited that others name in a mask, as CUDA allows. Some that do have not been
+  // thought of, and whether they have exited yet is a matter of luck.
+  bool allows_exit_before_collective = true;
   std::size_t findings_max = 16;  // different ones, of one launch
   Arithmetic arithmetic = {};
 };
@@ -95,7 +98,7 @@ struct Launch {
   std::vector<std::pair<std::uint64_t, Finding>> findings_;
 };
 
-// Why this cannot be launched, or nothing.
-std::optional<Finding> why_invalid(const LaunchConfig& config);
+// Why this cannot be launched, or nothing; `call` as in KernelCall.
+std::optional<Finding> why_invalid(const LaunchConfig& config, void (*call)(const void* arguments));
 
 }  // namespace recto::simt

@@ -49,6 +49,17 @@ TEST_CASE("a launch within the limits of the hardware passes, one beyond is refu
   CHECK(contains(text({"k", {0}, {1}}), "invalid launch in kernel 'k'"));
 }
 
+TEST_CASE("a null pointer is no kernel, on a stream and without one") {
+  void (*const none)(int*) = nullptr;
+  CHECK(contains(found({"none", {1}, {1}}, none, nullptr).text(),
+                 "invalid launch in kernel 'none': expected a kernel, got a null pointer"));
+  Executor executor({});
+  Stream stream(executor);
+  const KernelStatus status = launch_kernel("none", {.stream = &stream}, none, nullptr);
+  CHECK(std::string(status.error) == "expected a kernel, got null");
+  CHECK(contains(stream.synchronise().text(), "expected a kernel, got a null pointer"));
+}
+
 __global__ void use_much_shared(int* out) {
   KERNEL_SHARED(int, first, [6000]);
   KERNEL_SHARED(int, second, [6289]);

@@ -213,8 +213,11 @@ std::string Scheduler::fault_text() const {
     case FaultKind::kArithmetic:
       return "divides an integer by zero, or its quotient does not fit";
     case FaultKind::kStall:
-      return fmt::format("has run for {} seconds without waiting for anybody; {}",
-                         launch_->options.stall_seconds, thread.block->standings());
+      // What others write plainly or as volatile, it would see only if they came to run.
+      return fmt::format(
+          "has run for {} seconds without a barrier, a warp-wide or an atomic "
+          "operation, where alone threads take turns; {}",
+          launch_->options.stall_seconds, thread.block->standings());
     case FaultKind::kMemory:
       break;
   }

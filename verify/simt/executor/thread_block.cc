@@ -41,6 +41,7 @@ void ThreadBlock::begin(Launch& launch, Scheduler& scheduler, std::uint64_t inde
     thread.block_dim = config.block;
     thread.grid_dim = config.grid;
     thread.linear = linear;
+    thread.atomics = 0;
     thread.block = this;
     thread.standing = Standing::kCanRun;
     thread.operation = "";
@@ -173,6 +174,7 @@ unsigned ThreadBlock::find_meeting(const ThreadState& thread, const Collective& 
 
 void ThreadBlock::complete(WarpState& warp, unsigned number, std::uint32_t others) {
   const WarpState::Meeting& meeting = warp.meetings[number];
+  if (!launch_->options.allows_exit_before_collective) report_exited(warp, meeting);
   meeting.what->combine(warp.payloads.data(), meeting.arrived);
   if (launch_->observer != nullptr) {
     launch_->observer->pass_collective(*this, warp.number, meeting.arrived, *meeting.what);

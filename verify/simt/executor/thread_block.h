@@ -128,6 +128,7 @@ class ThreadBlock {
   unsigned find_meeting(const ThreadState& thread, const Collective& collective);
   [[noreturn]] void refuse_meeting(const ThreadState& thread, const Collective& collective,
                                    const WarpState::Meeting& meeting);
+  void report_exited(const WarpState& warp, const WarpState::Meeting& meeting) const;
   void complete(WarpState& warp, unsigned meeting, std::uint32_t others);
   void release_meetings_without(const ThreadState& thread);
 

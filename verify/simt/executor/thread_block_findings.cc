@@ -55,6 +55,21 @@ void ThreadBlock::refuse_branches(const ThreadState& lane, const ThreadState& ot
   scheduler_->abandon(std::move(finding));
 }
 
+// Of lanes that there were.
+void ThreadBlock::report_exited(const WarpState& warp, const WarpState::Meeting& meeting) const {
+  const std::size_t begin = std::size_t{warp.number} * kWarpSize;
+  const std::size_t lanes = threads_.size() - begin;
+  const std::uint32_t existing = lanes >= kWarpSize ? ~0U : (1U << lanes) - 1;
+  const std::uint32_t exited = meeting.mask & existing & ~meeting.arrived;
+  if (exited == 0) return;
+  const ThreadState& thread =
+      threads_[begin + static_cast<unsigned>(std::countr_zero(meeting.arrived))];
+  scheduler_->report(
+      finding_of(thread, Check::kWarpMask,
+                 fmt::format("calls {} with mask {:#010x}, of which lanes {:#010x} have exited",
+                             thread.operation, meeting.mask, exited)));
+}
+
 // Nobody is left who could wait for them.
 void ThreadBlock::check_copies(const ThreadState& thread) const {
   const bool has_bulk_copy = is_done() && !mbarriers_.copies().empty();

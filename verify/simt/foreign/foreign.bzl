@@ -3,18 +3,26 @@
 load("@cuda//:toolkit.bzl", "TOOLKIT")
 load("//bazel:defs.bzl", "recto_binary", "recto_library", "recto_script_test", "recto_test")
 load("//bazel:program_test.bzl", "program_test")
-load("//verify/simt:kernels.bzl", "OBSERVED_COMPATIBLE", "OBSERVED_COPTS")
+load("//verify/simt:kernels.bzl", "KERNEL_COPTS", "OBSERVED_COMPATIBLE", "OBSERVED_COPTS")
 load("//verify/simt:variants.bzl", "KERNEL_TAG", "simt_variant")
 
 def _translated(name, source):
-    target = source.replace(".cu", ".cc") if source.endswith(".cu") else source
+    path = source
+    if ":" in source or source.startswith("//"):
+        package, _, file = source.partition(":")
+        folder = package[2:] if package else native.package_name()
+        path = folder + "/" + (file or package.split("/")[-1])
+    target = path.replace(".cu", ".cc") if path.endswith(".cu") else path
     output = "%s_translated/%s" % (name, target)
     native.genrule(
         name = output.replace("/", "_") + "_file",
         srcs = [source],
         outs = [output],
         cmd = "python3 $(location //verify/simt/foreign:translate.py) $(SRCS) -o $@",
-        tools = ["//verify/simt/foreign:translate.py"],
+        tools = [
+            "//verify/simt/foreign:cuda_text.py",
+            "//verify/simt/foreign:translate.py",
+        ],
     )
     return output
 
@@ -24,9 +32,11 @@ def foreign_kernels(name, srcs, hdrs = [], deps = [], copts = [], **kwargs):
     Nothing is there where no CUDA Toolkit is.
 
     Args:
-      srcs: .cu files of this package.
-      hdrs: what they include of this package, kernels among it.
-      deps: stubs of frameworks.
+      srcs: .cu files.
+      hdrs: what they include, as far as kernels are among it. Of this package (file.cuh), and
+        included by the path from there; or labels (//package:file.cuh), and included by the path
+        from the workspace.
+      deps: stubs of frameworks, in which no kernels are.
     """
     if not TOOLKIT.nvcc:
         return
@@ -41,7 +51,8 @@ def foreign_kernels(name, srcs, hdrs = [], deps = [], copts = [], **kwargs):
             srcs = sources,
             textual_hdrs = headers,
             # People's warnings are theirs.
-            copts = copts + observed + ["-w", "-g1", "-gdwarf-4"],
+            copts = observed + KERNEL_COPTS + ["-w"] + copts,
+            includes = [name + "_translated"],
             tags = [KERNEL_TAG],
             target_compatible_with = compatible,
             deps = deps + hooks + ["//verify/simt/foreign:simt_foreign"],

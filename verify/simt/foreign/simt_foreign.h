@@ -38,11 +38,17 @@ inline constexpr bool kHasAtomicAdd<T> = true;
 #undef __host__
 #undef __constant__
 #undef __launch_bounds__
+#undef __shared__
 #define __global__
 #define __device__
 #define __host__
 #define __constant__
 #define __launch_bounds__(...)
+// translate.py leaves none of them, and as nothing it would make a local variable.
+#define __shared__ \
+  _Pragma(         \
+      "GCC error \"verify/simt: __shared__ in a file that was not translated: it is to \
+be among the srcs or hdrs of foreign_kernels\"")
 
 #define threadIdx (::recto::simt::current_thread->thread_index)
 #define blockIdx (::recto::simt::current_thread->block_index)
@@ -135,10 +141,10 @@ void launch(const char* name, const LaunchShape& shape, void (*kernel)(Parameter
   recto::simt::Stream* stream = StreamHandle::find(shape.stream);
   if (stream == nullptr) stream = StreamScope::current();
   RECTO_CHECK(stream != nullptr);  // a StreamScope is to be around the call
-  stream->launch(
-      {name, dims(shape.grid), dims(shape.block), shape.dynamic_shared_bytes},
-      [](const void* closure) RECTO_SIMT_UNOBSERVED { (*static_cast<const Thread*>(closure))(); },
-      &thread, sizeof thread);
+  const auto call = [](const void* closure)
+                        RECTO_SIMT_UNOBSERVED { (*static_cast<const Thread*>(closure))(); };
+  stream->launch({name, dims(shape.grid), dims(shape.block), shape.dynamic_shared_bytes},
+                 kernel == nullptr ? nullptr : +call, &thread, sizeof thread);
 }
 
 }  // namespace simt_foreign

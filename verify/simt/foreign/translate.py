@@ -18,67 +18,16 @@ import re
 import sys
 from pathlib import Path
 
-
-class Failure(Exception):
-    pass
-
-
-def line_of(text, position):
-    return text.count("\n", 0, position) + 1
-
-
-def blank(match):
-    """Spaces for everything but line ends."""
-    return re.sub(r"[^\n]", " ", match.group(0))
-
-
-COMMENT_OR_STRING = re.compile(
-    r"//(?:[^\n\\]|\\.|\\\n)*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", re.S
+from cuda_text import (
+    Failure,
+    blank,
+    code_only,
+    end_of_group,
+    is_balanced,
+    line_of,
+    split_top,
+    without_comments,
 )
-
-
-def without_comments(text):
-    """Comments become spaces; string literals stay, since asm needs them."""
-    return COMMENT_OR_STRING.sub(lambda m: blank(m) if m.group(0)[0] == "/" else m.group(0), text)
-
-
-def code_only(text):
-    """Comments and string literals become spaces."""
-    return COMMENT_OR_STRING.sub(blank, text)
-
-
-OPENING = {"(": ")", "[": "]", "{": "}"}
-
-
-def end_of_group(code, start):
-    """The position after the bracket that closes the one at `start`."""
-    depth = 0
-    for position in range(start, len(code)):
-        if code[position] in OPENING:
-            depth += 1
-        elif code[position] in ")]}":
-            depth -= 1
-            if depth == 0:
-                return position + 1
-    raise Failure("a bracket that is never closed")
-
-
-def split_top(text, code, separator):
-    """Parts of `text` between separators that are in no bracket; `code` is it without strings."""
-    parts, depth, start = [], 0, 0
-    position = 0
-    while position < len(code):
-        if code[position] in OPENING:
-            depth += 1
-        elif code[position] in ")]}":
-            depth -= 1
-        elif depth == 0 and code.startswith(separator, position):
-            parts.append(text[start:position])
-            start = position + len(separator)
-        position += 1
-    parts.append(text[start:])
-    return [part.strip() for part in parts]
-
 
 def keep_lines(replacement, original):
     """Appends as many line ends as the replacement lacks."""
@@ -169,15 +118,16 @@ def translate_launch(text, code, position):
     """Returns (start, end, replacement) of the launch with <<< at `position`."""
     start = start_of_kernel(code, position)
     close = code.find(">>>", position)
-    if close < 0:
+    # What stands behind the statement, or another launch, belongs to somebody else.
+    inside = code[position + 3 : max(close, 0)]
+    if close < 0 or re.search(r";|<<<", inside) or not is_balanced(inside):
         raise Failure("a launch without >>>")
     arguments = code.find("(", close)
     if arguments < 0 or code[close + 3 : arguments].strip():
         raise Failure("expected '(' after >>>")
     end = end_of_group(code, arguments)
     kernel = text[start:position].strip()
-    inside = text[position + 3 : close]
-    how = split_top(inside, code[position + 3 : close], ",")
+    how = split_top(text[position + 3 : close], inside, ",")
     given = text[arguments + 1 : end - 1].strip()
     name = re.sub(r"\s+", " ", kernel).replace('"', "'")
     shape = f"::simt_foreign::LaunchShape({', '.join(how)})"
@@ -262,10 +212,22 @@ def at_line(text, position, function, *arguments):
         raise Failure(f"{line_of(text, position)}: {failure}") from failure
 
 
+LEFT_OVER = re.compile(r"(?<!\w)__shared__(?!\w)|<<<")
+MENTION = re.compile(r"^[ \t]*#[ \t]*(?:define[ \t]+__shared__|(?:undef|ifn?def|el|if).*)$", re.M)
+
+
+def check_nothing_is_left(text):
+    """Directives may ask for __shared__, or define it."""
+    left = LEFT_OVER.search(MENTION.sub(blank, code_only(text)))
+    if left is not None:
+        raise Failure(f"{line_of(text, left.start())}: cannot translate this {left.group()}")
+
+
 def translate(text, name):
     text = without_comments(text)
     for find in (find_asm, find_launch, find_shared):
         text = replace_all(text, find)
+    check_nothing_is_left(text)
     return f'#include <simt_foreign.h>\n#line 1 "{name}"\n{text}'
 
 

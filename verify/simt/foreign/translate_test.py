@@ -3,6 +3,7 @@
 
 import unittest
 
+import cuda_text
 import translate
 
 
@@ -19,7 +20,7 @@ def in_kernel(source):
 def refusal(source):
     try:
         body(source)
-    except translate.Failure as failure:
+    except cuda_text.Failure as failure:
         return str(failure)
     return None
 
@@ -93,6 +94,25 @@ class Shared(unittest.TestCase):
         self.assertIn("3: a __shared__ variable", refusal("void k() {\n\n__shared__ int a = 3; }"))
 
 
+    def test_digit_separators_open_no_character(self):
+        self.assertEqual(
+            in_kernel("int n = 1'000; __shared__ int a[0x1'0]; char c = '1'; int m = 2'000;"),
+            "int n = 1'000; typedef int a_shared_type[0x1'0]; "
+            "SIMT_FOREIGN_SHARED(a, a_shared_type, 1); char c = '1'; int m = 2'000;",
+        )
+
+    def test_raw_strings_are_strings(self):
+        source = 'auto s = R"x(" __shared__ int a; // )" <<< )x"; '
+        self.assertEqual(in_kernel(source), source)
+        self.assertIn("SHARED(b", in_kernel(source + "__shared__ int b;"))
+
+    def test_what_is_left_over_is_refused_with_its_line(self):
+        self.assertIn("2: cannot translate this __shared__", refusal("\n#define S __shared__\n"))
+        self.assertIn("2: cannot translate", refusal("void k() {\n__shared__\n"))
+        for source in ["#ifdef __shared__\n#undef __shared__\n#endif", "int my__shared__x;"]:
+            self.assertEqual(body(source), source)
+
+
 class Launches(unittest.TestCase):
     def test_a_template_over_several_lines_keeps_the_lines(self):
         source = (
@@ -107,6 +127,9 @@ class Launches(unittest.TestCase):
         )
         self.assertEqual(translated.split("\n")[3], "rest")
 
+    def test_braces_between_the_brackets(self):
+        self.assertIn("LaunchShape(dim3{1, 2}, 32)", body("k<<<dim3{1, 2}, 32>>>(a);"))
+
     def test_no_arguments(self):
         self.assertEqual(
             body("ns::k<<<1, 2>>>();"),
@@ -120,6 +143,12 @@ class Launches(unittest.TestCase):
 
     def test_what_is_never_closed_is_refused(self):
         self.assertIn("2: a launch without >>>", refusal("\nk<<<1, 2(a);"))
+        for source in [
+            "k<<<1, 2(a); j<<<1, 2>>>(b);",
+            "k<<<1, j<<<1, 2>>>(b)",
+            "k<<<1, 2 }>>>(a)",
+        ]:
+            self.assertIn("1: a launch without >>>", refusal(source) or "", source)
         self.assertIn("never closed", refusal("k<<<1, 2>>>(a;"))
 
 

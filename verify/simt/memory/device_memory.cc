@@ -87,20 +87,21 @@ const Buffer* DeviceMemory::find(std::uintptr_t address) const {
 }
 
 std::string DeviceMemory::describe(std::uintptr_t address) const {
+  const Buffer* inside = find(address);
+  if (inside != nullptr) return fmt::format("{}+{}", inside->name, address - begin_of(*inside));
   const auto after = buffers_.upper_bound(address);
-  if (after != buffers_.begin()) {
-    const Buffer& before = std::prev(after)->second;
-    if (address < end_of(before)) {
-      return fmt::format("{}+{}", before.name, address - begin_of(before));
-    }
-    if (address - end_of(before) < kNearBytes) {
-      return fmt::format("memory {} bytes past the end of {} ({} bytes)", address - end_of(before),
-                         before.name, before.bytes);
-    }
+  const Buffer* behind = after == buffers_.end() ? nullptr : &after->second;
+  const Buffer* before = after == buffers_.begin() ? nullptr : &std::prev(after)->second;
+  const std::uintptr_t to_behind = behind == nullptr ? kNearBytes : begin_of(*behind) - address;
+  const std::uintptr_t past_before = before == nullptr ? kNearBytes : address - end_of(*before);
+  // The nearer one was meant.
+  if (past_before < kNearBytes && past_before <= to_behind) {
+    return fmt::format("memory {} bytes past the end of {} ({} bytes)", past_before, before->name,
+                       before->bytes);
   }
-  if (after != buffers_.end() && after->first - address < kNearBytes) {
-    return fmt::format("memory {} bytes before {} ({} bytes)", after->first - address,
-                       after->second.name, after->second.bytes);
+  if (to_behind < kNearBytes) {
+    return fmt::format("memory {} bytes before {} ({} bytes)", to_behind, behind->name,
+                       behind->bytes);
   }
   return fmt::format("memory at {:#x}, which is no registered buffer", address);
 }

@@ -5,21 +5,14 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "core/contract.h"
+#include "verify/simt/executor/symbolise.h"
 
 namespace recto::simt {
 namespace {
-
-std::string schedule_text(const Schedule& schedule) {
-  std::string text =
-      fmt::format("{}, seed {}", schedule_policy_name(schedule.policy), schedule.seed);
-  if (schedule.preemption_period > 0) {
-    text += fmt::format(", preempted at one access in {}", schedule.preemption_period);
-  }
-  return text;
-}
 
 // The first run whose findings are none, to compare others with.
 struct Baseline {
@@ -54,7 +47,35 @@ std::optional<Finding> compare(const Baseline& baseline, const Schedule& schedul
   return finding;
 }
 
+// Equal for findings that differ in thread or instruction only.
+using Identity = std::tuple<Check, std::string, std::string>;
+
+Identity identity_of(const Finding& finding) {
+  // Outputs may differ at many bytes, between many schedules.
+  if (finding.check == Check::kScheduleDependence) return {finding.check, "", ""};
+  std::string where = place_text(finding.place);
+  return {finding.check, finding.kernel, where.empty() ? finding.what : std::move(where)};
+}
+
 }  // namespace
+
+std::string schedule_text(const Schedule& schedule) {
+  std::string text =
+      fmt::format("{}, seed {}", schedule_policy_name(schedule.policy), schedule.seed);
+  if (schedule.preemption_period > 0) {
+    text += fmt::format(", preempted at one access in {}", schedule.preemption_period);
+  }
+  return text;
+}
+
+std::string SweepReport::text() const {
+  std::string text;
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    text +=
+        fmt::format("{} (found under {{{}}})\n", findings[i].text(), schedule_text(schedules[i]));
+  }
+  return text;
+}
 
 std::vector<Schedule> all_schedules(std::uint64_t seeds) {
   std::vector<Schedule> all;
@@ -72,9 +93,11 @@ SweepReport sweep_schedules(const ExecutorOptions& options, std::span<const Sche
                             const SweepProgram& program) {
   SweepReport report;
   std::optional<Baseline> baseline;
-  std::set<std::pair<Check, std::string>> known;
+  std::set<Identity> known;
+  std::set<SchedulePolicy> never_ending;
   bool is_first = true;
   for (const Schedule& schedule : schedules) {
+    if (never_ending.contains(schedule.policy)) continue;
     ExecutorOptions with = options;
     with.schedule = schedule;
     Executor executor(with);
@@ -86,20 +109,13 @@ SweepReport sweep_schedules(const ExecutorOptions& options, std::span<const Sche
     } else if (run.report.passed()) {
       std::optional<Finding> difference =
           compare(*baseline, schedule, run.outputs, executor.kernels());
-      if (difference && known.emplace(difference->check, "").second) {
-        report.findings.push_back(*std::move(difference));
-      }
+      if (difference) run.report.findings.push_back(*std::move(difference));
     }
     for (Finding& finding : run.report.findings) {
-      // The same place under another schedule may be another thread's.
-      const std::string where =
-          finding.place.site.line > 0
-              ? fmt::format("{}:{}", finding.place.site.file, finding.place.site.line)
-          : finding.place.instruction != 0 ? fmt::format("{}", finding.place.instruction)
-                                           : finding.what;
-      if (known.emplace(finding.check, where).second) {
-        report.findings.push_back(std::move(finding));
-      }
+      if (finding.check == Check::kNeverEnds) never_ending.insert(schedule.policy);
+      if (!known.insert(identity_of(finding)).second) continue;
+      report.findings.push_back(std::move(finding));
+      report.schedules.push_back(schedule);
     }
   }
   return report;

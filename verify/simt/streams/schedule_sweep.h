@@ -35,13 +35,23 @@ struct SweptRun {
 using SweepProgram = std::function<SweptRun(Executor& executor)>;
 
 struct SweepReport {
-  // Of all runs, each different one once; and a schedule dependence, if outputs differ between runs
-  // in which nothing else was found.
+  // Of all runs, each different one once, by kind, kernel and line; and a schedule dependence, if
+  // outputs differ between runs in which nothing else was found.
   std::vector<Finding> findings;
+  // Of the same length: the first schedule under which each was found. ExecutorOptions with it
+  // replay it.
+  std::vector<Schedule> schedules;
   std::vector<SweptOutput> outputs;  // of the first run
+
+  bool passed() const { return findings.empty(); }
+  std::string text() const;  // a line each, with its schedule
 };
 
-// `program` runs once for each schedule, on executors with these options otherwise.
+// "random-warp, seed 3, preempted at one access in 5".
+std::string schedule_text(const Schedule& schedule);
+
+// `program` runs once for each schedule, on executors with these options otherwise. A policy under
+// which it never ended is not run again, so that a hang costs `stall_seconds` four times at most.
 SweepReport sweep_schedules(const ExecutorOptions& options, std::span<const Schedule> schedules,
                             const SweepProgram& program);
 

@@ -61,6 +61,69 @@ TEST_CASE("the same finding under many schedules is told once") {
   CHECK(report.findings[0].check == Check::kExitBeforeBarrier);
 }
 
+// Thread 0 has to be the first.
+__global__ void come_first(int* first, int is_waited_for) {
+  atomicCAS(first, 0, static_cast<int>(threadIdx.x) + 1);
+  __syncthreads();
+  if (*first != 1) {
+    while (is_waited_for != 0 && atomicAdd(first, 0) != 1) {
+    }
+    __trap();
+  }
+}
+
+SweepReport sweep_come_first(int is_waited_for, int& runs) {
+  return sweep_schedules({.switches_max = 10000}, all_schedules(4), [&](Executor& executor) {
+    ++runs;
+    int first = 0;
+    return SweptRun{launch(executor, {"come_first", {1}, {64}}, come_first, &first, is_waited_for),
+                    {}};
+  });
+}
+
+TEST_CASE("a finding comes with a schedule that replays it") {
+  int runs = 0;
+  const SweepReport report = sweep_come_first(0, runs);
+  CHECK(runs == 10);
+  REQUIRE(report.findings.size() == 1);
+  REQUIRE(report.schedules.size() == 1);
+  CHECK(report.schedules[0].policy == SchedulePolicy::kReverse);
+  CHECK(report.text() == report.findings[0].text() + " (found under {reverse, seed 0})\n");
+  Executor executor({.schedule = report.schedules[0]});
+  int first = 0;
+  const LaunchReport again = launch(executor, {"come_first", {1}, {64}}, come_first, &first, 0);
+  CHECK(again.text() == report.findings[0].text() + "\n");
+  CHECK(schedule_text({SchedulePolicy::kRandomWarp, 3, 5}) ==
+        "random-warp, seed 3, preempted at one access in 5");
+}
+
+TEST_CASE("the same line in two kernels is two findings, however often each is found") {
+  const SweepReport report = sweep_schedules({}, all_schedules(2), [](Executor&) {
+    SweptRun run;
+    for (const unsigned number : {0U, 1U, 2U, 3U}) {
+      run.report.findings.push_back({.check = Check::kRace,
+                                     .kernel = number % 2 == 0 ? "even" : "odd",
+                                     .thread = ThreadPlace{.linear = number},
+                                     .place = {.site = {"a.cu", 7}}});
+    }
+    return run;
+  });
+  REQUIRE(report.findings.size() == 2);
+  CHECK(report.findings[0].kernel == "even");
+  CHECK(report.findings[1].kernel == "odd");
+}
+
+TEST_CASE("a policy under which a run never ended is not run again") {
+  int runs = 0;
+  const SweepReport report = sweep_come_first(1, runs);
+  REQUIRE(report.findings.size() == 1);
+  CHECK(report.findings[0].check == Check::kNeverEnds);
+  // In order it ends; reversed it does not; and neither random policy makes thread 0 the first in
+  // all of its four runs.
+  CHECK(runs < 10);
+  CHECK(runs >= 4);
+}
+
 TEST_CASE("all schedules are all policies, the random ones with every seed") {
   CHECK(all_schedules(1).size() == 4);
   CHECK(all_schedules(16).size() == 34);

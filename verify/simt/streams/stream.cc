@@ -32,9 +32,20 @@ TouchedRange range_of(const void* data, std::size_t bytes, AccessKind kind) {
   return {begin, begin + bytes, kind};
 }
 
+Finding null_pointer(const char* operation, const TouchedRange& range) {
+  return {.check = Check::kOutOfBounds,
+          .what = fmt::format("{} {} {} bytes of a null pointer", operation,
+                              access_verb(range.kind), range.end - range.begin)};
+}
+
 // Tells who observes kernels what else touches their memory. False if it must not.
 bool may_touch(HostRuntime& runtime, const char* operation,
                const std::vector<TouchedRange>& ranges) {
+  for (const TouchedRange& range : ranges) {
+    if (range.begin != 0 || range.end == 0) continue;
+    runtime.report().findings.push_back(null_pointer(operation, range));
+    return false;
+  }
   Observer* observer = runtime.executor().observer();
   if (observer == nullptr) return true;
   for (const TouchedRange& range : ranges) {
@@ -83,7 +94,7 @@ void Stream::enqueue(DeviceWork work) {
 
 bool Stream::launch(const LaunchConfig& config, void (*call)(const void* closure),
                     const void* closure, std::size_t bytes) {
-  if (std::optional<Finding> invalid = why_invalid(config)) {
+  if (std::optional<Finding> invalid = why_invalid(config, call)) {
     runtime_->report().findings.push_back(*std::move(invalid));
     return false;
   }
@@ -107,7 +118,7 @@ void Stream::copy(void* destination, const void* source, std::size_t bytes) {
              std::vector<TouchedRange> touched = {range_of(source, bytes, AccessKind::kRead),
                                                   range_of(destination, bytes, AccessKind::kWrite)};
              if (!may_touch(*runtime, "copy", touched)) return {};
-             std::memmove(destination, source, bytes);
+             if (bytes > 0) std::memmove(destination, source, bytes);
              return touched;
            }});
 }
@@ -116,7 +127,7 @@ void Stream::fill(void* destination, int byte, std::size_t bytes) {
   enqueue({"fill", [=, runtime = runtime_]() -> std::vector<TouchedRange> {
              std::vector<TouchedRange> touched = {range_of(destination, bytes, AccessKind::kWrite)};
              if (!may_touch(*runtime, "fill", touched)) return {};
-             std::memset(destination, byte, bytes);
+             if (bytes > 0) std::memset(destination, byte, bytes);
              return touched;
            }});
 }

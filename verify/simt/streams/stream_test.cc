@@ -168,5 +168,25 @@ TEST_CASE("a launch that is not valid says so at once, and in the report") {
         std::string("expected a stream of the executor, got null"));
 }
 
+TEST_CASE("a null pointer to copy from or to, or to fill, is a finding; of no bytes it is not") {
+  std::vector<float> values(4, 1.0F);
+  const auto text_of = [](const std::function<void(Stream&)>& ask) {
+    Executor executor({});
+    Stream stream(executor);
+    ask(stream);
+    return stream.synchronise().text();
+  };
+  CHECK(text_of([&](Stream& stream) { stream.copy(values.data(), nullptr, 16); }) ==
+        "out of bounds in the host program: copy reads 16 bytes of a null pointer\n");
+  CHECK(text_of([&](Stream& stream) { stream.copy(nullptr, values.data(), 16); }) ==
+        "out of bounds in the host program: copy writes 16 bytes of a null pointer\n");
+  CHECK(text_of([](Stream& stream) { stream.fill(nullptr, 0, 16); }) ==
+        "out of bounds in the host program: fill writes 16 bytes of a null pointer\n");
+  CHECK(text_of([](Stream& stream) {
+          stream.copy(nullptr, nullptr, 0);
+          stream.fill(nullptr, 0, 0);
+        }) == "");
+}
+
 }  // namespace
 }  // namespace recto::simt

@@ -1,0 +1,89 @@
+// Runs row_sums under several schedules and prints what is wrong with it; ends with 0 if that is
+// nothing. Built in each mode from this one file.
+
+#include <algorithm>
+#include <iostream>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "core/contract.h"
+#include "verify/simt/checks/access_checker.h"
+#include "verify/simt/examples/row_sums/row_sums.cuh"
+#include "verify/simt/streams/schedule_sweep.h"
+#include "verify/simt/streams/stream.h"
+
+#if defined(RECTO_SIMT_TAINT)
+#include <sanitizer/msan_interface.h>
+
+// Only what is tainted on purpose is.
+extern "C" const char* __msan_default_options() {
+  return "poison_in_malloc=0:poison_in_free=0:poison_in_dtor=0";
+}
+#endif
+
+namespace recto::simt {
+namespace {
+
+constexpr int kRows = 3;
+constexpr int kLength = 100;
+constexpr int kPitch = 128;
+
+template <typename T>
+Buffer buffer_of(const char* name, std::vector<T>& values) {
+  return {name, reinterpret_cast<std::byte*>(values.data()), values.size() * sizeof(T),
+          BufferUse::kWriteFirst};
+}
+
+// Fresh memory each time. All of `in` is 1 but its padding, which nobody has written.
+SweptRun run_once(Executor& executor) {
+  std::vector<float> in(kRows * kPitch, std::numeric_limits<float>::quiet_NaN());
+  std::vector<float> out(kRows);
+  DeviceMemory memory;
+  RECTO_CHECK(memory.add(buffer_of("in", in)).is_ok());
+  RECTO_CHECK(memory.add(buffer_of("out", out)).is_ok());
+  AccessChecker checker(memory, {});
+  for (int row = 0; row < kRows; ++row) {
+    float* begin = in.data() + row * kPitch;
+    std::fill_n(begin, kLength, 1.0F);
+    checker.mark_written(begin, kLength * sizeof(float));
+#if defined(RECTO_SIMT_TAINT)
+    __msan_poison(begin + kLength, (kPitch - kLength) * sizeof(float));
+#endif
+  }
+  executor.set_observer(&checker);
+  Stream stream(executor);
+  launch_kernel("row_sums", {.grid = {kRows}, .block = {kRowThreads}, .stream = &stream}, row_sums,
+                in.data(), kLength, kPitch, out.data());
+  SweptRun run{stream.synchronise(), {}};
+  executor.set_observer(nullptr);
+#if defined(RECTO_SIMT_TAINT)
+  if (__msan_test_shadow(out.data(), sizeof(float) * kRows) >= 0) {
+    run.report.findings.push_back(
+        {.check = Check::kUninitialised, .kernel = "row_sums", .what = "out depends on padding"});
+  }
+  // Whoever gets the memory next.
+  __msan_unpoison(in.data(), sizeof(float) * in.size());
+  __msan_unpoison(out.data(), sizeof(float) * out.size());
+#endif
+  const auto bytes = std::as_bytes(std::span(out));
+  run.outputs.assign(bytes.begin(), bytes.end());
+  return run;
+}
+
+int run() {
+  std::vector<Schedule> schedules = all_schedules(4);
+  // In the mode races, threads are interrupted at accesses, too.
+  schedules.push_back({.policy = SchedulePolicy::kRandomThread, .seed = 9, .preemption_period = 5});
+  const SweepReport report = sweep_schedules({}, schedules, &run_once);
+  std::cout << report.text();
+  const std::vector<float> expected(kRows, static_cast<float>(kLength));
+  const bool is_right = std::ranges::equal(report.outputs, std::as_bytes(std::span(expected)));
+  if (!is_right) std::cout << "wrong outputs\n";
+  return report.passed() && is_right ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace recto::simt
+
+int main() { return recto::simt::run(); }

@@ -1,0 +1,73 @@
+"""The text of a CUDA source: what of it is comment, string or code, and its brackets."""
+
+import re
+
+
+class Failure(Exception):
+    pass
+
+
+def line_of(text, position):
+    return text.count("\n", 0, position) + 1
+
+
+def blank(match):
+    """Spaces for everything but line ends."""
+    return re.sub(r"[^\n]", " ", match.group(0))
+
+
+# Numbers are among them for the sake of their digit separators, which open no character.
+TOKEN = re.compile(
+    r"(?P<comment>//(?:[^\n\\]|\\.|\\\n)*|/\*.*?\*/)"
+    r"|(?P<number>(?<!\w)\.?\d(?:[eEpP][+-]|'?[\w.])*)"
+    r'|(?<![A-Za-z0-9_])(?:u8|[uUL])?R"(?P<end>[^()\\\s]{0,16})\(.*?\)(?P=end)"'
+    r"|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'",
+    re.S,
+)
+
+
+def without_comments(text):
+    """Comments become spaces; string literals stay, since asm needs them."""
+    return TOKEN.sub(lambda m: blank(m) if m["comment"] else m.group(0), text)
+
+
+def code_only(text):
+    """Comments and string literals become spaces."""
+    return TOKEN.sub(lambda m: m.group(0) if m["number"] else blank(m), text)
+
+
+OPENING = {"(": ")", "[": "]", "{": "}"}
+
+
+def end_of_group(code, start):
+    """The position after the bracket that closes the one at `start`."""
+    depth = 0
+    for position in range(start, len(code)):
+        if code[position] in OPENING:
+            depth += 1
+        elif code[position] in ")]}":
+            depth -= 1
+            if depth == 0:
+                return position + 1
+    raise Failure("a bracket that is never closed")
+
+
+def is_balanced(code):
+    return all(code.count(opening) == code.count(end) for opening, end in OPENING.items())
+
+
+def split_top(text, code, separator):
+    """Parts of `text` between separators that are in no bracket; `code` is it without strings."""
+    parts, depth, start = [], 0, 0
+    position = 0
+    while position < len(code):
+        if code[position] in OPENING:
+            depth += 1
+        elif code[position] in ")]}":
+            depth -= 1
+        elif depth == 0 and code.startswith(separator, position):
+            parts.append(text[start:position])
+            start = position + len(separator)
+        position += 1
+    parts.append(text[start:])
+    return [part.strip() for part in parts]
