@@ -25,7 +25,7 @@ TEST_CASE("the bytes of a step of decoding, by hand") {
 TEST_CASE("group-packed decode moves at most 1.05 times what it must, at block size 16") {
   for (const KvLayout layout : {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked}) {
     for (const ElementType kv_type : {ElementType::kBf16, ElementType::kE4m3}) {
-      const TrafficShape shape = {.kv_type = kv_type, .layout = layout};
+      const TrafficShape shape = {.context_length = 2048, .kv_type = kv_type, .layout = layout};
       INFO(layout << " " << kv_type);
       for (const TrafficKernel kernel :
            {TrafficKernel::kGroupDecode, TrafficKernel::kGroupDecodeSplit}) {
