@@ -52,7 +52,8 @@ void require_aligned_source(const ThreadState& thread, const CopyRequest& reques
 }
 
 // A fault is to be seen where the copy is asked for, not at its wait; a null pointer's, too.
-[[gnu::no_sanitize("undefined")]] void probe(ThreadState& thread, const CopyRequest& request) {
+__attribute__((no_sanitize("undefined"))) void probe(ThreadState& thread,
+                                                     const CopyRequest& request) {
   if (request.source_bytes == 0) return;
   const auto* source = static_cast<const volatile std::byte*>(request.source);
   thread.is_in_call = true;
