@@ -48,7 +48,7 @@ TEST_CASE("a wait by atomic operations that nobody ends is told with where threa
   const LaunchReport report = launch(executor, {"wait", {1}, {64}}, wait_for_nobody, &flag);
   REQUIRE(report.findings.size() == 1);
   CHECK(report.findings[0].check == Check::kNeverEnds);
-  CHECK_THAT(report.text(), Catch::Matchers::ContainsSubstring("executor_test.cc:") &&
+  CHECK_THAT(report.text(), Catch::Matchers::ContainsSubstring("waiting_test.cc:") &&
                                 Catch::Matchers::ContainsSubstring(
                                     "threads 0 to 39: exited, threads 40 to 63: running, last "
                                     "atomic operation at"));
