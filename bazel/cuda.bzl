@@ -95,6 +95,24 @@ def _compile(name, deps = [], visibility = None, testonly = False, **kwargs):
         deps = deps + ["@cuda//:cudart"],
     )
 
+def cuda_library(name, srcs, hdrs = [], deps = [], **kwargs):
+    """A library of .cu files whose kernels, if there are any, nobody asks about.
+
+    Args:
+      srcs: .cu files.
+      hdrs: all that they include of this repository.
+      deps: C++ libraries that they call.
+      **kwargs: as of cuda_kernels.
+    """
+    if TOOLKIT.nvcc:
+        _compile(name = name, srcs = srcs, hdrs = hdrs, deps = deps, **kwargs)
+    else:
+        cc_library(
+            name = name,
+            testonly = kwargs.get("testonly", False),
+            visibility = kwargs.get("visibility"),
+        )
+
 def cuda_kernels(name, srcs, hdrs = [], deps = [], **kwargs):
     """A library of compiled kernels and their launch functions.
 

@@ -11,7 +11,9 @@ BlockOwners owners_in_turn(std::int64_t /*thread_blocks*/, std::int64_t /*owners
 BlockOwners owners_in_runs(std::int64_t /*blocks_of_each*/, std::int64_t /*owners*/) { return {}; }
 
 void DeviceCall::add_read(const std::string& /*name*/, const RowsView& /*rows*/) {}
-void DeviceCall::add_read(const std::string& /*name*/, const PagedKvView& /*kv*/) {}
+void DeviceCall::add_read(const std::string& /*name*/, const PagedKvView& /*kv*/,
+                          std::span<const std::vector<std::int64_t>> /*blocks*/,
+                          BlockOwners /*owners*/) {}
 void DeviceCall::add_read(const std::string& /*name*/, const BlockTableView& /*table*/) {}
 void DeviceCall::add_read(const std::string& /*name*/, const void* /*data*/,
                           std::int64_t /*bytes*/) {}
