@@ -1,5 +1,8 @@
 #include <kernel_dialect.h>
 
+#include <algorithm>
+#include <cstdint>
+
 #include "cuda/kernels/paged_prefill_entries.cuh"
 #include "cuda/kernels/stream_gate.h"
 
@@ -45,7 +48,12 @@ KernelStatus launch_paged_prefill(const PagedPrefillParams& params, KernelStream
   if (params.max_query_length < 0) return {"max_query_length: expected at least 0"};
   if (const char* error = why_not_prefilled(params)) return {error};
   if (params.max_query_length == 0 || params.block_table.num_seqs == 0) return {};
-  return entry_for(params)->launch(params, stream);
+  // Rows may stand at negative positions, from which the largest number cannot be taken. This one
+  // sees as much.
+  constexpr std::int64_t kWidest = std::int64_t{1} << 40;
+  PagedPrefillParams launched = params;
+  launched.options.window = std::min(params.options.window, kWidest);
+  return entry_for(params)->launch(launched, stream);
 }
 
 }  // namespace recto::kernels
