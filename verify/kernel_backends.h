@@ -15,10 +15,11 @@ namespace recto::verify {
 Backend paged_decode_backend(const KernelRun& how);
 Backend split_decode_backend(const KernelRun& how, std::int64_t split_size);
 
-// Head dims 64 and 128, the same for K and V; caches that are read 16 bytes at a time.
+// What group_decode_table() has, head dims the same for K and V; caches that are read 16 bytes at a
+// time.
 Backend group_decode_backend(const KernelRun& how, std::int64_t split_size);
 
-// Any number of rows.
+// What paged_prefill_table() has, with any number of rows; the same caches.
 Backend paged_prefill_backend(const KernelRun& how);
 
 // Both, the latter with splits that few contexts divide.
