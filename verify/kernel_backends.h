@@ -21,7 +21,7 @@ Backend group_decode_backend(const KernelRun& how, std::int64_t split_size);
 // What bulk_decode_table() has, of caches whose slots of a block lie side by side.
 Backend bulk_decode_backend(const KernelRun& how, std::int64_t split_size);
 
-// Any number of rows.
+// What paged_prefill_table() has, with any number of rows; the same caches.
 Backend paged_prefill_backend(const KernelRun& how);
 
 // Both, the latter with splits that few contexts divide.

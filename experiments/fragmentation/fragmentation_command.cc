@@ -24,6 +24,7 @@
 #include "experiments/support/spec_help.h"
 #include "experiments/support/text_list.h"
 #include "experiments/support/unused_settings.h"
+#include "experiments/support/usage_error.h"
 
 namespace recto::experiments {
 namespace {
@@ -147,6 +148,7 @@ void add_output_flags(CLI::App& command, FragmentationFlags& flags) {
       ->group("Output");
   command.add_option("--out", flags.out, "write fragmentation.csv, series.csv, manifest.json here")
       ->option_text("DIR")
+      ->check(check_folder_named)
       ->group("Output");
   command.add_flag("--ascii", flags.is_ascii, "draw bars without block characters")
       ->group("Output");

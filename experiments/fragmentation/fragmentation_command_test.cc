@@ -151,6 +151,13 @@ TEST_CASE("the pool is the paper's unless something decides it") {
   CHECK_THAT(pool({"--gpu", "A100-80"}), !ContainsSubstring("15,728"));
 }
 
+TEST_CASE("a folder without a name is refused, not taken for none") {
+  const auto refused = fragmentation({"--requests", "100", "--out", ""});
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, ContainsSubstring("--out: found ''; expected a folder"));
+  CHECK(refused.out.empty());
+}
+
 TEST_CASE("a setting that no row uses is refused; one that some rows use is not") {
   const auto refused = fragmentation({"--allocators", "paged", "--placement", "best-fit"});
   CHECK(refused.exit_code == 2);

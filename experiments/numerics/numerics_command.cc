@@ -18,6 +18,7 @@
 #include "experiments/support/parallel.h"
 #include "experiments/support/progress.h"
 #include "experiments/support/text_list.h"
+#include "experiments/support/usage_error.h"
 
 namespace recto::experiments {
 namespace {
@@ -145,7 +146,8 @@ Status run_numerics(const NumericsFlags& flags, CommandContext& context) {
 
 void add_output_flags(CLI::App& command, NumericsFlags& flags) {
   command.add_option("--out", flags.out, "write sharpness.csv, thresholds.csv, manifest.json here")
-      ->option_text("DIR");
+      ->option_text("DIR")
+      ->check(check_folder_named);
   command.add_option("--threads", flags.threads, "rows of a table at a time [2]")
       ->option_text("N")
       ->check(CLI::Range(1, 4096));

@@ -147,6 +147,7 @@ TEST_CASE("a folder that cannot be made or written to is a failure, before years
 }
 
 TEST_CASE("bad flags are named, with what was expected") {
+  check_refused({"--out", ""}, "--out: found ''; expected a folder");
   check_refused({"--n", "1"}, "--n: found '1'; expected an integer from 2 to 262144");
   check_refused({"--n", "262145"}, "--n: found '262145'; expected an integer from 2 to 262144");
   check_refused({"--n", "16k"}, "--n: found '16k'; expected an integer");

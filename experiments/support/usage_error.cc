@@ -60,4 +60,8 @@ Status usage_error(const CLI::App& app, const CLI::ParseError& error) {
   return Status::invalid_input(text);
 }
 
+std::string check_folder_named(const std::string& text) {
+  return text.empty() ? "found ''; expected a folder" : "";
+}
+
 }  // namespace recto::experiments

@@ -19,6 +19,7 @@
 #include "experiments/support/resolved_run.h"
 #include "experiments/support/spec_help.h"
 #include "experiments/support/unused_settings.h"
+#include "experiments/support/usage_error.h"
 #include "experiments/sweep/sweep_columns.h"
 #include "experiments/sweep/sweep_flags.h"
 #include "experiments/sweep/sweep_grid_file.h"
@@ -211,6 +212,7 @@ void add_sweep_command(CLI::App& app, CommandContext& context) {
   CLI::App* command = app.add_subcommand("sweep", "run a grid of settings on all cores, resumably");
   command->add_option("--out", arguments->out, "folder for the results, made if need be")
       ->option_text("DIR")
+      ->check(check_folder_named)
       ->required();
   command->add_option("--grid", arguments->grid_path, "take base, axes and seeds from a JSON file")
       ->option_text("FILE");
