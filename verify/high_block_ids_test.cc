@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::int64_t kBlockSize = 16;
 constexpr std::int64_t kHeads = 2;
-constexpr std::int64_t kHeadDim = 32;
+constexpr std::int64_t kHeadDim = 64;
 constexpr std::int64_t kBlockStride = std::int64_t{1} << 20;
 constexpr std::int64_t kNumBlocks = 4100;  // 2^32 elements and some more
 
@@ -122,12 +122,20 @@ std::vector<std::uint64_t> attended(const MutablePagedKvView& kv, const Contexts
   reference::RowPool q = rows_of_units(q_type, 2, 2 * kHeads, 7);
   const std::vector<std::int32_t> query_start = {0, 1, 2};
   std::vector<std::uint64_t> bits;
-  for (const Backend& backend : kernel_backends({})) {
-    const auto result = backend.run({.q = q.const_view(),
-                                     .kv = as_const(kv),
-                                     .block_table = contexts.table_view(),
-                                     .query_start = query_start,
-                                     .context_length = contexts.lengths});
+  std::vector<Backend> backends = kernel_backends({});
+  for (const std::int64_t split_size : {8, 1000}) {
+    backends.push_back(group_decode_backend({}, split_size));
+    backends.push_back(bulk_decode_backend({}, split_size));
+  }
+  backends.push_back(paged_prefill_backend({}));
+  for (const Backend& backend : backends) {
+    const PagedAttentionInputs inputs = {.q = q.const_view(),
+                                         .kv = as_const(kv),
+                                         .block_table = contexts.table_view(),
+                                         .query_start = query_start,
+                                         .context_length = contexts.lengths};
+    if (backend.why_unsupported(inputs)) continue;
+    const auto result = backend.run(inputs);
     for (const double value : result.out) bits.push_back(std::bit_cast<std::uint64_t>(value));
     for (const double value : result.lse_ln) bits.push_back(std::bit_cast<std::uint64_t>(value));
   }
