@@ -34,6 +34,19 @@ OBSERVED_COMPATIBLE = select({
     "//conditions:default": [],
 })
 
+_TOLERANT_COPTS = [
+    # "#pragma unroll" is for nvcc.
+    "-Wno-unknown-pragmas",
+    # As people write kernels: "threadIdx.x < n" builds, what nobody uses is a warning.
+    "-Wno-sign-compare",
+    "-Wno-unused-parameter",
+    "-Wno-error=unused-but-set-variable",
+    "-Wno-error=unused-function",
+    "-Wno-error=unused-variable",
+    # Kernels look at the same bytes through several types, as nvcc lets them.
+    "-fno-strict-aliasing",
+]
+
 def _unit(name, source):
     """A C++ file that includes a CUDA file, whose name Bazel 4 would not compile."""
     label = source if ":" in source else "//" + native.package_name() + ":" + source
@@ -55,30 +68,29 @@ def simt_kernels(name, srcs, hdrs = [], deps = [], copts = [], **kwargs):
       copts: more flags of the host compiler, after all others, such as "-O0": the optimiser takes
         out reads of which nothing is used.
     """
-    units = [_unit(name, source) for source in srcs]
+    units = {_unit(name, source): source for source in srcs}
     for suffix, observed, hooks, compatible in [
         ("", [], [], []),
         ("_observed", OBSERVED_COPTS, ["//verify/simt/checks:access_hooks"], OBSERVED_COMPATIBLE),
     ]:
+        # One library for each file: that another one changes leaves its objects alone.
+        for unit, source in units.items():
+            recto_library(
+                name = unit[:-len(".cc")] + suffix,
+                srcs = [unit],
+                textual_hdrs = [source] + hdrs,
+                copts = observed + KERNEL_COPTS + _TOLERANT_COPTS + copts,
+                local_defines = ["RECTO_SIMT_KERNEL_FILE"],
+                tags = [KERNEL_TAG],
+                target_compatible_with = compatible,
+                deps = deps + hooks + ["//verify/simt/dialect"],
+                # They call each other, in no order that a linker could follow.
+                alwayslink = True,
+                testonly = kwargs.get("testonly", False),
+            )
         recto_library(
             name = name + suffix,
-            srcs = units,
-            textual_hdrs = srcs + hdrs,
-            # "#pragma unroll" is for nvcc; and kernels look at the same bytes through several
-            # types, as nvcc lets them.
-            copts = observed + KERNEL_COPTS + [
-                "-Wno-unused-parameter",
-                "-Wno-unknown-pragmas",
-                # As people write kernels: "threadIdx.x < n" builds, what nobody uses is a warning.
-                "-Wno-sign-compare",
-                "-Wno-error=unused-but-set-variable",
-                "-Wno-error=unused-function",
-                "-Wno-error=unused-variable",
-                "-fno-strict-aliasing",
-            ] + copts,
-            local_defines = ["RECTO_SIMT_KERNEL_FILE"],
-            tags = [KERNEL_TAG],
             target_compatible_with = compatible,
-            deps = deps + hooks + ["//verify/simt/dialect"],
+            deps = [unit[:-len(".cc")] + suffix for unit in units],
             **kwargs
         )
