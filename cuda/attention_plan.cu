@@ -21,6 +21,9 @@ constexpr std::int64_t kSplitSizeMin = 256;
 constexpr std::int64_t kInvariantSplitSize = 1024;
 // Of grids, in the directions of splits and of sequences in prefill.
 constexpr std::int64_t kGridMax = 65535;
+// Of a sequence's rows in prefill, a row for each head of a group: kernels count them in int, from
+// one thread block's 64 to the next one's.
+constexpr std::int64_t kPrefillRowsMax = (std::int64_t{1} << 31) - 64;
 // The rows of a product: query heads of one thread block.
 constexpr std::int64_t kGroupTile = 16;
 
@@ -79,24 +82,22 @@ std::int64_t chosen_split_size(AttentionKernel kernel, const PagedAttentionInput
   return std::max(kSplitSizeMin, divided_up(size, kSplitSizeMin) * kSplitSizeMin);
 }
 
-Status check_options(const PlanOptions& options) {
-  const auto at_least = [](const char* field, std::int64_t value, std::int64_t least) {
-    return expect_at_least({"options", field, value}, least);
-  };
-  RECTO_RETURN_IF_ERROR(at_least("max_context_length", options.max_context_length, 0));
-  RECTO_RETURN_IF_ERROR(at_least("max_query_length", options.max_query_length, 1));
-  RECTO_RETURN_IF_ERROR(at_least("num_multiprocessors", options.num_multiprocessors, 1));
-  if (options.split_size) {
-    RECTO_RETURN_IF_ERROR(at_least("split_size", *options.split_size, 1));
-  }
-  if (options.max_context_length <= std::numeric_limits<std::int32_t>::max()) return Status::ok();
-  return refusal("options.max_context_length", "at most 2147483647",
-                 std::to_string(options.max_context_length));
-}
-
 Status expect_at_most(const char* field, std::int64_t value, std::int64_t most) {
   if (value <= most) return Status::ok();
   return refusal(field, "at most " + std::to_string(most), std::to_string(value));
+}
+
+Status expect_within(const char* field, std::int64_t value, std::int64_t least) {
+  RECTO_RETURN_IF_ERROR(expect_at_least({"", field, value}, least));
+  return expect_at_most(field, value, std::numeric_limits<std::int32_t>::max());
+}
+
+Status check_options(const PlanOptions& options) {
+  RECTO_RETURN_IF_ERROR(expect_within("options.max_context_length", options.max_context_length, 0));
+  RECTO_RETURN_IF_ERROR(expect_within("options.max_query_length", options.max_query_length, 1));
+  RECTO_RETURN_IF_ERROR(
+      expect_within("options.num_multiprocessors", options.num_multiprocessors, 1));
+  return expect_within("options.split_size", options.split_size.value_or(1), 1);
 }
 
 }  // namespace
@@ -129,6 +130,9 @@ Status check_plan(const AttentionPlan& plan, const PagedAttentionInputs& inputs)
   if (plan.kernel == AttentionKernel::kPrefill) {
     RECTO_RETURN_IF_ERROR(expect_at_most("block_table.num_seqs", num_seqs.value, kGridMax));
     RECTO_RETURN_IF_ERROR(expect_at_most("kv.k.num_kv_heads", inputs.kv.k.num_kv_heads, kGridMax));
+    RECTO_RETURN_IF_ERROR(
+        expect_at_most("plan.max_query_length", plan.max_query_length,
+                       kPrefillRowsMax / (inputs.q.num_heads / inputs.kv.k.num_kv_heads)));
     if (inputs.query_start.empty()) {
       return refusal("query_start", "the first row of each sequence", "none").in("prefill");
     }

@@ -136,10 +136,18 @@ TEST_CASE("plans that there cannot be are refused") {
        "options.max_context_length: expected at most 2147483647, got 2147483648"},
       {plan_call, [](auto& c) { c.options.max_query_length = 0; },
        "options.max_query_length: expected at least 1, got 0"},
+      {plan_call, [](auto& c) { c.options.max_query_length = std::int64_t{1} << 31; },
+       "options.max_query_length: expected at most 2147483647, got 2147483648"},
+      {plan_call, [](auto& c) { c.options.max_query_length = (1 << 30) - 31; },
+       "plan.max_query_length: expected at most 1073741792, got 1073741793"},
       {plan_call, [](auto& c) { c.options.split_size = 0; },
        "options.split_size: expected at least 1, got 0"},
+      {plan_call, [](auto& c) { c.options.split_size = std::int64_t{1} << 31; },
+       "options.split_size: expected at most 2147483647, got 2147483648"},
       {plan_call, [](auto& c) { c.options.num_multiprocessors = 0; },
        "options.num_multiprocessors: expected at least 1, got 0"},
+      {plan_call, [](auto& c) { c.options.num_multiprocessors = std::int64_t{1} << 31; },
+       "options.num_multiprocessors: expected at most 2147483647, got 2147483648"},
       {plan_call,
        [](auto& c) {
          c.options.split_size = 1;

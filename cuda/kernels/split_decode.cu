@@ -18,7 +18,7 @@ const char* why_not_served(const SplitDecodeParams& params) {
 }  // namespace
 
 std::int64_t num_splits(std::int64_t max_context_length, std::int64_t split_size) {
-  return std::max<std::int64_t>(1, (max_context_length + split_size - 1) / split_size);
+  return 1 + (std::max<std::int64_t>(1, max_context_length) - 1) / split_size;
 }
 
 KernelStatus launch_split_decode(const SplitDecodeParams& params, KernelStream stream) {
