@@ -80,10 +80,12 @@ MutableRowsView view_of(const PagedAttentionInputs& inputs, DecodeResults& resul
           .head_stride = head_dim};
 }
 
-// Of sixteen bytes and more, as device memory is aligned.
+// Of sixteen bytes and more, as device memory is aligned. NaN until somebody writes it.
 struct DeviceBytes {
   explicit DeviceBytes(std::int64_t bytes)
-      : blocks(static_cast<std::size_t>((bytes + 15) / 16)), size(bytes) {}
+      : blocks(static_cast<std::size_t>((bytes + 15) / 16)), size(bytes) {
+    std::ranges::fill(this->bytes(), std::byte{0xff});
+  }
 
   struct alignas(16) Block {
     std::byte at[16];
