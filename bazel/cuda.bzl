@@ -158,7 +158,10 @@ def _skipped_test(name, **kwargs):
     )
 
 def cuda_script_test(name, script, args = [], data = [], **kwargs):
-    """A script as a test, as recto_script_test; skipped where there is no toolkit."""
+    """A script as a test, as recto_script_test; skipped where there is no toolkit.
+
+    What is to run under --config=cuda has tags = ["cuda"].
+    """
     if TOOLKIT.nvcc:
         program_test(name = name, program = script, args = args, data = data, **kwargs)
     else:
@@ -192,7 +195,7 @@ def cuda_benchmark(name, deps = [], **kwargs):
             tags = ["cuda"],
         )
     else:
-        _skipped_test(name = name + "_smoke_test")
+        _skipped_test(name = name + "_smoke_test", tags = ["cuda"])
 
 def cuda_test(name, srcs, hdrs = [], includes = [], deps = [], **kwargs):
     """A program by nvcc as a test, from .cu files with a main(); skipped where there is no toolkit.
@@ -200,7 +203,7 @@ def cuda_test(name, srcs, hdrs = [], includes = [], deps = [], **kwargs):
     Where there is no GPU it is to print a line that begins with "SKIPPED:".
     """
     if not TOOLKIT.nvcc:
-        _skipped_test(name = name, **kwargs)
+        _skipped_test(name = name, tags = ["cuda"], **kwargs)
         return
     main = name + "_main"
     _compile(name = main, srcs = srcs, hdrs = hdrs, includes = includes, testonly = True)
@@ -211,4 +214,4 @@ def gpu_test(name, **kwargs):
     if TOOLKIT.nvcc:
         recto_test(name = name, tags = ["cuda"], **kwargs)
     else:
-        _skipped_test(name = name)
+        _skipped_test(name = name, tags = ["cuda"])
