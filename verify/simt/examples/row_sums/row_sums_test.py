@@ -6,7 +6,8 @@ import sys
 import unittest
 from pathlib import Path
 
-PROGRAMS = {Path(program).name: program for program in sys.argv[1:]}
+# What stands in for a mode without its compiler is NAME.sh.
+PROGRAMS = {Path(program).stem: program for program in sys.argv[1:]}
 
 SILENT = ["row_sums_plain", "row_sums_races", "row_sums_asan", "row_sums_taint"]
 SEEN = {
