@@ -118,6 +118,8 @@ std::optional<simt::LogicalBounds> common_bounds(const simt::Buffer& first,
 
 }  // namespace
 
+bool runs_on_gpu() { return false; }
+
 BlockOwners owners_in_turn(std::int64_t thread_blocks, std::int64_t owners) {
   BlockOwners all;
   for (std::int64_t i = 0; i < thread_blocks; ++i) {

@@ -30,6 +30,9 @@ struct KernelRun {
   ObserverMaker observer = {};  // nobody, if empty
 };
 
+// Whether kernels run on a GPU, where executor options have no say.
+bool runs_on_gpu();
+
 // For each thread block of a launch, in the order of x, y, z, on whose behalf it works.
 using BlockOwners = std::vector<std::uint32_t>;
 

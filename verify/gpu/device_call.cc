@@ -7,6 +7,8 @@
 
 namespace recto::verify {
 
+bool runs_on_gpu() { return true; }
+
 BlockOwners owners_in_turn(std::int64_t /*thread_blocks*/, std::int64_t /*owners*/) { return {}; }
 BlockOwners owners_in_runs(std::int64_t /*blocks_of_each*/, std::int64_t /*owners*/) { return {}; }
 
