@@ -3,8 +3,6 @@
 // Which macros a file is told of, as the BUILD file says: of a library with defines, local_defines
 // and a flag, of a file of kernels and of a program that depend on it.
 
-#include <string>
-
 #if defined(TOLD_TO_ALL)
 #define TOLD_MACROS_ALL " all"
 #else
@@ -29,5 +27,6 @@
 // In the file that includes this.
 #define TOLD_MACROS "told" TOLD_MACROS_ALL TOLD_MACROS_ITSELF TOLD_MACROS_FLAG TOLD_MACROS_KERNELS
 
-std::string told_in_library();
-std::string told_in_kernels();
+// Constants of those files: tainted memory has nothing to say of them.
+const char* told_in_library();
+const char* told_in_kernels();

@@ -2,4 +2,4 @@
 
 #include "verify/simt/modes/told_macros.h"
 
-std::string told_in_kernels() { return TOLD_MACROS; }
+const char* told_in_kernels() { return TOLD_MACROS; }

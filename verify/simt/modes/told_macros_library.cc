@@ -1,3 +1,3 @@
 #include "verify/simt/modes/told_macros.h"
 
-std::string told_in_library() { return TOLD_MACROS; }
+const char* told_in_library() { return TOLD_MACROS; }

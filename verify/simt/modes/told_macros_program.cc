@@ -1,13 +1,13 @@
 // Ends with 0 if each of its files is told of the macros that it is to be told of.
 
 #include <iostream>
-#include <string>
+#include <string_view>
 
 #include "verify/simt/modes/told_macros.h"
 
 namespace {
 
-int failures_of(const char* file, const std::string& told, const std::string& expected) {
+int failures_of(const char* file, std::string_view told, std::string_view expected) {
   if (told == expected) return 0;
   std::cout << file << ": expected '" << expected << "', got '" << told << "'\n";
   return 1;
