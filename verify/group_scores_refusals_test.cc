@@ -55,6 +55,7 @@ class Launch {
     spec.sequences = {{.context_length = 20}};
     spec.q = spec.k = spec.v = FloatFamily::kNormal;
     spec.placement = {.block_size = 16};
+    spec.options.scale = 0.125F;
     return spec;
   }
 
