@@ -17,8 +17,8 @@ std::optional<PlantedFault> planted_fault(std::string_view name);
 // Whether it is one of the kernels that cases are planted in.
 bool is_planted_in(std::string_view kernel);
 
-// Ten cases of it, whose contexts are said to be longer than they are: prints what it makes of
-// them. How the program is to end: 1 if a result is tainted; where addresses are, shadow memory
+// Cases of it, whose contexts are said to be longer than they are, ten or until one is seen: prints
+// what it makes of them. How the program is to end: 1 if a result is tainted; where addresses are, shadow memory
 // ends it.
 int run_planted(PlantedFault fault, std::string_view kernel);
 
