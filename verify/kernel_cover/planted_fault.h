@@ -18,8 +18,8 @@ std::optional<PlantedFault> planted_fault(std::string_view name);
 bool is_planted_in(std::string_view kernel);
 
 // Cases of it, whose contexts are said to be longer than they are, ten or until one is seen: prints
-// what it makes of them. How the program is to end: 1 if a result is tainted; where addresses are, shadow memory
-// ends it.
+// what it makes of them. How the program is to end: 1 if a result is tainted; where addresses are,
+// shadow memory ends it.
 int run_planted(PlantedFault fault, std::string_view kernel);
 
 }  // namespace recto::verify
