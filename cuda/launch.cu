@@ -56,26 +56,22 @@ Status launch_decode(const AttentionPlan& plan, const kernels::SplitDecodeParams
                      KernelStream stream) {
   switch (plan.kernel) {
     case AttentionKernel::kGroupDecode:
-      RECTO_RETURN_IF_ERROR(launched("group_decode", kernels::launch_group_decode(params, stream)));
+      RECTO_RETURN_IF_ERROR(kernels::launch_group_decode(params, stream));
       break;
     case AttentionKernel::kBulkDecode:
-      RECTO_RETURN_IF_ERROR(launched("bulk_decode", kernels::launch_bulk_decode(params, stream)));
+      RECTO_RETURN_IF_ERROR(kernels::launch_bulk_decode(params, stream));
       break;
     default:
       if (params.num_splits == 1) {
-        return launched("paged_decode", kernels::launch_paged_decode(params.decode, stream));
+        return kernels::launch_paged_decode(params.decode, stream);
       }
-      RECTO_RETURN_IF_ERROR(launched("split_decode", kernels::launch_split_decode(params, stream)));
+      RECTO_RETURN_IF_ERROR(kernels::launch_split_decode(params, stream));
   }
   if (params.num_splits == 1) return Status::ok();
-  return launched("split_merge", kernels::launch_split_merge(params, stream));
+  return kernels::launch_split_merge(params, stream);
 }
 
 }  // namespace
-
-Status launched(const char* kernel, const KernelStatus& status) {
-  return status.error == nullptr ? Status::ok() : Status::failed(status.error).in(kernel);
-}
 
 Status check_workspace(const Workspace& workspace, std::int64_t bytes) {
   RECTO_RETURN_IF_ERROR(expect_at_least({"workspace", "bytes", workspace.bytes}, bytes));
@@ -102,10 +98,10 @@ kernels::ContentsCheckParams contents_params(const AttentionPlan& plan,
 }
 
 Status check_contents_on_device(const kernels::ContentsCheckParams& params, KernelStream stream) {
-  RECTO_RETURN_IF_ERROR(launched("contents_check", kernels::launch_contents_check(params, stream)));
+  RECTO_RETURN_IF_ERROR(kernels::launch_contents_check(params, stream));
   kernels::ContentsViolation found;
-  RECTO_RETURN_IF_ERROR(
-      launched("contents_check", read_back(&found, params.violation, sizeof found, stream)));
+  const KernelStatus status = read_back(&found, params.violation, sizeof found, stream);
+  if (status.error != nullptr) return Status::failed(status.error).in("contents_check");
   return refusal_of(found, params.added_tokens);
 }
 
@@ -113,8 +109,7 @@ Status launch_attention(const AttentionPlan& plan, const PagedAttentionInputs& i
                         const AttentionOutputs& outputs, const AttentionMemory& memory,
                         KernelStream stream) {
   if (plan.kernel == AttentionKernel::kPrefill) {
-    return launched("paged_prefill",
-                    kernels::launch_paged_prefill(prefill_params(plan, inputs, outputs), stream));
+    return kernels::launch_paged_prefill(prefill_params(plan, inputs, outputs), stream);
   }
   kernels::SplitDecodeParams params = decode_params(plan, inputs, outputs);
   params.states = memory.states;

@@ -11,9 +11,6 @@
 
 namespace recto {
 
-// What a launch said, as a status.
-Status launched(const char* kernel, const KernelStatus& status);
-
 // Whether there are so many bytes at an aligned address.
 Status check_workspace(const Workspace& workspace, std::int64_t bytes);
 

@@ -24,7 +24,7 @@ std::int64_t first_found(std::int64_t num_seqs, const std::vector<std::size_t>& 
                                                .block_size = 1,
                                                .lengths = lengths.data(),
                                                .violation = &found};
-  CHECK(kernels::launch_contents_check(params, &stream).error == nullptr);
+  CHECK(kernels::launch_contents_check(params, &stream) == Status::ok());
   CHECK(stream.synchronise().passed());
   const bool is_found = found.rule == kernels::ContentsRule::kContextNegative;
   CHECK((is_found || found.rule == kernels::ContentsRule::kNone));

@@ -170,10 +170,11 @@ TEST_CASE("what the kernels do not serve is said") {
   const CaseDomain served = small_domain();
   CaseDomain wide = served;
   wide.head_dims = {257};
+  wide.layouts = {KvLayout::kTokenMajor};
   CaseDomain prefill = served;
   prefill.rows = {RowsKind::kBeyondContext};
   const std::pair<CaseDomain, std::string> refused[] = {
-      {wide, "kv.k.head_dim, kv.v.head_dim: expected at most 256"},
+      {wide, "kv.k.head_dim: expected at most 256, got 257"},
       {prefill, "not one query row a sequence"}};
   for (const Backend& backend : kernel_backends({})) {
     const auto why_unsupported = [&](const CaseDomain& domain) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "cuda/kernels/group_decode_entries.cuh"
+#include "cuda/kernels/kernel_table.h"
 #include "cuda/kernels/stream_gate.h"
 #include "cuda/kernels/tensor_core_products.cuh"
 
@@ -37,22 +38,18 @@ std::vector<GroupDecodeEntry> bulk_decode_table() {
   return all;
 }
 
-const char* why_not_bulk_served(const SplitDecodeParams& params) {
+Status check_bulk_served(const SplitDecodeParams& params) {
   const PagedDecodeParams& decode = params.decode;
-  if (decode.out.type != decode.q.type) return "out.type: expected that of q";
-  if (const char* error = why_not_streamed(decode.kv)) return error;
-  if (const char* error = why_not_in_blocks(decode.kv)) return error;
-  if (find_entry(table(), decode) == nullptr) {
-    return "q.type, kv.k.type, kv.k.head_dim: expected a row of bulk_decode_table()";
-  }
-  return nullptr;
+  RECTO_RETURN_IF_ERROR(check_streamed({decode.q, decode.kv, decode.out}));
+  RECTO_RETURN_IF_ERROR(check_in_blocks(decode.kv));
+  return check_in_table("bulk_decode_table()", table(), decode.q, decode.kv.k);
 }
 
-KernelStatus launch_bulk_decode(const SplitDecodeParams& params, KernelStream stream) {
-  if (const char* error = why_not_split(params)) return {error};
-  if (const char* error = why_not_bulk_served(params)) return {error};
-  if (params.decode.q.num_rows == 0) return {};
-  return find_entry(table(), params.decode)->launch(params, stream);
+Status launch_bulk_decode(const SplitDecodeParams& params, KernelStream stream) {
+  RECTO_RETURN_IF_ERROR(check_splits(params));
+  RECTO_RETURN_IF_ERROR(check_bulk_served(params));
+  if (params.decode.q.num_rows == 0) return Status::ok();
+  return find_entry(table(), params.decode.q, params.decode.kv.k)->launch(params, stream);
 }
 
 }  // namespace recto::kernels

@@ -8,6 +8,7 @@
 
 #include "core/attention_views.h"
 #include "core/paged_kv_view.h"
+#include "core/status.h"
 
 namespace recto::kernels {
 
@@ -50,7 +51,7 @@ struct ContentsCheckParams {
   ContentsViolation* violation = nullptr;
 };
 
-// One thread block. An error is CUDA's; nothing was launched then.
-KernelStatus launch_contents_check(const ContentsCheckParams& params, KernelStream stream);
+// One thread block. A failure is CUDA's; nothing was launched then.
+Status launch_contents_check(const ContentsCheckParams& params, KernelStream stream);
 
 }  // namespace recto::kernels

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "cuda/kernels/group_decode_entries.cuh"
+#include "cuda/kernels/kernel_table.h"
 #include "cuda/kernels/stream_gate.h"
 
 namespace recto::kernels {
@@ -27,21 +28,17 @@ std::vector<GroupDecodeEntry> group_decode_table() {
   return all;
 }
 
-const char* why_not_group_served(const SplitDecodeParams& params) {
+Status check_group_served(const SplitDecodeParams& params) {
   const PagedDecodeParams& decode = params.decode;
-  if (decode.out.type != decode.q.type) return "out.type: expected that of q";
-  if (const char* error = why_not_streamed(decode.kv)) return error;
-  if (find_entry(table(), decode) == nullptr) {
-    return "q.type, kv.k.type, kv.k.head_dim: expected a row of group_decode_table()";
-  }
-  return nullptr;
+  RECTO_RETURN_IF_ERROR(check_streamed({decode.q, decode.kv, decode.out}));
+  return check_in_table("group_decode_table()", table(), decode.q, decode.kv.k);
 }
 
-KernelStatus launch_group_decode(const SplitDecodeParams& params, KernelStream stream) {
-  if (const char* error = why_not_split(params)) return {error};
-  if (const char* error = why_not_group_served(params)) return {error};
-  if (params.decode.q.num_rows == 0) return {};
-  return find_entry(table(), params.decode)->launch(params, stream);
+Status launch_group_decode(const SplitDecodeParams& params, KernelStream stream) {
+  RECTO_RETURN_IF_ERROR(check_splits(params));
+  RECTO_RETURN_IF_ERROR(check_group_served(params));
+  if (params.decode.q.num_rows == 0) return Status::ok();
+  return find_entry(table(), params.decode.q, params.decode.kv.k)->launch(params, stream);
 }
 
 }  // namespace recto::kernels

@@ -14,7 +14,7 @@
 namespace recto::kernels {
 
 template <typename Shape>
-KernelStatus launch_group_shape(const SplitDecodeParams& params, KernelStream stream) {
+Status launch_group_shape(const SplitDecodeParams& params, KernelStream stream) {
   const PagedDecodeParams& decode = params.decode;
   const std::int64_t group = decode.q.num_heads / decode.kv.k.num_kv_heads;
   const std::int64_t tiles = (group + kTileRows - 1) / kTileRows;
@@ -23,7 +23,7 @@ KernelStatus launch_group_shape(const SplitDecodeParams& params, KernelStream st
       .block = dim3(kDecodeThreads),
       .dynamic_shared_bytes = Shape::kSharedBytes,
       .stream = stream};
-  return launch_kernel("group_decode", how, &group_decode<Shape>, params);
+  return launch_served("group_decode", how, &group_decode<Shape>, params);
 }
 
 // For these head dims, and caches of each of `kv_types`, which are alike but for their codes.
@@ -40,25 +40,6 @@ std::vector<GroupDecodeEntry> group_decode_entries(ElementType q_type,
   };
   (add.template operator()<kHeadDims>(), ...);
   return entries;
-}
-
-// The row that serves it, or null.
-inline const GroupDecodeEntry* find_entry(const std::vector<GroupDecodeEntry>& table,
-                                          const PagedDecodeParams& decode) {
-  for (const GroupDecodeEntry& entry : table) {
-    if (entry.q_type == decode.q.type && entry.kv_type == decode.kv.k.type &&
-        entry.head_dim == decode.kv.k.head_dim) {
-      return &entry;
-    }
-  }
-  return nullptr;
-}
-
-// What is wrong with the splits, or null.
-inline const char* why_not_split(const SplitDecodeParams& params) {
-  if (params.split_size < 1) return "split_size: expected at least 1";
-  if (params.num_splits < 1) return "num_splits: expected at least 1";
-  return nullptr;
 }
 
 std::vector<GroupDecodeEntry> group_decode_entries_fp32();

@@ -20,13 +20,13 @@ inline std::int64_t prefill_tiles(const PagedPrefillParams& params) {
 }
 
 template <typename Shape>
-KernelStatus launch_prefill_shape(const PagedPrefillParams& params, KernelStream stream) {
+Status launch_prefill_shape(const PagedPrefillParams& params, KernelStream stream) {
   const KernelLaunch how = {
       .grid = grid_of(prefill_tiles(params), params.kv.k.num_kv_heads, params.block_table.num_seqs),
       .block = dim3(kPrefillThreads),
       .dynamic_shared_bytes = Shape::kSharedBytes,
       .stream = stream};
-  return launch_kernel("paged_prefill", how, &paged_prefill<Shape>, params);
+  return launch_served("paged_prefill", how, &paged_prefill<Shape>, params);
 }
 
 // For these head dims, and caches of each of `kv_types`, which are alike but for their codes.
