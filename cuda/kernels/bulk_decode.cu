@@ -14,7 +14,7 @@ namespace recto::kernels {
 namespace {
 
 template <typename Element>
-std::vector<GroupDecodeEntry> entries_of(ElementType type) {
+KernelTable<SplitDecodeParams> entries_for(ElementType type) {
   if constexpr (kHasBulkCopies) {
     using BlockNumbers = Numbers<TensorCoreProducts<Element>, Element, Transfer::kBlocks>;
     return group_decode_entries<BlockNumbers, 64, 128>(type, {type});
@@ -23,19 +23,16 @@ std::vector<GroupDecodeEntry> entries_of(ElementType type) {
   }
 }
 
-const std::vector<GroupDecodeEntry>& table() {
-  static const std::vector<GroupDecodeEntry> kTable = bulk_decode_table();
+const KernelTable<SplitDecodeParams>& table() {
+  static const KernelTable<SplitDecodeParams> kTable = bulk_decode_table();
   return kTable;
 }
 
 }  // namespace
 
-std::vector<GroupDecodeEntry> bulk_decode_table() {
-  std::vector<GroupDecodeEntry> all = entries_of<__half>(ElementType::kFp16);
-  for (const GroupDecodeEntry& entry : entries_of<__nv_bfloat16>(ElementType::kBf16)) {
-    all.push_back(entry);
-  }
-  return all;
+KernelTable<SplitDecodeParams> bulk_decode_table() {
+  return joined(
+      {entries_for<__half>(ElementType::kFp16), entries_for<__nv_bfloat16>(ElementType::kBf16)});
 }
 
 Status check_bulk_served(const SplitDecodeParams& params) {

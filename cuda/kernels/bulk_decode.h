@@ -6,10 +6,8 @@
 
 #include <kernel_dialect.h>
 
-#include <vector>
-
 #include "core/status.h"
-#include "cuda/kernels/group_decode.h"
+#include "cuda/kernels/kernel_table.h"
 #include "cuda/kernels/split_decode.h"
 
 namespace recto::kernels {
@@ -22,6 +20,6 @@ Status launch_bulk_decode(const SplitDecodeParams& params, KernelStream stream);
 Status check_bulk_served(const SplitDecodeParams& params);
 
 // What is instantiated: nothing, if compiled for cards without bulk copies.
-std::vector<GroupDecodeEntry> bulk_decode_table();
+KernelTable<SplitDecodeParams> bulk_decode_table();
 
 }  // namespace recto::kernels

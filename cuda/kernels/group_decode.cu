@@ -11,21 +11,17 @@
 namespace recto::kernels {
 namespace {
 
-const std::vector<GroupDecodeEntry>& table() {
-  static const std::vector<GroupDecodeEntry> kTable = group_decode_table();
+const KernelTable<SplitDecodeParams>& table() {
+  static const KernelTable<SplitDecodeParams> kTable = group_decode_table();
   return kTable;
 }
 
 }  // namespace
 
-std::vector<GroupDecodeEntry> group_decode_table() {
-  std::vector<GroupDecodeEntry> all;
-  for (const auto& entries :
-       {group_decode_entries_fp32(), group_decode_entries_fp16(), group_decode_entries_bf16(),
-        group_decode_entries_fp16_fp8(), group_decode_entries_bf16_fp8()}) {
-    all.insert(all.end(), entries.begin(), entries.end());
-  }
-  return all;
+KernelTable<SplitDecodeParams> group_decode_table() {
+  return joined({group_decode_entries_fp32(), group_decode_entries_fp16(),
+                 group_decode_entries_bf16(), group_decode_entries_fp16_fp8(),
+                 group_decode_entries_bf16_fp8()});
 }
 
 Status check_group_served(const SplitDecodeParams& params) {

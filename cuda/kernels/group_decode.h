@@ -5,11 +5,8 @@
 
 #include <kernel_dialect.h>
 
-#include <cstdint>
-#include <vector>
-
-#include "core/element_type.h"
 #include "core/status.h"
+#include "cuda/kernels/kernel_table.h"
 #include "cuda/kernels/split_decode.h"
 
 namespace recto::kernels {
@@ -19,18 +16,11 @@ namespace recto::kernels {
 // launch_split_merge() is to follow.
 Status launch_group_decode(const SplitDecodeParams& params, KernelStream stream);
 
-// Invalid input: what is not in its table, K and V of different head
-// dims, and caches that cannot be read 16 bytes at a time.
+// Invalid input: what is not in its table, K and V of different head dims, and caches that cannot
+// be read 16 bytes at a time.
 Status check_group_served(const SplitDecodeParams& params);
 
 // What is instantiated.
-struct GroupDecodeEntry {
-  ElementType q_type;
-  ElementType kv_type;
-  std::int64_t head_dim;
-  int shared_bytes;  // dynamic, of a thread block
-  Status (*launch)(const SplitDecodeParams& params, KernelStream stream);
-};
-std::vector<GroupDecodeEntry> group_decode_table();
+KernelTable<SplitDecodeParams> group_decode_table();
 
 }  // namespace recto::kernels

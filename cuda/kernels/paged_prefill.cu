@@ -10,20 +10,15 @@
 namespace recto::kernels {
 namespace {
 
-const std::vector<PrefillEntry>& table() {
-  static const std::vector<PrefillEntry> kTable = paged_prefill_table();
+const KernelTable<PagedPrefillParams>& table() {
+  static const KernelTable<PagedPrefillParams> kTable = paged_prefill_table();
   return kTable;
 }
 
 }  // namespace
 
-std::vector<PrefillEntry> paged_prefill_table() {
-  std::vector<PrefillEntry> table;
-  for (const auto& entries :
-       {prefill_entries_fp32(), prefill_entries_fp16(), prefill_entries_bf16()}) {
-    table.insert(table.end(), entries.begin(), entries.end());
-  }
-  return table;
+KernelTable<PagedPrefillParams> paged_prefill_table() {
+  return joined({prefill_entries_fp32(), prefill_entries_fp16(), prefill_entries_bf16()});
 }
 
 std::int64_t prefill_blocks_per_sequence(const PagedPrefillParams& params) {

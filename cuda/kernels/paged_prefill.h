@@ -6,12 +6,11 @@
 #include <kernel_dialect.h>
 
 #include <cstdint>
-#include <vector>
 
 #include "core/attention_views.h"
-#include "core/element_type.h"
 #include "core/paged_kv_view.h"
 #include "core/status.h"
+#include "cuda/kernels/kernel_table.h"
 #include "cuda/kernels/paged_decode.h"
 
 namespace recto::kernels {
@@ -44,13 +43,6 @@ std::int64_t prefill_blocks_per_sequence(const PagedPrefillParams& params);
 Status check_prefilled(const PagedPrefillParams& params);
 
 // What is instantiated.
-struct PrefillEntry {
-  ElementType q_type;
-  ElementType kv_type;
-  std::int64_t head_dim;
-  int shared_bytes;  // dynamic, of a thread block
-  Status (*launch)(const PagedPrefillParams& params, KernelStream stream);
-};
-std::vector<PrefillEntry> paged_prefill_table();
+KernelTable<PagedPrefillParams> paged_prefill_table();
 
 }  // namespace recto::kernels
