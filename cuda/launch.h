@@ -19,6 +19,10 @@ kernels::ContentsCheckParams contents_params(const AttentionPlan& plan,
                                              const PagedAttentionInputs& inputs,
                                              kernels::ContentsViolation* violation);
 
+// What a check has written. Waits for the stream.
+Result<kernels::ContentsViolation> found_on_device(const kernels::ContentsViolation* violation,
+                                                   KernelStream stream);
+
 // Waits for the stream. Invalid input names the first sequence and rule.
 Status check_contents_on_device(const kernels::ContentsCheckParams& params, KernelStream stream);
 

@@ -25,13 +25,6 @@ Status check_alike(const CopyNames& names, const KvTensorView& from, const KvTen
   return check_packs(names.to, to);
 }
 
-Status check_served(const BlockCopyParams& params) {
-  const PagedKvView& from = params.from;
-  RECTO_RETURN_IF_ERROR(expect_same_type({"from.v", from.v.type}, {"from.k", from.k.type}));
-  RECTO_RETURN_IF_ERROR(check_alike({"from.k", "to.k"}, from.k, as_const(params.to.k)));
-  return check_alike({"from.v", "to.v"}, from.v, as_const(params.to.v));
-}
-
 // Whether the slots of a pack, of one head in one block, lie side by side, in both alike.
 bool lie_in_runs(const KvTensorView& from, const MutableKvTensorView& to) {
   return is_packed(from) && is_packed(to) && from.pack_width == to.pack_width &&
@@ -102,8 +95,15 @@ Status launch_rows(const BlockCopyParams& params, KernelStream stream) {
 
 }  // namespace
 
+Status check_copied(const BlockCopyParams& params) {
+  const PagedKvView& from = params.from;
+  RECTO_RETURN_IF_ERROR(expect_same_type({"from.v", from.v.type}, {"from.k", from.k.type}));
+  RECTO_RETURN_IF_ERROR(check_alike({"from.k", "to.k"}, from.k, as_const(params.to.k)));
+  return check_alike({"from.v", "to.v"}, from.v, as_const(params.to.v));
+}
+
 Status launch_block_copy(const BlockCopyParams& asked, KernelStream stream) {
-  RECTO_RETURN_IF_ERROR(check_served(asked));
+  RECTO_RETURN_IF_ERROR(check_copied(asked));
   if (asked.num_pairs == 0) return Status::ok();
   const BlockCopyParams params = with_runs_as_rows(asked);
   const bool has_packs = is_packed(params.from.k) || is_packed(params.from.v) ||

@@ -31,6 +31,9 @@ struct KvWriteParams {
   MutablePagedKvView kv = {};
 };
 
+// Invalid input: what is not served.
+Status check_written(const KvWriteParams& params);
+
 // One thread block for each token. Invalid input names the field of `params` that is not served, a
 // failure is CUDA's; nothing was launched then.
 Status launch_kv_write(const KvWriteParams& params, KernelStream stream);
