@@ -7,6 +7,8 @@
 #include <string>
 #include <type_traits>
 
+#include "core/contract.h"
+#include "core/status.h"
 #include "cuda/kernels/dispatch.cuh"
 
 namespace recto::verify {
@@ -15,15 +17,16 @@ namespace recto::verify {
 template <typename... Views>
 std::string access_name(const Views&... views) {
   std::string name;
-  kernels::with_access(
+  const Status found = kernels::with_access(
       [&name](auto access) {
         using Access = typename decltype(access)::Type;
         name = std::is_same_v<Access, kernels::Fours>   ? "fours"
                : std::is_same_v<Access, kernels::Packs> ? "packs"
                                                         : "singles";
-        return KernelStatus{};
+        return Status::ok();
       },
       views...);
+  RECTO_CHECK(found.is_ok());
   return name;
 }
 

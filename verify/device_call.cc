@@ -216,17 +216,17 @@ void DeviceCall::register_merged(std::vector<simt::Buffer>& buffers) {
 }
 
 void DeviceCall::run(const ObserverMaker& make_observer,
-                     const std::function<const char*(simt::Stream& stream)>& launch) {
+                     const std::function<Status(simt::Stream& stream)>& launch) {
   register_merged(reads_);
   register_merged(pools_);
   const std::shared_ptr<simt::Observer> observer = make_observer ? make_observer(memory_) : nullptr;
   executor_.set_observer(observer.get());
   simt::Stream stream(executor_);
-  const char* error = launch(stream);
+  const Status launched = launch(stream);
   const simt::LaunchReport& report = stream.synchronise();
   executor_.set_observer(nullptr);
-  if (error != nullptr) {
-    internal::fail_condition(__FILE__, __LINE__, "the launch is served", error);
+  if (!launched.is_ok()) {
+    internal::fail_condition(__FILE__, __LINE__, "the launch is served", launched.message());
   }
   if (!report.passed()) {
     internal::fail_condition(__FILE__, __LINE__, "nothing is found in the kernels", report.text());

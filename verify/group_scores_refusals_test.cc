@@ -8,6 +8,7 @@
 #include <string>
 
 #include "bazel/testing/catch.h"
+#include "core/status.h"
 #include "verify/generators/case_generator.h"
 #include "verify/kernel_calls.h"
 #include "verify/placed_problem.h"
@@ -35,12 +36,12 @@ class Launch {
     change(params);
     simt::Executor executor({});
     simt::Stream stream(executor);
-    const char* error = kernels::launch_group_scores(params, &stream).error;
+    const Status launched = kernels::launch_group_scores(params, &stream);
     REQUIRE(stream.synchronise().passed());
     const bool has_written =
         std::ranges::any_of(results.scores, [](float score) { return !std::isnan(score); });
-    CHECK(has_written == (error == nullptr));
-    return error == nullptr ? "served" : error;
+    CHECK(has_written == launched.is_ok());
+    return launched.is_ok() ? "served" : launched.message();
   }
 
  private:
@@ -66,30 +67,31 @@ TEST_CASE("what is not served is refused by name, before anything is written") {
   const Launch launch;
   CHECK(launch([](GroupScoresParams&) {}) == "served");
   CHECK(launch([](auto& params) { params.q.type = params.k.type = ElementType::kFp32; }) ==
-        "q.type: expected fp16 or bf16");
+        "q.type: expected fp16 or bf16, got fp32");
   CHECK(launch([](auto& params) { params.q.type = ElementType::kE4m3; }) ==
-        "q.type: expected fp16 or bf16");
-  CHECK(launch([](auto& params) { params.k.type = ElementType::kBf16; }) == "k.type: expected q's");
+        "q.type: expected fp16 or bf16, got e4m3");
+  CHECK(launch([](auto& params) { params.k.type = ElementType::kBf16; }) ==
+        "k.type: expected fp16 as in q.type, got bf16");
   CHECK(launch([](auto& params) { params.q.type = params.k.type = ElementType::kBf16; }) ==
         "served");
   CHECK(launch([](auto& params) { params.k.layout = KvLayout::kPacked; }) ==
-        "k.layout: expected token-major or head-major");
+        "k.layout: expected token-major or head-major, got packed");
   for (const std::int64_t head_dim : {8, 40, 255, 272}) {
     CHECK(launch([&](auto& params) { params.q.head_dim = params.k.head_dim = head_dim; }) ==
-          "k.head_dim: expected a multiple of 16, at most 256");
+          "k.head_dim: expected a multiple of 16, at most 256, got " + std::to_string(head_dim));
   }
   for (const std::int64_t head_dim : {16, 48, 240}) {
     CHECK(launch([&](auto& params) { params.q.head_dim = params.k.head_dim = head_dim; }) ==
           "served");
   }
   CHECK(launch([](auto& params) { params.q.num_heads = 17; }) ==
-        "q.num_heads: expected at most 16 for each KV head");
+        "q.num_heads: expected at most 16, got 17");
 }
 
 TEST_CASE("rows of queries and of keys must begin at multiples of 16 bytes") {
   const Launch launch;
-  const std::string q = "q: expected rows at multiples of 16 bytes";
-  const std::string k = "k: expected rows at multiples of 16 bytes";
+  const std::string at = ".data: expected an address at a multiple of 16 bytes, got ";
+  const std::string by = ": expected a multiple of 8, of 16 bytes, got ";
   const auto shifted = [](const void* data, std::int64_t bytes) -> const void* {
     return static_cast<const std::byte*>(data) + bytes;
   };
@@ -100,16 +102,18 @@ TEST_CASE("rows of queries and of keys must begin at multiples of 16 bytes") {
       change(params);
     });
   };
-  CHECK(with([&](auto& params) { params.q.data = shifted(params.q.data, 8); }) == q);
+  CHECK(with([&](auto& params) { params.q.data = shifted(params.q.data, 8); }) ==
+        "q" + at + "8 bytes behind one");
   CHECK(with([&](auto& params) { params.q.data = shifted(params.q.data, 16); }) == "served");
-  CHECK(with([](auto& params) { params.q.row_stride -= 4; }) == q);
-  CHECK(with([](auto& params) { params.q.head_stride -= 4; }) == q);
+  CHECK(with([](auto& params) { params.q.row_stride -= 4; }) == "q.row_stride" + by + "4092");
+  CHECK(with([](auto& params) { params.q.head_stride -= 4; }) == "q.head_stride" + by + "252");
   CHECK(with([](auto& params) { params.q.head_stride -= 8; }) == "served");
-  CHECK(with([&](auto& params) { params.k.data = shifted(params.k.data, 2); }) == k);
+  CHECK(with([&](auto& params) { params.k.data = shifted(params.k.data, 2); }) ==
+        "k" + at + "2 bytes behind one");
   CHECK(with([&](auto& params) { params.k.data = shifted(params.k.data, 16); }) == "served");
-  CHECK(with([](auto& params) { params.k.block_stride -= 4; }) == k);
-  CHECK(with([](auto& params) { params.k.head_stride -= 4; }) == k);
-  CHECK(with([](auto& params) { params.k.slot_stride -= 4; }) == k);
+  CHECK(with([](auto& params) { params.k.block_stride -= 4; }) == "k.block_stride" + by + "4092");
+  CHECK(with([](auto& params) { params.k.head_stride -= 4; }) == "k.head_stride" + by + "252");
+  CHECK(with([](auto& params) { params.k.slot_stride -= 4; }) == "k.slot_stride" + by + "252");
   CHECK(with([](auto& params) { params.k.slot_stride -= 8; }) == "served");
 }
 
@@ -119,7 +123,7 @@ TEST_CASE("without sequences nothing is launched") {
       .k = {.type = ElementType::kFp16, .block_size = 1, .num_kv_heads = 1, .head_dim = 16}};
   simt::Executor executor({});
   simt::Stream stream(executor);
-  CHECK(kernels::launch_group_scores(none, &stream).error == nullptr);
+  CHECK(kernels::launch_group_scores(none, &stream) == Status::ok());
   CHECK(stream.synchronise().passed());
 }
 

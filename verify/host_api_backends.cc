@@ -112,12 +112,8 @@ reference::AttentionResult run_call(DeviceCall& call, const Runner& runner,
   call.add_write("out", out);
   call.add_write("lse_ln", std::span(results.lse_ln));
   call.add_write("workspace", memory.bytes());
-  std::string message;
-  call.run(runner.how.observer, [&](simt::Stream& stream) -> const char* {
-    const Status status =
-        launch({.out = out, .lse_ln = results.lse_ln}, memory.workspace(), stream);
-    message = status.message();
-    return status.is_ok() ? nullptr : message.c_str();
+  call.run(runner.how.observer, [&](simt::Stream& stream) {
+    return launch({.out = out, .lse_ln = results.lse_ln}, memory.workspace(), stream);
   });
   reference::AttentionResult result(inputs.q.num_rows, inputs.q.num_heads, inputs.kv.v.head_dim);
   reference::decode_row(results.out.data(), inputs.q.type, result.out);

@@ -18,7 +18,7 @@ namespace {
 using enum AttentionKernel;
 
 TEST_CASE("head dims in the table are the group kernel's, those beside them the plain one's") {
-  for (const kernels::GroupDecodeEntry& entry : kernels::group_decode_table()) {
+  for (const auto& entry : kernels::group_decode_table()) {
     if (entry.q_type != ElementType::kFp16 || entry.kv_type != ElementType::kFp16) continue;
     for (const std::int64_t head_dim : {entry.head_dim - 8, entry.head_dim, entry.head_dim + 8}) {
       if (head_dim > 256) continue;
@@ -36,7 +36,7 @@ TEST_CASE("head dims in the table are the group kernel's, those beside them the 
 }
 
 TEST_CASE("each head dim has an entry of its own") {
-  for (const kernels::GroupDecodeEntry& entry : kernels::group_decode_table()) {
+  for (const auto& entry : kernels::group_decode_table()) {
     CaseSpec spec = spec_of(20);
     spec.shape.head_dim_k = spec.shape.head_dim_v = entry.head_dim;
     spec.shape.q_type = entry.q_type;
