@@ -60,16 +60,13 @@ def failures_of_counts(text, least):
 
 
 def sees_planted(program, kernel):
-    """Whether each planted fault is told: of a slot, and of an entry of a table."""
+    """Whether each planted fault is told: an output that is tainted, and an address that is."""
     names = [kernel] if kernel else []
     status, slot, _ = run(program, "slot", *names)
     taint = re.compile(TAINT % (re.escape(kernel) if kernel else "[a-z-]+"), re.MULTILINE)
     is_slot_seen = status == 1 and taint.search(slot) is not None
-    # An address made of a tainted entry ends the program; asynchronous copies, which the executor
-    # makes, hand the taint on.
-    status, entry, errors = run(program, "entry", *names)
-    is_told = "use-of-uninitialized-value" in errors or taint.search(entry) is not None
-    return [is_slot_seen, status != 0 and is_told]
+    status, _, errors = run(program, "entry", *names)
+    return [is_slot_seen, status != 0 and "use-of-uninitialized-value" in errors]
 
 
 def failures_of_planted(mode, program, kernels):
