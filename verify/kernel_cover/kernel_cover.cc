@@ -120,7 +120,8 @@ int run_schedules() {
   const struct {
     Covered what;
     std::uint64_t cases;
-  } kSwept[] = {{Covered::kDecode, 5}, {Covered::kGroup, 4}, {Covered::kPrefill, 3}};
+  } kSwept[] = {
+      {Covered::kDecode, 5}, {Covered::kGroup, 4}, {Covered::kPrefill, 3}, {Covered::kBlocks, 2}};
   for (const auto& [what, cases] : kSwept) {
     for (std::uint64_t number = 0; number < cases; ++number) {
       const CaseSpec spec = covered_case(what, number);
