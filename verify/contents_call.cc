@@ -44,7 +44,7 @@ ContentsViolation call_contents_check(simt::Executor& executor, const ObserverMa
                                       const ContentsCheckParams& params) {
   const auto num_seqs = static_cast<std::size_t>(params.block_table.num_seqs);
   // What nobody has written is no answer.
-  ContentsViolation found = {.rule = static_cast<kernels::ContentsRule>(-1), .sequence = -1};
+  ContentsViolation found = {.rule = static_cast<kernels::ContentsRule>(-1), .index = -1};
   ContentsCheckParams own = params;
   own.violation = &found;
   DeviceCall call(executor);
@@ -54,14 +54,13 @@ ContentsViolation call_contents_check(simt::Executor& executor, const ObserverMa
   }
   call.add_read("lengths", std::span(params.lengths, num_seqs));
   call.add_write("violation", std::span(&found, 1));
-  call.run(observer, [&own](simt::Stream& stream) {
-    return kernels::launch_contents_check(own, &stream).error;
-  });
+  call.run(observer,
+           [&own](simt::Stream& stream) { return kernels::launch_contents_check(own, &stream); });
   return found;
 }
 
 std::array<std::int64_t, 5> fields_of(const ContentsViolation& violation) {
-  return {static_cast<std::int64_t>(violation.rule), violation.sequence, violation.column,
+  return {static_cast<std::int64_t>(violation.rule), violation.index, violation.other,
           violation.value, violation.limit};
 }
 

@@ -20,7 +20,7 @@ kernels::ContentsViolation call_contents_check(simt::Executor& executor,
                                                const ObserverMaker& observer,
                                                const kernels::ContentsCheckParams& params);
 
-// Rule, sequence, column, value and limit.
+// Rule, index, other, value and limit.
 std::array<std::int64_t, 5> fields_of(const kernels::ContentsViolation& violation);
 
 }  // namespace recto::verify

@@ -133,7 +133,7 @@ const std::vector<Fault>& faults() {
 // What chance has drawn beside the fault is told as it stands.
 kernels::ContentsViolation expected_of(const Fault& fault, const Contents& contents) {
   kernels::ContentsViolation expected = fault.expected;
-  const auto sequence = static_cast<std::size_t>(expected.sequence);
+  const auto sequence = static_cast<std::size_t>(expected.index);
   const std::int64_t first = contents.query_start[sequence];
   const std::int64_t end = contents.query_start[sequence + 1];
   if (expected.rule == kQueryStartAscends) expected.limit = first;

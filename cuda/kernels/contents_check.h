@@ -38,8 +38,8 @@ enum class ContentsRule : std::int32_t {
 struct ContentsViolation {
   ContentsRule rule = ContentsRule::kNone;
   std::int64_t index = 0;  // of the sequence, token or pair
-  std::int64_t other =
-      0;  // column of the block table; or the token or pair that it is at odds with
+  // Column of the block table; or the token or pair that it is at odds with.
+  std::int64_t other = 0;
   std::int64_t value = 0;
   std::int64_t limit = 0;
 };
