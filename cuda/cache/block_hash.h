@@ -3,6 +3,7 @@
 // The hash of a block's worth of tokens behind a parent: chained xxHash (XXH3), 64 bits or 128. A
 // hash finds candidates, it never decides: the prefix index compares what was hashed.
 
+#include <cstddef>
 #include <cstdint>
 #include <ostream>
 #include <span>
@@ -20,6 +21,9 @@ struct BlockHash {
   friend bool operator==(const BlockHash&, const BlockHash&) = default;
   friend std::ostream& operator<<(std::ostream& out, const BlockHash& hash);
 };
+
+// Words that may enter a hash beside the tokens.
+inline constexpr std::size_t kMaxExtraWords = 66;
 
 // The parent of first blocks.
 constexpr BlockHash root_hash() { return {.low = 0x7265'6374'6f00'0001U, .high = 0}; }

@@ -54,7 +54,7 @@
 
 namespace recto::cache {
 
-class CacheCore;
+struct CacheCore;
 
 enum class SequenceState : std::uint8_t {
   kRunning,
@@ -140,8 +140,9 @@ class BlockManager {
   Result<std::span<const BlockCopy>> append(SequenceHandle sequence, TokenCount count);
   // One token for each of these, or for none. Invalid input if one stands twice.
   Result<std::span<const BlockCopy>> append(std::span<const SequenceHandle> sequences);
-  // Whether that `append` would succeed now.
-  bool can_append(std::span<const SequenceHandle> sequences) const;
+  // Whether that `append` would succeed now. Changes nothing, but plans in memory that is not to be
+  // shared between threads.
+  bool can_append(std::span<const SequenceHandle> sequences);
 
   // K and V of these tokens, the context's (and maybe more), are computed: its full blocks can be
   // found from now on. Of two blocks with the same content the first stays the one that is found.

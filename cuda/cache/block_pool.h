@@ -46,9 +46,21 @@ class BlockPool {
   // A block that is held once, is not pinned and has no content. There must be one available.
   Allocation allocate();
   // One table entry more. The block has holders or content.
-  void hold(BlockId block);
+  void hold(BlockId block) {
+    if (holders(block) == 0) revive(block);
+    ++at(block).holders;
+  }
   // One table entry fewer; returns what the block is now.
-  BlockState release(BlockId block);
+  BlockState release(BlockId block) {
+    if (holders(block) < 2) return release_last(block);
+    --at(block).holders;
+    return BlockState::kHeld;
+  }
+
+  // For plans that count references and leave all as it was: a holder fewer, and no more than that,
+  // until it is undone.
+  void pretend_release(BlockId block) { --at(block).holders; }
+  void undo_release(BlockId block) { ++at(block).holders; }
 
   // The block is held and has no content.
   void set_content(BlockId block, ContentId content);
@@ -74,10 +86,6 @@ class BlockPool {
   bool is_uneven(BlockId block) const { return (at(block).holders & kUneven) != 0; }
   void mark_uneven(BlockId block) { at(block).holders |= kUneven; }
   void mark_even(BlockId block) { at(block).holders &= ~kUneven; }
-
-  // A number that may be left with a held block, and is lost when nobody holds it; -1 at first.
-  std::int32_t note(BlockId block) const { return at(block).newer; }
-  void set_note(BlockId block, std::int32_t note) { at(block).newer = note; }
 
   BlockCount size() const { return BlockCount(blocks_.ssize()); }
   BlockCount null_blocks() const { return BlockCount(null_); }
@@ -105,12 +113,14 @@ class BlockPool {
   struct Block {
     std::int32_t holders;  // table entries, and the two flags; 0 if free or evictable
     std::int32_t older;    // of evictable blocks
-    std::int32_t newer;    // of evictable blocks; the next of free ones; the note of held ones
+    std::int32_t newer;    // of evictable blocks; the next of free ones
     ContentId content;
   };
 
   Block& at(BlockId block) { return blocks_[block.value()]; }
   const Block& at(BlockId block) const { return blocks_[block.value()]; }
+  void revive(BlockId block);
+  BlockState release_last(BlockId block);
   void append_evictable(BlockId block);
   void unlink_evictable(BlockId block);
   void push_free(BlockId block);

@@ -14,6 +14,9 @@ namespace recto::cache {
 
 class CacheEvents;
 
+inline constexpr std::int64_t kMaxLayerGroups = 512;
+inline constexpr std::int32_t kMaxItemsPerBlock = 32;
+
 // Layers that see the same tokens, and therefore share one block table per sequence. A row at
 // position i of a group with a window w sees the tokens j > i - w.
 struct LayerGroup {
@@ -30,7 +33,7 @@ struct PrefixCacheOptions {
   // many as the pool has blocks. What finds no room is not cached, and counted.
   std::optional<std::int32_t> max_nodes = {};
   // A block on which more multimodal items lie is not cached, nor is what follows it.
-  std::int32_t max_items_per_block = 2;  // at most 32
+  std::int32_t max_items_per_block = 2;  // at most kMaxItemsPerBlock
   std::int32_t max_pins = 64;            // prefixes pinned at a time
 };
 
@@ -46,6 +49,9 @@ struct CacheOptions {
   PrefixCacheOptions prefix = {};
   CacheEvents* events = nullptr;  // outlives the manager; or none
 };
+
+// The nodes that a prefix cache of these options has room for.
+std::int32_t max_nodes(const CacheOptions& options);
 
 // Invalid input, "cache options: FIELD = VALUE; expected WHAT", for the first field that is wrong.
 // O(groups).

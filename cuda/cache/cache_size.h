@@ -1,7 +1,6 @@
 #pragma once
 
-// How many blocks of a cache a card has room for, and what of the host's memory their management
-// takes.
+// How many blocks of a cache a card has room for.
 //
 //   CacheSizeRequest request;
 //   request.model = find_model("llama-3.1-8b").value();
@@ -17,7 +16,6 @@
 #include "core/model_table.h"
 #include "core/status.h"
 #include "core/units.h"
-#include "cuda/cache/cache_options.h"
 
 namespace recto::cache {
 
@@ -36,7 +34,7 @@ struct CacheSize {
   BlockCount num_blocks{};
   BlockCount host_blocks{};
   ByteCount block_bytes{};      // on one rank
-  ByteCount remainder_bytes{};  // less than a block: no slot, overhead of the card
+  ByteCount remainder_bytes{};  // of the card: less than a block, or beyond 2^31 - 1 blocks
   // Tokens of one sequence that fill the pool, in all groups.
   TokenCount max_tokens{};
 };

@@ -123,7 +123,9 @@ class PrefixIndex {
     std::int32_t num_words;
   };
 
-  void forget(NodeId node);
+  void link_unused();
+  std::int64_t first_token(NodeId node) const { return std::int64_t{node.value()} * block_size_; }
+  std::int64_t first_word(NodeId node) const { return std::int64_t{node.value()} * max_words_; }
 
   std::int32_t num_groups_ = 1;
   std::int32_t block_size_ = 1;
