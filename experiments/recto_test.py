@@ -37,11 +37,6 @@ BAD_USAGE = (
     ("simulate --gpu TPU", "expected one of A100-40"),
     ("simulate --model OPT-175B", "--tp 12"),
     ("simulate --allocator slab", "expected one of paged, prefix-cached, contiguous-max"),
-    ("simulate --manager mine", "--manager: found 'mine'; expected one of simulator, production"),
-    (
-        "simulate --manager production --allocator contiguous-max",
-        "--manager production: found --allocator contiguous-max; expected paged or prefix-cached",
-    ),
     ("fragmentation --manager production", "found --allocator contiguous-max; expected paged"),
     ("simulate --workload x", "expected one of sharegpt-like"),
     ("simulate --attention-curve x", "expected one of flashinfer"),
