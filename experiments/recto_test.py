@@ -37,6 +37,7 @@ BAD_USAGE = (
     ("simulate --gpu TPU", "expected one of A100-40"),
     ("simulate --model OPT-175B", "--tp 12"),
     ("simulate --allocator slab", "expected one of paged, prefix-cached, contiguous-max"),
+    ("fragmentation --manager production", "found --allocator contiguous-max; expected paged"),
     ("simulate --workload x", "expected one of sharegpt-like"),
     ("simulate --attention-curve x", "expected one of flashinfer"),
     ("simulate --arrivals poisson:nan", "--arrivals"),

@@ -173,11 +173,12 @@ std::string setting_text(const ResolvedRun& run, const sim::Report& report) {
                           rejected == 0 ? "" : fmt::format(" ({} REJECTED)", grouped(rejected)),
                           config.decoding == "single" ? "" : ", decoding " + config.decoding,
                           run.model.name, config.tp, run.gpu.name));
-  text += wrapped(fmt::format("{}; pool of {} slots, {} of KV on each card; {} batching",
-                              report.allocator, grouped(run.pool_slots.value()),
-                              bytes_text(static_cast<double>(
-                                  run.pool_slots.value() * run.options.kv_bytes_per_token.value())),
-                              config.batching));
+  text += wrapped(fmt::format(
+      "{}{}; pool of {} slots, {} of KV on each card; {} batching", report.allocator,
+      config.manager == "production" ? ", production manager" : "", grouped(run.pool_slots.value()),
+      bytes_text(
+          static_cast<double>(run.pool_slots.value() * run.options.kv_bytes_per_token.value())),
+      config.batching));
   return text + '\n';
 }
 

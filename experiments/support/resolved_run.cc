@@ -6,14 +6,8 @@
 #include <cmath>
 #include <utility>
 
-#include "core/contract.h"
 #include "experiments/support/model_file.h"
 #include "experiments/support/request_source.h"
-#include "sim/allocators/contiguous_max.h"
-#include "sim/allocators/contiguous_oracle.h"
-#include "sim/allocators/contiguous_pow2.h"
-#include "sim/allocators/paged_allocator.h"
-#include "sim/allocators/prefix_cached_allocator.h"
 
 namespace recto::experiments {
 namespace {
@@ -131,6 +125,12 @@ Status check_combinations(const ResolvedRun& run) {
                     "--max-sequences",
                     config.max_batched_tokens, config.max_sequences));
   }
+  if (config.manager == "production" && is_contiguous(config)) {
+    return bad(
+        fmt::format("--manager production: found --allocator {}; expected paged or prefix-cached, "
+                    "the allocators that have blocks",
+                    config.allocator));
+  }
   if (width > config.max_sequences) {
     return bad(fmt::format("--decoding {}: expected at most the {} sequences of --max-sequences",
                            config.decoding, config.max_sequences));
@@ -228,29 +228,6 @@ Status validate(const RunConfig& config) {
   RECTO_RETURN_IF_ERROR(run.status());
   RECTO_RETURN_IF_ERROR(make_time_model(run.value()).status());
   return open_source(config).status();
-}
-
-std::unique_ptr<sim::Allocator> make_allocator(const ResolvedRun& run) {
-  const RunConfig& config = run.config;
-  const sim::PagedOptions paged{.pool_slots = run.pool_slots,
-                                .block_size = TokenCount(config.block_size),
-                                .null_blocks = BlockCount(config.null_blocks)};
-  if (config.allocator == "paged") return std::make_unique<sim::PagedAllocator>(paged);
-  if (config.allocator == "prefix-cached") {
-    return std::make_unique<sim::PrefixCachedAllocator>(paged);
-  }
-  sim::ContiguousOptions contiguous{.pool_slots = run.pool_slots,
-                                    .max_length = run.options.scheduler.max_length};
-  if (config.placement == "first-fit") contiguous.placement = sim::PlacementKind::kFirstFit;
-  if (config.placement == "best-fit") contiguous.placement = sim::PlacementKind::kBestFit;
-  if (config.allocator == "contiguous-max") {
-    return std::make_unique<sim::ContiguousMax>(contiguous);
-  }
-  if (config.allocator == "contiguous-pow2") {
-    return std::make_unique<sim::ContiguousPow2>(contiguous);
-  }
-  RECTO_CHECK_EQ(config.allocator, "contiguous-oracle");
-  return std::make_unique<sim::ContiguousOracle>(contiguous);
 }
 
 }  // namespace recto::experiments

@@ -48,7 +48,8 @@ struct TimeModelFacts {
 };
 Result<TimeModelFacts> time_model_facts(const RunConfig& config);
 
-std::unique_ptr<sim::Allocator> make_allocator(const ResolvedRun& run);
+// Fails where there is no memory for the production manager.
+Result<std::unique_ptr<sim::Allocator>> make_allocator(const ResolvedRun& run);
 Result<std::unique_ptr<sim::TimeModel>> make_time_model(const ResolvedRun& run);
 
 }  // namespace recto::experiments

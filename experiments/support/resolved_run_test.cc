@@ -95,6 +95,8 @@ TEST_CASE("contradictions are refused, with the flag at fault") {
              ContainsSubstring("--window 64"));
   CHECK_THAT(refusal({{"window", "64"}, {"decoding", "beam:2"}}), ContainsSubstring("--window 64"));
   CHECK_THAT(refusal({{"window", "1"}}), ContainsSubstring("--window"));
+  CHECK_THAT(refusal({{"manager", "production"}, {"allocator", "contiguous-oracle"}}),
+             ContainsSubstring("--manager production: found --allocator contiguous-oracle"));
   CHECK_THAT(refusal({{"max_batched_tokens", "255"}}), ContainsSubstring("--max-batched-tokens"));
   CHECK_THAT(refusal({{"decoding", "parallel:257"}}), ContainsSubstring("--max-sequences"));
   CHECK_THAT(refusal({{"beam_switch_probability", "0.1"}}), ContainsSubstring("beam:WIDTH"));

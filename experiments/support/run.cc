@@ -17,9 +17,10 @@ Result<RunOutcome> run(const RunConfig& config, sim::SimulationObserver* observe
   RECTO_RETURN_IF_ERROR(facts.status());
   Result<OpenedSource> source = open_source(config);
   RECTO_RETURN_IF_ERROR(source.status());
-  const std::unique_ptr<sim::Allocator> allocator = make_allocator(resolved.value());
+  const Result<std::unique_ptr<sim::Allocator>> allocator = make_allocator(resolved.value());
+  RECTO_RETURN_IF_ERROR(allocator.status());
   Result<sim::Report> report =
-      sim::simulate(*source.value().requests, *allocator, *time_model.value(),
+      sim::simulate(*source.value().requests, *allocator.value(), *time_model.value(),
                     resolved.value().options, observer);
   RECTO_RETURN_IF_ERROR(report.status());
   RunOutcome outcome;

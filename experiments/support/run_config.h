@@ -38,6 +38,7 @@ struct RunConfig {
 
   // Memory.
   std::string allocator = "paged";
+  std::string manager = "simulator";
   std::string placement = "buddy";
   std::int64_t block_size = 16;
   std::int64_t null_blocks = 0;

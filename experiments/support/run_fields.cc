@@ -13,6 +13,7 @@ namespace {
 constexpr std::string_view kBadRowChoices[] = {"fail", "skip"};
 constexpr std::string_view kAllocatorChoices[] = {"paged", "prefix-cached", "contiguous-max",
                                                   "contiguous-pow2", "contiguous-oracle"};
+constexpr std::string_view kManagerChoices[] = {"simulator", "production"};
 constexpr std::string_view kPlacementChoices[] = {"buddy", "first-fit", "best-fit"};
 constexpr std::string_view kBatchingChoices[] = {"continuous", "static"};
 constexpr std::string_view kPrefillChoices[] = {"chunked", "whole"};
@@ -67,6 +68,8 @@ const RunField kFields[] = {
 
     {"allocator", kMemory, "KIND", "paged, prefix-cached, contiguous-max, -pow2 or -oracle",
      ChoiceMember{&RunConfig::allocator, kAllocatorChoices}},
+    {"manager", kMemory, "KIND", "of blocks: the simulator's own, or production (cuda/cache)",
+     ChoiceMember{&RunConfig::manager, kManagerChoices}},
     {"placement", kMemory, "KIND", "of contiguous regions: buddy, first-fit or best-fit",
      ChoiceMember{&RunConfig::placement, kPlacementChoices}},
     {"block_size", kMemory, "TOKENS", "of paged pools",

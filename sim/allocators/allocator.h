@@ -110,10 +110,17 @@ class Allocator {
   // What a swap of these sequences has to move, and how their tables are made up.
   virtual TableShape shape(std::span<const SequenceId> members, TokenCount context) const = 0;
 
+  // These sequences of `context` tokens are on their way to the host: they hold what they hold
+  // until each is released. For allocators that have a part in the copying.
+  virtual void begin_swap_out(std::span<const SequenceId> members, TokenCount context);
+
   // Room for a swapped set of sequences, made up as before, with `spare` slots left; none of
   // them holds anything. All or nothing. O(blocks).
   virtual bool restore(std::span<const SequenceId> members, const TableShape& shape,
                        TokenCount spare) = 0;
+
+  // What `restore` gave room for is copied: each has its `context` tokens again.
+  virtual void finish_restore(std::span<const SequenceId> members, TokenCount context);
 
   // Tokens below `context` are computed: full blocks may be found by others from now on.
   virtual void commit(SequenceId sequence, TokenCount context) = 0;

@@ -90,6 +90,14 @@ void PrefixCachedAllocator::commit(SequenceId sequence, TokenCount context) {
   }
 }
 
+// What the parent had committed, the child has: a block whose twin was found first does not become
+// another's to find because it is shared.
+Growth PrefixCachedAllocator::share(SequenceId parent, SequenceId child, TokenCount length) {
+  committed_[static_cast<std::size_t>(child.value())] =
+      std::min(committed_[static_cast<std::size_t>(parent.value())], full_blocks(length));
+  return PagedAllocator::share(parent, child, length);
+}
+
 Release PrefixCachedAllocator::release(SequenceId sequence, TokenCount context) {
   committed_[static_cast<std::size_t>(sequence.value())] = 0;
   return PagedAllocator::release(sequence, context);

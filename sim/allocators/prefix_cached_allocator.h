@@ -21,6 +21,7 @@ class PrefixCachedAllocator final : public PagedAllocator {
   Fit fit(std::span<const SequenceId> members, TokenCount length, TokenCount spare) const override;
   TokenCount cached_prefix(SequenceId sequence, TokenCount length) const override;
   std::optional<Growth> admit(std::span<const SequenceId> members, TokenCount length) override;
+  Growth share(SequenceId parent, SequenceId child, TokenCount length) override;
   Release release(SequenceId sequence, TokenCount context) override;
   void commit(SequenceId sequence, TokenCount context) override;
   bool reuses_prefixes() const override { return true; }

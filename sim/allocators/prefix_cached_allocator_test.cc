@@ -138,6 +138,30 @@ TEST_CASE("a hit without a holder is no room for the rest of the prompt") {
   CHECK(visits.allocator().counts().cached == TokenCount(4));
 }
 
+TEST_CASE("a fork makes nothing findable that its parent's commit had not") {
+  const Request request = request_of({1, 1});
+  const Request other = request_of({2, 2, 2, 2});
+  PrefixCachedAllocator allocator({TokenCount(6), TokenCount(2)});
+  const SequenceId first(0), twin(1), large(2), child(3);
+  const TokenCount length(2);
+  for (const SequenceId sequence : {first, twin, child}) allocator.open(sequence, {&request, 0});
+  allocator.open(large, {&other, 0});
+  REQUIRE(allocator.admit(std::vector{first}, length));
+  REQUIRE(allocator.admit(std::vector{twin}, length));
+  allocator.commit(first, length);
+  allocator.commit(twin, length);  // the first one's block is known already
+  allocator.release(first, length);
+  REQUIRE(allocator.admit(std::vector{large}, TokenCount(4)));  // evicts it
+  CHECK(allocator.counts().cached == TokenCount(0));
+
+  allocator.share(twin, child, length);
+  allocator.commit(child, length);
+  allocator.release(twin, length);
+  allocator.release(child, length);
+  CHECK(allocator.counts().cached == TokenCount(0));
+  CHECK(allocator.counts().free == TokenCount(2));
+}
+
 TEST_CASE("prefixes of a prompt of zeros differ") {
   Visits visits(8);
   visits.visit({0, 0});

@@ -81,6 +81,7 @@ void ContinuousScheduler::begin_swap_out(GroupIndex index, SimTime now) {
   batch_.remove_running(index);
   group.phase = GroupPhase::kSwappingOut;
   group.parked = holdings_.allocator().shape(group.members, TokenCount(group.context));
+  holdings_.allocator().begin_swap_out(group.members, TokenCount(group.context));
   host_.hold(holdings_.parked_states(group, 0));
   transferring_ = index;
   ++group.preemptions;

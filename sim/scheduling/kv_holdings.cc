@@ -130,6 +130,7 @@ bool KvHoldings::restore(const Group& group, TokenCount spare) {
 }
 
 void KvHoldings::finish_restore(const Group& group) {
+  allocator_.finish_restore(group.members, TokenCount(group.context));
   visit_unique_blocks(group, [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t written = std::clamp(group.context, begin, end);
     account_.write(TokenCount(begin), TokenCount(written));

@@ -86,7 +86,7 @@ bool StaticScheduler::admit(GroupIndex index, SimTime now) {
   // Only in the prompt may anything be found cached: the output is about to be written. Rows of a
   // padded batch are computed from their first token all the same.
   group.prefill_context = holdings_.admit(group, prompt.value()).value();
-  RECTO_CHECK(holdings_.grow(group, 0, prompt.value(), group.final_context()));
+  RECTO_CHECK(holdings_.grow(group, 0, group.prefill_context, group.final_context()));
   group.phase = GroupPhase::kPrefilling;
   group.admitted = now;
   group.was_admitted = true;

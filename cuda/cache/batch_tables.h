@@ -1,0 +1,92 @@
+#pragma once
+
+// Block tables as kernels read them: one flat buffer [num_groups, max_rows, max_blocks] of a
+// caller, such as pinned memory, that is kept up to date by writing what changed.
+//
+//   std::vector<std::int32_t> buffer(1 * 2 * 4);  // [num_groups, max_rows, max_blocks]
+//   BatchTables tables = BatchTables::create(manager, {.max_rows = 2}, buffer).value();
+//   status = tables.assign(1, sequence);
+//   for (const TableRange& range : tables.update()) upload(range);  // elements of the buffer
+//
+// Whatever has no block is padding: rows without a sequence, columns behind its blocks, blocks that
+// a window gave back. The manager outlives its tables.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "core/paged_kv_view.h"
+#include "core/status.h"
+#include "cuda/cache/block_manager.h"
+#include "cuda/cache/change_log.h"
+#include "cuda/cache/fixed_array.h"
+
+namespace recto::cache {
+
+struct BatchTableOptions {
+  std::int32_t max_rows = 0;   // sequences of a batch, padding included
+  BlockId padding = kNoBlock;  // what stands where there is no block: -1, or a null block
+};
+
+// Elements [first, first + count) of the buffer.
+struct TableRange {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+
+class BatchTables {
+ public:
+  // Fills the buffer with padding. Invalid input unless the buffer has num_groups * max_rows *
+  // max_blocks_per_sequence elements and padding is none, or a null block of the pool.
+  static Result<BatchTables> create(const BlockManager& manager, const BatchTableOptions& options,
+                                    std::span<std::int32_t> buffer);
+
+  // The row is this sequence's, from the next `update` on. Invalid input if it is another's, or the
+  // sequence has another row. O(1).
+  Status assign(std::int32_t row, SequenceHandle sequence);
+  // The row is nobody's; nothing to do if it was nobody's. O(1).
+  Status clear(std::int32_t row);
+
+  // Writes what changed since the last time, and returns where; ranges may overlap. Rows of
+  // sequences that were released become nobody's. O(changed entries * groups); or all rows in use,
+  // if more changed than the manager remembers (ChangeLog::capacity). Valid until the next call.
+  std::span<const TableRange> update();
+
+  // What kernels take. Rows behind the last one in use may be left out by the caller.
+  BlockTableView view(std::int32_t group) const;
+  std::optional<SequenceHandle> row(std::int32_t row) const;
+
+ private:
+  static constexpr std::int32_t kNone = -1;
+
+  struct Row {
+    SequenceHandle sequence;
+    bool is_assigned;
+    bool is_stale;         // to be written as a whole
+    std::int32_t written;  // columns that may differ from padding
+  };
+
+  explicit BatchTables(const CacheCore& core) : core_(&core) {}
+  Status make(const BatchTableOptions& options, std::span<std::int32_t> buffer);
+
+  Status check_row(std::int32_t row) const;
+  bool is_in_use(std::int32_t row) const;
+  void unassign(std::int32_t row);
+  void mark_stale(std::int32_t row);
+  void follow(const TableChange& change);
+  void rewrite(std::int32_t row);
+  void write(std::int32_t row, std::int64_t first, std::int64_t end);
+
+  const CacheCore* core_;
+  BlockId padding_ = kNoBlock;
+  std::span<std::int32_t> buffer_;   // [num_groups, max_rows, max_blocks]
+  FixedArray<Row> rows_;             // [max_rows]
+  FixedArray<std::int32_t> row_of_;  // by sequence index; kNone
+  FixedArray<std::int32_t> stale_;   // rows
+  FixedArray<TableRange> ranges_;
+  std::int64_t num_stale_ = 0;
+  std::int64_t num_ranges_ = 0;
+  std::int64_t seen_ = 0;  // changes of the manager's log
+};
+
+}  // namespace recto::cache

@@ -1,0 +1,42 @@
+#pragma once
+
+// What becomes findable in a prefix cache and what ceases to be, told as it happens: for routers
+// that send requests where their prefix is.
+
+#include <cstdint>
+#include <span>
+
+#include "core/units.h"
+#include "cuda/cache/block_hash.h"
+#include "cuda/cache/prompt.h"
+
+namespace recto::cache {
+
+// A block of a group holds these tokens behind that parent.
+struct StoredBlock {
+  BlockHash hash = {};
+  BlockHash parent_hash = {};                       // root_hash() of the first block
+  std::span<const TokenId> tokens = {};             // [block_size]; valid during the call
+  std::span<const std::uint64_t> extra_words = {};  // lora, salt, items: as they entered the hash
+  std::int32_t group = 0;
+  BlockId block{};
+};
+
+struct RemovedBlock {
+  BlockHash hash = {};
+  std::int32_t group = 0;
+  BlockId block{};
+};
+
+// Called in the middle of operations: it may not call the manager. Stored and removed of a
+// (hash, group) alternate unless hashes collide; after `on_cleared` nothing is stored.
+class CacheEvents {
+ public:
+  virtual ~CacheEvents() = default;
+
+  virtual void on_stored(const StoredBlock& stored) = 0;
+  virtual void on_removed(const RemovedBlock& removed) = 0;
+  virtual void on_cleared() = 0;
+};
+
+}  // namespace recto::cache

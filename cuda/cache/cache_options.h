@@ -1,0 +1,60 @@
+#pragma once
+
+// How large a cache is and how its layers share tables. Fixed for the life of a manager.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/status.h"
+#include "core/units.h"
+#include "cuda/cache/block_hash.h"
+
+namespace recto::cache {
+
+class CacheEvents;
+
+inline constexpr std::int64_t kMaxLayerGroups = 512;
+inline constexpr std::int32_t kMaxItemsPerBlock = 32;
+
+// Layers that see the same tokens, and therefore share one block table per sequence. A row at
+// position i of a group with a window w sees the tokens j > i - w.
+struct LayerGroup {
+  std::int32_t num_layers = 1;
+  std::optional<TokenCount> window = {};  // tokens seen, the row's own among them; at least 1
+};
+
+enum class PrefixCaching : std::uint8_t { kOn, kOff };
+
+struct PrefixCacheOptions {
+  PrefixCaching caching = PrefixCaching::kOn;
+  BlockHasher hasher = {};
+  // Blocks' worth of tokens that can be known at a time, whatever the number of groups; default: as
+  // many as the pool has blocks. What finds no room is not cached, and counted.
+  std::optional<std::int32_t> max_nodes = {};
+  // A block on which more multimodal items lie is not cached, nor is what follows it.
+  std::int32_t max_items_per_block = 2;  // at most kMaxItemsPerBlock
+  std::int32_t max_pins = 64;            // prefixes pinned at a time
+};
+
+struct CacheOptions {
+  BlockCount num_blocks{};           // of the pool, null blocks included
+  TokenCount block_size{16};         // slots of a block
+  BlockCount null_blocks{0};         // the first ones, set apart: padding of engines points there
+  BlockCount host_blocks{0};         // of the pool that sequences are swapped to
+  BlockCount watermark{0};           // available blocks that admit, resume and swap_in leave over
+  std::int32_t max_sequences = 256;  // alive at a time: running, preempted or swapped
+  BlockCount max_blocks_per_sequence{};  // of a table, in each group
+  std::vector<LayerGroup> groups = {LayerGroup{}};
+  PrefixCacheOptions prefix = {};
+  CacheEvents* events = nullptr;  // outlives the manager; or none
+};
+
+// The nodes that a prefix cache of these options has room for.
+std::int32_t max_nodes(const CacheOptions& options);
+
+// Invalid input, "cache options: FIELD = VALUE; expected WHAT", for the first field that is wrong.
+// O(groups).
+Status check_options(const CacheOptions& options);
+
+}  // namespace recto::cache

@@ -1,0 +1,33 @@
+#pragma once
+
+// Which state the slots of a pool are in. A slot that several tables share counts once, and is used
+// if any holder uses it.
+
+#include "core/units.h"
+
+namespace recto::cache {
+
+// All in slots. used + held_empty + cached + free + overhead are the pool.
+struct PoolStates {
+  TokenCount used{};        // hold a token that a later row of some holder will see
+  TokenCount held_empty{};  // held, but not (yet, any more) used: reserved or internal
+  TokenCount cached{};      // nobody's, with content that can be found
+  TokenCount pinned{};      // the part of cached that is not evicted
+  TokenCount free{};        // nobody's, without content
+  TokenCount overhead{};    // null blocks
+
+  TokenCount sum() const { return used + held_empty + cached + free + overhead; }
+  friend bool operator==(const PoolStates&, const PoolStates&) = default;
+};
+
+// The part that one layer group holds or has cached, in slots.
+struct GroupStates {
+  TokenCount used{};
+  TokenCount held_empty{};
+  TokenCount cached{};
+  TokenCount pinned{};
+
+  friend bool operator==(const GroupStates&, const GroupStates&) = default;
+};
+
+}  // namespace recto::cache

@@ -1,0 +1,77 @@
+#pragma once
+
+// An array whose size is decided once. Its memory is not touched before it is used, so that a large
+// one costs only what of it is needed; and if there is no memory for it, that is a status.
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <type_traits>
+
+#include "core/status.h"
+
+namespace recto::cache {
+
+template <typename T>
+class FixedArray {
+  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>,
+                "elements come to life by being written");
+  static_assert(alignof(T) <= 64);
+
+ public:
+  FixedArray() = default;
+
+  // `size` elements of no value yet. Exhausted, naming what it was for, if there is no memory.
+  static Result<FixedArray> create(std::int64_t size, const std::string& what) {
+    constexpr auto kMost = std::numeric_limits<std::int64_t>::max() / std::int64_t{sizeof(T)};
+    void* memory = nullptr;
+    if (size >= 0 && size <= kMost) {
+      memory = ::operator new(static_cast<std::size_t>(size) * sizeof(T), kAlignment, std::nothrow);
+    }
+    if (memory == nullptr) {
+      return Status::exhausted("no memory for " + std::to_string(size) + " " + what);
+    }
+    FixedArray array;
+    array.memory_.reset(static_cast<T*>(memory));
+    array.size_ = size;
+    return array;
+  }
+  static Result<FixedArray> create(std::int64_t size, const std::string& what, const T& value) {
+    Result<FixedArray> array = create(size, what);
+    if (array.is_ok()) array.value().fill(value);
+    return array;
+  }
+
+  T& operator[](std::int64_t index) { return memory_.get()[index]; }
+  const T& operator[](std::int64_t index) const { return memory_.get()[index]; }
+  std::int64_t ssize() const { return size_; }
+
+  std::span<T> first(std::int64_t count) {
+    return {memory_.get(), static_cast<std::size_t>(count)};
+  }
+  std::span<const T> first(std::int64_t count) const {
+    return {memory_.get(), static_cast<std::size_t>(count)};
+  }
+  std::span<T> all() { return first(size_); }
+  std::span<const T> all() const { return first(size_); }
+
+  void fill(const T& value) {
+    for (T& element : all()) element = value;
+  }
+
+ private:
+  static constexpr std::align_val_t kAlignment{64};  // a cache line
+
+  struct Free {
+    void operator()(T* memory) const { ::operator delete(memory, kAlignment); }
+  };
+
+  std::unique_ptr<T, Free> memory_;
+  std::int64_t size_ = 0;
+};
+
+}  // namespace recto::cache

@@ -1,0 +1,154 @@
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cuda/cache/invariant_parts.h"
+
+namespace recto::cache {
+namespace {
+
+class IndexCheck {
+ public:
+  explicit IndexCheck(const CacheCore& core)
+      : core_(core),
+        index_(core.index),
+        users_(static_cast<std::size_t>(index_.max_nodes())),
+        pins_(static_cast<std::size_t>(index_.max_nodes())) {}
+
+  Status run() {
+    RECTO_RETURN_IF_ERROR(read_nodes());
+    RECTO_RETURN_IF_ERROR(read_blocks());
+    RECTO_RETURN_IF_ERROR(read_chains());
+    RECTO_RETURN_IF_ERROR(read_pins());
+    for (std::int32_t id = 0; id < index_.max_nodes(); ++id) {
+      const NodeId node(id);
+      const std::string name = " of node " + std::to_string(id);
+      RECTO_RETURN_IF_ERROR(expect_same("users" + name, index_.users(node), at(users_, node)));
+      if (!index_.is_live(node)) continue;
+      RECTO_RETURN_IF_ERROR(expect_same("pins" + name, index_.pins(node), at(pins_, node)));
+    }
+    const CacheStatistics& done = core_.statistics;
+    return expect_same("stored less evicted, overwritten and cleared blocks",
+                       done.stored - done.evicted - done.overwritten - done.cleared, attached_);
+  }
+
+ private:
+  Status read_nodes() {
+    std::int32_t live = 0;
+    for (std::int32_t id = 0; id < index_.max_nodes(); ++id) {
+      if (!index_.is_live(NodeId(id))) continue;
+      ++live;
+      RECTO_RETURN_IF_ERROR(read_node(NodeId(id)).in("node " + std::to_string(id)));
+    }
+    RECTO_RETURN_IF_ERROR(expect_same("number of nodes", index_.num_nodes(), live));
+    return expect_same("entries of the hash table", index_.table().num_entries(), live);
+  }
+
+  // A lookup of what the node stands for finds it, and nothing else.
+  Status read_node(NodeId node) {
+    const NodeId parent = index_.parent(node);
+    if (parent != kRoot) {
+      if (!index_.is_live(parent)) return Status::failed("its parent is gone");
+      ++at(users_, parent);
+    }
+    const BlockContent content = index_.content(node);
+    const PrefixIndex::Key key = index_.key(parent, content);
+    RECTO_RETURN_IF_ERROR(expect_same("hash", index_.hash(node), key.hash));
+    const PrefixIndex::Found found = index_.find(key, content);
+    if (!found.node) return Status::failed("it is not found");
+    RECTO_RETURN_IF_ERROR(expect_same("what is found for it", *found.node, node));
+    for (std::int32_t group = 0; group < index_.num_groups(); ++group) {
+      const BlockId block = index_.block(node, group);
+      if (block == kNoBlock) continue;
+      ++at(users_, node);
+      ++attached_;
+      RECTO_RETURN_IF_ERROR(expect_same("content of block " + internal::describe(block),
+                                        core_.device.pool().content(block),
+                                        index_.content_id(node, group)));
+    }
+    return Status::ok();
+  }
+
+  Status read_blocks() {
+    const BlockPool& pool = core_.device.pool();
+    std::int64_t findable = 0;
+    for (std::int64_t id = 0; id < pool.size().value(); ++id) {
+      const BlockId block(static_cast<std::int32_t>(id));
+      const ContentId content = pool.content(block);
+      const std::string name = "block " + std::to_string(id);
+      if (content == kNoContent) {
+        if (pool.is_pinned(block)) return Status::failed(name + " is pinned without content");
+        continue;
+      }
+      ++findable;
+      const NodeId node = index_.node_of(content);
+      if (!index_.is_live(node)) return Status::failed(name + " has the content of no node");
+      RECTO_RETURN_IF_ERROR(expect_same("where the content of " + name + " is found",
+                                        index_.block(node, index_.group_of(content)), block));
+      RECTO_RETURN_IF_ERROR(expect_same("whether " + name + " is pinned", pool.is_pinned(block),
+                                        index_.pins(node) > 0));
+    }
+    return expect_same("blocks with content", findable, attached_);
+  }
+
+  Status read_chains() {
+    for (std::int32_t index = 0; index < core_.sequences.size(); ++index) {
+      const Sequence& sequence = core_.sequences[index];
+      const std::string name = "chain of sequence " + std::to_string(index);
+      if (sequence.life == SequenceLife::kNone || sequence.chain == kRoot) {
+        RECTO_RETURN_IF_ERROR(expect_same(name, sequence.chain, kRoot));
+        RECTO_RETURN_IF_ERROR(expect_same("length of the " + name, sequence.published, 0));
+        continue;
+      }
+      ++at(users_, sequence.chain);
+      RECTO_RETURN_IF_ERROR(read_chain(index).in(name));
+    }
+    return Status::ok();
+  }
+
+  Status read_chain(std::int32_t index) {
+    const Sequence& sequence = core_.sequences[index];
+    NodeId node = sequence.chain;
+    for (std::int64_t block = sequence.published - 1; block >= 0; --block) {
+      if (node == kRoot || !index_.is_live(node)) return Status::failed("it is broken");
+      for (std::int32_t group = 0; group < index_.num_groups(); ++group) {
+        const BlockId held = core_.device.block({index, group, block});
+        if (held == kNoBlock) continue;
+        const ContentId content = core_.device.pool().content(held);
+        const bool is_its_own = content == kNoContent || index_.node_of(content) == node;
+        if (!is_its_own) return Status::failed("one of its blocks is known for something else");
+      }
+      node = index_.parent(node);
+    }
+    return expect_same("what comes before it", node, kRoot);
+  }
+
+  Status read_pins() {
+    Status status = Status::ok();
+    core_.pins.visit_used([&](std::int32_t, const PinRecord& pin) {
+      ++at(users_, pin.end);
+      for (NodeId node = pin.end; node != kRoot && status.is_ok(); node = index_.parent(node)) {
+        if (!index_.is_live(node)) status = Status::failed("a pin goes through a forgotten node");
+        ++at(pins_, node);
+      }
+    });
+    return status;
+  }
+
+  static std::int32_t& at(std::vector<std::int32_t>& counts, NodeId node) {
+    return counts[static_cast<std::size_t>(node.value())];
+  }
+
+  const CacheCore& core_;
+  const PrefixIndex& index_;
+  std::vector<std::int32_t> users_;  // by node
+  std::vector<std::int32_t> pins_;
+  std::int64_t attached_ = 0;
+};
+
+}  // namespace
+
+Status check_index(const CacheCore& core) { return IndexCheck(core).run().in("prefix index"); }
+
+}  // namespace recto::cache

@@ -1,0 +1,34 @@
+#pragma once
+
+// Where the K and V of a step's tokens are to be written.
+//
+//   const std::vector<TokenRange> step = {{.sequence = sequence, .first = 6, .count = 1}};
+//   std::vector<std::int64_t> slots(2);  // one token, and one of padding
+//   status = write_slot_mapping(manager, 0, step, slots);  // {the slot of token 6, -1}
+
+#include <cstdint>
+#include <span>
+
+#include "core/status.h"
+#include "cuda/cache/block_manager.h"
+
+namespace recto::cache {
+
+// A slot mapping's entry that writes nothing.
+inline constexpr std::int64_t kNoSlot = -1;
+
+// Tokens [first, first + count) of a sequence.
+struct TokenRange {
+  SequenceHandle sequence = {};
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+
+// The slots of these tokens in a group, block_id * block_size + offset, one after the other;
+// kNoSlot in what of `slots` is left. Invalid input, and nothing written, if a sequence is not
+// running, a token has no slot, is at the place of one that others see, or `slots` is too short.
+// O(tokens).
+Status write_slot_mapping(const BlockManager& manager, std::int32_t group,
+                          std::span<const TokenRange> tokens, std::span<std::int64_t> slots);
+
+}  // namespace recto::cache

@@ -1,0 +1,130 @@
+#pragma once
+
+// The production block manager where the simulator has an allocator of its own. Operations are
+// translated, one into another, and amounts are read off what the manager reports; which block is
+// whose, what is cached and what goes first, the manager alone knows.
+//
+// The simulator says how long a context is when something happens to a sequence, not at every
+// token: the manager's context length follows then, or when `follow` says so.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <absl/container/flat_hash_map.h>
+#include "core/status.h"
+#include "core/units.h"
+#include "cuda/cache/block_manager.h"
+#include "sim/allocators/allocator.h"
+#include "sim/metrics/pool_account.h"
+#include "verify/managed_simulation/prompt_tokens.h"
+
+namespace recto::verify {
+
+struct ManagedOptions {
+  TokenCount pool_slots;
+  TokenCount block_size{16};
+  BlockCount null_blocks{0};
+  cache::PrefixCaching caching = cache::PrefixCaching::kOff;
+  TokenCount host_pool{0};  // slots for swapped sequences
+  // What the scheduler has: slots that an admission leaves free, sequences that run at a time,
+  // tokens of the longest, and the most that one request decodes into.
+  TokenCount watermark{0};
+  std::int64_t max_sequences = 256;
+  TokenCount max_length{2048};
+  std::int32_t max_width = 1;
+};
+
+class ManagedAllocator final : public sim::Allocator {
+ public:
+  // Fails where the manager can't be made.
+  static Result<std::unique_ptr<ManagedAllocator>> create(const ManagedOptions& options);
+
+  void open(sim::SequenceId sequence, const sim::SequenceSpec& spec) override;
+  void close(sim::SequenceId sequence) override;
+  bool can_ever_hold(const sim::Request& request, TokenCount spare) const override;
+  sim::Fit fit(std::span<const sim::SequenceId> members, TokenCount length,
+               TokenCount spare) const override;
+  TokenCount cached_prefix(sim::SequenceId sequence, TokenCount length) const override;
+  std::optional<sim::Growth> admit(std::span<const sim::SequenceId> members,
+                                   TokenCount length) override;
+  std::optional<sim::Growth> grow(sim::SequenceId sequence, TokenCount context,
+                                  TokenCount length) override;
+  bool append_blocks(std::span<const sim::SequenceId> sequences) override;
+  sim::Growth share(sim::SequenceId parent, sim::SequenceId child, TokenCount length) override;
+  sim::Release release(sim::SequenceId sequence, TokenCount context) override;
+  sim::TableShape shape(std::span<const sim::SequenceId> members,
+                        TokenCount context) const override;
+  void begin_swap_out(std::span<const sim::SequenceId> members, TokenCount context) override;
+  bool restore(std::span<const sim::SequenceId> members, const sim::TableShape& shape,
+               TokenCount spare) override;
+  void finish_restore(std::span<const sim::SequenceId> members, TokenCount context) override;
+  void commit(sim::SequenceId sequence, TokenCount context) override;
+  sim::PoolCounts counts() const override;
+  TokenCount block_size() const override { return manager_.options().block_size; }
+  bool reuses_prefixes() const override {
+    return manager_.options().prefix.caching == cache::PrefixCaching::kOn;
+  }
+  bool is_paged() const override { return true; }
+  std::string describe() const override;  // as the simulator's own
+
+  // The sequence has computed `context` tokens. Nothing if it does not run.
+  void follow(sim::SequenceId sequence, TokenCount context);
+
+  // The manager's account, its held-empty slots split by the final lengths, which it does not know;
+  // of sequences that are followed. Tokens out of a window count as used. O(sequences).
+  sim::PoolStates states() const;
+  // The same of the host pool, where what is empty passes for reserved. O(sequences).
+  sim::PoolStates host_states() const;
+  // Slots without tokens that go to the host, and come back, as if they were context.
+  TokenCount swapped_room(sim::SequenceId sequence) const { return member(sequence).swapped_room; }
+
+  const cache::BlockManager& manager() const { return manager_; }
+
+ private:
+  struct Member {
+    sim::SequenceSpec spec;
+    std::optional<cache::SequenceHandle> handle;  // from the first admission on
+    TokenCount swapped_room;  // on the way to the host and back: room that passes for context
+  };
+  // A set on its way to the host.
+  struct Departure {
+    cache::TransferHandle transfer;
+    std::int64_t members_left = 0;                    // that are not released yet
+    absl::flat_hash_map<BlockId, std::int32_t> gone;  // entries of those that are
+  };
+
+  ManagedAllocator(const ManagedOptions& options, cache::BlockManager manager);
+
+  Member& member(sim::SequenceId sequence) {
+    return members_[static_cast<std::size_t>(sequence.value())];
+  }
+  const Member& member(sim::SequenceId sequence) const {
+    return members_[static_cast<std::size_t>(sequence.value())];
+  }
+  std::int64_t blocks_of(TokenCount tokens) const;
+  std::int64_t blocks_of_others(std::span<const sim::SequenceId> members, TokenCount length) const;
+  cache::Prompt prompt(sim::SequenceId sequence, TokenCount length) const;
+  cache::SequenceView view(const Member& member) const;
+  bool is_running(const Member& member) const;
+  std::span<const BlockId> table(const Member& member) const;
+  std::vector<cache::SequenceHandle> handles(std::span<const sim::SequenceId> members) const;
+  void catch_up(const Member& member, TokenCount context);
+  sim::Release depart(Member& member, TokenCount context);
+  TokenCount tail_slots() const;
+  TokenCount swapped_room_where(bool (*where)(cache::SequenceState state)) const;
+
+  TokenCount remainder_;  // of the pool, less than a block
+  TokenCount host_remainder_;
+  std::int64_t table_entries_ = 0;
+  cache::BlockManager manager_;
+  std::vector<Member> members_;  // by SequenceId
+  mutable PromptTokens tokens_;  // made on demand
+  std::optional<Departure> departure_;
+  cache::TransferHandle arrival_;
+};
+
+}  // namespace recto::verify
