@@ -119,18 +119,21 @@ PrefixMatch match_prefix(const CacheCore& core, const Prompt& prompt, std::int64
   const std::int64_t block_size = core.geometry.block_size();
   ContentReader reader(prompt.tokens, prompt.keys, core.options.prefix.max_items_per_block);
   PresenceScan scan(core);
-  NodeId node = kRoot;
+  // Hashes follow from hashes, not from the nodes that are found: the next block is hashed while
+  // memory is waited for.
+  PrefixIndex::Key key{.hash = root_hash(), .parent = kRoot};
   for (std::int64_t block = 0; block < max_blocks; ++block) {
     const std::optional<BlockContent> content = reader.read(block, block_size);
     if (!content) break;
-    const PrefixIndex::Found found = core.index.find(core.index.key(node, *content), *content);
+    key.hash = core.index.hasher()(key.hash, content->tokens, content->extra_words);
+    const PrefixIndex::Found found = core.index.find(key, *content);
     match.collisions += found.collisions;
     if (!found.node) break;
-    node = *found.node;
-    scan.see(node, block);
+    key.parent = *found.node;
+    scan.see(key.parent, block);
     if (scan.is_hopeless()) break;
     if (!scan.is_enough(block + 1)) continue;
-    match.end = node;
+    match.end = key.parent;
     match.blocks = static_cast<std::int32_t>(block + 1);
   }
   return match;

@@ -52,8 +52,9 @@ class BatchTables {
   // if more changed than the manager remembers (ChangeLog::capacity). Valid until the next call.
   std::span<const TableRange> update();
 
-  // What kernels take. Rows behind the last one in use may be left out by the caller.
+  // What kernels take. Rows behind the last one in use may be left out by the caller. O(1).
   BlockTableView view(std::int32_t group) const;
+  // Whose a row is; none if nobody's, or there is no such row. O(1).
   std::optional<SequenceHandle> row(std::int32_t row) const;
 
  private:

@@ -14,6 +14,7 @@
 // callers outside of this folder talk to.
 
 #include <cstdint>
+#include <span>
 
 #include "core/status.h"
 #include "core/units.h"
@@ -50,6 +51,10 @@ class BlockPool {
   void hold(BlockId block) {
     if (holders(block) == 0) revive(block);
     ++at(block).holders;
+  }
+  // The same of many, all of which have holders.
+  void hold_again(std::span<const BlockId> blocks) {
+    for (const BlockId block : blocks) ++at(block).holders;
   }
   // One table entry fewer; returns what the block is now.
   BlockState release(BlockId block) {

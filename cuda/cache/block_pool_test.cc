@@ -54,6 +54,16 @@ TEST_CASE("a block with several holders is free after the last one") {
   CHECK(pool.held() == BlockCount(0));
 }
 
+TEST_CASE("blocks that are held get a holder more each, all at once") {
+  BlockPool pool = pool_of(3);
+  const std::vector<BlockId> held = {pool.allocate().block, pool.allocate().block};
+  pool.hold_again(held);
+  for (const BlockId block : held) CHECK(pool.holders(block) == 2);
+  CHECK(pool.held() == BlockCount(2));
+  CHECK(pool.release(held[0]) == BlockState::kHeld);
+  CHECK(pool.release(held[0]) == BlockState::kFree);
+}
+
 TEST_CASE("free blocks go before cached ones, and of these the least recently used") {
   BlockPool pool = pool_of(4);
   const BlockId a = cached_block(pool, 10);

@@ -2,6 +2,15 @@
 
 // What becomes findable in a prefix cache and what ceases to be, told as it happens: for routers
 // that send requests where their prefix is.
+//
+//   struct Router final : CacheEvents {
+//     void on_stored(const StoredBlock& stored) override { known.insert(stored.hash.low); }
+//     void on_removed(const RemovedBlock& removed) override { known.erase(removed.hash.low); }
+//     void on_cleared() override { known.clear(); }
+//     std::set<std::uint64_t> known;
+//   };
+//   Router router;
+//   options.events = &router;
 
 #include <cstdint>
 #include <span>

@@ -1,7 +1,11 @@
 #pragma once
 
 // Which state the slots of a pool are in. A slot that several tables share counts once, and is used
-// if any holder uses it.
+// if any holder uses it. Read in O(groups), at any time.
+//
+//   const PoolStates states = manager.states();
+//   const TokenCount idle = states.cached + states.free;  // could be had
+//   const bool is_half_empty = states.used + states.used < states.sum();
 
 #include "core/units.h"
 

@@ -3,6 +3,7 @@
 
 #include <fstream>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "cuda/cache/batch_tables.h"
 #include "cuda/cache/block_manager.h"
 #include "cuda/cache/block_pool.h"
+#include "cuda/cache/cache_events.h"
 #include "cuda/cache/cache_size.h"
 #include "cuda/cache/prefix_index.h"
 #include "cuda/cache/slot_mapping.h"
@@ -106,6 +108,45 @@ TEST_CASE("block_manager.h, batch_tables.h and slot_mapping.h") {
   CHECK(manager.cached_prefix(prompt) == TokenCount(4));
 }
 
+TEST_CASE("cache_events.h, cache_states.h and cache_statistics.h") {
+  CacheOptions options;
+  options.num_blocks = BlockCount(8);
+  options.block_size = TokenCount(4);
+  options.max_blocks_per_sequence = BlockCount(4);
+  // [cache_events.h
+  struct Router final : CacheEvents {
+    void on_stored(const StoredBlock& stored) override { known.insert(stored.hash.low); }
+    void on_removed(const RemovedBlock& removed) override { known.erase(removed.hash.low); }
+    void on_cleared() override { known.clear(); }
+    std::set<std::uint64_t> known;
+  };
+  Router router;
+  options.events = &router;
+  // ]
+  BlockManager manager = BlockManager::create(options).value();
+  const std::vector<TokenId> ids = {1, 2, 3, 4, 5};
+  const Prompt prompt{.tokens = {.ids = ids, .items = {}}, .keys = {}};
+  const SequenceHandle sequence = manager.admit(prompt).value().sequence;
+  manager.append(sequence, TokenCount(5)).value();
+  CHECK(manager.commit(sequence, prompt.tokens) == Status::ok());
+  CHECK(manager.release(sequence) == Status::ok());
+  CHECK(router.known.size() == 1);
+  // [cache_states.h
+  const PoolStates states = manager.states();
+  const TokenCount idle = states.cached + states.free;  // could be had
+  const bool is_half_empty = states.used + states.used < states.sum();
+  // ]
+  CHECK(idle == TokenCount(32));
+  CHECK(is_half_empty);
+  // [cache_statistics.h
+  const CacheStatistics& counts = manager.statistics();  // of now, whenever it is read
+  const std::int64_t computed = counts.query_tokens - counts.hit_tokens;
+  // ]
+  CHECK(computed == 5);
+  manager.reset_prefix_cache();
+  CHECK(router.known.empty());
+}
+
 TEST_CASE("cache_size.h") {
   CacheOptions options;
   // [cache_size.h
@@ -159,8 +200,9 @@ std::vector<std::string> example_here(const std::string& header) {
 }
 
 TEST_CASE("what is compiled here is what headers say") {
-  for (const char* header : {"block_pool.h", "prefix_index.h", "block_manager.h", "batch_tables.h",
-                             "slot_mapping.h", "cache_size.h"}) {
+  for (const char* header :
+       {"block_pool.h", "prefix_index.h", "block_manager.h", "batch_tables.h", "slot_mapping.h",
+        "cache_events.h", "cache_states.h", "cache_statistics.h", "cache_size.h"}) {
     INFO(header);
     const std::vector<std::string> example = example_here(header);
     CHECK(example.size() > 2);

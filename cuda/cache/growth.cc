@@ -277,6 +277,10 @@ Result<std::span<const BlockCopy>> append(CacheCore& core,
     batch.undo();
     return begun;
   }
+  if (batch.requests().empty()) {
+    batch.finish();
+    return std::span<const BlockCopy>();
+  }
   Result<std::span<const BlockCopy>> copies = make_room(core, batch.requests());
   copies.is_ok() ? batch.finish() : batch.undo();
   return copies;

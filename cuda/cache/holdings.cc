@@ -58,7 +58,7 @@ void Holdings::share(std::int32_t parent, std::int32_t child, std::int32_t block
     tables_.first(child, group) = first;
     const std::span<const BlockId> shared = tables_.row(parent, group, blocks);
     std::copy(shared.begin(), shared.end(), &tables_.at({child, group, 0}));
-    for (const BlockId block : shared.subspan(static_cast<std::size_t>(first))) pool_.hold(block);
+    pool_.hold_again(shared.subspan(static_cast<std::size_t>(first)));
   }
   row(child).blocks = blocks;
   row(child).length = row(parent).length;

@@ -1,6 +1,7 @@
 #include "cuda/cache/prefix_index.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <utility>
@@ -22,6 +23,11 @@ Status make(FixedArray<T>& array, std::int64_t size, const char* what) {
   Result<FixedArray<T>> made = FixedArray<T>::create(size, what);
   if (made.is_ok()) array = std::move(made).value();
   return made.status();
+}
+
+// In words as wide as there are: std::ranges::equal over spans goes one by one.
+bool is_same(std::span<const TokenId> a, std::span<const TokenId> b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
 }
 
 }  // namespace
@@ -73,7 +79,7 @@ PrefixIndex::Found PrefixIndex::find(const Key& key, const BlockContent& content
     const Node& node = nodes_[candidate.value()];
     if (node.hash != key.hash) return false;
     const BlockContent known = this->content(candidate);
-    if (node.parent == key.parent && std::ranges::equal(known.tokens, content.tokens) &&
+    if (node.parent == key.parent && is_same(known.tokens, content.tokens) &&
         std::ranges::equal(known.extra_words, content.extra_words)) {
       found.node = candidate;
       return true;

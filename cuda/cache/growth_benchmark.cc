@@ -1,0 +1,154 @@
+// A token more for each sequence of a batch. An operation: one sequence, one step. Floor: the
+// length in each sequence's record is raised, in the order of the batch.
+
+#include "cuda/cache/growth.h"
+
+#include <benchmark/benchmark.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cuda/cache/block_manager.h"
+#include "cuda/cache/testing/plain_manager.h"
+#include "cuda/cache/testing/side_by_side.h"
+
+namespace recto::cache::testing {
+namespace {
+
+constexpr std::int64_t kBlockSize = 16;
+constexpr std::int64_t kSteps = 48;
+// Contexts at the beginning: at different places of their blocks, as in a running engine.
+std::int64_t start_of(std::int64_t sequence) { return 1 + sequence % kBlockSize; }
+
+struct alignas(64) Record {
+  std::int64_t length = 0;
+};
+
+// A batch in both managers, which grows and is cut back.
+class GrowingBatch {
+ public:
+  GrowingBatch(std::int64_t num_sequences, CacheOptions options)
+      : manager_(BlockManager::create(sized(num_sequences, std::move(options))).value()),
+        plain_(static_cast<std::int32_t>(manager_.options().num_blocks.value()), kBlockSize),
+        records_(static_cast<std::size_t>(num_sequences)) {
+    for (TokenId first = 0; first < num_sequences; ++first) {
+      const std::span<const TokenId> ids(&first, 1);
+      batch_.push_back(
+          manager_.admit({.tokens = {.ids = ids, .items = {}}, .keys = {}}).value().sequence);
+      plain_batch_.push_back(*plain_.admit(ids));
+      manager_.append(batch_.back(), TokenCount(start_of(first))).value();
+      plain_.append(plain_batch_.back(), start_of(first));
+    }
+  }
+
+  // Slots for all steps, so that none begins a block.
+  void reserve() {
+    for (const SequenceHandle handle : batch_) {
+      manager_.reserve(handle, TokenCount(kSteps + kBlockSize)).value();
+    }
+  }
+  void grow(std::int64_t steps) {
+    for (; steps > 0; --steps) benchmark::DoNotOptimize(manager_.append(batch_).value().data());
+  }
+  void grow_plain(std::int64_t steps) {
+    for (; steps > 0; --steps) benchmark::DoNotOptimize(plain_.append(plain_batch_));
+  }
+  void raise(std::int64_t steps) {
+    for (; steps > 0; --steps) {
+      for (const SequenceHandle handle : batch_) {
+        ++records_[static_cast<std::size_t>(handle.index)].length;
+      }
+      benchmark::ClobberMemory();
+    }
+  }
+  void cut_back() {
+    for (std::int64_t i = 0; i < std::ssize(batch_); ++i) {
+      const auto place = static_cast<std::size_t>(i);
+      benchmark::DoNotOptimize(manager_.truncate(batch_[place], TokenCount(start_of(i))));
+      plain_.truncate(plain_batch_[place], start_of(i));
+    }
+  }
+
+ private:
+  static CacheOptions sized(std::int64_t num_sequences, CacheOptions options) {
+    const std::int64_t blocks = (kSteps + 2 * kBlockSize) / kBlockSize;
+    options.block_size = TokenCount(kBlockSize);
+    options.max_sequences = static_cast<std::int32_t>(num_sequences);
+    options.max_blocks_per_sequence = BlockCount(blocks);
+    options.num_blocks = BlockCount(num_sequences * blocks * std::ssize(options.groups));
+    return options;
+  }
+
+  BlockManager manager_;
+  PlainManager plain_;
+  std::vector<Record> records_;
+  std::vector<SequenceHandle> batch_;
+  std::vector<std::int32_t> plain_batch_;
+};
+
+// Steps that begin a block for a sixteenth of the batch each.
+void append_one_to_each(benchmark::State& state) {
+  GrowingBatch batch(state.range(0), {});
+  SideBySide sides(state);
+  for (auto _ : state) {
+    sides.ours([&] { batch.grow(kSteps); });
+    sides.plain([&] { batch.grow_plain(kSteps); });
+    sides.floor([&] { batch.raise(kSteps); });
+    batch.cut_back();
+  }
+  sides.report(kSteps * state.range(0));
+}
+BENCHMARK(append_one_to_each)->ArgName("sequences")->Arg(1)->Arg(256)->Arg(4096)->UseManualTime();
+
+// Steps that begin no block: what most sequences do at most steps.
+void append_inside_blocks(benchmark::State& state) {
+  GrowingBatch batch(state.range(0), {});
+  SideBySide sides(state);
+  for (auto _ : state) {
+    batch.reserve();
+    // The first one looks at everything, as lookahead was added.
+    batch.grow(1);
+    batch.grow_plain(1);
+    sides.ours([&] { batch.grow(kSteps - 1); });
+    sides.floor([&] { batch.raise(kSteps - 1); });
+    batch.grow_plain(kSteps - 1);
+    batch.cut_back();
+  }
+  sides.report((kSteps - 1) * state.range(0));
+}
+BENCHMARK(append_inside_blocks)->ArgName("sequences")->Arg(256)->UseManualTime();
+
+// The same batch where layers with a window have tables of their own, and where all layers have.
+void append_with_a_window_group(benchmark::State& state) {
+  CacheOptions options;
+  options.groups = {LayerGroup{}, LayerGroup{.num_layers = 1, .window = TokenCount(128)}};
+  GrowingBatch batch(state.range(0), options);
+  SideBySide sides(state);
+  for (auto _ : state) {
+    sides.ours([&] { batch.grow(kSteps); });
+    sides.floor([&] { batch.raise(kSteps); });
+    state.PauseTiming();
+    batch = GrowingBatch(state.range(0), options);
+    state.ResumeTiming();
+  }
+  sides.report(kSteps * state.range(0));
+}
+BENCHMARK(append_with_a_window_group)->ArgName("sequences")->Arg(256)->UseManualTime();
+
+void append_in_eighty_groups(benchmark::State& state) {
+  CacheOptions options;
+  options.groups.resize(80);
+  GrowingBatch batch(state.range(0), options);
+  SideBySide sides(state);
+  for (auto _ : state) {
+    sides.ours([&] { batch.grow(kSteps); });
+    sides.floor([&] { batch.raise(kSteps); });
+    batch.cut_back();
+  }
+  sides.report(kSteps * state.range(0));
+}
+BENCHMARK(append_in_eighty_groups)->ArgName("sequences")->Arg(16)->UseManualTime();
+
+}  // namespace
+}  // namespace recto::cache::testing

@@ -1,0 +1,40 @@
+#pragma once
+
+// What memory and hashing cost on this machine, in this run: floors of the manager's operations.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cuda/cache/prompt.h"
+
+namespace recto::cache::testing {
+
+// 0 to count - 1 in an order that no prefetcher guesses; the same each time.
+std::vector<std::int32_t> scattered(std::int64_t count);
+
+// Memory of `bytes`, whose cache lines lead to each other in scattered order: each step is a load
+// that waits for the one before, and a miss of whatever cache the memory does not fit in.
+class PointerChase {
+ public:
+  explicit PointerChase(std::int64_t bytes);
+
+  // As many steps; where it is then.
+  std::int32_t walk(std::int64_t steps);
+
+ private:
+  struct alignas(64) Line {
+    std::int32_t next = 0;
+  };
+
+  std::vector<Line> lines_;
+  std::int32_t at_ = 0;
+};
+
+// XXH3 of all tokens at once, 64 bits: the speed at which bytes can be hashed.
+std::uint64_t hash_at_once(std::span<const TokenId> tokens);
+
+// `count` ids that depend on the seed, from the first one on.
+std::vector<TokenId> prompt_ids(std::uint64_t seed, std::int64_t count);
+
+}  // namespace recto::cache::testing

@@ -1,0 +1,74 @@
+#pragma once
+
+// One operation done in several ways, in turns, in one run of a benchmark, so that whatever else
+// the machine does befalls them all: the manager, the plain one, and the floor, which is the part
+// of it that nobody can leave out, and nothing else.
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+namespace recto::cache::testing {
+
+class SideBySide {
+ public:
+  explicit SideBySide(benchmark::State& state) : state_(&state) {}
+
+  // The time of an iteration, and those that stand beside it. Each does the same number of
+  // operations, enough of them to be timed.
+  template <typename Work>
+  void ours(const Work& work) {
+    state_->SetIterationTime(time(kOurs, work));
+  }
+  template <typename Work>
+  void plain(const Work& work) {
+    time(kPlain, work);
+  }
+  template <typename Work>
+  void floor(const Work& work) {
+    time(kFloor, work);
+  }
+
+  // Counters, of medians over the iterations: nanoseconds an operation takes (ns, plain_ns,
+  // floor_ns), how often the plain one's are ours, and ours the floor's.
+  void report(std::int64_t operations) {
+    const double ours = ns(kOurs, operations);
+    state_->counters["ns"] = ours;
+    if (!seconds_[kPlain].empty()) {
+      state_->counters["plain_ns"] = ns(kPlain, operations);
+      state_->counters["times_faster"] = ns(kPlain, operations) / ours;
+    }
+    if (!seconds_[kFloor].empty()) {
+      state_->counters["floor_ns"] = ns(kFloor, operations);
+      state_->counters["times_floor"] = ours / ns(kFloor, operations);
+    }
+  }
+
+ private:
+  enum Way : std::uint8_t { kOurs, kPlain, kFloor, kNumWays };
+
+  template <typename Work>
+  double time(Way way, const Work& work) {
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    benchmark::ClobberMemory();
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    seconds_[way].push_back(elapsed.count());
+    return elapsed.count();
+  }
+  double ns(Way way, std::int64_t operations) {
+    std::vector<double>& all = seconds_[way];
+    const auto middle = all.begin() + std::ssize(all) / 2;
+    std::nth_element(all.begin(), middle, all.end());
+    return *middle * 1e9 / static_cast<double>(operations);
+  }
+
+  benchmark::State* state_;
+  std::array<std::vector<double>, kNumWays> seconds_;
+};
+
+}  // namespace recto::cache::testing
