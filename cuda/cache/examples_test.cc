@@ -29,7 +29,8 @@ void copy_block(const BlockCopy&) { ++copied_blocks; }
 void upload(const TableRange& range) { uploaded_entries += range.count; }
 void forget(ContentId content) { forgotten = content.value(); }
 
-// clang-format off: the headers' comments are broken as they like.
+// The headers' comments are aligned as they like.
+// clang-format off
 
 TEST_CASE("block_pool.h") {
   // [block_pool.h
@@ -53,8 +54,8 @@ TEST_CASE("prefix_index.h") {
   index.attach(node, 0, BlockId(3));
   index.remove_user(node);  // the block is its user now
   const std::optional<NodeId> found = index.find(index.key(kRoot, content), content).node;
-  index.block(*found, 0);  // 3
-  index.detach(node, 0);   // and without it the node is gone
+  index.block(*found, 0);   // 3
+  index.detach(node, 0);    // and without it the node is gone
   // ]
   CHECK(found == node);
   CHECK(index.num_nodes() == 0);
@@ -96,7 +97,7 @@ TEST_CASE("block_manager.h, batch_tables.h and slot_mapping.h") {
   CHECK(uploaded_entries == 2);
   // [slot_mapping.h
   const std::vector<TokenRange> step = {{.sequence = sequence, .first = 6, .count = 1}};
-  std::vector<std::int64_t> slots(2);                    // one token, and one of padding
+  std::vector<std::int64_t> slots(2);  // one token, and one of padding
   status = write_slot_mapping(manager, 0, step, slots);  // {the slot of token 6, -1}
   // ]
   CHECK(status == Status::ok());
@@ -205,7 +206,7 @@ TEST_CASE("what is compiled here is what headers say") {
         "cache_events.h", "cache_states.h", "cache_statistics.h", "cache_size.h"}) {
     INFO(header);
     const std::vector<std::string> example = example_here(header);
-    CHECK(example.size() > 2);
+    CHECK(example.size() >= 2);
     CHECK(example_in(header) == example);
   }
 }

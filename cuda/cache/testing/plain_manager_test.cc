@@ -155,7 +155,7 @@ class Pair {
 
 TEST_CASE("the plain manager and the real one give the same answers") {
   std::map<std::string, std::int64_t> counts;
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
     INFO("seed " << seed);
     Pair pair(seed);
     for (int i = 0; i < 300; ++i) {
