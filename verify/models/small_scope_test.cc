@@ -1,0 +1,88 @@
+// Every sequence of commands up to a length, on caches of two to four blocks. RECTO_FULL=1 goes
+// deeper.
+
+#include "verify/models/small_scope.h"
+
+#include <cstdlib>
+#include <iostream>
+
+#include "bazel/testing/catch.h"
+#include "core/contract.h"
+
+namespace recto::verify {
+namespace {
+
+using enum CommandKind;
+
+struct Size {
+  std::int64_t blocks = 2;
+  std::int64_t block_size = 1;
+  std::int32_t sequences = 2;
+  std::int64_t table = 2;  // blocks of a sequence
+  std::int64_t host = 0;
+};
+
+struct Depth {
+  int plain = 0;
+  int full = 0;  // where RECTO_FULL is set
+};
+
+cache::CacheOptions options_of(const Size& size) {
+  cache::CacheOptions options;
+  options.num_blocks = BlockCount(size.blocks);
+  options.block_size = TokenCount(size.block_size);
+  options.host_blocks = BlockCount(size.host);
+  options.max_sequences = size.sequences;
+  options.max_blocks_per_sequence = BlockCount(size.table);
+  options.prefix.max_pins = 1;
+  return options;
+}
+
+// All texts over two tokens, up to a length.
+std::vector<CacheCommand> all_prompts(std::int32_t length_max) {
+  std::vector<CacheCommand> prompts;
+  for (std::int32_t length = 1; length <= length_max; ++length) {
+    for (std::int32_t token = 0; token < 1 << length; ++token) {
+      prompts.push_back({.count = length, .token = token});
+    }
+  }
+  return prompts;
+}
+
+const std::vector<CommandKind>& sharing() {
+  static const std::vector<CommandKind> kinds = {kAppend, kAppendBatch, kReserve,  kCommit,
+                                                 kFork,   kBeamStep,    kTruncate, kRelease};
+  return kinds;
+}
+
+const std::vector<CommandKind>& everything() {
+  static const std::vector<CommandKind> kinds = {
+      kAppend,  kAppendBatch, kReserve, kCommit, kFork,     kBeamStep, kTruncate, kRelease,
+      kPreempt, kResume,      kSwapOut, kSwapIn, kComplete, kPin,      kUnpin,    kReset};
+  return kinds;
+}
+
+void explore_and_print(SmallScope scope, const Depth& depth) {
+  scope.depth = std::getenv("RECTO_FULL") != nullptr ? depth.full : depth.plain;
+  try {
+    const ScopeReport report = explore(scope);
+    std::cout << scope.name << ": " << report << std::endl;
+    CHECK(report.states > 1);
+    CHECK((report.is_closed || report.depth == scope.depth));
+  } catch (const ContractFailure& failure) {
+    FAIL(scope.name << ": " << failure.what());
+  }
+}
+
+TEST_CASE("every short sequence of commands is answered as by the model") {
+  SECTION("two blocks of one slot") {
+    explore_and_print({.name = "two blocks of one slot",
+                       .options = options_of({.blocks = 2, .table = 2, .host = 2}),
+                       .prompts = all_prompts(2),
+                       .kinds = everything()},
+                      {.plain = 5, .full = 9});
+  }
+}
+
+}  // namespace
+}  // namespace recto::verify
