@@ -37,6 +37,10 @@ struct Answer {
 inline StatusCode same_answer(const Status& manager, const Status& model) {
   RECTO_CHECK_EQ(Answer(manager), Answer(model));
   if (!manager.is_ok()) RECTO_CHECK(!manager.message().empty());
+  if (manager.code() == StatusCode::kExhausted) {
+    // What was needed and what there was are numbers.
+    RECTO_CHECK_NE(manager.message().find_first_of("0123456789"), std::string::npos);
+  }
   return manager.code();
 }
 

@@ -250,8 +250,10 @@ std::vector<std::int64_t> Lockstep::observe() const {
   }
   const cache::BlockPool& pool = manager_.core().device.pool();
   for (const BlockId block : evictable_blocks(pool)) seen.push_back(block.value());
-  for (BlockId block = pool.first_free(); block != cache::kNoBlock; block = pool.next(block)) {
-    seen.push_back(block.value());
+  for (const cache::BlockPool* part : {&pool, &manager_.core().host.pool()}) {
+    for (BlockId block = part->first_free(); block != cache::kNoBlock; block = part->next(block)) {
+      seen.push_back(block.value());
+    }
   }
   return seen;
 }
