@@ -23,7 +23,7 @@ struct BlockHash {
 };
 
 // Words that may enter a hash beside the tokens.
-inline constexpr std::size_t kMaxExtraWords = 66;
+inline constexpr std::size_t kMaxExtraWords = 98;
 
 // The parent of first blocks.
 constexpr BlockHash root_hash() { return {.low = 0x7265'6374'6f00'0001U, .high = 0}; }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/contract.h"
+#include "cuda/cache/content_reader.h"
 
 namespace recto::cache {
 namespace {
@@ -45,13 +46,13 @@ Status make_parts(const CacheOptions& options, const CacheGeometry& geometry,
       keep(parts.device_pool, BlockPool::create(options.num_blocks, options.null_blocks)));
   RECTO_RETURN_IF_ERROR(keep(parts.device_tables, BlockTables::create(geometry, sequences)));
   RECTO_RETURN_IF_ERROR(make_host(options, geometry, parts));
-  RECTO_RETURN_IF_ERROR(
-      keep(parts.index,
-           PrefixIndex::create({.max_nodes = max_nodes(options),
-                                .num_groups = geometry.num_groups(),
-                                .block_size = static_cast<std::int32_t>(geometry.block_size()),
-                                .max_words = 2 + 2 * options.prefix.max_items_per_block,
-                                .hasher = options.prefix.hasher})));
+  RECTO_RETURN_IF_ERROR(keep(
+      parts.index,
+      PrefixIndex::create({.max_nodes = max_nodes(options),
+                           .num_groups = geometry.num_groups(),
+                           .block_size = static_cast<std::int32_t>(geometry.block_size()),
+                           .max_words = kKeyWords + kItemWords * options.prefix.max_items_per_block,
+                           .hasher = options.prefix.hasher})));
   RECTO_RETURN_IF_ERROR(keep(parts.log, ChangeLog::create(sequences)));
   RECTO_RETURN_IF_ERROR(keep(
       parts.transfers, SlotTable<TransferRecord, TransferHandle>::create(sequences, "transfers")));

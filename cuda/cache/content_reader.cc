@@ -39,6 +39,7 @@ std::optional<BlockContent> ContentReader::read(std::int64_t block, std::int64_t
     if (++count > max_items_) return std::nullopt;
     words_[num_words++] = item->content_hash;
     words_[num_words++] = static_cast<std::uint64_t>(item->start - begin);
+    words_[num_words++] = static_cast<std::uint64_t>(item->length);
   }
   return BlockContent{.tokens = tokens_.ids.subspan(static_cast<std::size_t>(begin),
                                                     static_cast<std::size_t>(block_size)),

@@ -9,6 +9,7 @@
 
 #include "core/status.h"
 #include "cuda/cache/block_hash.h"
+#include "cuda/cache/cache_options.h"
 #include "cuda/cache/prefix_index.h"
 #include "cuda/cache/prompt.h"
 
@@ -17,8 +18,15 @@ namespace recto::cache {
 // Invalid input if items have no length, are not in ascending order, or overlap. O(items).
 Status check_tokens(const Tokens& tokens);
 
+// Words of a first block, and of an item.
+inline constexpr std::int32_t kKeyWords = 2;
+inline constexpr std::int32_t kItemWords = 3;
+
+static_assert(kMaxExtraWords >= kKeyWords + kItemWords * kMaxItemsPerBlock);
+
 // Tokens that pass check_tokens, in blocks. A first block's words are its keys; then come, in any
-// block, for each item that lies on it the item's hash, and where it starts, seen from the block.
+// block, for each item that lies on it the item's hash, where it starts, seen from the block, and
+// its length.
 class ContentReader {
  public:
   ContentReader(const Tokens& tokens, const CacheKeys& keys, std::int32_t max_items)

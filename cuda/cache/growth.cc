@@ -70,54 +70,87 @@ Status check_length(const CacheCore& core, std::int64_t length, std::int64_t mor
                                std::to_string(most) + " of a block table");
 }
 
-// A token for each of many sequences: who is in the midst of a run takes it without more ado.
+// A token for each of many sequences. Who is in the midst of a run takes it at once, and gives it
+// back if there is no room for the others.
 class BatchAppend {
  public:
-  explicit BatchAppend(CacheCore& core) : core_(&core), mark_(core.sequences.next_mark()) {}
+  BatchAppend(CacheCore& core, std::span<const SequenceHandle> handles)
+      : core_(&core), handles_(handles), mark_(core.sequences.next_mark()) {}
 
   // Invalid input for a sequence that can't be appended to, or stands twice.
-  Status add_all(std::span<const SequenceHandle> handles) {
-    SequenceTable& sequences = core_->sequences;
-    const auto size = static_cast<std::uint32_t>(sequences.size());
-    for (const SequenceHandle& handle : handles) {
-      if (static_cast<std::uint32_t>(handle.index) < size) [[likely]] {
-        Sequence& mine = sequences[handle.index];
+  Status begin() {
+    // What the compiler can't know not to change is kept in registers.
+    const std::span<Sequence> sequences = core_->sequences.all();
+    const std::uint32_t mark = mark_;
+    for (std::size_t begun = 0; begun < handles_.size(); ++begun) {
+      const SequenceHandle handle = handles_[begun];
+      if (static_cast<std::uint32_t>(handle.index) < sequences.size()) [[likely]] {
+        Sequence& mine = sequences[static_cast<std::size_t>(handle.index)];
         const bool is_in_run =
             mine.generation == handle.generation && mine.device.length < mine.run_end;
-        if (is_in_run && mine.mark != mark_) [[likely]] {
-          mine.mark = mark_;
+        if (is_in_run && mine.mark != mark) [[likely]] {
+          mine.mark = mark;
+          ++mine.device.length;
           continue;
         }
       }
-      RECTO_RETURN_IF_ERROR(add_slow(handle));
+      num_begun_ = begun;
+      RECTO_RETURN_IF_ERROR(add_request(handle));
     }
+    num_begun_ = handles_.size();
     return Status::ok();
   }
+  // The sequences that need more than a token, up to their lengths after it.
   std::span<const GrowthRequest> requests() const {
     return core_->scratch.requests.first(num_requests_);
   }
 
-  // The others', after room was made for the requests.
-  void take_runs(std::span<const SequenceHandle> handles) {
-    SequenceTable& sequences = core_->sequences;
+  void undo() {
+    std::int64_t request = 0;
+    for (const SequenceHandle& handle : handles_.first(num_begun_)) {
+      if (is_request(handle, request)) {
+        ++request;
+      } else {
+        --core_->sequences[handle.index].device.length;
+      }
+    }
+  }
+
+  // There is room for the requests.
+  void finish() {
+    count_runs();
+    take_up(*core_, requests());
+  }
+
+ private:
+  void count_runs() {
+    if (core_->geometry.num_levels() == 1) {
+      core_->device.count_run(0, std::ssize(handles_) - num_requests_);
+      return;
+    }
+    std::int64_t request = 0;
     std::int32_t level = 0;
     std::int64_t tokens = 0;
-    for (const SequenceHandle& handle : handles) {
-      Sequence& mine = sequences[handle.index];
-      if (mine.device.length >= mine.run_end) continue;
-      ++mine.device.length;
-      if (mine.level != level) {
+    for (const SequenceHandle& handle : handles_) {
+      if (is_request(handle, request)) {
+        ++request;
+      } else if (core_->sequences[handle.index].level == level) {
+        ++tokens;
+      } else {
         core_->device.count_run(level, tokens);
-        level = mine.level;
-        tokens = 0;
+        level = core_->sequences[handle.index].level;
+        tokens = 1;
       }
-      ++tokens;
     }
     core_->device.count_run(level, tokens);
   }
 
- private:
-  Status add_slow(SequenceHandle handle) {
+  // Requests are in the order of the handles.
+  bool is_request(SequenceHandle handle, std::int64_t request) const {
+    return request < num_requests_ && core_->scratch.requests[request].sequence == handle.index;
+  }
+
+  Status add_request(SequenceHandle handle) {
     const Result<std::int32_t> index = core_->sequences.find_running(handle);
     if (!index.is_ok()) return index.status();
     Sequence& mine = core_->sequences[index.value()];
@@ -125,15 +158,17 @@ class BatchAppend {
       return Status::invalid_input("sequence " + internal::describe(handle) + " stands twice");
     }
     mine.mark = mark_;
-    RECTO_RETURN_IF_ERROR(
-        check_length(*core_, mine.device.length, 1).in("sequence " + internal::describe(handle)));
+    const Status length = check_length(*core_, mine.device.length, 1);
+    if (!length.is_ok()) return length.in("sequence " + internal::describe(handle));
     core_->scratch.requests[num_requests_++] = {.sequence = index.value(),
                                                 .length = mine.device.length + 1};
     return Status::ok();
   }
 
   CacheCore* core_;
+  std::span<const SequenceHandle> handles_;
   std::uint32_t mark_;
+  std::size_t num_begun_ = 0;
   std::int64_t num_requests_ = 0;
 };
 
@@ -236,23 +271,23 @@ Result<std::span<const BlockCopy>> append(CacheCore& core, SequenceHandle sequen
 
 Result<std::span<const BlockCopy>> append(CacheCore& core,
                                           std::span<const SequenceHandle> sequences) {
-  BatchAppend batch(core);
-  RECTO_RETURN_IF_ERROR(batch.add_all(sequences));
-  if (batch.requests().empty()) {
-    batch.take_runs(sequences);
-    return std::span<const BlockCopy>();
+  BatchAppend batch(core, sequences);
+  const Status begun = batch.begin();
+  if (!begun.is_ok()) {
+    batch.undo();
+    return begun;
   }
   Result<std::span<const BlockCopy>> copies = make_room(core, batch.requests());
-  if (!copies.is_ok()) return copies;
-  batch.take_runs(sequences);
-  take_up(core, batch.requests());
+  copies.is_ok() ? batch.finish() : batch.undo();
   return copies;
 }
 
 bool can_append(CacheCore& core, std::span<const SequenceHandle> sequences) {
-  BatchAppend batch(core);
-  return batch.add_all(sequences).is_ok() &&
-         check_room(core, plan_growth(core, batch.requests())).is_ok();
+  BatchAppend batch(core, sequences);
+  const bool can =
+      batch.begin().is_ok() && check_room(core, plan_growth(core, batch.requests())).is_ok();
+  batch.undo();
+  return can;
 }
 
 }  // namespace recto::cache

@@ -4,7 +4,7 @@
 // Holdings knows.
 
 #include <cstdint>
-#include <vector>
+#include <span>
 
 #include "core/status.h"
 #include "core/units.h"
@@ -76,6 +76,7 @@ class SequenceTable {
 
   Sequence& operator[](std::int32_t index) { return sequences_[index]; }
   const Sequence& operator[](std::int32_t index) const { return sequences_[index]; }
+  std::span<Sequence> all() { return sequences_.all(); }
   SequenceDetails& details(std::int32_t index) { return details_[index]; }
   const SequenceDetails& details(std::int32_t index) const { return details_[index]; }
   SequenceHandle handle(std::int32_t index) const {

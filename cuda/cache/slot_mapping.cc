@@ -26,10 +26,10 @@ Status check_range(const CacheCore& core, std::int32_t group, const TokenRange& 
   if (!index.is_ok()) return index.status();
   const std::int64_t capacity =
       core.sequences[index.value()].device.blocks * core.geometry.block_size();
-  const std::string name = "sequence " + internal::describe(tokens.sequence);
   if (tokens.first < 0 || tokens.first > capacity || tokens.count < 0 ||
       tokens.count > capacity - tokens.first) {
-    return Status::invalid_input(name + ": " + std::to_string(tokens.count) + " tokens from " +
+    return Status::invalid_input("sequence " + internal::describe(tokens.sequence) + ": " +
+                                 std::to_string(tokens.count) + " tokens from " +
                                  std::to_string(tokens.first) + " on; expected some of its " +
                                  std::to_string(capacity) + " slots");
   }
@@ -38,7 +38,8 @@ Status check_range(const CacheCore& core, std::int32_t group, const TokenRange& 
     const TablePlace place{index.value(), group, block};
     const bool is_there = block >= core.device.tables().first(place.sequence, group);
     if (is_there && core.device.is_writable(place)) return;
-    status = Status::invalid_input(name + ": token " + std::to_string(token) + " is in a block " +
+    status = Status::invalid_input("sequence " + internal::describe(tokens.sequence) + ": token " +
+                                   std::to_string(token) + " is in a block " +
                                    (is_there ? "that others see" : "that was given back"));
   });
   return status;

@@ -25,15 +25,16 @@ class SwapSet {
     for (std::size_t member = 0; member < handles_.size(); ++member) {
       const Result<std::int32_t> index = core_->sequences.find(handles_[member]);
       if (!index.is_ok()) return index.status();
-      const std::string name = "sequence " + internal::describe(handles_[member]);
       const SequenceState is = core_->sequences[index.value()].state;
       if (is != state) {
-        return Status::invalid_input(name + " is " + sequence_state_name(is) + "; expected " +
+        return Status::invalid_input("sequence " + internal::describe(handles_[member]) + " is " +
+                                     sequence_state_name(is) + "; expected " +
                                      sequence_state_name(state));
       }
       const auto before = handles_.first(member);
       if (std::find(before.begin(), before.end(), handles_[member]) != before.end()) {
-        return Status::invalid_input(name + " stands twice");
+        return Status::invalid_input("sequence " + internal::describe(handles_[member]) +
+                                     " stands twice");
       }
     }
     return Status::ok();

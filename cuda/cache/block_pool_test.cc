@@ -1,0 +1,227 @@
+#include "cuda/cache/block_pool.h"
+
+#include <algorithm>
+#include <deque>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "core/random_stream.h"
+
+namespace recto::cache {
+namespace {
+
+BlockPool pool_of(std::int64_t blocks, std::int64_t nulls = 0) {
+  return BlockPool::create(BlockCount(blocks), BlockCount(nulls)).value();
+}
+
+BlockId cached_block(BlockPool& pool, std::int32_t content) {
+  const BlockId block = pool.allocate().block;
+  pool.set_content(block, ContentId(content));
+  pool.release(block);
+  return block;
+}
+
+TEST_CASE("a block's metadata is 16 bytes") { CHECK(BlockPool::metadata_bytes_per_block() == 16); }
+
+TEST_CASE("low ids are given out first, and null blocks never") {
+  BlockPool pool = pool_of(4, 2);
+  CHECK(pool.available() == BlockCount(2));
+  CHECK(pool.allocate().block == BlockId(2));
+  CHECK(pool.allocate().block == BlockId(3));
+  CHECK(pool.available() == BlockCount(0));
+  CHECK(pool.state(BlockId(1)) == BlockState::kNull);
+}
+
+TEST_CASE("what was freed last is given out first") {
+  BlockPool pool = pool_of(3);
+  const BlockId first = pool.allocate().block;
+  const BlockId second = pool.allocate().block;
+  CHECK(pool.release(first) == BlockState::kFree);
+  CHECK(pool.release(second) == BlockState::kFree);
+  CHECK(pool.allocate().block == second);
+  CHECK(pool.allocate().block == first);
+}
+
+TEST_CASE("a block with several holders is free after the last one") {
+  BlockPool pool = pool_of(1);
+  const BlockId block = pool.allocate().block;
+  CHECK(pool.is_exclusive(block));
+  pool.hold(block);
+  CHECK_FALSE(pool.is_exclusive(block));
+  CHECK(pool.holders(block) == 2);
+  CHECK(pool.release(block) == BlockState::kHeld);
+  CHECK(pool.release(block) == BlockState::kFree);
+  CHECK(pool.held() == BlockCount(0));
+}
+
+TEST_CASE("free blocks go before cached ones, and of these the least recently used") {
+  BlockPool pool = pool_of(4);
+  const BlockId a = cached_block(pool, 10);
+  const BlockId spare = pool.allocate().block;
+  const BlockId b = pool.allocate().block;
+  pool.set_content(b, ContentId(11));
+  pool.release(b);
+  const BlockId c = pool.allocate().block;
+  pool.set_content(c, ContentId(12));
+  pool.release(c);
+  pool.release(spare);
+  pool.hold(a);  // a hit, and back: the most recent now
+  pool.release(a);
+  CHECK(pool.allocate().evicted == kNoContent);
+  const BlockPool::Allocation second = pool.allocate();
+  CHECK(second.block == b);
+  CHECK(second.evicted == ContentId(11));
+  CHECK(pool.content(b) == kNoContent);
+  CHECK(pool.allocate().block == c);
+  CHECK(pool.allocate().block == a);
+}
+
+TEST_CASE("a hit takes a block off the list of those that can be evicted") {
+  BlockPool pool = pool_of(2);
+  const BlockId hit = cached_block(pool, 1);
+  CHECK(pool.evictable() == BlockCount(1));
+  pool.hold(hit);
+  CHECK(pool.evictable() == BlockCount(0));
+  CHECK(pool.available() == BlockCount(1));
+  CHECK(pool.allocate().block != hit);
+  CHECK_THROWS_AS(pool.allocate(), ContractFailure);
+}
+
+TEST_CASE("a pinned block is not evicted until it is unpinned") {
+  BlockPool pool = pool_of(1);
+  const BlockId block = cached_block(pool, 1);
+  pool.pin(block);
+  CHECK(pool.state(block) == BlockState::kPinned);
+  CHECK(pool.available() == BlockCount(0));
+  pool.hold(block);
+  CHECK_FALSE(pool.is_exclusive(block));
+  CHECK(pool.release(block) == BlockState::kPinned);
+  pool.unpin(block);
+  CHECK(pool.allocate().evicted == ContentId(1));
+}
+
+TEST_CASE("forgotten content makes a block free, unless it is held") {
+  BlockPool pool = pool_of(3);
+  const BlockId evictable = cached_block(pool, 1);
+  pool.forget_content(evictable);
+  CHECK(pool.state(evictable) == BlockState::kFree);
+  const BlockId pinned = cached_block(pool, 2);
+  pool.pin(pinned);
+  pool.forget_content(pinned);
+  CHECK(pool.state(pinned) == BlockState::kFree);
+  CHECK_FALSE(pool.is_pinned(pinned));
+  const BlockId held = pool.allocate().block;
+  pool.set_content(held, ContentId(3));
+  pool.forget_content(held);
+  CHECK(pool.state(held) == BlockState::kHeld);
+  CHECK(pool.release(held) == BlockState::kFree);
+  CHECK(pool.free() == BlockCount(3));
+}
+
+TEST_CASE("a note that holders differ goes with the last of them") {
+  BlockPool pool = pool_of(1);
+  const BlockId block = pool.allocate().block;
+  pool.hold(block);
+  pool.mark_uneven(block);
+  CHECK(pool.holders(block) == 2);
+  pool.release(block);
+  CHECK(pool.is_uneven(block));
+  CHECK(pool.is_exclusive(block));
+  pool.release(block);
+  CHECK_FALSE(pool.is_uneven(block));
+}
+
+TEST_CASE("misuse is a broken contract") {
+  BlockPool pool = pool_of(3, 1);
+  const BlockId free(1);
+  CHECK_THROWS_AS(pool.release(free), ContractFailure);
+  CHECK_THROWS_AS(pool.hold(free), ContractFailure);
+  CHECK_THROWS_AS(pool.forget_content(free), ContractFailure);
+  CHECK_THROWS_AS(pool.pin(free), ContractFailure);
+  CHECK_THROWS_AS(pool.unpin(free), ContractFailure);
+  CHECK_THROWS_AS(pool.set_content(free, ContentId(0)), ContractFailure);
+  const BlockId once = pool.allocate().block;
+  pool.release(once);
+  CHECK_THROWS_AS(pool.release(once), ContractFailure);
+}
+
+TEST_CASE("sizes that can't be are refused by name") {
+  const auto refusal = [](std::int64_t blocks, std::int64_t nulls) {
+    return BlockPool::create(BlockCount(blocks), BlockCount(nulls)).status();
+  };
+  CHECK(refusal(1, 0) == Status::ok());
+  CHECK(refusal(0, 0).message() == "block pool: num_blocks = 0; expected 1 to 2147483647");
+  CHECK(refusal(std::int64_t{1} << 31, 0).code() == StatusCode::kInvalidInput);
+  CHECK(refusal(2, 1) == Status::ok());
+  CHECK(refusal(2, 2).message() ==
+        "block pool: null_blocks = 2; expected 0 to one less than the 2 blocks");
+  CHECK(refusal(2, -1).code() == StatusCode::kInvalidInput);
+}
+
+// The same with containers: what is free, and what can be evicted, in their order.
+class PlainPool {
+ public:
+  explicit PlainPool(std::int32_t blocks) {
+    for (std::int32_t id = blocks - 1; id >= 0; --id) free_.push_back(id);
+  }
+  std::int32_t allocate() {
+    std::int32_t id = 0;
+    if (!free_.empty()) {
+      id = free_.back();
+      free_.pop_back();
+    } else {
+      id = evictable_.front();
+      evictable_.pop_front();
+    }
+    return id;
+  }
+  void release(std::int32_t id, bool has_content) {
+    has_content ? evictable_.push_back(id) : free_.push_back(id);
+  }
+  void hold(std::int32_t id) { std::erase(evictable_, id); }
+  bool is_evictable(std::int32_t id) const {
+    return std::ranges::find(evictable_, id) != evictable_.end();
+  }
+  std::int64_t available() const { return std::ssize(free_) + std::ssize(evictable_); }
+
+ private:
+  std::vector<std::int32_t> free_;
+  std::deque<std::int32_t> evictable_;
+};
+
+TEST_CASE("any history gives the blocks that a plain pool gives") {
+  RandomStream stream = RandomStream(1).split("block pool");
+  constexpr std::int32_t kBlocks = 7;
+  BlockPool pool = pool_of(kBlocks);
+  PlainPool plain(kBlocks);
+  std::vector<BlockId> held;
+  std::int64_t evictions = 0;
+  std::int64_t hits = 0;
+  for (int step = 0; step < 20'000; ++step) {
+    const BlockId any(static_cast<std::int32_t>(stream.next_below(kBlocks)));
+    if (stream.next_below(2) == 0 && pool.available() > BlockCount(0)) {
+      const BlockPool::Allocation given = pool.allocate();
+      REQUIRE(given.block.value() == plain.allocate());
+      evictions += given.evicted != kNoContent ? 1 : 0;
+      held.push_back(given.block);
+      if (stream.next_below(2) == 0) pool.set_content(given.block, ContentId(step));
+    } else if (plain.is_evictable(any.value()) && stream.next_below(3) == 0) {
+      pool.hold(any);
+      plain.hold(any.value());
+      held.push_back(any);
+      ++hits;
+    } else if (!held.empty()) {
+      const auto place = held.begin() + static_cast<std::ptrdiff_t>(stream.next_below(held.size()));
+      const bool has_content = pool.content(*place) != kNoContent;
+      pool.release(*place);
+      plain.release(place->value(), has_content);
+      held.erase(place);
+    }
+    REQUIRE(pool.available().value() == plain.available());
+  }
+  CHECK(evictions > 1000);
+  CHECK(hits > 100);
+}
+
+}  // namespace
+}  // namespace recto::cache
