@@ -149,6 +149,9 @@ def cuda_kernels(name, srcs, hdrs = [], deps = [], **kwargs):
         visibility = visibility,
     )
 
+# What --config=cuda picks; verify/gpu holds its list of them against that.
+_ON_GPU = {"tags": ["cuda"], "visibility": ["//verify/gpu:__pkg__"]}
+
 def _skipped_test(name, **kwargs):
     program_test(
         name = name,
@@ -163,6 +166,11 @@ def cuda_script_test(name, script, args = [], data = [], **kwargs):
         program_test(name = name, program = script, args = args, data = data, **kwargs)
     else:
         _skipped_test(name = name, **kwargs)
+
+def gpu_script_test(name, **kwargs):
+    """The same, of a script that runs programs on a GPU."""
+    kwargs.update(_ON_GPU)
+    cuda_script_test(name = name, **kwargs)
 
 def cuda_binary(name, srcs, hdrs = [], includes = [], deps = [], testonly = False, **kwargs):
     """A program by nvcc, from .cu files with a main(); none where there is no toolkit."""
@@ -189,10 +197,10 @@ def cuda_benchmark(name, deps = [], **kwargs):
             args = ["--benchmark_min_time=0.001"],
             program = name,
             size = "medium",
-            tags = ["cuda"],
+            **_ON_GPU
         )
     else:
-        _skipped_test(name = name + "_smoke_test")
+        _skipped_test(name = name + "_smoke_test", **_ON_GPU)
 
 def cuda_test(name, srcs, hdrs = [], includes = [], deps = [], **kwargs):
     """A program by nvcc as a test, from .cu files with a main(); skipped where there is no toolkit.
@@ -200,15 +208,18 @@ def cuda_test(name, srcs, hdrs = [], includes = [], deps = [], **kwargs):
     Where there is no GPU it is to print a line that begins with "SKIPPED:".
     """
     if not TOOLKIT.nvcc:
+        kwargs.update(_ON_GPU)
         _skipped_test(name = name, **kwargs)
         return
     main = name + "_main"
     _compile(name = main, srcs = srcs, hdrs = hdrs, includes = includes, testonly = True)
-    cc_test(name = name, deps = [main] + deps, linkstatic = True, tags = ["cuda"], **kwargs)
+    kwargs.update(_ON_GPU)
+    cc_test(name = name, deps = [main] + deps, linkstatic = True, **kwargs)
 
 def gpu_test(name, **kwargs):
     """A recto_test that is linked with //verify/gpu; skipped where there is no toolkit."""
     if TOOLKIT.nvcc:
-        recto_test(name = name, tags = ["cuda"], **kwargs)
+        kwargs.update(_ON_GPU)
+        recto_test(name = name, **kwargs)
     else:
-        _skipped_test(name = name)
+        _skipped_test(name = name, **_ON_GPU)

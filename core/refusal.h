@@ -38,6 +38,11 @@ inline Status expect_at_least(const NamedSize& got, std::int64_t least) {
   return refusal(got.name(), "at least " + std::to_string(least), got.text());
 }
 
+inline Status expect_at_most(const NamedSize& got, std::int64_t most) {
+  if (got.value <= most) return Status::ok();
+  return refusal(got.name(), "at most " + std::to_string(most), got.text());
+}
+
 template <typename T>
 Status expect_equal(const Named<T>& got, const Named<T>& other) {
   if (got.value == other.value) return Status::ok();

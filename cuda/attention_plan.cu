@@ -21,30 +21,34 @@ constexpr std::int64_t kSplitSizeMin = 256;
 constexpr std::int64_t kInvariantSplitSize = 1024;
 // Of grids, in the directions of splits and of sequences in prefill.
 constexpr std::int64_t kGridMax = 65535;
+// Of a sequence's rows in prefill, a row for each head of a group: kernels count them in int, from
+// one thread block's 64 to the next one's.
+constexpr std::int64_t kPrefillRowsMax = (std::int64_t{1} << 31) - 64;
 // The rows of a product: query heads of one thread block.
 constexpr std::int64_t kGroupTile = 16;
 
-const char* why_not_served(const AttentionPlan& plan, const PagedAttentionInputs& inputs) {
+Status check_kernel(const AttentionPlan& plan, const PagedAttentionInputs& inputs) {
   AttentionOutputs outputs;
   outputs.out.type = inputs.q.type;
   switch (plan.kernel) {
     case AttentionKernel::kPlainDecode:
-      return kernels::why_not_served(decode_params(plan, inputs, outputs).decode);
+      return kernels::check_served(decode_params(plan, inputs, outputs).decode);
     case AttentionKernel::kGroupDecode:
-      return kernels::why_not_group_served(decode_params(plan, inputs, outputs));
+      return kernels::check_group_served(decode_params(plan, inputs, outputs));
     case AttentionKernel::kBulkDecode:
-      return kernels::why_not_bulk_served(decode_params(plan, inputs, outputs));
+      return kernels::check_bulk_served(decode_params(plan, inputs, outputs));
     case AttentionKernel::kPrefill:
-      return kernels::why_not_prefilled(prefill_params(plan, inputs, outputs));
+      return kernels::check_prefilled(prefill_params(plan, inputs, outputs));
   }
-  return "kernel: expected one of AttentionKernel";
+  return refusal("kernel", "one of AttentionKernel", std::to_string(static_cast<int>(plan.kernel)));
 }
 
+// What is not instantiated at all is told first, with what there is.
 Status check_served(const AttentionPlan& plan, const PagedAttentionInputs& inputs) {
-  const char* why = why_not_served(plan, inputs);
-  if (why == nullptr) return Status::ok();
+  const Status served = check_kernel(plan, inputs);
+  if (served.is_ok()) return served;
   RECTO_RETURN_IF_ERROR(check_instantiated(plan.kernel, inputs));
-  return Status::invalid_input(why).in(attention_kernel_name(plan.kernel));
+  return served.in(attention_kernel_name(plan.kernel));
 }
 
 AttentionKernel chosen_kernel(const PagedAttentionInputs& inputs, const PlanOptions& options) {
@@ -53,8 +57,8 @@ AttentionKernel chosen_kernel(const PagedAttentionInputs& inputs, const PlanOpti
     return AttentionKernel::kPrefill;
   }
   const AttentionPlan plan = {.kernel = AttentionKernel::kGroupDecode};
-  return why_not_served(plan, inputs) == nullptr ? AttentionKernel::kGroupDecode
-                                                 : AttentionKernel::kPlainDecode;
+  return check_kernel(plan, inputs).is_ok() ? AttentionKernel::kGroupDecode
+                                            : AttentionKernel::kPlainDecode;
 }
 
 std::int64_t divided_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
@@ -79,24 +83,17 @@ std::int64_t chosen_split_size(AttentionKernel kernel, const PagedAttentionInput
   return std::max(kSplitSizeMin, divided_up(size, kSplitSizeMin) * kSplitSizeMin);
 }
 
-Status check_options(const PlanOptions& options) {
-  const auto at_least = [](const char* field, std::int64_t value, std::int64_t least) {
-    return expect_at_least({"options", field, value}, least);
-  };
-  RECTO_RETURN_IF_ERROR(at_least("max_context_length", options.max_context_length, 0));
-  RECTO_RETURN_IF_ERROR(at_least("max_query_length", options.max_query_length, 1));
-  RECTO_RETURN_IF_ERROR(at_least("num_multiprocessors", options.num_multiprocessors, 1));
-  if (options.split_size) {
-    RECTO_RETURN_IF_ERROR(at_least("split_size", *options.split_size, 1));
-  }
-  if (options.max_context_length <= std::numeric_limits<std::int32_t>::max()) return Status::ok();
-  return refusal("options.max_context_length", "at most 2147483647",
-                 std::to_string(options.max_context_length));
+Status expect_within(const char* field, std::int64_t value, std::int64_t least) {
+  RECTO_RETURN_IF_ERROR(expect_at_least({"", field, value}, least));
+  return expect_at_most({"", field, value}, std::numeric_limits<std::int32_t>::max());
 }
 
-Status expect_at_most(const char* field, std::int64_t value, std::int64_t most) {
-  if (value <= most) return Status::ok();
-  return refusal(field, "at most " + std::to_string(most), std::to_string(value));
+Status check_options(const PlanOptions& options) {
+  RECTO_RETURN_IF_ERROR(expect_within("options.max_context_length", options.max_context_length, 0));
+  RECTO_RETURN_IF_ERROR(expect_within("options.max_query_length", options.max_query_length, 1));
+  RECTO_RETURN_IF_ERROR(
+      expect_within("options.num_multiprocessors", options.num_multiprocessors, 1));
+  return expect_within("options.split_size", options.split_size.value_or(1), 1);
 }
 
 }  // namespace
@@ -127,8 +124,12 @@ Result<AttentionPlan> plan_checked(const PagedAttentionInputs& inputs, const Pla
 Status check_plan(const AttentionPlan& plan, const PagedAttentionInputs& inputs) {
   const NamedSize num_seqs("block_table", "num_seqs", inputs.block_table.num_seqs);
   if (plan.kernel == AttentionKernel::kPrefill) {
-    RECTO_RETURN_IF_ERROR(expect_at_most("block_table.num_seqs", num_seqs.value, kGridMax));
-    RECTO_RETURN_IF_ERROR(expect_at_most("kv.k.num_kv_heads", inputs.kv.k.num_kv_heads, kGridMax));
+    RECTO_RETURN_IF_ERROR(expect_at_most(num_seqs, kGridMax));
+    RECTO_RETURN_IF_ERROR(
+        expect_at_most({"kv.k", "num_kv_heads", inputs.kv.k.num_kv_heads}, kGridMax));
+    RECTO_RETURN_IF_ERROR(
+        expect_at_most({"plan", "max_query_length", plan.max_query_length},
+                       kPrefillRowsMax / (inputs.q.num_heads / inputs.kv.k.num_kv_heads)));
     if (inputs.query_start.empty()) {
       return refusal("query_start", "the first row of each sequence", "none").in("prefill");
     }
@@ -138,8 +139,8 @@ Status check_plan(const AttentionPlan& plan, const PagedAttentionInputs& inputs)
                      std::to_string(plan.max_query_length));
     }
     RECTO_RETURN_IF_ERROR(expect_equal({"q", "num_rows", inputs.q.num_rows}, num_seqs));
-    RECTO_RETURN_IF_ERROR(expect_at_most("q.num_heads", inputs.q.num_heads, kGridMax));
-    RECTO_RETURN_IF_ERROR(expect_at_most("plan.num_splits", plan.num_splits, kGridMax));
+    RECTO_RETURN_IF_ERROR(expect_at_most({"q", "num_heads", inputs.q.num_heads}, kGridMax));
+    RECTO_RETURN_IF_ERROR(expect_at_most({"plan", "num_splits", plan.num_splits}, kGridMax));
   }
   return check_served(plan, inputs);
 }

@@ -80,8 +80,7 @@ PagedAttentionInputs inputs_after(const DecodeStep& step, const kernels::KvAppen
 }
 
 Status check_appended(const DecodeStep& step) {
-  const char* why = kernels::why_not_appended(append_params(step, {}));
-  return why == nullptr ? Status::ok() : Status::invalid_input(why);
+  return kernels::check_appended(append_params(step, {}));
 }
 
 kernels::ContentsCheckParams contents_before(const AttentionPlan& plan, const DecodeStep& step,
@@ -120,7 +119,7 @@ Status run_decode_step(const AttentionPlan& plan, const DecodeStep& step,
         check_contents_on_device(contents_before(plan, step, memory.attention.violation), stream));
   }
   const kernels::KvAppendParams append = append_params(step, memory);
-  RECTO_RETURN_IF_ERROR(launched("kv_append", kernels::launch_kv_append(append, stream)));
+  RECTO_RETURN_IF_ERROR(kernels::launch_kv_append(append, stream));
   return launch_attention(plan, inputs_after(step, append), outputs, memory.attention, stream);
 }
 

@@ -22,10 +22,10 @@ struct Instantiation {
   std::int64_t head_dim;
 };
 
-template <typename Entry>
-std::vector<Instantiation> rows_of(const std::vector<Entry>& table) {
+template <typename Params>
+std::vector<Instantiation> rows_of(const kernels::KernelTable<Params>& table) {
   std::vector<Instantiation> rows;
-  for (const Entry& entry : table) rows.push_back({entry.q_type, entry.kv_type, entry.head_dim});
+  for (const auto& entry : table) rows.push_back({entry.q_type, entry.kv_type, entry.head_dim});
   return rows;
 }
 

@@ -20,9 +20,9 @@ std::string at(const char* field, std::int64_t index) {
 Status refusal_of(const kernels::ContentsViolation& found, std::int64_t added_tokens) {
   const std::string value = std::to_string(found.value);
   const std::string limit = std::to_string(found.limit);
-  const std::string context = added_tokens == 0 ? at("context_length", found.sequence)
-                                                : at("cached_length", found.sequence) + " + 1";
-  const std::string end = at("query_start", found.sequence + 1);
+  const std::string context = added_tokens == 0 ? at("context_length", found.index)
+                                                : at("cached_length", found.index) + " + 1";
+  const std::string end = at("query_start", found.index + 1);
   switch (found.rule) {
     using enum kernels::ContentsRule;
     case kNone:
@@ -43,39 +43,36 @@ Status refusal_of(const kernels::ContentsViolation& found, std::int64_t added_to
     case kContextBeyondTable:
       return refusal(context, "at most block_table.max_blocks * kv.k.block_size = " + limit, value);
     case kPositionBeyondRotary:
-      return refusal(at("cached_length", found.sequence),
-                     "below rotary.cosines.num_rows = " + limit, value);
+      return refusal(at("cached_length", found.index), "below rotary.cosines.num_rows = " + limit,
+                     value);
     case kBlockId:
-      return refusal(at("block_table", found.sequence) + at("", found.column),
+      return refusal(at("block_table", found.index) + at("", found.other),
                      "a block id from 0 to below kv.k.num_blocks = " + limit, value);
+    default:
+      return Status::failed("contents_check: an answer that there is not");
   }
-  return Status::failed("contents check: an answer that there is not");
 }
 
 Status launch_decode(const AttentionPlan& plan, const kernels::SplitDecodeParams& params,
                      KernelStream stream) {
   switch (plan.kernel) {
     case AttentionKernel::kGroupDecode:
-      RECTO_RETURN_IF_ERROR(launched("group_decode", kernels::launch_group_decode(params, stream)));
+      RECTO_RETURN_IF_ERROR(kernels::launch_group_decode(params, stream));
       break;
     case AttentionKernel::kBulkDecode:
-      RECTO_RETURN_IF_ERROR(launched("bulk_decode", kernels::launch_bulk_decode(params, stream)));
+      RECTO_RETURN_IF_ERROR(kernels::launch_bulk_decode(params, stream));
       break;
     default:
       if (params.num_splits == 1) {
-        return launched("paged_decode", kernels::launch_paged_decode(params.decode, stream));
+        return kernels::launch_paged_decode(params.decode, stream);
       }
-      RECTO_RETURN_IF_ERROR(launched("split_decode", kernels::launch_split_decode(params, stream)));
+      RECTO_RETURN_IF_ERROR(kernels::launch_split_decode(params, stream));
   }
   if (params.num_splits == 1) return Status::ok();
-  return launched("split_merge", kernels::launch_split_merge(params, stream));
+  return kernels::launch_split_merge(params, stream);
 }
 
 }  // namespace
-
-Status launched(const char* kernel, const KernelStatus& status) {
-  return status.error == nullptr ? Status::ok() : Status::failed(status.error).in(kernel);
-}
 
 Status check_workspace(const Workspace& workspace, std::int64_t bytes) {
   RECTO_RETURN_IF_ERROR(expect_at_least({"workspace", "bytes", workspace.bytes}, bytes));
@@ -101,20 +98,26 @@ kernels::ContentsCheckParams contents_params(const AttentionPlan& plan,
           .violation = violation};
 }
 
-Status check_contents_on_device(const kernels::ContentsCheckParams& params, KernelStream stream) {
-  RECTO_RETURN_IF_ERROR(launched("contents_check", kernels::launch_contents_check(params, stream)));
+Result<kernels::ContentsViolation> found_on_device(const kernels::ContentsViolation* violation,
+                                                   KernelStream stream) {
   kernels::ContentsViolation found;
-  RECTO_RETURN_IF_ERROR(
-      launched("contents_check", read_back(&found, params.violation, sizeof found, stream)));
-  return refusal_of(found, params.added_tokens);
+  const KernelStatus status = read_back(&found, violation, sizeof found, stream);
+  if (status.error != nullptr) return Status::failed(status.error).in("contents check");
+  return found;
+}
+
+Status check_contents_on_device(const kernels::ContentsCheckParams& params, KernelStream stream) {
+  RECTO_RETURN_IF_ERROR(kernels::launch_contents_check(params, stream));
+  const Result<kernels::ContentsViolation> found = found_on_device(params.violation, stream);
+  RECTO_RETURN_IF_ERROR(found.status());
+  return refusal_of(found.value(), params.added_tokens);
 }
 
 Status launch_attention(const AttentionPlan& plan, const PagedAttentionInputs& inputs,
                         const AttentionOutputs& outputs, const AttentionMemory& memory,
                         KernelStream stream) {
   if (plan.kernel == AttentionKernel::kPrefill) {
-    return launched("paged_prefill",
-                    kernels::launch_paged_prefill(prefill_params(plan, inputs, outputs), stream));
+    return kernels::launch_paged_prefill(prefill_params(plan, inputs, outputs), stream);
   }
   kernels::SplitDecodeParams params = decode_params(plan, inputs, outputs);
   params.states = memory.states;

@@ -11,9 +11,6 @@
 
 namespace recto {
 
-// What a launch said, as a status.
-Status launched(const char* kernel, const KernelStatus& status);
-
 // Whether there are so many bytes at an aligned address.
 Status check_workspace(const Workspace& workspace, std::int64_t bytes);
 
@@ -21,6 +18,10 @@ Status check_workspace(const Workspace& workspace, std::int64_t bytes);
 kernels::ContentsCheckParams contents_params(const AttentionPlan& plan,
                                              const PagedAttentionInputs& inputs,
                                              kernels::ContentsViolation* violation);
+
+// What a check has written. Waits for the stream.
+Result<kernels::ContentsViolation> found_on_device(const kernels::ContentsViolation* violation,
+                                                   KernelStream stream);
 
 // Waits for the stream. Invalid input names the first sequence and rule.
 Status check_contents_on_device(const kernels::ContentsCheckParams& params, KernelStream stream);

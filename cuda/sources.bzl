@@ -2,6 +2,7 @@
 
 SOURCES = [
     "attention_plan.cu",
+    "cache_ops.cu",
     "caller_shapes.cu",
     "decode_step.cu",
     "instantiations.cu",
@@ -13,6 +14,7 @@ SOURCES = [
 
 HEADERS = [
     "attention_plan.h",
+    "cache_ops.h",
     "caller_shapes.h",
     "decode_step.h",
     "instantiations.h",

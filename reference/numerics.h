@@ -23,6 +23,8 @@ struct Accumulation {
   std::int64_t terms_per_step = 1;
   AccumulatorRounding rounding = AccumulatorRounding::kNearest;
   std::int64_t product_roundings = 0;  // 0 for FMA and tensor cores, 1 for multiply, then add
+
+  friend bool operator==(const Accumulation&, const Accumulation&) = default;
 };
 
 // Errors of an exponential: |computed / exp(x) - 1| <= relative + relative_slope * |x|, and results
@@ -31,6 +33,8 @@ struct ExponentialError {
   double relative = 0x1p-23;
   double relative_slope = 0.0;
   double flush = 0x1p-149;
+
+  friend bool operator==(const ExponentialError&, const ExponentialError&) = default;
 };
 
 // What the sum l adds up: P as it was computed, or as it was rounded for the product with V.
@@ -83,6 +87,8 @@ struct KernelNumerics {
   double log_absolute = 0.0;           // near log(1) = 0, where some functions are off by as much
   std::optional<ElementType> output_type =
       {};  // nothing: the result is not rounded (the reference's)
+
+  friend bool operator==(const KernelNumerics&, const KernelNumerics&) = default;
 };
 
 // What the fp64 reference itself commits, streaming over tiles of `tile_size` keys.

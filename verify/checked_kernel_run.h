@@ -9,13 +9,12 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <type_traits>
 
 #include <fmt/format.h>
 
 #include "core/element_type.h"
 #include "core/paged_kv_view.h"
-#include "cuda/kernels/dispatch.cuh"
+#include "verify/access_name.h"
 #include "verify/device_call.h"
 #include "verify/simt/checks/access_checker.h"
 
@@ -50,22 +49,6 @@ inline constexpr std::uint64_t kPreemptingSeeds = 16;
 
 inline constexpr std::array<KvLayout, 3> kCheckedLayouts = {
     KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked};
-
-// How kernels reach the rows of these views.
-template <typename... Views>
-std::string access_name(const Views&... views) {
-  std::string name;
-  kernels::with_access(
-      [&name](auto access) {
-        using Access = typename decltype(access)::Type;
-        name = std::is_same_v<Access, kernels::Fours>   ? "fours"
-               : std::is_same_v<Access, kernels::Packs> ? "packs"
-                                                        : "singles";
-        return KernelStatus{};
-      },
-      views...);
-  return name;
-}
 
 // How often each configuration has been run, and with how many accesses that were looked at.
 class RunCover {

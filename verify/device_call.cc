@@ -118,6 +118,8 @@ std::optional<simt::LogicalBounds> common_bounds(const simt::Buffer& first,
 
 }  // namespace
 
+bool runs_on_gpu() { return false; }
+
 BlockOwners owners_in_turn(std::int64_t thread_blocks, std::int64_t owners) {
   BlockOwners all;
   for (std::int64_t i = 0; i < thread_blocks; ++i) {
@@ -214,17 +216,17 @@ void DeviceCall::register_merged(std::vector<simt::Buffer>& buffers) {
 }
 
 void DeviceCall::run(const ObserverMaker& make_observer,
-                     const std::function<const char*(simt::Stream& stream)>& launch) {
+                     const std::function<Status(simt::Stream& stream)>& launch) {
   register_merged(reads_);
   register_merged(pools_);
   const std::shared_ptr<simt::Observer> observer = make_observer ? make_observer(memory_) : nullptr;
   executor_.set_observer(observer.get());
   simt::Stream stream(executor_);
-  const char* error = launch(stream);
+  const Status launched = launch(stream);
   const simt::LaunchReport& report = stream.synchronise();
   executor_.set_observer(nullptr);
-  if (error != nullptr) {
-    internal::fail_condition(__FILE__, __LINE__, "the launch is served", error);
+  if (!launched.is_ok()) {
+    internal::fail_condition(__FILE__, __LINE__, "the launch is served", launched.message());
   }
   if (!report.passed()) {
     internal::fail_condition(__FILE__, __LINE__, "nothing is found in the kernels", report.text());

@@ -13,6 +13,7 @@
 
 #include "core/attention_views.h"
 #include "core/paged_kv_view.h"
+#include "core/status.h"
 #include "verify/simt/executor/executor.h"
 #include "verify/simt/executor/observer.h"
 #include "verify/simt/memory/device_memory.h"
@@ -29,6 +30,9 @@ struct KernelRun {
   simt::ExecutorOptions executor = {};
   ObserverMaker observer = {};  // nobody, if empty
 };
+
+// Whether kernels run on a GPU, where executor options have no say.
+bool runs_on_gpu();
 
 // For each thread block of a launch, in the order of x, y, z, on whose behalf it works.
 using BlockOwners = std::vector<std::uint32_t>;
@@ -77,10 +81,10 @@ class DeviceCall {
   void add_write(const MutablePagedKvView& kv, std::span<const std::vector<std::int64_t>> blocks,
                  BlockOwners owners);
 
-  // Calls launch(stream), which returns what was wrong, or null. A launch that is refused, and
-  // anything that is found in the kernels, breaks a contract: there is no result then.
+  // Calls launch(stream). A launch that is refused, and anything that is found in the kernels,
+  // breaks a contract: there is no result then.
   void run(const ObserverMaker& make_observer,
-           const std::function<const char*(simt::Stream& stream)>& launch);
+           const std::function<Status(simt::Stream& stream)>& launch);
 
   // What is registered, once run() has been called.
   const simt::DeviceMemory& memory() const { return memory_; }

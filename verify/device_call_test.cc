@@ -77,7 +77,7 @@ class Attention {
   std::string run(DeviceCall& call) {
     try {
       call.run(&checks, [this](simt::Stream& stream) {
-        return kernels::launch_paged_decode(params, &stream).error;
+        return kernels::launch_paged_decode(params, &stream);
       });
     } catch (const ContractFailure& failure) {
       return failure.what();
@@ -167,9 +167,8 @@ std::string write_tokens(Pools pools, const std::vector<std::int64_t>& slots,
   call.add_read("slot_mapping", std::span(slots));
   call.add_write(params.kv, blocks, owners_in_turn(2, 2));
   try {
-    call.run(&checks, [&params](simt::Stream& stream) {
-      return kernels::launch_kv_write(params, &stream).error;
-    });
+    call.run(&checks,
+             [&params](simt::Stream& stream) { return kernels::launch_kv_write(params, &stream); });
   } catch (const ContractFailure& failure) {
     return failure.what();
   }
@@ -202,7 +201,7 @@ TEST_CASE("a launch that is refused says why") {
   DeviceCall call(attention.executor);
   attention.params.kv.k.head_dim = 257;
   CHECK_THAT(attention.run(call),
-             ContainsSubstring("kv.k.head_dim, kv.v.head_dim: expected at most 256"));
+             ContainsSubstring("kv.k.head_dim: expected at most 256, got 257"));
 }
 
 }  // namespace

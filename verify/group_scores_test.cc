@@ -1,28 +1,23 @@
 // Scores by tensor cores: within their bounds of the fp64 reference, however the cores round; the
-// same bits whatever the schedule, and whatever no context addresses; and what is refused.
+// same bits whatever the schedule, and whatever no context addresses.
 
 #include "verify/group_scores.h"
 
-#include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <iostream>
 #include <set>
-#include <string>
 #include <vector>
 
 #include "bazel/testing/catch.h"
 #include "core/random_stream.h"
+#include "verify/device_call.h"
 #include "verify/generators/case_generator.h"
 #include "verify/placed_problem.h"
 
 namespace recto::verify {
 namespace {
-
-using kernels::GroupScoresParams;
 
 // To nearest, and truncated in steps of 4 (V100), 8 (A100) and 16 terms (H100), the coarsest of
 // each and one that keeps more bits.
@@ -33,6 +28,15 @@ constexpr simt::Arithmetic kArithmetics[] = {
     {.matrix_sum = simt::MatrixSum::kTruncated, .products_per_step = 16, .extra_bits = 0},
     {.matrix_sum = simt::MatrixSum::kTruncated, .products_per_step = 16, .extra_bits = 2},
 };
+
+// On a GPU, whatever is asked for, the bound of those sums that it may make and that lose most (as
+// kernel_numerics.cc has it).
+Comparison compare(const PagedAttentionInputs& inputs, const ScoreResults& results,
+                   const simt::Arithmetic& arithmetic) {
+  constexpr simt::Arithmetic kOfCards = {.matrix_sum = simt::MatrixSum::kTruncated,
+                                         .products_per_step = 8};
+  return compare_scores(inputs, results, runs_on_gpu() ? kOfCards : arithmetic);
+}
 
 ScoreResults scores_of(const simt::ExecutorOptions& options, const PagedAttentionInputs& inputs) {
   simt::Executor executor(options);
@@ -101,7 +105,7 @@ TEST_CASE("scores are within their bounds of the fp64 result, however tensor cor
     groups.insert(spec.shape.group());
     for (const SequenceSpec& sequence : spec.sequences) lengths.insert(sequence.context_length);
     for (const simt::Arithmetic& arithmetic : kArithmetics) {
-      const Comparison comparison = compare_scores(
+      const Comparison comparison = compare(
           placed.inputs(), scores_of({.arithmetic = arithmetic}, placed.inputs()), arithmetic);
       INFO(comparison.text());
       CHECK(comparison.passed());
@@ -124,8 +128,7 @@ TEST_CASE("contexts about tiles, rounds and blocks, for every group that is serv
         INFO("group " << group << ", blocks of " << block_size);
         const CaseSpec spec = edges(types, group, block_size);
         const PlacedProblem placed(make_problem(spec), spec.placement);
-        const Comparison comparison =
-            compare_scores(placed.inputs(), scores_of({}, placed.inputs()), {});
+        const Comparison comparison = compare(placed.inputs(), scores_of({}, placed.inputs()), {});
         INFO(comparison.text());
         CHECK(comparison.passed());
         CHECK(comparison.elements == std::ssize(spec.sequences) * group * 193);
@@ -193,104 +196,6 @@ TEST_CASE("a row's bits do not depend on its neighbours in the batch") {
     INFO("a context of " << sequences[i].context_length);
     CHECK(different == 0);
   }
-}
-
-// The most that is served: sixteen heads, 256 dims. Launched with a change, it says what is wrong
-// and writes nothing, or writes.
-class Launch {
- public:
-  using Change = std::function<void(GroupScoresParams&)>;
-
-  std::string operator()(const Change& change) const {
-    ScoreResults results(placed_.inputs());
-    const PagedAttentionInputs& inputs = placed_.inputs();
-    GroupScoresParams params = {.q = inputs.q,
-                                .k = inputs.kv.k,
-                                .block_table = inputs.block_table,
-                                .context_length = inputs.context_length.data(),
-                                .max_context_length = results.max_context_length,
-                                .scores = results.scores.data()};
-    change(params);
-    simt::Executor executor({});
-    simt::Stream stream(executor);
-    const char* error = kernels::launch_group_scores(params, &stream).error;
-    REQUIRE(stream.synchronise().passed());
-    const bool has_written =
-        std::ranges::any_of(results.scores, [](float score) { return !std::isnan(score); });
-    CHECK(has_written == (error == nullptr));
-    return error == nullptr ? "served" : error;
-  }
-
- private:
-  static CaseSpec largest() {
-    CaseSpec spec = edges(kFp16, kernels::kGroupMax, 16);
-    spec.shape.head_dim_k = 256;
-    spec.sequences = {{.context_length = 20}};
-    return spec;
-  }
-
-  PlacedProblem placed_{make_problem(largest()), largest().placement};
-};
-
-TEST_CASE("what is not served is refused by name, before anything is written") {
-  const Launch launch;
-  CHECK(launch([](GroupScoresParams&) {}) == "served");
-  CHECK(launch([](auto& params) { params.q.type = params.k.type = ElementType::kFp32; }) ==
-        "q.type: expected fp16 or bf16");
-  CHECK(launch([](auto& params) { params.q.type = ElementType::kE4m3; }) ==
-        "q.type: expected fp16 or bf16");
-  CHECK(launch([](auto& params) { params.k.type = ElementType::kBf16; }) == "k.type: expected q's");
-  CHECK(launch([](auto& params) { params.q.type = params.k.type = ElementType::kBf16; }) ==
-        "served");
-  CHECK(launch([](auto& params) { params.k.layout = KvLayout::kPacked; }) ==
-        "k.layout: expected token-major or head-major");
-  for (const std::int64_t head_dim : {8, 40, 255, 272}) {
-    CHECK(launch([&](auto& params) { params.q.head_dim = params.k.head_dim = head_dim; }) ==
-          "k.head_dim: expected a multiple of 16, at most 256");
-  }
-  for (const std::int64_t head_dim : {16, 48, 240}) {
-    CHECK(launch([&](auto& params) { params.q.head_dim = params.k.head_dim = head_dim; }) ==
-          "served");
-  }
-  CHECK(launch([](auto& params) { params.q.num_heads = 17; }) ==
-        "q.num_heads: expected at most 16 for each KV head");
-}
-
-TEST_CASE("rows of queries and of keys must begin at multiples of 16 bytes") {
-  const Launch launch;
-  const std::string q = "q: expected rows at multiples of 16 bytes";
-  const std::string k = "k: expected rows at multiples of 16 bytes";
-  const auto shifted = [](const void* data, std::int64_t bytes) -> const void* {
-    return static_cast<const std::byte*>(data) + bytes;
-  };
-  // Of fewer dims, so that what is aligned again stays within the row.
-  const auto with = [&](const Launch::Change& change) {
-    return launch([&](GroupScoresParams& params) {
-      params.q.head_dim = params.k.head_dim = 128;
-      change(params);
-    });
-  };
-  CHECK(with([&](auto& params) { params.q.data = shifted(params.q.data, 8); }) == q);
-  CHECK(with([&](auto& params) { params.q.data = shifted(params.q.data, 16); }) == "served");
-  CHECK(with([](auto& params) { params.q.row_stride -= 4; }) == q);
-  CHECK(with([](auto& params) { params.q.head_stride -= 4; }) == q);
-  CHECK(with([](auto& params) { params.q.head_stride -= 8; }) == "served");
-  CHECK(with([&](auto& params) { params.k.data = shifted(params.k.data, 2); }) == k);
-  CHECK(with([&](auto& params) { params.k.data = shifted(params.k.data, 16); }) == "served");
-  CHECK(with([](auto& params) { params.k.block_stride -= 4; }) == k);
-  CHECK(with([](auto& params) { params.k.head_stride -= 4; }) == k);
-  CHECK(with([](auto& params) { params.k.slot_stride -= 4; }) == k);
-  CHECK(with([](auto& params) { params.k.slot_stride -= 8; }) == "served");
-}
-
-TEST_CASE("without sequences nothing is launched") {
-  const GroupScoresParams none = {
-      .q = {.type = ElementType::kFp16, .num_heads = 1, .head_dim = 16},
-      .k = {.type = ElementType::kFp16, .block_size = 1, .num_kv_heads = 1, .head_dim = 16}};
-  simt::Executor executor({});
-  simt::Stream stream(executor);
-  CHECK(kernels::launch_group_scores(none, &stream).error == nullptr);
-  CHECK(stream.synchronise().passed());
 }
 
 }  // namespace

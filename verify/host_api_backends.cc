@@ -80,10 +80,12 @@ MutableRowsView view_of(const PagedAttentionInputs& inputs, DecodeResults& resul
           .head_stride = head_dim};
 }
 
-// Of sixteen bytes and more, as device memory is aligned.
+// Of sixteen bytes and more, as device memory is aligned. NaN until somebody writes it.
 struct DeviceBytes {
   explicit DeviceBytes(std::int64_t bytes)
-      : blocks(static_cast<std::size_t>((bytes + 15) / 16)), size(bytes) {}
+      : blocks(static_cast<std::size_t>((bytes + 15) / 16)), size(bytes) {
+    std::ranges::fill(this->bytes(), std::byte{0xff});
+  }
 
   struct alignas(16) Block {
     std::byte at[16];
@@ -110,12 +112,8 @@ reference::AttentionResult run_call(DeviceCall& call, const Runner& runner,
   call.add_write("out", out);
   call.add_write("lse_ln", std::span(results.lse_ln));
   call.add_write("workspace", memory.bytes());
-  std::string message;
-  call.run(runner.how.observer, [&](simt::Stream& stream) -> const char* {
-    const Status status =
-        launch({.out = out, .lse_ln = results.lse_ln}, memory.workspace(), stream);
-    message = status.message();
-    return status.is_ok() ? nullptr : message.c_str();
+  call.run(runner.how.observer, [&](simt::Stream& stream) {
+    return launch({.out = out, .lse_ln = results.lse_ln}, memory.workspace(), stream);
   });
   reference::AttentionResult result(inputs.q.num_rows, inputs.q.num_heads, inputs.kv.v.head_dim);
   reference::decode_row(results.out.data(), inputs.q.type, result.out);

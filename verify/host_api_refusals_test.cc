@@ -99,20 +99,21 @@ TEST_CASE("what no kernel serves is refused by name, with what there is") {
          c.inputs.kv.k.slot_stride = 2 * kDim;
          c.inputs.kv.k.head_stride = kDim;
        },
-       "bulk decode: kv.k.slot_stride: expected head_dim"},
+       "bulk decode: kv.k.slot_stride: expected 64 as in kv.k.head_dim, got 128"},
       {plan_call,
        [](auto& c) {
          c.options.kernel = AttentionKernel::kGroupDecode;
          c.inputs.kv.k.data = c.k.data() + 1;
          c.inputs.kv.k.num_blocks = c.inputs.kv.v.num_blocks = kBlocks - 1;
        },
-       "group decode: kv.k: expected data and strides of multiples of 16 bytes"},
+       "group decode: kv.k.data: expected an address at a multiple of 16 bytes, got 2 bytes behind "
+       "one"},
       {plan_call,
        [](auto& c) {
          c.options.max_query_length = 2;
          c.inputs.kv.v.head_dim = 32;
        },
-       "prefill: kv.v.head_dim: expected that of kv.k"},
+       "prefill: kv.v.head_dim: expected 64 as in kv.k.head_dim, got 32"},
       {plan_call,
        [](auto& c) {
          c.options.max_query_length = 2;
@@ -136,10 +137,18 @@ TEST_CASE("plans that there cannot be are refused") {
        "options.max_context_length: expected at most 2147483647, got 2147483648"},
       {plan_call, [](auto& c) { c.options.max_query_length = 0; },
        "options.max_query_length: expected at least 1, got 0"},
+      {plan_call, [](auto& c) { c.options.max_query_length = std::int64_t{1} << 31; },
+       "options.max_query_length: expected at most 2147483647, got 2147483648"},
+      {plan_call, [](auto& c) { c.options.max_query_length = (1 << 30) - 31; },
+       "plan.max_query_length: expected at most 1073741792, got 1073741793"},
       {plan_call, [](auto& c) { c.options.split_size = 0; },
        "options.split_size: expected at least 1, got 0"},
+      {plan_call, [](auto& c) { c.options.split_size = std::int64_t{1} << 31; },
+       "options.split_size: expected at most 2147483647, got 2147483648"},
       {plan_call, [](auto& c) { c.options.num_multiprocessors = 0; },
        "options.num_multiprocessors: expected at least 1, got 0"},
+      {plan_call, [](auto& c) { c.options.num_multiprocessors = std::int64_t{1} << 31; },
+       "options.num_multiprocessors: expected at most 2147483647, got 2147483648"},
       {plan_call,
        [](auto& c) {
          c.options.split_size = 1;
@@ -147,11 +156,11 @@ TEST_CASE("plans that there cannot be are refused") {
        },
        "plan.num_splits: expected at most 65535, got 70000"},
       {plan_step, [](auto& c) { c.step.rotary.dim = 3; },
-       "rotary.dim: expected an even number, at most kv.k.head_dim"},
+       "rotary.dim: expected an even number, at most kv.k.head_dim = 64, got 3"},
       {plan_step, [](auto& c) { c.step.rotary.dim = 2 * kDim; },
-       "rotary.dim: expected an even number, at most kv.k.head_dim"},
+       "rotary.dim: expected an even number, at most kv.k.head_dim = 64, got 128"},
       {plan_step, [](auto& c) { c.step.rotary.dim = 2; },
-       "rotary.cosines, rotary.sines: expected tables with rotary.dim above 0, got null"},
+       "rotary.cosines.data: expected a table with rotary.dim above 0, got null"},
   });
 }
 

@@ -2,14 +2,12 @@
 // cases against the oracle, and laws. RECTO_CASE=SET:NUMBER tries one case of one of the sets
 // calls, steps and laws.
 
-#include <iostream>
 #include <vector>
 
 #include "bazel/testing/catch.h"
-#include "verify/drawn_cases.h"
 #include "verify/host_api_backends.h"
-#include "verify/law_runner.h"
 #include "verify/laws/laws.h"
+#include "verify/laws_over_cases.h"
 #include "verify/oracle_comparison.h"
 
 namespace recto::verify {
@@ -39,17 +37,7 @@ DrawnCases calls() { return {.name = "calls", .count = 120, .domain = any_call()
 DrawnCases steps() { return {.name = "steps", .count = 80, .domain = decode_call()}; }
 DrawnCases law_cases() { return {.name = "laws", .count = 10, .domain = any_call()}; }
 
-void expect_laws_hold(const std::vector<Law>& laws, const std::vector<Backend>& backends,
-                      const DrawnCases& cases) {
-  const Result<CaseChoice> asked = asked_cases({calls(), steps(), law_cases()});
-  REQUIRE(asked.status() == Status::ok());
-  if (!asked.value().includes(cases)) return;
-  const LawReport report = run_laws(laws, backends, drawn_cases(cases, asked.value()),
-                                    {.bound_kind = BoundKind::kSharp});
-  report.print(std::cout);
-  CHECK(report.failed() == 0);
-  if (!asked.value().number) CHECK(report.passed());
-}
+CaseSets of_all(const DrawnCases& tried) { return {{calls(), steps(), law_cases()}, tried}; }
 
 const KernelRun kReversed = {.executor = {.schedule = {.policy = simt::SchedulePolicy::kReverse}}};
 
@@ -75,19 +63,19 @@ TEST_CASE("the oracle holds of calls, by the rule and by each kernel") {
                                        AttentionKernel::kBulkDecode, AttentionKernel::kPrefill}) {
     backends.push_back(host_api_backend(kReversed, with_kernel(kernel)));
   }
-  expect_laws_hold({oracle_comparison()}, backends, calls());
+  expect_laws_hold({oracle_comparison()}, backends, of_all(calls()));
 }
 
 TEST_CASE("the oracle holds of steps that append") {
   expect_laws_hold({oracle_comparison()},
                    {host_api_step_backend(kReversed, {}),
                     host_api_step_backend(kReversed, with_kernel(AttentionKernel::kPlainDecode))},
-                   steps());
+                   of_all(steps()));
 }
 
 TEST_CASE("every law holds of the host API") {
   expect_laws_hold(all_laws(), {host_api_backend(kReversed, {}), host_api_step_backend({}, {})},
-                   law_cases());
+                   of_all(law_cases()));
 }
 
 }  // namespace

@@ -12,18 +12,18 @@
 namespace recto::verify {
 namespace {
 
-// Runs launch(stream), which returns what was wrong or null, on the argument's OS threads.
+// Runs launch(stream) on the argument's OS threads.
 template <typename Launch>
 void run(benchmark::State& state, const Launch& launch) {
   simt::Executor executor({.os_threads = static_cast<unsigned>(state.range(0))});
   std::uint64_t switches = 0;
   for (auto _ : state) {
     simt::Stream stream(executor);
-    const char* error = launch(stream);
+    const Status launched = launch(stream);
     const simt::LaunchReport& report = stream.synchronise();
     switches += report.switches;
-    if (error != nullptr || !report.passed()) {
-      state.SkipWithError(error != nullptr ? error : report.text().c_str());
+    if (!launched.is_ok() || !report.passed()) {
+      state.SkipWithError((launched.message() + report.text()).c_str());
       return;
     }
   }
@@ -36,11 +36,9 @@ void run(benchmark::State& state, const Launch& launch) {
 
 void split_decode(benchmark::State& state) {
   DecodeWorkload decode;
-  run(state, [&decode](simt::Stream& stream) {
-    if (const char* error = kernels::launch_split_decode(decode.params, &stream).error) {
-      return error;
-    }
-    return kernels::launch_split_merge(decode.params, &stream).error;
+  run(state, [&decode](simt::Stream& stream) -> Status {
+    RECTO_RETURN_IF_ERROR(kernels::launch_split_decode(decode.params, &stream));
+    return kernels::launch_split_merge(decode.params, &stream);
   });
 }
 BENCHMARK(split_decode)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
@@ -48,19 +46,17 @@ BENCHMARK(split_decode)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillise
 // Sixteen rows at a time, of which a group of four fills a quarter.
 void group_decode(benchmark::State& state) {
   DecodeWorkload decode;
-  run(state, [&decode](simt::Stream& stream) {
-    if (const char* error = kernels::launch_group_decode(decode.params, &stream).error) {
-      return error;
-    }
-    return kernels::launch_split_merge(decode.params, &stream).error;
+  run(state, [&decode](simt::Stream& stream) -> Status {
+    RECTO_RETURN_IF_ERROR(kernels::launch_group_decode(decode.params, &stream));
+    return kernels::launch_split_merge(decode.params, &stream);
   });
 }
 BENCHMARK(group_decode)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 void paged_decode(benchmark::State& state) {
   DecodeWorkload decode;
-  run(state, [&decode](simt::Stream& stream) {
-    return kernels::launch_paged_decode(decode.params.decode, &stream).error;
+  run(state, [&decode](simt::Stream& stream) -> Status {
+    return kernels::launch_paged_decode(decode.params.decode, &stream);
   });
 }
 BENCHMARK(paged_decode)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);

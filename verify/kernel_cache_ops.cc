@@ -47,9 +47,8 @@ void write_kv_by_kernel(const KernelRun& how, const KvWriteInputs& inputs,
                                       .slot_mapping = inputs.slot_mapping.data(),
                                       .repeated_slots = repeated,
                                       .kv = inputs.kv};
-  call.run(how.observer, [&params](simt::Stream& stream) {
-    return kernels::launch_kv_write(params, &stream).error;
-  });
+  call.run(how.observer,
+           [&params](simt::Stream& stream) { return kernels::launch_kv_write(params, &stream); });
 }
 
 void copy_blocks_by_kernel(const KernelRun& how, const MutablePagedKvView& kv,
@@ -64,9 +63,8 @@ void copy_blocks_by_kernel(const KernelRun& how, const MutablePagedKvView& kv,
   call.add_read("pairs", pairs);
   const kernels::BlockCopyParams params{
       .from = as_const(kv), .to = kv, .pairs = pairs.data(), .num_pairs = std::ssize(pairs)};
-  call.run(how.observer, [&params](simt::Stream& stream) {
-    return kernels::launch_block_copy(params, &stream).error;
-  });
+  call.run(how.observer,
+           [&params](simt::Stream& stream) { return kernels::launch_block_copy(params, &stream); });
 }
 
 void swap_blocks_by_kernel(const KernelRun& how, const PagedKvView& from,
@@ -87,9 +85,8 @@ void swap_blocks_by_kernel(const KernelRun& how, const PagedKvView& from,
   call.add_read("pairs", pairs);
   const kernels::BlockCopyParams params{
       .from = from, .to = to, .pairs = pairs.data(), .num_pairs = std::ssize(pairs)};
-  call.run(how.observer, [&params](simt::Stream& stream) {
-    return kernels::launch_block_copy(params, &stream).error;
-  });
+  call.run(how.observer,
+           [&params](simt::Stream& stream) { return kernels::launch_block_copy(params, &stream); });
 }
 
 void append_kv_by_kernel(const KernelRun& how, const kernels::KvAppendParams& params) {
@@ -113,9 +110,8 @@ void append_kv_by_kernel(const KernelRun& how, const kernels::KvAppendParams& pa
   if (params.context_length != nullptr) {
     call.add_write("context_length", std::span(params.context_length, num_seqs));
   }
-  call.run(how.observer, [&params](simt::Stream& stream) {
-    return kernels::launch_kv_append(params, &stream).error;
-  });
+  call.run(how.observer,
+           [&params](simt::Stream& stream) { return kernels::launch_kv_append(params, &stream); });
 }
 
 void gather_kv_by_kernel(const KernelRun& how, const GatherInputs& inputs) {
@@ -138,9 +134,8 @@ void gather_kv_by_kernel(const KernelRun& how, const GatherInputs& inputs) {
   call.add_read("context_start", inputs.context_start);
   call.add_write("k", inputs.k);
   call.add_write("v", inputs.v);
-  call.run(how.observer, [&params](simt::Stream& stream) {
-    return kernels::launch_gather(params, &stream).error;
-  });
+  call.run(how.observer,
+           [&params](simt::Stream& stream) { return kernels::launch_gather(params, &stream); });
 }
 
 }  // namespace recto::verify

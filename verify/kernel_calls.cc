@@ -87,6 +87,10 @@ GroupScoresParams score_params_of(const PagedAttentionInputs& inputs) {
           .scale = inputs.options.scale};
 }
 
+std::optional<std::string> refusal_of(const Status& status) {
+  return status.is_ok() ? std::nullopt : std::optional(status.message());
+}
+
 std::optional<std::string> why_not_one_row_each(const PagedAttentionInputs& inputs) {
   for (std::size_t sequence = 0; sequence + 1 < inputs.query_start.size(); ++sequence) {
     if (inputs.query_start[sequence + 1] - inputs.query_start[sequence] != 1) {
@@ -102,8 +106,7 @@ struct Machine {
   const ObserverMaker& observer;
 };
 
-using SplitLaunch =
-    std::function<const char*(const SplitDecodeParams& params, simt::Stream& stream)>;
+using SplitLaunch = std::function<Status(const SplitDecodeParams& params, simt::Stream& stream)>;
 
 // With the states that stand between splits and their merge.
 void call_in_splits(const Machine& machine, const PagedAttentionInputs& inputs,
@@ -125,20 +128,18 @@ void call_in_splits(const Machine& machine, const PagedAttentionInputs& inputs,
 }
 
 // Of kernels that write results themselves if there is one split.
-SplitLaunch merged_after(KernelStatus (*launch)(const SplitDecodeParams& params,
-                                                KernelStream stream)) {
-  return [launch](const SplitDecodeParams& params, simt::Stream& stream) {
-    const char* error = launch(params, &stream).error;
-    if (error != nullptr || params.num_splits == 1) return error;
-    return kernels::launch_split_merge(params, &stream).error;
+SplitLaunch merged_after(Status (*launch)(const SplitDecodeParams& params, KernelStream stream)) {
+  return [launch](const SplitDecodeParams& params, simt::Stream& stream) -> Status {
+    const Status status = launch(params, &stream);
+    if (!status.is_ok() || params.num_splits == 1) return status;
+    return kernels::launch_split_merge(params, &stream);
   };
 }
 
 std::optional<std::string> why_not_in_groups(const PagedAttentionInputs& inputs,
-                                             const char* (*why)(const SplitDecodeParams& params)) {
-  if (std::optional<std::string> error = why_not_one_row_each(inputs)) return error;
-  const char* error = why({.decode = params_of(inputs)});
-  return error == nullptr ? std::nullopt : std::optional<std::string>(error);
+                                             Status (*check)(const SplitDecodeParams& params)) {
+  if (std::optional<std::string> why = why_not_one_row_each(inputs)) return why;
+  return refusal_of(check({.decode = params_of(inputs)}));
 }
 
 kernels::PagedPrefillParams prefill_params_of(const PagedAttentionInputs& inputs) {
@@ -169,8 +170,7 @@ DecodeResults::DecodeResults(const PagedAttentionInputs& inputs)
 
 std::optional<std::string> why_not_decoded(const PagedAttentionInputs& inputs) {
   if (const auto why = why_not_one_row_each(inputs)) return why;
-  if (const char* error = kernels::why_not_served(params_of(inputs))) return error;
-  return std::nullopt;
+  return refusal_of(kernels::check_served(params_of(inputs)));
 }
 
 void call_paged_decode(simt::Executor& executor, const ObserverMaker& observer,
@@ -181,7 +181,7 @@ void call_paged_decode(simt::Executor& executor, const ObserverMaker& observer,
              owners_in_turn(inputs.q.num_rows * inputs.q.num_heads, inputs.q.num_rows));
   add_results(call, params.out, results);
   call.run(observer, [&params](simt::Stream& stream) {
-    return kernels::launch_paged_decode(params, &stream).error;
+    return kernels::launch_paged_decode(params, &stream);
   });
 }
 
@@ -189,15 +189,14 @@ void call_split_decode(simt::Executor& executor, const ObserverMaker& observer,
                        const PagedAttentionInputs& inputs, std::int64_t split_size,
                        DecodeResults& results) {
   call_in_splits({executor, observer}, inputs, split_size, results,
-                 [](const SplitDecodeParams& params, simt::Stream& stream) {
-                   const char* error = kernels::launch_split_decode(params, &stream).error;
-                   if (error != nullptr) return error;
-                   return kernels::launch_split_merge(params, &stream).error;
+                 [](const SplitDecodeParams& params, simt::Stream& stream) -> Status {
+                   RECTO_RETURN_IF_ERROR(kernels::launch_split_decode(params, &stream));
+                   return kernels::launch_split_merge(params, &stream);
                  });
 }
 
 std::optional<std::string> why_not_group_decoded(const PagedAttentionInputs& inputs) {
-  return why_not_in_groups(inputs, &kernels::why_not_group_served);
+  return why_not_in_groups(inputs, &kernels::check_group_served);
 }
 
 void call_group_decode(simt::Executor& executor, const ObserverMaker& observer,
@@ -208,7 +207,7 @@ void call_group_decode(simt::Executor& executor, const ObserverMaker& observer,
 }
 
 std::optional<std::string> why_not_bulk_decoded(const PagedAttentionInputs& inputs) {
-  return why_not_in_groups(inputs, &kernels::why_not_bulk_served);
+  return why_not_in_groups(inputs, &kernels::check_bulk_served);
 }
 
 void call_bulk_decode(simt::Executor& executor, const ObserverMaker& observer,
@@ -219,8 +218,7 @@ void call_bulk_decode(simt::Executor& executor, const ObserverMaker& observer,
 }
 
 std::optional<std::string> why_not_prefilled(const PagedAttentionInputs& inputs) {
-  const char* error = kernels::why_not_prefilled(prefill_params_of(inputs));
-  return error == nullptr ? std::nullopt : std::optional<std::string>(error);
+  return refusal_of(kernels::check_prefilled(prefill_params_of(inputs)));
 }
 
 void call_paged_prefill(simt::Executor& executor, const ObserverMaker& observer,
@@ -236,7 +234,7 @@ void call_paged_prefill(simt::Executor& executor, const ObserverMaker& observer,
   call.add_read("query_start", inputs.query_start);
   add_results(call, params.out, results);
   call.run(observer, [&params](simt::Stream& stream) {
-    return kernels::launch_paged_prefill(params, &stream).error;
+    return kernels::launch_paged_prefill(params, &stream);
   });
 }
 
@@ -252,8 +250,7 @@ float ScoreResults::at(std::int64_t sequence, std::int64_t head, std::int64_t po
 
 std::optional<std::string> why_not_scored(const PagedAttentionInputs& inputs) {
   if (const auto why = why_not_one_row_each(inputs)) return why;
-  if (const char* error = kernels::why_not_served(score_params_of(inputs))) return error;
-  return std::nullopt;
+  return refusal_of(kernels::check_served(score_params_of(inputs)));
 }
 
 void call_group_scores(simt::Executor& executor, const ObserverMaker& observer, ScoreLaunch launch,
@@ -267,7 +264,7 @@ void call_group_scores(simt::Executor& executor, const ObserverMaker& observer, 
       {.k = inputs.kv.k}, inputs.block_table, inputs.context_length,
       owners_in_turn(inputs.q.num_rows * inputs.kv.k.num_kv_heads, inputs.q.num_rows));
   call.add_write("scores", std::span(results.scores));
-  call.run(observer, [&](simt::Stream& stream) { return launch(params, &stream).error; });
+  call.run(observer, [&](simt::Stream& stream) { return launch(params, &stream); });
 }
 
 }  // namespace recto::verify

@@ -49,7 +49,7 @@ struct ScoreResults {
 std::optional<std::string> why_not_scored(const PagedAttentionInputs& inputs);
 
 // The kernel, or one that stands in for it.
-using ScoreLaunch = KernelStatus (*)(const kernels::GroupScoresParams& params, KernelStream stream);
+using ScoreLaunch = Status (*)(const kernels::GroupScoresParams& params, KernelStream stream);
 
 // As for the calls above, but for why_not_scored().
 void call_group_scores(simt::Executor& executor, const ObserverMaker& observer, ScoreLaunch launch,

@@ -33,9 +33,9 @@ void run(benchmark::State& state, const ObserverMaker& observer, const std::uint
   for (auto _ : state) {
     DeviceCall call(executor);
     add_memory(call, decode);
-    call.run(observer, [&decode](simt::Stream& stream) {
-      const char* error = kernels::launch_split_decode(decode.params, &stream).error;
-      return error != nullptr ? error : kernels::launch_split_merge(decode.params, &stream).error;
+    call.run(observer, [&decode](simt::Stream& stream) -> Status {
+      RECTO_RETURN_IF_ERROR(kernels::launch_split_decode(decode.params, &stream));
+      return kernels::launch_split_merge(decode.params, &stream);
     });
   }
   const auto head_tokens =

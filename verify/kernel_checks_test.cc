@@ -78,6 +78,7 @@ void check_case(const CaseSpec& spec, const std::string& configuration,
 
 Backend split_decode(const KernelRun& how) { return split_decode_backend(how, kSplitSize); }
 Backend group_decode(const KernelRun& how) { return group_decode_backend(how, kSplitSize); }
+Backend bulk_decode(const KernelRun& how) { return bulk_decode_backend(how, kSplitSize); }
 
 TEST_CASE("decode touches what is its own, in order, in all types, layouts and accesses") {
   RunCover cover;
@@ -146,6 +147,42 @@ TEST_CASE("group-packed decode touches what is its own, in order, and what has a
   CHECK(cover.complete("group-decode-140", kRuns) == 10 * kCheckedLayouts.size());
 }
 
+// A cache whose blocks are fetched whole: of a tile's threads, the first of each block asks.
+struct BlockCache {
+  KvLayout layout;
+  std::int64_t block_size;
+};
+constexpr BlockCache kBlockCaches[] = {{KvLayout::kTokenMajor, 1},
+                                       {KvLayout::kHeadMajor, 1},
+                                       {KvLayout::kHeadMajor, 4},
+                                       {KvLayout::kHeadMajor, 48},
+                                       {KvLayout::kHeadMajor, 256}};
+
+CaseDomain block_domain(const Instance& instance, const BlockCache& cache) {
+  CaseDomain domain = streamed_domain(instance, cache.layout);
+  domain.block_sizes = {cache.block_size};
+  return domain;
+}
+
+std::string text_of(const Instance& instance, const BlockCache& cache) {
+  return text_of(instance, cache.layout) + " blocks of " + std::to_string(cache.block_size);
+}
+
+TEST_CASE("bulk decode touches what is its own, in order, and what has arrived") {
+  using enum ElementType;
+  const Instance all[] = {
+      {{kFp16, kFp16}, 64}, {{kFp16, kFp16}, 128}, {{kBf16, kBf16}, 64}, {{kBf16, kBf16}, 128}};
+  RunCover cover;
+  for (const Instance& instance : all) {
+    for (const BlockCache& cache : kBlockCaches) {
+      const std::string name = text_of(instance, cache);
+      check_case(first_long_case(name, block_domain(instance, cache)), name, bulk_decode, cover);
+    }
+  }
+  cover.print();
+  CHECK(cover.complete("bulk-decode-140", kRuns) == std::size(all) * std::size(kBlockCaches));
+}
+
 TEST_CASE("prefill touches what is its own, in order, and what has arrived") {
   RunCover cover;
   for (const Instance& instance : instances(128, 96)) {
@@ -205,6 +242,17 @@ TEST_CASE("no bit of group-packed decode and prefill depends on where threads ar
     check_preempted(first_long_case(name, domain), group_decode);
     domain.rows = {RowsKind::kChunk};
     check_preempted(first_long_case(name, domain), paged_prefill_backend);
+  }
+}
+
+TEST_CASE("no bit of bulk decode depends on where threads are preempted") {
+  using enum ElementType;
+  const Instance some[] = {{{kFp16, kFp16}, 128}, {{kBf16, kBf16}, 64}};
+  for (const Instance& instance : some) {
+    for (const BlockCache& cache : kBlockCaches) {
+      const std::string name = text_of(instance, cache) + " preempted";
+      check_preempted(first_long_case(name, block_domain(instance, cache)), bulk_decode);
+    }
   }
 }
 

@@ -17,10 +17,6 @@ namespace {
 
 constexpr KvLayout kLayouts[] = {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked};
 
-Status status_of(const KernelStatus& status) {
-  return status.error == nullptr ? Status::ok() : Status::failed(status.error);
-}
-
 BatchShape shape_of(benchmark::State& state) {
   BatchShape shape = {.num_seqs = 16, .context_length = 4096};
   shape.layout = kLayouts[state.range(0)];
@@ -66,7 +62,7 @@ void kv_write(benchmark::State& state) {
       .kv = batch.kv()};
   measure(state, {.bytes = 2 * shape.kv_bytes() + 8 * static_cast<double>(slots.size())}, [&] {
     RECTO_RETURN_IF_ERROR(uploaded);
-    return status_of(kernels::launch_kv_write(params, nullptr));
+    return kernels::launch_kv_write(params, nullptr);
   });
 }
 
@@ -93,7 +89,7 @@ void gather(benchmark::State& state) {
       .v = token_rows<void*>(shape, v)};
   measure(state, {.bytes = 2 * shape.kv_bytes()}, [&] {
     RECTO_RETURN_IF_ERROR(uploaded);
-    return status_of(kernels::launch_gather(params, nullptr));
+    return kernels::launch_gather(params, nullptr);
   });
 }
 
@@ -114,7 +110,7 @@ void block_copy(benchmark::State& state) {
                                            .num_pairs = static_cast<std::int64_t>(pairs.size())};
   measure(state, {.bytes = 2 * shape.kv_bytes()}, [&] {
     RECTO_RETURN_IF_ERROR(uploaded);
-    return status_of(kernels::launch_block_copy(params, nullptr));
+    return kernels::launch_block_copy(params, nullptr);
   });
 }
 

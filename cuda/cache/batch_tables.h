@@ -4,9 +4,8 @@
 // caller, such as pinned memory, that is kept up to date by writing what changed.
 //
 //   std::vector<std::int32_t> buffer(1 * 2 * 4);  // [num_groups, max_rows, max_blocks]
-//   BatchTables tables =
-//       BatchTables::create(manager, {.max_rows = 2, .padding = BlockId(0)}, buffer).value();
-//   tables.assign(1, sequence);
+//   BatchTables tables = BatchTables::create(manager, {.max_rows = 2}, buffer).value();
+//   status = tables.assign(1, sequence);
 //   for (const TableRange& range : tables.update()) upload(range);  // elements of the buffer
 //
 // Whatever has no block is padding: rows without a sequence, columns behind its blocks, blocks that

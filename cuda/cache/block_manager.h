@@ -12,17 +12,18 @@
 //
 //   // A prompt comes: what of it is cached is not computed again.
 //   std::vector<TokenId> tokens = {1, 2, 3, 4, 5, 6};
-//   const Prompt prompt{.tokens = {.ids = tokens}};
+//   const Prompt prompt{.tokens = {.ids = tokens, .items = {}}, .keys = {}};
 //   const Admission admitted = manager.admit(prompt).value();
 //   const TokenCount to_compute(6 - admitted.hit.value());
 //   manager.append(admitted.sequence, to_compute).value();  // copies to make first, if any
 //   // ... write K and V of the prompt, then say so: others may find them from now on.
-//   manager.commit(admitted.sequence, {.ids = tokens});
+//   Status status = manager.commit(admitted.sequence, prompt.tokens);
 //
 //   // Each step of generation: room for one token each, for all or for none.
 //   const std::vector<SequenceHandle> batch = {admitted.sequence};
-//   for (const BlockCopy& copy : manager.append(batch).value()) copy_block(copy);
-//   manager.release(admitted.sequence);
+//   const std::span<const BlockCopy> copies = manager.append(batch).value();
+//   for (const BlockCopy& copy : copies) copy_block(copy);
+//   status = manager.release(admitted.sequence);
 //
 // Lengths. `context_length` counts the tokens whose K and V are in the cache, this step's included:
 // append raises it before they are written. `capacity` counts the slots that the table has for

@@ -3,11 +3,6 @@
 // Physical blocks, without what is in them: who holds how many, which are free, and which could be
 // had by evicting. All operations are O(1), and none allocates after `create`.
 //
-//   free        nobody holds it, nothing is known of its content; given out first, last in first
-//   out evictable   nobody holds it, its content can be found; given out least recently used first
-//   pinned      nobody holds it, its content can be found and is to stay
-//   held        in one table or several; may have content and be pinned as well
-//
 //   BlockPool pool = BlockPool::create(BlockCount(100), BlockCount(1)).value();
 //   const BlockPool::Allocation given = pool.allocate();  // held once
 //   if (given.evicted != kNoContent) forget(given.evicted);
@@ -27,7 +22,13 @@
 
 namespace recto::cache {
 
-enum class BlockState : std::uint8_t { kNull, kFree, kEvictable, kPinned, kHeld };
+enum class BlockState : std::uint8_t {
+  kNull,       // set apart
+  kFree,       // nobody's, without content; given out first, last in first out
+  kEvictable,  // nobody's, its content can be found; given out then, least recently used first
+  kPinned,     // nobody's, its content can be found, and is to stay
+  kHeld,       // in one table or several; may have content, and be pinned as well
+};
 
 class BlockPool {
  public:

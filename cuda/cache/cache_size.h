@@ -4,7 +4,7 @@
 //
 //   CacheSizeRequest request;
 //   request.model = find_model("llama-3.1-8b").value();
-//   request.gpu = find_gpu("a100-80gb").value();
+//   request.gpu = find_gpu("a100-80").value();
 //   const CacheSize size = size_cache(request).value();
 //   options.num_blocks = size.num_blocks;
 

@@ -13,8 +13,10 @@
 //   const BlockContent content{.tokens = tokens, .extra_words = {}};
 //   const NodeId node = *index.insert(index.key(kRoot, content), content);
 //   index.attach(node, 0, BlockId(3));
-//   index.find(index.key(kRoot, content), content).node;  // node: block 3 of group 0 has it
-//   index.detach(node, 0);                                // the node had no other user: gone
+//   index.remove_user(node);  // the block is its user now
+//   const std::optional<NodeId> found = index.find(index.key(kRoot, content), content).node;
+//   index.block(*found, 0);   // 3
+//   index.detach(node, 0);    // and without it the node is gone
 //
 // Lookups cost O(tokens + words), expected; everything else O(1), of which forgetting a node may
 // forget its ancestors, each of which was once inserted. Nothing allocates after `create`. Misuse

@@ -2,9 +2,9 @@
 
 // Where the K and V of a step's tokens are to be written.
 //
-//   const std::vector<TokenRange> step = {{.sequence = sequence, .first = 5, .count = 1}};
+//   const std::vector<TokenRange> step = {{.sequence = sequence, .first = 6, .count = 1}};
 //   std::vector<std::int64_t> slots(2);  // one token, and one of padding
-//   write_slot_mapping(manager, 0, step, slots);  // {the slot of token 5, -1}
+//   status = write_slot_mapping(manager, 0, step, slots);  // {the slot of token 6, -1}
 
 #include <cstdint>
 #include <span>

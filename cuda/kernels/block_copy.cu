@@ -7,23 +7,22 @@
 namespace recto::kernels {
 namespace {
 
-const char* why_not_served(const KvTensorView& from, const KvTensorView& to) {
-  if (to.type != from.type) return "to.k.type, to.v.type: expected from's";
-  if (to.block_size != from.block_size) return "to.k.block_size, to.v.block_size: expected from's";
-  if (to.num_kv_heads != from.num_kv_heads) {
-    return "to.k.num_kv_heads, to.v.num_kv_heads: expected from's";
-  }
-  if (to.head_dim != from.head_dim) return "to.k.head_dim, to.v.head_dim: expected from's";
-  return nullptr;
-}
+// Of K or of V.
+struct CopyNames {
+  const char* from;
+  const char* to;
+};
 
-const char* why_not_served(const BlockCopyParams& params) {
-  const PagedKvView to = as_const(params.to);
-  if (const char* error = why_not_reached(params.from)) return error;
-  if (const char* error = why_not_reached(to)) return error;
-  if (params.from.v.type != params.from.k.type) return "from.v.type: expected that of from.k";
-  if (const char* error = why_not_served(params.from.k, to.k)) return error;
-  return why_not_served(params.from.v, to.v);
+Status check_alike(const CopyNames& names, const KvTensorView& from, const KvTensorView& to) {
+  const auto expect = [&](const char* field, const auto& got, const auto& expected) {
+    return expect_equal(Named(names.to, field, got), Named(names.from, field, expected));
+  };
+  RECTO_RETURN_IF_ERROR(expect("type", to.type, from.type));
+  RECTO_RETURN_IF_ERROR(expect("block_size", to.block_size, from.block_size));
+  RECTO_RETURN_IF_ERROR(expect("num_kv_heads", to.num_kv_heads, from.num_kv_heads));
+  RECTO_RETURN_IF_ERROR(expect("head_dim", to.head_dim, from.head_dim));
+  RECTO_RETURN_IF_ERROR(check_packs(names.from, from));
+  return check_packs(names.to, to);
 }
 
 // Whether the slots of a pack, of one head in one block, lie side by side, in both alike.
@@ -72,7 +71,7 @@ void take_together(std::int64_t elements, BasicKvTensorView<Pointer>& tensor) {
 }
 
 template <typename Access, typename Code>
-KernelStatus launch(BlockCopyParams params, KernelStream stream) {
+Status launch(BlockCopyParams params, KernelStream stream) {
   const KernelLaunch how = {.grid = grid_of(params.num_pairs, params.from.k.num_kv_heads),
                             .block = dim3(kMoveThreads),
                             .stream = stream};
@@ -81,11 +80,11 @@ KernelStatus launch(BlockCopyParams params, KernelStream stream) {
   take_together(elements, params.from.v);
   take_together(elements, params.to.k);
   take_together(elements, params.to.v);
-  return launch_kernel("block_copy", how, &block_copy<Access, Code>, params);
+  return launch_served("block_copy", how, &block_copy<Access, Code>, params);
 }
 
 // By 16 bytes where all rows allow it, else by the largest code that they are made of.
-KernelStatus launch_rows(const BlockCopyParams& params, KernelStream stream) {
+Status launch_rows(const BlockCopyParams& params, KernelStream stream) {
   const std::uintptr_t bits = row_bits(params.from.k) | row_bits(params.from.v) |
                               row_bits(params.to.k) | row_bits(params.to.v);
   if (bits % 16 == 0) return launch<Fours, std::uint32_t>(params, stream);
@@ -96,9 +95,16 @@ KernelStatus launch_rows(const BlockCopyParams& params, KernelStream stream) {
 
 }  // namespace
 
-KernelStatus launch_block_copy(const BlockCopyParams& asked, KernelStream stream) {
-  if (const char* error = why_not_served(asked)) return {error};
-  if (asked.num_pairs == 0) return {};
+Status check_copied(const BlockCopyParams& params) {
+  const PagedKvView& from = params.from;
+  RECTO_RETURN_IF_ERROR(expect_same_type({"from.v", from.v.type}, {"from.k", from.k.type}));
+  RECTO_RETURN_IF_ERROR(check_alike({"from.k", "to.k"}, from.k, as_const(params.to.k)));
+  return check_alike({"from.v", "to.v"}, from.v, as_const(params.to.v));
+}
+
+Status launch_block_copy(const BlockCopyParams& asked, KernelStream stream) {
+  RECTO_RETURN_IF_ERROR(check_copied(asked));
+  if (asked.num_pairs == 0) return Status::ok();
   const BlockCopyParams params = with_runs_as_rows(asked);
   const bool has_packs = is_packed(params.from.k) || is_packed(params.from.v) ||
                          is_packed(params.to.k) || is_packed(params.to.v);

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "core/paged_kv_view.h"
+#include "core/status.h"
 
 namespace recto::kernels {
 
@@ -23,8 +24,12 @@ struct BlockCopyParams {
   std::int64_t num_pairs = 0;
 };
 
-// One thread block for each (pair, KV head). What lies between rows is not touched. An error names
-// the field of `params` that is not served, or is CUDA's; nothing was launched then.
-KernelStatus launch_block_copy(const BlockCopyParams& params, KernelStream stream);
+// Invalid input: what is not served.
+Status check_copied(const BlockCopyParams& params);
+
+// One thread block for each (pair, KV head). What lies between rows is not touched. Invalid
+// input names the field of `params` that is not served, a failure is CUDA's; nothing was launched
+// then.
+Status launch_block_copy(const BlockCopyParams& params, KernelStream stream);
 
 }  // namespace recto::kernels

@@ -6,21 +6,20 @@
 
 #include <kernel_dialect.h>
 
-#include <vector>
-
-#include "cuda/kernels/group_decode.h"
+#include "core/status.h"
+#include "cuda/kernels/kernel_table.h"
 #include "cuda/kernels/split_decode.h"
 
 namespace recto::kernels {
 
 // As launch_group_decode(), and of the same bits.
-KernelStatus launch_bulk_decode(const SplitDecodeParams& params, KernelStream stream);
+Status launch_bulk_decode(const SplitDecodeParams& params, KernelStream stream);
 
-// What this kernel does not serve, or null: what is not in its table, caches whose slots of a block
+// Invalid input: what is not in its table, caches whose slots of a block
 // and KV head do not lie side by side, and what launch_group_decode() does not serve either.
-const char* why_not_bulk_served(const SplitDecodeParams& params);
+Status check_bulk_served(const SplitDecodeParams& params);
 
 // What is instantiated: nothing, if compiled for cards without bulk copies.
-std::vector<GroupDecodeEntry> bulk_decode_table();
+KernelTable<SplitDecodeParams> bulk_decode_table();
 
 }  // namespace recto::kernels

@@ -2,11 +2,28 @@
 
 #include <kernel_dialect.h>
 
+#include "cuda/kernels/dispatch.cuh"
+
 namespace recto::kernels {
 
-KernelStatus launch_contents_check(const ContentsCheckParams& params, KernelStream stream) {
-  const KernelLaunch how = {.grid = dim3(1), .block = dim3(kContentsThreads), .stream = stream};
-  return launch_kernel("contents_check", how, &contents_check, params);
+namespace {
+
+KernelLaunch one_block(KernelStream stream) {
+  return {.grid = dim3(1), .block = dim3(kContentsThreads), .stream = stream};
+}
+
+}  // namespace
+
+Status launch_contents_check(const ContentsCheckParams& params, KernelStream stream) {
+  return launch_served("contents_check", one_block(stream), &contents_check, params);
+}
+
+Status launch_slot_check(const SlotCheckParams& params, KernelStream stream) {
+  return launch_served("slot_check", one_block(stream), &slot_check, params);
+}
+
+Status launch_pair_check(const PairCheckParams& params, KernelStream stream) {
+  return launch_served("pair_check", one_block(stream), &pair_check, params);
 }
 
 }  // namespace recto::kernels

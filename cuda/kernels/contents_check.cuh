@@ -10,9 +10,9 @@ namespace recto::kernels {
 
 inline constexpr int kContentsThreads = 256;
 
-__device__ inline ContentsViolation violation(ContentsRule rule, std::int64_t sequence,
+__device__ inline ContentsViolation violation(ContentsRule rule, std::int64_t index,
                                               std::int64_t value, std::int64_t limit) {
-  return {rule, sequence, 0, value, limit};
+  return {rule, index, 0, value, limit};
 }
 
 // Of a sequence's first query row and the one after its last.
@@ -60,26 +60,81 @@ __device__ inline ContentsViolation wrong_context(const ContentsCheckParams& par
   return {};
 }
 
-// Each thread looks at every 256th sequence until it finds something; the first of what all have
-// found is written, or that there is nothing.
-__global__ void __launch_bounds__(kContentsThreads)
-    contents_check(const ContentsCheckParams params) {
-  KERNEL_SHARED(std::int64_t, found_in, [kContentsThreads]);
-  const std::int64_t num_seqs = params.block_table.num_seqs;
+// Each thread looks at every 256th of `count` things until it finds something; the first of what
+// all have found is written, or that there is nothing. find(index) is what is wrong with one.
+template <typename Find>
+__device__ inline void write_first(std::int64_t count, ContentsViolation* written,
+                                   const Find& find) {
+  KERNEL_SHARED(std::int64_t, found_at, [kContentsThreads]);
   ContentsViolation own = {};
-  std::int64_t sequence = threadIdx.x;
-  for (; sequence < num_seqs; sequence += kContentsThreads) {
-    own = wrong_queries(params, sequence);
-    if (own.rule == ContentsRule::kNone) own = wrong_context(params, sequence);
+  std::int64_t index = threadIdx.x;
+  for (; index < count; index += kContentsThreads) {
+    own = find(index);
     if (own.rule != ContentsRule::kNone) break;
   }
-  found_in[threadIdx.x] = sequence;
+  found_at[threadIdx.x] = index;
   __syncthreads();
   int first = 0;
   for (int thread = 1; thread < kContentsThreads; ++thread) {
-    if (found_in[thread] < found_in[first]) first = thread;
+    if (found_at[thread] < found_at[first]) first = thread;
   }
-  if (static_cast<int>(threadIdx.x) == first) *params.violation = own;
+  if (static_cast<int>(threadIdx.x) == first) *written = own;
+}
+
+__global__ void __launch_bounds__(kContentsThreads)
+    contents_check(const ContentsCheckParams params) {
+  write_first(params.block_table.num_seqs, params.violation, [&params](std::int64_t sequence) {
+    const ContentsViolation queries = wrong_queries(params, sequence);
+    return queries.rule != ContentsRule::kNone ? queries : wrong_context(params, sequence);
+  });
+}
+
+__device__ inline ContentsViolation wrong_slot(const SlotCheckParams& params, std::int64_t token) {
+  const std::int64_t slot = params.slot_mapping[token];
+  if (slot == -1) return {};
+  if (slot < 0 || slot >= params.num_slots) {
+    return violation(ContentsRule::kSlot, token, slot, params.num_slots);
+  }
+  if (params.repeated == RepeatedSlots::kLaterStays) return {};
+  for (std::int64_t earlier = 0; earlier < token; ++earlier) {
+    if (params.slot_mapping[earlier] == slot) {
+      return {ContentsRule::kRepeatedSlot, token, earlier, slot, params.num_slots};
+    }
+  }
+  return {};
+}
+
+__global__ void __launch_bounds__(kContentsThreads) slot_check(const SlotCheckParams params) {
+  write_first(params.num_tokens, params.violation,
+              [&params](std::int64_t token) { return wrong_slot(params, token); });
+}
+
+__device__ inline ContentsViolation wrong_pair(const PairCheckParams& params, std::int64_t index) {
+  using enum ContentsRule;
+  const BlockPair pair = params.pairs[index];
+  if (pair.source < 0 || pair.source >= params.num_sources) {
+    return violation(kSource, index, pair.source, params.num_sources);
+  }
+  if (pair.destination < 0 || pair.destination >= params.num_destinations) {
+    return violation(kDestination, index, pair.destination, params.num_destinations);
+  }
+  for (std::int64_t other = 0; other < index; ++other) {
+    if (params.pairs[other].destination == pair.destination) {
+      return {kRepeatedWrite, index, other, pair.destination, 0};
+    }
+  }
+  if (params.caches == Caches::kTwo) return {};
+  for (std::int64_t other = 0; other < params.num_pairs; ++other) {
+    if (params.pairs[other].destination == pair.source) {
+      return {kOverwrittenSource, index, other, pair.source, 0};
+    }
+  }
+  return {};
+}
+
+__global__ void __launch_bounds__(kContentsThreads) pair_check(const PairCheckParams params) {
+  write_first(params.num_pairs, params.violation,
+              [&params](std::int64_t index) { return wrong_pair(params, index); });
 }
 
 }  // namespace recto::kernels

@@ -8,6 +8,8 @@
 
 #include "core/attention_views.h"
 #include "core/paged_kv_view.h"
+#include "core/status.h"
+#include "cuda/kernels/kv_write.h"
 
 namespace recto::kernels {
 
@@ -23,12 +25,21 @@ enum class ContentsRule : std::int32_t {
   kContextBeyondTable,    // at most max_blocks * block_size
   kPositionBeyondRotary,  // of the added token, below num_positions
   kBlockId,               // from 0 to num_blocks - 1, where a context reaches
+  // Of slots.
+  kSlot,          // -1, or from 0 to num_slots - 1
+  kRepeatedSlot,  // no earlier token's
+  // Of pairs of blocks.
+  kSource,            // from 0 to num_sources - 1
+  kDestination,       // from 0 to num_destinations - 1
+  kRepeatedWrite,     // a destination: no earlier pair's
+  kOverwrittenSource  // within one cache: no pair's destination
 };
 
 struct ContentsViolation {
   ContentsRule rule = ContentsRule::kNone;
-  std::int64_t sequence = 0;
-  std::int64_t column = 0;  // of the block table
+  std::int64_t index = 0;  // of the sequence, token or pair
+  std::int64_t other =
+      0;  // column of the block table; or the token or pair that it is at odds with
   std::int64_t value = 0;
   std::int64_t limit = 0;
 };
@@ -50,7 +61,32 @@ struct ContentsCheckParams {
   ContentsViolation* violation = nullptr;
 };
 
-// One thread block. An error is CUDA's; nothing was launched then.
-KernelStatus launch_contents_check(const ContentsCheckParams& params, KernelStream stream);
+// One thread block, as of all checks. A failure is CUDA's; nothing was launched then.
+Status launch_contents_check(const ContentsCheckParams& params, KernelStream stream);
+
+struct SlotCheckParams {
+  const std::int64_t* slot_mapping = nullptr;  // [num_tokens], in device memory
+  std::int64_t num_tokens = 0;
+  std::int64_t num_slots = 0;                           // of the cache
+  RepeatedSlots repeated = RepeatedSlots::kLaterStays;  // kNone: there are to be none
+  ContentsViolation* violation = nullptr;               // the first one by token and rule
+};
+
+// O(num_tokens) for each thread; without repeated slots O(num_tokens^2 / 256).
+Status launch_slot_check(const SlotCheckParams& params, KernelStream stream);
+
+enum class Caches : std::uint8_t { kOne, kTwo };
+
+struct PairCheckParams {
+  const BlockPair* pairs = nullptr;  // [num_pairs], in device memory
+  std::int64_t num_pairs = 0;
+  std::int64_t num_sources = 0;       // blocks of the cache that is read
+  std::int64_t num_destinations = 0;  // of the one that is written
+  Caches caches = Caches::kTwo;
+  ContentsViolation* violation = nullptr;  // the first one by pair and rule
+};
+
+// O(num_pairs^2 / 256) for each thread.
+Status launch_pair_check(const PairCheckParams& params, KernelStream stream);
 
 }  // namespace recto::kernels

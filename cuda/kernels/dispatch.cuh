@@ -8,11 +8,14 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <string>
 #include <type_traits>
 
 #include "core/attention_views.h"
 #include "core/element_type.h"
 #include "core/paged_kv_view.h"
+#include "core/refusal.h"
+#include "core/status.h"
 #include "cuda/kernels/row_access.cuh"
 
 namespace recto::kernels {
@@ -32,7 +35,7 @@ struct TypeTag {
 
 // call(TypeTag<Element>) for what `type` stands for.
 template <typename Call>
-KernelStatus with_element(ElementType type, const Call& call) {
+Status with_element(ElementType type, const Call& call) {
   switch (type) {
     case ElementType::kFp32:
       return call(TypeTag<float>());
@@ -44,14 +47,14 @@ KernelStatus with_element(ElementType type, const Call& call) {
     case ElementType::kE5m2:
       break;
   }
-  return {"type: expected fp32, fp16 or bf16"};
+  return refusal("type", "fp32, fp16 or bf16", element_type_name(type));
 }
 
 template <typename Call>
-KernelStatus with_fp8(ElementType type, const Call& call) {
+Status with_fp8(ElementType type, const Call& call) {
   if (type == ElementType::kE4m3) return call(TypeTag<__nv_fp8_e4m3>());
   if (type == ElementType::kE5m2) return call(TypeTag<__nv_fp8_e5m2>());
-  return {"type: expected e4m3 or e5m2"};
+  return refusal("type", "e4m3 or e5m2", element_type_name(type));
 }
 
 // The types of q and of the cache that attention is computed for.
@@ -61,11 +64,11 @@ inline bool are_attended(ElementType q, ElementType cached) {
 
 // call(TypeTag<Query>, TypeTag<Cached>) for such a pair.
 template <typename Call>
-KernelStatus with_attended(ElementType q, ElementType cached, const Call& call) {
-  return with_element(q, [&](auto query) -> KernelStatus {
+Status with_attended(ElementType q, ElementType cached, const Call& call) {
+  return with_element(q, [&](auto query) -> Status {
     if (q == cached) return call(query, query);
     if constexpr (std::is_same_v<decltype(query), TypeTag<float>>) {
-      return {"kv.k.type: expected q's, which is fp32"};
+      return refusal("kv.k.type", "fp32 as in q.type", element_type_name(cached));
     } else {
       return with_fp8(cached, [&](auto code) { return call(query, code); });
     }
@@ -75,7 +78,7 @@ KernelStatus with_attended(ElementType q, ElementType cached, const Call& call) 
 // call(TypeTag<Source>, TypeTag<Cached>) for rows that are written into a cache: as they are, fp32
 // rounded to 16 bits, or any type to fp8.
 template <typename Call>
-KernelStatus with_written(ElementType source, ElementType cached, const Call& call) {
+Status with_written(ElementType source, ElementType cached, const Call& call) {
   if (is_fp8(cached)) {
     return with_element(source, [&](auto number) {
       return with_fp8(cached, [&](auto code) { return call(number, code); });
@@ -89,7 +92,7 @@ KernelStatus with_written(ElementType source, ElementType cached, const Call& ca
 
 // The same for those that copy elements and do not look at them.
 template <typename Call>
-KernelStatus with_element_of_size(std::int64_t bytes, const Call& call) {
+Status with_element_of_size(std::int64_t bytes, const Call& call) {
   if (bytes == 4) return call(TypeTag<std::uint32_t>());
   if (bytes == 2) return call(TypeTag<std::uint16_t>());
   return call(TypeTag<std::uint8_t>());
@@ -106,35 +109,77 @@ bool is_packed(const BasicRowsView<Pointer>& /*rows*/) {
 
 // Packs hold a power of two: those of 16 bytes, and those of one element, do.
 template <typename Pointer>
-bool has_served_packs(const BasicKvTensorView<Pointer>& tensor) {
-  return !is_packed(tensor) || std::has_single_bit(static_cast<std::uint64_t>(tensor.pack_width));
+Status check_packs(const char* name, const BasicKvTensorView<Pointer>& tensor) {
+  if (!is_packed(tensor) || std::has_single_bit(static_cast<std::uint64_t>(tensor.pack_width))) {
+    return Status::ok();
+  }
+  return refusal(std::string(name) + ".pack_width", "a power of two",
+                 std::to_string(tensor.pack_width));
 }
 
-// What no kernel serves of a cache, or null.
+// Invalid input: what no kernel serves of a cache.
 template <typename Pointer>
-const char* why_not_reached(const BasicPagedKvView<Pointer>& kv) {
-  if (has_served_packs(kv.k) && has_served_packs(kv.v)) return nullptr;
-  return "kv.k.pack_width, kv.v.pack_width: expected powers of two";
+Status check_reached(const BasicPagedKvView<Pointer>& kv) {
+  RECTO_RETURN_IF_ERROR(check_packs("kv.k", kv.k));
+  return check_packs("kv.v", kv.v);
 }
 
-// What is not served of rows to be written into a cache, or null.
-inline const char* why_not_written(const RowsView& k, const RowsView& v,
-                                   const MutablePagedKvView& kv) {
+// A field that is to have another one's type.
+struct NamedType {
+  const char* view;
+  ElementType type;
+};
+inline Status expect_same_type(const NamedType& got, const NamedType& other) {
+  return expect_equal(Named(got.view, "type", got.type), Named(other.view, "type", other.type));
+}
+
+// Numbers, not codes.
+inline Status expect_number(const NamedType& got) {
+  if (!is_fp8(got.type)) return Status::ok();
+  return refusal(std::string(got.view) + ".type", "fp32, fp16 or bf16",
+                 element_type_name(got.type));
+}
+
+// Invalid input: what is not served of rows to be written into a cache.
+inline Status check_written(const RowsView& k, const RowsView& v, const MutablePagedKvView& kv) {
   const ElementType source = k.type;
   const ElementType cached = kv.k.type;
-  if (is_fp8(source) || v.type != source) {
-    return "k.type, v.type: expected the same, fp32, fp16 or bf16";
-  }
-  if (kv.v.type != cached) return "kv.v.type: expected that of kv.k";
+  RECTO_RETURN_IF_ERROR(expect_number({"k", source}));
+  RECTO_RETURN_IF_ERROR(expect_same_type({"v", v.type}, {"k", source}));
+  RECTO_RETURN_IF_ERROR(expect_same_type({"kv.v", kv.v.type}, {"kv.k", cached}));
   if (source != cached && source != ElementType::kFp32 && !is_fp8(cached)) {
-    return "kv.k.type: expected e4m3, e5m2 or that of the rows, which are not fp32";
+    return refusal("kv.k.type",
+                   std::string("e4m3, e5m2 or ") + element_type_name(source) + " as in k.type",
+                   element_type_name(cached));
   }
-  return why_not_reached(kv);
+  return check_reached(kv);
+}
+
+// Of kernels that read 16 bytes at a time.
+inline Status expect_at_chunk(const char* view, const void* data) {
+  const std::uintptr_t behind = reinterpret_cast<std::uintptr_t>(data) % 16;
+  if (behind == 0) return Status::ok();
+  return refusal(std::string(view) + ".data", "an address at a multiple of 16 bytes",
+                 std::to_string(behind) + " bytes behind one");
+}
+inline Status expect_chunks(const NamedSize& stride, ElementType type) {
+  const std::int64_t chunk = 16 / element_bytes(type);
+  if (stride.value % chunk == 0) return Status::ok();
+  return refusal(stride.name(), "a multiple of " + std::to_string(chunk) + ", of 16 bytes",
+                 stride.text());
+}
+
+// What has been checked.
+template <typename... Parameters>
+Status launch_served(const char* name, const KernelLaunch& how, void (*kernel)(Parameters...),
+                     std::type_identity_t<Parameters>... arguments) {
+  const KernelStatus status = launch_kernel(name, how, kernel, arguments...);
+  return status.error == nullptr ? Status::ok() : Status::failed(status.error).in(name);
 }
 
 // call(TypeTag<Access>): fours where all rows of all views allow them.
 template <typename Call, typename... Views>
-KernelStatus with_access(const Call& call, const Views&... views) {
+Status with_access(const Call& call, const Views&... views) {
   if ((is_packed(views) || ...)) return call(TypeTag<Packs>());
   if ((lies_in_fours(views, element_bytes(views.type)) && ...)) return call(TypeTag<Fours>());
   return call(TypeTag<Singles>());

@@ -6,13 +6,13 @@
 
 namespace recto::kernels {
 
-KernelStatus launch_gather(const GatherParams& params, KernelStream stream) {
+Status launch_gather(const GatherParams& params, KernelStream stream) {
   const ElementType type = params.kv.k.type;
-  if (const char* error = why_not_reached(params.kv)) return {error};
-  if (params.k.type != type || params.v.type != type)
-    return {"k.type, v.type: expected the cache's"};
+  RECTO_RETURN_IF_ERROR(check_reached(params.kv));
+  RECTO_RETURN_IF_ERROR(expect_same_type({"k", params.k.type}, {"kv.k", type}));
+  RECTO_RETURN_IF_ERROR(expect_same_type({"v", params.v.type}, {"kv.k", type}));
   const std::int64_t tiles = (params.max_context_length + kGatherTokens - 1) / kGatherTokens;
-  if (params.block_table.num_seqs == 0 || tiles == 0) return {};
+  if (params.block_table.num_seqs == 0 || tiles == 0) return Status::ok();
   const std::int64_t num_seqs = params.block_table.num_seqs;
   const KernelLaunch how = {.grid = grid_of(num_seqs, tiles, params.kv.k.num_kv_heads),
                             .block = dim3(kMoveThreads),
@@ -22,7 +22,7 @@ KernelStatus launch_gather(const GatherParams& params, KernelStream stream) {
     return with_access(
         [&](auto access) {
           using Access = typename decltype(access)::Type;
-          return launch_kernel("gather", how, &gather<Access, Code>, params);
+          return launch_served("gather", how, &gather<Access, Code>, params);
         },
         params.kv.k, params.kv.v, params.k, params.v);
   });

@@ -8,6 +8,7 @@
 
 #include "core/attention_views.h"
 #include "core/paged_kv_view.h"
+#include "core/status.h"
 
 namespace recto::kernels {
 
@@ -22,7 +23,7 @@ struct GatherParams {
   MutableRowsView v = {};                        // [rows, num_kv_heads, v.head_dim]
 };
 
-// One thread block for each (sequence, 32 tokens, KV head).
-KernelStatus launch_gather(const GatherParams& params, KernelStream stream);
+// One thread block for each (sequence, 32 tokens, KV head). Errors as of launch_kv_write().
+Status launch_gather(const GatherParams& params, KernelStream stream);
 
 }  // namespace recto::kernels

@@ -5,43 +5,36 @@
 #include <cstdint>
 
 #include "cuda/kernels/group_decode_entries.cuh"
+#include "cuda/kernels/kernel_table.h"
 #include "cuda/kernels/stream_gate.h"
 
 namespace recto::kernels {
 namespace {
 
-const std::vector<GroupDecodeEntry>& table() {
-  static const std::vector<GroupDecodeEntry> kTable = group_decode_table();
+const KernelTable<SplitDecodeParams>& table() {
+  static const KernelTable<SplitDecodeParams> kTable = group_decode_table();
   return kTable;
 }
 
 }  // namespace
 
-std::vector<GroupDecodeEntry> group_decode_table() {
-  std::vector<GroupDecodeEntry> all;
-  for (const auto& entries :
-       {group_decode_entries_fp32(), group_decode_entries_fp16(), group_decode_entries_bf16(),
-        group_decode_entries_fp16_fp8(), group_decode_entries_bf16_fp8()}) {
-    all.insert(all.end(), entries.begin(), entries.end());
-  }
-  return all;
+KernelTable<SplitDecodeParams> group_decode_table() {
+  return joined({group_decode_entries_fp32(), group_decode_entries_fp16(),
+                 group_decode_entries_bf16(), group_decode_entries_fp16_fp8(),
+                 group_decode_entries_bf16_fp8()});
 }
 
-const char* why_not_group_served(const SplitDecodeParams& params) {
+Status check_group_served(const SplitDecodeParams& params) {
   const PagedDecodeParams& decode = params.decode;
-  if (decode.out.type != decode.q.type) return "out.type: expected that of q";
-  if (const char* error = why_not_streamed(decode.kv)) return error;
-  if (find_entry(table(), decode) == nullptr) {
-    return "q.type, kv.k.type, kv.k.head_dim: expected a row of group_decode_table()";
-  }
-  return nullptr;
+  RECTO_RETURN_IF_ERROR(check_streamed({decode.q, decode.kv, decode.out}));
+  return check_in_table("group_decode_table()", table(), decode.q, decode.kv.k);
 }
 
-KernelStatus launch_group_decode(const SplitDecodeParams& params, KernelStream stream) {
-  if (const char* error = why_not_split(params)) return {error};
-  if (const char* error = why_not_group_served(params)) return {error};
-  if (params.decode.q.num_rows == 0) return {};
-  return find_entry(table(), params.decode)->launch(params, stream);
+Status launch_group_decode(const SplitDecodeParams& params, KernelStream stream) {
+  RECTO_RETURN_IF_ERROR(check_splits(params));
+  RECTO_RETURN_IF_ERROR(check_group_served(params));
+  if (params.decode.q.num_rows == 0) return Status::ok();
+  return find_entry(table(), params.decode.q, params.decode.kv.k)->launch(params, stream);
 }
 
 }  // namespace recto::kernels

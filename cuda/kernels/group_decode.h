@@ -5,10 +5,8 @@
 
 #include <kernel_dialect.h>
 
-#include <cstdint>
-#include <vector>
-
-#include "core/element_type.h"
+#include "core/status.h"
+#include "cuda/kernels/kernel_table.h"
 #include "cuda/kernels/split_decode.h"
 
 namespace recto::kernels {
@@ -16,20 +14,13 @@ namespace recto::kernels {
 // One thread block for each (sequence, KV head, sixteen of its query heads, split). With one split
 // it writes out and lse, and needs no states; with more it writes `states`, and
 // launch_split_merge() is to follow.
-KernelStatus launch_group_decode(const SplitDecodeParams& params, KernelStream stream);
+Status launch_group_decode(const SplitDecodeParams& params, KernelStream stream);
 
-// What this kernel does not serve, or null: what is not in its table, K and V of different head
-// dims, and caches that cannot be read 16 bytes at a time.
-const char* why_not_group_served(const SplitDecodeParams& params);
+// Invalid input: what is not in its table, K and V of different head dims, and caches that cannot
+// be read 16 bytes at a time.
+Status check_group_served(const SplitDecodeParams& params);
 
 // What is instantiated.
-struct GroupDecodeEntry {
-  ElementType q_type;
-  ElementType kv_type;
-  std::int64_t head_dim;
-  int shared_bytes;  // dynamic, of a thread block
-  KernelStatus (*launch)(const SplitDecodeParams& params, KernelStream stream);
-};
-std::vector<GroupDecodeEntry> group_decode_table();
+KernelTable<SplitDecodeParams> group_decode_table();
 
 }  // namespace recto::kernels

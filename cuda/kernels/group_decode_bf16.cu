@@ -5,7 +5,7 @@
 
 namespace recto::kernels {
 
-std::vector<GroupDecodeEntry> group_decode_entries_bf16() {
+KernelTable<SplitDecodeParams> group_decode_entries_bf16() {
   return group_decode_entries<Numbers<TensorCoreProducts<__nv_bfloat16>, __nv_bfloat16>, 64, 80, 96,
                               128, 192, 256>(ElementType::kBf16, {ElementType::kBf16});
 }

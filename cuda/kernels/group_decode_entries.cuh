@@ -6,65 +6,40 @@
 
 #include <cstdint>
 #include <initializer_list>
-#include <vector>
 
 #include "cuda/kernels/dispatch.cuh"
 #include "cuda/kernels/group_decode.cuh"
+#include "cuda/kernels/kernel_table.h"
 
 namespace recto::kernels {
 
-template <typename Shape>
-KernelStatus launch_group_shape(const SplitDecodeParams& params, KernelStream stream) {
-  const PagedDecodeParams& decode = params.decode;
-  const std::int64_t group = decode.q.num_heads / decode.kv.k.num_kv_heads;
-  const std::int64_t tiles = (group + kTileRows - 1) / kTileRows;
-  const KernelLaunch how = {
-      .grid = grid_of(decode.q.num_rows, decode.kv.k.num_kv_heads * tiles, params.num_splits),
-      .block = dim3(kDecodeThreads),
-      .dynamic_shared_bytes = Shape::kSharedBytes,
-      .stream = stream};
-  return launch_kernel("group_decode", how, &group_decode<Shape>, params);
-}
+struct GroupLauncher {
+  using Params = SplitDecodeParams;
 
-// For these head dims, and caches of each of `kv_types`, which are alike but for their codes.
-template <typename NumbersType, int... kHeadDims>
-std::vector<GroupDecodeEntry> group_decode_entries(ElementType q_type,
-                                                   std::initializer_list<ElementType> kv_types) {
-  std::vector<GroupDecodeEntry> entries;
-  const auto add = [&]<int kHeadDim>() {
-    using Shape = GroupShape<NumbersType, kHeadDim>;
-    for (const ElementType kv_type : kv_types) {
-      entries.push_back(
-          {q_type, kv_type, kHeadDim, Shape::kSharedBytes, &launch_group_shape<Shape>});
-    }
-  };
-  (add.template operator()<kHeadDims>(), ...);
-  return entries;
-}
-
-// The row that serves it, or null.
-inline const GroupDecodeEntry* find_entry(const std::vector<GroupDecodeEntry>& table,
-                                          const PagedDecodeParams& decode) {
-  for (const GroupDecodeEntry& entry : table) {
-    if (entry.q_type == decode.q.type && entry.kv_type == decode.kv.k.type &&
-        entry.head_dim == decode.kv.k.head_dim) {
-      return &entry;
-    }
+  template <typename Shape>
+  static Status launch(const Params& params, KernelStream stream) {
+    const PagedDecodeParams& decode = params.decode;
+    const std::int64_t group = decode.q.num_heads / decode.kv.k.num_kv_heads;
+    const std::int64_t tiles = (group + kTileRows - 1) / kTileRows;
+    const KernelLaunch how = {
+        .grid = grid_of(decode.q.num_rows, decode.kv.k.num_kv_heads * tiles, params.num_splits),
+        .block = dim3(kDecodeThreads),
+        .dynamic_shared_bytes = Shape::kSharedBytes,
+        .stream = stream};
+    return launch_served("group_decode", how, &group_decode<Shape>, params);
   }
-  return nullptr;
+};
+
+template <typename NumbersType, int... kHeadDims>
+KernelTable<SplitDecodeParams> group_decode_entries(ElementType q_type,
+                                                    std::initializer_list<ElementType> kv_types) {
+  return entries_of<GroupLauncher, GroupShape<NumbersType, kHeadDims>...>(q_type, kv_types);
 }
 
-// What is wrong with the splits, or null.
-inline const char* why_not_split(const SplitDecodeParams& params) {
-  if (params.split_size < 1) return "split_size: expected at least 1";
-  if (params.num_splits < 1) return "num_splits: expected at least 1";
-  return nullptr;
-}
-
-std::vector<GroupDecodeEntry> group_decode_entries_fp32();
-std::vector<GroupDecodeEntry> group_decode_entries_fp16();
-std::vector<GroupDecodeEntry> group_decode_entries_bf16();
-std::vector<GroupDecodeEntry> group_decode_entries_fp16_fp8();
-std::vector<GroupDecodeEntry> group_decode_entries_bf16_fp8();
+KernelTable<SplitDecodeParams> group_decode_entries_fp32();
+KernelTable<SplitDecodeParams> group_decode_entries_fp16();
+KernelTable<SplitDecodeParams> group_decode_entries_bf16();
+KernelTable<SplitDecodeParams> group_decode_entries_fp16_fp8();
+KernelTable<SplitDecodeParams> group_decode_entries_bf16_fp8();
 
 }  // namespace recto::kernels

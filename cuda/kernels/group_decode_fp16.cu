@@ -5,7 +5,7 @@
 
 namespace recto::kernels {
 
-std::vector<GroupDecodeEntry> group_decode_entries_fp16() {
+KernelTable<SplitDecodeParams> group_decode_entries_fp16() {
   return group_decode_entries<Numbers<TensorCoreProducts<__half>, __half>, 64, 80, 96, 128, 192,
                               256>(ElementType::kFp16, {ElementType::kFp16});
 }

@@ -5,7 +5,7 @@
 
 namespace recto::kernels {
 
-std::vector<GroupDecodeEntry> group_decode_entries_fp16_fp8() {
+KernelTable<SplitDecodeParams> group_decode_entries_fp16_fp8() {
   return group_decode_entries<Numbers<TensorCoreProducts<__half>, std::uint8_t>, 64, 80, 96, 128,
                               192, 256>(ElementType::kFp16,
                                         {ElementType::kE4m3, ElementType::kE5m2});

@@ -5,7 +5,7 @@
 
 namespace recto::kernels {
 
-std::vector<GroupDecodeEntry> group_decode_entries_fp32() {
+KernelTable<SplitDecodeParams> group_decode_entries_fp32() {
   return group_decode_entries<Numbers<ScalarProducts, float>, 64, 80, 96, 128, 192, 256>(
       ElementType::kFp32, {ElementType::kFp32});
 }

@@ -9,6 +9,7 @@
 
 #include "core/attention_views.h"
 #include "core/paged_kv_view.h"
+#include "core/status.h"
 
 namespace recto::kernels {
 
@@ -28,11 +29,11 @@ struct GroupScoresParams {
 };
 
 // One thread block for each (sequence, KV head). head_dim is a multiple of 16 and at most 256, rows
-// of q and k begin at multiples of 16 bytes. An error names the field of `params` that the kernel
-// does not serve, or is CUDA's; nothing was launched then.
-KernelStatus launch_group_scores(const GroupScoresParams& params, KernelStream stream);
+// of q and k begin at multiples of 16 bytes. Invalid input names the field of `params` that the
+// kernel does not serve, a failure is CUDA's; nothing was launched then.
+Status launch_group_scores(const GroupScoresParams& params, KernelStream stream);
 
-// What the kernel does not serve, or null.
-const char* why_not_served(const GroupScoresParams& params);
+// Invalid input: what the kernel does not serve.
+Status check_served(const GroupScoresParams& params);
 
 }  // namespace recto::kernels

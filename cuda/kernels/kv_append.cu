@@ -2,52 +2,61 @@
 
 #include <kernel_dialect.h>
 
+#include <string>
+#include <utility>
+
 #include "cuda/kernels/dispatch.cuh"
 
 namespace recto::kernels {
 namespace {
 
-const char* why_not_served(const Rotary& rotary, std::int64_t head_dim) {
+Status check_rotary(const Rotary& rotary, std::int64_t head_dim) {
   if (rotary.dim < 0 || rotary.dim % 2 != 0 || rotary.dim > head_dim) {
-    return "rotary.dim: expected an even number, at most kv.k.head_dim";
+    return refusal("rotary.dim",
+                   "an even number, at most kv.k.head_dim = " + std::to_string(head_dim),
+                   std::to_string(rotary.dim));
   }
-  if (rotary.dim == 0) return nullptr;
+  if (rotary.dim == 0) return Status::ok();
   const RowsView& cosines = rotary.cosines;
   const RowsView& sines = rotary.sines;
-  if (cosines.data == nullptr || sines.data == nullptr) {
-    return "rotary.cosines, rotary.sines: expected tables with rotary.dim above 0, got null";
+  for (const auto& [name, table] :
+       {std::pair("rotary.cosines", &cosines), {"rotary.sines", &sines}}) {
+    if (table->data == nullptr) {
+      return refusal(std::string(name) + ".data", "a table with rotary.dim above 0", "null");
+    }
+    if (table->head_dim == rotary.dim / 2) continue;
+    return refusal(std::string(name) + ".head_dim",
+                   "rotary.dim / 2 = " + std::to_string(rotary.dim / 2),
+                   std::to_string(table->head_dim));
   }
-  if (is_fp8(cosines.type) || sines.type != cosines.type) {
-    return "rotary.cosines.type, rotary.sines.type: expected the same, fp32, fp16 or bf16";
-  }
-  if (cosines.head_dim != rotary.dim / 2 || sines.head_dim != rotary.dim / 2) {
-    return "rotary.cosines.head_dim, rotary.sines.head_dim: expected rotary.dim / 2";
-  }
-  if (sines.num_rows != cosines.num_rows) {
-    return "rotary.sines.num_rows: expected that of rotary.cosines";
-  }
-  return nullptr;
+  RECTO_RETURN_IF_ERROR(expect_number({"rotary.cosines", cosines.type}));
+  RECTO_RETURN_IF_ERROR(
+      expect_same_type({"rotary.sines", sines.type}, {"rotary.cosines", cosines.type}));
+  return expect_equal(NamedSize("rotary.sines", "num_rows", sines.num_rows),
+                      NamedSize("rotary.cosines", "num_rows", cosines.num_rows));
 }
 
 }  // namespace
 
-const char* why_not_appended(const KvAppendParams& params) {
-  if (const char* error = why_not_written(params.k, params.v, params.kv)) return error;
-  if (params.q.data != nullptr && params.q.type != params.k.type) return "q.type: expected k's";
-  if (params.q.data != nullptr && params.rotated_q.type != params.k.type) {
-    return "rotated_q.type: expected k's";
+Status check_appended(const KvAppendParams& params) {
+  RECTO_RETURN_IF_ERROR(check_written(params.k, params.v, params.kv));
+  if (params.q.data != nullptr) {
+    RECTO_RETURN_IF_ERROR(expect_same_type({"q", params.q.type}, {"k", params.k.type}));
+    RECTO_RETURN_IF_ERROR(
+        expect_same_type({"rotated_q", params.rotated_q.type}, {"k", params.k.type}));
   }
-  return why_not_served(params.rotary, params.kv.k.head_dim);
+  return check_rotary(params.rotary, params.kv.k.head_dim);
 }
-KernelStatus launch_kv_append(const KvAppendParams& params, KernelStream stream) {
-  if (const char* error = why_not_appended(params)) return {error};
-  if (params.k.num_rows == 0) return {};
+
+Status launch_kv_append(const KvAppendParams& params, KernelStream stream) {
+  RECTO_RETURN_IF_ERROR(check_appended(params));
+  if (params.k.num_rows == 0) return Status::ok();
   const KernelLaunch how = {
       .grid = grid_of(params.k.num_rows), .block = dim3(kMoveThreads), .stream = stream};
   return with_written(params.k.type, params.kv.k.type, [&](auto source, auto cached) {
     using Source = typename decltype(source)::Type;
     using Cached = typename decltype(cached)::Type;
-    return launch_kernel("kv_append", how, &kv_append<Source, Cached>, params);
+    return launch_served("kv_append", how, &kv_append<Source, Cached>, params);
   });
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/attention_views.h"
 #include "core/paged_kv_view.h"
+#include "core/status.h"
 
 namespace recto::kernels {
 
@@ -43,11 +44,11 @@ struct KvAppendParams {
   std::int32_t* context_length = nullptr;
 };
 
-// What is not served, or null.
-const char* why_not_appended(const KvAppendParams& params);
+// Invalid input: what is not served.
+Status check_appended(const KvAppendParams& params);
 
-// One thread block for each sequence. An error names the field of `params` that is not served, or
-// is CUDA's; nothing was launched then.
-KernelStatus launch_kv_append(const KvAppendParams& params, KernelStream stream);
+// One thread block for each sequence. Invalid input names the field of `params` that is not served,
+// a failure is CUDA's; nothing was launched then.
+Status launch_kv_append(const KvAppendParams& params, KernelStream stream);
 
 }  // namespace recto::kernels

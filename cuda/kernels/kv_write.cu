@@ -8,22 +8,26 @@ namespace recto::kernels {
 namespace {
 
 template <typename Source, typename Target>
-KernelStatus launch(const KvWriteParams& params, KernelStream stream) {
+Status launch(const KvWriteParams& params, KernelStream stream) {
   const KernelLaunch how = {
       .grid = grid_of(params.k.num_rows), .block = dim3(kMoveThreads), .stream = stream};
   return with_access(
       [&](auto access) {
         using Access = typename decltype(access)::Type;
-        return launch_kernel("kv_write", how, &kv_write<Access, Source, Target>, params);
+        return launch_served("kv_write", how, &kv_write<Access, Source, Target>, params);
       },
       params.k, params.v, params.kv.k, params.kv.v);
 }
 
 }  // namespace
 
-KernelStatus launch_kv_write(const KvWriteParams& params, KernelStream stream) {
-  if (const char* error = why_not_written(params.k, params.v, params.kv)) return {error};
-  if (params.k.num_rows == 0) return {};
+Status check_written(const KvWriteParams& params) {
+  return check_written(params.k, params.v, params.kv);
+}
+
+Status launch_kv_write(const KvWriteParams& params, KernelStream stream) {
+  RECTO_RETURN_IF_ERROR(check_written(params));
+  if (params.k.num_rows == 0) return Status::ok();
   return with_written(params.k.type, params.kv.k.type, [&](auto source, auto target) {
     return launch<typename decltype(source)::Type, typename decltype(target)::Type>(params, stream);
   });

@@ -8,6 +8,7 @@
 
 #include "core/attention_views.h"
 #include "core/paged_kv_view.h"
+#include "core/status.h"
 
 namespace recto::kernels {
 
@@ -30,8 +31,11 @@ struct KvWriteParams {
   MutablePagedKvView kv = {};
 };
 
-// One thread block for each token. An error names the field of `params` that is not served, or is
-// CUDA's; nothing was launched then.
-KernelStatus launch_kv_write(const KvWriteParams& params, KernelStream stream);
+// Invalid input: what is not served.
+Status check_written(const KvWriteParams& params);
+
+// One thread block for each token. Invalid input names the field of `params` that is not served, a
+// failure is CUDA's; nothing was launched then.
+Status launch_kv_write(const KvWriteParams& params, KernelStream stream);
 
 }  // namespace recto::kernels

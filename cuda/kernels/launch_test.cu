@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <new>
+#include <string>
 
+#include "core/status.h"
 #include "cuda/kernels/group_scores.h"
 #include "cuda/kernels/kv_write.h"
 #include "cuda/kernels/paged_decode.h"
@@ -54,23 +56,26 @@ MutableKvTensorView cache(float* data) {
           .slot_stride = kHeadDim};
 }
 
-// What was wrong, or null.
-const char* write_and_attend(OneToken& token) {
+Status finished() {
+  const cudaError_t error = cudaDeviceSynchronize();
+  return error == cudaSuccess ? Status::ok() : Status::failed(cudaGetErrorString(error));
+}
+
+Status write_and_attend(OneToken& token) {
   const MutablePagedKvView kv = {.k = cache(token.k_cache), .v = cache(token.v_cache)};
   const KvWriteParams write = {.k = row<const void*>(token.k),
                                .v = row<const void*>(token.v),
                                .slot_mapping = &token.slot,
                                .kv = kv};
-  if (const char* error = launch_kv_write(write, nullptr).error) return error;
+  RECTO_RETURN_IF_ERROR(launch_kv_write(write, nullptr));
   const PagedDecodeParams decode = {.q = row<const void*>(token.q),
                                     .kv = as_const(kv),
                                     .block_table = {&token.block_id, 1, 1, 1},
                                     .context_length = &token.context_length,
                                     .out = row<void*>(token.out),
                                     .lse_ln = &token.lse_ln};
-  if (const char* error = launch_paged_decode(decode, nullptr).error) return error;
-  const cudaError_t error = cudaDeviceSynchronize();
-  return error == cudaSuccess ? nullptr : cudaGetErrorString(error);
+  RECTO_RETURN_IF_ERROR(launch_paged_decode(decode, nullptr));
+  return finished();
 }
 
 // A group of heads and several rounds of tiles, in the blocks of a pool from the last one on.
@@ -119,8 +124,7 @@ struct ScoredGroup {
   }
 };
 
-// What was wrong, or null.
-const char* score(ScoredGroup& group) {
+Status score(ScoredGroup& group) {
   const GroupScoresParams params = {
       .q = {.data = group.q,
             .type = ElementType::kFp16,
@@ -143,20 +147,19 @@ const char* score(ScoredGroup& group) {
       .max_context_length = ScoredGroup::kKeys,
       .scale = 0.5F,
       .scores = &group.scores[0][0]};
-  if (const char* error = launch_group_scores(params, nullptr).error) return error;
-  const cudaError_t error = cudaDeviceSynchronize();
-  return error == cudaSuccess ? nullptr : cudaGetErrorString(error);
+  RECTO_RETURN_IF_ERROR(launch_group_scores(params, nullptr));
+  return finished();
 }
 
-int fail(const char* what) {
-  std::printf("FAILED: %s\n", what);
+int fail(const std::string& what) {
+  std::printf("FAILED: %s\n", what.c_str());
   return 1;
 }
 
 int run_without_device(cudaError_t why) {
   OneToken token;
   ScoredGroup group;
-  if (write_and_attend(token) == nullptr || score(group) == nullptr) {
+  if (write_and_attend(token).is_ok() || score(group).is_ok()) {
     return fail("a launch without a GPU is no error");
   }
   std::printf("SKIPPED: launch_test: no GPU: %s\n", cudaGetErrorString(why));
@@ -174,7 +177,8 @@ int attend_on_device() {
   auto* const made = made_for_device<OneToken>();
   if (made == nullptr) return fail("no memory");
   OneToken& token = *made;
-  if (const char* error = write_and_attend(token)) return fail(error);
+  const Status attended = write_and_attend(token);
+  if (!attended.is_ok()) return fail(attended.message());
   // With one key, out is its value and the log-sum-exp its score.
   for (std::int64_t dim = 0; dim < kHeadDim; ++dim) {
     if (token.out[dim] != token.v[dim]) return fail("out is not the only value");
@@ -187,7 +191,8 @@ int attend_on_device() {
 int score_on_device() {
   auto* const group = made_for_device<ScoredGroup>();
   if (group == nullptr) return fail("no memory");
-  if (const char* error = score(*group)) return fail(error);
+  const Status scored = score(*group);
+  if (!scored.is_ok()) return fail(scored.message());
   for (std::int64_t head = 0; head < ScoredGroup::kHeads; ++head) {
     for (std::int64_t position = 0; position < ScoredGroup::kKeys; ++position) {
       if (group->scores[head][position] != ScoredGroup::expected(head, position)) {

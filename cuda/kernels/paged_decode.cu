@@ -2,29 +2,32 @@
 
 #include <kernel_dialect.h>
 
+#include <string>
+
 #include "cuda/kernels/dispatch.cuh"
 
 namespace recto::kernels {
 
-const char* why_not_served(const PagedDecodeParams& params) {
+Status check_served(const PagedDecodeParams& params) {
   const KvTensorView& k = params.kv.k;
   const KvTensorView& v = params.kv.v;
   const ElementType type = params.q.type;
-  if (is_fp8(type)) return "q.type: expected fp32, fp16 or bf16";
-  if (v.type != k.type) return "kv.v.type: expected that of kv.k";
+  RECTO_RETURN_IF_ERROR(expect_number({"q", type}));
+  RECTO_RETURN_IF_ERROR(expect_same_type({"kv.v", v.type}, {"kv.k", k.type}));
   if (!are_attended(type, k.type)) {
-    return "kv.k.type: expected q's, or e4m3 or e5m2 for q in fp16 or bf16";
+    const char* or_codes = type == ElementType::kFp32 ? "" : ", e4m3 or e5m2";
+    return refusal("kv.k.type", element_type_name(type) + std::string(" as in q.type") + or_codes,
+                   element_type_name(k.type));
   }
-  if (params.out.type != type) return "out.type: expected q's";
-  if (k.head_dim > kHeadDimMax || v.head_dim > kHeadDimMax) {
-    return "kv.k.head_dim, kv.v.head_dim: expected at most 256";
-  }
-  return why_not_reached(params.kv);
+  RECTO_RETURN_IF_ERROR(expect_same_type({"out", params.out.type}, {"q", type}));
+  RECTO_RETURN_IF_ERROR(expect_at_most({"kv.k", "head_dim", k.head_dim}, kHeadDimMax));
+  RECTO_RETURN_IF_ERROR(expect_at_most({"kv.v", "head_dim", v.head_dim}, kHeadDimMax));
+  return check_reached(params.kv);
 }
 
-KernelStatus launch_paged_decode(const PagedDecodeParams& params, KernelStream stream) {
-  if (const char* error = why_not_served(params)) return {error};
-  if (params.q.num_rows == 0) return {};
+Status launch_paged_decode(const PagedDecodeParams& params, KernelStream stream) {
+  RECTO_RETURN_IF_ERROR(check_served(params));
+  if (params.q.num_rows == 0) return Status::ok();
   const KernelLaunch how = {.grid = grid_of(params.q.num_rows, params.q.num_heads),
                             .block = dim3(kDecodeThreads),
                             .stream = stream};
@@ -34,7 +37,7 @@ KernelStatus launch_paged_decode(const PagedDecodeParams& params, KernelStream s
     return with_access(
         [&](auto access) {
           using Access = typename decltype(access)::Type;
-          return launch_kernel("paged_decode", how, &paged_decode<Access, Query, Cached>, params);
+          return launch_served("paged_decode", how, &paged_decode<Access, Query, Cached>, params);
         },
         params.kv.k, params.kv.v);
   });

@@ -9,6 +9,7 @@
 
 #include "core/attention_views.h"
 #include "core/paged_kv_view.h"
+#include "core/status.h"
 
 namespace recto::kernels {
 
@@ -38,11 +39,11 @@ struct PagedDecodeParams {
   float* lse_ln = nullptr;   // [num_seqs, num_q_heads], or null
 };
 
-// One thread block for each (sequence, query head). An error names the field of `params` that the
-// kernel does not serve, or is CUDA's; nothing was launched then.
-KernelStatus launch_paged_decode(const PagedDecodeParams& params, KernelStream stream);
+// One thread block for each (sequence, query head). Invalid input names the field of `params`
+// that the kernel does not serve, a failure is CUDA's; nothing was launched then.
+Status launch_paged_decode(const PagedDecodeParams& params, KernelStream stream);
 
-// What this kernel and those of split_decode.h do not serve, or null.
-const char* why_not_served(const PagedDecodeParams& params);
+// Invalid input: what this kernel and those of split_decode.h do not serve.
+Status check_served(const PagedDecodeParams& params);
 
 }  // namespace recto::kernels

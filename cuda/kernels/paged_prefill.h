@@ -6,11 +6,11 @@
 #include <kernel_dialect.h>
 
 #include <cstdint>
-#include <vector>
 
 #include "core/attention_views.h"
-#include "core/element_type.h"
 #include "core/paged_kv_view.h"
+#include "core/status.h"
+#include "cuda/kernels/kernel_table.h"
 #include "cuda/kernels/paged_decode.h"
 
 namespace recto::kernels {
@@ -32,24 +32,17 @@ struct PagedPrefillParams {
 };
 
 // One thread block for each 64 rows of a (sequence, KV head), where a query has a row for each head
-// of the group. An error names the field of `params` that is not served, or is CUDA's; nothing was
-// launched then.
-KernelStatus launch_paged_prefill(const PagedPrefillParams& params, KernelStream stream);
+// of the group. Invalid input names the field of `params` that is not served, a failure is CUDA's;
+// nothing was launched then.
+Status launch_paged_prefill(const PagedPrefillParams& params, KernelStream stream);
 
 // Its thread blocks for each sequence, which come sequence after sequence.
 std::int64_t prefill_blocks_per_sequence(const PagedPrefillParams& params);
 
-// What this kernel does not serve, or null: see why_not_group_served().
-const char* why_not_prefilled(const PagedPrefillParams& params);
+// Invalid input: what this kernel does not serve, see check_group_served().
+Status check_prefilled(const PagedPrefillParams& params);
 
 // What is instantiated.
-struct PrefillEntry {
-  ElementType q_type;
-  ElementType kv_type;
-  std::int64_t head_dim;
-  int shared_bytes;  // dynamic, of a thread block
-  KernelStatus (*launch)(const PagedPrefillParams& params, KernelStream stream);
-};
-std::vector<PrefillEntry> paged_prefill_table();
+KernelTable<PagedPrefillParams> paged_prefill_table();
 
 }  // namespace recto::kernels

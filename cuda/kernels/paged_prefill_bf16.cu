@@ -5,16 +5,12 @@
 
 namespace recto::kernels {
 
-std::vector<PrefillEntry> prefill_entries_bf16() {
-  std::vector<PrefillEntry> entries =
-      prefill_entries<TensorCoreProducts<__nv_bfloat16>, __nv_bfloat16, 64, 80, 96, 128, 192, 256>(
-          ElementType::kBf16, {ElementType::kBf16});
-  for (const PrefillEntry& entry :
-       prefill_entries<TensorCoreProducts<__nv_bfloat16>, std::uint8_t, 64, 128>(
-           ElementType::kBf16, {ElementType::kE4m3, ElementType::kE5m2})) {
-    entries.push_back(entry);
-  }
-  return entries;
+KernelTable<PagedPrefillParams> prefill_entries_bf16() {
+  using Products = TensorCoreProducts<__nv_bfloat16>;
+  return joined({prefill_entries<Products, __nv_bfloat16, 64, 80, 96, 128, 192, 256>(
+                     ElementType::kBf16, {ElementType::kBf16}),
+                 prefill_entries<Products, std::uint8_t, 64, 128>(
+                     ElementType::kBf16, {ElementType::kE4m3, ElementType::kE5m2})});
 }
 
 }  // namespace recto::kernels

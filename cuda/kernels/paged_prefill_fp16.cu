@@ -5,16 +5,12 @@
 
 namespace recto::kernels {
 
-std::vector<PrefillEntry> prefill_entries_fp16() {
-  std::vector<PrefillEntry> entries =
-      prefill_entries<TensorCoreProducts<__half>, __half, 64, 80, 96, 128, 192, 256>(
-          ElementType::kFp16, {ElementType::kFp16});
-  for (const PrefillEntry& entry :
-       prefill_entries<TensorCoreProducts<__half>, std::uint8_t, 64, 128>(
-           ElementType::kFp16, {ElementType::kE4m3, ElementType::kE5m2})) {
-    entries.push_back(entry);
-  }
-  return entries;
+KernelTable<PagedPrefillParams> prefill_entries_fp16() {
+  using Products = TensorCoreProducts<__half>;
+  return joined({prefill_entries<Products, __half, 64, 80, 96, 128, 192, 256>(ElementType::kFp16,
+                                                                              {ElementType::kFp16}),
+                 prefill_entries<Products, std::uint8_t, 64, 128>(
+                     ElementType::kFp16, {ElementType::kE4m3, ElementType::kE5m2})});
 }
 
 }  // namespace recto::kernels

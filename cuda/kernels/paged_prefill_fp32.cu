@@ -5,7 +5,7 @@
 
 namespace recto::kernels {
 
-std::vector<PrefillEntry> prefill_entries_fp32() {
+KernelTable<PagedPrefillParams> prefill_entries_fp32() {
   return prefill_entries<ScalarProducts, float, 64, 128>(ElementType::kFp32, {ElementType::kFp32});
 }
 

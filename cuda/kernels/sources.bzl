@@ -44,6 +44,7 @@ HEADERS = [
     "group_scores.cuh",
     "group_scores.h",
     "head_cache.cuh",
+    "kernel_table.h",
     "key_stream.cuh",
     "kv_append.cuh",
     "kv_append.h",

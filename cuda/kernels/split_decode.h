@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "core/status.h"
 #include "cuda/kernels/paged_decode.h"
 
 namespace recto::kernels {
@@ -21,7 +22,7 @@ struct SplitStates {
 
 struct SplitDecodeParams {
   PagedDecodeParams decode = {};
-  // Keys of one split, counted from the first visible one; at least 1. It alone decides where a
+  // Keys of one split, counted from the first visible one; 1 to 2^31 - 1. It alone decides where a
   // context is cut, so that a row's bits depend on nothing of other rows.
   std::int64_t split_size = 0;
   // At least what the longest context has, see num_splits().
@@ -32,10 +33,13 @@ struct SplitDecodeParams {
 // Of a context of up to `max_context_length` tokens, at least 1.
 std::int64_t num_splits(std::int64_t max_context_length, std::int64_t split_size);
 
+// Invalid input: splits that there cannot be. Of all kernels that split.
+Status check_splits(const SplitDecodeParams& params);
+
 // One thread block for each (sequence, query head, split): writes `states`.
-KernelStatus launch_split_decode(const SplitDecodeParams& params, KernelStream stream);
+Status launch_split_decode(const SplitDecodeParams& params, KernelStream stream);
 
 // One thread block for each (sequence, query head): reads `states`, writes out and lse.
-KernelStatus launch_split_merge(const SplitDecodeParams& params, KernelStream stream);
+Status launch_split_merge(const SplitDecodeParams& params, KernelStream stream);
 
 }  // namespace recto::kernels

@@ -3,50 +3,69 @@
 #include <kernel_dialect.h>
 
 #include <cstdint>
+#include <string>
 
+#include "core/refusal.h"
+#include "cuda/kernels/dispatch.cuh"
 #include "cuda/kernels/tile.cuh"
 
 namespace recto::kernels {
 namespace {
 
-// Whether all chunks that are copied begin at multiples of their size. Packed values need that of
-// their blocks only: where these hold no whole chunks, elements are copied one by one.
-bool has_aligned_chunks(const KvTensorView& tensor) {
-  const std::int64_t chunk = kChunkBytes / element_bytes(tensor.type);
-  std::int64_t strides = tensor.block_stride | tensor.head_stride;
-  if (tensor.layout != KvLayout::kPacked) {
-    strides |= tensor.slot_stride;
-  } else if (tensor.pack_width > 1 || tensor.block_size % chunk == 0) {
-    strides |= tensor.pack_stride;
-  } else {
-    return true;
-  }
-  return reinterpret_cast<std::uintptr_t>(tensor.data) % kChunkBytes == 0 && strides % chunk == 0;
+std::string field(const char* tensor, const char* name) { return std::string(tensor) + "." + name; }
+
+Status check_chunk_packs(const char* name, const KvTensorView& tensor, std::int64_t width) {
+  if (!is_packed(tensor) || tensor.pack_width == width) return Status::ok();
+  return refusal(field(name, "pack_width"), std::to_string(width),
+                 std::to_string(tensor.pack_width));
 }
 
-bool is_packed(const KvTensorView& tensor) { return tensor.layout == KvLayout::kPacked; }
+// Whether packed values are copied element by element, as where blocks hold no whole chunks.
+bool has_single_values(const KvTensorView& tensor, std::int64_t chunk) {
+  return is_packed(tensor) && tensor.pack_width == 1 && tensor.block_size % chunk != 0;
+}
+
+// All chunks that are copied begin at multiples of their size. Packed values need that of their
+// blocks only.
+Status check_chunks(const char* name, const KvTensorView& tensor) {
+  const std::int64_t chunk = kChunkBytes / element_bytes(tensor.type);
+  if (has_single_values(tensor, chunk)) return Status::ok();
+  RECTO_RETURN_IF_ERROR(expect_at_chunk(name, tensor.data));
+  const auto expect = [&](const char* stride, std::int64_t elements) {
+    return expect_chunks({name, stride, elements}, tensor.type);
+  };
+  RECTO_RETURN_IF_ERROR(expect("block_stride", tensor.block_stride));
+  RECTO_RETURN_IF_ERROR(expect("head_stride", tensor.head_stride));
+  return is_packed(tensor) ? expect("pack_stride", tensor.pack_stride)
+                           : expect("slot_stride", tensor.slot_stride);
+}
+
+Status check_runs(const char* name, const KvTensorView& tensor) {
+  if (is_packed(tensor))
+    return refusal(field(name, "layout"), "token-major or head-major", "packed");
+  if (tensor.block_size == 1) return Status::ok();
+  return expect_equal(NamedSize(name, "slot_stride", tensor.slot_stride),
+                      NamedSize(name, "head_dim", tensor.head_dim));
+}
 
 }  // namespace
 
-const char* why_not_streamed(const PagedKvView& kv) {
-  const KvTensorView& k = kv.k;
-  const KvTensorView& v = kv.v;
-  if (v.type != k.type) return "kv.v.type: expected that of kv.k";
-  if (v.head_dim != k.head_dim) return "kv.v.head_dim: expected that of kv.k";
-  const std::int64_t chunk = kChunkBytes / element_bytes(k.type);
-  if (is_packed(k) && k.pack_width != chunk) return "kv.k.pack_width: expected 16 bytes";
-  if (is_packed(v) && v.pack_width != 1) return "kv.v.pack_width: expected 1";
-  if (!has_aligned_chunks(k)) return "kv.k: expected data and strides of multiples of 16 bytes";
-  if (!has_aligned_chunks(v)) return "kv.v: expected data and strides of multiples of 16 bytes";
-  return nullptr;
+Status check_streamed(const StreamedViews& views) {
+  const KvTensorView& k = views.kv.k;
+  const KvTensorView& v = views.kv.v;
+  RECTO_RETURN_IF_ERROR(expect_same_type({"out", views.out.type}, {"q", views.q.type}));
+  RECTO_RETURN_IF_ERROR(expect_same_type({"kv.v", v.type}, {"kv.k", k.type}));
+  RECTO_RETURN_IF_ERROR(expect_equal(NamedSize("kv.v", "head_dim", v.head_dim),
+                                     NamedSize("kv.k", "head_dim", k.head_dim)));
+  RECTO_RETURN_IF_ERROR(check_chunk_packs("kv.k", k, kChunkBytes / element_bytes(k.type)));
+  RECTO_RETURN_IF_ERROR(check_chunk_packs("kv.v", v, 1));
+  RECTO_RETURN_IF_ERROR(check_chunks("kv.k", k));
+  return check_chunks("kv.v", v);
 }
 
-const char* why_not_in_blocks(const PagedKvView& kv) {
-  if (is_packed(kv.k) || is_packed(kv.v)) return "kv.k.layout, kv.v.layout: expected no packed one";
-  if (kv.k.block_size == 1) return nullptr;
-  if (kv.k.slot_stride != kv.k.head_dim) return "kv.k.slot_stride: expected head_dim";
-  if (kv.v.slot_stride != kv.v.head_dim) return "kv.v.slot_stride: expected head_dim";
-  return nullptr;
+Status check_in_blocks(const PagedKvView& kv) {
+  RECTO_RETURN_IF_ERROR(check_runs("kv.k", kv.k));
+  return check_runs("kv.v", kv.v);
 }
 
 }  // namespace recto::kernels

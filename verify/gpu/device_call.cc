@@ -7,6 +7,8 @@
 
 namespace recto::verify {
 
+bool runs_on_gpu() { return true; }
+
 BlockOwners owners_in_turn(std::int64_t /*thread_blocks*/, std::int64_t /*owners*/) { return {}; }
 BlockOwners owners_in_runs(std::int64_t /*blocks_of_each*/, std::int64_t /*owners*/) { return {}; }
 
@@ -29,10 +31,11 @@ void DeviceCall::add_write(const std::string& /*name*/, void* /*data*/, std::int
 void DeviceCall::add_update(const std::string& /*name*/, const MutableRowsView& /*rows*/) {}
 
 void DeviceCall::run(const ObserverMaker& /*make_observer*/,
-                     const std::function<const char*(simt::Stream& stream)>& launch) {
+                     const std::function<Status(simt::Stream& stream)>& launch) {
   simt::Stream stream(executor_);
-  if (const char* error = launch(stream)) {
-    internal::fail_condition(__FILE__, __LINE__, "the launch is served", error);
+  const Status launched = launch(stream);
+  if (!launched.is_ok()) {
+    internal::fail_condition(__FILE__, __LINE__, "the launch is served", launched.message());
   }
 }
 

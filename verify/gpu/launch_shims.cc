@@ -8,9 +8,9 @@
 
 namespace recto::kernels {
 
-#define RECTO_DEFINE(function, parameters)                                            \
-  KernelStatus launch_##function(const parameters& params, KernelStream /*stream*/) { \
-    return {verify::gpu::function(params)};                                           \
+#define RECTO_DEFINE(function, parameters)                                      \
+  Status launch_##function(const parameters& params, KernelStream /*stream*/) { \
+    return verify::gpu::function(params);                                       \
   }
 RECTO_GPU_LAUNCHES(RECTO_DEFINE)
 #undef RECTO_DEFINE

@@ -30,10 +30,9 @@ const char* why_no_gpu() {
   return count == 0 ? "no device" : nullptr;
 }
 
-#define RECTO_DEFINE(function, parameters)                                 \
-  const char* function(const kernels::parameters& params) {                \
-    const char* error = kernels::launch_##function(params, nullptr).error; \
-    return error != nullptr ? error : finished();                          \
+#define RECTO_DEFINE(function, parameters)                              \
+  Status function(const kernels::parameters& params) {                  \
+    return finished_after(kernels::launch_##function(params, nullptr)); \
   }
 RECTO_GPU_LAUNCHES(RECTO_DEFINE)
 #undef RECTO_DEFINE

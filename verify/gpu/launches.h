@@ -1,7 +1,7 @@
 #pragma once
 
-// Launches on a GPU as plain functions: each waits until its kernels have run, and returns what was
-// wrong, or null. Compiled by nvcc; whoever calls them needs no header of CUDA's.
+// Launches on a GPU as plain functions: each waits until its kernels have run, and says what was
+// wrong. Compiled by nvcc; whoever calls them needs no header of CUDA's.
 
 #include <cstdint>
 
@@ -34,7 +34,7 @@ namespace recto::verify::gpu {
 // Why there is no GPU, or null.
 const char* why_no_gpu();
 
-#define RECTO_DECLARE(function, parameters) const char* function(const kernels::parameters& params);
+#define RECTO_DECLARE(function, parameters) Status function(const kernels::parameters& params);
 RECTO_GPU_LAUNCHES(RECTO_DECLARE)
 #undef RECTO_DECLARE
 

@@ -7,7 +7,9 @@
 #include <span>
 #include <string>
 
+#include "core/contract.h"
 #include "core/random_stream.h"
+#include "verify/contents_call.h"
 #include "verify/generators/case_generator.h"
 #include "verify/kernel_calls.h"
 #include "verify/kernel_cover/taint.h"
@@ -44,8 +46,19 @@ CaseDomain group_domain(std::uint64_t number) {
   return domain;
 }
 
+// Blocks of few slots, and larger than tiles.
+CaseDomain block_domain(std::uint64_t number) {
+  CaseDomain domain = group_domain(number);
+  const ElementType type = number / 2 % 2 == 0 ? ElementType::kFp16 : ElementType::kBf16;
+  domain.types = {{type, type}};
+  domain.layouts = {KvLayout::kHeadMajor};
+  domain.block_sizes = {1, 2, 8, 16, 48, 128};
+  return domain;
+}
+
 CaseDomain domain_of(Covered what, std::uint64_t number) {
   if (what == Covered::kDecode) return decode_domain();
+  if (what == Covered::kBlocks) return block_domain(number);
   CaseDomain domain = group_domain(number);
   if (what == Covered::kPrefill) domain.rows = {RowsKind::kChunk, RowsKind::kMixed};
   return domain;
@@ -57,12 +70,10 @@ Outcome outcome_of(const ScoreResults& results) {
           .taint = taint_text("scores", std::as_bytes(std::span(results.scores)), sizeof(float))};
 }
 
-}  // namespace
-
-Outcome attention_outcome(const std::string& kernel, const PagedAttentionInputs& inputs,
-                          const DecodeResults& results) {
+Outcome outcome_of(std::string_view kernel, const PagedAttentionInputs& inputs,
+                   const DecodeResults& results) {
   Outcome outcome = {
-      .kernel = kernel,
+      .kernel = std::string(kernel),
       .bits = fmt::format("out {:016x} lse {:016x}", bits_of(results.out), bits_of(results.lse_ln)),
       .taint = taint_text("out", results.out, element_bytes(inputs.q.type))};
   if (outcome.taint.empty()) {
@@ -71,40 +82,78 @@ Outcome attention_outcome(const std::string& kernel, const PagedAttentionInputs&
   return outcome;
 }
 
+std::optional<std::string> why_not(std::string_view kernel, const PagedAttentionInputs& inputs) {
+  if (kernel == "group-scores") return why_not_scored(inputs);
+  if (kernel == "group-decode") return why_not_group_decoded(inputs);
+  if (kernel == "bulk-decode") return why_not_bulk_decoded(inputs);
+  if (kernel == "paged-prefill") return why_not_prefilled(inputs);
+  return why_not_decoded(inputs);
+}
+
+void call(std::string_view kernel, simt::Executor& executor, const PagedAttentionInputs& inputs,
+          DecodeResults& results) {
+  constexpr std::int64_t kSplitSize = 40;
+  if (kernel == "paged-decode") {
+    call_paged_decode(executor, {}, inputs, results);
+  } else if (kernel == "split-decode") {
+    call_split_decode(executor, {}, inputs, kSplitSize, results);
+  } else if (kernel == "group-decode") {
+    call_group_decode(executor, {}, inputs, kSplitSize, results);
+  } else if (kernel == "bulk-decode") {
+    call_bulk_decode(executor, {}, inputs, kSplitSize, results);
+  } else {
+    RECTO_CHECK_EQ(kernel, "paged-prefill");
+    call_paged_prefill(executor, {}, inputs, results);
+  }
+}
+
+Outcome contents_outcome(simt::Executor& executor, const PagedAttentionInputs& inputs) {
+  const kernels::ContentsCheckParams right = contents_params(inputs);
+  std::vector<kernels::ContentsCheckParams> all(4, right);
+  all[1].num_blocks /= 2;
+  --all[2].max_context_length;
+  ++all[3].num_query_rows;
+  std::vector<std::int64_t> found;
+  for (const kernels::ContentsCheckParams& params : all) {
+    for (const std::int64_t field : fields_of(call_contents_check(executor, {}, params))) {
+      found.push_back(field);
+    }
+  }
+  return {.kernel = "contents-check",
+          .bits = fmt::format("{:016x}", bits_of(found)),
+          .taint = taint_text("violation", std::as_bytes(std::span(found)), sizeof found[0])};
+}
+
+}  // namespace
+
 CaseSpec covered_case(Covered what, std::uint64_t number) {
   constexpr std::uint64_t kSeed = 2026;
-  constexpr const char* kNames[] = {"cover", "group cover", "prefill cover"};
+  constexpr const char* kNames[] = {"cover", "group cover", "prefill cover", "block cover"};
   const RandomStream streams = RandomStream(kSeed).split(kNames[static_cast<int>(what)]);
   RandomStream stream = streams.split(number);
   return draw_case(stream, domain_of(what, number));
 }
 
-std::vector<Outcome> attention_outcomes(simt::Executor& executor,
-                                        const PagedAttentionInputs& inputs) {
-  constexpr std::int64_t kSplitSize = 40;
-  std::vector<Outcome> outcomes;
-  const auto add = [&](const char* kernel, const auto& call) {
-    DecodeResults results(inputs);
-    call(results);
-    outcomes.push_back(attention_outcome(kernel, inputs, results));
-  };
-  if (!why_not_decoded(inputs)) {
-    add("paged-decode", [&](auto& results) { call_paged_decode(executor, {}, inputs, results); });
-    add("split-decode",
-        [&](auto& results) { call_split_decode(executor, {}, inputs, kSplitSize, results); });
-  }
-  if (!why_not_scored(inputs)) {
+std::optional<Outcome> attention_outcome(std::string_view kernel, simt::Executor& executor,
+                                         const PagedAttentionInputs& inputs) {
+  if (why_not(kernel, inputs)) return std::nullopt;
+  if (kernel == "group-scores") {
     ScoreResults scores(inputs);
     call_group_scores(executor, {}, kernels::launch_group_scores, inputs, scores);
-    outcomes.push_back(outcome_of(scores));
+    return outcome_of(scores);
   }
-  if (!why_not_group_decoded(inputs)) {
-    add("group-decode",
-        [&](auto& results) { call_group_decode(executor, {}, inputs, kSplitSize, results); });
+  DecodeResults results(inputs);
+  call(kernel, executor, inputs, results);
+  return outcome_of(kernel, inputs, results);
+}
+
+std::vector<Outcome> attention_outcomes(simt::Executor& executor,
+                                        const PagedAttentionInputs& inputs) {
+  std::vector<Outcome> outcomes;
+  for (const std::string_view kernel : kAttentionKernels) {
+    if (auto outcome = attention_outcome(kernel, executor, inputs)) outcomes.push_back(*outcome);
   }
-  if (!why_not_prefilled(inputs)) {
-    add("paged-prefill", [&](auto& results) { call_paged_prefill(executor, {}, inputs, results); });
-  }
+  outcomes.push_back(contents_outcome(executor, inputs));
   return outcomes;
 }
 

@@ -2,29 +2,35 @@
 
 // Cases of attention, and what the kernels make of them.
 
+#include <array>
 #include <cstdint>
-#include <string>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "core/attention_views.h"
 #include "verify/generators/case_spec.h"
-#include "verify/kernel_calls.h"
 #include "verify/kernel_cover/outcome.h"
 #include "verify/simt/executor/executor.h"
 
 namespace recto::verify {
 
 // What cases are drawn for: plain decode, of all head dims; or the kernels that multiply tiles of a
-// group's rows, in decode and in prefill, whose types and layouts come in turn.
-enum class Covered : std::uint8_t { kDecode, kGroup, kPrefill };
-
-// What a kernel has made of these inputs.
-Outcome attention_outcome(const std::string& kernel, const PagedAttentionInputs& inputs,
-                          const DecodeResults& results);
+// group's rows, in decode and in prefill, whose types and layouts come in turn; or those of caches
+// whose blocks are fetched whole.
+enum class Covered : std::uint8_t { kDecode, kGroup, kPrefill, kBlocks };
 
 CaseSpec covered_case(Covered what, std::uint64_t number);
 
-// By every kernel that serves these inputs.
+inline constexpr std::array kAttentionKernels = {"paged-decode", "split-decode", "group-scores",
+                                                 "group-decode", "bulk-decode",  "paged-prefill"};
+
+// What one of these makes of the inputs; nothing if it does not serve them.
+std::optional<Outcome> attention_outcome(std::string_view kernel, simt::Executor& executor,
+                                         const PagedAttentionInputs& inputs);
+
+// By every kernel that serves these inputs, and of the one that looks at their contents: what it
+// finds in them as they are, and under limits that they break.
 std::vector<Outcome> attention_outcomes(simt::Executor& executor,
                                         const PagedAttentionInputs& inputs);
 

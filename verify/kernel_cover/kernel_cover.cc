@@ -7,9 +7,9 @@
 //   kernel_cover [CASES]
 //   kernel_cover schedules  few cases, under four policies with sixteen seeds each, on one OS
 //                           thread and on two
-//   kernel_cover slot       decode of contexts that are said to be one token longer than they are,
-//                           within their last block
-//   kernel_cover entry      the same, where the token is in another block
+//   kernel_cover slot KERNEL   contexts that are said to be one token longer than they are, within
+//                              their last block
+//   kernel_cover entry KERNEL  the same, where the token is in another block
 
 #include <fmt/format.h>
 
@@ -27,6 +27,7 @@
 #include "verify/kernel_cover/attention_cover.h"
 #include "verify/kernel_cover/cache_cover.h"
 #include "verify/kernel_cover/outcome.h"
+#include "verify/kernel_cover/planted_fault.h"
 #include "verify/kernel_cover/taint.h"
 #include "verify/placed_problem.h"
 #include "verify/whole_number.h"
@@ -119,7 +120,8 @@ int run_schedules() {
   const struct {
     Covered what;
     std::uint64_t cases;
-  } kSwept[] = {{Covered::kDecode, 5}, {Covered::kGroup, 4}, {Covered::kPrefill, 3}};
+  } kSwept[] = {
+      {Covered::kDecode, 5}, {Covered::kGroup, 4}, {Covered::kPrefill, 3}, {Covered::kBlocks, 2}};
   for (const auto& [what, cases] : kSwept) {
     for (std::uint64_t number = 0; number < cases; ++number) {
       const CaseSpec spec = covered_case(what, number);
@@ -140,45 +142,6 @@ int run_schedules() {
   return report.exit_status();
 }
 
-// A fault that reads what is not addressed: in a slot behind the context, or in an entry of the
-// table behind its blocks.
-enum class Planted : std::uint8_t { kSlot, kEntry };
-
-std::span<const std::byte> pool_bytes(const KvTensorView& view) {
-  return {static_cast<const std::byte*>(view.data),
-          static_cast<std::size_t>(view.num_blocks * view.block_stride * element_bytes(view.type))};
-}
-
-void run_planted(std::uint64_t number, Planted fault, simt::Executor& executor, Report& report) {
-  CaseSpec spec = covered_case(Covered::kDecode, number);
-  spec.placement.table_padding = 4;
-  spec.placement.garbage_beyond_table = false;
-  const PlacedProblem placed(make_problem(spec), spec.placement);
-  const PagedAttentionInputs& inputs = placed.inputs();
-  const TaintScope tainted(inputs);
-  // Kernels branch on scores, which ends the program; values go on to the results.
-  if (fault == Planted::kSlot) clear_taint(pool_bytes(inputs.kv.k));
-  std::vector<std::int32_t> lengths(inputs.context_length.begin(), inputs.context_length.end());
-  for (std::int32_t& length : lengths) {
-    if ((length % inputs.kv.k.block_size != 0) == (fault == Planted::kSlot)) ++length;
-  }
-  PagedAttentionInputs longer = inputs;
-  longer.context_length = lengths;
-  if (why_not_decoded(longer)) return;
-  DecodeResults results(longer);
-  call_paged_decode(executor, {}, longer, results);
-  report.print(std::to_string(number), attention_outcome("paged-decode", longer, results));
-}
-
-int run(std::string_view what) {
-  simt::Executor executor({});
-  Report report;
-  constexpr std::uint64_t kPlantedCases = 10;
-  const Planted fault = what == "slot" ? Planted::kSlot : Planted::kEntry;
-  for (std::uint64_t i = 0; i < kPlantedCases; ++i) run_planted(i, fault, executor, report);
-  return report.exit_status();
-}
-
 int run(std::uint64_t cases) {
   simt::Executor executor({});
   Report report;
@@ -188,6 +151,9 @@ int run(std::uint64_t cases) {
   for (std::uint64_t number = 0; number < cases / 3; ++number) {
     run_attention_case(Covered::kGroup, number, executor, report);
     run_attention_case(Covered::kPrefill, number, executor, report);
+  }
+  for (std::uint64_t number = 0; number < cases / 5; ++number) {
+    run_attention_case(Covered::kBlocks, number, executor, report);
   }
   for (std::uint64_t number = 0; number < cases / 2; ++number) {
     const auto compute = [=](const auto& how) { return cache_outcomes(how, number); };
@@ -201,14 +167,17 @@ int run(std::uint64_t cases) {
 }  // namespace recto::verify
 
 int main(int count, char** arguments) {
+  using namespace recto::verify;
   constexpr std::uint64_t kCases = 60;
   const std::string_view what = count > 1 ? arguments[1] : "";
-  if (what == "slot" || what == "entry") return recto::verify::run(what);
-  if (what == "schedules") return recto::verify::run_schedules();
-  if (what.empty()) return recto::verify::run(kCases);
-  const std::optional<std::uint64_t> cases = recto::verify::whole_number(what);
-  if (cases && *cases > 0) return recto::verify::run(*cases);
-  std::cerr << "kernel_cover: expected schedules, slot, entry or a number of cases, got '" << what
-            << "'\n";
+  const std::optional<PlantedFault> fault = planted_fault(what);
+  if (fault && count > 2 && is_planted_in(arguments[2])) return run_planted(*fault, arguments[2]);
+  if (what == "schedules") return run_schedules();
+  if (what.empty()) return run(kCases);
+  const std::optional<std::uint64_t> cases = whole_number(what);
+  if (cases && *cases > 0) return run(*cases);
+  std::cerr << "kernel_cover: expected schedules, slot KERNEL, entry KERNEL or a number of cases, "
+               "got '"
+            << what << "'\n";
   return 2;
 }

@@ -11,17 +11,17 @@ load("//bazel:program_test.bzl", "program_test")
 KERNEL_TAG = "simt_kernels"
 
 # What a target and all below it come to in one mode. Targets are compiled once for all programs.
-_Objects = provider(fields = ["objects", "headers", "include_folders", "linkopts"])
+_Objects = provider(fields = ["objects", "headers", "include_folders", "defines", "linkopts"])
 
 def _build_of(mode):
     """(compiler, copts, kernel_copts, linkopts) of a mode, or why there is none."""
     if mode == "asan":
         flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
         return (GXX, ["-O1"] + flags, [], flags) if GXX else "no g++ here"
-    if not CLANGXX:
-        return "no clang++ here"
     if mode == "boost":
         return (GXX, ["-O1", "-DRECTO_SIMT_BOOST_CONTEXT"], [], []) if GXX else "no g++ here"
+    if not CLANGXX:
+        return "no clang++ here"
     if mode == "clang":
         return (CLANGXX, ["-O2"], [], [])
     if mode == "taint":
@@ -48,16 +48,25 @@ _BUILDS = {mode: _build_of(mode) for mode in _MODES}
 def _files(attribute):
     return [file for target in attribute for file in target.files.to_list()]
 
-# Of the flags that kernels are built with, what they mean by themselves in any mode.
-_KERNEL_FLAGS = ["-D", "-U", "-fno-strict-aliasing"]
+# Macros mean the same in any mode.
+_MACRO_FLAGS = ["-D", "-U"]
+
+# Of the other flags that kernels are built with, what they mean by themselves in any mode.
+_KERNEL_FLAGS = ["-fno-strict-aliasing"]
+
+# No variant has ThreadSanitizer, though all of a configuration may.
+_NO_TSAN = "-URECTO_SIMT_TSAN"
+
+def _defines(names):
+    return ["-D" + name for name in names]
 
 def _own_copts(attr, kernel_copts):
-    if KERNEL_TAG not in getattr(attr, "tags", []):
-        return []
-    return kernel_copts + [
+    is_kernel = KERNEL_TAG in getattr(attr, "tags", [])
+    kept = _MACRO_FLAGS + (_KERNEL_FLAGS if is_kernel else [])
+    return (kernel_copts if is_kernel else []) + _defines(getattr(attr, "local_defines", [])) + [
         opt
-        for opt in attr.copts
-        if any([opt.startswith(flag) for flag in _KERNEL_FLAGS])
+        for opt in getattr(attr, "copts", [])
+        if any([opt.startswith(flag) for flag in kept])
     ]
 
 def _include_folders(ctx):
@@ -77,7 +86,8 @@ def _compile(ctx, source, copts, known):
     ))
     arguments = ctx.actions.args()
     arguments.add_all(["-std=c++20", "-ffp-contract=off", "-g", "-Wno-unused-parameter"])
-    arguments.add_all(mode_copts + copts)
+    arguments.add_all(known.defines)
+    arguments.add_all(mode_copts + copts + [_NO_TSAN])
     for root in ["", ctx.bin_dir.path + "/"]:
         folders = [root + folder for folder in known.include_folders.to_list()]
         arguments.add_all(folders, before_each = "-isystem")
@@ -106,6 +116,10 @@ def _compiled_impl(_target, ctx):
             _include_folders(ctx),
             transitive = [dep.include_folders for dep in deps],
         ),
+        defines = depset(
+            _defines(getattr(attr, "defines", [])),
+            transitive = [dep.defines for dep in deps],
+        ),
     )
     copts = _own_copts(attr, _BUILDS[ctx.attr.mode][2])
     return [_Objects(
@@ -115,6 +129,7 @@ def _compiled_impl(_target, ctx):
         ),
         headers = known.headers,
         include_folders = known.include_folders,
+        defines = known.defines,
         linkopts = depset(
             [opt for opt in getattr(attr, "linkopts", []) if "$" not in opt],
             transitive = [dep.linkopts for dep in deps],

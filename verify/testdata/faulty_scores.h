@@ -16,10 +16,10 @@
 #include "cuda/kernels/paged_decode.h"
 #include "cuda/kernels/warp.cuh"
 
-#define FAULTY_SCORES(name)                                                               \
-  namespace recto::name {                                                                 \
-  using namespace recto::kernels;                                                         \
-  KernelStatus launch_group_scores(const GroupScoresParams& params, KernelStream stream); \
+#define FAULTY_SCORES(name)                                                         \
+  namespace recto::name {                                                           \
+  using namespace recto::kernels;                                                   \
+  Status launch_group_scores(const GroupScoresParams& params, KernelStream stream); \
   }
 FAULTY_SCORES(exchanged_registers)
 FAULTY_SCORES(no_block_barrier)
@@ -31,4 +31,4 @@ FAULTY_SCORES(unwaited_group)
 #undef FAULTY_SCORES
 
 // The kernel's own would be found, too, by its argument.
-#define why_not_served why_faulty_scores_are_not_served
+#define check_served check_served_by_faulty_scores

@@ -21,6 +21,8 @@
 #include "verify/simt/dialect/simt_types.h"
 #include "verify/simt/dialect/simt_warp.h"
 
+#include "verify/simt/dialect/simt_refused_functions.h"
+
 // After all others, which use of C++ what it refuses.
 #include "verify/simt/dialect/simt_refused.h"
 
@@ -44,7 +46,9 @@ int variables_are_not_supported();  // verify/simt: a __device__ variable is not
 #define __launch_bounds__(...)
 #define __restrict__ __restrict
 #define __align__(bytes) __attribute__((aligned(bytes)))
-#define __constant__
+// There is no way to copy to one, and nobody else may write. (That it may be declared const as well
+// is why it is not `const`.)
+#define __constant__ constexpr
 
 #define threadIdx (::recto::simt::current_thread->thread_index)
 #define blockIdx (::recto::simt::current_thread->block_index)

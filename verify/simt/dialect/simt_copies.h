@@ -5,15 +5,30 @@
 
 #include <cstdint>
 
+#include "verify/simt/dialect/simt_taint.h"
 #include "verify/simt/dialect/simt_warp.h"
 #include "verify/simt/executor/device_copies.h"
 
-#define RECTO_SIMT_COPY_ASYNC(name, bytes)                                                     \
-  inline void name(void* shared, const void* global, unsigned source_bytes, RECTO_SIMT_SITE) { \
-    ::recto::simt::device::begin_copy({shared, global, bytes, source_bytes}, {#name, site});   \
-  }                                                                                            \
-  inline void name(void* shared, const void* global, RECTO_SIMT_SITE) {                        \
-    ::recto::simt::device::begin_copy({shared, global, bytes, bytes}, {#name, site});          \
+namespace recto::simt::device {
+
+// (Where nothing is read, the source may be anything.)
+inline CopyRequest copy_request(void* shared, const void* global, unsigned bytes,
+                                unsigned source_bytes) {
+  expect_untainted(shared);
+  expect_untainted(source_bytes);
+  if (source_bytes > 0) expect_untainted(global);
+  return {shared, without_taint(global), bytes, source_bytes};
+}
+
+}  // namespace recto::simt::device
+
+#define RECTO_SIMT_COPY_ASYNC(name, bytes)                                                        \
+  inline void name(void* shared, const void* global, unsigned source_bytes, RECTO_SIMT_SITE) {    \
+    ::recto::simt::device::begin_copy(                                                            \
+        ::recto::simt::device::copy_request(shared, global, bytes, source_bytes), {#name, site}); \
+  }                                                                                               \
+  inline void name(void* shared, const void* global, RECTO_SIMT_SITE) {                           \
+    name(shared, global, bytes, site);                                                            \
   }
 RECTO_SIMT_COPY_ASYNC(copy_async_4, 4)
 RECTO_SIMT_COPY_ASYNC(copy_async_8, 8)
@@ -57,6 +72,7 @@ inline void fence_async_proxy() { recto::simt::device::fence_async_proxy(); }
 
 inline void copy_bulk(void* shared, const void* global, unsigned bytes, Mbarrier* mbarrier,
                       RECTO_SIMT_SITE) {
-  recto::simt::device::begin_bulk_copy({shared, global, bytes, bytes}, mbarrier,
-                                       {"copy_bulk", site});
+  recto::simt::device::begin_bulk_copy(
+      recto::simt::device::copy_request(shared, global, bytes, bytes), mbarrier,
+      {"copy_bulk", site});
 }

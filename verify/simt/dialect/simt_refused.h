@@ -2,6 +2,7 @@
 
 // CUDA names that kernels may not use here: whoever uses one is told so by the compiler.
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdio>
@@ -9,16 +10,12 @@
 #include <cstring>
 #include <ctime>
 #include <cwchar>
+#include <iterator>
+#include <numeric>
 #include <string>
+#include <vector>
 
-#define RECTO_SIMT_REFUSAL(name)                   \
-  __attribute__((unavailable("verify/simt: " #name \
-                             " is not supported; verify/simt/README.md lists what is")))
-
-// With any arguments, and any template arguments.
-#define RECTO_SIMT_REFUSE(name) \
-  template <typename...>        \
-  int name(...) RECTO_SIMT_REFUSAL(name);
+#include "verify/simt/dialect/simt_refusal.h"
 
 // Time is not modelled.
 RECTO_SIMT_REFUSE(__nanosleep)
@@ -44,13 +41,23 @@ RECTO_SIMT_REFUSE(__named_barrier_sync)
 #define __shared__ _Pragma("GCC error \"verify/simt: __shared__ is not supported\"")
 
 // The GPU's instructions are kernel_ptx.h's; those of foreign sources are interpreted.
-// (Headers of the C library have __asm__, too; those that kernels may want are included above.)
+// (Headers of the C library have __asm__, and those of C++ what is refused below: those that files
+// of kernels may want are included above, and by the rest of the dialect.)
 #if defined(RECTO_SIMT_KERNEL_FILE)
 #define asm _Pragma("GCC error \"verify/simt: asm is not supported; kernel_ptx.h has functions\"")
 #define __asm__ \
   _Pragma("GCC error \"verify/simt: __asm__ is not supported; kernel_ptx.h has functions\"")
 #define __asm \
   _Pragma("GCC error \"verify/simt: __asm is not supported; kernel_ptx.h has functions\"")
+#endif
+
+// C++'s own words for which the executor has nothing of its own: they would act on the host, and
+// be the same for all thread blocks, or end the launch in the midst of it.
+#if defined(RECTO_SIMT_KERNEL_FILE)
+#define throw _Pragma("GCC error \"verify/simt: throw is not supported\"")
+#define try _Pragma("GCC error \"verify/simt: try is not supported\"")
+#define new _Pragma("GCC error \"verify/simt: new is not supported; there is std::construct_at\"")
+#define thread_local _Pragma("GCC error \"verify/simt: thread_local is not supported\"")
 #endif
 
 // Variables of the device that the host shares, and parameters that stay where they are.
@@ -105,84 +112,6 @@ RECTO_SIMT_REFUSE(surf2Dwrite)
 RECTO_SIMT_REFUSE(surf3Dread)
 RECTO_SIMT_REFUSE(surf3Dwrite)
 
-// Atomics of other scopes than the device.
-RECTO_SIMT_REFUSE(atomicAdd_block)
-RECTO_SIMT_REFUSE(atomicAdd_system)
-RECTO_SIMT_REFUSE(atomicCAS_block)
-RECTO_SIMT_REFUSE(atomicCAS_system)
-
-// Directed rounding.
-#define RECTO_SIMT_REFUSE_ROUNDINGS(name) \
-  RECTO_SIMT_REFUSE(name##_rz)            \
-  RECTO_SIMT_REFUSE(name##_ru)            \
-  RECTO_SIMT_REFUSE(name##_rd)
-RECTO_SIMT_REFUSE_ROUNDINGS(__fadd)
-RECTO_SIMT_REFUSE_ROUNDINGS(__fsub)
-RECTO_SIMT_REFUSE_ROUNDINGS(__fmul)
-RECTO_SIMT_REFUSE_ROUNDINGS(__fmaf)
-RECTO_SIMT_REFUSE_ROUNDINGS(__fdiv)
-RECTO_SIMT_REFUSE_ROUNDINGS(__frcp)
-RECTO_SIMT_REFUSE_ROUNDINGS(__fsqrt)
-#undef RECTO_SIMT_REFUSE_ROUNDINGS
-
-// Functions in half precision, whose errors are not documented as closely; fp32's are there.
-RECTO_SIMT_REFUSE(hexp)
-RECTO_SIMT_REFUSE(hexp2)
-RECTO_SIMT_REFUSE(hlog)
-RECTO_SIMT_REFUSE(hlog2)
-RECTO_SIMT_REFUSE(hrcp)
-RECTO_SIMT_REFUSE(hrsqrt)
-RECTO_SIMT_REFUSE(hsqrt)
-RECTO_SIMT_REFUSE(htanh)
-RECTO_SIMT_REFUSE(h2exp)
-RECTO_SIMT_REFUSE(h2exp2)
-RECTO_SIMT_REFUSE(h2rcp)
-struct RECTO_SIMT_REFUSAL(__nv_fp8x2_e4m3) __nv_fp8x2_e4m3;
-struct RECTO_SIMT_REFUSAL(__nv_fp8x4_e4m3) __nv_fp8x4_e4m3;
-struct RECTO_SIMT_REFUSAL(__nv_fp8x2_e5m2) __nv_fp8x2_e5m2;
-struct RECTO_SIMT_REFUSAL(__nv_fp8x4_e5m2) __nv_fp8x4_e5m2;
-
-// SIMD within a word.
-RECTO_SIMT_REFUSE(__dp4a)
-RECTO_SIMT_REFUSE(__dp2a_lo)
-RECTO_SIMT_REFUSE(__dp2a_hi)
-#define RECTO_SIMT_REFUSE_PARTS(name) \
-  RECTO_SIMT_REFUSE(name##2)          \
-  RECTO_SIMT_REFUSE(name##4)
-#define RECTO_SIMT_REFUSE_COMPARISON(name) \
-  RECTO_SIMT_REFUSE_PARTS(name##s)         \
-  RECTO_SIMT_REFUSE_PARTS(name##u)
-RECTO_SIMT_REFUSE_PARTS(__vabs)
-RECTO_SIMT_REFUSE_PARTS(__vabsss)
-RECTO_SIMT_REFUSE_PARTS(__vneg)
-RECTO_SIMT_REFUSE_PARTS(__vnegss)
-RECTO_SIMT_REFUSE_PARTS(__vadd)
-RECTO_SIMT_REFUSE_PARTS(__vaddss)
-RECTO_SIMT_REFUSE_PARTS(__vaddus)
-RECTO_SIMT_REFUSE_PARTS(__vsub)
-RECTO_SIMT_REFUSE_PARTS(__vsubss)
-RECTO_SIMT_REFUSE_PARTS(__vsubus)
-RECTO_SIMT_REFUSE_PARTS(__vhaddu)
-RECTO_SIMT_REFUSE_COMPARISON(__vavg)
-RECTO_SIMT_REFUSE_COMPARISON(__vabsdiff)
-RECTO_SIMT_REFUSE_COMPARISON(__vsad)
-RECTO_SIMT_REFUSE_COMPARISON(__vmax)
-RECTO_SIMT_REFUSE_COMPARISON(__vmin)
-RECTO_SIMT_REFUSE_PARTS(__vcmpeq)
-RECTO_SIMT_REFUSE_PARTS(__vcmpne)
-RECTO_SIMT_REFUSE_COMPARISON(__vcmpgt)
-RECTO_SIMT_REFUSE_COMPARISON(__vcmpge)
-RECTO_SIMT_REFUSE_COMPARISON(__vcmplt)
-RECTO_SIMT_REFUSE_COMPARISON(__vcmple)
-RECTO_SIMT_REFUSE_PARTS(__vseteq)
-RECTO_SIMT_REFUSE_PARTS(__vsetne)
-RECTO_SIMT_REFUSE_COMPARISON(__vsetgt)
-RECTO_SIMT_REFUSE_COMPARISON(__vsetge)
-RECTO_SIMT_REFUSE_COMPARISON(__vsetlt)
-RECTO_SIMT_REFUSE_COMPARISON(__vsetle)
-#undef RECTO_SIMT_REFUSE_COMPARISON
-#undef RECTO_SIMT_REFUSE_PARTS
-
 // Launches from within kernels.
 RECTO_SIMT_REFUSE(cudaLaunchDevice)
 RECTO_SIMT_REFUSE(cudaGetParameterBuffer)
@@ -221,6 +150,14 @@ struct fragment {
 extern "C" clock_t clock() noexcept RECTO_SIMT_REFUSAL(clock);
 extern "C" void* malloc(std::size_t bytes) noexcept RECTO_SIMT_REFUSAL(malloc);
 extern "C" void free(void* memory) noexcept RECTO_SIMT_REFUSAL(free);
+RECTO_SIMT_REFUSE(cudaMemcpyToSymbol)
+RECTO_SIMT_REFUSE(cudaMemcpyFromSymbol)
+// Of libcu++, whose headers are refused by name (BUILD file).
+namespace cuda::std {
+RECTO_SIMT_REFUSE(min)
+RECTO_SIMT_REFUSE(max)
+RECTO_SIMT_REFUSE(clamp)
+RECTO_SIMT_REFUSE(abs)
+RECTO_SIMT_REFUSE(swap)
+}  // namespace cuda::std
 #endif
-
-#undef RECTO_SIMT_REFUSE

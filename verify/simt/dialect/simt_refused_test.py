@@ -8,9 +8,13 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 import unittest
+from pathlib import Path
 
-COMMAND = ["-std=c++20", "-DRECTO_SIMT_KERNEL_FILE", "-I.", "-Iverify/simt/dialect"]
+REFUSED_HEADERS = Path("verify/simt/dialect/refused")
+FOLDERS = ["-I.", "-Iverify/simt/dialect", f"-isystem{REFUSED_HEADERS}"]
+COMMAND = ["-std=c++20", "-DRECTO_SIMT_KERNEL_FILE", *FOLDERS]
 HEAD = """\
 #include <kernel_dialect.h>
 #include <kernel_ptx.h>
@@ -59,6 +63,20 @@ SNIPPETS = {
     "hexp": ("out[0] = hexp(__float2half(1.0f));", "out[0] = __half(__expf(1.0f));"),
     "__nv_fp8x2_e4m3": ("__nv_fp8x2_e4m3* pair = nullptr;", "__nv_fp8_e4m3 one(1.0f);"),
     "atomicAdd_system": ("atomicAdd_system(out, 1.0f);", "atomicAdd(out, 1.0f);"),
+    "atomicMax_block": ("atomicMax_block(&n, 1);", "atomicMax(&n, 1);"),
+    "__nv_atomic_fetch_add": ("__nv_atomic_fetch_add(&n, 1, 5, 3);", "atomicAdd(&n, 1);"),
+    "__dadd_ru": ("out[0] = __dadd_ru(1.0, n);", "out[0] = __dadd_rn(1.0, n);"),
+    "cospif": ("out[0] = cospif(1.0f);", "out[0] = cosf(3.14159274f);"),
+    "rcbrtf": ("out[0] = rcbrtf(1.0f);", "out[0] = 1 / cbrtf(1.0f);"),
+    "norm3df": ("out[0] = norm3df(1.0f, 2.0f, 2.0f);", "out[0] = hypotf(3.0f, 4.0f);"),
+    "__viaddmax_s32": ("out[0] = __viaddmax_s32(n, 1, 2);", "out[0] = max(n + 1, 2);"),
+    "__vimax3_s16x2_relu": ("out[0] = __vimax3_s16x2_relu(1, 2, 3);", "out[0] = max(1, 2);"),
+    "min": ("out[0] = cuda::std::min(n, 1);", "out[0] = std::min(n, 1);"),
+    "cudaMemcpyToSymbol": ("cudaMemcpyToSymbol(out, &n, 4);", "out[0] = n;"),
+    "throw": ("throw n;", "__trap();"),
+    "try": ("try { out[0] = n; } catch (...) {}", "{ out[0] = n; }"),
+    "new": ("out = new float[4];", "float four[4] = {1}; out[0] = four[n];"),
+    "thread_local": ("thread_local int i = 0; out[0] = i;", "int i = 0; out[0] = i;"),
     "asm": ('asm volatile("bar.sync 0;");', "__syncthreads();"),
     "__asm__": ('__asm__ volatile("bar.sync 0;");', "__syncthreads();"),
     "__asm": ('__asm("bar.sync 0;");', "__syncthreads();"),
@@ -109,6 +127,9 @@ SNIPPETS = {
 
 # What CUDA accepts, in forms that are easily forgotten.
 ACCEPTED = [
+    "} __constant__ const float halves[] = {0.5f, 1.0f}; __global__ void reads(float* out) { "
+    "out[0] = halves[1];",
+    "} static __constant__ int2 pair = {1, 2}; __global__ void takes(int* out) { *out = pair.y;",
     "__stcs((int*)out, 1u);",
     "__stwt(out, 1);",
     "uint1 one = make_uint1(1); float1 other = {1.0f}; out[0] = one.x + other.x;",
@@ -123,6 +144,11 @@ def compilers():
     return sorted({name for name in names if name and shutil.which(name)})
 
 
+def compile_text(compiler, options, text):
+    command = [compiler, *options, "-x", "c++", "-fsyntax-only", "-"]
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+
+
 def compile_kernels(compiler, bodies):
     """One kernel per line, after the head."""
     kernels = [
@@ -130,14 +156,40 @@ def compile_kernels(compiler, bodies):
         for number, body in enumerate(bodies)
     ]
     limit = "-ferror-limit=0" if "clang" in compiler else "-fmax-errors=0"
-    command = [compiler, *COMMAND, limit, "-x", "c++", "-fsyntax-only", "-"]
-    source = HEAD + "\n".join(kernels) + "\n"
-    return subprocess.run(command, input=source, capture_output=True, text=True, check=False)
+    return compile_text(compiler, [*COMMAND, limit], HEAD + "\n".join(kernels) + "\n")
 
 
 def lines_with_errors(text):
     """The numbers of all lines of the source that an error or its note is about."""
     return {int(line) for line in re.findall(r"<stdin>:(\d+):", text)}
+
+
+# A write to it would be one for all thread blocks, and for what comes after the launch.
+WRITTEN_CONSTANTS = [
+    "} __constant__ int limit = 1; __global__ void writes() { limit = 2;",
+    "} __constant__ float table[2] = {1, 2}; __global__ void adds() { atomicAdd(&table[1], 1.0f);",
+]
+
+# What files of kernels include for their host's half.
+HOST_HEADERS = """
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <span>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+"""
 
 
 class RefusedNamesTest(unittest.TestCase):
@@ -161,6 +213,46 @@ class RefusedNamesTest(unittest.TestCase):
             with self.subTest(compiler=compiler):
                 result = compile_kernels(compiler, ACCEPTED)
                 self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_constants_are_not_written(self):
+        for compiler in compilers():
+            for body in WRITTEN_CONSTANTS:
+                with self.subTest(compiler=compiler, body=body):
+                    self.assertNotEqual(compile_kernels(compiler, [body]).returncode, 0)
+
+    def test_headers_of_the_host_may_come_after_the_dialect(self):
+        for compiler in compilers():
+            with self.subTest(compiler=compiler):
+                result = compile_text(compiler, COMMAND, HEAD + HOST_HEADERS)
+                self.assertEqual(result.returncode, 0, result.stderr)
+
+
+class RefusedHeadersTest(unittest.TestCase):
+    headers = sorted(
+        str(path.relative_to(REFUSED_HEADERS))
+        for path in REFUSED_HEADERS.rglob("*")
+        if path.is_file()
+    )
+
+    def test_each_is_refused_by_name(self):
+        known = {"cooperative_groups.h", "mma.h", "cuda/barrier", "cuda_pipeline.h"}
+        self.assertLessEqual(known, set(self.headers))
+        for compiler in compilers():
+            for header in self.headers:
+                with self.subTest(compiler=compiler, header=header):
+                    result = compile_text(compiler, COMMAND, f"#include <{header}>\n")
+                    self.assertNotEqual(result.returncode, 0)
+                    self.assertIn(f"verify/simt: <{header}> is not supported; ", result.stderr)
+
+    def test_files_without_kernels_get_the_toolkits(self):
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "mma.h").write_text("int of_the_toolkit();\n", "utf-8")
+            command = ["-std=c++20", *FOLDERS, f"-isystem{folder}"]
+            for compiler in compilers():
+                with self.subTest(compiler=compiler):
+                    text = "#include <mma.h>\nint n = of_the_toolkit();\n"
+                    result = compile_text(compiler, command, text)
+                    self.assertEqual(result.returncode, 0, result.stderr)
 
 
 if __name__ == "__main__":

@@ -39,6 +39,13 @@ T with_taint_of(T result, const Arguments&... arguments) {
   return result;
 }
 
+// Ends the program if it is tainted, as an access by such an address does: of addresses that the
+// executor follows later, where nothing looks at them.
+template <typename T>
+void expect_untainted(const T& value) {
+  __msan_check_mem_is_initialized(&value, sizeof value);
+}
+
 // Byte by byte: ones where a byte is tainted.
 inline std::uint64_t tainted_bits(const std::uint64_t& word) {
   std::uint64_t tainted = 0;
@@ -60,6 +67,9 @@ inline std::uint64_t with_tainted_bits(std::uint64_t known, std::uint64_t tainte
 }
 
 #else
+
+template <typename T>
+void expect_untainted(const T&) {}
 
 inline std::uint64_t tainted_bits(std::uint64_t) { return 0; }
 inline std::uint64_t with_tainted_bits(std::uint64_t known, std::uint64_t) { return known; }

@@ -2,9 +2,12 @@
 // it is computed, and what is computed beside it is not.
 
 #include <sanitizer/msan_interface.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -112,6 +115,37 @@ TEST_CASE("copies in the background hand taint on") {
     run_warp(kernel, in.data(), out.data());
     CHECK(out.tainted() == std::set<int>{kTainted, 21});
   }
+}
+
+// Whether a process of its own gets to its end.
+bool survives(const std::function<void()>& run) {
+  const pid_t child = fork();
+  if (child == 0) {
+    close(STDERR_FILENO);
+    run();
+    _exit(0);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+TEST_CASE("a copy in the background from an address that is tainted ends the program") {
+  const auto copies_from = [](bool is_index_tainted, int is_read) {
+    return survives([=] {
+      Numbers<int> index(32, 1);
+      if (is_index_tainted) index.taint(kTainted);
+      Numbers<int> reads(32, 1);
+      reads.data()[kTainted] = is_read;
+      Numbers<float> in(32, 0.5F);
+      Numbers<float> out(32, 0.0F);
+      run_warp(copy_by_index, index.data(), reads.data(), in.data(), out.data());
+    });
+  };
+  CHECK(copies_from(false, 1));
+  CHECK_FALSE(copies_from(true, 1));
+  // Where it reads nothing, it may have any.
+  CHECK(copies_from(true, 0));
 }
 
 TEST_CASE("atomic operations leave taint, and tell of what was there") {

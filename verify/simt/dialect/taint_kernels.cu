@@ -148,6 +148,14 @@ __global__ void copy_bulk_through_shared(const float* in, float* out) {
   out[threadIdx.x] = tile[threadIdx.x];
 }
 
+__global__ void copy_by_index(const int* index, const int* is_read, const float* in, float* out) {
+  KERNEL_SHARED(float, tile, [32]);
+  const unsigned thread = threadIdx.x;
+  copy_async_4(tile + thread, in + index[thread], is_read[thread] != 0 ? 4 : 0);
+  wait_for_all_copies();
+  out[thread] = tile[thread];
+}
+
 __global__ void change_atomically(AtomicWay way, const float* in, float* place, float* old) {
   const unsigned thread = threadIdx.x;
   auto* words = reinterpret_cast<int*>(place);

@@ -28,6 +28,9 @@ __global__ void sum_softmax(const float* in, float* out, int context);
 __global__ void copy_through_shared(const float* in, float* out);
 __global__ void copy_bulk_through_shared(const float* in, float* out);
 
+// in[index[thread]] to out[thread], if is_read[thread], else 0, by a copy in the background.
+__global__ void copy_by_index(const int* index, const int* is_read, const float* in, float* out);
+
 // place[thread] is changed by in[thread], and what was there goes to old[thread].
 enum class AtomicWay { kAdd, kExchange, kMaximum, kCompareAndSwap, kIncrement, kAddDouble };
 __global__ void change_atomically(AtomicWay way, const float* in, float* place, float* old);

@@ -99,12 +99,12 @@ reference::AttentionResult run(simt::Executor& executor, const PackedDecodeHow& 
   call.add_write("exp_sums", std::span(exp_sums.bytes));
   call.add_write("max_logits", std::span(max_logits.bytes));
   call.add_write("tmp_out", std::span(partial.bytes));
-  call.run(how.observer, [&](simt::Stream& stream) -> const char* {
+  call.run(how.observer, [&](simt::Stream& stream) {
     const simt_foreign::StreamScope scope(stream);
     packed_decode(tensors[0], tensors[1], tensors[2], tensors[3], query, keys, values,
                   inputs.options.scale, tables, lengths, inputs.kv.k.block_size, longest,
                   how.partition_size, how.half_sums);
-    return nullptr;
+    return Status::ok();
   });
   if (how.look) how.look(out.bytes);
   reference::AttentionResult result(seqs, heads, dim);

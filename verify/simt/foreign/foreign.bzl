@@ -78,12 +78,13 @@ def foreign_test(name, **kwargs):
     else:
         _skipped_test(name)
 
-def foreign_cover_test(name, srcs, deps, modes, script, size = "small"):
+def foreign_cover_test(name, srcs, deps, modes, script, args = [], size = "small"):
     """A test that a program prints the same in the usual build and in each of the modes.
 
     Args:
       modes: of simt_variant.
       script: takes MODE=PROGRAM for the usual build, "plain", and for each mode.
+      args: what it takes before them.
     """
     if not TOOLKIT.nvcc:
         _skipped_test(name)
@@ -101,7 +102,7 @@ def foreign_cover_test(name, srcs, deps, modes, script, size = "small"):
     recto_script_test(
         name = name,
         size = size,
-        args = ["%s=$(location :%s)" % pair for pair in programs.items()],
+        args = args + ["%s=$(location :%s)" % pair for pair in programs.items()],
         data = [":" + program for program in programs.values()],
         script = script,
     )

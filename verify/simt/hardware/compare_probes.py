@@ -3,8 +3,9 @@
 
     compare_probes.py EXECUTOR_PROGRAM GPU_PROGRAM
 
-Copies, matrix loads and mbarriers are to agree bit for bit, fast functions to keep their documented
-errors. CUDA leaves the sums of a matrix product open: for these it says which of the executor's
+Copies, matrix loads, mbarriers and products of small whole numbers are to agree bit for bit, fast
+functions to keep their documented errors. CUDA leaves the sums of a matrix product open: they are
+to be within a bound of those that are rounded to nearest, and it says which of the executor's
 arithmetics the hardware follows, how often, and where none does.
 """
 
@@ -16,6 +17,7 @@ from collections import defaultdict
 
 LARGEST = struct.unpack("f", struct.pack("I", 0x7F7FFFFF))[0]
 SMALLEST_NORMAL = 2.0**-126
+SUMS = 128  # of a trial, probes.cu
 
 
 def number(word):
@@ -76,17 +78,31 @@ def compare_exact(name, executor, gpu):
     return True, f"{name}: {len(gpu)} words agree bit for bit"
 
 
+TOLD_MAX = 5  # sums that are like none
+
+
+def told(word):
+    return f"{number(word):.9g} ({word})"
+
+
 def compare_product(name, executor, gpu):
-    """Nothing is wrong here but a missing result: it is a question, not a claim."""
-    if any(len(words) != len(gpu) for words in executor.values()):
-        return False, f"{name}: expected {len(executor['nearest'])} sums, got {len(gpu)}"
-    agreeing = {
-        mode: sum(a == b for a, b in zip(words, gpu)) for mode, words in executor.items()
-    }
-    neither = sum(
-        all(words[i] != seen for words in executor.values()) for i, seen in enumerate(gpu)
-    )
-    lines = [f"{name}: of {len(gpu)} sums, {neither} are like none of the executor's"]
+    """Which arithmetic it is, is a question and not a claim; how far it is off is not."""
+    bounds, nearest = executor.pop("bound", []), executor["nearest"]
+    if any(len(words) != len(gpu) for words in [bounds, *executor.values()]):
+        return False, f"{name}: expected {len(nearest)} sums, got {len(gpu)}"
+    # So many of each trial; whatever is not a number is not within.
+    place = [f"trial {i // SUMS}, sum {i % SUMS}" for i in range(len(gpu))]
+    for i, (seen, expected, bound) in enumerate(zip(gpu, nearest, bounds)):
+        if not abs(number(seen) - number(expected)) <= number(bound):
+            return False, (
+                f"{name}: {place[i]}: to nearest {told(expected)}, GPU {told(seen)}, "
+                f"which may differ by {number(bound):.3g}"
+            )
+    neither = [i for i, seen in enumerate(gpu) if all(w[i] != seen for w in executor.values())]
+    lines = [f"{name}: of {len(gpu)} sums, {len(neither)} are like none of the executor's"]
+    for i in neither[:TOLD_MAX]:
+        lines.append(f"  {place[i]}: GPU {told(gpu[i])}, to nearest {told(nearest[i])}")
+    agreeing = {mode: sum(map(str.__eq__, words, gpu)) for mode, words in executor.items()}
     for mode, count in sorted(agreeing.items(), key=lambda item: -item[1]):
         lines.append(f"  {count:6} are as {mode}")
     return True, "\n".join(lines)

@@ -14,11 +14,16 @@ def word(x):
     return f"{struct.unpack('I', struct.pack('f', x))[0]:08x}"
 
 
+SUMS = " ".join([word(1.0)] * compare_probes.SUMS)
 EXECUTOR = f"""\
 copy|executor|exact|0|00000001 00000002
 copy|executor|exact|1|00000003 00000004
-multiply|nearest|product|0|00000001 00000002
-multiply|truncated|product|0|00000001 00000003
+multiply|bound|product|0|{SUMS}
+multiply|bound|product|1|{word(0.5)} {word(0.5)}
+multiply|nearest|product|0|{SUMS}
+multiply|nearest|product|1|{word(8.0)} {word(9.0)}
+multiply|truncated|product|0|{SUMS}
+multiply|truncated|product|1|{word(8.0)} {word(8.75)}
 fast_exp2|input|exp2|0|{word(3.0)} {word(-140.0)}
 fast_exp2|executor|exp2|0|{word(8.0)} {word(0.0)}
 fast_tanh|input|tanh|0|{word(1.0)}
@@ -28,7 +33,8 @@ GPU = f"""\
 # a card
 copy|gpu|exact|0|00000001 00000002
 copy|gpu|exact|1|00000003 00000004
-multiply|gpu|product|0|00000001 00000003
+multiply|gpu|product|0|{SUMS}
+multiply|gpu|product|1|{word(8.0)} {word(8.75)}
 fast_exp2|gpu|exp2|0|{word(8.0 + 2.0**-19)} {word(0.0)}
 fast_tanh|gpu|tanh|0|{word(0.7618)}
 """
@@ -72,11 +78,31 @@ class Comparison(unittest.TestCase):
     def test_products_say_whom_the_card_follows(self):
         _, lines = compare_probes.compare(EXECUTOR, GPU)
         said = next(line for line in lines if line.startswith("multiply"))
-        self.assertIn("of 2 sums, 0 are like none", said)
-        self.assertLess(said.index("2 are as truncated"), said.index("1 are as nearest"))
-        other = GPU.replace("product|0|00000001", "product|0|00000009")
-        _, lines = compare_probes.compare(EXECUTOR, other)
-        self.assertIn("1 are like none", "\n".join(lines))
+        self.assertIn("of 130 sums, 0 are like none", said)
+        self.assertLess(said.index("130 are as truncated"), said.index("129 are as nearest"))
+
+    def test_sums_that_are_like_none_are_told(self):
+        gpu = GPU.replace(word(8.75), word(9.25))
+        failures, lines = compare_probes.compare(EXECUTOR, gpu)
+        self.assertEqual(failures, 0)
+        said = "\n".join(lines)
+        self.assertIn("of 130 sums, 1 are like none", said)
+        self.assertIn("trial 1, sum 1: GPU 9.25 (41140000), to nearest 9 (41100000)", said)
+
+    def test_of_many_sums_like_none_a_few_are_told(self):
+        gpu = GPU.replace(word(1.0), word(1.5))
+        _, lines = compare_probes.compare(EXECUTOR.replace(word(0.5), word(1.0)), gpu)
+        said = "\n".join(lines)
+        self.assertIn("128 are like none", said)
+        self.assertEqual(said.count("trial 0, sum"), compare_probes.TOLD_MAX)
+
+    def test_sums_beyond_their_bound_fail(self):
+        self.assertIn(
+            "trial 1, sum 1: to nearest 9 (41100000), GPU 9.75 (411c0000), which may differ by 0.5",
+            self.failing(word(8.75), word(9.75)),
+        )
+        self.assertIn("trial 1, sum 0", self.failing(f"1|{word(8.0)}", "1|7fffffff"))
+        self.assertIn("trial 1, sum 0", self.failing(f"1|{word(8.0)}", "1|7f800000"))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <bit>
+#include <cstddef>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,22 +38,51 @@ std::vector<Mode> modes_of(ProbeKind kind) {
   return modes;
 }
 
+// What a probe makes of its input; nothing if that fails, which is said.
+std::optional<std::vector<unsigned>> output_of(const Probe& probe, const std::vector<unsigned>& in,
+                                               const Arithmetic& arithmetic) {
+  std::vector<unsigned> out(static_cast<std::size_t>(kProbeTrials * probe.words_out));
+  Executor executor({.arithmetic = arithmetic});
+  Stream stream(executor);
+  const char* error = probe.launch(kProbeTrials, in.data(), out.data(), &stream);
+  const LaunchReport& report = stream.synchronise();
+  if (error == nullptr && report.passed()) return out;
+  std::printf("FAILED: %s: %s\n", probe.name, error ? error : report.text().c_str());
+  return std::nullopt;
+}
+
+// What a sum may be off for each of its products, of the sum of all magnitudes. Truncated, a step
+// loses less than 2^-23 of its largest number for each product, for what it adds to, and where its
+// own sum is cut off: with steps of four or more 1.5 2^-23 for each product. The one that it is
+// held against loses 2^-24. (A little more: the probe itself adds up the magnitudes.)
+constexpr float kLossOfProduct = 0x1.001p-22F;
+
+bool print_bounds(const Probe& probe, std::vector<unsigned> in) {
+  // Pairs, and at the end of each trial as many numbers to add to as there are sums.
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const int place = static_cast<int>(i % static_cast<std::size_t>(probe.words_in));
+    in[i] &= place < probe.words_in - probe.words_out ? 0x7fff7fffU : 0x7fffffffU;
+  }
+  std::optional<std::vector<unsigned>> out = output_of(probe, in, {});
+  if (!out) return false;
+  for (unsigned& word : *out) {
+    const float loss = static_cast<float>(probe.depth) * kLossOfProduct;
+    word = std::bit_cast<unsigned>(loss * std::bit_cast<float>(word));
+  }
+  print_probe(probe, "bound", out->data(), probe.words_out);
+  return true;
+}
+
 int run(const Probe& probe) {
   const std::vector<unsigned> in = probe_inputs(probe.input, kProbeTrials, probe.words_in);
   if (probe.kind == ProbeKind::kExp2 || probe.kind == ProbeKind::kTanh) {
     print_probe(probe, "input", in.data(), probe.words_in);
   }
+  if (probe.kind == ProbeKind::kProduct && !print_bounds(probe, in)) return 1;
   for (const Mode& mode : modes_of(probe.kind)) {
-    std::vector<unsigned> out(static_cast<std::size_t>(kProbeTrials * probe.words_out));
-    Executor executor({.arithmetic = mode.arithmetic});
-    Stream stream(executor);
-    const char* error = probe.launch(kProbeTrials, in.data(), out.data(), &stream);
-    const LaunchReport& report = stream.synchronise();
-    if (error != nullptr || !report.passed()) {
-      std::printf("FAILED: %s: %s\n", probe.name, error ? error : report.text().c_str());
-      return 1;
-    }
-    print_probe(probe, mode.name.c_str(), out.data(), probe.words_out);
+    const std::optional<std::vector<unsigned>> out = output_of(probe, in, mode.arithmetic);
+    if (!out) return 1;
+    print_probe(probe, mode.name.c_str(), out->data(), probe.words_out);
   }
   return 0;
 }

@@ -50,11 +50,11 @@ int run_all() {
   std::printf("# %s, compute capability %d.%d\n", device.name, device.major, device.minor);
   int failures = 0;
   for (const Probe& probe : probes()) {
-    if (probe.compute_capability <= capability) {
-      failures += run(probe);
+    if (const char* why = why_not_run(probe, capability)) {
+      std::printf("SKIPPED: %s: needs compute capability %d.%d: %s\n", probe.name,
+                  probe.compute_capability / 10, probe.compute_capability % 10, why);
     } else {
-      std::printf("SKIPPED: %s: needs compute capability %d.%d\n", probe.name,
-                  probe.compute_capability / 10, probe.compute_capability % 10);
+      failures += run(probe);
     }
   }
   return failures;

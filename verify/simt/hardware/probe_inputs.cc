@@ -1,5 +1,6 @@
 #include "verify/simt/hardware/probe_inputs.h"
 
+#include <bit>
 #include <cstdint>
 
 #include "core/random_stream.h"
@@ -46,6 +47,32 @@ unsigned random_pair(RandomStream& random, Format format, const Range& range) {
   return low | random_code(random, format, range.low, range.high) << 16;
 }
 
+// From -limit to limit, as a code of the format.
+unsigned small_code(RandomStream& random, Format format, unsigned limit) {
+  const auto number = static_cast<int>(random.next_below(2 * limit + 1)) - static_cast<int>(limit);
+  const unsigned word = std::bit_cast<unsigned>(static_cast<float>(number));
+  if (number == 0) return 0;
+  const int dropped = kSingle.mantissa_bits - format.mantissa_bits;
+  const unsigned field =
+      (word >> kSingle.mantissa_bits & 0xff) + static_cast<unsigned>(format.bias - kSingle.bias);
+  const unsigned mantissa = (word & ((1U << kSingle.mantissa_bits) - 1)) >> dropped;
+  const int field_bits = format.bias == kHalf.bias ? 5 : 8;
+  return (word >> 31) << (format.mantissa_bits + field_bits) | field << format.mantissa_bits |
+         mantissa;
+}
+
+// A pair, or one to add to.
+unsigned small_word(RandomStream& random, Format format, bool is_sum) {
+  if (is_sum) return small_code(random, kSingle, 1000);
+  const unsigned low = small_code(random, format, 15);
+  return low | small_code(random, format, 15) << 16;
+}
+
+Format format_of(ProbeInput input) {
+  const bool is_half = input == ProbeInput::kHalves || input == ProbeInput::kSmallHalves;
+  return is_half ? kHalf : kBfloat16;
+}
+
 }  // namespace
 
 std::vector<unsigned> probe_inputs(ProbeInput input, int trials, int words) {
@@ -54,12 +81,15 @@ std::vector<unsigned> probe_inputs(ProbeInput input, int trials, int words) {
   for (int trial = 0; trial < trials; ++trial) {
     const Range& range = kRanges[trial % 4];
     const bool is_product = input == ProbeInput::kHalves || input == ProbeInput::kBfloat16s;
-    const Format format = input == ProbeInput::kHalves ? kHalf : kBfloat16;
+    const bool is_small = input == ProbeInput::kSmallHalves || input == ProbeInput::kSmallBfloat16s;
+    const Format format = format_of(input);
     for (int i = 0; i < words; ++i) {
       if (input == ProbeInput::kBits) {
         values.push_back(static_cast<unsigned>(random.next_u64()));
       } else if (input == ProbeInput::kFloats) {
         values.push_back(random_code(random, kSingle, -12, 6));
+      } else if (is_small) {
+        values.push_back(small_word(random, format, i >= words - kSums));
       } else if (is_product && i < words - kSums) {
         values.push_back(random_pair(random, format, range));
       } else {

@@ -11,6 +11,9 @@ enum class ProbeInput {
   kHalves,     // pairs of fp16 numbers, to be multiplied; at the end 128 fp32 numbers to add to
   kBfloat16s,  // the same in bfloat16
   kFloats,     // fp32 numbers
+  // As the first two, of whole numbers so small that no way of adding them up rounds.
+  kSmallHalves,
+  kSmallBfloat16s,
 };
 
 // [trials, words] of numbers that are finite, different and the same in each run. In turn, those to

@@ -81,6 +81,13 @@ struct LoadMatrix {
   }
 };
 
+// What tests plant: registers in each other's place, of A (1) or of the sums (2).
+#if !defined(RECTO_PROBES_SWAP)
+#define RECTO_PROBES_SWAP 0
+#endif
+constexpr int kSwapA = RECTO_PROBES_SWAP == 1 ? 1 : 0;
+constexpr int kSwapSums = RECTO_PROBES_SWAP == 2 ? 1 : 0;
+
 template <typename T, int kDepth>
 struct Multiply {
   static constexpr int kWordsOfA = kDepth / 4;
@@ -93,7 +100,7 @@ struct Multiply {
     unsigned a[kWordsOfA];
     unsigned b[kWordsOfB];
     float sum[4];
-    for (int i = 0; i < kWordsOfA; ++i) a[i] = in[lane * kWordsOfA + i];
+    for (int i = 0; i < kWordsOfA; ++i) a[i] = in[lane * kWordsOfA + (i ^ kSwapA)];
     in += kLanes * kWordsOfA;
     for (int i = 0; i < kWordsOfB; ++i) b[i] = in[lane * kWordsOfB + i];
     in += kLanes * kWordsOfB;
@@ -103,7 +110,7 @@ struct Multiply {
     } else {
       multiply_accumulate_m16n8k8<T>(sum, a, b);
     }
-    for (int i = 0; i < 4; ++i) out[lane * 4 + i] = __float_as_uint(sum[i]);
+    for (int i = 0; i < 4; ++i) out[lane * 4 + i] = __float_as_uint(sum[i ^ kSwapSums]);
   }
 };
 
@@ -209,6 +216,16 @@ template <typename Body>
 Probe make_sm_90(const char* name) {
   Probe probe = make<Body>(name);
   probe.compute_capability = 90;
+  probe.is_compiled = kHasBulkCopies;
+  return probe;
+}
+
+template <typename T, int kDepth>
+Probe make_product(const char* name, ProbeInput input) {
+  const bool is_small = input == ProbeInput::kSmallHalves || input == ProbeInput::kSmallBfloat16s;
+  using Body = Multiply<T, kDepth>;
+  Probe probe = make<Body>(name, is_small ? ProbeKind::kExact : ProbeKind::kProduct, input);
+  probe.depth = kDepth;
   return probe;
 }
 
@@ -228,14 +245,20 @@ std::span<const Probe> probes() {
       make<LoadMatrix<1, true>>("load_matrix_transposed_x1"),
       make<LoadMatrix<2, true>>("load_matrix_transposed_x2"),
       make<LoadMatrix<4, true>>("load_matrix_transposed_x4"),
-      make<Multiply<__half, 16>>("multiply_accumulate_m16n8k16 of half", ProbeKind::kProduct,
-                                 ProbeInput::kHalves),
-      make<Multiply<__half, 8>>("multiply_accumulate_m16n8k8 of half", ProbeKind::kProduct,
-                                ProbeInput::kHalves),
-      make<Multiply<__nv_bfloat16, 16>>("multiply_accumulate_m16n8k16 of bfloat16",
-                                        ProbeKind::kProduct, ProbeInput::kBfloat16s),
-      make<Multiply<__nv_bfloat16, 8>>("multiply_accumulate_m16n8k8 of bfloat16",
-                                       ProbeKind::kProduct, ProbeInput::kBfloat16s),
+      make_product<__half, 16>("multiply_accumulate_m16n8k16 of half", ProbeInput::kHalves),
+      make_product<__half, 16>("multiply_accumulate_m16n8k16 of small half",
+                               ProbeInput::kSmallHalves),
+      make_product<__half, 8>("multiply_accumulate_m16n8k8 of half", ProbeInput::kHalves),
+      make_product<__half, 8>("multiply_accumulate_m16n8k8 of small half",
+                              ProbeInput::kSmallHalves),
+      make_product<__nv_bfloat16, 16>("multiply_accumulate_m16n8k16 of bfloat16",
+                                      ProbeInput::kBfloat16s),
+      make_product<__nv_bfloat16, 16>("multiply_accumulate_m16n8k16 of small bfloat16",
+                                      ProbeInput::kSmallBfloat16s),
+      make_product<__nv_bfloat16, 8>("multiply_accumulate_m16n8k8 of bfloat16",
+                                     ProbeInput::kBfloat16s),
+      make_product<__nv_bfloat16, 8>("multiply_accumulate_m16n8k8 of small bfloat16",
+                                     ProbeInput::kSmallBfloat16s),
       make<Exp2>("fast_exp2", ProbeKind::kExp2, ProbeInput::kFloats),
       make<Tanh>("fast_tanh", ProbeKind::kTanh, ProbeInput::kFloats),
       make_sm_90<CopyBulk>("copy_bulk"),

@@ -26,7 +26,10 @@ struct Probe {
   ProbeInput input = ProbeInput::kBits;
   int words_in = 0;
   int words_out = 0;
+  int depth = 0;                // of products: how many are summed
   int compute_capability = 80;  // at least, in tenths
+  // What is compiled for older cards, too, has none of the instructions of later ones.
+  bool is_compiled = true;
   // One warp for each of `trials`: `in` is [trials, words_in], `out` [trials, words_out], in device
   // memory. What was wrong, or null.
   const char* (*launch)(int trials, const unsigned* in, unsigned* out,
@@ -34,5 +37,11 @@ struct Probe {
 };
 
 std::span<const Probe> probes();
+
+// Why a card of that compute capability, in tenths, is not asked; or null.
+inline const char* why_not_run(const Probe& probe, int compute_capability) {
+  if (compute_capability < probe.compute_capability) return "the card is too old";
+  return probe.is_compiled ? nullptr : "compiled for older cards, too";
+}
 
 }  // namespace recto::simt

@@ -1,4 +1,4 @@
-#include "cuda/cache/shadow_cache.h"
+#include "cuda/cache/testing/shadow_cache.h"
 
 #include <algorithm>
 

@@ -14,7 +14,7 @@
 #include "core/random_stream.h"
 #include "core/status.h"
 #include "cuda/cache/block_manager.h"
-#include "cuda/cache/shadow_cache.h"
+#include "cuda/cache/testing/shadow_cache.h"
 
 namespace recto::cache::testing {
 
@@ -42,6 +42,10 @@ class RandomWalk {
     CacheKeys keys;
     SequenceState state = SequenceState::kRunning;
   };
+  // What `can_*` said.
+  struct Announced {
+    bool will_succeed = false;
+  };
   struct Moving {
     Transfer transfer;
     std::vector<SwapCopy> copies;
@@ -65,7 +69,7 @@ class RandomWalk {
 
   // Counts what came out; failed if it is not as announced.
   Status note(const std::string& what, const Status& status);
-  Status note(const std::string& what, const Status& status, bool was_announced);
+  Status note(const std::string& what, const Status& status, Announced announced);
 
   Status admit();
   Status compute_prompt(Live& live);

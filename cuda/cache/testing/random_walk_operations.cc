@@ -2,7 +2,7 @@
 #include <optional>
 #include <utility>
 
-#include "cuda/cache/random_walk.h"
+#include "cuda/cache/testing/random_walk.h"
 
 namespace recto::cache::testing {
 
@@ -13,7 +13,7 @@ Status RandomWalk::admit() {
   const TokenCount found = manager_.cached_prefix(prompt_of(live));
   const bool can = manager_.can_admit(prompt_of(live), room);
   const Result<Admission> admitted = manager_.admit(prompt_of(live), room);
-  RECTO_RETURN_IF_ERROR(note("admit", admitted.status(), can));
+  RECTO_RETURN_IF_ERROR(note("admit", admitted.status(), Announced{can}));
   if (!admitted.is_ok()) return Status::ok();
   if (admitted.value().hit != found) return Status::failed("another prefix than was announced");
   if (found > TokenCount(0)) ++counts_["hit"];
@@ -40,14 +40,14 @@ Status RandomWalk::resume() {
   const bool can = manager_.can_resume(live->handle, prompt_of(*live));
   const Result<TokenCount> hit = manager_.resume(live->handle, prompt_of(*live));
   if (hit.is_ok()) live->state = SequenceState::kRunning;
-  return note("resume", hit.status(), can);
+  return note("resume", hit.status(), Announced{can});
 }
 
 Status RandomWalk::append_one_each() {
   std::vector<SequenceHandle> some = draw_some(SequenceState::kRunning);
   const bool can = manager_.can_append(some);
   const auto copies = manager_.append(some);
-  RECTO_RETURN_IF_ERROR(note("append one each", copies.status(), can));
+  RECTO_RETURN_IF_ERROR(note("append one each", copies.status(), Announced{can}));
   if (!copies.is_ok()) return Status::ok();
   if (!copies.value().empty()) ++counts_["copy on write"];
   shadow_.copy(copies.value());
@@ -158,7 +158,7 @@ Status RandomWalk::swap_out() {
   const std::vector<SequenceHandle> some = draw_some(SequenceState::kRunning);
   const bool can = manager_.can_swap_out(some);
   const Result<Transfer> transfer = manager_.swap_out(some);
-  RECTO_RETURN_IF_ERROR(note("swap out", transfer.status(), can));
+  RECTO_RETURN_IF_ERROR(note("swap out", transfer.status(), Announced{can}));
   if (!transfer.is_ok()) return Status::ok();
   const auto copies = transfer.value().copies;
   for (const SequenceHandle handle : some) find(handle)->state = SequenceState::kSwappingOut;
@@ -171,7 +171,7 @@ Status RandomWalk::swap_in() {
   const TokenCount lookahead(below(3));
   const bool can = manager_.can_swap_in(some, lookahead);
   const Result<Transfer> transfer = manager_.swap_in(some, lookahead);
-  RECTO_RETURN_IF_ERROR(note("swap in", transfer.status(), can));
+  RECTO_RETURN_IF_ERROR(note("swap in", transfer.status(), Announced{can}));
   if (!transfer.is_ok()) return Status::ok();
   const auto copies = transfer.value().copies;
   for (const SequenceHandle handle : some) find(handle)->state = SequenceState::kSwappingIn;

@@ -1,4 +1,4 @@
-#include "cuda/cache/state_text.h"
+#include "cuda/cache/testing/state_text.h"
 
 #include <sstream>
 

@@ -12,7 +12,7 @@
 #include "bazel/testing/catch.h"
 #include "cuda/cache/block_manager.h"
 #include "cuda/cache/invariants.h"
-#include "cuda/cache/state_text.h"
+#include "cuda/cache/testing/state_text.h"
 
 namespace recto::cache::testing {
 
@@ -80,6 +80,11 @@ class CheckedManager {
     const auto copies = try_append(batch).value();
     return {copies.begin(), copies.end()};
   }
+  std::vector<BlockCopy> reserve(SequenceHandle sequence, std::int64_t length) {
+    const auto copies =
+        call([&](BlockManager& m) { return m.reserve(sequence, TokenCount(length)); }).value();
+    return {copies.begin(), copies.end()};
+  }
   Status commit(SequenceHandle sequence, const Ids& ids) {
     return call([&](BlockManager& m) { return m.commit(sequence, prompt_of(ids).tokens); });
   }
@@ -114,9 +119,8 @@ class CheckedManager {
 
   std::vector<std::int32_t> table(SequenceHandle sequence, std::int32_t group = 0) const {
     std::vector<std::int32_t> ids;
-    for (const BlockId block : manager_.block_table(sequence, group).value()) {
-      ids.push_back(block.value());
-    }
+    const std::span<const BlockId> blocks = manager_.block_table(sequence, group).value();
+    for (const BlockId block : blocks) ids.push_back(block.value());
     return ids;
   }
   SequenceView view(SequenceHandle sequence) const { return manager_.view(sequence).value(); }

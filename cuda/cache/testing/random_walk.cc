@@ -1,9 +1,9 @@
-#include "cuda/cache/random_walk.h"
+#include "cuda/cache/testing/random_walk.h"
 
 #include <algorithm>
 
 #include "cuda/cache/invariants.h"
-#include "cuda/cache/state_text.h"
+#include "cuda/cache/testing/state_text.h"
 
 namespace recto::cache::testing {
 
@@ -152,8 +152,8 @@ Status RandomWalk::note(const std::string& what, const Status& status) {
   return Status::failed("a refusal changed something: " + status.message());
 }
 
-Status RandomWalk::note(const std::string& what, const Status& status, bool was_announced) {
-  if (status.is_ok() == was_announced) return note(what, status);
+Status RandomWalk::note(const std::string& what, const Status& status, Announced announced) {
+  if (status.is_ok() == announced.will_succeed) return note(what, status);
   return Status::failed("not as announced: " + what + ": " + internal::describe(status));
 }
 

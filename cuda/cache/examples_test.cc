@@ -1,0 +1,172 @@
+// The examples of the headers, compiled and run as they stand there: what is between the marks of
+// an example below is what its header says, line by line, which the last test sees to.
+
+#include <fstream>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "cuda/cache/batch_tables.h"
+#include "cuda/cache/block_manager.h"
+#include "cuda/cache/block_pool.h"
+#include "cuda/cache/cache_size.h"
+#include "cuda/cache/prefix_index.h"
+#include "cuda/cache/slot_mapping.h"
+
+namespace recto::cache {
+namespace {
+
+// What the examples leave to their reader.
+std::int64_t copied_blocks = 0;
+std::int64_t uploaded_entries = 0;
+std::int32_t forgotten = -1;
+
+void copy_block(const BlockCopy&) { ++copied_blocks; }
+void upload(const TableRange& range) { uploaded_entries += range.count; }
+void forget(ContentId content) { forgotten = content.value(); }
+
+// clang-format off: the headers' comments are broken as they like.
+
+TEST_CASE("block_pool.h") {
+  // [block_pool.h
+  BlockPool pool = BlockPool::create(BlockCount(100), BlockCount(1)).value();
+  const BlockPool::Allocation given = pool.allocate();  // held once
+  if (given.evicted != kNoContent) forget(given.evicted);
+  pool.set_content(given.block, ContentId(7));
+  pool.release(given.block);  // evictable
+  pool.hold(given.block);     // a hit: held again
+  // ]
+  CHECK(pool.state(given.block) == BlockState::kHeld);
+  CHECK(forgotten == -1);
+}
+
+TEST_CASE("prefix_index.h") {
+  // [prefix_index.h
+  PrefixIndex index = PrefixIndex::create({.max_nodes = 8, .block_size = 2}).value();
+  const std::vector<TokenId> tokens = {5, 6};
+  const BlockContent content{.tokens = tokens, .extra_words = {}};
+  const NodeId node = *index.insert(index.key(kRoot, content), content);
+  index.attach(node, 0, BlockId(3));
+  index.remove_user(node);  // the block is its user now
+  const std::optional<NodeId> found = index.find(index.key(kRoot, content), content).node;
+  index.block(*found, 0);  // 3
+  index.detach(node, 0);   // and without it the node is gone
+  // ]
+  CHECK(found == node);
+  CHECK(index.num_nodes() == 0);
+}
+
+TEST_CASE("block_manager.h, batch_tables.h and slot_mapping.h") {
+  // [block_manager.h
+  CacheOptions options;
+  options.num_blocks = BlockCount(8);
+  options.block_size = TokenCount(4);
+  options.max_blocks_per_sequence = BlockCount(4);
+  BlockManager manager = BlockManager::create(options).value();
+
+  // A prompt comes: what of it is cached is not computed again.
+  std::vector<TokenId> tokens = {1, 2, 3, 4, 5, 6};
+  const Prompt prompt{.tokens = {.ids = tokens, .items = {}}, .keys = {}};
+  const Admission admitted = manager.admit(prompt).value();
+  const TokenCount to_compute(6 - admitted.hit.value());
+  manager.append(admitted.sequence, to_compute).value();  // copies to make first, if any
+  // ... write K and V of the prompt, then say so: others may find them from now on.
+  Status status = manager.commit(admitted.sequence, prompt.tokens);
+
+  // Each step of generation: room for one token each, for all or for none.
+  const std::vector<SequenceHandle> batch = {admitted.sequence};
+  const std::span<const BlockCopy> copies = manager.append(batch).value();
+  for (const BlockCopy& copy : copies) copy_block(copy);
+  // ]
+  CHECK(status == Status::ok());
+  CHECK(copied_blocks == 0);
+  const SequenceHandle sequence = admitted.sequence;
+  // [batch_tables.h
+  std::vector<std::int32_t> buffer(1 * 2 * 4);  // [num_groups, max_rows, max_blocks]
+  BatchTables tables = BatchTables::create(manager, {.max_rows = 2}, buffer).value();
+  status = tables.assign(1, sequence);
+  for (const TableRange& range : tables.update()) upload(range);  // elements of the buffer
+  // ]
+  CHECK(status == Status::ok());
+  CHECK(buffer == std::vector<std::int32_t>{-1, -1, -1, -1, 0, 1, -1, -1});
+  CHECK(uploaded_entries == 2);
+  // [slot_mapping.h
+  const std::vector<TokenRange> step = {{.sequence = sequence, .first = 6, .count = 1}};
+  std::vector<std::int64_t> slots(2);                    // one token, and one of padding
+  status = write_slot_mapping(manager, 0, step, slots);  // {the slot of token 6, -1}
+  // ]
+  CHECK(status == Status::ok());
+  CHECK(slots == std::vector<std::int64_t>{6, -1});
+  // [block_manager.h
+  status = manager.release(admitted.sequence);
+  // ]
+  CHECK(status == Status::ok());
+  CHECK(manager.cached_prefix(prompt) == TokenCount(4));
+}
+
+TEST_CASE("cache_size.h") {
+  CacheOptions options;
+  // [cache_size.h
+  CacheSizeRequest request;
+  request.model = find_model("llama-3.1-8b").value();
+  request.gpu = find_gpu("a100-80").value();
+  const CacheSize size = size_cache(request).value();
+  options.num_blocks = size.num_blocks;
+  // ]
+  CHECK(options.num_blocks > BlockCount(10'000));
+}
+
+// clang-format on
+
+std::vector<std::string> lines_of(const std::string& path) {
+  std::ifstream in(path);
+  REQUIRE(in.is_open());
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+std::string without_indent(const std::string& line) {
+  const std::size_t begin = line.find_first_not_of(' ');
+  return begin == std::string::npos ? "" : line.substr(begin);
+}
+
+// The lines of a header's examples: those of comments that are indented by three spaces.
+std::vector<std::string> example_in(const std::string& header) {
+  std::vector<std::string> example;
+  for (const std::string& line : lines_of("cuda/cache/" + header)) {
+    if (!line.starts_with("//")) {
+      if (!line.empty() && !line.starts_with("#pragma")) break;  // the first includes
+      continue;
+    }
+    if (line.starts_with("//   ")) example.push_back(without_indent(line.substr(2)));
+  }
+  return example;
+}
+
+std::vector<std::string> example_here(const std::string& header) {
+  std::vector<std::string> example;
+  bool is_inside = false;
+  for (const std::string& line : lines_of("cuda/cache/examples_test.cc")) {
+    const std::string text = without_indent(line);
+    if (text == "// ]") is_inside = false;
+    if (is_inside && !text.empty()) example.push_back(text);
+    if (text == "// [" + header) is_inside = true;
+  }
+  return example;
+}
+
+TEST_CASE("what is compiled here is what headers say") {
+  for (const char* header : {"block_pool.h", "prefix_index.h", "block_manager.h", "batch_tables.h",
+                             "slot_mapping.h", "cache_size.h"}) {
+    INFO(header);
+    const std::vector<std::string> example = example_here(header);
+    CHECK(example.size() > 2);
+    CHECK(example_in(header) == example);
+  }
+}
+
+}  // namespace
+}  // namespace recto::cache

@@ -1,0 +1,148 @@
+#include "cuda/cache_ops.h"
+
+#include <kernel_dialect.h>
+
+#include <string>
+
+#include "core/attention_gate.h"
+#include "core/refusal.h"
+#include "cuda/kernels/block_copy.h"
+#include "cuda/kernels/contents_check.h"
+#include "cuda/launch.h"
+
+namespace recto {
+namespace {
+
+static_assert(kContentsCheckBytes >= std::int64_t{sizeof(kernels::ContentsViolation)});
+
+std::string at(const char* list, std::int64_t index, const char* field = "") {
+  return std::string(list) + "[" + std::to_string(index) + "]" + field;
+}
+
+// Where a check writes what it finds; null without a check.
+Result<kernels::ContentsViolation*> violation_of(const CacheOpOptions& options) {
+  if (options.contents_check == ContentsCheck::kNone) return nullptr;
+  RECTO_RETURN_IF_ERROR(check_workspace(options.workspace, kContentsCheckBytes));
+  return static_cast<kernels::ContentsViolation*>(options.workspace.data);
+}
+
+Status refusal_of_slot(const kernels::ContentsViolation& found) {
+  const std::string field = at("slot_mapping", found.index);
+  const std::string value = std::to_string(found.value);
+  switch (found.rule) {
+    case kernels::ContentsRule::kNone:
+      return Status::ok();
+    case kernels::ContentsRule::kRepeatedSlot:
+      return refusal(field, "another slot than that of " + at("slot_mapping", found.other), value);
+    default:
+      return refusal(field,
+                     "-1, or a slot id below kv.k.num_blocks * kv.k.block_size = " +
+                         std::to_string(found.limit),
+                     value);
+  }
+}
+
+Status refusal_of_pair(const kernels::ContentsViolation& found, kernels::Caches caches) {
+  const std::string value = std::to_string(found.value);
+  const bool is_one = caches == kernels::Caches::kOne;
+  const auto below = [&](const char* cache) {
+    return std::string("a block id from 0 to below ") + (is_one ? "kv" : cache) +
+           ".k.num_blocks = " + std::to_string(found.limit);
+  };
+  const std::string source = at("copies", found.index, ".source");
+  const std::string destination = at("copies", found.index, ".destination");
+  switch (found.rule) {
+    case kernels::ContentsRule::kNone:
+      return Status::ok();
+    case kernels::ContentsRule::kSource:
+      return refusal(source, below("from"), value);
+    case kernels::ContentsRule::kDestination:
+      return refusal(destination, below("to"), value);
+    case kernels::ContentsRule::kRepeatedWrite:
+      return refusal(destination, "another block than that of " + at("copies", found.other), value);
+    default:
+      return refusal(
+          source, "a block that no copy writes, as " + at("copies", found.other) + " does", value);
+  }
+}
+
+Status check_slots(const KvWriteInputs& inputs, kernels::RepeatedSlots repeated,
+                   kernels::ContentsViolation* violation, KernelStream stream) {
+  const MutableKvTensorView& k = inputs.kv.k;
+  RECTO_RETURN_IF_ERROR(kernels::launch_slot_check({.slot_mapping = inputs.slot_mapping.data(),
+                                                    .num_tokens = inputs.k.num_rows,
+                                                    .num_slots = k.num_blocks * k.block_size,
+                                                    .repeated = repeated,
+                                                    .violation = violation},
+                                                   stream));
+  const Result<kernels::ContentsViolation> found = found_on_device(violation, stream);
+  RECTO_RETURN_IF_ERROR(found.status());
+  return refusal_of_slot(found.value());
+}
+
+// `params` have passed the gate.
+Status run_checked(const kernels::BlockCopyParams& params, kernels::Caches caches,
+                   const CacheOpOptions& options, KernelStream stream) {
+  const Result<kernels::ContentsViolation*> violation = violation_of(options);
+  RECTO_RETURN_IF_ERROR(violation.status());
+  RECTO_RETURN_IF_ERROR(kernels::check_copied(params));
+  if (violation.value() != nullptr && params.num_pairs > 0) {
+    RECTO_RETURN_IF_ERROR(kernels::launch_pair_check({.pairs = params.pairs,
+                                                      .num_pairs = params.num_pairs,
+                                                      .num_sources = params.from.k.num_blocks,
+                                                      .num_destinations = params.to.k.num_blocks,
+                                                      .caches = caches,
+                                                      .violation = violation.value()},
+                                                     stream));
+    const Result<kernels::ContentsViolation> found = found_on_device(violation.value(), stream);
+    RECTO_RETURN_IF_ERROR(found.status());
+    RECTO_RETURN_IF_ERROR(refusal_of_pair(found.value(), caches));
+  }
+  return kernels::launch_block_copy(params, stream);
+}
+
+// A span's address is looked at by nobody else.
+Status check_pairs(std::span<const BlockPair> copies) {
+  if (copies.data() != nullptr || copies.empty()) return Status::ok();
+  return refusal("copies.data", "an address", "null");
+}
+
+}  // namespace
+
+Status run_kv_write(const KvWriteInputs& inputs, kernels::RepeatedSlots repeated,
+                    const CacheOpOptions& options, KernelStream stream) {
+  RECTO_RETURN_IF_ERROR(check_shapes(inputs));
+  const kernels::KvWriteParams params = {.k = inputs.k,
+                                         .v = inputs.v,
+                                         .slot_mapping = inputs.slot_mapping.data(),
+                                         .repeated_slots = repeated,
+                                         .kv = inputs.kv};
+  RECTO_RETURN_IF_ERROR(kernels::check_written(params));
+  const Result<kernels::ContentsViolation*> violation = violation_of(options);
+  RECTO_RETURN_IF_ERROR(violation.status());
+  if (violation.value() != nullptr && inputs.k.num_rows > 0) {
+    RECTO_RETURN_IF_ERROR(check_slots(inputs, repeated, violation.value(), stream));
+  }
+  return kernels::launch_kv_write(params, stream);
+}
+
+Status run_block_copy(const MutablePagedKvView& kv, std::span<const BlockPair> copies,
+                      const CacheOpOptions& options, KernelStream stream) {
+  RECTO_RETURN_IF_ERROR(check_shapes(kv));
+  RECTO_RETURN_IF_ERROR(check_pairs(copies));
+  const kernels::BlockCopyParams params = {
+      .from = as_const(kv), .to = kv, .pairs = copies.data(), .num_pairs = std::ssize(copies)};
+  return run_checked(params, kernels::Caches::kOne, options, stream);
+}
+
+Status run_block_swap(const PagedKvView& from, const MutablePagedKvView& to,
+                      std::span<const BlockPair> copies, const CacheOpOptions& options,
+                      KernelStream stream) {
+  RECTO_RETURN_IF_ERROR(check_shapes(from, to));
+  RECTO_RETURN_IF_ERROR(check_pairs(copies));
+  const kernels::BlockCopyParams params = {
+      .from = from, .to = to, .pairs = copies.data(), .num_pairs = std::ssize(copies)};
+  return run_checked(params, kernels::Caches::kTwo, options, stream);
+}
+
+}  // namespace recto

@@ -1,0 +1,33 @@
+#pragma once
+
+// How kernels reach the rows of views, by name: for tests.
+
+#include <kernel_dialect.h>
+
+#include <string>
+#include <type_traits>
+
+#include "core/contract.h"
+#include "core/status.h"
+#include "cuda/kernels/dispatch.cuh"
+
+namespace recto::verify {
+
+// "fours", "packs" or "singles".
+template <typename... Views>
+std::string access_name(const Views&... views) {
+  std::string name;
+  const Status found = kernels::with_access(
+      [&name](auto access) {
+        using Access = typename decltype(access)::Type;
+        name = std::is_same_v<Access, kernels::Fours>   ? "fours"
+               : std::is_same_v<Access, kernels::Packs> ? "packs"
+                                                        : "singles";
+        return Status::ok();
+      },
+      views...);
+  RECTO_CHECK(found.is_ok());
+  return name;
+}
+
+}  // namespace recto::verify

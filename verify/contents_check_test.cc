@@ -1,0 +1,125 @@
+// The check of contents on the device, by itself: what it finds is the first of what is wrong.
+
+#include "cuda/kernels/contents_check.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "verify/simt/executor/executor.h"
+#include "verify/simt/streams/stream.h"
+
+namespace recto::verify {
+namespace {
+
+// Of sequences without tokens, of which these have a negative context.
+std::int64_t first_found(std::int64_t num_seqs, const std::vector<std::size_t>& wrong) {
+  std::vector<std::int32_t> lengths(static_cast<std::size_t>(num_seqs), 0);
+  for (const std::size_t sequence : wrong) lengths[sequence] = -1;
+  kernels::ContentsViolation found;
+  simt::Executor executor({});
+  simt::Stream stream(executor);
+  const kernels::ContentsCheckParams params = {.block_table = {.num_seqs = num_seqs},
+                                               .block_size = 1,
+                                               .lengths = lengths.data(),
+                                               .violation = &found};
+  CHECK(kernels::launch_contents_check(params, &stream) == Status::ok());
+  CHECK(stream.synchronise().passed());
+  const bool is_found = found.rule == kernels::ContentsRule::kContextNegative;
+  CHECK((is_found || found.rule == kernels::ContentsRule::kNone));
+  return is_found ? found.index : -1;
+}
+
+TEST_CASE("contents are checked by 256 threads, and the first of what they find is told") {
+  for (const std::int64_t num_seqs : {1, 255, 256, 257, 511, 512, 513}) {
+    CHECK(first_found(num_seqs, {}) == -1);
+    CHECK(first_found(num_seqs, {static_cast<std::size_t>(num_seqs - 1)}) == num_seqs - 1);
+  }
+  CHECK(first_found(257, {255, 256}) == 255);
+  CHECK(first_found(257, {256, 0}) == 0);
+  CHECK(first_found(600, {556, 300}) == 300);  // one thread's, in turn
+  CHECK(first_found(600, {511, 512}) == 511);
+}
+
+// What a check of slots finds: the token, and the one that it is at odds with.
+kernels::ContentsViolation found_in_slots(const std::vector<std::int64_t>& slots,
+                                          std::int64_t num_slots) {
+  kernels::ContentsViolation found;
+  simt::Executor executor({});
+  simt::Stream stream(executor);
+  const kernels::SlotCheckParams params = {.slot_mapping = slots.data(),
+                                           .num_tokens = std::ssize(slots),
+                                           .num_slots = num_slots,
+                                           .repeated = kernels::RepeatedSlots::kNone,
+                                           .violation = &found};
+  CHECK(kernels::launch_slot_check(params, &stream) == Status::ok());
+  CHECK(stream.synchronise().passed());
+  return found;
+}
+
+TEST_CASE("the first slot that is wrong is found, whichever thread looks at it") {
+  using enum kernels::ContentsRule;
+  for (const std::int64_t num_tokens : {1, 255, 256, 257, 600}) {
+    std::vector<std::int64_t> slots(static_cast<std::size_t>(num_tokens));
+    std::iota(slots.rbegin(), slots.rend(), 0);
+    CHECK(found_in_slots(slots, num_tokens).rule == kNone);
+    const kernels::ContentsViolation beyond = found_in_slots(slots, num_tokens - 1);
+    CHECK(beyond.rule == kSlot);
+    CHECK(beyond.index == 0);
+    CHECK(beyond.value == num_tokens - 1);
+    if (num_tokens == 1) continue;
+    slots.back() = slots[static_cast<std::size_t>(num_tokens / 2)];
+    const kernels::ContentsViolation repeated = found_in_slots(slots, num_tokens);
+    CHECK(repeated.rule == kRepeatedSlot);
+    CHECK(repeated.index == num_tokens - 1);
+    CHECK(repeated.other == num_tokens / 2);
+    slots[static_cast<std::size_t>(num_tokens / 2)] = slots.back() = -1;
+    CHECK(found_in_slots(slots, num_tokens).rule == kNone);
+  }
+}
+
+kernels::ContentsViolation found_in_pairs(const std::vector<BlockPair>& pairs,
+                                          kernels::Caches caches) {
+  kernels::ContentsViolation found;
+  simt::Executor executor({});
+  simt::Stream stream(executor);
+  const kernels::PairCheckParams params = {.pairs = pairs.data(),
+                                           .num_pairs = std::ssize(pairs),
+                                           .num_sources = 1000,
+                                           .num_destinations = 1000,
+                                           .caches = caches,
+                                           .violation = &found};
+  CHECK(kernels::launch_pair_check(params, &stream) == Status::ok());
+  CHECK(stream.synchronise().passed());
+  return found;
+}
+
+TEST_CASE("the first pair that is wrong is found, whichever thread looks at it") {
+  using enum kernels::ContentsRule;
+  using enum kernels::Caches;
+  for (const std::int32_t num_pairs : {1, 255, 256, 257, 400}) {
+    std::vector<BlockPair> pairs;
+    for (std::int32_t i = 0; i < num_pairs; ++i) pairs.push_back({i, 999 - i});
+    CHECK(found_in_pairs(pairs, kOne).rule == kNone);
+    BlockPair& last = pairs.back();
+    last.source = 999;  // that the first one writes
+    CHECK(found_in_pairs(pairs, kTwo).rule == kNone);
+    const kernels::ContentsViolation overwritten = found_in_pairs(pairs, kOne);
+    CHECK(overwritten.rule == kOverwrittenSource);
+    CHECK(overwritten.index == num_pairs - 1);
+    CHECK(overwritten.other == 0);
+    last.source = 1000;
+    CHECK(found_in_pairs(pairs, kTwo).rule == kSource);
+    CHECK(found_in_pairs(pairs, kTwo).index == num_pairs - 1);
+    if (num_pairs == 1) continue;
+    last = {0, 998};  // that the second one writes
+    const kernels::ContentsViolation repeated = found_in_pairs(pairs, kOne);
+    CHECK(repeated.rule == kRepeatedWrite);
+    CHECK(repeated.other == 1);
+  }
+}
+
+}  // namespace
+}  // namespace recto::verify

@@ -1,0 +1,38 @@
+#pragma once
+
+// Laws on backends over a set of drawn cases, in tests with several sets, of which RECTO_CASE may
+// ask for one.
+
+#include <iostream>
+#include <optional>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "verify/drawn_cases.h"
+#include "verify/law_runner.h"
+
+namespace recto::verify {
+
+struct CaseSets {
+  std::vector<DrawnCases> all;  // of the test
+  DrawnCases tried;             // one of them
+};
+
+// Nothing may fail, within sharp bounds; of a whole set, of each backend some law must hold. The
+// report of a whole set, or nothing if less of it was asked for.
+inline std::optional<LawReport> expect_laws_hold(const std::vector<Law>& laws,
+                                                 const std::vector<Backend>& backends,
+                                                 const CaseSets& sets) {
+  const Result<CaseChoice> asked = asked_cases(sets.all);
+  REQUIRE(asked.status() == Status::ok());
+  if (!asked.value().includes(sets.tried)) return std::nullopt;
+  const LawReport report = run_laws(laws, backends, drawn_cases(sets.tried, asked.value()),
+                                    {.bound_kind = BoundKind::kSharp});
+  report.print(std::cout);
+  CHECK(report.failed() == 0);
+  if (asked.value().number) return std::nullopt;
+  CHECK(report.passed());
+  return report;
+}
+
+}  // namespace recto::verify

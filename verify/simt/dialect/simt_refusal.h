@@ -1,0 +1,12 @@
+#pragma once
+
+// How a name of CUDA's is refused: whoever uses it is told so by the compiler.
+
+#define RECTO_SIMT_REFUSAL(name)                   \
+  __attribute__((unavailable("verify/simt: " #name \
+                             " is not supported; verify/simt/README.md lists what is")))
+
+// With any arguments, and any template arguments.
+#define RECTO_SIMT_REFUSE(name) \
+  template <typename...>        \
+  int name(...) RECTO_SIMT_REFUSAL(name);

@@ -1,0 +1,68 @@
+#pragma once
+
+// The block tables of a running batch, as a simulated engine has them while it serves requests: in
+// what order blocks came, who shares them, and how much of them is context.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "sim/allocators/paged_allocator.h"
+#include "sim/request.h"
+#include "sim/scheduling/scheduler.h"
+
+namespace recto::verify {
+
+// One sequence in one step.
+struct TracedSequence {
+  std::vector<std::int32_t> blocks;  // its whole table: physical ids, in logical order
+  std::int64_t context_length = 0;   // tokens, with those that the step computes
+  std::int64_t num_rows = 0;         // of these, computed in the step; at least 1
+  bool was_preempted = false;        // before, once at least
+};
+
+// All sequences that compute something in one step.
+struct TableSnapshot {
+  std::string moment;
+  std::int64_t step = 0;
+  std::int64_t num_blocks = 0;  // of the pool
+  std::int64_t block_size = 0;  // slots
+  std::vector<TracedSequence> sequences;
+};
+
+// What of a batch is worth testing.
+struct TableTraits {
+  std::int64_t sequences = 0;
+  std::int64_t tokens = 0;         // of all contexts
+  std::int64_t shared_blocks = 0;  // in several contexts
+  std::int64_t unordered = 0;      // tables of which some block has a lower id than the one before
+  std::int64_t preempted = 0;      // sequences that were, before
+};
+TableTraits traits_of(const TableSnapshot& snapshot);
+
+// The sequences that compute one token: a batch for decode kernels.
+TableSnapshot decoding_part(const TableSnapshot& snapshot);
+
+struct TracedTables {
+  std::vector<TableSnapshot> snapshots;  // in order of time
+  std::int64_t requests = 0;             // answered
+  std::int64_t steps = 0;
+  std::int64_t preemptions = 0;
+  std::int64_t copied_slots = 0;  // copy-on-write
+};
+
+struct SnapshotOptions {
+  std::int64_t of_each_moment = 2;  // snapshots
+  std::int64_t steps_between = 40;  // of one moment, at least
+};
+
+// Serves all requests, and looks at moments like these: "full pool", no block without a holder;
+// "after preemption", sequences that have come back; "shared blocks"; "early", the first two
+// sequences; "later", any other. Fails where the simulator does.
+Result<TracedTables> trace_block_tables(sim::RequestSource& requests,
+                                        sim::PagedAllocator& allocator,
+                                        const sim::SchedulerOptions& rules,
+                                        const SnapshotOptions& options);
+
+}  // namespace recto::verify
