@@ -67,13 +67,18 @@ std::vector<BlockName> BlockManagerModel::evictable() const {
 }
 
 // Of each block that somebody holds, which slots hold a token that a later row of a holder sees.
+// What is being copied is still where it was.
 std::map<BlockName, std::vector<bool>> BlockManagerModel::used_slots(
     const ModelTable ModelSequence::*table) const {
+  const bool is_host = table == &ModelSequence::host;
+  const cache::SequenceState coming =
+      is_host ? cache::SequenceState::kSwappingOut : cache::SequenceState::kSwappingIn;
   std::map<BlockName, std::vector<bool>> used;
   for (const auto& [name, sequence] : sequences_) {
+    const std::int64_t context = sequence.state == coming ? 0 : sequence.context;
     for (std::size_t group = 0; group < (sequence.*table).size(); ++group) {
       const std::optional<TokenCount> window = options_.groups[group].window;
-      const std::int64_t out_of_sight = window ? sequence.context - window->value() : -1;
+      const std::int64_t out_of_sight = window ? context - window->value() : -1;
       const auto& row = (sequence.*table)[group];
       for (std::size_t i = 0; i < row.size(); ++i) {
         if (row[i] == kGone) continue;
@@ -81,7 +86,7 @@ std::map<BlockName, std::vector<bool>> BlockManagerModel::used_slots(
         slots.resize(static_cast<std::size_t>(block_size()));
         for (std::size_t offset = 0; offset < slots.size(); ++offset) {
           const auto token = static_cast<std::int64_t>(i * slots.size() + offset);
-          if (token < sequence.context && token > out_of_sight) slots[offset] = true;
+          if (token < context && token > out_of_sight) slots[offset] = true;
         }
       }
     }
@@ -138,9 +143,7 @@ Result<cache::SequenceView> BlockManagerModel::view(SequenceName name) const {
     return Status::invalid_input("no such sequence");
   }
   const ModelSequence& sequence = found->second;
-  const bool is_away = sequence.state == cache::SequenceState::kSwapped;
-  const ModelTable& table = is_away ? sequence.host : sequence.device;
-  const std::int64_t blocks = table.empty() ? 0 : std::ssize(table.front());
+  const std::int64_t blocks = sequence.device.empty() ? 0 : std::ssize(sequence.device.front());
   return cache::SequenceView{.state = sequence.state,
                              .context_length = TokenCount(sequence.context),
                              .capacity = TokenCount(blocks * block_size()),

@@ -6,11 +6,13 @@
 
 namespace recto::verify {
 
-// What is ahead of the context or out of every window stays behind; the rest goes, each block once.
+// What is ahead of the context or out of every window stays behind, and the place in the prefix
+// cache is given up; the rest goes, each block once.
 Status BlockManagerModel::send_out(ModelSequence& sequence, std::map<BlockName, BlockName>& host_of,
                                    std::vector<ModelSwapCopy>& copies) {
   drop_from(sequence.device, blocks_of(sequence.context));
   drop_unseen(sequence.device, sequence.context);
+  sequence.published.clear();
   sequence.host = sequence.device;
   for (std::int32_t group = 0; group < num_groups(); ++group) {
     for (BlockName& entry : sequence.host[static_cast<std::size_t>(group)]) {

@@ -68,7 +68,8 @@ class Happenings {
   void count(Happening happening, std::int64_t times = 1) {
     counts_[static_cast<std::size_t>(happening)] += times;
   }
-  void count_if(bool happened, Happening happening) { count(happening, happened ? 1 : 0); }
+  // Once, where a condition holds.
+  void count_if(std::int64_t holds, Happening happening) { count(happening, holds); }
   // A command came to an end, with this code.
   void count_answer(CommandKind kind, StatusCode code) {
     ++answers_[static_cast<std::size_t>(kind)][static_cast<std::size_t>(code)];

@@ -37,8 +37,8 @@ void Lockstep::bind_tables() {
   device_names_.keep([this](BlockName name) { return model_.has_block(name); });
   for (const Actor& actor : actors_) {
     const ModelSequence& expected = model_.sequences().at(actor.name);
-    const bool is_here = expected.state == cache::SequenceState::kRunning ||
-                         expected.state == cache::SequenceState::kSwappingOut;
+    const bool is_here = expected.state != cache::SequenceState::kPreempted &&
+                         expected.state != cache::SequenceState::kSwapped;
     for (std::int32_t group = 0; group < num_groups(); ++group) {
       const auto table = manager_.block_table(actor.handle, group).value();
       if (!is_here) {
@@ -213,6 +213,9 @@ void Lockstep::check_writable(std::size_t who, std::int32_t group, BlockId block
     RECTO_CHECK(!events_.stored().contains({other, block}));
     for (std::size_t i = 0; i < actors_.size(); ++i) {
       if (i == who && other == group) continue;
+      // What comes back to it is looked at as a transfer.
+      if (model_.sequences().at(actors_[i].name).state == cache::SequenceState::kSwappingIn)
+        continue;
       const auto table = manager_.block_table(actors_[i].handle, other).value();
       RECTO_CHECK(std::ranges::find(table, block) == table.end());
     }

@@ -90,6 +90,7 @@ void Lockstep::begin_transfer(const cache::Transfer& begun, const ModelTransfer&
     shadow_.copy_out(transfer.copies);
   } else {
     match_sources(transfer);
+    match_in(transfer);
     for (const cache::SwapCopy& copy : transfer.copies) check_unseen(copy.device);
     shadow_.copy_in(transfer.copies);
   }
@@ -109,7 +110,7 @@ void Lockstep::match_out(const Transfer& transfer) {
   }
 }
 
-// From the host blocks that the model says; which devices' blocks they come to will be seen.
+// From the host blocks that the model says.
 void Lockstep::match_sources(const Transfer& transfer) const {
   std::multiset<std::pair<std::int32_t, BlockId>> sources;
   for (const cache::SwapCopy& copy : transfer.copies) sources.insert({copy.group, copy.host});
@@ -122,11 +123,11 @@ void Lockstep::match_sources(const Transfer& transfer) const {
   }
 }
 
-// Tables show it now. Of sequences that were released meanwhile there are none.
+// To the blocks that tables show.
 void Lockstep::match_in(const Transfer& transfer) const {
   for (const ModelSwapCopy& expected : transfer.model_copies) {
     const std::optional<BlockId> device = device_names_.block(expected.device);
-    if (!device) continue;
+    RECTO_CHECK(device);
     const std::optional<BlockId> host = host_names_.block(expected.host);
     RECTO_CHECK(std::ranges::any_of(transfer.copies, [&](const cache::SwapCopy& copy) {
       return copy.group == expected.group && copy.device == *device && copy.host == host;
@@ -158,8 +159,6 @@ std::optional<StatusCode> Lockstep::complete(const CacheCommand& command) {
   if (code != StatusCode::kOk) return code;
   last_transfer_ = transfer;
   transfers_.erase(transfers_.begin() + static_cast<std::ptrdiff_t>(which));
-  bind_tables();
-  if (transfer.direction == Direction::kIn) match_in(transfer);
   return code;
 }
 

@@ -3,6 +3,7 @@
 
 #include "verify/models/small_scope.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 
@@ -74,13 +75,63 @@ void explore_and_print(SmallScope scope, const Depth& depth) {
   }
 }
 
-TEST_CASE("every short sequence of commands is answered as by the model") {
-  SECTION("two blocks of one slot") {
-    explore_and_print({.name = "two blocks of one slot",
-                       .options = options_of({.blocks = 2, .table = 2, .host = 2}),
-                       .prompts = all_prompts(2),
-                       .kinds = everything()},
+SmallScope scope_of(const std::string& name, const Size& size,
+                    const std::vector<CommandKind>& kinds) {
+  const auto longest = static_cast<std::int32_t>(size.table * size.block_size);
+  return {.name = name,
+          .options = options_of(size),
+          .prompts = all_prompts(std::min(longest, size.block_size == 1 ? 2 : 3)),
+          .kinds = kinds};
+}
+
+TEST_CASE("every short sequence of commands on two blocks is answered as by the model") {
+  SECTION("of one slot") {
+    const Size size = {.blocks = 2, .table = 2, .host = 2};
+    explore_and_print(scope_of("two blocks of one slot", size, everything()),
                       {.plain = 5, .full = 9});
+  }
+  SECTION("of two slots") {
+    const Size size = {.blocks = 2, .block_size = 2, .table = 2, .host = 2};
+    explore_and_print(scope_of("two blocks of two slots", size, everything()),
+                      {.plain = 4, .full = 7});
+  }
+}
+
+TEST_CASE("every short sequence of commands on three blocks is answered as by the model") {
+  SECTION("of one slot, for three sequences that share") {
+    const Size size = {.blocks = 3, .sequences = 3, .table = 3};
+    explore_and_print(scope_of("three blocks of one slot, three sequences", size, sharing()),
+                      {.plain = 4, .full = 7});
+  }
+  SECTION("of two slots") {
+    const Size size = {.blocks = 3, .block_size = 2, .table = 2, .host = 3};
+    explore_and_print(scope_of("three blocks of two slots", size, everything()),
+                      {.plain = 4, .full = 6});
+  }
+  SECTION("of two slots, with a window") {
+    const Size size = {.blocks = 3, .block_size = 2, .table = 3, .host = 3};
+    SmallScope scope = scope_of("three blocks of two slots, a window of two", size, everything());
+    scope.options.groups = {{.num_layers = 1, .window = TokenCount(2)}};
+    explore_and_print(scope, {.plain = 4, .full = 6});
+  }
+}
+
+TEST_CASE("every short sequence of commands on four blocks is answered as by the model") {
+  SECTION("of one slot, for three sequences that share") {
+    const Size size = {.blocks = 4, .sequences = 3, .table = 3};
+    explore_and_print(scope_of("four blocks of one slot, three sequences", size, sharing()),
+                      {.plain = 4, .full = 6});
+  }
+  SECTION("of two slots, for three sequences that share") {
+    const Size size = {.blocks = 4, .block_size = 2, .sequences = 3, .table = 2};
+    explore_and_print(scope_of("four blocks of two slots, three sequences", size, sharing()),
+                      {.plain = 4, .full = 6});
+  }
+  SECTION("of one slot, in two groups") {
+    const Size size = {.blocks = 4, .table = 2, .host = 4};
+    SmallScope scope = scope_of("four blocks of one slot, two groups", size, everything());
+    scope.options.groups = {{.num_layers = 1}, {.num_layers = 1, .window = TokenCount(1)}};
+    explore_and_print(scope, {.plain = 4, .full = 6});
   }
 }
 
