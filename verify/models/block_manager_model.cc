@@ -206,6 +206,7 @@ Status BlockManagerModel::enter(ModelSequence& sequence, const CacheText& prompt
   sequence.keys = prompt.keys;
   sequence.context = hit_blocks * block_size();
   sequence.published = hit;
+  sequence.committed = hit_blocks;
   sequence.device.assign(options_.groups.size(), {});
   for (std::int32_t group = 0; group < num_groups(); ++group) {
     auto& row = sequence.device[static_cast<std::size_t>(group)];

@@ -47,6 +47,7 @@ struct ModelSequence {
   ModelTable device = {};
   ModelTable host = {};
   TextChain published = {};
+  std::int64_t committed = 0;  // leading blocks that a commit has looked at
 };
 
 struct ModelAdmission {

@@ -101,6 +101,9 @@ Status BlockManagerModel::commit(SequenceName name, const CacheText& text) {
   RECTO_RETURN_IF_ERROR(check_text(text));
   ModelSequence& sequence = sequences_.at(name);
   if (text.length() < sequence.context) return Status::invalid_input("fewer ids than context");
+  // What found no room is tried again when another block is full.
+  if (sequence.context / block_size() <= sequence.committed) return Status();
+  sequence.committed = sequence.context / block_size();
   if (options_.prefix.caching == cache::PrefixCaching::kOff || sequence.saw_reset) return Status();
   CacheText whole = text;
   whole.keys = sequence.keys;
@@ -169,6 +172,7 @@ Status BlockManagerModel::truncate(SequenceName name, std::int64_t length) {
   sequence.context = length;
   const auto whole = static_cast<std::size_t>(length / block_size());
   sequence.published.resize(std::min(sequence.published.size(), whole));
+  sequence.committed = std::min(sequence.committed, length / block_size());
   return Status();
 }
 
@@ -195,6 +199,7 @@ Status BlockManagerModel::preempt(SequenceName name) {
   sequence.state = cache::SequenceState::kPreempted;
   sequence.context = 0;
   sequence.published.clear();
+  sequence.committed = 0;
   return Status();
 }
 

@@ -13,6 +13,7 @@ Status BlockManagerModel::send_out(ModelSequence& sequence, std::map<BlockName, 
   drop_from(sequence.device, blocks_of(sequence.context));
   drop_unseen(sequence.device, sequence.context);
   sequence.published.clear();
+  sequence.committed = 0;
   sequence.host = sequence.device;
   for (std::int32_t group = 0; group < num_groups(); ++group) {
     for (BlockName& entry : sequence.host[static_cast<std::size_t>(group)]) {

@@ -45,6 +45,7 @@ BlockText block_text(const CacheText& text, std::int64_t block_size, std::int64_
     if (item.start >= begin + block_size || item.start + item.length <= begin) continue;
     block.words.push_back(item.content_hash);
     block.words.push_back(static_cast<std::uint64_t>(item.start - begin));
+    block.words.push_back(static_cast<std::uint64_t>(item.length));
     ++block.num_items;
   }
   return block;

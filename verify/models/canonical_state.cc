@@ -68,6 +68,7 @@ class StateText {
     text_ += sequence.is_released ? 'r' : 'n';
     text_ += sequence.saw_reset ? 'o' : 'n';
     add(sequence.context);
+    add(sequence.committed);
     for (const Lockstep::Actor& actor : lockstep_.actors()) {
       if (actor.name != name) continue;
       for (const cache::TokenId id : actor.text.ids) text_ += static_cast<char>('a' + id);
