@@ -128,7 +128,7 @@ void replay_while_contexts_grow(const GrowingShape& shape, const PlanOptions& op
   CHECK(batch.context_length()[0] == kSteps);
 }
 
-TEST_CASE("a graph captured once serves 300 steps") {
+TEST_CASE("graph-baked-dispatch: a graph captured once serves 300 steps") {
   PlanOptions options = {.max_context_length = kSteps};
   options.split_size = 48;
   for (const KvLayout layout : {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked}) {

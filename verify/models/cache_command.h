@@ -1,0 +1,70 @@
+#pragma once
+
+// A command for a block manager, as plain small numbers that mean something in any state: a random
+// sequence stays one when some of it is left out, so that it can be shrunk, and all sequences of a
+// length can be counted through.
+
+#include <array>
+#include <cstdint>
+#include <ostream>
+
+namespace recto::verify {
+
+enum class CommandKind : std::uint8_t {
+  kAdmit,
+  kAppend,
+  kAppendBatch,
+  kReserve,
+  kCommit,
+  kFork,
+  kBeamStep,
+  kTruncate,
+  kRelease,
+  kPreempt,
+  kResume,
+  kSwapOut,
+  kSwapIn,
+  kComplete,
+  kPin,
+  kUnpin,
+  kReset,
+  kMisuse,
+};
+
+inline constexpr int kNumCommandKinds = 18;
+
+const char* command_kind_name(CommandKind kind);
+
+// What is named by numbers is taken modulo what there is.
+struct CacheCommand {
+  CommandKind kind = CommandKind::kAdmit;
+  // Which sequence, transfer or pin, of those in the right state; kAnyState + i the i-th of all. Of
+  // commands for several, a bit for each; with kReversed, last first; with kTwice, the first again.
+  std::int32_t who = 0;
+  std::int32_t base = 0;    // the remembered text that a prompt begins with; 0 is the empty one
+  std::int32_t length = 0;  // tokens of it, or of a context
+  std::int32_t count = 0;   // further tokens
+  std::int32_t token = 0;   // which: digits in the size of the alphabet
+  std::int32_t extra = 0;   // room of an admission, plus 1; else a variant
+  std::int32_t flavour = 0;
+
+  friend bool operator==(const CacheCommand&, const CacheCommand&) = default;
+};
+
+inline constexpr std::int32_t kAnyState = 0x100;
+inline constexpr std::int32_t kReversed = 0x200;
+inline constexpr std::int32_t kTwice = 0x400;
+
+// Variants, in `extra`.
+inline constexpr std::int32_t kBeyondTable = 1;  // append, reserve: more than a table has room for
+inline constexpr std::int32_t kNegative = 2;     // append, reserve, truncate, swap in
+inline constexpr std::int32_t kBehindContext = 1;  // truncate: to more than there is
+inline constexpr std::int32_t kContextOnly = 1;    // commit: no more ids than the context has
+inline constexpr std::int32_t kTooFew = 2;         // commit
+inline constexpr std::int32_t kNoSuchParent = 1;   // beam step
+inline constexpr std::int32_t kKeepText = 1;  // truncate, in `flavour`: what is cut comes again
+
+// "append who 1 count 2", without what is 0.
+std::ostream& operator<<(std::ostream& out, const CacheCommand& command);
+
+}  // namespace recto::verify

@@ -1,0 +1,16 @@
+#pragma once
+
+// A state as text in which blocks and sequences have no names: two states have the same text if
+// renaming makes them equal. It says everything that an answer may depend on, and leaves out what
+// only counts what was (statistics, generations).
+
+#include <string>
+
+#include "verify/models/lockstep.h"
+
+namespace recto::verify {
+
+// O(sequences! * size of the state): for two or three sequences.
+std::string canonical_state(const Lockstep& lockstep);
+
+}  // namespace recto::verify
