@@ -38,7 +38,7 @@ Status check_kernel(const AttentionPlan& plan, const PagedAttentionInputs& input
     case AttentionKernel::kBulkDecode:
       return kernels::check_bulk_served(decode_params(plan, inputs, outputs));
     case AttentionKernel::kPrefill:
-      return kernels::check_prefilled(prefill_params(plan, inputs, outputs));
+      return kernels::check_prefill(prefill_params(plan, inputs, outputs));
   }
   return refusal("kernel", "one of AttentionKernel", std::to_string(static_cast<int>(plan.kernel)));
 }

@@ -15,10 +15,6 @@ namespace {
 
 static_assert(kContentsCheckBytes >= std::int64_t{sizeof(kernels::ContentsViolation)});
 
-std::string at(const char* list, std::int64_t index, const char* field = "") {
-  return std::string(list) + "[" + std::to_string(index) + "]" + field;
-}
-
 // Where a check writes what it finds; null without a check.
 Result<kernels::ContentsViolation*> violation_of(const CacheOpOptions& options) {
   if (options.contents_check == ContentsCheck::kNone) return nullptr;
@@ -27,13 +23,14 @@ Result<kernels::ContentsViolation*> violation_of(const CacheOpOptions& options) 
 }
 
 Status refusal_of_slot(const kernels::ContentsViolation& found) {
-  const std::string field = at("slot_mapping", found.index);
+  const std::string field = element_name("slot_mapping", found.index);
   const std::string value = std::to_string(found.value);
   switch (found.rule) {
     case kernels::ContentsRule::kNone:
       return Status::ok();
     case kernels::ContentsRule::kRepeatedSlot:
-      return refusal(field, "another slot than that of " + at("slot_mapping", found.other), value);
+      return refusal(
+          field, "another slot than that of " + element_name("slot_mapping", found.other), value);
     default:
       return refusal(field,
                      "-1, or a slot id below kv.k.num_blocks * kv.k.block_size = " +
@@ -49,8 +46,8 @@ Status refusal_of_pair(const kernels::ContentsViolation& found, kernels::Caches 
     return std::string("a block id from 0 to below ") + (is_one ? "kv" : cache) +
            ".k.num_blocks = " + std::to_string(found.limit);
   };
-  const std::string source = at("copies", found.index, ".source");
-  const std::string destination = at("copies", found.index, ".destination");
+  const std::string source = element_name("copies", found.index, ".source");
+  const std::string destination = element_name("copies", found.index, ".destination");
   switch (found.rule) {
     case kernels::ContentsRule::kNone:
       return Status::ok();
@@ -59,10 +56,13 @@ Status refusal_of_pair(const kernels::ContentsViolation& found, kernels::Caches 
     case kernels::ContentsRule::kDestination:
       return refusal(destination, below("to"), value);
     case kernels::ContentsRule::kRepeatedWrite:
-      return refusal(destination, "another block than that of " + at("copies", found.other), value);
+      return refusal(destination,
+                     "another block than that of " + element_name("copies", found.other), value);
     default:
       return refusal(
-          source, "a block that no copy writes, as " + at("copies", found.other) + " does", value);
+          source,
+          "a block that no copy writes, as " + element_name("copies", found.other) + " does",
+          value);
   }
 }
 
@@ -85,7 +85,7 @@ Status run_checked(const kernels::BlockCopyParams& params, kernels::Caches cache
                    const CacheOpOptions& options, KernelStream stream) {
   const Result<kernels::ContentsViolation*> violation = violation_of(options);
   RECTO_RETURN_IF_ERROR(violation.status());
-  RECTO_RETURN_IF_ERROR(kernels::check_copied(params));
+  RECTO_RETURN_IF_ERROR(kernels::check_copy(params));
   if (violation.value() != nullptr && params.num_pairs > 0) {
     RECTO_RETURN_IF_ERROR(kernels::launch_pair_check({.pairs = params.pairs,
                                                       .num_pairs = params.num_pairs,
@@ -117,7 +117,7 @@ Status run_kv_write(const KvWriteInputs& inputs, kernels::RepeatedSlots repeated
                                          .slot_mapping = inputs.slot_mapping.data(),
                                          .repeated_slots = repeated,
                                          .kv = inputs.kv};
-  RECTO_RETURN_IF_ERROR(kernels::check_written(params));
+  RECTO_RETURN_IF_ERROR(kernels::check_write(params));
   const Result<kernels::ContentsViolation*> violation = violation_of(options);
   RECTO_RETURN_IF_ERROR(violation.status());
   if (violation.value() != nullptr && inputs.k.num_rows > 0) {

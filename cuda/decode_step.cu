@@ -79,8 +79,8 @@ PagedAttentionInputs inputs_after(const DecodeStep& step, const kernels::KvAppen
   return inputs;
 }
 
-Status check_appended(const DecodeStep& step) {
-  return kernels::check_appended(append_params(step, {}));
+Status check_append(const DecodeStep& step) {
+  return kernels::check_append(append_params(step, {}));
 }
 
 kernels::ContentsCheckParams contents_before(const AttentionPlan& plan, const DecodeStep& step,
@@ -95,7 +95,7 @@ kernels::ContentsCheckParams contents_before(const AttentionPlan& plan, const De
 
 Result<AttentionPlan> plan_decode_step(const DecodeStep& step, const PlanOptions& options) {
   RECTO_RETURN_IF_ERROR(check_shapes(gate_inputs(step)));
-  RECTO_RETURN_IF_ERROR(check_appended(step));
+  RECTO_RETURN_IF_ERROR(check_append(step));
   Result<AttentionPlan> plan = plan_checked(inputs_of(step), options);
   if (!plan.is_ok()) return plan;
   WorkspaceParts parts(nullptr);
@@ -108,7 +108,7 @@ Status run_decode_step(const AttentionPlan& plan, const DecodeStep& step,
                        const AttentionOutputs& outputs, const Workspace& workspace,
                        KernelStream stream) {
   RECTO_RETURN_IF_ERROR(check_shapes(gate_inputs(step), outputs));
-  RECTO_RETURN_IF_ERROR(check_appended(step));
+  RECTO_RETURN_IF_ERROR(check_append(step));
   RECTO_RETURN_IF_ERROR(check_plan(plan, inputs_of(step)));
   WorkspaceParts parts(workspace.data);
   const StepMemory memory = take_step_memory(plan, step, inputs_of(step), parts);

@@ -13,16 +13,13 @@
 namespace recto {
 namespace {
 
-std::string at(const char* field, std::int64_t index) {
-  return std::string(field) + "[" + std::to_string(index) + "]";
-}
-
 Status refusal_of(const kernels::ContentsViolation& found, std::int64_t added_tokens) {
   const std::string value = std::to_string(found.value);
   const std::string limit = std::to_string(found.limit);
-  const std::string context = added_tokens == 0 ? at("context_length", found.index)
-                                                : at("cached_length", found.index) + " + 1";
-  const std::string end = at("query_start", found.index + 1);
+  const std::string context = added_tokens == 0
+                                  ? element_name("context_length", found.index)
+                                  : element_name("cached_length", found.index) + " + 1";
+  const std::string end = element_name("query_start", found.index + 1);
   switch (found.rule) {
     using enum kernels::ContentsRule;
     case kNone:
@@ -43,10 +40,10 @@ Status refusal_of(const kernels::ContentsViolation& found, std::int64_t added_to
     case kContextBeyondTable:
       return refusal(context, "at most block_table.max_blocks * kv.k.block_size = " + limit, value);
     case kPositionBeyondRotary:
-      return refusal(at("cached_length", found.index), "below rotary.cosines.num_rows = " + limit,
-                     value);
+      return refusal(element_name("cached_length", found.index),
+                     "below rotary.cosines.num_rows = " + limit, value);
     case kBlockId:
-      return refusal(at("block_table", found.index) + at("", found.other),
+      return refusal(element_name(element_name("block_table", found.index), found.other),
                      "a block id from 0 to below kv.k.num_blocks = " + limit, value);
     default:
       return Status::failed("contents_check: an answer that there is not");

@@ -95,7 +95,7 @@ Status launch_rows(const BlockCopyParams& params, KernelStream stream) {
 
 }  // namespace
 
-Status check_copied(const BlockCopyParams& params) {
+Status check_copy(const BlockCopyParams& params) {
   const PagedKvView& from = params.from;
   RECTO_RETURN_IF_ERROR(expect_same_type({"from.v", from.v.type}, {"from.k", from.k.type}));
   RECTO_RETURN_IF_ERROR(check_alike({"from.k", "to.k"}, from.k, as_const(params.to.k)));
@@ -103,7 +103,7 @@ Status check_copied(const BlockCopyParams& params) {
 }
 
 Status launch_block_copy(const BlockCopyParams& asked, KernelStream stream) {
-  RECTO_RETURN_IF_ERROR(check_copied(asked));
+  RECTO_RETURN_IF_ERROR(check_copy(asked));
   if (asked.num_pairs == 0) return Status::ok();
   const BlockCopyParams params = with_runs_as_rows(asked);
   const bool has_packs = is_packed(params.from.k) || is_packed(params.from.v) ||

@@ -141,7 +141,7 @@ inline Status expect_number(const NamedType& got) {
 }
 
 // Invalid input: what is not served of rows to be written into a cache.
-inline Status check_written(const RowsView& k, const RowsView& v, const MutablePagedKvView& kv) {
+inline Status check_write(const RowsView& k, const RowsView& v, const MutablePagedKvView& kv) {
   const ElementType source = k.type;
   const ElementType cached = kv.k.type;
   RECTO_RETURN_IF_ERROR(expect_number({"k", source}));

@@ -38,8 +38,8 @@ Status check_rotary(const Rotary& rotary, std::int64_t head_dim) {
 
 }  // namespace
 
-Status check_appended(const KvAppendParams& params) {
-  RECTO_RETURN_IF_ERROR(check_written(params.k, params.v, params.kv));
+Status check_append(const KvAppendParams& params) {
+  RECTO_RETURN_IF_ERROR(check_write(params.k, params.v, params.kv));
   if (params.q.data != nullptr) {
     RECTO_RETURN_IF_ERROR(expect_same_type({"q", params.q.type}, {"k", params.k.type}));
     RECTO_RETURN_IF_ERROR(
@@ -49,7 +49,7 @@ Status check_appended(const KvAppendParams& params) {
 }
 
 Status launch_kv_append(const KvAppendParams& params, KernelStream stream) {
-  RECTO_RETURN_IF_ERROR(check_appended(params));
+  RECTO_RETURN_IF_ERROR(check_append(params));
   if (params.k.num_rows == 0) return Status::ok();
   const KernelLaunch how = {
       .grid = grid_of(params.k.num_rows), .block = dim3(kMoveThreads), .stream = stream};
