@@ -45,8 +45,9 @@ enum class BatchInvariance : std::uint8_t {
 enum class ContentsCheck : std::uint8_t { kNone, kOnDevice };
 
 struct PlanOptions {
-  std::int64_t max_context_length = 0;  // tokens: at least the longest context of any call
-  std::int64_t max_query_length = 1;    // at least the most query rows of a sequence
+  // Tokens: at least the longest context of any call; at most kernels::kContextLengthMax.
+  std::int64_t max_context_length = 0;
+  std::int64_t max_query_length = 1;  // at least the most query rows of a sequence
   std::int64_t num_multiprocessors = 132;
   BatchInvariance batch_invariance = BatchInvariance::kNone;
   ContentsCheck contents_check = ContentsCheck::kNone;
@@ -69,7 +70,8 @@ struct AttentionPlan {
 Result<AttentionPlan> plan_attention(const PagedAttentionInputs& inputs,
                                      const PlanOptions& options);
 
-// Whether the plan serves these inputs; if not, invalid input that names what differs.
+// Whether there can be such a plan, and it serves these inputs; if not, invalid input that names
+// what differs.
 Status check_plan(const AttentionPlan& plan, const PagedAttentionInputs& inputs);
 
 }  // namespace recto

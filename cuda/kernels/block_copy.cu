@@ -13,6 +13,12 @@ struct CopyNames {
   const char* to;
 };
 
+// All elements of one head in a block are counted in int.
+Status check_size(const char* name, const KvTensorView& tensor) {
+  RECTO_RETURN_IF_ERROR(expect_at_most({name, "head_dim", tensor.head_dim}, kMovedSizeMax));
+  return expect_at_most({name, "block_size", tensor.block_size}, kMovedSizeMax / tensor.head_dim);
+}
+
 Status check_alike(const CopyNames& names, const KvTensorView& from, const KvTensorView& to) {
   const auto expect = [&](const char* field, const auto& got, const auto& expected) {
     return expect_equal(Named(names.to, field, got), Named(names.from, field, expected));
@@ -21,6 +27,7 @@ Status check_alike(const CopyNames& names, const KvTensorView& from, const KvTen
   RECTO_RETURN_IF_ERROR(expect("block_size", to.block_size, from.block_size));
   RECTO_RETURN_IF_ERROR(expect("num_kv_heads", to.num_kv_heads, from.num_kv_heads));
   RECTO_RETURN_IF_ERROR(expect("head_dim", to.head_dim, from.head_dim));
+  RECTO_RETURN_IF_ERROR(check_size(names.from, from));
   RECTO_RETURN_IF_ERROR(check_packs(names.from, from));
   return check_packs(names.to, to);
 }

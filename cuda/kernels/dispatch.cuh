@@ -16,6 +16,7 @@
 #include "core/paged_kv_view.h"
 #include "core/refusal.h"
 #include "core/status.h"
+#include "cuda/kernels/limits.h"
 #include "cuda/kernels/row_access.cuh"
 
 namespace recto::kernels {
@@ -117,9 +118,18 @@ Status check_packs(const char* name, const BasicKvTensorView<Pointer>& tensor) {
                  std::to_string(tensor.pack_width));
 }
 
+// Sizes that kernels count in int.
+template <typename Pointer>
+Status check_counted(const char* name, const BasicKvTensorView<Pointer>& tensor) {
+  RECTO_RETURN_IF_ERROR(expect_at_most({name, "block_size", tensor.block_size}, kBlockSizeMax));
+  return expect_at_most({name, "head_dim", tensor.head_dim}, kMovedSizeMax);
+}
+
 // Invalid input: what no kernel serves of a cache.
 template <typename Pointer>
 Status check_reached(const BasicPagedKvView<Pointer>& kv) {
+  RECTO_RETURN_IF_ERROR(check_counted("kv.k", kv.k));
+  RECTO_RETURN_IF_ERROR(check_counted("kv.v", kv.v));
   RECTO_RETURN_IF_ERROR(check_packs("kv.k", kv.k));
   return check_packs("kv.v", kv.v);
 }
