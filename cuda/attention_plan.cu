@@ -55,7 +55,11 @@ Status check_served(const AttentionPlan& plan, const PagedAttentionInputs& input
 
 AttentionKernel chosen_kernel(const PagedAttentionInputs& inputs, const PlanOptions& options) {
   if (options.kernel) return *options.kernel;
-  if (options.max_query_length != 1 || inputs.q.num_rows != inputs.block_table.num_seqs) {
+  if (options.max_query_length != 1) return AttentionKernel::kPrefill;
+  // How many rows the batch has must not tell in batch-invariant mode; check_plan() refuses those
+  // that decode kernels do not serve.
+  if (options.batch_invariance == BatchInvariance::kNone &&
+      inputs.q.num_rows != inputs.block_table.num_seqs) {
     return AttentionKernel::kPrefill;
   }
   const AttentionPlan plan = {.kernel = AttentionKernel::kGroupDecode};

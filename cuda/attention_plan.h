@@ -9,6 +9,8 @@
 //
 //   kernel      kPrefill for several query rows a sequence; else kGroupDecode for what it serves;
 //               else kPlainDecode. kBulkDecode is taken if asked for.
+//               Batch-invariant: max_query_length alone says whether it is kPrefill, so that in a
+//               plan for one query row a sequence each has one, and calls of others are refused.
 //   split_size  so that thread blocks fill the card twice, but not less than 256 keys; of a batch
 //               that fills it anyway, the whole context. Batch-invariant: 1024, whatever the batch.
 
