@@ -254,7 +254,7 @@ Status check_contents(const KvWriteInputs& inputs) {
 }
 
 Status check_contents(const MutablePagedKvView& kv, std::span<const BlockPair> copies) {
-  RECTO_RETURN_IF_ERROR(check_shapes(kv));
+  RECTO_RETURN_IF_ERROR(check_shapes(kv, copies));
   const NamedSize num_blocks{"kv.k", "num_blocks", kv.k.num_blocks};
   RECTO_RETURN_IF_ERROR(check_block_ids(copies, num_blocks, num_blocks));
   Destinations destinations;
@@ -271,7 +271,7 @@ Status check_contents(const MutablePagedKvView& kv, std::span<const BlockPair> c
 
 Status check_contents(const PagedKvView& from, const MutablePagedKvView& to,
                       std::span<const BlockPair> copies) {
-  RECTO_RETURN_IF_ERROR(check_shapes(from, to));
+  RECTO_RETURN_IF_ERROR(check_shapes(from, to, copies));
   RECTO_RETURN_IF_ERROR(check_scale("from.k.scale", from.k));
   RECTO_RETURN_IF_ERROR(check_scale("from.v.scale", from.v));
   RECTO_RETURN_IF_ERROR(check_equal_scales("k.scale", from.k, as_const(to.k)));

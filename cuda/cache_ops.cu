@@ -15,9 +15,19 @@ namespace {
 
 static_assert(kContentsCheckBytes >= std::int64_t{sizeof(kernels::ContentsViolation)});
 
+// Without a check nobody works in a workspace.
+GateOptions gate_of(const CacheOpOptions& options) {
+  if (options.contents_check == ContentsCheck::kNone) return {};
+  return {.workspace = written_of(options.workspace)};
+}
+
 // Where a check writes what it finds; null without a check.
 Result<kernels::ContentsViolation*> violation_of(const CacheOpOptions& options) {
   if (options.contents_check == ContentsCheck::kNone) return nullptr;
+  if (options.contents_check != ContentsCheck::kOnDevice) {
+    return refusal("options.contents_check", "one of ContentsCheck",
+                   std::to_string(static_cast<int>(options.contents_check)));
+  }
   RECTO_RETURN_IF_ERROR(check_workspace(options.workspace, kContentsCheckBytes));
   return static_cast<kernels::ContentsViolation*>(options.workspace.data);
 }
@@ -101,17 +111,11 @@ Status run_checked(const kernels::BlockCopyParams& params, kernels::Caches cache
   return kernels::launch_block_copy(params, stream);
 }
 
-// A span's address is looked at by nobody else.
-Status check_pairs(std::span<const BlockPair> copies) {
-  if (copies.data() != nullptr || copies.empty()) return Status::ok();
-  return refusal("copies.data", "an address", "null");
-}
-
 }  // namespace
 
 Status run_kv_write(const KvWriteInputs& inputs, kernels::RepeatedSlots repeated,
                     const CacheOpOptions& options, KernelStream stream) {
-  RECTO_RETURN_IF_ERROR(check_shapes(inputs));
+  RECTO_RETURN_IF_ERROR(check_shapes(inputs, gate_of(options)));
   const kernels::KvWriteParams params = {.k = inputs.k,
                                          .v = inputs.v,
                                          .slot_mapping = inputs.slot_mapping.data(),
@@ -128,8 +132,7 @@ Status run_kv_write(const KvWriteInputs& inputs, kernels::RepeatedSlots repeated
 
 Status run_block_copy(const MutablePagedKvView& kv, std::span<const BlockPair> copies,
                       const CacheOpOptions& options, KernelStream stream) {
-  RECTO_RETURN_IF_ERROR(check_shapes(kv));
-  RECTO_RETURN_IF_ERROR(check_pairs(copies));
+  RECTO_RETURN_IF_ERROR(check_shapes(kv, copies, gate_of(options)));
   const kernels::BlockCopyParams params = {
       .from = as_const(kv), .to = kv, .pairs = copies.data(), .num_pairs = std::ssize(copies)};
   return run_checked(params, kernels::Caches::kOne, options, stream);
@@ -138,8 +141,7 @@ Status run_block_copy(const MutablePagedKvView& kv, std::span<const BlockPair> c
 Status run_block_swap(const PagedKvView& from, const MutablePagedKvView& to,
                       std::span<const BlockPair> copies, const CacheOpOptions& options,
                       KernelStream stream) {
-  RECTO_RETURN_IF_ERROR(check_shapes(from, to));
-  RECTO_RETURN_IF_ERROR(check_pairs(copies));
+  RECTO_RETURN_IF_ERROR(check_shapes(from, to, copies, gate_of(options)));
   const kernels::BlockCopyParams params = {
       .from = from, .to = to, .pairs = copies.data(), .num_pairs = std::ssize(copies)};
   return run_checked(params, kernels::Caches::kTwo, options, stream);

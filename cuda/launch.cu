@@ -71,6 +71,11 @@ Status launch_decode(const AttentionPlan& plan, const kernels::SplitDecodeParams
 
 }  // namespace
 
+std::span<std::byte> written_of(const Workspace& workspace) {
+  if (workspace.data == nullptr || workspace.bytes <= 0) return {};
+  return {static_cast<std::byte*>(workspace.data), static_cast<std::size_t>(workspace.bytes)};
+}
+
 Status check_workspace(const Workspace& workspace, std::int64_t bytes) {
   RECTO_RETURN_IF_ERROR(expect_at_least({"workspace", "bytes", workspace.bytes}, bytes));
   if (bytes == 0) return Status::ok();

@@ -4,12 +4,19 @@
 
 #include <kernel_dialect.h>
 
+#include <cstddef>
+#include <span>
+
 #include "core/attention_views.h"
 #include "core/status.h"
+#include "core/view_gate.h"
 #include "cuda/attention_plan.h"
 #include "cuda/workspace.h"
 
 namespace recto {
+
+// For gates: what a call may write of its own, where there is such memory at all.
+std::span<std::byte> written_of(const Workspace& workspace);
 
 // Whether there are so many bytes at an aligned address.
 Status check_workspace(const Workspace& workspace, std::int64_t bytes);

@@ -10,7 +10,7 @@ namespace recto {
 Status run_attention(const AttentionPlan& plan, const PagedAttentionInputs& inputs,
                      const AttentionOutputs& outputs, const Workspace& workspace,
                      KernelStream stream) {
-  RECTO_RETURN_IF_ERROR(check_shapes(inputs, outputs));
+  RECTO_RETURN_IF_ERROR(check_shapes(inputs, outputs, {.workspace = written_of(workspace)}));
   RECTO_RETURN_IF_ERROR(check_plan(plan, inputs));
   WorkspaceParts parts(workspace.data);
   const AttentionMemory memory = take_attention_memory(plan, inputs, parts);

@@ -17,6 +17,10 @@ Status check_rotary(const Rotary& rotary, std::int64_t head_dim) {
                    std::to_string(rotary.dim));
   }
   if (rotary.dim == 0) return Status::ok();
+  if (rotary.pairing != RotaryPairing::kHalves && rotary.pairing != RotaryPairing::kInterleaved) {
+    return refusal("rotary.pairing", "one of RotaryPairing",
+                   std::to_string(static_cast<int>(rotary.pairing)));
+  }
   const RowsView& cosines = rotary.cosines;
   const RowsView& sines = rotary.sines;
   for (const auto& [name, table] :
@@ -24,12 +28,17 @@ Status check_rotary(const Rotary& rotary, std::int64_t head_dim) {
     if (table->data == nullptr) {
       return refusal(std::string(name) + ".data", "a table with rotary.dim above 0", "null");
     }
+    RECTO_RETURN_IF_ERROR(expect_at_least({name, "num_rows", table->num_rows}, 1));
+    if (table->num_heads != 1) {
+      return refusal(std::string(name) + ".num_heads", "1", std::to_string(table->num_heads));
+    }
     if (table->head_dim == rotary.dim / 2) continue;
     return refusal(std::string(name) + ".head_dim",
                    "rotary.dim / 2 = " + std::to_string(rotary.dim / 2),
                    std::to_string(table->head_dim));
   }
   RECTO_RETURN_IF_ERROR(expect_number({"rotary.cosines", cosines.type}));
+  RECTO_RETURN_IF_ERROR(expect_number({"rotary.sines", sines.type}));
   RECTO_RETURN_IF_ERROR(
       expect_same_type({"rotary.sines", sines.type}, {"rotary.cosines", cosines.type}));
   return expect_equal(NamedSize("rotary.sines", "num_rows", sines.num_rows),

@@ -22,6 +22,11 @@ Status launch(const KvWriteParams& params, KernelStream stream) {
 }  // namespace
 
 Status check_write(const KvWriteParams& params) {
+  if (params.repeated_slots != RepeatedSlots::kLaterStays &&
+      params.repeated_slots != RepeatedSlots::kNone) {
+    return refusal("repeated_slots", "one of RepeatedSlots",
+                   std::to_string(static_cast<int>(params.repeated_slots)));
+  }
   return check_write(params.k, params.v, params.kv);
 }
 
