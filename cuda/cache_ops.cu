@@ -8,6 +8,7 @@
 #include "core/refusal.h"
 #include "cuda/kernels/block_copy.h"
 #include "cuda/kernels/contents_check.h"
+#include "cuda/kernels/gather.h"
 #include "cuda/launch.h"
 
 namespace recto {
@@ -111,6 +112,45 @@ Status run_checked(const kernels::BlockCopyParams& params, kernels::Caches cache
   return kernels::launch_block_copy(params, stream);
 }
 
+Status refusal_of_rows(const kernels::ContentsViolation& found) {
+  const std::string field = element_name("context_start", found.index);
+  const std::string value = std::to_string(found.value);
+  switch (found.rule) {
+    case kernels::ContentsRule::kNone:
+      return Status::ok();
+    case kernels::ContentsRule::kSharedRows:
+      return refusal(field, "rows apart from those of sequence " + std::to_string(found.other),
+                     value);
+    default:
+      return refusal(field,
+                     "0 to k.num_rows - " + element_name("context_length", found.index) + " = " +
+                         std::to_string(found.limit),
+                     value);
+  }
+}
+
+// Tables and lengths first: rows rely on lengths.
+Status check_gathered(const kernels::GatherParams& params, kernels::ContentsViolation* violation,
+                      KernelStream stream) {
+  const std::int64_t num_seqs = params.block_table.num_seqs;
+  RECTO_RETURN_IF_ERROR(check_contents_on_device({.block_table = params.block_table,
+                                                  .num_blocks = params.kv.k.num_blocks,
+                                                  .block_size = params.kv.k.block_size,
+                                                  .lengths = params.context_length,
+                                                  .max_context_length = params.max_context_length,
+                                                  .violation = violation},
+                                                 stream, "max_context_length"));
+  RECTO_RETURN_IF_ERROR(kernels::launch_row_check({.context_length = params.context_length,
+                                                   .context_start = params.context_start,
+                                                   .num_seqs = num_seqs,
+                                                   .num_rows = params.k.num_rows,
+                                                   .violation = violation},
+                                                  stream));
+  const Result<kernels::ContentsViolation> found = found_on_device(violation, stream);
+  RECTO_RETURN_IF_ERROR(found.status());
+  return refusal_of_rows(found.value());
+}
+
 }  // namespace
 
 Status run_kv_write(const KvWriteInputs& inputs, kernels::RepeatedSlots repeated,
@@ -145,6 +185,25 @@ Status run_block_swap(const PagedKvView& from, const MutablePagedKvView& to,
   const kernels::BlockCopyParams params = {
       .from = from, .to = to, .pairs = copies.data(), .num_pairs = std::ssize(copies)};
   return run_checked(params, kernels::Caches::kTwo, options, stream);
+}
+
+Status run_gather(const GatherInputs& inputs, std::int64_t max_context_length,
+                  const CacheOpOptions& options, KernelStream stream) {
+  RECTO_RETURN_IF_ERROR(check_shapes(inputs, gate_of(options)));
+  const kernels::GatherParams params = {.kv = inputs.kv,
+                                        .block_table = inputs.block_table,
+                                        .context_length = inputs.context_length.data(),
+                                        .context_start = inputs.context_start.data(),
+                                        .max_context_length = max_context_length,
+                                        .k = inputs.k,
+                                        .v = inputs.v};
+  RECTO_RETURN_IF_ERROR(kernels::check_gather(params));
+  const Result<kernels::ContentsViolation*> violation = violation_of(options);
+  RECTO_RETURN_IF_ERROR(violation.status());
+  if (violation.value() != nullptr && inputs.block_table.num_seqs > 0) {
+    RECTO_RETURN_IF_ERROR(check_gathered(params, violation.value(), stream));
+  }
+  return kernels::launch_gather(params, stream);
 }
 
 }  // namespace recto

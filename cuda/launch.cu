@@ -13,7 +13,8 @@
 namespace recto {
 namespace {
 
-Status refusal_of(const kernels::ContentsViolation& found, std::int64_t added_tokens) {
+Status refusal_of(const kernels::ContentsViolation& found, std::int64_t added_tokens,
+                  const char* longest) {
   const std::string value = std::to_string(found.value);
   const std::string limit = std::to_string(found.limit);
   const std::string context = added_tokens == 0
@@ -36,7 +37,7 @@ Status refusal_of(const kernels::ContentsViolation& found, std::int64_t added_to
     case kContextNegative:
       return refusal(context, "at least 0", value);
     case kContextBeyondPlan:
-      return refusal(context, "at most plan.max_context_length = " + limit, value);
+      return refusal(context, std::string("at most ") + longest + " = " + limit, value);
     case kContextBeyondTable:
       return refusal(context, "at most block_table.max_blocks * kv.k.block_size = " + limit, value);
     case kPositionBeyondRotary:
@@ -108,11 +109,12 @@ Result<kernels::ContentsViolation> found_on_device(const kernels::ContentsViolat
   return found;
 }
 
-Status check_contents_on_device(const kernels::ContentsCheckParams& params, KernelStream stream) {
+Status check_contents_on_device(const kernels::ContentsCheckParams& params, KernelStream stream,
+                                const char* longest) {
   RECTO_RETURN_IF_ERROR(kernels::launch_contents_check(params, stream));
   const Result<kernels::ContentsViolation> found = found_on_device(params.violation, stream);
   RECTO_RETURN_IF_ERROR(found.status());
-  return refusal_of(found.value(), params.added_tokens);
+  return refusal_of(found.value(), params.added_tokens, longest);
 }
 
 Status launch_attention(const AttentionPlan& plan, const PagedAttentionInputs& inputs,

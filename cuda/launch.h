@@ -30,8 +30,10 @@ kernels::ContentsCheckParams contents_params(const AttentionPlan& plan,
 Result<kernels::ContentsViolation> found_on_device(const kernels::ContentsViolation* violation,
                                                    KernelStream stream);
 
-// Waits for the stream. Invalid input names the first sequence and rule.
-Status check_contents_on_device(const kernels::ContentsCheckParams& params, KernelStream stream);
+// Waits for the stream. Invalid input names the first sequence and rule; `longest` is what contexts
+// are held against.
+Status check_contents_on_device(const kernels::ContentsCheckParams& params, KernelStream stream,
+                                const char* longest = "plan.max_context_length");
 
 // Of inputs that have passed the gate.
 Result<AttentionPlan> plan_checked(const PagedAttentionInputs& inputs, const PlanOptions& options);
