@@ -91,6 +91,16 @@ Status check_slots(const KvWriteInputs& inputs, kernels::RepeatedSlots repeated,
   return refusal_of_slot(found.value());
 }
 
+// Within a cache codes are moved under the scales that they had.
+Status check_copied_scales(const kernels::BlockCopyParams& params, kernels::Caches caches,
+                           kernels::ContentsViolation* violation, KernelStream stream) {
+  if (caches == kernels::Caches::kOne) return Status::ok();
+  const KvNames from = {"from.k", "from.k.scale", "from.v", "from.v.scale"};
+  const KvNames to = {"to.k", "to.k.scale", "to.v", "to.v.scale"};
+  RECTO_RETURN_IF_ERROR(check_scales_on_device(from, params.from, violation, stream));
+  return check_scales_on_device(to, as_const(params.to), violation, stream);
+}
+
 // `params` have passed the gate.
 Status run_checked(const kernels::BlockCopyParams& params, kernels::Caches caches,
                    const CacheOpOptions& options, KernelStream stream) {
@@ -108,6 +118,7 @@ Status run_checked(const kernels::BlockCopyParams& params, kernels::Caches cache
     const Result<kernels::ContentsViolation> found = found_on_device(violation.value(), stream);
     RECTO_RETURN_IF_ERROR(found.status());
     RECTO_RETURN_IF_ERROR(refusal_of_pair(found.value(), caches));
+    RECTO_RETURN_IF_ERROR(check_copied_scales(params, caches, violation.value(), stream));
   }
   return kernels::launch_block_copy(params, stream);
 }
@@ -148,7 +159,8 @@ Status check_gathered(const kernels::GatherParams& params, kernels::ContentsViol
                                                   stream));
   const Result<kernels::ContentsViolation> found = found_on_device(violation, stream);
   RECTO_RETURN_IF_ERROR(found.status());
-  return refusal_of_rows(found.value());
+  RECTO_RETURN_IF_ERROR(refusal_of_rows(found.value()));
+  return check_scales_on_device({}, params.kv, violation, stream);
 }
 
 }  // namespace
@@ -166,6 +178,8 @@ Status run_kv_write(const KvWriteInputs& inputs, kernels::RepeatedSlots repeated
   RECTO_RETURN_IF_ERROR(violation.status());
   if (violation.value() != nullptr && inputs.k.num_rows > 0) {
     RECTO_RETURN_IF_ERROR(check_slots(inputs, repeated, violation.value(), stream));
+    RECTO_RETURN_IF_ERROR(
+        check_scales_on_device({}, as_const(inputs.kv), violation.value(), stream));
   }
   return kernels::launch_kv_write(params, stream);
 }

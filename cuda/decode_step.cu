@@ -128,6 +128,8 @@ Status run_decode_step(const AttentionPlan& plan, const DecodeStep& step,
   if (memory.attention.violation != nullptr) {
     RECTO_RETURN_IF_ERROR(
         check_contents_on_device(contents_before(plan, step, memory.attention.violation), stream));
+    RECTO_RETURN_IF_ERROR(
+        check_scales_on_device({}, as_const(step.kv), memory.attention.violation, stream));
   }
   const kernels::KvAppendParams append = append_params(step, memory);
   RECTO_RETURN_IF_ERROR(kernels::launch_kv_append(append, stream));

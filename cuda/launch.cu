@@ -2,6 +2,7 @@
 
 #include <kernel_dialect.h>
 
+#include <bit>
 #include <cstdint>
 #include <string>
 
@@ -115,6 +116,28 @@ Status check_contents_on_device(const kernels::ContentsCheckParams& params, Kern
   const Result<kernels::ContentsViolation> found = found_on_device(params.violation, stream);
   RECTO_RETURN_IF_ERROR(found.status());
   return refusal_of(found.value(), params.added_tokens, longest);
+}
+
+Status check_scales_on_device(const KvNames& names, const PagedKvView& kv,
+                              kernels::ContentsViolation* violation, KernelStream stream) {
+  const auto count = [](const KvTensorView& tensor) -> std::int64_t {
+    if (tensor.scale.kind == ScaleKind::kNone) return 0;
+    return tensor.scale.kind == ScaleKind::kPerTensor ? 1 : tensor.num_kv_heads;
+  };
+  const kernels::ScaleCheckParams params = {.k = kv.k.scale.data,
+                                            .num_k = count(kv.k),
+                                            .v = kv.v.scale.data,
+                                            .num_v = count(kv.v),
+                                            .violation = violation};
+  if (params.num_k + params.num_v == 0) return Status::ok();
+  RECTO_RETURN_IF_ERROR(kernels::launch_scale_check(params, stream));
+  const Result<kernels::ContentsViolation> found = found_on_device(violation, stream);
+  RECTO_RETURN_IF_ERROR(found.status());
+  if (found.value().rule == kernels::ContentsRule::kNone) return Status::ok();
+  const bool is_k = found.value().rule == kernels::ContentsRule::kScaleK;
+  const auto code = static_cast<std::uint32_t>(found.value().value);
+  return refusal(element_name(is_k ? names.k_scale : names.v_scale, found.value().index),
+                 "a finite number above 0", internal::describe(std::bit_cast<float>(code)));
 }
 
 Status launch_attention(const AttentionPlan& plan, const PagedAttentionInputs& inputs,

@@ -35,6 +35,10 @@ Result<kernels::ContentsViolation> found_on_device(const kernels::ContentsViolat
 Status check_contents_on_device(const kernels::ContentsCheckParams& params, KernelStream stream,
                                 const char* longest = "plan.max_context_length");
 
+// The scales of a cache, likewise.
+Status check_scales_on_device(const KvNames& names, const PagedKvView& kv,
+                              kernels::ContentsViolation* violation, KernelStream stream);
+
 // Of inputs that have passed the gate.
 Result<AttentionPlan> plan_checked(const PagedAttentionInputs& inputs, const PlanOptions& options);
 
