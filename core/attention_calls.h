@@ -125,7 +125,7 @@ struct CacheCall {
   MutablePagedKvView kv = pool_at(small_pool());
   GateOptions gate;
 
-  Status check() const { return check_shapes(kv, gate); }
+  Status check() const { return check_shapes(kv, {}, gate); }
 };
 
 // One side and the other of a limit, and what is said beyond it.

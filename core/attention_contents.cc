@@ -18,8 +18,6 @@
 namespace recto {
 namespace {
 
-std::string at(const char* name, std::int64_t index) { return fmt::format("{}[{}]", name, index); }
-
 Status check_query_start(std::span<const std::int32_t> query_start, std::int64_t num_rows) {
   if (query_start.empty()) return Status::ok();  // one row for each sequence
   if (query_start.front() != 0) {
@@ -27,12 +25,12 @@ Status check_query_start(std::span<const std::int32_t> query_start, std::int64_t
   }
   for (std::size_t i = 1; i < query_start.size(); ++i) {
     if (query_start[i] >= query_start[i - 1]) continue;
-    return refusal(at("query_start", static_cast<std::int64_t>(i)),
+    return refusal(element_name("query_start", static_cast<std::int64_t>(i)),
                    fmt::format("at least {} as before it", query_start[i - 1]),
                    std::to_string(query_start[i]));
   }
   if (query_start.back() == num_rows) return Status::ok();
-  return refusal(at("query_start", std::ssize(query_start) - 1),
+  return refusal(element_name("query_start", std::ssize(query_start) - 1),
                  fmt::format("q.num_rows = {} at the end", num_rows),
                  std::to_string(query_start.back()));
 }
@@ -50,17 +48,18 @@ Status check_context(const CachedContexts& contexts, std::int64_t seq) {
   const BlockTableView& table = contexts.table;
   const std::int64_t block_size = contexts.k.block_size;
   const std::int64_t length = contexts.lengths[static_cast<std::size_t>(seq)];
-  if (length < 0) return refusal(at(contexts.name, seq), "at least 0", std::to_string(length));
+  if (length < 0)
+    return refusal(element_name(contexts.name, seq), "at least 0", std::to_string(length));
   const std::int64_t length_max = std::numeric_limits<std::int32_t>::max() - contexts.new_tokens;
   if (length > length_max) {
     return refusal(
-        at(contexts.name, seq),
+        element_name(contexts.name, seq),
         fmt::format("at most {}, so that {} more stay in 32 bits", length_max, contexts.new_tokens),
         std::to_string(length));
   }
   const std::int64_t blocks = length / block_size + (length % block_size == 0 ? 0 : 1);
   if (blocks > table.max_blocks) {
-    return refusal(at(contexts.name, seq),
+    return refusal(element_name(contexts.name, seq),
                    fmt::format("at most block_table.max_blocks x kv.k.block_size = {} x {}",
                                table.max_blocks, block_size),
                    std::to_string(length));
@@ -89,7 +88,8 @@ Status check_scale(const char* name, const KvTensorView& view) {
   const std::int64_t size = scale.kind == ScaleKind::kPerTensor ? 1 : view.num_kv_heads;
   for (std::int64_t i = 0; i < size; ++i) {
     if (std::isfinite(scale.data[i]) && scale.data[i] > 0) continue;
-    return refusal(at(name, i), "a finite number above 0", fmt::format("{}", scale.data[i]));
+    return refusal(element_name(name, i), "a finite number above 0",
+                   fmt::format("{}", scale.data[i]));
   }
   return Status::ok();
 }
@@ -144,7 +144,7 @@ Status check_context_rows(const GatherInputs& inputs) {
     const std::int64_t start = inputs.context_start[seq];
     const std::int64_t length = inputs.context_length[seq];
     if (start < 0 || start > inputs.k.num_rows - length) {
-      return refusal(at("context_start", static_cast<std::int64_t>(seq)),
+      return refusal(element_name("context_start", static_cast<std::int64_t>(seq)),
                      fmt::format("0 ... k.num_rows - context_length[{}] = {} - {}", seq,
                                  inputs.k.num_rows, length),
                      std::to_string(start));
@@ -155,7 +155,7 @@ Status check_context_rows(const GatherInputs& inputs) {
   for (std::size_t i = 1; i < all.size(); ++i) {
     const Rows& before = all[i - 1];
     if (all[i].start >= before.end) continue;
-    return refusal(at("context_start", static_cast<std::int64_t>(all[i].seq)),
+    return refusal(element_name("context_start", static_cast<std::int64_t>(all[i].seq)),
                    fmt::format("rows apart from those of sequence {}, {} ... {}", before.seq,
                                before.start, before.end - 1),
                    std::to_string(all[i].start));
@@ -168,7 +168,7 @@ Status check_equal_scales(const char* name, const KvTensorView& from, const KvTe
   const std::int64_t sizes[] = {0, 1, to.num_kv_heads};
   for (std::int64_t i = 0; i < sizes[static_cast<int>(to.scale.kind)]; ++i) {
     if (to.scale.data[i] == from.scale.data[i]) continue;
-    return refusal(at(fmt::format("to.{}", name).c_str(), i),
+    return refusal(element_name(fmt::format("to.{}", name), i),
                    fmt::format("{} as in from.{}[{}]", from.scale.data[i], name, i),
                    fmt::format("{}", to.scale.data[i]));
   }
@@ -254,7 +254,7 @@ Status check_contents(const KvWriteInputs& inputs) {
 }
 
 Status check_contents(const MutablePagedKvView& kv, std::span<const BlockPair> copies) {
-  RECTO_RETURN_IF_ERROR(check_shapes(kv));
+  RECTO_RETURN_IF_ERROR(check_shapes(kv, copies));
   const NamedSize num_blocks{"kv.k", "num_blocks", kv.k.num_blocks};
   RECTO_RETURN_IF_ERROR(check_block_ids(copies, num_blocks, num_blocks));
   Destinations destinations;
@@ -271,7 +271,7 @@ Status check_contents(const MutablePagedKvView& kv, std::span<const BlockPair> c
 
 Status check_contents(const PagedKvView& from, const MutablePagedKvView& to,
                       std::span<const BlockPair> copies) {
-  RECTO_RETURN_IF_ERROR(check_shapes(from, to));
+  RECTO_RETURN_IF_ERROR(check_shapes(from, to, copies));
   RECTO_RETURN_IF_ERROR(check_scale("from.k.scale", from.k));
   RECTO_RETURN_IF_ERROR(check_scale("from.v.scale", from.v));
   RECTO_RETURN_IF_ERROR(check_equal_scales("k.scale", from.k, as_const(to.k)));

@@ -100,11 +100,11 @@ Status check_result_size(const RowsView& q, std::int64_t head_dim) {
 
 // What both kinds of attention have: queries, cache, table, options.
 template <typename Inputs>
-Status check_queries(ViewGate& gate, const Inputs& inputs) {
+Status check_queries(ViewGate& gate, const Inputs& inputs, Access cache) {
   const RowsView& q = inputs.q;
   const KvTensorView& k = inputs.kv.k;
   RECTO_RETURN_IF_ERROR(gate.rows("q", q));
-  RECTO_RETURN_IF_ERROR(gate.kv({}, inputs.kv, Access::kRead));
+  RECTO_RETURN_IF_ERROR(gate.kv({}, inputs.kv, cache));
   RECTO_RETURN_IF_ERROR(
       check_types(kAttentionTypes, {"q", "type", q.type}, {"kv.k", "type", k.type}));
   RECTO_RETURN_IF_ERROR(expect_equal(NamedSize("q", "head_dim", q.head_dim),
@@ -116,8 +116,9 @@ Status check_queries(ViewGate& gate, const Inputs& inputs) {
   return check_options(gate, inputs.options, {"q", "num_heads", q.num_heads});
 }
 
-Status check_inputs(ViewGate& gate, const PagedAttentionInputs& inputs) {
-  RECTO_RETURN_IF_ERROR(check_queries(gate, inputs));
+Status check_inputs(ViewGate& gate, const PagedAttentionInputs& inputs,
+                    const GateOptions& /*options*/) {
+  RECTO_RETURN_IF_ERROR(check_queries(gate, inputs, Access::kRead));
   const std::int64_t num_seqs = inputs.block_table.num_seqs;
   RECTO_RETURN_IF_ERROR(expect_equal(size_of("context_length", inputs.context_length),
                                      {"block_table", "num_seqs", num_seqs}));
@@ -157,8 +158,8 @@ Status check_gathered_rows(ViewGate& gate, const char* name, const MutableRowsVi
                       {cache.view, "head_dim", tensor.head_dim});
 }
 
-Status check_inputs(ViewGate& gate, const DecodeStepInputs& inputs) {
-  RECTO_RETURN_IF_ERROR(check_queries(gate, inputs));
+Status check_inputs(ViewGate& gate, const DecodeStepInputs& inputs, const GateOptions& options) {
+  RECTO_RETURN_IF_ERROR(check_queries(gate, inputs, options.step_cache));
   RECTO_RETURN_IF_ERROR(check_new_rows(gate, "new_k", inputs.new_k, {"kv.k", "", &inputs.kv.k}));
   RECTO_RETURN_IF_ERROR(check_new_rows(gate, "new_v", inputs.new_v, {"kv.v", "", &inputs.kv.v}));
   const NamedType type("q", "type", inputs.q.type);
@@ -176,7 +177,7 @@ template <typename Inputs>
 Status check_call(const Inputs& inputs, const AttentionOutputs& outputs,
                   const GateOptions& options) {
   ViewGate gate(options);
-  RECTO_RETURN_IF_ERROR(check_inputs(gate, inputs));
+  RECTO_RETURN_IF_ERROR(check_inputs(gate, inputs, options));
   const RowsView& q = inputs.q;
   const MutableRowsView& out = outputs.out;
   RECTO_RETURN_IF_ERROR(expect_equal(NamedType("out", "type", out.type), {"q", "type", q.type}));
@@ -187,7 +188,7 @@ Status check_call(const Inputs& inputs, const AttentionOutputs& outputs,
   RECTO_RETURN_IF_ERROR(expect_equal(NamedSize("out", "head_dim", out.head_dim),
                                      {"kv.v", "head_dim", inputs.kv.v.head_dim}));
   RECTO_RETURN_IF_ERROR(gate.written_rows("out", out));
-  if (outputs.lse_ln.empty()) return Status::ok();
+  if (outputs.lse_ln.empty()) return gate.beside();
   std::int64_t size = 0;
   const bool overflows = __builtin_mul_overflow(q.num_rows, q.num_heads, &size);
   if (overflows || std::cmp_not_equal(outputs.lse_ln.size(), size)) {
@@ -196,13 +197,15 @@ Status check_call(const Inputs& inputs, const AttentionOutputs& outputs,
                        std::to_string(q.num_heads),
                    std::to_string(outputs.lse_ln.size()));
   }
-  return gate.written_array("lse_ln", outputs.lse_ln);
+  RECTO_RETURN_IF_ERROR(gate.written_array("lse_ln", outputs.lse_ln));
+  return gate.beside();
 }
 
 template <typename Inputs>
 Status check_call(const Inputs& inputs, const GateOptions& options) {
   ViewGate gate(options);
-  return check_inputs(gate, inputs);
+  RECTO_RETURN_IF_ERROR(check_inputs(gate, inputs, options));
+  return gate.beside();
 }
 
 }  // namespace
@@ -237,7 +240,8 @@ Status check_shapes(const KvWriteInputs& inputs, const GateOptions& options) {
   const NamedSize num_tokens = size_of("slot_mapping", inputs.slot_mapping);
   RECTO_RETURN_IF_ERROR(expect_equal({"k", "num_rows", inputs.k.num_rows}, num_tokens));
   RECTO_RETURN_IF_ERROR(expect_equal({"v", "num_rows", inputs.v.num_rows}, num_tokens));
-  return gate.array("slot_mapping", inputs.slot_mapping);
+  RECTO_RETURN_IF_ERROR(gate.array("slot_mapping", inputs.slot_mapping));
+  return gate.beside();
 }
 
 Status check_shapes(const GatherInputs& inputs, const GateOptions& options) {
@@ -251,17 +255,21 @@ Status check_shapes(const GatherInputs& inputs, const GateOptions& options) {
   RECTO_RETURN_IF_ERROR(gate.array("context_start", inputs.context_start));
   RECTO_RETURN_IF_ERROR(check_gathered_rows(gate, "k", inputs.k, {"kv.k", "", &inputs.kv.k}));
   RECTO_RETURN_IF_ERROR(check_gathered_rows(gate, "v", inputs.v, {"kv.v", "", &inputs.kv.v}));
-  return expect_equal(NamedSize("v", "num_rows", inputs.v.num_rows),
-                      {"k", "num_rows", inputs.k.num_rows});
+  RECTO_RETURN_IF_ERROR(expect_equal(NamedSize("v", "num_rows", inputs.v.num_rows),
+                                     {"k", "num_rows", inputs.k.num_rows}));
+  return gate.beside();
 }
 
-Status check_shapes(const MutablePagedKvView& kv, const GateOptions& options) {
+Status check_shapes(const MutablePagedKvView& kv, std::span<const BlockPair> copies,
+                    const GateOptions& options) {
   ViewGate gate(options);
-  return gate.kv({}, as_const(kv), Access::kWrite);
+  RECTO_RETURN_IF_ERROR(gate.kv({}, as_const(kv), Access::kWrite));
+  RECTO_RETURN_IF_ERROR(gate.block_pairs("copies", copies));
+  return gate.beside();
 }
 
 Status check_shapes(const PagedKvView& from, const MutablePagedKvView& to,
-                    const GateOptions& options) {
+                    std::span<const BlockPair> copies, const GateOptions& options) {
   ViewGate gate(options);
   RECTO_RETURN_IF_ERROR(
       gate.kv({"from.k", "from.k.scale", "from.v", "from.v.scale"}, from, Access::kRead));
@@ -279,8 +287,10 @@ Status check_shapes(const PagedKvView& from, const MutablePagedKvView& to,
                                      {"from.v", "head_dim", from.v.head_dim}));
   RECTO_RETURN_IF_ERROR(expect_equal(NamedSize("to.k.scale", "kind", kind_of(to.k.scale)),
                                      {"from.k.scale", "kind", kind_of(from.k.scale)}));
-  return expect_equal(NamedSize("to.v.scale", "kind", kind_of(to.v.scale)),
-                      {"from.v.scale", "kind", kind_of(from.v.scale)});
+  RECTO_RETURN_IF_ERROR(expect_equal(NamedSize("to.v.scale", "kind", kind_of(to.v.scale)),
+                                     {"from.v.scale", "kind", kind_of(from.v.scale)}));
+  RECTO_RETURN_IF_ERROR(gate.block_pairs("copies", copies));
+  return gate.beside();
 }
 
 }  // namespace recto

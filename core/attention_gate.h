@@ -34,11 +34,12 @@ Status check_shapes(const KvWriteInputs& inputs, const GateOptions& options = {}
 Status check_shapes(const GatherInputs& inputs, const GateOptions& options = {});
 
 // A cache within which blocks are copied.
-Status check_shapes(const MutablePagedKvView& kv, const GateOptions& options = {});
+Status check_shapes(const MutablePagedKvView& kv, std::span<const BlockPair> copies,
+                    const GateOptions& options = {});
 // Two between which blocks are swapped: blocks of one shape and type, whose codes mean the same;
 // how many, and how they are laid out, may differ.
 Status check_shapes(const PagedKvView& from, const MutablePagedKvView& to,
-                    const GateOptions& options = {});
+                    std::span<const BlockPair> copies, const GateOptions& options = {});
 
 // Sequences' query rows ascend from 0 and may be more than their contexts: the first then stand at
 // negative positions, and if causal see no key. A block id or length is only looked at where a

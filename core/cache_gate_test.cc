@@ -49,14 +49,14 @@ TEST_CASE("K and V may interleave in one buffer, by blocks, heads or slots") {
                                       {kPacked, kHeads}}) {
     INFO(layout << " " << static_cast<int>(level));
     const MutablePagedKvView kv = interleaved_pool(layout, level);
-    CHECK(check_shapes(kv) == Status::ok());
-    CHECK(check_shapes(kv, {.alignment_bytes = 16}) == Status::ok());
+    CHECK(check_shapes(kv, {}) == Status::ok());
+    CHECK(check_shapes(kv, {}, {.alignment_bytes = 16}) == Status::ok());
     MutablePagedKvView moved = kv;
     moved.v.data = static_cast<std::byte*>(kv.v.data) - 2;
-    CHECK(check_shapes(moved).message().find("kv.v.data: expected memory apart from kv.k at ") ==
-          0);
+    CHECK(check_shapes(moved, {}).message().find(
+              "kv.v.data: expected memory apart from kv.k at ") == 0);
     moved.v.data = static_cast<std::byte*>(kv.v.data) + 2;
-    CHECK_FALSE(check_shapes(moved).is_ok());
+    CHECK_FALSE(check_shapes(moved, {}).is_ok());
   }
 }
 
@@ -68,9 +68,9 @@ TEST_CASE("K and V of unequal head dims interleave too") {
     tensor->block_stride = 16 * 48;
   }
   kv.v.data = address(kKAddress + 32);
-  CHECK(check_shapes(kv) == Status::ok());
+  CHECK(check_shapes(kv, {}) == Status::ok());
   kv.v.head_dim = 9;
-  CHECK(check_shapes(kv) ==
+  CHECK(check_shapes(kv, {}) ==
         Status::invalid_input("kv.v.data: expected memory apart from kv.k at [0x20000, 0x22ff0), "
                               "got [0x20020, 0x23002)"));
 }
@@ -81,9 +81,9 @@ TEST_CASE("a layer of a buffer [num_blocks, 2, num_layers, slots, heads, dims] i
   const std::int64_t layer = kv.k.block_stride;
   kv.k.block_stride = kv.v.block_stride = 2 * 3 * layer;
   kv.v.data = address(kKAddress + static_cast<std::uintptr_t>(2 * 3 * layer));
-  CHECK(check_shapes(kv) == Status::ok());
+  CHECK(check_shapes(kv, {}) == Status::ok());
   kv.v.block_stride += 8;  // no longer slices of one buffer
-  CHECK_FALSE(check_shapes(kv).is_ok());
+  CHECK_FALSE(check_shapes(kv, {}).is_ok());
 }
 
 TEST_CASE("K and V of a cache that is written are apart") {
@@ -162,6 +162,28 @@ TEST_CASE("tokens to be written have the cache's heads and dims, and a slot each
   });
 }
 
+std::span<const BlockPair> pairs_at(std::uintptr_t at, std::size_t count) {
+  return {static_cast<const BlockPair*>(address(at)), count};
+}
+
+TEST_CASE("pairs of blocks to copy lie apart from the cache that is written, at whole ids") {
+  const MutablePagedKvView kv = pool_at(small_pool());
+  const auto refused = [&](std::uintptr_t at, std::size_t count) {
+    return check_shapes(kv, pairs_at(at, count)).message();
+  };
+  CHECK(refused(0x1fff4, 1) == "");
+  CHECK(refused(0x22000, 3) == "");
+  CHECK(refused(0, 0) == "");
+  CHECK(refused(0x1fffc, 1) ==
+        "copies.data: expected memory apart from kv.k at [0x20000, 0x22000), got [0x1fffc, "
+        "0x20004)");
+  CHECK(refused(0x30ff8, 2) ==
+        "copies.data: expected memory apart from kv.v at [0x30000, 0x31000), got [0x30ff8, "
+        "0x31008)");
+  CHECK(refused(0x22002, 1) == "copies.data: expected a multiple of 4 bytes, got 0x22002");
+  CHECK(refused(0, 1) == "copies.data: expected an address, got null");
+}
+
 struct SwapCall {
   MutablePagedKvView from = pool_at(small_pool());
   MutablePagedKvView to = [] {
@@ -170,7 +192,7 @@ struct SwapCall {
     return dense_kv_view(shape, address(0x40000), address(0x50000)).value();
   }();
 
-  Status check() const { return check_shapes(as_const(from), to); }
+  Status check() const { return check_shapes(as_const(from), to, {}); }
 };
 
 TEST_CASE("blocks are swapped between caches of equal blocks") {

@@ -57,6 +57,53 @@ TEST_CASE("a decode step has one query row, one K and one V for each sequence") 
   });
 }
 
+TEST_CASE("a step that appends writes the cache, and nothing else that it touches lies there") {
+  check_rules<DecodeCall>({
+      {[](auto& c) { c.inputs.new_k.data = address(0x20000); },
+       [](auto& c) {
+         c.inputs.new_k.data = address(0x20000);
+         c.gate.step_cache = Access::kWrite;
+       },
+       "new_k.data: expected memory apart from kv.k at [0x20000, 0x22000), got [0x20000, 0x200c0)"},
+      {[](auto& c) { c.inputs.q.data = address(0x31000 - 2); },
+       [](auto& c) {
+         c.inputs.q.data = address(0x31000 - 2);
+         c.gate.step_cache = Access::kWrite;
+       },
+       "kv.v.data: expected memory apart from q at [0x30ffe, 0x3117e), got [0x30000, 0x31000)"},
+  });
+}
+
+TEST_CASE("what a call touches beside its inputs obeys the rules of rows, and lies apart") {
+  static NamedRows table[] = {{"table", testing::dense_rows(0x70000, 5, 1, 8)}};
+  const auto beside = [](auto& c, std::uintptr_t at, std::int64_t bytes) {
+    c.gate.workspace = {static_cast<std::byte*>(address(at)), static_cast<std::size_t>(bytes)};
+  };
+  DecodeCall call;
+  call.gate.read_rows = table;
+  beside(call, 0x70050, 64);
+  CHECK(call.check() == Status::ok());
+  beside(call, 0x7004f, 64);
+  CHECK(call.check() ==
+        Status::invalid_input("workspace.data: expected memory apart from table at [0x70000, "
+                              "0x70050), got [0x7004f, 0x7008f)"));
+  beside(call, 0x40000, 1);
+  CHECK(call.check() ==
+        Status::invalid_input("workspace.data: expected memory apart from out at [0x40000, "
+                              "0x400c0), got [0x40000, 0x40001)"));
+  call.gate.workspace = {};
+  table[0].view.type = static_cast<ElementType>(77);
+  CHECK(call.check() ==
+        Status::invalid_input("table.type: expected an enumerator below 5, got 77"));
+  table[0].view = testing::dense_rows(0x20000, 5, 1, 8);
+  CHECK(call.check() == Status::ok());  // as the cache, it is only read
+  call.gate.step_cache = Access::kWrite;
+  CHECK(call.check() ==
+        Status::invalid_input(
+            "table.data: expected memory apart from kv.k at [0x20000, 0x22000), got [0x20000, "
+            "0x20050)"));
+}
+
 TEST_CASE("queries, cache, table, options and outputs of a step obey the rules of all attention") {
   check_rules<DecodeCall>({
       {[](auto&) {}, [](auto& c) { c.inputs.q.data = nullptr; },

@@ -3,7 +3,9 @@
 // The number formats that queries, caches and outputs are stored in.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <ostream>
 
 namespace recto {
@@ -36,9 +38,11 @@ constexpr std::int64_t element_bytes(ElementType type) {
 
 constexpr bool is_fp8(ElementType type) { return element_bytes(type) == 1; }
 
+// Of a value that is none of them, too, so that it can be refused.
 constexpr const char* element_type_name(ElementType type) {
   constexpr const char* kNames[] = {"fp32", "fp16", "bf16", "e4m3", "e5m2"};
-  return kNames[static_cast<int>(type)];
+  const auto index = static_cast<std::size_t>(type);
+  return index < std::size(kNames) ? kNames[index] : "no type";
 }
 
 inline std::ostream& operator<<(std::ostream& out, ElementType type) {

@@ -33,6 +33,12 @@ inline Status refusal(std::string_view field, std::string_view expected, std::st
                                ", got " + std::string(got));
 }
 
+// "LIST[INDEX]FIELD": an element of what is looked into, or a field of one.
+inline std::string element_name(std::string_view list, std::int64_t index,
+                                std::string_view field = "") {
+  return std::string(list) + "[" + std::to_string(index) + "]" + std::string(field);
+}
+
 inline Status expect_at_least(const NamedSize& got, std::int64_t least) {
   if (got.value >= least) return Status::ok();
   return refusal(got.name(), "at least " + std::to_string(least), got.text());

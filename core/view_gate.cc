@@ -179,6 +179,24 @@ Status ViewGate::block_table(const BlockTableView& table) {
              0, Access::kRead);
 }
 
+Status ViewGate::block_pairs(const char* name, std::span<const BlockPair> pairs) {
+  return add({.name = name,
+              .data = pairs.data(),
+              .element_bytes = sizeof(std::int32_t),
+              .run_field = "size",
+              .run = 2,
+              .levels = {StrideLevel{"size", std::ssize(pairs), 2}}},
+             0, Access::kRead);
+}
+
+Status ViewGate::beside() {
+  RECTO_CHECK_LE(options_.read_rows.size(), GateOptions::kReadRowsMax);
+  for (const NamedRows& each : options_.read_rows) {
+    RECTO_RETURN_IF_ERROR(rows(each.name, each.view));
+  }
+  return written_array("workspace", options_.workspace);
+}
+
 Status ViewGate::add(const StridedTensor& tensor, std::int64_t alignment_bytes, Access access) {
   const Result<ByteFootprint> footprint = footprint_of(tensor, alignment_bytes);
   RECTO_RETURN_IF_ERROR(footprint.status());

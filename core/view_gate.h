@@ -15,13 +15,25 @@
 
 namespace recto {
 
+enum class Access { kRead, kWrite };
+
+struct NamedRows {
+  const char* name = "";
+  RowsView view = {};
+};
+
+// What is asked of a call, and what it touches, beside what its inputs and outputs say.
 struct GateOptions {
   // What the addresses of q, out, K and V and all strides over their rows must be multiples of: 16
   // for kernels that load vectors. Never less than an element; arrays need no more than that.
   std::int64_t alignment_bytes = 0;
-};
+  // kWrite: of a decode step that appends.
+  Access step_cache = Access::kRead;
+  std::span<const NamedRows> read_rows = {};  // at most kReadRowsMax
+  std::span<std::byte> workspace = {};        // written
 
-enum class Access { kRead, kWrite };
+  static constexpr std::size_t kReadRowsMax = 2;
+};
 
 struct KvNames {
   const char* k = "kv.k";
@@ -47,6 +59,12 @@ class ViewGate {
 
   Status block_table(const BlockTableView& table);
 
+  // As pairs of ids: their address needs no more alignment than an id's.
+  Status block_pairs(const char* name, std::span<const BlockPair> pairs);
+
+  // Once all else has been looked at: what the options say that the call touches.
+  Status beside();
+
   template <typename T>
   Status array(const char* name, std::span<const T> values) {
     return add(array_tensor(name, values.data(), std::ssize(values)), 0, Access::kRead);
@@ -62,8 +80,9 @@ class ViewGate {
     Access access = Access::kRead;
   };
 
-  // K, V and their scales, three tensors of rows, a table, lengths, slopes, sinks, lse.
-  static constexpr std::size_t kTensorsMax = 13;
+  // K, V and their scales, three tensors of rows, a table, lengths, slopes, sinks, out, lse; and
+  // what the options add.
+  static constexpr std::size_t kTensorsMax = 13 + GateOptions::kReadRowsMax + 1;
 
   template <typename T>
   static StridedTensor array_tensor(const char* name, const T* data, std::int64_t size) {

@@ -23,8 +23,8 @@ TEST_CASE("dense pools of every layout and type pass, also for kernels that load
       KvPoolShape shape = small_pool(layout);
       shape.type = type;
       shape.head_dim_v = 16;
-      CHECK(check_shapes(pool_at(shape)) == Status::ok());
-      CHECK(check_shapes(pool_at(shape), {.alignment_bytes = 16}) == Status::ok());
+      CHECK(check_shapes(pool_at(shape), {}) == Status::ok());
+      CHECK(check_shapes(pool_at(shape), {}, {.alignment_bytes = 16}) == Status::ok());
     }
   }
 }
@@ -75,7 +75,7 @@ TEST_CASE("block sizes are powers of two and multiples of 16") {
     kv.k.slot_stride = kv.v.slot_stride = 32;
     kv.k.block_size = kv.v.block_size = block_size;
     kv.v.data = address(std::uintptr_t{1} << 40);
-    return check_shapes(kv);
+    return check_shapes(kv, {});
   };
   for (const std::int64_t block_size : {1, 2, 4, 8, 16, 32, 48, 80, 512, 1008, 1024, 1 << 20}) {
     CHECK(check(block_size) == Status::ok());

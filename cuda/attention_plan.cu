@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 
 #include "core/attention_gate.h"
 #include "core/refusal.h"
@@ -11,6 +12,7 @@
 #include "cuda/kernel_params.h"
 #include "cuda/kernels/bulk_decode.h"
 #include "cuda/kernels/group_decode.h"
+#include "cuda/kernels/limits.h"
 #include "cuda/launch.h"
 #include "cuda/workspace.h"
 
@@ -38,7 +40,7 @@ Status check_kernel(const AttentionPlan& plan, const PagedAttentionInputs& input
     case AttentionKernel::kBulkDecode:
       return kernels::check_bulk_served(decode_params(plan, inputs, outputs));
     case AttentionKernel::kPrefill:
-      return kernels::check_prefilled(prefill_params(plan, inputs, outputs));
+      return kernels::check_prefill(prefill_params(plan, inputs, outputs));
   }
   return refusal("kernel", "one of AttentionKernel", std::to_string(static_cast<int>(plan.kernel)));
 }
@@ -53,7 +55,11 @@ Status check_served(const AttentionPlan& plan, const PagedAttentionInputs& input
 
 AttentionKernel chosen_kernel(const PagedAttentionInputs& inputs, const PlanOptions& options) {
   if (options.kernel) return *options.kernel;
-  if (options.max_query_length != 1 || inputs.q.num_rows != inputs.block_table.num_seqs) {
+  if (options.max_query_length != 1) return AttentionKernel::kPrefill;
+  // How many rows the batch has must not tell in batch-invariant mode; check_plan() refuses those
+  // that decode kernels do not serve.
+  if (options.batch_invariance == BatchInvariance::kNone &&
+      inputs.q.num_rows != inputs.block_table.num_seqs) {
     return AttentionKernel::kPrefill;
   }
   const AttentionPlan plan = {.kernel = AttentionKernel::kGroupDecode};
@@ -83,17 +89,68 @@ std::int64_t chosen_split_size(AttentionKernel kernel, const PagedAttentionInput
   return std::max(kSplitSizeMin, divided_up(size, kSplitSizeMin) * kSplitSizeMin);
 }
 
-Status expect_within(const char* field, std::int64_t value, std::int64_t least) {
-  RECTO_RETURN_IF_ERROR(expect_at_least({"", field, value}, least));
-  return expect_at_most({"", field, value}, std::numeric_limits<std::int32_t>::max());
+Status expect_within(const NamedSize& got, std::int64_t least,
+                     std::int64_t most = std::numeric_limits<std::int32_t>::max()) {
+  RECTO_RETURN_IF_ERROR(expect_at_least(got, least));
+  return expect_at_most(got, most);
+}
+
+// Of an enumerator, whose name is not to be asked for before.
+template <typename Enum>
+Status expect_one_of(const char* field, Enum value, const char* type, Enum last) {
+  if (static_cast<int>(value) <= static_cast<int>(last)) return Status::ok();
+  return refusal(field, std::string("one of ") + type, std::to_string(static_cast<int>(value)));
+}
+
+// What options and plans have in common.
+template <typename Limits>
+Status check_limits(const char* name, const Limits& limits) {
+  RECTO_RETURN_IF_ERROR(expect_within({name, "max_context_length", limits.max_context_length}, 0,
+                                      kernels::kContextLengthMax));
+  RECTO_RETURN_IF_ERROR(expect_within({name, "max_query_length", limits.max_query_length}, 1));
+  return expect_one_of((std::string(name) + ".contents_check").c_str(), limits.contents_check,
+                       "ContentsCheck", ContentsCheck::kOnDevice);
 }
 
 Status check_options(const PlanOptions& options) {
-  RECTO_RETURN_IF_ERROR(expect_within("options.max_context_length", options.max_context_length, 0));
-  RECTO_RETURN_IF_ERROR(expect_within("options.max_query_length", options.max_query_length, 1));
+  RECTO_RETURN_IF_ERROR(check_limits("options", options));
   RECTO_RETURN_IF_ERROR(
-      expect_within("options.num_multiprocessors", options.num_multiprocessors, 1));
-  return expect_within("options.split_size", options.split_size.value_or(1), 1);
+      expect_within({"options", "num_multiprocessors", options.num_multiprocessors}, 1));
+  RECTO_RETURN_IF_ERROR(expect_one_of("options.batch_invariance", options.batch_invariance,
+                                      "BatchInvariance", BatchInvariance::kRows));
+  if (options.kernel) {
+    RECTO_RETURN_IF_ERROR(expect_one_of("options.kernel", *options.kernel, "AttentionKernel",
+                                        AttentionKernel::kPrefill));
+  }
+  return expect_within({"options", "split_size", options.split_size.value_or(1)}, 1);
+}
+
+// Where contexts are cut is what states have room for.
+Status check_splits(const AttentionPlan& plan) {
+  RECTO_RETURN_IF_ERROR(expect_within({"plan", "split_size", plan.split_size}, 1));
+  const std::int64_t splits = kernels::num_splits(plan.max_context_length, plan.split_size);
+  if (plan.num_splits != splits) {
+    return refusal("plan.num_splits",
+                   std::to_string(splits) + " by plan.max_context_length and plan.split_size",
+                   std::to_string(plan.num_splits));
+  }
+  return expect_at_most({"plan", "num_splits", plan.num_splits}, kGridMax);
+}
+
+Status check_decode_plan(const AttentionPlan& plan, const PagedAttentionInputs& inputs) {
+  if (plan.max_query_length != 1) {
+    return refusal("plan.max_query_length", "1 of a decode kernel",
+                   std::to_string(plan.max_query_length));
+  }
+  if (inputs.q.num_rows != inputs.block_table.num_seqs) {
+    return refusal("q.num_rows",
+                   std::to_string(inputs.block_table.num_seqs) +
+                       " as in block_table.num_seqs, a row for each sequence of a decode kernel; "
+                       "a plan for max_query_length above 1 serves any",
+                   std::to_string(inputs.q.num_rows));
+  }
+  RECTO_RETURN_IF_ERROR(expect_at_most({"q", "num_heads", inputs.q.num_heads}, kGridMax));
+  return check_splits(plan);
 }
 
 }  // namespace
@@ -122,6 +179,9 @@ Result<AttentionPlan> plan_checked(const PagedAttentionInputs& inputs, const Pla
 }
 
 Status check_plan(const AttentionPlan& plan, const PagedAttentionInputs& inputs) {
+  RECTO_RETURN_IF_ERROR(
+      expect_one_of("plan.kernel", plan.kernel, "AttentionKernel", AttentionKernel::kPrefill));
+  RECTO_RETURN_IF_ERROR(check_limits("plan", plan));
   const NamedSize num_seqs("block_table", "num_seqs", inputs.block_table.num_seqs);
   if (plan.kernel == AttentionKernel::kPrefill) {
     RECTO_RETURN_IF_ERROR(expect_at_most(num_seqs, kGridMax));
@@ -134,13 +194,7 @@ Status check_plan(const AttentionPlan& plan, const PagedAttentionInputs& inputs)
       return refusal("query_start", "the first row of each sequence", "none").in("prefill");
     }
   } else {
-    if (plan.max_query_length != 1) {
-      return refusal("plan.max_query_length", "1 of a decode kernel",
-                     std::to_string(plan.max_query_length));
-    }
-    RECTO_RETURN_IF_ERROR(expect_equal({"q", "num_rows", inputs.q.num_rows}, num_seqs));
-    RECTO_RETURN_IF_ERROR(expect_at_most({"q", "num_heads", inputs.q.num_heads}, kGridMax));
-    RECTO_RETURN_IF_ERROR(expect_at_most({"plan", "num_splits", plan.num_splits}, kGridMax));
+    RECTO_RETURN_IF_ERROR(check_decode_plan(plan, inputs));
   }
   return check_served(plan, inputs);
 }

@@ -9,6 +9,8 @@
 //
 //   kernel      kPrefill for several query rows a sequence; else kGroupDecode for what it serves;
 //               else kPlainDecode. kBulkDecode is taken if asked for.
+//               Batch-invariant: max_query_length alone says whether it is kPrefill, so that in a
+//               plan for one query row a sequence each has one, and calls of others are refused.
 //   split_size  so that thread blocks fill the card twice, but not less than 256 keys; of a batch
 //               that fills it anyway, the whole context. Batch-invariant: 1024, whatever the batch.
 
@@ -45,8 +47,9 @@ enum class BatchInvariance : std::uint8_t {
 enum class ContentsCheck : std::uint8_t { kNone, kOnDevice };
 
 struct PlanOptions {
-  std::int64_t max_context_length = 0;  // tokens: at least the longest context of any call
-  std::int64_t max_query_length = 1;    // at least the most query rows of a sequence
+  // Tokens: at least the longest context of any call; at most kernels::kContextLengthMax.
+  std::int64_t max_context_length = 0;
+  std::int64_t max_query_length = 1;  // at least the most query rows of a sequence
   std::int64_t num_multiprocessors = 132;
   BatchInvariance batch_invariance = BatchInvariance::kNone;
   ContentsCheck contents_check = ContentsCheck::kNone;
@@ -69,7 +72,8 @@ struct AttentionPlan {
 Result<AttentionPlan> plan_attention(const PagedAttentionInputs& inputs,
                                      const PlanOptions& options);
 
-// Whether the plan serves these inputs; if not, invalid input that names what differs.
+// Whether there can be such a plan, and it serves these inputs; if not, invalid input that names
+// what differs.
 Status check_plan(const AttentionPlan& plan, const PagedAttentionInputs& inputs);
 
 }  // namespace recto

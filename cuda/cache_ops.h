@@ -1,8 +1,8 @@
 #pragma once
 
 // Moving K and V about on a GPU, as calls that are checked: new tokens into the cache, whole blocks
-// within one, and from one to another. All pointers, spans too, are to device memory; one cache of
-// two may be in pinned memory of the host.
+// within one and from one to another, contexts out of it. All pointers, spans too, are to device
+// memory; one cache of two may be in pinned memory of the host.
 //
 // Nothing is launched unless everything that can be known on the host is right:
 //   invalid input  shapes, types, strides and overlaps (core/attention_gate.h); what no kernel
@@ -15,6 +15,7 @@
 #include <span>
 
 #include "core/attention_views.h"
+#include "core/gather_inputs.h"
 #include "core/paged_kv_view.h"
 #include "core/status.h"
 #include "cuda/attention_plan.h"
@@ -24,8 +25,8 @@
 namespace recto {
 
 struct CacheOpOptions {
-  // kOnDevice: what mappings and pairs hold is looked at before anything is written; the call waits
-  // for the stream.
+  // kOnDevice: what mappings, pairs, tables, lengths and scales hold is looked at before anything
+  // is written; the call waits for the stream.
   ContentsCheck contents_check = ContentsCheck::kNone;
   Workspace workspace = {};  // of kContentsCheckBytes, for a check
 };
@@ -44,5 +45,11 @@ Status run_block_copy(const MutablePagedKvView& kv, std::span<const BlockPair> c
 Status run_block_swap(const PagedKvView& from, const MutablePagedKvView& to,
                       std::span<const BlockPair> copies, const CacheOpOptions& options,
                       KernelStream stream);
+
+// The contexts of all sequences as contiguous rows, of which no two have one in common.
+// `max_context_length`: tokens, at least the longest context, at most kernels::kGatheredMax. So
+// many of each sequence are gathered, even if there are more, which the check refuses.
+Status run_gather(const GatherInputs& inputs, std::int64_t max_context_length,
+                  const CacheOpOptions& options, KernelStream stream);
 
 }  // namespace recto

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
+#include <utility>
 
 #include "core/refusal.h"
 
@@ -44,6 +46,25 @@ bool has_sizes(const LayeredCache& cache) {
          !__builtin_mul_overflow(entries, cache.max_blocks, &entries);
 }
 
+// A batch of nothing has no tokens either way.
+bool is_without_tokens(const FlashAttnWithKvcache& call) {
+  return call.q.num_rows != 0 && call.k.data == nullptr && call.v.data == nullptr;
+}
+
+Result<AttentionOptions> options_of(const FlashAttnWithKvcache& call) {
+  const auto root = static_cast<float>(1 / std::sqrt(static_cast<double>(call.q.head_dim)));
+  AttentionOptions options = {.scale = call.softmax_scale.value_or(root),
+                              .softcap = call.softcap,
+                              .alibi_slopes = call.alibi_slopes};
+  if (!call.window_left) return options;
+  RECTO_RETURN_IF_ERROR(expect_at_least({"", "window_left", *call.window_left}, 0));
+  // As wide as numbers are, a window leaves nothing out.
+  if (*call.window_left < std::numeric_limits<std::int64_t>::max()) {
+    options.window = *call.window_left + 1;
+  }
+  return options;
+}
+
 }  // namespace
 
 Result<DecodeStep> step_of_layer(const LayeredCache& cache, std::int64_t layer,
@@ -72,27 +93,50 @@ Result<DecodeStep> step_of_layer(const LayeredCache& cache, std::int64_t layer,
                     .options = options};
 }
 
-DecodeStep step_of(const FlashAttnWithKvcache& call) {
-  const double head_dim = static_cast<double>(call.q.head_dim);
-  DecodeStep step = {
-      .q = call.q,
-      .new_k = call.k,
-      .new_v = call.v,
-      .kv = {call.k_cache, call.v_cache},
-      .block_table = call.block_table,
-      .cached_length = call.cache_seqlens,
-      .options = {.scale = call.softmax_scale != 0.0F ? call.softmax_scale
-                                                      : static_cast<float>(1 / std::sqrt(head_dim)),
-                  .softcap = call.softcap,
-                  .alibi_slopes = call.alibi_slopes}};
-  if (call.window_left >= 0) step.options.window = call.window_left + 1;
-  if (call.rotary_cos.data != nullptr) {
+Result<DecodeStep> step_of(const FlashAttnWithKvcache& call) {
+  if (is_without_tokens(call)) {
+    return refusal("k.data, v.data",
+                   "new tokens; of a call without them, inputs_of() is for run_attention()",
+                   "null");
+  }
+  const Result<AttentionOptions> options = options_of(call);
+  RECTO_RETURN_IF_ERROR(options.status());
+  DecodeStep step = {.q = call.q,
+                     .new_k = call.k,
+                     .new_v = call.v,
+                     .kv = {call.k_cache, call.v_cache},
+                     .block_table = call.block_table,
+                     .cached_length = call.cache_seqlens,
+                     .options = options.value()};
+  if (call.rotary_cos.data != nullptr || call.rotary_sin.data != nullptr) {
+    // Of no dims, nothing would be turned.
+    const NamedSize pairs("rotary_cos", "head_dim", call.rotary_cos.head_dim);
+    RECTO_RETURN_IF_ERROR(expect_at_least(pairs, 1));
+    RECTO_RETURN_IF_ERROR(expect_at_most(pairs, call.q.head_dim / 2));
     step.rotary = {.dim = 2 * call.rotary_cos.head_dim,
                    .pairing = call.rotary_pairing,
                    .cosines = call.rotary_cos,
                    .sines = call.rotary_sin};
   }
   return step;
+}
+
+Result<PagedAttentionInputs> inputs_of(const FlashAttnWithKvcache& call) {
+  for (const auto& [field, view] : {std::pair("k.data", &call.k),
+                                    {"v.data", &call.v},
+                                    {"rotary_cos.data", &call.rotary_cos},
+                                    {"rotary_sin.data", &call.rotary_sin}}) {
+    if (view->data == nullptr) continue;
+    return refusal(field, "null; of a call with new tokens, step_of() is for run_decode_step()",
+                   "an address");
+  }
+  const Result<AttentionOptions> options = options_of(call);
+  RECTO_RETURN_IF_ERROR(options.status());
+  return PagedAttentionInputs{.q = call.q,
+                              .kv = as_const({call.k_cache, call.v_cache}),
+                              .block_table = call.block_table,
+                              .context_length = call.cache_seqlens,
+                              .options = options.value()};
 }
 
 PagedAttentionInputs inputs_of(const VllmPagedAttention& call) {

@@ -7,6 +7,7 @@
 #include <kernel_dialect.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "core/attention_views.h"
@@ -53,19 +54,23 @@ struct FlashAttnWithKvcache {
   // [num_blocks, page_block_size, nheads_k, headdim]
   MutableKvTensorView k_cache = {};
   MutableKvTensorView v_cache = {};
-  RowsView k = {};           // [batch_size, nheads_k, headdim]: seqlen_new 1
+  RowsView k = {};           // [batch_size, nheads_k, headdim]: seqlen_new 1; or no data
   RowsView v = {};           // the same
-  RowsView rotary_cos = {};  // [seqlen_ro, 1, rotary_dim / 2], or no data
+  RowsView rotary_cos = {};  // [seqlen_ro, 1, rotary_dim / 2], or no data; only with k and v
   RowsView rotary_sin = {};
   std::span<const std::int32_t> cache_seqlens = {};  // [batch_size]
   BlockTableView block_table = {};                   // padded with -1
-  float softmax_scale = 0.0F;                        // 0: 1 / sqrt(headdim)
-  std::int64_t window_left = -1;                     // keys seen before its own; -1: all
+  std::optional<float> softmax_scale = {};           // none: 1 / sqrt(headdim)
+  std::optional<std::int64_t> window_left = {};      // keys seen before its own; none: all
   float softcap = 0.0F;
   kernels::RotaryPairing rotary_pairing = kernels::RotaryPairing::kInterleaved;
   std::span<const float> alibi_slopes = {};  // [nheads], or empty
 };
-DecodeStep step_of(const FlashAttnWithKvcache& call);
+// With k and v, for run_decode_step(). Invalid input: there are none, or window_left is negative.
+Result<DecodeStep> step_of(const FlashAttnWithKvcache& call);
+// Without them, for run_attention(): cache_seqlens count all tokens. Invalid input: there are k, v
+// or angles to turn by, or window_left is negative.
+Result<PagedAttentionInputs> inputs_of(const FlashAttnWithKvcache& call);
 
 // What paged_attention_v1() and paged_attention_v2() of vLLM's first engine take, by their names.
 struct VllmPagedAttention {

@@ -79,8 +79,18 @@ PagedAttentionInputs inputs_after(const DecodeStep& step, const kernels::KvAppen
   return inputs;
 }
 
-Status check_appended(const DecodeStep& step) {
-  return kernels::check_appended(append_params(step, {}));
+// check(gate) is the gate of core/ for the step, with or without outputs.
+template <typename Check>
+Status check_step(const DecodeStep& step, const Workspace& workspace, const Check& check) {
+  GateOptions gate = {.step_cache = Access::kWrite, .workspace = written_of(workspace)};
+  RECTO_RETURN_IF_ERROR(check(gate));
+  RECTO_RETURN_IF_ERROR(kernels::check_append(append_params(step, {})));
+  if (step.rotary.dim == 0) return Status::ok();
+  // Tables without rotary.dim are nothing, and may hold anything.
+  const NamedRows tables[] = {{"rotary.cosines", step.rotary.cosines},
+                              {"rotary.sines", step.rotary.sines}};
+  gate.read_rows = tables;
+  return check(gate);
 }
 
 kernels::ContentsCheckParams contents_before(const AttentionPlan& plan, const DecodeStep& step,
@@ -94,8 +104,8 @@ kernels::ContentsCheckParams contents_before(const AttentionPlan& plan, const De
 }  // namespace
 
 Result<AttentionPlan> plan_decode_step(const DecodeStep& step, const PlanOptions& options) {
-  RECTO_RETURN_IF_ERROR(check_shapes(gate_inputs(step)));
-  RECTO_RETURN_IF_ERROR(check_appended(step));
+  RECTO_RETURN_IF_ERROR(check_step(
+      step, {}, [&](const GateOptions& gate) { return check_shapes(gate_inputs(step), gate); }));
   Result<AttentionPlan> plan = plan_checked(inputs_of(step), options);
   if (!plan.is_ok()) return plan;
   WorkspaceParts parts(nullptr);
@@ -107,8 +117,9 @@ Result<AttentionPlan> plan_decode_step(const DecodeStep& step, const PlanOptions
 Status run_decode_step(const AttentionPlan& plan, const DecodeStep& step,
                        const AttentionOutputs& outputs, const Workspace& workspace,
                        KernelStream stream) {
-  RECTO_RETURN_IF_ERROR(check_shapes(gate_inputs(step), outputs));
-  RECTO_RETURN_IF_ERROR(check_appended(step));
+  RECTO_RETURN_IF_ERROR(check_step(step, workspace, [&](const GateOptions& gate) {
+    return check_shapes(gate_inputs(step), outputs, gate);
+  }));
   RECTO_RETURN_IF_ERROR(check_plan(plan, inputs_of(step)));
   WorkspaceParts parts(workspace.data);
   const StepMemory memory = take_step_memory(plan, step, inputs_of(step), parts);
@@ -117,6 +128,8 @@ Status run_decode_step(const AttentionPlan& plan, const DecodeStep& step,
   if (memory.attention.violation != nullptr) {
     RECTO_RETURN_IF_ERROR(
         check_contents_on_device(contents_before(plan, step, memory.attention.violation), stream));
+    RECTO_RETURN_IF_ERROR(
+        check_scales_on_device({}, as_const(step.kv), memory.attention.violation, stream));
   }
   const kernels::KvAppendParams append = append_params(step, memory);
   RECTO_RETURN_IF_ERROR(kernels::launch_kv_append(append, stream));

@@ -2,6 +2,7 @@
 
 #include <kernel_dialect.h>
 
+#include <bit>
 #include <cstdint>
 #include <string>
 
@@ -13,16 +14,14 @@
 namespace recto {
 namespace {
 
-std::string at(const char* field, std::int64_t index) {
-  return std::string(field) + "[" + std::to_string(index) + "]";
-}
-
-Status refusal_of(const kernels::ContentsViolation& found, std::int64_t added_tokens) {
+Status refusal_of(const kernels::ContentsViolation& found, std::int64_t added_tokens,
+                  const char* longest) {
   const std::string value = std::to_string(found.value);
   const std::string limit = std::to_string(found.limit);
-  const std::string context = added_tokens == 0 ? at("context_length", found.index)
-                                                : at("cached_length", found.index) + " + 1";
-  const std::string end = at("query_start", found.index + 1);
+  const std::string context = added_tokens == 0
+                                  ? element_name("context_length", found.index)
+                                  : element_name("cached_length", found.index) + " + 1";
+  const std::string end = element_name("query_start", found.index + 1);
   switch (found.rule) {
     using enum kernels::ContentsRule;
     case kNone:
@@ -39,14 +38,14 @@ Status refusal_of(const kernels::ContentsViolation& found, std::int64_t added_to
     case kContextNegative:
       return refusal(context, "at least 0", value);
     case kContextBeyondPlan:
-      return refusal(context, "at most plan.max_context_length = " + limit, value);
+      return refusal(context, std::string("at most ") + longest + " = " + limit, value);
     case kContextBeyondTable:
       return refusal(context, "at most block_table.max_blocks * kv.k.block_size = " + limit, value);
     case kPositionBeyondRotary:
-      return refusal(at("cached_length", found.index), "below rotary.cosines.num_rows = " + limit,
-                     value);
+      return refusal(element_name("cached_length", found.index),
+                     "below rotary.cosines.num_rows = " + limit, value);
     case kBlockId:
-      return refusal(at("block_table", found.index) + at("", found.other),
+      return refusal(element_name(element_name("block_table", found.index), found.other),
                      "a block id from 0 to below kv.k.num_blocks = " + limit, value);
     default:
       return Status::failed("contents_check: an answer that there is not");
@@ -73,6 +72,11 @@ Status launch_decode(const AttentionPlan& plan, const kernels::SplitDecodeParams
 }
 
 }  // namespace
+
+std::span<std::byte> written_of(const Workspace& workspace) {
+  if (workspace.data == nullptr || workspace.bytes <= 0) return {};
+  return {static_cast<std::byte*>(workspace.data), static_cast<std::size_t>(workspace.bytes)};
+}
 
 Status check_workspace(const Workspace& workspace, std::int64_t bytes) {
   RECTO_RETURN_IF_ERROR(expect_at_least({"workspace", "bytes", workspace.bytes}, bytes));
@@ -106,11 +110,34 @@ Result<kernels::ContentsViolation> found_on_device(const kernels::ContentsViolat
   return found;
 }
 
-Status check_contents_on_device(const kernels::ContentsCheckParams& params, KernelStream stream) {
+Status check_contents_on_device(const kernels::ContentsCheckParams& params, KernelStream stream,
+                                const char* longest) {
   RECTO_RETURN_IF_ERROR(kernels::launch_contents_check(params, stream));
   const Result<kernels::ContentsViolation> found = found_on_device(params.violation, stream);
   RECTO_RETURN_IF_ERROR(found.status());
-  return refusal_of(found.value(), params.added_tokens);
+  return refusal_of(found.value(), params.added_tokens, longest);
+}
+
+Status check_scales_on_device(const KvNames& names, const PagedKvView& kv,
+                              kernels::ContentsViolation* violation, KernelStream stream) {
+  const auto count = [](const KvTensorView& tensor) -> std::int64_t {
+    if (tensor.scale.kind == ScaleKind::kNone) return 0;
+    return tensor.scale.kind == ScaleKind::kPerTensor ? 1 : tensor.num_kv_heads;
+  };
+  const kernels::ScaleCheckParams params = {.k = kv.k.scale.data,
+                                            .num_k = count(kv.k),
+                                            .v = kv.v.scale.data,
+                                            .num_v = count(kv.v),
+                                            .violation = violation};
+  if (params.num_k + params.num_v == 0) return Status::ok();
+  RECTO_RETURN_IF_ERROR(kernels::launch_scale_check(params, stream));
+  const Result<kernels::ContentsViolation> found = found_on_device(violation, stream);
+  RECTO_RETURN_IF_ERROR(found.status());
+  if (found.value().rule == kernels::ContentsRule::kNone) return Status::ok();
+  const bool is_k = found.value().rule == kernels::ContentsRule::kScaleK;
+  const auto code = static_cast<std::uint32_t>(found.value().value);
+  return refusal(element_name(is_k ? names.k_scale : names.v_scale, found.value().index),
+                 "a finite number above 0", internal::describe(std::bit_cast<float>(code)));
 }
 
 Status launch_attention(const AttentionPlan& plan, const PagedAttentionInputs& inputs,

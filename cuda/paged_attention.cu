@@ -10,7 +10,7 @@ namespace recto {
 Status run_attention(const AttentionPlan& plan, const PagedAttentionInputs& inputs,
                      const AttentionOutputs& outputs, const Workspace& workspace,
                      KernelStream stream) {
-  RECTO_RETURN_IF_ERROR(check_shapes(inputs, outputs));
+  RECTO_RETURN_IF_ERROR(check_shapes(inputs, outputs, {.workspace = written_of(workspace)}));
   RECTO_RETURN_IF_ERROR(check_plan(plan, inputs));
   WorkspaceParts parts(workspace.data);
   const AttentionMemory memory = take_attention_memory(plan, inputs, parts);
@@ -19,6 +19,7 @@ Status run_attention(const AttentionPlan& plan, const PagedAttentionInputs& inpu
   if (memory.violation != nullptr) {
     RECTO_RETURN_IF_ERROR(
         check_contents_on_device(contents_params(plan, inputs, memory.violation), stream));
+    RECTO_RETURN_IF_ERROR(check_scales_on_device({}, inputs.kv, memory.violation, stream));
   }
   return launch_attention(plan, inputs, outputs, memory, stream);
 }

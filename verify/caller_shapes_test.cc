@@ -202,7 +202,7 @@ void check_flash_attn(kernels::RotaryPairing pairing) {
                                      .block_table = batch.block_table(),
                                      .window_left = 270,
                                      .rotary_pairing = pairing};
-  const DecodeStep step = step_of(call);
+  const DecodeStep step = step_of(call).value();
   const AttentionPlan plan = plan_decode_step(step, {.max_context_length = kMaxContext}).value();
   CallerOutputs outputs(plan);
   run_step(step, outputs, plan);

@@ -121,5 +121,61 @@ TEST_CASE("the first pair that is wrong is found, whichever thread looks at it")
   }
 }
 
+TEST_CASE("the first scale that is wrong is found, K's before V's") {
+  using enum kernels::ContentsRule;
+  for (const std::int64_t heads : {1, 127, 128, 129, 300}) {
+    std::vector<float> k(static_cast<std::size_t>(heads), 1.0F);
+    std::vector<float> v = k;
+    const auto found = [&] {
+      kernels::ContentsViolation violation;
+      simt::Executor executor({});
+      simt::Stream stream(executor);
+      const kernels::ScaleCheckParams params = {
+          .k = k.data(), .num_k = heads, .v = v.data(), .num_v = heads, .violation = &violation};
+      CHECK(kernels::launch_scale_check(params, &stream) == Status::ok());
+      CHECK(stream.synchronise().passed());
+      return violation;
+    };
+    CHECK(found().rule == kNone);
+    v.back() = -1.0F;
+    CHECK(found().rule == kScaleV);
+    CHECK(found().index == heads - 1);
+    CHECK(found().value == 0xbf800000);
+    k.back() = 0.0F;
+    CHECK(found().rule == kScaleK);
+    CHECK(found().index == heads - 1);
+  }
+}
+
+TEST_CASE("the first sequence whose rows are not its own is found, whichever thread looks at it") {
+  using enum kernels::ContentsRule;
+  for (const std::int64_t num_seqs : {1, 255, 256, 257, 400}) {
+    const std::vector<std::int32_t> lengths(static_cast<std::size_t>(num_seqs), 2);
+    std::vector<std::int64_t> starts;
+    for (std::int64_t s = 0; s < num_seqs; ++s) starts.push_back(2 * (num_seqs - 1 - s));
+    const auto found = [&](std::int64_t num_rows) {
+      kernels::ContentsViolation violation;
+      simt::Executor executor({});
+      simt::Stream stream(executor);
+      const kernels::RowCheckParams params = {.context_length = lengths.data(),
+                                              .context_start = starts.data(),
+                                              .num_seqs = num_seqs,
+                                              .num_rows = num_rows,
+                                              .violation = &violation};
+      CHECK(kernels::launch_row_check(params, &stream) == Status::ok());
+      CHECK(stream.synchronise().passed());
+      return violation;
+    };
+    CHECK(found(2 * num_seqs).rule == kNone);
+    CHECK(found(2 * num_seqs - 1).rule == kRowsBeyond);
+    CHECK(found(2 * num_seqs - 1).index == 0);
+    if (num_seqs == 1) continue;
+    starts.back() = starts[0] + 1;
+    CHECK(found(2 * num_seqs + 1).rule == kSharedRows);
+    CHECK(found(2 * num_seqs + 1).index == num_seqs - 1);
+    CHECK(found(2 * num_seqs + 1).other == 0);
+  }
+}
+
 }  // namespace
 }  // namespace recto::verify

@@ -14,7 +14,11 @@ TEST_CASE("a workspace that does not do is refused") {
        "workspace.bytes: expected at least 48, got 47"},
       {run_call, [](auto& c) { c.workspace.data = nullptr; },
        "workspace.data: expected memory, got null"},
-      {run_call, [](auto& c) { c.workspace.data = c.k.data() + 4; },
+      {run_call,
+       [](auto& c) {
+         c.workspace.data = &c.outputs.workspace[0].at[4];
+         c.workspace.bytes -= 16;
+       },
        "workspace.data: expected an address at a multiple of 16 bytes, got 8 bytes behind one"},
       {run_step, [](auto& c) { c.workspace.bytes = c.step_plan.workspace_bytes - 1; },
        "workspace.bytes: expected at least 64, got 63"},

@@ -3,12 +3,16 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "bazel/testing/catch.h"
 #include "verify/drawn_cases.h"
+#include "verify/generators/case_spec.h"
 #include "verify/host_api_backends.h"
 #include "verify/placed_problem.h"
 
@@ -90,6 +94,66 @@ TEST_CASE("a row has the bits that it has alone") {
   options.batch_invariance = BatchInvariance::kRows;
   expect_invariance(cases_of("decode", {RowsKind::kDecode}), options);
   expect_invariance(cases_of("prefill", {RowsKind::kChunk}), options);
+  expect_invariance(cases_of("mixed", {RowsKind::kMixed}), options);
+}
+
+// Sequence number `own` is the one of one row, at a context of 200.
+CaseSpec spec_of_rows(const std::vector<std::int64_t>& rows, std::size_t own) {
+  CaseSpec spec;
+  spec.shape = {.num_q_heads = 2,
+                .num_kv_heads = 1,
+                .head_dim_k = 64,
+                .head_dim_v = 64,
+                .q_type = ElementType::kFp16,
+                .kv_type = ElementType::kFp16};
+  spec.options.scale = 0.25F;
+  spec.q = spec.k = spec.v = FloatFamily::kNormal;
+  spec.placement = {.layout = KvLayout::kHeadMajor, .block_size = 16};
+  spec.sequences.clear();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    spec.sequences.push_back(
+        {.num_rows = rows[i], .context_length = i == own ? 200 : 30, .id = i == own ? 0 : i + 1});
+  }
+  return spec;
+}
+
+struct OwnRow {
+  std::vector<std::uint64_t> bits;
+  std::string refusal;
+};
+
+OwnRow run_of_rows(const std::vector<std::int64_t>& rows, std::size_t own,
+                   const PlanOptions& options) {
+  const CaseSpec spec = spec_of_rows(rows, own);
+  const PlacedProblem placed(make_problem(spec), spec.placement);
+  const Backend backend = host_api_backend({}, options);
+  if (const auto why = backend.why_unsupported(placed.inputs())) return {{}, *why};
+  const std::int64_t before =
+      std::accumulate(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(own), 0);
+  return {bits_of_rows(backend.run(placed.inputs()), before, 1), ""};
+}
+
+TEST_CASE("under the same options, beside sequences of no rows, of one, and of several") {
+  PlanOptions options = {.max_context_length = 4096};
+  options.batch_invariance = BatchInvariance::kRows;
+  const OwnRow decoded = run_of_rows({1}, 0, options);
+  REQUIRE(!decoded.bits.empty());
+  CHECK(run_of_rows({1, 1}, 0, options).bits == decoded.bits);
+  CHECK(run_of_rows({1, 1, 1}, 2, options).bits == decoded.bits);
+  // A plan for one row a sequence is one for a row of each.
+  const std::string at = "q.num_rows: expected ";
+  const std::string of =
+      " as in block_table.num_seqs, a row for each sequence of a decode kernel; a plan for "
+      "max_query_length above 1 serves any, got 1";
+  CHECK(run_of_rows({1, 0}, 0, options).refusal == at + "2" + of);
+  CHECK(run_of_rows({0, 1, 0}, 1, options).refusal == at + "3" + of);
+  options.max_query_length = 5;
+  const OwnRow prefilled = run_of_rows({1}, 0, options);
+  REQUIRE(!prefilled.bits.empty());
+  CHECK(run_of_rows({1, 0}, 0, options).bits == prefilled.bits);
+  CHECK(run_of_rows({0, 1}, 1, options).bits == prefilled.bits);
+  CHECK(run_of_rows({1, 5}, 0, options).bits == prefilled.bits);
+  CHECK(run_of_rows({5, 0, 1, 1}, 2, options).bits == prefilled.bits);
 }
 
 // A split that contexts do reach, so that one split and several are merged alike.

@@ -133,8 +133,8 @@ TEST_CASE("plans that there cannot be are refused") {
   expect_refused({
       {plan_call, [](auto& c) { c.options.max_context_length = -1; },
        "options.max_context_length: expected at least 0, got -1"},
-      {plan_call, [](auto& c) { c.options.max_context_length = std::int64_t{1} << 31; },
-       "options.max_context_length: expected at most 2147483647, got 2147483648"},
+      {plan_call, [](auto& c) { c.options.max_context_length = 2147483521; },
+       "options.max_context_length: expected at most 2147483520, got 2147483521"},
       {plan_call, [](auto& c) { c.options.max_query_length = 0; },
        "options.max_query_length: expected at least 1, got 0"},
       {plan_call, [](auto& c) { c.options.max_query_length = std::int64_t{1} << 31; },

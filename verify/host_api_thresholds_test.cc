@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
+#include "cuda/kernels/limits.h"
 #include "verify/chosen_plan.h"
 
 namespace recto::verify {
@@ -151,13 +152,13 @@ TEST_CASE("what no grid and no int holds is refused, and one less is planned") {
   for (const std::int64_t beyond : {0, 1}) {
     INFO(beyond << " beyond the limit");
     const bool is_within = beyond == 0;
-    CHECK(is_planned({.max_context_length = kIntMax + beyond}) == is_within);
+    CHECK(is_planned({.max_context_length = kernels::kContextLengthMax + beyond}) == is_within);
     CHECK(is_planned({.max_context_length = 1, .num_multiprocessors = kIntMax + beyond}) ==
           is_within);
     PlanOptions splits = {.max_context_length = 65535 * 3 + beyond};
     splits.split_size = 3;
     CHECK(is_planned(splits) == is_within);
-    splits = {.max_context_length = kIntMax};
+    splits = {.max_context_length = kernels::kContextLengthMax};
     splits.split_size = kIntMax + beyond;
     CHECK(is_planned(splits) == is_within);
     // Of two heads that share keys, in thread blocks of 64 rows.

@@ -218,7 +218,7 @@ void call_bulk_decode(simt::Executor& executor, const ObserverMaker& observer,
 }
 
 std::optional<std::string> why_not_prefilled(const PagedAttentionInputs& inputs) {
-  return refusal_of(kernels::check_prefilled(prefill_params_of(inputs)));
+  return refusal_of(kernels::check_prefill(prefill_params_of(inputs)));
 }
 
 void call_paged_prefill(simt::Executor& executor, const ObserverMaker& observer,

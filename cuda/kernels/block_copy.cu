@@ -13,6 +13,12 @@ struct CopyNames {
   const char* to;
 };
 
+// All elements of one head in a block are counted in int.
+Status check_size(const char* name, const KvTensorView& tensor) {
+  RECTO_RETURN_IF_ERROR(expect_at_most({name, "head_dim", tensor.head_dim}, kMovedSizeMax));
+  return expect_at_most({name, "block_size", tensor.block_size}, kMovedSizeMax / tensor.head_dim);
+}
+
 Status check_alike(const CopyNames& names, const KvTensorView& from, const KvTensorView& to) {
   const auto expect = [&](const char* field, const auto& got, const auto& expected) {
     return expect_equal(Named(names.to, field, got), Named(names.from, field, expected));
@@ -21,6 +27,7 @@ Status check_alike(const CopyNames& names, const KvTensorView& from, const KvTen
   RECTO_RETURN_IF_ERROR(expect("block_size", to.block_size, from.block_size));
   RECTO_RETURN_IF_ERROR(expect("num_kv_heads", to.num_kv_heads, from.num_kv_heads));
   RECTO_RETURN_IF_ERROR(expect("head_dim", to.head_dim, from.head_dim));
+  RECTO_RETURN_IF_ERROR(check_size(names.from, from));
   RECTO_RETURN_IF_ERROR(check_packs(names.from, from));
   return check_packs(names.to, to);
 }
@@ -95,7 +102,7 @@ Status launch_rows(const BlockCopyParams& params, KernelStream stream) {
 
 }  // namespace
 
-Status check_copied(const BlockCopyParams& params) {
+Status check_copy(const BlockCopyParams& params) {
   const PagedKvView& from = params.from;
   RECTO_RETURN_IF_ERROR(expect_same_type({"from.v", from.v.type}, {"from.k", from.k.type}));
   RECTO_RETURN_IF_ERROR(check_alike({"from.k", "to.k"}, from.k, as_const(params.to.k)));
@@ -103,7 +110,7 @@ Status check_copied(const BlockCopyParams& params) {
 }
 
 Status launch_block_copy(const BlockCopyParams& asked, KernelStream stream) {
-  RECTO_RETURN_IF_ERROR(check_copied(asked));
+  RECTO_RETURN_IF_ERROR(check_copy(asked));
   if (asked.num_pairs == 0) return Status::ok();
   const BlockCopyParams params = with_runs_as_rows(asked);
   const bool has_packs = is_packed(params.from.k) || is_packed(params.from.v) ||

@@ -25,7 +25,7 @@ struct BlockCopyParams {
 };
 
 // Invalid input: what is not served.
-Status check_copied(const BlockCopyParams& params);
+Status check_copy(const BlockCopyParams& params);
 
 // One thread block for each (pair, KV head). What lies between rows is not touched. Invalid
 // input names the field of `params` that is not served, a failure is CUDA's; nothing was launched

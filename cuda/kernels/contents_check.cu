@@ -26,4 +26,12 @@ Status launch_pair_check(const PairCheckParams& params, KernelStream stream) {
   return launch_served("pair_check", one_block(stream), &pair_check, params);
 }
 
+Status launch_scale_check(const ScaleCheckParams& params, KernelStream stream) {
+  return launch_served("scale_check", one_block(stream), &scale_check, params);
+}
+
+Status launch_row_check(const RowCheckParams& params, KernelStream stream) {
+  return launch_served("row_check", one_block(stream), &row_check, params);
+}
+
 }  // namespace recto::kernels

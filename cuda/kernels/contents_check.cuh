@@ -137,4 +137,44 @@ __global__ void __launch_bounds__(kContentsThreads) pair_check(const PairCheckPa
               [&params](std::int64_t index) { return wrong_pair(params, index); });
 }
 
+// By its code: no comparison of numbers tells all that is not finite.
+__device__ inline ContentsViolation wrong_scale(const ScaleCheckParams& params,
+                                                std::int64_t index) {
+  const bool is_k = index < params.num_k;
+  const std::int64_t head = is_k ? index : index - params.num_k;
+  constexpr std::uint32_t kInfinity = 0x7f800000U;
+  const std::uint32_t code = __float_as_uint(is_k ? params.k[head] : params.v[head]);
+  if (code > 0 && code < kInfinity) return {};
+  return violation(is_k ? ContentsRule::kScaleK : ContentsRule::kScaleV, head, code, 0);
+}
+
+__global__ void __launch_bounds__(kContentsThreads) scale_check(const ScaleCheckParams params) {
+  write_first(params.num_k + params.num_v, params.violation,
+              [&params](std::int64_t index) { return wrong_scale(params, index); });
+}
+
+__device__ inline ContentsViolation wrong_rows(const RowCheckParams& params,
+                                               std::int64_t sequence) {
+  const std::int64_t length = params.context_length[sequence];
+  const std::int64_t start = params.context_start[sequence];
+  if (start < 0 || start > params.num_rows - length) {
+    return violation(ContentsRule::kRowsBeyond, sequence, start, params.num_rows - length);
+  }
+  if (length == 0) return {};
+  for (std::int64_t other = 0; other < sequence; ++other) {
+    const std::int64_t other_length = params.context_length[other];
+    const std::int64_t other_start = params.context_start[other];
+    // That of one which lies beyond the rows is told of that sequence.
+    if (other_length > 0 && other_start < start + length && start - other_length < other_start) {
+      return {ContentsRule::kSharedRows, sequence, other, start, 0};
+    }
+  }
+  return {};
+}
+
+__global__ void __launch_bounds__(kContentsThreads) row_check(const RowCheckParams params) {
+  write_first(params.num_seqs, params.violation,
+              [&params](std::int64_t sequence) { return wrong_rows(params, sequence); });
+}
+
 }  // namespace recto::kernels

@@ -29,18 +29,24 @@ enum class ContentsRule : std::int32_t {
   kSlot,          // -1, or from 0 to num_slots - 1
   kRepeatedSlot,  // no earlier token's
   // Of pairs of blocks.
-  kSource,            // from 0 to num_sources - 1
-  kDestination,       // from 0 to num_destinations - 1
-  kRepeatedWrite,     // a destination: no earlier pair's
-  kOverwrittenSource  // within one cache: no pair's destination
+  kSource,             // from 0 to num_sources - 1
+  kDestination,        // from 0 to num_destinations - 1
+  kRepeatedWrite,      // a destination: no earlier pair's
+  kOverwrittenSource,  // within one cache: no pair's destination
+  // Of scales.
+  kScaleK,  // a finite number above 0
+  kScaleV,  // the same
+  // Of rows that contexts are gathered into.
+  kRowsBeyond,  // from 0 to num_rows - 1
+  kSharedRows   // no earlier sequence's
 };
 
 struct ContentsViolation {
   ContentsRule rule = ContentsRule::kNone;
-  std::int64_t index = 0;  // of the sequence, token or pair
-  // Column of the block table; or the token or pair that it is at odds with.
+  std::int64_t index = 0;  // of the sequence, token, pair or KV head
+  // Column of the block table; or the token, pair or sequence that it is at odds with.
   std::int64_t other = 0;
-  std::int64_t value = 0;
+  std::int64_t value = 0;  // of scales: the code of the fp32
   std::int64_t limit = 0;
 };
 
@@ -88,5 +94,27 @@ struct PairCheckParams {
 
 // O(num_pairs^2 / 256) for each thread.
 Status launch_pair_check(const PairCheckParams& params, KernelStream stream);
+
+struct ScaleCheckParams {
+  const float* k = nullptr;  // [num_k], in device memory
+  std::int64_t num_k = 0;
+  const float* v = nullptr;  // [num_v]
+  std::int64_t num_v = 0;
+  ContentsViolation* violation = nullptr;  // the first one, K's before V's
+};
+
+// O(num_k + num_v).
+Status launch_scale_check(const ScaleCheckParams& params, KernelStream stream);
+
+struct RowCheckParams {
+  const std::int32_t* context_length = nullptr;  // [num_seqs], at least 0, in device memory
+  const std::int64_t* context_start = nullptr;   // [num_seqs]
+  std::int64_t num_seqs = 0;
+  std::int64_t num_rows = 0;
+  ContentsViolation* violation = nullptr;  // the first one by sequence and rule
+};
+
+// O(num_seqs^2 / 256) for each thread.
+Status launch_row_check(const RowCheckParams& params, KernelStream stream);
 
 }  // namespace recto::kernels

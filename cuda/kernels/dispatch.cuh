@@ -16,6 +16,7 @@
 #include "core/paged_kv_view.h"
 #include "core/refusal.h"
 #include "core/status.h"
+#include "cuda/kernels/limits.h"
 #include "cuda/kernels/row_access.cuh"
 
 namespace recto::kernels {
@@ -117,9 +118,18 @@ Status check_packs(const char* name, const BasicKvTensorView<Pointer>& tensor) {
                  std::to_string(tensor.pack_width));
 }
 
+// Sizes that kernels count in int.
+template <typename Pointer>
+Status check_counted(const char* name, const BasicKvTensorView<Pointer>& tensor) {
+  RECTO_RETURN_IF_ERROR(expect_at_most({name, "block_size", tensor.block_size}, kBlockSizeMax));
+  return expect_at_most({name, "head_dim", tensor.head_dim}, kMovedSizeMax);
+}
+
 // Invalid input: what no kernel serves of a cache.
 template <typename Pointer>
 Status check_reached(const BasicPagedKvView<Pointer>& kv) {
+  RECTO_RETURN_IF_ERROR(check_counted("kv.k", kv.k));
+  RECTO_RETURN_IF_ERROR(check_counted("kv.v", kv.v));
   RECTO_RETURN_IF_ERROR(check_packs("kv.k", kv.k));
   return check_packs("kv.v", kv.v);
 }
@@ -135,13 +145,15 @@ inline Status expect_same_type(const NamedType& got, const NamedType& other) {
 
 // Numbers, not codes.
 inline Status expect_number(const NamedType& got) {
-  if (!is_fp8(got.type)) return Status::ok();
-  return refusal(std::string(got.view) + ".type", "fp32, fp16 or bf16",
-                 element_type_name(got.type));
+  if (element_bytes(got.type) > 1) return Status::ok();
+  // A type that there is not has no name.
+  return refusal(
+      std::string(got.view) + ".type", "fp32, fp16 or bf16",
+      is_fp8(got.type) ? element_type_name(got.type) : std::to_string(static_cast<int>(got.type)));
 }
 
 // Invalid input: what is not served of rows to be written into a cache.
-inline Status check_written(const RowsView& k, const RowsView& v, const MutablePagedKvView& kv) {
+inline Status check_write(const RowsView& k, const RowsView& v, const MutablePagedKvView& kv) {
   const ElementType source = k.type;
   const ElementType cached = kv.k.type;
   RECTO_RETURN_IF_ERROR(expect_number({"k", source}));

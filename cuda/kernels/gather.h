@@ -23,6 +23,12 @@ struct GatherParams {
   MutableRowsView v = {};                        // [rows, num_kv_heads, v.head_dim]
 };
 
+// 32 tokens of each sequence for each of as many thread blocks as a grid has in one direction.
+inline constexpr std::int64_t kGatheredMax = 32 * 65535;
+
+// Invalid input: what is not served.
+Status check_gather(const GatherParams& params);
+
 // One thread block for each (sequence, 32 tokens, KV head). Errors as of launch_kv_write().
 Status launch_gather(const GatherParams& params, KernelStream stream);
 

@@ -11,6 +11,7 @@
 
 #include "cuda/kernels/block_fetch.cuh"
 #include "cuda/kernels/head_cache.cuh"
+#include "cuda/kernels/limits.h"
 #include "cuda/kernels/row_fetch.cuh"
 #include "cuda/kernels/row_softmax.cuh"
 #include "cuda/kernels/settle.cuh"
@@ -32,6 +33,9 @@ class KeyStream {
   using Products = typename Shape::Products;
   static constexpr int kHeadDim = Shape::kHeadDim;
   static constexpr int kKeys = Shape::kKeys;
+  // The tile behind a context's last one begins within int, and so do its threads' positions.
+  static_assert(kContextLengthMax % kKeys == 0);
+  static_assert(kContextLengthMax + Team::kThreads - 1 <= INT32_MAX);
 
   // Of `keys` some are seen by some row of the team; `rows` are the calling lane's.
   __device__ KeyStream(const HeadCache<Stored>& cache, const KeyRange& keys,

@@ -17,6 +17,10 @@ Status check_rotary(const Rotary& rotary, std::int64_t head_dim) {
                    std::to_string(rotary.dim));
   }
   if (rotary.dim == 0) return Status::ok();
+  if (rotary.pairing != RotaryPairing::kHalves && rotary.pairing != RotaryPairing::kInterleaved) {
+    return refusal("rotary.pairing", "one of RotaryPairing",
+                   std::to_string(static_cast<int>(rotary.pairing)));
+  }
   const RowsView& cosines = rotary.cosines;
   const RowsView& sines = rotary.sines;
   for (const auto& [name, table] :
@@ -24,12 +28,17 @@ Status check_rotary(const Rotary& rotary, std::int64_t head_dim) {
     if (table->data == nullptr) {
       return refusal(std::string(name) + ".data", "a table with rotary.dim above 0", "null");
     }
+    RECTO_RETURN_IF_ERROR(expect_at_least({name, "num_rows", table->num_rows}, 1));
+    if (table->num_heads != 1) {
+      return refusal(std::string(name) + ".num_heads", "1", std::to_string(table->num_heads));
+    }
     if (table->head_dim == rotary.dim / 2) continue;
     return refusal(std::string(name) + ".head_dim",
                    "rotary.dim / 2 = " + std::to_string(rotary.dim / 2),
                    std::to_string(table->head_dim));
   }
   RECTO_RETURN_IF_ERROR(expect_number({"rotary.cosines", cosines.type}));
+  RECTO_RETURN_IF_ERROR(expect_number({"rotary.sines", sines.type}));
   RECTO_RETURN_IF_ERROR(
       expect_same_type({"rotary.sines", sines.type}, {"rotary.cosines", cosines.type}));
   return expect_equal(NamedSize("rotary.sines", "num_rows", sines.num_rows),
@@ -38,8 +47,8 @@ Status check_rotary(const Rotary& rotary, std::int64_t head_dim) {
 
 }  // namespace
 
-Status check_appended(const KvAppendParams& params) {
-  RECTO_RETURN_IF_ERROR(check_written(params.k, params.v, params.kv));
+Status check_append(const KvAppendParams& params) {
+  RECTO_RETURN_IF_ERROR(check_write(params.k, params.v, params.kv));
   if (params.q.data != nullptr) {
     RECTO_RETURN_IF_ERROR(expect_same_type({"q", params.q.type}, {"k", params.k.type}));
     RECTO_RETURN_IF_ERROR(
@@ -49,7 +58,7 @@ Status check_appended(const KvAppendParams& params) {
 }
 
 Status launch_kv_append(const KvAppendParams& params, KernelStream stream) {
-  RECTO_RETURN_IF_ERROR(check_appended(params));
+  RECTO_RETURN_IF_ERROR(check_append(params));
   if (params.k.num_rows == 0) return Status::ok();
   const KernelLaunch how = {
       .grid = grid_of(params.k.num_rows), .block = dim3(kMoveThreads), .stream = stream};

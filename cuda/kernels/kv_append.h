@@ -45,7 +45,7 @@ struct KvAppendParams {
 };
 
 // Invalid input: what is not served.
-Status check_appended(const KvAppendParams& params);
+Status check_append(const KvAppendParams& params);
 
 // One thread block for each sequence. Invalid input names the field of `params` that is not served,
 // a failure is CUDA's; nothing was launched then.

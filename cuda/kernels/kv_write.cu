@@ -21,12 +21,17 @@ Status launch(const KvWriteParams& params, KernelStream stream) {
 
 }  // namespace
 
-Status check_written(const KvWriteParams& params) {
-  return check_written(params.k, params.v, params.kv);
+Status check_write(const KvWriteParams& params) {
+  if (params.repeated_slots != RepeatedSlots::kLaterStays &&
+      params.repeated_slots != RepeatedSlots::kNone) {
+    return refusal("repeated_slots", "one of RepeatedSlots",
+                   std::to_string(static_cast<int>(params.repeated_slots)));
+  }
+  return check_write(params.k, params.v, params.kv);
 }
 
 Status launch_kv_write(const KvWriteParams& params, KernelStream stream) {
-  RECTO_RETURN_IF_ERROR(check_written(params));
+  RECTO_RETURN_IF_ERROR(check_write(params));
   if (params.k.num_rows == 0) return Status::ok();
   return with_written(params.k.type, params.kv.k.type, [&](auto source, auto target) {
     return launch<typename decltype(source)::Type, typename decltype(target)::Type>(params, stream);

@@ -32,7 +32,7 @@ struct KvWriteParams {
 };
 
 // Invalid input: what is not served.
-Status check_written(const KvWriteParams& params);
+Status check_write(const KvWriteParams& params);
 
 // One thread block for each token. Invalid input names the field of `params` that is not served, a
 // failure is CUDA's; nothing was launched then.

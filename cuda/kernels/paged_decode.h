@@ -10,6 +10,7 @@
 #include "core/attention_views.h"
 #include "core/paged_kv_view.h"
 #include "core/status.h"
+#include "cuda/kernels/limits.h"
 
 namespace recto::kernels {
 
@@ -33,7 +34,7 @@ struct PagedDecodeParams {
   RowsView q = {};      // [num_seqs, num_q_heads, k.head_dim], fp32, fp16 or bf16
   PagedKvView kv = {};  // in any layout; of q's type, or e4m3 or e5m2 for fp16 and bf16
   BlockTableView block_table = {};
-  const std::int32_t* context_length = nullptr;  // [num_seqs]
+  const std::int32_t* context_length = nullptr;  // [num_seqs]: at most kContextLengthMax
   DecodeOptions options = {};
   MutableRowsView out = {};  // [num_seqs, num_q_heads, v.head_dim], of q's type
   float* lse_ln = nullptr;   // [num_seqs, num_q_heads], or null

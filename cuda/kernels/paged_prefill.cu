@@ -25,14 +25,14 @@ std::int64_t prefill_blocks_per_sequence(const PagedPrefillParams& params) {
   return prefill_tiles(params) * params.kv.k.num_kv_heads;
 }
 
-Status check_prefilled(const PagedPrefillParams& params) {
+Status check_prefill(const PagedPrefillParams& params) {
   RECTO_RETURN_IF_ERROR(check_streamed({params.q, params.kv, params.out}));
   return check_in_table("paged_prefill_table()", table(), params.q, params.kv.k);
 }
 
 Status launch_paged_prefill(const PagedPrefillParams& params, KernelStream stream) {
   RECTO_RETURN_IF_ERROR(expect_at_least({"", "max_query_length", params.max_query_length}, 0));
-  RECTO_RETURN_IF_ERROR(check_prefilled(params));
+  RECTO_RETURN_IF_ERROR(check_prefill(params));
   if (params.max_query_length == 0 || params.block_table.num_seqs == 0) return Status::ok();
   // Rows may stand at negative positions, from which the largest number cannot be taken. This one
   // sees as much.

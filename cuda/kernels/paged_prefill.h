@@ -40,7 +40,7 @@ Status launch_paged_prefill(const PagedPrefillParams& params, KernelStream strea
 std::int64_t prefill_blocks_per_sequence(const PagedPrefillParams& params);
 
 // Invalid input: what this kernel does not serve, see check_group_served().
-Status check_prefilled(const PagedPrefillParams& params);
+Status check_prefill(const PagedPrefillParams& params);
 
 // What is instantiated.
 KernelTable<PagedPrefillParams> paged_prefill_table();

@@ -51,6 +51,7 @@ HEADERS = [
     "kv_scale.cuh",
     "kv_write.cuh",
     "kv_write.h",
+    "limits.h",
     "paged_decode.cuh",
     "paged_decode.h",
     "paged_prefill.cuh",

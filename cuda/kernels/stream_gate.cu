@@ -57,6 +57,7 @@ Status check_streamed(const StreamedViews& views) {
   RECTO_RETURN_IF_ERROR(expect_same_type({"kv.v", v.type}, {"kv.k", k.type}));
   RECTO_RETURN_IF_ERROR(expect_equal(NamedSize("kv.v", "head_dim", v.head_dim),
                                      NamedSize("kv.k", "head_dim", k.head_dim)));
+  RECTO_RETURN_IF_ERROR(check_counted("kv.k", k));
   RECTO_RETURN_IF_ERROR(check_chunk_packs("kv.k", k, kChunkBytes / element_bytes(k.type)));
   RECTO_RETURN_IF_ERROR(check_chunk_packs("kv.v", v, 1));
   RECTO_RETURN_IF_ERROR(check_chunks("kv.k", k));

@@ -10,6 +10,7 @@
 
 #include "cuda/kernels/decode_row.cuh"
 #include "cuda/kernels/element.cuh"
+#include "cuda/kernels/limits.h"
 #include "cuda/kernels/softmax_state.cuh"
 #include "cuda/kernels/warp.cuh"
 
@@ -17,6 +18,7 @@ namespace recto::kernels {
 
 // A lane for each key of a tile: it finds the key's slot, and keeps its score and its weight.
 inline constexpr int kTileKeys = kWarpLanes;
+static_assert(kContextLengthMax + kTileKeys <= INT32_MAX);
 // Four lanes share the product of a key: together they read neighbouring elements, 64 bytes of fp32
 // or 32 bytes of a 16-bit type, so that no sector of memory is fetched for a part of it.
 inline constexpr int kLanesPerKey = 4;
