@@ -25,7 +25,7 @@ def main(program, golden):
     if printed != expected:
         lines = (expected.splitlines(), printed.splitlines())
         print("\n".join(difflib.unified_diff(*lines, golden, "now", lineterm="")))
-        print("if this is as it should be: ./bazelw run //verify:shared_memory_table, into the file")
+        print("if this is as it should be: ./bazelw run //verify:shared_memory_table > the file")
         failed = True
     return failed
 

@@ -123,8 +123,15 @@ KvPoolShape draw_shape(std::uint64_t number, ElementType type, RandomStream& str
           .head_dim_v = 1 + static_cast<std::int64_t>(stream.next_below(90))};
 }
 
-void append(const KernelRun& how, const Cache& cache, ElementType type, const std::int32_t* table,
-            kernels::RotaryPairing pairing, RandomStream& stream) {
+// What is appended: new tokens of this type, turned in this way.
+struct Appended {
+  ElementType type;
+  kernels::RotaryPairing pairing;
+};
+
+void append(const KernelRun& how, const Cache& cache, const Appended& what,
+            const std::int32_t* table, RandomStream& stream) {
+  const ElementType type = what.type;
   const KvTensorView k = as_const(cache.view).k;
   const KvTensorView v = as_const(cache.view).v;
   const Bytes new_k = random_rows(kSeqs * k.num_kv_heads * k.head_dim, type, stream);
@@ -144,12 +151,13 @@ void append(const KernelRun& how, const Cache& cache, ElementType type, const st
   RowsView sines = cosines;
   sines.data = tables.data() + k.head_dim / 2 * element_bytes(type);
   append_kv_by_kernel(
-      how, {.k = rows_view<const void*>(new_k.data(), type, kSeqs, k),
-            .v = rows_view<const void*>(new_v.data(), type, kSeqs, v),
-            .block_table = {table, kSeqs, 1, 1},
-            .cached_length = cached_length.data(),
-            .kv = cache.view,
-            .rotary = {.dim = k.head_dim, .pairing = pairing, .cosines = cosines, .sines = sines}});
+      how,
+      {.k = rows_view<const void*>(new_k.data(), type, kSeqs, k),
+       .v = rows_view<const void*>(new_v.data(), type, kSeqs, v),
+       .block_table = {table, kSeqs, 1, 1},
+       .cached_length = cached_length.data(),
+       .kv = cache.view,
+       .rotary = {.dim = k.head_dim, .pairing = what.pairing, .cosines = cosines, .sines = sines}});
 }
 
 CacheState gather(const KernelRun& how, const Cache& cache, const std::int32_t* table) {
@@ -261,7 +269,7 @@ std::vector<CacheState> run_cache_case(const KernelRun& how, std::uint64_t numbe
   std::vector<CacheState> states;
   states.push_back(write(how, cache, types.rows, stream));
   using enum kernels::RotaryPairing;
-  append(how, cache, types.rows, table.data(), number % 2 == 0 ? kHalves : kInterleaved, stream);
+  append(how, cache, {types.rows, number % 2 == 0 ? kHalves : kInterleaved}, table.data(), stream);
   states.push_back(cache.after("kv-append"));
   states.push_back(copy(how, cache));
   shape.layout = kLayouts[(number / 3) % 3];
