@@ -31,7 +31,7 @@ struct StateMerge {
 // What becomes of a value whose key a row does not see.
 enum class MaskedValue : std::uint8_t {
   kNotRead,
-  // Tiles that rows share weigh it with 0: NaN and infinities come through.
+  // Tiles that rows share weigh it with 0: NaN and infinities come through. Prefill alone may.
   kTimesZero,
 };
 
@@ -48,7 +48,8 @@ struct Backend {
   // A row's bits follow from the keys that it sees, whatever other rows the call has: not where
   // another kernel takes single rows.
   bool has_independent_rows = false;
-  MaskedValue masked_value = MaskedValue::kNotRead;
+  // In a call of these inputs; kNotRead if it is empty.
+  std::function<MaskedValue(const PagedAttentionInputs&)> masked_value = {};
   std::optional<StateMerge> state_merge = {};
   // The same, splitting contexts at so many keys (>= 1), or nothing where it cannot split there.
   // Empty if nobody can tell it where to split.

@@ -33,11 +33,11 @@ struct CheckedPools {
               .type = types.kv,
               .num_blocks = 4,
               .block_size = 20,
-              .num_kv_heads = 3,
+              .num_kv_heads = 5,  // more than a thread block has warps
               .head_dim = 12,
               .pack_width = 4,
               .padding = padding},
-        rows{.type = types.q, .num_rows = 40, .num_heads = 3, .head_dim = 12, .padding = padding} {}
+        rows{.type = types.q, .num_rows = 40, .num_heads = 5, .head_dim = 12, .padding = padding} {}
 
   MutablePagedKvView view() {
     MutablePagedKvView view = {.k = k.view(), .v = v.view()};
@@ -48,7 +48,7 @@ struct CheckedPools {
 
   reference::TestPoolShape shape;
   reference::RowPoolShape rows;
-  std::vector<float> scales = {0.5F, 3.0F, 0.37F};
+  std::vector<float> scales = {0.5F, 3.0F, 0.37F, 1.0F, 2.5F};
   reference::KvPool k{shape, 1};
   reference::KvPool v{shape, 2};
   reference::RowPool new_k{rows, 3};
@@ -82,16 +82,20 @@ Memory append_checked(const KernelRun& how, CheckedPools& pools) {
   reference::RowPool new_v(four, 6);
   reference::RowPool q(four, 7);
   reference::RowPool rotated_q(four, 8);
-  append_kv_by_kernel(
-      how, {.k = new_k.const_view(),
-            .v = new_v.const_view(),
-            .block_table = {table.data(), 4, 2, 2},
-            .cached_length = cached_length.data(),
-            .kv = pools.view(),
-            .rotary = {.dim = 10, .cosines = angles.const_view(), .sines = angles.const_view()},
-            .q = q.const_view(),
-            .rotated_q = rotated_q.view(),
-            .context_length = context_length.data()});
+  append_kv_by_kernel(how, {.k = new_k.const_view(),
+                            .v = new_v.const_view(),
+                            .block_table = {table.data(), 4, 2, 2},
+                            .cached_length = cached_length.data(),
+                            .kv = pools.view(),
+                            .rotary = {.dim = 10,
+                                       .pairing = pools.shape.layout == KvLayout::kTokenMajor
+                                                      ? kernels::RotaryPairing::kHalves
+                                                      : kernels::RotaryPairing::kInterleaved,
+                                       .cosines = angles.const_view(),
+                                       .sines = angles.const_view()},
+                            .q = q.const_view(),
+                            .rotated_q = rotated_q.view(),
+                            .context_length = context_length.data()});
   CHECK(context_length == std::vector<std::int32_t>{6, 40, 20, 0});
   return {rotated_q.bytes()};
 }

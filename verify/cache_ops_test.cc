@@ -64,7 +64,7 @@ struct OpCall {
     from = as_const(cache.view());
     to = other.view();
     options = {.contents_check = ContentsCheck::kOnDevice,
-               .workspace = {.data = memory, .bytes = sizeof memory}};
+               .workspace = {.data = memory.data(), .bytes = 3 * sizeof(Sixteen)}};
   }
   OpCall(const OpCall&) = delete;
   OpCall& operator=(const OpCall&) = delete;
@@ -81,7 +81,7 @@ struct OpCall {
   PagedKvView from;
   MutablePagedKvView to;
   CacheOpOptions options;
-  Sixteen memory[3];
+  std::vector<Sixteen> memory = std::vector<Sixteen>(3);  // on the heap, as of a GPU
 };
 
 using Op = Status (*)(OpCall& call, simt::Stream& stream);

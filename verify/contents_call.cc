@@ -11,6 +11,11 @@ namespace {
 using kernels::ContentsCheckParams;
 using kernels::ContentsViolation;
 
+// What nobody has written is no answer.
+ContentsViolation unwritten() {
+  return {.rule = static_cast<kernels::ContentsRule>(-1), .index = -1};
+}
+
 // Each row by itself.
 void add_table(DeviceCall& call, const BlockTableView& table) {
   for (std::int64_t sequence = 0; sequence < table.num_seqs; ++sequence) {
@@ -43,8 +48,7 @@ ContentsCheckParams contents_params(const PagedAttentionInputs& inputs) {
 ContentsViolation call_contents_check(simt::Executor& executor, const ObserverMaker& observer,
                                       const ContentsCheckParams& params) {
   const auto num_seqs = static_cast<std::size_t>(params.block_table.num_seqs);
-  // What nobody has written is no answer.
-  ContentsViolation found = {.rule = static_cast<kernels::ContentsRule>(-1), .index = -1};
+  ContentsViolation found = unwritten();
   ContentsCheckParams own = params;
   own.violation = &found;
   DeviceCall call(executor);
@@ -56,6 +60,33 @@ ContentsViolation call_contents_check(simt::Executor& executor, const ObserverMa
   call.add_write("violation", std::span(&found, 1));
   call.run(observer,
            [&own](simt::Stream& stream) { return kernels::launch_contents_check(own, &stream); });
+  return found;
+}
+
+ContentsViolation call_slot_check(simt::Executor& executor, const ObserverMaker& observer,
+                                  const kernels::SlotCheckParams& params) {
+  ContentsViolation found = unwritten();
+  kernels::SlotCheckParams own = params;
+  own.violation = &found;
+  DeviceCall call(executor);
+  call.add_read("slot_mapping",
+                std::span(params.slot_mapping, static_cast<std::size_t>(params.num_tokens)));
+  call.add_write("violation", std::span(&found, 1));
+  call.run(observer,
+           [&own](simt::Stream& stream) { return kernels::launch_slot_check(own, &stream); });
+  return found;
+}
+
+ContentsViolation call_pair_check(simt::Executor& executor, const ObserverMaker& observer,
+                                  const kernels::PairCheckParams& params) {
+  ContentsViolation found = unwritten();
+  kernels::PairCheckParams own = params;
+  own.violation = &found;
+  DeviceCall call(executor);
+  call.add_read("pairs", std::span(params.pairs, static_cast<std::size_t>(params.num_pairs)));
+  call.add_write("violation", std::span(&found, 1));
+  call.run(observer,
+           [&own](simt::Stream& stream) { return kernels::launch_pair_check(own, &stream); });
   return found;
 }
 

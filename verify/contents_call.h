@@ -1,6 +1,7 @@
 #pragma once
 
-// Calls of the kernel that looks at tables and lengths where they are, on the executor.
+// Calls of the kernels that look at tables, lengths, slots and pairs where they are, on the
+// executor.
 
 #include <array>
 #include <cstdint>
@@ -19,6 +20,12 @@ kernels::ContentsCheckParams contents_params(const PagedAttentionInputs& inputs)
 kernels::ContentsViolation call_contents_check(simt::Executor& executor,
                                                const ObserverMaker& observer,
                                                const kernels::ContentsCheckParams& params);
+
+// The same of slots, and of pairs of blocks.
+kernels::ContentsViolation call_slot_check(simt::Executor& executor, const ObserverMaker& observer,
+                                           const kernels::SlotCheckParams& params);
+kernels::ContentsViolation call_pair_check(simt::Executor& executor, const ObserverMaker& observer,
+                                           const kernels::PairCheckParams& params);
 
 // Rule, index, other, value and limit.
 std::array<std::int64_t, 5> fields_of(const kernels::ContentsViolation& violation);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <numeric>
 #include <vector>
 
@@ -18,18 +19,18 @@ namespace {
 std::int64_t first_found(std::int64_t num_seqs, const std::vector<std::size_t>& wrong) {
   std::vector<std::int32_t> lengths(static_cast<std::size_t>(num_seqs), 0);
   for (const std::size_t sequence : wrong) lengths[sequence] = -1;
-  kernels::ContentsViolation found;
+  const auto found = std::make_unique<kernels::ContentsViolation>();
   simt::Executor executor({});
   simt::Stream stream(executor);
   const kernels::ContentsCheckParams params = {.block_table = {.num_seqs = num_seqs},
                                                .block_size = 1,
                                                .lengths = lengths.data(),
-                                               .violation = &found};
+                                               .violation = found.get()};
   CHECK(kernels::launch_contents_check(params, &stream) == Status::ok());
   CHECK(stream.synchronise().passed());
-  const bool is_found = found.rule == kernels::ContentsRule::kContextNegative;
-  CHECK((is_found || found.rule == kernels::ContentsRule::kNone));
-  return is_found ? found.index : -1;
+  const bool is_found = found->rule == kernels::ContentsRule::kContextNegative;
+  CHECK((is_found || found->rule == kernels::ContentsRule::kNone));
+  return is_found ? found->index : -1;
 }
 
 TEST_CASE("contents are checked by 256 threads, and the first of what they find is told") {
@@ -46,17 +47,17 @@ TEST_CASE("contents are checked by 256 threads, and the first of what they find 
 // What a check of slots finds: the token, and the one that it is at odds with.
 kernels::ContentsViolation found_in_slots(const std::vector<std::int64_t>& slots,
                                           std::int64_t num_slots) {
-  kernels::ContentsViolation found;
+  const auto found = std::make_unique<kernels::ContentsViolation>();
   simt::Executor executor({});
   simt::Stream stream(executor);
   const kernels::SlotCheckParams params = {.slot_mapping = slots.data(),
                                            .num_tokens = std::ssize(slots),
                                            .num_slots = num_slots,
                                            .repeated = kernels::RepeatedSlots::kNone,
-                                           .violation = &found};
+                                           .violation = found.get()};
   CHECK(kernels::launch_slot_check(params, &stream) == Status::ok());
   CHECK(stream.synchronise().passed());
-  return found;
+  return *found;
 }
 
 TEST_CASE("the first slot that is wrong is found, whichever thread looks at it") {
@@ -82,7 +83,7 @@ TEST_CASE("the first slot that is wrong is found, whichever thread looks at it")
 
 kernels::ContentsViolation found_in_pairs(const std::vector<BlockPair>& pairs,
                                           kernels::Caches caches) {
-  kernels::ContentsViolation found;
+  const auto found = std::make_unique<kernels::ContentsViolation>();
   simt::Executor executor({});
   simt::Stream stream(executor);
   const kernels::PairCheckParams params = {.pairs = pairs.data(),
@@ -90,10 +91,10 @@ kernels::ContentsViolation found_in_pairs(const std::vector<BlockPair>& pairs,
                                            .num_sources = 1000,
                                            .num_destinations = 1000,
                                            .caches = caches,
-                                           .violation = &found};
+                                           .violation = found.get()};
   CHECK(kernels::launch_pair_check(params, &stream) == Status::ok());
   CHECK(stream.synchronise().passed());
-  return found;
+  return *found;
 }
 
 TEST_CASE("the first pair that is wrong is found, whichever thread looks at it") {

@@ -1,10 +1,12 @@
-// The kernel that looks at tables and lengths, under the checks of memory: whatever stands there,
-// it touches what is its own, in order, and its answer depends on no schedule.
+// The kernels that look at tables and lengths, slots and pairs, under the checks of memory:
+// whatever stands there, they touch what is their own, in order, and their answers depend on no
+// schedule.
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -164,10 +166,59 @@ TEST_CASE("the check of contents touches what is its own, in order, whatever sta
   }
 }
 
+// Two of 300 slots are one, or none are.
+void check_slots(bool is_repeated, const simt::Schedule& schedule) {
+  std::vector<std::int64_t> slots(300);
+  std::iota(slots.begin(), slots.end(), 0);
+  if (is_repeated) slots[299] = 17;
+  std::uint64_t accesses = 0;
+  const KernelRun how = checked_run(schedule, accesses);
+  simt::Executor executor(how.executor);
+  const kernels::ContentsViolation found =
+      call_slot_check(executor, how.observer,
+                      {.slot_mapping = slots.data(),
+                       .num_tokens = 300,
+                       .num_slots = 300,
+                       .repeated = kernels::RepeatedSlots::kNone});
+  CHECK(found.rule == (is_repeated ? kRepeatedSlot : kNone));
+  if (is_repeated) CHECK((found.index == 299 && found.other == 17));
+  CHECK(accesses > 300);
+}
+
+// Of 300 pairs within one cache the last writes what another reads, or none does.
+void check_pairs(bool is_overwritten, const simt::Schedule& schedule) {
+  std::vector<BlockPair> pairs;
+  for (std::int32_t i = 0; i < 300; ++i) pairs.push_back({i, 300 + i});
+  if (is_overwritten) pairs[299].destination = 17;
+  std::uint64_t accesses = 0;
+  const KernelRun how = checked_run(schedule, accesses);
+  simt::Executor executor(how.executor);
+  const kernels::ContentsViolation found = call_pair_check(executor, how.observer,
+                                                           {.pairs = pairs.data(),
+                                                            .num_pairs = 300,
+                                                            .num_sources = 600,
+                                                            .num_destinations = 600,
+                                                            .caches = kernels::Caches::kOne});
+  CHECK(found.rule == (is_overwritten ? kOverwrittenSource : kNone));
+  if (is_overwritten) CHECK((found.index == 17 && found.other == 299));
+  CHECK(accesses > 300);
+}
+
+TEST_CASE("the checks of slots and of pairs touch what is their own, in order") {
+  for (const bool is_wrong : {false, true}) {
+    for (const simt::Schedule& schedule : kCheckedSchedules) {
+      check_slots(is_wrong, schedule);
+      check_pairs(is_wrong, schedule);
+    }
+  }
+}
+
 TEST_CASE("no answer depends on where threads are preempted") {
   for (std::uint64_t seed = 0; seed < kPreemptingSeeds; ++seed) {
     check_fault(faults().front(), preempting_schedule(seed));
     check_fault(faults().back(), preempting_schedule(seed));
+    check_slots(true, preempting_schedule(seed));
+    check_pairs(true, preempting_schedule(seed));
   }
 }
 

@@ -9,10 +9,10 @@
 #include "cuda/decode_step.h"
 #include "reference/error_bound.h"
 #include "reference/rounding.h"
+#include "verify/captured_step.h"
 #include "verify/comparison.h"
 #include "verify/growing_batch.h"
 #include "verify/kernel_numerics.h"
-#include "verify/simt/streams/stream.h"
 
 namespace recto::verify {
 namespace {
@@ -105,22 +105,14 @@ void replay_while_contexts_grow(const GrowingShape& shape, const PlanOptions& op
   const Workspace workspace = {.data = outputs.workspace.data(),
                                .bytes = plan.value().workspace_bytes};
 
-  simt::Executor executor({});
-  simt::HostRuntime runtime(executor, {simt::HostOrder::kLate});
-  simt::Stream stream(runtime);
-  simt::Graph graph;
-  REQUIRE(stream.begin_capture() == Status::ok());
-  REQUIRE(run_decode_step(plan.value(), step, outputs.views(shape), workspace, &stream) ==
-          Status::ok());
-  REQUIRE(stream.end_capture(graph) == Status::ok());
+  CapturedStep graph;
+  REQUIRE(graph.capture(plan.value(), step, outputs.views(shape), workspace) == Status::ok());
   CHECK(graph.size() == (plan.value().num_splits > 1 ? 3 : 2));
 
   for (int i = 0; i < kSteps; ++i) {
     batch.draw_tokens();
-    REQUIRE(stream.replay(graph) == Status::ok());
-    const simt::LaunchReport& report = stream.synchronise();
-    INFO("step " << i << ": " << report.text());
-    REQUIRE(report.passed());
+    INFO("step " << i);
+    REQUIRE(graph.replay() == Status::ok());
     const PagedAttentionInputs inputs = batch.append_by_reference(attention);
     if (i % 7 == 0 || i + 1 == kSteps) expect_right(shape, plan.value(), inputs, outputs);
   }
@@ -150,14 +142,10 @@ TEST_CASE("a graph that checks contents cannot be captured") {
   options.contents_check = ContentsCheck::kOnDevice;
   const AttentionPlan plan = plan_decode_step(step, options).value();
   Outputs outputs(shape, plan.workspace_bytes);
-  simt::Executor executor({});
-  simt::HostRuntime runtime(executor, {});
-  simt::Stream stream(runtime);
-  simt::Graph graph;
-  REQUIRE(stream.begin_capture() == Status::ok());
-  (void)run_decode_step(plan, step, outputs.views(shape),
-                        {.data = outputs.workspace.data(), .bytes = plan.workspace_bytes}, &stream);
-  CHECK(stream.end_capture(graph) != Status::ok());
+  CapturedStep graph;
+  CHECK(graph.capture(plan, step, outputs.views(shape),
+                      {.data = outputs.workspace.data(), .bytes = plan.workspace_bytes}) !=
+        Status::ok());
 }
 
 }  // namespace

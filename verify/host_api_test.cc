@@ -5,10 +5,12 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
+#include "verify/generators/case_spec.h"
 #include "verify/host_api_backends.h"
 #include "verify/laws/laws.h"
 #include "verify/laws_over_cases.h"
 #include "verify/oracle_comparison.h"
+#include "verify/placed_problem.h"
 
 namespace recto::verify {
 namespace {
@@ -76,6 +78,24 @@ TEST_CASE("the oracle holds of steps that append") {
 TEST_CASE("every law holds of the host API") {
   expect_laws_hold(all_laws(), {host_api_backend(kReversed, {}), host_api_step_backend({}, {})},
                    of_all(law_cases()));
+}
+
+TEST_CASE("what decode does not see may be no number, in the laws too; prefill weighs it with 0") {
+  const auto masked = [](std::int64_t num_rows) {
+    CaseSpec spec;
+    spec.shape = {.num_q_heads = 2,
+                  .num_kv_heads = 1,
+                  .head_dim_k = 64,
+                  .head_dim_v = 64,
+                  .q_type = ElementType::kBf16,
+                  .kv_type = ElementType::kBf16};
+    spec.sequences = {{.num_rows = num_rows, .context_length = 40}};
+    spec.placement = {.layout = KvLayout::kHeadMajor, .block_size = 16};
+    const PlacedProblem placed(make_problem(spec), spec.placement);
+    return host_api_backend({}, {}).masked_value(placed.inputs());
+  };
+  CHECK(masked(1) == MaskedValue::kNotRead);
+  CHECK(masked(2) == MaskedValue::kTimesZero);
 }
 
 }  // namespace

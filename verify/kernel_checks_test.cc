@@ -197,6 +197,31 @@ TEST_CASE("prefill touches what is its own, in order, and what has arrived") {
   CHECK(cover.complete("paged-prefill", kRuns) == 10 * kCheckedLayouts.size());
 }
 
+// Two tiles of a group's heads, and rows that no tile of 128 holds.
+TEST_CASE("groups above sixteen and head dims above 128 touch what is their own, in order") {
+  using enum ElementType;
+  const Instance all[] = {{{kFp32, kFp32}, 256},
+                          {{kFp16, kFp16}, 192},
+                          {{kBf16, kBf16}, 256},
+                          {{kFp16, kE4m3}, 192},
+                          {{kBf16, kE5m2}, 256}};
+  RunCover cover;
+  for (std::size_t i = 0; i < std::size(all); ++i) {
+    const KvLayout layout = kCheckedLayouts[i % 3];
+    const std::string name = text_of(all[i], layout) + ", group 17";
+    CaseDomain domain = streamed_domain(all[i], layout);
+    domain.num_kv_heads_max = 1;
+    domain.groups = {17};
+    check_case(first_long_case(name, domain), name, group_decode, cover);
+    if (all[i].types.q != all[i].types.kv || all[i].types.q == kFp32) continue;
+    domain.rows = {RowsKind::kChunk};
+    check_case(first_long_case(name, domain), name, paged_prefill_backend, cover);
+  }
+  cover.print();
+  CHECK(cover.complete("group-decode-140", kRuns) == std::size(all));
+  CHECK(cover.complete("paged-prefill", kRuns) == 2);
+}
+
 std::vector<std::uint64_t> result_bits(const Backend& backend, const PagedAttentionInputs& inputs) {
   std::vector<std::uint64_t> bits;
   const reference::AttentionResult result = backend.run(inputs);

@@ -1,5 +1,7 @@
 #include "verify/kernel_traffic.h"
 
+#include <fmt/format.h>
+
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -237,6 +239,9 @@ Traffic counted_traffic(TrafficKernel kernel, const TrafficShape& shape) {
       sum.sector_bytes += 32 * count.sectors;
       sum.wasted_bytes += count.wasted_bytes;
       sum.bank_conflicts += count.bank_conflicts;
+      if (count.bank_conflicts == 0) continue;
+      sum.conflicting_lines +=
+          fmt::format("\n{} at {}, {}", count.bank_conflicts, count.place, count.what);
     }
   };
   const KernelRun how = {.observer = [&add](const simt::DeviceMemory& memory) {

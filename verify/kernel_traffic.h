@@ -54,6 +54,7 @@ struct Traffic {
   std::uint64_t sector_bytes = 0;
   std::uint64_t wasted_bytes = 0;
   std::uint64_t bank_conflicts = 0;
+  std::string conflicting_lines = {};  // "\n64 at a.cuh:17, shared read", of each that has some
 };
 
 // Runs the kernel, and its merge if there is one, on the executor. Four splits, or one.

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <string>
+#include <utility>
 
 #include "core/gpu_table.h"
 #include "cuda/instantiations.h"
@@ -71,6 +73,36 @@ void print_traffic() {
   }
 }
 
+// Of some types, for each head dim.
+void print_ratios() {
+  constexpr std::int64_t kHeadDims[] = {64, 80, 96, 128, 192, 256};
+  using enum ElementType;
+  constexpr std::pair<ElementType, ElementType> kTypes[] = {
+      {kBf16, kBf16}, {kBf16, kE4m3}, {kFp32, kFp32}};
+  std::puts(
+      "\n| group_decode | layout | 64 | 80 | 96 | 128 | 192 | 256 | bank conflicts |\n"
+      "|---|---|---|---|---|---|---|---|---|");
+  for (const auto& [q_type, kv_type] : kTypes) {
+    for (const KvLayout layout : {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked}) {
+      fmt::print("| {}/{} | {} ", element_type_name(q_type), element_type_name(kv_type),
+                 kv_layout_name(layout));
+      std::uint64_t conflicts = 0;
+      for (const std::int64_t head_dim : kHeadDims) {
+        const TrafficShape shape = {.context_length = 256,
+                                    .head_dim = head_dim,
+                                    .q_type = q_type,
+                                    .kv_type = kv_type,
+                                    .layout = layout};
+        const Traffic traffic = counted_traffic(TrafficKernel::kGroupDecode, shape);
+        fmt::print("| {:.3f} ", static_cast<double>(traffic.sector_bytes) /
+                                    work_of(TrafficKernel::kGroupDecode, shape).bytes);
+        conflicts += traffic.bank_conflicts;
+      }
+      fmt::print("| {} |\n", conflicts);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace recto::verify
 
@@ -78,5 +110,6 @@ int main() {
   fmt::print("{}\n", recto::instantiation_table());
   recto::verify::print_floors();
   recto::verify::print_traffic();
+  recto::verify::print_ratios();
   return 0;
 }

@@ -29,7 +29,7 @@ std::vector<Variation> variations() {
     all.push_back(
         {"context:" + std::to_string(context), [=](BatchShape& s) { s.context_length = context; }});
   }
-  for (const std::int64_t group : {1, 8, 16}) {
+  for (const std::int64_t group : {1, 8, 16, 32}) {
     all.push_back({"group:" + std::to_string(group), [=](BatchShape& s) { s.group = group; }});
   }
   for (const std::int64_t dim : {64, 96, 192, 256}) {
@@ -52,6 +52,8 @@ std::vector<Variation> variations() {
   };
   typed(ElementType::kFp16, ElementType::kFp16);
   typed(ElementType::kBf16, ElementType::kE4m3);
+  typed(ElementType::kBf16, ElementType::kE5m2);
+  typed(ElementType::kFp16, ElementType::kE4m3);
   typed(ElementType::kFp32, ElementType::kFp32);
   return all;
 }

@@ -51,19 +51,21 @@ __device__ inline HeadRows head_rows(const PagedDecodeParams& params, std::int64
           static_cast<int>(group - within < kTileRows ? group - within : kTileRows)};
 }
 
-// Rows that there are not are zero.
+// Rows that there are not are zero. Each is one warp's.
 template <typename Shape>
 __device__ inline void load_queries(const PagedDecodeParams& params, const HeadRows& rows,
                                     typename Shape::Element* tile) {
   using Element = typename Shape::Element;
   const auto* q = static_cast<const Element*>(params.q.data) + rows.sequence * params.q.row_stride +
                   rows.first * params.q.head_stride;
-  for (int i = static_cast<int>(threadIdx.x); i < kTileRows * Shape::kHeadDim;
-       i += kDecodeThreads) {
-    const int row = i / Shape::kHeadDim;
-    const int dim = i % Shape::kHeadDim;
-    tile[Shape::RowTile::index(row, dim)] =
-        row < rows.count ? q[row * params.q.head_stride + dim] : convert<Element>(0.0F);
+  const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
+  for (int row = static_cast<int>(threadIdx.x) / kWarpLanes; row < kTileRows; row += kDecodeWarps) {
+    for (int dim = lane; dim < Shape::kHeadDim; dim += kWarpLanes) {
+      tile[Shape::RowTile::index(row, dim)] =
+          row < rows.count ? q[row * params.q.head_stride + dim] : convert<Element>(0.0F);
+    }
+    // Some lanes may have had a dim more than others.
+    if constexpr (Shape::kHeadDim % kWarpLanes != 0) __syncwarp();
   }
 }
 

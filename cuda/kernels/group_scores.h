@@ -1,5 +1,7 @@
 #pragma once
 
+// A study of the tensor cores, which no call of the host API uses: see group_decode.h for that.
+//
 // Scores of decode by tensor cores: the query heads that share a KV head, a group, against the
 // paged keys of their sequence.
 

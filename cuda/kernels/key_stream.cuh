@@ -91,15 +91,17 @@ class KeyStream {
     } else {
       Team::meet();  // the keys that stood there have been read
       if (cache_.value_order == ValueOrder::kKeyRows) return settled_rows(memory_.values(stage));
-      settle<Shape, kHeadDim, kKeys>(memory_.values(stage), cache_.codes, memory_.settled(),
-                                     &Shape::DimTile::index, Workers{Team::rank(), Team::kThreads});
+      settle<Shape, kHeadDim, kKeys, Shape::kStoredDimStride>(
+          memory_.values(stage), cache_.codes, memory_.settled(), &Shape::DimTile::index,
+          Workers{Team::rank(), Team::kThreads});
       Team::meet();
       return memory_.settled();
     }
   }
   __device__ const Element* settled_rows(const Stored* codes) const {
-    settle<Shape, kKeys, kHeadDim>(codes, cache_.codes, memory_.settled(), &Shape::RowTile::index,
-                                   Workers{Team::rank(), Team::kThreads});
+    settle<Shape, kKeys, kHeadDim, Shape::kStoredStride>(codes, cache_.codes, memory_.settled(),
+                                                         &Shape::RowTile::index,
+                                                         Workers{Team::rank(), Team::kThreads});
     Team::meet();
     return memory_.settled();
   }

@@ -78,22 +78,23 @@ __device__ inline KeyRange visible_to_any(const PagedPrefillParams& params,
   return {first.begin, last.end};
 }
 
-// Rows that there are not are zero.
+// Rows that there are not are zero. Each is one warp's.
 template <typename Shape>
 __device__ inline void load_query_rows(const PagedPrefillParams& params, const PrefillRows& rows,
                                        typename Shape::Element* tile) {
   using Element = typename Shape::Element;
   const auto* q = static_cast<const Element*>(params.q.data);
-  for (int i = static_cast<int>(threadIdx.x); i < kPrefillRows * Shape::kHeadDim;
-       i += kPrefillThreads) {
-    const int row = i / Shape::kHeadDim;
-    const int dim = i % Shape::kHeadDim;
-    Element element = convert<Element>(0.0F);
-    if (row < rows.count) {
-      element = q[(rows.first_query + rows.query_of(row)) * params.q.row_stride +
-                  rows.head_of(row) * params.q.head_stride + dim];
+  const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
+  for (int row = static_cast<int>(threadIdx.x) / kWarpLanes; row < kPrefillRows;
+       row += kPrefillWarps) {
+    const std::int64_t from = (rows.first_query + rows.query_of(row)) * params.q.row_stride +
+                              rows.head_of(row) * params.q.head_stride;
+    for (int dim = lane; dim < Shape::kHeadDim; dim += kWarpLanes) {
+      tile[Shape::RowTile::index(row, dim)] =
+          row < rows.count ? q[from + dim] : convert<Element>(0.0F);
     }
-    tile[Shape::RowTile::index(row, dim)] = element;
+    // Some lanes may have had a dim more than others.
+    if constexpr (Shape::kHeadDim % kWarpLanes != 0) __syncwarp();
   }
 }
 

@@ -32,8 +32,10 @@ struct PagedPrefillParams {
 };
 
 // One thread block for each 64 rows of a (sequence, KV head), where a query has a row for each head
-// of the group. Invalid input names the field of `params` that is not served, a failure is CUDA's;
-// nothing was launched then.
+// of the group. Of V, NaN and infinities of a key that some row of a thread block sees reach all
+// 64: tensor cores weigh it with 0 for the others, and 0 times these is NaN. (Of K they do not, and
+// in decode neither.) Invalid input names the field of `params` that is not served, a failure is
+// CUDA's; nothing was launched then.
 Status launch_paged_prefill(const PagedPrefillParams& params, KernelStream stream);
 
 // Its thread blocks for each sequence, which come sequence after sequence.

@@ -81,7 +81,8 @@ class RowFetch {
       return;
     }
     const auto index = [](int dim, int key) {
-      return Shape::kIsStaged ? dim * kKeys + key : Shape::DimTile::index(dim, key);
+      return Shape::kIsStaged ? dim * Shape::kStoredDimStride + key
+                              : Shape::DimTile::index(dim, key);
     };
     copy_dims<kHeadDim, kKeys>(cache_.values, memory_.value_offsets(), memory_.values(stage), index,
                                workers);

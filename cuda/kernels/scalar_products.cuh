@@ -52,14 +52,15 @@ struct ScalarProducts {
     for (int block = 0; block < kKeys / 8; ++block) {
       __syncwarp();
       for (int half = 0; half < 2; ++half) {
-        float* pair = scratch + fragment_row(lane, half * 2) * 8 + fragment_column(lane, 0);
+        float* pair =
+            scratch + scratch_index(fragment_row(lane, half * 2), fragment_column(lane, 0));
         *reinterpret_cast<float2*>(pair) =
             make_float2(weights[block][half * 2], weights[block][half * 2 + 1]);
       }
       __syncwarp();
 #pragma unroll 1
       for (int key = 0; key < 8; ++key) {
-        const float* pair = scratch + fragment_row(lane, 0) * 8 + key;
+        const float* pair = scratch + scratch_index(fragment_row(lane, 0), key);
         const LaneValues lane_values = values_of<kHeadDim, kKeys>(values, block * 8 + key, lane);
         add_value<kHeadDim>(pair[0], pair[8 * 8], lane_values, weighted);
       }
@@ -67,6 +68,12 @@ struct ScalarProducts {
   }
 
  private:
+  // Every fourth row lies on the same banks; the halves of every other one of these change places,
+  // so that eight rows may read one key's weights.
+  __device__ static int scratch_index(int row, int key) {
+    return row * kKeysPerStep + (key ^ (row & 4));
+  }
+
   // A lane's two dims of eight, and how far on its next ones are.
   struct LaneValues {
     const float* first;

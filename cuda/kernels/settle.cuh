@@ -23,27 +23,34 @@ __device__ inline Element settled(std::uint8_t code, __nv_fp8_interpretation_t k
   return convert<Element>(__half(__nv_cvt_fp8_to_halfraw(code, kind)));
 }
 
-// From [kRows][kColumns], side by side, to index(row, column), of which eight neighbours are one
-// chunk.
-template <typename Shape, int kRows, int kColumns, typename Index>
+// From [kRows][kColumns], rows of which are kStride apart, to index(row, column), of which eight
+// neighbours are one chunk.
+template <typename Shape, int kRows, int kColumns, int kStride, typename Index>
 __device__ inline void settle(const typename Shape::Stored* from, __nv_fp8_interpretation_t kind,
                               typename Shape::Element* tile, const Index& index,
                               const Workers& workers) {
   using Stored = typename Shape::Stored;
   using Element = typename Shape::Element;
-  struct alignas(8 * sizeof(Stored)) StoredChunk {
-    Stored at[8];
+  struct alignas(kChunkBytes) StoredChunk {
+    Stored at[kChunk<Stored>];
   };
-  struct alignas(16) Chunk {
+  struct alignas(kChunkBytes) Chunk {
     Element at[8];
   };
-  static_assert(sizeof(Chunk) == 16);
-  constexpr int kRowChunks = kColumns / 8;
+  static_assert(sizeof(Chunk) == kChunkBytes);
+  constexpr int kRowChunks = kColumns / kChunk<Stored>;
+  // Neighbours have the same chunk of neighbouring rows if these lie an odd number of chunks apart,
+  // or else the chunks of a row: so that they meet no bank twice, neither there nor here.
+  constexpr bool kIsDown = kStride / kChunk<Stored> % 2 == 1;
   for (int i = workers.own; i < kRows * kRowChunks; i += workers.count) {
-    const StoredChunk stored = *reinterpret_cast<const StoredChunk*>(from + i * 8);
-    Chunk chunk;
-    for (int j = 0; j < 8; ++j) chunk.at[j] = settled<Element>(stored.at[j], kind);
-    *reinterpret_cast<Chunk*>(tile + index(i / kRowChunks, i % kRowChunks * 8)) = chunk;
+    const int row = kIsDown ? i % kRows : i / kRowChunks;
+    const int first = (kIsDown ? i / kRows : i % kRowChunks) * kChunk<Stored>;
+    const auto stored = *reinterpret_cast<const StoredChunk*>(from + row * kStride + first);
+    for (int part = 0; part < kChunk<Stored>; part += 8) {
+      Chunk chunk;
+      for (int j = 0; j < 8; ++j) chunk.at[j] = settled<Element>(stored.at[part + j], kind);
+      *reinterpret_cast<Chunk*>(tile + index(row, first + part)) = chunk;
+    }
   }
 }
 

@@ -44,7 +44,10 @@ struct StreamShape {
 
   using RowTile = RowMajorTile<Element, kHeadDim>;
   using DimTile = DimMajorTile<Element, kKeys>;
-  static constexpr int kStoredStride = kIsStaged ? kHeadDim : RowTile::kStride;
+  // Bulk copies leave rows side by side.
+  static constexpr int kStoredStride =
+      kTransfer == Transfer::kBlocks ? kHeadDim : odd_stride<Stored>(kHeadDim);
+  static constexpr int kStoredDimStride = kKeys;  // of a row for each dim, where they are staged
   static constexpr int kStoredTile = kStoredStride * kKeys;
   static constexpr int kSettledTile = kIsStaged ? RowTile::size(kKeys) : 0;
   static_assert(DimTile::size(kHeadDim) <= RowTile::size(kKeys));

@@ -28,11 +28,17 @@ struct ValueTile {
   ValueOrder order;
 };
 
-// [rows][kColumns], a row for each key (or query): rows lie an odd number of chunks apart.
+// From row to row, so that rows lie an odd number of chunks apart.
+template <typename Element>
+__host__ __device__ constexpr int odd_stride(int columns) {
+  return (columns / kChunk<Element> | 1) * kChunk<Element>;
+}
+
+// [rows][kColumns], a row for each key (or query).
 template <typename Element, int kColumns>
 struct RowMajorTile {
-  static_assert(kColumns % (2 * kChunk<Element>) == 0);
-  static constexpr int kStride = kColumns + kChunk<Element>;
+  static_assert(kColumns % kChunk<Element> == 0);
+  static constexpr int kStride = odd_stride<Element>(kColumns);
 
   __device__ static int index(int row, int column) { return row * kStride + column; }
   static constexpr int size(int rows) { return rows * kStride; }

@@ -11,6 +11,7 @@
 #include "core/paged_kv_view.h"
 #include "cuda/kernels/block_cursor.cuh"
 #include "cuda/kernels/tile.cuh"
+#include "cuda/kernels/warp.cuh"
 
 namespace recto::kernels {
 
@@ -45,29 +46,79 @@ __device__ inline HeadTensor<Stored> head_tensor(const KvTensorView& tensor, std
           tensor.block_size % kChunk<Stored> == 0 ? KeyAccess::kChunks : KeyAccess::kSingles};
 }
 
+// One of the copies that fill a tile.
+struct TileChunk {
+  int key;
+  int chunk;
+};
+
+// Copy number i, where a key's chunks lie side by side. Eight neighbours, which shared memory takes
+// at once, lie in different banks of a tile whose rows are an odd number of chunks apart, and lanes
+// of a warp fetch whole sectors. Rows of an odd number of chunks, of which sectors may begin at
+// any, are not shared by warps: what is left of a warp has a key that there is not.
+template <int kChunks, int kKeys>
+__device__ inline TileChunk chunk_along_row(int i) {
+  if constexpr (kChunks % 2 == 1) {
+    constexpr int kWarpKeys = kWarpLanes / kChunks;
+    const int lane = i % kWarpLanes;
+    if (lane >= kWarpKeys * kChunks) return {kKeys, 0};
+    return {i / kWarpLanes * kWarpKeys + lane / kChunks, lane % kChunks};
+  } else {
+    // The eight are kSide chunks of 8 / kSide keys, every kSide-th of eight keys.
+    constexpr int kSide = kChunks % 8 == 0 ? 8 : kChunks % 4 == 0 ? 4 : 2;
+    constexpr int kColumns = kChunks / kSide;
+    const int set = i / 8 / kColumns;
+    return {set / kSide * 8 + set % kSide + i % 8 / kSide * kSide,
+            i / 8 % kColumns * kSide + i % kSide};
+  }
+}
+template <int kChunks, int kKeys>
+__host__ __device__ constexpr int copies_along_rows() {
+  if constexpr (kChunks % 2 == 1) {
+    constexpr int kWarpKeys = kWarpLanes / kChunks;
+    return (kKeys + kWarpKeys - 1) / kWarpKeys * kWarpLanes;
+  } else {
+    return kKeys * kChunks;
+  }
+}
+
 // Rows of kHeadDim elements for kKeys keys, which begin at offsets[offset_index(key)], or at
-// kNoKey. Rows of the tile are `stride` elements apart.
+// kNoKey. Rows of the tile are `stride` elements apart, an odd number of chunks.
 template <int kHeadDim, int kKeys, typename Stored>
 __device__ inline void copy_rows(const HeadTensor<Stored>& tensor, const std::int64_t* offsets,
                                  Stored* tile, int stride, const Workers& workers) {
   constexpr int kChunks = kHeadDim / kChunk<Stored>;
-#pragma unroll 4
-  for (int i = workers.own; i < kKeys * kChunks; i += workers.count) {
-    const int key = i / kChunks;
-    const int chunk = i % kChunks;
-    const std::int64_t offset = offsets[offset_index(key)];
+  const auto copy = [&](const TileChunk& at) {
+    if (at.key >= kKeys) return;
+    const std::int64_t offset = offsets[offset_index(at.key)];
     const bool is_there = offset != kNoKey;
-    copy_async_16(tile + key * stride + chunk * kChunk<Stored>,
-                  tensor.data + (is_there ? offset + chunk * tensor.step : 0),
+    copy_async_16(tile + at.key * stride + at.chunk * kChunk<Stored>,
+                  tensor.data + (is_there ? offset + at.chunk * tensor.step : 0),
                   is_there ? kChunkBytes : 0);
+  };
+  if (tensor.step == kChunk<Stored>) {
+#pragma unroll 4
+    for (int i = workers.own; i < copies_along_rows<kChunks, kKeys>(); i += workers.count) {
+      copy(chunk_along_row<kChunks, kKeys>(i));
+    }
+    // Some lanes have had a copy more than others.
+    if constexpr (kChunks % 2 == 1) __syncwarp();
+  } else {  // packed keys: the same chunk of neighbouring keys lies side by side
+#pragma unroll 2
+    for (int i = workers.own; i < kKeys * kChunks; i += workers.count) {
+      copy({i % kKeys, i / kKeys});
+    }
   }
 }
 
-// Packed values: a row of the tile for each dim, index(dim, key). Where the first keys of a chunk
-// are not there, its elements are copied one by one, too.
+// Packed values: a row of the tile for each dim, index(dim, key). Where blocks do not hold whole
+// chunks, or the first keys of a chunk are not there, its elements are read one by one.
 template <int kHeadDim, int kKeys, typename Stored, typename Index>
 __device__ inline void copy_dims(const HeadTensor<Stored>& tensor, const std::int64_t* offsets,
                                  Stored* tile, const Index& index, const Workers& workers) {
+  struct alignas(kChunkBytes) Chunk {
+    Stored at[kChunk<Stored>];
+  };
   constexpr int kChunks = kKeys / kChunk<Stored>;
   for (int i = workers.own; i < kHeadDim * kChunks; i += workers.count) {
     const int dim = i / kChunks;
@@ -84,11 +135,13 @@ __device__ inline void copy_dims(const HeadTensor<Stored>& tensor, const std::in
       copy_async_16(tile + index(dim, first), tensor.data + from,
                     static_cast<unsigned>(count * sizeof(Stored)));
     } else {
-      for (int key = first; key < first + kChunk<Stored>; ++key) {
-        const std::int64_t offset = offsets[offset_index(key)];
-        tile[index(dim, key)] =
-            offset == kNoKey ? Stored{} : tensor.data[offset + dim * tensor.step];
+      Chunk chunk;
+#pragma unroll
+      for (int j = 0; j < kChunk<Stored>; ++j) {
+        const std::int64_t offset = offsets[offset_index(first + j)];
+        chunk.at[j] = offset == kNoKey ? Stored{} : tensor.data[offset + dim * tensor.step];
       }
+      *reinterpret_cast<Chunk*>(tile + index(dim, first)) = chunk;
     }
   }
 }

@@ -3,6 +3,7 @@
 #include <cuda_runtime.h>
 #include <kernel_dialect.h>
 
+#include "cuda/cache_ops.h"
 #include "cuda/kernels/bulk_decode.h"
 #include "cuda/kernels/group_decode.h"
 #include "cuda/paged_attention.h"
@@ -45,6 +46,61 @@ Status attention(const AttentionPlan& plan, const PagedAttentionInputs& inputs,
 Status decode_step(const AttentionPlan& plan, const DecodeStep& step,
                    const AttentionOutputs& outputs, const Workspace& workspace) {
   return finished_after(run_decode_step(plan, step, outputs, workspace, nullptr));
+}
+
+Status kv_write_call(const KvWriteInputs& inputs, kernels::RepeatedSlots repeated,
+                     const CacheOpOptions& options) {
+  return finished_after(run_kv_write(inputs, repeated, options, nullptr));
+}
+
+Status block_copy_call(const MutablePagedKvView& kv, std::span<const BlockPair> copies,
+                       const CacheOpOptions& options) {
+  return finished_after(run_block_copy(kv, copies, options, nullptr));
+}
+
+Status block_swap_call(const PagedKvView& from, const MutablePagedKvView& to,
+                       std::span<const BlockPair> copies, const CacheOpOptions& options) {
+  return finished_after(run_block_swap(from, to, copies, options, nullptr));
+}
+
+// Relaxed: kernels may be loaded as they are first asked for.
+Status capture(const AttentionPlan& plan, const DecodeStep& step, const AttentionOutputs& outputs,
+               const Workspace& workspace, StepGraph& graph) {
+  cudaStream_t stream = nullptr;
+  cudaGraph_t captured = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  std::size_t size = 0;
+  cudaError_t error = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+  if (error != cudaSuccess) return Status::failed(cudaGetErrorString(error));
+  error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed);
+  const Status launched = error == cudaSuccess
+                              ? run_decode_step(plan, step, outputs, workspace, stream)
+                              : Status::failed(cudaGetErrorString(error));
+  if (error == cudaSuccess) error = cudaStreamEndCapture(stream, &captured);
+  if (error == cudaSuccess) error = cudaGraphGetNodes(captured, nullptr, &size);
+  if (error == cudaSuccess) error = cudaGraphInstantiate(&executable, captured, 0);
+  if (captured != nullptr) cudaGraphDestroy(captured);
+  cudaStreamDestroy(stream);
+  (void)cudaGetLastError();  // told here, and nowhere else
+  if (error == cudaSuccess && launched.is_ok()) {
+    graph = {executable, size};
+    return Status::ok();
+  }
+  if (executable != nullptr) cudaGraphExecDestroy(executable);
+  return launched.is_ok() ? Status::failed(cudaGetErrorString(error)) : launched;
+}
+
+Status replay(const StepGraph& graph) {
+  const cudaError_t error =
+      cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph.executable), nullptr);
+  return finished_after(error == cudaSuccess ? Status::ok()
+                                             : Status::failed(cudaGetErrorString(error)));
+}
+
+void destroy(StepGraph& graph) {
+  if (graph.executable == nullptr) return;
+  cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph.executable));
+  graph = {};
 }
 
 }  // namespace recto::verify::gpu

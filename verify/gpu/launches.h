@@ -3,11 +3,14 @@
 // Launches on a GPU as plain functions: each waits until its kernels have run, and says what was
 // wrong. Compiled by nvcc; whoever calls them needs no header of CUDA's.
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "core/attention_views.h"
 #include "core/status.h"
 #include "cuda/attention_plan.h"
+#include "cuda/cache_ops.h"
 #include "cuda/decode_step.h"
 #include "cuda/kernels/block_copy.h"
 #include "cuda/kernels/contents_check.h"
@@ -21,12 +24,13 @@
 #include "cuda/workspace.h"
 
 // function(parameters): launch_##function of cuda/kernels.
-#define RECTO_GPU_LAUNCHES(each)                                                                \
-  each(block_copy, BlockCopyParams) each(bulk_decode, SplitDecodeParams)                        \
-      each(contents_check, ContentsCheckParams) each(gather, GatherParams)                      \
-          each(group_decode, SplitDecodeParams) each(group_scores, GroupScoresParams)           \
-              each(kv_append, KvAppendParams) each(kv_write, KvWriteParams)                     \
-                  each(paged_decode, PagedDecodeParams) each(paged_prefill, PagedPrefillParams) \
+#define RECTO_GPU_LAUNCHES(each)                                                               \
+  each(block_copy, BlockCopyParams) each(bulk_decode, SplitDecodeParams)                       \
+      each(contents_check, ContentsCheckParams) each(slot_check, SlotCheckParams)              \
+          each(pair_check, PairCheckParams) each(gather, GatherParams)                         \
+              each(group_decode, SplitDecodeParams) each(group_scores, GroupScoresParams)      \
+                  each(kv_append, KvAppendParams) each(kv_write, KvWriteParams) each(          \
+                      paged_decode, PagedDecodeParams) each(paged_prefill, PagedPrefillParams) \
                       each(split_decode, SplitDecodeParams) each(split_merge, SplitDecodeParams)
 
 namespace recto::verify::gpu {
@@ -42,5 +46,23 @@ Status attention(const AttentionPlan& plan, const PagedAttentionInputs& inputs,
                  const AttentionOutputs& outputs, const Workspace& workspace);
 Status decode_step(const AttentionPlan& plan, const DecodeStep& step,
                    const AttentionOutputs& outputs, const Workspace& workspace);
+
+Status kv_write_call(const KvWriteInputs& inputs, kernels::RepeatedSlots repeated,
+                     const CacheOpOptions& options);
+Status block_copy_call(const MutablePagedKvView& kv, std::span<const BlockPair> copies,
+                       const CacheOpOptions& options);
+Status block_swap_call(const PagedKvView& from, const MutablePagedKvView& to,
+                       std::span<const BlockPair> copies, const CacheOpOptions& options);
+
+// What decode_step() launches, as a CUDA graph.
+struct StepGraph {
+  void* executable = nullptr;
+  std::size_t size = 0;  // nodes
+};
+// Runs nothing. What is refused, and what cannot be captured, leaves `graph` as it was.
+Status capture(const AttentionPlan& plan, const DecodeStep& step, const AttentionOutputs& outputs,
+               const Workspace& workspace, StepGraph& graph);
+Status replay(const StepGraph& graph);
+void destroy(StepGraph& graph);
 
 }  // namespace recto::verify::gpu

@@ -39,9 +39,10 @@ CaseDomain group_domain(std::uint64_t number) {
   CaseDomain domain = decode_domain();
   domain.types = {kTypes[number % std::size(kTypes)]};
   domain.layouts = {kLayouts[number % std::size(kLayouts)]};
-  domain.head_dims = {number % 2 == 0 ? 64 : 128};
+  static constexpr std::int64_t kHeadDims[] = {64, 128, 192, 64, 256};
+  domain.head_dims = {kHeadDims[number % std::size(kHeadDims)]};
   domain.value_head_dim = ValueHeadDim::kSameAsKeys;
-  domain.groups = {1, 3, 8};
+  domain.groups = {1, 3, 8, 17};
   domain.context_max = 100;
   return domain;
 }
@@ -51,6 +52,7 @@ CaseDomain block_domain(std::uint64_t number) {
   CaseDomain domain = group_domain(number);
   const ElementType type = number / 2 % 2 == 0 ? ElementType::kFp16 : ElementType::kBf16;
   domain.types = {{type, type}};
+  domain.head_dims = {number % 2 == 0 ? 64 : 128};
   domain.layouts = {KvLayout::kHeadMajor};
   domain.block_sizes = {1, 2, 8, 16, 48, 128};
   return domain;

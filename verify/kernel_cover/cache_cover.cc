@@ -1,11 +1,14 @@
 #include "verify/kernel_cover/cache_cover.h"
 
+#include <array>
 #include <iterator>
+#include <numeric>
 #include <span>
 
 #include "core/attention_views.h"
 #include "core/dense_kv_view.h"
 #include "core/random_stream.h"
+#include "verify/contents_call.h"
 #include "verify/kernel_cache_ops.h"
 #include "verify/kernel_cover/taint.h"
 
@@ -114,13 +117,21 @@ KvPoolShape draw_shape(std::uint64_t number, ElementType type, RandomStream& str
           .type = type,
           .num_blocks = kBlocks,
           .block_size = std::int64_t{4} << stream.next_below(3),
-          .num_kv_heads = 1 + static_cast<std::int64_t>(stream.next_below(3)),
+          // Five are more than a thread block has warps.
+          .num_kv_heads = number % 4 == 3 ? 5 : 1 + static_cast<std::int64_t>(stream.next_below(3)),
           .head_dim_k = 16 * (1 + static_cast<std::int64_t>(stream.next_below(6))),
           .head_dim_v = 1 + static_cast<std::int64_t>(stream.next_below(90))};
 }
 
-void append(const KernelRun& how, const Cache& cache, ElementType type, const std::int32_t* table,
-            RandomStream& stream) {
+// What is appended: new tokens of this type, turned in this way.
+struct Appended {
+  ElementType type;
+  kernels::RotaryPairing pairing;
+};
+
+void append(const KernelRun& how, const Cache& cache, const Appended& what,
+            const std::int32_t* table, RandomStream& stream) {
+  const ElementType type = what.type;
   const KvTensorView k = as_const(cache.view).k;
   const KvTensorView v = as_const(cache.view).v;
   const Bytes new_k = random_rows(kSeqs * k.num_kv_heads * k.head_dim, type, stream);
@@ -139,12 +150,14 @@ void append(const KernelRun& how, const Cache& cache, ElementType type, const st
                             .row_stride = k.head_dim};
   RowsView sines = cosines;
   sines.data = tables.data() + k.head_dim / 2 * element_bytes(type);
-  append_kv_by_kernel(how, {.k = rows_view<const void*>(new_k.data(), type, kSeqs, k),
-                            .v = rows_view<const void*>(new_v.data(), type, kSeqs, v),
-                            .block_table = {table, kSeqs, 1, 1},
-                            .cached_length = cached_length.data(),
-                            .kv = cache.view,
-                            .rotary = {.dim = k.head_dim, .cosines = cosines, .sines = sines}});
+  append_kv_by_kernel(
+      how,
+      {.k = rows_view<const void*>(new_k.data(), type, kSeqs, k),
+       .v = rows_view<const void*>(new_v.data(), type, kSeqs, v),
+       .block_table = {table, kSeqs, 1, 1},
+       .cached_length = cached_length.data(),
+       .kv = cache.view,
+       .rotary = {.dim = k.head_dim, .pairing = what.pairing, .cosines = cosines, .sines = sines}});
 }
 
 CacheState gather(const KernelRun& how, const Cache& cache, const std::int32_t* table) {
@@ -197,6 +210,54 @@ CacheState swap(const KernelRun& how, const Cache& from, const Cache& to) {
   return to.after("swap");
 }
 
+CacheState state_of(const std::string& kernel, const kernels::ContentsViolation& found) {
+  const std::array<std::int64_t, 5> fields = fields_of(found);
+  const auto bytes = std::as_bytes(std::span(fields));
+  return {.kernel = kernel,
+          .bytes = Bytes(bytes.begin(), bytes.end()),
+          .taint = taint_text("violation", bytes, sizeof fields[0])};
+}
+
+// More than a thread block has threads; right, or wrong in one of two ways. Behind the last one
+// stands another, which is not asked about.
+CacheState slot_check(const KernelRun& how, std::uint64_t number) {
+  std::vector<std::int64_t> slots(301);
+  std::iota(slots.begin(), slots.end(), 0);
+  slots[5] = -1;
+  if (number % 3 == 1) slots[299] = 17;
+  if (number % 3 == 2) slots[256] = 300;
+  const auto behind = std::as_bytes(std::span(slots).subspan(300));
+  taint(behind);
+  simt::Executor executor(how.executor);
+  const CacheState state =
+      state_of("slot-check", call_slot_check(executor, how.observer,
+                                             {.slot_mapping = slots.data(),
+                                              .num_tokens = 300,
+                                              .num_slots = 300,
+                                              .repeated = kernels::RepeatedSlots::kNone}));
+  clear_taint(behind);
+  return state;
+}
+
+CacheState pair_check(const KernelRun& how, std::uint64_t number) {
+  std::vector<BlockPair> pairs;
+  for (std::int32_t i = 0; i < 301; ++i) pairs.push_back({i, 301 + i});
+  if (number % 3 == 1) pairs[299].destination = 17;
+  if (number % 3 == 2) pairs[256].source = 602;
+  const auto behind = std::as_bytes(std::span(pairs).subspan(300));
+  taint(behind);
+  simt::Executor executor(how.executor);
+  const CacheState state =
+      state_of("pair-check", call_pair_check(executor, how.observer,
+                                             {.pairs = pairs.data(),
+                                              .num_pairs = 300,
+                                              .num_sources = 602,
+                                              .num_destinations = 602,
+                                              .caches = kernels::Caches::kOne}));
+  clear_taint(behind);
+  return state;
+}
+
 }  // namespace
 
 std::vector<CacheState> run_cache_case(const KernelRun& how, std::uint64_t number) {
@@ -207,13 +268,16 @@ std::vector<CacheState> run_cache_case(const KernelRun& how, std::uint64_t numbe
   const std::vector<std::int32_t> table = {2, 0, 3};
   std::vector<CacheState> states;
   states.push_back(write(how, cache, types.rows, stream));
-  append(how, cache, types.rows, table.data(), stream);
+  using enum kernels::RotaryPairing;
+  append(how, cache, {types.rows, number % 2 == 0 ? kHalves : kInterleaved}, table.data(), stream);
   states.push_back(cache.after("kv-append"));
   states.push_back(copy(how, cache));
   shape.layout = kLayouts[(number / 3) % 3];
   const Cache other(shape);
   states.push_back(swap(how, cache, other));
   states.push_back(gather(how, cache, table.data()));
+  states.push_back(slot_check(how, number));
+  states.push_back(pair_check(how, number));
   return states;
 }
 

@@ -99,12 +99,13 @@ std::int64_t most_rows(const AttentionProblem& problem) {
 }
 
 // Of values, only finite ones where the backend weighs them with 0; the largest of every type.
-std::vector<float> spoiling_values(const Backend& backend, ElementType kv_type,
+std::vector<float> spoiling_values(const Backend& backend, const PagedAttentionInputs& inputs,
                                    std::vector<float> SequenceProblem::*tensor) {
-  if (tensor == &SequenceProblem::v && backend.masked_value == MaskedValue::kTimesZero)
-    return {448.0F, -448.0F};
+  const bool is_weighed = tensor == &SequenceProblem::v && backend.masked_value &&
+                          backend.masked_value(inputs) == MaskedValue::kTimesZero;
+  if (is_weighed) return {448.0F, -448.0F};
   std::vector<float> values = {std::numeric_limits<float>::quiet_NaN()};
-  if (kv_type != ElementType::kE4m3)  // which has no infinity
+  if (inputs.kv.k.type != ElementType::kE4m3)  // which has no infinity
     values.push_back(std::numeric_limits<float>::infinity());
   return values;
 }
@@ -114,13 +115,12 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
   LawTrial trial(backend, bound_kind);
   const std::optional<LawSide> base = trial.run(masked);
   if (!base) return trial.verdict();
-  const ElementType kv_type = masked.problem.shape.kv_type;
   std::vector<SparedRow> spared_rows = {SparedRow::kLast};
   if (most_rows(masked.problem) > 1)
     spared_rows = {SparedRow::kFirst, SparedRow::kMiddle, SparedRow::kLast};
   for (const SparedRow spared : spared_rows) {
     for (const auto tensor : {&SequenceProblem::k, &SequenceProblem::v}) {
-      for (const float value : spoiling_values(backend, kv_type, tensor)) {
+      for (const float value : spoiling_values(backend, base->inputs(), tensor)) {
         const std::string what =
             fmt::format("{} in {} that the {} row does not see", value,
                         tensor == &SequenceProblem::k ? "keys" : "values", name_of(spared));

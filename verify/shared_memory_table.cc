@@ -1,0 +1,38 @@
+// Prints what kernels ask for of shared memory when they are launched, which ptxas knows nothing
+// of: a line for each that is instantiated. (cuda/golden/dynamic_shared.txt has had it looked at.)
+
+#include <kernel_dialect.h>
+
+#include <fmt/format.h>
+
+#include "core/element_type.h"
+#include "cuda/kernels/bulk_decode.h"
+#include "cuda/kernels/group_decode.h"
+#include "cuda/kernels/kernel_table.h"
+#include "cuda/kernels/paged_prefill.h"
+
+namespace recto::verify {
+namespace {
+
+template <typename Params>
+void print(const char* kernel, const kernels::KernelTable<Params>& table) {
+  for (const kernels::KernelEntry<Params>& entry : table) {
+    fmt::print("{:>13}  {:>4}  {:>5}  {:>8}  {}\n", entry.shared_bytes,
+               element_type_name(entry.q_type), element_type_name(entry.kv_type), entry.head_dim,
+               kernel);
+  }
+}
+
+}  // namespace
+}  // namespace recto::verify
+
+int main() {
+  using namespace recto;
+  fmt::print("# dynamic shared memory of a thread block, bytes\n");
+  fmt::print("{:>13}  {:>4}  {:>5}  {:>8}  {}\n", "shared bytes", "q", "cache", "head dim",
+             "kernel");
+  verify::print("group_decode", kernels::group_decode_table());
+  verify::print("bulk_decode", kernels::bulk_decode_table());
+  verify::print("paged_prefill", kernels::paged_prefill_table());
+  return 0;
+}
