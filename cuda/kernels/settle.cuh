@@ -23,9 +23,16 @@ __device__ inline Element settled(std::uint8_t code, __nv_fp8_interpretation_t k
   return convert<Element>(__half(__nv_cvt_fp8_to_halfraw(code, kind)));
 }
 
-// From [kRows][kColumns], rows of which are kStride apart, to index(row, column), of which eight
-// neighbours are one chunk.
-template <typename Shape, int kRows, int kColumns, int kStride, typename Index>
+// [kTileRows][kTileColumns], of which rows begin kTileStride elements apart.
+template <int kTileRows, int kTileColumns, int kTileStride>
+struct StoredTile {
+  static constexpr int kRows = kTileRows;
+  static constexpr int kColumns = kTileColumns;
+  static constexpr int kStride = kTileStride;
+};
+
+// From a stored tile to index(row, column), of which eight neighbours are one chunk.
+template <typename Shape, typename From, typename Index>
 __device__ inline void settle(const typename Shape::Stored* from, __nv_fp8_interpretation_t kind,
                               typename Shape::Element* tile, const Index& index,
                               const Workers& workers) {
@@ -38,14 +45,14 @@ __device__ inline void settle(const typename Shape::Stored* from, __nv_fp8_inter
     Element at[8];
   };
   static_assert(sizeof(Chunk) == kChunkBytes);
-  constexpr int kRowChunks = kColumns / kChunk<Stored>;
+  constexpr int kRowChunks = From::kColumns / kChunk<Stored>;
   // Neighbours have the same chunk of neighbouring rows if these lie an odd number of chunks apart,
   // or else the chunks of a row: so that they meet no bank twice, neither there nor here.
-  constexpr bool kIsDown = kStride / kChunk<Stored> % 2 == 1;
-  for (int i = workers.own; i < kRows * kRowChunks; i += workers.count) {
-    const int row = kIsDown ? i % kRows : i / kRowChunks;
-    const int first = (kIsDown ? i / kRows : i % kRowChunks) * kChunk<Stored>;
-    const auto stored = *reinterpret_cast<const StoredChunk*>(from + row * kStride + first);
+  constexpr bool kIsDown = From::kStride / kChunk<Stored> % 2 == 1;
+  for (int i = workers.own; i < From::kRows * kRowChunks; i += workers.count) {
+    const int row = kIsDown ? i % From::kRows : i / kRowChunks;
+    const int first = (kIsDown ? i / From::kRows : i % kRowChunks) * kChunk<Stored>;
+    const auto stored = *reinterpret_cast<const StoredChunk*>(from + row * From::kStride + first);
     for (int part = 0; part < kChunk<Stored>; part += 8) {
       Chunk chunk;
       for (int j = 0; j < 8; ++j) chunk.at[j] = settled<Element>(stored.at[part + j], kind);
