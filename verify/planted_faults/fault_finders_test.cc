@@ -54,6 +54,7 @@ TEST_CASE("finder: random commands, and the model") {
       FAIL(failure.what());
     }
   }
+  CHECK(happenings.times(Happening::kEviction) > 0);
 }
 
 TEST_CASE("finder: a random engine, and the invariants") {
