@@ -57,6 +57,7 @@ TEST_CASE("finder: random commands, and the model") {
     }
     REQUIRE(said == "");
   }
+  CHECK(happenings.times(Happening::kEviction) > 0);
 }
 
 TEST_CASE("finder: a random engine, and the invariants") {
