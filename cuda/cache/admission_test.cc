@@ -105,6 +105,8 @@ TEST_CASE("sequences are bounded, and their places used again") {
   for (int i = 0; i < 6; ++i) all.push_back(cache.admit({i}));
   CHECK(cache.try_admit(prompt_of({9})).status() ==
         Status::exhausted("admit: all 6 sequences are in use"));
+  // What can never be is told first.
+  CHECK(cache.try_admit(prompt_of({})).status().code() == StatusCode::kInvalidInput);
   CHECK(cache.release(all[2]) == Status::ok());
   const SequenceHandle again = cache.admit({9});
   CHECK(again.index == all[2].index);

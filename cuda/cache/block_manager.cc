@@ -54,10 +54,11 @@ BlockManager& BlockManager::operator=(BlockManager&&) noexcept = default;
 BlockManager::~BlockManager() = default;
 
 Result<Admission> BlockManager::admit(const Prompt& prompt, std::optional<TokenCount> room) {
-  const Status place = check_free_place(*core_);
-  if (!place.is_ok()) return place.in("admit");
+  // First what can never be, then what is not now.
   const Result<AdmissionPlan> plan = plan_admission(*core_, prompt, room);
   if (!plan.is_ok()) return plan.status().in("admit");
+  const Status place = check_free_place(*core_);
+  if (!place.is_ok()) return place.in("admit");
   const std::int32_t index = core_->sequences.open();
   carry_out(*core_, index, prompt, plan.value());
   return Admission{.sequence = core_->sequences.handle(index),

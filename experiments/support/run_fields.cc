@@ -68,7 +68,7 @@ const RunField kFields[] = {
 
     {"allocator", kMemory, "KIND", "paged, prefix-cached, contiguous-max, -pow2 or -oracle",
      ChoiceMember{&RunConfig::allocator, kAllocatorChoices}},
-    {"manager", kMemory, "KIND", "of blocks: the simulator's own, or production (cuda/cache)",
+    {"manager", kMemory, "KIND", "of blocks: the simulator's or production (cuda/cache)",
      ChoiceMember{&RunConfig::manager, kManagerChoices}},
     {"placement", kMemory, "KIND", "of contiguous regions: buddy, first-fit or best-fit",
      ChoiceMember{&RunConfig::placement, kPlacementChoices}},

@@ -207,6 +207,7 @@ Status BlockManagerModel::enter(ModelSequence& sequence, const CacheText& prompt
   sequence.context = hit_blocks * block_size();
   sequence.published = hit;
   sequence.committed = hit_blocks;
+  sequence.saw_reset = false;  // all it holds is computed from now on, or was found
   sequence.device.assign(options_.groups.size(), {});
   for (std::int32_t group = 0; group < num_groups(); ++group) {
     auto& row = sequence.device[static_cast<std::size_t>(group)];

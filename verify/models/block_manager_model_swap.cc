@@ -32,6 +32,7 @@ Status BlockManagerModel::send_out(ModelSequence& sequence, std::map<BlockName, 
 
 Result<ModelTransfer> BlockManagerModel::swap_out(const std::vector<SequenceName>& names) {
   RECTO_RETURN_IF_ERROR(check_running(names));
+  if (options_.host_blocks == BlockCount(0)) return Status::invalid_input("no host pool");
   return attempt([&](BlockManagerModel& trial) -> Result<ModelTransfer> {
     ModelTransfer transfer;
     std::map<BlockName, BlockName> host_of;

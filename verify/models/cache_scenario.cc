@@ -8,12 +8,16 @@
 namespace recto::verify {
 namespace {
 
+// Most pools have no more: much happens in them.
+constexpr std::int64_t kFewBlocks = 14;
+
 class Draw {
  public:
   explicit Draw(RandomStream& stream) : stream_(stream) {}
 
   // Both ends included.
   std::int64_t number(std::int64_t least, std::int64_t most) {
+    RECTO_CHECK_LE(least, most);
     return least + static_cast<std::int64_t>(
                        stream_.next_below(static_cast<std::uint64_t>(most - least + 1)));
   }
@@ -44,8 +48,8 @@ cache::CacheOptions draw_options(Draw& draw, const ScenarioDomain& domain) {
   cache::CacheOptions options;
   options.block_size = TokenCount(draw.number(1, 4));
   options.null_blocks = BlockCount(draw.one_in(4) ? draw.number(1, 2) : 0);
-  const std::int64_t most =
-      draw.one_in(3) ? domain.blocks_max : std::min<std::int64_t>(domain.blocks_max, 14);
+  const bool is_large = domain.blocks_min > kFewBlocks || draw.one_in(3);
+  const std::int64_t most = is_large ? domain.blocks_max : std::min(domain.blocks_max, kFewBlocks);
   const std::int64_t blocks = draw.number(domain.blocks_min, most);
   options.num_blocks = options.null_blocks + BlockCount(blocks);
   if (domain.has_swaps) options.host_blocks = BlockCount(draw.number(0, blocks));

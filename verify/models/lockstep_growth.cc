@@ -150,7 +150,8 @@ std::optional<StatusCode> Lockstep::reserve(const CacheCommand& command) {
   const StatusCode code = same_answer(copies.status(), expected.status());
   if (code != StatusCode::kOk) return code;
   take_copies(copies.value(), expected.value());
-  for (std::int32_t group = 0; is_checking_ && group < num_groups(); ++group) {
+  const bool has_room_to_write = length > std::ssize(actor.tags);
+  for (std::int32_t group = 0; is_checking_ && has_room_to_write && group < num_groups(); ++group) {
     for (auto i = std::ssize(actor.tags) / block_size(); i * block_size() < length; ++i) {
       check_writable(*who, group, entry(actor, group, i));
     }

@@ -43,10 +43,11 @@ TEST_CASE("finder: short sequences of commands") {
 
 TEST_CASE("finder: random commands, and the model") {
   Happenings happenings;
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     RandomStream stream(seed);
     const CacheScenario scenario = draw_scenario(stream, {.commands_max = 200});
     INFO("scenario " << seed);
+    REQUIRE_FALSE(scenario.commands.empty());
     try {
       Lockstep lockstep(scenario.options, scenario.how, happenings);
       for (const CacheCommand& command : scenario.commands) lockstep.run(command);
@@ -54,6 +55,7 @@ TEST_CASE("finder: random commands, and the model") {
       FAIL(failure.what());
     }
   }
+  CHECK(happenings.times(Happening::kEviction) > 0);
 }
 
 TEST_CASE("finder: a random engine, and the invariants") {
