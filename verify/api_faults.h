@@ -30,12 +30,8 @@ struct WalkFault {
 struct FaultNames {
   std::string leaf;
   std::string said;
-};
 
-// A field of a view, and the kind of fault in it.
-struct FieldFault {
-  std::string field;
-  std::string kind;
+  FaultNames of(const std::string& field) const { return {leaf + "." + field, said + "." + field}; }
 };
 
 template <typename View>
@@ -60,18 +56,17 @@ class Faults {
 
   // That is said of the field itself.
   template <typename View, typename Value>
-  void add(const FaultNames& names, const FieldFault& fault, const FieldOf<View>& view,
+  void add(const FaultNames& names, const std::string& kind, const FieldOf<View>& view,
            Value View::*member, std::type_identity_t<Value> value) {
     add(
-        names.leaf + "." + fault.field, fault.kind,
-        [=](WalkCall& call) { view(call).*member = value; },
-        names.said + "." + fault.field + ": expected ");
+        names.leaf, kind, [=](WalkCall& call) { view(call).*member = value; },
+        names.said + ": expected ");
   }
 
   template <typename View>
   void add_address(const FaultNames& names, const FieldOf<View>& view) {
     using Pointer = decltype(View::data);
-    add(names, {"data", "null"}, view, &View::data, nullptr);
+    add(names.of("data"), "null", view, &View::data, nullptr);
     add(
         names.leaf + ".data", "misaligned",
         [=](WalkCall& call) {
@@ -84,40 +79,40 @@ class Faults {
   template <typename View>
   void add_rows(const FaultNames& names, const FieldOf<View>& view) {
     add_address(names, view);
-    add(names, {"type", "type"}, view, &View::type, static_cast<ElementType>(77));
-    add(names, {"num_rows", "shape"}, view, &View::num_rows, -1);
-    add(names, {"num_heads", "shape"}, view, &View::num_heads, 0);
-    add(names, {"head_dim", "shape"}, view, &View::head_dim, 0);
-    add(names, {"row_stride", "stride"}, view, &View::row_stride, -1);
-    add(names, {"head_stride", "stride"}, view, &View::head_stride, -1);
+    add(names.of("type"), "type", view, &View::type, static_cast<ElementType>(77));
+    add(names.of("num_rows"), "shape", view, &View::num_rows, -1);
+    add(names.of("num_heads"), "shape", view, &View::num_heads, 0);
+    add(names.of("head_dim"), "shape", view, &View::head_dim, 0);
+    add(names.of("row_stride"), "stride", view, &View::row_stride, -1);
+    add(names.of("head_stride"), "stride", view, &View::head_stride, -1);
   }
 
   template <typename View>
   void add_cache(const FaultNames& names, const FieldOf<View>& view) {
     add_address(names, view);
-    add(names, {"type", "type"}, view, &View::type, static_cast<ElementType>(77));
-    add(names, {"layout", "type"}, view, &View::layout, static_cast<KvLayout>(3));
-    add(names, {"num_blocks", "shape"}, view, &View::num_blocks, -1);
-    add(names, {"block_size", "shape"}, view, &View::block_size, 3);
-    add(names, {"num_kv_heads", "shape"}, view, &View::num_kv_heads, 0);
-    add(names, {"head_dim", "shape"}, view, &View::head_dim, 0);
-    add(names, {"block_stride", "stride"}, view, &View::block_stride, -1);
-    add(names, {"head_stride", "stride"}, view, &View::head_stride, -1);
-    add(names, {"slot_stride", "stride"}, view, &View::slot_stride, -1);
-    add(names, {"pack_width", "shape"}, view, &View::pack_width, 3);
-    add(names, {"pack_stride", "stride"}, view, &View::pack_stride, -1);
+    add(names.of("type"), "type", view, &View::type, static_cast<ElementType>(77));
+    add(names.of("layout"), "type", view, &View::layout, static_cast<KvLayout>(3));
+    add(names.of("num_blocks"), "shape", view, &View::num_blocks, -1);
+    add(names.of("block_size"), "shape", view, &View::block_size, 3);
+    add(names.of("num_kv_heads"), "shape", view, &View::num_kv_heads, 0);
+    add(names.of("head_dim"), "shape", view, &View::head_dim, 0);
+    add(names.of("block_stride"), "stride", view, &View::block_stride, -1);
+    add(names.of("head_stride"), "stride", view, &View::head_stride, -1);
+    add(names.of("slot_stride"), "stride", view, &View::slot_stride, -1);
+    add(names.of("pack_width"), "shape", view, &View::pack_width, 3);
+    add(names.of("pack_stride"), "stride", view, &View::pack_stride, -1);
     const FieldOf<KvScale> scale = [=](WalkCall& call) -> KvScale& { return view(call).scale; };
     const FaultNames scales = {names.leaf + ".scale", names.said + ".scale"};
     static constexpr float kOne = 1;
-    add(scales, {"kind", "type"}, scale, &KvScale::kind, static_cast<ScaleKind>(7));
-    add(scales, {"data", "null"}, scale, &KvScale::data, &kOne);
+    add(scales.of("kind"), "type", scale, &KvScale::kind, static_cast<ScaleKind>(7));
+    add(scales.of("data"), "null", scale, &KvScale::data, &kOne);
   }
 
   void add_table(const FaultNames& names, const FieldOf<BlockTableView>& view) {
     add_address(names, view);
-    add(names, {"num_seqs", "shape"}, view, &BlockTableView::num_seqs, -1);
-    add(names, {"max_blocks", "shape"}, view, &BlockTableView::max_blocks, -1);
-    add(names, {"row_stride", "stride"}, view, &BlockTableView::row_stride, 1);
+    add(names.of("num_seqs"), "shape", view, &BlockTableView::num_seqs, -1);
+    add(names.of("max_blocks"), "shape", view, &BlockTableView::max_blocks, -1);
+    add(names.of("row_stride"), "stride", view, &BlockTableView::row_stride, 1);
   }
 
   // `sized` is what is said of one element less.
@@ -145,8 +140,8 @@ class Faults {
 
   void add_workspace(const std::string& name, const FieldOf<Workspace>& workspace) {
     const FaultNames names = {name, "workspace"};
-    add(names, {"bytes", "workspace"}, workspace, &Workspace::bytes, 15);
-    add(names, {"data", "null"}, workspace, &Workspace::data, nullptr);
+    add(names.of("bytes"), "workspace", workspace, &Workspace::bytes, 15);
+    add(names.of("data"), "null", workspace, &Workspace::data, nullptr);
     add(
         name + ".data", "misaligned",
         [=](WalkCall& call) {

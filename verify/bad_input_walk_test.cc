@@ -19,9 +19,9 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 void add_options(Faults& faults, const FieldOf<AttentionOptions>& options) {
   const FaultNames names = {"options", "options"};
-  faults.add(names, {"scale", "shape"}, options, &AttentionOptions::scale, kNan);
-  faults.add(names, {"softcap", "shape"}, options, &AttentionOptions::softcap, -1.0F);
-  faults.add(names, {"window", "shape"}, options, &AttentionOptions::window, 0);
+  faults.add(names.of("scale"), "shape", options, &AttentionOptions::scale, kNan);
+  faults.add(names.of("softcap"), "shape", options, &AttentionOptions::softcap, -1.0F);
+  faults.add(names.of("window"), "shape", options, &AttentionOptions::window, 0);
   const auto span = [&](std::span<const float> AttentionOptions::*member) {
     return FieldOf<std::span<const float>>(
         [=](WalkCall& call) -> std::span<const float>& { return options(call).*member; });
@@ -34,12 +34,12 @@ void add_options(Faults& faults, const FieldOf<AttentionOptions>& options) {
 void add_plan(Faults& faults, const FieldOf<AttentionPlan>& plan) {
   using Plan = AttentionPlan;
   const FaultNames names = {"plan", "plan"};
-  faults.add(names, {"kernel", "type"}, plan, &Plan::kernel, static_cast<AttentionKernel>(9));
-  faults.add(names, {"split_size", "shape"}, plan, &Plan::split_size, 0);
-  faults.add(names, {"num_splits", "shape"}, plan, &Plan::num_splits, 3);
-  faults.add(names, {"max_context_length", "shape"}, plan, &Plan::max_context_length, -1);
-  faults.add(names, {"max_query_length", "shape"}, plan, &Plan::max_query_length, 0);
-  faults.add(names, {"contents_check", "type"}, plan, &Plan::contents_check,
+  faults.add(names.of("kernel"), "type", plan, &Plan::kernel, static_cast<AttentionKernel>(9));
+  faults.add(names.of("split_size"), "shape", plan, &Plan::split_size, 0);
+  faults.add(names.of("num_splits"), "shape", plan, &Plan::num_splits, 3);
+  faults.add(names.of("max_context_length"), "shape", plan, &Plan::max_context_length, -1);
+  faults.add(names.of("max_query_length"), "shape", plan, &Plan::max_query_length, 0);
+  faults.add(names.of("contents_check"), "type", plan, &Plan::contents_check,
              static_cast<ContentsCheck>(7));
 }
 
@@ -103,9 +103,10 @@ TEST_CASE("run_attention refuses what is wrong with any field that it is handed"
 }
 
 void add_rotary(Faults& faults) {
+  const FaultNames names = {"rotary", "rotary"};
   const FieldOf<kernels::Rotary> rotary = RECTO_FIELD(kernels::Rotary, api.step.rotary);
-  faults.add({"rotary", "rotary"}, {"dim", "shape"}, rotary, &kernels::Rotary::dim, 3);
-  faults.add({"rotary", "rotary"}, {"pairing", "type"}, rotary, &kernels::Rotary::pairing,
+  faults.add(names.of("dim"), "shape", rotary, &kernels::Rotary::dim, 3);
+  faults.add(names.of("pairing"), "type", rotary, &kernels::Rotary::pairing,
              static_cast<kernels::RotaryPairing>(2));
   faults.add_rows({"rotary.cosines", "rotary.cosines"},
                   RECTO_FIELD(RowsView, api.step.rotary.cosines));
@@ -158,17 +159,18 @@ TEST_CASE("planning refuses what is wrong with any option") {
   const FieldOf<PlanOptions> options = RECTO_FIELD(PlanOptions, api.options);
   const FaultNames names = {"options", "options"};
   Faults faults;
-  faults.add(names, {"max_context_length", "shape"}, options, &PlanOptions::max_context_length, -1);
-  faults.add(names, {"max_query_length", "shape"}, options, &PlanOptions::max_query_length, 0);
-  faults.add(names, {"num_multiprocessors", "shape"}, options, &PlanOptions::num_multiprocessors,
+  faults.add(names.of("max_context_length"), "shape", options, &PlanOptions::max_context_length,
+             -1);
+  faults.add(names.of("max_query_length"), "shape", options, &PlanOptions::max_query_length, 0);
+  faults.add(names.of("num_multiprocessors"), "shape", options, &PlanOptions::num_multiprocessors,
              0);
-  faults.add(names, {"batch_invariance", "type"}, options, &PlanOptions::batch_invariance,
+  faults.add(names.of("batch_invariance"), "type", options, &PlanOptions::batch_invariance,
              static_cast<BatchInvariance>(2));
-  faults.add(names, {"contents_check", "type"}, options, &PlanOptions::contents_check,
+  faults.add(names.of("contents_check"), "type", options, &PlanOptions::contents_check,
              static_cast<ContentsCheck>(2));
-  faults.add(names, {"kernel", "type"}, options, &PlanOptions::kernel,
+  faults.add(names.of("kernel"), "type", options, &PlanOptions::kernel,
              static_cast<AttentionKernel>(4));
-  faults.add(names, {"split_size", "shape"}, options, &PlanOptions::split_size, 0);
+  faults.add(names.of("split_size"), "shape", options, &PlanOptions::split_size, 0);
   for (const Run plan : {plan_call, plan_step}) {
     walk({.run = [=](WalkCall& c, simt::Stream& stream) { return plan(c.api, stream); },
           .fields = leaves(LeafWalk(), "options", PlanOptions()),
