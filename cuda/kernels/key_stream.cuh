@@ -87,7 +87,7 @@ class KeyStream {
     } else {
       Team::meet();  // the keys that stood there have been read
       if (cache_.value_order == ValueOrder::kKeyRows) return settled_rows(memory_.values(stage));
-      settle<Shape, kHeadDim, kKeys, Shape::kStoredDimStride>(
+      settle<Shape, StoredTile<kHeadDim, kKeys, Shape::kStoredDimStride>>(
           memory_.values(stage), cache_.codes, memory_.settled(), &Shape::DimTile::index,
           Workers{Team::rank(), Team::kThreads});
       Team::meet();
@@ -95,9 +95,9 @@ class KeyStream {
     }
   }
   __device__ const Element* settled_rows(const Stored* codes) const {
-    settle<Shape, kKeys, kHeadDim, Shape::kStoredStride>(codes, cache_.codes, memory_.settled(),
-                                                         &Shape::RowTile::index,
-                                                         Workers{Team::rank(), Team::kThreads});
+    settle<Shape, StoredTile<kKeys, kHeadDim, Shape::kStoredStride>>(
+        codes, cache_.codes, memory_.settled(), &Shape::RowTile::index,
+        Workers{Team::rank(), Team::kThreads});
     Team::meet();
     return memory_.settled();
   }
