@@ -235,10 +235,12 @@ Traffic counted_traffic(TrafficKernel kernel, const TrafficShape& shape) {
   const TrafficBatch batch(shape);
   Traffic sum;
   const auto add = [&sum](const simt::AccessCounter& counter) {
+    const simt::LineCount all = counter.sum();
+    sum.sector_bytes += 32 * all.sectors;
+    sum.wasted_bytes += all.wasted_bytes;
+    sum.bank_conflicts += all.bank_conflicts;
+    if (all.bank_conflicts == 0) return;
     for (const simt::LineCount& count : counter.counts()) {
-      sum.sector_bytes += 32 * count.sectors;
-      sum.wasted_bytes += count.wasted_bytes;
-      sum.bank_conflicts += count.bank_conflicts;
       if (count.bank_conflicts == 0) continue;
       sum.conflicting_lines +=
           fmt::format("\n{} at {}, {}", count.bank_conflicts, count.place, count.what);

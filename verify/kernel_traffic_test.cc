@@ -82,7 +82,7 @@ std::string text_of(const TrafficShape& shape) {
 
 TEST_CASE("group decode moves at most 1.05 times what it must, without bank conflicts") {
   const std::vector<TrafficShape> shapes =
-      shapes_of(kernels::group_decode_table(), {.context_length = 256});
+      shapes_of(kernels::group_decode_table(), {.context_length = 128});
   CHECK(shapes.size() == std::size_t{7 * 6 * 3});
   for (const TrafficShape& shape : shapes) {
     const Measured seen = measured(TrafficKernel::kGroupDecode, shape);
@@ -94,7 +94,8 @@ TEST_CASE("group decode moves at most 1.05 times what it must, without bank conf
 }
 
 TEST_CASE("bulk decode moves at most 1.05 times what it must, without bank conflicts") {
-  const std::vector<TrafficShape> shapes = shapes_of(kernels::bulk_decode_table(), {});
+  const std::vector<TrafficShape> shapes =
+      shapes_of(kernels::bulk_decode_table(), {.context_length = 256});
   CHECK_FALSE(shapes.empty());
   for (const TrafficShape& shape : shapes) {
     if (shape.layout != KvLayout::kHeadMajor) continue;
@@ -157,7 +158,7 @@ TEST_CASE("no block size, and no group, makes warps of group decode wait for ban
   for (const KvLayout layout : {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked}) {
     for (const std::int64_t block_size : {1, 2, 4, 8, 32, 512}) {
       for (const std::int64_t group : {1, 8, 17}) {
-        const TrafficShape shape = {.context_length = 256,
+        const TrafficShape shape = {.context_length = 128,
                                     .num_q_heads = 2 * group,
                                     .block_size = block_size,
                                     .layout = layout};

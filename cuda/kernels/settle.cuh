@@ -23,16 +23,16 @@ __device__ inline Element settled(std::uint8_t code, __nv_fp8_interpretation_t k
   return convert<Element>(__half(__nv_cvt_fp8_to_halfraw(code, kind)));
 }
 
-// [kTileRows][kTileColumns], of which rows begin kTileStride elements apart.
-template <int kTileRows, int kTileColumns, int kTileStride>
+// A tile as it came: [kRows][kColumns], rows of which are kStride apart.
+template <int kRowCount, int kColumnCount, int kRowStride>
 struct StoredTile {
-  static constexpr int kRows = kTileRows;
-  static constexpr int kColumns = kTileColumns;
-  static constexpr int kStride = kTileStride;
+  static constexpr int kRows = kRowCount;
+  static constexpr int kColumns = kColumnCount;
+  static constexpr int kStride = kRowStride;
 };
 
-// From a stored tile to index(row, column), of which eight neighbours are one chunk.
-template <typename Shape, typename From, typename Index>
+// To index(row, column), of which eight neighbours are one chunk.
+template <typename Shape, typename Tile, typename Index>
 __device__ inline void settle(const typename Shape::Stored* from, __nv_fp8_interpretation_t kind,
                               typename Shape::Element* tile, const Index& index,
                               const Workers& workers) {
@@ -45,14 +45,14 @@ __device__ inline void settle(const typename Shape::Stored* from, __nv_fp8_inter
     Element at[8];
   };
   static_assert(sizeof(Chunk) == kChunkBytes);
-  constexpr int kRowChunks = From::kColumns / kChunk<Stored>;
+  constexpr int kRowChunks = Tile::kColumns / kChunk<Stored>;
   // Neighbours have the same chunk of neighbouring rows if these lie an odd number of chunks apart,
   // or else the chunks of a row: so that they meet no bank twice, neither there nor here.
-  constexpr bool kIsDown = From::kStride / kChunk<Stored> % 2 == 1;
-  for (int i = workers.own; i < From::kRows * kRowChunks; i += workers.count) {
-    const int row = kIsDown ? i % From::kRows : i / kRowChunks;
-    const int first = (kIsDown ? i / From::kRows : i % kRowChunks) * kChunk<Stored>;
-    const auto stored = *reinterpret_cast<const StoredChunk*>(from + row * From::kStride + first);
+  constexpr bool kIsDown = Tile::kStride / kChunk<Stored> % 2 == 1;
+  for (int i = workers.own; i < Tile::kRows * kRowChunks; i += workers.count) {
+    const int row = kIsDown ? i % Tile::kRows : i / kRowChunks;
+    const int first = (kIsDown ? i / Tile::kRows : i % kRowChunks) * kChunk<Stored>;
+    const auto stored = *reinterpret_cast<const StoredChunk*>(from + row * Tile::kStride + first);
     for (int part = 0; part < kChunk<Stored>; part += 8) {
       Chunk chunk;
       for (int j = 0; j < 8; ++j) chunk.at[j] = settled<Element>(stored.at[part + j], kind);

@@ -141,10 +141,28 @@ void AccessCounter::pass_collective(ThreadBlock& block, unsigned warp, std::uint
   ++totals_of(event).instructions;
 }
 
+LineCount AccessCounter::numbers_of(const Event& event, const Totals& totals) {
+  LineCount count;
+  count.instructions = totals.instructions;
+  count.bytes = totals.bytes;
+  if (event.space == Space::kGlobal) {
+    count.sectors = totals.sectors;
+    count.wasted_bytes = totals.sectors * WarpAccess::kSectorBytes - totals.bytes;
+  }
+  count.bank_conflicts = totals.bank_passes - totals.bank_passes_min;
+  return count;
+}
+
 std::string AccessCounter::name_of(const Event& event) {
   if (event.space == Space::kNone) return event.name;
   return fmt::format("{} {}", event.space == Space::kGlobal ? "global" : "shared",
                      kind_name(event.kind));
+}
+
+LineCount AccessCounter::sum() const {
+  LineCount sum;
+  for (const auto& [key, totals] : totals_) add(sum, numbers_of(key.second, totals));
+  return sum;
 }
 
 std::vector<LineCount> AccessCounter::counts() const {
@@ -152,17 +170,10 @@ std::vector<LineCount> AccessCounter::counts() const {
   std::map<std::tuple<std::string, std::string, std::string>, LineCount> lines;
   for (const auto& [key, totals] : totals_) {
     const auto& [kernel, event] = key;
-    LineCount count;
+    LineCount count = numbers_of(event, totals);
     count.kernel = kernel;
     count.place = place_text({event.site, event.instruction});
     count.what = name_of(event);
-    count.instructions = totals.instructions;
-    count.bytes = totals.bytes;
-    if (event.space == Space::kGlobal) {
-      count.sectors = totals.sectors;
-      count.wasted_bytes = totals.sectors * WarpAccess::kSectorBytes - totals.bytes;
-    }
-    count.bank_conflicts = totals.bank_passes - totals.bank_passes_min;
     LineCount& sum = lines[{count.kernel, count.place, count.what}];
     if (sum.kernel.empty() && sum.what.empty()) {
       sum = count;

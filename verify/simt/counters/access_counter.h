@@ -47,7 +47,9 @@ class AccessCounter final : public Observer {
   // Of all launches so far, sorted by kernel, place and kind. Finds the lines of instructions, so
   // that it is not for use while a kernel runs.
   std::vector<LineCount> counts() const;
-  // The same as text, a line each.
+  // Of all of it together. Finds no lines, which takes a program of its own for each.
+  LineCount sum() const;
+  // Counts as text, a line each.
   std::string table() const;
   void clear() { totals_.clear(); }
 
@@ -104,6 +106,7 @@ class AccessCounter final : public Observer {
   void finish(Warp& warp);
   void finish(const ThreadBlock& block);
   Totals& totals_of(const Event& event) { return totals_[{kernel_, event}]; }
+  static LineCount numbers_of(const Event& event, const Totals& totals);
   static std::string name_of(const Event& event);
 
   const DeviceMemory& memory_;

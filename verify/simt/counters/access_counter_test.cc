@@ -180,6 +180,28 @@ std::vector<std::string> rows_of(const AccessCounter& counter) {
   return rows;
 }
 
+TEST_CASE("the sum is that of all lines") {
+  Counted counted;
+  counted.run(32, copy_strided, counted.in(), counted.out(), 2);
+  counted.run(32, pass_strided, counted.out(), 32);
+  LineCount expected;
+  for (const LineCount& count : counted.counter().counts()) {
+    expected.instructions += count.instructions;
+    expected.bytes += count.bytes;
+    expected.sectors += count.sectors;
+    expected.wasted_bytes += count.wasted_bytes;
+    expected.bank_conflicts += count.bank_conflicts;
+  }
+  const LineCount sum = counted.counter().sum();
+  CHECK(sum.instructions == expected.instructions);
+  CHECK(sum.bytes == expected.bytes);
+  CHECK(sum.sectors == expected.sectors);
+  CHECK(sum.wasted_bytes == expected.wasted_bytes);
+  CHECK(sum.bank_conflicts == expected.bank_conflicts);
+  CHECK(sum.wasted_bytes > 0);
+  CHECK(sum.bank_conflicts > 0);
+}
+
 TEST_CASE("each count stands with its kernel and its line") {
   Counted counted;
   counted.run_as("twice", 64, copy_twice, counted.in(), counted.out());
