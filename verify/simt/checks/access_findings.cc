@@ -68,6 +68,13 @@ void AccessChecker::refuse_misaligned(const Access& access) const {
   refuse(access, Check::kMisaligned, std::move(what));
 }
 
+void AccessChecker::misalignment(const Misalignment& object, std::uintptr_t instruction) {
+  if (current_thread != thread_) resume_thread();
+  std::string what = fmt::format("refers to {} at {}, which is not aligned to {} bytes",
+                                 object.type, place_text(object.address), object.alignment);
+  refuse({.instruction = instruction}, Check::kMisaligned, std::move(what));
+}
+
 // In a buffer, but beyond its end, or beyond a logical piece.
 void AccessChecker::look_across_ranges(const Access& access, GlobalBuffer& buffer) {
   if (access.shape.bytes > buffer.end - access.address) {

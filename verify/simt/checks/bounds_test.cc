@@ -41,7 +41,7 @@ TEST_CASE("a vector that is aligned to its elements only is misaligned") {
   auto* out = run.buffer<float>("out", 32, BufferUse::kWriteFirst);
   check_nothing(run.run({"copy", {1}, {4}}, copy_in_fours, in, out, 4));
   check_finding(run.run({"copy", {1}, {4}}, copy_in_fours, in, out, 1), Check::kMisaligned,
-                {"thread 0 ", "reads 16 bytes of in+4, which is not aligned to 16 bytes"});
+                {"thread 0 ", "float4' at in+4, which is not aligned to 16 bytes"});
 }
 
 TEST_CASE("a vector in shared memory that is aligned to its elements only is misaligned") {
@@ -50,10 +50,10 @@ TEST_CASE("a vector in shared memory that is aligned to its elements only is mis
   check_nothing(run.run({"load", {1}, {32}}, load_shared_fours, out, 4));
   check_finding(run.run({"load", {1}, {32}}, load_shared_fours, out, 2), Check::kMisaligned,
                 {"in kernel 'load'", "thread 0 ",
-                 "reads 16 bytes of shared tile+8, which is not aligned to 16 bytes"});
+                 "float4' at shared tile+8, which is not aligned to 16 bytes"});
   check_nothing(run.run({"store", {1}, {32}}, store_shared_twos, out, 6));
   check_finding(run.run({"store", {1}, {32}}, store_shared_twos, out, 5), Check::kMisaligned,
-                {"writes 8 bytes of shared tile+20, which is not aligned to 8 bytes"});
+                {"float2' at shared tile+20, which is not aligned to 8 bytes"});
 }
 
 TEST_CASE("memory of the host that is not registered may not be touched, nor a null pointer") {
