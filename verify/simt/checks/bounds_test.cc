@@ -187,6 +187,15 @@ TEST_CASE("a kernel that spins on memory ends, with where its threads stand") {
   auto* out = run.buffer<int>("out", 64, BufferUse::kWriteFirst);
   check_finding(run.run({"spin", {1}, {64}}, spin, flag, out), Check::kNeverEnds,
                 {"still runs after 100000 accesses to memory", "threads 0 to 63: running"});
+  // Longer than it may stand still: the clock says where, and the line is the kernel's all the
+  // same.
+  CheckedRun stalled;
+  stalled.executor().set_options({.stall_seconds = 1});
+  flag = stalled.buffer<int>("flag", 1, BufferUse::kReadWrite);
+  check_finding(stalled.run({"spin", {1}, {64}}, spin, flag, out), Check::kNeverEnds,
+                {"checked_kernels.cu:" + std::to_string(kLineOfSpin) + ": thread 0 ",
+                 "touched memory last of all here, and has run for 1 seconds"});
+  flag = run.buffer<int>("other_flag", 1, BufferUse::kReadWrite);
   *flag = 1;
   check_nothing(run.run({"spin", {1}, {64}}, spin, flag, out));
 }
