@@ -91,9 +91,9 @@ void AccessChecker::look_across_ranges(const Access& access, GlobalBuffer& buffe
                             : "a thread block without owner";
     report(options_.logical_bounds,
            finding_of(access, Check::kLogicalBounds,
-                      fmt::format("{}, in piece {} (of {} bytes), which is not for {}",
+                      fmt::format("{}, in piece {} (of {} bytes), which is not for {}: it is {}",
                                   access_text(access.shape, place_text(access.address)), at,
-                                  bounds.piece_bytes, owner)));
+                                  bounds.piece_bytes, owner, owners_text(bounds, at))));
     break;
   }
   look_at_buffer(access, buffer);

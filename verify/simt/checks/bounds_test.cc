@@ -158,7 +158,7 @@ TEST_CASE("another owner's piece of a pool is seen although it is in bounds") {
   const LaunchReport report = run.run({"gather", {4}, {32}}, gather_pieces, pool, table, out, 1);
   check_finding(report, Check::kLogicalBounds,
                 {"of block (1, 0, 0)", "reads 4 bytes of pool+128, in piece 1 (of 128 bytes)",
-                 "which is not for owner 0"});
+                 "which is not for owner 0: it is owner 1's"});
   // Nothing was wrong with the memory itself, so the kernel has gone on.
   CHECK(out[127] == 0.0F);
   bounds.owner_of_block.pop_back();
@@ -166,6 +166,20 @@ TEST_CASE("another owner's piece of a pool is seen although it is in bounds") {
   check_finding(run.run({"gather", {4}, {32}}, gather_pieces, pool, table, out, 0),
                 Check::kLogicalBounds,
                 {"of block (3, 0, 0)", "which is not for a thread block without owner"});
+  // Of several, and of none.
+  bounds.may_touch.assign(7, std::vector<bool>(4, false));
+  bounds.owner_of_block = {6, 6, 6, 6};
+  const auto text_of_run = [&] {
+    REQUIRE(run.memory().set_logical_bounds(pool, bounds).is_ok());
+    return run.run({"gather", {1}, {32}}, gather_pieces, pool, table, out, 0).text();
+  };
+  CHECK(contains(text_of_run(),
+                 "in piece 3 (of 128 bytes), which is not for owner 6: it is nobody's"));
+  for (const std::size_t owner : {0U, 2U, 5U}) bounds.may_touch[owner][3] = true;
+  CHECK(contains(text_of_run(), "it is for owners 0, 2 and 5\n"));
+  bounds.may_touch.assign(7, std::vector<bool>(4, true));
+  bounds.may_touch[6][3] = false;
+  CHECK(contains(text_of_run(), "it is for owners 0, 1, 2, 3 and 2 others\n"));
 }
 
 // In this file accesses are not observed.
