@@ -68,6 +68,7 @@ class AccessChecker final : public Observer {
   std::uint64_t accesses() const { return accesses_; }
 
   std::optional<Finding> touch_by_host(const char* operation, const TouchedRange& range) override;
+  const DeviceMemory* memory() const override { return &memory_; }
   bool preempts() const override { return true; }
   void begin_launch(Launch& launch) override;
   void end_launch() override;

@@ -13,6 +13,7 @@
 
 namespace recto::simt {
 
+class DeviceMemory;
 class ThreadBlock;
 struct Collective;
 struct Launch;
@@ -83,6 +84,9 @@ class Observer {
   virtual std::optional<Finding> touch_by_host(const char* /*operation*/, const TouchedRange&) {
     return std::nullopt;
   }
+
+  // The buffers that it knows, whose names are for messages; or null.
+  virtual const DeviceMemory* memory() const { return nullptr; }
 
   virtual void begin_launch(Launch&) {}
   virtual void end_launch() {}

@@ -133,8 +133,8 @@ class StreamHandle {
 };
 
 template <typename... Parameters>
-void launch(const char* name, const LaunchShape& shape, void (*kernel)(Parameters...),
-            std::type_identity_t<Parameters>... arguments) {
+void launch(const recto::simt::LaunchName& name, const LaunchShape& shape,
+            void (*kernel)(Parameters...), std::type_identity_t<Parameters>... arguments) {
   const auto thread = [=]() RECTO_SIMT_UNOBSERVED { kernel(arguments...); };
   using Thread = decltype(thread);
   const auto dims = [](const dim3& d) { return recto::simt::Dim3{d.x, d.y, d.z}; };
@@ -143,8 +143,10 @@ void launch(const char* name, const LaunchShape& shape, void (*kernel)(Parameter
   RECTO_CHECK(stream != nullptr);  // a StreamScope is to be around the call
   const auto call = [](const void* closure)
                         RECTO_SIMT_UNOBSERVED { (*static_cast<const Thread*>(closure))(); };
-  stream->launch({name, dims(shape.grid), dims(shape.block), shape.dynamic_shared_bytes},
-                 kernel == nullptr ? nullptr : +call, &thread, sizeof thread);
+  recto::simt::LaunchConfig config = {name.text, dims(shape.grid), dims(shape.block),
+                                      shape.dynamic_shared_bytes};
+  config.site = name.site;
+  stream->launch(config, kernel == nullptr ? nullptr : +call, &thread, sizeof thread);
 }
 
 }  // namespace simt_foreign
