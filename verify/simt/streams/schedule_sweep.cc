@@ -55,7 +55,15 @@ Identity identity_of(const Finding& finding) {
   if (finding.check == Check::kScheduleDependence) return {finding.check, "", ""};
   // Where it is stopped is a matter of the clock.
   if (finding.check == Check::kNeverEnds) return {finding.check, finding.kernel, ""};
+  // Of one launch there may be several, with different buffers.
+  if (finding.check == Check::kMissingDependency) return {finding.check, "", finding.what};
   std::string where = place_text(finding.place);
+  // Which of two barriers comes first is the schedule's.
+  if (finding.check == Check::kBarrierDivergence) {
+    std::string other = place_text(finding.other_place);
+    if (other < where) std::swap(where, other);
+    where += " " + other;
+  }
   return {finding.check, finding.kernel, where.empty() ? finding.what : std::move(where)};
 }
 

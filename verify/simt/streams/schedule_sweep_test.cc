@@ -1,6 +1,7 @@
 #include "verify/simt/streams/schedule_sweep.h"
 
 #include <cstddef>
+#include <utility>
 
 #include "bazel/testing/catch.h"
 #include "verify/simt/streams/stream.h"
@@ -121,6 +122,23 @@ TEST_CASE("after a run that never ended there are no others, and it is told so")
   CHECK(report.findings[0].what.ends_with("; no further schedule was run"));
   // In order it ends; reversed it does not.
   CHECK(runs == 2);
+}
+
+TEST_CASE("threads at two barriers are told once, whichever came first") {
+  const SweepReport report = sweep_schedules({}, all_schedules(2), [](Executor&) {
+    SweptRun run;
+    for (const auto& [line, other] : {std::pair(7, 9), std::pair(9, 7), std::pair(7, 8)}) {
+      run.report.findings.push_back({.check = Check::kBarrierDivergence,
+                                     .kernel = "branch",
+                                     .place = {.site = {"a.cu", line}},
+                                     .other_place = {.site = {"a.cu", other}},
+                                     .other_what = "is at __syncthreads"});
+    }
+    return run;
+  });
+  REQUIRE(report.findings.size() == 2);
+  CHECK(report.findings[0].other_place.site.line == 9);
+  CHECK(report.findings[1].other_place.site.line == 8);
 }
 
 TEST_CASE("a kernel that never ends is told once, wherever it was stopped") {
