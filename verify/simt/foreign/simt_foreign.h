@@ -22,6 +22,7 @@
 #include "verify/simt/dialect/simt_memory.h"
 #include "verify/simt/dialect/simt_warp.h"
 #include "verify/simt/foreign/inline_ptx.h"
+#include "verify/simt/foreign/simt_foreign_copies.h"
 #include "verify/simt/foreign/simt_foreign_half.h"
 #include "verify/simt/streams/stream.h"
 
@@ -31,6 +32,10 @@ template <AtomicAmong<__half, __half2, __nv_bfloat16, __nv_bfloat162> T>
 inline constexpr bool kHasAtomicAdd<T> = true;
 
 }  // namespace recto::simt::device
+
+// NVIDIA's <cuda_pipeline.h> is for nvcc; simt_foreign_copies.h has its primitives.
+#define _CUDA_PIPELINE_H_
+#define _CUDA_PIPELINE_PRIMITIVES_H_
 
 // The toolkit's own meanings of these are for compilers that know CUDA.
 #undef __global__

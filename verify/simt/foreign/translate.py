@@ -8,7 +8,7 @@ The source stays as it is; the output differs from it where CUDA's syntax does f
     __shared__ T name[N];               a variable in the thread block's shared memory
     extern __shared__ T name[];         the dynamic part of it
     kernel<<<grid, block, ...>>>(...)   a call of simt_foreign::launch
-    asm volatile("..." : ... : ...)     a call of simt_foreign::inline_ptx<"...">
+    asm volatile("..." : ... : ...)     a call of simt_foreign::InlinePtx<"...">
 
 Lines keep their numbers. What cannot be translated is an error that names file, line and text.
 """
@@ -169,7 +169,7 @@ def translate_asm(text, code, match):
         operands += [p for p in split_top(part, code_only(part), ",") if p]
     template = " ".join(parts[0].split("\n"))
     values = ", ".join(translate_operand(operand) for operand in operands)
-    call = f"::simt_foreign::inline_ptx<{template}>({values})"
+    call = f"::simt_foreign::InlinePtx<{template}>()({values})"
     return match.start(), end, keep_lines(call, text[match.start() : end])
 
 
@@ -212,6 +212,22 @@ def at_line(text, position, function, *arguments):
         raise Failure(f"{line_of(text, position)}: {failure}") from failure
 
 
+# An error in their place is one only where they are included, whatever #if stands around them.
+REFUSED_HEADERS = re.compile(
+    r"^([ \t]*#[ \t]*)include[ \t]*(?P<header><cuda/(?:std/)?(?:barrier|pipeline)>"
+    r"|[<\"]cuda_awbarrier(?:_primitives)?\.h[>\"]).*$",
+    re.M,
+)
+
+
+def refuse_headers(text):
+    return REFUSED_HEADERS.sub(
+        lambda match: f"{match.group(1)}error verify/simt: {match['header']} is not there; "
+        "cp.async in PTX and the primitives of cuda_pipeline.h are",
+        text,
+    )
+
+
 LEFT_OVER = re.compile(r"(?<!\w)__shared__(?!\w)|<<<")
 MENTION = re.compile(r"^[ \t]*#[ \t]*(?:define[ \t]+__shared__|(?:undef|ifn?def|el|if).*)$", re.M)
 
@@ -228,6 +244,7 @@ def translate(text, name):
     for find in (find_asm, find_launch, find_shared):
         text = replace_all(text, find)
     check_nothing_is_left(text)
+    text = refuse_headers(text)
     return f'#include <simt_foreign.h>\n#line 1 "{name}"\n{text}'
 
 

@@ -113,6 +113,18 @@ class Shared(unittest.TestCase):
             self.assertEqual(body(source), source)
 
 
+class Headers(unittest.TestCase):
+    def test_what_is_not_there_is_an_error_where_it_is_included(self):
+        for header in ["<cuda/pipeline>", "<cuda/std/barrier>", '"cuda_awbarrier.h"']:
+            self.assertEqual(
+                body(f"#if N\n# include {header}  // of sm_80\n#endif"),
+                f"#if N\n# error verify/simt: {header} is not there; "
+                "cp.async in PTX and the primitives of cuda_pipeline.h are\n#endif",
+            )
+        for source in ["#include <cuda/pipelines>", "#include <cuda_pipeline.h>"]:
+            self.assertEqual(body(source), source)
+
+
 class Launches(unittest.TestCase):
     def test_a_template_over_several_lines_keeps_the_lines(self):
         source = (
@@ -159,14 +171,14 @@ class Asm(unittest.TestCase):
                 'asm volatile("fma.rn.f16 %0, %1, %2, %0;\\n" '
                 ': "+h"(c) : "h"(a[0]), "h"(x::y(b, 2)));'
             ),
-            '::simt_foreign::inline_ptx<"fma.rn.f16 %0, %1, %2, %0;\\n">'
-            "(::simt_foreign::changed(c), ::simt_foreign::read(a[0]), "
+            '::simt_foreign::InlinePtx<"fma.rn.f16 %0, %1, %2, %0;\\n">'
+            "()(::simt_foreign::changed(c), ::simt_foreign::read(a[0]), "
             "::simt_foreign::read(x::y(b, 2)));",
         )
 
     def test_literals_on_several_lines(self):
         translated = body('asm("mov.b32 "\n  "%0, %1;" : "=r"(a) : "r"(b));\nrest')
-        self.assertIn('inline_ptx<"mov.b32 "   "%0, %1;">', translated)
+        self.assertIn('InlinePtx<"mov.b32 "   "%0, %1;">()', translated)
         self.assertEqual(translated.split("\n")[2], "rest")
 
     def test_no_outputs(self):
