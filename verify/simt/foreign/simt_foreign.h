@@ -24,6 +24,7 @@
 #include "verify/simt/foreign/inline_ptx.h"
 #include "verify/simt/foreign/simt_foreign_copies.h"
 #include "verify/simt/foreign/simt_foreign_half.h"
+#include "verify/simt/foreign/simt_foreign_runtime.h"
 #include "verify/simt/streams/stream.h"
 
 namespace recto::simt::device {
@@ -151,7 +152,10 @@ void launch(const recto::simt::LaunchName& name, const LaunchShape& shape,
   recto::simt::LaunchConfig config = {name.text, dims(shape.grid), dims(shape.block),
                                       shape.dynamic_shared_bytes};
   config.site = name.site;
-  stream->launch(config, kernel == nullptr ? nullptr : +call, &thread, sizeof thread);
+  config.dynamic_shared_max = dynamic_shared_max(address_of(kernel));
+  if (!stream->launch(config, kernel == nullptr ? nullptr : +call, &thread, sizeof thread)) {
+    set_last_error(cudaErrorInvalidConfiguration);
+  }
 }
 
 }  // namespace simt_foreign

@@ -9,6 +9,7 @@ The source stays as it is; the output differs from it where CUDA's syntax does f
     extern __shared__ T name[];         the dynamic part of it
     kernel<<<grid, block, ...>>>(...)   a call of simt_foreign::launch
     asm volatile("..." : ... : ...)     a call of simt_foreign::InlinePtx<"...">
+    __launch_bounds__(n) k(...) {       the same, and a check that the thread block is not larger
 
 Lines keep their numbers. What cannot be translated is an error that names file, line and text.
 """
@@ -136,6 +137,36 @@ def translate_launch(text, code, position):
     return start, end, keep_lines(call, text[start:end])
 
 
+BOUNDS = re.compile(r"\b__launch_bounds__\s*\(")
+ATTRIBUTE = re.compile(r"__\w+$")
+
+
+def find_body(code, position):
+    """Behind the { of the kernel whose attributes end at `position`; None of a declaration."""
+    while True:
+        opening = code.find("(", position)
+        if opening < 0:
+            return None
+        end = end_of_group(code, opening)
+        is_attribute = ATTRIBUTE.search(code[position:opening].rstrip()) is not None
+        position = end
+        if not is_attribute:
+            break
+    rest = code[position:]
+    is_there = rest.lstrip().startswith("{")
+    return position + rest.index("{") + 1 if is_there else None
+
+
+def translate_bounds(text, code, match):
+    """Returns (start, end, replacement) of __launch_bounds__ up to the begin of the kernel."""
+    end = end_of_group(code, match.end() - 1)
+    body = find_body(code, end)
+    if body is None:
+        return match.start(), end, text[match.start() : end]
+    check = f" ::simt_foreign::require_launch_bounds({text[match.end() : end]};"
+    return match.start(), body, text[match.start() : body] + " ".join(check.split("\n"))
+
+
 ASM = re.compile(r"\b(?:asm|__asm__)\s*(?:volatile|__volatile__)?\s*\(")
 OPERAND = re.compile(r'^"(?P<constraint>[^"]*)"\s*\((?P<value>.*)\)$', re.S)
 LITERALS = re.compile(r'^(?:\s*"(?:[^"\\]|\\.)*")+\s*$')
@@ -196,6 +227,12 @@ def find_asm(text, code, position):
     return match and at_line(text, match.start(), translate_asm, text, code, match)
 
 
+def find_bounds(text, code, position):
+    # A macro's are not followed.
+    match = BOUNDS.search(DIRECTIVE.sub(blank, code), position)
+    return match and at_line(text, match.start(), translate_bounds, text, code, match)
+
+
 def find_shared(text, code, position):
     match = SHARED.search(code, position)
     if match is None:
@@ -241,7 +278,7 @@ def check_nothing_is_left(text):
 
 def translate(text, name):
     text = without_comments(text)
-    for find in (find_asm, find_launch, find_shared):
+    for find in (find_asm, find_launch, find_bounds, find_shared):
         text = replace_all(text, find)
     check_nothing_is_left(text)
     text = refuse_headers(text)

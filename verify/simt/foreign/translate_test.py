@@ -113,6 +113,25 @@ class Shared(unittest.TestCase):
             self.assertEqual(body(source), source)
 
 
+class LaunchBounds(unittest.TestCase):
+    def test_kernels_check_them_first(self):
+        check = " ::simt_foreign::require_launch_bounds(N, 2);"
+        for kernel in [
+            "__global__ void __launch_bounds__(N, 2) k(int a, F(*f)(int)) {",
+            "template <int N> __launch_bounds__(N, 2)\n__global__ void k() {",
+            "__global__ __launch_bounds__(N, 2) __cluster_dims__(1, 2) void k()\n{",
+        ]:
+            self.assertEqual(body(kernel + " f(); }"), kernel + check + " f(); }")
+
+    def test_declarations_and_macros_stay(self):
+        for source in [
+            "__global__ void __launch_bounds__(128) k(int a);\nvoid f() { g(); }",
+            "#define BOUNDS __launch_bounds__(128)\nvoid f() { g(); }",
+            "__launch_bounds__(1)",
+        ]:
+            self.assertEqual(body(source), source)
+
+
 class Headers(unittest.TestCase):
     def test_what_is_not_there_is_an_error_where_it_is_included(self):
         for header in ["<cuda/pipeline>", "<cuda/std/barrier>", '"cuda_awbarrier.h"']:
