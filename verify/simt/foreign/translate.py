@@ -45,17 +45,42 @@ ALIGNMENT = re.compile(r"__align__\s*\(\s*(\d+)\s*\)|alignas\s*\(\s*(\d+)\s*\)")
 
 
 def translate_shared(match):
+    """One declaration for each of its declarators, which share their type."""
     declaration = match["rest"]
-    is_dynamic = "extern" in match["before"]
     if "=" in declaration:
         raise Failure("a __shared__ variable cannot have an initialiser")
+    first, *others = split_declarators(declaration)
+    texts = [translate_declarator(first, match["before"])]
+    if others:
+        kind = DECLARATOR.match(first.strip())["type"].strip()
+        if kind.endswith(("*", "&")):
+            raise Failure(
+                f"expected one variable after __shared__ with a pointer, got '{declaration.strip()}'"
+            )
+        texts += [translate_declarator(f"{kind} {other}", match["before"]) for other in others]
+    return keep_lines(" ".join(texts), match.group(0))
+
+
+def split_declarators(declaration):
+    """At commas that are within no brackets, nor between the arguments of a template."""
+    parts, depth, start = [], 0, 0
+    for position, character in enumerate(declaration):
+        depth += (character in "([{<") - (character in ")]}>")
+        if character == "," and depth == 0:
+            parts.append(declaration[start:position])
+            start = position + 1
+    return parts + [declaration[start:]]
+
+
+def translate_declarator(declaration, before):
+    is_dynamic = "extern" in before
     alignment = ALIGNMENT.search(declaration)
     declaration = ALIGNMENT.sub("", declaration)
     declarator = DECLARATOR.match(declaration.strip())
     if declarator is None or "," in re.sub(r"<[^<>]*>", "", declarator["type"]):
         raise Failure(f"expected one variable after __shared__, got '{declaration.strip()}'")
     kind, name, dims = declarator["type"].strip(), declarator["name"], declarator["dims"]
-    if "volatile" in match["before"]:
+    if "volatile" in before:
         kind = "volatile " + kind
     if is_dynamic:
         text = f"{kind}* const {name} = static_cast<{kind}*>(::simt_foreign::dynamic_shared());"
@@ -65,7 +90,7 @@ def translate_shared(match):
             f"typedef {kind} {name}_shared_type{dims}; "
             f"SIMT_FOREIGN_SHARED({name}, {name}_shared_type, {align});"
         )
-    return keep_lines(text, match.group(0))
+    return text
 
 
 DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\\\n]|\\.|\\\n)*$", re.M)
@@ -85,6 +110,18 @@ def is_in_function(code, position):
             are_namespaces.pop()
         head = brace.end()
     return not all(are_namespaces)
+
+
+DEFINED_TYPE = re.compile(r"\b(union|struct|class|enum)\b[^{;<(]*\{")
+
+
+def check_named_type(declaration):
+    defined = DEFINED_TYPE.search(declaration)
+    if defined is not None:
+        raise Failure(
+            f"expected the name of a type after __shared__, got the {defined.group(1)} itself: "
+            "define it before, with a name"
+        )
 
 
 def check_scope(code, match):
@@ -238,6 +275,7 @@ def find_shared(text, code, position):
     if match is None:
         return None
     at_line(text, match.start(), check_scope, code, match)
+    at_line(text, match.start(), check_named_type, match["rest"])
     # Taken from the text, so that nothing of it is lost; comments are gone already.
     return match.start(), match.end(), at_line(text, match.start(), translate_shared, match)
 
@@ -271,9 +309,13 @@ MENTION = re.compile(r"^[ \t]*#[ \t]*(?:define[ \t]+__shared__|(?:undef|ifn?def|
 
 def check_nothing_is_left(text):
     """Directives may ask for __shared__, or define it."""
-    left = LEFT_OVER.search(MENTION.sub(blank, code_only(text)))
-    if left is not None:
-        raise Failure(f"{line_of(text, left.start())}: cannot translate this {left.group()}")
+    code = MENTION.sub(blank, code_only(text))
+    left = LEFT_OVER.search(code)
+    if left is None:
+        return
+    is_in_macro = DIRECTIVE.sub(blank, code)[left.start() : left.end()].strip() == ""
+    where = " in a macro: write it where the macro is used" if is_in_macro else ""
+    raise Failure(f"{line_of(text, left.start())}: cannot translate this {left.group()}{where}")
 
 
 def translate(text, name):

@@ -85,10 +85,29 @@ class Shared(unittest.TestCase):
         ]:
             self.assertIsNone(refusal(source), source)
 
-    def test_two_variables_in_one_declaration_are_refused(self):
-        self.assertIn(
-            "1: expected one variable", refusal("void k() { __shared__ float a[2], b[2]; }")
+    def test_variables_of_one_declaration_become_one_each(self):
+        self.assertEqual(
+            in_kernel("__shared__ volatile float a[4], b[2][3];"),
+            "typedef volatile float a_shared_type[4]; SIMT_FOREIGN_SHARED(a, a_shared_type, 1); "
+            "typedef volatile float b_shared_type[2][3]; "
+            "SIMT_FOREIGN_SHARED(b, b_shared_type, 1);",
         )
+        self.assertEqual(
+            in_kernel("__shared__ __align__(16) Pair<int, N> a,\n b;").count("Pair<int, N> "), 2
+        )
+        self.assertEqual(
+            in_kernel("__shared__ __align__(16) char a[4],\n b;").count("shared_type, 16)"), 2
+        )
+        self.assertEqual(in_kernel("__shared__ int a,\n b;").count("\n"), 1)
+        self.assertIn(
+            "1: expected one variable", refusal("void k() { __shared__ float *a, b; }")
+        )
+
+    def test_types_without_a_name_are_refused(self):
+        for kind in ["union", "struct", "struct Tile"]:
+            said = refusal(f"void k() {{\n__shared__ {kind} {{ float f[4]; int i[4]; }} u; }}")
+            self.assertIn("2: expected the name of a type after __shared__", said)
+        self.assertIsNone(refusal("void k() { __shared__ union Words w; }"))
 
     def test_an_initialiser_is_refused_with_its_line(self):
         self.assertIn("3: a __shared__ variable", refusal("void k() {\n\n__shared__ int a = 3; }"))
@@ -107,7 +126,9 @@ class Shared(unittest.TestCase):
         self.assertIn("SHARED(b", in_kernel(source + "__shared__ int b;"))
 
     def test_what_is_left_over_is_refused_with_its_line(self):
-        self.assertIn("2: cannot translate this __shared__", refusal("\n#define S __shared__\n"))
+        self.assertIn(
+            "2: cannot translate this __shared__ in a macro", refusal("\n#define S __shared__\n")
+        )
         self.assertIn("2: cannot translate", refusal("void k() {\n__shared__\n"))
         for source in ["#ifdef __shared__\n#undef __shared__\n#endif", "int my__shared__x;"]:
             self.assertEqual(body(source), source)
