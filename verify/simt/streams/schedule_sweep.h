@@ -50,8 +50,9 @@ struct SweepReport {
 // "random-warp, seed 3, preempted at one access in 5".
 std::string schedule_text(const Schedule& schedule);
 
-// `program` runs once for each schedule, on executors with these options otherwise. After the first
-// run that never ended there are no others, so that a hang costs `stall_seconds` once.
+// `program` runs once for each schedule, on executors with these options otherwise. A policy under
+// which it never ended is not run again; and nothing is, if that took more than two seconds of the
+// processor: so a hang costs `stall_seconds` once.
 SweepReport sweep_schedules(const ExecutorOptions& options, std::span<const Schedule> schedules,
                             const SweepProgram& program);
 
