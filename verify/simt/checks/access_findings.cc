@@ -46,7 +46,8 @@ std::string AccessChecker::place_text(std::uintptr_t address) const {
   if (address < kNullBytes) return fmt::format("{:#x}, a null pointer", address);
   if (memory_.find(address) != nullptr) return memory_.describe(address);
   if (program_.find_loaded(address) != nullptr) {
-    return "the program's own memory, which is no registered buffer";
+    return "the program's own memory, which is no registered buffer (a __device__ variable may be "
+           "registered as one)";
   }
   return memory_.describe(address);
 }
@@ -140,6 +141,10 @@ void AccessChecker::report_conflict(const Access& part, Scope scope, const Confl
   }
   const bool is_pending = conflict.kind == ConflictKind::kPending;
   const bool is_between_blocks = is_grid && order_.is_other_block(conflict.other);
+  if (is_between_blocks && !is_pending) {
+    const Buffer* buffer = memory_.find(part.address);
+    if (buffer != nullptr && buffer->blocks_communicate) return;
+  }
   const Check check = is_pending          ? Check::kUnfinishedCopy
                       : is_between_blocks ? Check::kGridRace
                                           : Check::kRace;
@@ -151,7 +156,7 @@ void AccessChecker::report_conflict(const Access& part, Scope scope, const Confl
   if (is_between_blocks) {
     finding.other_what +=
         "; thread blocks of one launch are ordered by grid barriers alone, as flags and fences are "
-        "not followed";
+        "not followed (if the kernel has them, register the buffer with blocks_communicate)";
   } else if (!is_pending) {
     const bool is_same_warp = conflict.other.warp() == running_thread().linear / kWarpSize;
     finding.other_what += is_same_warp ? ", and no __syncwarp or __syncthreads lies between"

@@ -132,7 +132,8 @@ TEST_CASE("read-only buffers and the program's constants may be read, not writte
   check_nothing(run.run({"constants", {1}, {32}}, add_constants, out, 0.0F));
   CHECK(out[1] == 2.25F);
   check_finding(run.run({"constants", {1}, {32}}, add_constants, out, 1.0F), Check::kReadOnly,
-                {"writes 4 bytes of the program's own memory, which is no registered buffer"});
+                {"writes 4 bytes of the program's own memory, which is no registered buffer (a "
+                 "__device__ variable may be registered as one)"});
 }
 
 TEST_CASE("local memory is a thread's own") {
