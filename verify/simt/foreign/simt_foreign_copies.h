@@ -105,13 +105,11 @@ inline std::size_t __cvta_generic_to_global(const void* address) {
   return reinterpret_cast<std::size_t>(address);
 }
 
-[[gnu::always_inline]] inline void __pipeline_memcpy_async(void* shared, const void* global,
-                                                           std::size_t bytes,
-                                                           std::size_t zero_filled = 0,
-                                                           int line = __builtin_LINE(),
-                                                           const char* file = __builtin_FILE()) {
+[[gnu::always_inline]] inline void __pipeline_memcpy_async(
+    void* shared, const void* global, std::size_t bytes, std::size_t zero_filled = 0,
+    recto::simt::Site site = {__builtin_FILE(), __builtin_LINE()}) {
   simt_foreign::begin_copy(shared, global, bytes, bytes - zero_filled,
-                           {"__pipeline_memcpy_async", {file, line}});
+                           {"__pipeline_memcpy_async", site});
 }
 inline void __pipeline_commit() { recto::simt::device::commit_copies(); }
 inline void __pipeline_wait_prior(std::size_t groups, int line = __builtin_LINE(),

@@ -9,7 +9,7 @@
 #include "bazel/testing/catch.h"
 #include "core/contract.h"
 #include "verify/simt/checks/access_checker.h"
-#include "verify/simt/examples/two_streams/two_streams.h"
+#include "verify/simt/examples/two_streams/testdata/two_streams.h"
 #include "verify/simt/streams/host_runtime.h"
 #include "verify/simt/streams/stream.h"
 
@@ -78,12 +78,13 @@ TEST_CASE("two launches with an event between their streams are right, and nothi
 #if defined(RECTO_SIMT_CHECKED)
 TEST_CASE("a forgotten event is told with both launches and the buffer") {
   Problem problem;
-  CHECK_THAT(problem.run(Waiting::kForgotten),
-             ContainsSubstring("missing dependency in the host program: "
-                               "verify/simt/examples/two_streams/two_streams.cu:25: kernel "
-                               "'turn_rows' (operation 1) writes 256 bytes of turned+0; "
-                               "verify/simt/examples/two_streams/two_streams.cu:29: kernel "
-                               "'add_rows' (operation 2) reads the same"));
+  CHECK_THAT(
+      problem.run(Waiting::kForgotten),
+      ContainsSubstring("missing dependency in the host program: "
+                        "verify/simt/examples/two_streams/testdata/two_streams.cu:25: kernel "
+                        "'turn_rows' (operation 1) writes 256 bytes of turned+0; "
+                        "verify/simt/examples/two_streams/testdata/two_streams.cu:29: kernel "
+                        "'add_rows' (operation 2) reads the same"));
 }
 
 TEST_CASE("a row of another owner is told, although it lies in the pool") {
@@ -91,7 +92,7 @@ TEST_CASE("a row of another owner is told, although it lies in the pool") {
   problem.table[0] = 2;
   CHECK_THAT(problem.run(Waiting::kByEvent),
              ContainsSubstring("logical bounds in kernel 'turn_rows': "
-                               "verify/simt/examples/two_streams/two_streams.cu:10: ") &&
+                               "verify/simt/examples/two_streams/testdata/two_streams.cu:10: ") &&
                  ContainsSubstring("reads 4 bytes of pool+256, in piece 2 (of 128 bytes), which "
                                    "is not for owner 0: it is owner 1's"));
 }
