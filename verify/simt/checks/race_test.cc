@@ -199,7 +199,7 @@ TEST_CASE("the same seed gives the same findings, with preemption too") {
 TEST_CASE("threads that wait for each other without barriers run on, preempted or not") {
   for (const std::uint32_t period : {0U, 20U}) {
     for (const SchedulePolicy policy : kSchedulePolicies) {
-      CheckedRun run({.policy = policy, .preemption_period = period}, {.accesses_max = 10000});
+      CheckedRun run({.policy = policy, .preemption_period = period}, {.accesses_max = 40000});
       auto* turns = run.buffer<int>("turns", 1, BufferUse::kReadWrite);
       auto* out = run.buffer<int>("out", 8, BufferUse::kWriteFirst);
       check_nothing(run.run({"baton", {1}, {8}}, pass_baton, turns, out));
