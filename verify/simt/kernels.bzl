@@ -8,6 +8,8 @@ OBSERVED_COPTS = [
     # The two exclude each other: under --config=asan all but the kernels has AddressSanitizer.
     "-fno-sanitize=address",
     "-fsanitize=thread",
+    # Of NVIDIA's pairs of halves, which are copied half by half, too.
+    "-fsanitize=alignment",
     # So that copies are calls, too, and loads of vectors stay in one piece.
     "-fno-builtin-memcpy",
     "-fno-builtin-memmove",

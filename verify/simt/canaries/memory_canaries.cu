@@ -167,6 +167,23 @@ __global__ void sum_weights(const float* scores, float* out, int context) {
   out[threadIdx.x] = sum;
 }
 
+// Two halves at once, which are copied one by one, as NVIDIA's __half2 is by the host compiler.
+struct alignas(4) Pair {
+  Pair(const Pair& other) : low(other.low), high(other.high) {}
+
+  std::uint16_t low;
+  std::uint16_t high;
+};
+
+// From an address that is a multiple of two bytes only.
+template <Fault kFault>
+__global__ void load_pair_misaligned(const float* in, float* out) {
+  const auto* halves = reinterpret_cast<const std::uint16_t*>(in);
+  const auto* pairs = reinterpret_cast<const Pair*>(halves + (is_planted(kFault) ? 1 : 2));
+  const Pair pair = pairs[threadIdx.x];
+  out[threadIdx.x] = static_cast<float>(pair.low + pair.high);
+}
+
 #define RECTO_PICK(kernel) (fault == Fault::kNone ? kernel<Fault::kNone> : kernel<Fault::kPlanted>)
 
 KernelLaunch one_block(CanaryBench& bench, unsigned threads) {
@@ -258,6 +275,7 @@ const Canary kCanaries[] = {
     RECTO_CANARY(load_misaligned, 16, 4, "a vector load from a misaligned address"),
     RECTO_CANARY(misalign_shared, 16, 4, "a vector load from misaligned shared memory"),
     RECTO_CANARY(load_local_misaligned, 8, 4, "the same of a local array"),
+    RECTO_CANARY(load_pair_misaligned, 16, 4, "the same of a pair that is copied half by half"),
     {"overflow_offset", "a block's offset in 32 bits", &run_overflow_offset},
     {"take_wrong_block", "another sequence's block", &run_take_wrong_block},
     RECTO_CANARY(accumulate_in_shared, 4, 32, "shared memory read before it is written"),

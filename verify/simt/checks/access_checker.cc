@@ -126,6 +126,7 @@ void AccessChecker::resume_thread() {
 
 void AccessChecker::access(std::uintptr_t address, AccessShape shape, std::uintptr_t instruction) {
   const Access access = {address, shape, instruction};
+  last_instruction_ = instruction;
   if (--until_event_ == 0) [[unlikely]]
     take_turn(access);
   if (current_thread != thread_) [[unlikely]]

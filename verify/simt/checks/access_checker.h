@@ -68,12 +68,17 @@ class AccessChecker final : public Observer {
   std::uint64_t accesses() const { return accesses_; }
 
   std::optional<Finding> touch_by_host(const char* operation, const TouchedRange& range) override;
+  const DeviceMemory* memory() const override { return &memory_; }
   bool preempts() const override { return true; }
   void begin_launch(Launch& launch) override;
   void end_launch() override;
   void begin_block(ThreadBlock& block) override;
   void end_block(ThreadBlock& block) override;
   void access(std::uintptr_t address, AccessShape shape, std::uintptr_t instruction) override;
+  std::uintptr_t last_access(const ThreadState& thread) const override {
+    return thread_ == &thread ? last_instruction_ : 0;
+  }
+  void misalignment(const Misalignment& object, std::uintptr_t instruction) override;
   void exit_thread(ThreadState& thread) override;
   void pass_barrier(ThreadBlock& block) override;
   void pass_grid_barrier() override;
@@ -159,6 +164,7 @@ class AccessChecker final : public Observer {
 
   // Of the running thread.
   const KernelThread* thread_ = nullptr;
+  std::uintptr_t last_instruction_ = 0;
   ThreadBlock* block_ = nullptr;
   ShadowCells* cells_ = nullptr;  // of the block's shared memory
   std::uintptr_t shared_begin_ = 0;

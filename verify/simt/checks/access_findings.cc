@@ -46,7 +46,8 @@ std::string AccessChecker::place_text(std::uintptr_t address) const {
   if (address < kNullBytes) return fmt::format("{:#x}, a null pointer", address);
   if (memory_.find(address) != nullptr) return memory_.describe(address);
   if (program_.find_loaded(address) != nullptr) {
-    return "the program's own memory, which is no registered buffer";
+    return "the program's own memory, which is no registered buffer (a __device__ variable may be "
+           "registered as one)";
   }
   return memory_.describe(address);
 }
@@ -68,6 +69,13 @@ void AccessChecker::refuse_misaligned(const Access& access) const {
   refuse(access, Check::kMisaligned, std::move(what));
 }
 
+void AccessChecker::misalignment(const Misalignment& object, std::uintptr_t instruction) {
+  if (current_thread != thread_) resume_thread();
+  std::string what = fmt::format("refers to {} at {}, which is not aligned to {} bytes",
+                                 object.type, place_text(object.address), object.alignment);
+  refuse({.instruction = instruction}, Check::kMisaligned, std::move(what));
+}
+
 // In a buffer, but beyond its end, or beyond a logical piece.
 void AccessChecker::look_across_ranges(const Access& access, GlobalBuffer& buffer) {
   if (access.shape.bytes > buffer.end - access.address) {
@@ -84,9 +92,9 @@ void AccessChecker::look_across_ranges(const Access& access, GlobalBuffer& buffe
                             : "a thread block without owner";
     report(options_.logical_bounds,
            finding_of(access, Check::kLogicalBounds,
-                      fmt::format("{}, in piece {} (of {} bytes), which is not for {}",
+                      fmt::format("{}, in piece {} (of {} bytes), which is not for {}: it is {}",
                                   access_text(access.shape, place_text(access.address)), at,
-                                  bounds.piece_bytes, owner)));
+                                  bounds.piece_bytes, owner, owners_text(bounds, at))));
     break;
   }
   look_at_buffer(access, buffer);
@@ -133,6 +141,10 @@ void AccessChecker::report_conflict(const Access& part, Scope scope, const Confl
   }
   const bool is_pending = conflict.kind == ConflictKind::kPending;
   const bool is_between_blocks = is_grid && order_.is_other_block(conflict.other);
+  if (is_between_blocks && !is_pending) {
+    const Buffer* buffer = memory_.find(part.address);
+    if (buffer != nullptr && buffer->blocks_communicate) return;
+  }
   const Check check = is_pending          ? Check::kUnfinishedCopy
                       : is_between_blocks ? Check::kGridRace
                                           : Check::kRace;
@@ -144,7 +156,7 @@ void AccessChecker::report_conflict(const Access& part, Scope scope, const Confl
   if (is_between_blocks) {
     finding.other_what +=
         "; thread blocks of one launch are ordered by grid barriers alone, as flags and fences are "
-        "not followed";
+        "not followed (if the kernel has them, register the buffer with blocks_communicate)";
   } else if (!is_pending) {
     const bool is_same_warp = conflict.other.warp() == running_thread().linear / kWarpSize;
     finding.other_what += is_same_warp ? ", and no __syncwarp or __syncthreads lies between"

@@ -1,5 +1,6 @@
-// What compilers call in code that is built with -fsanitize=thread: here it tells the observer of
-// the running kernel. Linked in place of ThreadSanitizer's runtime. The names are the compilers'.
+// What compilers call in code that is built with -fsanitize=thread,alignment: here it tells the
+// observer of the running kernel. Linked in place of the sanitizers' runtimes. The names are the
+// compilers'.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +17,31 @@ inline void tell(const volatile void* address, AccessShape shape, void* instruct
   kernel_observer = nullptr;
   observer->access(reinterpret_cast<std::uintptr_t>(address), shape,
                    reinterpret_cast<std::uintptr_t>(instruction));
+  kernel_observer = observer;
+}
+
+// What UndefinedBehaviorSanitizer's handler is given.
+struct TypeMismatch {
+  struct {
+    const char* file;
+    std::uint32_t line;
+    std::uint32_t column;
+  } place;
+  const struct {
+    std::uint16_t kind;
+    std::uint16_t info;
+    char name[1];  // and more of them, up to a zero
+  } * type;
+  std::uint8_t alignment_log2;
+  std::uint8_t how;
+};
+
+void tell_misaligned(const TypeMismatch& mismatch, std::uintptr_t address, void* instruction) {
+  Observer* const observer = kernel_observer;
+  if (observer == nullptr) return;
+  kernel_observer = nullptr;
+  observer->misalignment({address, std::size_t{1} << mismatch.alignment_log2, mismatch.type->name},
+                         reinterpret_cast<std::uintptr_t>(instruction));
   kernel_observer = observer;
 }
 
@@ -60,6 +86,12 @@ extern "C" void __tsan_read_range(void* address, std::size_t bytes) {
 }
 extern "C" void __tsan_write_range(void* address, std::size_t bytes) {
   tell(address, {bytes, AccessKind::kWrite, AccessAlignment::kAny}, __builtin_return_address(0));
+}
+
+// Called of a misaligned object alone. Weak: builds with the sanitizer have its own handler.
+extern "C" __attribute__((weak)) void __ubsan_handle_type_mismatch_v1(
+    const recto::simt::TypeMismatch* mismatch, std::uintptr_t address) {
+  recto::simt::tell_misaligned(*mismatch, address, __builtin_return_address(0));
 }
 
 extern "C" void __tsan_init() {}

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
+#include <vector>
+
 namespace recto::simt {
 namespace {
 
@@ -15,6 +19,22 @@ std::string name_of(const SharedMemory::Placed& placed) {
 std::string access_text(const AccessShape& shape, const std::string& place) {
   return fmt::format("{} {} byte{} of {}", access_verb(shape.kind), shape.bytes,
                      shape.bytes == 1 ? "" : "s", place);
+}
+
+std::string owners_text(const LogicalBounds& bounds, std::size_t piece) {
+  constexpr std::size_t kNamedMax = 4;
+  std::vector<std::size_t> owners;
+  for (std::size_t owner = 0; owner < bounds.may_touch.size(); ++owner) {
+    if (bounds.may_touch[owner][piece]) owners.push_back(owner);
+  }
+  if (owners.empty()) return "nobody's";
+  if (owners.size() == 1) return fmt::format("owner {}'s", owners.front());
+  const std::size_t named = std::min(kNamedMax, owners.size() - 1);
+  const std::span<const std::size_t> first(owners.data(), named);
+  const std::string last = owners.size() - named == 1
+                               ? fmt::format("{}", owners.back())
+                               : fmt::format("{} others", owners.size() - named);
+  return fmt::format("for owners {} and {}", fmt::join(first, ", "), last);
 }
 
 std::string shared_text(const SharedMemory& memory, std::uintptr_t address) {

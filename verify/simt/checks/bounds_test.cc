@@ -41,7 +41,7 @@ TEST_CASE("a vector that is aligned to its elements only is misaligned") {
   auto* out = run.buffer<float>("out", 32, BufferUse::kWriteFirst);
   check_nothing(run.run({"copy", {1}, {4}}, copy_in_fours, in, out, 4));
   check_finding(run.run({"copy", {1}, {4}}, copy_in_fours, in, out, 1), Check::kMisaligned,
-                {"thread 0 ", "reads 16 bytes of in+4, which is not aligned to 16 bytes"});
+                {"thread 0 ", "float4' at in+4, which is not aligned to 16 bytes"});
 }
 
 TEST_CASE("a vector in shared memory that is aligned to its elements only is misaligned") {
@@ -50,10 +50,10 @@ TEST_CASE("a vector in shared memory that is aligned to its elements only is mis
   check_nothing(run.run({"load", {1}, {32}}, load_shared_fours, out, 4));
   check_finding(run.run({"load", {1}, {32}}, load_shared_fours, out, 2), Check::kMisaligned,
                 {"in kernel 'load'", "thread 0 ",
-                 "reads 16 bytes of shared tile+8, which is not aligned to 16 bytes"});
+                 "float4' at shared tile+8, which is not aligned to 16 bytes"});
   check_nothing(run.run({"store", {1}, {32}}, store_shared_twos, out, 6));
   check_finding(run.run({"store", {1}, {32}}, store_shared_twos, out, 5), Check::kMisaligned,
-                {"writes 8 bytes of shared tile+20, which is not aligned to 8 bytes"});
+                {"float2' at shared tile+20, which is not aligned to 8 bytes"});
 }
 
 TEST_CASE("memory of the host that is not registered may not be touched, nor a null pointer") {
@@ -132,7 +132,8 @@ TEST_CASE("read-only buffers and the program's constants may be read, not writte
   check_nothing(run.run({"constants", {1}, {32}}, add_constants, out, 0.0F));
   CHECK(out[1] == 2.25F);
   check_finding(run.run({"constants", {1}, {32}}, add_constants, out, 1.0F), Check::kReadOnly,
-                {"writes 4 bytes of the program's own memory, which is no registered buffer"});
+                {"writes 4 bytes of the program's own memory, which is no registered buffer (a "
+                 "__device__ variable may be registered as one)"});
 }
 
 TEST_CASE("local memory is a thread's own") {
@@ -158,7 +159,7 @@ TEST_CASE("another owner's piece of a pool is seen although it is in bounds") {
   const LaunchReport report = run.run({"gather", {4}, {32}}, gather_pieces, pool, table, out, 1);
   check_finding(report, Check::kLogicalBounds,
                 {"of block (1, 0, 0)", "reads 4 bytes of pool+128, in piece 1 (of 128 bytes)",
-                 "which is not for owner 0"});
+                 "which is not for owner 0: it is owner 1's"});
   // Nothing was wrong with the memory itself, so the kernel has gone on.
   CHECK(out[127] == 0.0F);
   bounds.owner_of_block.pop_back();
@@ -166,6 +167,20 @@ TEST_CASE("another owner's piece of a pool is seen although it is in bounds") {
   check_finding(run.run({"gather", {4}, {32}}, gather_pieces, pool, table, out, 0),
                 Check::kLogicalBounds,
                 {"of block (3, 0, 0)", "which is not for a thread block without owner"});
+  // Of several, and of none.
+  bounds.may_touch.assign(7, std::vector<bool>(4, false));
+  bounds.owner_of_block = {6, 6, 6, 6};
+  const auto text_of_run = [&] {
+    REQUIRE(run.memory().set_logical_bounds(pool, bounds).is_ok());
+    return run.run({"gather", {1}, {32}}, gather_pieces, pool, table, out, 0).text();
+  };
+  CHECK(contains(text_of_run(),
+                 "in piece 3 (of 128 bytes), which is not for owner 6: it is nobody's"));
+  for (const std::size_t owner : {0U, 2U, 5U}) bounds.may_touch[owner][3] = true;
+  CHECK(contains(text_of_run(), "it is for owners 0, 2 and 5\n"));
+  bounds.may_touch.assign(7, std::vector<bool>(4, true));
+  bounds.may_touch[6][3] = false;
+  CHECK(contains(text_of_run(), "it is for owners 0, 1, 2, 3 and 2 others\n"));
 }
 
 // In this file accesses are not observed.
@@ -187,6 +202,15 @@ TEST_CASE("a kernel that spins on memory ends, with where its threads stand") {
   auto* out = run.buffer<int>("out", 64, BufferUse::kWriteFirst);
   check_finding(run.run({"spin", {1}, {64}}, spin, flag, out), Check::kNeverEnds,
                 {"still runs after 100000 accesses to memory", "threads 0 to 63: running"});
+  // Longer than it may stand still: the clock says where, and the line is the kernel's all the
+  // same.
+  CheckedRun stalled;
+  stalled.executor().set_options({.stall_seconds = 1});
+  flag = stalled.buffer<int>("flag", 1, BufferUse::kReadWrite);
+  check_finding(stalled.run({"spin", {1}, {64}}, spin, flag, out), Check::kNeverEnds,
+                {"checked_kernels.cu:" + std::to_string(kLineOfSpin) + ": thread 0 ",
+                 "touched memory last of all here, and has run for 1 seconds"});
+  flag = run.buffer<int>("other_flag", 1, BufferUse::kReadWrite);
   *flag = 1;
   check_nothing(run.run({"spin", {1}, {64}}, spin, flag, out));
 }

@@ -87,6 +87,7 @@ __global__ void gather_pieces(const float* pool, const int* block_table, float* 
   out[index()] = pool[32 * piece + own()];
 }
 
+const int kLineOfSpin = __LINE__ + 2;
 __global__ void spin(const int* flag, int* out) {
   while (*const_cast<const volatile int*>(flag) == 0) {
   }

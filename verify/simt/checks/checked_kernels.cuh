@@ -9,6 +9,7 @@
 namespace recto::simt {
 
 extern const int kLineOfCopyShifted;
+extern const int kLineOfSpin;
 extern const int kLineOfExchangeByShuffle;  // where it writes; three lines on it reads
 
 // Bounds, alignment, use.

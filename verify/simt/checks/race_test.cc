@@ -150,7 +150,17 @@ TEST_CASE("what a thread block hands over by a flag is refused, by a grid barrie
   auto* out = run.buffer<float>("out", 8, BufferUse::kWriteFirst);
   check_finding(run.run({"flag", {2}, {1}}, hand_over_by_flag, data, flag, out), Check::kGridRace,
                 {"of block (1, 0, 0) reads 4 bytes of data+0", "of block (0, 0, 0) wrote it",
-                 "as flags and fences are not followed"});
+                 "as flags and fences are not followed (if the kernel has them, register the "
+                 "buffer with blocks_communicate)"});
+  // As the message says. Other buffers are looked at as before.
+  for (const bool is_told : {true, false}) {
+    Buffer told = run.memory().buffers().at(reinterpret_cast<std::uintptr_t>(data));
+    REQUIRE(run.memory().remove(data));
+    told.blocks_communicate = !is_told;
+    REQUIRE(run.memory().add(told).is_ok());
+    *flag = 0;
+    CHECK(run.run({"flag", {2}, {1}}, hand_over_by_flag, data, flag, out).passed() == !is_told);
+  }
   for (const Schedule& schedule : some_schedules()) {
     CheckedRun cooperative(schedule);
     auto* shared_data = cooperative.buffer<float>("data", 8, BufferUse::kReadWrite);
@@ -189,7 +199,7 @@ TEST_CASE("the same seed gives the same findings, with preemption too") {
 TEST_CASE("threads that wait for each other without barriers run on, preempted or not") {
   for (const std::uint32_t period : {0U, 20U}) {
     for (const SchedulePolicy policy : kSchedulePolicies) {
-      CheckedRun run({.policy = policy, .preemption_period = period}, {.accesses_max = 10000});
+      CheckedRun run({.policy = policy, .preemption_period = period}, {.accesses_max = 40000});
       auto* turns = run.buffer<int>("turns", 1, BufferUse::kReadWrite);
       auto* out = run.buffer<int>("out", 8, BufferUse::kWriteFirst);
       check_nothing(run.run({"baton", {1}, {8}}, pass_baton, turns, out));

@@ -5,22 +5,9 @@
 
 #include <cstdint>
 
-#include "verify/simt/dialect/simt_taint.h"
+#include "verify/simt/dialect/copy_request.h"
 #include "verify/simt/dialect/simt_warp.h"
 #include "verify/simt/executor/device_copies.h"
-
-namespace recto::simt::device {
-
-// (Where nothing is read, the source may be anything.)
-inline CopyRequest copy_request(void* shared, const void* global, unsigned bytes,
-                                unsigned source_bytes) {
-  expect_untainted(shared);
-  expect_untainted(source_bytes);
-  if (source_bytes > 0) expect_untainted(global);
-  return {shared, without_taint(global), bytes, source_bytes};
-}
-
-}  // namespace recto::simt::device
 
 #define RECTO_SIMT_COPY_ASYNC(name, bytes)                                                        \
   inline void name(void* shared, const void* global, unsigned source_bytes, RECTO_SIMT_SITE) {    \

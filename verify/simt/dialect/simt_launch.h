@@ -35,7 +35,8 @@ inline KernelStatus read_back(void* host, const void* device, std::size_t bytes,
 }
 
 template <typename... Parameters>
-KernelStatus launch_kernel(const char* name, const KernelLaunch& how, void (*kernel)(Parameters...),
+KernelStatus launch_kernel(const recto::simt::LaunchName& name, const KernelLaunch& how,
+                           void (*kernel)(Parameters...),
                            std::type_identity_t<Parameters>... arguments) {
   static_assert((std::is_trivially_copyable_v<Parameters> && ...),
                 "a kernel's arguments are copied byte by byte");
@@ -44,9 +45,11 @@ KernelStatus launch_kernel(const char* name, const KernelLaunch& how, void (*ker
   using Thread = decltype(thread);
   const auto call = [](const void* closure)
                         RECTO_SIMT_UNOBSERVED { (*static_cast<const Thread*>(closure))(); };
+  recto::simt::LaunchConfig config = {name.text, how.grid, how.block, how.dynamic_shared_bytes,
+                                      how.is_cooperative};
+  config.site = name.site;
   const bool is_valid =
-      how.stream->launch({name, how.grid, how.block, how.dynamic_shared_bytes, how.is_cooperative},
-                         kernel == nullptr ? nullptr : +call, &thread, sizeof thread);
+      how.stream->launch(config, kernel == nullptr ? nullptr : +call, &thread, sizeof thread);
   if (kernel == nullptr) return {"expected a kernel, got null"};
   return {is_valid ? nullptr : "invalid configuration argument"};
 }

@@ -99,6 +99,18 @@ void refuse_shuffle(unsigned lane, unsigned source) {
                                    source, thread.operation)));
 }
 
+void require_threads_up_to(unsigned most, Site site) {
+  if (running_thread().block_dim.count() <= most) return;
+  const OutsideKernel outside;
+  ThreadState& thread = running_thread();
+  thread.site = site;
+  thread.block->scheduler().abandon(thread.block->finding_of(
+      thread, Check::kInvalidLaunch,
+      fmt::format(
+          "belongs to a block of {} threads: expected at most {}, as __launch_bounds__ has it",
+          thread.block_dim.count(), most)));
+}
+
 void refuse_width(int width, Site site) {
   const OutsideKernel outside;
   ThreadState& thread = running_thread();

@@ -49,6 +49,9 @@ void require_whole_warp(std::uint32_t mask);
 // The running thread takes the value of a lane that does not take part.
 [[noreturn]] void refuse_shuffle(unsigned lane, unsigned source);
 
+// The kernel declares (__launch_bounds__) that its thread blocks have at most so many threads.
+void require_threads_up_to(unsigned most, Site site);
+
 // Shuffles within segments of so many lanes there are not.
 [[noreturn]] void refuse_width(int width, Site site);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <span>
 #include <string>
 
 #include "verify/simt/executor/launch.h"
@@ -100,6 +101,26 @@ void require_shared(const void* address, std::size_t bytes, std::size_t alignmen
            fmt::format("calls {} with {}+{}, which is no multiple of {} bytes", call.name,
                        name_of(*placed), offset, alignment));
   }
+}
+
+std::uint32_t shared_offset(const void* address, Site site) {
+  const OutsideKernel outside;
+  const ThreadState& thread = arrive_at({"__cvta_generic_to_shared", site});
+  const std::span<const std::byte> memory = thread.block->shared().memory();
+  const auto offset =
+      reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(memory.data());
+  if (offset > memory.size()) {
+    refuse(
+        thread, Check::kOutOfBounds,
+        fmt::format("calls {} with {}, which is not in shared memory", thread.operation, address));
+  }
+  return static_cast<std::uint32_t>(offset);
+}
+
+void* shared_pointer(std::uint64_t offset) {
+  const auto begin =
+      reinterpret_cast<std::uintptr_t>(running_thread().block->shared().memory().data());
+  return reinterpret_cast<void*>(begin + offset);
 }
 
 void begin_copy(const CopyRequest& request, const Call& call) {

@@ -20,6 +20,12 @@ struct Call {
 void require_shared(const void* address, std::size_t bytes, std::size_t alignment,
                     const Call& call);
 
+// Addresses of shared memory in 32 bits, as PTX has them: from where the thread block's begins.
+// What is not in shared memory is a finding; an offset may be any, and is looked at when it is
+// used.
+std::uint32_t shared_offset(const void* address, Site site);
+void* shared_pointer(std::uint64_t offset);
+
 struct CopyRequest {
   void* destination = nullptr;  // in shared memory
   const void* source = nullptr;

@@ -54,6 +54,12 @@ std::string what_is_invalid(const LaunchConfig& config) {
     return fmt::format("dynamic shared memory: expected at most {} bytes, got {}",
                        SharedMemory::kBytesMax, config.dynamic_shared_bytes);
   }
+  if (config.dynamic_shared_bytes > config.dynamic_shared_max) {
+    return fmt::format(
+        "dynamic shared memory: expected at most {} bytes, as cudaFuncSetAttribute has not asked "
+        "for more (cudaFuncAttributeMaxDynamicSharedMemorySize), got {}",
+        config.dynamic_shared_max, config.dynamic_shared_bytes);
+  }
   if (config.is_cooperative && grid.count() * block.count() > kCooperativeThreadsMax) {
     return fmt::format("cooperative launch: expected at most {} threads in all, got {}",
                        kCooperativeThreadsMax, grid.count() * block.count());

@@ -16,6 +16,7 @@
 #include "verify/simt/executor/kernel_thread.h"
 #include "verify/simt/executor/observer.h"
 #include "verify/simt/executor/schedule.h"
+#include "verify/simt/executor/shared_memory.h"
 
 namespace recto::simt {
 
@@ -26,6 +27,20 @@ struct LaunchConfig {
   std::size_t dynamic_shared_bytes = 0;
   bool is_cooperative = false;  // all thread blocks run side by side and may wait for each other
   bool tells_touched = false;   // its report is to have what it touched
+  Site site = {};               // of the call in the host program, if it is known
+  // What the host program has asked for. The default is for those whose launches ask for all that
+  // they need.
+  std::size_t dynamic_shared_max = SharedMemory::kBytesMax;
+};
+
+// A kernel's name, and where the call is that gives it.
+struct LaunchName {
+  // NOLINTNEXTLINE: from literals, without a word
+  LaunchName(const char* name, int line = __builtin_LINE(), const char* file = __builtin_FILE())
+      : text(name), site{file, line} {}
+
+  const char* text;
+  Site site;
 };
 
 // Calls the kernel with its arguments, as one CUDA thread. Of a null kernel the call is null, too.

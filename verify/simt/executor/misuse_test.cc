@@ -144,6 +144,7 @@ __global__ void leave_before_barrier(int threads) {
 TEST_CASE("threads that exit before a barrier are told, unless that is allowed") {
   const Finding finding = found({"leave", {1}, {64}}, leave_before_barrier, 40);
   CHECK(finding.check == Check::kExitBeforeBarrier);
+  CHECK(contains(finding.text(), "has exited: threads 0 to 39: waiting __syncthreads at verify/"));
   CHECK(finding.other_thread->linear == 40);
   Executor strict({});
   CHECK(launch(strict, {"leave", {1}, {64}}, leave_before_barrier, 64).passed());

@@ -13,6 +13,7 @@
 
 namespace recto::simt {
 
+class DeviceMemory;
 class ThreadBlock;
 struct Collective;
 struct Launch;
@@ -41,6 +42,14 @@ struct AccessShape {
   AccessAlignment alignment = AccessAlignment::kNatural;
   // Of an atomic operation: it leaves there what does not depend on what was there.
   bool is_overwriting = false;
+};
+
+// An address at which an object is taken to lie that its type does not allow there, as compilers
+// tell it with -fsanitize=alignment: also of objects whose members are then touched one by one.
+struct Misalignment {
+  std::uintptr_t address = 0;
+  std::size_t alignment = 0;  // which the type asks for, in bytes
+  const char* type = "";      // in quotation marks, as the compiler writes it
 };
 
 // Bytes that something touches in one way.
@@ -76,6 +85,9 @@ class Observer {
     return std::nullopt;
   }
 
+  // The buffers that it knows, whose names are for messages; or null.
+  virtual const DeviceMemory* memory() const { return nullptr; }
+
   virtual void begin_launch(Launch&) {}
   virtual void end_launch() {}
   virtual void begin_block(ThreadBlock&) {}
@@ -86,6 +98,10 @@ class Observer {
 
   // By the running thread, which is about to touch memory. It may yield to others, or not return.
   virtual void access(std::uintptr_t address, AccessShape shape, std::uintptr_t instruction) = 0;
+  // By the running thread, which is about to touch something in that object. It may not return.
+  virtual void misalignment(const Misalignment&, std::uintptr_t /*instruction*/) {}
+  // The last instruction by which this thread touched memory, if it is known; else 0.
+  virtual std::uintptr_t last_access(const ThreadState&) const { return 0; }
   virtual void exit_thread(ThreadState&) {}
 
   // All of its threads have come to a barrier that they are about to leave.

@@ -28,7 +28,7 @@ struct Schedule {
   SchedulePolicy policy = SchedulePolicy::kInOrder;
   std::uint64_t seed = 0;
   // Of being interrupted at a memory access, in builds that observe these; one in so many, 0:
-  // never. Who asks for it without an observer that does it is refused.
+  // never. A launch that asks for it without such an observer is refused.
   std::uint32_t preemption_period = 0;
 };
 

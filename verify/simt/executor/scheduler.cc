@@ -203,6 +203,10 @@ void Scheduler::abandon(Finding finding) {
 void Scheduler::abandon_at(const Fault& fault) {
   fault_ = fault;
   fault_->thread = &running_thread();
+  // Where it was interrupted may be within the observer, and differs from run to run.
+  if (fault.kind == FaultKind::kStall && launch_->observer != nullptr) {
+    fault_->last_access = launch_->observer->last_access(running_thread());
+  }
   go_home(running_thread().fiber);
 }
 
@@ -215,8 +219,9 @@ std::string Scheduler::fault_text() const {
     case FaultKind::kStall:
       // What others write plainly or as volatile, it would see only if they came to run.
       return fmt::format(
-          "has run for {} seconds without a barrier, a warp-wide or an atomic "
+          "{}has run for {} seconds without a barrier, a warp-wide or an atomic "
           "operation, where alone threads take turns; {}",
+          fault_->last_access == 0 ? "" : "touched memory last of all here, and ",
           launch_->options.stall_seconds, thread.block->standings());
     case FaultKind::kMemory:
       break;
@@ -233,7 +238,11 @@ void Scheduler::report_fault() {
   Finding finding = thread.block->finding_of(
       thread, fault_->kind == FaultKind::kStall ? Check::kNeverEnds : Check::kFault, fault_text());
   // Places are of return addresses, which lie behind their instruction.
-  if (!thread.is_in_call) finding.place = {.instruction = fault_->instruction + 1};
+  if (fault_->last_access != 0) {
+    finding.place = {.instruction = fault_->last_access};
+  } else if (!thread.is_in_call) {
+    finding.place = {.instruction = fault_->instruction + 1};
+  }
   launch_->report(order_, std::move(finding));
 }
 

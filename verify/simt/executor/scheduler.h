@@ -44,6 +44,7 @@ class Scheduler {
     std::uintptr_t instruction = 0;
     std::uintptr_t address = 0;  // in memory
     const ThreadState* thread = nullptr;
+    std::uintptr_t last_access = 0;  // of a kernel that spins: if known, where it touched memory
   };
   // From a signal handler, on the running thread's fiber.
   [[noreturn]] void abandon_at(const Fault& fault);

@@ -37,14 +37,20 @@ std::string tidied(std::string line) {
 }
 
 // Of a call within calls that were inlined, the innermost first, the first one that is not the
-// dialect's: the kernel's line that reads by __ldg, not __ldg's.
+// dialect's, nor of the headers for foreign sources: the kernel's line that reads by __ldg, not
+// __ldg's.
 std::string kernel_line(const std::string& lines) {
   std::istringstream stream(lines);
   std::string first;
   for (std::string line; std::getline(stream, line);) {
     line = tidied(std::move(line));
     if (first.empty()) first = line;
-    if (line.find("verify/simt/dialect/simt_") == std::string::npos) return line;
+    const auto is_of = [&line](const char* header) {
+      return line.find(header) != std::string::npos;
+    };
+    if (!is_of("verify/simt/dialect/simt_") && !is_of("verify/simt/foreign/simt_foreign")) {
+      return line;
+    }
   }
   return first;
 }

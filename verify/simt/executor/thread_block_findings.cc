@@ -100,7 +100,8 @@ Finding ThreadBlock::stuck() const {
   if (at_barrier != nullptr && exited != nullptr) {
     Finding finding = both(*at_barrier, *exited, Check::kExitBeforeBarrier);
     finding.other_place = {};
-    finding.other_what = "has exited";
+    finding.other_what = "has exited: ";
+    finding.other_what += standings();
     return finding;
   }
   Finding finding = finding_of(elsewhere == nullptr ? threads_[0] : *elsewhere, Check::kDeadlock,
@@ -110,7 +111,9 @@ Finding ThreadBlock::stuck() const {
 }
 
 std::string ThreadBlock::standings() const {
+  constexpr int kGroupsMax = 16;
   std::string text;
+  int groups = 0;
   // Neighbours at the same place are told together.
   for (std::size_t first = 0; first < threads_.size();) {
     const ThreadState& thread = threads_[first];
@@ -120,6 +123,7 @@ std::string ThreadBlock::standings() const {
       ++last;
     }
     if (!text.empty()) text += ", ";
+    if (++groups > kGroupsMax) return text + "and so on";
     text += first == last ? fmt::format("thread {}", first)
                           : fmt::format("threads {} to {}", first, last);
     if (thread.standing == Standing::kExited) {

@@ -71,3 +71,11 @@ def split_top(text, code, separator):
         position += 1
     parts.append(text[start:])
     return [part.strip() for part in parts]
+
+
+DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\\\n]|\\.|\\\n)*$", re.M)
+
+
+def keep_lines(replacement, original):
+    """Appends as many line ends as the replacement lacks."""
+    return replacement + "\n" * (original.count("\n") - replacement.count("\n"))

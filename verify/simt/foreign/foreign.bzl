@@ -20,6 +20,7 @@ def _translated(name, source):
         outs = [output],
         cmd = "python3 $(location //verify/simt/foreign:translate.py) $(SRCS) -o $@",
         tools = [
+            "//verify/simt/foreign:cuda_shared.py",
             "//verify/simt/foreign:cuda_text.py",
             "//verify/simt/foreign:translate.py",
         ],

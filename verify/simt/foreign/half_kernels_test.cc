@@ -104,6 +104,24 @@ TEST_CASE("pairs of halves go through exponentials, shared memory and a division
   }
 }
 
+TEST_CASE("pairs of halves are read at multiples of four bytes") {
+  constexpr int kCount = 8;
+  std::vector<__half2> in(kCount + 1, __float2half2_rn(1.5F));
+  std::vector<__half> out(kCount, __float2half(NAN));
+  const auto* halves = reinterpret_cast<const __half*>(in.data());
+  Run run;
+  run.add("in", in, BufferUse::kReadOnly);
+  run.add("out", out, BufferUse::kWriteFirst);
+  CHECK(run.report_of([&] { run_add_pairs_at(halves + 2, out.data(), kCount); }).empty());
+  for (const __half sum : out) CHECK(__half2float(sum) == 3.0F);
+#ifdef RECTO_SIMT_CHECKED
+  const std::string text = run.report_of([&] { run_add_pairs_at(halves + 1, out.data(), kCount); });
+  CHECK(text.find("misaligned in kernel 'add_pairs_at': "
+                  "verify/simt/foreign/testdata/half_kernels.cu:37: thread 0 ") == 0);
+  CHECK(text.find("__half2' at in+2, which is not aligned to 4 bytes") != std::string::npos);
+#endif
+}
+
 template <typename T>
 void check_functions() {
   const T two = half_of<T>(2.0F);

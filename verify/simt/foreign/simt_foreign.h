@@ -22,7 +22,9 @@
 #include "verify/simt/dialect/simt_memory.h"
 #include "verify/simt/dialect/simt_warp.h"
 #include "verify/simt/foreign/inline_ptx.h"
+#include "verify/simt/foreign/simt_foreign_copies.h"
 #include "verify/simt/foreign/simt_foreign_half.h"
+#include "verify/simt/foreign/simt_foreign_runtime.h"
 #include "verify/simt/streams/stream.h"
 
 namespace recto::simt::device {
@@ -31,6 +33,10 @@ template <AtomicAmong<__half, __half2, __nv_bfloat16, __nv_bfloat162> T>
 inline constexpr bool kHasAtomicAdd<T> = true;
 
 }  // namespace recto::simt::device
+
+// NVIDIA's <cuda_pipeline.h> is for nvcc; simt_foreign_copies.h has its primitives.
+#define _CUDA_PIPELINE_H_
+#define _CUDA_PIPELINE_PRIMITIVES_H_
 
 // The toolkit's own meanings of these are for compilers that know CUDA.
 #undef __global__
@@ -133,8 +139,8 @@ class StreamHandle {
 };
 
 template <typename... Parameters>
-void launch(const char* name, const LaunchShape& shape, void (*kernel)(Parameters...),
-            std::type_identity_t<Parameters>... arguments) {
+void launch(const recto::simt::LaunchName& name, const LaunchShape& shape,
+            void (*kernel)(Parameters...), std::type_identity_t<Parameters>... arguments) {
   const auto thread = [=]() RECTO_SIMT_UNOBSERVED { kernel(arguments...); };
   using Thread = decltype(thread);
   const auto dims = [](const dim3& d) { return recto::simt::Dim3{d.x, d.y, d.z}; };
@@ -143,8 +149,13 @@ void launch(const char* name, const LaunchShape& shape, void (*kernel)(Parameter
   RECTO_CHECK(stream != nullptr);  // a StreamScope is to be around the call
   const auto call = [](const void* closure)
                         RECTO_SIMT_UNOBSERVED { (*static_cast<const Thread*>(closure))(); };
-  stream->launch({name, dims(shape.grid), dims(shape.block), shape.dynamic_shared_bytes},
-                 kernel == nullptr ? nullptr : +call, &thread, sizeof thread);
+  recto::simt::LaunchConfig config = {name.text, dims(shape.grid), dims(shape.block),
+                                      shape.dynamic_shared_bytes};
+  config.site = name.site;
+  config.dynamic_shared_max = dynamic_shared_max(address_of(kernel));
+  if (!stream->launch(config, kernel == nullptr ? nullptr : +call, &thread, sizeof thread)) {
+    set_last_error(cudaErrorInvalidConfiguration);
+  }
 }
 
 }  // namespace simt_foreign

@@ -8,7 +8,8 @@ The source stays as it is; the output differs from it where CUDA's syntax does f
     __shared__ T name[N];               a variable in the thread block's shared memory
     extern __shared__ T name[];         the dynamic part of it
     kernel<<<grid, block, ...>>>(...)   a call of simt_foreign::launch
-    asm volatile("..." : ... : ...)     a call of simt_foreign::inline_ptx<"...">
+    asm volatile("..." : ... : ...)     a call of simt_foreign::InlinePtx<"...">
+    __launch_bounds__(n) k(...) {       the same, and a check that the thread block is not larger
 
 Lines keep their numbers. What cannot be translated is an error that names file, line and text.
 """
@@ -18,81 +19,19 @@ import re
 import sys
 from pathlib import Path
 
+from cuda_shared import SHARED, check_named_type, check_scope, translate_shared
 from cuda_text import (
+    DIRECTIVE,
     Failure,
     blank,
     code_only,
     end_of_group,
     is_balanced,
+    keep_lines,
     line_of,
     split_top,
     without_comments,
 )
-
-def keep_lines(replacement, original):
-    """Appends as many line ends as the replacement lacks."""
-    return replacement + "\n" * (original.count("\n") - replacement.count("\n"))
-
-
-SHARED = re.compile(
-    r"(?<!\w)(?P<before>(?:(?:extern|static|volatile)\s+)*)__shared__\s+(?P<rest>[^;]*?)\s*;"
-)
-DECLARATOR = re.compile(
-    r"^(?P<type>.*?[\s*>&])(?P<name>\w+)\s*(?P<dims>(?:\[[^\[\]]*\]\s*)*)$", re.S
-)
-ALIGNMENT = re.compile(r"__align__\s*\(\s*(\d+)\s*\)|alignas\s*\(\s*(\d+)\s*\)")
-
-
-def translate_shared(match):
-    declaration = match["rest"]
-    is_dynamic = "extern" in match["before"]
-    if "=" in declaration:
-        raise Failure("a __shared__ variable cannot have an initialiser")
-    alignment = ALIGNMENT.search(declaration)
-    declaration = ALIGNMENT.sub("", declaration)
-    declarator = DECLARATOR.match(declaration.strip())
-    if declarator is None or "," in re.sub(r"<[^<>]*>", "", declarator["type"]):
-        raise Failure(f"expected one variable after __shared__, got '{declaration.strip()}'")
-    kind, name, dims = declarator["type"].strip(), declarator["name"], declarator["dims"]
-    if "volatile" in match["before"]:
-        kind = "volatile " + kind
-    if is_dynamic:
-        text = f"{kind}* const {name} = static_cast<{kind}*>(::simt_foreign::dynamic_shared());"
-    else:
-        align = (alignment.group(1) or alignment.group(2)) if alignment else "1"
-        text = (
-            f"typedef {kind} {name}_shared_type{dims}; "
-            f"SIMT_FOREIGN_SHARED({name}, {name}_shared_type, {align});"
-        )
-    return keep_lines(text, match.group(0))
-
-
-DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\\\n]|\\.|\\\n)*$", re.M)
-NAMESPACE = re.compile(r"(?:inline\s+)?namespace\b[^()]*|extern")
-
-
-def is_in_function(code, position):
-    """Whether not all braces that are open at `position` are namespaces'."""
-    code = DIRECTIVE.sub(blank, code)
-    are_namespaces = []
-    head = 0
-    for brace in re.finditer(r"[{};]", code[:position]):
-        if brace.group() == "{":
-            text = code[head : brace.start()].strip()
-            are_namespaces.append(NAMESPACE.fullmatch(text) is not None)
-        elif brace.group() == "}" and are_namespaces:
-            are_namespaces.pop()
-        head = brace.end()
-    return not all(are_namespaces)
-
-
-def check_scope(code, match):
-    # A macro's body is wherever the macro is used.
-    if DIRECTIVE.sub(blank, code)[match.start() : match.end()].strip() == "":
-        return
-    if not is_in_function(code, match.start()):
-        raise Failure("expected __shared__ within a function, where the executor can place it")
-
 
 LAUNCH = re.compile(r"<<<")
 KERNEL_NAME = re.compile(r"([A-Za-z_][\w:]*)\s*$")
@@ -136,6 +75,36 @@ def translate_launch(text, code, position):
     return start, end, keep_lines(call, text[start:end])
 
 
+BOUNDS = re.compile(r"\b__launch_bounds__\s*\(")
+ATTRIBUTE = re.compile(r"__\w+$")
+
+
+def find_body(code, position):
+    """Behind the { of the kernel whose attributes end at `position`; None of a declaration."""
+    while True:
+        opening = code.find("(", position)
+        if opening < 0:
+            return None
+        end = end_of_group(code, opening)
+        is_attribute = ATTRIBUTE.search(code[position:opening].rstrip()) is not None
+        position = end
+        if not is_attribute:
+            break
+    rest = code[position:]
+    is_there = rest.lstrip().startswith("{")
+    return position + rest.index("{") + 1 if is_there else None
+
+
+def translate_bounds(text, code, match):
+    """Returns (start, end, replacement) of __launch_bounds__ up to the begin of the kernel."""
+    end = end_of_group(code, match.end() - 1)
+    body = find_body(code, end)
+    if body is None:
+        return match.start(), end, text[match.start() : end]
+    check = f" ::simt_foreign::require_launch_bounds({text[match.end() : end]};"
+    return match.start(), body, text[match.start() : body] + " ".join(check.split("\n"))
+
+
 ASM = re.compile(r"\b(?:asm|__asm__)\s*(?:volatile|__volatile__)?\s*\(")
 OPERAND = re.compile(r'^"(?P<constraint>[^"]*)"\s*\((?P<value>.*)\)$', re.S)
 LITERALS = re.compile(r'^(?:\s*"(?:[^"\\]|\\.)*")+\s*$')
@@ -169,7 +138,7 @@ def translate_asm(text, code, match):
         operands += [p for p in split_top(part, code_only(part), ",") if p]
     template = " ".join(parts[0].split("\n"))
     values = ", ".join(translate_operand(operand) for operand in operands)
-    call = f"::simt_foreign::inline_ptx<{template}>({values})"
+    call = f"::simt_foreign::InlinePtx<{template}>()({values})"
     return match.start(), end, keep_lines(call, text[match.start() : end])
 
 
@@ -196,11 +165,18 @@ def find_asm(text, code, position):
     return match and at_line(text, match.start(), translate_asm, text, code, match)
 
 
+def find_bounds(text, code, position):
+    # A macro's are not followed.
+    match = BOUNDS.search(DIRECTIVE.sub(blank, code), position)
+    return match and at_line(text, match.start(), translate_bounds, text, code, match)
+
+
 def find_shared(text, code, position):
     match = SHARED.search(code, position)
     if match is None:
         return None
     at_line(text, match.start(), check_scope, code, match)
+    at_line(text, match.start(), check_named_type, match["rest"])
     # Taken from the text, so that nothing of it is lost; comments are gone already.
     return match.start(), match.end(), at_line(text, match.start(), translate_shared, match)
 
@@ -212,22 +188,43 @@ def at_line(text, position, function, *arguments):
         raise Failure(f"{line_of(text, position)}: {failure}") from failure
 
 
+# An error in their place is one only where they are included, whatever #if stands around them.
+REFUSED_HEADERS = re.compile(
+    r"^([ \t]*#[ \t]*)include[ \t]*(?P<header><cuda/(?:std/)?(?:barrier|pipeline)>"
+    r"|[<\"]cuda_awbarrier(?:_primitives)?\.h[>\"]).*$",
+    re.M,
+)
+
+
+def refuse_headers(text):
+    return REFUSED_HEADERS.sub(
+        lambda match: f"{match.group(1)}error verify/simt: {match['header']} is not there; "
+        "cp.async in PTX and the primitives of cuda_pipeline.h are",
+        text,
+    )
+
+
 LEFT_OVER = re.compile(r"(?<!\w)__shared__(?!\w)|<<<")
 MENTION = re.compile(r"^[ \t]*#[ \t]*(?:define[ \t]+__shared__|(?:undef|ifn?def|el|if).*)$", re.M)
 
 
 def check_nothing_is_left(text):
     """Directives may ask for __shared__, or define it."""
-    left = LEFT_OVER.search(MENTION.sub(blank, code_only(text)))
-    if left is not None:
-        raise Failure(f"{line_of(text, left.start())}: cannot translate this {left.group()}")
+    code = MENTION.sub(blank, code_only(text))
+    left = LEFT_OVER.search(code)
+    if left is None:
+        return
+    is_in_macro = DIRECTIVE.sub(blank, code)[left.start() : left.end()].strip() == ""
+    where = " in a macro: write it where the macro is used" if is_in_macro else ""
+    raise Failure(f"{line_of(text, left.start())}: cannot translate this {left.group()}{where}")
 
 
 def translate(text, name):
     text = without_comments(text)
-    for find in (find_asm, find_launch, find_shared):
+    for find in (find_asm, find_launch, find_bounds, find_shared):
         text = replace_all(text, find)
     check_nothing_is_left(text)
+    text = refuse_headers(text)
     return f'#include <simt_foreign.h>\n#line 1 "{name}"\n{text}'
 
 

@@ -85,10 +85,29 @@ class Shared(unittest.TestCase):
         ]:
             self.assertIsNone(refusal(source), source)
 
-    def test_two_variables_in_one_declaration_are_refused(self):
-        self.assertIn(
-            "1: expected one variable", refusal("void k() { __shared__ float a[2], b[2]; }")
+    def test_variables_of_one_declaration_become_one_each(self):
+        self.assertEqual(
+            in_kernel("__shared__ volatile float a[4], b[2][3];"),
+            "typedef volatile float a_shared_type[4]; SIMT_FOREIGN_SHARED(a, a_shared_type, 1); "
+            "typedef volatile float b_shared_type[2][3]; "
+            "SIMT_FOREIGN_SHARED(b, b_shared_type, 1);",
         )
+        self.assertEqual(
+            in_kernel("__shared__ __align__(16) Pair<int, N> a,\n b;").count("Pair<int, N> "), 2
+        )
+        self.assertEqual(
+            in_kernel("__shared__ __align__(16) char a[4],\n b;").count("shared_type, 16)"), 2
+        )
+        self.assertEqual(in_kernel("__shared__ int a,\n b;").count("\n"), 1)
+        self.assertIn(
+            "1: expected one variable", refusal("void k() { __shared__ float *a, b; }")
+        )
+
+    def test_types_without_a_name_are_refused(self):
+        for kind in ["union", "struct", "struct Tile"]:
+            said = refusal(f"void k() {{\n__shared__ {kind} {{ float f[4]; int i[4]; }} u; }}")
+            self.assertIn("2: expected the name of a type after __shared__", said)
+        self.assertIsNone(refusal("void k() { __shared__ union Words w; }"))
 
     def test_an_initialiser_is_refused_with_its_line(self):
         self.assertIn("3: a __shared__ variable", refusal("void k() {\n\n__shared__ int a = 3; }"))
@@ -107,9 +126,42 @@ class Shared(unittest.TestCase):
         self.assertIn("SHARED(b", in_kernel(source + "__shared__ int b;"))
 
     def test_what_is_left_over_is_refused_with_its_line(self):
-        self.assertIn("2: cannot translate this __shared__", refusal("\n#define S __shared__\n"))
+        self.assertIn(
+            "2: cannot translate this __shared__ in a macro", refusal("\n#define S __shared__\n")
+        )
         self.assertIn("2: cannot translate", refusal("void k() {\n__shared__\n"))
         for source in ["#ifdef __shared__\n#undef __shared__\n#endif", "int my__shared__x;"]:
+            self.assertEqual(body(source), source)
+
+
+class LaunchBounds(unittest.TestCase):
+    def test_kernels_check_them_first(self):
+        check = " ::simt_foreign::require_launch_bounds(N, 2);"
+        for kernel in [
+            "__global__ void __launch_bounds__(N, 2) k(int a, F(*f)(int)) {",
+            "template <int N> __launch_bounds__(N, 2)\n__global__ void k() {",
+            "__global__ __launch_bounds__(N, 2) __cluster_dims__(1, 2) void k()\n{",
+        ]:
+            self.assertEqual(body(kernel + " f(); }"), kernel + check + " f(); }")
+
+    def test_declarations_and_macros_stay(self):
+        for source in [
+            "__global__ void __launch_bounds__(128) k(int a);\nvoid f() { g(); }",
+            "#define BOUNDS __launch_bounds__(128)\nvoid f() { g(); }",
+            "__launch_bounds__(1)",
+        ]:
+            self.assertEqual(body(source), source)
+
+
+class Headers(unittest.TestCase):
+    def test_what_is_not_there_is_an_error_where_it_is_included(self):
+        for header in ["<cuda/pipeline>", "<cuda/std/barrier>", '"cuda_awbarrier.h"']:
+            self.assertEqual(
+                body(f"#if N\n# include {header}  // of sm_80\n#endif"),
+                f"#if N\n# error verify/simt: {header} is not there; "
+                "cp.async in PTX and the primitives of cuda_pipeline.h are\n#endif",
+            )
+        for source in ["#include <cuda/pipelines>", "#include <cuda_pipeline.h>"]:
             self.assertEqual(body(source), source)
 
 
@@ -159,14 +211,14 @@ class Asm(unittest.TestCase):
                 'asm volatile("fma.rn.f16 %0, %1, %2, %0;\\n" '
                 ': "+h"(c) : "h"(a[0]), "h"(x::y(b, 2)));'
             ),
-            '::simt_foreign::inline_ptx<"fma.rn.f16 %0, %1, %2, %0;\\n">'
-            "(::simt_foreign::changed(c), ::simt_foreign::read(a[0]), "
+            '::simt_foreign::InlinePtx<"fma.rn.f16 %0, %1, %2, %0;\\n">'
+            "()(::simt_foreign::changed(c), ::simt_foreign::read(a[0]), "
             "::simt_foreign::read(x::y(b, 2)));",
         )
 
     def test_literals_on_several_lines(self):
         translated = body('asm("mov.b32 "\n  "%0, %1;" : "=r"(a) : "r"(b));\nrest')
-        self.assertIn('inline_ptx<"mov.b32 "   "%0, %1;">', translated)
+        self.assertIn('InlinePtx<"mov.b32 "   "%0, %1;">()', translated)
         self.assertEqual(translated.split("\n")[2], "rest")
 
     def test_no_outputs(self):

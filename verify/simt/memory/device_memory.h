@@ -40,6 +40,9 @@ struct Buffer {
   std::size_t bytes = 0;
   BufferUse use = BufferUse::kReadWrite;
   std::optional<LogicalBounds> logical_bounds = {};
+  // Thread blocks of one launch hand on to each other what lies here, by fences, flags or locks.
+  // These are not followed: no race between thread blocks is told of it, be it one or not.
+  bool blocks_communicate = false;
   std::uint64_t serial = 0;  // set by DeviceMemory; no two additions have the same
 };
 

@@ -7,10 +7,18 @@
 #include "verify/simt/memory/device_memory.h"
 
 namespace recto::simt {
+namespace {
 
-void DependencyCheck::add(std::span<const OperationId> after, std::string name) {
+std::string place_text(std::uintptr_t address, const DeviceMemory* memory) {
+  if (memory != nullptr && memory->find(address) != nullptr) return memory->describe(address);
+  return fmt::format("memory at {:#x}", address);
+}
+
+}  // namespace
+
+void DependencyCheck::add(std::span<const OperationId> after, Asked what) {
   order_.add(after);
-  names_.push_back(std::move(name));
+  asked_.push_back(std::move(what));
 }
 
 void DependencyCheck::wait_for(OperationId operation) {
@@ -24,26 +32,33 @@ void DependencyCheck::wait_for_all() {
 }
 
 std::vector<Finding> DependencyCheck::note(OperationId operation,
-                                           std::span<const TouchedRange> touched) {
+                                           std::span<const TouchedRange> touched,
+                                           const DeviceMemory* memory) {
   std::vector<Finding> findings;
   for (const UnorderedAccess& access : history_.note(operation, touched)) {
-    if (is_news(operation, access)) findings.push_back(finding_of(operation, access));
+    if (!is_news(operation, access, memory)) continue;
+    findings.push_back(finding_of(operation, access, memory));
   }
   return findings;
 }
 
-bool DependencyCheck::is_news(OperationId operation, const UnorderedAccess& access) {
+bool DependencyCheck::is_news(OperationId operation, const UnorderedAccess& access,
+                              const DeviceMemory* memory) {
   if (told_.size() == kFindingsMax) return false;
-  const Buffer* buffer = memory_ == nullptr ? nullptr : memory_->find(access.range.begin);
-  const std::string place = buffer == nullptr ? place_text(access.range.begin) : buffer->name;
+  const Buffer* buffer = memory == nullptr ? nullptr : memory->find(access.range.begin);
+  const std::string place =
+      buffer == nullptr ? place_text(access.range.begin, memory) : buffer->name;
   // The same two the other way round are the same.
-  std::string one = fmt::format("{} {}", names_[operation - 1], access_verb(access.range.kind));
-  std::string other = fmt::format("{} {}", names_[access.operation - 1], access_verb(access.kind));
+  std::string one =
+      fmt::format("{} {}", asked_[operation - 1].name, access_verb(access.range.kind));
+  std::string other =
+      fmt::format("{} {}", asked_[access.operation - 1].name, access_verb(access.kind));
   if (other < one) std::swap(one, other);
   return told_.insert(fmt::format("{}, {}: {}", one, other, place)).second;
 }
 
-Finding DependencyCheck::finding_of(OperationId operation, const UnorderedAccess& access) const {
+Finding DependencyCheck::finding_of(OperationId operation, const UnorderedAccess& access,
+                                    const DeviceMemory* memory) const {
   struct Party {
     OperationId operation;
     AccessKind kind;
@@ -53,23 +68,20 @@ Finding DependencyCheck::finding_of(OperationId operation, const UnorderedAccess
   // In the order of the host program, whatever the runtime's.
   if (second.operation < first.operation) std::swap(first, second);
   const auto text_of = [this](const Party& party) {
-    return fmt::format("{} (operation {}) {}", names_[party.operation - 1], party.operation,
+    return fmt::format("{} (operation {}) {}", asked_[party.operation - 1].name, party.operation,
                        access_verb(party.kind));
   };
   const std::uintptr_t bytes = access.range.end - access.range.begin;
   Finding finding;
   finding.check = Check::kMissingDependency;
+  finding.place.site = asked_[first.operation - 1].site;
+  finding.other_place.site = asked_[second.operation - 1].site;
   finding.what = fmt::format("{} {} byte{} of {}", text_of(first), bytes, bytes == 1 ? "" : "s",
-                             place_text(access.range.begin));
+                             place_text(access.range.begin, memory));
   finding.other_what =
       fmt::format("{} the same, and no stream, event, graph or wait of the host orders the two",
                   text_of(second));
   return finding;
-}
-
-std::string DependencyCheck::place_text(std::uintptr_t address) const {
-  if (memory_ != nullptr && memory_->find(address) != nullptr) return memory_->describe(address);
-  return fmt::format("memory at {:#x}", address);
 }
 
 }  // namespace recto::simt

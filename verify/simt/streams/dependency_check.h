@@ -24,29 +24,35 @@ class DependencyCheck {
   // Of different ones: by the operations' names, what they do, and the buffer.
   static constexpr std::size_t kFindingsMax = 16;
 
-  // `memory` has names for addresses, and outlives this; null: none.
-  explicit DependencyCheck(const DeviceMemory* memory) : memory_(memory) {}
+  // For messages.
+  struct Asked {
+    std::string name = {};
+    Site site = {};  // of the call, if it is known
+  };
+
+  DependencyCheck() = default;
   DependencyCheck(const DependencyCheck&) = delete;
   DependencyCheck& operator=(const DependencyCheck&) = delete;
 
   // The host program asks for the next operation; as OperationOrder.
-  void add(std::span<const OperationId> after, std::string name);
+  void add(std::span<const OperationId> after, Asked what);
   void wait_for(OperationId operation);
   void wait_for_all();
 
   // The operation has run and touched these bytes, as far as is known; all that it comes after have
-  // run before. What was not found before; costs as AccessHistory::note.
-  std::vector<Finding> note(OperationId operation, std::span<const TouchedRange> touched);
+  // run before. What was not found before; costs as AccessHistory::note. `memory` has names for
+  // addresses; null: none.
+  std::vector<Finding> note(OperationId operation, std::span<const TouchedRange> touched,
+                            const DeviceMemory* memory);
 
  private:
-  bool is_news(OperationId operation, const UnorderedAccess& access);
-  Finding finding_of(OperationId operation, const UnorderedAccess& access) const;
-  std::string place_text(std::uintptr_t address) const;
+  bool is_news(OperationId operation, const UnorderedAccess& access, const DeviceMemory* memory);
+  Finding finding_of(OperationId operation, const UnorderedAccess& access,
+                     const DeviceMemory* memory) const;
 
-  const DeviceMemory* memory_;
   OperationOrder order_;
   AccessHistory history_{order_};
-  std::vector<std::string> names_;  // of operations
+  std::vector<Asked> asked_;  // by operation
   std::set<std::string> told_;
 };
 

@@ -9,13 +9,15 @@
 namespace recto::simt {
 
 HostRuntime::HostRuntime(Executor& executor, HostOptions options)
-    : executor_(executor),
-      options_(options),
-      random_(options.seed),
-      dependencies_(options.memory) {}
+    : executor_(executor), options_(options), random_(options.seed) {}
+
+const DeviceMemory* HostRuntime::memory() const {
+  const Observer* observer = executor_.observer();
+  return options_.memory != nullptr || observer == nullptr ? options_.memory : observer->memory();
+}
 
 OperationId HostRuntime::enqueue(std::vector<OperationId> after, DeviceWork work) {
-  if (options_.checks_dependencies) dependencies_.add(after, work.name);
+  if (options_.checks_dependencies) dependencies_.add(after, {work.name, work.site});
   operations_.push_back({std::move(after), std::move(work)});
   const OperationId operation = operations_.size();
   if (options_.order == HostOrder::kEager) {
@@ -73,7 +75,8 @@ void HostRuntime::run(OperationId id) {
     ++first_unfinished_;
   }
   if (!options_.checks_dependencies) return;
-  std::ranges::move(dependencies_.note(id, touched), std::back_inserter(report_.findings));
+  std::ranges::move(dependencies_.note(id, touched, memory()),
+                    std::back_inserter(report_.findings));
 }
 
 std::vector<OperationId> HostRuntime::needed_for(OperationId operation) const {

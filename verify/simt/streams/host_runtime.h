@@ -31,7 +31,8 @@ struct HostOptions {
   HostOrder order = HostOrder::kEager;
   std::uint64_t seed = 0;
   bool checks_dependencies = true;
-  // Its names are for findings; it outlives the runtime. Null: addresses are told as numbers.
+  // Its names are for findings; it outlives the runtime. Null: that of the executor's observer, if
+  // it has one, or else addresses are told as numbers.
   const DeviceMemory* memory = nullptr;
 };
 
@@ -39,6 +40,7 @@ struct HostOptions {
 struct DeviceWork {
   std::string name = {};  // for messages
   std::function<std::vector<TouchedRange>()> run = {};
+  Site site = {};  // in the host program, if it is known
 };
 
 class HostRuntime {
@@ -71,6 +73,7 @@ class HostRuntime {
     bool is_done = false;
   };
 
+  const DeviceMemory* memory() const;
   bool is_finished(OperationId operation) const { return operations_[operation - 1].is_done; }
   bool may_run(const Operation& operation) const;
   // All of these, which come after no others that have not run.

@@ -18,9 +18,9 @@ std::vector<HostOptions> all_orders() {
 }
 
 struct Device : CheckedRun {
-  explicit Device(HostOptions options)
-      : runtime(executor(), {options.order, options.seed, true, &memory()}) {}
+  explicit Device(HostOptions options) : runtime(executor(), {options.order, options.seed}) {}
 
+  static constexpr int kLineOfAdd = __LINE__ + 2;
   void launch_add(Stream& stream, const float* in, float* out) {
     CHECK(launch_kernel("add", {.block = {16}, .stream = &stream}, add, in, out, 1.0F).error ==
           nullptr);
@@ -39,6 +39,11 @@ struct Device : CheckedRun {
   Stream first{runtime};
   Stream second{runtime};
 };
+
+// The kernel as it is told, by the line of its launch.
+const std::string kAdd =
+    "verify/simt/streams/kernel_dependency_test.cc:" + std::to_string(Device::kLineOfAdd) +
+    ": kernel 'add' ";
 
 using Ask = std::function<void(Device& device)>;
 
@@ -75,23 +80,24 @@ TEST_CASE("a kernel that does not wait for the copy of its input is found") {
   check_pair([](Device& d) { d.first.copy(d.values, d.host.data(), 256); },
              [](Device& d) { d.launch_add(d.second, d.values + 8, d.results); },
              {"missing dependency in the host program: copy (operation 1) writes 64 bytes of "
-              "values+32; kernel 'add' (operation 2) reads the same"});
+              "values+32; " +
+              kAdd + "(operation 2) reads the same"});
 }
 
 TEST_CASE("a copy or a fill that does not wait for the kernel before it is found") {
-  check_pair(
-      [](Device& d) { d.launch_add(d.first, d.values, d.results + 4); },
-      [](Device& d) { d.second.copy(d.host.data(), d.results, 256); },
-      {"kernel 'add' (operation 1) writes 64 bytes of results+16; copy (operation 2) reads"});
+  check_pair([](Device& d) { d.launch_add(d.first, d.values, d.results + 4); },
+             [](Device& d) { d.second.copy(d.host.data(), d.results, 256); },
+             {kAdd + "(operation 1) writes 64 bytes of results+16; copy (operation 2) reads"});
   check_pair([](Device& d) { d.launch_add(d.first, d.values, d.results); },
              [](Device& d) { d.second.fill(d.values + 15, 0, 8); },
-             {"kernel 'add' (operation 1) reads 4 bytes of values+60; fill (operation 2) writes"});
+             {kAdd + "(operation 1) reads 4 bytes of values+60; fill (operation 2) writes"});
 }
 
 TEST_CASE("kernels that hand on without an event are found") {
   check_pair([](Device& d) { d.launch_add(d.first, d.values, d.results); },
              [](Device& d) { d.launch_add(d.second, d.results + 15, d.results + 32); },
-             {"writes 4 bytes of results+60; kernel 'add' (operation 2) reads the same"});
+             {kAdd + "(operation 1) writes 4 bytes of results+60; " + kAdd +
+              "(operation 2) reads the same"});
 }
 
 TEST_CASE("what a kernel copies in the background it has read") {

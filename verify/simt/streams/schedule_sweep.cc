@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -19,6 +20,12 @@ struct Baseline {
   Schedule schedule;
   std::vector<SweptOutput> outputs;
 };
+
+// What one run that never ends may take before there are no others. Of the processor, so that a
+// busy machine does not change what is found.
+constexpr double kHangSecondsMax = 2;
+
+double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 // "element 7 (of 4 bytes) of out", the first that differs.
 std::string difference_text(const SweptOutput& expected, const SweptOutput& output) {
@@ -53,7 +60,17 @@ using Identity = std::tuple<Check, std::string, std::string>;
 Identity identity_of(const Finding& finding) {
   // Outputs may differ at many bytes, between many schedules.
   if (finding.check == Check::kScheduleDependence) return {finding.check, "", ""};
+  // Where it is stopped is a matter of the clock.
+  if (finding.check == Check::kNeverEnds) return {finding.check, finding.kernel, ""};
+  // Of one launch there may be several, with different buffers.
+  if (finding.check == Check::kMissingDependency) return {finding.check, "", finding.what};
   std::string where = place_text(finding.place);
+  // Which of two barriers comes first is the schedule's.
+  if (finding.check == Check::kBarrierDivergence) {
+    std::string other = place_text(finding.other_place);
+    if (other < where) std::swap(where, other);
+    where += " " + other;
+  }
   return {finding.check, finding.kernel, where.empty() ? finding.what : std::move(where)};
 }
 
@@ -94,14 +111,18 @@ SweepReport sweep_schedules(const ExecutorOptions& options, std::span<const Sche
   SweepReport report;
   std::optional<Baseline> baseline;
   std::set<Identity> known;
-  std::set<SchedulePolicy> never_ending;
   bool is_first = true;
+  std::set<SchedulePolicy> never_ending;
+  bool goes_on = true;
   for (const Schedule& schedule : schedules) {
+    if (!goes_on) break;
     if (never_ending.contains(schedule.policy)) continue;
     ExecutorOptions with = options;
     with.schedule = schedule;
     Executor executor(with);
+    const double begin = processor_seconds();
     SweptRun run = program(executor);
+    const bool is_long = processor_seconds() - begin > kHangSecondsMax;
     if (is_first) report.outputs = run.outputs;
     is_first = false;
     if (run.report.passed() && !baseline) {
@@ -112,7 +133,11 @@ SweepReport sweep_schedules(const ExecutorOptions& options, std::span<const Sche
       if (difference) run.report.findings.push_back(*std::move(difference));
     }
     for (Finding& finding : run.report.findings) {
-      if (finding.check == Check::kNeverEnds) never_ending.insert(schedule.policy);
+      if (finding.check == Check::kNeverEnds) {
+        never_ending.insert(schedule.policy);
+        goes_on = goes_on && !is_long;
+        if (is_long) finding.what += "; no further schedule was run";
+      }
       if (!known.insert(identity_of(finding)).second) continue;
       report.findings.push_back(std::move(finding));
       report.schedules.push_back(schedule);

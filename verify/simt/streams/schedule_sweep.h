@@ -51,7 +51,8 @@ struct SweepReport {
 std::string schedule_text(const Schedule& schedule);
 
 // `program` runs once for each schedule, on executors with these options otherwise. A policy under
-// which it never ended is not run again, so that a hang costs `stall_seconds` four times at most.
+// which it never ended is not run again; and nothing is, if that took more than two seconds of the
+// processor: so a hang costs `stall_seconds` once.
 SweepReport sweep_schedules(const ExecutorOptions& options, std::span<const Schedule> schedules,
                             const SweepProgram& program);
 

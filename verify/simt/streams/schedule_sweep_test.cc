@@ -1,6 +1,9 @@
 #include "verify/simt/streams/schedule_sweep.h"
 
 #include <cstddef>
+#include <ctime>
+#include <string>
+#include <utility>
 
 #include "bazel/testing/catch.h"
 #include "verify/simt/streams/stream.h"
@@ -122,6 +125,54 @@ TEST_CASE("a policy under which a run never ended is not run again") {
   // all of its four runs.
   CHECK(runs < 10);
   CHECK(runs >= 4);
+}
+
+TEST_CASE("after a run that took long and never ended there are no others, and it is told so") {
+  int runs = 0;
+  const SweepReport report = sweep_schedules({}, all_schedules(2), [&runs](Executor&) {
+    if (++runs == 2) {
+      for (const auto begin = std::clock(); std::clock() - begin < 2.1 * CLOCKS_PER_SEC;) {
+      }
+    }
+    SweptRun run;
+    run.report.findings.push_back(
+        {.check = Check::kNeverEnds, .kernel = std::to_string(runs), .what = "still runs"});
+    return run;
+  });
+  CHECK(runs == 2);
+  REQUIRE(report.findings.size() == 2);
+  CHECK(report.findings[0].what == "still runs");
+  CHECK(report.findings[1].what == "still runs; no further schedule was run");
+}
+
+TEST_CASE("threads at two barriers are told once, whichever came first") {
+  const SweepReport report = sweep_schedules({}, all_schedules(2), [](Executor&) {
+    SweptRun run;
+    for (const auto& [line, other] : {std::pair(7, 9), std::pair(9, 7), std::pair(7, 8)}) {
+      run.report.findings.push_back({.check = Check::kBarrierDivergence,
+                                     .kernel = "branch",
+                                     .place = {.site = {"a.cu", line}},
+                                     .other_place = {.site = {"a.cu", other}},
+                                     .other_what = "is at __syncthreads"});
+    }
+    return run;
+  });
+  REQUIRE(report.findings.size() == 2);
+  CHECK(report.findings[0].other_place.site.line == 9);
+  CHECK(report.findings[1].other_place.site.line == 8);
+}
+
+TEST_CASE("a kernel that never ends is told once, wherever it was stopped") {
+  const SweepReport report = sweep_schedules({}, all_schedules(2), [](Executor&) {
+    SweptRun run;
+    for (const int line : {7, 8}) {
+      run.report.findings.push_back(
+          {.check = Check::kNeverEnds, .kernel = "spin", .place = {.site = {"a.cu", line}}});
+    }
+    return run;
+  });
+  REQUIRE(report.findings.size() == 1);
+  CHECK(report.findings[0].place.site.line == 7);
 }
 
 TEST_CASE("all schedules are all policies, the random ones with every seed") {

@@ -102,14 +102,16 @@ bool Stream::launch(const LaunchConfig& config, void (*call)(const void* closure
   std::memcpy(copy.get(), closure, bytes);
   LaunchConfig with = config;
   with.tells_touched = runtime_->checks_dependencies();
-  enqueue({fmt::format("kernel '{}'", config.kernel), [runtime = runtime_, with, call, copy] {
+  enqueue({fmt::format("kernel '{}'", config.kernel),
+           [runtime = runtime_, with, call, copy] {
              LaunchReport report = runtime->executor().launch(with, {call, copy.get()});
              LaunchReport& whole = runtime->report();
              std::ranges::move(report.findings, std::back_inserter(whole.findings));
              whole.switches += report.switches;
              whole.proxy_fences += report.proxy_fences;
              return std::move(report.touched);
-           }});
+           },
+           config.site});
   return true;
 }
 

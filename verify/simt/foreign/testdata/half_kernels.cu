@@ -32,6 +32,12 @@ __global__ void weigh_pairs(const __half2* in, __half2* out) {
                                        fdividef(__high2float(weight), sum));
 }
 
+// From an address that is a multiple of two bytes.
+__global__ void add_pairs_at(const half* in, half* out) {
+  const half2 pair = *reinterpret_cast<const half2*>(in + 2 * threadIdx.x);
+  out[threadIdx.x] = pair.x + pair.y;
+}
+
 }  // namespace
 
 void run_dequantise(const void* bias, const void* codes, float scale, void* out, int count) {
@@ -42,4 +48,8 @@ void run_dequantise(const void* bias, const void* codes, float scale, void* out,
 
 void run_weigh_pairs(const void* in, void* out, int count) {
   weigh_pairs<<<1, count>>>(static_cast<const __half2*>(in), static_cast<__half2*>(out));
+}
+
+void run_add_pairs_at(const void* in, void* out, int count) {
+  add_pairs_at<<<1, count>>>(static_cast<const half*>(in), static_cast<half*>(out));
 }

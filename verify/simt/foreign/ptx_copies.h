@@ -1,0 +1,115 @@
+#pragma once
+
+// Asynchronous copies in inline PTX: cp.async and its groups, each understood while compiling. A
+// text has nothing else beside them.
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "verify/simt/foreign/ptx_opcodes.h"
+#include "verify/simt/foreign/ptx_operands.h"
+
+namespace simt_foreign {
+
+enum class PtxCopyKind : std::uint8_t { kCopy, kCommit, kWaitGroup, kWaitAll };
+
+// %2, 16, or %2 + 16.
+struct PtxTerm {
+  int operand = -1;  // of the asm statement; -1: none
+  std::uint64_t number = 0;
+};
+
+struct PtxCopy {
+  PtxCopyKind kind = PtxCopyKind::kCopy;
+  bool is_cg = false;  // past the cache of the multiprocessor, and of 16 bytes only
+  PtxTerm destination = {};
+  PtxTerm source = {};
+  PtxTerm bytes = {};  // or groups, to wait for
+  PtxTerm source_bytes = {};
+};
+
+constexpr std::optional<PtxTerm> ptx_term(std::string_view text, std::size_t given) {
+  PtxTerm term;
+  text = trim_ptx(text);
+  if (text.substr(0, 1) == "%") {
+    std::size_t end = 1;
+    while (end < text.size() && is_ptx_digit(text[end], PtxBase::kTen)) ++end;
+    if (end == 1 || end > 4 || ptx_decimal(text.substr(1, end - 1)) >= given) return std::nullopt;
+    term.operand = static_cast<int>(ptx_decimal(text.substr(1, end - 1)));
+    text = trim_ptx(text.substr(end));
+    if (text.empty()) return term;
+    if (text.front() != '+') return std::nullopt;
+    text = trim_ptx(text.substr(1));
+  }
+  if (!are_ptx_digits(text, PtxBase::kTen) || text.size() > 9) return std::nullopt;
+  term.number = ptx_decimal(text);
+  return term;
+}
+
+// [%0], [%0+16]
+constexpr std::optional<PtxTerm> ptx_address(std::string_view text, std::size_t given) {
+  if (text.size() < 3 || text.front() != '[' || text.back() != ']') return std::nullopt;
+  return ptx_term(text.substr(1, text.size() - 2), given);
+}
+
+// cp.async.ca.shared.global and its kin, with a size to prefetch or not: that is only a hint.
+constexpr bool is_ptx_copy_name(std::string_view name) {
+  for (const std::string_view hint : {".L2::64B", ".L2::128B", ".L2::256B"}) {
+    if (name.size() > hint.size() && name.substr(name.size() - hint.size()) == hint) {
+      name.remove_suffix(hint.size());
+      break;
+    }
+  }
+  return name == "cp.async.ca.shared.global" || name == "cp.async.cg.shared.global" ||
+         name == "cp.async.ca.shared::cta.global" || name == "cp.async.cg.shared::cta.global";
+}
+
+// Nothing if the statement is no such copy, or has other operands.
+constexpr std::optional<PtxCopy> find_ptx_copy(std::string_view statement, std::size_t given) {
+  const std::string_view name = ptx_name(statement);
+  std::string_view operands = trim_ptx(statement.substr(name.size()));
+  PtxCopy copy;
+  if (name == "cp.async.commit_group" || name == "cp.async.wait_all") {
+    copy.kind = name == "cp.async.wait_all" ? PtxCopyKind::kWaitAll : PtxCopyKind::kCommit;
+    return operands.empty() ? std::optional(copy) : std::nullopt;
+  }
+  if (name == "cp.async.wait_group") {
+    const std::optional<PtxTerm> groups = ptx_term(operands, given);
+    if (!groups) return std::nullopt;
+    copy.kind = PtxCopyKind::kWaitGroup;
+    copy.bytes = *groups;
+    return copy;
+  }
+  if (!is_ptx_copy_name(name)) return std::nullopt;
+  copy.is_cg = name.substr(9, 2) == "cg";
+  const std::optional<PtxTerm> destination = ptx_address(next_ptx_operand(operands), given);
+  const std::optional<PtxTerm> source = ptx_address(next_ptx_operand(operands), given);
+  const std::optional<PtxTerm> bytes = ptx_term(next_ptx_operand(operands), given);
+  const std::optional<PtxTerm> read =
+      operands.empty() ? bytes : ptx_term(next_ptx_operand(operands), given);
+  if (!destination || !source || !bytes || !read || !operands.empty()) return std::nullopt;
+  copy.destination = *destination;
+  copy.source = *source;
+  copy.bytes = *bytes;
+  copy.source_bytes = *read;
+  return copy;
+}
+
+// How many copies and waits a text has; 0 if anything else is in it.
+constexpr std::size_t count_ptx_copies(std::string_view text, std::size_t given) {
+  for (std::size_t count = 0;; ++count) {
+    const std::string_view statement = next_ptx_statement(text);
+    if (statement.empty()) return count;
+    if (!find_ptx_copy(statement, given)) return 0;
+  }
+}
+
+// Number `index` of them.
+constexpr PtxCopy ptx_copy_at(std::string_view text, std::size_t given, std::size_t index) {
+  std::string_view statement = next_ptx_statement(text);
+  for (; index > 0; --index) statement = next_ptx_statement(text);
+  return *find_ptx_copy(statement, given);
+}
+
+}  // namespace simt_foreign
