@@ -35,6 +35,8 @@ std::vector<BlockId> evictable_blocks(const cache::BlockPool& pool) {
 // New entries of tables say which block a new name is.
 void Lockstep::bind_tables() {
   device_names_.keep([this](BlockName name) { return model_.has_block(name); });
+  const auto hosts = model_.host_holders();
+  host_names_.keep([&hosts](BlockName name) { return hosts.contains(name); });
   for (const Actor& actor : actors_) {
     const ModelSequence& expected = model_.sequences().at(actor.name);
     const bool is_here = expected.state != cache::SequenceState::kPreempted &&
@@ -63,8 +65,6 @@ void Lockstep::compare() {
   compare_index();
   compare_lookups();
   check_reads();
-  const auto hosts = model_.host_holders();
-  host_names_.keep([&hosts](BlockName name) { return hosts.contains(name); });
   RECTO_CHECK_EQ(Answer(cache::check_invariants(manager_)), Answer(Status()));
 }
 

@@ -108,6 +108,13 @@ TEST_CASE("every short sequence of commands on three blocks is answered as by th
     explore_and_print(scope_of("three blocks of two slots", size, everything()),
                       {.plain = 4, .full = 6});
   }
+  SECTION("of two slots, for sequences that share and wait in host memory") {
+    const Size size = {.blocks = 3, .block_size = 2, .table = 2, .host = 3};
+    const std::vector<CommandKind> waiting = {kAppend, kFork, kSwapOut, kSwapIn, kComplete};
+    SmallScope scope = scope_of("three blocks of two slots, forks that wait", size, waiting);
+    scope.prompts = {{.count = 1}};
+    explore_and_print(scope, {.plain = 7, .full = 10});
+  }
   SECTION("of two slots, with a window") {
     const Size size = {.blocks = 3, .block_size = 2, .table = 3, .host = 3};
     SmallScope scope = scope_of("three blocks of two slots, a window of two", size, everything());
