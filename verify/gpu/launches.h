@@ -24,14 +24,17 @@
 #include "cuda/workspace.h"
 
 // function(parameters): launch_##function of cuda/kernels.
-#define RECTO_GPU_LAUNCHES(each)                                                               \
-  each(block_copy, BlockCopyParams) each(bulk_decode, SplitDecodeParams)                       \
-      each(contents_check, ContentsCheckParams) each(slot_check, SlotCheckParams)              \
-          each(pair_check, PairCheckParams) each(gather, GatherParams)                         \
-              each(group_decode, SplitDecodeParams) each(group_scores, GroupScoresParams)      \
-                  each(kv_append, KvAppendParams) each(kv_write, KvWriteParams) each(          \
-                      paged_decode, PagedDecodeParams) each(paged_prefill, PagedPrefillParams) \
-                      each(split_decode, SplitDecodeParams) each(split_merge, SplitDecodeParams)
+#define RECTO_GPU_LAUNCHES(each)                                                              \
+  each(block_copy, BlockCopyParams) each(bulk_decode, SplitDecodeParams)                      \
+      each(contents_check, ContentsCheckParams) each(slot_check, SlotCheckParams)             \
+          each(pair_check, PairCheckParams) each(scale_check, ScaleCheckParams)               \
+              each(row_check, RowCheckParams) each(gather, GatherParams)                      \
+                  each(group_decode, SplitDecodeParams) each(group_scores, GroupScoresParams) \
+                      each(kv_append, KvAppendParams) each(kv_write, KvWriteParams)           \
+                          each(paged_decode, PagedDecodeParams)                               \
+                              each(paged_prefill, PagedPrefillParams)                         \
+                                  each(split_decode, SplitDecodeParams)                       \
+                                      each(split_merge, SplitDecodeParams)
 
 namespace recto::verify::gpu {
 
