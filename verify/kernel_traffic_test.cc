@@ -67,6 +67,8 @@ std::vector<TrafficShape> shapes_of(const kernels::KernelTable<Params>& table,
       shape.q_type = entry.q_type;
       shape.kv_type = entry.kv_type;
       shape.layout = layout;
+      // Ends of tables and rows, sectors of which hold other things, fade where there is more.
+      if (is_fp8(shape.kv_type) && shape.head_dim < 128) shape.context_length *= 4;
       shapes.push_back(shape);
     }
   }
