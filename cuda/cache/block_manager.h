@@ -148,7 +148,7 @@ class BlockManager {
   // K and V of these tokens, the context's (and maybe more), are computed: its full blocks can be
   // found from now on. Of two blocks with the same content the first stays the one that is found.
   // A sequence that was alive at a reset publishes no more. O(new full blocks * groups) and hashing
-  // them. Invalid input if there are fewer ids than context.
+  // them. Invalid input if there are fewer ids than context, or items that can't be.
   Status commit(SequenceHandle sequence, const Tokens& tokens);
 
   // ---- It branches. O(blocks * groups); no block is needed, and none is copied before somebody

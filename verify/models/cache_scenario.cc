@@ -160,7 +160,7 @@ CacheCommand draw_command(Draw& draw, CommandKind kind, const CacheScenario& sce
       command.length = draw.one_in(6) ? draw.small(0, 3) : 0;
       break;
     case kCommit:
-      if (command.extra == 0) command.extra = draw.small(0, 1);
+      if (command.extra == 0) command.extra = draw.one_in(30) ? kBadItem : draw.small(0, 1);
       break;
     case kBeamStep:
       command.count = draw.small(0, 4);

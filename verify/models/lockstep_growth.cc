@@ -167,6 +167,7 @@ std::optional<StatusCode> Lockstep::commit(const CacheCommand& command) {
   CacheText text = actor.text;
   if (command.extra == kContextOnly) text.ids.resize(actor.tags.size());
   if (command.extra == kTooFew) text.ids.resize(actor.tags.size() / 2);
+  if (command.extra == kBadItem) text.items = {{.content_hash = 1, .start = 0, .length = 0}};
   say("commit " + name_of(*who) + " " + describe(text, {}));
 
   const std::size_t blocks = model_.sequences().at(actor.name).published.size();
