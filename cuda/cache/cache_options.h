@@ -1,6 +1,16 @@
 #pragma once
 
 // How large a cache is and how its layers share tables. Fixed for the life of a manager.
+//
+//   CacheOptions options;
+//   options.num_blocks = BlockCount(1000);
+//   options.max_blocks_per_sequence = BlockCount(64);
+//   options.watermark = BlockCount(10);
+//   // Every other layer sees 128 tokens.
+//   options.groups = {LayerGroup{.num_layers = 16},
+//                     LayerGroup{.num_layers = 16, .window = TokenCount(128)}};
+//   options.prefix.hasher.width = HashWidth::k128;
+//   const Status checked = check_options(options);
 
 #include <cstdint>
 #include <optional>

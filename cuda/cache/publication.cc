@@ -58,13 +58,11 @@ std::optional<NodeId> next_node(CacheCore& core, NodeId chain, const BlockConten
 // The next block of a sequence joins its chain. False if it can't.
 bool publish_next(CacheCore& core, std::int32_t sequence, ContentReader& reader) {
   Sequence& mine = core.sequences[sequence];
-  const std::optional<BlockContent> content =
-      reader.read(mine.published, core.geometry.block_size());
-  if (!content) {
+  if (!reader.read(mine.published, core.geometry.block_size())) {
     ++core.statistics.too_many_items;
     return false;
   }
-  const std::optional<NodeId> node = next_node(core, mine.chain, *content);
+  const std::optional<NodeId> node = next_node(core, mine.chain, reader.content());
   if (!node) {
     ++core.statistics.no_node;
     return false;

@@ -241,10 +241,10 @@ std::vector<std::int64_t> Lockstep::observe() const {
     }
   }
   const cache::CacheStatistics& counts = manager_.statistics();
-  seen.insert(seen.end(), {counts.queries, counts.query_tokens, counts.hit_tokens, counts.stored,
-                           counts.evicted, counts.evicted_for_nodes, counts.overwritten,
-                           counts.cleared, counts.duplicates, counts.collisions, counts.no_node,
-                           counts.too_many_items});
+  seen.insert(seen.end(),
+              {counts.queries, counts.query_tokens, counts.hit_tokens, counts.stored,
+               counts.evicted, counts.evicted_for_nodes, counts.overwritten, counts.cleared,
+               counts.duplicates, counts.collisions, counts.no_node, counts.too_many_items});
   for (const Actor& actor : actors_) {
     const cache::SequenceView view = manager_.view(actor.handle).value();
     seen.insert(seen.end(), {static_cast<std::int64_t>(view.state), view.context_length.value(),
