@@ -139,6 +139,7 @@ def recto_fuzz_test(
         runs = 20000,
         size = "medium",
         copts = [],
+        linkopts = [],
         **kwargs):
     """A fuzz test; srcs define LLVMFuzzerTestOneInput(const uint8_t* data, size_t size).
 
@@ -159,7 +160,7 @@ def recto_fuzz_test(
         args = ["-runs=%d" % runs] + ["$(rootpath %s)" % file for file in corpus],
         size = size,
         copts = _COPTS + copts,
-        linkopts = select({
+        linkopts = linkopts + select({
             "//bazel:libfuzzer": ["-fsanitize=fuzzer"],
             "//conditions:default": [],
         }),

@@ -45,6 +45,39 @@ class PresenceScan {
   std::array<std::int64_t, kMaxLayerGroups> present_from_;  // by group
 };
 
+// The blocks of a prompt, one after the other, and where they would stand: their hashes are those
+// that it brings, and then such as follow from the last one.
+class PromptReader {
+ public:
+  PromptReader(const CacheCore& core, const Prompt& prompt)
+      : hasher_(core.index.hasher()),
+        block_size_(core.geometry.block_size()),
+        told_(prompt.hashes),
+        reader_(prompt.tokens, prompt.keys, core.options.prefix.max_items_per_block) {}
+
+  // Goes on to the next block, all of whose tokens are there, behind the node of the one before.
+  // False if too many items lie on it.
+  bool next(NodeId parent) {
+    if (!reader_.read(block_, block_size_)) return false;
+    key_.parent = parent;
+    key_.hash = block_ < std::ssize(told_)
+                    ? told_[static_cast<std::size_t>(block_)]
+                    : hasher_(key_.hash, content().tokens, content().extra_words);
+    ++block_;
+    return true;
+  }
+  const PrefixIndex::Key& key() const { return key_; }
+  const BlockContent& content() const { return reader_.content(); }
+
+ private:
+  const BlockHasher& hasher_;
+  std::int64_t block_size_;
+  std::int64_t block_ = 0;
+  std::span<const BlockHash> told_;  // [at most the prompt's blocks]
+  ContentReader reader_;
+  PrefixIndex::Key key_{.hash = root_hash(), .parent = kRoot};
+};
+
 // Of the found blocks, those that nobody holds and that could be had by evicting.
 std::int64_t count_revived(const CacheCore& core, const PrefixMatch& match) {
   std::int64_t revived = 0;
@@ -77,18 +110,6 @@ Status check_prompt(const CacheCore& core, const Prompt& prompt, std::optional<T
   return check_tokens(prompt.tokens);
 }
 
-Status check_room(const CacheCore& core, const AdmissionPlan& plan) {
-  const BlockPool& pool = core.device.pool();
-  const std::int64_t needed = plan.fresh + plan.revived;
-  if (needed + core.options.watermark.value() <= pool.available().value()) return Status::ok();
-  return Status::exhausted(
-      "needs " + std::to_string(plan.fresh) + " blocks beside a cached prefix of " +
-      std::to_string(plan.match.blocks) + " per group, for which " + std::to_string(plan.revived) +
-      " evictable ones are taken; there are " + std::to_string(pool.free().value()) + " free and " +
-      std::to_string(pool.evictable().value()) + " evictable, and a watermark of " +
-      std::to_string(core.options.watermark.value()));
-}
-
 // The table's entries that a hit fills, from the end to the start as nodes know their parents.
 void adopt_prefix(CacheCore& core, std::int32_t sequence, const PrefixMatch& match) {
   const std::int64_t length = core.sequences[sequence].device.length;
@@ -116,27 +137,36 @@ void adopt_prefix(CacheCore& core, std::int32_t sequence, const PrefixMatch& mat
 PrefixMatch match_prefix(const CacheCore& core, const Prompt& prompt, std::int64_t max_blocks) {
   PrefixMatch match;
   if (!core.is_caching()) return match;
-  const std::int64_t block_size = core.geometry.block_size();
-  ContentReader reader(prompt.tokens, prompt.keys, core.options.prefix.max_items_per_block);
-  PresenceScan scan(core);
   // Hashes follow from hashes, not from the nodes that are found: the next block is hashed while
   // memory is waited for.
-  PrefixIndex::Key key{.hash = root_hash(), .parent = kRoot};
-  for (std::int64_t block = 0; block < max_blocks; ++block) {
-    const std::optional<BlockContent> content = reader.read(block, block_size);
-    if (!content) break;
-    key.hash = core.index.hasher()(key.hash, content->tokens, content->extra_words);
-    const PrefixIndex::Found found = core.index.find(key, *content);
+  PromptReader reader(core, prompt);
+  PresenceScan scan(core);
+  NodeId node = kRoot;
+  for (std::int64_t block = 0; block < max_blocks && reader.next(node); ++block) {
+    const PrefixIndex::Found found = core.index.find(reader.key(), reader.content());
     match.collisions += found.collisions;
     if (!found.node) break;
-    key.parent = *found.node;
-    scan.see(key.parent, block);
+    node = *found.node;
+    scan.see(node, block);
     if (scan.is_hopeless()) break;
     if (!scan.is_enough(block + 1)) continue;
-    match.end = key.parent;
+    match.end = node;
     match.blocks = static_cast<std::int32_t>(block + 1);
   }
   return match;
+}
+
+Result<std::int64_t> hash_prompt(const CacheCore& core, const Prompt& prompt,
+                                 std::span<BlockHash> hashes) {
+  RECTO_RETURN_IF_ERROR(check_tokens(prompt.tokens));
+  if (!core.is_caching()) return 0;
+  const std::int64_t full = core.geometry.full_blocks(std::ssize(prompt.tokens.ids));
+  PromptReader reader(core, prompt);
+  std::int64_t block = 0;
+  for (; block < std::min(full, std::ssize(hashes)) && reader.next(kRoot); ++block) {
+    hashes[static_cast<std::size_t>(block)] = reader.key().hash;
+  }
+  return block;
 }
 
 TokenCount cached_prefix(const CacheCore& core, const Prompt& prompt) {
@@ -158,8 +188,24 @@ Result<AdmissionPlan> plan_admission(const CacheCore& core, const Prompt& prompt
       std::max<std::int64_t>(plan.match.blocks, geometry.blocks_for(room ? room->value() : length));
   plan.fresh = (plan.blocks - plan.match.blocks) * geometry.num_groups();
   plan.revived = count_revived(core, plan.match);
-  RECTO_RETURN_IF_ERROR(check_room(core, plan));
   return plan;
+}
+
+bool has_room(const CacheCore& core, const AdmissionPlan& plan) {
+  const BlockPool& pool = core.device.pool();
+  const std::int64_t needed = plan.fresh + plan.revived;
+  return needed + core.options.watermark.value() <= pool.available().value();
+}
+
+Status check_room(const CacheCore& core, const AdmissionPlan& plan) {
+  if (has_room(core, plan)) return Status::ok();
+  const BlockPool& pool = core.device.pool();
+  return Status::exhausted(
+      "needs " + std::to_string(plan.fresh) + " blocks beside a cached prefix of " +
+      std::to_string(plan.match.blocks) + " per group, for which " + std::to_string(plan.revived) +
+      " evictable ones are taken; there are " + std::to_string(pool.free().value()) + " free and " +
+      std::to_string(pool.evictable().value()) + " evictable, and a watermark of " +
+      std::to_string(core.options.watermark.value()));
 }
 
 void carry_out(CacheCore& core, std::int32_t sequence, const Prompt& prompt,

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "core/status.h"
 #include "cuda/cache/cache_core.h"
@@ -21,6 +22,10 @@ struct PrefixMatch {
 // hashing them, up to the first miss.
 PrefixMatch match_prefix(const CacheCore& core, const Prompt& prompt, std::int64_t max_blocks);
 
+// As BlockManager::hash_prompt.
+Result<std::int64_t> hash_prompt(const CacheCore& core, const Prompt& prompt,
+                                 std::span<BlockHash> hashes);
+
 // The tokens of it that an admission would find; 0 of a prompt that can't be.
 TokenCount cached_prefix(const CacheCore& core, const Prompt& prompt);
 
@@ -32,9 +37,13 @@ struct AdmissionPlan {
   std::int64_t revived = 0;  // found ones that could have been evicted
 };
 
-// Invalid input for a prompt or room that can't be; exhausted if the pool has not enough.
+// Invalid input for a prompt or room that can't be.
 Result<AdmissionPlan> plan_admission(const CacheCore& core, const Prompt& prompt,
                                      std::optional<TokenCount> room);
+
+// Whether the pool has enough for it; and the same with a message.
+bool has_room(const CacheCore& core, const AdmissionPlan& plan);
+Status check_room(const CacheCore& core, const AdmissionPlan& plan);
 
 // A running sequence that holds nothing gets what was planned, and nothing happened in between.
 void carry_out(CacheCore& core, std::int32_t sequence, const Prompt& prompt,

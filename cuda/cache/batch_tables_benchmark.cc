@@ -1,5 +1,5 @@
 // The block tables of 256 sequences, a step later: a sixteenth of them began a block. An operation:
-// a step. The plain way writes all rows anew; the floor copies a buffer of their size.
+// a step. The plain way writes all rows anew; the reference copies a buffer of their size.
 
 #include "cuda/cache/batch_tables.h"
 
@@ -61,7 +61,7 @@ void update_tables(benchmark::State& state) {
     plain.append(plain_batch);
     sides.ours([&] { benchmark::DoNotOptimize(tables.update().data()); });
     sides.plain([&] { plain.write_tables(plain_batch, columns, plain_buffer); });
-    sides.floor([&] { std::memcpy(plain_buffer.data(), buffer.data(), buffer.size() * 4); });
+    sides.reference([&] { std::memcpy(plain_buffer.data(), buffer.data(), buffer.size() * 4); });
   }
   sides.report(1);
 }

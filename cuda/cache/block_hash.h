@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <ostream>
 #include <span>
 
 #include "cuda/cache/prompt.h"
@@ -13,14 +12,6 @@
 namespace recto::cache {
 
 enum class HashWidth : std::uint8_t { k64, k128 };
-
-struct BlockHash {
-  std::uint64_t low = 0;
-  std::uint64_t high = 0;  // 0 in hashes of 64 bits
-
-  friend bool operator==(const BlockHash&, const BlockHash&) = default;
-  friend std::ostream& operator<<(std::ostream& out, const BlockHash& hash);
-};
 
 // Words that may enter a hash beside the tokens.
 inline constexpr std::size_t kMaxExtraWords = 98;

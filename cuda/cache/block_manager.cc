@@ -30,6 +30,12 @@ Status check_free_place(const CacheCore& core) {
                            " sequences are in use");
 }
 
+// Whether there are blocks for a prompt; makes no message of it that there are not.
+bool fits(const CacheCore& core, const Prompt& prompt, std::optional<TokenCount> room) {
+  const Result<AdmissionPlan> plan = plan_admission(core, prompt, room);
+  return plan.is_ok() && has_room(core, plan.value());
+}
+
 // The place of a sequence that waits to be computed again.
 Result<std::int32_t> find_preempted(const CacheCore& core, SequenceHandle handle) {
   const Result<std::int32_t> index = core.sequences.find(handle);
@@ -57,8 +63,9 @@ Result<Admission> BlockManager::admit(const Prompt& prompt, std::optional<TokenC
   // First what can never be, then what is not now.
   const Result<AdmissionPlan> plan = plan_admission(*core_, prompt, room);
   if (!plan.is_ok()) return plan.status().in("admit");
-  const Status place = check_free_place(*core_);
-  if (!place.is_ok()) return place.in("admit");
+  Status room_left = check_room(*core_, plan.value());
+  if (room_left.is_ok()) room_left = check_free_place(*core_);
+  if (!room_left.is_ok()) return room_left.in("admit");
   const std::int32_t index = core_->sequences.open();
   carry_out(*core_, index, prompt, plan.value());
   return Admission{.sequence = core_->sequences.handle(index),
@@ -66,7 +73,12 @@ Result<Admission> BlockManager::admit(const Prompt& prompt, std::optional<TokenC
 }
 
 bool BlockManager::can_admit(const Prompt& prompt, std::optional<TokenCount> room) const {
-  return core_->sequences.num_free() > 0 && plan_admission(*core_, prompt, room).is_ok();
+  return core_->sequences.num_free() > 0 && fits(*core_, prompt, room);
+}
+
+Result<std::int64_t> BlockManager::hash_prompt(const Prompt& prompt,
+                                               std::span<BlockHash> hashes) const {
+  return in("hash prompt", cache::hash_prompt(*core_, prompt, hashes));
 }
 
 TokenCount BlockManager::cached_prefix(const Prompt& prompt) const {
@@ -83,7 +95,11 @@ Result<std::span<const BlockCopy>> BlockManager::append(SequenceHandle sequence,
 }
 
 Result<std::span<const BlockCopy>> BlockManager::append(std::span<const SequenceHandle> sequences) {
-  return in("append", cache::append(*core_, sequences));
+  // Not passed through: a step of one sequence is so short that a move of the answer counts.
+  Result<std::span<const BlockCopy>> copies = cache::append(*core_, sequences);
+  if (!copies.is_ok()) [[unlikely]]
+    copies = copies.status().in("append");
+  return copies;
 }
 
 bool BlockManager::can_append(std::span<const SequenceHandle> sequences) {
@@ -121,6 +137,7 @@ Result<TokenCount> BlockManager::resume(SequenceHandle sequence, const Prompt& p
   if (!index.is_ok()) return index.status().in("resume");
   const Result<AdmissionPlan> plan = plan_admission(*core_, prompt, room);
   if (!plan.is_ok()) return plan.status().in("resume");
+  RECTO_RETURN_IF_ERROR(check_room(*core_, plan.value()).in("resume"));
   core_->sequences[index.value()].state = SequenceState::kRunning;
   carry_out(*core_, index.value(), prompt, plan.value());
   return TokenCount(core_->sequences[index.value()].device.length);
@@ -128,7 +145,7 @@ Result<TokenCount> BlockManager::resume(SequenceHandle sequence, const Prompt& p
 
 bool BlockManager::can_resume(SequenceHandle sequence, const Prompt& prompt,
                               std::optional<TokenCount> room) const {
-  return find_preempted(*core_, sequence).is_ok() && plan_admission(*core_, prompt, room).is_ok();
+  return find_preempted(*core_, sequence).is_ok() && fits(*core_, prompt, room);
 }
 
 Result<Transfer> BlockManager::swap_out(std::span<const SequenceHandle> sequences) {

@@ -128,6 +128,12 @@ class BlockManager {
   bool can_admit(const Prompt& prompt, std::optional<TokenCount> room = {}) const;
   // The tokens that `admit` would find cached now; 0 of a prompt that it refuses.
   TokenCount cached_prefix(const Prompt& prompt) const;
+  // The hashes of the prompt's first whole blocks, for as many as there is room in `hashes`, to be
+  // kept with it as Prompt::hashes: who asks about a prompt again and again hashes it once. Those
+  // that it has already are taken over, so that a prompt that grew is hashed where it is new.
+  // Returns how many: it ends before a block with too many items, and without a prefix cache at
+  // once. Invalid input for items that can't be. O(tokens).
+  Result<std::int64_t> hash_prompt(const Prompt& prompt, std::span<BlockHash> hashes) const;
 
   // ---- It grows. O(new blocks * groups); one token inside a block costs no more than a few
   // comparisons. In groups with a window, blocks that no row from the context on can see are given
@@ -148,7 +154,7 @@ class BlockManager {
   // K and V of these tokens, the context's (and maybe more), are computed: its full blocks can be
   // found from now on. Of two blocks with the same content the first stays the one that is found.
   // A sequence that was alive at a reset publishes no more. O(new full blocks * groups) and hashing
-  // them. Invalid input if there are fewer ids than context.
+  // them. Invalid input if there are fewer ids than context, or items that can't be.
   Status commit(SequenceHandle sequence, const Tokens& tokens);
 
   // ---- It branches. O(blocks * groups); no block is needed, and none is copied before somebody

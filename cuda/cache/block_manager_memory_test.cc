@@ -11,6 +11,7 @@
 #include "bazel/testing/catch.h"
 #include "cuda/cache/batch_tables.h"
 #include "cuda/cache/block_manager.h"
+#include "cuda/cache/cache_events.h"
 #include "cuda/cache/slot_mapping.h"
 
 namespace {
@@ -48,10 +49,22 @@ void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std
 namespace recto::cache {
 namespace {
 
-constexpr std::int64_t kTokens = 40;
+constexpr std::int64_t kTokens = 44;
 
-CacheOptions options_with_everything() {
+// A router that keeps nothing.
+class Listener final : public CacheEvents {
+ public:
+  void on_stored(const StoredBlock&) override { ++told; }
+  void on_removed(const RemovedBlock&) override { ++told; }
+  void on_cleared() override { ++told; }
+
+  std::int64_t told = 0;
+};
+
+CacheOptions options_with_everything(Listener& listener) {
   CacheOptions options;
+  options.events = &listener;
+  options.prefix.hasher.width = HashWidth::k128;
   options.num_blocks = BlockCount(64);
   options.block_size = TokenCount(4);
   options.null_blocks = BlockCount(1);
@@ -62,7 +75,8 @@ CacheOptions options_with_everything() {
   return options;
 }
 
-// A day of an engine, with every operation; ends as it began, but for what is cached.
+// A day of an engine, with every operation and every question; ends as it began, but for what is
+// cached.
 class Day {
  public:
   Day() : tables_(BatchTables::create(manager_, {.max_rows = 8}, buffer_).value()) {
@@ -72,24 +86,65 @@ class Day {
   bool is_lived(TokenId first_token) {
     ids_[0] = first_token;
     const Tokens tokens{.ids = ids_, .items = items_};
-    const Prompt prompt{.tokens = tokens, .keys = {.lora_id = 3, .tenant_salt = 4}};
-    bool is_good = manager_.can_admit(prompt);
+    Prompt prompt{.tokens = tokens, .keys = {.lora_id = 3, .tenant_salt = 4}};
+    const std::int64_t hashed = manager_.hash_prompt(prompt, hashes_).value();
+    prompt.hashes = std::span(hashes_).first(static_cast<std::size_t>(hashed));
+    bool is_good = hashed == kTokens / 4 && manager_.can_admit(prompt);
     const SequenceHandle leader = manager_.admit(prompt).value().sequence;
     const std::int64_t hit = manager_.view(leader).value().context_length.value();
     is_good &= manager_.append(leader, TokenCount(kTokens - hit)).is_ok();
     is_good &= manager_.commit(leader, tokens).is_ok();
     is_good &= beams_and_swap(leader, manager_.fork(leader).value());
+    is_good &= is_rewritten(leader, tokens);
     const Result<Pin> pin = manager_.pin(prompt);
     is_good &= manager_.unpin(pin.value().handle).is_ok();
     is_good &= manager_.preempt(leader).is_ok();
-    is_good &= manager_.resume(leader, prompt).is_ok();
-    return is_good && manager_.release(leader).is_ok();
+    is_good &= manager_.cached_prefix(prompt) > TokenCount(0);
+    is_good &= manager_.can_resume(leader, prompt) && manager_.resume(leader, prompt).is_ok();
+    return is_good && looked_at(leader) > 0 && manager_.release(leader).is_ok();
   }
   void reset() { manager_.reset_prefix_cache(); }
   const CacheStatistics& statistics() const { return manager_.statistics(); }
   std::int32_t left() const { return manager_.num_sequences(); }
+  std::int64_t told() const { return listener_.told; }
+  std::int64_t copies() const { return copies_; }
 
  private:
+  // All that can be looked at.
+  std::int64_t looked_at(SequenceHandle sequence) const {
+    std::int64_t sum = manager_.view(sequence).value().capacity.value();
+    sum += std::ssize(manager_.block_table(sequence, 1).value());
+    sum += manager_.states().used.value() + manager_.host_states().free.value();
+    sum += manager_.group_states(1).held_empty.value() + manager_.available_blocks().value();
+    return sum + manager_.num_sequences() + manager_.statistics().stored;
+  }
+
+  // Back into its last full block, of which children get copies; then it is computed again.
+  bool is_rewritten(SequenceHandle sequence, const Tokens& tokens) {
+    bool is_good = manager_.truncate(sequence, TokenCount(kTokens - 2)).is_ok();
+    is_good &= is_left_on_the_move(sequence);
+    is_good &= manager_.append(sequence, TokenCount(2)).is_ok();
+    return is_good && manager_.commit(sequence, tokens).is_ok();
+  }
+
+  // A child leaves while it is swapped out, another while it comes back.
+  bool is_left_on_the_move(SequenceHandle parent) {
+    bool is_good = true;
+    for (const bool comes_back : {false, true}) {
+      const std::array<SequenceHandle, 1> child = {manager_.fork(parent).value()};
+      const auto copies = manager_.append(child);
+      copies_ += std::ssize(copies.value());
+      is_good &= manager_.can_swap_out(child);
+      TransferHandle move = manager_.swap_out(child).value().handle;
+      if (comes_back) {
+        is_good &= manager_.complete(move).is_ok() && manager_.can_swap_in(child);
+        move = manager_.swap_in(child).value().handle;
+      }
+      is_good &= manager_.release(child[0]).is_ok() && manager_.complete(move).is_ok();
+    }
+    return is_good;
+  }
+
   // The sibling goes on as two beams, away and back.
   bool beams_and_swap(SequenceHandle leader, SequenceHandle sibling) {
     const std::array<SequenceHandle, 1> parents = {sibling};
@@ -107,11 +162,15 @@ class Day {
     is_good &= manager_.append(pair).is_ok();
     is_good &= manager_.complete(manager_.swap_out(pair).value().handle).is_ok();
     is_good &= manager_.complete(manager_.swap_in(pair, TokenCount(3)).value().handle).is_ok();
+    is_good &= tables_.clear(1).is_ok() && !tables_.update().empty();
     return is_good && manager_.release(pair[0]).is_ok() && manager_.release(pair[1]).is_ok();
   }
 
-  BlockManager manager_ = BlockManager::create(options_with_everything()).value();
+  Listener listener_;
+  std::int64_t copies_ = 0;
+  BlockManager manager_ = BlockManager::create(options_with_everything(listener_)).value();
   std::array<TokenId, kTokens> ids_;
+  std::array<BlockHash, kTokens / 4> hashes_;
   std::array<MultimodalItem, 1> items_ = {{{.content_hash = 5, .start = 6, .length = 3}}};
   std::array<std::int32_t, 2 * 8 * 16> buffer_;
   std::array<std::int64_t, 4> slots_;
@@ -129,6 +188,9 @@ TEST_CASE("no operation that succeeds allocates") {
   CHECK(day.left() == 0);
   CHECK(day.statistics().evicted > 0);
   CHECK(day.statistics().hit_tokens > 0);
+  CHECK(day.statistics().overwritten > 0);
+  CHECK(day.copies() > 0);
+  CHECK(day.told() > 0);
   CHECK(after == before);
   CHECK(before > 0);
 }

@@ -22,6 +22,7 @@ void add_statistics(const CacheStatistics& done, std::map<std::string, std::int6
   counts["blocks overwritten"] += done.overwritten;
   counts["duplicate blocks"] += done.duplicates;
   counts["hash collisions"] += done.collisions;
+  counts["blocks evicted for nodes"] += done.evicted_for_nodes;
   counts["index full"] += done.no_node;
   counts["too many items"] += done.too_many_items;
 }

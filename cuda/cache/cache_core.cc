@@ -118,6 +118,14 @@ void CacheCore::forget(BlockId block) {
   unpublish(content, block);
 }
 
+void CacheCore::evict_oldest() {
+  const BlockId block = device.pool().oldest_evictable();
+  const ContentId content = device.pool().content(block);
+  device.forget(block);
+  ++statistics.evicted;
+  unpublish(content, block);
+}
+
 void CacheCore::unpublish(ContentId content, BlockId block) {
   const NodeId node = index.node_of(content);
   const std::int32_t group = index.group_of(content);

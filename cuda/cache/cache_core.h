@@ -72,6 +72,8 @@ struct CacheCore {
   void take_until(std::int32_t sequence, std::int64_t blocks);
   // The block's only holder is to write into it: its content can't be found any more.
   void forget(BlockId block);
+  // The least recently used of the evictable blocks, of which there is one, is free.
+  void evict_oldest();
   // Appends to this sequence look at everything again.
   void stop_run(std::int32_t sequence) {
     sequences[sequence].run_end = sequences[sequence].device.length;

@@ -44,8 +44,13 @@ Status check_groups(const std::vector<LayerGroup>& groups) {
 std::int32_t max_nodes(const CacheOptions& options) {
   if (options.prefix.caching == PrefixCaching::kOff) return 0;
   if (options.prefix.max_nodes) return *options.prefix.max_nodes;
-  const std::int64_t most = kMostBlocks / std::ssize(options.groups);
-  return static_cast<std::int32_t>(std::min(options.num_blocks.value(), most));
+  std::int64_t nodes = options.num_blocks.value();
+  const auto has_window = [](const LayerGroup& group) { return group.window.has_value(); };
+  if (std::ranges::all_of(options.groups, has_window)) {
+    nodes += (std::int64_t{options.max_sequences} + options.prefix.max_pins) *
+             options.max_blocks_per_sequence.value();
+  }
+  return static_cast<std::int32_t>(std::min(nodes, kMostBlocks / std::ssize(options.groups)));
 }
 
 Status check_options(const CacheOptions& options) {

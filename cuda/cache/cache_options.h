@@ -1,6 +1,16 @@
 #pragma once
 
 // How large a cache is and how its layers share tables. Fixed for the life of a manager.
+//
+//   CacheOptions options;
+//   options.num_blocks = BlockCount(1000);
+//   options.max_blocks_per_sequence = BlockCount(64);
+//   options.watermark = BlockCount(10);
+//   // Every other layer sees 128 tokens.
+//   options.groups = {LayerGroup{.num_layers = 16},
+//                     LayerGroup{.num_layers = 16, .window = TokenCount(128)}};
+//   options.prefix.hasher.width = HashWidth::k128;
+//   const Status checked = check_options(options);
 
 #include <cstdint>
 #include <optional>
@@ -29,8 +39,9 @@ enum class PrefixCaching : std::uint8_t { kOn, kOff };
 struct PrefixCacheOptions {
   PrefixCaching caching = PrefixCaching::kOn;
   BlockHasher hasher = {};
-  // Blocks' worth of tokens that can be known at a time, whatever the number of groups; default: as
-  // many as the pool has blocks. What finds no room is not cached, and counted.
+  // Blocks' worth of tokens that can be known at a time, whatever the number of groups. What finds
+  // no room takes that of what was used least recently; where all is in use it is not cached, and
+  // counted. With the default that can't be: see max_nodes().
   std::optional<std::int32_t> max_nodes = {};
   // A block on which more multimodal items lie is not cached, nor is what follows it.
   std::int32_t max_items_per_block = 2;  // at most kMaxItemsPerBlock
@@ -50,7 +61,10 @@ struct CacheOptions {
   CacheEvents* events = nullptr;  // outlives the manager; or none
 };
 
-// The nodes that a prefix cache of these options has room for.
+// The nodes that a prefix cache of these options has room for. By default one for each block: what
+// is in use stands, in a group without a window, for a block of its own, that somebody holds or
+// that is pinned. Where all groups have a window, blocks are given back and what stood in them
+// remains the identity of what follows; then, beside, what all sequences and pins can know.
 std::int32_t max_nodes(const CacheOptions& options);
 
 // Invalid input, "cache options: FIELD = VALUE; expected WHAT", for the first field that is wrong.

@@ -87,5 +87,18 @@ TEST_CASE("the index has a node for each block, unless told otherwise") {
   CHECK(max_nodes(options) == 26843545);
 }
 
+TEST_CASE("where all groups have windows, the index knows what sequences and pins can go through") {
+  CacheOptions options = good();
+  options.max_sequences = 3;
+  options.max_blocks_per_sequence = BlockCount(5);
+  options.prefix.max_pins = 2;
+  options.groups = {LayerGroup{.num_layers = 1, .window = TokenCount(4)}, LayerGroup{}};
+  CHECK(max_nodes(options) == 8);
+  options.groups[1].window = TokenCount(9);
+  CHECK(max_nodes(options) == 8 + (3 + 2) * 5);
+  options.max_blocks_per_sequence = BlockCount(std::numeric_limits<std::int32_t>::max());
+  CHECK(max_nodes(options) == std::numeric_limits<std::int32_t>::max() / 2);
+}
+
 }  // namespace
 }  // namespace recto::cache

@@ -23,7 +23,7 @@ Status check_tokens(const Tokens& tokens) {
   return Status::ok();
 }
 
-std::optional<BlockContent> ContentReader::read(std::int64_t block, std::int64_t block_size) {
+bool ContentReader::read(std::int64_t block, std::int64_t block_size) {
   const std::int64_t begin = block * block_size;
   std::size_t num_words = 0;
   if (block == 0) {
@@ -36,14 +36,15 @@ std::optional<BlockContent> ContentReader::read(std::int64_t block, std::int64_t
   auto item = std::partition_point(tokens_.items.begin(), tokens_.items.end(), ends_before);
   for (std::int32_t count = 0; item != tokens_.items.end() && item->start < begin + block_size;
        ++item) {
-    if (++count > max_items_) return std::nullopt;
+    if (++count > max_items_) return false;
     words_[num_words++] = item->content_hash;
     words_[num_words++] = static_cast<std::uint64_t>(item->start - begin);
     words_[num_words++] = static_cast<std::uint64_t>(item->length);
   }
-  return BlockContent{.tokens = tokens_.ids.subspan(static_cast<std::size_t>(begin),
-                                                    static_cast<std::size_t>(block_size)),
-                      .extra_words = {words_.data(), num_words}};
+  content_.tokens =
+      tokens_.ids.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(block_size));
+  content_.extra_words = {words_.data(), num_words};
+  return true;
 }
 
 }  // namespace recto::cache

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 
 #include "core/status.h"
 #include "cuda/cache/block_hash.h"
@@ -32,14 +31,17 @@ class ContentReader {
   ContentReader(const Tokens& tokens, const CacheKeys& keys, std::int32_t max_items)
       : tokens_(tokens), keys_(keys), max_items_(max_items) {}
 
-  // Block `block` of `block_size` tokens, all of which are there; none if more than `max_items` lie
-  // on it. Valid until the next call. O(log items).
-  std::optional<BlockContent> read(std::int64_t block, std::int64_t block_size);
+  // Looks at block `block` of `block_size` tokens, all of which are there; false if more than
+  // `max_items` lie on it. O(log items).
+  bool read(std::int64_t block, std::int64_t block_size);
+  // What was read last, until the next call.
+  const BlockContent& content() const { return content_; }
 
  private:
   Tokens tokens_;
   CacheKeys keys_;
   std::int32_t max_items_;
+  BlockContent content_;
   std::array<std::uint64_t, kMaxExtraWords> words_;
 };
 

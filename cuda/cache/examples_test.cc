@@ -109,6 +109,42 @@ TEST_CASE("block_manager.h, batch_tables.h and slot_mapping.h") {
   CHECK(manager.cached_prefix(prompt) == TokenCount(4));
 }
 
+TEST_CASE("cache_options.h, prompt.h and handle.h") {
+  // [cache_options.h
+  CacheOptions options;
+  options.num_blocks = BlockCount(1000);
+  options.max_blocks_per_sequence = BlockCount(64);
+  options.watermark = BlockCount(10);
+  // Every other layer sees 128 tokens.
+  options.groups = {LayerGroup{.num_layers = 16},
+                    LayerGroup{.num_layers = 16, .window = TokenCount(128)}};
+  options.prefix.hasher.width = HashWidth::k128;
+  const Status checked = check_options(options);
+  // ]
+  CHECK(checked == Status::ok());
+  options.block_size = TokenCount(4);
+  BlockManager manager = BlockManager::create(options).value();
+  // [prompt.h
+  const std::vector<TokenId> ids = {1, 2, 8, 8, 8, 3, 4};
+  const std::vector<MultimodalItem> items = {{.content_hash = 77, .start = 2, .length = 3}};
+  Prompt prompt{.tokens = {.ids = ids, .items = items}, .keys = {.lora_id = 5}};
+  // Asked about again and again, it is hashed once.
+  std::vector<BlockHash> hashes(ids.size() / 4);  // blocks of 4
+  const std::int64_t hashed = manager.hash_prompt(prompt, hashes).value();
+  prompt.hashes = std::span(hashes).first(static_cast<std::size_t>(hashed));
+  const bool fits = manager.can_admit(prompt);
+  // ]
+  CHECK(hashed == 1);
+  CHECK(fits);
+  // [handle.h
+  const SequenceHandle handle = manager.admit(prompt).value().sequence;
+  const Status first = manager.release(handle);
+  const Status second = manager.release(handle);  // invalid input: that life is over
+  // ]
+  CHECK(first == Status::ok());
+  CHECK(second.code() == StatusCode::kInvalidInput);
+}
+
 TEST_CASE("cache_events.h, cache_states.h and cache_statistics.h") {
   CacheOptions options;
   options.num_blocks = BlockCount(8);
@@ -203,7 +239,8 @@ std::vector<std::string> example_here(const std::string& header) {
 TEST_CASE("what is compiled here is what headers say") {
   for (const char* header :
        {"block_pool.h", "prefix_index.h", "block_manager.h", "batch_tables.h", "slot_mapping.h",
-        "cache_events.h", "cache_states.h", "cache_statistics.h", "cache_size.h"}) {
+        "cache_options.h", "prompt.h", "handle.h", "cache_events.h", "cache_states.h",
+        "cache_statistics.h", "cache_size.h"}) {
     INFO(header);
     const std::vector<std::string> example = example_here(header);
     CHECK(example.size() >= 2);

@@ -207,9 +207,13 @@ GrowthPlan plan_growth(CacheCore& core, std::span<const GrowthRequest> requests)
   return plan;
 }
 
+bool has_room(const CacheCore& core, const GrowthPlan& plan) {
+  return plan.fresh + plan.copies <= core.device.pool().available().value() + plan.returned;
+}
+
 Status check_room(const CacheCore& core, const GrowthPlan& plan) {
+  if (has_room(core, plan)) return Status::ok();
   const BlockPool& pool = core.device.pool();
-  if (plan.fresh + plan.copies <= pool.available().value() + plan.returned) return Status::ok();
   return Status::exhausted("needs " + std::to_string(plan.fresh) + " new blocks and " +
                            std::to_string(plan.copies) + " for copies, and gives " +
                            std::to_string(plan.returned) + " back; there are " +
@@ -288,8 +292,7 @@ Result<std::span<const BlockCopy>> append(CacheCore& core,
 
 bool can_append(CacheCore& core, std::span<const SequenceHandle> sequences) {
   BatchAppend batch(core, sequences);
-  const bool can =
-      batch.begin().is_ok() && check_room(core, plan_growth(core, batch.requests())).is_ok();
+  const bool can = batch.begin().is_ok() && has_room(core, plan_growth(core, batch.requests()));
   batch.undo();
   return can;
 }

@@ -21,7 +21,8 @@ struct GrowthPlan {
 // the pool, and leaves them as they were. O(blocks concerned).
 GrowthPlan plan_growth(CacheCore& core, std::span<const GrowthRequest> requests);
 
-// Exhausted if there is not enough for the plan.
+// Whether there is enough for the plan; and the same with a message.
+bool has_room(const CacheCore& core, const GrowthPlan& plan);
 Status check_room(const CacheCore& core, const GrowthPlan& plan);
 
 // Plans, checks, and gives; the context lengths stay. The copies are in core.scratch. O(blocks

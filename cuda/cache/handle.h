@@ -2,6 +2,10 @@
 
 // How callers name what a manager keeps for them: a place, and which of the lives of that place is
 // meant, so that a name that is no longer good is told from those that are.
+//
+//   const SequenceHandle handle = manager.admit(prompt).value().sequence;
+//   const Status first = manager.release(handle);
+//   const Status second = manager.release(handle);  // invalid input: that life is over
 
 #include <cstdint>
 #include <ostream>

@@ -111,6 +111,15 @@ TEST_CASE("contents have a number for each node and group") {
   CHECK(index.content_id(NodeId(3), 0) != content);
 }
 
+TEST_CASE("a node is 52 bytes, and what it stands for beside") {
+  const auto bytes = [](const PrefixIndexOptions& options) {
+    return PrefixIndex::create(options).value().bytes_per_node();
+  };
+  CHECK(bytes({.max_nodes = 1024, .block_size = 16}) == 52 + 16 * 4);
+  CHECK(bytes({.max_nodes = 1024, .block_size = 16, .max_words = 8}) == 52 + 16 * 4 + 8 * 8);
+  CHECK(bytes({.max_nodes = 1024, .num_groups = 3, .block_size = 1}) == 52 + 2 * 4 + 4);
+}
+
 TEST_CASE("misuse is a broken contract") {
   PrefixIndex index = index_of(2);
   const NodeId node = *insert(index, kRoot, {1, 2});

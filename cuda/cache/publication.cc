@@ -33,12 +33,24 @@ void attach(CacheCore& core, const TablePlace& place, NodeId node) {
                                   .block = block});
 }
 
+// A new node, for which the least recently used content goes if the index is full.
+std::optional<NodeId> make_node(CacheCore& core, const PrefixIndex::Key& key,
+                                const BlockContent& content) {
+  std::optional<NodeId> node = core.index.insert(key, content);
+  while (!node && core.device.pool().evictable() > BlockCount(0)) {
+    core.evict_oldest();
+    ++core.statistics.evicted_for_nodes;
+    node = core.index.insert(key, content);
+  }
+  return node;
+}
+
 // The node of what follows a chain, found or made; the caller is a user of it.
 std::optional<NodeId> next_node(CacheCore& core, NodeId chain, const BlockContent& content) {
   const PrefixIndex::Key key = core.index.key(chain, content);
   const PrefixIndex::Found found = core.index.find(key, content);
   core.statistics.collisions += found.collisions;
-  if (!found.node) return core.index.insert(key, content);
+  if (!found.node) return make_node(core, key, content);
   core.index.add_user(*found.node);
   return found.node;
 }
@@ -46,13 +58,11 @@ std::optional<NodeId> next_node(CacheCore& core, NodeId chain, const BlockConten
 // The next block of a sequence joins its chain. False if it can't.
 bool publish_next(CacheCore& core, std::int32_t sequence, ContentReader& reader) {
   Sequence& mine = core.sequences[sequence];
-  const std::optional<BlockContent> content =
-      reader.read(mine.published, core.geometry.block_size());
-  if (!content) {
+  if (!reader.read(mine.published, core.geometry.block_size())) {
     ++core.statistics.too_many_items;
     return false;
   }
-  const std::optional<NodeId> node = next_node(core, mine.chain, *content);
+  const std::optional<NodeId> node = next_node(core, mine.chain, reader.content());
   if (!node) {
     ++core.statistics.no_node;
     return false;
@@ -77,9 +87,9 @@ Status commit(CacheCore& core, SequenceHandle sequence, const Tokens& tokens) {
                                  " token ids; expected at least those of the context of " +
                                  std::to_string(mine.device.length));
   }
+  RECTO_RETURN_IF_ERROR(check_tokens(tokens));
   const std::int64_t full = core.geometry.full_blocks(mine.device.length);
   if (full <= mine.committed) return Status::ok();
-  RECTO_RETURN_IF_ERROR(check_tokens(tokens));
   mine.committed = static_cast<std::int32_t>(full);
   const SequenceDetails& details = core.sequences.details(index.value());
   if (!core.is_caching() || details.publishing == PrefixCaching::kOff) return Status::ok();

@@ -86,7 +86,7 @@ TEST_CASE("fewer ids than tokens are refused") {
   CHECK(cache.commit(sequence, ids_from(1, 5)) == Status::ok());
 }
 
-TEST_CASE("a full index caches no more, and says so, until something is forgotten") {
+TEST_CASE("an index full of what is in use caches no more, and says so") {
   CacheOptions options = small_options(8);
   options.prefix.max_nodes = 2;
   CheckedManager cache(options);
@@ -95,26 +95,53 @@ TEST_CASE("a full index caches no more, and says so, until something is forgotte
   CHECK(cache.manager().statistics().no_node == 1);
   CHECK(cache.release(sequence) == Status::ok());
   CHECK(cache.manager().states().cached == TokenCount(8));
-  const SequenceHandle other = cache.computed(ids_from(101, 4));
-  CHECK(cache.view(other).published == BlockCount(0));
-  cache.reset();
-  CHECK(cache.release(other) == Status::ok());
+}
+
+TEST_CASE("in a full index the least recently used content makes room for what is new") {
+  CacheOptions options = small_options(8);
+  options.prefix.max_nodes = 2;
+  CheckedManager cache(options);
+  cache.visit(ids_from(1, 8));
   cache.visit(ids_from(101, 4));
   CHECK(cache.hit(ids_from(101, 5)) == 4);
+  CHECK(cache.hit(ids_from(1, 9)) == 4);  // its end went
+  CHECK(cache.manager().statistics().evicted == 1);
+  CHECK(cache.manager().statistics().evicted_for_nodes == 1);
+  CHECK(cache.manager().statistics().no_node == 0);
+  CHECK(cache.manager().states().free == TokenCount(24));
+}
+
+// A block whose start lost its own keeps two nodes alive; as many blocks in use need more than are
+// left.
+TEST_CASE("by default there is a node for whatever is in use") {
+  CheckedManager cache(small_options(4));
+  const SequenceHandle first = cache.admit(ids_from(1, 4));
+  const SequenceHandle second = cache.admit(ids_from(1, 8));
+  cache.append(first, 4);
+  cache.append(second, 8);
+  CHECK(cache.commit(first, ids_from(1, 4)) == Status::ok());
+  CHECK(cache.commit(second, ids_from(1, 8)) == Status::ok());
+  CHECK(cache.release(first) == Status::ok());
+  const SequenceHandle other = cache.computed(ids_from(101, 8));  // evicts the first one's
+  CHECK(cache.release(second) == Status::ok());
+  CHECK(cache.manager().core().index.num_nodes() == 4);
+  CHECK(cache.manager().statistics().evicted_for_nodes == 0);
+  const SequenceHandle third = cache.computed(ids_from(201, 4));
+  CHECK(cache.view(third).published == BlockCount(1));
+  CHECK(cache.view(other).published == BlockCount(2));
+  CHECK(cache.manager().statistics().evicted_for_nodes == 1);
+  CHECK(cache.manager().statistics().no_node == 0);
 }
 
 TEST_CASE("commit tries again with the next full block") {
   CacheOptions options = small_options(8);
   options.prefix.max_nodes = 1;
   CheckedManager cache(options);
-  cache.visit(ids_from(101, 4));
+  const SequenceHandle other = cache.computed(ids_from(101, 4));
   const SequenceHandle sequence = cache.computed(ids_from(1, 4));
   CHECK(cache.manager().statistics().no_node == 1);
   CHECK(cache.commit(sequence, ids_from(1, 4)) == Status::ok());
   CHECK(cache.manager().statistics().no_node == 1);
-  // Another one takes all blocks, and what was cached is evicted.
-  const SequenceHandle other = cache.admit(ids_from(201, 28));
-  CHECK(cache.available() == 0);
   CHECK(cache.release(other) == Status::ok());
   CHECK(cache.commit(sequence, ids_from(1, 4)) == Status::ok());
   CHECK(cache.view(sequence).published == BlockCount(0));
@@ -177,10 +204,14 @@ TEST_CASE("items out of order are refused by name") {
         Status::invalid_input("admit: items[1]: start = 5, length = 1; expected a start of at "
                               "least 6, where the one before ends, and a length of at least 1"));
   const SequenceHandle sequence = cache.admit(Ids{1});
-  cache.append(sequence, 4);
-  CHECK(
-      cache.call([&](BlockManager& m) { return m.commit(sequence, with_items(ids, items).tokens); })
-          .code() == StatusCode::kInvalidInput);
+  const auto commit = [&] {
+    return cache.call(
+        [&](BlockManager& m) { return m.commit(sequence, with_items(ids, items).tokens); });
+  };
+  cache.append(sequence, 3);
+  CHECK(commit().code() == StatusCode::kInvalidInput);  // though no block is full yet
+  cache.append(sequence, 1);
+  CHECK(commit().code() == StatusCode::kInvalidInput);
 }
 
 // Writes down what it is told.

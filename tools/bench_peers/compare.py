@@ -5,8 +5,8 @@
   tools/bench_peers/compare.py bazel-bin/cuda/cache/block_manager_benchmark
 
 For each operation: nanoseconds of the manager, of a plain one in C++ and of one in Python, how many
-times as long these take, and the floor, the part that nobody can leave out, as the benchmark
-says. What needs a Python package that is missing is skipped, and says so.
+times as long these take, and the floor, the part that nobody can leave out, or a reference (r)
+that is none, as the benchmark says. What needs a Python package that is missing is skipped, and says so.
 
 Exit codes: 0 done, 1 the benchmark failed or lacks an operation, 2 bad usage.
 """
@@ -25,7 +25,8 @@ sys.dont_write_bytecode = True
 from operations import OPERATIONS, Operation, Skipped  # noqa: E402
 
 HEADINGS = ("ns for each", "ours", "plain C++", "", "Python", "", "floor", "")
-EXPLAINED = "x: times as long as ours, or of the floor, ours times as long as it"
+EXPLAINED = ("x: times as long as ours, or of the floor, ours times as long as it; "
+             "r: no floor but a reference, serial misses or a copy of all")
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,8 @@ class Figures:
 
     ours: float
     plain: float
-    floor: float
+    beside: float
+    is_floor: bool = True
 
 
 class Failed(Exception):
@@ -60,7 +62,8 @@ def run_benchmark(program: str, operations: list[Operation],
         runs = json.loads(out.read_text())["benchmarks"]
     # What follows the argument says how it was run: name/argument/iterations:5/manual_time.
     return {"/".join(run["name"].split("/")[:2]):
-            Figures(run["ns"], run["plain_ns"], run["floor_ns"]) for run in runs}
+            Figures(run["ns"], run["plain_ns"], run.get("floor_ns", run.get("reference_ns")),
+                    "floor_ns" in run) for run in runs}
 
 
 def row_of(operation: Operation, figures: Figures, times: int) -> tuple[tuple[str, ...], str]:
@@ -72,8 +75,9 @@ def row_of(operation: Operation, figures: Figures, times: int) -> tuple[tuple[st
     except Skipped as why:
         skipped = f"SKIPPED: {operation.name} in Python: {why}"
     return (f"{operation.unit}: {operation.name}", number(figures.ours), number(figures.plain),
-            ratio(figures.plain / figures.ours), *python, number(figures.floor),
-            ratio(figures.ours / figures.floor)), skipped
+            ratio(figures.plain / figures.ours), *python,
+            number(figures.beside) + ("" if figures.is_floor else " r"),
+            ratio(figures.ours / figures.beside)), skipped
 
 
 def number(value: float) -> str:

@@ -60,6 +60,11 @@ class CompareTest(unittest.TestCase):
         self.assertEqual(skipped, "SKIPPED: admit/blocks:1 in Python: no such package")
         self.assertEqual(row[1:], ("2.00", "3.00", "1.5 x", "-", "", "1.00", "2.0 x"))
 
+    def test_what_is_no_floor_is_marked(self):
+        operation = compare.Operation("free/blocks:1", 1, "block", lambda _: 8.0)
+        row, _ = compare.row_of(operation, compare.Figures(2.0, 3.0, 4.0, is_floor=False), 1)
+        self.assertEqual(row[1:], ("2.00", "3.00", "1.5 x", "8.00", "4.0 x", "4.00 r", "0.5 x"))
+
     def test_a_benchmark_that_fails_is_no_comparison(self):
         code, out, errors = self.run_main(self.program("echo it broke; exit 3\n"))
         self.assertEqual((code, out), (1, ""))

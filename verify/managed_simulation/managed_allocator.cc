@@ -70,6 +70,8 @@ ManagedAllocator::ManagedAllocator(const ManagedOptions& options, cache::BlockMa
 void ManagedAllocator::open(sim::SequenceId sequence, const sim::SequenceSpec& spec) {
   const auto place = static_cast<std::size_t>(sequence.value());
   if (place >= members_.size()) members_.resize(place + 1);
+  hashes_.resize(members_.size());
+  hashes_[place].clear();
   members_[place] = {.spec = spec, .handle = {}, .swapped_room = {}};
   tokens_.open(sequence, spec);
 }
@@ -79,6 +81,7 @@ void ManagedAllocator::close(sim::SequenceId sequence) {
   if (mine.handle) RECTO_CHECK_EQ(manager_.release(*mine.handle), Status::ok());
   mine = {};
   tokens_.close(sequence);
+  hashes_[static_cast<std::size_t>(sequence.value())] = {};
 }
 
 std::int64_t ManagedAllocator::blocks_of(TokenCount tokens) const {
@@ -102,8 +105,21 @@ std::int64_t ManagedAllocator::blocks_of_others(std::span<const sim::SequenceId>
   return (blocks_of(length) - full_blocks(prompt, block_size())) * (std::ssize(members) - 1);
 }
 
+// Which tokens a sequence has never changes, so that its blocks are hashed once.
 cache::Prompt ManagedAllocator::prompt(sim::SequenceId sequence, TokenCount length) const {
-  return {.tokens = {.ids = tokens_.first(sequence, length), .items = {}}, .keys = {}};
+  cache::Prompt prompt;
+  prompt.tokens.ids = tokens_.first(sequence, length);
+  if (!reuses_prefixes()) return prompt;
+  std::vector<cache::BlockHash>& hashes = hashes_[static_cast<std::size_t>(sequence.value())];
+  const auto known = std::ssize(hashes);
+  const std::int64_t full = full_blocks(length, block_size());
+  if (known < full) {
+    hashes.resize(static_cast<std::size_t>(full));
+    prompt.hashes = std::span(hashes).first(static_cast<std::size_t>(known));
+    RECTO_CHECK_EQ(manager_.hash_prompt(prompt, hashes).value(), full);
+  }
+  prompt.hashes = hashes;
+  return prompt;
 }
 
 sim::Fit ManagedAllocator::fit(std::span<const sim::SequenceId> members, TokenCount length,

@@ -122,7 +122,10 @@ class ManagedAllocator final : public sim::Allocator {
   std::int64_t table_entries_ = 0;
   cache::BlockManager manager_;
   std::vector<Member> members_;  // by SequenceId
-  mutable PromptTokens tokens_;  // made on demand
+  // Made on demand: tokens, and the hashes of a sequence's first blocks as far as it was asked
+  // about.
+  mutable PromptTokens tokens_;
+  mutable std::vector<std::vector<cache::BlockHash>> hashes_;  // by SequenceId
   std::optional<Departure> departure_;
   cache::TransferHandle arrival_;
 };

@@ -172,6 +172,7 @@ class BlockManagerModel {
   std::int64_t first_seen(std::int32_t group, std::int64_t position) const;
   std::optional<std::int32_t> number_of(const CacheText& text, std::int64_t index) const;
   bool is_known(const TextChain& chain) const;
+  std::int64_t most_known_chains() const;
   bool has_all(const TextChain& chain, std::int64_t blocks) const;
   TextChain longest_hit(const CacheText& text, std::int64_t most_blocks) const;
 

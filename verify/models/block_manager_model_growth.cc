@@ -76,12 +76,28 @@ Result<std::vector<ModelCopy>> BlockManagerModel::append(const std::vector<Seque
   });
 }
 
-// Exhausted if there is no room to know it.
+std::int64_t BlockManagerModel::most_known_chains() const {
+  if (options_.prefix.max_nodes) return *options_.prefix.max_nodes;
+  std::int64_t most = options_.num_blocks.value();
+  for (const cache::LayerGroup& group : options_.groups) {
+    if (!group.window) return most;
+  }
+  const std::int64_t length = options_.max_blocks_per_sequence.value();
+  most += options_.max_sequences * length;
+  return most + options_.prefix.max_pins * length;
+}
+
+// What was used least recently is forgotten for it; exhausted if there is still no room to know it.
 Status BlockManagerModel::publish_block(ModelSequence& sequence, std::int32_t text) {
   TextChain chain = sequence.published;
   chain.push_back(text);
-  const std::int64_t most = options_.prefix.max_nodes.value_or(options_.num_blocks.value());
-  if (!is_known(chain) && num_known_chains() >= most) return Status::exhausted("nodes");
+  while (!is_known(chain) && num_known_chains() >= most_known_chains()) {
+    const std::vector<BlockName> victims = evictable();
+    if (victims.empty()) return Status::exhausted("nodes");
+    forget(victims.front());
+    ++statistics_.evicted;
+    ++statistics_.evicted_for_nodes;
+  }
   for (std::int32_t group = 0; group < num_groups(); ++group) {
     const BlockName block = sequence.device[static_cast<std::size_t>(group)][chain.size() - 1];
     if (block == kGone) continue;

@@ -61,6 +61,7 @@ inline constexpr std::int32_t kNegative = 2;     // append, reserve, truncate, s
 inline constexpr std::int32_t kBehindContext = 1;  // truncate: to more than there is
 inline constexpr std::int32_t kContextOnly = 1;    // commit: no more ids than the context has
 inline constexpr std::int32_t kTooFew = 2;         // commit
+inline constexpr std::int32_t kBadItem = 3;        // commit: one without a length
 inline constexpr std::int32_t kNoSuchParent = 1;   // beam step
 inline constexpr std::int32_t kKeepText = 1;  // truncate, in `flavour`: what is cut comes again
 

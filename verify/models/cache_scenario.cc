@@ -70,9 +70,11 @@ cache::CacheOptions draw_options(Draw& draw, const ScenarioDomain& domain) {
 }
 
 // How often each kind comes; some never.
-std::array<std::int64_t, kNumCommandKinds> draw_weights(Draw& draw, const ScenarioDomain& domain) {
+using Weights = std::array<std::int64_t, kNumCommandKinds>;
+
+Weights draw_weights(Draw& draw, const ScenarioDomain& domain) {
   using enum CommandKind;
-  std::array<std::int64_t, kNumCommandKinds> weights{};
+  Weights weights{};
   const auto set = [&](CommandKind kind, std::int64_t weight) {
     weights[static_cast<std::size_t>(kind)] = draw.one_in(4) ? 0 : draw.number(1, weight);
   };
@@ -94,7 +96,7 @@ std::array<std::int64_t, kNumCommandKinds> draw_weights(Draw& draw, const Scenar
   return weights;
 }
 
-CommandKind draw_kind(Draw& draw, const std::array<std::int64_t, kNumCommandKinds>& weights) {
+CommandKind draw_kind(Draw& draw, const Weights& weights) {
   std::int64_t sum = 0;
   for (const std::int64_t weight : weights) sum += weight;
   std::int64_t at = draw.number(0, sum - 1);
@@ -160,7 +162,7 @@ CacheCommand draw_command(Draw& draw, CommandKind kind, const CacheScenario& sce
       command.length = draw.one_in(6) ? draw.small(0, 3) : 0;
       break;
     case kCommit:
-      if (command.extra == 0) command.extra = draw.small(0, 1);
+      if (command.extra == 0) command.extra = draw.one_in(30) ? kBadItem : draw.small(0, 1);
       break;
     case kBeamStep:
       command.count = draw.small(0, 4);
@@ -179,6 +181,18 @@ CacheCommand draw_command(Draw& draw, CommandKind kind, const CacheScenario& sce
   return command;
 }
 
+// Families that go to host memory and come back: there is room for them, and little else is done.
+void prefer_swaps(Draw& draw, CacheScenario& scenario, Weights& weights) {
+  using enum CommandKind;
+  scenario.options.host_blocks = scenario.options.num_blocks;
+  scenario.options.max_sequences = std::max(scenario.options.max_sequences, 3);
+  for (std::int64_t& weight : weights)
+    weight = draw.one_in(2) ? 0 : std::min<std::int64_t>(weight, 2);
+  for (const CommandKind kind : {kAdmit, kAppend, kFork, kSwapOut, kSwapIn, kComplete}) {
+    weights[static_cast<std::size_t>(kind)] = draw.number(3, 8);
+  }
+}
+
 }  // namespace
 
 CacheScenario draw_scenario(RandomStream& stream, const ScenarioDomain& domain) {
@@ -186,7 +200,8 @@ CacheScenario draw_scenario(RandomStream& stream, const ScenarioDomain& domain) 
   CacheScenario scenario;
   scenario.options = draw_options(draw, domain);
   scenario.how.alphabet = draw.small(1, 3);
-  const auto weights = draw_weights(draw, domain);
+  Weights weights = draw_weights(draw, domain);
+  if (domain.has_swaps && draw.one_in(4)) prefer_swaps(draw, scenario, weights);
   for (std::int64_t n = draw.number(domain.commands_max / 4, domain.commands_max); n > 0; --n) {
     scenario.commands.push_back(draw_command(draw, draw_kind(draw, weights), scenario, domain));
   }

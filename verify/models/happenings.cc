@@ -13,6 +13,7 @@ const char* happening_name(Happening happening) {
       "hits behind a gap",
       "duplicates",
       "collisions",
+      "evictions for a node",
       "commits without a free node",
       "commits that met too many items",
       "hits with keys",

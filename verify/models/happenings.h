@@ -21,6 +21,7 @@ enum class Happening : std::uint8_t {
   kHitBehindGap,    // a window group has no block where the prefix begins
   kDuplicate,       // a block with content that can be found elsewhere
   kCollision,
+  kEvictionForNode,
   kNoNode,
   kTooManyItems,
   kHitWithKeys,

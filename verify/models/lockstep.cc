@@ -125,7 +125,8 @@ void Lockstep::add_tokens(CacheText& text, std::int64_t length, std::int32_t tok
   }
 }
 
-// An item's length follows from what it is: 1, 2 or 3 tokens.
+// An item's length follows from what it is: 1, 2 or 3 tokens. Behind one at the last place stands
+// another out of order, which is refused.
 CacheText Lockstep::make_text(const CacheCommand& command, const CacheText& base) const {
   CacheText text = base;
   text.ids.resize(std::min<std::size_t>(text.ids.size(), static_cast<std::size_t>(command.length)));
@@ -140,6 +141,7 @@ CacheText Lockstep::make_text(const CacheCommand& command, const CacheText& base
     text.items = {{.content_hash = static_cast<std::uint64_t>(kind),
                    .start = place % std::max<std::int64_t>(1, text.length()),
                    .length = kind}};
+    if (place == 15) text.items.push_back({.content_hash = 1, .start = 0, .length = 1});
   }
   for (std::int64_t i = 0; items == 3 && i < text.length(); ++i) {
     text.items.push_back({.content_hash = 1, .start = i, .length = 1});

@@ -100,6 +100,8 @@ class Lockstep {
   std::vector<cache::SequenceHandle> handles(const Picked& picked) const;
   std::vector<SequenceName> names(const Picked& picked) const;
   CacheText make_text(const CacheCommand& command, const CacheText& base) const;
+  cache::Prompt with_hashes(const CacheText& text, std::vector<cache::BlockHash>& hashes) const;
+  void ask(const CacheText& text) const;
   void add_tokens(CacheText& text, std::int64_t length, std::int32_t token) const;
   void remember(const CacheText& text);
   void say(const std::string& text);

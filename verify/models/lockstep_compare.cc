@@ -93,11 +93,13 @@ void Lockstep::compare_statistics() {
   RECTO_CHECK_EQ(answer.hit_tokens, expected.hit_tokens);
   RECTO_CHECK_EQ(answer.stored, expected.stored);
   RECTO_CHECK_EQ(answer.evicted, expected.evicted);
+  RECTO_CHECK_EQ(answer.evicted_for_nodes, expected.evicted_for_nodes);
   RECTO_CHECK_EQ(answer.overwritten, expected.overwritten);
   RECTO_CHECK_EQ(answer.cleared, expected.cleared);
   RECTO_CHECK_EQ(answer.duplicates, expected.duplicates);
   RECTO_CHECK_EQ(answer.no_node, expected.no_node);
   RECTO_CHECK_EQ(answer.too_many_items, expected.too_many_items);
+  if (!model_.options().prefix.max_nodes) RECTO_CHECK_EQ(answer.no_node, 0);
   // How many collisions there are, hashes alone can say: never fewer, and none where all bits
   // count.
   RECTO_CHECK_GE(answer.collisions, collisions_);
@@ -239,9 +241,10 @@ std::vector<std::int64_t> Lockstep::observe() const {
     }
   }
   const cache::CacheStatistics& counts = manager_.statistics();
-  seen.insert(seen.end(), {counts.queries, counts.query_tokens, counts.hit_tokens, counts.stored,
-                           counts.evicted, counts.overwritten, counts.cleared, counts.duplicates,
-                           counts.collisions, counts.no_node, counts.too_many_items});
+  seen.insert(seen.end(),
+              {counts.queries, counts.query_tokens, counts.hit_tokens, counts.stored,
+               counts.evicted, counts.evicted_for_nodes, counts.overwritten, counts.cleared,
+               counts.duplicates, counts.collisions, counts.no_node, counts.too_many_items});
   for (const Actor& actor : actors_) {
     const cache::SequenceView view = manager_.view(actor.handle).value();
     seen.insert(seen.end(), {static_cast<std::int64_t>(view.state), view.context_length.value(),

@@ -26,6 +26,42 @@ std::optional<TokenCount> in_tokens(std::optional<std::int64_t> room) {
 
 }  // namespace
 
+// As who keeps the hashes of its blocks asks.
+cache::Prompt Lockstep::with_hashes(const CacheText& text,
+                                    std::vector<cache::BlockHash>& hashes) const {
+  cache::Prompt prompt = text.prompt();
+  hashes.resize(static_cast<std::size_t>(text.length() / block_size()));
+  const Result<std::int64_t> told = manager_.hash_prompt(prompt, hashes);
+  RECTO_CHECK_EQ(told.is_ok(), has_proper_items(text));
+  if (told.is_ok()) prompt.hashes = std::span(hashes).first(static_cast<std::size_t>(told.value()));
+  return prompt;
+}
+
+// Hashes are those of the text, and change no answer: all of them, some, or some that are another
+// text's, with which no more is found.
+void Lockstep::ask(const CacheText& text) const {
+  std::vector<cache::BlockHash> hashes;
+  cache::Prompt prompt = with_hashes(text, hashes);
+  cache::BlockHash hash = cache::root_hash();
+  for (std::size_t i = 0; i < prompt.hashes.size(); ++i) {
+    const BlockText block = block_text(text, block_size(), static_cast<std::int64_t>(i));
+    hash = model_.options().prefix.hasher(hash, block.tokens, block.words);
+    RECTO_CHECK_EQ(prompt.hashes[i], hash);
+  }
+  const std::int64_t cached = model_.cached_prefix(text);
+  RECTO_CHECK_EQ(manager_.cached_prefix(text.prompt()).value(), cached);
+  RECTO_CHECK_EQ(manager_.cached_prefix(prompt).value(), cached);
+  prompt.hashes = prompt.hashes.first(prompt.hashes.size() / 2);
+  std::vector<cache::BlockHash> again(hashes.size());
+  if (!has_proper_items(text)) return;
+  RECTO_CHECK_EQ(manager_.cached_prefix(prompt).value(), cached);
+  const std::int64_t count = manager_.hash_prompt(prompt, again).value();
+  RECTO_CHECK(std::equal(again.begin(), again.begin() + count, hashes.begin()));
+  std::ranges::reverse(hashes);
+  prompt.hashes = hashes;
+  RECTO_CHECK_LE(manager_.cached_prefix(prompt).value(), cached);
+}
+
 void Lockstep::enter(Actor& actor, const CacheText& text, std::int64_t hit) {
   CacheText prefix = text;
   prefix.ids.resize(static_cast<std::size_t>(hit));
@@ -40,11 +76,14 @@ std::optional<StatusCode> Lockstep::admit(const CacheCommand& command) {
   const std::optional<std::int64_t> room = room_of(command);
   say("admit " + describe(text, room));
 
-  const TokenCount cached = manager_.cached_prefix(text.prompt());
-  RECTO_CHECK_EQ(cached.value(), model_.cached_prefix(text));
+  if (is_checking_) ask(text);
+  std::vector<cache::BlockHash> hashes;
+  const cache::Prompt prompt = with_hashes(text, hashes);
+  const TokenCount cached = manager_.cached_prefix(prompt);
   const bool can = manager_.can_admit(text.prompt(), in_tokens(room));
+  RECTO_CHECK_EQ(manager_.can_admit(prompt, in_tokens(room)), can);
   const BlockManagerModel before = model_;
-  const auto admitted = manager_.admit(text.prompt(), in_tokens(room));
+  const auto admitted = manager_.admit(prompt, in_tokens(room));
   const auto expected = model_.admit(text, room);
   const StatusCode code = same_answer(admitted.status(), expected.status());
   RECTO_CHECK_EQ(can, code == StatusCode::kOk);
@@ -70,9 +109,12 @@ std::optional<StatusCode> Lockstep::resume(const CacheCommand& command) {
   const std::optional<std::int64_t> room = room_of(command);
   say("resume " + name_of(*who) + " " + describe(text, room));
 
+  std::vector<cache::BlockHash> hashes;
+  const cache::Prompt prompt = with_hashes(text, hashes);
   const bool can = manager_.can_resume(actor.handle, text.prompt(), in_tokens(room));
+  RECTO_CHECK_EQ(manager_.can_resume(actor.handle, prompt, in_tokens(room)), can);
   const BlockManagerModel before = model_;
-  const auto hit = manager_.resume(actor.handle, text.prompt(), in_tokens(room));
+  const auto hit = manager_.resume(actor.handle, prompt, in_tokens(room));
   const auto expected = model_.resume(actor.name, text, room);
   const StatusCode code = same_answer(hit.status(), expected.status());
   RECTO_CHECK_EQ(can, code == StatusCode::kOk);
@@ -167,6 +209,7 @@ std::optional<StatusCode> Lockstep::commit(const CacheCommand& command) {
   CacheText text = actor.text;
   if (command.extra == kContextOnly) text.ids.resize(actor.tags.size());
   if (command.extra == kTooFew) text.ids.resize(actor.tags.size() / 2);
+  if (command.extra == kBadItem) text.items = {{.content_hash = 1, .start = 0, .length = 0}};
   say("commit " + name_of(*who) + " " + describe(text, {}));
 
   const std::size_t blocks = model_.sequences().at(actor.name).published.size();

@@ -42,6 +42,7 @@ void Lockstep::count_changes(const BlockManagerModel& before) {
   happenings_.count(Happening::kEviction, now.evicted - then.evicted);
   happenings_.count(Happening::kDuplicate, now.duplicates - then.duplicates);
   happenings_.count(Happening::kOverwritten, now.overwritten - then.overwritten);
+  happenings_.count(Happening::kEvictionForNode, now.evicted_for_nodes - then.evicted_for_nodes);
   happenings_.count(Happening::kNoNode, now.no_node - then.no_node);
   happenings_.count(Happening::kTooManyItems, now.too_many_items - then.too_many_items);
   happenings_.count_if(model_.available() == 0, Happening::kFullPool);

@@ -1,6 +1,7 @@
 #pragma once
 
-// What memory and hashing cost on this machine, in this run: floors of the manager's operations.
+// What memory and hashing cost on this machine, in this run: what the manager's operations are held
+// against.
 
 #include <cstdint>
 #include <span>
@@ -14,7 +15,8 @@ namespace recto::cache::testing {
 std::vector<std::int32_t> scattered(std::int64_t count);
 
 // Memory of `bytes`, whose cache lines lead to each other in scattered order: each step is a load
-// that waits for the one before, and a miss of whatever cache the memory does not fit in.
+// that waits for the one before, and a miss of whatever cache the memory does not fit in. A
+// reference, and no floor: misses that need not wait for each other overlap, and take less.
 class PointerChase {
  public:
   explicit PointerChase(std::int64_t bytes);

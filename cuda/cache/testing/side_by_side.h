@@ -1,8 +1,9 @@
 #pragma once
 
 // One operation done in several ways, in turns, in one run of a benchmark, so that whatever else
-// the machine does befalls them all: the manager, the plain one, and the floor, which is the part
-// of it that nobody can leave out, and nothing else.
+// the machine does befalls them all: the manager, the plain one, and either the floor, which is the
+// part of it that nobody can leave out, and nothing else; or, where none is known that says much, a
+// reference, something well known of the same order, which ours may well beat.
 
 #include <benchmark/benchmark.h>
 
@@ -33,8 +34,13 @@ class SideBySide {
     time(kFloor, work);
   }
 
-  // Counters, of medians over the iterations: nanoseconds an operation takes (ns, plain_ns,
-  // floor_ns), how often the plain one's are ours, and ours the floor's.
+  template <typename Work>
+  void reference(const Work& work) {
+    time(kReference, work);
+  }
+
+  // Counters, of medians over the iterations: nanoseconds an operation takes (ns, plain_ns, and
+  // floor_ns or reference_ns), how often the plain one's are ours, and ours those of the last.
   void report(std::int64_t operations) {
     const double ours = ns(kOurs, operations);
     state_->counters["ns"] = ours;
@@ -46,10 +52,14 @@ class SideBySide {
       state_->counters["floor_ns"] = ns(kFloor, operations);
       state_->counters["times_floor"] = ours / ns(kFloor, operations);
     }
+    if (!seconds_[kReference].empty()) {
+      state_->counters["reference_ns"] = ns(kReference, operations);
+      state_->counters["times_reference"] = ours / ns(kReference, operations);
+    }
   }
 
  private:
-  enum Way : std::uint8_t { kOurs, kPlain, kFloor, kNumWays };
+  enum Way : std::uint8_t { kOurs, kPlain, kFloor, kReference, kNumWays };
 
   template <typename Work>
   double time(Way way, const Work& work) {

@@ -76,9 +76,10 @@ void write(std::ostream& out, const PrefixIndex& index) {
 }
 
 void write(std::ostream& out, const CacheStatistics& done) {
-  for (const std::int64_t count : {done.queries, done.query_tokens, done.hit_tokens, done.stored,
-                                   done.evicted, done.overwritten, done.cleared, done.duplicates,
-                                   done.collisions, done.no_node, done.too_many_items}) {
+  for (const std::int64_t count :
+       {done.queries, done.query_tokens, done.hit_tokens, done.stored, done.evicted,
+        done.evicted_for_nodes, done.overwritten, done.cleared, done.duplicates, done.collisions,
+        done.no_node, done.too_many_items}) {
     out << count << ' ';
   }
 }

@@ -56,6 +56,7 @@ void AccountAudit::on_preempted(const sim::Group& group, sim::PreemptionKind kin
 void AccountAudit::finish(const sim::Report& report) {
   const cache::CacheStatistics& seen = allocator_.manager().statistics();
   RECTO_CHECK_EQ(seen.no_node, 0);
+  RECTO_CHECK_EQ(seen.evicted_for_nodes, 0);
   RECTO_CHECK_EQ(seen.collisions, 0);
   // Static batches compute what was found all the same, and do not count it.
   if (report.counters.prefix_query_tokens > 0) {
