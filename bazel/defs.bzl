@@ -44,7 +44,7 @@ def recto_library(
         testonly = False,
         copts = [],
         **kwargs):
-    """A library, and NAME_headers_check, which compiles each of its headers alone.
+    """A library, and NAME_headers_check, which compiles headers alone that no .cc of their own does.
 
     (Bazel's own parse_headers feature is missing in Bazel 4.)
     """
@@ -59,7 +59,13 @@ def recto_library(
         visibility = visibility,
         **kwargs
     )
-    headers = [file for file in hdrs + srcs if file.endswith(".h")]
+
+    # What its own .cc includes first, has been compiled alone.
+    headers = [
+        file
+        for file in hdrs + srcs
+        if file.endswith(".h") and file[:-len(".h")] + ".cc" not in srcs
+    ]
     if headers:
         header_probes(
             name = name + "_header_probes",

@@ -64,6 +64,11 @@ PASSES: dict[str, list[Texts]] = {
         extra_line("sim/BUILD", 'genrule(name = "g", outs = ["table.h"])')
         | source('#include "sim/table.h"\n'),
     ],
+    "own-header-first": [
+        source('#include "core/units.h"\n'),
+        {"sim/pool.cc": '// #include "core/units.h"\n#include "sim/pool.h"\n'},
+        test_source('#include "core/units.h"\n'),
+    ],
     "test-only-include": [
         test_source('#include "bazel/testing/catch.h"\n'),
         _library("verify/laws", '#include "bazel/testing/catch.h"\n', "testonly = True"),
@@ -123,6 +128,11 @@ FAILS: dict[str, list[Texts]] = {
         source('#include "sim/gone.h"\n'),
         source('#include "sim/../core/units.h"\n'),
         source("#include <core/units.h>\n"),
+    ],
+    "own-header-first": [
+        {"sim/pool.cc": '#include "core/units.h"\n#include "sim/pool.h"\n'},
+        {"sim/pool.cc": "#include <vector>\n"},
+        {"sim/pool.cc": "int pool;\n"},
     ],
     "test-only-include": [
         source('#include "bazel/testing/catch.h"\n'),

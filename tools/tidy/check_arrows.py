@@ -130,6 +130,17 @@ def find_bad_include_paths(project: Project) -> Iterator[Finding]:
                 yield Finding(file.path, include.line, f"<{include.path}> is ours", remedy)
 
 
+def find_own_headers_included_late(project: Project) -> Iterator[Finding]:
+    """They are what shows that a header compiles alone: bazel/defs.bzl compiles no other probe."""
+    for file in project.cpp_files:
+        own = re.sub(r"\.cc$", ".h", file.path)
+        includes = project.includes(file)
+        if own == file.path or own not in project.tree or includes[:1] and includes[0].path == own:
+            continue
+        line = includes[0].line if includes else 1
+        yield Finding(file.path, line, f'"{own}" is not included first', "move it to the top")
+
+
 def _generated_headers(project: Project) -> set[str | None]:
     return {
         file_of_label(output, package.folder)
@@ -203,6 +214,7 @@ RULES = (
     Rule("arrow-dep", find_forbidden_deps),
     Rule("arrow-notebook", find_notebook_imports),
     Rule("include-path", find_bad_include_paths, takes_exceptions=True),
+    Rule("own-header-first", find_own_headers_included_late),
     Rule("test-only-include", find_test_only_includes),
     Rule("cuda-free", find_cuda_headers),
 )
