@@ -44,7 +44,7 @@ def recto_library(
         testonly = False,
         copts = [],
         **kwargs):
-    """A library, and NAME_headers_check, which compiles headers alone that no .cc of their own does.
+    """A library, and NAME_headers_check, which compiles headers alone that no .cc of theirs does.
 
     (Bazel's own parse_headers feature is missing in Bazel 4.)
     """
