@@ -6,7 +6,7 @@
 
 For each operation: nanoseconds of the manager, of a plain one in C++ and of one in Python, how many
 times as long these take, and the floor, the part that nobody can leave out, or a reference (r)
-that is none, as the benchmark says. What needs a Python package that is missing is skipped, and says
+that is none, as the benchmark says. What needs a missing Python package is skipped, and says
 so.
 
 Exit codes: 0 done, 1 the benchmark failed or lacks an operation, 2 bad usage.
