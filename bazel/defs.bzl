@@ -88,6 +88,27 @@ def recto_binary(name, srcs = [], deps = [], copts = [], **kwargs):
     """A program."""
     cc_binary(name = name, srcs = srcs, deps = deps, copts = _COPTS + copts, **kwargs)
 
+def recto_c_library(name, srcs, deps = [], copts = [], **kwargs):
+    """A shared library in C11, to be loaded while a program runs. `name` ends in .so."""
+    cc_binary(
+        name = name,
+        srcs = srcs,
+        deps = deps,
+        copts = [
+            "-std=c11",
+            "-Wall",
+            "-Wextra",
+            "-pedantic",
+            "-Werror",
+            "-ffp-contract=off",
+            # Nothing else is built to be loaded anywhere (.bazelrc).
+            "-fPIC",
+        ] + copts,
+        linkopts = ["-lm"],
+        linkshared = True,
+        **kwargs
+    )
+
 def recto_test(name, srcs, deps = [], data = [], size = "small", copts = [], **kwargs):
     """A Catch2 test; main() is supplied. Include "bazel/testing/catch.h"."""
     cc_test(

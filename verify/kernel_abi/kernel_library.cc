@@ -1,0 +1,193 @@
+#include "verify/kernel_abi/kernel_library.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <string.h>
+
+#include <algorithm>
+
+#include "core/contract.h"
+#include "verify/kernel_abi/kernel_result.h"
+#include "verify/kernel_abi/library_checks.h"
+#include "verify/kernel_abi/recto_kernel.h"
+
+namespace recto::verify {
+namespace {
+
+std::string message_of(const KernelRequest& request) {
+  const char* const text = reinterpret_cast<const char*>(request.message.ours);
+  return {text, strnlen(text, static_cast<std::size_t>(request.message.bytes))};
+}
+
+std::string signal_name(int number) {
+  const char* const name = sigabbrev_np(number);
+  return name == nullptr ? fmt::format("signal {}", number) : fmt::format("SIG{}", name);
+}
+
+std::string indented(const std::string& text) {
+  std::string result = "  ";
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    result += text[i];
+    if (text[i] == '\n' && i + 1 < text.size()) result += "  ";
+  }
+  while (result.ends_with('\n')) result.pop_back();
+  return result;
+}
+
+std::string printed_text(const KernelAnswer& answer) {
+  return answer.printed.empty() ? "" : "\nit printed\n" + indented(answer.printed);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<KernelLibrary>> KernelLibrary::open(const std::string& path,
+                                                           const KernelLibraryOptions& options) {
+  const Result<std::string> file = library_file(path);
+  RECTO_RETURN_IF_ERROR(file.status());
+  Result<std::unique_ptr<KernelProcess>> process =
+      KernelProcess::create(file.value(), options.time_limit_ms);
+  RECTO_RETURN_IF_ERROR(process.status());
+  std::shared_ptr<KernelLibrary> library(
+      new KernelLibrary(path, options, std::move(process).value()));
+  RECTO_RETURN_IF_ERROR(library->load().in(path));
+  return library;
+}
+
+Status KernelLibrary::load() {
+  const Result<KernelAnswer> answer = process_->start();
+  RECTO_RETURN_IF_ERROR(answer.status());
+  const KernelMailbox& mailbox = process_->mailbox();
+  if (answer.value().end != KernelEnd::kAnswered) {
+    return Status::invalid_input(fmt::format("{} {}",
+                                             mailbox.load_step == LoadStep::kLoading
+                                                 ? "what runs when it is loaded"
+                                                 : "recto_kernel_table()",
+                                             words_for(answer.value())));
+  }
+  RECTO_RETURN_IF_ERROR(check_loaded(mailbox));
+  name_ = mailbox.table.name;
+  std::ranges::copy(mailbox.table.has_function, has_function_);
+  return Status::ok();
+}
+
+std::optional<std::string> KernelLibrary::why_unsupported(KernelFunction function,
+                                                          const PagedAttentionInputs& inputs) {
+  RECTO_CHECK(has(function));
+  const CallOutcome& outcome = make(request_attention(function, inputs, process_->arena())).outcome;
+  if (outcome.kind != CallOutcome::Kind::kUnsupported) return std::nullopt;
+  return outcome.text;
+}
+
+std::optional<std::string> KernelLibrary::why_unsupported(const KvWriteInputs& inputs) {
+  RECTO_CHECK(has(KernelFunction::kKvWrite));
+  const CallOutcome& outcome = make(request_kv_write(inputs, process_->arena())).outcome;
+  if (outcome.kind != CallOutcome::Kind::kUnsupported) return std::nullopt;
+  return outcome.text;
+}
+
+CallOutcome KernelLibrary::attend(KernelFunction function, const PagedAttentionInputs& inputs,
+                                  reference::AttentionResult& result) {
+  RECTO_CHECK(has(function));
+  const Result<KernelRequest> request = request_attention(function, inputs, process_->arena());
+  const MadeCall made = make(request);
+  kept_.reset();
+  if (made.outcome.kind == CallOutcome::Kind::kDone) {
+    result = attention_result(inputs, request.value(), made.written[0], made.written[1]);
+  }
+  return made.outcome;
+}
+
+CallOutcome KernelLibrary::write_kv(const KvWriteInputs& inputs) {
+  RECTO_CHECK(has(KernelFunction::kKvWrite));
+  const MadeCall made = make(request_kv_write(inputs, process_->arena()));
+  kept_.reset();
+  if (made.outcome.kind == CallOutcome::Kind::kDone) {
+    std::ranges::copy(made.written[0], static_cast<std::byte*>(inputs.kv.k.data));
+    std::ranges::copy(made.written[1], static_cast<std::byte*>(inputs.kv.v.data));
+  }
+  return made.outcome;
+}
+
+const KernelLibrary::MadeCall& KernelLibrary::make(const Result<KernelRequest>& request) {
+  if (!request.is_ok()) {
+    kept_ = MadeCall{.outcome = {CallOutcome::Kind::kUnsupported, request.status().message()}};
+    return *kept_;
+  }
+  const KernelRequest& wanted = request.value();
+  if (kept_ && kept_->key == wanted.key) return *kept_;
+  MadeCall made{.key = wanted.key, .outcome = call(wanted)};
+  for (std::size_t i = 0; i < std::size(made.written); ++i) {
+    const GuardedBuffer& buffer = wanted.written[i];
+    made.written[i].assign(buffer.ours, buffer.ours + buffer.bytes);
+  }
+  kept_ = std::move(made);
+  return *kept_;
+}
+
+CallOutcome KernelLibrary::call(const KernelRequest& request) {
+  if (const auto known = went_wrong_.find(request.key); known != went_wrong_.end()) {
+    return {CallOutcome::Kind::kWrong, known->second};
+  }
+  if (time_outs_ >= options_.time_outs_max) {
+    return {CallOutcome::Kind::kUnsupported,
+            fmt::format("given up after {} calls that did not come back", time_outs_)};
+  }
+  if (!process_->is_running()) {
+    const Status loaded = load();
+    if (!loaded.is_ok()) {
+      return {CallOutcome::Kind::kWrong, "loaded again: " + loaded.message()};
+    }
+  }
+  const KernelAnswer answer = process_->call(request.function, request.call);
+  if (answer.end == KernelEnd::kTimeLimit) ++time_outs_;
+  CallOutcome outcome = judge(request, answer);
+  if (outcome.kind == CallOutcome::Kind::kWrong) {
+    outcome.text = fmt::format("{} {}", kernel_function_name(request.function), outcome.text);
+    went_wrong_[request.key] = outcome.text;
+  }
+  return outcome;
+}
+
+CallOutcome KernelLibrary::judge(const KernelRequest& request, const KernelAnswer& answer) const {
+  using enum CallOutcome::Kind;
+  if (answer.end != KernelEnd::kAnswered) return {kWrong, words_for(answer)};
+  const std::string message = message_of(request);
+  const std::string overrun = process_->arena().overrun_text();
+  if (!overrun.empty())
+    return {kWrong, "went beyond its memory: " + overrun + printed_text(answer)};
+  if (answer.code == kRectoUnsupported) {
+    return {kUnsupported, message.empty() ? "unsupported, it says no more" : message};
+  }
+  if (answer.code != kRectoOk) {
+    return {kWrong, fmt::format("returned {}{}: '{}'{}", answer.code,
+                                answer.code == kRectoFailed ? "" : ", which is no status", message,
+                                printed_text(answer))};
+  }
+  if (request.function == KernelFunction::kKvWrite) return {kDone, ""};
+  const GuardedBuffer& out = request.written[0];
+  const std::string gap = gap_text(request, {out.ours, out.ours + out.bytes});
+  return gap.empty() ? CallOutcome{kDone, ""} : CallOutcome{kWrong, "went beyond its rows: " + gap};
+}
+
+std::string KernelLibrary::words_for(const KernelAnswer& answer) const {
+  std::string text;
+  switch (answer.end) {
+    case KernelEnd::kAnswered:
+      RECTO_UNREACHABLE("an answer is judged by its status");
+    case KernelEnd::kSignal:
+      text = fmt::format("was ended by {}", signal_name(answer.code));
+      if (answer.code == SIGSEGV || answer.code == SIGBUS) {
+        text += ": " + process_->arena().fault_text(answer.fault);
+      }
+      break;
+    case KernelEnd::kExit:
+      text = fmt::format("ended its process, with exit code {}", answer.code);
+      break;
+    case KernelEnd::kTimeLimit:
+      text = fmt::format("did not come back within {} ms", options_.time_limit_ms);
+      break;
+  }
+  return text + printed_text(answer);
+}
+
+}  // namespace recto::verify

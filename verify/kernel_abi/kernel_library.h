@@ -1,0 +1,91 @@
+#pragma once
+
+// Somebody's kernels, from a shared library with the interface of recto_kernel.h. They run in a
+// process of their own: a crash, an exit, a loop without end, a stray access or a status that is
+// none are answers like others, with words for what happened, and the next call has a new process.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/attention_views.h"
+#include "core/status.h"
+#include "reference/paged_attention.h"
+#include "verify/kernel_abi/kernel_process.h"
+#include "verify/kernel_abi/kernel_request.h"
+
+namespace recto::verify {
+
+struct KernelLibraryOptions {
+  std::int64_t time_limit_ms = 10'000;  // of one call, and of loading; wall clock
+  // Calls that ran into it, after which calls that were not made before are not made: shrinking a
+  // loop without end would take the limit for each trial.
+  std::int64_t time_outs_max = 4;
+};
+
+// What became of one call.
+struct CallOutcome {
+  enum class Kind : std::uint8_t { kDone, kUnsupported, kWrong };
+
+  Kind kind = Kind::kDone;
+  std::string text;  // the library's reason, or what went wrong; several lines
+};
+
+class KernelLibrary {
+ public:
+  // Loads it, in its own process. Invalid input, naming the path and what is wrong with it: no
+  // file, no shared library, no table, another version, nothing in it, no host memory; or what
+  // loading it came to. Failed where the system gives no process or memory.
+  static Result<std::shared_ptr<KernelLibrary>> open(const std::string& path,
+                                                     const KernelLibraryOptions& options = {});
+
+  const std::string& name() const { return name_; }
+  const std::string& path() const { return path_; }
+  bool has(KernelFunction function) const { return has_function_[static_cast<int>(function)]; }
+
+  // Of all below: the library has the function, and what decode gets has one row a sequence.
+  //
+  // Makes the call and keeps what came of it, so that making it next costs nothing. A call that
+  // goes wrong is not unsupported.
+  std::optional<std::string> why_unsupported(KernelFunction function,
+                                             const PagedAttentionInputs& inputs);
+  std::optional<std::string> why_unsupported(const KvWriteInputs& inputs);
+
+  // The result is there if it is done. Equal calls that went wrong are not made again.
+  CallOutcome attend(KernelFunction function, const PagedAttentionInputs& inputs,
+                     reference::AttentionResult& result);
+  // The caches are as the library left them if it is done, and as before if not.
+  CallOutcome write_kv(const KvWriteInputs& inputs);
+
+ private:
+  struct MadeCall {
+    RequestKey key = {};
+    CallOutcome outcome = {};
+    std::vector<std::byte> written[2] = {};
+  };
+
+  KernelLibrary(std::string path, const KernelLibraryOptions& options,
+                std::unique_ptr<KernelProcess> process)
+      : path_(std::move(path)), options_(options), process_(std::move(process)) {}
+
+  Status load();
+  const MadeCall& make(const Result<KernelRequest>& request);
+  CallOutcome call(const KernelRequest& request);
+  CallOutcome judge(const KernelRequest& request, const KernelAnswer& answer) const;
+  std::string words_for(const KernelAnswer& answer) const;
+
+  std::string path_;
+  KernelLibraryOptions options_;
+  std::unique_ptr<KernelProcess> process_;
+  std::string name_;
+  bool has_function_[kKernelFunctions.size()] = {};
+  std::int64_t time_outs_ = 0;
+  std::map<RequestKey, std::string> went_wrong_;
+  std::optional<MadeCall> kept_;
+};
+
+}  // namespace recto::verify

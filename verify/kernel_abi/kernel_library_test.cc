@@ -1,0 +1,164 @@
+// What a library does to its process: each fault is told in words, with the buffer that it was
+// about, and the next call finds the library as new.
+
+#include "verify/kernel_abi/kernel_library.h"
+
+#include <stdlib.h>
+
+#include <cmath>
+#include <string>
+
+#include "bazel/testing/catch.h"
+#include "verify/placed_problem.h"
+
+namespace recto::verify {
+namespace {
+
+const std::string kFaults = "verify/kernel_abi/libfaults.so";
+
+AttentionProblem two_sequences() {
+  AttentionProblem problem;
+  problem.shape = {.num_q_heads = 2, .num_kv_heads = 1, .head_dim_k = 4, .head_dim_v = 4};
+  for (const std::int64_t length : {3, 6}) {
+    const auto size = static_cast<std::size_t>(length * 4);
+    problem.sequences.push_back({.num_rows = 1,
+                                 .context_length = length,
+                                 .q = std::vector<float>(8, 1.0F),
+                                 .k = std::vector<float>(size, 1.0F),
+                                 .v = std::vector<float>(size, 1.0F)});
+  }
+  return problem;
+}
+
+// In rows with gaps, and a table of two rows of three entries.
+const PlacedProblem& placed() {
+  static const PlacedProblem problem(two_sequences(), {.block_size = 2, .row_padding = 16});
+  return problem;
+}
+
+std::shared_ptr<KernelLibrary> opened(const KernelLibraryOptions& options = {}) {
+  return KernelLibrary::open(kFaults, options).value();
+}
+
+// What processes that are started meanwhile go wrong in.
+class Fault {
+ public:
+  explicit Fault(const char* name) { setenv("RECTO_TEST_FAULT", name, 1); }
+  ~Fault() { unsetenv("RECTO_TEST_FAULT"); }
+  Fault(const Fault&) = delete;
+  Fault& operator=(const Fault&) = delete;
+};
+
+CallOutcome outcome_with(const char* name, const KernelLibraryOptions& options = {}) {
+  const Fault fault(name);
+  const auto library = opened(options);
+  reference::AttentionResult result;
+  return library->attend(KernelFunction::kPrefill, placed().inputs(), result);
+}
+
+void check_wrong(const char* fault, const std::string& words,
+                 const KernelLibraryOptions& options = {}) {
+  const CallOutcome outcome = outcome_with(fault, options);
+  CHECK(outcome.kind == CallOutcome::Kind::kWrong);
+  CHECK(outcome.text == "prefill " + words);
+}
+
+TEST_CASE("a call that goes well gives what was written") {
+  reference::AttentionResult result;
+  const CallOutcome outcome = opened()->attend(KernelFunction::kPrefill, placed().inputs(), result);
+  CHECK(outcome.kind == CallOutcome::Kind::kDone);
+  REQUIRE(result.out.size() == 16);
+  REQUIRE(result.lse_ln.size() == 4);
+  for (const double value : result.out) CHECK(value == 0);
+  for (const double value : result.lse_ln) CHECK(value == 0);
+  CHECK(outcome_with("print").kind == CallOutcome::Kind::kDone);
+}
+
+TEST_CASE("accesses beyond buffers are told by buffer and byte") {
+  check_wrong("null pointer", "was ended by SIGSEGV: a write through a null pointer");
+  check_wrong("read beyond table",
+              "was ended by SIGSEGV: a read at byte 16384 of block_table, which has 24");
+  check_wrong("read before table",
+              "was ended by SIGSEGV: a read 8192 bytes before block_table, which has 24");
+  check_wrong("write beyond lse",
+              "was ended by SIGSEGV: a write at byte 8192 of lse_ln, which has 16");
+  check_wrong("write far away", "was ended by SIGSEGV: a write far from any buffer");
+}
+
+TEST_CASE("a write to what may only be read is told by buffer and byte") {
+  check_wrong("write context_length",
+              "was ended by SIGSEGV: a write at byte 4 of context_length, which may only be read");
+}
+
+TEST_CASE("writes beside elements, where nothing stops them, are found afterwards") {
+  const CallOutcome outcome = outcome_with("write beside lse");
+  CHECK(outcome.kind == CallOutcome::Kind::kWrong);
+  // The end that has no guard.
+  CHECK((outcome.text.find("lse_ln, which has 16") != std::string::npos));
+  check_wrong("write gap",
+              "went beyond its rows: a write between rows 0 and 1 of out, at byte 12 of the gap of "
+              "64");
+}
+
+TEST_CASE("a process that ends is told by how it ended") {
+  check_wrong("exit", "ended its process, with exit code 0");
+  check_wrong("_exit", "ended its process, with exit code 3");
+  check_wrong("abort", "was ended by SIGABRT");
+  check_wrong("kill", "was ended by SIGKILL");
+  check_wrong("divide", "was ended by SIGFPE");
+  check_wrong("stack", "was ended by SIGSEGV: a write far from any buffer");
+  check_wrong("close everything", "was ended by SIGKILL");
+  check_wrong("child keeps looping", "was ended by SIGABRT");
+}
+
+TEST_CASE("a loop without end is ended") {
+  check_wrong("loop", "did not come back within 200 ms", {.time_limit_ms = 200});
+}
+
+TEST_CASE("what a library printed is shown where it fails") {
+  check_wrong("print and abort", "was ended by SIGABRT\nit printed\n  about to\n  fail!");
+}
+
+TEST_CASE("a status is what it says") {
+  CHECK(outcome_with("unsupported").kind == CallOutcome::Kind::kUnsupported);
+  CHECK(outcome_with("unsupported").text == "soft caps");
+  CHECK(outcome_with("unsupported without a word").text == "unsupported, it says no more");
+  check_wrong("failed", "returned 2: 'out of shared memory'");
+  check_wrong("status 7", "returned 7, which is no status: ''");
+}
+
+TEST_CASE("the call after a fault finds the library as new") {
+  const Fault fault("abort on long contexts");
+  const auto library = opened();
+  reference::AttentionResult result;
+  AttentionProblem shorter = two_sequences();
+  shorter.sequences.pop_back();
+  const PlacedProblem good(shorter, {});
+  for (int i = 0; i < 3; ++i) {
+    CHECK(library->attend(KernelFunction::kPrefill, placed().inputs(), result).text ==
+          "prefill was ended by SIGABRT");
+    CHECK_FALSE(library->why_unsupported(KernelFunction::kPrefill, placed().inputs()));
+    CHECK(library->attend(KernelFunction::kPrefill, good.inputs(), result).kind ==
+          CallOutcome::Kind::kDone);
+  }
+}
+
+TEST_CASE("a library that never comes back is given up, but for what is known of it") {
+  const Fault fault("loop");
+  const auto library = opened({.time_limit_ms = 50, .time_outs_max = 2});
+  reference::AttentionResult result;
+  const auto outcome_in = [&](std::int64_t block_size) {
+    const PlacedProblem other(two_sequences(), {.block_size = block_size});
+    return library->attend(KernelFunction::kPrefill, other.inputs(), result);
+  };
+  const std::string late = "prefill did not come back within 50 ms";
+  CHECK(outcome_in(1).text == late);
+  CHECK(outcome_in(1).text == late);  // and is not tried again
+  CHECK(outcome_in(2).text == late);
+  CHECK(outcome_in(4).kind == CallOutcome::Kind::kUnsupported);
+  CHECK(outcome_in(4).text == "given up after 2 calls that did not come back");
+  CHECK(outcome_in(2).text == late);
+}
+
+}  // namespace
+}  // namespace recto::verify

@@ -1,0 +1,175 @@
+#include "verify/kernel_abi/kernel_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "core/contract.h"
+#include "verify/kernel_abi/kernel_worker.h"
+
+namespace recto::verify {
+namespace {
+
+// Addresses, of which a call takes what it fills.
+constexpr std::int64_t kArenaBytes = std::int64_t{2} << 30;
+constexpr std::int64_t kPrintedBytes = 2000;
+// What has closed its channel and does not end within this time is ended.
+constexpr int kGraceMs = 1000;
+constexpr std::int64_t kLookMs = 50;
+
+Status system_failure(const char* what) {
+  return Status::failed(fmt::format("{}: {}", what, std::strerror(errno)));
+}
+
+KernelMailbox* new_mailbox() {
+  void* const at = mmap(nullptr, sizeof(KernelMailbox), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  return at == MAP_FAILED ? nullptr : new (at) KernelMailbox;
+}
+
+bool has_ended(int process) {
+  siginfo_t info = {};
+  waitid(P_PID, static_cast<id_t>(process), &info, WEXITED | WNOWAIT | WNOHANG);
+  return info.si_pid != 0;
+}
+
+// Whether a byte, or the channel's end, came within the time, or the process is no more: one that
+// it has started itself may keep the channel open.
+bool wait_for(int process, int channel, std::int64_t time_limit_ms) {
+  pollfd wanted = {.fd = channel, .events = POLLIN, .revents = 0};
+  for (std::int64_t left_ms = time_limit_ms; left_ms > 0; left_ms -= kLookMs) {
+    if (poll(&wanted, 1, static_cast<int>(std::min(left_ms, kLookMs))) > 0) return true;
+    if (has_ended(process)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<KernelProcess>> KernelProcess::create(const std::string& path,
+                                                             std::int64_t time_limit_ms) {
+  std::unique_ptr<KernelProcess> process(new KernelProcess(path, time_limit_ms));
+  RECTO_RETURN_IF_ERROR(process->set_up());
+  return process;
+}
+
+Status KernelProcess::set_up() {
+  Result<std::unique_ptr<GuardedArena>> arena = GuardedArena::create(kArenaBytes);
+  RECTO_RETURN_IF_ERROR(arena.status());
+  arena_ = std::move(arena).value();
+  mailbox_ = new_mailbox();
+  if (mailbox_ == nullptr) return system_failure("memory that processes share");
+  printed_ = memfd_create("recto-kernel-printed", MFD_CLOEXEC);
+  if (printed_ < 0) return system_failure("a file for what a library prints");
+  fcntl(printed_, F_SETFL, O_APPEND);
+  return Status::ok();
+}
+
+KernelProcess::~KernelProcess() {
+  if (is_running()) ended(KernelEnd::kTimeLimit);
+  if (mailbox_ != nullptr) munmap(mailbox_, sizeof(KernelMailbox));
+  if (printed_ >= 0) close(printed_);
+}
+
+Result<KernelAnswer> KernelProcess::start() {
+  if (is_running()) ended(KernelEnd::kTimeLimit);
+  new (mailbox_) KernelMailbox;
+  int ends[2] = {-1, -1};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return system_failure("a channel to another process");
+  }
+  // Else both processes would write what is buffered.
+  fflush(nullptr);
+  process_ = fork();
+  if (process_ == 0) {
+    close(ends[0]);
+    serve_kernel_calls({.path = path_,
+                        .arena = arena_.get(),
+                        .mailbox = mailbox_,
+                        .channel = ends[1],
+                        .printed = printed_});
+  }
+  const Status failure = process_ < 0 ? system_failure("another process") : Status::ok();
+  close(ends[1]);
+  channel_ = ends[0];
+  if (failure.is_ok()) return wait();
+  close(channel_);
+  return failure;
+}
+
+KernelAnswer KernelProcess::call(KernelFunction function, std::span<const std::byte> call) {
+  RECTO_CHECK(is_running());
+  RECTO_CHECK_LE(call.size(), sizeof(mailbox_->call));
+  RECTO_CHECK_LE(arena_->buffers().size(), std::size(mailbox_->pages));
+  mailbox_->function = function;
+  std::memcpy(mailbox_->call, call.data(), call.size());
+  mailbox_->num_pages = static_cast<std::int32_t>(arena_->buffers().size());
+  for (std::size_t i = 0; i < arena_->buffers().size(); ++i) {
+    mailbox_->pages[i] = arena_->buffers()[i].pages;
+  }
+  const char byte = 0;
+  // A process that is gone shows when it is waited for.
+  (void)!send(channel_, &byte, 1, MSG_NOSIGNAL);
+  return wait();
+}
+
+KernelAnswer KernelProcess::wait() {
+  if (!wait_for(process_, channel_, time_limit_ms_)) return ended(KernelEnd::kTimeLimit);
+  char byte = 0;
+  if (recv(channel_, &byte, 1, MSG_DONTWAIT) != 1) return ended(KernelEnd::kExit);
+  return {.code = mailbox_->returned, .printed = take_printed()};
+}
+
+// By itself, or now.
+KernelAnswer KernelProcess::ended(KernelEnd end) {
+  if (end == KernelEnd::kExit) {
+    // Its other end is closed, which is not its end yet.
+    for (int waited_ms = 0; waited_ms < kGraceMs && !has_ended(process_); ++waited_ms) {
+      usleep(1000);
+    }
+  }
+  // Whatever it has started, too: it leads a group of its own. The latter is for one that has not
+  // come so far.
+  kill(-process_, SIGKILL);
+  kill(process_, SIGKILL);
+  int status = 0;
+  while (waitpid(process_, &status, 0) < 0 && errno == EINTR) {
+  }
+  process_ = -1;
+  close(channel_);
+  channel_ = -1;
+
+  KernelAnswer answer{.end = end, .printed = take_printed()};
+  if (end == KernelEnd::kTimeLimit) return answer;
+  const FatalSignal& fatal = mailbox_->fatal_signal;
+  if (fatal.number != 0 || WIFSIGNALED(status)) {
+    answer.end = KernelEnd::kSignal;
+    answer.code = fatal.number != 0 ? fatal.number : WTERMSIG(status);
+    answer.fault = fatal.fault;
+    return answer;
+  }
+  answer.code = WEXITSTATUS(status);
+  return answer;
+}
+
+std::string KernelProcess::take_printed() {
+  std::string text(kPrintedBytes, '\0');
+  const ssize_t bytes = pread(printed_, text.data(), text.size(), 0);
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, bytes)));
+  const bool is_whole = lseek(printed_, 0, SEEK_END) <= kPrintedBytes;
+  (void)!ftruncate(printed_, 0);
+  return is_whole ? text : text + "\n[...]\n";
+}
+
+}  // namespace recto::verify

@@ -1,0 +1,73 @@
+#pragma once
+
+// A process that runs a kernel library, seen from ours: it is started, called, waited for up to a
+// limit, and started anew once it has ended. Nothing that the library does there can end ours.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "core/status.h"
+#include "verify/kernel_abi/guarded_arena.h"
+#include "verify/kernel_abi/kernel_mailbox.h"
+
+namespace recto::verify {
+
+// How a wait for the library ended.
+enum class KernelEnd : std::uint8_t {
+  kAnswered,
+  kSignal,    // a fault, or another signal
+  kExit,      // it ended its process
+  kTimeLimit  // it was ended
+};
+
+struct KernelAnswer {
+  KernelEnd end = KernelEnd::kAnswered;
+  std::int32_t code = 0;  // what it returned, the signal's number, or the exit code
+  MemoryFault fault = {};
+  std::string printed;  // to standard output and standard error, cut off after a while
+};
+
+class KernelProcess {
+ public:
+  // `path` is absolute. Failed where the system gives no memory.
+  static Result<std::unique_ptr<KernelProcess>> create(const std::string& path,
+                                                       std::int64_t time_limit_ms);
+  KernelProcess(const KernelProcess&) = delete;
+  KernelProcess& operator=(const KernelProcess&) = delete;
+  ~KernelProcess();
+
+  // Ends a process that runs, and starts one that loads the library; what came of that is in
+  // mailbox(). Failed where the system gives no process.
+  Result<KernelAnswer> start();
+  bool is_running() const { return process_ > 0; }
+
+  // The buffers of the next call.
+  GuardedArena& arena() { return *arena_; }
+  const KernelMailbox& mailbox() const { return *mailbox_; }
+
+  // Runs. `call` is a RectoAttentionCall or a RectoKvWriteCall, of their addresses. Whatever end
+  // but an answer leaves it not running.
+  KernelAnswer call(KernelFunction function, std::span<const std::byte> call);
+
+ private:
+  KernelProcess(const std::string& path, std::int64_t time_limit_ms)
+      : path_(path), time_limit_ms_(time_limit_ms) {}
+
+  Status set_up();
+  KernelAnswer wait();
+  KernelAnswer ended(KernelEnd end);
+  std::string take_printed();
+
+  std::string path_;
+  std::int64_t time_limit_ms_;
+  std::unique_ptr<GuardedArena> arena_;
+  KernelMailbox* mailbox_ = nullptr;
+  int printed_ = -1;  // file
+  int channel_ = -1;
+  int process_ = -1;
+};
+
+}  // namespace recto::verify

@@ -1,0 +1,44 @@
+#pragma once
+
+// A call as a kernel library sees it: everything that the views of core/ name, copied into guarded
+// buffers, and the call's struct with those buffers' addresses.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/attention_views.h"
+#include "core/status.h"
+#include "verify/kernel_abi/guarded_arena.h"
+#include "verify/kernel_abi/kernel_mailbox.h"
+#include "verify/kernel_abi/recto_kernel.h"
+
+namespace recto::verify {
+
+// What two calls have in common that are the same to a library.
+struct RequestKey {
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+
+  friend auto operator<=>(const RequestKey&, const RequestKey&) = default;
+};
+
+struct KernelRequest {
+  KernelFunction function = KernelFunction::kDecode;
+  std::vector<std::byte> call;  // RectoAttentionCall or RectoKvWriteCall
+  RequestKey key;
+  GuardedBuffer message;
+  // What is written, as the arena has it before the call. Attention: out and lse_ln; KV write: K
+  // and V.
+  GuardedBuffer written[2];
+  std::vector<std::byte> before[2];
+};
+
+// The inputs have passed the gate of core/. Rows of out have the gap between them that rows of q
+// have. Which end of a buffer is guarded follows from the inputs. Exhausted where the arena has no
+// room for it.
+Result<KernelRequest> request_attention(KernelFunction function, const PagedAttentionInputs& inputs,
+                                        GuardedArena& arena);
+Result<KernelRequest> request_kv_write(const KvWriteInputs& inputs, GuardedArena& arena);
+
+}  // namespace recto::verify

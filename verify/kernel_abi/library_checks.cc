@@ -1,0 +1,84 @@
+#include "verify/kernel_abi/library_checks.h"
+
+#include <errno.h>
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+
+#include "core/contract.h"
+#include "verify/kernel_abi/recto_kernel.h"
+
+namespace recto::verify {
+namespace {
+
+// The table of version 1.0: up to its last function.
+constexpr std::uint64_t kTableBytesMin =
+    offsetof(RectoKernelTable, kv_write) + sizeof(RectoKernelTable::kv_write);
+
+Status check_table(const LoadedTable& table) {
+  if (table.abi_major != RECTO_KERNEL_ABI_MAJOR) {
+    return Status::invalid_input(fmt::format(
+        "abi_major: expected {}, got {}: build the library with the header of this recto",
+        RECTO_KERNEL_ABI_MAJOR, table.abi_major));
+  }
+  if (table.struct_bytes < kTableBytesMin) {
+    return Status::invalid_input(
+        fmt::format("struct_bytes: expected sizeof(RectoKernelTable), at least {}, got {}",
+                    kTableBytesMin, table.struct_bytes));
+  }
+  if (table.name[0] == '\0') {
+    return Status::invalid_input("name: expected what tables are to call it, got nothing");
+  }
+  if (std::ranges::count(table.has_function, true) == 0) {
+    return Status::invalid_input("the table: expected decode, prefill or kv_write, all are null");
+  }
+  if ((table.memories & kRectoHostMemory) == 0) {
+    return Status::invalid_input(fmt::format(
+        "memories: expected kRectoHostMemory ({}), got {}: recto hands over host memory alone",
+        static_cast<int>(kRectoHostMemory), table.memories));
+  }
+  return Status::ok();
+}
+
+}  // namespace
+
+Result<std::string> library_file(const std::string& path) {
+  struct stat about = {};
+  if (stat(path.c_str(), &about) != 0) {
+    return Status::invalid_input(fmt::format("{}: {}", path, std::strerror(errno)));
+  }
+  if (!S_ISREG(about.st_mode)) {
+    return Status::invalid_input(fmt::format("{}: expected a shared library, got no file", path));
+  }
+  const std::unique_ptr<char, decltype(&free)> absolute(realpath(path.c_str(), nullptr), &free);
+  if (absolute == nullptr) {
+    return Status::invalid_input(fmt::format("{}: {}", path, std::strerror(errno)));
+  }
+  return std::string(absolute.get());
+}
+
+Status check_loaded(const KernelMailbox& mailbox) {
+  switch (mailbox.load_step) {
+    case LoadStep::kNotLoaded:
+      return Status::invalid_input(fmt::format("no shared library that loads: {}", mailbox.text));
+    case LoadStep::kNoSymbol:
+      return Status::invalid_input(
+          "exports no recto_kernel_table: expected `const RectoKernelTable* "
+          "recto_kernel_table(void)` of recto_kernel.h, in C++ within extern \"C\"");
+    case LoadStep::kNoTable:
+      return Status::invalid_input("recto_kernel_table() returned null");
+    case LoadStep::kLoaded:
+      return check_table(mailbox.table);
+    case LoadStep::kLoading:
+    case LoadStep::kAskingTable:
+      break;
+  }
+  RECTO_UNREACHABLE("an answer before it was loaded");
+}
+
+}  // namespace recto::verify

@@ -1,0 +1,88 @@
+// Files that are no kernel library, and libraries that this recto cannot use: each is refused with
+// its path and what is wrong, and none of them ends this process.
+
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <cstdio>
+#include <string>
+
+#include "bazel/testing/catch.h"
+#include "verify/kernel_abi/kernel_library.h"
+
+namespace recto::verify {
+namespace {
+
+const std::string kFolder = "verify/kernel_abi/";
+const std::string kFaults = kFolder + "libfaults.so";
+
+// What comes of opening the library that goes wrong in this way.
+Status opened_with(const char* fault, const KernelLibraryOptions& options = {}) {
+  setenv("RECTO_TEST_FAULT", fault, 1);
+  const Status status = KernelLibrary::open(kFaults, options).status();
+  unsetenv("RECTO_TEST_FAULT");
+  return status;
+}
+
+Status refused(const std::string& words) { return Status::invalid_input(kFaults + ": " + words); }
+
+TEST_CASE("a library that is right is opened, by any path") {
+  CHECK(KernelLibrary::open(kFaults).status() == Status::ok());
+  CHECK(KernelLibrary::open("./" + kFaults).value()->name() == "faults");
+  CHECK(opened_with("next minor version") == Status::ok());
+  const auto library = KernelLibrary::open(kFaults).value();
+  CHECK(library->has(KernelFunction::kPrefill));
+  CHECK_FALSE(library->has(KernelFunction::kDecode));
+  CHECK_FALSE(library->has(KernelFunction::kKvWrite));
+}
+
+TEST_CASE("what is no library is refused") {
+  CHECK(KernelLibrary::open("nowhere/libmine.so").status() ==
+        Status::invalid_input("nowhere/libmine.so: No such file or directory"));
+  CHECK(KernelLibrary::open("verify").status() ==
+        Status::invalid_input("verify: expected a shared library, got no file"));
+  const char* const folder = getenv("TEST_TMPDIR");
+  const std::string path = std::string(folder == nullptr ? "." : folder) + "/text.so";
+  std::FILE* const file = std::fopen(path.c_str(), "w");
+  REQUIRE(file != nullptr);
+  std::fputs("text, and long enough to have the header of a library, were it one\n", file);
+  std::fclose(file);
+  const Status status = KernelLibrary::open(path).status();
+  CHECK(status.code() == StatusCode::kInvalidInput);
+  CHECK(status.message().starts_with(path + ": no shared library that loads: "));
+  CHECK(status.message().ends_with("invalid ELF header"));
+}
+
+TEST_CASE("a library without the table's function is told how it is spelt") {
+  const Status status = KernelLibrary::open(kFolder + "libno_table.so").status();
+  CHECK(status.message() ==
+        kFolder +
+            "libno_table.so: exports no recto_kernel_table: expected `const RectoKernelTable* "
+            "recto_kernel_table(void)` of recto_kernel.h, in C++ within extern \"C\"");
+}
+
+TEST_CASE("tables that cannot be used are refused, by their field") {
+  CHECK(opened_with("no table") == refused("recto_kernel_table() returned null"));
+  CHECK(opened_with("next major version") ==
+        refused("abi_major: expected 1, got 2: build the library with the header of this recto"));
+  CHECK(opened_with("short table") ==
+        refused("struct_bytes: expected sizeof(RectoKernelTable), at least 56, got 48"));
+  CHECK(opened_with("no name") ==
+        refused("name: expected what tables are to call it, got nothing"));
+  CHECK(opened_with("no function") ==
+        refused("the table: expected decode, prefill or kv_write, all are null"));
+  CHECK(opened_with("device memory") ==
+        refused("memories: expected kRectoHostMemory (1), got 2: recto hands over host memory "
+                "alone"));
+}
+
+TEST_CASE("a library that does not survive its loading is refused") {
+  CHECK(opened_with("abort when loaded") ==
+        refused("what runs when it is loaded was ended by SIGABRT"));
+  CHECK(opened_with("abort in table") == refused("recto_kernel_table() was ended by SIGABRT"));
+  CHECK(opened_with("loop when loaded", {.time_limit_ms = 200}) ==
+        refused("what runs when it is loaded did not come back within 200 ms"));
+}
+
+}  // namespace
+}  // namespace recto::verify

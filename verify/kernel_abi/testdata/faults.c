@@ -1,0 +1,128 @@
+// Goes wrong as the environment's RECTO_TEST_FAULT says; without it, writes zeros everywhere.
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "verify/kernel_abi/recto_kernel.h"
+
+static int is(const char* fault) {
+  const char* const wanted = getenv("RECTO_TEST_FAULT");
+  return wanted != NULL && strcmp(wanted, fault) == 0;
+}
+
+static void write_zeros(const RectoAttentionCall* call) {
+  const int64_t bytes = call->out.type == kRectoFp32 ? 4 : 2;
+  for (int64_t row = 0; row < call->out.num_rows; ++row) {
+    memset((char*)call->out.data + row * call->out.row_stride * bytes, 0,
+           (size_t)(call->out.num_heads * call->out.head_dim * bytes));
+  }
+  for (int64_t i = 0; i < call->q.num_rows * call->q.num_heads; ++i) call->lse_ln[i] = 0;
+}
+
+static volatile int64_t sink = 0;
+
+static int64_t overflow_stack(int64_t depth) {
+  volatile char frame[4096];
+  frame[0] = (char)depth;
+  return overflow_stack(depth + 1) + frame[0];
+}
+
+static void access_memory(const RectoAttentionCall* call) {
+  if (is("null pointer")) *(volatile int*)NULL = 1;
+  // To the page before or after, wherever in its pages the buffer lies.
+  if (is("read beyond table")) sink = call->block_table[call->num_seqs * 2048];
+  if (is("read before table")) sink = call->block_table[-2048];
+  if (is("write beyond lse")) call->lse_ln[2048] = 1;
+  if (is("write beside lse")) {
+    call->lse_ln[-1] = 1;
+    call->lse_ln[call->q.num_rows * call->q.num_heads] = 1;
+  }
+  if (is("write context_length")) ((int32_t*)(uintptr_t)call->context_length)[1] = 7;
+  if (is("write gap")) {
+    ((float*)call->out.data)[call->out.num_heads * call->out.head_dim + 3] = 1;
+  }
+  if (is("write far away")) *(volatile char*)0x123456789000 = 1;
+}
+
+static void end_process(void) {
+  if (is("exit")) exit(0);
+  if (is("_exit")) _exit(3);
+  if (is("abort")) abort();
+  if (is("kill")) kill(getpid(), SIGKILL);
+  if (is("divide")) sink = 1000 / sink;
+  if (is("stack")) sink = overflow_stack(0);
+  if (is("close everything")) {
+    for (int file = 3; file < 64; ++file) close(file);
+    for (;;) pause();
+  }
+  if (is("loop")) {
+    while (sink == 0) {
+    }
+  }
+  if (is("child keeps looping")) {
+    if (fork() == 0) {
+      for (;;) pause();
+    }
+    abort();
+  }
+}
+
+static int32_t say(const RectoCallContext* context, const char* words, int32_t status) {
+  snprintf(context->message, (size_t)context->message_bytes, "%s", words);
+  return status;
+}
+
+static int32_t prefill(const RectoAttentionCall* call) {
+  if (is("print and abort")) {
+    printf("about to\nfail");
+    fprintf(stderr, "!\n");
+    abort();
+  }
+  write_zeros(call);
+  access_memory(call);
+  end_process();
+  if (is("abort on long contexts") && call->max_context_length > 5) abort();
+  if (is("loop on long contexts") && call->max_context_length > 5) {
+    while (sink == 0) {
+    }
+  }
+  if (is("print")) printf("nobody reads this\n");
+  if (is("unsupported")) return say(&call->context, "soft caps", kRectoUnsupported);
+  if (is("unsupported without a word")) return kRectoUnsupported;
+  if (is("failed")) return say(&call->context, "out of shared memory", kRectoFailed);
+  if (is("status 7")) return 7;
+  return kRectoOk;
+}
+
+static RectoKernelTable table = {.struct_bytes = sizeof(RectoKernelTable),
+                                 .abi_major = RECTO_KERNEL_ABI_MAJOR,
+                                 .abi_minor = RECTO_KERNEL_ABI_MINOR,
+                                 .name = "faults",
+                                 .memories = kRectoHostMemory,
+                                 .prefill = prefill};
+
+const RectoKernelTable* recto_kernel_table(void) {
+  if (is("no table")) return NULL;
+  if (is("next major version")) ++table.abi_major;
+  if (is("next minor version")) {
+    ++table.abi_minor;
+    table.struct_bytes += 64;
+  }
+  if (is("short table")) table.struct_bytes -= 8;
+  if (is("no function")) table.prefill = NULL;
+  if (is("no name")) table.name = NULL;
+  if (is("device memory")) table.memories = kRectoDeviceMemory;
+  if (is("abort in table")) abort();
+  return &table;
+}
+
+__attribute__((constructor)) static void when_loaded(void) {
+  if (is("abort when loaded")) abort();
+  if (is("loop when loaded")) {
+    while (sink == 0) {
+    }
+  }
+}
