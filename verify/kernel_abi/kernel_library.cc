@@ -44,8 +44,7 @@ Result<std::shared_ptr<KernelLibrary>> KernelLibrary::open(const std::string& pa
                                                            const KernelLibraryOptions& options) {
   const Result<std::string> file = library_file(path);
   RECTO_RETURN_IF_ERROR(file.status());
-  Result<std::unique_ptr<KernelProcess>> process =
-      KernelProcess::create(file.value(), options.time_limit_ms);
+  Result<std::unique_ptr<KernelProcess>> process = KernelProcess::create(file.value());
   RECTO_RETURN_IF_ERROR(process.status());
   std::shared_ptr<KernelLibrary> library(
       new KernelLibrary(path, options, std::move(process).value()));
@@ -54,7 +53,7 @@ Result<std::shared_ptr<KernelLibrary>> KernelLibrary::open(const std::string& pa
 }
 
 Status KernelLibrary::load() {
-  const Result<KernelAnswer> answer = process_->start();
+  const Result<KernelAnswer> answer = process_->start(options_.load_limit_ms);
   RECTO_RETURN_IF_ERROR(answer.status());
   const KernelMailbox& mailbox = process_->mailbox();
   if (answer.value().end != KernelEnd::kAnswered) {
@@ -62,7 +61,7 @@ Status KernelLibrary::load() {
                                              mailbox.load_step == LoadStep::kLoading
                                                  ? "what runs when it is loaded"
                                                  : "recto_kernel_table()",
-                                             words_for(answer.value())));
+                                             words_for(answer.value(), options_.load_limit_ms)));
   }
   RECTO_RETURN_IF_ERROR(check_loaded(mailbox));
   name_ = mailbox.table.name;
@@ -138,7 +137,8 @@ CallOutcome KernelLibrary::call(const KernelRequest& request) {
       return {CallOutcome::Kind::kWrong, "loaded again: " + loaded.message()};
     }
   }
-  const KernelAnswer answer = process_->call(request.function, request.call);
+  const KernelAnswer answer =
+      process_->call(request.function, request.call, options_.time_limit_ms);
   if (answer.end == KernelEnd::kTimeLimit) ++time_outs_;
   CallOutcome outcome = judge(request, answer);
   if (outcome.kind == CallOutcome::Kind::kWrong) {
@@ -150,7 +150,8 @@ CallOutcome KernelLibrary::call(const KernelRequest& request) {
 
 CallOutcome KernelLibrary::judge(const KernelRequest& request, const KernelAnswer& answer) const {
   using enum CallOutcome::Kind;
-  if (answer.end != KernelEnd::kAnswered) return {kWrong, words_for(answer)};
+  if (answer.end != KernelEnd::kAnswered)
+    return {kWrong, words_for(answer, options_.time_limit_ms)};
   const std::string message = message_of(request);
   const std::string overrun = process_->arena().overrun_text();
   if (!overrun.empty())
@@ -169,7 +170,7 @@ CallOutcome KernelLibrary::judge(const KernelRequest& request, const KernelAnswe
   return gap.empty() ? CallOutcome{kDone, ""} : CallOutcome{kWrong, "went beyond its rows: " + gap};
 }
 
-std::string KernelLibrary::words_for(const KernelAnswer& answer) const {
+std::string KernelLibrary::words_for(const KernelAnswer& answer, std::int64_t time_limit_ms) const {
   std::string text;
   switch (answer.end) {
     case KernelEnd::kAnswered:
@@ -183,8 +184,11 @@ std::string KernelLibrary::words_for(const KernelAnswer& answer) const {
     case KernelEnd::kExit:
       text = fmt::format("ended its process, with exit code {}", answer.code);
       break;
+    case KernelEnd::kClosed:
+      text = "closed files that are not its own, and did not go on";
+      break;
     case KernelEnd::kTimeLimit:
-      text = fmt::format("did not come back within {} ms", options_.time_limit_ms);
+      text = fmt::format("did not come back within {} ms", time_limit_ms);
       break;
   }
   return text + printed_text(answer);

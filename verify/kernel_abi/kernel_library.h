@@ -21,7 +21,8 @@
 namespace recto::verify {
 
 struct KernelLibraryOptions {
-  std::int64_t time_limit_ms = 10'000;  // of one call, and of loading; wall clock
+  std::int64_t load_limit_ms = 10'000;  // wall clock, as all limits
+  std::int64_t time_limit_ms = 10'000;  // of one call
   // Calls that ran into it, after which calls that were not made before are not made: shrinking a
   // loop without end would take the limit for each trial.
   std::int64_t time_outs_max = 4;
@@ -76,7 +77,7 @@ class KernelLibrary {
   const MadeCall& make(const Result<KernelRequest>& request);
   CallOutcome call(const KernelRequest& request);
   CallOutcome judge(const KernelRequest& request, const KernelAnswer& answer) const;
-  std::string words_for(const KernelAnswer& answer) const;
+  std::string words_for(const KernelAnswer& answer, std::int64_t time_limit_ms) const;
 
   std::string path_;
   KernelLibraryOptions options_;

@@ -57,9 +57,8 @@ bool wait_for(int process, int channel, std::int64_t time_limit_ms) {
 
 }  // namespace
 
-Result<std::unique_ptr<KernelProcess>> KernelProcess::create(const std::string& path,
-                                                             std::int64_t time_limit_ms) {
-  std::unique_ptr<KernelProcess> process(new KernelProcess(path, time_limit_ms));
+Result<std::unique_ptr<KernelProcess>> KernelProcess::create(const std::string& path) {
+  std::unique_ptr<KernelProcess> process(new KernelProcess(path));
   RECTO_RETURN_IF_ERROR(process->set_up());
   return process;
 }
@@ -82,7 +81,7 @@ KernelProcess::~KernelProcess() {
   if (printed_ >= 0) close(printed_);
 }
 
-Result<KernelAnswer> KernelProcess::start() {
+Result<KernelAnswer> KernelProcess::start(std::int64_t time_limit_ms) {
   if (is_running()) ended(KernelEnd::kTimeLimit);
   new (mailbox_) KernelMailbox;
   int ends[2] = {-1, -1};
@@ -103,12 +102,13 @@ Result<KernelAnswer> KernelProcess::start() {
   const Status failure = process_ < 0 ? system_failure("another process") : Status::ok();
   close(ends[1]);
   channel_ = ends[0];
-  if (failure.is_ok()) return wait();
+  if (failure.is_ok()) return wait(time_limit_ms);
   close(channel_);
   return failure;
 }
 
-KernelAnswer KernelProcess::call(KernelFunction function, std::span<const std::byte> call) {
+KernelAnswer KernelProcess::call(KernelFunction function, std::span<const std::byte> call,
+                                 std::int64_t time_limit_ms) {
   RECTO_CHECK(is_running());
   RECTO_CHECK_LE(call.size(), sizeof(mailbox_->call));
   RECTO_CHECK_LE(arena_->buffers().size(), std::size(mailbox_->pages));
@@ -121,11 +121,11 @@ KernelAnswer KernelProcess::call(KernelFunction function, std::span<const std::b
   const char byte = 0;
   // A process that is gone shows when it is waited for.
   (void)!send(channel_, &byte, 1, MSG_NOSIGNAL);
-  return wait();
+  return wait(time_limit_ms);
 }
 
-KernelAnswer KernelProcess::wait() {
-  if (!wait_for(process_, channel_, time_limit_ms_)) return ended(KernelEnd::kTimeLimit);
+KernelAnswer KernelProcess::wait(std::int64_t time_limit_ms) {
+  if (!wait_for(process_, channel_, time_limit_ms)) return ended(KernelEnd::kTimeLimit);
   char byte = 0;
   if (recv(channel_, &byte, 1, MSG_DONTWAIT) != 1) return ended(KernelEnd::kExit);
   return {.code = mailbox_->returned, .printed = take_printed()};
@@ -138,6 +138,7 @@ KernelAnswer KernelProcess::ended(KernelEnd end) {
     for (int waited_ms = 0; waited_ms < kGraceMs && !has_ended(process_); ++waited_ms) {
       usleep(1000);
     }
+    if (!has_ended(process_)) end = KernelEnd::kClosed;
   }
   // Whatever it has started, too: it leads a group of its own. The latter is for one that has not
   // come so far.
@@ -151,7 +152,7 @@ KernelAnswer KernelProcess::ended(KernelEnd end) {
   channel_ = -1;
 
   KernelAnswer answer{.end = end, .printed = take_printed()};
-  if (end == KernelEnd::kTimeLimit) return answer;
+  if (end != KernelEnd::kExit) return answer;
   const FatalSignal& fatal = mailbox_->fatal_signal;
   if (fatal.number != 0 || WIFSIGNALED(status)) {
     answer.end = KernelEnd::kSignal;

@@ -20,6 +20,7 @@ enum class KernelEnd : std::uint8_t {
   kAnswered,
   kSignal,    // a fault, or another signal
   kExit,      // it ended its process
+  kClosed,    // it closed files that were not its own, and was ended
   kTimeLimit  // it was ended
 };
 
@@ -33,15 +34,14 @@ struct KernelAnswer {
 class KernelProcess {
  public:
   // `path` is absolute. Failed where the system gives no memory.
-  static Result<std::unique_ptr<KernelProcess>> create(const std::string& path,
-                                                       std::int64_t time_limit_ms);
+  static Result<std::unique_ptr<KernelProcess>> create(const std::string& path);
   KernelProcess(const KernelProcess&) = delete;
   KernelProcess& operator=(const KernelProcess&) = delete;
   ~KernelProcess();
 
   // Ends a process that runs, and starts one that loads the library; what came of that is in
   // mailbox(). Failed where the system gives no process.
-  Result<KernelAnswer> start();
+  Result<KernelAnswer> start(std::int64_t time_limit_ms);
   bool is_running() const { return process_ > 0; }
 
   // The buffers of the next call.
@@ -50,19 +50,18 @@ class KernelProcess {
 
   // Runs. `call` is a RectoAttentionCall or a RectoKvWriteCall, of their addresses. Whatever end
   // but an answer leaves it not running.
-  KernelAnswer call(KernelFunction function, std::span<const std::byte> call);
+  KernelAnswer call(KernelFunction function, std::span<const std::byte> call,
+                    std::int64_t time_limit_ms);
 
  private:
-  KernelProcess(const std::string& path, std::int64_t time_limit_ms)
-      : path_(path), time_limit_ms_(time_limit_ms) {}
+  explicit KernelProcess(const std::string& path) : path_(path) {}
 
   Status set_up();
-  KernelAnswer wait();
+  KernelAnswer wait(std::int64_t time_limit_ms);
   KernelAnswer ended(KernelEnd end);
   std::string take_printed();
 
   std::string path_;
-  std::int64_t time_limit_ms_;
   std::unique_ptr<GuardedArena> arena_;
   KernelMailbox* mailbox_ = nullptr;
   int printed_ = -1;  // file

@@ -1,0 +1,101 @@
+#include "verify/kernel_abi/kernel_library_backends.h"
+
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "reference/numerics.h"
+#include "verify/kernel_abi/kv_write_law.h"
+
+namespace recto::verify {
+namespace {
+
+using Library = std::shared_ptr<KernelLibrary>;
+
+void throw_unless_done(const CallOutcome& outcome) {
+  if (outcome.kind != CallOutcome::Kind::kDone) throw std::runtime_error(outcome.text);
+}
+
+bool has_one_row_each(const PagedAttentionInputs& inputs) {
+  if (inputs.q.num_rows != std::ssize(inputs.context_length)) return false;
+  for (std::size_t s = 0; s < inputs.query_start.size(); ++s)
+    if (inputs.query_start[s] != static_cast<std::int32_t>(s)) return false;
+  return true;
+}
+
+std::string name_of(const Library& library, KernelFunction function) {
+  return library->name() + " " + kernel_function_name(function);
+}
+
+Backend attention_backend(const Library& library, KernelFunction function) {
+  Backend backend;
+  backend.name = name_of(library, function);
+  backend.why_unsupported =
+      [library, function](const PagedAttentionInputs& inputs) -> std::optional<std::string> {
+    if (function == KernelFunction::kDecode && !has_one_row_each(inputs)) {
+      return "not one query row a sequence";
+    }
+    return library->why_unsupported(function, inputs);
+  };
+  backend.run = [library, function](const PagedAttentionInputs& inputs) {
+    reference::AttentionResult result;
+    throw_unless_done(library->attend(function, inputs, result));
+    return result;
+  };
+  backend.numerics = [](const PagedAttentionInputs& inputs) {
+    return reference::third_party_numerics(inputs.q.type, inputs.kv.k.type);
+  };
+  // Tiles that rows share, as those of prefill may.
+  if (function == KernelFunction::kPrefill) {
+    backend.masked_value = [](const PagedAttentionInputs&) { return MaskedValue::kTimesZero; };
+  }
+  return backend;
+}
+
+Backend write_backend(const Library& library) {
+  Backend backend;
+  backend.name = name_of(library, KernelFunction::kKvWrite);
+  backend.why_unsupported = [](const PagedAttentionInputs& /*inputs*/) {
+    return std::optional<std::string>("it writes K and V, and computes no attention");
+  };
+  return backend;
+}
+
+Law write_law(const Library& library) {
+  return kv_write_law(
+      {.backend = name_of(library, KernelFunction::kKvWrite),
+       .why_unsupported =
+           [library](const KvWriteInputs& inputs) { return library->why_unsupported(inputs); },
+       .write =
+           [library](const KvWriteInputs& inputs) {
+             throw_unless_done(library->write_kv(inputs));
+           }});
+}
+
+}  // namespace
+
+Result<KernelLibraryTrial> kernel_library_trial(const std::string& path,
+                                                const KernelLibraryOptions& options) {
+  const Result<Library> opened = KernelLibrary::open(path, options);
+  RECTO_RETURN_IF_ERROR(opened.status());
+  const Library& library = opened.value();
+  KernelLibraryTrial trial;
+  for (const KernelFunction function : {KernelFunction::kDecode, KernelFunction::kPrefill}) {
+    if (library->has(function)) trial.backends.push_back(attention_backend(library, function));
+  }
+  if (library->has(KernelFunction::kKvWrite)) {
+    trial.backends.push_back(write_backend(library));
+    trial.laws.push_back(write_law(library));
+  }
+  return trial;
+}
+
+Result<std::vector<Backend>> kernel_library_backends(const std::string& path,
+                                                     const KernelLibraryOptions& options) {
+  Result<KernelLibraryTrial> trial = kernel_library_trial(path, options);
+  RECTO_RETURN_IF_ERROR(trial.status());
+  return std::move(trial).value().backends;
+}
+
+}  // namespace recto::verify

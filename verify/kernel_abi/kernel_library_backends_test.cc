@@ -1,0 +1,80 @@
+// A library that crashes, or never comes back, in the middle of a run of laws: the run goes on, and
+// has the smallest case in which that happens.
+
+#include "verify/kernel_abi/kernel_library_backends.h"
+
+#include <stdlib.h>
+
+#include <string>
+
+#include "bazel/testing/catch.h"
+#include "verify/drawn_cases.h"
+#include "verify/law_runner.h"
+#include "verify/oracle_comparison.h"
+
+namespace recto::verify {
+namespace {
+
+const std::string kFaults = "verify/kernel_abi/libfaults.so";
+
+DrawnCases small_cases() {
+  DrawnCases cases{.name = "small", .count = 12};
+  cases.domain.types = {{ElementType::kFp32, ElementType::kFp32}};
+  cases.domain.context_max = 24;
+  return cases;
+}
+
+// By the library that goes wrong in this way.
+LawReport report_with(const char* fault, const KernelLibraryOptions& options = {}) {
+  setenv("RECTO_TEST_FAULT", fault, 1);
+  const LawReport report =
+      run_laws({oracle_comparison()}, kernel_library_backends(kFaults, options).value(),
+               drawn_cases(small_cases(), {}), {.failures_kept = 1});
+  unsetenv("RECTO_TEST_FAULT");
+  return report;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_CASE("a crash is a failure with its smallest case, and the run goes on") {
+  const LawReport report = report_with("abort on long contexts");
+  REQUIRE(report.counts.size() == 1);
+  CHECK(report.counts[0].backend == "faults prefill");
+  CHECK(report.counts[0].ran() == 12);
+  REQUIRE(report.failures.size() == 1);
+  INFO(report.failures[0]);
+  CHECK(contains(report.failures[0], "thrown\n  prefill was ended by SIGABRT\n"));
+  // Contexts of five are no failure.
+  CHECK(contains(report.failures[0], "rows  context   id\n"));
+  CHECK(contains(report.failures[0], "  1        6    0\n"));
+}
+
+TEST_CASE("a loop without end is a failure too, and is not tried for ever") {
+  const LawReport report =
+      report_with("loop on long contexts", {.time_limit_ms = 100, .time_outs_max = 3});
+  REQUIRE(report.failures.size() == 1);
+  INFO(report.failures[0]);
+  CHECK(contains(report.failures[0], "thrown\n  prefill did not come back within 100 ms\n"));
+  REQUIRE(report.counts.size() == 1);
+  CHECK(report.counts[0].failed >= 1);
+  CHECK(report.counts[0].skipped.count("given up after 3 calls that did not come back") == 1);
+}
+
+TEST_CASE("what a library does not support is skipped, and counted by its words") {
+  const LawReport report = report_with("unsupported");
+  CHECK(report.failed() == 0);
+  CHECK(report.counts[0].skipped.at("soft caps") == 12);
+  CHECK_FALSE(report.passed());
+}
+
+TEST_CASE("zeros everywhere do not pass") { CHECK(report_with("").failed() > 0); }
+
+TEST_CASE("a library that cannot be opened has no backends") {
+  CHECK(kernel_library_backends("nowhere.so").status() ==
+        Status::invalid_input("nowhere.so: No such file or directory"));
+}
+
+}  // namespace
+}  // namespace recto::verify

@@ -1,0 +1,25 @@
+#pragma once
+
+// Writing K and V, judged by the reference's write over whole pools, in the shape of a law: what is
+// written, and that nothing else is.
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "core/attention_views.h"
+#include "verify/law.h"
+
+namespace recto::verify {
+
+struct KvWriter {
+  std::string backend;  // whose name the law is put to; it skips all others
+  std::function<std::optional<std::string>(const KvWriteInputs&)> why_unsupported;
+  std::function<void(const KvWriteInputs&)> write;
+};
+
+// "kv_write". Of each sequence of a case the last tokens, as many as it has rows but one at least,
+// are new, each in its slot; no slot is named twice, and some tokens go nowhere.
+Law kv_write_law(const KvWriter& writer);
+
+}  // namespace recto::verify

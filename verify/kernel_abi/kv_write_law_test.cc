@@ -1,0 +1,100 @@
+// The law of writing holds of the reference's write, and of none that does one thing wrong.
+
+#include "verify/kernel_abi/kv_write_law.h"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "reference/kv_cache_ops.h"
+#include "verify/drawn_cases.h"
+#include "verify/law_runner.h"
+
+namespace recto::verify {
+namespace {
+
+using Write = void (*)(const KvWriteInputs& inputs);
+
+Backend named(const std::string& name) {
+  Backend backend;
+  backend.name = name;
+  return backend;
+}
+
+LawReport report_of(const Write write) {
+  const KvWriter writer{.backend = "writer",
+                        .why_unsupported =
+                            [](const KvWriteInputs& inputs) {
+                              return inputs.kv.k.block_size == 48
+                                         ? std::optional<std::string>("blocks of 48")
+                                         : std::nullopt;
+                            },
+                        .write = write};
+  return run_laws({kv_write_law(writer)}, {named("writer"), named("attention")},
+                  drawn_cases({.name = "writes", .count = 60}, {}),
+                  {.failures_kept = 1, .shrinking_trials = 50});
+}
+
+std::byte* slot_of(const MutableKvTensorView& cache, std::int64_t slot) {
+  return static_cast<std::byte*>(cache.data) + (slot / cache.block_size * cache.block_stride +
+                                                slot % cache.block_size * cache.slot_stride) *
+                                                   element_bytes(cache.type);
+}
+
+void write_last_slot_again(const KvWriteInputs& inputs) {
+  reference::write_kv(inputs);
+  const std::int64_t last = inputs.kv.v.num_blocks * inputs.kv.v.block_size - 1;
+  *slot_of(inputs.kv.v, last) ^= std::byte{1};
+}
+
+void write_to_nowhere(const KvWriteInputs& inputs) {
+  std::vector<std::int64_t> slots(inputs.slot_mapping.begin(), inputs.slot_mapping.end());
+  for (std::int64_t& slot : slots)
+    if (slot == -1) slot = 0;
+  KvWriteInputs wrong = inputs;
+  wrong.slot_mapping = slots;
+  reference::write_kv(wrong);
+}
+
+void write_keys_alone(const KvWriteInputs& inputs) {
+  KvWriteInputs wrong = inputs;
+  wrong.v = inputs.k;
+  wrong.kv.v = inputs.kv.k;
+  reference::write_kv(wrong);
+}
+
+void write_unscaled(const KvWriteInputs& inputs) {
+  KvWriteInputs wrong = inputs;
+  wrong.kv.k.scale = wrong.kv.v.scale = {};
+  reference::write_kv(wrong);
+}
+
+void write_all_but_the_last(const KvWriteInputs& inputs) {
+  KvWriteInputs wrong = inputs;
+  wrong.slot_mapping = inputs.slot_mapping.first(inputs.slot_mapping.size() - 1);
+  reference::write_kv(wrong);
+}
+
+TEST_CASE("the reference's write keeps the law; whoever writes nothing is skipped") {
+  const LawReport report = report_of(reference::write_kv);
+  INFO(report.table());
+  CHECK(report.failed() == 0);
+  CHECK(report.counts[0].held > 40);
+  CHECK(report.counts[0].skipped.at("blocks of 48") > 0);
+  CHECK(report.counts[1].ran() == 0);
+  CHECK(report.counts[1].skipped.at("it writes no K and V") > 40);
+}
+
+TEST_CASE("whoever does one thing wrong breaks it") {
+  for (const Write write : {write_last_slot_again, write_to_nowhere, write_keys_alone,
+                            write_unscaled, write_all_but_the_last}) {
+    const LawReport report = report_of(write);
+    CHECK(report.failed() > 0);
+    REQUIRE(report.failures.size() == 1);
+    CHECK((report.failures[0].find("codes of the pool of ") != std::string::npos));
+  }
+}
+
+}  // namespace
+}  // namespace recto::verify
