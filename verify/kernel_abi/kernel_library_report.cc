@@ -1,0 +1,53 @@
+#include "verify/kernel_abi/kernel_library_report.h"
+
+#include <optional>
+#include <utility>
+
+#include "verify/kernel_abi/kernel_library_backends.h"
+#include "verify/laws/laws.h"
+#include "verify/oracle_comparison.h"
+
+namespace recto::verify {
+namespace {
+
+// One source after the other.
+CaseSource all_of(std::vector<CaseSource> sources) {
+  return [sources = std::move(sources), next = std::size_t{0}]() mutable {
+    for (; next < sources.size(); ++next)
+      if (std::optional<DescribedCase> described = sources[next]()) return described;
+    return std::optional<DescribedCase>();
+  };
+}
+
+}  // namespace
+
+std::vector<DrawnCases> library_cases(std::uint64_t count) {
+  DrawnCases small{.name = "small", .count = count};
+  small.domain.num_seqs_max = 3;
+  small.domain.num_kv_heads_max = 2;
+  DrawnCases model{.name = "model", .count = count};
+  model.domain = small.domain;
+  model.domain.head_dims = {64, 80, 96, 128, 192, 256};
+  model.domain.value_head_dim = ValueHeadDim::kSameAsKeys;
+  model.domain.block_sizes = {16, 32, 64};
+  model.domain.num_rows_max = 6;
+  return {small, model};
+}
+
+Result<LawReport> kernel_library_report(const std::string& path,
+                                        const std::vector<DrawnCases>& cases,
+                                        const KernelLibraryOptions& options,
+                                        const LawRunOptions& run) {
+  const Result<CaseChoice> asked = asked_cases(cases);
+  RECTO_RETURN_IF_ERROR(asked.status());
+  const Result<KernelLibraryTrial> trial = kernel_library_trial(path, options);
+  RECTO_RETURN_IF_ERROR(trial.status());
+  std::vector<Law> laws = all_laws();
+  laws.push_back(oracle_comparison());
+  laws.insert(laws.end(), trial.value().laws.begin(), trial.value().laws.end());
+  std::vector<CaseSource> sources;
+  for (const DrawnCases& set : cases) sources.push_back(drawn_cases(set, asked.value()));
+  return run_laws(laws, trial.value().backends, all_of(std::move(sources)), run);
+}
+
+}  // namespace recto::verify
