@@ -11,6 +11,7 @@ _TOOLKIT = """\
 # Made by //bazel:cuda_toolkit.bzl.
 TOOLKIT = struct(
     nvcc = {nvcc},  # None: there is none
+    root = {root},  # the folder that has include/
     version = {version},
     searched = {searched},
 )
@@ -77,6 +78,7 @@ def _toolkit_impl(ctx):
     root = _root(ctx, nvcc) if nvcc else None
     ctx.file("toolkit.bzl", _TOOLKIT.format(
         nvcc = repr(str(nvcc)) if nvcc else "None",
+        root = repr(str(root)) if root else "None",
         version = repr(_version(ctx, nvcc)) if nvcc else "None",
         searched = repr(_SEARCHED),
     ))

@@ -11,13 +11,17 @@ load("//bazel:program_test.bzl", "program_test")
 KERNEL_TAG = "simt_kernels"
 
 # What a target and all below it come to in one mode. Targets are compiled once for all programs.
-_Objects = provider(fields = ["objects", "headers", "include_folders", "defines", "linkopts"])
+Objects = provider(fields = ["objects", "headers", "include_folders", "defines", "linkopts"])
 
 def _build_of(mode):
     """(compiler, copts, kernel_copts, linkopts) of a mode, or why there is none."""
     if mode == "asan":
         flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
         return (GXX, ["-O1"] + flags, [], flags) if GXX else "no g++ here"
+    if mode == _KIT:
+        # For shared libraries, beside whatever else the program that loads them has of these.
+        copts = ["-O2", "-fPIC", "-fvisibility=hidden"]
+        return (GXX, copts, [], []) if GXX else "no g++ here"
     if mode == "boost":
         return (GXX, ["-O1", "-DRECTO_SIMT_BOOST_CONTEXT"], [], []) if GXX else "no g++ here"
     if not CLANGXX:
@@ -43,7 +47,10 @@ def _build_of(mode):
 
 _MODES = ["asan", "boost", "clang", "taint"]
 
-_BUILDS = {mode: _build_of(mode) for mode in _MODES}
+# For what is built of somebody's source later on (//verify/cuda_source:kit.bzl).
+_KIT = "kit"
+
+_BUILDS = {mode: _build_of(mode) for mode in _MODES + [_KIT]}
 
 def _files(attribute):
     return [file for target in attribute for file in target.files.to_list()]
@@ -106,7 +113,7 @@ def _compile(ctx, source, copts, known):
 
 def _compiled_impl(_target, ctx):
     attr = ctx.rule.attr
-    deps = [dep[_Objects] for dep in getattr(attr, "deps", []) if _Objects in dep]
+    deps = [dep[Objects] for dep in getattr(attr, "deps", []) if Objects in dep]
     files = _files(getattr(attr, "srcs", []))
     headers = [file for file in files if file.extension != "cc"]
     headers += _files(getattr(attr, "hdrs", [])) + _files(getattr(attr, "textual_hdrs", []))
@@ -122,7 +129,7 @@ def _compiled_impl(_target, ctx):
         ),
     )
     copts = _own_copts(attr, _BUILDS[ctx.attr.mode][2])
-    return [_Objects(
+    return [Objects(
         objects = depset(
             [_compile(ctx, file, copts, known) for file in files if file.extension == "cc"],
             transitive = [dep.objects for dep in deps],
@@ -136,15 +143,15 @@ def _compiled_impl(_target, ctx):
         ),
     )]
 
-_compiled = aspect(
+compiled = aspect(
     implementation = _compiled_impl,
     attr_aspects = ["deps"],
-    attrs = {"mode": attr.string(values = _MODES)},
+    attrs = {"mode": attr.string(values = _MODES + [_KIT])},
 )
 
 def _variant_impl(ctx):
     compiler, _, _, linkopts = _BUILDS[ctx.attr.mode]
-    sources = ctx.attr.program[_Objects]
+    sources = ctx.attr.program[Objects]
     program = ctx.actions.declare_file(ctx.label.name)
     arguments = ctx.actions.args()
     arguments.add_all(linkopts)
@@ -165,7 +172,7 @@ _variant = rule(
     implementation = _variant_impl,
     executable = True,
     attrs = {
-        "program": attr.label(aspects = [_compiled], mandatory = True),
+        "program": attr.label(aspects = [compiled], mandatory = True),
         "mode": attr.string(values = _MODES, mandatory = True),
     },
 )

@@ -87,7 +87,8 @@ void AccessChecker::look_across_ranges(const Access& access, GlobalBuffer& buffe
   for (std::size_t at = begin / bounds.piece_bytes;
        at * bounds.piece_bytes < begin + access.shape.bytes; ++at) {
     if (bounds.allows(block, at)) continue;
-    std::string owner = block < bounds.owner_of_block.size()
+    std::string owner = bounds.owner_of_block.empty() ? "any thread block"
+                        : block < bounds.owner_of_block.size()
                             ? fmt::format("owner {}", bounds.owner_of_block[block])
                             : "a thread block without owner";
     report(options_.logical_bounds,

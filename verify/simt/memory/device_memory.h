@@ -26,10 +26,12 @@ struct LogicalBounds {
   std::size_t piece_bytes = 0;  // of all but the last piece, which may be shorter
   // By owner, such as a sequence: whether it may touch each piece.
   std::vector<std::vector<bool>> may_touch;  // [num_owners][num_pieces]
-  // Whose work each thread block does, by its linear index. Further ones may touch nothing.
+  // Whose work each thread block does, by its linear index. Further ones may touch nothing. Empty
+  // with a single owner: all of them do that one's.
   std::vector<std::uint32_t> owner_of_block;  // [num_thread_blocks]
 
   bool allows(std::uint64_t thread_block, std::size_t piece) const {
+    if (owner_of_block.empty() && may_touch.size() == 1) return may_touch[0][piece];
     return thread_block < owner_of_block.size() && may_touch[owner_of_block[thread_block]][piece];
   }
 };

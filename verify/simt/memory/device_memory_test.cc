@@ -82,6 +82,12 @@ TEST_CASE("logical bounds fit their buffer") {
   CHECK(right.allows(1, 2));
   CHECK(!right.allows(1, 1));
   CHECK(!right.allows(2, 0));
+  LogicalBounds everybody = right;
+  everybody.owner_of_block.clear();
+  CHECK(everybody.allows(2, 0));
+  CHECK(!everybody.allows(2, 1));
+  everybody.may_touch.push_back({true, true, true});
+  CHECK(!everybody.allows(0, 1));
 
   LogicalBounds wrong = right;
   wrong.piece_bytes = 0;

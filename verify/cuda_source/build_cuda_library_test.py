@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""build_cuda_library.py against sources that are right and wrong: what it makes, and what it says.
+
+    build_cuda_library_test.py [KIT]
+
+Without a kit, as where no CUDA Toolkit is, there is nothing to test.
+"""
+
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+KIT = None
+
+KERNEL = """\
+__global__ void fill(float* out) {
+  __shared__ float value;
+  if (threadIdx.x == 0) value = VALUE;
+  __syncthreads();
+  out[threadIdx.x] = value;
+}
+"""
+
+LAUNCH = "void launch_fill(float* out) { fill<<<1, 32>>>(out); }\n"
+
+ADAPTER = """\
+#include <recto_cuda_adapter.h>
+void launch_fill(float* out);
+static int32_t decode(const RectoAttentionCall* call) {
+  recto::CheckedCall checked(*call);
+  return checked.run([&] { launch_fill(static_cast<float*>(call->out.data)); });
+}
+const RectoKernelTable* recto_kernel_table() {
+  static const RectoKernelTable table = {sizeof(table), RECTO_KERNEL_ABI_MAJOR,
+      RECTO_KERNEL_ABI_MINOR, "fill", kRectoHostMemory, 0, decode, nullptr, nullptr};
+  return &table;
+}
+"""
+
+
+class BuildCudaLibraryTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.write_text(text, encoding="utf-8")
+
+    def build(self, *arguments):
+        return subprocess.run(
+            [sys.executable, f"{KIT}/build_cuda_library.py", *arguments, "-o", "library.so"],
+            capture_output=True,
+            check=False,
+            cwd=self.folder,
+            text=True,
+        )
+
+    def check_refused(self, result, *words):
+        self.assertEqual(result.returncode, 1, result.stderr)
+        for word in words:
+            self.assertIn(word, result.stderr)
+        self.assertNotIn("Traceback", result.stderr)
+        self.assertFalse((self.folder / "library.so").exists())
+
+    def test_a_source_and_an_adapter_become_a_library_with_a_table(self):
+        self.write("fill.cu", '#include "kernels/fill.cuh"\n' + LAUNCH)
+        self.write("include/kernels/fill.cuh", "#pragma once\n" + KERNEL)
+        self.write("adapter.cc", ADAPTER)
+        built = self.build("fill.cu", "--adapter", "adapter.cc", "-I", "include", "-DVALUE=2.0f")
+        self.assertEqual(built.returncode, 0, built.stderr)
+        symbols = subprocess.run(
+            ["nm", "-D", "--defined-only", self.folder / "library.so"],
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout
+        names = [line.split()[-1] for line in symbols.splitlines()]
+        self.assertEqual(names, ["recto_kernel_table"], "nothing else is exported")
+
+    def test_a_source_that_the_adapter_includes_is_compiled_once(self):
+        self.write("fill.cu", "#define VALUE 1.0f\n" + KERNEL + LAUNCH)
+        self.write("adapter.cc", '#include "fill.cu"\n' + ADAPTER)
+        built = self.build("fill.cu", "--adapter", "adapter.cc")
+        self.assertEqual(built.returncode, 0, built.stderr)
+
+    def test_files_that_are_not_there_are_named(self):
+        self.write("adapter.cc", ADAPTER)
+        result = self.build("fill.cu", "--adapter", "adapter.cc")
+        self.check_refused(result, "fill.cu: No such file")
+        self.write("fill.cu", KERNEL)
+        result = self.build("fill.cu", "--adapter", "other.cc")
+        self.check_refused(result, "other.cc: No such file")
+
+    def test_what_cannot_be_translated_is_told_with_its_line(self):
+        self.write("fill.cu", "// A kernel.\n#define LAUNCH fill<<<1, 32>>>\n")
+        self.write("adapter.cc", ADAPTER)
+        result = self.build("fill.cu", "--adapter", "adapter.cc")
+        self.check_refused(result, "fill.cu:2: expected '(' after >>>")
+
+    def test_what_does_not_compile_is_told_with_its_line(self):
+        self.write("fill.cu", "#define VALUE 1.0f\n" + KERNEL.replace("value;", "valve;", 1))
+        self.write("adapter.cc", ADAPTER)
+        result = self.build("fill.cu", "--adapter", "adapter.cc")
+        self.check_refused(result, "fill.cu does not compile", "fill.cu:4:", "value")
+
+    def test_an_adapter_without_a_table_is_refused(self):
+        self.write("fill.cu", "#define VALUE 1.0f\n" + KERNEL + LAUNCH)
+        self.write("adapter.cc", "void launch_fill(float* out);\n")
+        result = self.build("fill.cu", "--adapter", "adapter.cc")
+        self.check_refused(result, "adapter.cc: expected a definition of recto_kernel_table()")
+
+    def test_functions_that_nobody_defines_are_named(self):
+        self.write("fill.cu", "#define VALUE 1.0f\n" + KERNEL)
+        self.write("adapter.cc", ADAPTER)
+        result = self.build("fill.cu", "--adapter", "adapter.cc")
+        self.check_refused(result, "cannot be linked", "launch_fill(float*)")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        print("SKIPPED: build_cuda_library_test: no CUDA Toolkit or no g++, so there is no kit")
+        sys.exit(0)
+    KIT = Path(sys.argv.pop(1)).resolve()
+    unittest.main()

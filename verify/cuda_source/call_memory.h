@@ -1,0 +1,34 @@
+#pragma once
+
+// Memory that host code of a CUDA source allocates during a call, such as a framework's tensors.
+
+#include <cstddef>
+#include <functional>
+#include <string>
+
+namespace recto {
+
+// [bytes], aligned as cudaMalloc's, until the running call is over; null for 0 bytes. A
+// std::runtime_error if there is no call.
+void* allocate_in_call(const std::string& name, std::size_t bytes);
+
+// Of the calling OS thread, while it lives: where that memory comes from.
+class CallMemoryScope {
+ public:
+  using Allocate = std::function<void*(const std::string& name, std::size_t bytes)>;
+
+  explicit CallMemoryScope(Allocate allocate);
+  ~CallMemoryScope();
+  CallMemoryScope(const CallMemoryScope&) = delete;
+  CallMemoryScope& operator=(const CallMemoryScope&) = delete;
+
+ private:
+  friend void* allocate_in_call(const std::string& name, std::size_t bytes);
+
+  static CallMemoryScope*& innermost();
+
+  Allocate allocate_;
+  CallMemoryScope* before_;
+};
+
+}  // namespace recto
