@@ -2,7 +2,11 @@
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "cuda/kernels/group_decode.h"
 #include "verify/decode_workload.h"
@@ -34,6 +38,40 @@ void run(benchmark::State& state, const Launch& launch) {
   state.counters["switches_per_head_token"] = static_cast<double>(switches) / head_tokens;
 }
 
+// One query head of one sequence, over the head-major pool.
+void attend(const DecodeWorkload& decode, std::int64_t row, std::span<double> scores,
+            std::span<double> out) {
+  constexpr std::int64_t kDim = DecodeWorkload::kHeadDim;
+  const std::int64_t sequence = row / DecodeWorkload::kQueryHeads;
+  const std::int64_t kv_head =
+      row % DecodeWorkload::kQueryHeads * DecodeWorkload::kKvHeads / DecodeWorkload::kQueryHeads;
+  const auto key_offset = [&](std::int64_t key) {
+    const std::int64_t block =
+        decode.block_table[sequence * DecodeWorkload::kBlocks + key / DecodeWorkload::kBlockSize];
+    return ((block * DecodeWorkload::kKvHeads + kv_head) * DecodeWorkload::kBlockSize +
+            key % DecodeWorkload::kBlockSize) *
+           kDim;
+  };
+  const float* q = &decode.q[row * kDim];
+  double maximum = -HUGE_VAL;
+  for (std::int64_t key = 0; key < DecodeWorkload::kTokens; ++key) {
+    const float* k = &decode.k[key_offset(key)];
+    double score = 0;
+    for (std::int64_t dim = 0; dim < kDim; ++dim) score += double{q[dim]} * double{k[dim]};
+    scores[key] = score * double{decode.params.decode.options.scale};
+    maximum = std::max(maximum, scores[key]);
+  }
+  double sum = 0;
+  std::ranges::fill(out, 0.0);
+  for (std::int64_t key = 0; key < DecodeWorkload::kTokens; ++key) {
+    const float* v = &decode.v[key_offset(key)];
+    const double weight = std::exp(scores[key] - maximum);
+    sum += weight;
+    for (std::int64_t dim = 0; dim < kDim; ++dim) out[dim] += weight * double{v[dim]};
+  }
+  for (double& value : out) value /= sum;
+}
+
 void split_decode(benchmark::State& state) {
   DecodeWorkload decode;
   run(state, [&decode](simt::Stream& stream) -> Status {
@@ -60,6 +98,25 @@ void paged_decode(benchmark::State& state) {
   });
 }
 BENCHMARK(paged_decode)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+
+// The same in plain C++ and fp64, on one core: how fast this machine is. Not the reference, whose
+// bounds take most of its time.
+void plain_loops(benchmark::State& state) {
+  const DecodeWorkload decode;
+  std::vector<double> scores(DecodeWorkload::kTokens);
+  std::vector<double> out(DecodeWorkload::kHeadDim);
+  for (auto _ : state) {
+    for (std::int64_t row = 0; row < DecodeWorkload::kRows; ++row) {
+      attend(decode, row, scores, out);
+      benchmark::DoNotOptimize(out.data());
+    }
+  }
+  const auto head_tokens =
+      static_cast<double>(state.iterations() * DecodeWorkload::kRows * DecodeWorkload::kTokens);
+  state.counters["head_tokens_per_second"] =
+      benchmark::Counter(head_tokens, benchmark::Counter::kIsRate);
+}
+BENCHMARK(plain_loops)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace recto::verify

@@ -1,0 +1,103 @@
+#include "verify/cuda_source/library_builder.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+
+extern char** environ;  // NOLINT: as POSIX declares it
+
+namespace recto::verify {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kScript = "build_cuda_library.py";
+
+// Runs the command with all that it prints going to `log`. Its exit status, or the errno of why it
+// could not be started, negated.
+int run(const std::vector<std::string>& command, const fs::path& log) {
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
+                                   0600);
+  posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+  pid_t process = 0;
+  const int error =
+      posix_spawnp(&process, arguments[0], &files, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&files);
+  if (error != 0) return -error;
+  int status = 0;
+  while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+std::string text_of(const fs::path& path) {
+  std::ifstream file(path);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+BuiltLibrary::~BuiltLibrary() {
+  std::error_code ignored;
+  if (!folder_.empty()) fs::remove_all(folder_, ignored);
+}
+
+Result<fs::path> find_cuda_kit() {
+  std::error_code error;
+  if (const char* asked = std::getenv("RECTO_CUDA_KIT")) {
+    if (fs::exists(fs::path(asked) / kScript, error)) return fs::path(asked);
+    return Status::invalid_input(std::string("RECTO_CUDA_KIT: no kit: no ") + asked + "/" +
+                                 kScript);
+  }
+  constexpr const char* kKit = "verify/cuda_source/cuda_kit";
+  // Where tests run, this is the folder of their data.
+  std::vector<fs::path> places = {kKit};
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (!error) places.push_back(program.string() + ".runfiles/recto/" + kKit);
+  for (const fs::path& place : places) {
+    if (fs::exists(place / kScript, error)) return fs::absolute(place);
+  }
+  return Status::failed(
+      "CUDA sources need the kit that recto is built with where a CUDA Toolkit and g++ are found; "
+      "there is none beside this program (RECTO_CUDA_KIT may name one)");
+}
+
+Result<BuiltLibrary> build_cuda_library(const CudaSource& source) {
+  const Result<fs::path> kit = find_cuda_kit();
+  RECTO_RETURN_IF_ERROR(kit.status());
+  std::string folder = (fs::temp_directory_path() / "recto-library-XXXXXX").string();
+  if (mkdtemp(folder.data()) == nullptr) {
+    return Status::failed(folder + ": " + std::strerror(errno));
+  }
+  BuiltLibrary library{fs::path(folder)};
+  std::vector<std::string> command = {"python3", kit.value() / kScript};
+  command.insert(command.end(), source.sources.begin(), source.sources.end());
+  command.insert(command.end(), {"--adapter", source.adapter, "-o", library.path()});
+  for (const std::string& include : source.include_folders) {
+    command.insert(command.end(), {"-I", include});
+  }
+  for (const std::string& macro : source.macros) command.push_back("-D" + macro);
+  const fs::path log = fs::path(folder) / "log.txt";
+  const int status = run(command, log);
+  if (status == 0) return library;
+  if (status < 0) return Status::failed(std::string("python3: ") + std::strerror(-status));
+  const std::string text = text_of(log);
+  return Status::invalid_input(text.empty() ? command[1] + " ended with " + std::to_string(status)
+                                            : text);
+}
+
+}  // namespace recto::verify
