@@ -68,7 +68,7 @@ TEST_CASE("a kernel that the adapter launches itself passes all laws") {
 TEST_CASE("a framework's extension passes all laws, in one pass and in partitions") {
   for (const std::string library : {"packed_decode.so", "packed_decode_partitioned.so"}) {
     const Result<LawReport> report =
-        kernel_library_report(kFolder + library, {packed_cases("packed", 12)});
+        kernel_library_report(kFolder + library, {packed_cases("packed", 8)});
     REQUIRE(report.status().message().empty());
     report.value().print(std::cout);
     CHECK(report.value().passed());

@@ -87,7 +87,8 @@ def cuda_source_library(name, adapter, srcs = [], hdrs = [], macros = [], **kwar
         return
     native.genrule(
         name = name + "_library",
-        srcs = [adapter] + srcs + hdrs,
+        # The kit is no tool, or all of it would be compiled once more for the host.
+        srcs = [adapter, "//verify/cuda_source:cuda_kit"] + srcs + hdrs,
         outs = [name],
         cmd = " ".join(
             ["python3 $(location //verify/cuda_source:cuda_kit)/build_cuda_library.py"] +
@@ -95,7 +96,6 @@ def cuda_source_library(name, adapter, srcs = [], hdrs = [], macros = [], **kwar
             ["--adapter $(location %s) -o $@" % adapter] +
             ["-D" + macro for macro in macros],
         ),
-        tools = ["//verify/cuda_source:cuda_kit"],
         **kwargs
     )
 
