@@ -16,6 +16,7 @@
 #include "experiments/fragmentation/fragmentation_command.h"
 #include "experiments/numerics/numerics_command.h"
 #include "experiments/plan/plan_command.h"
+#include "experiments/replay/replay_command.h"
 #include "experiments/simulate/simulate_command.h"
 #include "experiments/support/callers_folder.h"
 #include "experiments/support/command.h"
@@ -24,6 +25,7 @@
 #include "experiments/support/version.h"
 #include "experiments/sweep/sweep_command.h"
 #include "experiments/trace/trace_command.h"
+#include "experiments/verify/verify_command.h"
 
 namespace {
 
@@ -61,6 +63,8 @@ void add_commands(CLI::App& app, CommandContext& context) {
   recto::experiments::add_trace_command(app, context);
   recto::experiments::add_plan_command(app, context);
   recto::experiments::add_numerics_command(app, context);
+  recto::experiments::add_verify_command(app, context);
+  recto::experiments::add_replay_command(app, context);
 }
 
 // CLI11 would only say that a subcommand is required.
@@ -77,7 +81,8 @@ Status check_command(const CLI::App& app, int argc, char** argv) {
 }
 
 int run_command_line(int argc, char** argv) {
-  CLI::App app("Where every slot of a KV cache goes, over time, per allocator and block size.");
+  CLI::App app(
+      "Paged attention: where each slot of a KV cache goes, and whether kernels are right.");
   app.name("recto");
   app.require_subcommand(1);
   shape_help(*app.get_formatter());
@@ -90,6 +95,7 @@ int run_command_line(int argc, char** argv) {
       "Examples:\n"
       "  recto fragmentation\n"
       "  recto simulate --workload chat --allocator prefix-cached\n"
+      "  recto verify --kernel libmine.so\n"
       "\nExit codes: 0 done, 1 the run failed, 2 bad usage or bad input.\n");
   CommandContext context{std::cout, std::cerr, recto::experiments::detect_terminal(), nullptr};
   add_commands(app, context);

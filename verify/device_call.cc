@@ -120,6 +120,10 @@ std::optional<simt::LogicalBounds> common_bounds(const simt::Buffer& first,
 
 bool runs_on_gpu() { return false; }
 
+std::optional<std::string> why_no_gpu() {
+  return "this program has the kernels as the CPU executor runs them";
+}
+
 BlockOwners owners_in_turn(std::int64_t thread_blocks, std::int64_t owners) {
   BlockOwners all;
   for (std::int64_t i = 0; i < thread_blocks; ++i) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,6 +34,10 @@ struct KernelRun {
 
 // Whether kernels run on a GPU, where executor options have no say.
 bool runs_on_gpu();
+
+// Why kernels do not run on a GPU: this is another build, or the machine has none. Nothing where
+// they do.
+std::optional<std::string> why_no_gpu();
 
 // For each thread block of a launch, in the order of x, y, z, on whose behalf it works.
 using BlockOwners = std::vector<std::uint32_t>;

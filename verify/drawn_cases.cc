@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <memory>
 
 #include "core/random_stream.h"
 #include "verify/generators/case_shrinker.h"
@@ -38,13 +39,15 @@ DescribedCase drawn_case(const CaseSpec& spec, const std::string& replay) {
   return {.law_case = {make_problem(spec), spec.placement},
           .description = spec.text(),
           .replay = replay,
-          .simpler_cases = [spec, replay] {
-            std::vector<std::function<DescribedCase()>> simpler;
-            for (const CaseSpec& next : simpler_cases(spec)) {
-              simpler.push_back([next, replay] { return drawn_case(next, replay); });
-            }
-            return simpler;
-          }};
+          .simpler_cases =
+              [spec, replay] {
+                std::vector<std::function<DescribedCase()>> simpler;
+                for (const CaseSpec& next : simpler_cases(spec)) {
+                  simpler.push_back([next, replay] { return drawn_case(next, replay); });
+                }
+                return simpler;
+              },
+          .spec = std::make_shared<const CaseSpec>(spec)};
 }
 
 DescribedCase drawn_case(const DrawnCases& cases, std::uint64_t number) {

@@ -34,8 +34,11 @@ void try_case(const Attempt& attempt, LawCount& count, std::vector<std::string>&
     return;
   }
   if (++count.failed > attempt.options.failures_kept) return;
-  const DescribedCase smallest =
+  DescribedCase smallest =
       shrink_failure(attempt.law, attempt.backend, attempt.described, attempt.options);
+  if (attempt.options.keep) {
+    smallest.replay = attempt.options.keep(attempt.law, attempt.backend, smallest);
+  }
   failures.push_back(
       failure_text(attempt.law, attempt.backend, smallest, verdict_on(attempt, smallest)));
 }
@@ -115,9 +118,12 @@ LawReport run_laws(const std::vector<Law>& laws, const std::vector<Backend>& bac
   }
   while (const std::optional<DescribedCase> described = next_case()) {
     auto count = report.counts.begin();
-    for (const Law& law : laws)
-      for (const Backend& backend : backends)
+    for (const Law& law : laws) {
+      for (const Backend& backend : backends) {
+        if (options.before_each) options.before_each(law, backend);
         try_case({law, backend, *described, options}, *count++, report.failures);
+      }
+    }
   }
   return report;
 }

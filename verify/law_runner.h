@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -16,12 +17,16 @@
 
 namespace recto::verify {
 
+struct CaseSpec;  // verify/generators/case_spec.h
+
 struct DescribedCase {
   LawCase law_case;
   std::string description;  // shape and options, for people; several lines
   std::string replay;       // the command that tries this case again
   // Simpler cases, boldest first, each made when it is wanted; empty if nobody knows any.
   std::function<std::vector<std::function<DescribedCase()>>()> simpler_cases = {};
+  std::shared_ptr<const CaseSpec> spec =
+      {};  // what the generators made it of; null if they did not
 };
 
 // The next case, or nothing after the last.
@@ -44,6 +49,9 @@ struct LawRunOptions {
   BoundKind bound_kind = BoundKind::kHard;
   std::int64_t failures_kept = 3;       // texts, per law and backend
   std::int64_t shrinking_trials = 400;  // of one failing case, at most
+  // Keeps a failing case, once it is small, and says how it is replayed. If empty: as it is.
+  std::function<std::string(const Law&, const Backend&, const DescribedCase&)> keep = {};
+  std::function<void(const Law&, const Backend&)> before_each = {};  // case, of progress
 };
 
 struct LawReport {

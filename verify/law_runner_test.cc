@@ -254,5 +254,31 @@ TEST_CASE("parts of a law that were skipped are counted, and cases that compare 
                                                "too few\n"));
 }
 
+TEST_CASE("who keeps failing cases gets the small one, as many as are kept, and names the replay") {
+  std::vector<std::string> kept;
+  LawRunOptions options{.failures_kept = 2};
+  options.keep = [&kept](const Law& law, const Backend& backend, const DescribedCase& smallest) {
+    kept.push_back(law.name + " on " + backend.name + ", " + smallest.replay);
+    return "keeper " + std::to_string(kept.size());
+  };
+  const LawReport report = run_laws({even_blocks()}, {named("a")}, blocks_up_to(7), options);
+  REQUIRE(report.failures.size() == 2);
+  REQUIRE(kept.size() == 2);
+  CHECK((kept[0].starts_with("even_blocks on a, replay ")));
+  CHECK((report.failures[0].ends_with("replay\n  keeper 1\n")));
+  CHECK((report.failures[1].ends_with("replay\n  keeper 2\n")));
+}
+
+TEST_CASE("each attempt is told before it is made") {
+  std::vector<std::string> told;
+  LawRunOptions options;
+  options.before_each = [&told](const Law& law, const Backend& backend) {
+    told.push_back(law.name + " on " + backend.name);
+  };
+  run_laws({even_blocks()}, {named("a"), named("b")}, blocks_up_to(2), options);
+  CHECK(told == std::vector<std::string>{"even_blocks on a", "even_blocks on b", "even_blocks on a",
+                                         "even_blocks on b"});
+}
+
 }  // namespace
 }  // namespace recto::verify

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -174,17 +173,9 @@ void add_numerics_command(CLI::App& app, CommandContext& context) {
                                kDefaultKeys, kDefaultDrawsMin, kDefaultDrawsMax))
       ->option_text("N")
       ->check(CLI::Range(std::int64_t{1}, kDrawsMax));
-  const CLI::Validator whole_number(
-      [](const std::string& text) -> std::string {
-        std::uint64_t value = 0;
-        const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-        if (read.ec == std::errc() && read.ptr == text.data() + text.size()) return "";
-        return fmt::format("found '{}'; expected an integer of at least 0", text);
-      },
-      "");
   command->add_option("--seed", flags->seed, "of all draws [1]")
       ->option_text("N")
-      ->check(whole_number);
+      ->check(check_whole_number);
   add_output_flags(*command, *flags);
   command->footer(kFooter);
   command->callback([flags, &context] {

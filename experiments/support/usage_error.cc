@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace recto::experiments {
@@ -62,6 +65,13 @@ Status usage_error(const CLI::App& app, const CLI::ParseError& error) {
 
 std::string check_folder_named(const std::string& text) {
   return text.empty() ? "found ''; expected a folder" : "";
+}
+
+std::string check_whole_number(const std::string& text) {
+  std::uint64_t value = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (read.ec == std::errc() && read.ptr == text.data() + text.size()) return "";
+  return fmt::format("found '{}'; expected an integer of at least 0", text);
 }
 
 }  // namespace recto::experiments

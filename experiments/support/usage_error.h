@@ -16,4 +16,7 @@ Status usage_error(const CLI::App& app, const CLI::ParseError& error);
 // none. What is wrong, or empty.
 std::string check_folder_named(const std::string& text);
 
+// The same of options that are whole numbers below 2^64, such as seeds.
+std::string check_whole_number(const std::string& text);
+
 }  // namespace recto::experiments

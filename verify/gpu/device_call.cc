@@ -4,10 +4,16 @@
 #include "verify/device_call.h"
 
 #include "core/contract.h"
+#include "verify/gpu/launches.h"
 
 namespace recto::verify {
 
 bool runs_on_gpu() { return true; }
+
+std::optional<std::string> why_no_gpu() {
+  const char* why = gpu::why_no_gpu();
+  return why == nullptr ? std::nullopt : std::optional<std::string>(why);
+}
 
 BlockOwners owners_in_turn(std::int64_t /*thread_blocks*/, std::int64_t /*owners*/) { return {}; }
 BlockOwners owners_in_runs(std::int64_t /*blocks_of_each*/, std::int64_t /*owners*/) { return {}; }

@@ -1,0 +1,148 @@
+#include "experiments/replay/replay_command.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "experiments/support/text_file.h"
+#include "experiments/verify/trial.h"
+#include "verify/drawn_cases.h"
+#include "verify/explanation/explanation.h"
+#include "verify/law_runner.h"
+#include "verify/saved_case.h"
+
+namespace recto::experiments {
+namespace {
+
+using verify::Backend;
+using verify::DescribedCase;
+using verify::Law;
+using verify::SavedCase;
+
+constexpr const char* kFooter = R"(
+Runs the case on the backend on which it failed, or on others; puts it to the law that it broke and
+to the oracle; and says what departs, at which step of the computation, and which known fault would
+give just that.
+
+Examples:
+  recto replay failing-cases/mine-decode-oracle-1.json --kernel libmine.so
+  recto replay case.json --backend paged-decode,host-api)";
+
+struct ReplayFlags {
+  std::string file;
+  TrialFlags trial;
+};
+
+Result<SavedCase> read_saved_case(const std::string& path) {
+  const Result<std::string> text = read_text_file(path);
+  RECTO_RETURN_IF_ERROR(text.status());
+  Result<SavedCase> saved = verify::parse_saved_case(text.value());
+  RECTO_RETURN_IF_ERROR(saved.status().in(path));
+  return saved;
+}
+
+// Of a library's function, "NAME decode", another library has the same one under its own name.
+Result<std::string> saved_backend(const ReplayFlags& flags, const SavedCase& saved) {
+  const std::size_t space = saved.backend.rfind(' ');
+  const bool is_of_library = space != std::string::npos;
+  if (saved.backend.empty()) {
+    return Status::invalid_input(flags.file + ": names no backend; expected --backend");
+  }
+  if (is_of_library && !flags.trial.has_library()) {
+    return Status::invalid_input(
+        fmt::format("{}: '{}' is of a kernel library; expected --kernel, --adapter or --backend",
+                    flags.file, saved.backend));
+  }
+  return is_of_library ? saved.backend.substr(space + 1) : saved.backend;
+}
+
+// The backends that are asked for, else that of the file, and the law that it names.
+Result<Trial> trial_of(const ReplayFlags& flags, const SavedCase& saved) {
+  TrialFlags wanted = flags.trial;
+  wanted.laws = saved.law.empty() ? "oracle" : saved.law;
+  if (!wanted.backends.empty()) return choose_trial(wanted);
+  const Result<std::string> backend = saved_backend(flags, saved);
+  RECTO_RETURN_IF_ERROR(backend.status());
+  wanted.backends = backend.value();
+  Result<Trial> trial = choose_trial(wanted);
+  RECTO_RETURN_IF_ERROR(trial.status().in(flags.file));
+  return trial;
+}
+
+enum class Replayed : std::uint8_t { kSkipped, kHeld, kFailed };
+
+std::string verdict_text(const Law& law, const verify::LawVerdict& verdict) {
+  if (verdict.skipped) return fmt::format("skipped    law {}: {}\n", law.name, *verdict.skipped);
+  // The explanation tells of numbers that the oracle finds wrong.
+  if (law.name == "oracle" && !verdict.thrown) return "";
+  if (!verdict.failed()) {
+    return fmt::format("law        {} holds, {}\n", law.name, verdict.comparison.text());
+  }
+  return fmt::format("law        {} is broken: {}\n{}\n", law.name, law.statement,
+                     verdict.thrown ? "thrown\n" + *verdict.thrown
+                                    : verdict.what + "\n" + verdict.comparison.text());
+}
+
+Replayed replay_on(const Backend& backend, const Law& law, const SavedCase& saved,
+                   const verify::LawCase& law_case, std::ostream& out) {
+  const verify::LawVerdict verdict = verify::verdict_of(law, backend, law_case, saved.bound_kind);
+  const verify::Explanation explanation = verify::explain(backend, law_case, saved.bound_kind);
+  out << fmt::format("\n{}, {} bounds\n", backend.name, bound_kind_name(saved.bound_kind))
+      << verdict_text(law, verdict);
+  // What kept it from being run is told already.
+  if (!explanation.not_run) out << explanation_text(explanation, law_case);
+  if (explanation.is_wrong() || verdict.failed()) {
+    if (!explanation.is_wrong() && !explanation.not_run)
+      out << "  the case itself is right: wrong is what the law makes of it\n";
+    return Replayed::kFailed;
+  }
+  return verdict.skipped && explanation.not_run ? Replayed::kSkipped : Replayed::kHeld;
+}
+
+Status run_replay(const ReplayFlags& flags, CommandContext& context) {
+  const Result<SavedCase> saved = read_saved_case(flags.file);
+  RECTO_RETURN_IF_ERROR(saved.status());
+  const Result<Trial> trial = trial_of(flags, saved.value());
+  RECTO_RETURN_IF_ERROR(trial.status());
+  const DescribedCase described = verify::drawn_case(saved.value().spec, "");
+  context.out << described.description << '\n';
+  std::int64_t counts[3] = {};
+  for (const verify::ListedBackend& listed : trial.value().backends) {
+    if (listed.why_not_here) {
+      context.out << fmt::format("\nSKIPPED: {}: {}\n", listed.backend.name, *listed.why_not_here);
+      continue;
+    }
+    const Replayed replayed = replay_on(listed.backend, trial.value().laws.front(), saved.value(),
+                                        described.law_case, context.out);
+    ++counts[static_cast<int>(replayed)];
+  }
+  const std::int64_t failed = counts[static_cast<int>(Replayed::kFailed)];
+  const std::int64_t tried = failed + counts[static_cast<int>(Replayed::kHeld)];
+  if (tried == 0) return Status::failed("the case was skipped by every backend");
+  if (failed == 0) return Status::ok();
+  return Status::failed(fmt::format("the case fails on {} of {} backends", failed, tried));
+}
+
+}  // namespace
+
+void add_replay_command(CLI::App& app, CommandContext& context) {
+  auto flags = std::make_shared<ReplayFlags>();
+  CLI::App* command =
+      app.add_subcommand("replay", "one case that failed, again, and what is wrong in it");
+  command->add_option("file", flags->file, "as recto verify writes it")
+      ->option_text("FILE")
+      ->required();
+  command
+      ->add_option("--backend", flags->trial.backends,
+                   "names or kinds of recto verify --list [that of the file]")
+      ->option_text("LIST");
+  add_library_flags(*command, flags->trial);
+  command->footer(kFooter);
+  command->callback([flags, &context] {
+    context.chosen = [flags, &context] { return run_replay(*flags, context); };
+  });
+}
+
+}  // namespace recto::experiments

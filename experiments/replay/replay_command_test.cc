@@ -1,0 +1,120 @@
+#include "experiments/replay/replay_command.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "experiments/support/output_file.h"
+#include "experiments/support/tried_command.h"
+#include "verify/saved_case.h"
+
+namespace recto::experiments {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+const std::string kRight = "experiments/examples/libpaged_kernel.so";
+const std::string kFaulty = "experiments/examples/libfaulty_kernel.so";
+
+testing::TriedCommand replay(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "replay");
+  return testing::try_command(add_replay_command, std::move(arguments));
+}
+
+std::string file_with(const std::string& text) {
+  const std::string path =
+      (std::filesystem::path(std::getenv("TEST_TMPDIR")) / "case.json").string();
+  REQUIRE(write_file(path, text).is_ok());
+  return path;
+}
+
+// A window of three keys in a context of six, in blocks of four.
+verify::SavedCase windowed() {
+  verify::SavedCase saved{.law = "oracle", .backend = "faulty-c decode"};
+  saved.spec.sequences = {{.num_rows = 1, .context_length = 6}};
+  saved.spec.k = saved.spec.v = verify::FloatFamily::kSmallIntegers;
+  saved.spec.options.window = 3;
+  saved.spec.options.scale = 0.125F;
+  saved.spec.placement.block_size = 4;
+  return saved;
+}
+
+void check_refused(const std::vector<std::string>& arguments, const std::string& message) {
+  const testing::TriedCommand tried = replay(arguments);
+  CHECK(tried.exit_code == 2);
+  CHECK_THAT(tried.err, ContainsSubstring(message));
+}
+
+TEST_CASE("a case that fails is told to its key, step and fault") {
+  const auto tried = replay({file_with(saved_case_text(windowed())), "--kernel", kFaulty});
+  INFO(tried.out << tried.err);
+  CHECK(tried.exit_code == 1);
+  CHECK_THAT(tried.err, ContainsSubstring("the case fails on 1 of 1 backends"));
+  for (const char* part :
+       {"options    scale 0.125, window 3\n", "faulty-c decode, sharp bounds",
+        "sequence 0, row 0, head 0", "departs    scores: ", "first at key 2: block 0, slot 2",
+        "the window is one key too wide", "not told: the running maximum"})
+    CHECK_THAT(tried.out, ContainsSubstring(part));
+}
+
+TEST_CASE("the same case on backends that are right holds") {
+  const std::string file = file_with(saved_case_text(windowed()));
+  const auto others = replay({file, "--backend", "naive-fp64,paged-decode,host-api"});
+  INFO(others.out << others.err);
+  CHECK(others.exit_code == 0);
+  CHECK_THAT(others.out, ContainsSubstring("\npaged-decode, sharp bounds\noracle     ok: "));
+  CHECK(replay({file, "--kernel", kRight}).exit_code == 0);
+}
+
+TEST_CASE("a law that is broken is told beside the oracle") {
+  verify::SavedCase saved = windowed();
+  saved.law = "masked_keys";
+  const auto tried = replay({file_with(saved_case_text(saved)), "--kernel", kFaulty});
+  INFO(tried.out << tried.err);
+  CHECK(tried.exit_code == 1);
+  CHECK_THAT(tried.out, ContainsSubstring("law        masked_keys is broken: "));
+  saved.backend = "naive-fp64";
+  const auto right = replay({file_with(saved_case_text(saved))});
+  CHECK(right.exit_code == 0);
+  CHECK_THAT(right.out, ContainsSubstring("law        masked_keys holds, ok: "));
+}
+
+TEST_CASE("what no backend takes is skipped aloud, and no success") {
+  const auto gpu = replay({file_with(saved_case_text(windowed())), "--backend", "gpu"});
+  CHECK(gpu.exit_code == 1);
+  CHECK_THAT(gpu.out, ContainsSubstring("SKIPPED: paged-decode@gpu: this program has "));
+  CHECK_THAT(gpu.err, ContainsSubstring("the case was skipped by every backend"));
+  const auto type =
+      replay({file_with(saved_case_text(windowed())), "--backend", "low-precision-fp16"});
+  CHECK(type.exit_code == 1);
+  CHECK_THAT(type.out, ContainsSubstring("skipped    law oracle: q is not fp16"));
+}
+
+TEST_CASE("bad input is named, with what was expected") {
+  check_refused({}, "file");
+  check_refused({"nowhere.json"}, "nowhere.json: No such file or directory");
+  const std::string broken = file_with("{\"recto_case\": 1, \"case\": {\"shape\": {\"q\": 1}}}");
+  check_refused({broken}, broken + ": case.shape.q: expected no such field but ");
+  verify::SavedCase saved = windowed();
+  const std::string of_library = file_with(saved_case_text(saved));
+  check_refused({of_library}, "'faulty-c decode' is of a kernel library; expected --kernel");
+  check_refused({of_library, "--backend", "naive"}, "--backend: found 'naive'; expected one of");
+  check_refused({of_library, "--kernel", "nowhere.so"}, "--kernel: nowhere.so: No such file");
+  saved.backend = "";
+  check_refused({file_with(saved_case_text(saved))}, "names no backend; expected --backend");
+  saved.backend = "naive-fp64";
+  saved.law = "gravity";
+  check_refused({file_with(saved_case_text(saved))}, "--law: found 'gravity'; expected one of");
+}
+
+TEST_CASE("help shows every flag and examples") {
+  const auto tried = replay({"--help"});
+  CHECK(tried.exit_code == 0);
+  for (const char* part : {"FILE", "--backend", "--kernel", "Examples:", "  recto replay"})
+    CHECK_THAT(tried.out, ContainsSubstring(part));
+}
+
+}  // namespace
+}  // namespace recto::experiments

@@ -1,0 +1,175 @@
+#include "experiments/verify/trial.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "experiments/support/table.h"
+#include "experiments/support/text_list.h"
+#include "verify/kernel_abi/kernel_library_backends.h"
+#include "verify/laws/laws.h"
+#include "verify/oracle_comparison.h"
+
+namespace recto::experiments {
+namespace {
+
+constexpr std::int64_t kExecutorLimitMs = 120'000;
+
+using verify::Law;
+using verify::ListedBackend;
+
+Result<std::vector<std::string>> names_in(const std::string& list, const char* flag) {
+  if (list.empty()) return std::vector<std::string>{};
+  Result<std::vector<std::string>> names = split_list(list);
+  RECTO_RETURN_IF_ERROR(names.status().in(flag));
+  return names;
+}
+
+// The library's functions, by "decode" or by "NAME decode".
+Result<std::vector<ListedBackend>> library_functions(const std::vector<verify::Backend>& backends,
+                                                     const std::vector<std::string>& names) {
+  const auto is_meant = [](const verify::Backend& backend, const std::string& name) {
+    return backend.name == name || backend.name.ends_with(" " + name);
+  };
+  for (const std::string& name : names) {
+    if (std::ranges::any_of(backends, [&](const auto& known) { return is_meant(known, name); }))
+      continue;
+    std::string known;
+    for (const auto& backend : backends) known += (known.empty() ? "" : ", ") + backend.name;
+    return Status::invalid_input(
+        fmt::format("--backend: found '{}'; expected one of {}", name, known));
+  }
+  std::vector<ListedBackend> chosen;
+  for (const verify::Backend& backend : backends) {
+    const bool is_chosen = std::ranges::any_of(
+        names, [&](const std::string& name) { return is_meant(backend, name); });
+    if (!names.empty() && !is_chosen) continue;
+    ListedBackend listed;
+    listed.backend = backend;
+    listed.kind = verify::BackendKind::kLibrary;
+    listed.about = "of the kernel library";
+    chosen.push_back(listed);
+  }
+  return chosen;
+}
+
+Result<std::vector<Law>> choose_laws(const std::vector<Law>& laws,
+                                     const std::vector<std::string>& names) {
+  if (names.empty()) return laws;
+  std::vector<Law> chosen;
+  for (const std::string& name : names) {
+    const auto found = std::ranges::find(laws, name, &Law::name);
+    if (found != laws.end()) {
+      chosen.push_back(*found);
+      continue;
+    }
+    std::string known;
+    for (const Law& law : laws) known += (known.empty() ? "" : ", ") + law.name;
+    return Status::invalid_input(fmt::format("--law: found '{}'; expected one of {}", name, known));
+  }
+  return chosen;
+}
+
+// Of the library, which is built first if it is of sources.
+Result<std::string> library_path(const TrialFlags& flags, Trial& trial) {
+  if (!flags.kernel.empty()) return flags.kernel;
+  Result<verify::BuiltLibrary> built = verify::build_cuda_library(flags.cuda);
+  RECTO_RETURN_IF_ERROR(built.status());
+  trial.built = std::make_shared<const verify::BuiltLibrary>(std::move(built).value());
+  return trial.built->path();
+}
+
+// On the executor calls take their time: it has bounds of its own on kernels that never end.
+verify::KernelLibraryOptions library_options(const TrialFlags& flags) {
+  verify::KernelLibraryOptions options;
+  if (!flags.cuda.adapter.empty()) options.time_limit_ms = kExecutorLimitMs;
+  return options;
+}
+
+}  // namespace
+
+std::string TrialFlags::library_text() const {
+  if (!kernel.empty()) return " --kernel " + kernel;
+  std::string text;
+  for (const std::string& source : cuda.sources) text += " --cuda " + source;
+  if (!cuda.adapter.empty()) text += " --adapter " + cuda.adapter;
+  for (const std::string& folder : cuda.include_folders) text += " --include " + folder;
+  for (const std::string& macro : cuda.macros) text += " --define " + macro;
+  return text;
+}
+
+void add_library_flags(CLI::App& command, TrialFlags& flags) {
+  CLI::Option* kernel =
+      command
+          .add_option("--kernel", flags.kernel,
+                      "a shared library with the interface of recto_kernel.h, in place of the list")
+          ->option_text("FILE");
+  const auto add_list = [&](const char* name, std::vector<std::string>& values, const char* about) {
+    return command.add_option(name, values, about)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  };
+  CLI::Option* adapter =
+      command
+          .add_option("--adapter", flags.cuda.adapter,
+                      "C++ that hands recto's calls to CUDA sources, which run on the executor")
+          ->option_text("FILE")
+          ->excludes(kernel);
+  add_list("--cuda", flags.cuda.sources, "such a source, as it is; may be given again")
+      ->option_text("FILE")
+      ->needs(adapter);
+  add_list("--include", flags.cuda.include_folders, "where its headers are; may be given again")
+      ->option_text("DIR")
+      ->needs(adapter);
+  add_list("--define", flags.cuda.macros, "a macro, NAME or NAME=VALUE; may be given again")
+      ->option_text("MACRO")
+      ->needs(adapter);
+}
+
+std::vector<verify::Backend> Trial::backends_here() const {
+  std::vector<verify::Backend> here;
+  for (const ListedBackend& listed : backends)
+    if (!listed.why_not_here) here.push_back(listed.backend);
+  return here;
+}
+
+Result<Trial> choose_trial(const TrialFlags& flags) {
+  const auto backend_names = names_in(flags.backends, "--backend");
+  RECTO_RETURN_IF_ERROR(backend_names.status());
+  const auto law_names = names_in(flags.laws, "--law");
+  RECTO_RETURN_IF_ERROR(law_names.status());
+  std::vector<Law> laws = verify::all_laws();
+  laws.push_back(verify::oracle_comparison());
+  Trial trial;
+  if (!flags.has_library()) {
+    auto chosen = verify::choose_backends(verify::backend_list(), backend_names.value());
+    RECTO_RETURN_IF_ERROR(chosen.status().in("--backend"));
+    trial.backends = std::move(chosen).value();
+  } else {
+    Result<std::string> path = library_path(flags, trial);
+    RECTO_RETURN_IF_ERROR(path.status());
+    const auto library = verify::kernel_library_trial(path.value(), library_options(flags));
+    RECTO_RETURN_IF_ERROR(library.status().in(flags.kernel.empty() ? "--cuda" : "--kernel"));
+    auto chosen = library_functions(library.value().backends, backend_names.value());
+    RECTO_RETURN_IF_ERROR(chosen.status());
+    trial.backends = std::move(chosen).value();
+    laws.insert(laws.end(), library.value().laws.begin(), library.value().laws.end());
+  }
+  auto chosen = choose_laws(laws, law_names.value());
+  RECTO_RETURN_IF_ERROR(chosen.status());
+  trial.laws = std::move(chosen).value();
+  return trial;
+}
+
+std::string trial_text(const Trial& trial) {
+  Table backends({{"backend", Align::kLeft}, {"kind", Align::kLeft}, {"what", Align::kLeft}});
+  for (const ListedBackend& listed : trial.backends) {
+    backends.add_row({listed.backend.name, verify::backend_kind_name(listed.kind),
+                      listed.why_not_here ? "not here: " + *listed.why_not_here : listed.about});
+  }
+  Table laws({{"law", Align::kLeft}, {"says", Align::kLeft}});
+  for (const Law& law : trial.laws) laws.add_row({law.name, law.statement});
+  return backends.text() + "\n" + laws.text();
+}
+
+}  // namespace recto::experiments

@@ -1,0 +1,47 @@
+#pragma once
+
+// What is put to which laws: backends of the list, or the functions of somebody's kernel library.
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "verify/backend_list.h"
+#include "verify/cuda_source/library_builder.h"
+#include "verify/law.h"
+
+namespace recto::experiments {
+
+struct TrialFlags {
+  std::string backends = {};  // lists, as flags take them; empty: all
+  std::string laws = {};
+  // Somebody's kernels, in place of the list of backends: a shared library, or CUDA sources with
+  // the adapter that makes one of them.
+  std::string kernel = {};
+  verify::CudaSource cuda = {};
+
+  bool has_library() const { return !kernel.empty() || !cuda.adapter.empty(); }
+  // The flags that say which, each after a space.
+  std::string library_text() const;
+};
+
+// --kernel, --cuda and what belongs to it.
+void add_library_flags(CLI::App& command, TrialFlags& flags);
+
+struct Trial {
+  std::shared_ptr<const verify::BuiltLibrary> built;  // of CUDA sources; backends run it
+  std::vector<verify::ListedBackend> backends;
+  std::vector<verify::Law> laws;  // the oracle's comparison last, but for a library's own
+
+  std::vector<verify::Backend> backends_here() const;
+};
+
+// Invalid input that names the flag and what is known, or the library and what is wrong with it.
+Result<Trial> choose_trial(const TrialFlags& flags);
+
+// Backends and laws, with what they are.
+std::string trial_text(const Trial& trial);
+
+}  // namespace recto::experiments

@@ -1,0 +1,140 @@
+#include "experiments/verify/verify_command.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "experiments/support/usage_error.h"
+#include "experiments/verify/trial.h"
+#include "experiments/verify/verify_run.h"
+#include "experiments/verify/verify_text.h"
+
+namespace recto::experiments {
+namespace {
+
+constexpr std::int64_t kCasesMax = 10'000'000;
+constexpr double kSecondsMax = 1e6;
+
+constexpr const char* kFooter = R"(
+Each law, and the comparison with the oracle, is put to each backend over drawn cases. A case that
+fails is made as small as it gets, printed, and kept in a file for recto replay.
+
+Examples:
+  recto verify --list
+  recto verify --backend executor --cases 40
+  recto verify --kernel libmine.so
+  recto verify --cuda mine.cu --adapter adapter.cc
+  recto verify --kernel libmine.so --law oracle --seconds 60 --seed 7)";
+
+struct VerifyFlags {
+  TrialFlags trial;
+  VerifyOptions options;
+  std::string bound = "sharp";
+  bool is_list = false;
+  bool is_json = false;
+};
+
+std::string untried_names(const verify::LawReport& report) {
+  std::string names;
+  for (const std::string& backend : report.untried_backends())
+    names += (names.empty() ? "" : ", ") + backend;
+  return names;
+}
+
+// Of laws that were picked, not all need to have something to say of each backend.
+Status verdict_of(const VerifyFlags& flags, const VerifyOutcome& outcome) {
+  const verify::LawReport& report = outcome.report;
+  std::int64_t ran = 0;
+  for (const verify::LawCount& count : report.counts) ran += count.ran();
+  if (report.failed() > 0) {
+    return Status::failed(
+        fmt::format("{} of {} checks failed{}", report.failed(), ran,
+                    outcome.kept.empty() ? "" : "; first: " + outcome.kept.front().file));
+  }
+  if (ran == 0) return Status::failed("every case was skipped, and nothing was checked");
+  const bool is_picked = !flags.trial.laws.empty() && flags.trial.backends.empty();
+  if (!is_picked && !report.untried_backends().empty()) {
+    return Status::failed("every case was skipped by " + untried_names(report));
+  }
+  return Status::ok();
+}
+
+Status run_command(VerifyFlags& flags, CommandContext& context) {
+  flags.options.bound_kind =
+      flags.bound == "hard" ? verify::BoundKind::kHard : verify::BoundKind::kSharp;
+  flags.options.replay_flags = flags.trial.library_text();
+  if (flags.trial.has_library()) flags.options.cases_by_default = kDefaultLibraryCases;
+  const Result<Trial> trial = choose_trial(flags.trial);
+  RECTO_RETURN_IF_ERROR(trial.status());
+  if (flags.is_list) {
+    context.out << trial_text(trial.value());
+    return Status::ok();
+  }
+  const auto outcome = run_verify(trial.value(), flags.options, context);
+  RECTO_RETURN_IF_ERROR(outcome.status());
+  if (flags.is_json) {
+    context.out << verify_json(trial.value(), flags.options, outcome.value()).dump(2) << '\n';
+  } else {
+    context.out << verify_text(trial.value(), flags.options, outcome.value());
+  }
+  return verdict_of(flags, outcome.value());
+}
+
+void add_choice_flags(CLI::App& command, VerifyFlags& flags) {
+  command.add_option("--backend", flags.trial.backends, "names or kinds of --list [all]")
+      ->option_text("LIST");
+  command.add_option("--law", flags.trial.laws, "names of --list [all]")->option_text("LIST");
+  add_library_flags(command, flags.trial);
+}
+
+void add_run_flags(CLI::App& command, VerifyFlags& flags) {
+  command
+      .add_option("--cases", flags.options.cases,
+                  fmt::format("to be drawn [{}, with --kernel {}, or as --seconds says]",
+                              kDefaultCases, kDefaultLibraryCases))
+      ->option_text("N")
+      ->check(CLI::Range(std::int64_t{1}, kCasesMax));
+  command.add_option("--seconds", flags.options.seconds, "after which no case is begun")
+      ->option_text("S")
+      ->check(CLI::Range(0.0, kSecondsMax));
+  command.add_option("--seed", flags.options.seed, "of the cases [2026]")
+      ->option_text("N")
+      ->check(check_whole_number);
+  command.add_option("--bound", flags.bound, "hard or sharp [sharp]")
+      ->option_text("KIND")
+      ->check(CLI::IsMember({"hard", "sharp"}));
+  command
+      .add_option("--failures", flags.options.failures_kept,
+                  "shown and kept, of each law on each backend [1]")
+      ->option_text("N")
+      ->check(CLI::Range(1, 1000));
+  command
+      .add_option("--out", flags.options.folder, "for failing cases, made if any [failing-cases]")
+      ->option_text("DIR")
+      ->check(check_folder_named);
+  command.add_flag("--json", flags.is_json, "for machines");
+  CLI::Option* list = command.add_flag("--list", flags.is_list, "backends and laws; runs nothing");
+  for (const char* unused :
+       {"--cases", "--seconds", "--seed", "--bound", "--failures", "--out", "--json"}) {
+    list->excludes(command.get_option(unused));
+  }
+}
+
+}  // namespace
+
+void add_verify_command(CLI::App& app, CommandContext& context) {
+  auto flags = std::make_shared<VerifyFlags>();
+  flags->options.folder = "failing-cases";
+  CLI::App* command = app.add_subcommand(
+      "verify", "whether paged attention is right: laws and an oracle on kernels, yours too");
+  add_choice_flags(*command, *flags);
+  add_run_flags(*command, *flags);
+  command->footer(kFooter);
+  command->callback([flags, &context] {
+    context.chosen = [flags, &context] { return run_command(*flags, context); };
+  });
+}
+
+}  // namespace recto::experiments

@@ -1,0 +1,245 @@
+#include "experiments/verify/verify_command.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "experiments/replay/replay_command.h"
+#include "experiments/support/table.h"
+#include "experiments/support/text_file.h"
+#include "experiments/support/tried_command.h"
+#include "verify/saved_case.h"
+
+namespace recto::experiments {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using Json = nlohmann::ordered_json;
+
+const std::string kRight = "experiments/examples/libpaged_kernel.so";
+const std::string kFaulty = "experiments/examples/libfaulty_kernel.so";
+
+testing::TriedCommand verify(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "verify");
+  return testing::try_command(add_verify_command, std::move(arguments));
+}
+
+std::string folder_named(const char* name) {
+  return (std::filesystem::path(std::getenv("TEST_TMPDIR")) / name).string();
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+void check_refused(const std::vector<std::string>& arguments, const std::string& message) {
+  const testing::TriedCommand tried = verify(arguments);
+  CHECK(tried.exit_code == 2);
+  CHECK(tried.out.empty());
+  CHECK_THAT(tried.err, ContainsSubstring(message));
+}
+
+const std::vector<std::string> kSmall = {"--backend", "naive-fp64,online-fp64", "--cases", "4"};
+
+TEST_CASE("a row per backend and law, in the order of the lists, and what was skipped") {
+  const auto tried = verify(kSmall);
+  INFO(tried.out);
+  CHECK(tried.exit_code == 0);
+  CHECK(tried.err.empty());
+  CHECK_THAT(tried.out, ContainsSubstring("4 cases, seed 2026, sharp bounds"));
+  const std::vector<std::string> lines = lines_of(tried.out);
+  CHECK_THAT(lines.at(2), ContainsSubstring("backend      law "));
+  CHECK_THAT(lines.at(4), ContainsSubstring("naive-fp64   ones_give_one"));
+  CHECK_THAT(tried.out, ContainsSubstring("online-fp64  oracle "));
+  CHECK_THAT(tried.out, ContainsSubstring("Skipped: times that a law was not put to a backend"));
+  CHECK_THAT(tried.out, !ContainsSubstring("law naive-fp64"));
+}
+
+TEST_CASE("equal flags give equal bytes, and another seed others") {
+  const std::string once = verify(kSmall).out;
+  CHECK(verify(kSmall).out == once);
+  std::vector<std::string> other = kSmall;
+  other.insert(other.end(), {"--seed", "1"});
+  CHECK(verify(other).out != once);
+}
+
+TEST_CASE(
+    "every kernel that is here agrees with the oracle, and those of a GPU are skipped aloud") {
+  const auto tried = verify({"--law", "oracle", "--cases", "12"});
+  INFO(tried.out << tried.err);
+  CHECK(tried.exit_code == 0);
+  for (const char* name : {"paged-decode", "split-decode", "paged-prefill", "host-api"})
+    CHECK_THAT(tried.out, ContainsSubstring(std::string("\n") + name + " "));
+  CHECK_THAT(tried.out, ContainsSubstring("SKIPPED: 8 backends: this program has the kernels as "
+                                          "the CPU executor runs them:\n  paged-decode@gpu "));
+}
+
+TEST_CASE("a backend that is not here fails where it is asked for") {
+  const auto tried = verify({"--backend", "gpu"});
+  CHECK(tried.exit_code == 1);
+  CHECK_THAT(tried.out, ContainsSubstring("SKIPPED: 8 backends"));
+  CHECK_THAT(tried.err, ContainsSubstring("every case was skipped, and nothing was checked"));
+}
+
+TEST_CASE("for machines, every count with its reasons") {
+  std::vector<std::string> arguments = kSmall;
+  arguments.emplace_back("--json");
+  const auto tried = verify(arguments);
+  REQUIRE(tried.exit_code == 0);
+  const Json json = Json::parse(tried.out);
+  CHECK(json["cases"] == 4);
+  CHECK(json["seed"] == 2026);
+  CHECK(json["failed"] == 0);
+  CHECK(json["backends"].size() == 2);
+  REQUIRE(json["counts"].size() % 2 == 0);
+  for (const Json& count : json["counts"]) {
+    std::int64_t skipped = 0;
+    for (const auto& [reason, cases] : count["skipped"].items()) skipped += cases.get<int>();
+    CHECK(count["cases"].get<int>() + skipped == 4);
+  }
+  CHECK(json["failures"].empty());
+}
+
+TEST_CASE("somebody's kernel that is right passes") {
+  const auto tried = verify({"--kernel", kRight, "--cases", "16"});
+  INFO(tried.out << tried.err);
+  CHECK(tried.exit_code == 0);
+  CHECK_THAT(tried.out, ContainsSubstring("plain-c decode "));
+  CHECK_THAT(tried.out, ContainsSubstring("plain-c kv_write  kv_write"));
+}
+
+const std::string kAdapter = "verify/cuda_source/testdata/row_decode_adapter.cc";
+
+// Where no CUDA Toolkit is, there is no kit.
+bool has_cuda_kit() { return std::filesystem::exists("verify/cuda_source/cuda_kit"); }
+
+TEST_CASE("CUDA sources become a library, and what the executor finds in them fails the case") {
+  if (!has_cuda_kit()) {
+    std::cout << "SKIPPED: CUDA sources: recto was built without a CUDA Toolkit\n";
+    return;
+  }
+  const std::string folder = folder_named("cuda");
+  const std::vector<std::string> arguments = {"--adapter", kAdapter, "--law", "oracle",
+                                              "--cases",   "60",     "--out", folder};
+  const auto right = verify(arguments);
+  INFO(right.out << right.err);
+  CHECK(right.exit_code == 0);
+  CHECK_THAT(right.out, ContainsSubstring("row-decode decode"));
+  setenv("ROW_DECODE_FAULT", "1", 1);
+  const auto racing = verify(arguments);
+  INFO(racing.out << racing.err);
+  CHECK(racing.exit_code == 1);
+  CHECK_THAT(racing.out, ContainsSubstring("race in kernel 'row_decode'"));
+  const std::string file = folder + "/row-decode-decode-oracle-1.json";
+  CHECK_THAT(racing.out, ContainsSubstring("recto replay " + file + " --adapter " + kAdapter));
+  const auto replayed =
+      testing::try_command(add_replay_command, {"replay", file, "--adapter", kAdapter});
+  unsetenv("ROW_DECODE_FAULT");
+  INFO(replayed.out << replayed.err);
+  CHECK(replayed.exit_code == 1);
+  CHECK_THAT(replayed.out, ContainsSubstring("race in kernel 'row_decode'"));
+}
+
+TEST_CASE("CUDA sources need an adapter, and what is wrong with them is told") {
+  check_refused({"--cuda", "mine.cu"}, "--adapter");
+  check_refused({"--kernel", kRight, "--adapter", kAdapter}, "--kernel");
+  if (has_cuda_kit()) check_refused({"--adapter", "none.cc"}, "none.cc: No such file or directory");
+}
+
+TEST_CASE("one that is wrong fails; its case is kept, small, and its replay names the fault") {
+  const std::string folder = folder_named("failing");
+  const auto tried = verify({"--kernel", kFaulty, "--backend", "prefill", "--law", "oracle",
+                             "--cases", "200", "--out", folder});
+  INFO(tried.out << tried.err);
+  REQUIRE(tried.exit_code == 1);
+  CHECK_THAT(tried.err, ContainsSubstring(" checks failed; first: " + folder));
+  const std::string file = folder + "/faulty-c-prefill-oracle-1.json";
+  CHECK_THAT(tried.out, ContainsSubstring("law oracle is broken by faulty-c prefill\n"));
+  CHECK_THAT(tried.out,
+             ContainsSubstring("replay\n  recto replay " + file + " --kernel " + kFaulty + "\n"));
+  const verify::SavedCase saved = verify::parse_saved_case(read_text_file(file).value()).value();
+  CHECK(saved.backend == "faulty-c prefill");
+  CHECK(saved.spec.options.window.has_value());
+  CHECK(saved.spec.longest_context() <= 3);
+
+  const auto replayed =
+      testing::try_command(add_replay_command, {"replay", file, "--kernel", kFaulty});
+  INFO(replayed.out << replayed.err);
+  CHECK(replayed.exit_code == 1);
+  CHECK_THAT(replayed.out, ContainsSubstring("the window is one key too wide\n"));
+  const auto right = testing::try_command(add_replay_command, {"replay", file, "--kernel", kRight});
+  INFO(right.out << right.err);
+  CHECK(right.exit_code == 0);
+}
+
+TEST_CASE("of failures as many are kept as are asked for") {
+  const std::string folder = folder_named("several");
+  const auto tried = verify({"--kernel", kFaulty, "--backend", "prefill", "--law", "oracle",
+                             "--cases", "400", "--failures", "2", "--out", folder, "--json"});
+  REQUIRE(tried.exit_code == 1);
+  const Json json = Json::parse(tried.out);
+  REQUIRE(json["failures"].size() == 2);
+  CHECK(json["failures"][1]["file"] == folder + "/faulty-c-prefill-oracle-2.json");
+  CHECK(json["counts"][0]["failed"] >= 2);
+}
+
+TEST_CASE("a failing case that cannot be written is a failure that says so") {
+  const auto tried =
+      verify({"--kernel", kFaulty, "--law", "oracle", "--cases", "200", "--out", "/dev/null/x"});
+  CHECK(tried.exit_code == 1);
+  CHECK_THAT(tried.err, ContainsSubstring("/dev/null/x"));
+}
+
+TEST_CASE("a limit of time ends a run without end") {
+  const auto tried = verify({"--backend", "naive-fp64", "--law", "oracle", "--seconds", "0.2"});
+  CHECK(tried.exit_code == 0);
+  CHECK_THAT(tried.out, ContainsSubstring("naive-fp64  oracle"));
+}
+
+TEST_CASE("bad flags are named, with what was expected") {
+  check_refused({"--backend", "naive"}, "--backend: found 'naive'; expected one of reference, ");
+  check_refused({"--law", "gravity"}, "--law: found 'gravity'; expected one of ones_give_one, ");
+  check_refused({"--law", "oracle,,"}, "--law: found 'oracle,,'; expected a list");
+  check_refused({"--kernel", "nowhere.so"}, "--kernel: nowhere.so: No such file or directory");
+  check_refused({"--kernel", kRight, "--backend", "naive-fp64"},
+                "--backend: found 'naive-fp64'; expected one of plain-c decode, plain-c prefill");
+  check_refused({"--cases", "0"}, "--cases");
+  check_refused({"--seconds", "-1"}, "--seconds");
+  check_refused({"--seed", "-1"}, "--seed: found '-1'; expected an integer of at least 0");
+  check_refused({"--bound", "soft"}, "--bound");
+  check_refused({"--failures", "0"}, "--failures");
+  check_refused({"--out", ""}, "--out: found ''; expected a folder");
+  check_refused({"--list", "--cases", "3"}, "--list");
+}
+
+TEST_CASE("the lists have every backend and law, and run nothing") {
+  const auto tried = verify({"--list"});
+  CHECK(tried.exit_code == 0);
+  for (const char* part : {"naive-fp64 ", "paged-decode ", "host-api-step@gpu ",
+                           "not here: ", "ones_give_one ", "oracle "})
+    CHECK_THAT(tried.out, ContainsSubstring(part));
+  const auto library = verify({"--list", "--kernel", kRight});
+  CHECK_THAT(library.out, ContainsSubstring("plain-c prefill"));
+  CHECK_THAT(library.out, ContainsSubstring("kv_write "));
+}
+
+TEST_CASE("help shows every flag and examples") {
+  const auto tried = verify({"--help"});
+  CHECK(tried.exit_code == 0);
+  for (const char* part :
+       {"--backend", "--law", "--kernel", "--list", "--cases", "--seconds", "--seed", "--bound",
+        "--failures", "--out", "--json", "Examples:", "  recto verify"})
+    CHECK_THAT(tried.out, ContainsSubstring(part));
+  for (const std::string& line : lines_of(tried.out)) CHECK(display_width(line) <= 100);
+}
+
+}  // namespace
+}  // namespace recto::experiments

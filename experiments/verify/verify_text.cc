@@ -1,0 +1,146 @@
+#include "experiments/verify/verify_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "experiments/support/table.h"
+#include "verify/saved_case.h"
+
+namespace recto::experiments {
+namespace {
+
+using verify::LawCount;
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kReasonsShown = 24;
+
+std::int64_t skipped_cases(const LawCount& count) {
+  std::int64_t cases = 0;
+  for (const auto& [reason, number] : count.skipped) cases += number;
+  return cases;
+}
+
+// Backends in their order, each with its laws: what was tried.
+std::string counts_text(const Trial& trial, const verify::LawReport& report) {
+  Table table({{"backend", Align::kLeft},
+               {"law", Align::kLeft},
+               {"cases"},
+               {"failed"},
+               {"skipped"},
+               {"error / bound"}});
+  for (const verify::ListedBackend& listed : trial.backends) {
+    for (const LawCount& count : report.counts) {
+      if (count.backend != listed.backend.name || count.ran() == 0) continue;
+      table.add_row({count.backend, count.law, std::to_string(count.ran()),
+                     std::to_string(count.failed), std::to_string(skipped_cases(count)),
+                     fmt::format("{:.3g}", count.worst_ratio)});
+    }
+  }
+  return table.text();
+}
+
+// The most frequent ones; the number of the others, so that nothing goes unsaid.
+std::string reasons_text(const std::map<std::string, std::int64_t>& reasons) {
+  std::vector<std::pair<std::string, std::int64_t>> sorted(reasons.begin(), reasons.end());
+  std::ranges::stable_sort(sorted, std::ranges::greater(),
+                           [](const auto& one) { return one.second; });
+  std::string text;
+  std::int64_t others = 0;
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    if (i >= kReasonsShown) {
+      others += sorted[i].second;
+    } else {
+      text += fmt::format("{:>8}  {}\n", sorted[i].second, sorted[i].first);
+    }
+  }
+  if (others > 0) {
+    text += fmt::format("{:>8}  for {} other reasons, which --json has\n", others,
+                        sorted.size() - kReasonsShown);
+  }
+  return text;
+}
+
+std::string skips_text(const verify::LawReport& report) {
+  std::map<std::string, std::int64_t> whole;
+  std::map<std::string, std::int64_t> parts;
+  for (const LawCount& count : report.counts) {
+    for (const auto& [reason, cases] : count.skipped) whole[reason] += cases;
+    for (const auto& [part, cases] : count.skipped_parts) parts[part] += cases;
+  }
+  std::string text;
+  if (!whole.empty()) text += "\nSkipped: times that a law was not put to a backend, and why\n";
+  text += reasons_text(whole);
+  if (!parts.empty()) text += "\nSkipped in part\n";
+  return text + reasons_text(parts);
+}
+
+std::string absent_text(const Trial& trial) {
+  std::map<std::string, std::vector<std::string>> names;
+  for (const verify::ListedBackend& listed : trial.backends)
+    if (listed.why_not_here) names[*listed.why_not_here].push_back(listed.backend.name);
+  std::string text;
+  for (const auto& [why, backends] : names) {
+    text += fmt::format("\nSKIPPED: {} backends: {}:\n ", backends.size(), why);
+    for (const std::string& backend : backends) text += " " + backend;
+    text += '\n';
+  }
+  return text;
+}
+
+Json count_json(const LawCount& count) {
+  Json json = {{"backend", count.backend},  {"law", count.law},
+               {"cases", count.ran()},      {"failed", count.failed},
+               {"skipped", Json::object()}, {"skipped_parts", Json::object()}};
+  for (const auto& [reason, cases] : count.skipped) json["skipped"][reason] = cases;
+  for (const auto& [part, cases] : count.skipped_parts) json["skipped_parts"][part] = cases;
+  // JSON has no infinity.
+  json["worst_error_to_bound"] =
+      std::isfinite(count.worst_ratio) ? Json(count.worst_ratio) : Json("infinite");
+  return json;
+}
+
+}  // namespace
+
+std::string verify_text(const Trial& trial, const VerifyOptions& options,
+                        const VerifyOutcome& outcome) {
+  std::string text = fmt::format("{} cases, seed {}, {} bounds\n\n", outcome.cases, options.seed,
+                                 bound_kind_name(options.bound_kind));
+  text += counts_text(trial, outcome.report) + skips_text(outcome.report) + absent_text(trial);
+  for (const std::string& backend : outcome.report.untried_backends())
+    text += fmt::format("\nuntried: {}: every case was skipped\n", backend);
+  for (const std::string& failure : outcome.report.failures) text += "\n" + failure;
+  return text;
+}
+
+Json verify_json(const Trial& trial, const VerifyOptions& options, const VerifyOutcome& outcome) {
+  Json json = {{"cases", outcome.cases},
+               {"seed", options.seed},
+               {"bound", bound_kind_name(options.bound_kind)},
+               {"failed", outcome.report.failed()},
+               {"untried", outcome.report.untried_backends()},
+               {"backends", Json::array()},
+               {"counts", Json::array()},
+               {"failures", Json::array()}};
+  for (const verify::ListedBackend& listed : trial.backends) {
+    json["backends"].push_back(
+        {{"name", listed.backend.name},
+         {"kind", backend_kind_name(listed.kind)},
+         {"why_not_here", listed.why_not_here ? Json(*listed.why_not_here) : Json(nullptr)}});
+  }
+  for (const LawCount& count : outcome.report.counts) json["counts"].push_back(count_json(count));
+  for (std::size_t i = 0; i < outcome.kept.size(); ++i) {
+    const KeptFailure& kept = outcome.kept[i];
+    json["failures"].push_back({{"backend", kept.backend},
+                                {"law", kept.law},
+                                {"file", kept.file},
+                                {"text", outcome.report.failures[i]}});
+  }
+  return json;
+}
+
+}  // namespace recto::experiments

@@ -1,0 +1,20 @@
+#pragma once
+
+// What came of a run of laws, for people and for machines.
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "experiments/verify/verify_run.h"
+
+namespace recto::experiments {
+
+// The table, what was skipped and why, what is not here, and the failing cases.
+std::string verify_text(const Trial& trial, const VerifyOptions& options,
+                        const VerifyOutcome& outcome);
+
+// {"cases", "seed", "bound", "passed", "backends", "counts", "failures"}
+nlohmann::ordered_json verify_json(const Trial& trial, const VerifyOptions& options,
+                                   const VerifyOutcome& outcome);
+
+}  // namespace recto::experiments

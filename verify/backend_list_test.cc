@@ -1,0 +1,96 @@
+// The list of backends: each that can run here agrees with the oracle on some case, and what cannot
+// says why.
+
+#include "verify/backend_list.h"
+
+#include <iostream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "verify/device_call.h"
+#include "verify/drawn_cases.h"
+#include "verify/oracle_comparison.h"
+
+namespace recto::verify {
+namespace {
+
+// Of head dims that every kernel takes, decode for the most part.
+DrawnCases served_cases() {
+  DrawnCases cases{.name = "served", .count = 32};
+  cases.domain.rows = {RowsKind::kDecode, RowsKind::kDecode, RowsKind::kChunk};
+  cases.domain.head_dims = {64, 128};
+  cases.domain.value_head_dim = ValueHeadDim::kSameAsKeys;
+  cases.domain.groups = {1, 4};
+  cases.domain.block_sizes = {16, 32};
+  cases.domain.num_seqs_max = 2;
+  cases.domain.num_kv_heads_max = 2;
+  cases.domain.num_rows_max = 3;
+  return cases;
+}
+
+std::vector<std::string> names_of(const std::vector<ListedBackend>& list) {
+  std::vector<std::string> names;
+  for (const ListedBackend& listed : list) names.push_back(listed.backend.name);
+  return names;
+}
+
+TEST_CASE("every backend that can run here agrees with the oracle, and the others say why not") {
+  std::vector<Backend> backends;
+  std::vector<std::string> absent;
+  for (const ListedBackend& listed : backend_list()) {
+    backends.push_back(listed.backend);
+    if (listed.why_not_here) absent.push_back(listed.backend.name);
+  }
+  const LawReport report = run_laws({oracle_comparison()}, backends,
+                                    drawn_cases(served_cases(), {}), {.failures_kept = 1});
+  report.print(std::cout);
+  CHECK(report.failed() == 0);
+  const std::vector<std::string> untried = report.untried_backends();
+  CHECK(std::set(untried.begin(), untried.end()) == std::set(absent.begin(), absent.end()));
+  for (const LawCount& count : report.counts)
+    if (count.ran() == 0) CHECK(count.skipped.size() == 1);
+}
+
+TEST_CASE("names are one word each, and stand for one backend") {
+  std::set<std::string> seen;
+  for (const ListedBackend& listed : backend_list()) {
+    CHECK(seen.insert(listed.backend.name).second);
+    CHECK(listed.backend.name.find_first_of(" ,") == std::string::npos);
+    CHECK_FALSE(listed.about.empty());
+  }
+}
+
+TEST_CASE("each kernel is listed for the CPU and for a GPU, and one of them is here at most") {
+  std::int64_t here = 0;
+  for (const ListedBackend& listed : backend_list()) {
+    if (listed.kind == BackendKind::kReference) continue;
+    const bool is_gpu = listed.kind == BackendKind::kGpu;
+    CHECK(listed.backend.name.ends_with("@gpu") == is_gpu);
+    if (is_gpu != runs_on_gpu()) CHECK(listed.why_not_here);
+    here += listed.why_not_here ? 0 : 1;
+  }
+  CHECK(here == 8);
+}
+
+TEST_CASE("backends are chosen by name or kind, in the order of the list") {
+  const std::vector<ListedBackend> list = backend_list();
+  CHECK(names_of(choose_backends(list, {}).value()) == names_of(list));
+  CHECK(names_of(choose_backends(list, {"paged-decode", "naive-fp64"}).value()) ==
+        std::vector<std::string>{"naive-fp64", "paged-decode"});
+  CHECK(names_of(choose_backends(list, {"host-api"}).value()) ==
+        std::vector<std::string>{"host-api", "host-api-invariant", "host-api-step"});
+  CHECK(choose_backends(list, {"gpu"}).value().size() == 8);
+}
+
+TEST_CASE("what is not listed is refused, and what is there is said") {
+  const std::string message = choose_backends(backend_list(), {"naive"}).status().message();
+  CHECK(
+      (message.starts_with("found 'naive'; expected one of reference, executor, host-api, gpu, "
+                           "naive-fp64, online-fp64")));
+  CHECK((message.ends_with(", host-api-step@gpu")));
+}
+
+}  // namespace
+}  // namespace recto::verify

@@ -1,0 +1,230 @@
+#include "verify/explanation/diagnosis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+namespace recto::verify {
+namespace {
+
+using Keys = std::vector<std::int64_t>;
+
+std::size_t at(std::int64_t key) { return static_cast<std::size_t>(key); }
+
+bool lse_ln_is_right(const RowProbe& probe) {
+  return probe.lse_ln_seen == probe.lse_ln_expected ||
+         std::abs(probe.lse_ln_seen - probe.lse_ln_expected) <= probe.lse_ln_bound;
+}
+
+bool weight_is_right(const RowProbe& probe, std::int64_t key) {
+  return std::abs(probe.seen[at(key)] - probe.expected[at(key)]) <= probe.bound[at(key)];
+}
+
+template <typename Predicate>
+Keys keys_where(const RowProbe& probe, const Predicate& predicate) {
+  Keys keys;
+  for (std::int64_t key = 0; key < std::ssize(probe.seen); ++key)
+    if (predicate(key)) keys.push_back(key);
+  return keys;
+}
+
+std::string list_text(const Keys& keys) {
+  constexpr std::size_t kShown = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kShown, keys.size()); ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", keys[i]);
+  if (keys.size() > kShown) text += fmt::format(" and {} more", keys.size() - kShown);
+  return (keys.size() == 1 ? "key " : "keys ") + text;
+}
+
+double total(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+// What the score that a weight implies may be off by.
+double score_tolerance(const RowProbe& probe, std::int64_t key) {
+  const double relative = probe.bound[at(key)] / probe.expected[at(key)];
+  return 2.0 * (relative + probe.lse_ln_bound) + 1e-9;
+}
+
+// Of keys whose weights are known to a quarter of them.
+bool tells(const RowProbe& probe, std::int64_t key) {
+  return probe.expected[at(key)] > 4.0 * probe.bound[at(key)] && probe.seen[at(key)] > 0.0;
+}
+
+// One factor for all weights that tell, if there is one.
+std::optional<double> common_factor(const RowProbe& probe) {
+  const Keys telling = keys_where(probe, [&](std::int64_t key) { return tells(probe, key); });
+  if (telling.size() < 2) return std::nullopt;
+  const auto factor = [&](std::int64_t key) {
+    return probe.seen[at(key)] / probe.expected[at(key)];
+  };
+  const double first = factor(telling.front());
+  const bool is_common = std::ranges::all_of(telling, [&](std::int64_t key) {
+    return std::abs(factor(key) / first - 1.0) <= score_tolerance(probe, key);
+  });
+  return is_common ? std::optional(first) : std::nullopt;
+}
+
+// The same weights, each within the bound, at other keys.
+bool are_permuted(const RowProbe& probe) {
+  std::vector<double> seen = probe.seen;
+  std::vector<double> expected = probe.expected;
+  std::ranges::sort(seen);
+  std::ranges::sort(expected);
+  const double bound = *std::ranges::max_element(probe.bound);
+  for (std::size_t i = 0; i < seen.size(); ++i)
+    if (!(std::abs(seen[i] - expected[i]) <= bound)) return false;
+  return true;
+}
+
+// The weights are right.
+Diagnosis of_right_weights(const RowProbe& probe) {
+  if (lse_ln_is_right(probe)) {
+    return {.step = Step::kOutput,
+            .why =
+                "with V of ones and zeros weights and lse are right; with the case's own V the "
+                "output is not: its values, their addresses or scale, the sum of products, or "
+                "a NaN that is weighed with 0"};
+  }
+  const double error = probe.lse_ln_seen - probe.lse_ln_expected;
+  const Keys visible =
+      keys_where(probe, [&](std::int64_t key) { return probe.expected[at(key)] > 0; });
+  if (visible.size() == 1) {
+    return {.step = Step::kScores,
+            .why = fmt::format("one key is visible, whose weight is 1 whatever its score; the lse "
+                               "is off by {:.6g}: its score, or the sum's logarithm",
+                               error),
+            .key = visible.front()};
+  }
+  return {.step = Step::kSum,
+          .why = fmt::format("all weights are right, and so is the sum that they were divided by; "
+                             "the lse is off by {:.6g} ({:.6g} times what it should be): its "
+                             "logarithm, or one shift of all scores",
+                             error, probe.lse_ln_seen / probe.lse_ln_expected)};
+}
+
+// The lse is right: so are the scores that it was summed of.
+Diagnosis of_right_lse_ln(const RowProbe& probe, const Keys& wrong) {
+  if (const std::optional<double> factor = common_factor(probe)) {
+    return {.step = Step::kWeights,
+            .why = fmt::format("the lse is right, and all weights are {:.6g} times what they "
+                               "should be: divided by another sum, or V's scale",
+                               *factor),
+            .key = wrong.front()};
+  }
+  if (are_permuted(probe)) {
+    return {.step = Step::kOutput,
+            .why = fmt::format("the lse is right, and so are the weights, but V of other keys gets "
+                               "them, {}: V's addresses",
+                               list_text(wrong)),
+            .key = wrong.front()};
+  }
+  const std::string start = "the lse is right, and so are the scores that it is made of; of " +
+                            list_text(wrong) + " weights are not, and add up to ";
+  const double lost = total(probe.seen) - total(probe.expected);
+  if (std::abs(lost) <= total(probe.bound)) {
+    return {.step = Step::kWeights,
+            .why = start + "what they should: the exponentials, or the rescaling of partial sums",
+            .key = wrong.front()};
+  }
+  return {.step = Step::kOutput,
+          .why = start + fmt::format("{:.6g} in place of {:.6g}: V's addresses or scale",
+                                     total(probe.seen), total(probe.expected)),
+          .key = wrong.front()};
+}
+
+// One error for all of them, and some keys without.
+std::optional<double> common_error(const RowProbe& probe, const Keys& departing,
+                                   std::size_t num_telling) {
+  if (departing.size() < 2 || departing.size() == num_telling) return std::nullopt;
+  const double first = *implied_score_error(probe, departing.front());
+  const bool is_common = std::ranges::all_of(departing, [&](std::int64_t key) {
+    return std::abs(*implied_score_error(probe, key) - first) <= 2.0 * score_tolerance(probe, key);
+  });
+  return is_common ? std::optional(first) : std::nullopt;
+}
+
+Diagnosis of_scores(const RowProbe& probe, const Keys& departing) {
+  const Keys telling = keys_where(probe, [&](std::int64_t key) { return tells(probe, key); });
+  const std::size_t others = telling.size() - departing.size();
+  if (const std::optional<double> error = common_error(probe, departing, telling.size())) {
+    return {.step = Step::kSum,
+            .why = fmt::format("{} weigh {:.6g} times what they should beside the {} others: "
+                               "partial sums that are not rescaled as the maximum grows, or keys "
+                               "that are counted more than once",
+                               list_text(departing), std::exp(*error), others),
+            .key = departing.front()};
+  }
+  return {.step = Step::kScores,
+          .why = fmt::format("the scores of {} depart, the first by {:+.6g}; those of {} others "
+                             "are right",
+                             list_text(departing), *implied_score_error(probe, departing.front()),
+                             others),
+          .key = departing.front()};
+}
+
+// Lse and weights are wrong.
+Diagnosis of_wrong_lse_ln(const RowProbe& probe) {
+  const Keys departing = keys_where(probe, [&](std::int64_t key) {
+    const std::optional<double> error = implied_score_error(probe, key);
+    return error && std::abs(*error) > score_tolerance(probe, key);
+  });
+  if (!departing.empty()) return of_scores(probe, departing);
+  const Keys missing = keys_where(probe, [&](std::int64_t key) {
+    return probe.expected[at(key)] > 4.0 * probe.bound[at(key)] && probe.seen[at(key)] <= 0.0;
+  });
+  if (!missing.empty()) {
+    return {.step = Step::kScores,
+            .why = list_text(missing) +
+                   " should be seen and get no weight; the scores of the "
+                   "others are right: which keys are visited, or the mask",
+            .key = missing.front()};
+  }
+  const Keys extra = keys_where(probe, [&](std::int64_t key) {
+    return probe.expected[at(key)] == 0.0 && probe.seen[at(key)] > probe.bound[at(key)];
+  });
+  if (!extra.empty()) {
+    return {.step = Step::kScores,
+            .why = list_text(extra) +
+                   " should be masked and get weight; the scores of the others "
+                   "are right: the mask",
+            .key = extra.front()};
+  }
+  return {.step = Step::kSum,
+          .why = fmt::format("the scores of all keys are right against each other; they get {:.6g} "
+                             "of the weight in place of {:.6g}: something that is no key of the "
+                             "row joins the sum, or the sink's share is another",
+                             total(probe.seen), total(probe.expected))};
+}
+
+}  // namespace
+
+std::optional<double> implied_score_error(const RowProbe& probe, std::int64_t key) {
+  if (!tells(probe, key)) return std::nullopt;
+  const double lse_ln_error = probe.lse_ln_seen - probe.lse_ln_expected;
+  if (!std::isfinite(lse_ln_error)) return std::nullopt;
+  return std::log(probe.seen[at(key)] / probe.expected[at(key)]) + lse_ln_error;
+}
+
+Diagnosis diagnose(const RowProbe& probe) {
+  const Keys no_numbers =
+      keys_where(probe, [&](std::int64_t key) { return !std::isfinite(probe.seen[at(key)]); });
+  if (!no_numbers.empty() || std::isnan(probe.lse_ln_seen)) {
+    const bool is_output = lse_ln_is_right(probe);
+    return {.step = is_output ? Step::kOutput : Step::kUnknown,
+            .why = is_output ? "the lse is right and outputs are no numbers: what V holds where "
+                               "nobody may look is weighed with 0"
+                             : "the lse is no number, and spreads to every weight: a slot was read "
+                               "that is no key of the row, or a score is none"};
+  }
+  const Keys wrong =
+      keys_where(probe, [&](std::int64_t key) { return !weight_is_right(probe, key); });
+  if (wrong.empty()) return of_right_weights(probe);
+  return lse_ln_is_right(probe) ? of_right_lse_ln(probe, wrong) : of_wrong_lse_ln(probe);
+}
+
+}  // namespace recto::verify

@@ -1,0 +1,292 @@
+#include "verify/explanation/hypotheses.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <optional>
+#include <utility>
+
+#include "core/attention_gate.h"
+#include "reference/error_bound.h"
+
+namespace recto::verify {
+namespace {
+
+using reference::AttentionResult;
+using reference::BoundedResult;
+
+// Tables that read one block from another place: of larger cases, too many.
+constexpr std::int64_t kOtherBlocksMax = 600;
+
+// Unlike a comparison it takes what no bound is known of: a fault may read NaN.
+bool is_as(const std::vector<double>& seen, const std::vector<double>& exact,
+           const std::vector<double>& bound) {
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    const bool are_equal = seen[i] == exact[i] || (std::isnan(seen[i]) && std::isnan(exact[i]));
+    if (!are_equal && !(std::abs(seen[i] - exact[i]) <= bound[i])) return false;
+  }
+  return true;
+}
+
+class Trial {
+ public:
+  Trial(const Backend& backend, const PagedAttentionInputs& inputs, const AttentionResult& seen,
+        BoundKind bound_kind)
+      : backend_(backend),
+        inputs_(inputs),
+        seen_(seen),
+        bound_kind_(bound_kind),
+        right_(bounded(inputs)) {}
+
+  const PagedAttentionInputs& inputs() const { return inputs_; }
+  const BoundedResult& right() const { return right_; }
+
+  BoundedResult bounded(const PagedAttentionInputs& inputs) const {
+    return reference::bounded_attention(inputs, backend_.numerics(inputs));
+  }
+
+  // The inputs as the fault takes them.
+  void add(const std::string& what, const PagedAttentionInputs& inputs) {
+    if (!check_contents(inputs).is_ok()) return report_.left_out.push_back(what + ": impossible");
+    add(what, bounded(inputs));
+  }
+
+  // What the fault makes of them.
+  void add(const std::string& what, const BoundedResult& faulty) {
+    if (fits(faulty.exact, right_)) return;
+    ++report_.tried;
+    if (fits(seen_, faulty)) report_.fitting.push_back(what);
+  }
+
+  void leave_out(const std::string& what) { report_.left_out.push_back(what); }
+  HypothesisReport take() { return std::move(report_); }
+
+ private:
+  bool fits(const AttentionResult& seen, const BoundedResult& result) const {
+    const AttentionResult& bound = bound_kind_ == BoundKind::kHard ? result.hard : result.sharp;
+    return is_as(seen.out, result.exact.out, bound.out) &&
+           is_as(seen.lse_ln, result.exact.lse_ln, bound.lse_ln);
+  }
+
+  const Backend& backend_;
+  const PagedAttentionInputs& inputs_;
+  const AttentionResult& seen_;
+  BoundKind bound_kind_;
+  BoundedResult right_;
+  HypothesisReport report_;
+};
+
+template <typename Change>
+void add_options(Trial& trial, const char* what, const Change& change) {
+  PagedAttentionInputs inputs = trial.inputs();
+  change(inputs.options);
+  trial.add(what, inputs);
+}
+
+void add_masks(Trial& trial) {
+  const AttentionOptions& options = trial.inputs().options;
+  add_options(trial, options.causal ? "no causal mask" : "a causal mask that was not asked for",
+              [](AttentionOptions& changed) { changed.causal = !changed.causal; });
+  if (!options.window) return;
+  add_options(trial, "the window is one key too wide",
+              [](AttentionOptions& changed) { ++*changed.window; });
+  if (*options.window > 1) {
+    add_options(trial, "the window is one key too narrow",
+                [](AttentionOptions& changed) { --*changed.window; });
+  }
+  add_options(trial, "the window is left out",
+              [](AttentionOptions& changed) { changed.window.reset(); });
+}
+
+void add_scores(Trial& trial) {
+  const AttentionOptions& options = trial.inputs().options;
+  add_options(trial, "the scale is left out",
+              [](AttentionOptions& changed) { changed.scale = 1.0F; });
+  add_options(trial, "the scale is applied twice",
+              [](AttentionOptions& changed) { changed.scale *= changed.scale; });
+  const float usual = 1.0F / std::sqrt(static_cast<float>(trial.inputs().q.head_dim));
+  add_options(trial, "1 / sqrt(head dim) in place of the scale",
+              [usual](AttentionOptions& changed) { changed.scale = usual; });
+  if (options.softcap > 0.0F) {
+    add_options(trial, "the soft cap is left out",
+                [](AttentionOptions& changed) { changed.softcap = 0.0F; });
+  }
+  if (options.alibi_slopes.empty()) return;
+  add_options(trial, "ALiBi is left out",
+              [](AttentionOptions& changed) { changed.alibi_slopes = {}; });
+  std::vector<float> negated(options.alibi_slopes.begin(), options.alibi_slopes.end());
+  for (float& slope : negated) slope = -slope;
+  add_options(trial, "ALiBi has the wrong sign",
+              [&negated](AttentionOptions& changed) { changed.alibi_slopes = negated; });
+}
+
+// Faults of the lse alone, and of sinks.
+void add_sums(Trial& trial) {
+  BoundedResult base2 = trial.right();
+  for (double& lse_ln : base2.exact.lse_ln) lse_ln /= std::numbers::ln2;
+  for (double& bound : base2.hard.lse_ln) bound /= std::numbers::ln2;
+  for (double& bound : base2.sharp.lse_ln) bound /= std::numbers::ln2;
+  trial.add("the lse is a logarithm of base 2", base2);
+  if (trial.inputs().options.sinks.empty()) return;
+  PagedAttentionInputs inputs = trial.inputs();
+  inputs.options.sinks = {};
+  const BoundedResult without = trial.bounded(inputs);
+  trial.add("the sink is left out", without);
+  BoundedResult mixed = trial.right();
+  mixed.exact.lse_ln = without.exact.lse_ln;
+  mixed.hard.lse_ln = without.hard.lse_ln;
+  mixed.sharp.lse_ln = without.sharp.lse_ln;
+  trial.add("the sink is left out of the lse", mixed);
+  mixed = without;
+  mixed.exact.lse_ln = trial.right().exact.lse_ln;
+  mixed.hard.lse_ln = trial.right().hard.lse_ln;
+  mixed.sharp.lse_ln = trial.right().sharp.lse_ln;
+  trial.add("the sink is left out of the output", mixed);
+}
+
+void add_cache_scales(Trial& trial) {
+  const KvScale k = trial.inputs().kv.k.scale;
+  const KvScale v = trial.inputs().kv.v.scale;
+  const auto add = [&](const char* what, const KvScale& of_k, const KvScale& of_v) {
+    PagedAttentionInputs inputs = trial.inputs();
+    inputs.kv.k.scale = of_k;
+    inputs.kv.v.scale = of_v;
+    trial.add(what, inputs);
+  };
+  const auto first_of = [](const KvScale& scale) {
+    if (scale.kind != ScaleKind::kPerKvHead) return scale;
+    return KvScale{.kind = ScaleKind::kPerTensor, .data = scale.data};
+  };
+  add("K's scale is left out", {}, v);
+  add("V's scale is left out", k, {});
+  add("the scales of K and V are left out", {}, {});
+  add("K's first head's scale for all heads", first_of(k), v);
+  add("V's first head's scale for all heads", k, first_of(v));
+  add("the first head's scales of K and V for all heads", first_of(k), first_of(v));
+}
+
+void add_lengths(Trial& trial) {
+  PagedAttentionInputs inputs = trial.inputs();
+  std::vector<std::int32_t> lengths(inputs.context_length.begin(), inputs.context_length.end());
+  std::vector<std::int32_t> changed = lengths;
+  for (std::int32_t& length : changed) length = std::max(0, length - 1);
+  inputs.context_length = changed;
+  trial.add("context lengths without the newest token", inputs);
+  const auto block_size = static_cast<std::int32_t>(inputs.kv.k.block_size);
+  changed = lengths;
+  for (std::int32_t& length : changed) length -= length % block_size;
+  trial.add("context lengths rounded down to whole blocks", inputs);
+  changed = lengths;
+  for (std::int32_t& length : changed) length = (length + block_size - 1) / block_size * block_size;
+  trial.add("context lengths rounded up to whole blocks", inputs);
+}
+
+// A copy of the table, to be changed.
+struct Table {
+  explicit Table(const PagedAttentionInputs& from) : inputs(from) {
+    const BlockTableView& table = from.block_table;
+    const std::int64_t rows = std::ssize(from.context_length);
+    for (std::int64_t s = 0; s < rows; ++s) {
+      const std::int32_t* row = table.data + s * table.row_stride;
+      ids.insert(ids.end(), row, row + table.max_blocks);
+    }
+    inputs.block_table.data = ids.data();
+    inputs.block_table.row_stride = table.max_blocks;
+  }
+
+  std::int32_t& at(std::int64_t sequence, std::int64_t block) {
+    return ids[static_cast<std::size_t>(sequence * inputs.block_table.max_blocks + block)];
+  }
+  std::int64_t blocks_of(std::int64_t sequence) const {
+    const std::int64_t length = inputs.context_length[static_cast<std::size_t>(sequence)];
+    return (length + inputs.kv.k.block_size - 1) / inputs.kv.k.block_size;
+  }
+
+  std::vector<std::int32_t> ids;
+  PagedAttentionInputs inputs;
+};
+
+void add_tables(Trial& trial) {
+  const std::int64_t num_seqs = std::ssize(trial.inputs().context_length);
+  const auto num_blocks = static_cast<std::int32_t>(trial.inputs().kv.k.num_blocks);
+  Table identity(trial.inputs());
+  Table consecutive(trial.inputs());
+  std::int64_t others = 0;
+  for (std::int64_t s = 0; s < num_seqs; ++s) {
+    for (std::int64_t i = 0; i < identity.blocks_of(s); ++i) {
+      identity.at(s, i) = static_cast<std::int32_t>(i);
+      consecutive.at(s, i) = (consecutive.at(s, 0) + static_cast<std::int32_t>(i)) % num_blocks;
+      others += num_blocks;
+    }
+  }
+  trial.add("logical blocks taken for physical ones", identity.inputs);
+  trial.add("blocks taken to be consecutive", consecutive.inputs);
+  if (others > kOtherBlocksMax) {
+    return trial.leave_out(fmt::format("one block read from another place: {} ways, more than {}",
+                                       others, kOtherBlocksMax));
+  }
+  for (std::int64_t s = 0; s < num_seqs; ++s) {
+    Table table(trial.inputs());
+    for (std::int64_t i = 0; i < table.blocks_of(s); ++i) {
+      const std::int32_t own = table.at(s, i);
+      for (std::int32_t id = 0; id < num_blocks; ++id) {
+        if (id == own) continue;
+        table.at(s, i) = id;
+        trial.add(fmt::format("block {} of sequence {} is read from block {} in place of {}", i, s,
+                              id, own),
+                  table.inputs);
+      }
+      table.at(s, i) = own;
+    }
+  }
+}
+
+// Query head h attends to KV head h % num_kv_heads: the same problem with a KV head for each.
+void add_groups(Trial& trial, const LawCase& law_case) {
+  LawCase changed = law_case;
+  ProblemShape& shape = changed.problem.shape;
+  const std::int64_t kv_heads = shape.num_kv_heads;
+  if (kv_heads == 1 || shape.group() == 1) return;
+  const std::int64_t heads = shape.num_q_heads;
+  const auto spread = [&](std::vector<float>& values, std::int64_t dims, std::int64_t tokens) {
+    std::vector<float> all;
+    for (std::int64_t row = 0; row < tokens * heads; ++row) {
+      const std::int64_t from = (row / heads * kv_heads + row % heads % kv_heads) * dims;
+      for (std::int64_t d = 0; d < dims; ++d)
+        all.push_back(values[static_cast<std::size_t>(from + d)]);
+    }
+    values = std::move(all);
+  };
+  for (SequenceProblem& sequence : changed.problem.sequences) {
+    spread(sequence.k, shape.head_dim_k, sequence.context_length);
+    spread(sequence.v, shape.head_dim_v, sequence.context_length);
+  }
+  const auto spread_scales = [&](std::vector<float>& scales) {
+    if (std::ssize(scales) == kv_heads && kv_heads > 1) spread(scales, 1, 1);
+  };
+  spread_scales(changed.problem.options.k_scales);
+  spread_scales(changed.problem.options.v_scales);
+  shape.num_kv_heads = heads;
+  const PlacedProblem placed(changed.problem, changed.placement);
+  trial.add("KV head h % num_kv_heads for query head h", trial.bounded(placed.inputs()));
+}
+
+}  // namespace
+
+HypothesisReport try_hypotheses(const Backend& backend, const LawCase& law_case,
+                                const AttentionResult& seen, BoundKind bound_kind) {
+  const PlacedProblem placed(law_case.problem, law_case.placement);
+  Trial trial(backend, placed.inputs(), seen, bound_kind);
+  add_masks(trial);
+  add_scores(trial);
+  add_sums(trial);
+  add_cache_scales(trial);
+  add_lengths(trial);
+  add_groups(trial, law_case);
+  add_tables(trial);
+  return trial.take();
+}
+
+}  // namespace recto::verify

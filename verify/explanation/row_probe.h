@@ -1,0 +1,47 @@
+#pragma once
+
+// What weight each key gets in a row's output, seen from outside: the case is run again with V made
+// of ones and zeros, as many keys at a time as there are dims, so that outputs are weights.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "verify/law.h"
+
+namespace recto::verify {
+
+// A query row of one head, as comparisons name it.
+struct RowPlace {
+  std::int64_t sequence = 0;
+  std::int64_t row = 0;  // within the sequence
+  std::int64_t head = 0;
+};
+
+struct RowProbe {
+  std::int64_t runs = 0;
+  // Of each key of the sequence, V's scale taken out: [context_length]
+  std::vector<double> seen = {};
+  std::vector<double> expected = {};  // exact; 0 where a key is not visible
+  std::vector<double> bound = {};
+  double lse_ln_seen = 0.0;
+  double lse_ln_expected = 0.0;
+  double lse_ln_bound = 0.0;
+};
+
+inline constexpr std::int64_t kProbeRunsMax = 512;
+
+// Failed, saying why, where the backend does not take the case so changed, breaks down, or would
+// have to run more often than kProbeRunsMax times.
+Result<RowProbe> probe_row(const Backend& backend, const LawCase& law_case, const RowPlace& place,
+                           BoundKind bound_kind);
+
+// Of the whole batch.
+std::int64_t row_index(const AttentionProblem& problem, const RowPlace& place);
+
+// What the backend makes of the inputs, or what it throws: failed, in one line.
+Result<reference::AttentionResult> try_run(const Backend& backend,
+                                           const PagedAttentionInputs& inputs);
+
+}  // namespace recto::verify

@@ -1,0 +1,219 @@
+#include "verify/generators/case_json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace recto::verify {
+namespace {
+
+constexpr std::array<ElementType, 5> kTypes = {ElementType::kFp32, ElementType::kFp16,
+                                               ElementType::kBf16, ElementType::kE4m3,
+                                               ElementType::kE5m2};
+constexpr std::array<ScaleKind, 3> kScaleKinds = {ScaleKind::kNone, ScaleKind::kPerTensor,
+                                                  ScaleKind::kPerKvHead};
+constexpr std::array<KvLayout, 3> kLayouts = {KvLayout::kTokenMajor, KvLayout::kHeadMajor,
+                                              KvLayout::kPacked};
+
+constexpr const char* scale_kind_name(ScaleKind kind) {
+  constexpr const char* kNames[] = {"none", "per-tensor", "per-kv-head"};
+  return kNames[static_cast<int>(kind)];
+}
+
+template <typename T>
+Json nullable(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json shape_json(const ProblemShape& shape) {
+  return {{"num_q_heads", shape.num_q_heads},
+          {"num_kv_heads", shape.num_kv_heads},
+          {"head_dim_k", shape.head_dim_k},
+          {"head_dim_v", shape.head_dim_v},
+          {"q_type", element_type_name(shape.q_type)},
+          {"kv_type", element_type_name(shape.kv_type)}};
+}
+
+Json options_json(const OptionsSpec& options) {
+  return {{"scale", options.scale},
+          {"softcap", options.softcap},
+          {"causal", options.causal},
+          {"window", nullable(options.window)},
+          {"alibi", alibi_family_name(options.alibi)},
+          {"sinks", sink_family_name(options.sinks)},
+          {"k_scales", scale_kind_name(options.k_scales)},
+          {"v_scales", scale_kind_name(options.v_scales)}};
+}
+
+Json sequences_json(const std::vector<SequenceSpec>& sequences) {
+  Json list = Json::array();
+  for (const SequenceSpec& sequence : sequences) {
+    list.push_back({{"num_rows", sequence.num_rows},
+                    {"context_length", sequence.context_length},
+                    {"id", sequence.id}});
+  }
+  return list;
+}
+
+Json values_json(const CaseSpec& spec) {
+  Json json = {{"q", float_family_name(spec.q)},
+               {"k", float_family_name(spec.k)},
+               {"v", float_family_name(spec.v)},
+               {"shared_prefix", spec.shared_prefix},
+               {"seed", spec.seed}};
+  if (spec.varied_tokens) {
+    json["varied_tokens"] = {{"begin", spec.varied_tokens->begin},
+                             {"end", spec.varied_tokens->end}};
+  }
+  return json;
+}
+
+Json placement_json(const Placement& placement) {
+  return {{"layout", kv_layout_name(placement.layout)},
+          {"block_size", placement.block_size},
+          {"order", block_order_name(placement.order)},
+          {"spare_blocks", placement.spare_blocks},
+          {"block_padding", placement.block_padding},
+          {"row_padding", placement.row_padding},
+          {"table_padding", placement.table_padding},
+          {"garbage_beyond_table", placement.garbage_beyond_table},
+          {"shares_prefixes", placement.shares_prefixes},
+          {"poison", poison_name(placement.poison)},
+          {"poisoned", poisoned_tensors_name(placement.poisoned)},
+          {"seed", placement.seed}};
+}
+
+void read_shape(FieldReader& reader, ProblemShape& shape) {
+  reader.read("num_q_heads", shape.num_q_heads);
+  reader.read("num_kv_heads", shape.num_kv_heads);
+  reader.read("head_dim_k", shape.head_dim_k);
+  reader.read("head_dim_v", shape.head_dim_v);
+  reader.read_choice("q_type", shape.q_type, kTypes, element_type_name);
+  reader.read_choice("kv_type", shape.kv_type, kTypes, element_type_name);
+}
+
+void read_options(FieldReader& reader, OptionsSpec& options) {
+  reader.read("scale", options.scale);
+  reader.read("softcap", options.softcap);
+  options.causal = reader.read_truth("causal").value_or(options.causal);
+  reader.read("window", options.window);
+  reader.read_choice("alibi", options.alibi, kAlibiFamilies, alibi_family_name);
+  reader.read_choice("sinks", options.sinks, kSinkFamilies, sink_family_name);
+  reader.read_choice("k_scales", options.k_scales, kScaleKinds, scale_kind_name);
+  reader.read_choice("v_scales", options.v_scales, kScaleKinds, scale_kind_name);
+}
+
+void read_placement(FieldReader& reader, Placement& placement) {
+  reader.read_choice("layout", placement.layout, kLayouts, kv_layout_name);
+  reader.read("block_size", placement.block_size);
+  reader.read_choice("order", placement.order, kBlockOrders, block_order_name);
+  reader.read("spare_blocks", placement.spare_blocks);
+  reader.read("block_padding", placement.block_padding);
+  reader.read("row_padding", placement.row_padding);
+  reader.read("table_padding", placement.table_padding);
+  placement.garbage_beyond_table =
+      reader.read_truth("garbage_beyond_table").value_or(placement.garbage_beyond_table);
+  placement.shares_prefixes =
+      reader.read_truth("shares_prefixes").value_or(placement.shares_prefixes);
+  reader.read_choice("poison", placement.poison, kPoisons, poison_name);
+  reader.read_choice("poisoned", placement.poisoned, kPoisonedTensors, poisoned_tensors_name);
+  reader.read("seed", placement.seed);
+}
+
+// The object in field `name` of `outer`, where it has one, through `read(reader)`.
+template <typename Read>
+void read_part(FieldReader& outer, const char* name, const Read& read) {
+  const Json* found = outer.find(name);
+  if (found == nullptr) return;
+  FieldReader reader(*found, outer.path_of(name));
+  read(reader);
+  outer.merge(reader.finish());
+}
+
+void read_values(FieldReader& reader, CaseSpec& spec) {
+  const auto& families = kFloatFamilies;
+  reader.read_choice("q", spec.q, families, float_family_name);
+  reader.read_choice("k", spec.k, families, float_family_name);
+  reader.read_choice("v", spec.v, families, float_family_name);
+  reader.read("shared_prefix", spec.shared_prefix);
+  reader.read("seed", spec.seed);
+  read_part(reader, "varied_tokens", [&spec](FieldReader& range) {
+    spec.varied_tokens.emplace();
+    range.read("begin", spec.varied_tokens->begin);
+    range.read("end", spec.varied_tokens->end);
+  });
+}
+
+void read_sequences(FieldReader& outer, std::vector<SequenceSpec>& sequences) {
+  const Json* found = outer.find("sequences");
+  if (found == nullptr) return;
+  if (!found->is_array()) return outer.fail("sequences", "a list", found->dump());
+  sequences.clear();
+  for (const Json& item : *found) {
+    FieldReader reader(item, fmt::format("{}[{}]", outer.path_of("sequences"), sequences.size()));
+    SequenceSpec& sequence = sequences.emplace_back();
+    reader.read("num_rows", sequence.num_rows);
+    reader.read("context_length", sequence.context_length);
+    reader.read("id", sequence.id);
+    outer.merge(reader.finish());
+  }
+}
+
+// Numbers that its tensors have, about; in fp64, which does not overflow.
+double numbers_in(const CaseSpec& spec) {
+  const auto dims = static_cast<double>(spec.shape.head_dim_k + spec.shape.head_dim_v);
+  const auto q_heads = static_cast<double>(spec.shape.num_q_heads);
+  const auto kv_heads = static_cast<double>(spec.shape.num_kv_heads);
+  const auto block_size = static_cast<double>(spec.placement.block_size);
+  const auto padding = static_cast<double>(spec.placement.block_padding);
+  double blocks = 1.0 + static_cast<double>(spec.placement.spare_blocks);
+  double rows = 0.0;
+  for (const SequenceSpec& sequence : spec.sequences) {
+    blocks += static_cast<double>(sequence.context_length) / block_size + 1.0;
+    rows += static_cast<double>(sequence.num_rows);
+  }
+  const double columns = blocks + static_cast<double>(spec.placement.table_padding);
+  const auto sequences = static_cast<double>(spec.sequences.size());
+  return blocks * (kv_heads * block_size * dims + padding) + sequences * columns +
+         rows * (q_heads * dims + static_cast<double>(spec.placement.row_padding));
+}
+
+}  // namespace
+
+Json case_json(const CaseSpec& spec) {
+  return {{"shape", shape_json(spec.shape)},
+          {"options", options_json(spec.options)},
+          {"sequences", sequences_json(spec.sequences)},
+          {"values", values_json(spec)},
+          {"placement", placement_json(spec.placement)}};
+}
+
+std::string topic_lines(const Json& json, const std::string& indent) {
+  std::string text;
+  for (const auto& [topic, value] : json.items()) {
+    if (!text.empty()) text += ",\n";
+    text += fmt::format("{}\"{}\": {}", indent, topic, value.dump());
+  }
+  return text;
+}
+
+Result<CaseSpec> read_case(const Json& json, const std::string& path) {
+  CaseSpec spec;
+  FieldReader reader(json, path);
+  read_part(reader, "shape", [&](FieldReader& part) { read_shape(part, spec.shape); });
+  read_part(reader, "options", [&](FieldReader& part) { read_options(part, spec.options); });
+  read_sequences(reader, spec.sequences);
+  read_part(reader, "values", [&](FieldReader& part) { read_values(part, spec); });
+  read_part(reader, "placement", [&](FieldReader& part) { read_placement(part, spec.placement); });
+  RECTO_RETURN_IF_ERROR(reader.finish());
+  RECTO_RETURN_IF_ERROR(check_case(spec).in(path));
+  if (numbers_in(spec) > kCaseNumbersMax) {
+    return Status::invalid_input(fmt::format("{}: expected at most {:.0f} numbers, got {:.3g}",
+                                             path, kCaseNumbersMax, numbers_in(spec)));
+  }
+  return spec;
+}
+
+}  // namespace recto::verify

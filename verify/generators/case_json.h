@@ -1,0 +1,25 @@
+#pragma once
+
+// A case as JSON: small, read and changed by people. Tensors follow from its seed.
+
+#include <string>
+
+#include "core/status.h"
+#include "verify/generators/case_spec.h"
+#include "verify/generators/field_reader.h"
+
+namespace recto::verify {
+
+// Every field; equal cases give equal texts.
+Json case_json(const CaseSpec& spec);
+
+// A line for each topic, and no newline at the end.
+std::string topic_lines(const Json& json, const std::string& indent);
+
+// What it does not name is as in CaseSpec{}. Invalid input, naming the field below `path`, for what
+// is no case, no valid one (check_case), or one of more than kCaseNumbersMax numbers.
+Result<CaseSpec> read_case(const Json& json, const std::string& path);
+
+inline constexpr double kCaseNumbersMax = 1 << 28;
+
+}  // namespace recto::verify

@@ -1,0 +1,151 @@
+#include "verify/generators/field_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+namespace recto::verify {
+namespace {
+
+// The DOM keeps the last of two equal keys; a repeated one is a mistake worth naming.
+class RepeatedKeys {
+ public:
+  bool operator()(int /*depth*/, Json::parse_event_t event, const Json& parsed) {
+    if (event == Json::parse_event_t::object_start) open_.emplace_back();
+    if (event == Json::parse_event_t::object_end) open_.pop_back();
+    if (event == Json::parse_event_t::key) {
+      const std::string key = parsed.get<std::string>();
+      if (!open_.back().insert(key).second && first_.empty()) first_ = key;
+    }
+    return true;
+  }
+
+  const std::string& first() const { return first_; }
+
+ private:
+  std::vector<std::set<std::string>> open_;
+  std::string first_;
+};
+
+std::string found_text(const Json& value) {
+  constexpr std::size_t kLongest = 40;
+  const std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return text.size() <= kLongest ? text : text.substr(0, kLongest) + "...";
+}
+
+}  // namespace
+
+FieldReader::FieldReader(const Json& object, std::string path)
+    : object_(object.is_object() ? &object : nullptr), path_(std::move(path)) {
+  if (object_ == nullptr) fail("", "an object", found_text(object));
+}
+
+std::string FieldReader::path_of(std::string_view name) const {
+  if (path_.empty() || name.empty()) return path_ + std::string(name);
+  return path_ + "." + std::string(name);
+}
+
+const Json* FieldReader::find(const char* name) {
+  known_.insert(name);
+  if (object_ == nullptr) return nullptr;
+  const auto found = object_->find(name);
+  return found == object_->end() ? nullptr : &*found;
+}
+
+void FieldReader::read(const char* name, std::int64_t& value) {
+  const Json* found = find(name);
+  if (found == nullptr) return;
+  const bool fits =
+      found->is_number_integer() &&
+      !(found->is_number_unsigned() && found->get<std::uint64_t>() > std::uint64_t{INT64_MAX});
+  if (!fits) return fail(name, "an integer", found_text(*found));
+  value = found->get<std::int64_t>();
+}
+
+void FieldReader::read(const char* name, std::uint64_t& value) {
+  const Json* found = find(name);
+  if (found == nullptr) return;
+  if (!found->is_number_unsigned()) {
+    return fail(name, "an integer from 0 to 2^64 - 1", found_text(*found));
+  }
+  value = found->get<std::uint64_t>();
+}
+
+void FieldReader::read(const char* name, float& value) {
+  const Json* found = find(name);
+  if (found == nullptr) return;
+  const double number = found->is_number() ? found->get<double>() : NAN;
+  if (!std::isfinite(static_cast<float>(number))) {
+    return fail(name, "a number of fp32", found_text(*found));
+  }
+  value = static_cast<float>(number);
+}
+
+std::optional<bool> FieldReader::read_truth(const char* name) {
+  const Json* found = find(name);
+  if (found == nullptr) return std::nullopt;
+  if (found->is_boolean()) return found->get<bool>();
+  fail(name, "true or false", found_text(*found));
+  return std::nullopt;
+}
+
+void FieldReader::read(const char* name, std::string& value) {
+  const Json* found = find(name);
+  if (found == nullptr) return;
+  if (!found->is_string()) return fail(name, "a text", found_text(*found));
+  value = found->get<std::string>();
+}
+
+void FieldReader::read(const char* name, std::optional<std::int64_t>& value) {
+  const Json* found = find(name);
+  if (found == nullptr) return;
+  if (found->is_null()) return value.reset();
+  std::int64_t number = 0;
+  read(name, number);
+  value = number;
+}
+
+void FieldReader::fail(std::string_view name, std::string_view expected, std::string_view found) {
+  const std::string path = path_of(name);
+  merge(Status::invalid_input(
+      fmt::format("{}{}expected {}, found {}", path, path.empty() ? "" : ": ", expected, found)));
+}
+
+void FieldReader::merge(const Status& status) {
+  if (status_.is_ok()) status_ = status;
+}
+
+Status FieldReader::finish() {
+  if (object_ == nullptr) return status_;
+  for (const auto& [key, value] : object_->items()) {
+    if (known_.contains(key)) continue;
+    std::string known;
+    for (const std::string& name : known_) known += (known.empty() ? "" : ", ") + name;
+    fail(key, "no such field but " + known, found_text(value));
+  }
+  return status_;
+}
+
+Result<Json> parse_json_object(std::string_view text) {
+  RepeatedKeys repeated;
+  Json object;
+  try {
+    object = Json::parse(text.begin(), text.end(), std::ref(repeated));
+  } catch (const Json::parse_error& error) {
+    const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(error.byte, text.size()));
+    return Status::invalid_input(
+        fmt::format("line {}: expected JSON", 1 + std::count(text.begin(), end, '\n')));
+  } catch (const Json::exception&) {
+    return Status::invalid_input("expected numbers that a double holds");
+  }
+  if (!object.is_object()) return Status::invalid_input("expected one JSON object");
+  if (!repeated.first().empty()) {
+    return Status::invalid_input(fmt::format("'{}' stands twice in one object", repeated.first()));
+  }
+  return object;
+}
+
+}  // namespace recto::verify

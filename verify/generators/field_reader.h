@@ -1,0 +1,69 @@
+#pragma once
+
+// Takes fields out of a JSON object, each once, by name. What an object does not have keeps its
+// value; the first thing that is wrong sticks, with the path of its field.
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "core/status.h"
+
+namespace recto::verify {
+
+using Json = nlohmann::ordered_json;
+
+class FieldReader {
+ public:
+  // `object` outlives it. `path` is that of the object, empty for the outermost one.
+  FieldReader(const Json& object, std::string path);
+
+  void read(const char* name, std::int64_t& value);
+  void read(const char* name, std::uint64_t& value);
+  void read(const char* name, float& value);         // rounded to fp32; finite
+  std::optional<bool> read_truth(const char* name);  // nothing where it is missing, or wrong
+  void read(const char* name, std::string& value);
+  void read(const char* name, std::optional<std::int64_t>& value);  // null: nothing
+
+  // One of `values`, by the name that `name_of` gives it.
+  template <typename T, typename Values, typename NameOf>
+  void read_choice(const char* name, T& value, const Values& values, NameOf name_of) {
+    std::string text = name_of(value);
+    read(name, text);
+    std::string known;
+    for (const T& candidate : values) {
+      if (text == name_of(candidate)) {
+        value = candidate;
+        return;
+      }
+      known += (known.empty() ? "" : ", ") + std::string(name_of(candidate));
+    }
+    fail(name, "one of " + known, "'" + text + "'");
+  }
+
+  // The field, for another reader; null if it is missing.
+  const Json* find(const char* name);
+  std::string path_of(std::string_view name) const;
+
+  void fail(std::string_view name, std::string_view expected, std::string_view found);
+  // What another reader, or a check, has found.
+  void merge(const Status& status);
+
+  // Invalid input where something was wrong, or the object has a field that nobody has asked for.
+  Status finish();
+
+ private:
+  const Json* object_ = nullptr;  // null: it is none
+  std::string path_;
+  std::set<std::string> known_;
+  Status status_;
+};
+
+// The text as one JSON object. Invalid input with the line where it is none, or with a key that an
+// object has twice.
+Result<Json> parse_json_object(std::string_view text);
+
+}  // namespace recto::verify

@@ -1,0 +1,51 @@
+#include "verify/saved_case.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdint>
+
+#include "verify/generators/case_json.h"
+#include "verify/generators/field_reader.h"
+
+namespace recto::verify {
+namespace {
+
+constexpr std::int64_t kVersion = 1;
+constexpr std::array<BoundKind, 2> kBoundKinds = {BoundKind::kHard, BoundKind::kSharp};
+
+}  // namespace
+
+std::string saved_case_text(const SavedCase& saved) {
+  const Json head = {{"recto_case", kVersion},
+                     {"law", saved.law},
+                     {"backend", saved.backend},
+                     {"bound", bound_kind_name(saved.bound_kind)}};
+  return fmt::format("{{\n{},\n  \"case\": {{\n{}\n  }}\n}}\n", topic_lines(head, "  "),
+                     topic_lines(case_json(saved.spec), "    "));
+}
+
+Result<SavedCase> parse_saved_case(std::string_view text) {
+  const Result<Json> object = parse_json_object(text);
+  RECTO_RETURN_IF_ERROR(object.status());
+  FieldReader reader(object.value(), "");
+  std::int64_t version = 0;
+  SavedCase saved;
+  reader.read("recto_case", version);
+  reader.read("law", saved.law);
+  reader.read("backend", saved.backend);
+  reader.read_choice("bound", saved.bound_kind, kBoundKinds, bound_kind_name);
+  const Json* spec = reader.find("case");
+  if (version != kVersion) {
+    reader.fail("recto_case", std::to_string(kVersion),
+                version == 0 ? "none" : std::to_string(version));
+  }
+  if (spec == nullptr) reader.fail("case", "an object", "none");
+  RECTO_RETURN_IF_ERROR(reader.finish());
+  const Result<CaseSpec> read = read_case(*spec, "case");
+  RECTO_RETURN_IF_ERROR(read.status());
+  saved.spec = read.value();
+  return saved;
+}
+
+}  // namespace recto::verify

@@ -1,0 +1,31 @@
+#pragma once
+
+// A failing case in a file: what broke, on which backend, and the case that shows it.
+
+#include <string>
+#include <string_view>
+
+#include "core/status.h"
+#include "verify/generators/case_spec.h"
+#include "verify/law.h"
+
+namespace recto::verify {
+
+struct SavedCase {
+  std::string law = {};      // empty: the oracle
+  std::string backend = {};  // on which it was seen; may be empty
+  BoundKind bound_kind = BoundKind::kSharp;
+  CaseSpec spec = {};
+};
+
+// JSON, a line for each topic, ending in a newline. Equal cases give equal texts.
+std::string saved_case_text(const SavedCase& saved);
+
+// Invalid input, naming the line, or the field and what was expected.
+Result<SavedCase> parse_saved_case(std::string_view text);
+
+constexpr const char* bound_kind_name(BoundKind kind) {
+  return kind == BoundKind::kHard ? "hard" : "sharp";
+}
+
+}  // namespace recto::verify
