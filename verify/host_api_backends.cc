@@ -240,10 +240,6 @@ Backend host_api_backend(const KernelRun& how, const PlanOptions& options) {
   backend.numerics = [options](const PagedAttentionInputs& inputs) {
     return numerics_of(plan_for(inputs, options).value(), inputs);
   };
-  backend.masked_value = [options](const PagedAttentionInputs& inputs) {
-    const bool is_prefilled = plan_for(inputs, options).value().kernel == AttentionKernel::kPrefill;
-    return is_prefilled ? MaskedValue::kTimesZero : MaskedValue::kNotRead;
-  };
   return backend;
 }
 

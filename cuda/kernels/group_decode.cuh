@@ -200,7 +200,7 @@ __global__ void __launch_bounds__(kDecodeThreads, Shape::kBlocksPerSm)
       params.decode.kv, params.decode.block_table, rows.sequence, rows.kv_head);
   using Stream = typename Shape::Stream;
   const StreamMemory<Stream> memory = {part_of_warp<Shape>(warps_begin, warp)};
-  KeyStream<Stream> stream(cache, stretch, memory,
+  KeyStream<Stream> stream(cache, {stretch, stretch}, memory,
                            row_rules<Shape>(params.decode, rows, stretch, lane));
   const RowStates<Shape::kHeadDim> states = stream.run(query);
   share_states<Shape>(states, warp, lane, warp_states, sums_of<Shape>(warps_begin, warp));
