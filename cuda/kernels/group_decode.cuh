@@ -186,8 +186,7 @@ __global__ void __launch_bounds__(kDecodeThreads, Shape::kBlocksPerSm)
   const std::int64_t split = blockIdx.z;
   const HeadRows rows = head_rows(params.decode, blockIdx.x, blockIdx.y);
   const KeyRange keys = visible_keys(params.decode, rows.sequence);
-  const KeyRange own = {split_begin(keys, params.split_size, split),
-                        split_begin(keys, params.split_size, split + 1)};
+  const KeyRange own = keys_of_split(keys, params, split);
   if (own.size() == 0 && params.num_splits > 1) return;
 
   auto* query = reinterpret_cast<typename Shape::Element*>(group_memory);
