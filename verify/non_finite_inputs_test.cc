@@ -170,10 +170,10 @@ const std::vector<SequenceSpec> kSteps = {{.num_rows = 1, .context_length = 100,
                                           {.num_rows = 1, .context_length = 33, .id = 2}};
 
 const std::vector<Scene> kChunks = {
-    {"a chunk behind a prefix", kChunk, true, {}, {0, 109, 110, 111, 127, 128, 141, 142, 149}},
-    {"a chunk with a window", kChunk, true, 50, {60, 61, 63, 64, 92, 93, 100, 101, 149}},
-    {"a window over all that follows", kChunk, false, 50, {61, 64, 92, 93, 100, 101, 149}},
-    {"a first chunk", kFirstChunk, true, {}, {1, 31, 32, 33, 63, 64, 69}}};
+    {"a chunk behind a prefix", kChunk, true, {}, {109, 110, 111, 128, 142, 149}},
+    {"a chunk with a window", kChunk, true, 50, {60, 61, 64, 93, 101, 149}},
+    {"a window over all that follows", kChunk, false, 50, {61, 93, 101, 149}},
+    {"a first chunk", kFirstChunk, true, {}, {1, 32, 63, 69}}};
 
 const std::vector<KvLayout> kLayouts = {KvLayout::kTokenMajor, KvLayout::kHeadMajor,
                                         KvLayout::kPacked};
@@ -190,7 +190,7 @@ TEST_CASE("NaN and infinities reach the rows of a chunk that see them, and no ot
 }
 
 TEST_CASE("so they do in tiles of any head dim, in every layout") {
-  const Scene scene = {"a chunk with a window", kChunk, true, 50, {62, 97, 120, 143}};
+  const Scene scene = {"a chunk with a window", kChunk, true, 50, {97, 143}};
   for (const std::int64_t head_dim : {80, 96, 128, 192, 256}) {
     const TypePair types = head_dim % 64 == 0 ? kTypePairs[2] : kTypePairs[1];
     for (const KvLayout layout : kLayouts) {
