@@ -7,6 +7,7 @@ namespace recto {
 namespace {
 
 constexpr std::int64_t kMebi = std::int64_t{1} << 20;
+constexpr std::int64_t kMostMemory = 1'000'000'000'000'000;
 constexpr double kTera = 1e12;
 constexpr double kGiga = 1e9;
 
@@ -163,6 +164,13 @@ Result<GpuSpec> find_gpu(std::string_view name) {
     known += (known.empty() ? "" : ", ") + gpu.name;
   }
   return Status::invalid_input("unknown GPU '" + std::string(name) + "'; expected one of " + known);
+}
+
+Status check_gpu_memory(const GpuSpec& gpu) {
+  const std::int64_t bytes = gpu.memory.value();
+  if (bytes >= 1 && bytes <= kMostMemory) return Status::ok();
+  return Status::invalid_input("GPU '" + gpu.name + "', field 'memory': " + std::to_string(bytes) +
+                               "; expected 1 to " + std::to_string(kMostMemory) + " bytes");
 }
 
 }  // namespace recto

@@ -42,4 +42,8 @@ const std::vector<GpuSpec>& gpu_table();
 // list of names, if there is none.
 Result<GpuSpec> find_gpu(std::string_view name);
 
+// Invalid input if there is no memory, or more than a petabyte. For cards that do not come from the
+// table.
+Status check_gpu_memory(const GpuSpec& gpu);
+
 }  // namespace recto

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "core/contract.h"
@@ -15,8 +16,10 @@ Status expected(const std::string& field, std::int64_t value, const std::string&
   return Status::invalid_input(field + " = " + std::to_string(value) + "; expected " + what);
 }
 
-Status check_pool_options(const ModelSpec& model, const PoolOptions& options) {
+Status check_pool(const ModelSpec& model, const GpuSpec& gpu, const PoolOptions& options) {
   RECTO_RETURN_IF_ERROR(check_kv_shape(model, options.shape));
+  RECTO_RETURN_IF_ERROR(check_weight_fields(model));
+  RECTO_RETURN_IF_ERROR(check_gpu_memory(gpu));
   if (!(options.memory_utilization > 0 && options.memory_utilization <= 1)) {
     return Status::invalid_input(
         "memory utilization = " + std::to_string(options.memory_utilization) +
@@ -31,6 +34,7 @@ Status check_pool_options(const ModelSpec& model, const PoolOptions& options) {
 }  // namespace
 
 Status check_kv_shape(const ModelSpec& model, const KvShape& shape) {
+  RECTO_RETURN_IF_ERROR(check_kv_fields(model));
   const std::int64_t ranks = shape.tensor_parallel;
   if (shape.block_size < TokenCount(1) || shape.block_size > TokenCount(kMaxBlockSize)) {
     return expected("block size", shape.block_size.value(),
@@ -48,6 +52,13 @@ Status check_kv_shape(const ModelSpec& model, const KvShape& shape) {
     return expected("tensor parallelism", ranks,
                     "a divisor or a multiple of the " + std::to_string(model.num_kv_heads) +
                         " KV heads of " + model.name);
+  }
+  constexpr std::int64_t kMostBytes = std::numeric_limits<std::int64_t>::max();
+  const std::int64_t most_tokens = kMostBytes / kv_bytes_per_token(model, shape).value();
+  if (shape.block_size > TokenCount(most_tokens)) {
+    return expected("block size", shape.block_size.value(),
+                    "at most " + std::to_string(most_tokens) + " tokens of " + model.name +
+                        ", so that the bytes of a block can be counted");
   }
   return Status::ok();
 }
@@ -71,7 +82,7 @@ BlockCount blocks_in(ByteCount kv_memory, const ModelSpec& model, const KvShape&
 }
 
 Result<PoolSize> size_pool(const ModelSpec& model, const GpuSpec& gpu, const PoolOptions& options) {
-  RECTO_RETURN_IF_ERROR(check_pool_options(model, options));
+  RECTO_RETURN_IF_ERROR(check_pool(model, gpu, options));
   PoolSize pool;
   pool.tensor_parallel = options.shape.tensor_parallel;
   pool.block_bytes = kv_bytes_per_block(model, options.shape);
@@ -82,7 +93,9 @@ Result<PoolSize> size_pool(const ModelSpec& model, const GpuSpec& gpu, const Poo
   const ByteCount usable(static_cast<std::int64_t>(
       std::floor(static_cast<double>(gpu.memory.value()) * options.memory_utilization)));
   pool.unused_bytes = gpu.memory - usable;
-  const ByteCount room = usable - pool.weight_bytes - pool.reserve_bytes;
+  // Neither can be larger than the card without leaving nothing; so the sum can't overflow.
+  const bool is_full = std::max(pool.weight_bytes, pool.reserve_bytes) > usable;
+  const ByteCount room = is_full ? ByteCount(0) : usable - pool.weight_bytes - pool.reserve_bytes;
   if (room < pool.block_bytes) {
     return Status::exhausted(
         model.name + " on " + std::to_string(pool.tensor_parallel) + " x " + gpu.name + ": of " +
@@ -102,7 +115,7 @@ Result<std::int64_t> smallest_tensor_parallel(const ModelSpec& model, const GpuS
                                               const PoolOptions& options, TokenCount min_slots) {
   PoolOptions tried = options;
   tried.shape.tensor_parallel = 1;
-  RECTO_RETURN_IF_ERROR(check_pool_options(model, tried));
+  RECTO_RETURN_IF_ERROR(check_pool(model, gpu, tried));
   for (std::int64_t ranks = 1; ranks <= model.num_q_heads; ++ranks) {
     tried.shape.tensor_parallel = ranks;
     if (!check_kv_shape(model, tried.shape).is_ok()) continue;

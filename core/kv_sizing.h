@@ -19,8 +19,9 @@ struct KvShape {
   std::int64_t tensor_parallel = 1;
 };
 
-// Invalid input if a field is not positive, or heads do not divide over the ranks: query heads
-// must, KV heads may instead be fewer than the ranks and divide them.
+// Invalid input if a field of the shape, or one of the model that K and V depend on, is not
+// positive, or heads do not divide over the ranks: query heads must, KV heads may instead be fewer
+// than the ranks and divide them.
 Status check_kv_shape(const ModelSpec& model, const KvShape& shape);
 
 // The functions below need a shape that passes check_kv_shape.
@@ -59,8 +60,9 @@ struct PoolSize {
   std::int64_t tensor_parallel = 1;
 };
 
-// The pool of `options.shape.tensor_parallel` such cards. Invalid input for impossible options;
-// exhausted, with the figures, where weights and reserve leave no room for one block.
+// The pool of `options.shape.tensor_parallel` such cards. Invalid input for impossible options, or
+// where a figure of the model or the card is missing; exhausted, with the figures, where weights
+// and reserve leave no room for one block.
 Result<PoolSize> size_pool(const ModelSpec& model, const GpuSpec& gpu, const PoolOptions& options);
 
 // Blocks that fit into `kv_memory` bytes on each rank, whatever else the card holds.

@@ -1,5 +1,6 @@
 #include "core/kv_sizing.h"
 
+#include <limits>
 #include <string>
 
 #include "bazel/testing/catch.h"
@@ -161,6 +162,54 @@ TEST_CASE("bad options name the field and what was expected") {
   options = {};
   options.reserve = ByteCount(-1);
   CHECK(has(failure(options), "reserve bytes = -1; expected 0 or more"));
+}
+
+TEST_CASE("figures of a model or a card that are missing are named") {
+  const auto refusal = [](auto change) {
+    ModelSpec llama = model("Llama-3.1-8B");
+    GpuSpec card = gpu("H100");
+    change(llama, card);
+    const Status status = size_pool(llama, card, {}).status();
+    CHECK(smallest_tensor_parallel(llama, card, {}, TokenCount(1)).status() == status);
+    CHECK(status.code() == StatusCode::kInvalidInput);
+    return status.message();
+  };
+  using M = ModelSpec;
+  using G = GpuSpec;
+  const std::string of_model = "model 'Llama-3.1-8B', field ";
+  CHECK(refusal([](M& m, G&) { m.num_layers = 0; }) ==
+        of_model + "'num_layers': 0; expected 1 to 10000");
+  CHECK(refusal([](M& m, G&) { m.num_q_heads = 0; }) ==
+        of_model + "'num_q_heads': 0; expected 1 to 10000");
+  CHECK(refusal([](M& m, G&) { m.num_kv_heads = 0; }) ==
+        of_model + "'num_kv_heads': 0; expected 1 to 10000");
+  CHECK(refusal([](M& m, G&) { m.head_dim = -128; }) ==
+        of_model + "'head_dim': -128; expected 1 to 10000");
+  CHECK(refusal([](M& m, G&) { m.parameter_count = 0; }) ==
+        of_model + "'parameter_count': 0; expected 1 to 1000000000000000");
+  CHECK(refusal([](M& m, G&) { m.weight_element_bytes = 0; }) ==
+        of_model + "'weight_element_bytes': 0; expected 1 to 8");
+  CHECK(refusal([](M&, G& g) { g.memory = ByteCount(0); }) ==
+        "GPU 'H100', field 'memory': 0; expected 1 to 1000000000000000 bytes");
+  CHECK(refusal([](M&, G& g) { g.memory = ByteCount(std::numeric_limits<std::int64_t>::max()); }) ==
+        "GPU 'H100', field 'memory': 9223372036854775807; expected 1 to 1000000000000000 bytes");
+}
+
+TEST_CASE("the largest figures that pass do not overflow") {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  ModelSpec largest = model("Llama-3.1-8B");
+  largest.num_layers = largest.num_q_heads = largest.num_kv_heads = largest.head_dim = 10'000;
+  KvShape shape{.block_size = TokenCount(1 << 19), .kv_element_bytes = 8};
+  CHECK(check_kv_shape(largest, shape) == Status::ok());
+  CHECK(kv_bytes_per_block(largest, shape) == ByteCount(std::int64_t{16'000'000'000'000} << 19));
+  shape.block_size = TokenCount(1 << 20);
+  CHECK(check_kv_shape(largest, shape) ==
+        Status::invalid_input("block size = 1048576; expected at most 576460 tokens of "
+                              "Llama-3.1-8B, so that the bytes of a block can be counted"));
+  largest.parameter_count = 1'000'000'000'000'000;
+  PoolOptions options;
+  options.reserve = ByteCount(kMost);
+  CHECK(size_pool(largest, gpu("H100"), options).status().code() == StatusCode::kExhausted);
 }
 
 TEST_CASE("a pool that does not fit says what takes the room") {

@@ -1,6 +1,7 @@
 // What follows from a model's shape: parameters, bytes, and whether the shape makes sense at all.
 
 #include <cstdlib>
+#include <initializer_list>
 
 #include "core/model_table.h"
 
@@ -9,6 +10,24 @@ namespace {
 
 bool has_biases(const ModelSpec& model) {
   return model.architecture == Architecture::kGpt2 || model.architecture == Architecture::kOpt;
+}
+
+// The limits are far beyond any model and keep every product of this file within 64 bits.
+struct Field {
+  const char* name;
+  std::int64_t value;
+  std::int64_t limit;
+};
+
+Status check_fields(const ModelSpec& model, std::initializer_list<Field> fields) {
+  for (const Field& field : fields) {
+    if (field.value < 1 || field.value > field.limit) {
+      return Status::invalid_input("model '" + model.name + "', field '" + field.name +
+                                   "': " + std::to_string(field.value) + "; expected 1 to " +
+                                   std::to_string(field.limit));
+    }
+  }
+  return Status::ok();
 }
 
 }  // namespace
@@ -49,33 +68,28 @@ ByteCount weight_bytes(const ModelSpec& model) {
   return ByteCount(model.parameter_count * model.weight_element_bytes);
 }
 
+Status check_kv_fields(const ModelSpec& model) {
+  return check_fields(model, {{"num_layers", model.num_layers, 10'000},
+                              {"num_q_heads", model.num_q_heads, 10'000},
+                              {"num_kv_heads", model.num_kv_heads, 10'000},
+                              {"head_dim", model.head_dim, 10'000}});
+}
+
+Status check_weight_fields(const ModelSpec& model) {
+  return check_fields(model, {{"parameter_count", model.parameter_count, 1'000'000'000'000'000},
+                              {"weight_element_bytes", model.weight_element_bytes, 8}});
+}
+
 Status check_model(const ModelSpec& model) {
-  // The limits are far beyond any model and keep every product below within 64 bits.
-  struct Field {
-    const char* name;
-    std::int64_t value;
-    std::int64_t limit;
-  };
-  const Field fields[] = {
-      {"num_layers", model.num_layers, 10'000},
-      {"hidden_size", model.hidden_size, 1'000'000},
-      {"num_q_heads", model.num_q_heads, 10'000},
-      {"num_kv_heads", model.num_kv_heads, 10'000},
-      {"head_dim", model.head_dim, 10'000},
-      {"ffn_size", model.ffn_size, 1'000'000},
-      {"vocabulary_size", model.vocabulary_size, 100'000'000},
-      {"parameter_count", model.parameter_count, 1'000'000'000'000'000},
-      {"weight_element_bytes", model.weight_element_bytes, 8},
-      {"max_context", model.max_context.value(), 1'000'000'000},
-      {"sliding_window", model.sliding_window.value_or(TokenCount(1)).value(), 1'000'000'000},
-  };
-  for (const Field& field : fields) {
-    if (field.value < 1 || field.value > field.limit) {
-      return Status::invalid_input("model '" + model.name + "', field '" + field.name +
-                                   "': " + std::to_string(field.value) + "; expected 1 to " +
-                                   std::to_string(field.limit));
-    }
-  }
+  const TokenCount window = model.sliding_window.value_or(TokenCount(1));
+  RECTO_RETURN_IF_ERROR(check_kv_fields(model));
+  RECTO_RETURN_IF_ERROR(check_weight_fields(model));
+  RECTO_RETURN_IF_ERROR(
+      check_fields(model, {{"hidden_size", model.hidden_size, 1'000'000},
+                           {"ffn_size", model.ffn_size, 1'000'000},
+                           {"vocabulary_size", model.vocabulary_size, 100'000'000},
+                           {"max_context", model.max_context.value(), 1'000'000'000},
+                           {"sliding_window", window.value(), 1'000'000'000}}));
   if (model.num_q_heads % model.num_kv_heads != 0) {
     return Status::invalid_input(
         "model '" + model.name + "', field 'num_kv_heads': " + std::to_string(model.num_kv_heads) +

@@ -56,6 +56,12 @@ Result<ModelSpec> find_model(std::string_view name);
 // than 1 % off what the architecture implies. For models that do not come from the table.
 Status check_model(const ModelSpec& model);
 
+// The part of it that the size of K and V depends on: layers, heads and head_dim.
+Status check_kv_fields(const ModelSpec& model);
+
+// The part that `weight_bytes` depends on.
+Status check_weight_fields(const ModelSpec& model);
+
 // Weights of one layer that multiply each token: Q, K, V, output and FFN matrices.
 std::int64_t layer_matmul_parameters(const ModelSpec& model);
 

@@ -105,8 +105,12 @@ Status expect_one_of(const char* field, Enum value, const char* type, Enum last)
 // What options and plans have in common.
 template <typename Limits>
 Status check_limits(const char* name, const Limits& limits) {
-  RECTO_RETURN_IF_ERROR(expect_within({name, "max_context_length", limits.max_context_length}, 0,
-                                      kernels::kContextLengthMax));
+  const NamedSize longest(name, "max_context_length", limits.max_context_length);
+  if (longest.value < 1) {
+    return refusal(longest.name(), "at least 1, the tokens of the longest context of any call",
+                   longest.text());
+  }
+  RECTO_RETURN_IF_ERROR(expect_at_most(longest, kernels::kContextLengthMax));
   RECTO_RETURN_IF_ERROR(expect_within({name, "max_query_length", limits.max_query_length}, 1));
   return expect_one_of((std::string(name) + ".contents_check").c_str(), limits.contents_check,
                        "ContentsCheck", ContentsCheck::kOnDevice);

@@ -5,6 +5,10 @@
 // whose contexts and queries stay within its limits, so that a captured graph stays valid while
 // contexts grow.
 //
+// A context longer than max_context_length is never cut: the last split takes the rest of it,
+// alone, so that it takes longer, and its bits depend on the limit. With ContentsCheck::kOnDevice
+// it is refused. Query rows of a sequence beyond max_query_length are not computed.
+//
 // Unless told otherwise:
 //
 //   kernel      kPrefill for several query rows a sequence; else kGroupDecode for what it serves;
@@ -47,7 +51,7 @@ enum class BatchInvariance : std::uint8_t {
 enum class ContentsCheck : std::uint8_t { kNone, kOnDevice };
 
 struct PlanOptions {
-  // Tokens: at least the longest context of any call; at most kernels::kContextLengthMax.
+  // Tokens: the longest context of any call, 1 to kernels::kContextLengthMax. It has to be given.
   std::int64_t max_context_length = 0;
   std::int64_t max_query_length = 1;  // at least the most query rows of a sequence
   std::int64_t num_multiprocessors = 132;

@@ -31,7 +31,8 @@ struct StateMerge {
 // What becomes of a value whose key a row does not see.
 enum class MaskedValue : std::uint8_t {
   kNotRead,
-  // Tiles that rows share weigh it with 0: NaN and infinities come through. Prefill alone may.
+  // Tiles that rows share weigh it with 0: NaN and infinities come through. Other people's prefill
+  // may.
   kTimesZero,
 };
 

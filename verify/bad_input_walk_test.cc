@@ -37,7 +37,9 @@ void add_plan(Faults& faults, const FieldOf<AttentionPlan>& plan) {
   faults.add(names.of("kernel"), "type", plan, &Plan::kernel, static_cast<AttentionKernel>(9));
   faults.add(names.of("split_size"), "shape", plan, &Plan::split_size, 0);
   faults.add(names.of("num_splits"), "shape", plan, &Plan::num_splits, 3);
-  faults.add(names.of("max_context_length"), "shape", plan, &Plan::max_context_length, -1);
+  for (const std::int64_t none : {-1, 0}) {
+    faults.add(names.of("max_context_length"), "shape", plan, &Plan::max_context_length, none);
+  }
   faults.add(names.of("max_query_length"), "shape", plan, &Plan::max_query_length, 0);
   faults.add(names.of("contents_check"), "type", plan, &Plan::contents_check,
              static_cast<ContentsCheck>(7));
@@ -159,8 +161,12 @@ TEST_CASE("planning refuses what is wrong with any option") {
   const FieldOf<PlanOptions> options = RECTO_FIELD(PlanOptions, api.options);
   const FaultNames names = {"options", "options"};
   Faults faults;
-  faults.add(names.of("max_context_length"), "shape", options, &PlanOptions::max_context_length,
-             -1);
+  faults.add(
+      "options.max_context_length", "shape", [](auto& c) { c.api.options.max_context_length = -1; },
+      "options.max_context_length: expected at least 1, the tokens of the longest context");
+  faults.add(
+      "options.max_context_length", "shape", [](auto& c) { c.api.options.max_context_length = 0; },
+      "options.max_context_length: expected at least 1, the tokens of the longest context");
   faults.add(names.of("max_query_length"), "shape", options, &PlanOptions::max_query_length, 0);
   faults.add(names.of("num_multiprocessors"), "shape", options, &PlanOptions::num_multiprocessors,
              0);

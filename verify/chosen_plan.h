@@ -75,6 +75,7 @@ inline Chosen choose(const PagedAttentionInputs& inputs, const PlanOptions& opti
   INFO(comparison.text());
   CHECK(comparison.passed());
   PlanOptions longest = options;
+  longest.max_context_length = std::max<std::int64_t>(longest.max_context_length, 1);
   for (std::size_t s = 0; s < inputs.context_length.size(); ++s) {
     longest.max_context_length =
         std::max<std::int64_t>(longest.max_context_length, inputs.context_length[s]);

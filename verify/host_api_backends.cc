@@ -46,7 +46,8 @@ bool has_one_row_each(const PagedAttentionInputs& inputs) {
 }
 
 Result<AttentionPlan> plan_for(const PagedAttentionInputs& inputs, PlanOptions options) {
-  options.max_context_length = std::max(options.max_context_length, longest(inputs.context_length));
+  options.max_context_length =
+      std::max({std::int64_t{1}, options.max_context_length, longest(inputs.context_length)});
   options.max_query_length = std::max(options.max_query_length, most_rows(inputs));
   options.contents_check = ContentsCheck::kOnDevice;
   return plan_attention(inputs, options);
@@ -194,7 +195,7 @@ reference::AttentionResult run_step(Runner& runner, const DecodeStepInputs& inpu
                            .cached_length = inputs.cached_length,
                            .options = inputs.options};
   options.max_context_length =
-      std::max(options.max_context_length, longest(inputs.cached_length) + 1);
+      std::max({std::int64_t{1}, options.max_context_length, longest(inputs.cached_length) + 1});
   options.contents_check = ContentsCheck::kOnDevice;
   const AttentionPlan plan = plan_decode_step(step, options).value();
   std::vector<std::int32_t> lengths(inputs.cached_length.begin(), inputs.cached_length.end());
@@ -239,10 +240,6 @@ Backend host_api_backend(const KernelRun& how, const PlanOptions& options) {
   };
   backend.numerics = [options](const PagedAttentionInputs& inputs) {
     return numerics_of(plan_for(inputs, options).value(), inputs);
-  };
-  backend.masked_value = [options](const PagedAttentionInputs& inputs) {
-    const bool is_prefilled = plan_for(inputs, options).value().kernel == AttentionKernel::kPrefill;
-    return is_prefilled ? MaskedValue::kTimesZero : MaskedValue::kNotRead;
   };
   return backend;
 }

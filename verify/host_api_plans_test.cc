@@ -24,7 +24,8 @@ TEST_CASE("a plan that there cannot be is refused, whatever it was made of") {
       {run_call, [](auto& c) { c.plan.split_size = std::int64_t{1} << 31; },
        "plan.split_size: expected at most 2147483647, got 2147483648"},
       {run_call, [](auto& c) { c.plan.max_context_length = -1; },
-       "plan.max_context_length: expected at least 0, got -1"},
+       "plan.max_context_length: expected at least 1, the tokens of the longest context of any "
+       "call, got -1"},
       {run_call, [](auto& c) { c.plan.max_query_length = 0; },
        "plan.max_query_length: expected at least 1, got 0"},
       {run_call, [](auto& c) { c.plan.max_query_length = 2; },

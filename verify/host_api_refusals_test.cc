@@ -132,7 +132,14 @@ TEST_CASE("what no kernel serves is refused by name, with what there is") {
 TEST_CASE("plans that there cannot be are refused") {
   expect_refused({
       {plan_call, [](auto& c) { c.options.max_context_length = -1; },
-       "options.max_context_length: expected at least 0, got -1"},
+       "options.max_context_length: expected at least 1, the tokens of the longest context of any "
+       "call, got -1"},
+      {plan_call, [](auto& c) { c.options.max_context_length = 0; },
+       "options.max_context_length: expected at least 1, the tokens of the longest context of any "
+       "call, got 0"},
+      {run_call, [](auto& c) { c.plan.max_context_length = 0; },
+       "plan.max_context_length: expected at least 1, the tokens of the longest context of any "
+       "call, got 0"},
       {plan_call, [](auto& c) { c.options.max_context_length = 2147483521; },
        "options.max_context_length: expected at most 2147483520, got 2147483521"},
       {plan_call, [](auto& c) { c.options.max_query_length = 0; },

@@ -80,23 +80,5 @@ TEST_CASE("every law holds of the host API") {
                    of_all(law_cases()));
 }
 
-TEST_CASE("what decode does not see may be no number, in the laws too; prefill weighs it with 0") {
-  const auto masked = [](std::int64_t num_rows) {
-    CaseSpec spec;
-    spec.shape = {.num_q_heads = 2,
-                  .num_kv_heads = 1,
-                  .head_dim_k = 64,
-                  .head_dim_v = 64,
-                  .q_type = ElementType::kBf16,
-                  .kv_type = ElementType::kBf16};
-    spec.sequences = {{.num_rows = num_rows, .context_length = 40}};
-    spec.placement = {.layout = KvLayout::kHeadMajor, .block_size = 16};
-    const PlacedProblem placed(make_problem(spec), spec.placement);
-    return host_api_backend({}, {}).masked_value(placed.inputs());
-  };
-  CHECK(masked(1) == MaskedValue::kNotRead);
-  CHECK(masked(2) == MaskedValue::kTimesZero);
-}
-
 }  // namespace
 }  // namespace recto::verify

@@ -113,7 +113,6 @@ Backend paged_prefill_backend(const KernelRun& how) {
         return read(inputs, results);
       });
   backend.why_unsupported = why_not_prefilled;
-  backend.masked_value = [](const PagedAttentionInputs&) { return MaskedValue::kTimesZero; };
   backend.numerics = [](const PagedAttentionInputs& inputs) {
     return prefill_numerics(inputs.q.type, inputs.kv.k.type, inputs.kv.k.head_dim);
   };

@@ -26,13 +26,10 @@ std::int64_t blocks_per_seq(const TrafficShape& shape) {
   return (shape.context_length + shape.block_size - 1) / shape.block_size;
 }
 
-// Zeros, at a multiple of 256 bytes, as memory of a device is.
-struct alignas(256) Line {
-  std::byte at[256] = {};
-};
-using DeviceBytes = std::vector<Line>;
+// Zeros; where they begin, see aligned_heap.cc.
+using DeviceBytes = std::vector<std::byte>;
 
-DeviceBytes device_bytes(std::int64_t bytes) { return DeviceBytes(as_size((bytes + 255) / 256)); }
+DeviceBytes device_bytes(std::int64_t bytes) { return DeviceBytes(as_size(bytes)); }
 
 // A pool of zeros that the batch fills, its blocks scattered.
 struct TrafficBatch {
@@ -52,7 +49,7 @@ struct TrafficBatch {
     kv = dense_kv_view(pool, k.data(), v.data()).value();
     target = dense_kv_view(pool, k_target.data(), v_target.data()).value();
     for (MutableKvTensorView* tensor : {&kv.k, &kv.v, &target.k, &target.v}) {
-      if (is_fp8(shape.kv_type)) tensor->scale = {ScaleKind::kPerTensor, &scale};
+      if (is_fp8(shape.kv_type)) tensor->scale = {ScaleKind::kPerTensor, scale.data()};
     }
     table.resize(as_size(pool.num_blocks));
     std::iota(table.begin(), table.end(), 0);
@@ -100,7 +97,7 @@ struct TrafficBatch {
   }
 
   TrafficShape shape;
-  float scale = 1.0F;
+  std::vector<float> scale = {1.0F};
   DeviceBytes k;
   DeviceBytes v;
   DeviceBytes k_target;

@@ -47,6 +47,18 @@ class Caches {
     manager_.append(sequence_, TokenCount(std::ssize(ids) - hit_)).value();
     benchmark::DoNotOptimize(manager_.commit(sequence_, {.ids = ids, .items = {}}));
   }
+  // Its hashes told, or none.
+  void ask(std::span<const TokenId> ids, std::span<const BlockHash> hashes) {
+    const Prompt prompt{.tokens = {.ids = ids, .items = {}}, .keys = {}, .hashes = hashes};
+    hit_ = manager_.cached_prefix(prompt).value();
+    plain_hit_ = hit_;
+  }
+  std::vector<BlockHash> hashes_of(std::span<const TokenId> ids) const {
+    std::vector<BlockHash> hashes(static_cast<std::size_t>(std::ssize(ids) / kBlockSize));
+    const Prompt prompt{.tokens = {.ids = ids, .items = {}}, .keys = {}};
+    benchmark::DoNotOptimize(manager_.hash_prompt(prompt, hashes).value());
+    return hashes;
+  }
   void release() { benchmark::DoNotOptimize(manager_.release(sequence_)); }
 
   void admit_plain(std::span<const TokenId> ids) {
@@ -131,6 +143,22 @@ void admit_cached(benchmark::State& state) {
   sides.report(kTokens);
 }
 BENCHMARK(admit_cached)->Apply(pools);
+
+// The head of a queue is asked for once more, and brings the hashes of its blocks; all of it is
+// cached. An operation: a token. Reference: it does not bring them.
+void ask_again(benchmark::State& state) {
+  Caches caches(state.range(0));
+  SideBySide sides(state);
+  const std::vector<TokenId> ids = prompt_ids(1, kTokens);
+  const std::vector<BlockHash> hashes = caches.hashes_of(ids);
+  for (auto _ : state) {
+    sides.ours([&] { caches.ask(ids, hashes); });
+    if (!caches.is_hit(kTokens - kBlockSize)) state.SkipWithError("a cached prompt was not found");
+    sides.reference([&] { caches.ask(ids, {}); });
+  }
+  sides.report(kTokens);
+}
+BENCHMARK(ask_again)->ArgName("blocks")->Arg(1'000)->Iterations(2'000)->UseManualTime();
 
 // Blocks come and go, each in place of the least recently used one, from prompts of 16 blocks. An
 // operation: a block, with its tokens admitted, computed, published and released. Reference: serial

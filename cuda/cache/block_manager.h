@@ -74,7 +74,9 @@ struct Admission {
 };
 
 // K and V of the first `slots` slots of a block, in all layers of a group, to be copied before this
-// step's are written. In one answer no destination stands twice, and no source is a destination.
+// step's are written. In one answer no destination stands twice, and no source is a destination, so
+// that they are made in any order, or at once; those of a later answer after those of an earlier
+// one, as what was copied from may have been given away between the two.
 struct BlockCopy {
   std::int32_t group = 0;
   BlockId source{};
@@ -111,6 +113,7 @@ class BlockManager {
   // Invalid input as check_options says; exhausted if there is no memory for the tables.
   // O(num_blocks + host_blocks + max_nodes + max_sequences * groups).
   static Result<BlockManager> create(const CacheOptions& options);
+  // What was moved from may be assigned to and destroyed, nothing else.
   BlockManager(BlockManager&&) noexcept;
   BlockManager& operator=(BlockManager&&) noexcept;
   ~BlockManager();
@@ -153,6 +156,8 @@ class BlockManager {
 
   // K and V of these tokens, the context's (and maybe more), are computed: its full blocks can be
   // found from now on. Of two blocks with the same content the first stays the one that is found.
+  // That K and V belong to these ids is the caller's word; blocks that it published before keep the
+  // ids that they had.
   // A sequence that was alive at a reset publishes no more. O(new full blocks * groups) and hashing
   // them. Invalid input if there are fewer ids than context, or items that can't be.
   Status commit(SequenceHandle sequence, const Tokens& tokens);

@@ -65,6 +65,8 @@ Status check_options(const CacheOptions& options) {
       {"watermark", options.watermark.value(), 0, kMostBlocks},
       {"max_sequences", options.max_sequences, 1, kMostSequences},
       {"max_blocks_per_sequence", options.max_blocks_per_sequence.value(), 1, kMostBlocks},
+      {"prefix.caching", static_cast<std::int64_t>(prefix.caching), 0, 1},
+      {"prefix.hasher.width", static_cast<std::int64_t>(prefix.hasher.width), 0, 1},
       {"prefix.max_nodes", prefix.max_nodes.value_or(0), 0,
        kMostBlocks / std::ssize(options.groups)},
       {"prefix.max_items_per_block", prefix.max_items_per_block, 0, kMaxItemsPerBlock},

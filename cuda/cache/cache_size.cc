@@ -14,6 +14,8 @@ Status expected(const std::string& field, std::int64_t value, const std::string&
 
 Status check_request(const CacheSizeRequest& request) {
   RECTO_RETURN_IF_ERROR(check_kv_shape(request.model, request.pool.shape));
+  if (!request.weights) RECTO_RETURN_IF_ERROR(check_weight_fields(request.model));
+  RECTO_RETURN_IF_ERROR(check_gpu_memory(request.gpu));
   const std::int64_t layers = request.model.num_layers;
   if (request.num_groups < 1 || layers % request.num_groups != 0) {
     return expected(
@@ -46,9 +48,9 @@ Result<CacheSize> size_cache(const CacheSizeRequest& request) {
   const KvShape& shape = request.pool.shape;
   const auto usable = static_cast<std::int64_t>(std::floor(
       static_cast<double>(request.gpu.memory.value()) * request.pool.memory_utilization));
-  const std::int64_t published =
-      ceil_div(weight_bytes(request.model).value(), shape.tensor_parallel);
-  const std::int64_t weights = request.weights.value_or(ByteCount(published)).value();
+  const std::int64_t weights =
+      request.weights ? request.weights->value()
+                      : ceil_div(weight_bytes(request.model).value(), shape.tensor_parallel);
   const std::int64_t reserve = request.pool.reserve.value();
   CacheSize size;
   size.block_bytes =

@@ -39,8 +39,8 @@ struct CacheSize {
   TokenCount max_tokens{};
 };
 
-// Invalid input for a request that can't be; exhausted, with the figures, if not one block fits (in
-// each group). O(1).
+// Invalid input for a request that can't be, or where a figure of the model or the card that it
+// takes is missing; exhausted, with the figures, if not one block fits (in each group). O(1).
 Result<CacheSize> size_cache(const CacheSizeRequest& request);
 
 }  // namespace recto::cache

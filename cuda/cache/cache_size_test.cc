@@ -88,6 +88,23 @@ TEST_CASE("requests that can't be are refused by name") {
   CHECK(refusal([](R& r) { r.pool.memory_utilization = 1.1; }).code() == StatusCode::kInvalidInput);
   CHECK(refusal([](R& r) { r.pool.shape.block_size = TokenCount(0); }).code() ==
         StatusCode::kInvalidInput);
+  CHECK(refusal([](R& r) { r.model.num_layers = 0; }) ==
+        Status::invalid_input("cache size: model 'small', field 'num_layers': 0; expected 1 to "
+                              "10000"));
+  CHECK(refusal([](R& r) { r.model.num_kv_heads = 0; }) ==
+        Status::invalid_input("cache size: model 'small', field 'num_kv_heads': 0; expected 1 to "
+                              "10000"));
+  CHECK(refusal([](R& r) { r.model.head_dim = 0; }) ==
+        Status::invalid_input("cache size: model 'small', field 'head_dim': 0; expected 1 to "
+                              "10000"));
+  CHECK(refusal([](R& r) { r.gpu.memory = ByteCount(0); }) ==
+        Status::invalid_input("cache size: GPU 'card', field 'memory': 0; expected 1 to "
+                              "1000000000000000 bytes"));
+  // Of the weights either their bytes are given, or what they follow from.
+  CHECK(refusal([](R& r) { r.weights.reset(); }) ==
+        Status::invalid_input("cache size: model 'small', field 'parameter_count': 0; expected 1 "
+                              "to 1000000000000000"));
+  CHECK(size_cache({}).status().code() == StatusCode::kInvalidInput);
 }
 
 }  // namespace

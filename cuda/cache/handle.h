@@ -12,8 +12,10 @@
 
 namespace recto::cache {
 
-// Equal handles name the same thing of one manager; a default one names nothing. An index is used
-// again after 2^32 - 1 generations only under names that nobody should still have.
+// Equal handles name the same thing of one manager; a default one names nothing. Of another manager
+// a handle names what has that place and that life there, if anything: a handle does not say whose
+// it is. An index is used again after 2^32 - 1 generations only under names that nobody should
+// still have.
 template <typename Tag>
 struct Handle {
   std::int32_t index = 0;

@@ -72,7 +72,7 @@ class BlockFetch {
   }
 
   // The physical block of a thread's key, from the table; 0 if there is no such key.
-  __device__ std::int64_t block_of(int tile) const {
+  __device__ std::int32_t block_of(int tile) const {
     const int position = tile * kKeys + Team::rank();
     if (Team::rank() >= kKeys || position < keys_.begin || position >= keys_.end) return 0;
     return cache_.cursor.block_ids[position / cache_.cursor.block_size];
@@ -93,7 +93,7 @@ class BlockFetch {
   const HeadCache<Stored>& cache_;
   const KeyRange keys_;
   const StreamMemory<Shape> memory_;
-  std::int64_t block_id_;
+  std::int32_t block_id_;
   unsigned parities_ = 0;  // of the phases to be waited for, a bit for each stage
 };
 

@@ -37,6 +37,7 @@ struct KeyRange {
   int end;
 
   __device__ int size() const { return end - begin; }
+  __device__ bool has(int position) const { return position >= begin && position < end; }
 };
 
 __device__ inline KeyRange visible_keys(const PagedDecodeParams& params, std::int64_t sequence) {

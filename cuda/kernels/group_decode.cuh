@@ -186,8 +186,7 @@ __global__ void __launch_bounds__(kDecodeThreads, Shape::kBlocksPerSm)
   const std::int64_t split = blockIdx.z;
   const HeadRows rows = head_rows(params.decode, blockIdx.x, blockIdx.y);
   const KeyRange keys = visible_keys(params.decode, rows.sequence);
-  const KeyRange own = {split_begin(keys, params.split_size, split),
-                        split_begin(keys, params.split_size, split + 1)};
+  const KeyRange own = keys_of_split(keys, params, split);
   if (own.size() == 0 && params.num_splits > 1) return;
 
   auto* query = reinterpret_cast<typename Shape::Element*>(group_memory);
@@ -200,7 +199,7 @@ __global__ void __launch_bounds__(kDecodeThreads, Shape::kBlocksPerSm)
       params.decode.kv, params.decode.block_table, rows.sequence, rows.kv_head);
   using Stream = typename Shape::Stream;
   const StreamMemory<Stream> memory = {part_of_warp<Shape>(warps_begin, warp)};
-  KeyStream<Stream> stream(cache, stretch, memory,
+  KeyStream<Stream> stream(cache, {stretch, stretch}, memory,
                            row_rules<Shape>(params.decode, rows, stretch, lane));
   const RowStates<Shape::kHeadDim> states = stream.run(query);
   share_states<Shape>(states, warp, lane, warp_states, sums_of<Shape>(warps_begin, warp));

@@ -12,6 +12,7 @@
 #include "cuda/kernels/block_fetch.cuh"
 #include "cuda/kernels/head_cache.cuh"
 #include "cuda/kernels/limits.h"
+#include "cuda/kernels/non_finite_values.cuh"
 #include "cuda/kernels/row_fetch.cuh"
 #include "cuda/kernels/row_softmax.cuh"
 #include "cuda/kernels/settle.cuh"
@@ -22,6 +23,13 @@ namespace recto::kernels {
 template <typename Shape>
 using Fetch =
     std::conditional_t<Shape::kTransfer == Transfer::kBlocks, BlockFetch<Shape>, RowFetch<Shape>>;
+
+// Keys that some row of a team sees, and those among them that all of its rows do; of these there
+// may be less than none.
+struct TeamKeys {
+  KeyRange any;
+  KeyRange all;
+};
 
 // By a team, for sixteen rows of each of its warps.
 template <typename Shape>
@@ -37,10 +45,10 @@ class KeyStream {
   static_assert(kContextLengthMax % kKeys == 0);
   static_assert(kContextLengthMax + Team::kThreads - 1 <= INT32_MAX);
 
-  // Of `keys` some are seen by some row of the team; `rows` are the calling lane's.
-  __device__ KeyStream(const HeadCache<Stored>& cache, const KeyRange& keys,
+  // `rows` are the calling lane's.
+  __device__ KeyStream(const HeadCache<Stored>& cache, const TeamKeys& keys,
                        const StreamMemory<Shape>& memory, const RowRules& rows)
-      : cache_(cache), keys_(keys), memory_(memory), rows_(rows) {}
+      : cache_(cache), keys_(keys.any), seen_by_all_(keys.all), memory_(memory), rows_(rows) {}
 
   // The rows' states after all keys. query: the warp's rows, see RowMajorTile.
   __device__ RowStates<kHeadDim> run(const Element* query) {
@@ -50,11 +58,13 @@ class KeyStream {
     const int first = keys_.begin / kKeys;
     const int end = (keys_.end + kKeys - 1) / kKeys;
     Fetch<Shape> fetch(cache_, keys_, memory_);
-    for (int i = 0; i < Shape::kStages - 1; ++i) fetch.start(first + i, i);
+    for (int i = 0; i < Shape::kStages - 1; ++i) {
+      fetch.start(first + i, (first + i) % Shape::kStages);
+    }
     for (int tile = first; tile < end; ++tile) {
       const int next = tile + Shape::kStages - 1;
-      fetch.start(next, (next - first) % Shape::kStages);
-      const int stage = (tile - first) % Shape::kStages;
+      fetch.start(next, next % Shape::kStages);
+      const int stage = tile % Shape::kStages;
       fetch.wait(stage);
       attend(tile, stage, query, states);
       Team::meet();  // before what was read is overwritten
@@ -72,9 +82,30 @@ class KeyStream {
     Fragment scores[kKeys / 8];
     Products::template multiply_keys<kHeadDim, kKeys>(query, wide_keys(stage), lane, scores);
     weigh(rows_, tile * kKeys, lane, scores, states);
-    Products::template add_values<kHeadDim, kKeys>(
-        scores, ValueTile<Element>{wide_values(stage), cache_.value_order}, memory_.scratch(warp),
-        lane, states.weighted);
+    Element* values = wide_values(stage);
+    if constexpr (Shape::kSight == Sight::kOfEachRow) {
+      if (!is_seen_by_all(tile)) keep_to_seers(tile, values, lane, states.weighted);
+    }
+    Products::template add_values<kHeadDim, kKeys>(scores,
+                                                   ValueTile<Element>{values, cache_.value_order},
+                                                   memory_.scratch(warp), lane, states.weighted);
+  }
+
+  // Of the keys that the tile has.
+  __device__ bool is_seen_by_all(int tile) const {
+    return max(tile * kKeys, keys_.begin) >= seen_by_all_.begin &&
+           min(tile * kKeys + kKeys, keys_.end) <= seen_by_all_.end;
+  }
+
+  // Rows weigh what they do not see with 0, and 0 times NaN or infinity is NaN.
+  __device__ void keep_to_seers(int tile, Element* values, int lane,
+                                Fragment (&weighted)[kHeadDim / 8]) const {
+    const NonFiniteValues<Shape> found(values, cache_.value_order);
+    if (Team::any(found.are_there() ? 1 : 0) == 0) return;
+    found.add_where_seen(rows_, tile * kKeys, lane, weighted);
+    Team::meet();
+    found.clear();
+    Team::meet();
   }
 
   // A tile as the products take it.
@@ -85,7 +116,7 @@ class KeyStream {
       return memory_.keys(stage);
     }
   }
-  __device__ const Element* wide_values(int stage) const {
+  __device__ Element* wide_values(int stage) const {
     if constexpr (!Shape::kIsStaged) {
       return memory_.values(stage);
     } else {
@@ -98,7 +129,7 @@ class KeyStream {
       return memory_.settled();
     }
   }
-  __device__ const Element* settled_rows(const Stored* codes) const {
+  __device__ Element* settled_rows(const Stored* codes) const {
     settle<Shape, StoredTile<kKeys, kHeadDim, Shape::kStoredStride>>(
         codes, cache_.codes, memory_.settled(), &Shape::RowTile::index,
         Workers{Team::rank(), Team::kThreads});
@@ -108,6 +139,7 @@ class KeyStream {
 
   const HeadCache<Stored>& cache_;
   const KeyRange keys_;
+  const KeyRange seen_by_all_;
   const StreamMemory<Shape> memory_;
   const RowRules rows_;
 };

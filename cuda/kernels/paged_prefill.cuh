@@ -22,8 +22,10 @@ inline constexpr int kPrefillBlocksPerSm = 2;
 inline constexpr int kPrefillRows = kPrefillWarps * kTileRows;
 
 template <typename Products, typename Stored, int kDims>
-using PrefillStream = StreamShape<BlockTeam<kPrefillThreads>, Numbers<Products, Stored>, kDims,
-                                  (kDims <= 128 ? 4 : 2) * Products::kKeysPerStep>;
+struct PrefillStream : StreamShape<BlockTeam<kPrefillThreads>, Numbers<Products, Stored>, kDims,
+                                   (kDims <= 128 ? 4 : 2) * Products::kKeysPerStep> {
+  static constexpr Sight kSight = Sight::kOfEachRow;
+};
 
 template <typename Products, typename Stored, int kDims>
 struct PrefillShape : PrefillStream<Products, Stored, kDims> {
@@ -70,12 +72,11 @@ __device__ inline KeyRange visible_from(const PagedPrefillParams& params, int po
   return {begin <= 0 ? 0 : min(static_cast<int>(begin), end), end};
 }
 
-// What some row of the thread block sees.
-__device__ inline KeyRange visible_to_any(const PagedPrefillParams& params,
-                                          const PrefillRows& rows) {
+// What some row of the thread block sees, and all of them.
+__device__ inline TeamKeys keys_of(const PagedPrefillParams& params, const PrefillRows& rows) {
   const KeyRange first = visible_from(params, rows.position_of(0), rows.context);
   const KeyRange last = visible_from(params, rows.position_of(rows.count - 1), rows.context);
-  return {first.begin, last.end};
+  return {{first.begin, last.end}, {last.begin, first.end}};
 }
 
 // Rows that there are not are zero. Each is one warp's.
@@ -169,7 +170,7 @@ __global__ void __launch_bounds__(kPrefillThreads, kPrefillBlocksPerSm)
   const HeadCache<typename Shape::Stored> cache = head_cache<typename Shape::Stored>(
       params.kv, params.block_table, rows.sequence, rows.kv_head);
   const StreamMemory<Stream> memory = {prefill_memory + Shape::kQueryBytes / sizeof(std::uint32_t)};
-  KeyStream<Stream> stream(cache, visible_to_any(params, rows), memory,
+  KeyStream<Stream> stream(cache, keys_of(params, rows), memory,
                            prefill_rules<Shape>(params, rows, warp, lane));
   const RowStates<Shape::kHeadDim> states =
       stream.run(queries + Shape::RowTile::index(warp * kTileRows, 0));

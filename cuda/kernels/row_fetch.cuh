@@ -55,7 +55,7 @@ class RowFetch {
   }
 
   // The physical block of a thread's key, from the table; 0 if there is no such key.
-  __device__ std::int64_t block_of(int tile) const {
+  __device__ std::int32_t block_of(int tile) const {
     const int position = tile * kKeys + Team::rank();
     if (Team::rank() >= kKeys || !is_seen(position)) return 0;
     return cache_.cursor.block_ids[position / cache_.cursor.block_size];
@@ -91,7 +91,7 @@ class RowFetch {
   const HeadCache<Stored>& cache_;
   const KeyRange keys_;
   const StreamMemory<Shape> memory_;
-  std::int64_t block_id_;
+  std::int32_t block_id_;
 };
 
 }  // namespace recto::kernels

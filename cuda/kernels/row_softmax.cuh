@@ -39,11 +39,8 @@ __device__ inline void weigh(const RowRules& rows, int first, int lane, Fragment
     for (int i = 0; i < 4; ++i) {
       const int half = i / 2;
       const int position = first + block * 8 + fragment_column(lane, i);
-      const KeyRange& visible = rows.visible[half];
       float& score = scores[block][i];
-      score = position >= visible.begin && position < visible.end
-                  ? rows.rule[half].score(score, position)
-                  : -INFINITY;
+      score = rows.visible[half].has(position) ? rows.rule[half].score(score, position) : -INFINITY;
       maximum[half] = fmaxf(maximum[half], score);
     }
   }

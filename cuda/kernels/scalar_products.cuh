@@ -61,8 +61,8 @@ struct ScalarProducts {
 #pragma unroll 1
       for (int key = 0; key < 8; ++key) {
         const float* pair = scratch + scratch_index(fragment_row(lane, 0), key);
-        const LaneValues lane_values = values_of<kHeadDim, kKeys>(values, block * 8 + key, lane);
-        add_value<kHeadDim>(pair[0], pair[8 * 8], lane_values, weighted);
+        add_value<kHeadDim>(pair[0], pair[8 * 8],
+                            lane_values<kHeadDim, kKeys>(values, block * 8 + key, lane), weighted);
       }
     }
   }
@@ -74,29 +74,8 @@ struct ScalarProducts {
     return row * kKeysPerStep + (key ^ (row & 4));
   }
 
-  // A lane's two dims of eight, and how far on its next ones are.
-  struct LaneValues {
-    const float* first;
-    const float* second;
-    int next;
-  };
-
-  template <int kHeadDim, int kKeys>
-  __device__ static LaneValues values_of(const ValueTile<float>& values, int key, int lane) {
-    const int dim = fragment_column(lane, 0);
-    if (values.order == ValueOrder::kKeyRows) {
-      const float* first = values.elements + RowMajorTile<float, kHeadDim>::index(key, dim);
-      return {first, first + 1, 8};
-    }
-    using Tile = DimMajorTile<float, kKeys>;
-    // Eight rows on, chunks lie in the same order again.
-    static_assert(8 % (Tile::kRowsPerTurn * Tile::kChunks) == 0);
-    return {values.elements + Tile::index(dim, key), values.elements + Tile::index(dim + 1, key),
-            8 * kKeys};
-  }
-
   template <int kHeadDim>
-  __device__ static void add_value(float upper, float lower, LaneValues values,
+  __device__ static void add_value(float upper, float lower, LaneValues<float> values,
                                    Fragment (&weighted)[kHeadDim / 8]) {
 #pragma unroll
     for (Fragment& sums : weighted) {

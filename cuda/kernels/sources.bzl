@@ -52,6 +52,7 @@ HEADERS = [
     "kv_write.cuh",
     "kv_write.h",
     "limits.h",
+    "non_finite_values.cuh",
     "paged_decode.cuh",
     "paged_decode.h",
     "paged_prefill.cuh",

@@ -21,6 +21,15 @@ __device__ inline int split_begin(const KeyRange& keys, std::int64_t split_size,
   return from < keys.size() ? keys.begin + static_cast<int>(from) : keys.end;
 }
 
+// Those of a split. The last one takes all that is left, so that a context which is longer than it
+// was said to be is not cut.
+__device__ inline KeyRange keys_of_split(const KeyRange& keys, const SplitDecodeParams& params,
+                                         std::int64_t split) {
+  return {
+      split_begin(keys, params.split_size, split),
+      split + 1 == params.num_splits ? keys.end : split_begin(keys, params.split_size, split + 1)};
+}
+
 // Where the states of one row's splits begin.
 __device__ inline std::int64_t first_state(const SplitDecodeParams& params, std::int64_t sequence,
                                            std::int64_t head) {
@@ -35,8 +44,7 @@ __global__ void __launch_bounds__(kDecodeThreads, kDecodeBlocksPerSm)
   const std::int64_t head = blockIdx.y;
   const std::int64_t split = blockIdx.z;
   const KeyRange keys = visible_keys(params.decode, sequence);
-  const KeyRange own = {split_begin(keys, params.split_size, split),
-                        split_begin(keys, params.split_size, split + 1)};
+  const KeyRange own = keys_of_split(keys, params, split);
   if (own.size() == 0) return;
   const SoftmaxState<kDimsPerThread> state =
       decode_pass(decode_row<Access, Query, Cached>(params.decode, sequence, head), own);
@@ -61,7 +69,8 @@ __global__ void __launch_bounds__(kDecodeThreads) split_merge(const SplitDecodeP
   const KeyRange keys = visible_keys(params.decode, sequence);
   const int head_dim = static_cast<int>(params.decode.kv.v.head_dim);
   const std::int64_t first = first_state(params, sequence, head);
-  const std::int64_t splits = (keys.size() + params.split_size - 1) / params.split_size;
+  const std::int64_t parts = (keys.size() + params.split_size - 1) / params.split_size;
+  const std::int64_t splits = parts < params.num_splits ? parts : params.num_splits;
 
   SoftmaxState<kDimsPerThread> whole;
   for (std::int64_t index = first; index < first + splits; ++index) {

@@ -25,7 +25,8 @@ struct SplitDecodeParams {
   // Keys of one split, counted from the first visible one; 1 to 2^31 - 1. It alone decides where a
   // context is cut, so that a row's bits depend on nothing of other rows.
   std::int64_t split_size = 0;
-  // At least what the longest context has, see num_splits().
+  // What the longest context has, see num_splits(). The last split takes all that is left: so a
+  // longer context is computed whole, but its bits follow from this number too.
   std::int64_t num_splits = 0;
   SplitStates states = {};
 };

@@ -15,6 +15,9 @@ namespace recto::kernels {
 // How tiles come from the cache: row_fetch.cuh or block_fetch.cuh.
 enum class Transfer : std::uint8_t { kRows, kBlocks };
 
+// Which keys the rows of a team see: all the same, or each its own.
+enum class Sight : std::uint8_t { kShared, kOfEachRow };
+
 // In what is computed, tensor_core_products.cuh or scalar_products.cuh, and what the cache holds,
 // of which bytes are fp8 codes.
 template <typename ProductsType, typename StoredElement, Transfer kHow = Transfer::kRows>
@@ -37,6 +40,8 @@ struct StreamShape {
   // While one tile is worked on, the next one is under way.
   static constexpr int kStages = 2;
   static constexpr Transfer kTransfer = NumbersType::kTransfer;
+  // All rows of a team see the same keys; PrefillStream has others.
+  static constexpr Sight kSight = Sight::kShared;
   // What comes as it lies in the cache is settled into a tile before the products read it: codes,
   // which become elements, and whole blocks, whose rows lie bank upon bank.
   static constexpr bool kIsStaged =

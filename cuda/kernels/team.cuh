@@ -19,6 +19,8 @@ struct BlockTeam {
   static constexpr int kThreads = kBlockThreads;
   __device__ static int rank() { return static_cast<int>(threadIdx.x); }
   __device__ static void meet() { __syncthreads(); }
+  // Not 0 if it is so of any of them.
+  __device__ static int any(int own) { return __syncthreads_or(own); }
 };
 
 }  // namespace recto::kernels

@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "cuda/kernels/row_fragment.cuh"
+
 namespace recto::kernels {
 
 // What one access moves.
@@ -58,5 +60,29 @@ struct DimMajorTile {
   }
   static constexpr int size(int dims) { return dims * kKeys; }
 };
+
+// A lane's two dims of a key's first eight, in the place that fragments have them, and how far on
+// those of the next eight are.
+template <typename Element>
+struct LaneValues {
+  const Element* first;
+  const Element* second;
+  int next;
+};
+
+template <int kHeadDim, int kKeys, typename Element>
+__device__ inline LaneValues<Element> lane_values(const ValueTile<Element>& values, int key,
+                                                  int lane) {
+  const int dim = fragment_column(lane, 0);
+  if (values.order == ValueOrder::kKeyRows) {
+    const Element* first = values.elements + RowMajorTile<Element, kHeadDim>::index(key, dim);
+    return {first, first + 1, 8};
+  }
+  using Tile = DimMajorTile<Element, kKeys>;
+  // Eight rows on, chunks lie in the same order again.
+  static_assert(8 % (Tile::kRowsPerTurn * Tile::kChunks) == 0);
+  return {values.elements + Tile::index(dim, key), values.elements + Tile::index(dim + 1, key),
+          8 * kKeys};
+}
 
 }  // namespace recto::kernels

@@ -2,17 +2,26 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
 #include <string>
 
 namespace recto::experiments {
 namespace {
 
-// Keeps every product of bytes within 64 bits.
+// Within it every product of bytes of a model that exists is far within 64 bits.
 constexpr std::int64_t kBatchMax = 1'000'000;
 
 double ratio(double part, double whole) { return whole == 0 ? 0 : part / whole; }
 
 double to_double(std::int64_t value) { return static_cast<double>(value); }
+
+// On all ranks together.
+std::int64_t whole_bytes_per_token(const KvPlanOptions& options) {
+  KvShape whole = options.pool.shape;
+  whole.tensor_parallel = 1;
+  return kv_bytes_per_token(options.model, whole).value();
+}
 
 // Twice the slots that a request of this mean length holds in blocks: whole numbers, so that
 // counts are exact.
@@ -67,6 +76,17 @@ Status check_length(const char* what, TokenCount length, TokenCount max_length) 
                   what, max_length.value(), length.value()));
 }
 
+// All heads' K and V of the batch, which may be a model's whose figures are far beyond any.
+Status check_batch(const KvPlanOptions& options, TokenCount length) {
+  const std::int64_t token_bytes = whole_bytes_per_token(options);
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max() / token_bytes / length.value();
+  if (options.batch <= most) return Status::ok();
+  return Status::invalid_input(
+      fmt::format("--batch: the bytes of {} requests of {} tokens of {} can't be counted; expected "
+                  "at most {}",
+                  options.batch, length.value(), options.model.name, most));
+}
+
 Status check_lengths(const KvPlanOptions& options, TokenCount max_length) {
   RECTO_RETURN_IF_ERROR(check_length("--max-length", max_length, options.model.max_context));
   for (const RequestLength& length : options.lengths) {
@@ -74,7 +94,11 @@ Status check_lengths(const KvPlanOptions& options, TokenCount max_length) {
       return Status::invalid_input(fmt::format("--prompt, --output: expected 0 or more, got {}, {}",
                                                length.prompt.value(), length.output.value()));
     }
-    RECTO_RETURN_IF_ERROR(check_length("--length", length.total(), max_length));
+    // Their sum is one that can be told.
+    const TokenCount longer = std::max(length.prompt, length.output);
+    RECTO_RETURN_IF_ERROR(
+        check_length("--length", longer > max_length ? longer : length.total(), max_length));
+    RECTO_RETURN_IF_ERROR(check_batch(options, length.total()));
   }
   for (const TokenCount mean_length : options.mean_lengths) {
     RECTO_RETURN_IF_ERROR(check_length("--mean-length", mean_length, max_length));
@@ -91,10 +115,8 @@ LengthFit fit_length(const RequestLength& length, const KvPlan& plan,
   fit.tail_slots = block_size * fit.blocks.value() - length.total();
   fit.paged = plan.pool.blocks.value() / fit.blocks.value();
   fit.contiguous = contiguous_requests(plan);
-  KvShape whole = options.pool.shape;
-  whole.tensor_parallel = 1;
   fit.batch_bytes =
-      kv_bytes_per_token(options.model, whole) * (length.total().value() * options.batch);
+      ByteCount(whole_bytes_per_token(options) * length.total().value() * options.batch);
   return fit;
 }
 

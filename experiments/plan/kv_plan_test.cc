@@ -1,5 +1,6 @@
 #include "experiments/plan/kv_plan.h"
 
+#include <limits>
 #include <string>
 
 #include "bazel/testing/catch.h"
@@ -137,6 +138,24 @@ TEST_CASE("bad options name the flag and what was expected") {
   CHECK(has(with([](auto& o) { o.kv_memory = ByteCount(1); }), "at least one block of 2097152"));
   CHECK(has(with([](auto& o) { o.pool.shape.block_size = TokenCount(0); }), "block size = 0"));
   CHECK(has(with([](auto& o) { o.lengths = {{TokenCount(-1), TokenCount(2)}}; }), "--prompt"));
+  constexpr TokenCount kMost(std::numeric_limits<std::int64_t>::max());
+  CHECK(has(with([=](auto& o) { o.lengths = {{kMost, kMost}}; }), "got 9223372036854775807"));
+  CHECK(has(with([](auto& o) { o.model.head_dim = 0; }), "field 'head_dim': 0; expected 1 to"));
+  CHECK(has(with([](auto& o) { o.gpu.memory = ByteCount(0); }), "GPU 'H100', field 'memory': 0"));
+}
+
+TEST_CASE("a batch whose bytes can't be counted is refused") {
+  KvPlanOptions options = options_for("Llama-3.1-8B", "H100");
+  options.model.num_layers = options.model.num_q_heads = options.model.num_kv_heads = 10'000;
+  options.model.max_context = TokenCount(1'000'000'000);
+  options.kv_memory = ByteCount(std::int64_t{1} << 50);
+  options.lengths = {{TokenCount(1'000'000), TokenCount(0)}};
+  options.batch = 180;
+  CHECK(plan_of(options).lengths[0].batch_bytes == ByteCount(51'200'000'000 * 180 * 1'000'000));
+  options.batch = 181;
+  CHECK(has(message(options),
+            "--batch: the bytes of 181 requests of 1000000 tokens of Llama-3.1-8B "
+            "can't be counted; expected at most 180"));
 }
 
 }  // namespace

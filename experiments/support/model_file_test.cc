@@ -50,5 +50,21 @@ TEST_CASE("what is wrong with a model file is named") {
   CHECK_THAT(load_model_file("/").status().message(), ContainsSubstring("Is a directory"));
 }
 
+TEST_CASE("each figure that memory depends on has to be there, and not zero") {
+  for (const std::string field :
+       {"num_layers", "hidden_size", "num_q_heads", "num_kv_heads", "head_dim", "ffn_size",
+        "vocabulary_size", "parameter_count", "max_context"}) {
+    const std::string given = "\"" + field + "\":";
+    std::string text = model_text();
+    const std::size_t begin = text.find(given);
+    REQUIRE(begin != std::string::npos);
+    const std::size_t value = begin + given.size();
+    text.replace(value, text.find_first_of(",}", value) - value, " 0");
+    CHECK_THAT(refusal(text), ContainsSubstring("'" + field + "': found 0; expected an integer"));
+    text.replace(value, 2, " null");
+    CHECK_THAT(refusal(text), ContainsSubstring("'" + field + "' is missing"));
+  }
+}
+
 }  // namespace
 }  // namespace recto::experiments

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <sstream>
+#include <string>
+#include <utility>
 
 #include "sim/time/round_ns.h"
 
@@ -16,16 +18,25 @@ constexpr double kActivationBytes = 2;
 // Two all-reduces per layer: after the attention output and after the FFN.
 constexpr double kAllReducesPerLayer = 2;
 
+Status check_rates(const GpuSpec& gpu) {
+  const std::pair<const char*, double> rates[] = {
+      {"memory_bandwidth_bytes_per_s", gpu.memory_bandwidth_bytes_per_s},
+      {"dense_16bit_flops_per_s", gpu.dense_16bit_flops_per_s},
+      {"peer_link_bytes_per_s", gpu.peer_link_bytes_per_s},
+  };
+  for (const auto& [field, rate] : rates) {
+    if (rate > 0) continue;
+    return Status::invalid_input("GPU '" + gpu.name + "', field '" + field +
+                                 "': " + std::to_string(rate) + "; expected more than 0");
+  }
+  return Status::ok();
+}
+
 Status check_setup(const RooflineSetup& setup) {
   RECTO_RETURN_IF_ERROR(check_model(setup.model));
   RECTO_RETURN_IF_ERROR(check_kv_shape(setup.model, setup.shape));
   RECTO_RETURN_IF_ERROR(check_attention_curve(setup.curve));
-  const GpuSpec& gpu = setup.gpu;
-  if (!(gpu.memory_bandwidth_bytes_per_s > 0 && gpu.dense_16bit_flops_per_s > 0 &&
-        gpu.peer_link_bytes_per_s > 0)) {
-    return Status::invalid_input("GPU '" + gpu.name +
-                                 "': expected bandwidths and a peak rate above 0");
-  }
+  RECTO_RETURN_IF_ERROR(check_rates(setup.gpu));
   for (const NamedConstant& named : named_constants(setup.constants)) {
     const double value = named.constant.value;
     const bool is_efficiency = std::string(named.name).find("efficiency") != std::string::npos;

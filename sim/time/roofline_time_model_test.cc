@@ -1,6 +1,7 @@
 #include "sim/time/roofline_time_model.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "bazel/testing/property.h"
@@ -184,7 +185,17 @@ TEST_CASE("an unusable setup is refused with the field that is wrong") {
   CHECK(message(bad).find("tensor parallelism = 3") != std::string::npos);
   bad = plain_setup();
   bad.gpu.memory_bandwidth_bytes_per_s = 0;
-  CHECK(message(bad).find("GPU 'plain'") != std::string::npos);
+  CHECK(message(bad) ==
+        "GPU 'plain', field 'memory_bandwidth_bytes_per_s': 0.000000; expected more than 0");
+  bad = plain_setup();
+  bad.gpu.dense_16bit_flops_per_s = std::numeric_limits<double>::quiet_NaN();
+  CHECK(message(bad).find("field 'dense_16bit_flops_per_s': nan") != std::string::npos);
+  bad = plain_setup();
+  bad.gpu.peer_link_bytes_per_s = -1;
+  CHECK(message(bad).find("field 'peer_link_bytes_per_s': -1") != std::string::npos);
+  bad = plain_setup();
+  bad.model.num_layers = 0;
+  CHECK(message(bad).find("field 'num_layers': 0") != std::string::npos);
   bad = plain_setup();
   bad.curve.points.clear();
   CHECK(message(bad).find("attention curve") != std::string::npos);

@@ -179,6 +179,9 @@ std::string KernelLibrary::words_for(const KernelAnswer& answer, std::int64_t ti
       text = fmt::format("was ended by {}", signal_name(answer.code));
       if (answer.code == SIGSEGV || answer.code == SIGBUS) {
         text += ": " + process_->arena().fault_text(answer.fault);
+      } else if (answer.code == SIGXFSZ) {
+        text += fmt::format(": it printed more than {} MiB, or wrote as much to a file",
+                            kFileBytesMax >> 20);
       }
       break;
     case KernelEnd::kExit:

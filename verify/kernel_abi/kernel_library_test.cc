@@ -14,6 +14,9 @@
 namespace recto::verify {
 namespace {
 
+using Catch::Matchers::EndsWith;
+using Catch::Matchers::StartsWith;
+
 const std::string kFaults = "verify/kernel_abi/libfaults.so";
 
 AttentionProblem two_sequences() {
@@ -117,6 +120,15 @@ TEST_CASE("a loop without end is ended") {
 
 TEST_CASE("what a library printed is shown where it fails") {
   check_wrong("print and abort", "was ended by SIGABRT\nit printed\n  about to\n  fail!");
+}
+
+TEST_CASE("a library that prints without end is ended before it has filled memory") {
+  const CallOutcome outcome = outcome_with("print without end");
+  CHECK(outcome.kind == CallOutcome::Kind::kWrong);
+  CHECK_THAT(outcome.text, StartsWith("prefill was ended by SIGXFSZ: it printed more than 64 MiB, "
+                                      "or wrote as much to a file\nit printed\n  -----"));
+  CHECK_THAT(outcome.text, EndsWith("---\n  [...]"));
+  CHECK(outcome.text.size() < 3000);
 }
 
 TEST_CASE("a status is what it says") {

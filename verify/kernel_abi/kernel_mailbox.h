@@ -47,6 +47,10 @@ struct FatalSignal {
   MemoryFault fault = {};
 };
 
+// What a file of the library's process may grow to, standard output and standard error among them,
+// which lie in memory: SIGXFSZ ends what goes on.
+inline constexpr std::int64_t kFileBytesMax = std::int64_t{64} << 20;
+
 struct KernelMailbox {
   LoadStep load_step = LoadStep::kLoading;
   char text[512] = {};

@@ -53,7 +53,7 @@ void catch_fatal_signals(KernelMailbox* mailbox) {
   mailbox_of_faults = mailbox;
   const stack_t stack = {handler_stack, 0, kHandlerStackBytes};
   sigaltstack(&stack, nullptr);
-  for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
+  for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXFSZ}) {
     struct sigaction action = {};
     action.sa_sigaction = handle_fatal_signal;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;
@@ -73,6 +73,8 @@ void enter_process(const WorkerSetup& setup) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const rlimit no_core = {0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
+  const rlimit file_limit = {kFileBytesMax, kFileBytesMax};
+  setrlimit(RLIMIT_FSIZE, &file_limit);
   const int nothing = open("/dev/null", O_RDONLY);
   dup2(nothing, STDIN_FILENO);
   dup2(setup.printed, STDOUT_FILENO);

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Every build of the cover prints the same bits, and ends well.
 
-    kernel_cover_test.py [--least KERNEL=COUNT ...] [--planted KERNEL ...] [--schedules MODE ...]
-                         MODE=PROGRAM ...
+    kernel_cover_test.py [--least KERNEL=COUNT ...] [--planted KERNEL ...] [--branching KERNEL ...]
+                         [--schedules MODE ...] MODE=PROGRAM ...
 
 The first is what the others are held against. A mode whose compiler is missing is skipped, and said
 to be. With tainted memory, contexts that are too long must be told, of each kernel that is
-named, or of the only one there is; without, they are not.
+named, or of the only one there is; without, they are not. Of kernels that branch on what they
+read MemorySanitizer tells it, and of the others it is said which element depends on it.
 Of the kernels that are named there must be so many results at least. Modes that sweep schedules
 print the same bits as the first one under each of them.
 """
@@ -59,21 +60,29 @@ def failures_of_counts(text, least):
     return failures
 
 
-def sees_planted(program, kernel):
+def ends_at_branch(program, *arguments):
+    """Whether MemorySanitizer ends the program, where a branch or an address is tainted."""
+    status, _, errors = run(program, *arguments)
+    return status != 0 and "use-of-uninitialized-value" in errors
+
+
+def sees_planted(program, kernel, is_branching):
     """Whether each planted fault is told: an output that is tainted, and an address that is."""
     names = [kernel] if kernel else []
-    status, slot, _ = run(program, "slot", *names)
-    taint = re.compile(TAINT % (re.escape(kernel) if kernel else "[a-z-]+"), re.MULTILINE)
-    is_slot_seen = status == 1 and taint.search(slot) is not None
-    status, _, errors = run(program, "entry", *names)
-    return [is_slot_seen, status != 0 and "use-of-uninitialized-value" in errors]
+    if is_branching:
+        is_slot_seen = ends_at_branch(program, "slot", *names)
+    else:
+        status, slot, _ = run(program, "slot", *names)
+        taint = re.compile(TAINT % (re.escape(kernel) if kernel else "[a-z-]+"), re.MULTILINE)
+        is_slot_seen = status == 1 and taint.search(slot) is not None
+    return [is_slot_seen, ends_at_branch(program, "entry", *names)]
 
 
-def failures_of_planted(mode, program, kernels):
+def failures_of_planted(mode, program, kernels, branching):
     expected = [mode == "taint"] * 2
     failures = 0
     for kernel in kernels or [""]:
-        seen = sees_planted(program, kernel)
+        seen = sees_planted(program, kernel, kernel in branching)
         where = f" in {kernel}" if kernel else ""
         if seen == expected:
             how = "" if seen[0] else "not "
@@ -116,6 +125,7 @@ def main(arguments):
     parser = argparse.ArgumentParser()
     parser.add_argument("--least", action="append", default=[])
     parser.add_argument("--planted", action="append", default=[])
+    parser.add_argument("--branching", action="append", default=[])
     parser.add_argument("--schedules", action="append", default=[])
     parser.add_argument("programs", nargs="+")
     options = parser.parse_args(arguments)
@@ -128,12 +138,16 @@ def main(arguments):
         return 1
     failures = failures_of_counts(expected, least)
     if "taint" in programs:
-        failures += failures_of_planted(first, programs[first], options.planted)
+        failures += failures_of_planted(
+            first, programs[first], options.planted, options.branching
+        )
     for mode in others:
         found = failures_against(expected, mode, programs[mode])
         failures += found or 0
         if found == 0 and mode == "taint":
-            failures += failures_of_planted(mode, programs[mode], options.planted)
+            failures += failures_of_planted(
+                mode, programs[mode], options.planted, options.branching
+            )
     if options.schedules:
         failures += failures_of_schedules(programs, options.schedules, least)
     return 1 if failures else 0

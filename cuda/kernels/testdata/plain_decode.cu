@@ -82,8 +82,9 @@ __global__ void __launch_bounds__(kDecodeThreads, kDecodeBlocksPerSm)
   const std::int64_t head = blockIdx.y;
   const std::int64_t split = blockIdx.z;
   const KeyRange keys = visible_keys(params.decode, sequence);
-  const KeyRange own = {split_begin(keys, params.split_size, split),
-                        split_begin(keys, params.split_size, split + 1)};
+  const KeyRange own = {
+      split_begin(keys, params.split_size, split),
+      split + 1 == params.num_splits ? keys.end : split_begin(keys, params.split_size, split + 1)};
   if (own.size() == 0) return;
   const SoftmaxState<kDimsPerThread> state =
       decode_pass(decode_row<Access, Query, Cached>(params.decode, sequence, head), own);

@@ -47,6 +47,12 @@ static void access_memory(const RectoAttentionCall* call) {
   if (is("write far away")) *(volatile char*)0x123456789000 = 1;
 }
 
+static void print_without_end(void) {
+  static char line[4096];
+  memset(line, '-', sizeof(line) - 1);
+  for (;;) puts(line);
+}
+
 static void end_process(void) {
   if (is("exit")) exit(0);
   if (is("_exit")) _exit(3);
@@ -62,6 +68,7 @@ static void end_process(void) {
     while (sink == 0) {
     }
   }
+  if (is("print without end")) print_without_end();
   if (is("child keeps looping")) {
     if (fork() == 0) {
       for (;;) pause();

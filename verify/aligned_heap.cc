@@ -1,0 +1,27 @@
+// operator new of programs that count sectors: everything begins at a multiple of 256 bytes, as
+// cudaMalloc has it, so that counts do not hang on where a heap finds room for a table.
+
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+constexpr std::size_t kAlignment = 256;
+
+void* allocate(std::size_t bytes) {
+  const std::size_t whole = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  void* memory = std::aligned_alloc(kAlignment, whole == 0 ? kAlignment : whole);
+  if (memory == nullptr) std::abort();
+  return memory;
+}
+
+}  // namespace
+
+// Types of a larger alignment keep the library's own operators.
+void* operator new(std::size_t bytes) { return allocate(bytes); }
+void* operator new[](std::size_t bytes) { return allocate(bytes); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t /*bytes*/) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t /*bytes*/) noexcept { std::free(memory); }
