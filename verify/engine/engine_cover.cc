@@ -22,10 +22,10 @@ struct Numbers {
 // Scales so that values of a few units lie well inside what fp8 holds.
 constexpr std::array kNumbers = {
     Numbers{"fp32", {ElementType::kFp32, ElementType::kFp32, 1, 1}, 1.0},
-    Numbers{"fp16", {ElementType::kFp16, ElementType::kFp16, 1, 1}, 0.2},
-    Numbers{"bf16", {ElementType::kBf16, ElementType::kBf16, 1, 1}, 0.05},
-    Numbers{"fp16/e4m3", {ElementType::kFp16, ElementType::kE4m3, 0.02F, 0.025F}, 0.04},
-    Numbers{"bf16/e5m2", {ElementType::kBf16, ElementType::kE5m2, 0.01F, 0.0125F}, 0.03}};
+    Numbers{"fp16", {ElementType::kFp16, ElementType::kFp16, 1, 1}, 0.05},
+    Numbers{"bf16", {ElementType::kBf16, ElementType::kBf16, 1, 1}, 0.01},
+    Numbers{"fp16/e4m3", {ElementType::kFp16, ElementType::kE4m3, 0.02F, 0.025F}, 0.008},
+    Numbers{"bf16/e5m2", {ElementType::kBf16, ElementType::kE5m2, 0.01F, 0.0125F}, 0.006}};
 
 struct Sequences {
   const char* name;
