@@ -14,6 +14,7 @@
 
 #include "core/status.h"
 #include "experiments/fragmentation/fragmentation_command.h"
+#include "experiments/generate/generate_command.h"
 #include "experiments/numerics/numerics_command.h"
 #include "experiments/plan/plan_command.h"
 #include "experiments/simulate/simulate_command.h"
@@ -61,6 +62,7 @@ void add_commands(CLI::App& app, CommandContext& context) {
   recto::experiments::add_trace_command(app, context);
   recto::experiments::add_plan_command(app, context);
   recto::experiments::add_numerics_command(app, context);
+  recto::experiments::add_generate_command(app, context);
 }
 
 // CLI11 would only say that a subcommand is required.

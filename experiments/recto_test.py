@@ -14,7 +14,7 @@ import unittest
 from pathlib import Path
 
 PROGRAM = sys.argv.pop(1)
-COMMANDS = ("fragmentation", "simulate", "sweep", "trace", "plan", "numerics")
+COMMANDS = ("fragmentation", "simulate", "sweep", "trace", "plan", "numerics", "generate")
 SMALL = ("--requests", "100")
 
 # Arguments, and what the one line on standard error must hold.
