@@ -40,7 +40,7 @@ TEST_CASE("the configuration that is printed is the one that runs") {
 TEST_CASE("a file that is not there is bad input") {
   const testing::TriedCommand tried = generate({"--config", "nowhere.json"});
   CHECK(tried.exit_code == 2);
-  CHECK_THAT(tried.err, ContainsSubstring("nowhere.json: cannot be"));
+  CHECK_THAT(tried.err, ContainsSubstring("nowhere.json: No such file"));
 }
 
 struct WrongConfig {
