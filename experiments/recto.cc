@@ -14,6 +14,7 @@
 
 #include "core/status.h"
 #include "experiments/fragmentation/fragmentation_command.h"
+#include "experiments/generate/generate_command.h"
 #include "experiments/numerics/numerics_command.h"
 #include "experiments/plan/plan_command.h"
 #include "experiments/replay/replay_command.h"
@@ -65,6 +66,7 @@ void add_commands(CLI::App& app, CommandContext& context) {
   recto::experiments::add_numerics_command(app, context);
   recto::experiments::add_verify_command(app, context);
   recto::experiments::add_replay_command(app, context);
+  recto::experiments::add_generate_command(app, context);
 }
 
 // CLI11 would only say that a subcommand is required.

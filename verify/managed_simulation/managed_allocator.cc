@@ -49,15 +49,18 @@ cache::CacheOptions cache_options(const ManagedOptions& options) {
 
 }  // namespace
 
-Result<std::unique_ptr<ManagedAllocator>> ManagedAllocator::create(const ManagedOptions& options) {
+Result<cache::BlockManager> ManagedAllocator::make_manager(const ManagedOptions& options) {
   if (options.block_size.value() < 1) {
     return Status::invalid_input("block_size = " + std::to_string(options.block_size.value()) +
                                  "; expected at least 1");
   }
-  Result<cache::BlockManager> manager = cache::BlockManager::create(cache_options(options));
-  RECTO_RETURN_IF_ERROR(manager.status());
-  return std::unique_ptr<ManagedAllocator>(
-      new ManagedAllocator(options, std::move(manager).value()));
+  return cache::BlockManager::create(cache_options(options));
+}
+
+Result<std::unique_ptr<ManagedAllocator>> ManagedAllocator::create(const ManagedOptions& options) {
+  Result<cache::BlockManager> made = make_manager(options);
+  RECTO_RETURN_IF_ERROR(made.status());
+  return std::unique_ptr<ManagedAllocator>(new ManagedAllocator(options, std::move(made).value()));
 }
 
 ManagedAllocator::ManagedAllocator(const ManagedOptions& options, cache::BlockManager manager)
@@ -178,6 +181,7 @@ std::optional<sim::Growth> ManagedAllocator::grow(sim::SequenceId sequence, Toke
     growth.copied += block_size();
     growth.copied_context += copy.slots;
   }
+  on_copies(copies.value());
   growth.held_after = view(mine).capacity;
   table_entries_ += blocks_of(growth.held_after - growth.held_before);
   return growth;

@@ -38,7 +38,9 @@ struct ManagedOptions {
   std::int32_t max_width = 1;
 };
 
-class ManagedAllocator final : public sim::Allocator {
+// An engine that moves K and V derives from it, and is told what to move (`on_copies` and the
+// like).
+class ManagedAllocator : public sim::Allocator {
  public:
   // Fails where the manager can't be made.
   static Result<std::unique_ptr<ManagedAllocator>> create(const ManagedOptions& options);
@@ -82,7 +84,34 @@ class ManagedAllocator final : public sim::Allocator {
   // Slots without tokens that go to the host, and come back, as if they were context.
   TokenCount swapped_room(sim::SequenceId sequence) const { return member(sequence).swapped_room; }
 
+  // Of a sequence that runs or is on the move.
+  std::span<const BlockId> block_table(sim::SequenceId sequence) const {
+    return table(member(sequence));
+  }
+  cache::SequenceHandle handle(sim::SequenceId sequence) const { return *member(sequence).handle; }
+
+  // Appends up to `count` more tokens behind a context of `context`, as many as there is room for
+  // without anybody giving way; how many. To be taken back before the scheduler goes on.
+  TokenCount append_drafts(sim::SequenceId sequence, TokenCount context, TokenCount count);
+  void take_back(sim::SequenceId sequence, TokenCount context);
+
+  // Member i goes on from member parent_of[i]; all run, with a context of `context`.
+  void branch(std::span<const sim::SequenceId> members, std::span<const std::int32_t> parent_of,
+              TokenCount context);
+
   const cache::BlockManager& manager() const { return manager_; }
+
+ protected:
+  ManagedAllocator(const ManagedOptions& options, cache::BlockManager manager);
+  static Result<cache::BlockManager> make_manager(const ManagedOptions& options);
+
+  // What is to be moved, at once: before the step, and before anything else is decided.
+  virtual void on_copies(std::span<const cache::BlockCopy>) {}
+  virtual void on_swap_out(std::span<const cache::SwapCopy>) {}
+  virtual void on_swap_in(std::span<const cache::SwapCopy>) {}
+
+  const sim::SequenceSpec& spec(sim::SequenceId sequence) const { return member(sequence).spec; }
+  bool is_running(sim::SequenceId sequence) const { return is_running(member(sequence)); }
 
  private:
   struct Member {
@@ -96,8 +125,6 @@ class ManagedAllocator final : public sim::Allocator {
     std::int64_t members_left = 0;                    // that are not released yet
     absl::flat_hash_map<BlockId, std::int32_t> gone;  // entries of those that are
   };
-
-  ManagedAllocator(const ManagedOptions& options, cache::BlockManager manager);
 
   Member& member(sim::SequenceId sequence) {
     return members_[static_cast<std::size_t>(sequence.value())];

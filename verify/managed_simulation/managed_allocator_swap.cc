@@ -43,8 +43,9 @@ void ManagedAllocator::begin_swap_out(std::span<const sim::SequenceId> members,
     catch_up(mine, capacity);
   }
   const std::vector<cache::SequenceHandle> leaving = handles(members);
-  const cache::TransferHandle transfer = manager_.swap_out(leaving).value().handle;
-  departure_ = {.transfer = transfer, .members_left = std::ssize(members), .gone = {}};
+  const cache::Transfer transfer = manager_.swap_out(leaving).value();
+  on_swap_out(transfer.copies);
+  departure_ = {.transfer = transfer.handle, .members_left = std::ssize(members), .gone = {}};
 }
 
 // The manager gives back a whole set at once, when the last one is told of.
@@ -84,6 +85,7 @@ bool ManagedAllocator::restore(std::span<const sim::SequenceId> members,
     return false;
   }
   arrival_ = transfer.value().handle;
+  on_swap_in(transfer.value().copies);
   RECTO_CHECK_EQ(counts().held - held_before, shape.slots);
   for (const sim::SequenceId sequence : members) {
     table_entries_ += std::ssize(table(member(sequence)));

@@ -1,0 +1,27 @@
+#pragma once
+
+// What `recto generate` runs, as a file in JSON says it: a model, a cache, a scheduler, requests.
+
+#include <string>
+
+#include "core/status.h"
+#include "verify/engine/engine_run.h"
+
+namespace recto::experiments {
+
+struct GenerateConfig {
+  verify::ModelShape model;
+  std::uint64_t weights_seed = 0;
+  std::string weights_file;  // safetensors, in place of the seed; empty: none
+  verify::EngineOptions engine;
+  std::vector<verify::GenerationRequest> requests;
+};
+
+// The run that is shown where no file is named.
+const char* example_config();
+
+// Invalid input, "NAME: where.field: found WHAT; expected WHAT". Whatever is left out is as in a
+// default-made GenerateConfig, but requests, which must be there.
+Result<GenerateConfig> parse_generate_config(const std::string& name, const std::string& text);
+
+}  // namespace recto::experiments

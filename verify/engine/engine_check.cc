@@ -1,0 +1,77 @@
+// What an engine can be asked for at all.
+
+#include <fmt/format.h>
+
+#include "verify/engine/engine_run.h"
+
+namespace recto::verify {
+namespace {
+
+struct Limit {
+  const char* name;
+  std::int64_t value;
+  std::int64_t min;
+  std::int64_t max;
+};
+
+Status check_limits(std::initializer_list<Limit> limits) {
+  for (const Limit& limit : limits) {
+    if (limit.value >= limit.min && limit.value <= limit.max) continue;
+    return Status::invalid_input(
+        fmt::format("{} = {}; expected {} to {}", limit.name, limit.value, limit.min, limit.max));
+  }
+  return Status::ok();
+}
+
+Status check_request(const ModelShape& shape, const GenerationRequest& request) {
+  if (request.prompt.empty()) return Status::invalid_input("prompt: expected at least one token");
+  for (std::size_t i = 0; i < request.prompt.size(); ++i) {
+    const Token token = request.prompt[i];
+    if (token >= 0 && token < shape.vocabulary) continue;
+    return Status::invalid_input(
+        fmt::format("prompt[{}] = {}; expected 0 to {}", i, token, shape.vocabulary - 1));
+  }
+  const bool is_single = request.decoding == sim::Decoding::kSingle;
+  const bool is_beam = request.decoding == sim::Decoding::kBeam;
+  // Beams part at their first token, each with another one.
+  const std::int64_t most = is_single ? 1 : is_beam ? shape.vocabulary - 1 : 256;
+  RECTO_RETURN_IF_ERROR(check_limits({{"width", request.width, 1, most},
+                                      {"output_tokens", request.output_tokens, 1, 1 << 20},
+                                      {"arrival_step", request.arrival_step, 0, 1 << 20}}));
+  if (!(request.temperature >= 0) || (is_beam && request.temperature != 0)) {
+    return Status::invalid_input(
+        fmt::format("temperature = {}; expected at least 0, and 0 of beams", request.temperature));
+  }
+  return Status::ok();
+}
+
+}  // namespace
+
+Status check_engine(const ModelShape& shape, const std::vector<GenerationRequest>& requests,
+                    const EngineOptions& options) {
+  RECTO_RETURN_IF_ERROR(check_limits({{"block_size", options.block_size, 1, 1 << 16},
+                                      {"num_blocks", options.num_blocks, 1, 1 << 20},
+                                      {"host_blocks", options.host_blocks, 0, 1 << 20},
+                                      {"max_sequences", options.max_sequences, 1, 1 << 16},
+                                      {"max_batched_tokens", options.max_batched_tokens,
+                                       options.max_sequences, 1 << 20},
+                                      {"max_length", options.max_length, 1, 1 << 20},
+                                      {"draft_tokens", options.draft_tokens, 0, 64}})
+                            .in("engine"));
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const std::string name = fmt::format("request {}", i);
+    if (requests[i].id != static_cast<std::int64_t>(i)) {
+      return Status::invalid_input(
+          fmt::format("{}: id = {}; expected {}, its place in the list", name, requests[i].id, i));
+    }
+    if (i > 0 && requests[i].arrival_step < requests[i - 1].arrival_step) {
+      return Status::invalid_input(
+          fmt::format("{}: arrival_step = {}; expected at least {}, that of the one before", name,
+                      requests[i].arrival_step, requests[i - 1].arrival_step));
+    }
+    RECTO_RETURN_IF_ERROR(check_request(shape, requests[i]).in(name));
+  }
+  return Status::ok();
+}
+
+}  // namespace recto::verify

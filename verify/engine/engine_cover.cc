@@ -1,0 +1,124 @@
+// The scenarios that the law is tried on.
+
+#include <fmt/format.h>
+
+#include <array>
+#include <iterator>
+
+#include "verify/engine/engine_law.h"
+#include "verify/generators/pairwise_cover.h"
+
+namespace recto::verify {
+namespace {
+
+struct Numbers {
+  const char* name;
+  KvRounding rounding;
+  // The coarser the numbers, the less may hang on what attention makes of them: else rounding
+  // decides too many tokens.
+  double attention_share;
+};
+
+// Scales so that values of a few units lie well inside what fp8 holds.
+constexpr std::array kNumbers = {
+    Numbers{"fp32", {ElementType::kFp32, ElementType::kFp32, 1, 1}, 1.0},
+    Numbers{"fp16", {ElementType::kFp16, ElementType::kFp16, 1, 1}, 0.05},
+    Numbers{"bf16", {ElementType::kBf16, ElementType::kBf16, 1, 1}, 0.01},
+    Numbers{"fp16/e4m3", {ElementType::kFp16, ElementType::kE4m3, 0.02F, 0.025F}, 0.008},
+    Numbers{"bf16/e5m2", {ElementType::kBf16, ElementType::kE5m2, 0.01F, 0.0125F}, 0.006}};
+
+struct Sequences {
+  const char* name;
+  sim::Decoding decoding;
+  std::int32_t width;
+  std::int64_t drafts;
+};
+constexpr std::array kSequences = {Sequences{"single", sim::Decoding::kSingle, 1, 0},
+                                   Sequences{"drafts", sim::Decoding::kSingle, 1, 3},
+                                   Sequences{"parallel", sim::Decoding::kParallel, 3, 0},
+                                   Sequences{"parallel drafts", sim::Decoding::kParallel, 2, 2},
+                                   Sequences{"beams", sim::Decoding::kBeam, 3, 0}};
+
+constexpr std::array<std::int64_t, 5> kBlockSizes = {1, 2, 4, 8, 16};
+constexpr std::array<std::int64_t, 3> kTokensOfStep = {6, 11, 64};
+
+struct Memory {
+  const char* name;
+  PoolSize pool;
+  sim::PreemptionRule preemption;
+};
+constexpr std::array kMemories = {
+    Memory{"roomy", PoolSize::kRoomy, sim::PreemptionRule::kRecompute},
+    Memory{"tight, recompute", PoolSize::kTight, sim::PreemptionRule::kRecompute},
+    Memory{"tight, swap", PoolSize::kTight, sim::PreemptionRule::kSwap}};
+
+constexpr std::array kLayouts = {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked};
+
+enum Factor {
+  kNumber,
+  kSequence,
+  kBlock,
+  kChunk,
+  kMemory,
+  kCache,
+  kLayout,
+  kCall,
+  kModel,
+  kFactors
+};
+
+EngineScenario scenario_of(const std::vector<int>& row, std::uint64_t seed) {
+  const auto pick = [&row](const auto& values, Factor factor) {
+    return values[static_cast<std::size_t>(row[static_cast<std::size_t>(factor)])];
+  };
+  const Numbers numbers = pick(kNumbers, kNumber);
+  const Sequences sequences = pick(kSequences, kSequence);
+  const Memory memory = pick(kMemories, kMemory);
+  EngineScenario scenario;
+  scenario.seed = seed;
+  scenario.shape.vocabulary = 12;
+  scenario.shape.has_qk_norm = row[kModel] == 1;
+  scenario.shape.num_q_heads = row[kModel] == 2 ? 4 : 2;
+  scenario.shape.num_kv_heads = row[kModel] == 2 ? 2 : 1;
+  scenario.draw = {.seed = seed, .attention_share = numbers.attention_share};
+  scenario.traffic.decoding = sequences.decoding;
+  scenario.traffic.width = sequences.width;
+  scenario.pool = memory.pool;
+  EngineOptions& options = scenario.options;
+  options.rounding = numbers.rounding;
+  options.layout = pick(kLayouts, kLayout);
+  options.block_size = pick(kBlockSizes, kBlock);
+  options.caching = row[kCache] == 1 ? cache::PrefixCaching::kOn : cache::PrefixCaching::kOff;
+  options.max_batched_tokens = pick(kTokensOfStep, kChunk);
+  options.max_sequences = 6;
+  options.preemption = memory.preemption;
+  options.draft_tokens = sequences.drafts;
+  options.calls = row[kCall] == 1 ? StepCalls::kTogether : StepCalls::kApart;
+  if (row[kCall] == 2) options.decode_kernel = AttentionKernel::kPlainDecode;
+  scenario.name = fmt::format("{}, {}, {}, block {}, {} tokens, {}{}", numbers.name, sequences.name,
+                              memory.name, options.block_size, options.max_batched_tokens,
+                              kv_layout_name(options.layout), row[kCache] == 1 ? ", cache" : "");
+  return scenario;
+}
+
+}  // namespace
+
+std::vector<EngineScenario> engine_cover() {
+  std::array<int, kFactors> levels{};
+  levels[kNumber] = std::ssize(kNumbers);
+  levels[kSequence] = std::ssize(kSequences);
+  levels[kBlock] = std::ssize(kBlockSizes);
+  levels[kChunk] = std::ssize(kTokensOfStep);
+  levels[kMemory] = std::ssize(kMemories);
+  levels[kCache] = 2;
+  levels[kLayout] = std::ssize(kLayouts);
+  levels[kCall] = 3;
+  levels[kModel] = 3;
+  std::vector<EngineScenario> scenarios;
+  for (const std::vector<int>& row : pairwise_cover(levels, 2026)) {
+    scenarios.push_back(scenario_of(row, scenarios.size()));
+  }
+  return scenarios;
+}
+
+}  // namespace recto::verify

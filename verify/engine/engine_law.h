@@ -1,0 +1,89 @@
+#pragma once
+
+// The law: an engine that schedules, pages, shares, copies, preempts, guesses and takes back gives
+// the tokens of the dense run, and logits within what rounding can explain.
+//
+// Requests whose choices rounding could turn are drawn again. That is judged from the dense run
+// alone, before the engine starts, and how many there were is part of the verdict.
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "verify/engine/dense_generation.h"
+#include "verify/engine/engine_run.h"
+
+namespace recto::verify {
+
+// Of all requests that are drawn, those that may be undecided.
+inline constexpr double kUndecidedMax = 0.05;
+
+enum class PoolSize : std::uint8_t {
+  kTight,  // the largest request alone fills it: all others give way to it again and again
+  kRoomy,  // all requests at once
+};
+
+struct EngineTraffic {
+  std::int64_t requests = 4;
+  std::int64_t prompt_min = 5;
+  std::int64_t prompt_max = 24;
+  std::int64_t shared_prompt = 12;  // tokens that all prompts but every third begin with, at most
+  std::int64_t output_min = 4;
+  std::int64_t output_max = 9;
+  std::int64_t arrival_gap = 2;  // steps, at most
+  sim::Decoding decoding = sim::Decoding::kSingle;
+  std::int32_t width = 1;
+};
+
+struct EngineScenario {
+  std::string name;
+  ModelShape shape;
+  WeightDraw draw;
+  EngineTraffic traffic;
+  PoolSize pool = PoolSize::kRoomy;
+  EngineOptions options;  // but for num_blocks and host_blocks
+  std::uint64_t seed = 0;
+};
+
+// What a scenario draws: requests that are decided, and their dense runs.
+struct DrawnTraffic {
+  std::vector<GenerationRequest> requests;
+  std::vector<GeneratedText> texts;  // [requests]
+  std::int64_t drawn = 0;
+  std::int64_t undecided = 0;  // of these
+  std::int64_t num_blocks = 0;
+};
+DrawnTraffic draw_traffic(const EngineScenario& scenario, const ModelWeights& weights);
+
+struct EngineVerdict {
+  std::int64_t drawn = 0;
+  std::int64_t undecided = 0;
+  std::int64_t tokens = 0;  // compared
+  std::int64_t wrong_tokens = 0;
+  std::int64_t wrong_logits = 0;     // tokens whose logits are beyond the bound
+  std::int64_t broken_promises = 0;  // of drafts
+  double worst_logit = 0;            // of right texts: in deviations
+  EngineCounts counts;
+  std::string first;  // difference
+
+  bool failed() const { return wrong_tokens + wrong_logits + broken_promises > 0; }
+};
+
+// Aborts where the scenario can't be served.
+EngineVerdict judge_engine(const EngineScenario& scenario);
+
+// Scenarios in which any two settings meet in any two of their values.
+std::vector<EngineScenario> engine_cover();
+
+// A row of a table for each verdict; sums, and the share of undecided requests.
+struct EngineReport {
+  std::int64_t drawn = 0;
+  std::int64_t undecided = 0;
+  std::int64_t failures = 0;
+
+  void add(const EngineScenario& scenario, const EngineVerdict& verdict, std::ostream& out);
+  double undecided_share() const;
+};
+
+}  // namespace recto::verify

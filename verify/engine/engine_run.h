@@ -1,0 +1,111 @@
+#pragma once
+
+// What an engine is told to do, and what it did.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/scheduling/scheduler.h"
+#include "verify/engine/engine_cache.h"
+#include "verify/engine/kv_store.h"
+#include "verify/engine/model_weights.h"
+#include "verify/engine/token_choice.h"
+
+namespace recto::verify {
+
+// Whether one call of attention takes a step's decoding and prefilling sequences alike.
+enum class StepCalls : std::uint8_t { kApart, kTogether };
+
+// A step that is done wrong on purpose: for tests of the law.
+enum class EngineFault : std::uint8_t {
+  kNone,
+  kDroppedCopy,      // of a shared block that is written to
+  kDroppedSwapIn,    // blocks come back from the host without their contents
+  kShiftedPosition,  // of what is computed again after a preemption: by one
+  kStaleTable,       // a new block's entry is still that of the block before
+  kUncheckedDraft,   // the first draft is taken for the next token
+  kWrongParent,      // beams keep their blocks, whoever's text they go on with
+};
+
+struct EngineOptions {
+  KvRounding rounding;
+  KvLayout layout = KvLayout::kTokenMajor;
+  std::int64_t block_size = 16;
+  std::int64_t num_blocks = 64;
+  std::int64_t host_blocks = 0;
+  cache::PrefixCaching caching = cache::PrefixCaching::kOff;
+  std::int64_t max_sequences = 8;
+  std::int64_t max_batched_tokens = 64;  // of a step: prompts beyond are cut into chunks
+  std::int64_t max_length = 256;
+  sim::AdmissionRule admission = sim::AdmissionRule::kFirstChunk;
+  sim::PreemptionRule preemption = sim::PreemptionRule::kRecompute;
+  std::int64_t draft_tokens = 0;  // that each decoding sequence guesses from its own text
+  StepCalls calls = StepCalls::kApart;
+  std::optional<AttentionKernel> decode_kernel = {};
+  KernelRun how = {};
+  EngineFault fault = EngineFault::kNone;
+};
+
+struct EngineEvent {
+  std::int64_t step = 0;
+  std::int64_t request = -1;  // or none
+  std::string text;
+};
+
+// One sequence in one step.
+struct SequenceStep {
+  std::int64_t request = 0;
+  std::int32_t member = 0;
+  std::int64_t context = 0;  // tokens in the cache before it
+  std::int64_t rows = 0;     // computed in it; of these drafts
+  std::int64_t drafts = 0;
+  std::vector<std::int32_t> blocks;  // its table
+};
+
+struct EngineStep {
+  std::int64_t step = 0;
+  std::vector<SequenceStep> sequences;
+};
+
+struct EngineCounts {
+  std::int64_t steps = 0;
+  std::int64_t rows = 0;
+  std::int64_t chunks = 0;  // parts of prompts that were not whole
+  std::int64_t recomputes = 0;
+  std::int64_t swaps = 0;
+  std::int64_t hit_tokens = 0;
+  std::int64_t copied_blocks = 0;
+  std::int64_t swapped_blocks = 0;  // in either direction
+  std::int64_t shared_blocks = 0;   // table entries beyond a block's first, over all steps
+  std::int64_t beam_switches = 0;   // beams that went on from another one
+  std::int64_t drafted = 0;
+  std::int64_t accepted = 0;  // drafts that were the next tokens
+};
+
+struct EngineText {
+  std::vector<std::vector<Token>> outputs;             // [width][output_tokens]
+  std::vector<std::vector<reference::Vector>> logits;  // [width][output_tokens], of beams as a line
+  // Tokens that accepted drafts told before their step, and that then were others.
+  std::int64_t broken_promises = 0;
+};
+
+struct EngineRun {
+  std::map<std::int64_t, EngineText> texts;  // by request
+  std::vector<EngineEvent> events;
+  std::vector<EngineStep> steps;
+  EngineCounts counts;
+};
+
+// Invalid input for what can't be asked for, whatever is in the pool.
+Status check_engine(const ModelShape& shape, const std::vector<GenerationRequest>& requests,
+                    const EngineOptions& options);
+
+// Serves all requests. Invalid input for what the scheduler refuses or no kernel serves.
+Result<EngineRun> run_engine(const ModelWeights& weights,
+                             const std::vector<GenerationRequest>& requests,
+                             const EngineOptions& options);
+
+}  // namespace recto::verify

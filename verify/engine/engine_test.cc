@@ -1,0 +1,86 @@
+#include "verify/engine/engine_run.h"
+
+#include "bazel/testing/catch.h"
+
+namespace recto::verify {
+namespace {
+
+constexpr ModelShape kShape = {.vocabulary = 8, .hidden = 16, .layers = 1, .ffn = 8};
+
+GenerationRequest request_of(std::int64_t id, std::vector<Token> prompt) {
+  return {.id = id, .prompt = std::move(prompt), .output_tokens = 4};
+}
+
+Status status_of(const std::vector<GenerationRequest>& requests, const EngineOptions& options) {
+  return run_engine(drawn_weights(kShape, {}), requests, options).status();
+}
+
+TEST_CASE("steps, tables and events of a run are kept") {
+  EngineOptions options;
+  options.block_size = 2;
+  const std::vector<GenerationRequest> requests = {request_of(0, {1, 2, 3})};
+  const EngineRun run = run_engine(drawn_weights(kShape, {}), requests, options).value();
+  REQUIRE(run.texts.size() == 1);
+  CHECK(run.texts.at(0).outputs.at(0).size() == 4);
+  // The prompt, then a token each; the last one is not computed.
+  REQUIRE(run.steps.size() == 4);
+  CHECK(run.steps[0].sequences.at(0).rows == 3);
+  CHECK(run.steps[0].sequences.at(0).blocks.size() == 2);
+  CHECK(run.steps[3].sequences.at(0).context == 5);
+  CHECK(run.steps[3].sequences.at(0).blocks.size() == 3);
+  REQUIRE(run.events.size() == 2);
+  CHECK(run.events[0].text == "is admitted; 0 of 3 tokens are cached");
+  CHECK(run.events[1].text == "is finished");
+}
+
+TEST_CASE("what is found in the prefix cache is not computed") {
+  EngineOptions options;
+  options.block_size = 2;
+  options.caching = cache::PrefixCaching::kOn;
+  std::vector<GenerationRequest> requests = {request_of(0, {1, 2, 3, 4, 5}),
+                                             request_of(1, {1, 2, 3, 4, 5})};
+  requests[1].arrival_step = 2;
+  const EngineRun run = run_engine(drawn_weights(kShape, {}), requests, options).value();
+  CHECK(run.counts.hit_tokens == 4);
+  CHECK(run.texts.at(0).outputs == run.texts.at(1).outputs);
+}
+
+TEST_CASE("what can't be asked for is refused by name, and what is a step inside is not") {
+  EngineOptions options;
+  CHECK(status_of({request_of(0, {7})}, options) == Status::ok());
+  CHECK(status_of({request_of(0, {8})}, options).message() ==
+        "request 0: prompt[0] = 8; expected 0 to 7");
+  CHECK(status_of({request_of(0, {})}, options).message() ==
+        "request 0: prompt: expected at least one token");
+  CHECK(status_of({request_of(1, {1})}, options).message() ==
+        "request 0: id = 1; expected 0, its place in the list");
+  GenerationRequest beams = request_of(0, {1});
+  beams.decoding = sim::Decoding::kBeam;
+  beams.width = 8;
+  CHECK(status_of({beams}, options).message() == "request 0: width = 8; expected 1 to 7");
+  options.max_batched_tokens = 7;
+  CHECK(status_of({request_of(0, {1})}, options).message() ==
+        "engine: max_batched_tokens = 7; expected 8 to 1048576");
+}
+
+TEST_CASE("a request that the pool never holds is refused, and one that fills it is not") {
+  EngineOptions options;
+  options.block_size = 2;
+  options.num_blocks = 3;
+  CHECK(status_of({request_of(0, {1, 2, 3})}, options) == Status::ok());
+  CHECK(status_of({request_of(0, {1, 2, 3, 4})}, options).message() ==
+        "request 0: can never be served; expected a pool, a length and a number of sequences that "
+        "it fits into alone");
+}
+
+TEST_CASE("a model that no kernel serves is refused") {
+  ModelShape shape = kShape;
+  shape.head_dim = 80;
+  const Result<EngineRun> run =
+      run_engine(drawn_weights(shape, {}), {request_of(0, {1})}, EngineOptions());
+  CHECK(run.status().code() == StatusCode::kInvalidInput);
+  CHECK(run.status().message().starts_with("model: "));
+}
+
+}  // namespace
+}  // namespace recto::verify

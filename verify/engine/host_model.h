@@ -1,0 +1,42 @@
+#pragma once
+
+// All of the model but attention, as the engine computes it: rows of tokens wherever they stand, in
+// fp64 and plain loops. It shares no formula with the dense run.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "verify/engine/model_weights.h"
+
+namespace recto::verify {
+
+class HostModel {
+ public:
+  // `weights` outlive it.
+  explicit HostModel(const ModelWeights& weights) : weights_(weights) {}
+
+  struct Projected {
+    reference::Matrix q;  // [rows, q_size], normed and rotated
+    reference::Matrix k;  // [rows, kv_size], likewise
+    reference::Matrix v;  // [rows, kv_size]
+  };
+
+  reference::Matrix embed(std::span<const std::int32_t> tokens) const;  // [rows, hidden]
+  // Row r stands at positions[r].
+  Projected project(std::int64_t layer, const reference::Matrix& x,
+                    std::span<const std::int64_t> positions) const;
+  // What attention gave joins the residual stream; then the feed-forward part.
+  void finish_layer(std::int64_t layer, const reference::Matrix& attention,
+                    reference::Matrix& x) const;
+  reference::Vector logits(const reference::Matrix& x, std::int64_t row) const;  // [vocabulary]
+
+ private:
+  const LayerWeights& layer(std::int64_t index) const {
+    return weights_.layers[static_cast<std::size_t>(index)];
+  }
+
+  const ModelWeights& weights_;
+};
+
+}  // namespace recto::verify

@@ -1,0 +1,53 @@
+#include "verify/engine/model_shape.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace recto::verify {
+namespace {
+
+constexpr std::int64_t kLargest = 1 << 20;  // of any size, so that products stay far from overflow
+
+struct Size {
+  const char* name;
+  std::int64_t value;
+};
+
+}  // namespace
+
+Status check_shape(const ModelShape& shape) {
+  const std::array sizes = {Size{"vocabulary", shape.vocabulary},
+                            Size{"hidden", shape.hidden},
+                            Size{"layers", shape.layers},
+                            Size{"num_q_heads", shape.num_q_heads},
+                            Size{"num_kv_heads", shape.num_kv_heads},
+                            Size{"head_dim", shape.head_dim},
+                            Size{"ffn", shape.ffn}};
+  for (const Size& size : sizes) {
+    if (size.value >= 1 && size.value <= kLargest) continue;
+    return Status::invalid_input(
+        fmt::format("model: {} = {}; expected 1 to {}", size.name, size.value, kLargest));
+  }
+  if (shape.vocabulary < 2) {
+    return Status::invalid_input(
+        fmt::format("model: vocabulary = {}; expected at least 2", shape.vocabulary));
+  }
+  if (shape.head_dim % 2 != 0) {
+    return Status::invalid_input(fmt::format(
+        "model: head_dim = {}; expected an even number, as pairs are rotated", shape.head_dim));
+  }
+  if (shape.num_q_heads % shape.num_kv_heads != 0) {
+    return Status::invalid_input(
+        fmt::format("model: num_q_heads = {}; expected a multiple of num_kv_heads, which is {}",
+                    shape.num_q_heads, shape.num_kv_heads));
+  }
+  if (!(shape.rotary_base > 1) || !(shape.norm_epsilon > 0)) {
+    return Status::invalid_input(
+        fmt::format("model: rotary_base = {}, norm_epsilon = {}; expected above 1 and above 0",
+                    shape.rotary_base, shape.norm_epsilon));
+  }
+  return Status::ok();
+}
+
+}  // namespace recto::verify

@@ -1,0 +1,50 @@
+#pragma once
+
+// The weights of such a model. Values are what fp32 can hold, kept in fp64.
+
+#include <cstdint>
+#include <vector>
+
+#include "reference/dense_attention.h"
+#include "verify/engine/model_shape.h"
+
+namespace recto::verify {
+
+// Matrices are [outputs, inputs], as in the files of models.
+struct LayerWeights {
+  reference::Vector attention_norm;  // [hidden]
+  reference::Matrix q;               // [q_size, hidden]
+  reference::Matrix k;               // [kv_size, hidden]
+  reference::Matrix v;               // [kv_size, hidden]
+  reference::Vector q_norm;          // [head_dim], or empty
+  reference::Vector k_norm;          // [head_dim], or empty
+  reference::Matrix o;               // [hidden, q_size]
+  reference::Vector ffn_norm;        // [hidden]
+  reference::Matrix gate;            // [ffn, hidden]
+  reference::Matrix up;              // [ffn, hidden]
+  reference::Matrix down;            // [hidden, ffn]
+};
+
+struct ModelWeights {
+  ModelShape shape;
+  reference::Matrix embedding;  // [vocabulary, hidden]
+  std::vector<LayerWeights> layers;
+  reference::Vector final_norm;  // [hidden]
+  reference::Matrix head;        // [vocabulary, hidden]
+};
+
+struct WeightDraw {
+  std::uint64_t seed = 0;
+  // Standard deviations of scores, and of what attention and feed-forward add to the residual
+  // stream, whose own is 1. Attention that is sharp sees single keys; what it adds in full decides
+  // tokens, and so does its rounding.
+  double score_spread = 2.0;
+  double attention_share = 0.3;
+  double ffn_share = 0.3;
+  double logit_spread = 4.0;
+};
+
+// The shape is right (check_shape).
+ModelWeights drawn_weights(const ModelShape& shape, const WeightDraw& draw);
+
+}  // namespace recto::verify

@@ -1,0 +1,159 @@
+#include "verify/engine/safetensors.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+#include "bazel/testing/catch.h"
+#include "core/random_stream.h"
+#include "verify/engine/safetensors_text.h"
+
+namespace recto::verify {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+std::string entry(const std::string& name, const std::string& type, const std::string& shape,
+                  const std::string& offsets) {
+  return fmt::format(R"("{}":{{"dtype":"{}","shape":[{}],"data_offsets":[{}]}})", name, type, shape,
+                     offsets);
+}
+
+Status status_of(const std::string& header, const std::string& data) {
+  return SafetensorsFile::parse("file", safetensors_bytes(header, data)).status();
+}
+
+TEST_CASE("tensors of each type are read") {
+  const std::string header =
+      "{" + entry("f32", "F32", "2", "0,8") + "," + entry("f16", "F16", "1,2", "8,12") + "," +
+      entry("bf16", "BF16", "", "12,14") + "," + entry("e4m3", "F8_E4M3", "1", "14,15") + "," +
+      entry("e5m2", "F8_E5M2", "1", "15,16") + R"(,"__metadata__":{"format":"pt"}})";
+  const std::string data = bytes_of({1.5F, -2.0F}) + std::string("\x00\x3c\x00\xc0", 4) +
+                           std::string("\x80\x3f", 2) + "\x38" + "\x3c";
+  const auto file = SafetensorsFile::parse("file", safetensors_bytes(header + "  ", data));
+  REQUIRE(file.status() == Status::ok());
+  CHECK(file.value().entries().size() == 5);
+  CHECK(file.value().values("f32", Shape{2}).value() == std::vector{1.5, -2.0});
+  CHECK(file.value().values("f16", Shape{1, 2}).value() == std::vector{1.0, -2.0});
+  CHECK(file.value().values("bf16", Shape{}).value() == std::vector{1.0});
+  CHECK(file.value().values("e4m3", Shape{1}).value() == std::vector{1.0});
+  CHECK(file.value().values("e5m2", Shape{1}).value() == std::vector{1.0});
+}
+
+TEST_CASE("a tensor that is asked for wrongly is refused") {
+  const std::string header =
+      "{" + entry("a", "F32", "2", "0,8") + "," + entry("b", "I64", "1", "8,16") + "}";
+  const auto file =
+      SafetensorsFile::parse("file", safetensors_bytes(header, std::string(16, '\0')));
+  REQUIRE(file.status() == Status::ok());
+  CHECK(file.value().values("c", Shape{2}).status().message() ==
+        "file: tensor \"c\": expected, and not there");
+  CHECK(file.value().values("a", Shape{1, 2}).status().message() ==
+        "file: tensor \"a\": shape [2]; expected [1, 2]");
+  CHECK(file.value().values("b", Shape{1}).status().message() ==
+        "file: tensor \"b\": dtype I64; expected F32, F16, BF16, F8_E4M3 or F8_E5M2");
+}
+
+TEST_CASE("a length beyond the file is refused, and one up to its end is not") {
+  CHECK(SafetensorsFile::parse("file", "1234567").status().message() ==
+        "file: 7 bytes; expected the header's length in the first 8");
+  CHECK(SafetensorsFile::parse("file", safetensors_bytes("{}", "")).status() == Status::ok());
+  std::string bytes = safetensors_bytes("{}", "");
+  bytes[0] = 3;
+  CHECK(SafetensorsFile::parse("file", bytes).status().message() ==
+        "file: header length = 3; expected at most 2, what follows it or the format's limit");
+  bytes[7] = '\xff';
+  CHECK(SafetensorsFile::parse("file", bytes).status().code() == StatusCode::kInvalidInput);
+}
+
+struct WrongHeader {
+  std::string header;
+  std::string message;
+};
+
+TEST_CASE("headers that are not right are refused by name") {
+  const std::string data(8, '\0');
+  CHECK(status_of("{" + entry("a", "F32", "2", "0,8") + "}", data) == Status::ok());
+  const std::vector<WrongHeader> headers = {
+      {"[]", "file: header: expected a JSON object"},
+      {"{", "file: header: expected a JSON object"},
+      {R"({"a":1})", "file: tensor \"a\": expected an object"},
+      {R"({"a":{"dtype":"F32","shape":[2]}})",
+       "file: tensor \"a\": data_offsets: expected, and not there"},
+      {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8],"x":1}})",
+       "file: tensor \"a\": expected dtype, shape and data_offsets, and nothing else"},
+      {"{" + entry("a", "F33", "2", "0,8") + "}",
+       "file: tensor \"a\": dtype: expected a type of the format, such as \"F32\""},
+      {"{" + entry("a", "F32", "-2", "0,8") + "}",
+       "file: tensor \"a\": shape: expected numbers of elements from 0 to 2^63 - 1"},
+      {"{" + entry("a", "F32", "2.0", "0,8") + "}",
+       "file: tensor \"a\": shape: expected numbers of elements from 0 to 2^63 - 1"},
+      {"{" + entry("a", "F32", "2", "0,8,9") + "}",
+       "file: tensor \"a\": data_offsets: expected two numbers of bytes"},
+      {"{" + entry("a", "F32", "2", "1,9") + "}",
+       "file: tensor \"a\": data_offsets: 1 to 9; expected an ascending pair within the 8 bytes of "
+       "data"},
+      {"{" + entry("a", "F32", "2", "8,0") + "}",
+       "file: tensor \"a\": data_offsets: 8 to 0; expected an ascending pair within the 8 bytes of "
+       "data"},
+      {"{" + entry("a", "F32", "3", "0,8") + "}",
+       "file: tensor \"a\": data_offsets: 8 bytes; expected 12 for F32 of shape [3]"},
+      {"{" + entry("a", "F32", "4294967296,4294967296", "0,8") + "}",
+       "file: tensor \"a\": data_offsets: 8 bytes; expected 2^63 or more for F32 of shape "
+       "[4294967296, 4294967296]"},
+      {"{" + entry("a", "F32", "1", "0,4") + "," + entry("a", "F32", "1", "4,8") + "}",
+       "file: header: \"a\" stands twice; expected once"},
+      {"{" + entry("a", "F32", "2", "0,8") + "," + entry("b", "F32", "1", "4,8") + "}",
+       "file: tensor \"b\": begins at byte 4; expected 8, where the one before ends"},
+      {"{" + entry("a", "F32", "1", "4,8") + "}",
+       "file: tensor \"a\": begins at byte 4; expected 0, where the one before ends"},
+      {"{" + entry("a", "F32", "1", "0,4") + "}",
+       "file: 8 bytes of data; expected 4, where the last tensor ends"}};
+  for (const WrongHeader& wrong : headers) {
+    INFO(wrong.header);
+    const Status status = status_of(wrong.header, data);
+    CHECK(status.code() == StatusCode::kInvalidInput);
+    CHECK(status.message() == wrong.message);
+  }
+}
+
+TEST_CASE("files with any byte changed, or cut off anywhere, are read or refused") {
+  const std::string right = safetensors_bytes(
+      "{" + entry("a", "F32", "2", "0,8") + "," + entry("b", "F16", "2,1", "8,12") + "}",
+      std::string(12, '\1'));
+  RandomStream stream(1);
+  std::int64_t refused = 0;
+  for (std::size_t at = 0; at < right.size(); ++at) {
+    CHECK_FALSE(SafetensorsFile::parse("file", right.substr(0, at)).is_ok());
+    for (int i = 0; i < 20; ++i) {
+      std::string bytes = right;
+      bytes[at] = static_cast<char>(stream.next_below(256));
+      const auto file = SafetensorsFile::parse("file", bytes);
+      refused += file.is_ok() ? 0 : 1;
+      if (!file.is_ok()) continue;
+      for (const auto& [name, found] : file.value().entries()) {
+        static_cast<void>(file.value().values(name, found.shape).status());
+      }
+    }
+  }
+  CHECK(refused > 1000);
+}
+
+TEST_CASE("files come from disk; one that is not there is named") {
+  CHECK(SafetensorsFile::read("no/such.safetensors").status().message() ==
+        "no/such.safetensors: cannot be opened; expected a safetensors file");
+  const char* folder = std::getenv("TEST_TMPDIR");
+  const std::string path = std::string(folder == nullptr ? "/tmp" : folder) + "/a.safetensors";
+  SafetensorsText text;
+  text.add("a", "2", {1.0F, 2.0F});
+  std::ofstream(path, std::ios::binary) << text.bytes();
+  const auto file = SafetensorsFile::read(path);
+  REQUIRE(file.status() == Status::ok());
+  CHECK(file.value().values("a", Shape{2}).value() == std::vector{1.0, 2.0});
+  std::remove(path.c_str());
+}
+
+}  // namespace
+}  // namespace recto::verify

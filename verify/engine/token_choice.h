@@ -1,0 +1,55 @@
+#pragma once
+
+// Which token comes next, given logits: by the dense run and by the engine alike.
+
+#include <cstdint>
+#include <vector>
+
+#include "reference/dense_attention.h"
+#include "sim/request.h"
+
+namespace recto::verify {
+
+using Token = std::int32_t;
+
+// A prompt, and what is to be made of it.
+struct GenerationRequest {
+  std::int64_t id = 0;  // their order, from 0
+  std::int64_t arrival_step = 0;
+  std::vector<Token> prompt;
+  std::int64_t output_tokens = 1;  // of each sequence
+  sim::Decoding decoding = sim::Decoding::kSingle;
+  std::int32_t width = 1;  // sequences
+  double temperature = 0;  // 0: greedily. Beams have none
+  std::uint64_t seed = 0;
+};
+
+// One token for one sequence.
+struct Draw {
+  std::int32_t member = 0;
+  std::int64_t output = 0;  // which of its tokens
+};
+
+// What is compared to choose a token: logits, over the temperature and with Gumbel noise that
+// depends on the seed, the member and the place alone, so that the largest is a sample.
+reference::Vector token_scores(const GenerationRequest& request, const Draw& draw,
+                               const reference::Vector& logits);
+
+// The largest; of equal ones the first.
+Token best_token(const reference::Vector& scores);
+
+reference::Vector log_probabilities(const reference::Vector& logits);
+
+// A beam of one step that goes on with a token.
+struct BeamCandidate {
+  std::int32_t parent = 0;
+  Token token = 0;
+  double score = 0;  // cumulative
+};
+
+// All that beams of these cumulative scores may go on with, best first; of equal ones the earlier
+// beam, then the smaller token.
+std::vector<BeamCandidate> beam_candidates(const std::vector<double>& scores,
+                                           const std::vector<reference::Vector>& logits);
+
+}  // namespace recto::verify
