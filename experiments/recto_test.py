@@ -14,16 +14,8 @@ import unittest
 from pathlib import Path
 
 PROGRAM = sys.argv.pop(1)
-COMMANDS = (
-    "fragmentation",
-    "simulate",
-    "sweep",
-    "trace",
-    "plan",
-    "numerics",
-    "verify",
-    "replay",
-    "generate",
+COMMANDS = tuple(
+    "fragmentation simulate sweep trace plan numerics verify replay generate".split()
 )
 SMALL = ("--requests", "100")
 
