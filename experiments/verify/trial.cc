@@ -99,11 +99,10 @@ std::string TrialFlags::library_text() const {
 }
 
 void add_library_flags(CLI::App& command, TrialFlags& flags) {
-  CLI::Option* kernel =
-      command
-          .add_option("--kernel", flags.kernel,
-                      "a shared library with the interface of recto_kernel.h, in place of the list")
-          ->option_text("FILE");
+  CLI::Option* kernel = command
+                            .add_option("--kernel", flags.kernel,
+                                        "a shared library by recto_kernel.h in place of the list")
+                            ->option_text("FILE");
   const auto add_list = [&](const char* name, std::vector<std::string>& values, const char* about) {
     return command.add_option(name, values, about)
         ->allow_extra_args(false)
@@ -112,10 +111,10 @@ void add_library_flags(CLI::App& command, TrialFlags& flags) {
   CLI::Option* adapter =
       command
           .add_option("--adapter", flags.cuda.adapter,
-                      "C++ that hands recto's calls to CUDA sources, which run on the executor")
+                      "C++ that hands recto's calls to CUDA sources, in place of it")
           ->option_text("FILE")
           ->excludes(kernel);
-  add_list("--cuda", flags.cuda.sources, "such a source, as it is; may be given again")
+  add_list("--cuda", flags.cuda.sources, "such a source; may be given again")
       ->option_text("FILE")
       ->needs(adapter);
   add_list("--include", flags.cuda.include_folders, "where its headers are; may be given again")

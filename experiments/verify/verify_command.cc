@@ -92,7 +92,7 @@ void add_choice_flags(CLI::App& command, VerifyFlags& flags) {
 void add_run_flags(CLI::App& command, VerifyFlags& flags) {
   command
       .add_option("--cases", flags.options.cases,
-                  fmt::format("to be drawn [{}, with --kernel {}, or as --seconds says]",
+                  fmt::format("to be drawn [{}, with a library {}, or as --seconds says]",
                               kDefaultCases, kDefaultLibraryCases))
       ->option_text("N")
       ->check(CLI::Range(std::int64_t{1}, kCasesMax));
