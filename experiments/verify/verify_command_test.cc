@@ -128,7 +128,7 @@ TEST_CASE("CUDA sources become a library, and what the executor finds in them fa
   }
   const std::string folder = folder_named("cuda");
   const std::vector<std::string> arguments = {"--adapter", kAdapter, "--law", "oracle",
-                                              "--cases",   "60",     "--out", folder};
+                                              "--cases",   "8",      "--out", folder};
   const auto right = verify(arguments);
   INFO(right.out << right.err);
   CHECK(right.exit_code == 0);
@@ -183,7 +183,7 @@ TEST_CASE("one that is wrong fails; its case is kept, small, and its replay name
 TEST_CASE("of failures as many are kept as are asked for") {
   const std::string folder = folder_named("several");
   const auto tried = verify({"--kernel", kFaulty, "--backend", "prefill", "--law", "oracle",
-                             "--cases", "400", "--failures", "2", "--out", folder, "--json"});
+                             "--cases", "150", "--failures", "2", "--out", folder, "--json"});
   REQUIRE(tried.exit_code == 1);
   const Json json = Json::parse(tried.out);
   REQUIRE(json["failures"].size() == 2);

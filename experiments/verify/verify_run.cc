@@ -10,6 +10,7 @@
 #include "experiments/support/progress.h"
 #include "verify/drawn_cases.h"
 #include "verify/kernel_abi/kernel_library_report.h"
+#include "verify/placed_problem.h"
 #include "verify/saved_case.h"
 
 namespace recto::experiments {
@@ -19,6 +20,9 @@ using Clock = std::chrono::steady_clock;
 using verify::Backend;
 using verify::DescribedCase;
 using verify::Law;
+
+// For one case that some backend serves: most kernels are for few types, layouts and sizes.
+constexpr int kDrawsMax = 400;
 
 // A name that any file system takes.
 std::string plain_name(std::string name) {
@@ -69,14 +73,36 @@ class VerifyRun {
   }
 
   std::optional<DescribedCase> next_case() {
-    if (outcome_.cases == cases_max()) return std::nullopt;
-    if (options_.seconds && seconds_passed() > *options_.seconds) return std::nullopt;
-    // Sizes of every kind and those of models, in turn.
+    if (outcome_.cases == cases_max() || is_late()) return std::nullopt;
+    DescribedCase drawn = draw();
+    for (int tried = 1; tried < kDrawsMax && !is_taken(drawn) && !is_late(); ++tried)
+      drawn = draw();
+    ++outcome_.cases;
+    return drawn;
+  }
+
+  bool is_late() const { return options_.seconds && seconds_passed() > *options_.seconds; }
+
+  // Sizes of every kind and those of models, in turn.
+  DescribedCase draw() {
     std::vector<verify::DrawnCases> sets = verify::library_cases(1);
-    const auto number = static_cast<std::uint64_t>(outcome_.cases++);
+    const std::uint64_t number = drawn_++;
     verify::DrawnCases& set = sets[number % sets.size()];
     set.seed = options_.seed;
     return drawn_case(set, number / sets.size());
+  }
+
+  // Whether some backend serves it; else why not is counted.
+  bool is_taken(const DescribedCase& drawn) {
+    const verify::PlacedProblem placed(drawn.law_case.problem, drawn.law_case.placement);
+    std::vector<std::string> reasons;
+    for (const Backend& backend : backends_) {
+      const std::optional<std::string> why = backend.why_unsupported(placed.inputs());
+      if (!why) return true;
+      reasons.push_back(*why);
+    }
+    for (const std::string& reason : reasons) ++outcome_.passed_over[reason];
+    return false;
   }
 
   void advance(const Law& law, const Backend& backend) {
@@ -110,6 +136,7 @@ class VerifyRun {
   ProgressBar progress_;
   double seconds_shown_ = 0;
   std::map<std::string, int> numbers_;
+  std::uint64_t drawn_ = 0;
   Status written_;
   VerifyOutcome outcome_;
 };

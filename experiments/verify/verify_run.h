@@ -17,7 +17,7 @@ namespace recto::experiments {
 
 // Few, as the executor takes its time; a library is quick, and refuses types that it does not take.
 inline constexpr std::int64_t kDefaultCases = 12;
-inline constexpr std::int64_t kDefaultLibraryCases = 200;
+inline constexpr std::int64_t kDefaultLibraryCases = 80;
 
 struct VerifyOptions {
   std::optional<std::int64_t> cases = {};
@@ -39,6 +39,8 @@ struct KeptFailure {
 struct VerifyOutcome {
   verify::LawReport report;
   std::int64_t cases = 0;
+  // Of cases that were drawn beside those, and that no backend serves: why, by each of them.
+  std::map<std::string, std::int64_t> passed_over;
   std::vector<KeptFailure> kept;  // in the order of report.failures
 };
 

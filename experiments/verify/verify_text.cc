@@ -110,7 +110,12 @@ std::string verify_text(const Trial& trial, const VerifyOptions& options,
                         const VerifyOutcome& outcome) {
   std::string text = fmt::format("{} cases, seed {}, {} bounds\n\n", outcome.cases, options.seed,
                                  bound_kind_name(options.bound_kind));
-  text += counts_text(trial, outcome.report) + skips_text(outcome.report) + absent_text(trial);
+  text += counts_text(trial, outcome.report) + skips_text(outcome.report);
+  if (!outcome.passed_over.empty()) {
+    text += "\nPassed over: other cases that were drawn, and why nobody serves them\n";
+    text += reasons_text(outcome.passed_over);
+  }
+  text += absent_text(trial);
   for (const std::string& backend : outcome.report.untried_backends())
     text += fmt::format("\nuntried: {}: every case was skipped\n", backend);
   for (const std::string& failure : outcome.report.failures) text += "\n" + failure;
@@ -121,6 +126,7 @@ Json verify_json(const Trial& trial, const VerifyOptions& options, const VerifyO
   Json json = {{"cases", outcome.cases},
                {"seed", options.seed},
                {"bound", bound_kind_name(options.bound_kind)},
+               {"passed_over", outcome.passed_over},
                {"failed", outcome.report.failed()},
                {"untried", outcome.report.untried_backends()},
                {"backends", Json::array()},
