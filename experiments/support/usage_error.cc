@@ -67,6 +67,10 @@ std::string check_folder_named(const std::string& text) {
   return text.empty() ? "found ''; expected a folder" : "";
 }
 
+std::string check_file_named(const std::string& text) {
+  return text.empty() ? "found ''; expected a file" : "";
+}
+
 std::string check_whole_number(const std::string& text) {
   std::uint64_t value = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), value);

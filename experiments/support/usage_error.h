@@ -15,6 +15,7 @@ Status usage_error(const CLI::App& app, const CLI::ParseError& error);
 // A check of options that name a folder: an empty text, such as a variable that is not set, names
 // none. What is wrong, or empty.
 std::string check_folder_named(const std::string& text);
+std::string check_file_named(const std::string& text);
 
 // The same of options that are whole numbers below 2^64, such as seeds.
 std::string check_whole_number(const std::string& text);

@@ -6,6 +6,7 @@
 
 #include "experiments/support/table.h"
 #include "experiments/support/text_list.h"
+#include "experiments/support/usage_error.h"
 #include "verify/kernel_abi/kernel_library_backends.h"
 #include "verify/laws/laws.h"
 #include "verify/oracle_comparison.h"
@@ -102,7 +103,8 @@ void add_library_flags(CLI::App& command, TrialFlags& flags) {
   CLI::Option* kernel = command
                             .add_option("--kernel", flags.kernel,
                                         "a shared library by recto_kernel.h in place of the list")
-                            ->option_text("FILE");
+                            ->option_text("FILE")
+                            ->check(check_file_named);
   const auto add_list = [&](const char* name, std::vector<std::string>& values, const char* about) {
     return command.add_option(name, values, about)
         ->allow_extra_args(false)
@@ -113,9 +115,11 @@ void add_library_flags(CLI::App& command, TrialFlags& flags) {
           .add_option("--adapter", flags.cuda.adapter,
                       "C++ that hands recto's calls to CUDA sources, in place of it")
           ->option_text("FILE")
+          ->check(check_file_named)
           ->excludes(kernel);
   add_list("--cuda", flags.cuda.sources, "such a source; may be given again")
       ->option_text("FILE")
+      ->check(check_file_named)
       ->needs(adapter);
   add_list("--include", flags.cuda.include_folders, "where its headers are; may be given again")
       ->option_text("DIR")

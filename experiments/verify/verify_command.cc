@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdint>
+#include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -61,6 +64,15 @@ Status verdict_of(const VerifyFlags& flags, const VerifyOutcome& outcome) {
   return Status::ok();
 }
 
+// It is made when there is something to be kept; what stands in its place is no folder.
+Status check_folder(const std::string& folder) {
+  std::error_code error;
+  if (!std::filesystem::exists(folder, error) || std::filesystem::is_directory(folder, error)) {
+    return Status::ok();
+  }
+  return Status::invalid_input(fmt::format("--out: {}: expected a folder, or nothing yet", folder));
+}
+
 Status run_command(VerifyFlags& flags, CommandContext& context) {
   flags.options.bound_kind =
       flags.bound == "hard" ? verify::BoundKind::kHard : verify::BoundKind::kSharp;
@@ -72,14 +84,15 @@ Status run_command(VerifyFlags& flags, CommandContext& context) {
     context.out << trial_text(trial.value());
     return Status::ok();
   }
-  const auto outcome = run_verify(trial.value(), flags.options, context);
-  RECTO_RETURN_IF_ERROR(outcome.status());
+  RECTO_RETURN_IF_ERROR(check_folder(flags.options.folder));
+  const VerifyOutcome outcome = run_verify(trial.value(), flags.options, context);
   if (flags.is_json) {
-    context.out << verify_json(trial.value(), flags.options, outcome.value()).dump(2) << '\n';
+    context.out << verify_json(trial.value(), flags.options, outcome).dump(2) << '\n';
   } else {
-    context.out << verify_text(trial.value(), flags.options, outcome.value());
+    context.out << verify_text(trial.value(), flags.options, outcome);
   }
-  return verdict_of(flags, outcome.value());
+  RECTO_RETURN_IF_ERROR(outcome.written);
+  return verdict_of(flags, outcome);
 }
 
 void add_choice_flags(CLI::App& command, VerifyFlags& flags) {
@@ -98,7 +111,10 @@ void add_run_flags(CLI::App& command, VerifyFlags& flags) {
       ->check(CLI::Range(std::int64_t{1}, kCasesMax));
   command.add_option("--seconds", flags.options.seconds, "after which no case is begun")
       ->option_text("S")
-      ->check(CLI::Range(0.0, kSecondsMax));
+      ->check(CLI::Range(0.0, kSecondsMax))
+      ->check([](const std::string& text) {
+        return std::isnan(std::strtod(text.c_str(), nullptr)) ? "found nan; expected seconds" : "";
+      });
   command.add_option("--seed", flags.options.seed, "of the cases [2026]")
       ->option_text("N")
       ->check(check_whole_number);

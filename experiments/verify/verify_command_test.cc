@@ -196,6 +196,15 @@ TEST_CASE("a failing case that cannot be written is a failure that says so") {
       verify({"--kernel", kFaulty, "--law", "oracle", "--cases", "200", "--out", "/dev/null/x"});
   CHECK(tried.exit_code == 1);
   CHECK_THAT(tried.err, ContainsSubstring("/dev/null/x"));
+  CHECK_THAT(tried.out, ContainsSubstring("faulty-c prefill  oracle"));
+}
+
+TEST_CASE("what names nothing, no folder or no time is refused") {
+  check_refused({"--kernel", ""}, "--kernel: found ''; expected a file");
+  check_refused({"--adapter", ""}, "--adapter: found ''; expected a file");
+  check_refused({"--seconds", "nan"}, "--seconds");
+  check_refused({"--out", "/dev/null", "--cases", "1", "--backend", "naive-fp64"},
+                "--out: /dev/null: expected a folder, or nothing yet");
 }
 
 TEST_CASE("a limit of time ends a run without end") {

@@ -45,7 +45,7 @@ class VerifyRun {
         progress_(context.err, context.terminal,
                   counts_cases() ? steps_of(cases_max()) : steps_of_seconds()) {}
 
-  Result<VerifyOutcome> run() {
+  VerifyOutcome run() {
     verify::LawRunOptions how{.bound_kind = options_.bound_kind,
                               .failures_kept = options_.failures_kept};
     how.keep = [this](const Law& law, const Backend& backend, const DescribedCase& smallest) {
@@ -54,7 +54,6 @@ class VerifyRun {
     how.before_each = [this](const Law& law, const Backend& backend) { advance(law, backend); };
     outcome_.report = run_laws(
         laws_, backends_, [this] { return next_case(); }, how);
-    RECTO_RETURN_IF_ERROR(written_);
     return std::move(outcome_);
   }
 
@@ -124,7 +123,7 @@ class VerifyRun {
                                   .bound_kind = options_.bound_kind,
                                   .spec = *smallest.spec};
     if (status.is_ok()) status = write_file(file, saved_case_text(saved));
-    if (written_.is_ok()) written_ = status;
+    if (outcome_.written.is_ok()) outcome_.written = status;
     outcome_.kept.push_back({law.name, backend.name, file});
     return fmt::format("recto replay {}{}", file, options_.replay_flags);
   }
@@ -137,14 +136,13 @@ class VerifyRun {
   double seconds_shown_ = 0;
   std::map<std::string, int> numbers_;
   std::uint64_t drawn_ = 0;
-  Status written_;
   VerifyOutcome outcome_;
 };
 
 }  // namespace
 
-Result<VerifyOutcome> run_verify(const Trial& trial, const VerifyOptions& options,
-                                 CommandContext& context) {
+VerifyOutcome run_verify(const Trial& trial, const VerifyOptions& options,
+                         CommandContext& context) {
   return VerifyRun(trial, options, context).run();
 }
 

@@ -42,10 +42,9 @@ struct VerifyOutcome {
   // Of cases that were drawn beside those, and that no backend serves: why, by each of them.
   std::map<std::string, std::int64_t> passed_over;
   std::vector<KeptFailure> kept;  // in the order of report.failures
+  Status written = {};            // failed where a failing case could not be kept
 };
 
-// Failed where a failing case could not be written.
-Result<VerifyOutcome> run_verify(const Trial& trial, const VerifyOptions& options,
-                                 CommandContext& context);
+VerifyOutcome run_verify(const Trial& trial, const VerifyOptions& options, CommandContext& context);
 
 }  // namespace recto::experiments

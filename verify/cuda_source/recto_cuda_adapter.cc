@@ -268,8 +268,8 @@ std::string CheckedCall::find_faults(const std::function<void()>& launches) {
 std::int32_t CheckedCall::run(const std::function<void()>& launches) {
   const std::string found = find_faults(launches);
   if (found.empty()) return kRectoOk;
-  // The message has room for the begin of it.
-  std::fprintf(stderr, "%s\n", found.c_str());
+  // The message may have room for the begin of it alone.
+  if (std::ssize(found) >= context_.message_bytes) std::fprintf(stderr, "%s\n", found.c_str());
   write_message(context_, found);
   return kRectoFailed;
 }
