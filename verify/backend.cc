@@ -32,7 +32,8 @@ Backend naive_backend() {
                 return reference::fp64_numerics(std::max<std::int64_t>(1, longest_context(inputs)));
               },
           .has_fixed_tiles = true,
-          .has_independent_rows = true};
+          .has_independent_rows = true,
+          .has_independent_sequences = true};
 }
 
 // A block is a tile.
@@ -45,6 +46,7 @@ Backend online_backend() {
                 return reference::fp64_numerics(inputs.kv.k.block_size);
               },
           .has_independent_rows = true,
+          .has_independent_sequences = true,
           .state_merge = StateMerge{.merge = reference::merge, .type = StateType::kFp64}};
 }
 
@@ -54,6 +56,7 @@ Backend decode_step_reference() {
       decode_step_backend("decode-step-fp64", reference::decode_step, naive_backend().numerics);
   backend.has_fixed_tiles = true;
   backend.has_independent_rows = true;
+  backend.has_independent_sequences = true;
   return backend;
 }
 
@@ -75,6 +78,7 @@ Backend low_precision_backend(ElementType q_type, const std::string& way,
               },
           .has_fixed_tiles = true,
           .has_independent_rows = true,
+          .has_independent_sequences = true,
           .state_merge = StateMerge{.merge = reference::merge_in_fp32, .type = StateType::kFp32},
           .with_split_size =
               [q_type, way, options](std::int64_t split_size) {

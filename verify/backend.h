@@ -49,6 +49,8 @@ struct Backend {
   // A row's bits follow from the keys that it sees, whatever other rows the call has: not where
   // another kernel takes single rows.
   bool has_independent_rows = false;
+  // A sequence's bits follow from the sequence itself, whatever else is in the batch.
+  bool has_independent_sequences = false;
   // In a call of these inputs; kNotRead if it is empty.
   std::function<MaskedValue(const PagedAttentionInputs&)> masked_value = {};
   std::optional<StateMerge> state_merge = {};

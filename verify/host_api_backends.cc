@@ -241,6 +241,7 @@ Backend host_api_backend(const KernelRun& how, const PlanOptions& options) {
   backend.numerics = [options](const PagedAttentionInputs& inputs) {
     return numerics_of(plan_for(inputs, options).value(), inputs);
   };
+  backend.has_independent_sequences = options.batch_invariance == BatchInvariance::kRows;
   return backend;
 }
 

@@ -42,6 +42,7 @@ Backend decode_backend(const std::string& name, std::int64_t split_size, Run run
                 return decode_kernel_numerics(inputs.q.type, inputs.kv.k.type, split_size);
               },
           .has_fixed_tiles = true,
+          .has_independent_sequences = true,
           .state_merge = StateMerge{.merge = merge_as_kernels_do, .type = StateType::kFp32}};
 }
 

@@ -180,7 +180,9 @@ const std::vector<Canary>& canaries() {
       {Fault::kBiasSign, "sign of the bias", {"alibi_as_scores"}},
       {Fault::kMergeWithoutWeights, "merge without weights", {"key_permutation"}},
       {Fault::kConsecutiveBlocks, "blocks taken for consecutive", {"physical_placement"}},
-      {Fault::kTableWithoutStride, "block table without stride", {"physical_placement"}},
+      {Fault::kTableWithoutStride,
+       "block table without stride",
+       {"physical_placement", "batch_independence"}},
       {Fault::kSlotByMask, "slot by a mask", {"block_size"}},
       {Fault::kKeyStridesForValues, "V by the strides of K", {"physical_placement"}},
       {Fault::kWrongPackWidth, "pack width of fp16", {"cache_layout"}},
@@ -211,6 +213,7 @@ Backend canary_backend(const std::string& name, Fault fault) {
     return reference::fp64_numerics(kTileSize);
   };
   backend.has_fixed_tiles = true;
+  backend.has_independent_sequences = true;
   return backend;
 }
 

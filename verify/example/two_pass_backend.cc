@@ -96,7 +96,8 @@ Backend two_pass_backend() {
           .run = run,
           .numerics = numerics,
           .has_fixed_tiles = true,
-          .has_independent_rows = true};
+          .has_independent_rows = true,
+          .has_independent_sequences = true};
 }
 
 }  // namespace recto::verify

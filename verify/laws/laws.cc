@@ -12,7 +12,8 @@ const std::vector<Law>& all_laws() {
                                          cache_layout_law(),        chunking_law(),
                                          unaddressed_slots_law(),   masked_keys_law(),
                                          repeated_kv_heads_law(),   wide_window_law(),
-                                         huge_softcap_law(),        zero_context_law()};
+                                         huge_softcap_law(),        zero_context_law(),
+                                         batch_independence_law(),  repetition_law()};
   return kLaws;
 }
 

@@ -28,6 +28,8 @@ Law repeated_kv_heads_law();
 Law wide_window_law();
 Law huge_softcap_law();
 Law zero_context_law();
+Law batch_independence_law();
+Law repetition_law();
 
 // All of them, in this order.
 const std::vector<Law>& all_laws();

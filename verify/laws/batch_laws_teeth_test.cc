@@ -1,0 +1,89 @@
+// The laws of calls beside and after each other: each sees a backend that breaks it, and lets the
+// right ones pass on the same case.
+
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "bazel/testing/catch.h"
+#include "verify/laws/laws.h"
+#include "verify/laws/testing/faulty_backends.h"
+
+namespace recto::verify {
+namespace {
+
+using reference::AttentionResult;
+
+// Right but for a last bit of the first number.
+AttentionResult off_by_a_bit(const PagedAttentionInputs& inputs) {
+  AttentionResult result = reference::paged_attention(inputs);
+  result.out[0] = std::nextafter(result.out[0], 1e9);
+  return result;
+}
+
+TEST_CASE("a sequence that is wrong alone is seen") {
+  expect_caught_by("a sequence alone", batch_independence_law(), small_case(),
+                   wrong_where([](const PagedAttentionInputs& inputs) {
+                     return inputs.context_length.size() == 1;
+                   }));
+}
+
+TEST_CASE("a kernel that takes the first context for the longest is seen") {
+  expect_caught_by("the batch backwards", batch_independence_law(), small_case(),
+                   wrong_where([](const PagedAttentionInputs& inputs) {
+                     return inputs.context_length[0] < inputs.context_length.back();
+                   }));
+}
+
+TEST_CASE("a sequence without tokens that spoils the others is seen") {
+  expect_caught_by("empty sequences between", batch_independence_law(), small_case(),
+                   wrong_where([](const PagedAttentionInputs& inputs) {
+                     return inputs.context_length[0] == 0;
+                   }));
+}
+
+TEST_CASE("a bit that depends on the batch is seen where sequences are said to be independent") {
+  Backend backend = wrong([](const PagedAttentionInputs& inputs) {
+    const bool is_alone = inputs.context_length.size() == 1;
+    return is_alone ? off_by_a_bit(inputs) : reference::paged_attention(inputs);
+  });
+  backend.has_independent_sequences = false;
+  const LawVerdict tolerated =
+      batch_independence_law().check(backend, small_case(), BoundKind::kHard);
+  CHECK(tolerated.comparison.passed());
+  backend.has_independent_sequences = true;
+  expect_caught_by("a sequence alone", batch_independence_law(), small_case(), backend);
+}
+
+TEST_CASE("where rows are not independent, the most rows of a call may choose the bits") {
+  Backend backend = wrong([](const PagedAttentionInputs& inputs) {
+    return inputs.q.num_rows == 1 ? off_by_a_bit(inputs) : reference::paged_attention(inputs);
+  });
+  expect_caught_by("a sequence alone", batch_independence_law(), small_case(), backend);
+  backend.has_independent_rows = false;
+  CHECK(
+      batch_independence_law().check(backend, small_case(), BoundKind::kHard).comparison.passed());
+}
+
+TEST_CASE("a result that changes from run to run is seen") {
+  const auto runs = std::make_shared<int>(0);
+  expect_caught_by("the same call again", repetition_law(), small_case(),
+                   wrong([runs](const PagedAttentionInputs& inputs) {
+                     return ++*runs % 2 == 0 ? off_by_a_bit(inputs)
+                                             : reference::paged_attention(inputs);
+                   }));
+}
+
+TEST_CASE("what another call leaves behind is seen") {
+  const auto last = std::make_shared<double>(NAN);
+  expect_caught_by("the same call after another", repetition_law(), small_case(),
+                   wrong([last](const PagedAttentionInputs& inputs) {
+                     const AttentionResult result = reference::paged_attention(inputs);
+                     const double before = std::exchange(*last, result.lse_ln[0]);
+                     const bool is_left = !std::isnan(before) && before != result.lse_ln[0];
+                     return is_left ? off_by_a_bit(inputs) : result;
+                   }));
+}
+
+}  // namespace
+}  // namespace recto::verify
