@@ -121,11 +121,17 @@ TEST_CASE("the oracle holds of prefill, however the hardware rounds") {
 
 TEST_CASE("every law holds of group decode and of prefill") {
   const KernelRun how = run_with({}, simt::SchedulePolicy::kRandomWarp);
-  expect_laws_hold(all_laws(),
-                   {group_decode_backend(how, 40), group_decode_backend(how, kNoSplits)},
-                   of_all(decode_law_cases()));
-  expect_laws_hold(all_laws(), {bulk_decode_backend(how, 40)}, of_all(block_law_cases()));
-  expect_laws_hold(all_laws(), {paged_prefill_backend(how)}, of_all(prefill_law_cases()));
+  const std::vector<Backend> decode = {group_decode_backend(how, 40),
+                                       group_decode_backend(how, kNoSplits)};
+  const Backend bulk = bulk_decode_backend(how, 40);
+  const Backend prefill = paged_prefill_backend(how);
+  // Decode has one row a sequence, nothing to cut; prefill has no splits.
+  expect_each_law_ran(expect_laws_hold(all_laws(), decode, of_all(decode_law_cases())),
+                      {{"chunking", decode[0].name}, {"chunking", decode[1].name}});
+  expect_each_law_ran(expect_laws_hold(all_laws(), {bulk}, of_all(block_law_cases())),
+                      {{"chunking", bulk.name}});
+  expect_each_law_ran(expect_laws_hold(all_laws(), {prefill}, of_all(prefill_law_cases())),
+                      {{"split_size", prefill.name}});
 }
 
 // Not only what chance draws: each row of both tables, in each layout.
