@@ -9,8 +9,13 @@
 #include <vector>
 
 #include "core/refusal.h"
+#include "cuda/kernels/block_copy.h"
 #include "cuda/kernels/bulk_decode.h"
+#include "cuda/kernels/gather.h"
 #include "cuda/kernels/group_decode.h"
+#include "cuda/kernels/kv_append.h"
+#include "cuda/kernels/kv_write.h"
+#include "cuda/kernels/paged_decode.h"
 #include "cuda/kernels/paged_prefill.h"
 
 namespace recto {
@@ -60,6 +65,62 @@ DimsOfTypes dims_of_types(const std::vector<Instantiation>& rows) {
   return dims;
 }
 
+// Of a shape that nobody refuses.
+MutablePagedKvView cache_of(ElementType type) {
+  const MutableKvTensorView tensor = {
+      .type = type, .num_blocks = 1, .block_size = 16, .num_kv_heads = 1, .head_dim = 64};
+  return {.k = tensor, .v = tensor};
+}
+
+// A kernel that is instantiated for types alone, and its own check of two of them.
+struct PlainKernel {
+  const char* name;
+  std::string head_dims;
+  Status (*check)(ElementType first, ElementType second);
+};
+
+const std::vector<PlainKernel>& plain_kernels() {
+  static const std::vector<PlainKernel> kAll = {
+      {attention_kernel_name(AttentionKernel::kPlainDecode),
+       "1 to " + std::to_string(kernels::kHeadDimMax) + ", K's and V's apart",
+       [](ElementType q, ElementType cached) {
+         return kernels::check_served(kernels::PagedDecodeParams{
+             .q = {.type = q}, .kv = as_const(cache_of(cached)), .out = {.type = q}});
+       }},
+      {"KV write", "any",
+       [](ElementType rows, ElementType cached) {
+         return kernels::check_write(
+             {.k = {.type = rows}, .v = {.type = rows}, .kv = cache_of(cached)});
+       }},
+      {"KV append", "any",
+       [](ElementType rows, ElementType cached) {
+         return kernels::check_append(
+             {.k = {.type = rows}, .v = {.type = rows}, .kv = cache_of(cached)});
+       }},
+      {"gather", "any",
+       [](ElementType rows, ElementType cached) {
+         return kernels::check_gather(
+             {.kv = as_const(cache_of(cached)), .k = {.type = rows}, .v = {.type = rows}});
+       }},
+      {"block copy, swap", "any", [](ElementType from, ElementType to) {
+         return kernels::check_copy({.from = as_const(cache_of(from)), .to = cache_of(to)});
+       }}};
+  return kAll;
+}
+
+std::string served_types(const PlainKernel& kernel) {
+  using enum ElementType;
+  constexpr ElementType kTypes[] = {kFp32, kFp16, kBf16, kE4m3, kE5m2};
+  std::string text;
+  for (const ElementType first : kTypes) {
+    for (const ElementType second : kTypes) {
+      if (!kernel.check(first, second).is_ok()) continue;
+      text += (text.empty() ? "" : ", ") + types_text(first, second);
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 Status check_instantiated(AttentionKernel kernel, const PagedAttentionInputs& inputs) {
@@ -84,20 +145,18 @@ Status check_instantiated(AttentionKernel kernel, const PagedAttentionInputs& in
 }
 
 std::string instantiation_table() {
-  std::string table = "| kernel | q / cache | head dims |\n|---|---|---|\n";
+  std::string table = "| kernel | q or rows / cache | head dims |\n|---|---|---|\n";
   const auto add = [&table](const char* kernel, const std::string& types, const std::string& dims) {
     table += std::string("| ") + kernel + " | " + types + " | " + dims + " |\n";
   };
-  for (const AttentionKernel kernel : {AttentionKernel::kPlainDecode, AttentionKernel::kGroupDecode,
-                                       AttentionKernel::kBulkDecode, AttentionKernel::kPrefill}) {
-    const char* name = attention_kernel_name(kernel);
-    if (kernel == AttentionKernel::kPlainDecode) {
-      add(name, "fp32/fp32, fp16/fp16, bf16/bf16, {fp16, bf16}/{e4m3, e5m2}",
-          "1 to 256, K's and V's apart");
-    }
+  for (const AttentionKernel kernel :
+       {AttentionKernel::kGroupDecode, AttentionKernel::kBulkDecode, AttentionKernel::kPrefill}) {
     for (const auto& [types, dims] : dims_of_types(instantiations(kernel))) {
-      add(name, types_text(types.first, types.second), dims);
+      add(attention_kernel_name(kernel), types_text(types.first, types.second), dims);
     }
+  }
+  for (const PlainKernel& kernel : plain_kernels()) {
+    add(kernel.name, served_types(kernel), kernel.head_dims);
   }
   return table;
 }

@@ -16,7 +16,8 @@ namespace recto {
 // dims of these inputs.
 Status check_instantiated(AttentionKernel kernel, const PagedAttentionInputs& inputs);
 
-// A row for each kernel, type of q and type of the cache, in Markdown.
+// In Markdown: a row for each kernel of a table, type of q and type of the cache; then one for each
+// kernel that is instantiated for types alone, with all pairs that its check lets through.
 std::string instantiation_table();
 
 }  // namespace recto

@@ -55,7 +55,7 @@ struct GatherCall {
               .k = k.view(),
               .v = v.view()};
     options = {.contents_check = ContentsCheck::kOnDevice,
-               .workspace = {.data = memory, .bytes = sizeof memory}};
+               .workspace = {.data = memory.data(), .bytes = kContentsCheckBytes}};
   }
   GatherCall(const GatherCall&) = delete;
   GatherCall& operator=(const GatherCall&) = delete;
@@ -73,7 +73,7 @@ struct GatherCall {
   std::vector<std::int64_t> starts = {6, 16, 1};
   GatherInputs inputs;
   CacheOpOptions options;
-  Sixteen memory[3];
+  std::vector<Sixteen> memory = std::vector<Sixteen>(kContentsCheckBytes / sizeof(Sixteen));
 };
 
 Status run(GatherCall& call, std::int64_t max_context_length) {

@@ -123,7 +123,29 @@ void run_write(const TrafficBatch& batch, const KernelRun& how) {
                      kernels::RepeatedSlots::kNone);
 }
 
+void run_append(const TrafficBatch& batch, const KernelRun& how) {
+  DeviceBytes new_k;
+  DeviceBytes new_v;
+  RowsView k = batch.token_rows<const void*>(new_k, batch.shape.q_type);
+  RowsView v = batch.token_rows<const void*>(new_v, batch.shape.q_type);
+  k.num_rows = v.num_rows = batch.shape.num_seqs;
+  std::vector<std::int32_t> cached = batch.lengths;
+  for (std::int32_t& length : cached) --length;
+  append_kv_by_kernel(how, {.k = k,
+                            .v = v,
+                            .block_table = batch.inputs().block_table,
+                            .cached_length = cached.data(),
+                            .kv = batch.kv});
+}
+
 void run_copy(const TrafficBatch& batch, const KernelRun& how) {
+  const auto half = static_cast<std::int32_t>(batch.kv.k.num_blocks / 2);
+  std::vector<BlockPair> pairs;
+  for (std::int32_t id = 0; id < half; ++id) pairs.push_back({id, half + id});
+  copy_blocks_by_kernel(how, batch.kv, pairs);
+}
+
+void run_swap(const TrafficBatch& batch, const KernelRun& how) {
   std::vector<BlockPair> pairs;
   for (std::int32_t id = 0; id < static_cast<std::int32_t>(batch.kv.k.num_blocks); ++id) {
     pairs.push_back({id, id});
@@ -167,8 +189,12 @@ void run(TrafficKernel kernel, const TrafficBatch& batch, const KernelRun& how) 
       return call_paged_prefill(executor, how.observer, inputs, results);
     case TrafficKernel::kKvWrite:
       return run_write(batch, how);
+    case TrafficKernel::kKvAppend:
+      return run_append(batch, how);
     case TrafficKernel::kBlockCopy:
       return run_copy(batch, how);
+    case TrafficKernel::kBlockSwap:
+      return run_swap(batch, how);
     case TrafficKernel::kGather:
       return run_gather(batch, how);
   }
@@ -185,9 +211,9 @@ double visible_keys(const TrafficShape& shape) {
 
 const std::vector<TrafficKernel>& traffic_kernels() {
   using enum TrafficKernel;
-  static const std::vector<TrafficKernel> kAll = {kPagedDecode,      kSplitDecode, kGroupDecode,
-                                                  kGroupDecodeSplit, kBulkDecode,  kPagedPrefill,
-                                                  kKvWrite,          kBlockCopy,   kGather};
+  static const std::vector<TrafficKernel> kAll = {
+      kPagedDecode, kSplitDecode, kGroupDecode, kGroupDecodeSplit, kBulkDecode, kPagedPrefill,
+      kKvWrite,     kKvAppend,    kBlockCopy,   kBlockSwap,        kGather};
   return kAll;
 }
 
@@ -195,7 +221,8 @@ const char* traffic_kernel_name(TrafficKernel kernel) {
   constexpr const char* kNames[] = {"paged_decode", "split_decode, split_merge",
                                     "group_decode", "group_decode, split_merge",
                                     "bulk_decode",  "paged_prefill",
-                                    "kv_write",     "block_copy",
+                                    "kv_write",     "kv_append",
+                                    "block_copy",   "block_swap",
                                     "gather"};
   return kNames[static_cast<int>(kernel)];
 }
@@ -210,7 +237,12 @@ Work work_of(TrafficKernel kernel, const TrafficShape& shape) {
   switch (kernel) {
     case TrafficKernel::kKvWrite:
       return {.bytes = kv_bytes + tokens * (row * q_bytes + 8)};
+    case TrafficKernel::kKvAppend:
+      return {.bytes = kv_bytes / static_cast<double>(shape.context_length) +
+                       seqs * (row * q_bytes + 4 + 4)};
     case TrafficKernel::kBlockCopy:
+      return {.bytes = kv_bytes + table_bytes};
+    case TrafficKernel::kBlockSwap:
       return {.bytes = 2 * kv_bytes + 2 * table_bytes};
     case TrafficKernel::kGather:
       return {.bytes = 2 * kv_bytes + table_bytes + 8 * seqs};

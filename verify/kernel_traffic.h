@@ -34,8 +34,10 @@ enum class TrafficKernel : std::uint8_t {
   kGroupDecodeSplit,
   kBulkDecode,
   kPagedPrefill,
-  kKvWrite,  // all tokens of the contexts
-  kBlockCopy,
+  kKvWrite,    // all tokens of the contexts
+  kKvAppend,   // the last token of each sequence, without rotary embedding
+  kBlockCopy,  // half of the blocks to the other half
+  kBlockSwap,  // all of them to another cache
   kGather,
 };
 const std::vector<TrafficKernel>& traffic_kernels();

@@ -31,6 +31,7 @@ TrafficShape large_shape(TrafficKernel kernel) {
 TrafficShape small_shape(TrafficKernel kernel) {
   TrafficShape shape;
   if (kernel == TrafficKernel::kPagedPrefill) shape.rows_per_seq = 64;
+  if (kernel == TrafficKernel::kKvAppend) shape = {.num_seqs = 64, .context_length = 64};
   return shape;
 }
 

@@ -189,8 +189,8 @@ TEST_CASE("plain decode reads keys and values for each query head of a group") {
 
 // But for slots and block ids, which each warp asks for.
 TEST_CASE("what moves K and V moves little else") {
-  for (const TrafficKernel kernel :
-       {TrafficKernel::kKvWrite, TrafficKernel::kBlockCopy, TrafficKernel::kGather}) {
+  for (const TrafficKernel kernel : {TrafficKernel::kKvWrite, TrafficKernel::kBlockCopy,
+                                     TrafficKernel::kBlockSwap, TrafficKernel::kGather}) {
     INFO(traffic_kernel_name(kernel));
     CHECK(ratio_of(kernel, {}) >= 1.0);
     CHECK(ratio_of(kernel, {}) <= 1.08);

@@ -3,8 +3,12 @@
 // Laws on backends over a set of drawn cases, in tests with several sets, of which RECTO_CASE may
 // ask for one.
 
+#include <cstddef>
 #include <iostream>
 #include <optional>
+#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "bazel/testing/catch.h"
@@ -33,6 +37,24 @@ inline std::optional<LawReport> expect_laws_hold(const std::vector<Law>& laws,
   if (asked.value().number) return std::nullopt;
   CHECK(report.passed());
   return report;
+}
+
+// A law and a backend's name.
+using LawOnBackend = std::pair<std::string, std::string>;
+
+// Of a whole set, each law held of each backend at least once, but for those that can say nothing;
+// if one of these does, it is to be taken out.
+inline void expect_each_law_ran(const std::optional<LawReport>& report,
+                                const std::set<LawOnBackend>& silent) {
+  if (!report) return;
+  std::size_t found = 0;
+  for (const LawCount& count : report->counts) {
+    const bool is_silent = silent.contains({count.law, count.backend});
+    INFO(count.law << " on " << count.backend);
+    CHECK((is_silent ? count.ran() == 0 : count.held > 0));
+    found += is_silent ? 1 : 0;
+  }
+  CHECK(found == silent.size());
 }
 
 }  // namespace recto::verify

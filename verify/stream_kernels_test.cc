@@ -4,18 +4,20 @@
 // functions do where CUDA leaves it open. RECTO_CASE=SET:NUMBER tries one case of one of the sets
 // decode, prefill, decode-laws, block-laws and prefill-laws.
 
+#include <algorithm>
 #include <bit>
 #include <iostream>
-#include <map>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "bazel/testing/catch.h"
+#include "cuda/kernels/bulk_decode.h"
 #include "cuda/kernels/group_decode.h"
+#include "cuda/kernels/kernel_table.h"
 #include "cuda/kernels/paged_prefill.h"
 #include "verify/drawn_cases.h"
+#include "verify/generators/case_spec.h"
 #include "verify/kernel_backends.h"
 #include "verify/law_runner.h"
 #include "verify/laws/laws.h"
@@ -121,38 +123,65 @@ TEST_CASE("the oracle holds of prefill, however the hardware rounds") {
 
 TEST_CASE("every law holds of group decode and of prefill") {
   const KernelRun how = run_with({}, simt::SchedulePolicy::kRandomWarp);
-  expect_laws_hold(all_laws(),
-                   {group_decode_backend(how, 40), group_decode_backend(how, kNoSplits)},
-                   of_all(decode_law_cases()));
-  expect_laws_hold(all_laws(), {bulk_decode_backend(how, 40)}, of_all(block_law_cases()));
-  expect_laws_hold(all_laws(), {paged_prefill_backend(how)}, of_all(prefill_law_cases()));
+  const std::vector<Backend> decode = {group_decode_backend(how, 40),
+                                       group_decode_backend(how, kNoSplits)};
+  const Backend bulk = bulk_decode_backend(how, 40);
+  const Backend prefill = paged_prefill_backend(how);
+  // Decode has one row a sequence, nothing to cut; prefill has no splits.
+  expect_each_law_ran(expect_laws_hold(all_laws(), decode, of_all(decode_law_cases())),
+                      {{"chunking", decode[0].name}, {"chunking", decode[1].name}});
+  expect_each_law_ran(expect_laws_hold(all_laws(), {bulk}, of_all(block_law_cases())),
+                      {{"chunking", bulk.name}});
+  expect_each_law_ran(expect_laws_hold(all_laws(), {prefill}, of_all(prefill_law_cases())),
+                      {{"split_size", prefill.name}});
 }
 
-// Not only what chance draws: each row of both tables, in each layout.
-TEST_CASE("whatever is instantiated is right") {
-  using Key = std::tuple<ElementType, ElementType, std::int64_t>;
-  std::map<Key, std::vector<Backend>> entries;
-  for (const auto& entry : kernels::group_decode_table()) {
-    entries[{entry.q_type, entry.kv_type, entry.head_dim}].push_back(group_decode_backend({}, 48));
-  }
-  for (const auto& entry : kernels::paged_prefill_table()) {
-    entries[{entry.q_type, entry.kv_type, entry.head_dim}].push_back(paged_prefill_backend({}));
-  }
-  for (const auto& [key, backends] : entries) {
-    for (const KvLayout layout : {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked}) {
-      DrawnCases cases = {.name = "instantiated", .count = 1, .domain = decode_domain()};
-      cases.domain.types = {{std::get<0>(key), std::get<1>(key)}};
-      cases.domain.head_dims = {std::get<2>(key)};
+// The cases, of each row's types and head dim, in each layout. All of them are tried.
+template <typename Params>
+void expect_table_right(const kernels::KernelTable<Params>& table, const Backend& backend,
+                        const DrawnCases& like) {
+  for (const kernels::KernelEntry<Params>& entry : table) {
+    for (const KvLayout layout : like.domain.layouts) {
+      DrawnCases cases = like;
+      cases.domain.types = {{entry.q_type, entry.kv_type}};
+      cases.domain.head_dims = {entry.head_dim};
       cases.domain.layouts = {layout};
-      const LawReport report = run_laws({oracle_comparison()}, backends, drawn_cases(cases, {}),
+      const LawReport report = run_laws({oracle_comparison()}, {backend}, drawn_cases(cases, {}),
                                         {.bound_kind = BoundKind::kSharp});
-      INFO(drawn_case(cases, 0).description);
+      INFO(backend.name << " of " << drawn_case(cases, 0).description);
       for (const std::string& failure : report.failures) std::cout << failure;
       CHECK(report.passed());
-      for (const LawCount& count : report.counts) CHECK(count.ran() == 1);
+      CHECK(report.counts[0].ran() == static_cast<std::int64_t>(cases.count));
     }
   }
+}
+
+std::int64_t most_rows(const DrawnCases& cases) {
+  std::int64_t rows = 0;
+  for (std::uint64_t number = 0; number < cases.count; ++number) {
+    for (const SequenceSpec& sequence : drawn_spec(cases, number).sequences) {
+      rows = std::max(rows, sequence.num_rows);
+    }
+  }
+  return rows;
+}
+
+// Not only what chance draws: each row of the tables, in each layout that it serves.
+TEST_CASE("whatever is instantiated is right") {
+  DrawnCases decode = {.name = "instantiated", .count = 2, .domain = decode_domain()};
+  decode.domain.layouts = {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked};
+  DrawnCases blocks = decode;
+  blocks.domain.layouts = {KvLayout::kHeadMajor};
+  DrawnCases prefill = decode;
+  prefill.domain.rows = {RowsKind::kChunk};
+  prefill.domain.num_rows_max = prefill_domain().num_rows_max;
+  prefill.count = 4;
+  CHECK(most_rows(prefill) > 8);
+  expect_table_right(kernels::group_decode_table(), group_decode_backend({}, 48), decode);
+  expect_table_right(kernels::bulk_decode_table(), bulk_decode_backend({}, 48), blocks);
+  expect_table_right(kernels::paged_prefill_table(), paged_prefill_backend({}), prefill);
   CHECK(kernels::group_decode_table().size() == 6 * 7);
+  CHECK(kernels::paged_prefill_table().size() == 6 + 6 + 5 * 2);
 }
 
 std::vector<std::uint64_t> bits_of(const std::vector<double>& values) {

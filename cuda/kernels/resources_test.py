@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 FOLDER = "cuda/golden"
-OF_DECODE = ("decode", "scores")  # in their names
+OF_DECODE = ("decode", "scores", "split_merge")  # in their names
 BUILT = "bazel-bin/cuda/kernels/kernels_resources.txt"
 
 

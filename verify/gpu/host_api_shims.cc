@@ -37,4 +37,9 @@ Status run_block_swap(const PagedKvView& from, const MutablePagedKvView& to,
   return verify::gpu::block_swap_call(from, to, copies, options);
 }
 
+Status run_gather(const GatherInputs& inputs, std::int64_t max_context_length,
+                  const CacheOpOptions& options, KernelStream /*stream*/) {
+  return verify::gpu::gather_call(inputs, max_context_length, options);
+}
+
 }  // namespace recto

@@ -63,6 +63,11 @@ Status block_swap_call(const PagedKvView& from, const MutablePagedKvView& to,
   return finished_after(run_block_swap(from, to, copies, options, nullptr));
 }
 
+Status gather_call(const GatherInputs& inputs, std::int64_t max_context_length,
+                   const CacheOpOptions& options) {
+  return finished_after(run_gather(inputs, max_context_length, options, nullptr));
+}
+
 // Relaxed: kernels may be loaded as they are first asked for.
 Status capture(const AttentionPlan& plan, const DecodeStep& step, const AttentionOutputs& outputs,
                const Workspace& workspace, StepGraph& graph) {

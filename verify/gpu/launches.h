@@ -56,6 +56,8 @@ Status block_copy_call(const MutablePagedKvView& kv, std::span<const BlockPair> 
                        const CacheOpOptions& options);
 Status block_swap_call(const PagedKvView& from, const MutablePagedKvView& to,
                        std::span<const BlockPair> copies, const CacheOpOptions& options);
+Status gather_call(const GatherInputs& inputs, std::int64_t max_context_length,
+                   const CacheOpOptions& options);
 
 // What decode_step() launches, as a CUDA graph.
 struct StepGraph {
