@@ -6,6 +6,7 @@
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,6 +19,7 @@ namespace {
 
 constexpr std::int64_t kBlockSize = 16;
 constexpr std::int64_t kSteps = 48;
+constexpr std::int64_t kBlocksOfOne = (kSteps + 2 * kBlockSize) / kBlockSize;  // a sequence's most
 // Contexts at the beginning: at different places of their blocks, as in a running engine.
 std::int64_t start_of(std::int64_t sequence) { return 1 + sequence % kBlockSize; }
 
@@ -30,15 +32,18 @@ class GrowingBatch {
  public:
   GrowingBatch(std::int64_t num_sequences, CacheOptions options)
       : manager_(BlockManager::create(sized(num_sequences, std::move(options))).value()),
-        plain_(static_cast<std::int32_t>(manager_.options().num_blocks.value()), kBlockSize),
         records_(static_cast<std::size_t>(num_sequences)) {
+    const std::int64_t blocks = num_sequences * kBlocksOfOne;
+    for (const LayerGroup& group : manager_.options().groups) {
+      plain_.emplace_back(static_cast<std::int32_t>(blocks), kBlockSize, window_of(group));
+    }
     for (TokenId first = 0; first < num_sequences; ++first) {
       const std::span<const TokenId> ids(&first, 1);
       batch_.push_back(
           manager_.admit({.tokens = {.ids = ids, .items = {}}, .keys = {}}).value().sequence);
-      plain_batch_.push_back(*plain_.admit(ids));
       manager_.append(batch_.back(), TokenCount(start_of(first))).value();
-      plain_.append(plain_batch_.back(), start_of(first));
+      for (PlainManager& group : plain_) group.append(*group.admit(ids), start_of(first));
+      plain_batch_.push_back(static_cast<std::int32_t>(first));
     }
   }
 
@@ -52,7 +57,9 @@ class GrowingBatch {
     for (; steps > 0; --steps) benchmark::DoNotOptimize(manager_.append(batch_).value().data());
   }
   void grow_plain(std::int64_t steps) {
-    for (; steps > 0; --steps) benchmark::DoNotOptimize(plain_.append(plain_batch_));
+    for (; steps > 0; --steps) {
+      for (PlainManager& group : plain_) benchmark::DoNotOptimize(group.append(plain_batch_));
+    }
   }
   void raise(std::int64_t steps) {
     for (; steps > 0; --steps) {
@@ -66,22 +73,25 @@ class GrowingBatch {
     for (std::int64_t i = 0; i < std::ssize(batch_); ++i) {
       const auto place = static_cast<std::size_t>(i);
       benchmark::DoNotOptimize(manager_.truncate(batch_[place], TokenCount(start_of(i))));
-      plain_.truncate(plain_batch_[place], start_of(i));
+      for (PlainManager& group : plain_) group.truncate(plain_batch_[place], start_of(i));
     }
   }
 
  private:
+  static std::optional<std::int64_t> window_of(const LayerGroup& group) {
+    if (!group.window) return std::nullopt;
+    return group.window->value();
+  }
   static CacheOptions sized(std::int64_t num_sequences, CacheOptions options) {
-    const std::int64_t blocks = (kSteps + 2 * kBlockSize) / kBlockSize;
     options.block_size = TokenCount(kBlockSize);
     options.max_sequences = static_cast<std::int32_t>(num_sequences);
-    options.max_blocks_per_sequence = BlockCount(blocks);
-    options.num_blocks = BlockCount(num_sequences * blocks * std::ssize(options.groups));
+    options.max_blocks_per_sequence = BlockCount(kBlocksOfOne);
+    options.num_blocks = BlockCount(num_sequences * kBlocksOfOne * std::ssize(options.groups));
     return options;
   }
 
   BlockManager manager_;
-  PlainManager plain_;
+  std::vector<PlainManager> plain_;  // a group each, as it has one table for a sequence
   std::vector<Record> records_;
   std::vector<SequenceHandle> batch_;
   std::vector<std::int32_t> plain_batch_;
@@ -111,8 +121,8 @@ void append_inside_blocks(benchmark::State& state) {
     batch.grow(1);
     batch.grow_plain(1);
     sides.ours([&] { batch.grow(kSteps - 1); });
+    sides.plain([&] { batch.grow_plain(kSteps - 1); });
     sides.floor([&] { batch.raise(kSteps - 1); });
-    batch.grow_plain(kSteps - 1);
     batch.cut_back();
   }
   sides.report((kSteps - 1) * state.range(0));
@@ -127,6 +137,7 @@ void append_with_a_window_group(benchmark::State& state) {
   SideBySide sides(state);
   for (auto _ : state) {
     sides.ours([&] { batch.grow(kSteps); });
+    sides.plain([&] { batch.grow_plain(kSteps); });
     sides.floor([&] { batch.raise(kSteps); });
     batch = GrowingBatch(state.range(0), options);  // what a window gave back can't be cut back to
   }
@@ -141,6 +152,7 @@ void append_in_eighty_groups(benchmark::State& state) {
   SideBySide sides(state);
   for (auto _ : state) {
     sides.ours([&] { batch.grow(kSteps); });
+    sides.plain([&] { batch.grow_plain(kSteps); });
     sides.floor([&] { batch.raise(kSteps); });
     batch.cut_back();
   }

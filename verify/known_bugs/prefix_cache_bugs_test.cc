@@ -259,6 +259,20 @@ TEST_CASE("prefix-accounting-four-mutants: tenants apart, no hit behind a hole, 
   CHECK(cache.hit(ids_from(0, 9), keys) == 4);
   cache.admit(ids_from(70, 4));
   CHECK(cache.hit(ids_from(0, 9), keys) == 0);
+
+  // A hole: two computed the same start, the first one's blocks can be found, and one of them goes,
+  // while what follows is held by the second.
+  CheckedManager holed(small_options(6));
+  const SequenceHandle first = holed.admit(ids_from(0, 8));
+  const SequenceHandle second = holed.admit(ids_from(0, 12));
+  holed.append(first, 8);
+  holed.append(second, 12);
+  CHECK(holed.commit(first, ids_from(0, 8)) == Status::ok());
+  CHECK(holed.commit(second, ids_from(0, 12)) == Status::ok());
+  CHECK(holed.release(first) == Status::ok());
+  CHECK(holed.hit(ids_from(0, 13)) == 12);
+  holed.admit(ids_from(60, 8));  // takes the free block, and evicts one
+  CHECK(holed.hit(ids_from(0, 13)) == 4);
 }
 
 TEST_CASE("stale-hash-on-realloc: who got a block anew is not found under what it was") {

@@ -4,6 +4,12 @@
 // breadth first, each state once (up to renaming of blocks and sequences), manager and model
 // compared after each command. A manager can't be copied, so that a state is reached by its
 // commands again.
+//
+// "Each state once" is by what the model remembers, and which blocks the manager has marked as
+// unevenly used (one bit each): what else a manager remembers is not told apart, so that a state
+// with another memory of that kind may not be explored. Commands are those of all_commands: appends
+// of one token of the alphabet or of two, no misuse, no collisions of hashes.
+// small_scope_test.cc has the scopes, docs/block_manager.md what they lack, and the counts.
 
 #include <cstdint>
 #include <ostream>

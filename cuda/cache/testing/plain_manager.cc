@@ -5,8 +5,10 @@
 
 namespace recto::cache::testing {
 
-PlainManager::PlainManager(std::int32_t num_blocks, std::int64_t block_size)
+PlainManager::PlainManager(std::int32_t num_blocks, std::int64_t block_size,
+                           std::optional<std::int64_t> window)
     : block_size_(block_size),
+      window_(window),
       available_(num_blocks),
       blocks_(static_cast<std::size_t>(num_blocks)) {
   for (std::int32_t id = 0; id < num_blocks; ++id) free_.push_back({.block = id});
@@ -98,7 +100,17 @@ bool PlainManager::append_one(Sequence& sequence) {
     forget(at(sequence.table[block]));
   }
   ++sequence.length;
+  if (window_) leave_window(sequence);
   return true;
+}
+
+void PlainManager::leave_window(Sequence& sequence) {
+  const std::int64_t first_seen = sequence.length - *window_;  // by the newest row
+  for (; (sequence.first + 1) * block_size_ <= first_seen; ++sequence.first) {
+    std::int32_t& block = sequence.table[static_cast<std::size_t>(sequence.first)];
+    give_back(block);
+    block = -1;
+  }
 }
 
 bool PlainManager::append(std::int32_t sequence, std::int64_t count) {
@@ -139,7 +151,9 @@ std::int32_t PlainManager::fork(std::int32_t parent) {
 void PlainManager::truncate(std::int32_t sequence, std::int64_t length) {
   Sequence& mine = sequences_.at(sequence);
   const auto blocks = static_cast<std::size_t>((length + block_size_ - 1) / block_size_);
-  for (; mine.table.size() > blocks; mine.table.pop_back()) give_back(mine.table.back());
+  for (; mine.table.size() > blocks; mine.table.pop_back()) {
+    if (mine.table.back() >= 0) give_back(mine.table.back());
+  }
   mine.committed = std::min(mine.committed, length / block_size_);
   if (std::ssize(mine.hashes) > mine.committed) {
     mine.hashes.resize(static_cast<std::size_t>(mine.committed));

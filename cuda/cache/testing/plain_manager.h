@@ -24,7 +24,10 @@ class PlainManager {
     std::int32_t destination = 0;
   };
 
-  PlainManager(std::int32_t num_blocks, std::int64_t block_size);
+  // With a window, what its newest row does not see is given back as a sequence grows; such ones
+  // are not cut back, forked or published.
+  PlainManager(std::int32_t num_blocks, std::int64_t block_size,
+               std::optional<std::int64_t> window = {});
 
   // A block that is held once, or none if all are held.
   std::optional<std::int32_t> allocate();
@@ -71,6 +74,7 @@ class PlainManager {
     std::vector<std::int32_t> table = {};
     std::vector<std::uint64_t> hashes = {};  // of its full blocks, as far as they are known
     std::int64_t committed = 0;              // leading blocks that were told to the cache
+    std::int64_t first = 0;                  // blocks before it were given back
     std::int64_t length = 0;
   };
 
@@ -78,9 +82,11 @@ class PlainManager {
   void hold(std::int32_t block);
   void forget(Block& block);
   bool append_one(Sequence& sequence);
+  void leave_window(Sequence& sequence);
   void hash_blocks(Sequence& sequence, std::span<const TokenId> ids, std::int64_t blocks) const;
 
   std::int64_t block_size_;
+  std::optional<std::int64_t> window_;
   std::int64_t available_;
   std::int32_t next_sequence_ = 0;
   BlockHasher hasher_;

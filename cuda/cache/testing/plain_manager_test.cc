@@ -170,5 +170,32 @@ TEST_CASE("the plain manager and the real one give the same answers") {
   }
 }
 
+TEST_CASE("with a window the plain manager gives back what the real one gives back") {
+  constexpr std::int64_t kWindow = 3;
+  CacheOptions windowed = options();
+  windowed.groups = {{.num_layers = 1, .window = TokenCount(kWindow)}};
+  BlockManager real = BlockManager::create(windowed).value();
+  PlainManager plain(kNumBlocks, kBlockSize, kWindow);
+  const std::vector<TokenId> ids = {7};
+  const SequenceHandle handle =
+      real.admit({.tokens = {.ids = ids, .items = {}}, .keys = {}}).value().sequence;
+  const std::int32_t sequence = *plain.admit(ids);
+  for (std::int64_t length = 1; length <= kMostTokens; ++length) {
+    INFO("length " << length);
+    real.append(handle, TokenCount(1)).value();
+    REQUIRE(plain.append(sequence, 1));
+    CHECK(plain.available() == real.available_blocks().value());
+    const auto mine = real.block_table(handle, 0).value();
+    const std::vector<std::int32_t>& theirs = plain.table(sequence);
+    REQUIRE(mine.size() == theirs.size());
+    for (std::size_t i = 0; i < mine.size(); ++i) {
+      CHECK((mine[i] == kNoBlock) == (theirs[i] < 0));
+    }
+  }
+  CHECK(plain.available() < kNumBlocks);
+  plain.release(sequence);
+  CHECK(plain.available() == kNumBlocks);
+}
+
 }  // namespace
 }  // namespace recto::cache::testing
