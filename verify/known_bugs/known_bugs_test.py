@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""docs/known-bugs.md and the tests that are named after its ids say the same.
+"""docs/known-bugs.md, the tests that are named after its ids and the planted faults say the same.
 
-    known_bugs_test.py DOCUMENT TEST_SOURCES...
+    known_bugs_test.py DOCUMENT TEST_SOURCES_AND_FAULTS...
 
 Each row of a table has a source, in which a test case's name begins with the id, or in its place
 "cannot occur: " and a reason. Each test case of these sources that is named after an id has a row,
-and each section as many rows as its title says.
+and each section as many rows as its title says. Each row with a test has a fault that its test is
+held against: one of FAULTS (files of verify/planted_faults/plant.py, *.txt) whose name is the id,
+up to a dot; or else its test case does the same wrongly, on a line that ends in "that it would be
+seen".
 """
 
 import re
@@ -14,6 +17,8 @@ import sys
 ROW = re.compile(r"^\| \[([a-z0-9-]+)\]\((https://\S+)\) \| (.+) \| (.+) \|$")
 TITLE = re.compile(r"^## .* \((\d+)\)$")
 CASE = re.compile(r'^TEST_CASE\(\s*"([a-z0-9]+(?:-[a-z0-9]+)+): ', re.MULTILINE)
+FAULT = re.compile(r"^fault ([a-z0-9-]+)", re.MULTILINE)
+DONE_WRONGLY = re.compile(r"^ *CHECK_FALSE\(.+\);  // that it would be seen$", re.MULTILINE)
 REASON = "cannot occur: "
 WORDS_OF_A_REASON = 5
 
@@ -38,32 +43,50 @@ def read_rows(lines, failures):
 
 
 def read_cases(paths):
-    """id -> the source that has its test case."""
-    cases = {}
+    """id -> the source that has its test case; and ids whose test case has the fault beside it."""
+    cases, done_wrongly = {}, set()
     for path in paths:
         with open(path, encoding="utf-8") as file:
-            for name in CASE.findall(file.read()):
-                cases[name] = path
-    return cases
+            text = file.read()
+        for begin in CASE.finditer(text):
+            cases[begin[1]] = path
+            if DONE_WRONGLY.search(text[begin.start() :].split("\nTEST_CASE(")[0]):
+                done_wrongly.add(begin[1])
+    return cases, done_wrongly
+
+
+def read_faults(paths):
+    """The names of all planted faults, up to a dot."""
+    names = set()
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            names.update(FAULT.findall(file.read()))
+    return names
 
 
 def main(arguments):
-    document, *sources = arguments
+    document, *files = arguments
     failures = []
     with open(document, encoding="utf-8") as file:
         rows = read_rows(file.read().splitlines(), failures)
-    cases = read_cases(sources)
+    cases, done_wrongly = read_cases([path for path in files if path.endswith(".cc")])
+    planted = read_faults([path for path in files if path.endswith(".txt")])
     for name, where in rows.items():
         if where.startswith(REASON):
             if len(where.split()) < WORDS_OF_A_REASON or name in cases:
                 failures.append(f"{name}: expected a reason, or a test, got '{where}'")
         elif where.strip("`") != cases.get(name):
             failures.append(f"{name}: {where} has no test case of that name")
+        elif name not in planted | done_wrongly:
+            failures.append(f"{name}: its test is held against no fault")
     failures += [f"{name}: tested, and has no row" for name in cases if name not in rows]
     for failure in failures:
         print(f"FAILED: {document}: {failure}")
     reasons = sum(where.startswith(REASON) for where in rows.values())
-    print(f"{len(rows)} faults, {len(rows) - reasons} with a test, {reasons} with a reason")
+    print(
+        f"{len(rows)} faults, {len(rows) - reasons} with a test, {reasons} with a reason; "
+        f"{len(planted & rows.keys())} planted, {len(done_wrongly)} done wrongly by their tests"
+    )
     return 1 if failures or not rows else 0
 
 
