@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""Wakes mutants, one process each, and tells who is killed, by what, and how fast.
+
+    campaign.py --program PROGRAM --mutants MUTANTS.json --equivalent EQUIVALENT.txt
+                [--sample ONE_IN] [--jobs N] [--seconds S] [--only NAME...]
+
+PROGRAM is a Catch2 test of the copies. Its cases named "imitation: ..." are what others do, and
+are counted beside the rest, which is ours. A mutant is killed by an assertion or by a check of the
+executor. What a crash or the clock ends is told apart. Fails if a mutant survives that is not
+listed as equivalent, if one is killed that is, or if there is a finding without a mutant.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+import report  # noqa: E402
+
+# Groups of cases, by the files they are in or by their names, and whose mutants meet which first.
+GROUPS = {
+    "first cases": ["finder: oracle\\, a few cases"],
+    "refusals": [
+        "[#attention_refusals_test],[#kernel_refusals_test],[#group_scores_refusals_test]",
+        "[#host_api_refusals_test],[#host_api_plans_test],[#caller_shapes_test]",
+        "[#cache_ops_test],[#device_scales_test],[#gather_op_test],[#host_api_thresholds_test]",
+        "[#bad_input_walk_test],[#bad_input_cache_walk_test],[#bad_input_shapes_walk_test]",
+        "[#flash_attn_call_test],[#context_limit_test],[#host_api_contents_test]",
+    ],
+    "contents": ["[#contents_check_test],[#contents_checks_test]"],
+    "moves": [
+        "[#kernel_cache_ops_property_test],[#kv_append_property_test]",
+        "[#fp8_codes_test],[#kernel_cache_thresholds_test],[#cache_checks_test]",
+    ],
+    "scores": ["[#group_scores_test]"],
+    "thresholds": ["[#high_block_ids_test],[#kernel_thresholds_test],[#host_api_layouts_test]"],
+    "laws": ["finder: laws*"],
+    "more cases": ["finder: oracle\\, more cases", "finder: oracle\\, preempted"],
+}
+PREFERRED = [
+    (r"contents_check", ["contents", "refusals"]),
+    (r"group_scores|row_tile", ["scores"]),
+    (r"kv_write|kv_append|block_copy|gather|rotary|row_move", ["moves"]),
+    (r"block_cursor", ["first cases", "thresholds", "moves"]),
+    (r"kv_scale|element\.cuh|row_access", ["first cases", "moves"]),
+    (r"\.cuh", ["first cases"]),
+    (r"\.cu", ["refusals"]),
+]
+# Minutes, which a sample has for mutants alone that nothing else kills, and are not equivalent.
+LONG = ["laws", "more cases"]
+IMITATIONS = ["imitation: fixed tolerance", "imitation: factor two"]
+HEADER = re.compile(r"^-{79}\n(\S.*?)\n(?:  .*\n)*-{79}\n", re.MULTILINE)
+BY_THE_CLOCK = "no switch"
+
+
+class Outcome:
+    """Of one program under one mutant: "passed", "killed", "crashed" or "clock"."""
+
+    def __init__(self, kind, by="", said=""):
+        self.kind, self.by, self.said = kind, by, said
+
+
+def run(program, spec, number, seconds):
+    environment = {**os.environ, "RECTO_MUTANT": str(number)}
+    environment.pop("TESTBRIDGE_TEST_ONLY", None)
+    command = [program, "-#", spec, "--abort"]
+    try:
+        done = subprocess.run(
+            command,
+            env=environment,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return Outcome("clock")
+    if done.returncode == 0:
+        if "All tests passed" not in done.stdout:
+            sys.exit(f"'{spec}' did not run:\n{done.stdout[-2000:]}")
+        return Outcome("passed")
+    header = HEADER.search(done.stdout)
+    by = header[1] if header else ""
+    if done.returncode < 0 or "fatal error condition" in done.stdout:
+        return Outcome("crashed", by)
+    if not header:
+        return Outcome("crashed", by, done.stdout[-200:])
+    said = " ".join(done.stdout[header.end() :].split())
+    return Outcome("clock" if BY_THE_CLOCK in said else "killed", by, said[:300])
+
+
+def stages_of(mutant, left_out):
+    """The specs of all groups but these, in the order in which they are likely to kill."""
+    file = mutant["place"].split(":")[0]
+    first = next(groups for pattern, groups in PREFERRED if re.search(pattern, file))
+    names = first + [name for name in GROUPS if name not in first]
+    return [spec for name in names for spec in GROUPS[name] if name not in left_out]
+
+
+def try_mutant(asked, mutant, is_equivalent):
+    """Adds what ours and the imitations say, and how long ours took to kill."""
+    begin = time.monotonic()
+    ours = Outcome("passed")
+    for stage in stages_of(mutant, LONG if is_equivalent and asked.sample > 1 else []):
+        outcome = run(asked.program, stage, mutant["number"], asked.seconds)
+        # What ends in a crash may be told by others, who look at accesses.
+        if outcome.kind == "killed" or ours.kind == "passed":
+            ours = outcome
+        if outcome.kind == "killed":
+            break
+    mutant["ours"], mutant["seconds"] = ours, time.monotonic() - begin
+    mutant["imitations"] = [
+        run(asked.program, spec, mutant["number"], asked.seconds) for spec in asked.imitations
+    ]
+    print(line_of(mutant), flush=True)
+    return mutant
+
+
+def line_of(mutant):
+    ours = mutant["ours"]
+    others = " ".join(outcome.kind for outcome in mutant["imitations"])
+    return (
+        f"{ours.kind:7} {mutant['seconds']:6.1f} s  {mutant['name']}  [{others}]  "
+        f"{mutant['place']}  {ours.by}"
+    )
+
+
+def failures_without_mutant(asked):
+    """Whoever finds something where nothing is wrong finds nothing."""
+    failures = []
+    left_out = LONG if asked.sample > 1 else []
+    specs = [spec for name in GROUPS for spec in GROUPS[name] if name not in left_out]
+    for spec in specs + IMITATIONS:
+        outcome = run(asked.program, spec, 0, asked.seconds)
+        if outcome.kind != "passed":
+            failures.append(f"without a mutant '{outcome.by}' {outcome.kind}: {outcome.said}")
+    return failures
+
+
+def failures_of(mutant, equivalent):
+    ours = mutant["ours"]
+    if mutant["name"] in equivalent and ours.kind != "passed":
+        return [f"{mutant['name']} is equivalent, and {ours.kind} by '{ours.by}'"]
+    if mutant["name"] not in equivalent and ours.kind != "killed":
+        return [f"{mutant['name']} {ours.kind} ({mutant['place']}: {mutant['text']})"]
+    return []
+
+
+def in_sample(mutant, one_in):
+    digest = hashlib.sha256(f"sample {mutant['name']}".encode()).hexdigest()
+    return int(digest[:8], 16) % one_in == 0
+
+
+def read_equivalent(path):
+    """Names, and the argument of each."""
+    arguments = {}
+    for line in Path(path).read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            name, _, argument = line.partition(": ")
+            arguments[name.strip()] = argument.strip()
+    return arguments
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--mutants", type=Path, required=True)
+    parser.add_argument("--equivalent", type=Path, required=True)
+    parser.add_argument("--sample", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--seconds", type=int, default=600)
+    parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--imitations", nargs="*", default=IMITATIONS)
+    asked = parser.parse_args(arguments)
+    asked.program = str(Path(asked.program).absolute())
+    return asked
+
+
+def main(arguments):
+    asked = parse(arguments)
+    equivalent = read_equivalent(asked.equivalent)
+    listed = json.loads(asked.mutants.read_text(encoding="utf-8"))
+    mutants = [m for m in listed["mutants"] if in_sample(m, asked.sample)]
+    if asked.only:
+        mutants = [m for m in mutants if any(part in m["name"] for part in asked.only)]
+    failures = failures_without_mutant(asked)
+    with ThreadPoolExecutor(asked.jobs) as pool:
+        tried = list(pool.map(lambda m: try_mutant(asked, m, m["name"] in equivalent), mutants))
+    report.print_tables(tried, equivalent)
+    failures += [failure for m in tried for failure in failures_of(m, equivalent)]
+    names = {mutant["name"] for mutant in listed["mutants"]}
+    failures += [f"{name}: is equivalent, and is not there" for name in set(equivalent) - names]
+    drawn = sum(mutant["operator"] != "picked" for mutant in listed["mutants"])
+    print(f"{len(listed['gone'])} drawn mutants are gone, with the lines they were in")
+    if 10 * len(listed["gone"]) > drawn:
+        failures.append("more than one drawn mutant in ten is gone: draw them anew (README.md)")
+    for failure in failures:
+        print(f"FAILED: {failure}")
+    print(f"{len(tried)} mutants, {len(failures)} failures")
+    return 1 if failures or not tried else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
