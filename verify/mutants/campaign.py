@@ -2,12 +2,13 @@
 """Wakes mutants, one process each, and tells who is killed, by what, and how fast.
 
     campaign.py --program PROGRAM --mutants MUTANTS.json --equivalent EQUIVALENT.txt
-                [--sample ONE_IN] [--jobs N] [--seconds S] [--only NAME...]
+                [--sample N] [--jobs N] [--seconds S] [--only NAME...]
 
 PROGRAM is a Catch2 test of the copies. Its cases named "imitation: ..." are what others do, and
 are counted beside the rest, which is ours. A mutant is killed by an assertion or by a check of the
 executor. What a crash or the clock ends is told apart. Fails if a mutant survives that is not
-listed as equivalent, if one is killed that is, or if there is a finding without a mutant.
+listed as equivalent, if one is killed that is, or if there is a finding without a mutant. A sample
+has N mutants of each area, always the same ones.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import hashlib
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import time
@@ -109,7 +111,7 @@ def try_mutant(asked, mutant, is_equivalent):
     """Adds what ours and the imitations say, and how long ours took to kill."""
     begin = time.monotonic()
     ours = Outcome("passed")
-    for stage in stages_of(mutant, LONG if is_equivalent and asked.sample > 1 else []):
+    for stage in stages_of(mutant, LONG if is_equivalent and asked.sample else []):
         outcome = run(asked.program, stage, mutant["number"], asked.seconds)
         # What ends in a crash may be told by others, who look at accesses.
         if outcome.kind == "killed" or ours.kind == "passed":
@@ -133,16 +135,16 @@ def line_of(mutant):
     )
 
 
-def failures_without_mutant(asked):
+def failures_without_mutant(asked, pool):
     """Whoever finds something where nothing is wrong finds nothing."""
-    failures = []
-    left_out = LONG if asked.sample > 1 else []
+    left_out = LONG if asked.sample else []
     specs = [spec for name in GROUPS for spec in GROUPS[name] if name not in left_out]
-    for spec in specs + IMITATIONS:
-        outcome = run(asked.program, spec, 0, asked.seconds)
-        if outcome.kind != "passed":
-            failures.append(f"without a mutant '{outcome.by}' {outcome.kind}: {outcome.said}")
-    return failures
+    outcomes = pool.map(lambda spec: run(asked.program, spec, 0, asked.seconds), specs + IMITATIONS)
+    return [
+        f"without a mutant '{outcome.by}' {outcome.kind}: {outcome.said}"
+        for outcome in outcomes
+        if outcome.kind != "passed"
+    ]
 
 
 def failures_of(mutant, equivalent):
@@ -154,9 +156,13 @@ def failures_of(mutant, equivalent):
     return []
 
 
-def in_sample(mutant, one_in):
-    digest = hashlib.sha256(f"sample {mutant['name']}".encode()).hexdigest()
-    return int(digest[:8], 16) % one_in == 0
+def sample_of(mutants, each):
+    """So many of each area, the first ones in an order that their names make."""
+    order = sorted(mutants, key=lambda m: hashlib.sha256(m["name"].encode()).hexdigest())
+    found = []
+    for area in sorted({mutant["area"] for mutant in mutants}):
+        found += [mutant for mutant in order if mutant["area"] == area][:each]
+    return found
 
 
 def read_equivalent(path):
@@ -174,7 +180,7 @@ def parse(arguments):
     parser.add_argument("--program", required=True)
     parser.add_argument("--mutants", type=Path, required=True)
     parser.add_argument("--equivalent", type=Path, required=True)
-    parser.add_argument("--sample", type=int, default=1)
+    parser.add_argument("--sample", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--seconds", type=int, default=600)
     parser.add_argument("--only", nargs="*", default=[])
@@ -188,11 +194,11 @@ def main(arguments):
     asked = parse(arguments)
     equivalent = read_equivalent(asked.equivalent)
     listed = json.loads(asked.mutants.read_text(encoding="utf-8"))
-    mutants = [m for m in listed["mutants"] if in_sample(m, asked.sample)]
+    mutants = sample_of(listed["mutants"], asked.sample) if asked.sample else listed["mutants"]
     if asked.only:
         mutants = [m for m in mutants if any(part in m["name"] for part in asked.only)]
-    failures = failures_without_mutant(asked)
     with ThreadPoolExecutor(asked.jobs) as pool:
+        failures = failures_without_mutant(asked, pool)
         tried = list(pool.map(lambda m: try_mutant(asked, m, m["name"] in equivalent), mutants))
     report.print_tables(tried, equivalent)
     failures += [failure for m in tried for failure in failures_of(m, equivalent)]
@@ -204,7 +210,12 @@ def main(arguments):
         failures.append("more than one drawn mutant in ten is gone: draw them anew (README.md)")
     for failure in failures:
         print(f"FAILED: {failure}")
-    print(f"{len(tried)} mutants, {len(failures)} failures")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_seconds = used.ru_utime + used.ru_stime
+    print(
+        f"{len(tried)} of {len(listed['mutants'])} mutants, {len(failures)} failures,"
+        f" {cpu_seconds:.0f} s of a CPU"
+    )
     return 1 if failures or not tried else 0
 
 
