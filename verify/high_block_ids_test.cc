@@ -1,11 +1,14 @@
-// Blocks beyond 2^31 and 2^32 elements: pools of 4 GiB and more, of which few pages are ever
-// touched. What kernels write, copy, gather and attend to there is what the reference leaves in
-// such a pool, and what comes out of a small one, bit for bit.
+// Blocks, and slots within a block, beyond 2^31 and 2^32 elements: pools of 4 GiB and more, of
+// which few pages are ever touched. What kernels write, copy, gather and attend to there is what
+// the reference leaves in such a pool, and what comes out of a small one, bit for bit.
 
 #include <sys/mman.h>
 
+#include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "bazel/testing/catch.h"
@@ -24,8 +27,36 @@ namespace {
 constexpr std::int64_t kBlockSize = 16;
 constexpr std::int64_t kHeads = 2;
 constexpr std::int64_t kHeadDim = 64;
-constexpr std::int64_t kBlockStride = std::int64_t{1} << 20;
-constexpr std::int64_t kNumBlocks = 4100;  // 2^32 elements and some more
+// In elements. An offset that loses its upper half lies at most so far before the pool: it is to
+// read or change what is there, and not to end the program.
+constexpr std::int64_t kBefore = std::int64_t{1} << 31;
+
+// How far apart things are, in elements, and the blocks in use.
+struct Spread {
+  std::int64_t num_blocks;
+  std::int64_t block_stride;
+  std::optional<std::int64_t> slot_stride;  // else the layout's own
+  std::array<std::int32_t, 3> ids;          // two of the first context, one of the second
+  std::array<std::int32_t, 2> free_ids;     // to copy the first and the last of them to
+};
+
+// 2^32 elements and some more.
+constexpr Spread kManyBlocks = {.num_blocks = 4100,
+                                .block_stride = std::int64_t{1} << 20,
+                                .slot_stride = {},
+                                .ids = {4099, 2049, 3},
+                                .free_ids = {7, 4098}};
+// From its eighth slot on, a block has those that lie beyond 2^31.
+constexpr Spread kWideSlots = {.num_blocks = 5,
+                               .block_stride = std::int64_t{1} << 32,
+                               .slot_stride = std::int64_t{1} << 28,
+                               .ids = {4, 2, 0},
+                               .free_ids = {1, 3}};
+constexpr Spread kSmall = {.num_blocks = 3,
+                           .block_stride = std::int64_t{1} << 20,
+                           .slot_stride = {},
+                           .ids = {0, 1, 2},
+                           .free_ids = {}};
 
 // Zeros that take no memory before they are written.
 class SparseMemory {
@@ -50,25 +81,30 @@ class SparseMemory {
 // The strides of a layout, but for blocks that are far apart.
 class SparsePool {
  public:
-  SparsePool(KvLayout layout, ElementType type, std::int64_t num_blocks)
-      : k_(num_blocks * kBlockStride * element_bytes(type)),
-        v_(num_blocks * kBlockStride * element_bytes(type)),
+  SparsePool(KvLayout layout, ElementType type, const Spread& spread)
+      : before_bytes_(kBefore * element_bytes(type)),
+        k_(before_bytes_ + spread.num_blocks * spread.block_stride * element_bytes(type)),
+        v_(before_bytes_ + spread.num_blocks * spread.block_stride * element_bytes(type)),
         view_(dense_kv_view({.layout = layout,
                              .type = type,
-                             .num_blocks = num_blocks,
+                             .num_blocks = spread.num_blocks,
                              .block_size = kBlockSize,
                              .num_kv_heads = kHeads,
                              .head_dim_k = kHeadDim,
                              .head_dim_v = kHeadDim},
-                            k_.data(), v_.data())
+                            static_cast<std::byte*>(k_.data()) + before_bytes_,
+                            static_cast<std::byte*>(v_.data()) + before_bytes_)
                   .value()) {
-    view_.k.block_stride = kBlockStride;
-    view_.v.block_stride = kBlockStride;
+    for (MutableKvTensorView* tensor : {&view_.k, &view_.v}) {
+      tensor->block_stride = spread.block_stride;
+      tensor->slot_stride = spread.slot_stride.value_or(tensor->slot_stride);
+    }
   }
 
   const MutablePagedKvView& view() const { return view_; }
 
  private:
+  std::int64_t before_bytes_;
   SparseMemory k_;
   SparseMemory v_;
   MutablePagedKvView view_;
@@ -91,6 +127,8 @@ reference::RowPool rows_of_units(ElementType type, std::int64_t num_rows, std::i
 }
 
 struct Contexts {
+  explicit Contexts(const std::array<std::int32_t, 3>& ids) : table{ids[0], ids[1], ids[2], -1} {}
+
   std::vector<std::int32_t> table;  // [2, 2]
   std::vector<std::int32_t> lengths = {20, 9};
   std::vector<std::int64_t> starts = {0, 20};
@@ -117,29 +155,45 @@ std::vector<std::byte> gathered(const MutablePagedKvView& kv, const Contexts& co
   return bytes;
 }
 
-std::vector<std::uint64_t> attended(const MutablePagedKvView& kv, const Contexts& contexts,
-                                    ElementType q_type) {
-  reference::RowPool q = rows_of_units(q_type, 2, 2 * kHeads, 7);
-  const std::vector<std::int32_t> query_start = {0, 1, 2};
+PagedAttentionInputs decode_of(const RowsView& q, const SparsePool& pool,
+                               const Contexts& contexts) {
+  static const std::vector<std::int32_t> kQueryStart = {0, 1, 2};
+  return {.q = q,
+          .kv = as_const(pool.view()),
+          .block_table = contexts.table_view(),
+          .query_start = kQueryStart,
+          .context_length = contexts.lengths};
+}
+
+std::vector<std::uint64_t> attended(const Backend& backend, const PagedAttentionInputs& inputs) {
+  const auto result = backend.run(inputs);
   std::vector<std::uint64_t> bits;
+  for (const double value : result.out) bits.push_back(std::bit_cast<std::uint64_t>(value));
+  for (const double value : result.lse_ln) bits.push_back(std::bit_cast<std::uint64_t>(value));
+  return bits;
+}
+
+// The same contexts in a pool that is spread, and in a small one.
+void check_attended(const SparsePool& pool, const Contexts& contexts, const SparsePool& small,
+                    ElementType q_type) {
+  reference::RowPool q = rows_of_units(q_type, 2, 2 * kHeads, 7);
   std::vector<Backend> backends = kernel_backends({});
   for (const std::int64_t split_size : {8, 1000}) {
     backends.push_back(group_decode_backend({}, split_size));
     backends.push_back(bulk_decode_backend({}, split_size));
   }
   backends.push_back(paged_prefill_backend({}));
+  const Contexts small_contexts(kSmall.ids);
+  const PagedAttentionInputs inputs = decode_of(q.const_view(), pool, contexts);
+  const PagedAttentionInputs small_inputs = decode_of(q.const_view(), small, small_contexts);
+  int compared = 0;
   for (const Backend& backend : backends) {
-    const PagedAttentionInputs inputs = {.q = q.const_view(),
-                                         .kv = as_const(kv),
-                                         .block_table = contexts.table_view(),
-                                         .query_start = query_start,
-                                         .context_length = contexts.lengths};
-    if (backend.why_unsupported(inputs)) continue;
-    const auto result = backend.run(inputs);
-    for (const double value : result.out) bits.push_back(std::bit_cast<std::uint64_t>(value));
-    for (const double value : result.lse_ln) bits.push_back(std::bit_cast<std::uint64_t>(value));
+    if (backend.why_unsupported(inputs) || backend.why_unsupported(small_inputs)) continue;
+    INFO(backend.name);
+    CHECK(attended(backend, inputs) == attended(backend, small_inputs));
+    ++compared;
   }
-  return bits;
+  CHECK(compared > 0);
 }
 
 // All tokens of both contexts but the last of each, which is appended.
@@ -178,10 +232,10 @@ void write_contexts(const KernelRun& how, const SparsePool& by_kernels,
                             .kv = by_kernels.view()});
 }
 
-void check_high_ids(KvLayout layout, ElementType row_type, ElementType cached) {
-  const SparsePool by_kernels(layout, cached, kNumBlocks);
-  const SparsePool by_reference(layout, cached, kNumBlocks);
-  const Contexts contexts = {.table = {4099, 2049, 3, -1}};
+void check(const Spread& spread, KvLayout layout, ElementType row_type, ElementType cached) {
+  const SparsePool by_kernels(layout, cached, spread);
+  const SparsePool by_reference(layout, cached, spread);
+  const Contexts contexts(spread.ids);
   write_contexts({}, by_kernels, by_reference, contexts, row_type);
   const auto by_reference_gather = [](const GatherInputs& inputs) { reference::gather_kv(inputs); };
   const auto by_kernel_gather = [](const GatherInputs& inputs) { gather_kv_by_kernel({}, inputs); };
@@ -189,25 +243,35 @@ void check_high_ids(KvLayout layout, ElementType row_type, ElementType cached) {
   CHECK(gathered(by_kernels.view(), contexts, by_reference_gather) == expected);
   CHECK(gathered(by_kernels.view(), contexts, by_kernel_gather) == expected);
 
-  copy_blocks_by_kernel({}, by_kernels.view(), std::vector<BlockPair>{{3, 4098}, {4099, 7}});
-  const Contexts copied = {.table = {7, 2049, 4098, -1}};
+  const auto [first, second, third] = spread.ids;
+  const auto [new_first, new_third] = spread.free_ids;
+  copy_blocks_by_kernel({}, by_kernels.view(),
+                        std::vector<BlockPair>{{third, new_third}, {first, new_first}});
+  const Contexts copied({new_first, second, new_third});
   CHECK(gathered(by_kernels.view(), copied, by_kernel_gather) == expected);
 
-  const SparsePool small(layout, cached, 3);
+  const SparsePool small(layout, cached, kSmall);
   swap_blocks_by_kernel({}, as_const(by_kernels.view()), small.view(),
-                        std::vector<BlockPair>{{4099, 0}, {2049, 1}, {4098, 2}});
-  const Contexts swapped = {.table = {0, 1, 2, -1}};
-  CHECK(gathered(small.view(), swapped, by_reference_gather) == expected);
-  const ElementType q_type = is_fp8(cached) ? row_type : cached;
-  CHECK(attended(by_kernels.view(), contexts, q_type) == attended(small.view(), swapped, q_type));
+                        std::vector<BlockPair>{{first, 0}, {second, 1}, {new_third, 2}});
+  CHECK(gathered(small.view(), Contexts(kSmall.ids), by_reference_gather) == expected);
+  check_attended(by_kernels, contexts, small, is_fp8(cached) ? row_type : cached);
+}
+
+void check_layouts(const Spread& spread, const std::vector<KvLayout>& layouts) {
+  for (const KvLayout layout : layouts) {
+    INFO(layout);
+    check(spread, layout, ElementType::kBf16, ElementType::kBf16);
+    check(spread, layout, ElementType::kFp16, ElementType::kE4m3);
+  }
 }
 
 TEST_CASE("block ids beyond 2^31 elements lead where they should") {
-  for (const KvLayout layout : {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked}) {
-    INFO(layout);
-    check_high_ids(layout, ElementType::kBf16, ElementType::kBf16);
-    check_high_ids(layout, ElementType::kFp16, ElementType::kE4m3);
-  }
+  check_layouts(kManyBlocks, {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked});
+}
+
+// Slots of a packed V lie side by side, whatever the strides.
+TEST_CASE("slots of a block beyond 2^31 elements lie where they should") {
+  check_layouts(kWideSlots, {KvLayout::kTokenMajor, KvLayout::kHeadMajor});
 }
 
 }  // namespace

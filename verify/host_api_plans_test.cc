@@ -1,5 +1,5 @@
 // Plans whose fields were changed, workspaces in the wrong place, and tables of angles: each is
-// refused before anything is written.
+// refused before anything is written. And how large a workspace is.
 
 #include <cstddef>
 #include <cstdint>
@@ -174,6 +174,32 @@ TEST_CASE("positions that angles do not have are found on the device") {
        },
        "query_start[3]: expected 2 as q.num_rows, got 3"},
   });
+}
+
+TEST_CASE("a workspace has what the call keeps there, and nothing else") {
+  simt::Executor executor({});
+  ApiCall call;
+  PlanOptions options = call.options;
+  options.contents_check = ContentsCheck::kNone;
+  const auto call_bytes = [&] {
+    return plan_attention(call.inputs, options).value().workspace_bytes;
+  };
+  const auto step_bytes = [&] {
+    return plan_decode_step(call.step, options).value().workspace_bytes;
+  };
+  constexpr std::int64_t kLengthsBytes = 16;  // three of 4 bytes, to the next multiple of 16
+  constexpr std::int64_t kRowsBytes = kSeqs * kQHeads * kDim * 2;
+  constexpr std::int64_t kStates = kSeqs * kQHeads * 3;
+  constexpr std::int64_t kStatesBytes = kStates * (1 + 1 + kDim) * 4;
+  CHECK(call_bytes() == 0);
+  CHECK(step_bytes() == kLengthsBytes);
+  options.split_size = 16;
+  CHECK(call_bytes() == kStatesBytes);
+  CHECK(step_bytes() == kStatesBytes + kLengthsBytes);
+  turn(call);
+  CHECK(step_bytes() == kStatesBytes + kLengthsBytes + kRowsBytes);
+  options.split_size = 48;
+  CHECK(step_bytes() == kLengthsBytes + kRowsBytes);
 }
 
 }  // namespace

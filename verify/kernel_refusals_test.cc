@@ -45,6 +45,21 @@ TEST_CASE("KV write says what it does not serve") {
        {[](Params& params) { params.k.type = params.v.type = ElementType::kFp32; }, ""}});
 }
 
+TEST_CASE("a launch that no device can make fails by its kernel's name") {
+  static const std::int64_t kNoSlot = -1;
+  KvWriteParams params = {
+      .k = no_rows(16), .v = no_rows(8), .slot_mapping = &kNoSlot, .kv = empty_cache()};
+  simt::Executor executor({});
+  simt::Stream stream(executor);
+  params.k.num_rows = params.v.num_rows = 1;
+  CHECK(launch_kv_write(params, &stream) == Status::ok());
+  CHECK(stream.synchronise().passed());
+  params.k.num_rows = params.v.num_rows = std::int64_t{1} << 31;  // thread blocks, one too many
+  const Status refused = launch_kv_write(params, &stream);
+  CHECK(refused.code() == StatusCode::kFailed);
+  CHECK(refused.message() == "kv_write: invalid configuration argument");
+}
+
 TEST_CASE("append says what it does not serve") {
   using Params = KvAppendParams;
   static const std::uint16_t kQuery = 0;

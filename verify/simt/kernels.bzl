@@ -61,7 +61,9 @@ def _unit(name, source):
     )
     return unit
 
-def simt_kernels(name, srcs, hdrs = [], deps = [], copts = [], **kwargs):
+_SUFFIXES = ["", "_observed"]
+
+def simt_kernels(name, srcs, hdrs = [], deps = [], copts = [], suffixes = _SUFFIXES, **kwargs):
     """A library of kernels, and NAME_observed, the same with observed accesses.
 
     Args:
@@ -69,12 +71,16 @@ def simt_kernels(name, srcs, hdrs = [], deps = [], copts = [], **kwargs):
       hdrs: .cuh files that they include.
       copts: more flags of the host compiler, after all others, such as "-O0": the optimiser takes
         out reads of which nothing is used.
+      suffixes: of those two, which there are to be: what is big is built once.
     """
     units = {_unit(name, source): source for source in srcs}
     for suffix, observed, hooks, compatible in [
         ("", [], [], []),
         ("_observed", OBSERVED_COPTS, ["//verify/simt/checks:access_hooks"], OBSERVED_COMPATIBLE),
     ]:
+        if suffix not in suffixes:
+            continue
+
         # One library for each file: that another one changes leaves its objects alone.
         for unit, source in units.items():
             recto_library(

@@ -1,0 +1,41 @@
+"""Tests of verify/ that are put to mutants, cheap ones first, and the headers that they include."""
+
+MUTANT_TESTS = [
+    "attention_refusals",
+    "kernel_refusals",
+    "group_scores_refusals",
+    "host_api_refusals",
+    "host_api_plans",
+    "host_api_thresholds",
+    "caller_shapes",
+    "cache_ops",
+    "device_scales",
+    "gather_op",
+    "bad_input_walk",
+    "bad_input_cache_walk",
+    "bad_input_shapes_walk",
+    "flash_attn_call",
+    "contents_check",
+    "contents_checks",
+    "kernel_cache_ops_property",
+    "kv_append_property",
+    "fp8_codes",
+    "kernel_cache_thresholds",
+    "cache_checks",
+    "group_scores",
+    "high_block_ids",
+    "kernel_thresholds",
+]
+
+MUTANT_TEST_HEADERS = [
+    "access_name.h",
+    "api_calls.h",
+    "api_faults.h",
+    "api_leaves.h",
+    "bad_input_walk.h",
+    "caller_batch.h",
+    "checked_kernel_run.h",
+    "chosen_plan.h",
+    "host_api_call.h",
+    "kernel_refusals.h",
+]
