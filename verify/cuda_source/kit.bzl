@@ -5,6 +5,8 @@ load("@cuda//:toolkit.bzl", "TOOLKIT")
 load("//verify/simt:kernels.bzl", "KERNEL_COPTS", "OBSERVED_COPTS")
 load("//verify/simt:variants.bzl", "Objects", "compiled")
 
+HAS_KIT = bool(TOOLKIT.nvcc and GXX)
+
 # $1 the kit, $2 the files for it, as lines "FILE PLACE", $3 the archive, then object files.
 _COLLECT = """
 set -e
@@ -66,7 +68,7 @@ def cuda_kit(name, **kwargs):
 
     Where no CUDA Toolkit or no g++ is there is none, and `name` is an empty filegroup.
     """
-    if TOOLKIT.nvcc and GXX:
+    if HAS_KIT:
         _kit(name = name, **kwargs)
     else:
         native.filegroup(name = name, visibility = kwargs.get("visibility"))
@@ -83,7 +85,7 @@ def cuda_source_library(name, adapter, srcs = [], hdrs = [], macros = [], **kwar
       hdrs: what both include.
       macros: NAME=VALUE.
     """
-    if not (TOOLKIT.nvcc and GXX):
+    if not HAS_KIT:
         return
     native.genrule(
         name = name + "_library",
