@@ -5,7 +5,6 @@ import os
 import pty
 import re
 import resource
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +13,8 @@ import unittest
 from pathlib import Path
 
 PROGRAM = sys.argv.pop(1)
-COMMANDS = "fragmentation simulate sweep trace plan numerics verify replay generate".split()
+COMMANDS = "fragmentation simulate sweep trace plan numerics verify replay cases check".split()
+COMMANDS += ["generate"]
 SMALL = ("--requests", "100")
 
 # Arguments, and what the one line on standard error must hold.
@@ -296,5 +296,5 @@ class RealTraces(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    assert shutil.which(PROGRAM), PROGRAM
+    assert os.access(PROGRAM, os.X_OK), PROGRAM
     unittest.main()

@@ -22,4 +22,7 @@ Result<CaseSpec> read_case(const Json& json, const std::string& path);
 
 inline constexpr double kCaseNumbersMax = 1 << 28;
 
+// Numbers that its tensors have, about; in fp64, which does not overflow.
+double case_numbers(const CaseSpec& spec);
+
 }  // namespace recto::verify
