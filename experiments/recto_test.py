@@ -24,7 +24,7 @@ BAD_USAGE = (
     ("simulate --nope", "--nope: no such flag; simulate --help lists the flags"),
     ("simulate extra", "found 'extra'; expected flags alone"),
     ("simulate --block-size", "--block-size"),
-    ("simulate --block-size 8 --block-size 16", "--block-size"),
+    ("simulate --block-size 8 --block-size 16", "--block-size: found twice; expected it once"),
     ("simulate --block-size 0", "--block-size: found '0'; expected an integer from 1 to"),
     ("simulate --block-size -16", "found '-16'"),
     ("simulate --block-size 1e3", "found '1e3'"),

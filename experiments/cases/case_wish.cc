@@ -212,6 +212,12 @@ Result<std::vector<CaseFile>> draw_case_files(const CaseWish& wish) {
     narrow_rows(operation, cases.domain);
     auto spec = next_spec(operation, cases, numbers[{operation, set}]);
     RECTO_RETURN_IF_ERROR(spec.status());
+    if (case_numbers(spec.value()) > verify::kCaseNumbersMax) {
+      return Status::invalid_input(
+          fmt::format("--context-max, --head-dim, --group: expected sizes that make cases of at "
+                      "most {:.3g} numbers, found one of {:.3g}",
+                      verify::kCaseNumbersMax, case_numbers(spec.value())));
+    }
     bytes += bytes_of(spec.value());
     if (bytes > kCaseBytesMax) {
       return Status::invalid_input(fmt::format(

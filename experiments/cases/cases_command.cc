@@ -13,6 +13,7 @@
 #include "experiments/support/manifest.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/progress.h"
+#include "experiments/support/shell_word.h"
 #include "experiments/support/table.h"
 #include "experiments/support/usage_error.h"
 #include "experiments/support/version.h"
@@ -76,7 +77,7 @@ std::string cases_text(const CasesFlags& flags, const WrittenOf& written) {
       "{} cases, seed {}, {} MiB in {}\n\n{}\nAnswer NAME.npz by NAME.out.npy (out), or by "
       "NAME.out.npz (out, lse_ln; kv_write: k_cache,\nv_cache), beside it. Then: recto check {}\n",
       flags.wish.cases, flags.wish.seed, size_text(bytes), flags.folder, table.text(),
-      flags.folder);
+      shell_word(flags.folder));
 }
 
 Status run_cases(const CasesFlags& flags, CommandContext& context) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "experiments/support/shell_word.h"
 #include "experiments/support/table.h"
 #include "verify/saved_case.h"
 
@@ -74,7 +75,7 @@ std::string what_text(const JudgedCase& judged) {
 std::string failure_text(const JudgedCase& judged) {
   return fmt::format("\n{} is wrong: {}\n{}\ncase\n{}\nreplay\n  recto replay {}\n",
                      judged.file.name, judged.answer, indented(what_text(judged)),
-                     indented(judged.file.spec.text()), judged.kept);
+                     indented(judged.file.spec.text()), shell_word(judged.kept));
 }
 
 std::string names_text(const std::vector<std::string>& names, const char* what) {

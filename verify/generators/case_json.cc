@@ -208,6 +208,12 @@ Result<CaseSpec> read_case(const Json& json, const std::string& path) {
   read_part(reader, "placement", [&](FieldReader& part) { read_placement(part, spec.placement); });
   RECTO_RETURN_IF_ERROR(reader.finish());
   RECTO_RETURN_IF_ERROR(check_case(spec).in(path));
+  const auto sequences = std::max<std::int64_t>(1, std::ssize(spec.sequences));
+  if (spec.shape.num_q_heads > kCaseHeadsMax / sequences) {
+    return Status::invalid_input(
+        fmt::format("{}.shape.num_q_heads: expected at most {} in {} sequences, got {}", path,
+                    kCaseHeadsMax / sequences, sequences, spec.shape.num_q_heads));
+  }
   if (case_numbers(spec) > kCaseNumbersMax) {
     return Status::invalid_input(fmt::format("{}: expected at most {:.0f} numbers, got {:.3g}",
                                              path, kCaseNumbersMax, case_numbers(spec)));
