@@ -13,6 +13,8 @@
 #include <string_view>
 
 #include "core/status.h"
+#include "experiments/cases/cases_command.h"
+#include "experiments/check/check_command.h"
 #include "experiments/fragmentation/fragmentation_command.h"
 #include "experiments/generate/generate_command.h"
 #include "experiments/numerics/numerics_command.h"
@@ -66,6 +68,8 @@ void add_commands(CLI::App& app, CommandContext& context) {
   recto::experiments::add_numerics_command(app, context);
   recto::experiments::add_verify_command(app, context);
   recto::experiments::add_replay_command(app, context);
+  recto::experiments::add_cases_command(app, context);
+  recto::experiments::add_check_command(app, context);
   recto::experiments::add_generate_command(app, context);
 }
 

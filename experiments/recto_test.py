@@ -5,7 +5,6 @@ import os
 import pty
 import re
 import resource
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +13,8 @@ import unittest
 from pathlib import Path
 
 PROGRAM = sys.argv.pop(1)
-COMMANDS = "fragmentation simulate sweep trace plan numerics verify replay generate".split()
+COMMANDS = "fragmentation simulate sweep trace plan numerics verify replay cases check".split()
+COMMANDS += ["generate"]
 SMALL = ("--requests", "100")
 
 # Arguments, and what the one line on standard error must hold.
@@ -24,7 +24,7 @@ BAD_USAGE = (
     ("simulate --nope", "--nope: no such flag; simulate --help lists the flags"),
     ("simulate extra", "found 'extra'; expected flags alone"),
     ("simulate --block-size", "--block-size"),
-    ("simulate --block-size 8 --block-size 16", "--block-size"),
+    ("simulate --block-size 8 --block-size 16", "--block-size: found twice; expected it once"),
     ("simulate --block-size 0", "--block-size: found '0'; expected an integer from 1 to"),
     ("simulate --block-size -16", "found '-16'"),
     ("simulate --block-size 1e3", "found '1e3'"),
@@ -296,5 +296,5 @@ class RealTraces(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    assert shutil.which(PROGRAM), PROGRAM
+    assert os.access(PROGRAM, os.X_OK), PROGRAM
     unittest.main()

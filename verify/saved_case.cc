@@ -17,10 +17,11 @@ constexpr std::array<BoundKind, 2> kBoundKinds = {BoundKind::kHard, BoundKind::k
 }  // namespace
 
 std::string saved_case_text(const SavedCase& saved) {
-  const Json head = {{"recto_case", kVersion},
-                     {"law", saved.law},
-                     {"backend", saved.backend},
-                     {"bound", bound_kind_name(saved.bound_kind)}};
+  Json head = {{"recto_case", kVersion},
+               {"law", saved.law},
+               {"backend", saved.backend},
+               {"bound", bound_kind_name(saved.bound_kind)}};
+  if (!saved.answer.empty()) head["answer"] = saved.answer;
   return fmt::format("{{\n{},\n  \"case\": {{\n{}\n  }}\n}}\n", topic_lines(head, "  "),
                      topic_lines(case_json(saved.spec), "    "));
 }
@@ -34,6 +35,7 @@ Result<SavedCase> parse_saved_case(std::string_view text) {
   reader.read("recto_case", version);
   reader.read("law", saved.law);
   reader.read("backend", saved.backend);
+  reader.read("answer", saved.answer);
   reader.read_choice("bound", saved.bound_kind, kBoundKinds, bound_kind_name);
   const Json* spec = reader.find("case");
   if (version != kVersion) {

@@ -14,6 +14,7 @@ namespace recto::verify {
 struct SavedCase {
   std::string law = {};      // empty: the oracle
   std::string backend = {};  // on which it was seen; may be empty
+  std::string answer = {};   // the file of results in which it was seen, or empty
   BoundKind bound_kind = BoundKind::kSharp;
   CaseSpec spec = {};
 };

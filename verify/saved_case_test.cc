@@ -8,6 +8,7 @@
 
 #include "bazel/testing/catch.h"
 #include "bazel/testing/property.h"
+#include "verify/generators/case_json.h"
 #include "verify/generators/rapidcheck_case.h"
 
 namespace recto::verify {
@@ -51,6 +52,22 @@ TEST_CASE("any case that is drawn is read as it was written") {
   });
 }
 
+TEST_CASE("the file of results that a case failed in is kept with it") {
+  SavedCase saved = small_case();
+  CHECK((saved_case_text(saved).find("answer") == std::string::npos));
+  saved.answer = "../cases/decode-01.out.npy";
+  CHECK(parse_saved_case(saved_case_text(saved)).value().answer == saved.answer);
+}
+
+TEST_CASE("a case of more heads than anybody waits for is refused") {
+  SavedCase saved = small_case();
+  saved.spec.shape.num_q_heads = kCaseHeadsMax;
+  CHECK(parse_saved_case(saved_case_text(saved)).status() == Status::ok());
+  saved.spec.shape.num_q_heads = kCaseHeadsMax + 1;
+  check_refused(saved_case_text(saved),
+                "case.shape.num_q_heads: expected at most 65536 in 1 sequences, got 65537");
+}
+
 TEST_CASE("a saved case is small, and a line says one thing") {
   const std::string text = saved_case_text(small_case());
   CHECK((text.starts_with("{\n  \"recto_case\": 1,\n  \"law\": \"oracle\",\n")));
@@ -68,8 +85,9 @@ TEST_CASE("what a case does not name is as in the plainest one") {
 
 TEST_CASE("what is no JSON is refused, with its line") {
   const std::string text = saved_case_text(small_case());
-  check_refused("", "line 1: expected JSON");
-  check_refused(text.substr(0, text.find("\"case\"")), "line 6: expected JSON");
+  check_refused("", "line 1: expected JSON, and the text ends early");
+  check_refused(text.substr(0, text.find("\"case\"")),
+                "line 6: expected JSON, and the text ends early");
   check_refused("[1, 2]", "expected one JSON object");
   check_refused(replaced(text, "\"seed\":0", "\"seed\":1e999"),
                 "expected numbers that a double holds");

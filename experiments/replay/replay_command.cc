@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "experiments/replay/replay_answer.h"
 #include "experiments/support/text_file.h"
 #include "experiments/verify/trial.h"
 #include "verify/drawn_cases.h"
@@ -101,9 +102,18 @@ Replayed replay_on(const Backend& backend, const Law& law, const SavedCase& save
   return verdict.skipped && explanation.not_run ? Replayed::kSkipped : Replayed::kHeld;
 }
 
+// Unless another backend is asked for.
+bool is_of_answer(const ReplayFlags& flags, const SavedCase& saved) {
+  return !saved.answer.empty() && flags.trial.backends.empty() && !flags.trial.has_library();
+}
+
 Status run_replay(const ReplayFlags& flags, CommandContext& context) {
   const Result<SavedCase> saved = read_saved_case(flags.file);
   RECTO_RETURN_IF_ERROR(saved.status());
+  if (is_of_answer(flags, saved.value())) {
+    context.out << saved.value().spec << '\n';
+    return replay_answer(flags.file, saved.value(), context.out);
+  }
   const Result<Trial> trial = trial_of(flags, saved.value());
   RECTO_RETURN_IF_ERROR(trial.status());
   const DescribedCase described = verify::drawn_case(saved.value().spec, "");
@@ -131,7 +141,7 @@ void add_replay_command(CLI::App& app, CommandContext& context) {
   auto flags = std::make_shared<ReplayFlags>();
   CLI::App* command =
       app.add_subcommand("replay", "one case that failed, again, and what is wrong in it");
-  command->add_option("file", flags->file, "as recto verify writes it")
+  command->add_option("file", flags->file, "as recto verify or recto check writes it")
       ->option_text("FILE")
       ->required();
   command

@@ -7,6 +7,7 @@
 #include "experiments/support/csv.h"
 #include "experiments/support/numbers.h"
 #include "experiments/support/remarks.h"
+#include "experiments/support/shell_word.h"
 #include "experiments/support/state_bar.h"
 #include "experiments/support/table.h"
 #include "experiments/support/text_list.h"
@@ -21,6 +22,14 @@ TEST_CASE("tables align by what is seen") {
   CHECK(table.text() == "name      n\n----  -----\n\x1b[32m██\x1b[0m        1\nabc   1,234\n");
   CHECK(display_width("\x1b[32m██\x1b[0m") == 2);
   CHECK_THROWS_AS(table.add_row({"too few"}), ContractFailure);
+}
+
+TEST_CASE("what a shell would take apart is quoted") {
+  CHECK(shell_word("failing-cases/a_b@gpu.json") == "failing-cases/a_b@gpu.json");
+  CHECK(shell_word("two words/x.json") == "'two words/x.json'");
+  CHECK(shell_word("it's") == "'it'\\''s'");
+  CHECK(shell_word("$HOME;ls") == "'$HOME;ls'");
+  CHECK(shell_word("") == "''");
 }
 
 TEST_CASE("a bar is as long as it should be, whatever the shares") {

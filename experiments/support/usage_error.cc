@@ -58,7 +58,12 @@ Status usage_error(const CLI::App& app, const CLI::ParseError& error) {
   }
   const std::string text = error.what();
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
-    return Status::invalid_input(text.substr(0, text.find(':')) + ": found none; expected a value");
+    const std::string flag = text.substr(0, text.find(':'));
+    const CLI::Option* const option = command.get_option_no_throw(flag);
+    const bool is_twice = option != nullptr && option->results().size() > 1;
+    return Status::invalid_input(
+        fmt::format("{}: {}", flag,
+                    is_twice ? "found twice; expected it once" : "found none; expected a value"));
   }
   return Status::invalid_input(text);
 }

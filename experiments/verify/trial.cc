@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "experiments/support/shell_word.h"
 #include "experiments/support/table.h"
 #include "experiments/support/text_list.h"
 #include "experiments/support/usage_error.h"
@@ -90,12 +91,12 @@ verify::KernelLibraryOptions library_options(const TrialFlags& flags) {
 }  // namespace
 
 std::string TrialFlags::library_text() const {
-  if (!kernel.empty()) return " --kernel " + kernel;
+  if (!kernel.empty()) return " --kernel " + shell_word(kernel);
   std::string text;
-  for (const std::string& source : cuda.sources) text += " --cuda " + source;
-  if (!cuda.adapter.empty()) text += " --adapter " + cuda.adapter;
-  for (const std::string& folder : cuda.include_folders) text += " --include " + folder;
-  for (const std::string& macro : cuda.macros) text += " --define " + macro;
+  for (const std::string& source : cuda.sources) text += " --cuda " + shell_word(source);
+  if (!cuda.adapter.empty()) text += " --adapter " + shell_word(cuda.adapter);
+  for (const std::string& folder : cuda.include_folders) text += " --include " + shell_word(folder);
+  for (const std::string& macro : cuda.macros) text += " --define " + shell_word(macro);
   return text;
 }
 

@@ -8,6 +8,7 @@
 
 #include "experiments/support/output_file.h"
 #include "experiments/support/progress.h"
+#include "experiments/support/shell_word.h"
 #include "verify/drawn_cases.h"
 #include "verify/kernel_abi/kernel_library_report.h"
 #include "verify/placed_problem.h"
@@ -129,7 +130,7 @@ class VerifyRun {
     if (status.is_ok()) status = write_file(file, saved_case_text(saved));
     if (outcome_.written.is_ok()) outcome_.written = status;
     outcome_.kept.push_back({law.name, backend.name, file});
-    return fmt::format("recto replay {}{}", file, options_.replay_flags);
+    return fmt::format("recto replay {}{}", shell_word(file), options_.replay_flags);
   }
 
   const std::vector<Backend> backends_;

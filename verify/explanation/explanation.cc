@@ -30,6 +30,31 @@ Diagnosis diagnose_outputs(const Comparison& comparison) {
           .why = "outputs are wrong: where the lse is right, it is weights or V, else the scores"};
 }
 
+// The same where nobody can be asked again.
+Diagnosis diagnose_results(const reference::AttentionResult& seen, std::int64_t row,
+                           const RowPlace& place, const reference::BoundedResult& oracle,
+                           BoundKind bound_kind) {
+  if (seen.lse_ln.empty()) {
+    return {.step = Step::kUnknown,
+            .why = "outputs are wrong; lse_ln beside them would tell whether the scores are"};
+  }
+  const auto& bound = bound_kind == BoundKind::kHard ? oracle.hard : oracle.sharp;
+  const double expected = oracle.exact.lse_ln_at(row, place.head);
+  const double found = seen.lse_ln_at(row, place.head);
+  const bool is_right =
+      found == expected || std::abs(found - expected) <= bound.lse_ln_at(row, place.head);
+  if (!is_right) {
+    return {.step = Step::kScores,
+            .why = fmt::format("lse_ln is {:.9g} in place of {:.9g}: the scores, which keys are "
+                               "seen, or their sum",
+                               found, expected)};
+  }
+  return {.step = Step::kWeights,
+          .why =
+              "lse_ln is right, and so are the scores and their sum: the weights, or V's "
+              "values, addresses or scale"};
+}
+
 // Where a key lies in the cache.
 struct KeyPlace {
   std::int64_t block = 0;
@@ -131,6 +156,27 @@ Explanation explain(const Backend& backend, const LawCase& law_case, BoundKind b
     explanation.diagnosis = diagnose_outputs(explanation.comparison);
   }
   explanation.hypotheses = try_hypotheses(backend, law_case, seen.value(), bound_kind);
+  return explanation;
+}
+
+Explanation explain_results(const reference::AttentionResult& seen, const Comparison& comparison,
+                            const LawCase& law_case, BoundKind bound_kind) {
+  Explanation explanation;
+  explanation.comparison = comparison;
+  if (comparison.passed()) return explanation;
+  Backend judged;  // of which only the numerics are asked
+  judged.numerics = [](const PagedAttentionInputs& inputs) {
+    return reference::third_party_numerics(inputs.q.type, inputs.kv.k.type);
+  };
+  const PlacedProblem placed(law_case.problem, law_case.placement);
+  const auto oracle =
+      reference::bounded_attention(placed.inputs(), judged.numerics(placed.inputs()));
+  const ElementPlace& worst = comparison.worst->place;
+  explanation.place = {.sequence = worst.sequence, .row = worst.row, .head = worst.head};
+  explanation.why_no_probe = "results in a file cannot be asked again, with another V";
+  explanation.diagnosis = diagnose_results(seen, row_index(law_case.problem, explanation.place),
+                                           explanation.place, oracle, bound_kind);
+  explanation.hypotheses = try_hypotheses(judged, law_case, seen, bound_kind);
   return explanation;
 }
 

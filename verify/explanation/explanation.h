@@ -28,6 +28,11 @@ struct Explanation {
 
 Explanation explain(const Backend& backend, const LawCase& law_case, BoundKind bound_kind);
 
+// Of results that nobody can be asked for again, such as those in a file: `comparison` is theirs
+// with the oracle, by third_party_numerics. `seen.lse_ln` may be empty.
+Explanation explain_results(const reference::AttentionResult& seen, const Comparison& comparison,
+                            const LawCase& law_case, BoundKind bound_kind);
+
 // Several lines, ending in a newline.
 std::string explanation_text(const Explanation& explanation, const LawCase& law_case);
 

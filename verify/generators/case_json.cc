@@ -161,25 +161,6 @@ void read_sequences(FieldReader& outer, std::vector<SequenceSpec>& sequences) {
   }
 }
 
-// Numbers that its tensors have, about; in fp64, which does not overflow.
-double numbers_in(const CaseSpec& spec) {
-  const auto dims = static_cast<double>(spec.shape.head_dim_k + spec.shape.head_dim_v);
-  const auto q_heads = static_cast<double>(spec.shape.num_q_heads);
-  const auto kv_heads = static_cast<double>(spec.shape.num_kv_heads);
-  const auto block_size = static_cast<double>(spec.placement.block_size);
-  const auto padding = static_cast<double>(spec.placement.block_padding);
-  double blocks = 1.0 + static_cast<double>(spec.placement.spare_blocks);
-  double rows = 0.0;
-  for (const SequenceSpec& sequence : spec.sequences) {
-    blocks += static_cast<double>(sequence.context_length) / block_size + 1.0;
-    rows += static_cast<double>(sequence.num_rows);
-  }
-  const double columns = blocks + static_cast<double>(spec.placement.table_padding);
-  const auto sequences = static_cast<double>(spec.sequences.size());
-  return blocks * (kv_heads * block_size * dims + padding) + sequences * columns +
-         rows * (q_heads * dims + static_cast<double>(spec.placement.row_padding));
-}
-
 }  // namespace
 
 Json case_json(const CaseSpec& spec) {
@@ -199,6 +180,24 @@ std::string topic_lines(const Json& json, const std::string& indent) {
   return text;
 }
 
+double case_numbers(const CaseSpec& spec) {
+  const auto dims = static_cast<double>(spec.shape.head_dim_k + spec.shape.head_dim_v);
+  const auto q_heads = static_cast<double>(spec.shape.num_q_heads);
+  const auto kv_heads = static_cast<double>(spec.shape.num_kv_heads);
+  const auto block_size = static_cast<double>(spec.placement.block_size);
+  const auto padding = static_cast<double>(spec.placement.block_padding);
+  double blocks = 1.0 + static_cast<double>(spec.placement.spare_blocks);
+  double rows = 0.0;
+  for (const SequenceSpec& sequence : spec.sequences) {
+    blocks += static_cast<double>(sequence.context_length) / block_size + 1.0;
+    rows += static_cast<double>(sequence.num_rows);
+  }
+  const double columns = blocks + static_cast<double>(spec.placement.table_padding);
+  const auto sequences = static_cast<double>(spec.sequences.size());
+  return blocks * (kv_heads * block_size * dims + padding) + sequences * columns +
+         rows * (q_heads * dims + static_cast<double>(spec.placement.row_padding));
+}
+
 Result<CaseSpec> read_case(const Json& json, const std::string& path) {
   CaseSpec spec;
   FieldReader reader(json, path);
@@ -209,9 +208,15 @@ Result<CaseSpec> read_case(const Json& json, const std::string& path) {
   read_part(reader, "placement", [&](FieldReader& part) { read_placement(part, spec.placement); });
   RECTO_RETURN_IF_ERROR(reader.finish());
   RECTO_RETURN_IF_ERROR(check_case(spec).in(path));
-  if (numbers_in(spec) > kCaseNumbersMax) {
+  const auto sequences = std::max<std::int64_t>(1, std::ssize(spec.sequences));
+  if (spec.shape.num_q_heads > kCaseHeadsMax / sequences) {
+    return Status::invalid_input(
+        fmt::format("{}.shape.num_q_heads: expected at most {} in {} sequences, got {}", path,
+                    kCaseHeadsMax / sequences, sequences, spec.shape.num_q_heads));
+  }
+  if (case_numbers(spec) > kCaseNumbersMax) {
     return Status::invalid_input(fmt::format("{}: expected at most {:.0f} numbers, got {:.3g}",
-                                             path, kCaseNumbersMax, numbers_in(spec)));
+                                             path, kCaseNumbersMax, case_numbers(spec)));
   }
   return spec;
 }

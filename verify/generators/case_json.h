@@ -2,6 +2,7 @@
 
 // A case as JSON: small, read and changed by people. Tensors follow from its seed.
 
+#include <cstdint>
 #include <string>
 
 #include "core/status.h"
@@ -17,9 +18,14 @@ Json case_json(const CaseSpec& spec);
 std::string topic_lines(const Json& json, const std::string& indent);
 
 // What it does not name is as in CaseSpec{}. Invalid input, naming the field below `path`, for what
-// is no case, no valid one (check_case), or one of more than kCaseNumbersMax numbers.
+// is no case, no valid one (check_case), or one of more than kCaseNumbersMax numbers or, in all
+// sequences, more than kCaseHeadsMax query heads: each takes its time.
 Result<CaseSpec> read_case(const Json& json, const std::string& path);
 
 inline constexpr double kCaseNumbersMax = 1 << 28;
+inline constexpr std::int64_t kCaseHeadsMax = 1 << 16;
+
+// Numbers that its tensors have, about; in fp64, which does not overflow.
+double case_numbers(const CaseSpec& spec);
 
 }  // namespace recto::verify

@@ -136,8 +136,9 @@ Result<Json> parse_json_object(std::string_view text) {
     object = Json::parse(text.begin(), text.end(), std::ref(repeated));
   } catch (const Json::parse_error& error) {
     const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(error.byte, text.size()));
+    const char* const why = error.byte > text.size() ? ", and the text ends early" : "";
     return Status::invalid_input(
-        fmt::format("line {}: expected JSON", 1 + std::count(text.begin(), end, '\n')));
+        fmt::format("line {}: expected JSON{}", 1 + std::count(text.begin(), end, '\n'), why));
   } catch (const Json::exception&) {
     return Status::invalid_input("expected numbers that a double holds");
   }

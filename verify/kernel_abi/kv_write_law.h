@@ -18,8 +18,7 @@ struct KvWriter {
   std::function<void(const KvWriteInputs&)> write;
 };
 
-// "kv_write". Of each sequence of a case the last tokens, as many as it has rows but one at least,
-// are new, each in its slot; no slot is named twice, and some tokens go nowhere.
+// "kv_write", on the tokens of verify/kv_write_case.h.
 Law kv_write_law(const KvWriter& writer);
 
 }  // namespace recto::verify

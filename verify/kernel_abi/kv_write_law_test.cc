@@ -93,6 +93,7 @@ TEST_CASE("whoever does one thing wrong breaks it") {
     CHECK(report.failed() > 0);
     REQUIRE(report.failures.size() == 1);
     CHECK((report.failures[0].find("codes of the pool of ") != std::string::npos));
+    CHECK((report.failures[0].find("are wrong, first in block ") != std::string::npos));
   }
 }
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include "bazel/testing/catch.h"
@@ -51,6 +53,23 @@ TEST_CASE("what is no library is refused") {
   CHECK(status.code() == StatusCode::kInvalidInput);
   CHECK(status.message().starts_with(path + ": no shared library that loads: "));
   CHECK(status.message().ends_with("invalid ELF header"));
+}
+
+TEST_CASE("a library that was cut short is refused, and a whole copy is not") {
+  std::ifstream opened(kFaults, std::ios::binary);
+  const std::string whole{std::istreambuf_iterator<char>(opened), {}};
+  const char* const folder = getenv("TEST_TMPDIR");
+  const std::string path = std::string(folder == nullptr ? "." : folder) + "/cut.so";
+  const auto opened_to = [&](std::size_t size) {
+    std::ofstream(path, std::ios::binary) << whole.substr(0, size);
+    return KernelLibrary::open(path).status();
+  };
+  CHECK(opened_to(whole.size()) == Status::ok());
+  for (const std::size_t parts : {1, 2, 3, 4, 5, 6, 7, 8}) {
+    const Status status = opened_to(whole.size() * parts / 16);
+    CHECK(status.code() == StatusCode::kInvalidInput);
+    CHECK((status.message().find("the file ends early, at byte ") != std::string::npos));
+  }
 }
 
 TEST_CASE("a library without the table's function is told how it is spelt") {

@@ -1,0 +1,171 @@
+#include "experiments/cases/case_folder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "experiments/support/manifest.h"
+#include "experiments/support/text_file.h"
+#include "verify/generators/case_json.h"
+#include "verify/npz/npz_archive.h"
+
+namespace recto::experiments {
+namespace {
+
+using verify::FieldReader;
+
+constexpr std::int64_t kFormat = 1;
+constexpr const char* kManifest = "cases.json";
+constexpr std::int64_t kFileBytesMax = std::int64_t{1} << 32;
+
+Json case_json(const CaseFile& file) {
+  return {{"name", file.name},
+          {"op", case_operation_name(file.operation)},
+          {"xxh3_128", file.content_hash},
+          {"case", verify::case_json(file.spec)}};
+}
+
+std::string case_lines(const std::vector<CaseFile>& cases) {
+  std::string lines;
+  for (const CaseFile& file : cases) {
+    lines += (lines.empty() ? "    " : ",\n    ") + case_json(file).dump();
+  }
+  return lines;
+}
+
+// File names are made of it.
+bool is_plain(const std::string& name) {
+  return !name.empty() && std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  });
+}
+
+Result<CaseFile> read_case_file(const Json& json, const std::string& path) {
+  FieldReader reader(json, path);
+  CaseFile file;
+  reader.read("name", file.name);
+  reader.read_choice("op", file.operation, verify::kCaseOperations, verify::case_operation_name);
+  reader.read("xxh3_128", file.content_hash);
+  const Json* spec = reader.find("case");
+  if (!is_plain(file.name)) reader.fail("name", "letters, digits, - and _", "'" + file.name + "'");
+  if (spec == nullptr) reader.fail("case", "an object", "none");
+  RECTO_RETURN_IF_ERROR(reader.finish());
+  const Result<verify::CaseSpec> read = verify::read_case(*spec, path + ".case");
+  RECTO_RETURN_IF_ERROR(read.status());
+  file.spec = read.value();
+  return file;
+}
+
+Status read_cases(const Json& list, std::vector<CaseFile>& cases) {
+  std::set<std::string> names;
+  for (const Json& item : list) {
+    const std::string path = fmt::format("cases[{}]", cases.size());
+    Result<CaseFile> file = read_case_file(item, path);
+    RECTO_RETURN_IF_ERROR(file.status());
+    if (!names.insert(file.value().name).second) {
+      return Status::invalid_input(path + ".name: expected each name once");
+    }
+    cases.push_back(std::move(file).value());
+  }
+  return Status::ok();
+}
+
+}  // namespace
+
+std::string case_manifest_text(const CaseManifest& manifest) {
+  const std::string lines = case_lines(manifest.cases);
+  const Json head = {{"recto_cases", kFormat},        {"version", manifest.version},
+                     {"commit", manifest.commit},     {"seed", manifest.seed},
+                     {"settings", manifest.settings}, {"checksum", content_hash(lines)}};
+  return fmt::format("{{\n{},\n  \"cases\": [\n{}\n  ]\n}}\n", verify::topic_lines(head, "  "),
+                     lines);
+}
+
+Result<CaseManifest> parse_case_manifest(const std::string& text) {
+  const Result<Json> object = verify::parse_json_object(text);
+  RECTO_RETURN_IF_ERROR(object.status());
+  FieldReader reader(object.value(), "");
+  std::int64_t format = 0;
+  std::string checksum;
+  CaseManifest manifest;
+  reader.read("recto_cases", format);
+  if (format != kFormat) reader.fail("recto_cases", std::to_string(kFormat), "another number");
+  reader.read("version", manifest.version);
+  reader.read("commit", manifest.commit);
+  reader.read("seed", manifest.seed);
+  reader.read("checksum", checksum);
+  if (const Json* settings = reader.find("settings")) manifest.settings = *settings;
+  const Json* list = reader.find("cases");
+  if (list == nullptr || !list->is_array()) reader.fail("cases", "a list", "none");
+  RECTO_RETURN_IF_ERROR(reader.finish());
+  RECTO_RETURN_IF_ERROR(read_cases(*list, manifest.cases));
+  if (checksum != content_hash(case_lines(manifest.cases))) {
+    return Status::invalid_input("checksum: expected that of the cases; they have been changed");
+  }
+  if (manifest.cases.empty()) return Status::invalid_input("cases: expected one at least");
+  return manifest;
+}
+
+Result<std::string> case_file_bytes(const CaseFile& file) {
+  verify::CaseArrays arrays = verify::case_arrays(file.operation, file.spec);
+  std::vector<verify::NpzMember> members = std::move(arrays.inputs);
+  members.insert(members.end(), arrays.expected.begin(), arrays.expected.end());
+  return verify::npz_bytes(members);
+}
+
+Result<CaseManifest> read_case_manifest(const std::string& folder) {
+  const std::string path = case_manifest_path(folder);
+  const Result<std::string> text = read_text_file(path);
+  RECTO_RETURN_IF_ERROR(text.status());
+  Result<CaseManifest> manifest = parse_case_manifest(text.value());
+  RECTO_RETURN_IF_ERROR(manifest.status().in(path));
+  return manifest;
+}
+
+Status check_case_file(const std::string& folder, const CaseFile& file) {
+  const std::string path = case_path(folder, file);
+  const Result<std::string> bytes = read_text_file(path);
+  RECTO_RETURN_IF_ERROR(bytes.status());
+  const auto arrays = verify::parse_npz(bytes.value(), kFileBytesMax);
+  RECTO_RETURN_IF_ERROR(arrays.status().in(path));
+  for (const verify::NpzMember& member : verify::case_arrays(file.operation, file.spec).inputs) {
+    const auto found = arrays.value().find(member.name);
+    if (found != arrays.value().end() && found->second == member.array) continue;
+    return Status::invalid_input(
+        fmt::format("{}: {}: expected what this recto makes of the case; the file was changed, or "
+                    "written by another version",
+                    path, member.name));
+  }
+  if (content_hash(bytes.value()) != file.content_hash) {
+    return Status::invalid_input(path + ": expected the file as it was written; it was changed");
+  }
+  return Status::ok();
+}
+
+std::string case_manifest_path(const std::string& folder) {
+  return (std::filesystem::path(folder) / kManifest).string();
+}
+
+std::string case_path(const std::string& folder, const CaseFile& file) {
+  return (std::filesystem::path(folder) / (file.name + ".npz")).string();
+}
+
+Result<std::optional<std::string>> answer_path(const std::string& folder, const CaseFile& file) {
+  std::optional<std::string> found;
+  for (const char* suffix : {".out.npy", ".out.npz"}) {
+    const auto path = std::filesystem::path(folder) / (file.name + suffix);
+    std::error_code error;
+    if (!std::filesystem::exists(path, error)) continue;
+    if (found) {
+      return Status::invalid_input(
+          fmt::format("{}: expected one answer, found {} as well", path.string(), *found));
+    }
+    found = path.string();
+  }
+  return found;
+}
+
+}  // namespace recto::experiments

@@ -1,0 +1,235 @@
+#include "experiments/cases/case_wish.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+
+#include "core/dense_kv_view.h"
+#include "experiments/support/text_list.h"
+#include "experiments/support/usage_error.h"
+#include "verify/drawn_cases.h"
+#include "verify/generators/case_json.h"
+#include "verify/kernel_abi/kernel_library_report.h"
+
+namespace recto::experiments {
+namespace {
+
+using verify::CaseDomain;
+using verify::CaseOperation;
+using verify::TypePair;
+
+constexpr std::int64_t kCasesMax = 10'000;
+constexpr std::int64_t kContextMax = 4096;
+constexpr std::int64_t kSizeMax = 1024;  // of a head, a group, a block
+constexpr int kDrawsMax = 2000;          // for one case that has something to be judged
+
+constexpr std::array<KvLayout, 3> kLayouts = {KvLayout::kTokenMajor, KvLayout::kHeadMajor,
+                                              KvLayout::kPacked};
+
+// "bf16" where both are the same, else "bf16/e4m3".
+std::string type_pair_name(const TypePair& types) {
+  if (types.q == types.kv) return element_type_name(types.q);
+  return fmt::format("{}/{}", element_type_name(types.q), element_type_name(types.kv));
+}
+
+Status unknown(const char* flag, const std::string& item, const std::string& expected) {
+  return Status::invalid_input(fmt::format("{}: found '{}'; expected {}", flag, item, expected));
+}
+
+// Those of `known` that the list names, in its order; `otherwise` for an empty one.
+template <typename T, typename Known, typename NameOf>
+Result<std::vector<T>> chosen(const char* flag, const std::string& list, const Known& known,
+                              const NameOf& name_of) {
+  if (list.empty()) return std::vector<T>(known.begin(), known.end());
+  const auto items = split_list(list);
+  RECTO_RETURN_IF_ERROR(items.status().in(flag));
+  std::string names;
+  for (const T& each : known) names += (names.empty() ? "" : ", ") + std::string(name_of(each));
+  std::vector<T> result;
+  for (const std::string& item : items.value()) {
+    const auto found =
+        std::ranges::find_if(known, [&](const T& each) { return item == name_of(each); });
+    if (found == known.end()) return unknown(flag, item, "one of " + names);
+    result.push_back(*found);
+  }
+  return result;
+}
+
+// Sizes from 1 to kSizeMax, into `sizes` unless the list is empty.
+Status read_sizes(const char* flag, const std::string& list, std::vector<std::int64_t>& sizes) {
+  if (list.empty()) return Status::ok();
+  const auto items = split_list(list);
+  RECTO_RETURN_IF_ERROR(items.status().in(flag));
+  sizes.clear();
+  for (const std::string& item : items.value()) {
+    std::int64_t size = 0;
+    const char* const end = item.data() + item.size();
+    const auto [stop, error] = std::from_chars(item.data(), end, size);
+    if (error != std::errc() || stop != end || size < 1 || size > kSizeMax) {
+      return unknown(flag, item, fmt::format("integers from 1 to {}", kSizeMax));
+    }
+    sizes.push_back(size);
+  }
+  return Status::ok();
+}
+
+Status leave_out(const std::string& list, CaseDomain& domain) {
+  if (list.empty()) return Status::ok();
+  const std::map<std::string, bool CaseDomain::*> known = {
+      {"softcap", &CaseDomain::has_softcap}, {"window", &CaseDomain::has_window},
+      {"alibi", &CaseDomain::has_alibi},     {"sinks", &CaseDomain::has_sinks},
+      {"scales", &CaseDomain::has_scales},   {"non-causal", &CaseDomain::has_non_causal}};
+  const auto items = split_list(list);
+  RECTO_RETURN_IF_ERROR(items.status().in("--without"));
+  for (const std::string& item : items.value()) {
+    const auto found = known.find(item);
+    if (found == known.end()) {
+      return unknown("--without", item, "softcap, window, alibi, sinks, scales or non-causal");
+    }
+    domain.*found->second = false;
+  }
+  return Status::ok();
+}
+
+// The generators would round such a head dim up.
+Status check_packs(const CaseDomain& domain) {
+  if (std::ranges::find(domain.layouts, KvLayout::kPacked) == domain.layouts.end())
+    return Status::ok();
+  for (const TypePair& types : domain.types) {
+    for (const std::int64_t dim : domain.head_dims) {
+      if (dim % packed_width_k(types.kv) == 0) continue;
+      return Status::invalid_input(
+          fmt::format("--head-dim: found {}; expected multiples of {} for --layout packed of {}",
+                      dim, packed_width_k(types.kv), element_type_name(types.kv)));
+    }
+  }
+  return Status::ok();
+}
+
+// What the flags say, for a set that has a domain of its own.
+Status narrow(const CaseWish& wish, CaseDomain& domain) {
+  const auto types = chosen<TypePair>("--type", wish.types, verify::kTypePairs, type_pair_name);
+  RECTO_RETURN_IF_ERROR(types.status());
+  const auto layouts = chosen<KvLayout>("--layout", wish.layouts, kLayouts, kv_layout_name);
+  RECTO_RETURN_IF_ERROR(layouts.status());
+  domain.types = types.value();
+  domain.layouts = layouts.value();
+  RECTO_RETURN_IF_ERROR(read_sizes("--head-dim", wish.head_dims, domain.head_dims));
+  RECTO_RETURN_IF_ERROR(read_sizes("--group", wish.groups, domain.groups));
+  RECTO_RETURN_IF_ERROR(read_sizes("--block-size", wish.block_sizes, domain.block_sizes));
+  RECTO_RETURN_IF_ERROR(leave_out(wish.without, domain));
+  if (!wish.head_dims.empty()) {
+    domain.value_head_dim = verify::ValueHeadDim::kSameAsKeys;
+    RECTO_RETURN_IF_ERROR(check_packs(domain));
+  }
+  domain.context_max = wish.context_max;
+  domain.has_padding = false;  // arrays have no gaps
+  return Status::ok();
+}
+
+void narrow_rows(CaseOperation operation, CaseDomain& domain) {
+  using verify::RowsKind;
+  if (operation == CaseOperation::kDecode) domain.rows = {RowsKind::kDecode};
+  if (operation == CaseOperation::kPrefill) {
+    domain.rows = {RowsKind::kChunk, RowsKind::kPrefill, RowsKind::kBeyondContext,
+                   RowsKind::kMixed};
+  }
+}
+
+// The next numbers of a set, until one has something to be judged.
+Result<verify::CaseSpec> next_spec(CaseOperation operation, const verify::DrawnCases& set,
+                                   std::uint64_t& number) {
+  for (int tried = 0; tried < kDrawsMax; ++tried) {
+    verify::CaseSpec spec = drawn_spec(set, number++);
+    if (has_results(operation, spec)) return spec;
+  }
+  return Status::failed("no case was drawn that has anything to be judged");
+}
+
+// Of its file, about.
+double bytes_of(const verify::CaseSpec& spec) {
+  const auto results = static_cast<double>(spec.num_rows() * spec.shape.num_q_heads) *
+                       static_cast<double>(spec.shape.head_dim_v + 1);
+  return 4.0 * verify::case_numbers(spec) + 16.0 * results;
+}
+
+}  // namespace
+
+void add_wish_flags(CLI::App& command, CaseWish& wish) {
+  command.add_option("--cases", wish.cases, "to be drawn [24]")
+      ->option_text("N")
+      ->check(CLI::Range(std::int64_t{1}, kCasesMax));
+  command.add_option("--seed", wish.seed, "of the cases [2026]")
+      ->option_text("N")
+      ->check(check_whole_number);
+  const auto add_list = [&command](const char* flag, std::string& list, const char* about) {
+    command.add_option(flag, list, about)->option_text("LIST");
+  };
+  add_list("--op", wish.operations, "of decode, prefill and kv_write [all]");
+  add_list("--type", wish.types, "of q and K/V: fp32, fp16, bf16, fp16/e4m3, ... [all]");
+  add_list("--layout", wish.layouts, "of token-major, head-major and packed [token-major]");
+  add_list("--head-dim", wish.head_dims, "of K and V alike [small ones and those of models]");
+  add_list("--group", wish.groups, "query heads of a KV head [1,2,3,4,5,7,8]");
+  add_list("--block-size", wish.block_sizes, "tokens of a block [small ones, and 16,32,64]");
+  add_list("--without", wish.without, "softcap, window, alibi, sinks, scales, non-causal [none]");
+  command.add_option("--context-max", wish.context_max, "longest context, tokens [96]")
+      ->option_text("N")
+      ->check(CLI::Range(std::int64_t{1}, kContextMax));
+}
+
+verify::Json wish_json(const CaseWish& wish) {
+  return {{"cases", wish.cases},
+          {"op", wish.operations},
+          {"type", wish.types},
+          {"layout", wish.layouts},
+          {"head_dim", wish.head_dims},
+          {"group", wish.groups},
+          {"block_size", wish.block_sizes},
+          {"without", wish.without},
+          {"context_max", wish.context_max}};
+}
+
+Result<std::vector<CaseFile>> draw_case_files(const CaseWish& wish) {
+  const auto operations = chosen<CaseOperation>("--op", wish.operations, verify::kCaseOperations,
+                                                verify::case_operation_name);
+  RECTO_RETURN_IF_ERROR(operations.status());
+  std::vector<verify::DrawnCases> sets = verify::library_cases(1);
+  for (verify::DrawnCases& set : sets) {
+    set.seed = wish.seed;
+    RECTO_RETURN_IF_ERROR(narrow(wish, set.domain));
+  }
+  std::map<std::pair<CaseOperation, std::size_t>, std::uint64_t> numbers;
+  std::map<CaseOperation, int> named;
+  std::vector<CaseFile> files;
+  double bytes = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(wish.cases); ++i) {
+    const CaseOperation operation = operations.value()[i % operations.value().size()];
+    const std::size_t set = i / operations.value().size() % sets.size();
+    verify::DrawnCases cases = sets[set];
+    narrow_rows(operation, cases.domain);
+    auto spec = next_spec(operation, cases, numbers[{operation, set}]);
+    RECTO_RETURN_IF_ERROR(spec.status());
+    if (case_numbers(spec.value()) > verify::kCaseNumbersMax) {
+      return Status::invalid_input(
+          fmt::format("--context-max, --head-dim, --group: expected sizes that make cases of at "
+                      "most {:.3g} numbers, found one of {:.3g}",
+                      verify::kCaseNumbersMax, case_numbers(spec.value())));
+    }
+    bytes += bytes_of(spec.value());
+    if (bytes > kCaseBytesMax) {
+      return Status::invalid_input(fmt::format(
+          "--cases: found {}; the first {} take 4 GiB already; expected fewer, or smaller ones",
+          wish.cases, i + 1));
+    }
+    files.push_back(
+        {.name = fmt::format("{}-{:02}", case_operation_name(operation), ++named[operation]),
+         .operation = operation,
+         .spec = std::move(spec).value()});
+  }
+  return files;
+}
+
+}  // namespace recto::experiments

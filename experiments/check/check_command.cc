@@ -1,0 +1,90 @@
+#include "experiments/check/check_command.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "experiments/check/check_run.h"
+#include "experiments/check/check_text.h"
+#include "experiments/support/usage_error.h"
+
+namespace recto::experiments {
+namespace {
+
+constexpr const char* kFooter = R"(
+Judges NAME.out.npy, or NAME.out.npz, of each case that recto cases wrote to DIR, by the fp64 oracle
+and the bound of each element; what is expected is computed anew, and not read. A case that is wrong
+is shown, and kept in a file for recto replay.
+
+Examples:
+  recto check cases
+  recto check cases --json
+  recto check cases --bound hard --failures 1)";
+
+struct CheckFlags {
+  CheckOptions options;
+  std::string bound = "sharp";
+  std::int64_t failures_shown = 3;
+  bool is_json = false;
+};
+
+Status verdict_of(const std::vector<JudgedCase>& cases) {
+  const std::int64_t wrong = count_in_state(cases, AnswerState::kWrong);
+  const std::int64_t missing = count_in_state(cases, AnswerState::kMissing);
+  if (wrong + missing == 0) return Status::ok();
+  std::string text = fmt::format("{} of {} cases are wrong", wrong, cases.size());
+  if (missing > 0) text += fmt::format(", and {} are not answered", missing);
+  for (const JudgedCase& judged : cases) {
+    if (judged.kept.empty()) continue;
+    text += "; first: " + judged.kept;
+    break;
+  }
+  return Status::failed(text);
+}
+
+Status run_check(CheckFlags& flags, CommandContext& context) {
+  flags.options.bound_kind =
+      flags.bound == "hard" ? verify::BoundKind::kHard : verify::BoundKind::kSharp;
+  const Result<std::vector<JudgedCase>> cases = judge_folder(flags.options, context);
+  RECTO_RETURN_IF_ERROR(cases.status());
+  if (flags.is_json) {
+    context.out << check_json(flags.options, cases.value()).dump(2) << '\n';
+  } else {
+    context.out << check_text(flags.options, cases.value(), flags.failures_shown);
+  }
+  return verdict_of(cases.value());
+}
+
+}  // namespace
+
+void add_check_command(CLI::App& app, CommandContext& context) {
+  auto flags = std::make_shared<CheckFlags>();
+  flags->options.kept_folder = "failing-cases";
+  CLI::App* command =
+      app.add_subcommand("check", "answers of your program to recto cases, element by element");
+  command->add_option("dir", flags->options.folder, "with cases.json, cases and answers")
+      ->option_text("DIR")
+      ->check(check_folder_named)
+      ->required();
+  command->add_option("--bound", flags->bound, "hard or sharp [sharp]")
+      ->option_text("KIND")
+      ->check(CLI::IsMember({"hard", "sharp"}));
+  command->add_option("--failures", flags->failures_shown, "shown in full, of each operation [3]")
+      ->option_text("N")
+      ->check(CLI::Range(1, 1000));
+  command
+      ->add_option("--out", flags->options.kept_folder,
+                   "for failing cases, made if any [failing-cases]")
+      ->option_text("DIR")
+      ->check(check_folder_named);
+  command->add_flag("--json", flags->is_json, "for machines");
+  command->footer(kFooter);
+  command->callback([flags, &context] {
+    context.chosen = [flags, &context] { return run_check(*flags, context); };
+  });
+}
+
+}  // namespace recto::experiments

@@ -1,0 +1,39 @@
+#pragma once
+
+// Answers to the cases of a folder, judged; those that fail are kept for recto replay.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "experiments/cases/case_folder.h"
+#include "experiments/support/command.h"
+#include "verify/law.h"
+
+namespace recto::experiments {
+
+struct CheckOptions {
+  std::string folder = {};  // of cases and answers
+  verify::BoundKind bound_kind = verify::BoundKind::kSharp;
+  std::string kept_folder = {};  // of failing cases
+};
+
+enum class AnswerState : std::uint8_t { kRight, kWrong, kMissing };
+
+struct JudgedCase {
+  CaseFile file = {};
+  AnswerState state = AnswerState::kMissing;
+  std::string answer = {};          // the file; empty where it is missing
+  verify::LawVerdict verdict = {};  // of an answer
+  std::string kept = {};            // the case's JSON, if it is wrong
+};
+
+// In the order of the manifest. Invalid input for a folder whose cases are not as they were
+// written; failed where a failing case cannot be kept.
+Result<std::vector<JudgedCase>> judge_folder(const CheckOptions& options, CommandContext& context);
+
+std::int64_t count_in_state(const std::vector<JudgedCase>& cases, AnswerState state);
+
+}  // namespace recto::experiments

@@ -1,0 +1,24 @@
+#pragma once
+
+// What came of the answers, for people and for machines.
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "experiments/check/check_run.h"
+
+namespace recto::experiments {
+
+// The table, and the cases that are wrong: the first `shown` of each operation in full, the others
+// by name.
+std::string check_text(const CheckOptions& options, const std::vector<JudgedCase>& cases,
+                       std::int64_t shown);
+
+// {"cases", "bound", "right", "wrong", "missing", "answers": [{"name", "op", "q_type", "kv_type",
+// "state", "worst_error_to_bound", "what", "file"}]}
+nlohmann::ordered_json check_json(const CheckOptions& options,
+                                  const std::vector<JudgedCase>& cases);
+
+}  // namespace recto::experiments

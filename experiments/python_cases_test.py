@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+"""What docs/python.md says: its programs answer recto cases, and recto check judges them.
+
+    python_cases_test.py RECTO DOCUMENT
+"""
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+from pathlib import Path
+
+import numpy as np
+
+PROGRAM, DOCUMENT = (Path(path).resolve() for path in sys.argv[1:3])
+TEXT = DOCUMENT.read_text("utf-8")
+
+# Where a program on NumPy cannot be the one on PyTorch: the module, and how codes become numbers.
+TORCH_ONLY = (
+    "import glob, sys, numpy as np, torch as xp",
+    "def numbers(codes, kind):",
+    '    types = {"bf16": xp.bfloat16, "e4m3": xp.float8_e4m3fn, "e5m2": xp.float8_e5m2}',
+    "    return xp.from_numpy(codes)"
+    ".view(types.get(str(kind), xp.from_numpy(codes).dtype)).float()",
+)
+
+# Of every option, with any number of rows, in the three layouts: what the document's decode leaves
+# out, and what it says of each array.
+EVERYTHING = textwrap.dedent("""
+    import glob, sys, numpy as np
+    def numbers(codes, kind):
+        return (codes.astype("u4") << 16).view("f4") if kind == "bf16" else codes.astype("f4")
+    def pool(case, name):  # as token-major
+        codes = numbers(case[name + "_cache"], case["kv_type"])
+        if case["layout"] == "head-major":
+            codes = codes.transpose(0, 2, 1, 3)
+        if case["layout"] == "packed" and codes.ndim == 5:
+            codes = codes.transpose(0, 1, 2, 4, 3)
+            codes = codes.reshape(*codes.shape[:2], -1, codes.shape[4])
+        if case["layout"] == "packed":
+            codes = codes.transpose(0, 3, 1, 2)
+        return codes * case[name + "_scale"][:, None]
+    def attention(case):
+        k, v, size = pool(case, "k"), pool(case, "v"), int(case["block_size"])
+        q = numbers(case["q"], case["q_type"])
+        group = q.shape[1] // k.shape[2]
+        out = np.zeros((*q.shape[:2], v.shape[3]), "f4")
+        lse_ln = np.zeros(q.shape[:2], "f4")
+        slopes, sinks = case["alibi_slopes"][:, None, None], case["sinks"][:, None]
+        for s, n in enumerate(case["context_length"]):
+            first, end = case["query_start"][s : s + 2]
+            j, i = np.arange(n), (n - (end - first) + np.arange(end - first))[:, None]
+            slots = case["block_table"][s][j // size], j % size
+            keys, values = (x[slots].repeat(group, 1) for x in (k, v))
+            scores = case["scale"] * np.einsum("rhd,jhd->hrj", q[first:end], keys)
+            if case["softcap"] > 0:
+                scores = case["softcap"] * np.tanh(scores / case["softcap"])
+            seen = (j <= i) if case["causal"] else np.full((end - first, n), True)
+            if case["window"] > 0:
+                seen = seen & (i - case["window"] < j)
+            scores = np.where(seen, scores + slopes * (j - i), -np.inf).astype("f4")
+            top = np.maximum(scores.max(-1, initial=-1e30), sinks)
+            weights = np.exp(scores - top[..., None])
+            total = weights.sum(-1) + np.exp(sinks - top)
+            with np.errstate(divide="ignore"):
+                lse_ln[first:end] = (np.log(total) + top).T
+            weights /= np.maximum(total, 1e-30)[..., None]
+            out[first:end] = np.einsum("hrj,jhd->rhd", weights, values)
+        return out, lse_ln
+    for path in glob.glob(glob.escape(sys.argv[1]) + "/*fill-*[0-9].npz"):
+        out, lse_ln = attention(np.load(path))
+        np.savez_compressed(path[: -len("npz")] + "out.npz", out=out, lse_ln=lse_ln)
+    for path in glob.glob(glob.escape(sys.argv[1]) + "/kv_write-*[0-9].npz"):
+        case = dict(np.load(path))
+        there = case["slot_mapping"] >= 0
+        block, offset = np.divmod(case["slot_mapping"][there], case["block_size"])
+        for name in ("k", "v"):
+            case[name + "_cache"][block, offset] = case["new_" + name][there]
+        answer = {name: case[name] for name in ("k_cache", "v_cache")}
+        np.savez(path[: -len("npz")] + "out.npz", **answer)
+""")
+
+
+def programs():
+    """The document's, in its order."""
+    return re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+
+
+def commands():
+    """The document's command lines that are recto's: one that writes cases, one that checks."""
+    lines = re.search(r"```\n(.*?)```", TEXT, re.DOTALL).group(1).splitlines()
+    return [line.split()[1:] for line in lines if line.startswith("recto ")]
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="with spaces ")
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.cases = self.folder / "cases"
+
+    def recto(self, *arguments):
+        done = subprocess.run(
+            [PROGRAM, *map(str, arguments)], cwd=self.folder, capture_output=True, text=True
+        )
+        self.assertNotIn("Traceback", done.stderr)
+        return done
+
+    def draw(self, *flags):
+        done = self.recto("cases", "--out", "cases", *flags)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def answer(self, program):
+        path = self.folder / "program.py"
+        path.write_text(program, "utf-8")
+        done = subprocess.run(
+            [sys.executable, path, self.cases], capture_output=True, text=True, cwd=self.folder
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def check(self):
+        return self.recto("check", "cases")
+
+
+class Document(Folder):
+    def draw_as_documented(self, *flags):
+        arguments = commands()[0]
+        self.assertEqual(arguments[:3], ["cases", "--out", "cases"])
+        self.draw(*arguments[3:], *flags)
+
+    def test_the_numpy_program_is_right(self):
+        self.draw_as_documented("--cases", "90")
+        self.answer(programs()[1])
+        done = self.recto(*commands()[1])
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("90 cases of cases, sharp bounds", done.stdout)
+
+    def test_a_window_one_key_too_wide_is_caught_and_told(self):
+        right = '(int(case["window"]) or n)'
+        wrong = '(int(case["window"]) + (case["window"] > 0) or n)'
+        self.assertEqual(programs()[1].count(right), 1)
+        self.draw_as_documented("--cases", "30")
+        self.answer(programs()[1].replace(right, wrong))
+        done = self.check()
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertRegex(done.stdout, r"first out\[sequence \d+, row 0, head \d+, dim \d+\]")
+        replays = re.findall(r"recto replay (\S+)", done.stdout)
+        self.assertTrue(replays, done.stdout)
+        told = [self.recto("replay", file) for file in replays]
+        self.assertEqual({each.returncode for each in told}, {1})
+        self.assertTrue(any("the window is one key too wide" in each.stdout for each in told))
+        example = re.search(r"`recto replay (\S+)`", TEXT).group(1)
+        self.assertIn("the window is one key too wide", self.recto("replay", example).stdout)
+        healthy = self.recto("replay", replays[0], "--backend", "naive-fp64")
+        self.assertEqual(healthy.returncode, 0, healthy.stdout)
+
+    def test_both_programs_are_one_but_for_how_codes_become_numbers(self):
+        torch, numpy = (program.splitlines() for program in programs())
+        self.assertEqual(len(torch), 20)
+        for program in programs():
+            compile(program, str(DOCUMENT), "exec")
+        self.assertEqual(tuple(torch[:4]), TORCH_ONLY)
+        self.assertEqual(numpy[0], torch[0].replace("torch as xp", "numpy as xp"))
+        self.assertEqual(numpy[3:], torch[4:])
+
+    def test_the_pytorch_program_is_right(self):
+        try:
+            import torch  # noqa: F401
+        except ImportError:
+            print("SKIPPED: the PyTorch program of docs/python.md: PyTorch is not installed")
+            self.skipTest("no torch")
+        self.draw_as_documented("--cases", "60")
+        self.answer(programs()[0])
+        done = self.check()
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_every_array_of_a_case_is_in_the_document(self):
+        self.draw("--cases", "3")
+        names = set()
+        for path in self.cases.glob("*.npz"):
+            names |= set(np.load(path).files)
+        self.assertLessEqual({"q", "new_k", "expected_k_cache", "bound_lse_ln"}, names)
+        for name in names:
+            self.assertIn(f"`{name}`", TEXT)
+
+
+class Programs(Folder):
+    FLAGS = ("--op", "prefill,kv_write", "--type", "fp32,fp16,bf16", "--cases", "120")
+
+    def test_every_option_and_layout_can_be_answered_from_the_files_alone(self):
+        self.draw(*self.FLAGS)
+        self.answer(EVERYTHING)
+        done = self.check()
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_other_layouts_can_be_answered_too(self):
+        self.draw("--op", "prefill", "--type", "fp16", "--layout", "head-major,packed",
+                  "--head-dim", "8,16,64", "--cases", "40")
+        self.answer(EVERYTHING)
+        done = self.check()
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_faults_of_masks_and_of_writes_are_caught(self):
+        for right, wrong in (
+            ("(j <= i)", "(j < i)"),
+            ("(j <= i)", "(j <= i + 1)"),
+            ('i - case["window"] < j', 'i - case["window"] <= j'),
+            ("slopes * (j - i)", "slopes * (i - j)"),
+            ("np.exp(sinks - top)", "0"),
+            ('["slot_mapping"] >= 0', '["slot_mapping"] >= -1'),
+        ):
+            with self.subTest(wrong):
+                self.assertEqual(EVERYTHING.count(right), 1)
+                self.draw(*self.FLAGS[:-1], "40")
+                self.answer(EVERYTHING.replace(right, wrong))
+                done = self.check()
+                self.assertEqual(done.returncode, 1, done.stdout)
+                subprocess.run(["rm", "-r", self.cases], check=True)
+
+    def test_arrays_as_numpy_writes_them_are_read(self):
+        self.draw("--op", "decode", "--type", "fp16", "--cases", "2")
+        right, other = sorted(self.cases.glob("*.npz"))
+        for path in (right, other):
+            np.save(path.with_suffix(".out.npy"), np.load(path)["expected"].astype("f2"))
+        self.assertEqual(self.check().returncode, 0)
+        out = np.load(right.with_suffix(".out.npy"))
+        np.save(right.with_suffix(".out.npy"), np.asfortranarray(out))
+        self.assertEqual(self.check().returncode, 0)
+        for wrong, said in (
+            (out.astype("f8"), "out: expected float16 or float32 ["),
+            (out.astype(">f2"), "descr: expected little-endian items, found >f2"),
+            (out[None], "found float16 [1, "),
+            (out.astype(object), "descr: expected numbers, not Python's objects"),
+            (np.full_like(out, np.nan), "seen nan"),
+        ):
+            with self.subTest(said):
+                np.save(right.with_suffix(".out.npy"), wrong)
+                done = self.check()
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertIn(said, done.stdout)
+
+    def test_json_is_whole(self):
+        self.draw("--cases", "3")
+        done = self.recto("check", "cases", "--json")
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(json.loads(done.stdout)["missing"], 3)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

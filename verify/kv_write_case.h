@@ -1,0 +1,50 @@
+#pragma once
+
+// Writing K and V, made of a case: its newest tokens are to be written into pools that have none of
+// their codes, and what must come out is what the reference writes, whole pools of it.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/attention_views.h"
+#include "verify/law.h"
+
+namespace recto::verify {
+
+struct KvPools {
+  std::vector<std::byte> k;
+  std::vector<std::byte> v;
+};
+
+class KvWriteCase {
+ public:
+  // Of each sequence the last tokens, as many as it has rows but one at least, are new, each in its
+  // slot; no slot is named twice, and some tokens go nowhere.
+  explicit KvWriteCase(const LawCase& law_case);
+
+  const PagedKvView& kv() const { return placed_.inputs().kv; }  // whose strides pools have
+  std::int64_t num_tokens() const { return std::ssize(slots_); }
+  const KvPools& before() const { return before_; }
+  const KvPools& expected() const { return expected_; }
+
+  // The call, on pools that both this and `pools` outlive.
+  KvWriteInputs inputs(KvPools& pools) const;
+
+  // Every code of both pools, gaps included.
+  std::int64_t num_codes() const;
+  // What is wrong in each pool, and where first; empty if all is right. Which NaN one becomes that
+  // is converted to fp8 is nobody's promise.
+  std::string differences(const KvPools& seen) const;
+
+ private:
+  PlacedProblem placed_;
+  std::vector<std::byte> new_k_;
+  std::vector<std::byte> new_v_;
+  std::vector<std::int64_t> slots_;
+  KvPools before_;
+  KvPools expected_;
+};
+
+}  // namespace recto::verify
