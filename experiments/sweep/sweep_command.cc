@@ -10,20 +10,19 @@
 #include <string>
 #include <vector>
 
-#include "experiments/support/grid_remarks.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/parallel.h"
 #include "experiments/support/progress.h"
-#include "experiments/support/remarks.h"
 #include "experiments/support/resolved_run.h"
 #include "experiments/support/spec_help.h"
 #include "experiments/support/unused_settings.h"
 #include "experiments/support/usage_error.h"
-#include "experiments/sweep/sweep_columns.h"
 #include "experiments/sweep/sweep_flags.h"
 #include "experiments/sweep/sweep_grid_file.h"
+#include "experiments/sweep/sweep_identity.h"
 #include "experiments/sweep/sweep_journal.h"
+#include "experiments/sweep/sweep_parts.h"
 #include "experiments/sweep/sweep_results.h"
 #include "experiments/sweep/sweep_runner.h"
 
@@ -44,6 +43,7 @@ Examples:
   recto sweep --out results --trace azure.csv --limit 2000 --scale-rate 1,2,4 --gpu H100,H200
   recto sweep --out results --arrivals poisson:2 --arrivals poisson:4 --seeds 10
   recto sweep --out results --grid grid.json --threads 8
+  recto sweep --grid grid.json --runs 17             (one run, as it would be journalled)
 
   grid.json: {"base": {"workload": "chat", "pool_gib": 12},
               "axes": {"allocator": ["paged", "prefix-cached"], "block_size": [8, 16, 32]},
@@ -56,6 +56,8 @@ struct SweepArguments {
   std::optional<std::int64_t> seeds;
   int threads = default_threads();
   bool is_fresh = false;
+  std::optional<std::string> runs;
+  bool is_collecting = false;
 };
 
 Result<SweepGrid> make_grid(const SweepArguments& arguments) {
@@ -82,24 +84,6 @@ Status check_any_possible(const SweepGrid& grid) {
   return grid.point_count() == 1 ? first : first.in("no point can be run; the first");
 }
 
-// Each point under its first seed.
-std::vector<RunConfig> point_configs(const SweepGrid& grid) {
-  std::vector<RunConfig> configs;
-  for (std::int64_t point = 0; point < grid.point_count(); ++point) {
-    configs.push_back(grid.run_config(point * grid.seed_count()));
-  }
-  return configs;
-}
-
-// What step times rest on, over all points, and what the points differ in unasked.
-std::set<std::string> remarks_on(const SweepGrid& grid) {
-  const std::vector<RunConfig> configs = point_configs(grid);
-  std::set<std::string> remarks;
-  for (const RunConfig& config : configs) remarks.insert(provenance_remark(config));
-  for (const std::string& remark : grid_remarks(configs)) remarks.insert(wrapped(remark));
-  return remarks;
-}
-
 // Nothing that is read may be written over.
 Status check_outputs(const SweepArguments& arguments, const std::vector<RunConfig>& configs) {
   std::set<std::string> inputs;
@@ -114,21 +98,12 @@ Status check_outputs(const SweepArguments& arguments, const std::vector<RunConfi
   return Status::ok();
 }
 
-// The manifest, apart from how the runs went. Its inputs are files by content.
-Result<Json> describe_sweep(const SweepGrid& grid) {
-  std::set<std::vector<std::string>> seen;
-  std::vector<RunConfig> configs;
-  for (const RunConfig& config : point_configs(grid)) {
-    if (seen.insert(input_files(config)).second) configs.push_back(config);
-  }
-  Result<Json> manifest = begin_manifest("sweep", configs);
-  RECTO_RETURN_IF_ERROR(manifest.status());
-  manifest.value()["grid"] = to_json(grid);
-  Json columns = Json::array();
-  for (const SweepColumn& column : sweep_columns()) columns.push_back(column.name);
-  manifest.value()["columns"] = columns;
-  manifest.value()["remarks"] = remarks_on(grid);
-  return manifest;
+Status check_sweep(const SweepArguments& arguments, const SweepGrid& grid) {
+  RECTO_RETURN_IF_ERROR(check_any_possible(grid));
+  const std::vector<RunConfig> configs = point_configs(grid);
+  RECTO_RETURN_IF_ERROR(refuse_unused(configs));
+  RECTO_RETURN_IF_ERROR(refuse_idle_seeds(configs, grid.seed_count()));
+  return check_outputs(arguments, configs);
 }
 
 Status write_results(const SweepArguments& arguments, const SweepGrid& grid, Json manifest,
@@ -158,42 +133,54 @@ Status verdict(const SweepGrid& grid, const std::vector<SweepPoint>& points) {
   return failed == points.size() ? Status::invalid_input(message) : Status::failed(message);
 }
 
+// Here, or by whoever hands their records in.
 Result<std::vector<RunRecord>> run_all(const SweepArguments& arguments, const SweepGrid& grid,
-                                       SweepJournal& journal, CommandContext& context) {
-  const std::size_t left = runs_to_do(grid, journal).size();
+                                       const Json& manifest, CommandContext& context) {
+  Result<SweepJournal> journal =
+      SweepJournal::open(arguments.out + "/sweep.journal.jsonl", manifest,
+                         arguments.is_fresh ? JournalStart::kFresh : JournalStart::kContinue);
+  RECTO_RETURN_IF_ERROR(journal.status());
+  const std::vector<std::int64_t> left = runs_to_do(grid, journal.value());
   const auto all = static_cast<std::size_t>(grid.run_count());
-  if (left < all) {
-    context.err << fmt::format("recto: {} of {} runs were done before; going on\n", all - left,
-                               all);
+  if (journal.value().dropped_bytes() > 0) {
+    context.err << "recto: the journal's last line was cut off; its run is done again\n";
   }
-  ProgressBar progress(context.err, context.terminal, left);
+  if (left.size() < all) {
+    context.err << fmt::format("recto: {} of {} runs were done before; going on\n",
+                               all - left.size(), all);
+  }
+  ProgressBar progress(context.err, context.terminal, left.size());
   std::atomic<int> failed{0};
-  return run_sweep(
-      grid, journal,
-      {.threads = arguments.threads, .on_finished = [&](std::int64_t, const RunRecord& record) {
-         if (!record.is_ok()) ++failed;
-         progress.advance(failed == 0 ? "runs" : fmt::format("runs, {} failed", failed.load()));
-       }});
+  const auto on_finished = [&](std::int64_t, const RunRecord& record) {
+    if (!record.is_ok()) ++failed;
+    progress.advance(failed == 0 ? "runs" : fmt::format("runs, {} failed", failed.load()));
+  };
+  if (!arguments.is_collecting) {
+    return run_sweep(grid, journal.value(),
+                     {.threads = arguments.threads, .on_finished = on_finished});
+  }
+  context.out << plan_line(grid, manifest, left) << std::flush;
+  return collect_runs(grid, manifest, journal.value(), {.on_finished = on_finished});
 }
 
 Status sweep(const SweepArguments& arguments, CommandContext& context) {
   const Result<SweepGrid> made = make_grid(arguments);
   RECTO_RETURN_IF_ERROR(made.status());
   const SweepGrid& grid = made.value();
-  RECTO_RETURN_IF_ERROR(check_any_possible(grid));
-  const std::vector<RunConfig> configs = point_configs(grid);
-  RECTO_RETURN_IF_ERROR(refuse_unused(configs));
-  RECTO_RETURN_IF_ERROR(refuse_idle_seeds(configs, grid.seed_count()));
-  RECTO_RETURN_IF_ERROR(check_outputs(arguments, configs));
+  if (arguments.runs) {
+    const Result<std::vector<RunSpan>> spans = parse_run_spans(*arguments.runs, grid.run_count());
+    RECTO_RETURN_IF_ERROR(spans.status().in("--runs"));
+    return print_runs(grid, spans.value(), context.out);
+  }
+  if (arguments.out.empty())
+    return Status::invalid_input("--out: expected a folder for the results");
+  RECTO_RETURN_IF_ERROR(check_sweep(arguments, grid));
   const Result<Json> manifest = describe_sweep(grid);
   RECTO_RETURN_IF_ERROR(manifest.status());
 
   RECTO_RETURN_IF_ERROR(make_folder(arguments.out));
-  Result<SweepJournal> journal =
-      SweepJournal::open(arguments.out + "/sweep.journal.jsonl", manifest.value(),
-                         arguments.is_fresh ? JournalStart::kFresh : JournalStart::kContinue);
-  RECTO_RETURN_IF_ERROR(journal.status());
-  const Result<std::vector<RunRecord>> records = run_all(arguments, grid, journal.value(), context);
+  const Result<std::vector<RunRecord>> records =
+      run_all(arguments, grid, manifest.value(), context);
   RECTO_RETURN_IF_ERROR(records.status());
 
   const std::vector<SweepPoint> points = collect_points(grid, records.value());
@@ -210,20 +197,34 @@ Status sweep(const SweepArguments& arguments, CommandContext& context) {
 void add_sweep_command(CLI::App& app, CommandContext& context) {
   auto arguments = std::make_shared<SweepArguments>();
   CLI::App* command = app.add_subcommand("sweep", "run a grid of settings on all cores, resumably");
-  command->add_option("--out", arguments->out, "folder for the results, made if need be")
-      ->option_text("DIR")
-      ->check(check_folder_named)
-      ->required();
+  CLI::Option* out =
+      command->add_option("--out", arguments->out, "folder for the results, made if need be")
+          ->option_text("DIR")
+          ->check(check_folder_named);
   command->add_option("--grid", arguments->grid_path, "take base, axes and seeds from a JSON file")
       ->option_text("FILE");
   command
       ->add_option("--seeds", arguments->seeds,
                    "run each point under N seeds: means and 95 % intervals")
       ->option_text("N");
-  command->add_option("--threads", arguments->threads, "runs at a time [all cores]")
-      ->option_text("N")
-      ->check(CLI::Range(1, 4096));
-  command->add_flag("--fresh", arguments->is_fresh, "forget what an earlier sweep in DIR finished");
+  CLI::Option* threads =
+      command->add_option("--threads", arguments->threads, "runs at a time [all cores]")
+          ->option_text("N")
+          ->check(CLI::Range(1, 4096));
+  CLI::Option* fresh = command->add_flag("--fresh", arguments->is_fresh,
+                                         "forget what an earlier sweep in DIR finished");
+  CLI::Option* collect = command->add_flag(
+      "--collect", arguments->is_collecting,
+      "run nothing: say what is left, take from standard input what --runs prints");
+  collect->excludes(threads);
+  command
+      ->add_option("--runs", arguments->runs,
+                   "only these, such as 0-9,12, printed and not kept: no --out")
+      ->option_text("LIST")
+      ->excludes(out)
+      ->excludes(threads)
+      ->excludes(fresh)
+      ->excludes(collect);
   arguments->flags.add_to(*command);
   command->footer("\n" + spec_help() + (kFooter + 1));
   command->callback([arguments, &context] {

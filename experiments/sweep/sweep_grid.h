@@ -48,7 +48,7 @@ class SweepGrid {
   std::int64_t seed_count_ = 1;
 };
 
-inline constexpr std::int64_t kSweepRunsMax = 100'000;
+inline constexpr std::int64_t kSweepRunsMax = 1'000'000;
 
 // By what a manifest and a journal know the grid: {"base": ..., "axes": ..., "seeds": ...}.
 Json to_json(const SweepGrid& grid);

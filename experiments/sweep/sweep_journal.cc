@@ -2,14 +2,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cmath>
 #include <cstring>
-#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -19,39 +16,6 @@ namespace recto::experiments {
 namespace {
 
 constexpr int kNoFile = -1;
-
-Json values_json(const std::vector<double>& values) {
-  Json json = Json::array();
-  for (const double value : values) json.push_back(std::isfinite(value) ? Json(value) : Json());
-  return json;
-}
-
-std::optional<std::vector<double>> values_from(const Json& json) {
-  if (!json.is_array()) return std::nullopt;
-  std::vector<double> values;
-  for (const Json& value : json) {
-    if (!value.is_number() && !value.is_null()) return std::nullopt;
-    values.push_back(value.is_null() ? std::numeric_limits<double>::quiet_NaN()
-                                     : value.get<double>());
-  }
-  return values;
-}
-
-constexpr std::size_t kDifferencesMax = 3;
-
-// "/grid/axes/block_size/1 was 16, is 32": the first places in which two identities differ.
-std::string differences(const Json& before, const Json& now) {
-  std::vector<std::string> texts;
-  for (const Json& change : Json::diff(before, now)) {
-    if (texts.size() == kDifferencesMax) break;
-    const auto path = change["path"].get<std::string>();
-    const Json::json_pointer place(path);
-    const Json was = before.contains(place) ? before[place] : Json();
-    const Json is = change.contains("value") ? change["value"] : Json();
-    texts.push_back(fmt::format("{} was {}, is {}", path, was.dump(), is.dump()));
-  }
-  return fmt::format("{}", fmt::join(texts, "; "));
-}
 
 // The complete lines of a text, without their ends; what follows the last newline is none.
 std::vector<std::string> complete_lines(std::string_view text) {
@@ -69,6 +33,7 @@ SweepJournal::SweepJournal(SweepJournal&& other) noexcept
     : path_(std::move(other.path_)),
       file_(std::exchange(other.file_, kNoFile)),
       value_count_(other.value_count_),
+      dropped_bytes_(other.dropped_bytes_),
       finished_(std::move(other.finished_)),
       hashes_(std::move(other.hashes_)) {}
 
@@ -130,22 +95,17 @@ Status SweepJournal::load(const Json& identity) {
     if (is_good) kept_bytes += static_cast<off_t>(lines[i].size() + 1);
   }
   if (ftruncate(file_, kept_bytes) != 0) return failure("cannot be shortened");
-  return kept_bytes == 0 ? write_line(identity) : Status::ok();
+  dropped_bytes_ = text.value().size() - static_cast<std::size_t>(kept_bytes);
+  return kept_bytes == 0 ? write_lines(json_line(identity)) : Status::ok();
 }
 
 bool SweepJournal::take_record(const std::string& line) {
-  const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("run") || !json["run"].is_number_integer() ||
-      !json.contains("config") || !json["config"].is_string()) {
-    return false;
-  }
-  if (json.contains("error")) return json["error"].is_string();
-  if (!json.contains("values")) return false;
-  std::optional<std::vector<double>> values = values_from(json["values"]);
-  if (!values || values->size() != value_count_) return false;
-  const auto run = json["run"].get<std::int64_t>();
-  finished_[run] = {.values = std::move(*values), .error = {}};
-  hashes_[run] = json["config"].get<std::string>();
+  std::optional<NumberedRecord> taken =
+      record_from(Json::parse(line, nullptr, /*allow_exceptions=*/false), value_count_);
+  if (!taken) return false;
+  if (!taken->record.is_ok()) return true;
+  hashes_[taken->run] = std::move(taken->config);
+  finished_[taken->run] = std::move(taken->record);
   return true;
 }
 
@@ -154,19 +114,13 @@ bool SweepJournal::has(std::int64_t run, const std::string& hash) const {
   return found != hashes_.end() && found->second == hash;
 }
 
-Status SweepJournal::append(std::int64_t run, const std::string& hash, const RunRecord& record) {
-  Json line = {{"run", run}, {"config", hash}};
-  if (record.is_ok()) {
-    line["values"] = values_json(record.values);
-  } else {
-    line["error"] = record.error;
-  }
-  return write_line(line);
+Status SweepJournal::append(const std::vector<NumberedRecord>& records) const {
+  std::string lines;
+  for (const NumberedRecord& record : records) lines += record_line(record);
+  return write_lines(lines);
 }
 
-Status SweepJournal::write_line(const Json& line) const {
-  const std::string text =
-      line.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
+Status SweepJournal::write_lines(const std::string& text) const {
   std::string_view left = text;
   while (!left.empty()) {
     const ssize_t written = write(file_, left.data(), left.size());

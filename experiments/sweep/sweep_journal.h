@@ -12,16 +12,9 @@
 
 #include "core/status.h"
 #include "experiments/support/run_config.h"
+#include "experiments/sweep/sweep_record.h"
 
 namespace recto::experiments {
-
-// What became of one run: a value per column (NaN: none), or why there are none.
-struct RunRecord {
-  std::vector<double> values;
-  std::string error;
-
-  bool is_ok() const { return error.empty(); }
-};
 
 enum class JournalStart : std::uint8_t {
   kContinue,
@@ -44,8 +37,11 @@ class SweepJournal {
   // Finished before, by number; runs that failed are to be tried again and not among them.
   const std::map<std::int64_t, RunRecord>& finished() const { return finished_; }
 
-  // On disk when this returns. `hash` is that of the run's configuration.
-  Status append(std::int64_t run, const std::string& hash, const RunRecord& record);
+  // Of a last line that was cut off when the writer was killed.
+  std::size_t dropped_bytes() const { return dropped_bytes_; }
+
+  // On disk when this returns: records that come together cost one wait for the disk.
+  Status append(const std::vector<NumberedRecord>& records) const;
 
   // True if a run with this number and configuration was finished before.
   bool has(std::int64_t run, const std::string& hash) const;
@@ -57,12 +53,13 @@ class SweepJournal {
   Status load(const Json& identity);
   // Reads one line; false if it is torn or damaged.
   bool take_record(const std::string& line);
-  Status write_line(const Json& line) const;
+  Status write_lines(const std::string& text) const;
   Status failure(const std::string& what) const;
 
   std::string path_;
   int file_;
   std::size_t value_count_ = 0;
+  std::size_t dropped_bytes_ = 0;
   std::map<std::int64_t, RunRecord> finished_;
   std::map<std::int64_t, std::string> hashes_;
 };

@@ -34,8 +34,8 @@ std::string write_two_runs(const std::string& name) {
   const std::string path = path_of(name);
   Result<SweepJournal> journal = open(path);
   REQUIRE(journal.is_ok());
-  REQUIRE(journal.value().append(0, "h0", {{1.0 / 3, 2e300}, ""}).is_ok());
-  REQUIRE(journal.value().append(1, "h1", {{std::nan(""), -0.0}, ""}).is_ok());
+  REQUIRE(journal.value().append({{0, "h0", {{1.0 / 3, 2e300}, ""}}}).is_ok());
+  REQUIRE(journal.value().append({{1, "h1", {{std::nan(""), -0.0}, ""}}}).is_ok());
   return path;
 }
 
@@ -51,7 +51,7 @@ TEST_CASE("values come back to the last bit, and nothing as nothing") {
 
 TEST_CASE("failed runs are kept for the reader but done again") {
   const std::string path = path_of("failed");
-  REQUIRE(open(path).value().append(0, "h0", {{}, "too \"large\""}).is_ok());
+  REQUIRE(open(path).value().append({{0, "h0", {{}, "too \"large\""}}}).is_ok());
   CHECK_THAT(text_of(path), ContainsSubstring(R"("error":"too \"large\"")"));
   CHECK_FALSE(open(path).value().has(0, "h0"));
 }
@@ -67,7 +67,7 @@ TEST_CASE("a torn last line is dropped, wherever it was cut") {
       REQUIRE(journal.is_ok());
       CHECK(journal.value().has(1, "h1") == (size == whole.size()));
       CHECK(journal.value().has(0, "h0") == (size >= second));
-      REQUIRE(journal.value().append(1, "h1", {{3, 4}, ""}).is_ok());
+      REQUIRE(journal.value().append({{1, "h1", {{3, 4}, ""}}}).is_ok());
     }
     CHECK(open(path).value().has(1, "h1"));
   }

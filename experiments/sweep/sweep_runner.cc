@@ -9,15 +9,11 @@
 #include "experiments/sweep/sweep_columns.h"
 
 namespace recto::experiments {
-namespace {
-
 RunRecord record_run(const RunConfig& config) {
   Result<std::vector<double>> values = measure(config);
   if (!values.is_ok()) return {.values = {}, .error = values.status().message()};
   return {.values = std::move(values).value(), .error = {}};
 }
-
-}  // namespace
 
 std::vector<std::int64_t> runs_to_do(const SweepGrid& grid, const SweepJournal& journal) {
   std::vector<std::int64_t> runs;
@@ -44,7 +40,7 @@ Result<std::vector<RunRecord>> run_sweep(const SweepGrid& grid, SweepJournal& jo
     {
       const std::lock_guard lock(journal_mutex);
       if (is_journal_broken.load()) return;
-      journal_status = journal.append(todo[i], config_hash(config), record);
+      journal_status = journal.append({{todo[i], config_hash(config), record}});
       is_journal_broken.store(!journal_status.is_ok());
     }
     if (options.on_finished) options.on_finished(todo[i], record);

@@ -19,6 +19,9 @@ struct SweepRunOptions {
   std::function<void(std::int64_t run, const RunRecord& record)> on_finished;
 };
 
+// Runs a configuration; what fails is a record, too.
+RunRecord record_run(const RunConfig& config);
+
 // Numbers of the runs that `journal` has not finished.
 std::vector<std::int64_t> runs_to_do(const SweepGrid& grid, const SweepJournal& journal);
 

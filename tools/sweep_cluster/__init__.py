@@ -1,0 +1,1 @@
+"""A sweep on many machines: recto says what is left and keeps what is done, Dask carries it."""

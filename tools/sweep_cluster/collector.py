@@ -1,0 +1,47 @@
+"""`recto sweep --collect`: it owns the folder, says what is left and keeps what is handed in."""
+
+import contextlib
+import json
+import subprocess
+import sys
+
+
+class CollectorEnded(Exception):
+    """It takes nothing more; its exit code and its last words say why."""
+
+    def __init__(self, exit_code):
+        super().__init__(exit_code)
+        self.exit_code = exit_code
+
+
+class Collector:
+    def __init__(self, recto, sweep_arguments):
+        # A session of its own: an interrupt is for us, and closing its input is what ends it.
+        self._process = subprocess.Popen(
+            [recto, "sweep", *sweep_arguments, "--collect"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+        line = self._process.stdout.readline()
+        if not line.startswith(b"{"):  # a refusal, or the help
+            sys.stdout.buffer.write(line)
+            raise CollectorEnded(self.finish())
+        self.plan = json.loads(line)
+
+    def hand_in(self, lines):
+        """What a worker's recto printed: on disk soon after this returns."""
+        try:
+            self._process.stdin.write(lines)
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise CollectorEnded(self.finish()) from None
+
+    def hand_in_lost(self, run, reason):
+        self.hand_in(json.dumps({"run": run, "error": reason}).encode() + b"\n")
+
+    def finish(self):
+        """Lets it write the results, or say what is missing; its exit code."""
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
+        for line in self._process.stdout:
+            sys.stdout.buffer.write(line)
+        sys.stdout.flush()
+        return self._process.wait()

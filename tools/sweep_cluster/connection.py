@@ -1,0 +1,74 @@
+"""The cluster: one inside this process, or a scheduler that somebody else runs."""
+
+import logging
+import os
+import socket
+import time
+
+import cloudpickle
+import dask
+from distributed import Client, LocalCluster
+from distributed.comm.addressing import get_address_host_port
+
+from . import part, upload
+
+DEATHS_MAX = 3  # processes that a run may take with it
+ATTEMPT_SECONDS = 30
+UNCOLLECTED = []
+
+for module in (part, upload):  # schedulers and workers need not have them
+    cloudpickle.register_pickle_by_value(module)
+# Connections come and go; what matters of it is said by us.
+logging.getLogger("distributed").setLevel(logging.CRITICAL)
+
+
+class NoConnection(Exception):
+    pass
+
+
+class ByValue:
+    """Stands for a function that travels whole. (Dask pickles those inside a task by name.)"""
+
+    def __init__(self, function):
+        self._pickled = cloudpickle.dumps(function)
+
+    def __reduce__(self):
+        return cloudpickle.loads, (self._pickled,)
+
+    def __call__(self, *arguments):
+        return cloudpickle.loads(self._pickled)(*arguments)
+
+
+def core_count():
+    return len(os.sched_getaffinity(0))
+
+
+def embedded_cluster():
+    """One worker in this process: its threads only wait for recto, a process per run."""
+    dask.config.set({"distributed.scheduler.allowed-failures": DEATHS_MAX - 1})
+    return LocalCluster(n_workers=1, threads_per_worker=core_count(), processes=False,
+                        dashboard_address=None)
+
+
+def connect(address, patience_s):
+    """A client of the scheduler at `address` or of a cluster, tried again for so long."""
+    end = time.monotonic() + patience_s
+    while True:
+        try:
+            if isinstance(address, str):
+                host_and_port = get_address_host_port(address, strict=True)
+                socket.create_connection(host_and_port, ATTEMPT_SECONDS).close()
+            return Client(address, timeout=ATTEMPT_SECONDS, set_as_default=False)
+        except (OSError, ValueError) as error:  # timeouts are OSErrors
+            # A client that never connected waits for ever when it is collected.
+            UNCOLLECTED.append(error)
+            if time.monotonic() >= end or isinstance(error, ValueError):
+                raise NoConnection(f"{address}: cannot be reached: {error}") from None
+            time.sleep(0.5)
+
+
+def close(client):
+    try:
+        client.close(timeout=2)
+    except Exception:  # a connection that is lost need not be closed well
+        pass

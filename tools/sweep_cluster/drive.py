@@ -1,0 +1,132 @@
+"""Hands out the runs of a sweep to a Dask cluster and takes in what comes back."""
+
+import collections
+import shlex
+import sys
+import time
+
+from distributed import KilledWorker, as_completed
+
+from .connection import DEATHS_MAX, ByValue
+from .part import run_part
+from .run_queue import TASKS_PER_SLOT, RunQueue, count_runs, split_off, text_of
+
+SLOTS_EVERY_S = 2.0
+RUN_PART = ByValue(run_part)
+
+
+class Refused(Exception):
+    """A machine cannot run recto, or not on these files: mended by its owner, not by us."""
+
+
+class SchedulerLost(Exception):
+    pass
+
+
+def say(text):
+    print(f"sweep_cluster: {text}", file=sys.stderr, flush=True)
+
+
+class Drive:
+    """Outlives connections: what was in flight on a lost one is handed out again."""
+
+    def __init__(self, collector, job, sweep_arguments):
+        self._collector = collector
+        self._job = job
+        self._sweep_arguments = sweep_arguments
+        self._queue = RunQueue(collector.plan["left"])
+        self._in_flight = {}  # future: its spans
+        self._deaths = collections.Counter()  # by run
+
+    def is_done(self):
+        return not len(self._queue) and not self._in_flight
+
+    def run(self, client):
+        """Until all is done. SchedulerLost where another call may go on."""
+        completed = as_completed(loop=client.loop)
+        slots = Slots(client)
+        try:
+            self._fill(client, completed, slots)
+            for future in completed:
+                self._take(future)
+                self._fill(client, completed, slots)
+        finally:
+            for spans in self._in_flight.values():
+                self._queue.put_back(spans)
+            self._in_flight.clear()
+        if not self.is_done():
+            raise SchedulerLost
+
+    def _fill(self, client, completed, slots):
+        count = slots.count()
+        while len(self._queue) and len(self._in_flight) < TASKS_PER_SLOT * count:
+            spans = self._queue.take(count)
+            future = client.submit(RUN_PART, self._job, text_of(spans), pure=False)
+            self._in_flight[future] = spans
+            completed.add(future)
+
+    def _take(self, future):
+        spans = self._in_flight.pop(future)
+        if future.status == "finished":
+            self._take_result(future.result(), spans)
+        elif future.status == "error":
+            self._take_error(future.exception(), spans)
+        else:
+            self._queue.put_back(spans)
+            raise SchedulerLost
+
+    def _take_result(self, result, spans):
+        if result["refused"]:
+            raise Refused(f"{result['where']}: {result['refused']}")
+        self._collector.hand_in(result["lines"])
+        done = max(result["lines"].count(b"\n") - 1, 0)  # the first line says what they rest on
+        self._queue.learn(done, result["seconds"])
+        undone = split_off(spans, done)[1]
+        if result["died"] and undone:
+            [(run, _)], rest = split_off(undone, 1)
+            self._queue.put_back(rest)
+            self._count_death(run, f"{result['died']} on {result['where']}")
+
+    def _count_death(self, run, how):
+        self._deaths[run] += 1
+        if self._deaths[run] < DEATHS_MAX:
+            self._queue.put_back_alone([(run, run)])
+        else:
+            self._lose(run, f"recto was ended by {how}, for the {DEATHS_MAX}rd time")
+
+    def _take_error(self, error, spans):
+        if not isinstance(error, KilledWorker):
+            raise Refused(f"a worker failed: {error!r}")
+        if count_runs(spans) > 1:
+            self._queue.put_back_alone(spans)
+        else:
+            self._lose(spans[0][0], "workers that died while they ran it: "
+                       f"{error.allowed_failures + 1}")
+
+    def _lose(self, run, reason):
+        command = shlex.join(["recto", "sweep", *self._sweep_arguments, "--runs", str(run)])
+        say(f"run {run} is given up: {reason}; it is {command}")
+        self._collector.hand_in_lost(run, reason)
+
+
+class Slots:
+    """Tasks that the cluster runs at a time; asked for now and then, as workers come and go."""
+
+    def __init__(self, client):
+        self._client = client
+        self._count = 0
+        self._asked = float("-inf")
+        self._has_waited = False
+
+    def count(self):
+        """At least 1, so that something waits for the first worker."""
+        if time.monotonic() - self._asked > SLOTS_EVERY_S:
+            try:
+                self._count = sum(self._client.nthreads().values())
+            except OSError:
+                raise SchedulerLost from None
+            self._asked = time.monotonic()
+        if not self._count and not self._has_waited:
+            say("no worker is there yet; waiting for the first")
+            self._has_waited = True
+        return max(self._count, 1)

@@ -1,0 +1,52 @@
+"""What a worker does: runs a part of a sweep and hands back what recto printed.
+
+Workers get this module with the task, so they need Dask and nothing else of this repository.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+
+def run_part(job, runs):
+    """`job`: {"grid": text, "recto": path, "folder": to run in, "upload": its name or None}.
+
+    A dict: `lines` that recto printed, all of them whole; `seconds`; `died`, how the process ended
+    if not by itself; `refused`, why nothing can be run on this machine; `where` that was.
+    """
+    started = time.monotonic()
+    result = {"lines": b"", "seconds": 0.0, "died": None, "refused": None}
+    result["where"] = socket.gethostname()
+    try:
+        recto, folder = places(job)
+        done = subprocess.run(
+            [recto, "sweep", "--grid", "/dev/stdin", "--runs", runs],
+            input=job["grid"].encode(), capture_output=True, cwd=folder, env=environment())
+    except OSError as error:
+        result["refused"] = f"{error.filename}: {error.strerror}"
+        return result
+    result["lines"] = done.stdout[: done.stdout.rfind(b"\n") + 1]
+    result["seconds"] = time.monotonic() - started
+    if done.returncode < 0:
+        result["died"] = signal.Signals(-done.returncode).name
+    elif done.returncode > 0:
+        errors = done.stderr.decode(errors="replace").strip().splitlines()
+        result["refused"] = errors[-1] if errors else f"exit code {done.returncode}"
+    return result
+
+
+def places(job):
+    if job["upload"] is None:
+        return job["recto"], job["folder"]
+    from distributed import get_worker
+
+    root = Path(get_worker().local_directory) / job["upload"]
+    return str(root / "recto"), str(root / "folder")
+
+
+def environment():
+    """Ours, without what `bazel run` says of the folder that it was called from."""
+    return {name: value for name, value in os.environ.items() if name != "BUILD_WORKING_DIRECTORY"}
