@@ -195,6 +195,41 @@ def recto_fuzz_test(
         **kwargs
     )
 
-def recto_script_test(name, script, args = [], data = [], size = "small", **kwargs):
-    """A test that is a script, whose first line names its interpreter."""
-    program_test(name = name, program = script, args = args, data = data, size = size, **kwargs)
+def recto_script_test(
+        name,
+        script,
+        args = [],
+        data = [],
+        size = "small",
+        needs_packages = False,
+        tags = [],
+        **kwargs):
+    """A test that is a script, whose first line names its interpreter.
+
+    Args:
+      needs_packages: the script is Python and imports packages of //bazel/python:requirements.txt.
+        It is run with these, and with RECTO_PYTHON naming its interpreter; where they could not be
+        had it is skipped.
+    """
+    if not needs_packages:
+        program_test(
+            name = name,
+            args = args,
+            data = data,
+            program = script,
+            size = size,
+            tags = tags,
+            **kwargs
+        )
+        return
+    packages = ["@python_packages//:interpreter.txt", "@python_packages//:why_none.txt"]
+    program_test(
+        name = name,
+        args = ["$(location %s)" % file for file in packages + [script]] + args,
+        data = packages + [script] + data,
+        program = "//bazel/python:run_with_packages.sh",
+        size = size,
+        # By which bazelw knows that the packages are needed.
+        tags = tags + ["needs_packages"],
+        **kwargs
+    )

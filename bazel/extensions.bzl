@@ -3,6 +3,7 @@
 load("//bazel:compilers.bzl", "compilers_repository")
 load("//bazel:cuda_toolkit.bzl", "cuda_repository")
 load("//bazel:libs.bzl", "libs_repository")
+load("//bazel:python_packages.bzl", "python_packages_repository")
 
 def _libs_impl(_ctx):
     libs_repository(name = "libs")
@@ -18,3 +19,8 @@ def _cuda_impl(_ctx):
     cuda_repository(name = "cuda")
 
 cuda = module_extension(implementation = _cuda_impl)
+
+def _python_packages_impl(_ctx):
+    python_packages_repository(name = "python_packages")
+
+python_packages = module_extension(implementation = _python_packages_impl)

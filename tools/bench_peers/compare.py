@@ -2,7 +2,7 @@
 """Measures the block manager against one in Python, on this machine, one after the other.
 
   ./bazelw build //cuda/cache:block_manager_benchmark
-  tools/bench_peers/compare.py bazel-bin/cuda/cache/block_manager_benchmark
+  ./bazelw python tools/bench_peers/compare.py bazel-bin/cuda/cache/block_manager_benchmark
 
 For each operation: nanoseconds of the manager, of a plain one in C++ and of one in Python, how many
 times as long these take, and the floor, the part that nobody can leave out, or a reference (r)

@@ -5,9 +5,11 @@ Bazel itself can't be called inside a test.
 
 import posixpath
 import re
+from pathlib import Path
 
 from shell_words import simple_commands, without_assignments
 
+ROOT = Path(__file__).resolve().parents[2]
 VERBS = ("build", "test", "run")
 FLAGS = {"-c", "--disk_cache", "--jobs", "--nocache_test_results", "--test_filter", "--test_output"}
 _FLAGS_WITH_A_WORD = {"-c"}
@@ -26,6 +28,8 @@ class BazelCommands:
         words = without_assignments(simple_commands(statement)[0])
         if words[1:] == ["..."]:
             return None  # whatever is called
+        if words[1:2] == ["python"]:
+            return self._script_error(words[2:3])
         if len(words) < 2 or words[1] not in VERBS:
             return f"expected ./bazelw and one of {', '.join(VERBS)}"
         split = words.index("--") if "--" in words else len(words)
@@ -53,6 +57,12 @@ class BazelCommands:
         if words[1:2] != ["run"] or "--" not in words or "//experiments:recto" not in words:
             return None
         return words[words.index("--") + 1 :]
+
+    def _script_error(self, names: list[str]) -> str | None:
+        if not names:
+            return None  # is named, and not called
+        is_there = _PLACEHOLDER.fullmatch(names[0]) or (ROOT / names[0]).is_file()
+        return None if is_there else f"{names[0]}: there is no such script"
 
     def _flag_error(self, flag: str) -> str | None:
         name, _, value = flag.partition("=")

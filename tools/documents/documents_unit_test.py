@@ -118,6 +118,9 @@ class Bazel(unittest.TestCase):
             "./bazelw run //verify:speed -- --benchmark_filter=a",
             "A=b ./bazelw ...",
             "./bazelw test TARGET",
+            "./bazelw python",
+            "./bazelw python FILE",
+            "./bazelw python tools/documents/documents.py RECTO",
         ):
             self.assertIsNone(self.bazel.error(line), line)
         self.assertIsNone(self.bazel.program_error("bazel-bin/verify/speed"))
@@ -127,6 +130,7 @@ class Bazel(unittest.TestCase):
             ("./bazelw", "expected ./bazelw and one of"),
             ("./bazelw clean", "expected ./bazelw and one of"),
             ("./bazelw build", "names no target"),
+            ("./bazelw python nowhere.py", "nowhere.py: there is no such script"),
             ("./bazelw test //core:unit_test", "//core:unit_test: no such target"),
             ("./bazelw test //cores/...", "no package below cores/"),
             ("./bazelw test //verify:speed", "is a recto_benchmark and no test"),
