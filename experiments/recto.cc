@@ -15,8 +15,10 @@
 #include "core/status.h"
 #include "experiments/cases/cases_command.h"
 #include "experiments/check/check_command.h"
+#include "experiments/completion/completion_command.h"
 #include "experiments/fragmentation/fragmentation_command.h"
 #include "experiments/generate/generate_command.h"
+#include "experiments/man/man_command.h"
 #include "experiments/numerics/numerics_command.h"
 #include "experiments/plan/plan_command.h"
 #include "experiments/replay/replay_command.h"
@@ -71,6 +73,8 @@ void add_commands(CLI::App& app, CommandContext& context) {
   recto::experiments::add_cases_command(app, context);
   recto::experiments::add_check_command(app, context);
   recto::experiments::add_generate_command(app, context);
+  recto::experiments::add_completion_command(app, context);
+  recto::experiments::add_man_command(app, context);
 }
 
 // CLI11 would only say that a subcommand is required.

@@ -14,7 +14,7 @@ from pathlib import Path
 
 PROGRAM = sys.argv.pop(1)
 COMMANDS = "fragmentation simulate sweep trace plan numerics verify replay cases check".split()
-COMMANDS += ["generate"]
+COMMANDS += "generate completion man".split()
 SMALL = ("--requests", "100")
 
 # Arguments, and what the one line on standard error must hold.
@@ -255,8 +255,7 @@ class Terminals(unittest.TestCase):
         shown = self.on_terminal(TERM="xterm", LANG="C.UTF-8", NO_COLOR="1")
         self.assertNotIn("\x1b[32m", shown)
         self.assertIn("█", shown)
-        shown = self.on_terminal(TERM="dumb", LANG="C.UTF-8")
-        self.assertNotIn("\x1b", shown)
+        self.assertNotIn("\x1b", self.on_terminal(TERM="dumb", LANG="C.UTF-8"))
         done = recto("fragmentation", *SMALL, env=environment(TERM="xterm", LANG="C.UTF-8"))
         self.assertNotIn("\x1b", done.stdout)
         self.assertEqual(done.stderr, "")

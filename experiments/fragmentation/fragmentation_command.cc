@@ -15,6 +15,7 @@
 #include "experiments/fragmentation/fragmentation_study.h"
 #include "experiments/fragmentation/fragmentation_table.h"
 #include "experiments/support/manifest.h"
+#include "experiments/support/offered_values.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/parallel.h"
 #include "experiments/support/progress.h"
@@ -167,11 +168,13 @@ void add_fragmentation_command(CLI::App& app, CommandContext& context) {
       "fragmentation", "where every KV slot goes: allocators x block sizes on one workload");
   auto flags = std::make_shared<FragmentationFlags>();
   flags->base.series_window_s = kSeriesWindowS;
-  command
-      ->add_option("--allocators", flags->allocators,
-                   "to compare [contiguous-max, -pow2, -oracle, paged,\nprefix-cached]")
-      ->option_text("LIST")
-      ->group("Grid");
+  CLI::Option* allocators =
+      command
+          ->add_option("--allocators", flags->allocators,
+                       "to compare [contiguous-max, -pow2, -oracle, paged,\nprefix-cached]")
+          ->option_text("LIST")
+          ->group("Grid");
+  offer_values(*allocators, known_values(*find_run_field("allocator")));
   command
       ->add_option("--block-sizes", flags->block_sizes,
                    fmt::format("of the paged ones [{}]", flags->block_sizes))

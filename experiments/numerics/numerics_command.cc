@@ -13,6 +13,7 @@
 #include "experiments/numerics/numerics_files.h"
 #include "experiments/numerics/numerics_study.h"
 #include "experiments/numerics/numerics_text.h"
+#include "experiments/support/offered_values.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/parallel.h"
 #include "experiments/support/progress.h"
@@ -51,14 +52,19 @@ struct NumericsFlags {
 constexpr ElementType kFp8Types[] = {ElementType::kE4m3, ElementType::kE5m2};
 
 // One type of all, or that of q and an fp8 one of K and V.
-Result<StudyTypes> parse_types(const std::string& name) {
+std::vector<StudyTypes> known_types() {
+  std::vector<StudyTypes> known;
   for (const ElementType type : {ElementType::kFp32, ElementType::kFp16, ElementType::kBf16}) {
-    if (name == StudyTypes(type).name()) return StudyTypes(type);
+    known.emplace_back(type);
     if (type == ElementType::kFp32) continue;
-    for (const ElementType kv_type : kFp8Types) {
-      const StudyTypes types(type, kv_type);
-      if (name == types.name()) return types;
-    }
+    for (const ElementType kv_type : kFp8Types) known.emplace_back(type, kv_type);
+  }
+  return known;
+}
+
+Result<StudyTypes> parse_types(const std::string& name) {
+  for (const StudyTypes& types : known_types()) {
+    if (name == types.name()) return types;
   }
   return Status::invalid_input(
       fmt::format("--types: found '{}'; expected fp32, fp16, bf16, or one of the latter two with a "
@@ -162,10 +168,14 @@ void add_numerics_command(CLI::App& app, CommandContext& context) {
   command
       ->add_option("--n", flags->key_counts, fmt::format("numbers of keys [{}]", flags->key_counts))
       ->option_text("LIST");
-  command
-      ->add_option("--types", flags->types,
-                   fmt::format("of q, K and V, or of q / of K and V [{}]", flags->types))
-      ->option_text("LIST");
+  CLI::Option* types =
+      command
+          ->add_option("--types", flags->types,
+                       fmt::format("of q, K and V, or of q / of K and V [{}]", flags->types))
+          ->option_text("LIST");
+  std::vector<std::string> type_names;
+  for (const StudyTypes& known : known_types()) type_names.push_back(known.name());
+  offer_values(*types, type_names);
   command
       ->add_option("--draws", flags->draws,
                    fmt::format("of each row, to find sizes, as many to confirm them\nand to count "

@@ -144,10 +144,8 @@ void add_replay_command(CLI::App& app, CommandContext& context) {
   command->add_option("file", flags->file, "as recto verify or recto check writes it")
       ->option_text("FILE")
       ->required();
-  command
-      ->add_option("--backend", flags->trial.backends,
-                   "names or kinds of recto verify --list [that of the file]")
-      ->option_text("LIST");
+  add_backend_flag(*command, flags->trial,
+                   "names or kinds of recto verify --list [that of the file]");
   add_library_flags(*command, flags->trial);
   command->footer(kFooter);
   command->callback([flags, &context] {

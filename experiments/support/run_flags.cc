@@ -4,12 +4,39 @@
 
 #include <algorithm>
 #include <string>
+#include <variant>
 
 #include "core/contract.h"
+#include "core/gpu_table.h"
+#include "core/model_table.h"
 #include "core/status.h"
+#include "experiments/support/offered_values.h"
 #include "experiments/support/run_fields.h"
+#include "sim/time/attention_efficiency.h"
+#include "sim/workloads/builtin_workloads.h"
 
 namespace recto::experiments {
+namespace {
+
+template <typename Table>
+std::vector<std::string> names_of(const Table& table) {
+  std::vector<std::string> names;
+  for (const auto& row : table) names.emplace_back(row.name);
+  return names;
+}
+
+}  // namespace
+
+std::vector<std::string> known_values(const RunField& field) {
+  if (const auto* choice = std::get_if<ChoiceMember>(&field.member)) {
+    return {choice->choices.begin(), choice->choices.end()};
+  }
+  if (field.name == "model") return names_of(model_table());
+  if (field.name == "gpu") return names_of(gpu_table());
+  if (field.name == "workload") return names_of(sim::builtin_workloads());
+  if (field.name == "attention_curve") return names_of(sim::attention_curves());
+  return {};
+}
 
 void add_run_flags(CLI::App& app, RunConfig& config, std::span<const std::string_view> except) {
   for (const RunField& field : run_fields()) {
@@ -27,6 +54,7 @@ void add_run_flags(CLI::App& app, RunConfig& config, std::span<const std::string
       RunConfig tried;
       return set_field(tried, field, text).message();  // empty if it is good
     });
+    offer_values(*option, known_values(field));
     option->option_text(std::string(field.value_name));
     option->group(std::string(field.group));
   }

@@ -4,11 +4,17 @@
 
 #include <CLI/CLI.hpp>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "experiments/support/run_config.h"
+#include "experiments/support/run_fields.h"
 
 namespace recto::experiments {
+
+// The names that a field takes; empty where it takes numbers or a text of one's own.
+std::vector<std::string> known_values(const RunField& field);
 
 // One flag per field, in the help's groups, which writes into `config`; the values that `config`
 // has now are shown as defaults. Fields named in `except` get no flag, for commands that take

@@ -5,6 +5,9 @@
 #include <string_view>
 #include <variant>
 
+#include "experiments/support/offered_values.h"
+#include "experiments/support/run_flags.h"
+
 namespace recto::experiments {
 namespace {
 
@@ -33,6 +36,7 @@ void SweepFlags::add_to(CLI::App& app) {
     if (takes_commas(field)) option->delimiter(',');
     option->option_text(std::string(field.value_name) + (takes_commas(field) ? ",..." : ""));
     option->group(std::string(field.group));
+    offer_values(*option, known_values(field));
   }
 }
 

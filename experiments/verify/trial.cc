@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "experiments/support/offered_values.h"
 #include "experiments/support/shell_word.h"
 #include "experiments/support/table.h"
 #include "experiments/support/text_list.h"
@@ -72,6 +73,12 @@ Result<std::vector<Law>> choose_laws(const std::vector<Law>& laws,
   return chosen;
 }
 
+std::vector<Law> laws_without_library() {
+  std::vector<Law> laws = verify::all_laws();
+  laws.push_back(verify::oracle_comparison());
+  return laws;
+}
+
 // Of the library, which is built first if it is of sources.
 Result<std::string> library_path(const TrialFlags& flags, Trial& trial) {
   if (!flags.kernel.empty()) return flags.kernel;
@@ -98,6 +105,24 @@ std::string TrialFlags::library_text() const {
   for (const std::string& folder : cuda.include_folders) text += " --include " + shell_word(folder);
   for (const std::string& macro : cuda.macros) text += " --define " + shell_word(macro);
   return text;
+}
+
+void add_backend_flag(CLI::App& command, TrialFlags& flags, const std::string& about) {
+  std::vector<std::string> names;
+  for (const ListedBackend& listed : verify::backend_list()) {
+    const std::string kind = verify::backend_kind_name(listed.kind);
+    if (std::ranges::find(names, kind) == names.end()) names.push_back(kind);
+    if (listed.backend.name != kind) names.push_back(listed.backend.name);
+  }
+  offer_values(*command.add_option("--backend", flags.backends, about)->option_text("LIST"), names);
+}
+
+void add_law_flag(CLI::App& command, TrialFlags& flags) {
+  std::vector<std::string> names;
+  for (const Law& law : laws_without_library()) names.push_back(law.name);
+  offer_values(
+      *command.add_option("--law", flags.laws, "names of --list [all]")->option_text("LIST"),
+      names);
 }
 
 void add_library_flags(CLI::App& command, TrialFlags& flags) {
@@ -142,8 +167,7 @@ Result<Trial> choose_trial(const TrialFlags& flags) {
   RECTO_RETURN_IF_ERROR(backend_names.status());
   const auto law_names = names_in(flags.laws, "--law");
   RECTO_RETURN_IF_ERROR(law_names.status());
-  std::vector<Law> laws = verify::all_laws();
-  laws.push_back(verify::oracle_comparison());
+  std::vector<Law> laws = laws_without_library();
   Trial trial;
   if (!flags.has_library()) {
     auto chosen = verify::choose_backends(verify::backend_list(), backend_names.value());

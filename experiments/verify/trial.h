@@ -27,6 +27,10 @@ struct TrialFlags {
   std::string library_text() const;
 };
 
+// --backend, of which `about` says what it means, and --law; both complete what is known.
+void add_backend_flag(CLI::App& command, TrialFlags& flags, const std::string& about);
+void add_law_flag(CLI::App& command, TrialFlags& flags);
+
 // --kernel, --cuda and what belongs to it.
 void add_library_flags(CLI::App& command, TrialFlags& flags);
 

@@ -96,9 +96,8 @@ Status run_command(VerifyFlags& flags, CommandContext& context) {
 }
 
 void add_choice_flags(CLI::App& command, VerifyFlags& flags) {
-  command.add_option("--backend", flags.trial.backends, "names or kinds of --list [all]")
-      ->option_text("LIST");
-  command.add_option("--law", flags.trial.laws, "names of --list [all]")->option_text("LIST");
+  add_backend_flag(command, flags.trial, "names or kinds of --list [all]");
+  add_law_flag(command, flags.trial);
   add_library_flags(command, flags.trial);
 }
 

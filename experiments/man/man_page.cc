@@ -1,0 +1,99 @@
+#include "experiments/man/man_page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+#include <vector>
+
+namespace recto::experiments {
+namespace {
+
+// As roff takes it for text: no escape, no hyphen in place of a dash, no request at a line's start.
+std::string text_of(std::string_view text) {
+  std::string made;
+  bool begins_line = true;
+  for (const char letter : text) {
+    if (begins_line && (letter == '.' || letter == '\'')) made += "\\&";
+    if (letter == '\\') {
+      made += "\\e";
+    } else if (letter == '-') {
+      made += "\\-";
+    } else {
+      made += letter;
+    }
+    begins_line = letter == '\n';
+  }
+  return made;
+}
+
+std::string upper(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::toupper(c); });
+  return text;
+}
+
+std::string flags_of(const OptionOutline& option) {
+  std::string made;
+  for (const std::string& flag : option.flags) {
+    made += fmt::format("{}\\fB{}\\fR", made.empty() ? "" : ", ", text_of(flag));
+  }
+  if (option.value_name.empty()) return made;
+  return fmt::format("{}{}\\fI{}\\fR", made, made.empty() ? "" : " ", text_of(option.value_name));
+}
+
+// Groups in the order in which they first appear.
+std::vector<std::string> groups_of(const CommandOutline& command) {
+  std::vector<std::string> groups;
+  for (const OptionOutline& option : command.options) {
+    if (std::ranges::find(groups, option.group) == groups.end()) groups.push_back(option.group);
+  }
+  return groups;
+}
+
+std::string options_of(const CommandOutline& command) {
+  std::string made;
+  for (const std::string& group : groups_of(command)) {
+    made += fmt::format(".PP\n{}:\n", text_of(group));
+    for (const OptionOutline& option : command.options) {
+      if (option.group != group) continue;
+      made += fmt::format(".TP\n{}\n{}\n", flags_of(option), text_of(option.help));
+    }
+  }
+  return made;
+}
+
+// As it stands, line by line.
+std::string verbatim(const std::string& text) {
+  const std::size_t begin = std::min(text.find_first_not_of('\n'), text.size());
+  const std::size_t end = text.find_last_not_of('\n');
+  if (begin == text.size()) return "";
+  return fmt::format(".PP\n.nf\n{}\n.fi\n", text_of(text.substr(begin, end + 1 - begin)));
+}
+
+std::string section_of(const CommandOutline& program, const CommandOutline& command) {
+  std::string synopsis = fmt::format("\\fB{} {}\\fR", text_of(program.name), text_of(command.name));
+  for (const OptionOutline& option : command.options) {
+    if (option.is_positional()) synopsis += " " + flags_of(option);
+  }
+  return fmt::format(".SS {} {}\n{} [\\fIoption\\fR ...]\n.PP\n{}.\n{}{}", text_of(program.name),
+                     text_of(command.name), synopsis, text_of(command.about), options_of(command),
+                     verbatim(command.footer));
+}
+
+}  // namespace
+
+std::string man_page(const CommandOutline& program, const std::string& version) {
+  std::string about = program.about;
+  if (about.ends_with('.')) about.pop_back();
+  std::string page = fmt::format(
+      ".TH {} 1 \"\" \"{}\" \"User Commands\"\n.nh\n.ad l\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n"
+      "\\fB{}\\fR \\fIcommand\\fR [\\fIoption\\fR ...]\n.SH OPTIONS\n",
+      upper(program.name), text_of(version), program.name, text_of(about), program.name);
+  page += options_of(program);
+  page += ".SH COMMANDS\n";
+  for (const CommandOutline& command : program.commands) page += section_of(program, command);
+  return page + ".SH NOTES\n" + verbatim(program.footer);
+}
+
+}  // namespace recto::experiments

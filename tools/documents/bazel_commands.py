@@ -1,0 +1,104 @@
+"""Whether a `./bazelw` line could be run: its targets, their kinds, its flags.
+
+Bazel itself can't be called inside a test.
+"""
+
+import posixpath
+import re
+from pathlib import Path
+
+from shell_words import simple_commands, without_assignments
+
+ROOT = Path(__file__).resolve().parents[2]
+VERBS = ("build", "test", "run")
+FLAGS = {"-c", "--disk_cache", "--jobs", "--nocache_test_results", "--test_filter", "--test_output"}
+_FLAGS_WITH_A_WORD = {"-c"}
+_PLACEHOLDER = re.compile(r"[A-Z_]+")
+_CONFIG = re.compile(r"^(?:build|test):(\w+) ", re.MULTILINE)
+
+
+class BazelCommands:
+    def __init__(self, packages, bazelrc: str, macros: str):
+        """`packages` as tools/tidy reads them; `macros` is the text of all .bzl files."""
+        self._packages = {package.folder: package for package in packages}
+        self._configs = set(_CONFIG.findall(bazelrc))
+        self._macros = macros
+
+    def error(self, statement: str) -> str | None:
+        words = without_assignments(simple_commands(statement)[0])
+        if words[1:] == ["..."]:
+            return None  # whatever is called
+        if words[1:2] == ["python"]:
+            return self._script_error(words[2:3])
+        if len(words) < 2 or words[1] not in VERBS:
+            return f"expected ./bazelw and one of {', '.join(VERBS)}"
+        split = words.index("--") if "--" in words else len(words)
+        targets, flags, rest = [], [], iter(words[2:split])
+        for word in rest:
+            (flags if word.startswith("-") else targets).append(word)
+            if word in _FLAGS_WITH_A_WORD:
+                next(rest, None)
+        errors = [self._flag_error(flag) for flag in flags]
+        errors += [self._target_error(words[1], target) for target in targets]
+        if not targets:
+            errors.append("names no target")
+        if words[1] == "run" and (len(targets) > 1 or targets and targets[0].endswith("...")):
+            errors.append("runs more than one target")
+        return next((error for error in errors if error), None)
+
+    def program_error(self, path: str) -> str | None:
+        """Of bazel-bin/FOLDER/NAME, which some `./bazelw build` before it has made."""
+        folder, name = posixpath.split(path.removeprefix("bazel-bin/"))
+        return self._target_error("run", f"//{folder}:{name}")
+
+    def runs_recto(self, statement: str) -> list[str] | None:
+        """What comes after `--`, where the target is the recto program."""
+        words = without_assignments(simple_commands(statement)[0])
+        if words[1:2] != ["run"] or "--" not in words or "//experiments:recto" not in words:
+            return None
+        return words[words.index("--") + 1 :]
+
+    def _script_error(self, names: list[str]) -> str | None:
+        if not names:
+            return None  # is named, and not called
+        is_there = _PLACEHOLDER.fullmatch(names[0]) or (ROOT / names[0]).is_file()
+        return None if is_there else f"{names[0]}: there is no such script"
+
+    def _flag_error(self, flag: str) -> str | None:
+        name, _, value = flag.partition("=")
+        if name == "--config":
+            return None if value in self._configs else f"{flag}: no such configuration in .bazelrc"
+        return None if name in FLAGS else f"{name}: not a flag that bazel_commands.py knows"
+
+    def _target_error(self, verb: str, label: str) -> str | None:
+        if label == "..." or _PLACEHOLDER.fullmatch(label):
+            return None  # stands for any target
+        if not label.startswith("//"):
+            return f"{label}: expected a target that begins with //"
+        folder, _, name = label[2:].partition(":")
+        if folder == "..." or folder.endswith("/..."):
+            below = folder.removesuffix("...")  # with a slash, or all
+            known = any(f"{place}/".startswith(below) for place in self._packages)
+            return None if known else f"{label}: there is no package below {below}"
+        rule = self._rule_of(folder, name or posixpath.basename(folder))
+        if rule is None:
+            return f"{label}: no such target"
+        is_test = bool(re.search(r"(^|_)(test|fuzz)(_|$)", rule))
+        if verb == "test" and not is_test:
+            return f"{label}: is a {rule} and no test"
+        if verb == "run" and is_test:
+            return f"{label}: is a test, expected a program"
+        return None
+
+    def _rule_of(self, folder: str, name: str) -> str | None:
+        """The rule that makes a target; of what macros make beside it, the name itself."""
+        if folder not in self._packages:
+            return None
+        targets = {target.name: target.rule for target in self._packages[folder].targets}
+        if name in targets:
+            return targets[name]
+        for base in targets:
+            suffix = name.removeprefix(base)
+            if suffix != name and suffix.startswith("_") and f'"{suffix}' in self._macros:
+                return name
+        return None

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Every command of every document of this repository is run, or checked as far as it can be.
+
+    documents.py RECTO [DOCUMENT...]
+
+RECTO is the program. RECTO_FULL=1 runs what takes long, too. README.md tells the classes.
+"""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(HERE), str(ROOT / "tools/tidy")]
+
+from bazel_build import BuildFiles  # noqa: E402
+from bazel_commands import BazelCommands  # noqa: E402
+from command_blocks import commands_of  # noqa: E402
+from document_check import DocumentCheck, Lists, Tally, is_program  # noqa: E402
+from listed_commands import BadList, EntryList  # noqa: E402
+from source_tree import Kind, SourceTree  # noqa: E402
+from workplace import Workplace  # noqa: E402
+
+SLOW_S = 10  # more than this belongs into slow.txt
+
+
+def read_lists() -> Lists:
+    names = ("presupposed", "slow", "not_run")
+    lists = Lists(*(EntryList.read(HERE / f"{name}.txt") for name in names))
+    lists.runs_slow = os.environ.get("RECTO_FULL") == "1"
+    return lists
+
+
+def bazel_of(tree) -> BazelCommands:
+    macros = "\n".join(file.text for file in tree if file.path.endswith(".bzl"))
+    return BazelCommands(BuildFiles(tree).packages, (ROOT / ".bazelrc").read_text(), macros)
+
+
+def show(tally: Tally, documents: int, unused: list[str]) -> int:
+    for remark in tally.remarks:
+        print(f"SKIPPED: {remark}")
+    for seconds, what in sorted(tally.seconds, reverse=True)[:5]:
+        hint = f" (more than {SLOW_S} s: slow.txt?)" if seconds > SLOW_S else ""
+        print(f"{seconds:6.1f} s  {what}{hint}")
+    errors = tally.errors + unused
+    for error in errors:
+        print(error)
+    counts = ", ".join(f"{tally.counts[key]} {key}" for key in ("run", "checked", "skipped"))
+    print(f"{documents} documents: {counts}; {len(errors)} wrong")
+    return 1 if errors else 0
+
+
+def main(program: Path, chosen: list[str]) -> int:
+    if not os.access(program, os.X_OK):
+        print(f"{program}: expected the program recto")
+        return 2
+    tree = SourceTree.of_folder(ROOT)
+    files = [file.path for file in tree]
+    try:
+        lists = read_lists()
+    except BadList as error:
+        print(error)
+        return 2
+    tally = Tally()
+    check = DocumentCheck(program, bazel_of(tree), lists, tally)
+    documents = [file for file in tree.of_kind(Kind.MARKDOWN) if not chosen or file.path in chosen]
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TEST_TMPDIR")) as folder:
+        workplace = Workplace(Path(folder), files, ROOT, program)
+        for file in documents:
+            commands = list(commands_of(file.path, file.text, is_program))
+            check.check(file.path, commands, workplace)
+    every = (lists.presupposed, lists.slow, lists.not_run)
+    unused = [] if chosen else [line for entries in every for line in entries.unused()]
+    return show(tally, len(documents), unused)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    sys.exit(main(Path(sys.argv[1]).resolve(), sys.argv[2:]))

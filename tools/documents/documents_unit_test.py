@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+"""What is taken for a command, and that what is wrong is told."""
+
+import tempfile
+import unittest
+from collections import namedtuple
+from pathlib import Path
+
+from bazel_commands import BazelCommands
+from command_blocks import Command, Place, commands_of
+from document_check import DocumentCheck, Lists, Tally, is_program
+from listed_commands import BadList, EntryList
+from shell_words import program_of, simple_commands, split_at_and
+from workplace import Done, Workplace
+
+DOCUMENT = """\
+# Title
+
+Text with `recto plan --list`, `a + b`, `recto` and `./bazelw test
+//core:units_test`.
+
+```sh
+recto trace a.csv      # exit code 2
+cat > grid.json <<'END'
+{"base": {}}  # no comment
+END
+# a remark
+recto sweep --out r \\
+    --grid grid.json
+```
+
+```
+output of something
+```
+
+```
+$ recto generate
+```
+
+```cpp
+recto::Status status;
+```
+
+    ./bazelw run //a:b
+
+<!-- printed by: recto plan -->
+```
+one
+
+two
+```
+"""
+
+Target = namedtuple("Target", "name rule")
+Package = namedtuple("Package", "folder targets")
+
+
+def found(text=DOCUMENT):
+    return [
+        (command.line, command.place, command.text, command.exit_code)
+        for command in commands_of("d.md", text, is_program)
+    ]
+
+
+class Blocks(unittest.TestCase):
+    def test_commands_in_their_order(self):
+        here = "cat > grid.json <<'END'\n{\"base\": {}}  # no comment\nEND"
+        self.assertEqual(
+            found(),
+            [
+                (3, Place.TEXT, "recto plan --list", 0),
+                (3, Place.TEXT, "./bazelw test //core:units_test", 0),
+                (7, Place.BLOCK, "recto trace a.csv", 2),
+                (8, Place.BLOCK, here, 0),
+                (12, Place.BLOCK, "recto sweep --out r --grid grid.json", 0),
+                (21, Place.BLOCK, "recto generate", 0),
+                (28, Place.BLOCK, "./bazelw run //a:b", 0),
+                (32, Place.PRINTED, "recto plan", 0),
+            ],
+        )
+
+    def test_what_a_document_says_is_printed(self):
+        last = list(commands_of("d.md", DOCUMENT, is_program))[-1]
+        self.assertEqual(last.printed, ("one", "", "two"))
+        self.assertFalse(last.is_part)
+
+    def test_a_block_of_the_shell_is_taken_whole(self):
+        self.assertEqual(found("```sh\nno-such-program\n```\n")[0][2], "no-such-program")
+        self.assertEqual(found("```\nno-such-program\n```\n"), [])
+
+
+class Words(unittest.TestCase):
+    def test_words_without_what_is_redirected(self):
+        self.assertEqual(simple_commands("a b > c 2>d | e"), [["a", "b"], ["e"]])
+        self.assertEqual(simple_commands("source <(recto man)"), [["source"], ["recto", "man"]])
+        self.assertEqual(simple_commands("a 'b && c'"), [["a", "b && c"]])
+
+    def test_parts_and_programs(self):
+        self.assertEqual(split_at_and("a 'b && c' && d"), ["a 'b && c'", "d"])
+        self.assertEqual(program_of("X=1 Y=2 recto plan"), "recto")
+        self.assertEqual(program_of("it's"), "")
+
+
+class Bazel(unittest.TestCase):
+    def setUp(self):
+        packages = [
+            Package("core", [Target("units_test", "recto_test"), Target("core", "recto_library")]),
+            Package("verify", [Target("speed", "recto_benchmark")]),
+        ]
+        rc = "build:asan --copt=-g\ntest:full --test_timeout=7200\n"
+        self.bazel = BazelCommands(packages, rc, 'name = name + "_smoke_test"')
+
+    def test_what_could_be_run(self):
+        for line in (
+            "./bazelw test //...",
+            "./bazelw test -c opt --config=asan //core/... //verify:speed_smoke_test",
+            "./bazelw build --config=full //core",
+            "./bazelw run //verify:speed -- --benchmark_filter=a",
+            "A=b ./bazelw ...",
+            "./bazelw test TARGET",
+            "./bazelw python",
+            "./bazelw python FILE",
+            "./bazelw python tools/documents/documents.py RECTO",
+        ):
+            self.assertIsNone(self.bazel.error(line), line)
+        self.assertIsNone(self.bazel.program_error("bazel-bin/verify/speed"))
+
+    def test_what_could_not(self):
+        for line, expected in (
+            ("./bazelw", "expected ./bazelw and one of"),
+            ("./bazelw clean", "expected ./bazelw and one of"),
+            ("./bazelw build", "names no target"),
+            ("./bazelw python nowhere.py", "nowhere.py: there is no such script"),
+            ("./bazelw test //core:unit_test", "//core:unit_test: no such target"),
+            ("./bazelw test //cores/...", "no package below cores/"),
+            ("./bazelw test //verify:speed", "is a recto_benchmark and no test"),
+            ("./bazelw run //core:units_test", "is a test, expected a program"),
+            ("./bazelw run //core/...", "runs more than one target"),
+            ("./bazelw test //verify:speed_other_test", "no such target"),
+            ("./bazelw test --config=msan //core/...", "no such configuration"),
+            ("./bazelw test --frobnicate //core/...", "--frobnicate: not a flag"),
+            ("./bazelw test core", "expected a target that begins with //"),
+        ):
+            self.assertIn(expected, self.bazel.error(line) or "", line)
+
+    def test_arguments_of_recto(self):
+        line = "./bazelw run -c opt //experiments:recto -- plan --list"
+        self.assertEqual(self.bazel.runs_recto(line), ["plan", "--list"])
+        self.assertIsNone(self.bazel.runs_recto("./bazelw run //verify:speed -- plan"))
+
+
+# A program that knows `recto go --fast`, and stops at any other flag as recto does.
+PROGRAM = """#!/usr/bin/env bash
+shift
+for word; do
+  case $word in
+    --fast) ;; --help) echo "  --fast   quickly"; exit 0 ;;
+    *) echo "recto: $word: no such flag" >&2; exit 2 ;;
+  esac
+done
+echo one; echo two
+"""
+
+
+class Documents(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.root = Path(self.folder.name, "root")
+        self.root.mkdir()
+        (self.root / "kept.txt").write_text("kept\n")
+        self.program = Path(self.folder.name, "program")
+        self.program.write_text(PROGRAM)
+        self.program.chmod(0o755)
+
+    def entries(self, name, text):
+        path = Path(self.folder.name, name)
+        path.write_text(text)
+        return EntryList.read(path)
+
+    def check(self, text, presupposed="", slow="", not_run=""):
+        lists = Lists(
+            self.entries("presupposed.txt", presupposed),
+            self.entries("slow.txt", slow),
+            self.entries("not_run.txt", not_run),
+        )
+        tally = Tally()
+        commands = list(commands_of("d.md", text, is_program))
+        place = Path(tempfile.mkdtemp(dir=self.folder.name))
+        workplace = Workplace(place, ["kept.txt"], self.root, self.program)
+        check = DocumentCheck(self.program, BazelCommands([], "", ""), lists, tally)
+        check.check("d.md", commands, workplace)
+        self.assertEqual((place / "kept.txt").read_text(), "kept\n")
+        self.assertFalse((place / "a").exists())
+        self.unused = lists.presupposed.unused() + lists.slow.unused() + lists.not_run.unused()
+        return tally
+
+    def test_what_is_right(self):
+        tally = self.check(
+            "`recto go --fast`\n```sh\nrecto go --fast\nrecto go --slow # exit code 2\ncat a\n```\n"
+            "<!-- printed by: recto go -->\n```\none\ntwo\n```\n"
+            "<!-- printed in part by: recto go -->\n```\ntwo\n```\n",
+            presupposed="d.md | a | copy kept.txt\n",
+        )
+        self.assertEqual(tally.errors, [])
+        self.assertEqual(tally.counts, {"run": 5, "checked": 1})
+        self.assertEqual(self.unused, [])
+
+    def test_what_is_wrong(self):
+        for text, expected in (
+            ("```sh\nrecto go --slow\n```\n", "exit code 2, expected 0"),
+            ("```sh\nrecto go # exit code 1\n```\n", "exit code 0, expected 1"),
+            ("`recto go --slow`\n", "--slow: stands not in the help"),
+            ("`recto go slow`\n", "slow: no such flag"),
+            ("```sh\nfrobnicate\n```\n", "frobnicate: of no class"),
+            ("```sh\nrecto go | frobnicate\n```\n", "frobnicate: of no class"),
+            ("```sh\nrecto 'go\n```\n", "no shell can read it"),
+            ("```sh\ncat a\n```\n", "exit code 1, expected 0"),
+            ("```sh\n./bazelw build //a\n```\n", "//a: no such target"),
+            ("```sh\ncat /dev/null > kept.txt\n```\n", "its commands write kept.txt anew"),
+            ("<!-- printed by: recto go -->\n```\none\n```\n", "1 lines; printed are 2"),
+            ("<!-- printed by: recto go -->\n```\none\nTWO\n```\n", "line 2 of the block"),
+            ("<!-- printed in part by: recto go -->\n```\ntwo\none\n```\n", "does not print"),
+        ):
+            errors = self.check(text).errors
+            self.assertEqual(len(errors), 1, text)
+            self.assertIn(expected, errors[0])
+
+    def test_lists(self):
+        text = "```sh\nrecto go --fast\nfrobnicate all\n```\n"
+        slow, not_run = "d.md | recto go --fast | long\n", "d.md | frobnicate * | no\n"
+        tally = self.check(text, slow=slow, not_run=not_run)
+        self.assertEqual((tally.errors, self.unused), ([], []))
+        self.assertEqual(tally.counts, {"checked": 1, "skipped": 1})
+        self.assertEqual(len(tally.remarks), 2)
+        tally = self.check(text, slow=slow.replace("fast", "slow"), not_run="e" + not_run[1:])
+        self.assertEqual(len(tally.errors), 1)
+        self.assertEqual(len(self.unused), 2)
+        tally = self.check("```sh\ncat a\n```\n", presupposed="d.md | a | copy nothing\n")
+        self.assertIn("presupposed.txt:1: there is no nothing", tally.errors[0])
+        with self.assertRaisesRegex(BadList, "bad.txt:1: expected DOCUMENT"):
+            self.entries("bad.txt", "d.md | a\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
