@@ -18,7 +18,7 @@ class PresenceScan {
 
   void see(NodeId node, std::int64_t block) {
     for (std::int32_t group = 0; group < core_->geometry.num_groups(); ++group) {
-      if (core_->index.block(node, group) != kNoBlock) continue;
+      if (core_->block_with(node, group) != kNoBlock) continue;
       present_from_[static_cast<std::size_t>(group)] = block + 1;
     }
   }
@@ -86,7 +86,7 @@ std::int64_t count_revived(const CacheCore& core, const PrefixMatch& match) {
   for (std::int64_t block = match.blocks - 1; block >= 0; --block) {
     for (std::int32_t group = 0; group < core.geometry.num_groups(); ++group) {
       if (block < core.geometry.first_needed(group, length)) continue;
-      const BlockId found = core.index.block(node, group);
+      const BlockId found = core.block_with(node, group);
       if (core.device.pool().state(found) == BlockState::kEvictable) ++revived;
     }
     node = core.index.parent(node);
@@ -123,7 +123,7 @@ void adopt_prefix(CacheCore& core, std::int32_t sequence, const PrefixMatch& mat
     for (std::int32_t group = 0; group < num_groups; ++group) {
       const TablePlace place{sequence, group, block};
       if (block >= core.device.tables().first(sequence, group)) {
-        core.device.adopt(place, core.index.block(node, group));
+        core.device.adopt(place, core.block_with(node, group));
       } else {
         core.device.tables().at(place) = kNoBlock;
       }

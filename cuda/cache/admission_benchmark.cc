@@ -75,8 +75,8 @@ class Caches {
   bool is_hit(std::int64_t tokens) const { return hit_ == tokens && plain_hit_ == tokens; }
   // What the manager remembers of blocks and content.
   std::int64_t metadata_bytes() const {
-    return manager_.options().num_blocks.value() * BlockPool::metadata_bytes_per_block() +
-           manager_.core().index.max_nodes() * manager_.core().index.bytes_per_node();
+    const CacheMemory memory = manager_.memory();
+    return memory.block_bytes + memory.token_bytes;
   }
 
  private:

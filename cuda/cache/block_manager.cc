@@ -220,6 +220,16 @@ PoolStates BlockManager::host_states() const { return core_->host.states(); }
 
 const CacheStatistics& BlockManager::statistics() const { return core_->statistics; }
 
+CacheMemory BlockManager::memory() const {
+  return {.block_bytes = core_->device.pool().bytes() + core_->index.bytes(),
+          .token_bytes = core_->index.token_bytes(),
+          .host_bytes = core_->host.pool().bytes() + core_->scratch.swaps.bytes(),
+          .sequence_bytes = core_->sequences.bytes() + core_->device.tables().bytes() +
+                            core_->host.tables().bytes() + core_->log.bytes() +
+                            core_->transfers.bytes() + core_->pins.bytes() +
+                            core_->scratch.sequence_bytes()};
+}
+
 const CacheOptions& BlockManager::options() const { return core_->options; }
 
 }  // namespace recto::cache

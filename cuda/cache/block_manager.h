@@ -47,6 +47,7 @@
 #include "core/status.h"
 #include "core/units.h"
 #include "cuda/cache/block_pool.h"
+#include "cuda/cache/cache_memory.h"
 #include "cuda/cache/cache_options.h"
 #include "cuda/cache/cache_states.h"
 #include "cuda/cache/cache_statistics.h"
@@ -231,6 +232,7 @@ class BlockManager {
   GroupStates group_states(std::int32_t group) const;  // group is one of the options'
   PoolStates host_states() const;
   const CacheStatistics& statistics() const;
+  CacheMemory memory() const;
   const CacheOptions& options() const;
 
   // The parts that it is made of, for checks and for the tables of a batch.

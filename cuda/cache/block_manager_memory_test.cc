@@ -1,4 +1,5 @@
-// What succeeds does not ask for memory: everything is there when a manager has been made.
+// What succeeds does not ask for memory: everything is there when a manager has been made. And of
+// all that is there, how much grows with the number of blocks.
 
 #include <algorithm>
 #include <array>
@@ -12,19 +13,23 @@
 #include "cuda/cache/batch_tables.h"
 #include "cuda/cache/block_manager.h"
 #include "cuda/cache/cache_events.h"
+#include "cuda/cache/cache_memory.h"
 #include "cuda/cache/slot_mapping.h"
 
 namespace {
 
 std::int64_t allocations = 0;
+std::int64_t allocated_bytes = 0;  // never fewer
 
 void* counted(std::size_t bytes) {
   ++allocations;
+  allocated_bytes += static_cast<std::int64_t>(bytes);
   if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
   throw std::bad_alloc();
 }
 void* counted_aligned(std::size_t bytes, std::align_val_t alignment) {
   ++allocations;
+  allocated_bytes += static_cast<std::int64_t>(bytes);
   const auto unit = static_cast<std::size_t>(alignment);
   return std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit);
 }
@@ -193,6 +198,70 @@ TEST_CASE("no operation that succeeds allocates") {
   CHECK(day.told() > 0);
   CHECK(after == before);
   CHECK(before > 0);
+}
+
+// What making a manager asked for, and what it says of it.
+struct Footprint {
+  std::int64_t allocated_bytes = 0;
+  CacheMemory reported;
+};
+
+Footprint footprint(CacheOptions options, std::int64_t num_blocks) {
+  options.num_blocks = BlockCount(num_blocks);
+  options.max_blocks_per_sequence = BlockCount(16);
+  const std::int64_t before = allocated_bytes;
+  const BlockManager manager = BlockManager::create(options).value();
+  return {.allocated_bytes = allocated_bytes - before, .reported = manager.memory()};
+}
+
+// Metadata of so many blocks more, all that was allocated for them but the tokens. Nothing else
+// grows, and nothing that is not reported.
+std::int64_t metadata_bytes(const CacheOptions& options, std::int64_t more_blocks) {
+  const Footprint few = footprint(options, 1000);
+  const Footprint many = footprint(options, 1000 + more_blocks);
+  const std::int64_t grown = many.allocated_bytes - few.allocated_bytes;
+  const std::int64_t tokens = many.reported.token_bytes - few.reported.token_bytes;
+  CHECK(grown == many.reported.sum() - few.reported.sum());
+  CHECK(many.reported.sequence_bytes == few.reported.sequence_bytes);
+  CHECK(many.reported.host_bytes == few.reported.host_bytes);
+  CHECK(few.allocated_bytes - few.reported.sum() < 4096);
+  CHECK(few.allocated_bytes >= few.reported.sum());
+  return grown - tokens;
+}
+
+TEST_CASE("all metadata of a block is at most 32 bytes, stored tokens apart") {
+  for (const std::int64_t blocks : {10'000, 32'767, 65'536, 1'000'003}) {
+    CHECK(metadata_bytes({}, blocks) <= 32 * blocks);
+  }
+  CacheOptions without;
+  without.prefix.caching = PrefixCaching::kOff;
+  CHECK(metadata_bytes(without, 10'000) == 8 * 10'000);
+}
+
+// 8 for the pool; 12, 2 and 5.92 for a node; 4 for each group; 8 for the wider hash: in hundredths.
+TEST_CASE("what options add to a block is known exactly") {
+  constexpr std::int64_t kBlocks = 300'000;
+  // A list grows by 8 bytes for every few thousand blocks.
+  const auto hundredths = [](const CacheOptions& options) {
+    return 100 * metadata_bytes(options, kBlocks) / kBlocks;
+  };
+  CacheOptions options;
+  CHECK(hundredths(options) == 800 + 1992 + 400);
+  options.prefix.hasher.width = HashWidth::k128;
+  CHECK(hundredths(options) == 800 + 1992 + 400 + 800);
+  options.prefix.hasher.width = HashWidth::k64;
+  options.groups.resize(3);
+  CHECK(hundredths(options) == 800 + 1992 + 3 * 400);
+}
+
+TEST_CASE("a block of the host is 20 bytes") {
+  CacheOptions options;
+  const std::int64_t before = footprint(options, 1000).reported.sum();
+  options.host_blocks = BlockCount(10'000);
+  const std::int64_t some = footprint(options, 1000).reported.sum();
+  options.host_blocks = BlockCount(30'000);
+  CHECK(footprint(options, 1000).reported.sum() - some == 20'000 * (8 + 12));
+  CHECK(some > before);
 }
 
 }  // namespace

@@ -8,7 +8,8 @@
 
 namespace recto::cache {
 
-Result<BlockPool> BlockPool::create(BlockCount num_blocks, BlockCount null_blocks) {
+Result<BlockPool> BlockPool::create(BlockCount num_blocks, BlockCount null_blocks,
+                                    std::int64_t num_contents) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   if (num_blocks.value() < 1 || num_blocks.value() > kMost) {
     return Status::invalid_input("block pool: num_blocks = " + std::to_string(num_blocks.value()) +
@@ -19,12 +20,19 @@ Result<BlockPool> BlockPool::create(BlockCount num_blocks, BlockCount null_block
         "block pool: null_blocks = " + std::to_string(null_blocks.value()) +
         "; expected 0 to one less than the " + std::to_string(num_blocks.value()) + " blocks");
   }
+  if (num_contents < 0 || num_contents > kMost) {
+    return Status::invalid_input("block pool: num_contents = " + std::to_string(num_contents) +
+                                 "; expected 0 to " + std::to_string(kMost));
+  }
   auto blocks = FixedArray<Block>::create(num_blocks.value(), "blocks");
   if (!blocks.is_ok()) return blocks.status();
+  auto places = FixedArray<BlockId>::create(num_contents, "places of contents", kNoBlock);
+  if (!places.is_ok()) return places.status();
   BlockPool pool;
   pool.blocks_ = std::move(blocks).value();
-  pool.blocks_.fill({.holders = 0, .older = kNone, .newer = kNone, .content = kNoContent});
+  pool.places_ = std::move(places).value();
   pool.null_ = null_blocks.value();
+  for (Block& null : pool.blocks_.first(pool.null_)) null = {.use = 0, .link = kNone};
   // Low ids are given out first.
   for (std::int64_t id = num_blocks.value() - 1; id >= pool.null_; --id) {
     pool.push_free(BlockId(static_cast<std::int32_t>(id)));
@@ -36,15 +44,16 @@ BlockPool::Allocation BlockPool::allocate() {
   Allocation given;
   if (first_free_ != kNone) {
     given.block = BlockId(first_free_);
-    first_free_ = at(given.block).newer;
+    first_free_ = at(given.block).link;
     --free_;
   } else {
-    RECTO_CHECK_NE(oldest_, kNone);
-    given.block = BlockId(oldest_);
+    RECTO_CHECK_NE(oldest_, kNoContent);
+    given.evicted = oldest_;
+    given.block = block_with(oldest_);
     unlink_evictable(given.block);
-    given.evicted = std::exchange(at(given.block).content, kNoContent);
+    places_[given.evicted.value()] = kNoBlock;
   }
-  at(given.block).holders = 1;
+  at(given.block) = {.use = 1, .link = kNone};
   return given;
 }
 
@@ -53,19 +62,21 @@ void BlockPool::revive(BlockId block) {
     --pinned_;
     return;
   }
-  RECTO_CHECK_NE(content(block), kNoContent);
+  const ContentId known = content(block);
+  RECTO_CHECK_NE(known, kNoContent);
   unlink_evictable(block);
+  at(block) = {.use = 0, .link = known.value()};
 }
 
 BlockState BlockPool::release_last(BlockId block) {
   RECTO_CHECK_EQ(holders(block), 1);
   Block& released = at(block);
-  released.holders &= kPinned;
-  if (released.holders != 0) {
+  released.use &= kPinned;
+  if (released.use != 0) {
     ++pinned_;
     return BlockState::kPinned;
   }
-  if (released.content == kNoContent) {
+  if (released.link == kNone) {
     push_free(block);
     return BlockState::kFree;
   }
@@ -75,34 +86,43 @@ BlockState BlockPool::release_last(BlockId block) {
 
 void BlockPool::set_content(BlockId block, ContentId content) {
   RECTO_CHECK_GT(holders(block), 0);
-  RECTO_CHECK_EQ(at(block).content, kNoContent);
-  at(block).content = content;
+  RECTO_CHECK_EQ(this->content(block), kNoContent);
+  BlockId& place = places_[content.value()];
+  RECTO_CHECK_EQ(place, kNoBlock);
+  place = block;
+  at(block).link = content.value();
 }
 
 void BlockPool::forget_content(BlockId block) {
-  RECTO_CHECK_NE(content(block), kNoContent);
+  const ContentId known = content(block);
+  RECTO_CHECK_NE(known, kNoContent);
+  places_[known.value()] = kNoBlock;
   const BlockState before = state(block);
-  at(block).content = kNoContent;
-  at(block).holders &= ~kPinned;
-  if (before == BlockState::kHeld) return;
+  if (before == BlockState::kHeld) {
+    at(block).use &= ~kPinned;
+    at(block).link = kNone;
+    return;
+  }
   if (before == BlockState::kEvictable) unlink_evictable(block);
   if (before == BlockState::kPinned) --pinned_;
   push_free(block);
 }
 
 void BlockPool::pin(BlockId block) {
-  RECTO_CHECK_NE(content(block), kNoContent);
+  const ContentId known = content(block);
+  RECTO_CHECK_NE(known, kNoContent);
   RECTO_CHECK(!is_pinned(block));
   if (holders(block) == 0) {
     unlink_evictable(block);
+    at(block) = {.use = 0, .link = known.value()};
     ++pinned_;
   }
-  at(block).holders |= kPinned;
+  at(block).use |= kPinned;
 }
 
 void BlockPool::unpin(BlockId block) {
   RECTO_CHECK(is_pinned(block));
-  at(block).holders &= ~kPinned;
+  at(block).use &= ~kPinned;
   if (holders(block) > 0) return;
   --pinned_;
   append_evictable(block);
@@ -110,30 +130,50 @@ void BlockPool::unpin(BlockId block) {
 
 BlockState BlockPool::state(BlockId block) const {
   if (block.value() < null_) return BlockState::kNull;
+  if (is_listed(block)) return BlockState::kEvictable;
   if (holders(block) > 0) return BlockState::kHeld;
-  if (is_pinned(block)) return BlockState::kPinned;
-  return content(block) == kNoContent ? BlockState::kFree : BlockState::kEvictable;
+  return is_pinned(block) ? BlockState::kPinned : BlockState::kFree;
+}
+
+ContentId BlockPool::content(BlockId block) const {
+  if (is_listed(block)) {
+    return newer(block) == kNoContent ? newest_ : older(block_with(newer(block)));
+  }
+  return at(block).use == 0 ? kNoContent : ContentId(at(block).link);
 }
 
 void BlockPool::push_free(BlockId block) {
-  at(block).newer = first_free_;
+  at(block) = {.use = 0, .link = first_free_};
   first_free_ = block.value();
   ++free_;
 }
 
+// In no list so far; its link says what is in it.
 void BlockPool::append_evictable(BlockId block) {
-  Block& newest = at(block);
-  newest.older = newest_;
-  newest.newer = kNone;
-  (newest_ == kNone ? oldest_ : blocks_[newest_].newer) = block.value();
-  newest_ = block.value();
+  const ContentId content(at(block).link);
+  at(block) = {.use = as_use(newest_), .link = kNoContent.value()};
+  if (newest_ == kNoContent) {
+    oldest_ = content;
+  } else {
+    at(block_with(newest_)).link = content.value();
+  }
+  newest_ = content;
   ++evictable_;
 }
 
 void BlockPool::unlink_evictable(BlockId block) {
-  const Block& out = at(block);
-  (out.older == kNone ? oldest_ : blocks_[out.older].newer) = out.newer;
-  (out.newer == kNone ? newest_ : blocks_[out.newer].older) = out.older;
+  const ContentId before = older(block);
+  const ContentId behind = newer(block);
+  if (before == kNoContent) {
+    oldest_ = behind;
+  } else {
+    at(block_with(before)).link = behind.value();
+  }
+  if (behind == kNoContent) {
+    newest_ = before;
+  } else {
+    at(block_with(behind)).use = as_use(before);
+  }
   --evictable_;
 }
 

@@ -1,14 +1,15 @@
 #pragma once
 
-// Physical blocks, without what is in them: who holds how many, which are free, and which could be
-// had by evicting. All operations are O(1), and none allocates after `create`.
+// Physical blocks: who holds how many, which are free, which content is where, and which blocks
+// could be had by evicting; what a content is, others know. All operations are O(1), but `create`
+// and `hold_again`, which are O(blocks). None allocates after `create`.
 //
-//   BlockPool pool = BlockPool::create(BlockCount(100), BlockCount(1)).value();
+//   BlockPool pool = BlockPool::create(BlockCount(100), BlockCount(1), 10).value();
 //   const BlockPool::Allocation given = pool.allocate();  // held once
 //   if (given.evicted != kNoContent) forget(given.evicted);
 //   pool.set_content(given.block, ContentId(7));
-//   pool.release(given.block);  // evictable
-//   pool.hold(given.block);     // a hit: held again
+//   pool.release(given.block);                 // evictable
+//   pool.hold(pool.block_with(ContentId(7)));  // a hit: held again
 //
 // Misuse (a block that is not held is released, ...) is a broken contract; BlockManager is what
 // callers outside of this folder talk to.
@@ -39,9 +40,11 @@ class BlockPool {
     ContentId evicted = kNoContent;
   };
 
-  // Blocks [0, null_blocks) are set apart. Invalid input unless 0 <= null_blocks < num_blocks;
-  // exhausted if there is no memory. O(num_blocks).
-  static Result<BlockPool> create(BlockCount num_blocks, BlockCount null_blocks);
+  // Blocks [0, null_blocks) are set apart; contents are [0, num_contents). Invalid input unless
+  // 0 <= null_blocks < num_blocks and num_contents fits; exhausted if there is no memory.
+  // O(num_blocks + num_contents).
+  static Result<BlockPool> create(BlockCount num_blocks, BlockCount null_blocks,
+                                  std::int64_t num_contents = 0);
   // A pool without blocks.
   BlockPool() = default;
 
@@ -50,25 +53,25 @@ class BlockPool {
   // One table entry more. The block has holders or content.
   void hold(BlockId block) {
     if (holders(block) == 0) revive(block);
-    ++at(block).holders;
+    ++at(block).use;
   }
-  // The same of many, all of which have holders.
+  // The same of many, all of which have holders. O(blocks).
   void hold_again(std::span<const BlockId> blocks) {
-    for (const BlockId block : blocks) ++at(block).holders;
+    for (const BlockId block : blocks) ++at(block).use;
   }
   // One table entry fewer; returns what the block is now.
   BlockState release(BlockId block) {
     if (holders(block) < 2) return release_last(block);
-    --at(block).holders;
+    --at(block).use;
     return BlockState::kHeld;
   }
 
   // For plans that count references and leave all as it was: a holder fewer, and no more than that,
   // until it is undone.
-  void pretend_release(BlockId block) { --at(block).holders; }
-  void undo_release(BlockId block) { ++at(block).holders; }
+  void pretend_release(BlockId block) { --at(block).use; }
+  void undo_release(BlockId block) { ++at(block).use; }
 
-  // The block is held and has no content.
+  // The block is held and has no content, and no block has this one.
   void set_content(BlockId block, ContentId content);
   // The content can't be found any more: an evictable or pinned block is free now, a held one stays
   // with its holders. It is pinned no more.
@@ -80,18 +83,23 @@ class BlockPool {
   void unpin(BlockId block);
 
   BlockState state(BlockId block) const;
-  std::int32_t holders(BlockId block) const { return at(block).holders & kCountMask; }
-  bool is_pinned(BlockId block) const { return (at(block).holders & kPinned) != 0; }
-  ContentId content(BlockId block) const { return at(block).content; }
+  std::int32_t holders(BlockId block) const {
+    return is_listed(block) ? 0 : static_cast<std::int32_t>(at(block).use & kCountMask);
+  }
+  bool is_pinned(BlockId block) const { return (at(block).use & (kListed | kPinned)) == kPinned; }
+  // What is in the block, or kNoContent.
+  ContentId content(BlockId block) const;
+  // The block that it is in, or kNoBlock.
+  BlockId block_with(ContentId content) const { return places_[content.value()]; }
   // Whether its one holder may write into it without changing what anybody else reads, once its
   // content, if any, is forgotten.
-  bool is_exclusive(BlockId block) const { return (at(block).holders & ~kUneven) == 1; }
+  bool is_exclusive(BlockId block) const { return (at(block).use & ~kUneven) == 1; }
 
   // A note about a held block, gone when nobody holds it: its holders do not use the same slots, or
   // not all though it has content.
-  bool is_uneven(BlockId block) const { return (at(block).holders & kUneven) != 0; }
-  void mark_uneven(BlockId block) { at(block).holders |= kUneven; }
-  void mark_even(BlockId block) { at(block).holders &= ~kUneven; }
+  bool is_uneven(BlockId block) const { return (at(block).use & (kListed | kUneven)) == kUneven; }
+  void mark_uneven(BlockId block) { at(block).use |= kUneven; }
+  void mark_even(BlockId block) { at(block).use &= ~kUneven; }
 
   BlockCount size() const { return BlockCount(blocks_.ssize()); }
   BlockCount null_blocks() const { return BlockCount(null_); }
@@ -102,29 +110,50 @@ class BlockPool {
   BlockCount available() const { return free() + evictable(); }
 
   // The ends of the lists, for who wants to walk them; kNoBlock if empty.
-  BlockId oldest_evictable() const { return BlockId(oldest_); }
+  BlockId oldest_evictable() const { return block_or_none(oldest_); }
   BlockId first_free() const { return BlockId(first_free_); }
   // The next in its list: more recently used, or freed before.
-  BlockId next(BlockId block) const { return BlockId(at(block).newer); }
-  BlockId previous(BlockId block) const { return BlockId(at(block).older); }  // evictable only
+  BlockId next(BlockId block) const {
+    return is_listed(block) ? block_or_none(newer(block)) : BlockId(at(block).link);
+  }
+  BlockId previous(BlockId block) const { return block_or_none(older(block)); }  // evictable only
 
-  static constexpr std::int64_t metadata_bytes_per_block();
+  // A block's record, without the 4 bytes that each content takes.
+  static constexpr std::int64_t bytes_per_block();
+  std::int64_t bytes() const { return blocks_.bytes() + places_.bytes(); }
 
  private:
   static constexpr std::int32_t kNone = -1;
-  static constexpr std::int32_t kPinned = 1 << 30;
-  static constexpr std::int32_t kUneven = 1 << 29;
-  static constexpr std::int32_t kCountMask = kUneven - 1;
+  static constexpr std::uint32_t kListed = 1U << 31;
+  static constexpr std::uint32_t kPinned = 1U << 30;
+  static constexpr std::uint32_t kUneven = 1U << 29;
+  static constexpr std::uint32_t kCountMask = kUneven - 1;
 
+  // Who is held or pinned is in no list, and who is in the list of the evictable has no holders:
+  // the same bytes say the one or the other. That list goes from content to content, so that a
+  // block need not say its own beside: its neighbour does.
   struct Block {
-    std::int32_t holders;  // table entries, and the two flags; 0 if free or evictable
-    std::int32_t older;    // of evictable blocks
-    std::int32_t newer;    // of evictable blocks; the next of free ones
-    ContentId content;
+    std::uint32_t use;  // holders, and the flags; evictable: kListed and the older content
+    std::int32_t link;  // its content; evictable: the newer content; free: the next of the free
   };
 
   Block& at(BlockId block) { return blocks_[block.value()]; }
   const Block& at(BlockId block) const { return blocks_[block.value()]; }
+  bool is_listed(BlockId block) const { return (at(block).use & kListed) != 0; }
+  // Of evictable blocks; kNoContent at the ends.
+  ContentId older(BlockId block) const { return as_older(at(block).use); }
+  ContentId newer(BlockId block) const { return ContentId(at(block).link); }
+  // In 31 bits, of which all ones, that no content has, are none.
+  static ContentId as_older(std::uint32_t use) {
+    return use == as_use(kNoContent) ? kNoContent
+                                     : ContentId(static_cast<std::int32_t>(use & ~kListed));
+  }
+  static std::uint32_t as_use(ContentId older) {
+    return kListed | static_cast<std::uint32_t>(older.value());
+  }
+  BlockId block_or_none(ContentId content) const {
+    return content == kNoContent ? kNoBlock : block_with(content);
+  }
   void revive(BlockId block);
   BlockState release_last(BlockId block);
   void append_evictable(BlockId block);
@@ -132,17 +161,18 @@ class BlockPool {
   void push_free(BlockId block);
 
   FixedArray<Block> blocks_;
+  FixedArray<BlockId> places_;  // [num_contents]
   std::int64_t null_ = 0;
   std::int64_t free_ = 0;
   std::int64_t evictable_ = 0;
   std::int64_t pinned_ = 0;
   std::int32_t first_free_ = kNone;
-  std::int32_t oldest_ = kNone;
-  std::int32_t newest_ = kNone;
+  ContentId oldest_ = kNoContent;
+  ContentId newest_ = kNoContent;
 };
 
-constexpr std::int64_t BlockPool::metadata_bytes_per_block() { return sizeof(Block); }
+constexpr std::int64_t BlockPool::bytes_per_block() { return sizeof(Block); }
 
-static_assert(BlockPool::metadata_bytes_per_block() <= 32);
+static_assert(BlockPool::bytes_per_block() == 8);
 
 }  // namespace recto::cache

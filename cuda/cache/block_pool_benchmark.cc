@@ -44,7 +44,7 @@ void allocate_and_free(benchmark::State& state) {
     pool.allocate();
     plain.allocate();
   }
-  PointerChase chase(num_blocks * BlockPool::metadata_bytes_per_block());
+  PointerChase chase(num_blocks * BlockPool::bytes_per_block());
   Round round(num_blocks);
   Round plain_round(num_blocks);
   SideBySide sides(state);

@@ -10,8 +10,10 @@
 namespace recto::cache {
 namespace {
 
+constexpr std::int64_t kContents = 20;
+
 BlockPool pool_of(std::int64_t blocks, std::int64_t nulls = 0) {
-  return BlockPool::create(BlockCount(blocks), BlockCount(nulls)).value();
+  return BlockPool::create(BlockCount(blocks), BlockCount(nulls), kContents).value();
 }
 
 BlockId cached_block(BlockPool& pool, std::int32_t content) {
@@ -21,7 +23,30 @@ BlockId cached_block(BlockPool& pool, std::int32_t content) {
   return block;
 }
 
-TEST_CASE("a block's metadata is 16 bytes") { CHECK(BlockPool::metadata_bytes_per_block() == 16); }
+TEST_CASE("a block is 8 bytes, and a content 4") {
+  CHECK(BlockPool::bytes_per_block() == 8);
+  CHECK(pool_of(100).bytes() == 100 * 8 + kContents * 4);
+}
+
+TEST_CASE("content is in one block, until it is forgotten or evicted") {
+  BlockPool pool = pool_of(2);
+  const BlockId first = cached_block(pool, 5);
+  const BlockId second = cached_block(pool, 6);
+  CHECK(pool.block_with(ContentId(5)) == first);
+  CHECK(pool.block_with(ContentId(6)) == second);
+  CHECK(pool.block_with(ContentId(7)) == kNoBlock);
+  // In the list of what is evictable each says what is in the one before it.
+  CHECK(pool.content(first) == ContentId(5));
+  CHECK(pool.content(second) == ContentId(6));
+  pool.forget_content(first);
+  CHECK(pool.block_with(ContentId(5)) == kNoBlock);
+  CHECK(pool.content(second) == ContentId(6));
+  CHECK(pool.allocate().block == first);
+  CHECK(pool.allocate().evicted == ContentId(6));
+  CHECK(pool.block_with(ContentId(6)) == kNoBlock);
+  pool.set_content(first, ContentId(6));
+  CHECK_THROWS_AS(pool.set_content(second, ContentId(6)), ContractFailure);
+}
 
 TEST_CASE("low ids are given out first, and null blocks never") {
   BlockPool pool = pool_of(4, 2);
@@ -166,6 +191,13 @@ TEST_CASE("sizes that can't be are refused by name") {
   CHECK(refusal(2, 2).message() ==
         "block pool: null_blocks = 2; expected 0 to one less than the 2 blocks");
   CHECK(refusal(2, -1).code() == StatusCode::kInvalidInput);
+  const auto contents_refused = [](std::int64_t contents) {
+    return BlockPool::create(BlockCount(1), BlockCount(0), contents).status();
+  };
+  CHECK(contents_refused(0) == Status::ok());
+  CHECK(contents_refused(-1).code() == StatusCode::kInvalidInput);
+  CHECK(contents_refused(std::int64_t{1} << 31).message() ==
+        "block pool: num_contents = 2147483648; expected 0 to 2147483647");
 }
 
 // The same with containers: what is free, and what can be evicted, in their order.
@@ -214,7 +246,9 @@ TEST_CASE("any history gives the blocks that a plain pool gives") {
       REQUIRE(given.block.value() == plain.allocate());
       evictions += given.evicted != kNoContent ? 1 : 0;
       held.push_back(given.block);
-      if (stream.next_below(2) == 0) pool.set_content(given.block, ContentId(step));
+      const ContentId content(static_cast<std::int32_t>(stream.next_below(kContents)));
+      const bool is_new = pool.block_with(content) == kNoBlock;
+      if (is_new && stream.next_below(2) == 0) pool.set_content(given.block, content);
     } else if (plain.is_evictable(any.value()) && stream.next_below(3) == 0) {
       pool.hold(any);
       plain.hold(any.value());
@@ -228,6 +262,10 @@ TEST_CASE("any history gives the blocks that a plain pool gives") {
       held.erase(place);
     }
     REQUIRE(pool.available().value() == plain.available());
+    for (std::int32_t id = 0; id < kContents; ++id) {
+      const BlockId block = pool.block_with(ContentId(id));
+      if (block != kNoBlock) REQUIRE(pool.content(block) == ContentId(id));
+    }
   }
   CHECK(evictions > 1000);
   CHECK(hits > 100);

@@ -46,6 +46,8 @@ class BlockTables {
     return first_[std::int64_t{sequence} * num_groups_ + group];
   }
 
+  std::int64_t bytes() const { return entries_.bytes() + first_.bytes(); }
+
  private:
   std::int64_t row_begin(std::int32_t sequence, std::int32_t group) const {
     return (std::int64_t{sequence} * num_groups_ + group) * max_blocks_;

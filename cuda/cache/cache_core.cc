@@ -43,16 +43,18 @@ Status make_parts(const CacheOptions& options, const CacheGeometry& geometry,
   const std::int32_t sequences = options.max_sequences;
   RECTO_RETURN_IF_ERROR(keep(parts.sequences, SequenceTable::create(sequences)));
   RECTO_RETURN_IF_ERROR(
-      keep(parts.device_pool, BlockPool::create(options.num_blocks, options.null_blocks)));
+      keep(parts.device_pool,
+           BlockPool::create(options.num_blocks, options.null_blocks,
+                             std::int64_t{max_nodes(options)} * geometry.num_groups())));
   RECTO_RETURN_IF_ERROR(keep(parts.device_tables, BlockTables::create(geometry, sequences)));
   RECTO_RETURN_IF_ERROR(make_host(options, geometry, parts));
-  RECTO_RETURN_IF_ERROR(keep(
-      parts.index,
-      PrefixIndex::create({.max_nodes = max_nodes(options),
-                           .num_groups = geometry.num_groups(),
-                           .block_size = static_cast<std::int32_t>(geometry.block_size()),
-                           .max_words = kKeyWords + kItemWords * options.prefix.max_items_per_block,
-                           .hasher = options.prefix.hasher})));
+  RECTO_RETURN_IF_ERROR(
+      keep(parts.index,
+           PrefixIndex::create({.max_nodes = max_nodes(options),
+                                .num_groups = geometry.num_groups(),
+                                .block_size = static_cast<std::int32_t>(geometry.block_size()),
+                                .max_pins = options.prefix.max_pins,
+                                .hasher = options.prefix.hasher})));
   RECTO_RETURN_IF_ERROR(keep(parts.log, ChangeLog::create(sequences)));
   RECTO_RETURN_IF_ERROR(keep(
       parts.transfers, SlotTable<TransferRecord, TransferHandle>::create(sequences, "transfers")));
@@ -132,7 +134,7 @@ void CacheCore::unpublish(ContentId content, BlockId block) {
   if (options.events != nullptr) {
     options.events->on_removed({.hash = index.hash(node), .group = group, .block = block});
   }
-  index.detach(node, group);
+  index.remove_user(node);
 }
 
 void CacheCore::refresh_run(std::int32_t sequence) {

@@ -44,6 +44,10 @@ struct CacheScratch {
   FixedArray<GrowthRequest> requests;     // [max_sequences]
   FixedArray<SequenceHandle> beams;       // [2, max_sequences]
   FixedArray<std::int32_t> child_counts;  // [max_sequences]
+
+  std::int64_t sequence_bytes() const {
+    return copies.bytes() + requests.bytes() + beams.bytes() + child_counts.bytes();
+  }
 };
 
 struct CacheCore {
@@ -84,6 +88,10 @@ struct CacheCore {
   // O(blocks by which it is cut).
   void cut_chain(std::int32_t sequence, std::int64_t blocks);
 
+  // The block that has a node's tokens for a group, or kNoBlock.
+  BlockId block_with(NodeId node, std::int32_t group) const {
+    return device.pool().block_with(index.content_id(node, group));
+  }
   bool is_caching() const { return index.max_nodes() > 0; }
 
   CacheOptions options;

@@ -41,7 +41,9 @@ struct PrefixCacheOptions {
   BlockHasher hasher = {};
   // Blocks' worth of tokens that can be known at a time, whatever the number of groups. What finds
   // no room takes that of what was used least recently; where all is in use it is not cached, and
-  // counted. With the default that can't be: see max_nodes().
+  // counted. With the default that can't be where nothing has keys or items: see max_nodes(). A
+  // block that has some takes the place of others beside its own: one for each block_size / 2
+  // words, of which keys are two and an item is three.
   std::optional<std::int32_t> max_nodes = {};
   // A block on which more multimodal items lie is not cached, nor is what follows it.
   std::int32_t max_items_per_block = 2;  // at most kMaxItemsPerBlock
@@ -64,7 +66,8 @@ struct CacheOptions {
 // The nodes that a prefix cache of these options has room for. By default one for each block: what
 // is in use stands, in a group without a window, for a block of its own, that somebody holds or
 // that is pinned. Where all groups have a window, blocks are given back and what stood in them
-// remains the identity of what follows; then, beside, what all sequences and pins can know.
+// remains the identity of what follows; then, beside, what all sequences and pins can know. Where
+// most blocks have items, twice as many cache as much as without.
 std::int32_t max_nodes(const CacheOptions& options);
 
 // Invalid input, "cache options: FIELD = VALUE; expected WHAT", for the first field that is wrong.

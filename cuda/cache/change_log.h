@@ -43,6 +43,7 @@ class ChangeLog {
   // Changes so far; those numbered [total - capacity, total) can be read.
   std::int64_t total() const { return total_; }
   std::int64_t capacity() const { return changes_.ssize(); }
+  std::int64_t bytes() const { return changes_.bytes(); }
   const TableChange& change(std::int64_t number) const { return changes_[place(number)]; }
 
  private:

@@ -26,7 +26,7 @@ Status check_tokens(const Tokens& tokens) {
 bool ContentReader::read(std::int64_t block, std::int64_t block_size) {
   const std::int64_t begin = block * block_size;
   std::size_t num_words = 0;
-  if (block == 0) {
+  if (block == 0 && keys_ != CacheKeys()) {
     words_[num_words++] = keys_.lora_id;
     words_[num_words++] = keys_.tenant_salt;
   }

@@ -23,9 +23,9 @@ inline constexpr std::int32_t kItemWords = 3;
 
 static_assert(kMaxExtraWords >= kKeyWords + kItemWords * kMaxItemsPerBlock);
 
-// Tokens that pass check_tokens, in blocks. A first block's words are its keys; then come, in any
-// block, for each item that lies on it the item's hash, where it starts, seen from the block, and
-// its length.
+// Tokens that pass check_tokens, in blocks. A first block's words are its keys, unless both are 0;
+// then come, in any block, for each item that lies on it the item's hash, where it starts, seen
+// from the block, and its length.
 class ContentReader {
  public:
   ContentReader(const Tokens& tokens, const CacheKeys& keys, std::int32_t max_items)

@@ -13,6 +13,7 @@
 #include "cuda/cache/block_manager.h"
 #include "cuda/cache/block_pool.h"
 #include "cuda/cache/cache_events.h"
+#include "cuda/cache/cache_memory.h"
 #include "cuda/cache/cache_size.h"
 #include "cuda/cache/prefix_index.h"
 #include "cuda/cache/slot_mapping.h"
@@ -34,30 +35,35 @@ void forget(ContentId content) { forgotten = content.value(); }
 
 TEST_CASE("block_pool.h") {
   // [block_pool.h
-  BlockPool pool = BlockPool::create(BlockCount(100), BlockCount(1)).value();
+  BlockPool pool = BlockPool::create(BlockCount(100), BlockCount(1), 10).value();
   const BlockPool::Allocation given = pool.allocate();  // held once
   if (given.evicted != kNoContent) forget(given.evicted);
   pool.set_content(given.block, ContentId(7));
-  pool.release(given.block);  // evictable
-  pool.hold(given.block);     // a hit: held again
+  pool.release(given.block);                 // evictable
+  pool.hold(pool.block_with(ContentId(7)));  // a hit: held again
   // ]
   CHECK(pool.state(given.block) == BlockState::kHeld);
   CHECK(forgotten == -1);
 }
 
 TEST_CASE("prefix_index.h") {
+  BlockPool pool = BlockPool::create(BlockCount(4), BlockCount(0), 8).value();
+  const BlockId block = pool.allocate().block;
   // [prefix_index.h
   PrefixIndex index = PrefixIndex::create({.max_nodes = 8, .block_size = 2}).value();
   const std::vector<TokenId> tokens = {5, 6};
   const BlockContent content{.tokens = tokens, .extra_words = {}};
   const NodeId node = *index.insert(index.key(kRoot, content), content);
-  index.attach(node, 0, BlockId(3));
-  index.remove_user(node);  // the block is its user now
+  pool.set_content(block, index.content_id(node, 0));
+  index.add_user(node);     // the block
+  index.remove_user(node);  // who inserted it: the block goes on to use it
   const std::optional<NodeId> found = index.find(index.key(kRoot, content), content).node;
-  index.block(*found, 0);   // 3
-  index.detach(node, 0);    // and without it the node is gone
+  const BlockId hit = pool.block_with(index.content_id(*found, 0));
+  pool.forget_content(hit);
+  index.remove_user(node);  // and without a block the node is gone
   // ]
   CHECK(found == node);
+  CHECK(hit == block);
   CHECK(index.num_nodes() == 0);
 }
 
@@ -145,7 +151,7 @@ TEST_CASE("cache_options.h, prompt.h and handle.h") {
   CHECK(second.code() == StatusCode::kInvalidInput);
 }
 
-TEST_CASE("cache_events.h, cache_states.h and cache_statistics.h") {
+TEST_CASE("cache_events.h, cache_states.h, cache_statistics.h and cache_memory.h") {
   CacheOptions options;
   options.num_blocks = BlockCount(8);
   options.block_size = TokenCount(4);
@@ -180,6 +186,11 @@ TEST_CASE("cache_events.h, cache_states.h and cache_statistics.h") {
   const std::int64_t computed = counts.query_tokens - counts.hit_tokens;
   // ]
   CHECK(computed == 5);
+  // [cache_memory.h
+  const CacheMemory memory = manager.memory();
+  const std::int64_t bytes_each = memory.block_bytes / manager.options().num_blocks.value();
+  // ]
+  CHECK(bytes_each > 0);
   manager.reset_prefix_cache();
   CHECK(router.known.empty());
 }
@@ -240,7 +251,7 @@ TEST_CASE("what is compiled here is what headers say") {
   for (const char* header :
        {"block_pool.h", "prefix_index.h", "block_manager.h", "batch_tables.h", "slot_mapping.h",
         "cache_options.h", "prompt.h", "handle.h", "cache_events.h", "cache_states.h",
-        "cache_statistics.h", "cache_size.h"}) {
+        "cache_statistics.h", "cache_memory.h", "cache_size.h"}) {
     INFO(header);
     const std::vector<std::string> example = example_here(header);
     CHECK(example.size() >= 2);

@@ -49,6 +49,7 @@ class FixedArray {
   T& operator[](std::int64_t index) { return memory_.get()[index]; }
   const T& operator[](std::int64_t index) const { return memory_.get()[index]; }
   std::int64_t ssize() const { return size_; }
+  std::int64_t bytes() const { return size_ * std::int64_t{sizeof(T)}; }
 
   std::span<T> first(std::int64_t count) {
     return {memory_.get(), static_cast<std::size_t>(count)};

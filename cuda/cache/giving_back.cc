@@ -84,7 +84,7 @@ void reset_prefix_cache(CacheCore& core) {
   for (std::int32_t id = 0; id < core.index.max_nodes(); ++id) {
     if (!core.index.is_live(NodeId(id))) continue;
     for (std::int32_t group = 0; group < core.geometry.num_groups(); ++group) {
-      const BlockId block = core.index.block(NodeId(id), group);
+      const BlockId block = core.block_with(NodeId(id), group);
       if (block == kNoBlock) continue;
       core.device.forget(block);
       ++core.statistics.cleared;

@@ -14,13 +14,14 @@ class IndexCheck {
       : core_(core),
         index_(core.index),
         users_(static_cast<std::size_t>(index_.max_nodes())),
-        pins_(static_cast<std::size_t>(index_.max_nodes())) {}
+        pins_(static_cast<std::size_t>(index_.max_nodes())),
+        is_pinned_(static_cast<std::size_t>(index_.max_nodes())) {}
 
   Status run() {
     RECTO_RETURN_IF_ERROR(read_nodes());
+    RECTO_RETURN_IF_ERROR(read_pins());
     RECTO_RETURN_IF_ERROR(read_blocks());
     RECTO_RETURN_IF_ERROR(read_chains());
-    RECTO_RETURN_IF_ERROR(read_pins());
     for (std::int32_t id = 0; id < index_.max_nodes(); ++id) {
       const NodeId node(id);
       const std::string name = " of node " + std::to_string(id);
@@ -37,11 +38,15 @@ class IndexCheck {
   Status read_nodes() {
     std::int32_t live = 0;
     for (std::int32_t id = 0; id < index_.max_nodes(); ++id) {
-      if (!index_.is_live(NodeId(id))) continue;
-      ++live;
-      RECTO_RETURN_IF_ERROR(read_node(NodeId(id)).in("node " + std::to_string(id)));
+      const NodeId node(id);
+      const bool is_live = index_.is_live(node);
+      live += is_live ? 1 : 0;
+      RECTO_RETURN_IF_ERROR(
+          (is_live ? read_node(node) : read_unused(node)).in("node " + std::to_string(id)));
     }
     RECTO_RETURN_IF_ERROR(expect_same("number of nodes", index_.num_nodes(), live));
+    RECTO_RETURN_IF_ERROR(
+        expect_same("places of nodes and words", index_.num_places(), live + word_places_));
     return expect_same("entries of the hash table", index_.table().num_entries(), live);
   }
 
@@ -52,20 +57,30 @@ class IndexCheck {
       if (!index_.is_live(parent)) return Status::failed("its parent is gone");
       ++at(users_, parent);
     }
-    const BlockContent content = index_.content(node);
+    const BlockContent content = index_.content(node, words_);
+    word_places_ += index_.extra_places(content.extra_words.size());
     const PrefixIndex::Key key = index_.key(parent, content);
     RECTO_RETURN_IF_ERROR(expect_same("hash", index_.hash(node), key.hash));
     const PrefixIndex::Found found = index_.find(key, content);
     if (!found.node) return Status::failed("it is not found");
     RECTO_RETURN_IF_ERROR(expect_same("what is found for it", *found.node, node));
     for (std::int32_t group = 0; group < index_.num_groups(); ++group) {
-      const BlockId block = index_.block(node, group);
+      const BlockId block = core_.block_with(node, group);
       if (block == kNoBlock) continue;
       ++at(users_, node);
       ++attached_;
       RECTO_RETURN_IF_ERROR(expect_same("content of block " + internal::describe(block),
                                         core_.device.pool().content(block),
                                         index_.content_id(node, group)));
+    }
+    return Status::ok();
+  }
+
+  // Nobody can have what it stands for, be it nothing or words of another.
+  Status read_unused(NodeId node) {
+    for (std::int32_t group = 0; group < index_.num_groups(); ++group) {
+      RECTO_RETURN_IF_ERROR(
+          expect_same("the block without a node", core_.block_with(node, group), kNoBlock));
     }
     return Status::ok();
   }
@@ -83,11 +98,11 @@ class IndexCheck {
       }
       ++findable;
       const NodeId node = index_.node_of(content);
-      if (!index_.is_live(node)) return Status::failed(name + " has the content of no node");
       RECTO_RETURN_IF_ERROR(expect_same("where the content of " + name + " is found",
-                                        index_.block(node, index_.group_of(content)), block));
-      RECTO_RETURN_IF_ERROR(expect_same("whether " + name + " is pinned", pool.is_pinned(block),
-                                        index_.pins(node) > 0));
+                                        pool.block_with(content), block));
+      const bool is_pinned = is_pinned_[static_cast<std::size_t>(node.value())];
+      RECTO_RETURN_IF_ERROR(
+          expect_same("whether " + name + " is pinned", pool.is_pinned(block), is_pinned));
     }
     return expect_same("blocks with content", findable, attached_);
   }
@@ -128,9 +143,14 @@ class IndexCheck {
     Status status = Status::ok();
     core_.pins.visit_used([&](std::int32_t, const PinRecord& pin) {
       ++at(users_, pin.end);
-      for (NodeId node = pin.end; node != kRoot && status.is_ok(); node = index_.parent(node)) {
+      ++at(pins_, pin.end);
+      for (NodeId node = pin.end; node != kRoot && status.is_ok();) {
         if (!index_.is_live(node)) status = Status::failed("a pin goes through a forgotten node");
-        ++at(pins_, node);
+        const NodeId parent = index_.parent(node);
+        const bool is_known = is_pinned_[static_cast<std::size_t>(node.value())];
+        is_pinned_[static_cast<std::size_t>(node.value())] = true;
+        if (!is_known && parent != kRoot) ++at(pins_, parent);
+        node = parent;
       }
     });
     return status;
@@ -143,7 +163,10 @@ class IndexCheck {
   const CacheCore& core_;
   const PrefixIndex& index_;
   std::vector<std::int32_t> users_;  // by node
-  std::vector<std::int32_t> pins_;
+  std::vector<std::int32_t> pins_;   // ends, and pinned children
+  std::vector<bool> is_pinned_;
+  ExtraWords words_;
+  std::int64_t word_places_ = 0;
   std::int64_t attached_ = 0;
 };
 

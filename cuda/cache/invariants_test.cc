@@ -45,6 +45,10 @@ BlockManager well_used() {
 
 NodeId chain_of(CacheCore& core, std::int32_t sequence) { return core.sequences[sequence].chain; }
 
+NodeId node_in(CacheCore& core, BlockId block) {
+  return core.index.node_of(core.device.pool().content(block));
+}
+
 const std::vector<Fault>& faults() {
   using C = CacheCore;
   static const std::vector<Fault> faults = {
@@ -86,13 +90,19 @@ const std::vector<Fault>& faults() {
       {[](C& c) { c.device.pool().mark_uneven(BlockId(7)); }, "no holders, but is uneven"},
       {[](C& c) { c.device.pool().unpin(BlockId(4)); }, "pinned"},
       {[](C& c) { c.device.pool().forget_content(BlockId(4)); }, "cached slots"},
-      {[](C& c) { c.device.forget(BlockId(0)); }, "content of block 0"},
+      {[](C& c) { c.device.forget(BlockId(0)); }, "users of node 0"},
       {[](C& c) { c.device.pool().set_content(BlockId(3), ContentId(7)); },
        "block that it writes into is not its own"},
-      {[](C& c) { c.index.detach(chain_of(c, 0), 0); }, "where the content of block 1 is found"},
+      {[](C& c) {
+         c.device.pool().forget_content(BlockId(1));
+         c.device.pool().set_content(BlockId(1), ContentId(7));
+       },
+       "the block without a node"},
       {[](C& c) { c.index.add_user(chain_of(c, 0)); }, "users of node"},
       {[](C& c) { c.index.remove_user(chain_of(c, 0)); }, "users of node"},
-      {[](C& c) { c.index.add_pin(chain_of(c, 0)); }, "whether block 1 is pinned"},
+      {[](C& c) { (void)c.index.add_pin(chain_of(c, 0)); }, "pins of node"},
+      {[](C& c) { (void)c.index.remove_pin(node_in(c, BlockId(4))); }, "pins of node"},
+      {[](C& c) { c.pins.open({.end = chain_of(c, 0)}); }, "whether block 0 is pinned"},
       {[](C& c) { ++c.statistics.stored; }, "stored less evicted"},
   };
   return faults;

@@ -1,5 +1,6 @@
 #include "cuda/cache/node_table.h"
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -10,45 +11,64 @@ namespace recto::cache {
 Result<NodeTable> NodeTable::create(std::int32_t max_nodes) {
   NodeTable table;
   if (max_nodes == 0) return table;
-  const std::uint64_t capacity = std::bit_ceil(2 * static_cast<std::uint64_t>(max_nodes));
-  auto entries = FixedArray<Entry>::create(static_cast<std::int64_t>(capacity),
-                                           "entries of the prefix cache's hash table");
+  const std::int64_t capacity = max_nodes + std::int64_t{max_nodes} * 12 / 25 + 1;
+  auto entries = FixedArray<std::uint32_t>::create(
+      capacity, "entries of the prefix cache's hash table", kEmpty);
   if (!entries.is_ok()) return entries.status();
   table.entries_ = std::move(entries).value();
-  table.mask_ = capacity - 1;
-  table.clear();
+  const auto low_bits = [](std::uint32_t bits) { return (1U << bits) - 1; };
+  table.id_bits_ =
+      static_cast<std::uint32_t>(std::bit_width(static_cast<std::uint32_t>(max_nodes)));
+  table.distance_bits_ = std::min(kDistanceBits, 32 - table.id_bits_);
+  table.id_mask_ = low_bits(table.id_bits_);
+  table.far_ = low_bits(table.distance_bits_);
+  table.tag_mask_ = low_bits(32 - table.id_bits_ - table.distance_bits_);
   return table;
 }
 
 void NodeTable::insert(const BlockHash& hash, NodeId node) {
-  RECTO_CHECK_LT(2 * num_entries_, entries_.ssize());
-  const std::uint32_t tag = tag_of(hash);
-  std::uint64_t at = home_of(tag);
-  while (entries_[index(at)].node != kEmpty) ++at;
-  entries_[index(at)] = {.tag = tag, .node = node.value()};
+  RECTO_CHECK_LT(100 * num_entries_, 69 * entries_.ssize());
+  const std::uint64_t mixed = mix(hash.low);
+  std::uint32_t entry = label(mixed) << id_bits_ | static_cast<std::uint32_t>(node.value() + 1);
+  const std::uint32_t step = 1U << id_bits_;
+  std::int64_t at = home(mixed);
+  for (; entries_[at] != kEmpty; at = next(at)) {
+    if (written_distance(entries_[at]) < written_distance(entry)) std::swap(entries_[at], entry);
+    if (written_distance(entry) < far_) entry += step;
+  }
+  entries_[at] = entry;
   ++num_entries_;
 }
 
-void NodeTable::erase(const BlockHash& hash, NodeId node) {
-  std::uint64_t hole = home_of(tag_of(hash));
-  while (entries_[index(hole)].node != node.value()) {
-    RECTO_CHECK_NE(entries_[index(hole)].node, kEmpty);
-    ++hole;
+void NodeTable::erase(const BlockHash& hash, NodeId node, std::span<const NodeRecord> records) {
+  std::int64_t hole = home(mix(hash.low));
+  while (node_of(entries_[hole]) != node) {
+    RECTO_CHECK_NE(entries_[hole], kEmpty);
+    hole = next(hole);
   }
-  // What stands behind the hole moves into it, unless it would then stand before its home.
-  for (std::uint64_t at = hole + 1; entries_[index(at)].node != kEmpty; ++at) {
-    const std::uint64_t home = home_of(entries_[index(at)].tag);
-    if (((at - home) & mask_) < ((at - hole) & mask_)) continue;
-    entries_[index(hole)] = entries_[index(at)];
+  // What stands behind the hole moves up, until something stands where it belongs.
+  const std::uint32_t step = 1U << id_bits_;
+  for (std::int64_t at = next(hole); written_distance(entries_[at]) > 0; at = next(at)) {
+    std::uint32_t moved = entries_[at];
+    const bool is_far = written_distance(moved) == far_ && distance(hole, moved, records) >= far_;
+    if (!is_far) moved -= step;
+    entries_[hole] = moved;
     hole = at;
   }
-  entries_[index(hole)].node = kEmpty;
+  entries_[hole] = kEmpty;
   --num_entries_;
 }
 
 void NodeTable::clear() {
-  entries_.fill({.tag = 0, .node = kEmpty});
+  entries_.fill(kEmpty);
   num_entries_ = 0;
+}
+
+std::uint32_t NodeTable::distance(std::int64_t at, std::uint32_t entry,
+                                  std::span<const NodeRecord> records) const {
+  const auto node = static_cast<std::size_t>(node_of(entry).value());
+  const std::int64_t begin = home(mix(records[node].hash()));
+  return static_cast<std::uint32_t>(at >= begin ? at - begin : at - begin + capacity());
 }
 
 }  // namespace recto::cache

@@ -14,7 +14,7 @@ namespace {
 template <typename Visit>
 void visit_blocks(const CacheCore& core, NodeId node, const Visit& visit) {
   for (std::int32_t group = 0; group < core.geometry.num_groups(); ++group) {
-    const BlockId block = core.index.block(node, group);
+    const BlockId block = core.block_with(node, group);
     if (block != kNoBlock) visit(block);
   }
 }
@@ -34,8 +34,7 @@ Result<Pin> pin(CacheCore& core, const Prompt& prompt) {
     return Status::exhausted("all " + std::to_string(core.pins.size()) + " pins are in use");
   }
   for (NodeId node = match.end; node != kRoot; node = core.index.parent(node)) {
-    core.index.add_pin(node);
-    if (core.index.pins(node) > 1) continue;
+    if (!core.index.add_pin(node)) break;
     visit_blocks(core, node, [&](BlockId block) { core.device.pin(block); });
   }
   core.index.add_user(match.end);
@@ -52,8 +51,7 @@ Status unpin(CacheCore& core, PinHandle pin) {
                                  " is none: taken back before, or dropped by a reset");
   }
   for (NodeId node = record->end; node != kRoot; node = core.index.parent(node)) {
-    core.index.remove_pin(node);
-    if (core.index.pins(node) > 0) continue;
+    if (!core.index.remove_pin(node)) break;
     visit_blocks(core, node, [&](BlockId block) { core.device.unpin(block); });
   }
   core.index.remove_user(record->end);

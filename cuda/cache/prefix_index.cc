@@ -25,6 +25,9 @@ Status make(FixedArray<T>& array, std::int64_t size, const char* what) {
   return made.status();
 }
 
+// Sequences and pins, that there can be at a time.
+constexpr std::int64_t kMostChains = std::int64_t{1} << 22U;
+
 // In words as wide as there are: std::ranges::equal over spans goes one by one.
 bool is_same(std::span<const TokenId> a, std::span<const TokenId> b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
@@ -37,19 +40,25 @@ Result<PrefixIndex> PrefixIndex::create(const PrefixIndexOptions& options) {
   RECTO_RETURN_IF_ERROR(check_size("num_groups", options.num_groups, 1, kMost));
   RECTO_RETURN_IF_ERROR(check_size("max_nodes", options.max_nodes, 0, kMost / options.num_groups));
   RECTO_RETURN_IF_ERROR(check_size("block_size", options.block_size, 1, kMost));
-  RECTO_RETURN_IF_ERROR(check_size("max_words", options.max_words, 0, kMaxExtraWords));
+  RECTO_RETURN_IF_ERROR(check_size("max_pins", options.max_pins, 0, kMost));
   PrefixIndex index;
   const std::int64_t nodes = options.max_nodes;
   RECTO_RETURN_IF_ERROR(make(index.nodes_, nodes, "nodes of the prefix cache"));
-  RECTO_RETURN_IF_ERROR(make(index.blocks_, nodes * options.num_groups, "blocks of nodes"));
   RECTO_RETURN_IF_ERROR(make(index.tokens_, nodes * options.block_size, "tokens of nodes"));
-  RECTO_RETURN_IF_ERROR(make(index.words_, nodes * options.max_words, "extra words of nodes"));
+  if (options.hasher.width == HashWidth::k128) {
+    RECTO_RETURN_IF_ERROR(make(index.high_words_, nodes, "high words of nodes' hashes"));
+  }
+  // Children, blocks, and what nodes do not know of.
+  const std::int64_t most_users = nodes + nodes * options.num_groups + kMostChains;
+  Result<NodeUses> uses = NodeUses::create(options.max_nodes, most_users, options.max_pins);
+  if (!uses.is_ok()) return uses.status();
   Result<NodeTable> table = NodeTable::create(options.max_nodes);
   if (!table.is_ok()) return table.status();
+  index.uses_ = std::move(uses).value();
   index.table_ = std::move(table).value();
   index.num_groups_ = options.num_groups;
   index.block_size_ = options.block_size;
-  index.max_words_ = options.max_words;
+  index.tokens_each_ = static_cast<std::size_t>(options.block_size);
   index.hasher_ = options.hasher;
   index.link_unused();
   return index;
@@ -58,29 +67,35 @@ Result<PrefixIndex> PrefixIndex::create(const PrefixIndexOptions& options) {
 void PrefixIndex::link_unused() {
   first_unused_ = kRoot;
   for (std::int32_t id = max_nodes() - 1; id >= 0; --id) {
-    nodes_[id] = {.hash = {}, .parent = first_unused_, .users = 0, .pins = 0, .num_words = 0};
+    nodes_[id].up = first_unused_.value();
     first_unused_ = NodeId(id);
   }
   num_nodes_ = 0;
+  num_places_ = 0;
+}
+
+NodeId PrefixIndex::parent(NodeId node) const {
+  std::int32_t up = at(node).up;
+  while (is_words(up)) up = at(up_to_place(up)).up;
+  return NodeId(up);
 }
 
 BlockHash PrefixIndex::hash(NodeId node) const {
-  return node == kRoot ? root_hash() : nodes_[node.value()].hash;
+  if (node == kRoot) return root_hash();
+  return {.low = at(node).hash(), .high = high_words_.ssize() == 0 ? 0 : high_words_[node.value()]};
 }
 
 PrefixIndex::Key PrefixIndex::key(NodeId parent, const BlockContent& content) const {
-  RECTO_CHECK_EQ(content.tokens.size(), static_cast<std::size_t>(block_size_));
+  RECTO_CHECK_EQ(content.tokens.size(), tokens_each_);
   return {.hash = hasher_(hash(parent), content.tokens, content.extra_words), .parent = parent};
 }
 
 PrefixIndex::Found PrefixIndex::find(const Key& key, const BlockContent& content) const {
   Found found;
   table_.visit_candidates(key.hash, [&](NodeId candidate) {
-    const Node& node = nodes_[candidate.value()];
-    if (node.hash != key.hash) return false;
-    const BlockContent known = this->content(candidate);
-    if (node.parent == key.parent && is_same(known.tokens, content.tokens) &&
-        std::ranges::equal(known.extra_words, content.extra_words)) {
+    if (hash(candidate) != key.hash) return false;
+    if (is_behind(candidate, key.parent, content.extra_words) &&
+        is_same(tokens(candidate), content.tokens)) {
       found.node = candidate;
       return true;
     }
@@ -90,78 +105,117 @@ PrefixIndex::Found PrefixIndex::find(const Key& key, const BlockContent& content
   return found;
 }
 
+bool PrefixIndex::is_behind(NodeId node, NodeId parent,
+                            std::span<const std::uint64_t> words) const {
+  const std::int32_t up = at(node).up;
+  if (words.empty() || !is_words(up)) return words.empty() && up == parent.value();
+  ExtraWords known;
+  return std::ranges::equal(read_words(node, known), words) && this->parent(node) == parent;
+}
+
 std::optional<NodeId> PrefixIndex::insert(const Key& key, const BlockContent& content) {
-  RECTO_CHECK_LE(content.extra_words.size(), static_cast<std::size_t>(max_words_));
-  if (first_unused_ == kRoot) return std::nullopt;
-  const NodeId id = first_unused_;
-  Node& node = nodes_[id.value()];
-  first_unused_ = node.parent;
+  RECTO_CHECK_LE(content.extra_words.size(), kMaxExtraWords);
+  if (max_nodes() - num_places_ < 1 + extra_places(content.extra_words.size())) return std::nullopt;
+  const NodeId id = take_place();
+  at(id).set_hash(key.hash.low);
+  at(id).up = store_words(content.extra_words, key.parent);
+  if (high_words_.ssize() > 0) high_words_[id.value()] = key.hash.high;
   ++num_nodes_;
-  node = {.hash = key.hash,
-          .parent = key.parent,
-          .users = 1,
-          .pins = 0,
-          .num_words = static_cast<std::int32_t>(content.extra_words.size())};
+  uses_.open(id);
   add_user(key.parent);
-  for (std::int32_t group = 0; group < num_groups_; ++group) {
-    blocks_[content_id(id, group).value()] = kNoBlock;
-  }
-  std::ranges::copy(content.tokens, tokens_.all().begin() + first_token(id));
-  std::ranges::copy(content.extra_words, words_.all().begin() + first_word(id));
+  std::ranges::copy(content.tokens, tokens(id).begin());
   table_.insert(key.hash, id);
   return id;
 }
 
+NodeId PrefixIndex::take_place() {
+  const NodeId place = first_unused_;
+  first_unused_ = NodeId(at(place).up);
+  ++num_places_;
+  return place;
+}
+
+void PrefixIndex::give_back(NodeId place) {
+  at(place).up = first_unused_.value();
+  first_unused_ = place;
+  --num_places_;
+}
+
+// Returns what a node's `up` is to be. The last words first, as each place leads to the next.
+std::int32_t PrefixIndex::store_words(std::span<const std::uint64_t> words, NodeId parent) {
+  std::int32_t up = parent.value();
+  const std::int64_t halves = kHalves * std::ssize(words);
+  for (std::int64_t index = extra_places(words.size()) - 1; index >= 0; --index) {
+    const NodeId place = take_place();
+    const std::int64_t begin = index * block_size_;
+    for (std::int64_t i = begin; i < std::min(halves, begin + block_size_); ++i) {
+      const std::uint64_t word = words[static_cast<std::size_t>(i / kHalves)];
+      tokens(place)[static_cast<std::size_t>(i - begin)] =
+          static_cast<TokenId>(i % kHalves == 0 ? word : word >> 32U);
+    }
+    at(place).set_hash(words.size());
+    at(place).up = up;
+    up = place_to_up(place);
+  }
+  return up;
+}
+
+std::span<const std::uint64_t> PrefixIndex::read_words(NodeId node, ExtraWords& words) const {
+  std::int32_t up = at(node).up;
+  if (!is_words(up)) return {};
+  const auto count = static_cast<std::size_t>(at(up_to_place(up)).hash());
+  std::int64_t i = 0;
+  for (; is_words(up); up = at(up_to_place(up)).up) {
+    for (const TokenId half : tokens(up_to_place(up))) {
+      if (i == kHalves * static_cast<std::int64_t>(count)) break;
+      std::uint64_t& word = words[static_cast<std::size_t>(i / kHalves)];
+      const std::uint64_t bits = static_cast<std::uint32_t>(half);
+      word = i % kHalves == 0 ? bits : word | bits << 32U;
+      ++i;
+    }
+  }
+  return std::span(words).first(count);
+}
+
 void PrefixIndex::add_user(NodeId node) {
-  if (node != kRoot) ++nodes_[node.value()].users;
+  if (node != kRoot) uses_.add_user(node);
 }
 
 void PrefixIndex::remove_user(NodeId node) {
   while (node != kRoot) {
-    Node& used = nodes_[node.value()];
-    RECTO_CHECK_GT(used.users, 0);
-    if (--used.users > 0) return;
-    const NodeId parent = used.parent;
-    table_.erase(used.hash, node);
-    used.parent = first_unused_;
-    first_unused_ = node;
+    if (uses_.remove_user(node) > 0) return;
+    table_.erase(hash(node), node, nodes_.all());
+    std::int32_t up = at(node).up;
+    give_back(node);
     --num_nodes_;
-    node = parent;
+    while (is_words(up)) {
+      const NodeId place = up_to_place(up);
+      up = at(place).up;
+      give_back(place);
+    }
+    node = NodeId(up);
   }
 }
 
-void PrefixIndex::attach(NodeId node, std::int32_t group, BlockId block) {
-  BlockId& place = blocks_[content_id(node, group).value()];
-  RECTO_CHECK_EQ(place, kNoBlock);
-  place = block;
-  add_user(node);
+bool PrefixIndex::add_pin(NodeId node) {
+  const bool was_pinned = is_pinned(node);
+  uses_.add_pin(node);
+  return !was_pinned;
 }
 
-void PrefixIndex::detach(NodeId node, std::int32_t group) {
-  BlockId& place = blocks_[content_id(node, group).value()];
-  RECTO_CHECK_NE(place, kNoBlock);
-  place = kNoBlock;
-  remove_user(node);
+bool PrefixIndex::remove_pin(NodeId node) {
+  uses_.remove_pin(node);
+  return !is_pinned(node);
 }
 
 void PrefixIndex::clear() {
   table_.clear();
+  uses_.clear();
   link_unused();
 }
 
-BlockContent PrefixIndex::content(NodeId node) const {
-  return {.tokens = tokens_.all().subspan(static_cast<std::size_t>(first_token(node)),
-                                          static_cast<std::size_t>(block_size_)),
-          .extra_words =
-              words_.all().subspan(static_cast<std::size_t>(first_word(node)),
-                                   static_cast<std::size_t>(nodes_[node.value()].num_words))};
-}
-
-std::int64_t PrefixIndex::bytes_per_node() const {
-  const std::int64_t entries = max_nodes() == 0 ? 0 : table_.capacity() / max_nodes();
-  return std::int64_t{sizeof(Node)} + num_groups_ * std::int64_t{sizeof(BlockId)} +
-         block_size_ * std::int64_t{sizeof(TokenId)} +
-         max_words_ * std::int64_t{sizeof(std::uint64_t)} + entries * NodeTable::bytes_per_entry();
+BlockContent PrefixIndex::content(NodeId node, ExtraWords& words) const {
+  return {.tokens = tokens(node), .extra_words = read_words(node, words)};
 }
 
 }  // namespace recto::cache

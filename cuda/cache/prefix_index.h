@@ -1,7 +1,8 @@
 #pragma once
 
 // The identity of content, apart from memory. A node stands for one block's worth of tokens behind
-// a parent node, and says which physical block of each layer group holds it, if any does.
+// a parent node. Which physical block of each layer group holds it, if any does, the pool knows
+// (BlockPool::block_with), by the number that a node and a group have together.
 //
 // A node lives as long as it has users: children, sequences whose chain ends there, blocks, pins. A
 // child keeps its parent alive, so that a node's number is the identity of the parent, and a chain
@@ -12,16 +13,22 @@
 //   const std::vector<TokenId> tokens = {5, 6};
 //   const BlockContent content{.tokens = tokens, .extra_words = {}};
 //   const NodeId node = *index.insert(index.key(kRoot, content), content);
-//   index.attach(node, 0, BlockId(3));
-//   index.remove_user(node);  // the block is its user now
+//   pool.set_content(block, index.content_id(node, 0));
+//   index.add_user(node);     // the block
+//   index.remove_user(node);  // who inserted it: the block goes on to use it
 //   const std::optional<NodeId> found = index.find(index.key(kRoot, content), content).node;
-//   index.block(*found, 0);   // 3
-//   index.detach(node, 0);    // and without it the node is gone
+//   const BlockId hit = pool.block_with(index.content_id(*found, 0));
+//   pool.forget_content(hit);
+//   index.remove_user(node);  // and without a block the node is gone
+//
+// Extra words are rare, and stand where other nodes would: a node that has some takes the places of
+// extra_places() more.
 //
 // Lookups cost O(tokens + words), expected; everything else O(1), of which forgetting a node may
 // forget its ancestors, each of which was once inserted. Nothing allocates after `create`. Misuse
 // is a broken contract.
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -32,6 +39,7 @@
 #include "cuda/cache/cache_ids.h"
 #include "cuda/cache/fixed_array.h"
 #include "cuda/cache/node_table.h"
+#include "cuda/cache/node_uses.h"
 #include "cuda/cache/prompt.h"
 
 namespace recto::cache {
@@ -40,15 +48,17 @@ struct PrefixIndexOptions {
   std::int32_t max_nodes = 0;
   std::int32_t num_groups = 1;
   std::int32_t block_size = 16;  // tokens of a node
-  std::int32_t max_words = 0;    // extra words of a node
+  std::int64_t max_pins = 0;
   BlockHasher hasher = {};
 };
 
 // What a node stands for, beside its parent.
 struct BlockContent {
   std::span<const TokenId> tokens = {};             // [block_size]
-  std::span<const std::uint64_t> extra_words = {};  // [at most max_words]
+  std::span<const std::uint64_t> extra_words = {};  // [at most kMaxExtraWords]
 };
+
+using ExtraWords = std::array<std::uint64_t, kMaxExtraWords>;
 
 class PrefixIndex {
  public:
@@ -69,76 +79,96 @@ class PrefixIndex {
 
   Key key(NodeId parent, const BlockContent& content) const;
   Found find(const Key& key, const BlockContent& content) const;
-  // A new node, with one user: the caller. None if there is no room. The content is not there yet.
+  // A new node, with one user: the caller. None if there is no room. The content is in no block
+  // yet.
   std::optional<NodeId> insert(const Key& key, const BlockContent& content);
+  // The places of nodes that the extra words of one take beside its own.
+  std::int64_t extra_places(std::size_t num_words) const {
+    return (kHalves * static_cast<std::int64_t>(num_words) + block_size_ - 1) / block_size_;
+  }
 
   // A user more or fewer; without any, the node is forgotten. Nothing is done for kRoot.
   void add_user(NodeId node);
   void remove_user(NodeId node);
 
-  // The block that holds the node's tokens for a group, or kNoBlock.
-  BlockId block(NodeId node, std::int32_t group) const {
-    return blocks_[content_id(node, group).value()];
-  }
-  // A block is a user.
-  void attach(NodeId node, std::int32_t group, BlockId block);
-  void detach(NodeId node, std::int32_t group);
-
-  // How many pins go through the node. A pin's end is a user, too.
-  std::int32_t pins(NodeId node) const { return nodes_[node.value()].pins; }
-  void add_pin(NodeId node) { ++nodes_[node.value()].pins; }
-  void remove_pin(NodeId node) { --nodes_[node.value()].pins; }
+  // Pins of a node keep what leads to it pinned: true if its parent is to get, or to lose, one,
+  // too. A pin's end is a user, which these do not see to.
+  [[nodiscard]] bool add_pin(NodeId node);
+  [[nodiscard]] bool remove_pin(NodeId node);
+  bool is_pinned(NodeId node) const { return uses_.is_pinned(node); }
+  // Pins that end at the node, and children of it that are pinned.
+  std::int32_t pins(NodeId node) const { return uses_.pins(node); }
 
   // Forgets everything at once, whoever uses it. O(nodes).
   void clear();
 
-  // The name of (node, group) for the block pool, and back.
+  // The number of (node, group) in the block pool, and back.
   ContentId content_id(NodeId node, std::int32_t group) const {
     return ContentId(node.value() * num_groups_ + group);
   }
   NodeId node_of(ContentId content) const { return NodeId(content.value() / num_groups_); }
   std::int32_t group_of(ContentId content) const { return content.value() % num_groups_; }
 
-  NodeId parent(NodeId node) const { return nodes_[node.value()].parent; }
+  NodeId parent(NodeId node) const;
   // root_hash() of kRoot.
   BlockHash hash(NodeId node) const;
-  std::int32_t users(NodeId node) const { return nodes_[node.value()].users; }
+  std::int32_t users(NodeId node) const { return uses_.users(node); }
   bool is_live(NodeId node) const { return users(node) > 0; }
-  BlockContent content(NodeId node) const;
+  // The words, if it has some, are put into `words`.
+  BlockContent content(NodeId node, ExtraWords& words) const;
 
   std::int32_t num_nodes() const { return num_nodes_; }
+  // Places that are taken: of nodes, and of their extra words.
+  std::int32_t num_places() const { return num_places_; }
   std::int32_t max_nodes() const { return static_cast<std::int32_t>(nodes_.ssize()); }
   std::int32_t num_groups() const { return num_groups_; }
   std::int32_t block_size() const { return block_size_; }
-  std::int32_t max_words() const { return max_words_; }
   const BlockHasher& hasher() const { return hasher_; }
   const NodeTable& table() const { return table_; }
-  // All that it holds for a node, its share of the table included.
-  std::int64_t bytes_per_node() const;
+  // All that it holds, but for tokens; and these.
+  std::int64_t bytes() const {
+    return nodes_.bytes() + high_words_.bytes() + uses_.bytes() + table_.bytes();
+  }
+  std::int64_t token_bytes() const { return tokens_.bytes(); }
 
  private:
-  struct Node {
-    BlockHash hash;
-    NodeId parent;
-    std::int32_t users;  // 0: not in use; `parent` is then the next such node
-    std::int32_t pins;
-    std::int32_t num_words;
-  };
+  static constexpr std::int32_t kHalves = 2;  // a word is as long as two tokens
 
+  // Of a node `up` is its parent; or, if it has extra words, place_to_up() of the first place that
+  // has these, whose `up` leads on in the same way. The hash of that place is how many they are; it
+  // has no users. Of a place that is not taken `up` is the next such.
+  static std::int32_t place_to_up(NodeId place) { return -2 - place.value(); }
+  static NodeId up_to_place(std::int32_t up) { return NodeId(-2 - up); }
+  static bool is_words(std::int32_t up) { return up < kRoot.value(); }
+
+  const NodeRecord& at(NodeId place) const { return nodes_[place.value()]; }
+  NodeRecord& at(NodeId place) { return nodes_[place.value()]; }
+  std::span<const TokenId> tokens(NodeId place) const {
+    return tokens_.all().subspan(static_cast<std::size_t>(place.value()) * tokens_each_,
+                                 tokens_each_);
+  }
+  std::span<TokenId> tokens(NodeId place) {
+    return tokens_.all().subspan(static_cast<std::size_t>(place.value()) * tokens_each_,
+                                 tokens_each_);
+  }
+  NodeId take_place();
+  void give_back(NodeId place);
+  std::int32_t store_words(std::span<const std::uint64_t> words, NodeId parent);
+  std::span<const std::uint64_t> read_words(NodeId node, ExtraWords& words) const;
+  bool is_behind(NodeId node, NodeId parent, std::span<const std::uint64_t> words) const;
   void link_unused();
-  std::int64_t first_token(NodeId node) const { return std::int64_t{node.value()} * block_size_; }
-  std::int64_t first_word(NodeId node) const { return std::int64_t{node.value()} * max_words_; }
 
   std::int32_t num_groups_ = 1;
   std::int32_t block_size_ = 1;
-  std::int32_t max_words_ = 0;
+  std::size_t tokens_each_ = 1;  // block_size
   std::int32_t num_nodes_ = 0;
+  std::int32_t num_places_ = 0;
   BlockHasher hasher_;
   NodeId first_unused_ = kRoot;
-  FixedArray<Node> nodes_;           // [max_nodes]
-  FixedArray<BlockId> blocks_;       // [max_nodes, num_groups]
-  FixedArray<TokenId> tokens_;       // [max_nodes, block_size]
-  FixedArray<std::uint64_t> words_;  // [max_nodes, max_words]
+  FixedArray<NodeRecord> nodes_;          // [max_nodes]
+  FixedArray<std::uint64_t> high_words_;  // [max_nodes], of hashes of 128 bits
+  FixedArray<TokenId> tokens_;            // [max_nodes, block_size]
+  NodeUses uses_;
   NodeTable table_;
 };
 

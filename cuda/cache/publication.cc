@@ -13,18 +13,19 @@ namespace {
 void attach(CacheCore& core, const TablePlace& place, NodeId node) {
   if (place.block < core.device.tables().first(place.sequence, place.group)) return;
   const BlockId block = core.device.block(place);
-  const BlockId known = core.index.block(node, place.group);
+  const BlockId known = core.block_with(node, place.group);
   if (known == block) return;
   if (known != kNoBlock || core.device.pool().content(block) != kNoContent) {
     ++core.statistics.duplicates;
     return;
   }
   core.device.publish(place, core.index.content_id(node, place.group));
-  core.index.attach(node, place.group, block);
-  if (core.index.pins(node) > 0) core.device.pin(block);
+  core.index.add_user(node);
+  if (core.index.is_pinned(node)) core.device.pin(block);
   ++core.statistics.stored;
   if (core.options.events == nullptr) return;
-  const BlockContent content = core.index.content(node);
+  ExtraWords words;
+  const BlockContent content = core.index.content(node, words);
   core.options.events->on_stored({.hash = core.index.hash(node),
                                   .parent_hash = core.index.hash(core.index.parent(node)),
                                   .tokens = content.tokens,

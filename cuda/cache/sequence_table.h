@@ -84,6 +84,7 @@ class SequenceTable {
   }
 
   std::int32_t size() const { return static_cast<std::int32_t>(sequences_.ssize()); }
+  std::int64_t bytes() const { return sequences_.bytes() + details_.bytes() + free_.bytes(); }
   std::int32_t num_free() const { return num_free_; }
   // Places from here on were never used.
   std::int32_t used_end() const { return used_end_; }

@@ -31,6 +31,7 @@ class SlotTable {
   }
 
   bool is_full() const { return first_free_ == kNone; }
+  std::int64_t bytes() const { return slots_.bytes(); }
   std::int32_t size() const { return static_cast<std::int32_t>(slots_.ssize()); }
 
   // There must be room.

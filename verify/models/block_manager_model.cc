@@ -92,7 +92,12 @@ bool BlockManagerModel::is_known(const TextChain& chain) const {
   return std::ranges::any_of(pins_, [&](const auto& pin) { return leads_to(pin.second); });
 }
 
-std::int64_t BlockManagerModel::num_known_chains() const {
+// One of its own, and as many as its words fill, each of which is as long as two tokens.
+std::int64_t BlockManagerModel::places_of(std::int32_t text) const {
+  return 1 + blocks_of(2 * std::ssize(texts_->text(text).words));
+}
+
+std::int64_t BlockManagerModel::num_known_places() const {
   std::set<TextChain> known;
   const auto add = [&known](const TextChain& chain) {
     for (std::size_t n = 1; n <= chain.size(); ++n) {
@@ -102,7 +107,9 @@ std::int64_t BlockManagerModel::num_known_chains() const {
   for (const auto& [key, block] : findable_) add(key.chain);
   for (const auto& [name, sequence] : sequences_) add(sequence.published);
   for (const auto& [name, chain] : pins_) add(chain);
-  return static_cast<std::int64_t>(known.size());
+  std::int64_t places = 0;
+  for (const TextChain& chain : known) places += places_of(chain.back());
+  return places;
 }
 
 bool BlockManagerModel::has_all(const TextChain& chain, std::int64_t blocks) const {

@@ -138,10 +138,12 @@ class BlockManagerModel {
   // The key of what can be found in the block, if anything can.
   const FoundKey* content(BlockName block) const;
   bool has_block(BlockName block) const { return blocks_.contains(block); }
-  std::int64_t num_known_chains() const;  // nodes of the prefix index
+  std::int64_t num_known_places() const;  // of the prefix index
   const std::map<TransferName, ModelOpenTransfer>& transfers() const { return transfers_; }
   const std::map<PinName, TextChain>& pins() const { return pins_; }
   const BlockText& text(std::int32_t number) const { return texts_->text(number); }
+  // Whether there ever was a block with keys or items.
+  bool met_words() const { return texts_->met_words(); }
   const cache::CacheOptions& options() const { return options_; }
 
  private:
@@ -172,7 +174,8 @@ class BlockManagerModel {
   std::int64_t first_seen(std::int32_t group, std::int64_t position) const;
   std::optional<std::int32_t> number_of(const CacheText& text, std::int64_t index) const;
   bool is_known(const TextChain& chain) const;
-  std::int64_t most_known_chains() const;
+  std::int64_t places_of(std::int32_t text) const;
+  std::int64_t most_known_places() const;
   bool has_all(const TextChain& chain, std::int64_t blocks) const;
   TextChain longest_hit(const CacheText& text, std::int64_t most_blocks) const;
 

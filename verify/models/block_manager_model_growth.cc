@@ -76,7 +76,7 @@ Result<std::vector<ModelCopy>> BlockManagerModel::append(const std::vector<Seque
   });
 }
 
-std::int64_t BlockManagerModel::most_known_chains() const {
+std::int64_t BlockManagerModel::most_known_places() const {
   if (options_.prefix.max_nodes) return *options_.prefix.max_nodes;
   std::int64_t most = options_.num_blocks.value();
   for (const cache::LayerGroup& group : options_.groups) {
@@ -91,7 +91,8 @@ std::int64_t BlockManagerModel::most_known_chains() const {
 Status BlockManagerModel::publish_block(ModelSequence& sequence, std::int32_t text) {
   TextChain chain = sequence.published;
   chain.push_back(text);
-  while (!is_known(chain) && num_known_chains() >= most_known_chains()) {
+  const std::int64_t most = most_known_places() - places_of(text);
+  while (!is_known(chain) && num_known_places() > most) {
     const std::vector<BlockName> victims = evictable();
     if (victims.empty()) return Status::exhausted("nodes");
     forget(victims.front());

@@ -40,7 +40,9 @@ BlockText block_text(const CacheText& text, std::int64_t block_size, std::int64_
   const std::int64_t begin = index * block_size;
   BlockText block;
   block.tokens.assign(text.ids.begin() + begin, text.ids.begin() + begin + block_size);
-  if (index == 0) block.words = {text.keys.lora_id, text.keys.tenant_salt};
+  if (index == 0 && text.keys != cache::CacheKeys{}) {
+    block.words = {text.keys.lora_id, text.keys.tenant_salt};
+  }
   for (const cache::MultimodalItem& item : text.items) {
     if (item.start >= begin + block_size || item.start + item.length <= begin) continue;
     block.words.push_back(item.content_hash);
@@ -54,6 +56,7 @@ BlockText block_text(const CacheText& text, std::int64_t block_size, std::int64_
 std::int32_t BlockTexts::number(const BlockText& text) {
   const auto next = static_cast<std::int32_t>(texts_.size());
   const auto [entry, is_new] = numbers_.try_emplace(text, next);
+  met_words_ = met_words_ || !text.words.empty();
   if (is_new) texts_.push_back(&entry->first);
   return entry->second;
 }

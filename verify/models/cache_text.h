@@ -29,8 +29,8 @@ std::ostream& operator<<(std::ostream& out, const CacheText& text);
 // Items in ascending order, apart, at least a token long, none before the first token.
 bool has_proper_items(const CacheText& text);
 
-// One block's worth: its tokens, the keys if it is the first, and (content hash, start relative to
-// the block) of each item that lies on it.
+// One block's worth: its tokens, the keys if it is the first and has any, and (content hash, start
+// relative to the block, length) of each item that lies on it.
 struct BlockText {
   std::vector<cache::TokenId> tokens = {};
   std::vector<std::uint64_t> words = {};
@@ -50,10 +50,13 @@ class BlockTexts {
  public:
   std::int32_t number(const BlockText& text);
   const BlockText& text(std::int32_t number) const;
+  // Whether any of them had words.
+  bool met_words() const { return met_words_; }
 
  private:
   std::map<BlockText, std::int32_t> numbers_;
   std::vector<const BlockText*> texts_;  // keys of `numbers_`
+  bool met_words_ = false;
 };
 
 }  // namespace recto::verify

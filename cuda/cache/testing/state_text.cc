@@ -58,18 +58,21 @@ void write_sequence(std::ostream& out, const CacheCore& core, std::int32_t index
   write_tables(out, core, core.host, index);
 }
 
-void write(std::ostream& out, const PrefixIndex& index) {
+void write_index(std::ostream& out, const CacheCore& core) {
+  const PrefixIndex& index = core.index;
+  ExtraWords words;
   for (std::int32_t id = 0; id < index.max_nodes(); ++id) {
     const NodeId node(id);
     if (!index.is_live(node)) continue;
     out << "node " << id << ": " << index.hash(node) << " behind " << index.parent(node)
         << ", users " << index.users(node) << ", pins " << index.pins(node) << ", tokens";
-    for (const TokenId token : index.content(node).tokens) out << ' ' << token;
+    const BlockContent content = index.content(node, words);
+    for (const TokenId token : content.tokens) out << ' ' << token;
     out << ", words";
-    for (const std::uint64_t word : index.content(node).extra_words) out << ' ' << word;
+    for (const std::uint64_t word : content.extra_words) out << ' ' << word;
     out << ", blocks";
     for (std::int32_t group = 0; group < index.num_groups(); ++group) {
-      out << ' ' << index.block(node, group);
+      out << ' ' << core.block_with(node, group);
     }
     out << '\n';
   }
@@ -101,7 +104,7 @@ std::string state_text(const BlockManager& manager) {
     out << ' ' << core.sequences.free_places()[i];
   }
   out << '\n';
-  write(out, core.index);
+  write_index(out, core);
   core.transfers.visit_used([&](std::int32_t index, const TransferRecord& transfer) {
     out << "transfer " << index << ": " << static_cast<int>(transfer.direction);
     for (std::int32_t at = transfer.first_sequence; at >= 0;
