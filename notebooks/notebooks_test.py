@@ -44,6 +44,7 @@ class Notebooks(unittest.TestCase):
     def setUpClass(cls):
         made = tempfile.TemporaryDirectory()
         cls.addClassCleanup(made.cleanup)
+        os.environ.pop("MPLBACKEND", None)  # a kernel's own puts pictures into the notebook
         cls.results = Path(made.name) / "results"
         subprocess.run([FOLDER / "make_results.sh", RECTO, LIBRARY, cls.results], check=True)
         os.environ.update(RECTO_RESULTS=str(cls.results), RECTO_KERNELS_DOCUMENT=DOCUMENT,
