@@ -21,6 +21,7 @@
 #include "experiments/man/man_command.h"
 #include "experiments/numerics/numerics_command.h"
 #include "experiments/plan/plan_command.h"
+#include "experiments/plot/plot_command.h"
 #include "experiments/replay/replay_command.h"
 #include "experiments/simulate/simulate_command.h"
 #include "experiments/support/callers_folder.h"
@@ -67,6 +68,7 @@ void add_commands(CLI::App& app, CommandContext& context) {
   recto::experiments::add_sweep_command(app, context);
   recto::experiments::add_trace_command(app, context);
   recto::experiments::add_plan_command(app, context);
+  recto::experiments::add_plot_command(app, context);
   recto::experiments::add_numerics_command(app, context);
   recto::experiments::add_verify_command(app, context);
   recto::experiments::add_replay_command(app, context);

@@ -13,8 +13,8 @@ import unittest
 from pathlib import Path
 
 PROGRAM = sys.argv.pop(1)
-COMMANDS = "fragmentation simulate sweep trace plan numerics verify replay cases check".split()
-COMMANDS += "generate completion man".split()
+COMMANDS = "fragmentation simulate sweep trace plan plot report numerics verify replay".split()
+COMMANDS += "cases check generate completion man".split()
 SMALL = ("--requests", "100")
 
 # Arguments, and what the one line on standard error must hold.

@@ -1,0 +1,130 @@
+"""Pictures of tables whose rows are points of a grid: sweeps, and the sharpness of error bounds."""
+
+from pathlib import Path
+
+import pandas
+from matplotlib.figure import SubFigure
+
+import style
+from result_files import BadInput, Source, read_json, read_source, read_table
+
+_SWEEP_FIGURES = {
+    "output_tokens_per_s": "output tokens/s",
+    "used_share": "used, share of the pool",
+    "internal_share": "internal, share of the pool",
+    "ttft_p99_s": "time to first token, p99, s",
+    "tpot_mean_s": "time per output token, mean, s",
+    "preemptions": "preemptions",
+}
+_LINES_MAX = 24
+
+
+def read_sweep(folder: Path) -> tuple[Source, pandas.DataFrame, list[str]]:
+    """The points that went well, and the names of the axes."""
+    path = folder / "manifest.json"
+    manifest = read_json(path)
+    grid = manifest.get("grid")
+    if not isinstance(grid, dict) or not {"base", "axes"} <= grid.keys():
+        raise BadInput(f"{path}: has no grid.base and grid.axes; expected one of recto sweep")
+    axes = list(grid["axes"])
+    settings = {name: value for name, value in grid["base"].items() if name not in axes}
+    if grid.get("seeds", 1) > 1:
+        settings["seeds"] = grid["seeds"]
+    columns = ("point", "outcome", *axes, *_SWEEP_FIGURES)
+    table = read_table(folder / "sweep.csv", columns)
+    well = table[table["outcome"] == "ok"]
+    if well.empty:
+        raise BadInput(f"{folder / 'sweep.csv'}: no point went well; there is nothing to draw")
+    left_out = len(table) - len(well)
+    remarks = (f"{left_out} of {len(table)} points failed and are left out",) * bool(left_out)
+    models = well["time_model"] + ", " + well["time_model_provenance"]
+    remarks += tuple(f"Step times: {model}" for model in models.unique())
+    return read_source(path, manifest, settings, remarks), well, axes
+
+
+def sweep(table: pandas.DataFrame, axes: list[str], along: str) -> SubFigure:
+    """A panel for each figure, over the values of one axis; a line for each of the others."""
+    title = f"Over {along.replace('_', ' ')}"
+    figure, panels = style.new_figure(title, 2, 3, height=2.4)
+    others = [axis for axis in axes if axis != along]
+    lines = list(table.groupby(others, sort=False)) if others else [((), table)]
+    is_numeric = pandas.api.types.is_numeric_dtype(table[along])
+    places = {value: index for index, value in enumerate(table[along].unique())}
+    for panel, (column, name) in zip(panels.flat, _SWEEP_FIGURES.items()):
+        for index, (values, rows) in enumerate(lines[:_LINES_MAX]):
+            xs = rows[along] if is_numeric else rows[along].map(places)
+            spread = rows.get(f"{column}_ci95")
+            panel.errorbar(xs, rows[column], yerr=spread, label=" ".join(map(str, values)),
+                           capsize=2, **style.line(index))
+        panel.set_title(name)
+        style.set_heights(panel, table[column] + table.get(f"{column}_ci95", 0))
+        _mark_values(panel, table[along], is_numeric, places)
+    for panel in panels[-1]:
+        panel.set_xlabel(along.replace("_", " "))
+    if len(lines) > 1:
+        told = ", ".join(other.replace("_", " ") for other in others)
+        hidden = len(lines) - _LINES_MAX
+        told += f" (the first {_LINES_MAX} of {len(lines)})" if hidden > 0 else ""
+        figure.legend(*panels[0, 0].get_legend_handles_labels(), title=told, ncols=4,
+                      loc="outside lower center")
+    return figure
+
+
+def _mark_values(panel, values: pandas.Series, is_numeric: bool, places: dict) -> None:
+    if not is_numeric:
+        panel.set_xticks(list(places.values()), [str(value) for value in places])
+        return
+    distinct = sorted(values.unique())
+    if distinct[0] > 0 and distinct[-1] >= 8 * distinct[0]:
+        panel.set_xscale("log", base=2)
+        panel.minorticks_off()
+    if len(distinct) <= 10:
+        panel.set_xticks(distinct, [f"{value:g}" for value in distinct])
+
+
+def read_numerics(folder: Path) -> tuple[Source, pandas.DataFrame, pandas.DataFrame]:
+    path = folder / "manifest.json"
+    manifest = read_json(path)
+    source = read_source(path, manifest, {"as in": manifest.get("repeat")}, ())
+    sharpness = read_table(folder / "sharpness.csv",
+                           ("type", "num_keys", "seed", "out_sharp.worst", "out_hard.worst"))
+    thresholds = read_table(folder / "thresholds.csv",
+                            ("type", "num_keys", "fault", "judge", "sight", "size"))
+    seeds = ", ".join(str(seed) for seed in sharpness["seed"].unique())
+    return (Source(source.version, source.commit, source.command,
+                   {"seed": seeds} | source.settings), sharpness, thresholds)
+
+
+def sharpness(table: pandas.DataFrame) -> SubFigure:
+    figure, axes = style.new_figure("How much of the error bound is used: |error| / bound", 1, 2)
+    for axis, (bound, title) in zip(axes.flat, {"out_sharp": "sharp bound of out",
+                                                "out_hard": "hard bound of out"}.items()):
+        for index, (name, rows) in enumerate(table.groupby("type", sort=False)):
+            axis.plot(rows["num_keys"], rows[f"{bound}.worst"], label=f"{name}, worst",
+                      **style.line(index))
+            faint = style.line(index) | {"linewidth": 0.7, "markersize": 2.5}
+            axis.plot(rows["num_keys"], rows[f"{bound}.median"], label=f"{name}, median", **faint)
+        axis.axhline(1, color=style.BLACK, linewidth=1)
+        axis.set(xscale="log", yscale="log", xlabel="keys", title=title)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    return figure
+
+
+def thresholds(table: pandas.DataFrame) -> SubFigure:
+    """Per type and fault the smallest size that each judge sees; judges that refuse everything, or
+    see nothing, have no point."""
+    types, faults = table["type"].unique(), table["fault"].unique()
+    figure, axes = style.new_figure("The smallest fault that a judge still sees", len(types),
+                                    len(faults), height=2.2)
+    for axis_row, name in zip(axes, types):
+        for axis, fault in zip(axis_row, faults):
+            here = table[(table["type"] == name) & (table["fault"] == fault)]
+            for index, (judge, rows) in enumerate(here.groupby("judge", sort=False)):
+                seen = rows[rows["sight"] == "seen"]
+                axis.plot(seen["num_keys"], seen["size"], label=judge, **style.line(index))
+            axis.set(xscale="log", yscale="log", title=f"{name}: {fault}")
+        axis_row[0].set_ylabel("size of the fault")
+    for axis in axes[-1]:
+        axis.set_xlabel("keys")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=6)
+    return figure

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Draws what recto's commands wrote, as PNG and SVG. `recto plot` runs it.
+
+    plot.py DIR --out DIR
+"""
+
+import argparse
+import os
+import sys
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable, Iterator
+
+sys.dont_write_bytecode = True
+# Under the name that the user typed; links lead to these files.
+sys.path.insert(0, str(Path(__file__).parent))
+
+import grid_figures  # noqa: E402
+import memory_figures  # noqa: E402
+import style  # noqa: E402
+from result_files import (  # noqa: E402
+    BadInput,
+    Source,
+    read_fragmentation,
+    read_json,
+    read_simulation,
+)
+
+EXPECTED = ("what recto fragmentation, sweep or numerics wrote with --out, or reports of "
+            "recto simulate --json")
+
+
+@dataclass(frozen=True)
+class Picture:
+    name: str  # of its files, without a suffix
+    draw: Callable  # gives the figure, or None where there is nothing to draw
+    source: Source
+
+
+def fragmentation_pictures(folder: Path) -> Iterator[Picture]:
+    source, runs = read_fragmentation(folder)
+    for name, draw in memory_figures.FIGURES.items():
+        yield Picture(name, lambda draw=draw: draw(runs), source)
+
+
+def sweep_pictures(folder: Path) -> Iterator[Picture]:
+    source, table, axes = grid_figures.read_sweep(folder)
+    for axis in axes:
+        if table[axis].nunique() > 1:
+            yield Picture(f"over_{axis}",
+                          lambda axis=axis: grid_figures.sweep(table, axes, axis), source)
+
+
+def numerics_pictures(folder: Path) -> Iterator[Picture]:
+    source, sharpness, thresholds = grid_figures.read_numerics(folder)
+    yield Picture("sharpness", lambda: grid_figures.sharpness(sharpness), source)
+    yield Picture("thresholds", lambda: grid_figures.thresholds(thresholds), source)
+
+
+def simulation_pictures(path: Path) -> Iterator[Picture]:
+    found = read_simulation(path)
+    if found is None:
+        return
+    source, run = found
+    for name in ("pool_states", "pool_over_time", "batch_and_queue", "blocked_slots", "latencies"):
+        draw = memory_figures.FIGURES[name]
+        yield Picture(f"{path.stem}_{name}", lambda draw=draw: draw([run]), source)
+
+
+BY_COMMAND = {"fragmentation": fragmentation_pictures, "sweep": sweep_pictures,
+              "numerics": numerics_pictures}
+
+
+def pictures_of(folder: Path) -> Iterator[Picture]:
+    if not folder.is_dir():
+        raise BadInput(f"{folder}: is no folder; expected one with {EXPECTED}")
+    manifest = folder / "manifest.json"
+    command = read_json(manifest).get("command") if manifest.exists() else None
+    if command in BY_COMMAND:
+        yield from BY_COMMAND[command](folder)
+    for path in sorted(folder.glob("*.json")):
+        if path != manifest:
+            yield from simulation_pictures(path)
+
+
+def draw_all(pictures: list[Picture], out: Path) -> int:
+    """The number of figures."""
+    out.mkdir(parents=True, exist_ok=True)
+    drawn = 0
+    for picture in pictures:
+        style.set_up()
+        figure = picture.draw()
+        if figure is not None:
+            drawn += 1
+            for path in style.save(figure, out / picture.name, picture.source.foot()):
+                print(path)
+    return drawn
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args(arguments)
+    # They are about the picture's looks, and would stand between the names of files.
+    warnings.simplefilter("ignore")
+    try:
+        pictures = list(pictures_of(options.folder))
+        if not pictures:
+            raise BadInput(f"{options.folder}: nothing to draw; expected {EXPECTED}")
+        draw_all(pictures, options.out)
+    except BadInput as error:
+        print(f"recto: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"recto: {error.filename or options.out}: {error.strerror}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    # Whoever reads the names may stop early.
+    try:
+        code = main(sys.argv[1:])
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = 1
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)

@@ -1,0 +1,86 @@
+#include "experiments/plot/plot_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "core/status.h"
+
+namespace recto::experiments {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kFooter = R"(
+DIR is what recto fragmentation, recto sweep or recto numerics wrote with --out, or a folder with
+reports of recto simulate --json. Pictures are readable without colour vision, have settings, seed
+and commit at their foot, and are equal byte by byte for equal files.
+
+It draws with matplotlib, in an environment of Python packages that is made on first need.
+
+Examples:
+  recto fragmentation --out result
+  recto plot result --out pictures)";
+
+struct PlotFlags {
+  std::string folder;
+  std::string out;
+};
+
+// The folder with the scripts that this program was built with: where tests run, that is the folder
+// of their data; else it stands beside the program.
+Result<fs::path> find_scripts() {
+  constexpr const char* kScript = "experiments/plot/plot.py";
+  std::error_code error;
+  std::vector<fs::path> places = {"."};
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (!error) places.insert(places.begin(), program.string() + ".runfiles/recto");
+  for (const fs::path& place : places) {
+    if (fs::exists(place / kScript, error)) return fs::absolute(place);
+  }
+  return Status::failed(
+      fmt::format("{} is not beside this program; expected it in {}.runfiles, where Bazel lays it",
+                  kScript, program.string()));
+}
+
+// Does not come back if all is well: the script takes this process over, and its exit code is ours.
+Status run_plot(const PlotFlags& flags, CommandContext& context) {
+  const Result<fs::path> scripts = find_scripts();
+  RECTO_RETURN_IF_ERROR(scripts.status());
+  std::vector<std::string> command = {(scripts.value() / "bazel/python/with_packages.sh").string(),
+                                      (scripts.value() / "experiments/plot/plot.py").string(),
+                                      flags.folder, "--out", flags.out};
+  std::vector<char*> arguments;
+  for (std::string& word : command) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  context.out.flush();
+  execv(arguments[0], arguments.data());
+  return Status::failed(command[0] + ": " + std::strerror(errno));
+}
+
+}  // namespace
+
+void add_plot_command(CLI::App& app, CommandContext& context) {
+  auto flags = std::make_shared<PlotFlags>();
+  CLI::App* command =
+      app.add_subcommand("plot", "pictures of what other commands wrote, as PNG and SVG");
+  command->add_option("folder", flags->folder, "with what they wrote")
+      ->option_text("DIR")
+      ->required();
+  command->add_option("--out", flags->out, "folder for the pictures, made if need be")
+      ->option_text("DIR")
+      ->required();
+  command->footer(kFooter);
+  command->callback([flags, &context] {
+    context.chosen = [flags, &context] { return run_plot(*flags, context); };
+  });
+}
+
+}  // namespace recto::experiments

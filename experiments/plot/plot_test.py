@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Tests of the pictures: which there are, what stands in them, and that they repeat.
+
+    plot_test.py RECTO
+"""
+
+import contextlib
+import io
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, "experiments/plot")
+import plot  # noqa: E402
+
+RECTO = os.path.abspath(sys.argv.pop(1))
+SMALL = ("--requests", "120")
+
+
+def recto(*arguments):
+    return subprocess.run([RECTO, *map(str, arguments)], capture_output=True, text=True)
+
+
+def draw(folder, out):
+    """Exit code, the paths that were printed, and what was complained of."""
+    printed, complaint = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(complaint):
+        code = plot.main([str(folder), "--out", str(out)])
+    return code, printed.getvalue().splitlines(), complaint.getvalue()
+
+
+def texts(path):
+    """What can be read in an SVG."""
+    root = xml.etree.ElementTree.parse(path).getroot()
+    return ["".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text")]
+
+
+class Plot(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.results = self.folder / "results"
+        self.out = self.folder / "pictures"
+
+    def drawn(self, *names):
+        """Draws the results, which must give these figures. {name: texts}."""
+        code, printed, complaint = draw(self.results, self.out)
+        self.assertEqual((code, complaint), (0, ""))
+        files = [str(self.out / f"{name}{suffix}") for name in names for suffix in (".png", ".svg")]
+        self.assertEqual(printed, files)
+        self.assertEqual(sorted(map(str, self.out.iterdir())), sorted(files))
+        for path in files[::2]:
+            header = Path(path).read_bytes()[:24]
+            self.assertEqual(header[:8], b"\x89PNG\r\n\x1a\n")
+            width, height = struct.unpack(">II", header[16:])
+            self.assertEqual(width, 1350)
+            self.assertGreater(height, 400)
+        found = {name: texts(self.out / f"{name}.svg") for name in names}
+        for name, lines in found.items():
+            foot = " ".join(line for line in lines if len(line) > 60)
+            self.assertRegex(foot, r"recto \d+\.\d+\.\d+, commit \w+", name)
+            self.assertIn("seed 1", foot)
+        return found
+
+    def test_fragmentation_through_the_command(self):
+        done = recto("fragmentation", *SMALL, "--allocators", "contiguous-max,paged",
+                     "--block-sizes", "16,64", "--out", self.results)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        names = ("pool_states", "pool_over_time", "batch_and_queue", "blocked_slots", "latencies",
+                 "block_sizes")
+        found = self.drawn(*names)
+        for lines in (found["pool_states"], found["pool_over_time"]):
+            for word in ("used", "reserved", "internal", "cached", "free", "overhead",
+                         "contiguous-max", "paged 16", "paged 64"):
+                self.assertIn(word, lines)
+        self.assertIn("running", found["batch_and_queue"])
+        self.assertIn("copied on write, MB", found["block_sizes"])
+        # The same again, by the command this time, byte for byte.
+        again = self.folder / "again"
+        done = recto("plot", self.results, "--out", again)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(len(done.stdout.splitlines()), 2 * len(names))
+        for path in self.out.iterdir():
+            self.assertEqual(path.read_bytes(), (again / path.name).read_bytes(), path.name)
+
+    def test_bars_are_as_long_as_the_shares_say(self):
+        recto("fragmentation", *SMALL, "--allocators", "contiguous-max", "--out", self.results)
+        shares = plot.read_fragmentation(self.results)[1][0].shares
+        figure = plot.memory_figures.pool_states(plot.read_fragmentation(self.results)[1])
+        bars = [bar for bars in figure.axes[0].containers for bar in bars]
+        self.assertEqual([round(bar.get_width(), 9) for bar in bars],
+                         [round(100 * share, 9) for share in shares.values()])
+        self.assertAlmostEqual(sum(bar.get_width() for bar in bars), 100)
+
+    def test_simulations(self):
+        self.results.mkdir()
+        done = recto("simulate", *SMALL, "--json")
+        (self.results / "chat.json").write_text(done.stdout)
+        (self.results / "other.json").write_text("{}")
+        found = self.drawn(*(f"chat_{name}" for name in (
+            "pool_states", "pool_over_time", "batch_and_queue", "blocked_slots", "latencies")))
+        self.assertIn("paged 16", found["chat_pool_over_time"])
+
+    def test_sweeps(self):
+        done = recto("sweep", *SMALL, "--block-size", "8,16", "--allocator", "paged,prefix-cached",
+                     "--out", self.results)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = self.drawn("over_block_size", "over_allocator")
+        self.assertIn("prefix-cached", found["over_block_size"])
+        self.assertIn("output tokens/s", found["over_allocator"])
+
+    def test_numerics(self):
+        done = recto("numerics", "--n", "16,64", "--types", "bf16", "--draws", "4",
+                     "--out", self.results)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = self.drawn("sharpness", "thresholds")
+        self.assertIn("bf16, worst", found["sharpness"])
+        self.assertIn("bf16: swapped V", found["thresholds"])
+
+    def test_bad_input_is_named(self):
+        manifest = {"recto": {"version": "1", "commit": "c"}, "command": "fragmentation"}
+        header = "allocator,block_size\n"
+        for files, expected in (
+            ({}, "results: nothing to draw; expected what recto fragmentation"),
+            ({"manifest.json": "{"}, "manifest.json:1: Expecting property name"),
+            ({"manifest.json": "[]"}, "manifest.json: found list; expected an object"),
+            ({"manifest.json": json.dumps({"command": "sweep"})}, "has no grid.base"),
+            ({"manifest.json": json.dumps({"command": "numerics"})}, "has no recto.version"),
+            ({"manifest.json": json.dumps(manifest)}, "fragmentation.csv: cannot be read: No such"),
+            ({"manifest.json": json.dumps(manifest), "fragmentation.csv": ""},
+             "fragmentation.csv: No columns to parse"),
+            ({"manifest.json": json.dumps(manifest), "fragmentation.csv": header},
+             "fragmentation.csv: has no column report.pool_slots"),
+        ):
+            with self.subTest(expected), tempfile.TemporaryDirectory() as folder:
+                results = Path(folder) / "results"
+                results.mkdir()
+                for name, text in files.items():
+                    (results / name).write_text(text)
+                code, printed, complaint = draw(results, self.out)
+                self.assertEqual((code, printed), (2, []))
+                self.assertIn(expected, complaint)
+                self.assertEqual(complaint.count("\n"), 1)
+                self.assertFalse(self.out.exists())
+        code, _, complaint = draw(self.folder / "nowhere", self.out)
+        self.assertEqual(code, 2)
+        self.assertIn("nowhere: is no folder", complaint)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,149 @@
+"""Reads what commands wrote, in the shape in which it is drawn."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas
+
+INTERNAL = ("over_reservation", "rounding", "tail", "out_of_window")
+NS_PER_S = 1e9
+
+
+class BadInput(Exception):
+    """Names the file, and what was found and expected."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where results came from, as the foot of a figure says it."""
+
+    version: str
+    commit: str
+    command: str
+    settings: dict
+    remarks: tuple[str, ...] = ()
+
+    def foot(self) -> str:
+        said = [f"{name.replace('_', ' ')} {value}" for name, value in self.settings.items()
+                if value not in (None, "", 0, 0.0, "none")]
+        seed = f"seed {self.settings['seed']}" if "seed" in self.settings else ""
+        said = [seed] * bool(seed) + [one for one in said if not one.startswith("seed ")]
+        return (f"recto {self.version}, commit {self.commit[:12]}. {self.command}: "
+                + ", ".join(said) + "." + "".join(f" {remark}." for remark in self.remarks))
+
+
+@dataclass(frozen=True)
+class Run:
+    """One simulated configuration. Shares are of the pool; `series` has a row per window of time:
+    begin_s, length_s and the mean of each gauge."""
+
+    allocator: str
+    block_size: int
+    pool_slots: int
+    shares: dict[str, float]
+    figures: dict[str, float]
+    latencies: dict[str, dict[str, float]]  # seconds, by kind and percentile
+    series: pandas.DataFrame
+
+    @property
+    def is_paged(self) -> bool:
+        return not self.allocator.startswith("contiguous")
+
+    @property
+    def label(self) -> str:
+        return f"{self.allocator} {self.block_size}" if self.is_paged else self.allocator
+
+
+def read_json(path: Path) -> dict:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from error
+    except json.JSONDecodeError as error:
+        raise BadInput(f"{path}:{error.lineno}: {error.msg}; expected JSON") from error
+    if not isinstance(found, dict):
+        raise BadInput(f"{path}: found {type(found).__name__}; expected an object")
+    return found
+
+
+def read_table(path: Path, columns: tuple[str, ...]) -> pandas.DataFrame:
+    """With at least these columns and one row."""
+    try:
+        table = pandas.read_csv(path)
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read: {error.strerror}") from error
+    except (ValueError, pandas.errors.ParserError) as error:
+        reason = str(error).strip().splitlines()[-1]
+        raise BadInput(f"{path}: {reason}; expected CSV") from error
+    missing = [column for column in columns if column not in table]
+    if missing:
+        raise BadInput(f"{path}: has no column {missing[0]}; expected a file of recto's")
+    if table.empty:
+        raise BadInput(f"{path}: has no rows")
+    return table
+
+
+def read_source(path: Path, document: dict, settings: dict, remarks: tuple[str, ...]) -> Source:
+    try:
+        return Source(document["recto"]["version"], document["recto"]["commit"],
+                      f"recto {document.get('command', 'simulate')}", settings, remarks)
+    except (KeyError, TypeError) as error:
+        raise BadInput(f"{path}: has no recto.version and recto.commit") from error
+
+
+def common_settings(configurations: list[dict]) -> dict:
+    """Those that all configurations agree on."""
+    first = configurations[0]
+    return {name: value for name, value in first.items()
+            if all(other.get(name) == value for other in configurations)}
+
+
+def read_fragmentation(folder: Path) -> tuple[Source, list[Run]]:
+    manifest = read_json(folder / "manifest.json")
+    models = tuple(f"Step times: {model['name']}, {model['provenance']}"
+                   for model in manifest.get("time_models", ()))
+    source = read_source(folder / "manifest.json", manifest,
+                         common_settings(manifest.get("configurations") or [{}]), models)
+    table = read_table(folder / "fragmentation.csv",
+                       ("allocator", "block_size", "report.pool_slots", "report.ttft.p50_ns",
+                        "figures.mean_shares.used", "report.gauges.running_requests.mean"))
+    series = read_table(folder / "series.csv", ("allocator", "block_size", "begin_s", "length_s",
+                                                "used_slots", "free_slots"))
+    by_run = dict(list(series.groupby(["allocator", "block_size"], sort=False)))
+    runs = []
+    for row in table.to_dict("records"):
+        key = (row["allocator"], row["block_size"])
+        if key not in by_run:
+            raise BadInput(f"{folder / 'series.csv'}: has no rows of {key[0]} {key[1]}")
+        runs.append(run_of(key, row, by_run[key].reset_index(drop=True)))
+    return source, runs
+
+
+def read_simulation(path: Path) -> tuple[Source, Run] | None:
+    """None if the file is not what `recto simulate --json` writes."""
+    document = read_json(path)
+    if not {"report", "settings", "figures"} <= document.keys():
+        return None
+    model = f"Step times: {document['time_model']}, {document['time_model_provenance']}"
+    source = read_source(path, document, document["settings"], (model,))
+    row = pandas.json_normalize({key: document[key] for key in ("figures", "report")}).to_dict(
+        "records")[0]
+    series = pandas.DataFrame(document["report"]["series"])
+    series["begin_s"] = series.pop("begin_ns") / NS_PER_S
+    series["length_s"] = series.pop("length_ns") / NS_PER_S
+    key = (document["settings"]["allocator"], document["report"]["block_size"])
+    return source, run_of(key, row, series)
+
+
+def run_of(key: tuple[str, int], row: dict, series: pandas.DataFrame) -> Run:
+    """`row` has the fields of figures and report, by their paths."""
+    shares = {name: row[f"figures.mean_shares.{name}"]
+              for name in ("used", "reserved", "internal", "cached", "free", "overhead")}
+    latencies = {kind: {point: row[f"report.{kind}.{point}_ns"] / NS_PER_S
+                        for point in ("p50", "p90", "p99")}
+                 for kind in ("queueing", "ttft", "tpot", "normalized")}
+    figures = {name.split(".", 1)[1]: value for name, value in row.items()
+               if name.startswith("figures.")}
+    series = series.assign(internal_slots=sum(series[f"{part}_slots"] for part in INTERNAL))
+    return Run(*key, int(row["report.pool_slots"]), shares, figures, latencies, series)

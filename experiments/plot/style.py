@@ -1,0 +1,103 @@
+"""How pictures look: readable without colour vision, equal bytes for equal data.
+
+Colours are those of Okabe and Ito (Color Universal Design, 2008). Nothing is told by colour alone:
+areas have hatches, lines have dashes and markers.
+"""
+
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("agg")
+import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.figure import SubFigure  # noqa: E402
+
+BLUE, SKY, VERMILLION, YELLOW = "#0072B2", "#56B4E9", "#D55E00", "#F0E442"
+GREEN, ORANGE, PURPLE, BLACK = "#009E73", "#E69F00", "#CC79A7", "#000000"
+
+
+@dataclass(frozen=True)
+class Area:
+    colour: str
+    hatch: str
+
+
+# The six states of a slot, from the bottom up.
+STATES = {
+    "used": Area(BLUE, ""),
+    "reserved": Area(SKY, "///"),
+    "internal": Area(VERMILLION, "xxx"),
+    "cached": Area(YELLOW, "..."),
+    "free": Area("#F2F2F2", ""),
+    "overhead": Area(BLACK, "++"),
+}
+
+_COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK)
+_DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
+FIGURE_WIDTH_INCHES = 9.0
+_FOOT_INCHES = 0.62
+_FOOT_COLUMNS = 180
+
+
+def set_up() -> None:
+    matplotlib.rcdefaults()
+    plt.rcParams.update({
+        "axes.grid": True,
+        "axes.axisbelow": True,
+        "axes.spines.right": False,
+        "axes.spines.top": False,
+        "axes.titlesize": "medium",
+        "figure.dpi": 100,
+        "font.family": "DejaVu Sans",  # comes with matplotlib, so that it is everywhere the same
+        "font.size": 9,
+        "grid.color": "#DDDDDD",
+        "hatch.linewidth": 0.5,
+        "legend.frameon": False,
+        "savefig.dpi": 150,
+        "svg.fonttype": "none",  # text stays text
+        "svg.hashsalt": "recto",  # names of elements do not vary
+    })
+
+
+def line(index: int) -> dict:
+    """What tells the index-th line from others."""
+    return {"color": _COLOURS[index % len(_COLOURS)], "linestyle": _DASHES[index % len(_DASHES)],
+            "marker": _MARKERS[index % len(_MARKERS)], "markersize": 4, "linewidth": 1.4}
+
+
+def new_figure(title: str, rows: int = 1, columns: int = 1, height: float = 3.4):
+    """A figure, which stands above a foot, and its axes, [rows, columns]. `height` is that of one
+    row in inches."""
+    height_inches = rows * height + 0.8
+    whole = plt.figure(layout="constrained",
+                       figsize=(FIGURE_WIDTH_INCHES, height_inches + _FOOT_INCHES))
+    figure, _ = whole.subfigures(2, 1, height_ratios=(height_inches, _FOOT_INCHES))
+    axes = figure.subplots(rows, columns, squeeze=False)
+    figure.suptitle(title, fontweight="bold", x=0.01, horizontalalignment="left")
+    return figure, axes
+
+
+def set_heights(axis, values) -> None:
+    """From 0 to a little above the largest of `values`."""
+    largest = max(values, default=0)
+    axis.set_ylim(0, 1.08 * largest if largest > 0 else 1)
+
+
+def save(figure: SubFigure, path: Path, foot: str) -> list[Path]:
+    """Writes path.png and path.svg with `foot` below the figure, and closes it."""
+    whole = figure.figure
+    lines = textwrap.fill(foot, _FOOT_COLUMNS, break_on_hyphens=False)
+    whole.subfigs[1].text(0.01, 0.95, lines, fontsize=6.5, color="#444444",
+                          verticalalignment="top")
+    written = []
+    for suffix, metadata in ((".png", {"Software": "recto"}), (".svg", {"Date": None})):
+        written.append(path.with_suffix(suffix))
+        partial = path.with_suffix(".partial")
+        whole.savefig(partial, format=suffix[1:], metadata=metadata)
+        partial.replace(written[-1])
+    plt.close(whole)
+    return written

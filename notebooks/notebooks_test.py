@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Runs each notebook on results that are made here, and sees to how they are stored.
+
+    notebooks_test.py RECTO FAULTY_LIBRARY KERNELS_DOCUMENT
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import nbformat
+from nbconvert.preprocessors import ExecutePreprocessor
+
+RECTO, LIBRARY, DOCUMENT = (os.path.abspath(path) for path in sys.argv[1:4])
+del sys.argv[1:4]
+FOLDER = Path("notebooks").absolute()
+CELL_LIMIT_S = 600
+
+# How many pictures each notebook draws.
+PICTURES = {
+    "01_where_the_memory_goes": 3,
+    "02_choosing_a_block_size": 2,
+    "03_sharing_and_copy_on_write": 3,
+    "04_kernel_throughput": 2,
+    "05_reading_a_counterexample": 1,
+}
+
+
+def read(name):
+    return nbformat.read(FOLDER / f"{name}.ipynb", as_version=4)
+
+
+def printed(notebook):
+    return "".join(output.text for cell in notebook.cells if cell.cell_type == "code"
+                   for output in cell.outputs if output.output_type == "stream")
+
+
+class Notebooks(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        made = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(made.cleanup)
+        os.environ.pop("MPLBACKEND", None)  # a kernel's own puts pictures into the notebook
+        cls.results = Path(made.name) / "results"
+        subprocess.run([FOLDER / "make_results.sh", RECTO, LIBRARY, cls.results], check=True)
+        os.environ.update(RECTO_RESULTS=str(cls.results), RECTO_KERNELS_DOCUMENT=DOCUMENT,
+                          RECTO_GPU_RESULTS=str(Path(made.name) / "gpu"))
+
+    def run_notebook(self, name):
+        notebook = read(name)
+        runner = ExecutePreprocessor(timeout=CELL_LIMIT_S, startup_timeout=CELL_LIMIT_S)
+        runner.preprocess(notebook, {"metadata": {"path": str(FOLDER)}})
+        code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+        pictures = [output for cell in code for output in cell.outputs
+                    if "image/png" in output.get("data", {})]
+        self.assertEqual(len(pictures), PICTURES[name])
+        errors = [output.text for cell in code for output in cell.outputs
+                  if output.get("name") == "stderr"]
+        self.assertEqual(errors, [])
+        return printed(notebook)
+
+    def test_where_the_memory_goes(self):
+        self.assertRegex(self.run_notebook("01_where_the_memory_goes"), r"commit \w+; seed 1")
+
+    def test_choosing_a_block_size(self):
+        said = self.run_notebook("02_choosing_a_block_size")
+        self.assertRegex(said, r"chosen: (paged|prefix-cached) \d+\n")
+
+    def test_sharing_and_copy_on_write(self):
+        self.run_notebook("03_sharing_and_copy_on_write")
+
+    def test_kernel_throughput_without_measurements(self):
+        said = self.run_notebook("04_kernel_throughput")
+        self.assertIn("nothing here was timed on a GPU", said)
+        self.assertIn("what paging saved", said)
+
+    def test_reading_a_counterexample(self):
+        said = self.run_notebook("05_reading_a_counterexample")
+        self.assertIn("options that are left: {'window': 1}", said)
+        self.assertIn("the window is one key too wide", said)
+
+    def test_what_is_missing_is_named(self):
+        with tempfile.TemporaryDirectory() as empty:
+            done = subprocess.run([sys.executable, "-c", "import looks; looks.find('memory')"],
+                                  cwd=FOLDER, env=os.environ | {"RECTO_RESULTS": empty},
+                                  capture_output=True, text=True)
+        self.assertIn("memory is not there: make_results.sh writes it", done.stderr)
+
+    def test_they_are_stored_without_outputs(self):
+        for path in FOLDER.glob("*.ipynb"):
+            notebook = nbformat.read(path, as_version=4)
+            nbformat.validate(notebook)
+            for cell in notebook.cells:
+                if cell.cell_type == "code":
+                    self.assertEqual((cell.outputs, cell.execution_count), ([], None), path.name)
+
+    def test_all_are_run_and_listed(self):
+        names = sorted(path.stem for path in FOLDER.glob("*.ipynb"))
+        self.assertEqual(names, sorted(PICTURES))
+        listed = re.findall(r"\((\w+)\.ipynb\)", (FOLDER / "README.md").read_text())
+        self.assertEqual(listed, names)
+
+
+if __name__ == "__main__":
+    unittest.main()
