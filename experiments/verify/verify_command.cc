@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -39,15 +40,24 @@ struct VerifyFlags {
   bool is_json = false;
 };
 
-std::string untried_names(const verify::LawReport& report) {
+// Those that were asked for and skipped every case. Of laws that were picked, not all need to have
+// something to say of each backend, nor any of one that computes no attention.
+std::string untried_names(const VerifyFlags& flags, const Trial& trial,
+                          const verify::LawReport& report) {
+  const bool are_laws_picked = !flags.trial.laws.empty();
+  if (are_laws_picked && flags.trial.backends.empty()) return "";
   std::string names;
-  for (const std::string& backend : report.untried_backends())
-    names += (names.empty() ? "" : ", ") + backend;
+  for (const std::string& name : report.untried_backends()) {
+    const auto listed = std::ranges::find_if(
+        trial.backends,
+        [&name](const verify::ListedBackend& candidate) { return candidate.backend.name == name; });
+    if (are_laws_picked && listed != trial.backends.end() && !listed->backend.run) continue;
+    names += (names.empty() ? "" : ", ") + name;
+  }
   return names;
 }
 
-// Of laws that were picked, not all need to have something to say of each backend.
-Status verdict_of(const VerifyFlags& flags, const VerifyOutcome& outcome) {
+Status verdict_of(const VerifyFlags& flags, const Trial& trial, const VerifyOutcome& outcome) {
   const verify::LawReport& report = outcome.report;
   std::int64_t ran = 0;
   for (const verify::LawCount& count : report.counts) ran += count.ran();
@@ -57,11 +67,8 @@ Status verdict_of(const VerifyFlags& flags, const VerifyOutcome& outcome) {
                     outcome.kept.empty() ? "" : "; first: " + outcome.kept.front().file));
   }
   if (ran == 0) return Status::failed("every case was skipped, and nothing was checked");
-  const bool is_picked = !flags.trial.laws.empty() && flags.trial.backends.empty();
-  if (!is_picked && !report.untried_backends().empty()) {
-    return Status::failed("every case was skipped by " + untried_names(report));
-  }
-  return Status::ok();
+  const std::string untried = untried_names(flags, trial, report);
+  return untried.empty() ? Status::ok() : Status::failed("every case was skipped by " + untried);
 }
 
 // It is made when there is something to be kept; what stands in its place is no folder.
@@ -92,7 +99,7 @@ Status run_command(VerifyFlags& flags, CommandContext& context) {
     context.out << verify_text(trial.value(), flags.options, outcome);
   }
   RECTO_RETURN_IF_ERROR(outcome.written);
-  return verdict_of(flags, outcome);
+  return verdict_of(flags, trial.value(), outcome);
 }
 
 void add_choice_flags(CLI::App& command, VerifyFlags& flags) {

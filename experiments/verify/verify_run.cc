@@ -9,9 +9,7 @@
 #include "experiments/support/output_file.h"
 #include "experiments/support/progress.h"
 #include "experiments/support/shell_word.h"
-#include "verify/drawn_cases.h"
-#include "verify/kernel_abi/kernel_library_report.h"
-#include "verify/placed_problem.h"
+#include "experiments/verify/case_supply.h"
 #include "verify/saved_case.h"
 
 namespace recto::experiments {
@@ -21,10 +19,6 @@ using Clock = std::chrono::steady_clock;
 using verify::Backend;
 using verify::DescribedCase;
 using verify::Law;
-
-// For one case that some backend serves: most kernels are for few types, layouts and sizes.
-// Whoever serves none of so many is put to no more.
-constexpr int kDrawsMax = 2000;
 
 // A name that any file system takes.
 std::string plain_name(std::string name) {
@@ -42,6 +36,7 @@ class VerifyRun {
       : backends_(trial.backends_here()),
         laws_(trial.laws),
         options_(options),
+        supply_(backends_, options.seed),
         begin_(Clock::now()),
         // With a limit of time alone, the bar is one of seconds.
         progress_(context.err, context.terminal,
@@ -56,6 +51,7 @@ class VerifyRun {
     how.before_each = [this](const Law& law, const Backend& backend) { advance(law, backend); };
     outcome_.report = run_laws(
         laws_, backends_, [this] { return next_case(); }, how);
+    outcome_.passed_over = supply_.refusals();
     return std::move(outcome_);
   }
 
@@ -74,39 +70,11 @@ class VerifyRun {
   }
 
   std::optional<DescribedCase> next_case() {
-    if (outcome_.cases == cases_max() || is_futile_ || is_late()) return std::nullopt;
-    DescribedCase drawn = draw();
-    is_futile_ = !is_taken(drawn);
-    for (int tried = 1; tried < kDrawsMax && is_futile_ && !is_late(); ++tried) {
-      drawn = draw();
-      is_futile_ = !is_taken(drawn);
-    }
-    ++outcome_.cases;
+    if (outcome_.cases == cases_max()) return std::nullopt;
+    std::optional<DescribedCase> drawn =
+        supply_.next([this] { return options_.seconds && seconds_passed() > *options_.seconds; });
+    if (drawn) ++outcome_.cases;
     return drawn;
-  }
-
-  bool is_late() const { return options_.seconds && seconds_passed() > *options_.seconds; }
-
-  // Sizes of every kind and those of models, in turn.
-  DescribedCase draw() {
-    std::vector<verify::DrawnCases> sets = verify::library_cases(1);
-    const std::uint64_t number = drawn_++;
-    verify::DrawnCases& set = sets[number % sets.size()];
-    set.seed = options_.seed;
-    return drawn_case(set, number / sets.size());
-  }
-
-  // Whether some backend serves it; else why not is counted.
-  bool is_taken(const DescribedCase& drawn) {
-    const verify::PlacedProblem placed(drawn.law_case.problem, drawn.law_case.placement);
-    std::vector<std::string> reasons;
-    for (const Backend& backend : backends_) {
-      const std::optional<std::string> why = backend.why_unsupported(placed.inputs());
-      if (!why) return true;
-      reasons.push_back(*why);
-    }
-    for (const std::string& reason : reasons) ++outcome_.passed_over[reason];
-    return false;
   }
 
   void advance(const Law& law, const Backend& backend) {
@@ -136,12 +104,11 @@ class VerifyRun {
   const std::vector<Backend> backends_;
   const std::vector<Law>& laws_;
   const VerifyOptions& options_;
+  CaseSupply supply_;
   Clock::time_point begin_;
   ProgressBar progress_;
   double seconds_shown_ = 0;
   std::map<std::string, int> numbers_;
-  std::uint64_t drawn_ = 0;
-  bool is_futile_ = false;  // the last case is one that no backend serves
   VerifyOutcome outcome_;
 };
 

@@ -39,7 +39,7 @@ struct KeptFailure {
 struct VerifyOutcome {
   verify::LawReport report;
   std::int64_t cases = 0;
-  // Of cases that were drawn beside those, and that no backend serves: why, by each of them.
+  // Of cases that were drawn beside those, each for a backend that refused it: why.
   std::map<std::string, std::int64_t> passed_over;
   std::vector<KeptFailure> kept;  // in the order of report.failures
   Status written = {};            // failed where a failing case could not be kept

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "experiments/support/table.h"
+#include "verify/reason_kind.h"
 #include "verify/saved_case.h"
 
 namespace recto::experiments {
@@ -18,6 +19,14 @@ using verify::LawCount;
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kReasonsShown = 24;
+constexpr std::size_t kReasonWidth = 90;  // columns
+
+// Without its middle where it is long: the end says what was there.
+std::string shortened(const std::string& reason) {
+  if (reason.size() <= kReasonWidth) return reason;
+  constexpr std::size_t kEnd = 30;
+  return reason.substr(0, kReasonWidth - kEnd - 5) + " ... " + reason.substr(reason.size() - kEnd);
+}
 
 std::int64_t skipped_cases(const LawCount& count) {
   std::int64_t cases = 0;
@@ -44,18 +53,30 @@ std::string counts_text(const Trial& trial, const verify::LawReport& report) {
   return table.text();
 }
 
-// The most frequent ones; the number of the others, so that nothing goes unsaid.
+// Of reasons that differ in numbers alone, one; the most frequent ones; the number of the others,
+// so that nothing goes unsaid.
 std::string reasons_text(const std::map<std::string, std::int64_t>& reasons) {
-  std::vector<std::pair<std::string, std::int64_t>> sorted(reasons.begin(), reasons.end());
-  std::ranges::stable_sort(sorted, std::ranges::greater(),
-                           [](const auto& one) { return one.second; });
+  struct Kind {
+    std::string text;
+    std::int64_t times = 0;
+  };
+  std::map<std::string, Kind> kinds;
+  for (const auto& [reason, times] : reasons) {
+    const std::string name = verify::reason_kind(reason);
+    const auto [kind, is_new] = kinds.try_emplace(name, Kind{reason});
+    if (!is_new) kind->second.text = name;
+    kind->second.times += times;
+  }
+  std::vector<Kind> sorted;
+  for (const auto& [name, kind] : kinds) sorted.push_back(kind);
+  std::ranges::stable_sort(sorted, std::ranges::greater(), &Kind::times);
   std::string text;
   std::int64_t others = 0;
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     if (i >= kReasonsShown) {
-      others += sorted[i].second;
+      others += sorted[i].times;
     } else {
-      text += fmt::format("{:>8}  {}\n", sorted[i].second, sorted[i].first);
+      text += fmt::format("{:>8}  {}\n", sorted[i].times, shortened(sorted[i].text));
     }
   }
   if (others > 0) {
@@ -63,6 +84,22 @@ std::string reasons_text(const std::map<std::string, std::int64_t>& reasons) {
                         sorted.size() - kReasonsShown);
   }
   return text;
+}
+
+// Of each backend that some law was put to, the laws that were not.
+std::string silent_text(const Trial& trial, const verify::LawReport& report) {
+  std::string text;
+  for (const verify::ListedBackend& listed : trial.backends) {
+    std::string laws;
+    std::int64_t ran = 0;
+    for (const LawCount& count : report.counts) {
+      if (count.backend != listed.backend.name) continue;
+      ran += count.ran();
+      if (count.ran() == 0) laws += " " + count.law;
+    }
+    if (ran > 0 && !laws.empty()) text += fmt::format("  {}:{}\n", listed.backend.name, laws);
+  }
+  return text.empty() ? "" : "\nNever put to, for the reasons below\n" + text;
 }
 
 std::string skips_text(const verify::LawReport& report) {
@@ -110,9 +147,10 @@ std::string verify_text(const Trial& trial, const VerifyOptions& options,
                         const VerifyOutcome& outcome) {
   std::string text = fmt::format("{} cases, seed {}, {} bounds\n\n", outcome.cases, options.seed,
                                  bound_kind_name(options.bound_kind));
-  text += counts_text(trial, outcome.report) + skips_text(outcome.report);
+  text += counts_text(trial, outcome.report) + silent_text(trial, outcome.report) +
+          skips_text(outcome.report);
   if (!outcome.passed_over.empty()) {
-    text += "\nPassed over: other cases that were drawn, and why nobody serves them\n";
+    text += "\nPassed over: other cases, each drawn for a backend that refused it, and why\n";
     text += reasons_text(outcome.passed_over);
   }
   text += absent_text(trial);

@@ -42,6 +42,18 @@ constexpr std::array kSequences = {Sequences{"single", sim::Decoding::kSingle, 1
 constexpr std::array<std::int64_t, 5> kBlockSizes = {1, 2, 4, 8, 16};
 constexpr std::array<std::int64_t, 3> kTokensOfStep = {6, 11, 64};
 
+struct Model {
+  std::int64_t num_q_heads;
+  std::int64_t num_kv_heads;
+  bool has_qk_norm;
+  std::int64_t head_dim;
+  std::int64_t head_dim_16_bit;  // where q and the cache are fp16 or bf16
+};
+// The prefill kernel serves 80 in 16 bits alone.
+constexpr std::array kModels = {Model{2, 1, false, 64, 64}, Model{2, 1, true, 64, 64},
+                                Model{4, 2, false, 64, 64}, Model{2, 1, true, 128, 128},
+                                Model{3, 1, false, 128, 80}};
+
 struct Memory {
   const char* name;
   PoolSize pool;
@@ -74,12 +86,15 @@ EngineScenario scenario_of(const std::vector<int>& row, std::uint64_t seed) {
   const Numbers numbers = pick(kNumbers, kNumber);
   const Sequences sequences = pick(kSequences, kSequence);
   const Memory memory = pick(kMemories, kMemory);
+  const Model model = pick(kModels, kModel);
   EngineScenario scenario;
   scenario.seed = seed;
   scenario.shape.vocabulary = 12;
-  scenario.shape.has_qk_norm = row[kModel] == 1;
-  scenario.shape.num_q_heads = row[kModel] == 2 ? 4 : 2;
-  scenario.shape.num_kv_heads = row[kModel] == 2 ? 2 : 1;
+  scenario.shape.num_q_heads = model.num_q_heads;
+  scenario.shape.num_kv_heads = model.num_kv_heads;
+  scenario.shape.has_qk_norm = model.has_qk_norm;
+  const bool is_16_bit = element_bytes(numbers.rounding.cache) == 2;
+  scenario.shape.head_dim = is_16_bit ? model.head_dim_16_bit : model.head_dim;
   scenario.draw = {.seed = seed, .attention_share = numbers.attention_share};
   scenario.traffic.decoding = sequences.decoding;
   scenario.traffic.width = sequences.width;
@@ -95,15 +110,16 @@ EngineScenario scenario_of(const std::vector<int>& row, std::uint64_t seed) {
   options.draft_tokens = sequences.drafts;
   options.calls = row[kCall] == 1 ? StepCalls::kTogether : StepCalls::kApart;
   if (row[kCall] == 2) options.decode_kernel = AttentionKernel::kPlainDecode;
-  scenario.name = fmt::format("{}, {}, {}, block {}, {} tokens, {}{}", numbers.name, sequences.name,
-                              memory.name, options.block_size, options.max_batched_tokens,
-                              kv_layout_name(options.layout), row[kCache] == 1 ? ", cache" : "");
+  scenario.name = fmt::format("{}, {}, {}, block {}, {} tokens, {}, dim {}{}", numbers.name,
+                              sequences.name, memory.name, options.block_size,
+                              options.max_batched_tokens, kv_layout_name(options.layout),
+                              scenario.shape.head_dim, row[kCache] == 1 ? ", cache" : "");
   return scenario;
 }
 
 }  // namespace
 
-std::vector<EngineScenario> engine_cover() {
+std::vector<EngineScenario> engine_cover(unsigned number) {
   std::array<int, kFactors> levels{};
   levels[kNumber] = std::ssize(kNumbers);
   levels[kSequence] = std::ssize(kSequences);
@@ -113,10 +129,10 @@ std::vector<EngineScenario> engine_cover() {
   levels[kCache] = 2;
   levels[kLayout] = std::ssize(kLayouts);
   levels[kCall] = 3;
-  levels[kModel] = 3;
+  levels[kModel] = std::ssize(kModels);
   std::vector<EngineScenario> scenarios;
-  for (const std::vector<int>& row : pairwise_cover(levels, 2026)) {
-    scenarios.push_back(scenario_of(row, scenarios.size()));
+  for (const std::vector<int>& row : pairwise_cover(levels, 2026 + number)) {
+    scenarios.push_back(scenario_of(row, 1000 * std::uint64_t{number} + scenarios.size()));
   }
   return scenarios;
 }

@@ -173,7 +173,7 @@ void EngineReport::add(const EngineScenario& scenario, const EngineVerdict& verd
   failures += verdict.failed() ? 1 : 0;
   const EngineCounts& counts = verdict.counts;
   out << fmt::format(
-      "{:<58} tokens {:>3}  steps {:>3}  recomputed {:>2}  swapped {:>2}  copies {:>3}  hits {:>3} "
+      "{:<68} tokens {:>3}  steps {:>3}  recomputed {:>2}  swapped {:>2}  copies {:>3}  hits {:>3} "
       " "
       "switches {:>2}  drafts {:>2}/{:<2}  worst {:.2f}{}\n",
       scenario.name, verdict.tokens, counts.steps, counts.recomputes, counts.swaps,

@@ -73,8 +73,9 @@ struct EngineVerdict {
 // Aborts where the scenario can't be served.
 EngineVerdict judge_engine(const EngineScenario& scenario);
 
-// Scenarios in which any two settings meet in any two of their values.
-std::vector<EngineScenario> engine_cover();
+// Scenarios in which any two settings meet in any two of their values. Each number has others, with
+// other weights and requests.
+std::vector<EngineScenario> engine_cover(unsigned number);
 
 // A row of a table for each verdict; sums, and the share of undecided requests.
 struct EngineReport {

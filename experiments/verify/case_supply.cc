@@ -1,0 +1,127 @@
+#include "experiments/verify/case_supply.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "verify/generators/served_domain.h"
+#include "verify/kernel_abi/kernel_library_report.h"
+#include "verify/placed_problem.h"
+
+namespace recto::experiments {
+namespace {
+
+using verify::Backend;
+using verify::CaseSpec;
+using verify::DescribedCase;
+using verify::DrawnCases;
+
+// For one case that a backend serves. Most serve one in a few; for others it is found out what
+// they serve; who is not found to serve anything gets no more.
+constexpr int kWideDraws = 64;
+constexpr int kDrawsMax = 400;
+
+std::optional<std::string> why_refused_as_placed(const Backend& backend,
+                                                 const verify::LawCase& law_case) {
+  const verify::PlacedProblem placed(law_case.problem, law_case.placement);
+  return backend.why_unsupported(placed.inputs());
+}
+
+// What all sets have, in one.
+verify::CaseDomain union_of(const std::vector<DrawnCases>& sets) {
+  verify::CaseDomain domain = sets.front().domain;
+  const auto add = [](std::vector<std::int64_t>& all, const std::vector<std::int64_t>& values) {
+    for (const std::int64_t value : values)
+      if (std::ranges::find(all, value) == all.end()) all.push_back(value);
+  };
+  for (const DrawnCases& set : sets) {
+    add(domain.head_dims, set.domain.head_dims);
+    add(domain.block_sizes, set.domain.block_sizes);
+  }
+  return domain;
+}
+
+}  // namespace
+
+CaseSupply::CaseSupply(const std::vector<Backend>& backends, std::uint64_t seed)
+    : sets_(verify::library_cases(1)) {
+  for (DrawnCases& set : sets_) set.seed = seed;
+  for (const Backend& backend : backends)
+    if (backend.run) customers_.push_back({.backend = &backend, .sets = sets_});
+}
+
+std::optional<DescribedCase> CaseSupply::next(const std::function<bool()>& is_late) {
+  if (is_late()) return std::nullopt;
+  if (customers_.empty()) return draw(sets_);
+  std::optional<DescribedCase> drawn;
+  if (customers_.size() > 1 && issued_ % 2 == 0) drawn = draw_for_anybody(is_late);
+  while (Customer* const customer = drawn || is_late() ? nullptr : whose_turn()) {
+    drawn = draw_for(*customer, is_late);
+    // So that there is one by which it is told why.
+    if (customer->gets_no_more && issued_ > 0) drawn.reset();
+  }
+  if (!drawn) return std::nullopt;
+  for (Customer& customer : customers_)
+    if (!why_refused_as_placed(*customer.backend, drawn->law_case)) ++customer.served;
+  ++issued_;
+  return drawn;
+}
+
+// Of the sets as they are, so that who serves nearly everything gets more than the others' cases.
+std::optional<DescribedCase> CaseSupply::draw_for_anybody(const std::function<bool()>& is_late) {
+  for (int tried = 0; tried < kWideDraws && !is_late(); ++tried) {
+    DescribedCase drawn = draw(sets_);
+    std::vector<std::string> reasons;
+    for (const Customer& customer : customers_) {
+      const auto why = why_refused_as_placed(*customer.backend, drawn.law_case);
+      if (!why) return drawn;
+      reasons.push_back(*why);
+    }
+    for (const std::string& why : reasons) ++refusals_[why];
+  }
+  return std::nullopt;
+}
+
+CaseSupply::Customer* CaseSupply::whose_turn() {
+  Customer* next = nullptr;
+  for (Customer& customer : customers_) {
+    if (customer.gets_no_more) continue;
+    if (next == nullptr || customer.served < next->served) next = &customer;
+  }
+  return next;
+}
+
+DescribedCase CaseSupply::draw(const std::vector<DrawnCases>& sets) {
+  const std::uint64_t number = drawn_++;
+  return drawn_case(sets[number % sets.size()], number / sets.size());
+}
+
+// The last one drawn where it gets no more; nothing once it is late.
+std::optional<DescribedCase> CaseSupply::draw_for(Customer& customer,
+                                                  const std::function<bool()>& is_late) {
+  for (int tried = 0;; ++tried) {
+    DescribedCase drawn = draw(customer.sets);
+    const std::optional<std::string> why = why_refused_as_placed(*customer.backend, drawn.law_case);
+    if (!why) return drawn;
+    ++refusals_[*why];
+    if (is_late()) return std::nullopt;
+    if (tried == kWideDraws && customer.sets.size() == sets_.size()) narrow(customer);
+    if (tried < kDrawsMax) continue;
+    customer.gets_no_more = true;
+    return drawn;
+  }
+}
+
+// From now on every third case is of what it serves.
+void CaseSupply::narrow(Customer& customer) {
+  const auto why_refused = [&customer](const CaseSpec& spec) {
+    return why_refused_as_placed(*customer.backend, {make_problem(spec), spec.placement});
+  };
+  std::optional<verify::CaseDomain> served = served_domain(union_of(sets_), why_refused);
+  if (!served) return;
+  DrawnCases set = sets_.front();
+  set.name = "served";
+  set.domain = std::move(*served);
+  customer.sets.push_back(std::move(set));
+}
+
+}  // namespace recto::experiments

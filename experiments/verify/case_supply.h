@@ -1,0 +1,52 @@
+#pragma once
+
+// Cases for backends each of which serves some only: by turns, so that each gets its share.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "verify/backend.h"
+#include "verify/drawn_cases.h"
+
+namespace recto::experiments {
+
+class CaseSupply {
+ public:
+  // `backends` must outlive it. Those that compute no attention take what others get.
+  CaseSupply(const std::vector<verify::Backend>& backends, std::uint64_t seed);
+
+  // By turns a case that somebody serves, and one for the backend that has had fewest. Nothing once
+  // `is_late`, and where nobody serves any; such backends get one case, to be told why.
+  std::optional<verify::DescribedCase> next(const std::function<bool()>& is_late);
+
+  // Of cases that were drawn for backends in vain: why, by how often.
+  const std::map<std::string, std::int64_t>& refusals() const { return refusals_; }
+
+ private:
+  struct Customer {
+    const verify::Backend* backend = nullptr;
+    std::int64_t served = 0;
+    bool gets_no_more = false;
+    // Of sizes of every kind and those of models in turn, then of what it was found to serve.
+    std::vector<verify::DrawnCases> sets;
+  };
+
+  Customer* whose_turn();
+  verify::DescribedCase draw(const std::vector<verify::DrawnCases>& sets);
+  std::optional<verify::DescribedCase> draw_for_anybody(const std::function<bool()>& is_late);
+  std::optional<verify::DescribedCase> draw_for(Customer& customer,
+                                                const std::function<bool()>& is_late);
+  void narrow(Customer& customer);
+
+  std::vector<verify::DrawnCases> sets_;
+  std::vector<Customer> customers_;
+  std::uint64_t drawn_ = 0;
+  std::int64_t issued_ = 0;
+  std::map<std::string, std::int64_t> refusals_;
+};
+
+}  // namespace recto::experiments

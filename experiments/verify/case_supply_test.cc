@@ -1,0 +1,123 @@
+// Who gets cases: everybody in turn, also those that serve one in thousands, and those that serve
+// none once.
+
+#include "experiments/verify/case_supply.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "verify/placed_problem.h"
+
+namespace recto::experiments {
+namespace {
+
+using verify::Backend;
+
+const auto kNeverLate = [] { return false; };
+
+reference::AttentionResult no_result(const PagedAttentionInputs& /*inputs*/) { return {1, 1, 1}; }
+
+Backend that_refuses(std::function<std::optional<std::string>(const PagedAttentionInputs&)> why) {
+  Backend backend;
+  backend.why_unsupported = std::move(why);
+  backend.run = no_result;
+  return backend;
+}
+
+std::optional<std::string> refuses_nothing(const PagedAttentionInputs& /*inputs*/) {
+  return std::nullopt;
+}
+
+// One case in some ten thousand.
+std::optional<std::string> why_not_one_kind(const PagedAttentionInputs& inputs) {
+  const KvTensorView& k = inputs.kv.k;
+  if (inputs.q.type != ElementType::kBf16) return "q is not bf16";
+  if (is_fp8(k.type)) return "an fp8 cache";
+  if (k.head_dim != 128 || inputs.kv.v.head_dim != 128) return "head dims that are not 128";
+  if (k.layout != KvLayout::kHeadMajor) return "not head-major";
+  if (k.block_size != 16) return "blocks are not of 16";
+  if (inputs.q.num_rows != std::ssize(inputs.context_length)) return "not one row a sequence";
+  if (!inputs.options.alibi_slopes.empty() || inputs.options.window) return "ALiBi, or a window";
+  return std::nullopt;
+}
+
+int served_of(CaseSupply& supply, const Backend& backend, int cases) {
+  int served = 0;
+  for (int i = 0; i < cases; ++i) {
+    const auto drawn = supply.next(kNeverLate);
+    REQUIRE(drawn);
+    const verify::PlacedProblem placed(drawn->law_case.problem, drawn->law_case.placement);
+    served += backend.why_unsupported(placed.inputs()) ? 0 : 1;
+  }
+  return served;
+}
+
+TEST_CASE("a kernel for one of everything gets as many cases as are asked for") {
+  const std::vector<Backend> backends = {that_refuses(why_not_one_kind)};
+  CaseSupply supply(backends, 2026);
+  CHECK(served_of(supply, backends[0], 20) == 20);
+  std::int64_t refused = 0;
+  for (const auto& [why, times] : supply.refusals()) refused += times;
+  CHECK(refused > 0);
+  CHECK(refused < 1000);
+}
+
+TEST_CASE("beside one that serves everything it gets its share") {
+  const std::vector<Backend> backends = {that_refuses(refuses_nothing),
+                                         that_refuses(why_not_one_kind)};
+  CaseSupply supply(backends, 2026);
+  CHECK(served_of(supply, backends[1], 12) >= 6);
+}
+
+TEST_CASE("beside one that is choosy, one that serves everything gets all kinds") {
+  const std::vector<Backend> backends = {that_refuses(refuses_nothing),
+                                         that_refuses(why_not_one_kind)};
+  CaseSupply supply(backends, 2026);
+  int with_many_rows = 0;
+  for (int i = 0; i < 12; ++i)
+    with_many_rows += supply.next(kNeverLate)->law_case.problem.num_rows() > 5 ? 1 : 0;
+  CHECK(with_many_rows >= 2);
+}
+
+TEST_CASE("who serves nothing gets one case, so that it is told why") {
+  const std::vector<Backend> backends = {
+      that_refuses([](const PagedAttentionInputs&) { return std::optional<std::string>("no"); })};
+  CaseSupply supply(backends, 2026);
+  CHECK(supply.next(kNeverLate));
+  CHECK_FALSE(supply.next(kNeverLate));
+}
+
+TEST_CASE("who serves nothing does not end the others' run") {
+  const std::vector<Backend> backends = {
+      that_refuses([](const PagedAttentionInputs&) { return std::optional<std::string>("no"); }),
+      that_refuses(refuses_nothing)};
+  CaseSupply supply(backends, 2026);
+  CHECK(served_of(supply, backends[1], 5) == 5);
+}
+
+TEST_CASE("those that compute no attention take what comes") {
+  Backend writer = that_refuses(refuses_nothing);
+  writer.run = {};
+  const std::vector<Backend> backends = {writer};
+  CaseSupply supply(backends, 2026);
+  CHECK(served_of(supply, writer, 5) == 5);
+  CHECK(supply.refusals().empty());
+}
+
+TEST_CASE("equal seeds give equal cases, and nothing comes once it is late") {
+  const std::vector<Backend> backends = {that_refuses(why_not_one_kind)};
+  CaseSupply one(backends, 3);
+  CaseSupply two(backends, 3);
+  CaseSupply other(backends, 4);
+  const std::string first = one.next(kNeverLate)->description;
+  CHECK(two.next(kNeverLate)->description == first);
+  CHECK(other.next(kNeverLate)->description != first);
+  CHECK_FALSE(one.next([] { return true; }));
+}
+
+}  // namespace
+}  // namespace recto::experiments

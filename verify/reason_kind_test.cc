@@ -1,0 +1,19 @@
+#include "verify/reason_kind.h"
+
+#include "bazel/testing/catch.h"
+
+namespace recto::verify {
+namespace {
+
+TEST_CASE("numbers go, and names that have digits stay") {
+  CHECK(reason_kind("kv.v.head_dim: expected 16 as in kv.k.head_dim, got 8") ==
+        "kv.v.head_dim: expected * as in kv.k.head_dim, got *");
+  CHECK(reason_kind("q is not fp16") == "q is not fp16");
+  CHECK(reason_kind("fp32/e4m3 with 64, 128") == "fp32/e4m3 with *, *");
+  CHECK(reason_kind("beyond 2^31 elements") == "beyond 2^31 elements");
+  CHECK(reason_kind("4") == "*");
+  CHECK(reason_kind("").empty());
+}
+
+}  // namespace
+}  // namespace recto::verify
