@@ -18,6 +18,7 @@
 #include "experiments/numerics/numerics_command.h"
 #include "experiments/plan/plan_command.h"
 #include "experiments/replay/replay_command.h"
+#include "experiments/report/report_command.h"
 #include "experiments/simulate/simulate_command.h"
 #include "experiments/support/callers_folder.h"
 #include "experiments/support/command.h"
@@ -61,6 +62,7 @@ void add_commands(CLI::App& app, CommandContext& context) {
   recto::experiments::add_fragmentation_command(app, context);
   recto::experiments::add_simulate_command(app, context);
   recto::experiments::add_sweep_command(app, context);
+  recto::experiments::add_report_command(app, context);
   recto::experiments::add_trace_command(app, context);
   recto::experiments::add_plan_command(app, context);
   recto::experiments::add_numerics_command(app, context);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/report/folder_report.h"
 #include "experiments/support/grid_remarks.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/output_file.h"
@@ -56,6 +57,7 @@ struct SweepArguments {
   std::optional<std::int64_t> seeds;
   int threads = default_threads();
   bool is_fresh = false;
+  bool has_report = false;
 };
 
 Result<SweepGrid> make_grid(const SweepArguments& arguments) {
@@ -107,7 +109,8 @@ Status check_outputs(const SweepArguments& arguments, const std::vector<RunConfi
   for (const RunConfig& config : configs) {
     for (const std::string& file : input_files(config)) inputs.insert(file);
   }
-  for (const char* file : {"/sweep.csv", "/manifest.json", "/sweep.journal.jsonl"}) {
+  for (const char* file :
+       {"/sweep.csv", "/manifest.json", "/sweep.journal.jsonl", "/report.html"}) {
     RECTO_RETURN_IF_ERROR(
         check_no_input(arguments.out + file, {inputs.begin(), inputs.end()}).in("--out"));
   }
@@ -202,6 +205,10 @@ Status sweep(const SweepArguments& arguments, CommandContext& context) {
   for (const std::string& remark : remarks_on(grid)) context.out << remark;
   context.out << rejected_points(points) << skipped_points(points)
               << fmt::format("{} points in {}/sweep.csv\n", points.size(), arguments.out);
+  if (arguments.has_report) {
+    RECTO_RETURN_IF_ERROR(
+        write_folder_report({.folder = arguments.out, .threads = arguments.threads}, context));
+  }
   return verdict(grid, points);
 }
 
@@ -224,6 +231,8 @@ void add_sweep_command(CLI::App& app, CommandContext& context) {
       ->option_text("N")
       ->check(CLI::Range(1, 4096));
   command->add_flag("--fresh", arguments->is_fresh, "forget what an earlier sweep in DIR finished");
+  command->add_flag("--report", arguments->has_report,
+                    "write DIR/report.html, too: see recto report");
   arguments->flags.add_to(*command);
   command->footer("\n" + spec_help() + (kFooter + 1));
   command->callback([arguments, &context] {
