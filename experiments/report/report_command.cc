@@ -34,7 +34,8 @@ void add_report_command(CLI::App& app, CommandContext& context) {
       ->add_option("--maps", flags->maps,
                    "rows with a memory map, such as 'paged 16'\n[one of each allocator]")
       ->option_text("LIST")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);  // DIR may come behind
   command
       ->add_option("--map-from-s", flags->map_from_s,
                    "where maps begin to tell single blocks\n[shortly before the longest queue]")

@@ -85,7 +85,7 @@ class Report(unittest.TestCase):
 
     def test_rows_with_maps_and_where_they_begin_can_be_chosen(self):
         page = Path(self.scratch.name, "chosen.html")
-        run = recto("report", self.study, "--html", page, "--maps", "paged 64", "--map-from-s", 20)
+        run = recto("report", "--map-from-s", 20, "--html", page, "--maps", "paged 64", self.study)
         self.assertEqual(run.returncode, 0, run.stderr)
         data = page_reader.embedded(page.read_text("utf-8"), "data")
         self.assertEqual([data["rows"][one["row"]]["label"] for one in data["maps"]], ["paged 64"])

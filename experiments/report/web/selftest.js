@@ -80,6 +80,7 @@ async function tryDetail(seen, views) {
   seen.detailRange = timeRange.end - timeRange.begin;
   seen.detailPixels = views.map(mapPixels);
   seen.hints = views.map((view) => {
+    if (!view.map()) return null;
     const segments = view.map().detail.segments;
     // Of a place that is held in the middle of what is in sight.
     const middle = (timeRange.begin + timeRange.end) / 2 * 1e6;

@@ -15,14 +15,15 @@ function onCompared(show) {
 
 const labelOf = (data, which) => data.rows[compared.rows[which]].label;
 
-// What most is to be learnt from: the worst and the best user of memory.
+// What most is to be learnt from: of the rows with a map the worst user of memory, and what is
+// advised, or the best user.
 function chooseCompared(data) {
-  const used = data.rows.map((row) => row.metrics.used || 0);
-  const worst = used.indexOf(Math.min(...used));
+  const used = (row) => data.rows[row].metrics.used || 0;
+  const mapped = data.maps.map((one) => one.row).sort((a, b) => used(a) - used(b));
   const panel = data.panels[0];
-  const advised = panel && panel.rows.find(
-      (row) => data.rows[row].block_size === panel.advice.recommended);
-  compared.rows = [worst, advised !== undefined ? advised : used.indexOf(Math.max(...used))];
+  const advised = mapped.find((row) => panel && panel.rows.includes(row) &&
+      data.rows[row].block_size === panel.advice.recommended);
+  compared.rows = [mapped[0], advised !== undefined ? advised : mapped[mapped.length - 1]];
 }
 
 function stateBar(metrics) {
