@@ -23,6 +23,7 @@
 #include "experiments/plan/plan_command.h"
 #include "experiments/plot/plot_command.h"
 #include "experiments/replay/replay_command.h"
+#include "experiments/report/report_command.h"
 #include "experiments/simulate/simulate_command.h"
 #include "experiments/support/callers_folder.h"
 #include "experiments/support/command.h"
@@ -66,6 +67,7 @@ void add_commands(CLI::App& app, CommandContext& context) {
   recto::experiments::add_fragmentation_command(app, context);
   recto::experiments::add_simulate_command(app, context);
   recto::experiments::add_sweep_command(app, context);
+  recto::experiments::add_report_command(app, context);
   recto::experiments::add_trace_command(app, context);
   recto::experiments::add_plan_command(app, context);
   recto::experiments::add_plot_command(app, context);

@@ -14,6 +14,7 @@
 #include "experiments/fragmentation/fragmentation_files.h"
 #include "experiments/fragmentation/fragmentation_study.h"
 #include "experiments/fragmentation/fragmentation_table.h"
+#include "experiments/report/folder_report.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/offered_values.h"
 #include "experiments/support/output_file.h"
@@ -45,6 +46,7 @@ struct FragmentationFlags {
   int threads = 0;
   bool is_ascii = false;
   bool has_stamp = false;
+  bool has_report = false;
 };
 
 Result<FragmentationGrid> make_grid(const FragmentationFlags& flags) {
@@ -101,17 +103,22 @@ Status write_files(const FragmentationFlags& flags, const std::vector<Fragmentat
   RECTO_RETURN_IF_ERROR(write_fragmentation_files(rows, flags.out, extra));
   context.out << fmt::format("\nWrote fragmentation.csv, series.csv and manifest.json to {}\n",
                              flags.out);
-  return Status::ok();
+  if (!flags.has_report) return Status::ok();
+  return write_folder_report({.folder = flags.out, .threads = flags.threads}, context);
 }
 
 Status run_fragmentation(const FragmentationFlags& flags, CommandContext& context) {
+  if (flags.has_report && flags.out.empty()) {
+    return Status::invalid_input("--report: found no --out; expected the folder where it goes");
+  }
   const Result<FragmentationGrid> grid = make_grid(flags);
   RECTO_RETURN_IF_ERROR(grid.status());
   const Result<std::vector<RunConfig>> configs = expand(grid.value());
   RECTO_RETURN_IF_ERROR(configs.status());
   RECTO_RETURN_IF_ERROR(refuse_idle_seeds(configs.value(), flags.seeds));
   if (!flags.out.empty()) {
-    for (const char* file : {"/fragmentation.csv", "/series.csv", "/manifest.json"}) {
+    for (const char* file :
+         {"/fragmentation.csv", "/series.csv", "/manifest.json", "/report.html"}) {
       RECTO_RETURN_IF_ERROR(
           check_no_input(flags.out + file, input_files(grid.value().base)).in("--out"));
     }
@@ -152,6 +159,8 @@ void add_output_flags(CLI::App& command, FragmentationFlags& flags) {
       ->check(check_folder_named)
       ->group("Output");
   command.add_flag("--ascii", flags.is_ascii, "draw bars without block characters")
+      ->group("Output");
+  command.add_flag("--report", flags.has_report, "write DIR/report.html, too: see recto report")
       ->group("Output");
   command.add_flag("--stamp", flags.has_stamp, "put the time of day into the manifest")
       ->group("Output");

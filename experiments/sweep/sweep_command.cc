@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/report/folder_report.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/parallel.h"
@@ -58,6 +59,7 @@ struct SweepArguments {
   bool is_fresh = false;
   std::optional<std::string> runs;
   bool is_collecting = false;
+  bool has_report = false;
 };
 
 Result<SweepGrid> make_grid(const SweepArguments& arguments) {
@@ -91,7 +93,8 @@ Status check_outputs(const SweepArguments& arguments, const std::vector<RunConfi
   for (const RunConfig& config : configs) {
     for (const std::string& file : input_files(config)) inputs.insert(file);
   }
-  for (const char* file : {"/sweep.csv", "/manifest.json", "/sweep.journal.jsonl"}) {
+  for (const char* file :
+       {"/sweep.csv", "/manifest.json", "/sweep.journal.jsonl", "/report.html"}) {
     RECTO_RETURN_IF_ERROR(
         check_no_input(arguments.out + file, {inputs.begin(), inputs.end()}).in("--out"));
   }
@@ -189,6 +192,10 @@ Status sweep(const SweepArguments& arguments, CommandContext& context) {
   for (const std::string& remark : remarks_on(grid)) context.out << remark;
   context.out << rejected_points(points) << skipped_points(points)
               << fmt::format("{} points in {}/sweep.csv\n", points.size(), arguments.out);
+  if (arguments.has_report) {
+    RECTO_RETURN_IF_ERROR(
+        write_folder_report({.folder = arguments.out, .threads = arguments.threads}, context));
+  }
   return verdict(grid, points);
 }
 
@@ -213,10 +220,12 @@ void add_sweep_command(CLI::App& app, CommandContext& context) {
           ->check(CLI::Range(1, 4096));
   CLI::Option* fresh = command->add_flag("--fresh", arguments->is_fresh,
                                          "forget what an earlier sweep in DIR finished");
-  CLI::Option* collect = command->add_flag(
-      "--collect", arguments->is_collecting,
-      "run nothing: say what is left, take from standard input what --runs prints");
+  CLI::Option* collect =
+      command->add_flag("--collect", arguments->is_collecting,
+                        "run nothing: print what is left, read what --runs printed");
   collect->excludes(threads);
+  CLI::Option* report = command->add_flag("--report", arguments->has_report,
+                                          "write DIR/report.html, too: see recto report");
   command
       ->add_option("--runs", arguments->runs,
                    "only these, such as 0-9,12, printed and not kept: no --out")
@@ -224,6 +233,7 @@ void add_sweep_command(CLI::App& app, CommandContext& context) {
       ->excludes(out)
       ->excludes(threads)
       ->excludes(fresh)
+      ->excludes(report)
       ->excludes(collect);
   arguments->flags.add_to(*command);
   command->footer("\n" + spec_help() + (kFooter + 1));

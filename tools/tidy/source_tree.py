@@ -39,8 +39,9 @@ _KIND_OF_SUFFIX = {
 }
 _CONFIG_NAMES = {".bazelrc", ".clang-format", ".clang-tidy", ".gitignore", ".gitattributes"}
 
-# What lies in these folders is input or expected output, byte for byte, whatever its suffix.
-_DATA_FOLDERS = {"corpus", "golden", "testdata"}
+# What lies in these folders is input, expected output or other people's, byte for byte, whatever
+# its suffix.
+_DATA_FOLDERS = {"corpus", "golden", "testdata", "vendored"}
 
 # Only for trees without git: what a build or an editor leaves behind.
 _IGNORED_FOLDER = re.compile(r"bazel-.*|__pycache__|node_modules|venv|\.(?!ci$|github$).*")

@@ -79,6 +79,7 @@ class KindTest(unittest.TestCase):
             ("tools/get", b"#!/usr/bin/env python3", Kind.PYTHON),
             ("LICENSE", b"", Kind.DATA),
             ("sim/testdata/a.py", b"", Kind.DATA),
+            ("sim/vendored/a.js", b"", Kind.DATA),
             (".clang-tidy", b"", Kind.CONFIG),
         ):
             with self.subTest(path):

@@ -1,0 +1,37 @@
+#pragma once
+
+// Rows that differ in nothing but the block size, and what is best among them.
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "experiments/support/run_config.h"
+
+namespace recto::experiments {
+
+// What throughput means: tokens, or requests that met their latency limits.
+enum class Throughput : std::uint8_t { kTokens, kGoodput };
+
+class BlockSizePanels {
+ public:
+  // Row number `row` of the page is of this block size; `family` says all that is else set. Its
+  // metrics are those of report_metrics.h. Rows without figures, of runs that failed, stay out.
+  void add(const std::string& family, std::int64_t block_size, std::size_t row,
+           const Json& metrics);
+
+  // Of every family with two sizes or more: {"family", "rows": by ascending size, "advice"}.
+  Json json(Throughput throughput) const;
+
+ private:
+  struct Entry {
+    std::int64_t block_size = 0;
+    std::size_t row = 0;
+    Json metrics;
+  };
+
+  std::vector<std::pair<std::string, std::vector<Entry>>> families_;  // in order of appearance
+};
+
+}  // namespace recto::experiments

@@ -1,0 +1,59 @@
+#include "experiments/report/folder_report.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "experiments/report/report_page.h"
+#include "experiments/report/results_folder.h"
+#include "experiments/report/study_data.h"
+#include "experiments/support/manifest.h"
+#include "experiments/support/numbers.h"
+#include "experiments/support/output_file.h"
+#include "experiments/support/parallel.h"
+#include "experiments/support/progress.h"
+
+namespace recto::experiments {
+namespace {
+
+Result<Json> data_of(const ResultsFolder& folder, const FolderReportFlags& flags,
+                     CommandContext& context) {
+  if (folder.kind == ResultsKind::kSweep) {
+    if (flags.maps.empty() && !flags.map_from_s) return sweep_data(folder);
+    return Status::invalid_input(
+        fmt::format("--maps, --map-from-s: found the sweep {}; expected a study, which has maps",
+                    flags.folder));
+  }
+  ProgressBar progress(context.err, context.terminal, folder.configs.size());
+  return fragmentation_data(folder,
+                            {.threads = flags.threads > 0 ? flags.threads : default_threads(),
+                             .maps = flags.maps,
+                             .map_from_s = flags.map_from_s,
+                             .done = [&](const std::string& label) { progress.advance(label); }});
+}
+
+}  // namespace
+
+Status write_folder_report(const FolderReportFlags& flags, CommandContext& context) {
+  const Result<ResultsFolder> folder = read_results_folder(flags.folder);
+  RECTO_RETURN_IF_ERROR(folder.status());
+  const std::string page = flags.page.empty() ? flags.folder + "/report.html" : flags.page;
+  std::vector<std::string> inputs;
+  for (const RunConfig& config : folder.value().configs) {
+    for (const std::string& file : input_files(config)) inputs.push_back(file);
+  }
+  for (const char* file : {"/manifest.json", "/fragmentation.csv", "/sweep.csv", "/series.csv"}) {
+    inputs.push_back(flags.folder + file);
+  }
+  RECTO_RETURN_IF_ERROR(check_no_input(page, inputs).in("--html"));
+  const Result<Json> data = data_of(folder.value(), flags, context);
+  RECTO_RETURN_IF_ERROR(data.status());
+  const std::string text = report_page(data.value(), folder.value().manifest);
+  RECTO_RETURN_IF_ERROR(write_file(page, text));
+  context.out << fmt::format("Wrote {} ({}): open it in a browser\n", page,
+                             bytes_text(static_cast<double>(text.size())));
+  return Status::ok();
+}
+
+}  // namespace recto::experiments

@@ -1,0 +1,25 @@
+#pragma once
+
+// The page of a folder of results.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "experiments/support/command.h"
+
+namespace recto::experiments {
+
+struct FolderReportFlags {
+  std::string folder;
+  std::string page = {};               // where to; empty: report.html in the folder
+  std::vector<std::string> maps = {};  // labels of rows; see ReportOptions
+  std::optional<double> map_from_s = {};
+  int threads = 0;  // 0: all cores
+};
+
+// Reads the folder, makes what its files do not hold, writes the page and says where it is.
+Status write_folder_report(const FolderReportFlags& flags, CommandContext& context);
+
+}  // namespace recto::experiments

@@ -1,0 +1,192 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "experiments/report/block_size_panel.h"
+#include "experiments/report/json_text.h"
+#include "experiments/report/latency_quantiles.h"
+#include "experiments/report/map_json.h"
+#include "experiments/report/recorded_run.h"
+#include "experiments/report/report_metrics.h"
+#include "experiments/report/series_data.h"
+#include "experiments/report/study_data.h"
+#include "experiments/support/manifest.h"
+#include "experiments/support/numbers.h"
+#include "experiments/support/parallel.h"
+#include "experiments/support/request_source.h"
+#include "experiments/support/resolved_run.h"
+
+namespace recto::experiments {
+namespace {
+
+// The runs are made once more: a trace that has changed would tell of another study.
+Status check_inputs(const Json& manifest) {
+  if (!manifest.contains("inputs") || !manifest["inputs"].is_array()) return Status::ok();
+  for (const Json& input : manifest["inputs"]) {
+    const std::string path = text_of(input, "path");
+    const Result<Json> found = describe_file(path);
+    RECTO_RETURN_IF_ERROR(found.status());
+    if (found.value()["xxh3_128"] == text_of(input, "xxh3_128")) continue;
+    return Status::invalid_input(path +
+                                 ": has changed since the study was made; expected the same file");
+  }
+  return Status::ok();
+}
+
+Json seconds_json(const std::vector<double>& values) {
+  Json json = Json::array();
+  for (const double value : values) json.push_back(rounded(value));
+  return json;
+}
+
+Json latency_json(const LatencyQuantiles& latency) {
+  return {{"queueing", seconds_json(latency.queueing_s)},
+          {"ttft", seconds_json(latency.ttft_s)},
+          {"tpot", seconds_json(latency.tpot_s)},
+          {"end_to_end", seconds_json(latency.end_to_end_s)}};
+}
+
+std::string setting_line(const RunConfig& config, const sim::Report& report) {
+  const std::string model = config.model_file.empty() ? config.model : config.model_file;
+  return fmt::format("{}, {} requests; {} on {} x {}; pool of {} slots", workload_name(config),
+                     grouped(report.counters.requests_arrived), model, config.tp, config.gpu,
+                     grouped(report.pool_slots.value()));
+}
+
+Result<std::vector<RecordedRun>> record_all(const std::vector<RunConfig>& configs,
+                                            const ReportOptions& options) {
+  std::vector<std::optional<Result<RecordedRun>>> results(configs.size());
+  for_each_index(configs.size(), options.threads, [&](std::size_t index) {
+    results[index] = record_run(configs[index]);
+    if (options.done) options.done(study_label(configs[index]));
+  });
+  std::vector<RecordedRun> runs;
+  for (std::size_t i = 0; i < configs.size(); ++i) {
+    RECTO_RETURN_IF_ERROR(results[i]->status().in(study_label(configs[i])));
+    runs.push_back(std::move(*results[i]).value());
+  }
+  return runs;
+}
+
+std::size_t row_of(const std::vector<RunConfig>& configs, const std::string& label) {
+  const auto found = std::ranges::find(configs, label, study_label);
+  return static_cast<std::size_t>(found - configs.begin());
+}
+
+// Of each allocator the first row, or the one that its panel recommends.
+std::vector<std::size_t> telling_rows(const std::vector<RunConfig>& configs, const Json& panels) {
+  std::vector<std::size_t> rows;
+  for (std::size_t i = 0; i < configs.size(); ++i) {
+    const std::string& allocator = configs[i].allocator;
+    const auto first = std::ranges::find(configs, allocator, &RunConfig::allocator);
+    if (first != configs.begin() + static_cast<std::ptrdiff_t>(i)) continue;
+    rows.push_back(i);
+    for (const Json& panel : panels) {
+      if (panel["family"] != allocator) continue;
+      RunConfig best = configs[i];
+      best.block_size = panel["advice"]["recommended"].get<std::int64_t>();
+      rows.back() = row_of(configs, study_label(best));
+    }
+  }
+  return rows;
+}
+
+Result<std::vector<std::size_t>> mapped_rows(const std::vector<RunConfig>& configs,
+                                             const Json& panels, const ReportOptions& options) {
+  if (options.maps.empty()) return telling_rows(configs, panels);
+  std::vector<std::size_t> rows;
+  for (const std::string& label : options.maps) {
+    const std::size_t row = row_of(configs, label);
+    if (row == configs.size()) {
+      std::vector<std::string> labels;
+      for (const RunConfig& config : configs) labels.push_back(study_label(config));
+      return Status::invalid_input(
+          fmt::format("--maps: found '{}'; expected some of {}", label, fmt::join(labels, ", ")));
+    }
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+// All maps tell the same part of the run block by block: where a paged run is busiest.
+SimTime detail_begin(const std::vector<RunConfig>& configs, const std::vector<RecordedRun>& runs,
+                     const std::vector<std::size_t>& rows, const ReportOptions& options) {
+  if (options.map_from_s) {
+    return SimTime(static_cast<std::int64_t>(*options.map_from_s * 1e9));
+  }
+  const auto paged =
+      std::ranges::find_if(rows, [&](std::size_t row) { return !is_contiguous(configs[row]); });
+  return busiest_moment(runs[paged == rows.end() ? rows.front() : *paged].outcome.report);
+}
+
+Result<Json> maps_json(const std::vector<RunConfig>& configs, const std::vector<RecordedRun>& runs,
+                       const std::vector<std::size_t>& rows, const ReportOptions& options) {
+  const SimTime begin = detail_begin(configs, runs, rows, options);
+  std::vector<std::optional<Result<MemoryMap>>> maps(rows.size());
+  for_each_index(rows.size(), options.threads, [&](std::size_t i) {
+    maps[i] = record_map(configs[rows[i]], runs[rows[i]].outcome.report, begin);
+  });
+  Json json = Json::array();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    RECTO_RETURN_IF_ERROR(maps[i]->status().in(study_label(configs[rows[i]])));
+    json.push_back({{"row", rows[i]}, {"map", to_json(maps[i]->value())}});
+  }
+  return json;
+}
+
+bool has_limits(const RunConfig& config) { return config.ttft_limit_ms || config.tpot_limit_ms; }
+
+}  // namespace
+
+std::string study_label(const RunConfig& config) {
+  if (is_contiguous(config)) return config.allocator;
+  return fmt::format("{} {}", config.allocator, config.block_size);
+}
+
+Result<Json> fragmentation_data(const ResultsFolder& folder, const ReportOptions& options) {
+  RECTO_RETURN_IF_ERROR(check_inputs(folder.manifest));
+  const Result<std::vector<RecordedRun>> runs = record_all(folder.configs, options);
+  RECTO_RETURN_IF_ERROR(runs.status());
+  Json rows = Json::array();
+  Json series = Json::array();
+  Json latency = Json::array();
+  BlockSizePanels panels;
+  for (std::size_t i = 0; i < folder.configs.size(); ++i) {
+    const RunConfig& config = folder.configs[i];
+    const bool has_blocks = !is_contiguous(config);
+    const auto metrics = metrics_json(folder.table, i, fragmentation_metrics());
+    RECTO_RETURN_IF_ERROR(metrics.status());
+    rows.push_back({{"label", study_label(config)},
+                    {"allocator", config.allocator},
+                    {"block_size", has_blocks ? Json(config.block_size) : Json()},
+                    {"metrics", metrics.value()}});
+    if (has_blocks) panels.add(config.allocator, config.block_size, i, metrics.value());
+    const RecordedRun& run = runs.value()[i];
+    series.push_back(series_json(run.outcome.report));
+    latency.push_back(latency_json(run.latency));
+  }
+  const RunConfig& first = folder.configs.front();
+  const bool limits = has_limits(first);
+  const Json panels_json = panels.json(limits ? Throughput::kGoodput : Throughput::kTokens);
+  const auto mapped = mapped_rows(folder.configs, panels_json, options);
+  RECTO_RETURN_IF_ERROR(mapped.status());
+  const Result<Json> maps = maps_json(folder.configs, runs.value(), mapped.value(), options);
+  RECTO_RETURN_IF_ERROR(maps.status());
+  const sim::Report& report = runs.value().front().outcome.report;
+  return Json{{"kind", "fragmentation"},
+              {"setting", setting_line(first, report)},
+              {"pool_slots", report.pool_slots.value()},
+              {"has_limits", limits},
+              {"rows", rows},
+              {"series", series},
+              {"quantiles_per_mille", quantile_per_mille()},
+              {"latency", latency},
+              {"maps", maps.value()},
+              {"panels", panels_json}};
+}
+
+}  // namespace recto::experiments

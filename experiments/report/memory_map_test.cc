@@ -1,0 +1,133 @@
+// Maps of small runs of every kind. That each picture sums up to the account, the recorder checks
+// itself at every one.
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "experiments/report/map_json.h"
+#include "experiments/report/recorded_run.h"
+
+namespace recto::experiments {
+namespace {
+
+RunConfig small_run(const std::string& allocator) {
+  RunConfig config;
+  config.allocator = allocator;
+  config.requests = 120;
+  config.pool_slots = 6000;
+  config.arrivals = "poisson:4";
+  return config;
+}
+
+struct Mapped {
+  sim::Report report;
+  MemoryMap map;
+};
+
+Mapped mapped(const RunConfig& config) {
+  const Result<RecordedRun> run = record_run(config);
+  REQUIRE(run.status() == Status::ok());
+  const sim::Report& report = run.value().outcome.report;
+  Result<MemoryMap> map = record_map(config, report, SimTime());
+  REQUIRE(map.status() == Status::ok());
+  return {report, std::move(map).value()};
+}
+
+std::int64_t marks_of(const MemoryMap& map, MapMark mark) {
+  std::int64_t sum = 0;
+  for (const MapColumn& column : map.columns) sum += column.marks[static_cast<std::size_t>(mark)];
+  return sum;
+}
+
+// Nobody has what another one has, but by sharing, which is one stretch.
+void check_segments(const MemoryMap& map) {
+  std::map<std::int64_t, std::vector<MapSegment>> by_place;
+  for (const MapSegment& segment : map.detail.segments) {
+    CHECK(segment.begin < segment.end);
+    CHECK(segment.place >= 0);
+    CHECK(segment.stay < static_cast<std::int64_t>(map.detail.stays.size()));
+    by_place[segment.place].push_back(segment);
+  }
+  for (auto& [place, segments] : by_place) {
+    std::ranges::sort(segments, {}, &MapSegment::begin);
+    for (std::size_t i = 1; i < segments.size(); ++i) {
+      CHECK(segments[i - 1].end <= segments[i].begin);
+    }
+  }
+  for (const MapStay& stay : map.detail.stays) {
+    CHECK(stay.begin <= stay.decode);
+    CHECK(stay.decode <= stay.end);
+    CHECK(stay.context_end <= stay.final_context);
+  }
+}
+
+TEST_CASE("Every allocator has a map, whose stretches of one place never overlap") {
+  for (const char* allocator : {"contiguous-max", "contiguous-oracle", "paged", "prefix-cached"}) {
+    const Mapped run = mapped(small_run(allocator));
+    INFO(allocator);
+    CHECK(!run.map.columns.empty());
+    CHECK(!run.map.detail.segments.empty());
+    check_segments(run.map);
+    CHECK(marks_of(run.map, MapMark::kPreempted) ==
+          run.report.counters.preemptions_recompute + run.report.counters.preemptions_swap);
+  }
+}
+
+TEST_CASE("Copies on write are marked, as many as the report counts") {
+  RunConfig config = small_run("paged");
+  config.decoding = "beam:4";
+  config.beam_switch_probability = 0.05;
+  const Mapped run = mapped(config);
+  CHECK(run.report.counters.copied_slots > 0);
+  CHECK(marks_of(run.map, MapMark::kCopied) * run.map.block_size ==
+        run.report.counters.copied_slots);
+  check_segments(run.map);
+}
+
+TEST_CASE("Shared prefixes are one stretch with several references, and are evicted in the end") {
+  RunConfig config = small_run("prefix-cached");
+  config.workload = "agent";
+  config.arrivals.clear();
+  config.pool_slots = 20'000;
+  config.max_length = 16'384;
+  config.model = "Llama-3.1-8B";
+  const Mapped run = mapped(config);
+  check_segments(run.map);
+  CHECK(run.report.counters.prefix_hit_tokens > 0);
+  CHECK(marks_of(run.map, MapMark::kEvicted) > 0);
+  CHECK(std::ranges::any_of(run.map.detail.segments,
+                            [](const MapSegment& segment) { return segment.references > 1; }));
+  CHECK(std::ranges::any_of(run.map.detail.segments,
+                            [](const MapSegment& segment) { return segment.stay < 0; }));
+}
+
+TEST_CASE("Swaps and windows are mapped, too") {
+  RunConfig swap = small_run("paged");
+  swap.preemption = "swap";
+  swap.host_gib = 8;
+  swap.pool_slots = 3000;
+  const Mapped swapped = mapped(swap);
+  CHECK(swapped.report.counters.preemptions_swap > 0);
+  check_segments(swapped.map);
+  CHECK(std::ranges::any_of(swapped.map.detail.stays,
+                            [](const MapStay& stay) { return stay.how == MapStay::End::kSwap; }));
+  RunConfig window = small_run("paged");
+  window.window = 64;
+  check_segments(mapped(window).map);
+}
+
+TEST_CASE("A map is the same each time, and does not depend on the manager of blocks") {
+  RunConfig config = small_run("paged");
+  const std::string first = to_json(mapped(config).map).dump();
+  CHECK(first == to_json(mapped(config).map).dump());
+  config.manager = "production";
+  CHECK(first == to_json(mapped(config).map).dump());
+}
+
+}  // namespace
+}  // namespace recto::experiments

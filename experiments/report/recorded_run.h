@@ -1,0 +1,31 @@
+#pragma once
+
+// A configuration run once more, for what its report does not keep.
+
+#include "core/status.h"
+#include "core/units.h"
+#include "experiments/report/latency_quantiles.h"
+#include "experiments/report/memory_map.h"
+#include "experiments/support/run.h"
+#include "experiments/support/run_config.h"
+
+namespace recto::experiments {
+
+struct RecordedRun {
+  RunOutcome outcome;
+  LatencyQuantiles latency;
+};
+
+// Both are byte for byte the same for equal configurations, and may be called from several threads.
+Result<RecordedRun> record_run(const RunConfig& config);
+
+// The memory map of a run whose report is known; block by block from `detail_begin` on. Blocks are
+// those of the simulator's own allocators under --manager production, too.
+Result<MemoryMap> record_map(const RunConfig& config, const sim::Report& report,
+                             SimTime detail_begin);
+
+// Where a detailed look is worth most: shortly before the queue is longest, and among equals the
+// pool fullest.
+SimTime busiest_moment(const sim::Report& report);
+
+}  // namespace recto::experiments

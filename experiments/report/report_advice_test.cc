@@ -1,0 +1,138 @@
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "experiments/report/block_size_advice.h"
+#include "experiments/report/packed_numbers.h"
+#include "experiments/report/results_table.h"
+#include "experiments/report/series_data.h"
+
+namespace recto::experiments {
+namespace {
+
+BlockSizeFigures size_of(std::int64_t block_size) {
+  BlockSizeFigures figures;
+  figures.block_size = block_size;
+  figures.waste = 0.02;
+  figures.prefix_hit = 0.4;
+  figures.table_bytes = 4096.0 / static_cast<double>(block_size);
+  figures.output_per_s = 1000;
+  figures.s_per_token = 0.03;
+  return figures;
+}
+
+TEST_CASE("Of equally good block sizes the largest is advised") {
+  const auto advice = advise({size_of(8), size_of(16), size_of(32)});
+  REQUIRE(advice.has_value());
+  CHECK(advice->recommended == 32);
+  CHECK(advice->reason.find("largest of 3 sizes") != std::string::npos);
+  CHECK(advice->trade_offs.size() == 1);
+  // The same in everything but longer tables.
+  CHECK(advice->verdicts[0].beaten_by == 16);
+  CHECK(!advice->verdicts[2].beaten_by.has_value());
+}
+
+TEST_CASE("A percentage point of the pool is given away for a larger block, more is not") {
+  BlockSizeFigures large = size_of(32);
+  large.waste = 0.02 + kGoodShare - 1e-9;
+  CHECK(advise({size_of(16), large})->recommended == 32);
+  large.waste = 0.02 + kGoodShare + 1e-9;
+  const auto advice = advise({size_of(16), large});
+  CHECK(advice->recommended == 16);
+  CHECK(advice->verdicts[1].drawbacks ==
+        std::vector<std::string>{"1.0 points of the pool more held empty"});
+}
+
+TEST_CASE("Prefix hits, throughput, time and rejected requests each decide alone") {
+  std::vector<BlockSizeFigures> worse(4, size_of(32));
+  worse[0].prefix_hit -= 0.011;
+  worse[1].output_per_s *= 0.989;
+  worse[2].s_per_token *= 1.011;
+  worse[3].requests_rejected = 1;
+  for (const BlockSizeFigures& large : worse) {
+    const auto advice = advise({size_of(16), large});
+    CHECK(advice->recommended == 16);
+    CHECK(advice->verdicts[1].drawbacks.size() == 1);
+  }
+}
+
+TEST_CASE("Where no size is good in everything, the quickest is advised and that is said") {
+  BlockSizeFigures small = size_of(8);
+  small.s_per_token = 0.04;
+  BlockSizeFigures large = size_of(128);
+  large.waste = 0.2;
+  const auto advice = advise({small, large});
+  CHECK(advice->recommended == 128);
+  CHECK(advice->reason.find("No size") == 0);
+}
+
+TEST_CASE("One block size is no choice") {
+  CHECK(!advise({}).has_value());
+  CHECK(!advise({size_of(16)}).has_value());
+}
+
+TEST_CASE("Base64 is RFC 4648's") {
+  const auto text = [](const std::string& bytes) {
+    return base64(std::vector<std::uint8_t>(bytes.begin(), bytes.end()));
+  };
+  CHECK(text("").empty());
+  CHECK(text("f") == "Zg==");
+  CHECK(text("fo") == "Zm8=");
+  CHECK(text("foo") == "Zm9v");
+  CHECK(text("foobar") == "Zm9vYmFy");
+}
+
+TEST_CASE("Packed numbers are differences of neighbours, small ones in a byte") {
+  // 3, then -3, then 200: zigzag 6, 11 for -6, and 406 = 0x16 | 0x80, 0x03 for +203.
+  const std::vector<std::int64_t> numbers{3, -3, 200};
+  const std::vector<std::uint8_t> bytes{6, 11, 0x96, 0x03};
+  CHECK(packed(numbers) == base64(bytes));
+  const std::vector<std::int64_t> extremes{std::numeric_limits<std::int64_t>::max(),
+                                           std::numeric_limits<std::int64_t>::min()};
+  CHECK(!packed(extremes).empty());
+}
+
+TEST_CASE("Joined windows keep integrals") {
+  std::vector<sim::SeriesWindow> windows;
+  double integral = 0;
+  SimTime begin;
+  for (std::int64_t i = 0; i < 11; ++i) {
+    sim::SeriesWindow window{.begin = begin, .length = SimDuration(i == 10 ? 3 : 10), .mean = {}};
+    window.mean[0] = static_cast<double>(i * i);
+    integral += window.mean[0] * static_cast<double>(window.length.value());
+    begin += window.length;
+    windows.push_back(window);
+  }
+  for (const std::size_t most : {1u, 3u, 4u, 11u, 50u}) {
+    const auto joined = joined_windows(windows, most);
+    CHECK(joined.size() <= most);
+    double sum = 0;
+    for (const sim::SeriesWindow& window : joined) {
+      sum += window.mean[0] * static_cast<double>(window.length.value());
+    }
+    CHECK(std::abs(sum - integral) < 1e-9 * integral);
+  }
+  CHECK(joined_windows(windows, 11) == windows);
+  CHECK(joined_windows({}, 5).empty());
+}
+
+TEST_CASE("A results table is read back, and what is none is refused with its line") {
+  const auto table = ResultsTable::parse("name,x\n\"a, b\",1.5\nc,\nd,many\n", "t.csv");
+  REQUIRE(table.status().is_ok());
+  CHECK(table.value().text(0, "name") == "a, b");
+  CHECK(table.value().number(0, "x").value() == 1.5);
+  CHECK(!table.value().number(1, "x").value().has_value());
+  CHECK(!table.value().number(0, "y").value().has_value());
+  CHECK(table.value().number(2, "x").status().message() ==
+        "t.csv, line 4, x: found 'many'; expected a number");
+  CHECK(ResultsTable::parse("name,x\n1\n", "t.csv").status().message() ==
+        "t.csv, line 2: found 1 fields; expected 2, as many as the first line has");
+  CHECK(ResultsTable::parse("name,x\n", "t.csv").status().message() ==
+        "t.csv: found no row; expected one per configuration");
+}
+
+}  // namespace
+}  // namespace recto::experiments

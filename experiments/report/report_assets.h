@@ -1,0 +1,21 @@
+#pragma once
+
+// The files of web/ as they lie there; //experiments/report:make_assets writes their text.
+
+#include <string_view>
+
+namespace recto::experiments {
+
+// In the order in which a page needs them.
+struct ReportAssets {
+  std::string_view page;  // with a marker where each of the others goes
+  std::string_view style;
+  std::string_view library;  // uPlot
+  std::string_view library_style;
+  std::string_view library_license;
+  std::string_view scripts;  // all of ours, joined
+};
+
+ReportAssets report_assets();
+
+}  // namespace recto::experiments

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Pages of recto report in a headless Chromium: they draw what the data say, and can be used.
+
+    report_browser_test.py RECTO
+"""
+
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import page_reader
+
+PROGRAM = Path(sys.argv[1]).resolve()
+STUDY = (
+    "fragmentation --requests 1200 --allocators contiguous-max,paged --block-sizes 16 "
+    "--report --out"
+).split()
+SWEEP = "sweep --requests 60 --allocator paged --block-size 8,16,32 --report --out".split()
+WINDOW = (1360, 1700)
+# As in web/palette.js: the colour of a state, and that of its texture's lines, in light pages.
+STATE_COLOURS = {
+    "used": [(0x1B, 0x4F, 0x8A)],
+    "internal": [(0xD9, 0x66, 0x1F), (233, 166, 125)],
+    "free": [(0xF1, 0xF2, 0xF4)],
+}
+
+
+def near(a, b):
+    return max(abs(x - y) for x, y in zip(a, b)) <= 26
+
+
+def share_of(rows, box, colours):
+    """Of the pixels in a box, how many have one of the colours."""
+    left, top = round(box["x"]) + 2, round(box["y"]) + 2
+    right, bottom = left + round(box["width"]) - 4, top + round(box["height"]) - 4
+    pixels = [pixel for row in rows[top:bottom] for pixel in row[left:right]]
+    return sum(any(near(pixel, colour) for colour in colours) for pixel in pixels) / len(pixels)
+
+
+class Browser(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if page_reader.browser() is None:
+            raise unittest.SkipTest("no Chromium here: Debian's package is chromium")
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.study = Path(cls.scratch.name, "study")
+        cls.sweep = Path(cls.scratch.name, "sweep")
+        for command, folder in ((STUDY, cls.study), (SWEEP, cls.sweep)):
+            subprocess.run([PROGRAM, *command, folder], check=True, capture_output=True)
+        cls.profile = cls.scratch.name + "/profile"
+        cls.seen = page_reader.selftest(cls.study / "report.html", cls.profile, WINDOW)
+        page = (cls.study / "report.html").read_text("utf-8")
+        cls.data = page_reader.embedded(page, "data")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.scratch.cleanup()
+
+    def metrics(self, label):
+        return next(row["metrics"] for row in self.data["rows"] if row["label"] == label)
+
+    def test_pages_load_without_errors(self):
+        self.assertEqual(self.seen["errors"], [])
+        sweep = page_reader.selftest(self.sweep / "report.html", self.profile, WINDOW)
+        self.assertEqual(sweep["errors"], [])
+        self.assertEqual(len(sweep["charts"]), 6)
+
+    def test_every_chart_has_ink(self):
+        self.assertEqual(len(self.seen["charts"]), 10)
+        self.assertGreater(min(self.seen["charts"]), 1000)
+
+    def test_the_map_has_the_states_in_the_shares_of_the_data(self):
+        contiguous = next(one for one in self.seen["maps"] if one["label"] == "contiguous-max")
+        metrics = self.metrics("contiguous-max")
+        # The picture is over the whole run, drain included; means end with the last arrival.
+        for state in ("used", "internal"):
+            self.assertAlmostEqual(contiguous["pixels"][state], metrics[state], delta=0.08)
+
+    def test_wheel_drag_step_and_double_click_move_the_map(self):
+        seen = self.seen
+        self.assertLess(seen["zoomedRange"], seen["wholeRange"] * 0.7)
+        self.assertAlmostEqual(seen["steppedBy"], seen["zoomedRange"] / 10, delta=1e-3)
+        self.assertLess(seen["draggedBy"], 0)
+        self.assertLess(seen["zoomedSlots"], self.data["pool_slots"])
+        self.assertAlmostEqual(seen["rangeAfterDoubleClick"], seen["wholeRange"], delta=1e-6)
+        self.assertTrue(seen["plays"])
+
+    def test_a_hover_tells_sequence_tokens_and_references(self):
+        self.assertEqual(len(self.seen["hints"]), 2)
+        for hint in self.seen["hints"]:
+            for word in ("request ", "slots hold tokens", "references: ", "held from"):
+                self.assertIn(word, hint)
+
+    def test_sequences_have_colours_of_their_own(self):
+        self.assertGreater(min(self.seen["colours"]), 8)
+
+    def test_dark_and_light_differ(self):
+        self.assertNotEqual(*self.seen["themes"])
+
+    def test_a_screenshot_shows_the_pool_in_its_colours(self):
+        size = (WINDOW[0], 1700)
+        rows = page_reader.screenshot(self.study / "report.html", self.profile, size)
+        labels = [one["label"] for one in self.seen["maps"]]
+        box = self.seen["boxes"][labels.index("contiguous-max")]
+        self.assertLess(box["y"] + box["height"], len(rows))
+        pixels = self.seen["maps"][labels.index("contiguous-max")]["pixels"]
+        for state in ("used", "internal", "free"):
+            seen = share_of(rows, box, STATE_COLOURS[state])
+            self.assertAlmostEqual(seen, pixels[state], delta=0.08, msg=state)
+
+
+if __name__ == "__main__":
+    program = unittest.main(argv=sys.argv[:1], verbosity=2, exit=False)
+    for _, reason in program.result.skipped:
+        print(f"SKIPPED: the report in a browser: {reason}")
+    sys.exit(not program.result.wasSuccessful())

@@ -1,0 +1,112 @@
+#include "experiments/report/report_metrics.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <optional>
+
+namespace recto::experiments {
+namespace {
+
+constexpr double kNs = 1e-9;
+constexpr std::string_view kPool = "report.pool_slots";
+
+constexpr ReportMetric kFragmentationMetrics[] = {
+    {"used", "figures.mean_shares.used"},
+    {"reserved", "figures.mean_shares.reserved"},
+    {"internal", "figures.mean_shares.internal"},
+    {"cached", "figures.mean_shares.cached"},
+    {"free", "figures.mean_shares.free"},
+    {"overhead", "figures.mean_shares.overhead"},
+    {"blocked_free", "report.gauges.blocked_free_slots.mean", 1, {}, kPool},
+    {"unplaceable_free", "report.gauges.unplaceable_free_slots.mean", 1, {}, kPool},
+    {"running", "report.gauges.running_requests.mean"},
+    {"waiting", "report.gauges.waiting_requests.mean"},
+    {"preemptions", "report.counters.preemptions_recompute", 1, "report.counters.preemptions_swap"},
+    {"requests_finished", "report.counters.requests_finished"},
+    {"requests_rejected", "report.counters.requests_rejected"},
+    {"output_tokens_per_s", "figures.output_tokens_per_s"},
+    {"goodput_per_s", "figures.goodput_per_s"},
+    {"queueing_p50_s", "report.queueing.p50_ns", kNs},
+    {"queueing_p99_s", "report.queueing.p99_ns", kNs},
+    {"ttft_p50_s", "report.ttft.p50_ns", kNs},
+    {"ttft_p99_s", "report.ttft.p99_ns", kNs},
+    {"tpot_p50_s", "report.tpot.p50_ns", kNs},
+    {"tpot_p99_s", "report.tpot.p99_ns", kNs},
+    {"latency_p50_s", "report.end_to_end.p50_ns", kNs},
+    {"latency_p99_s", "report.end_to_end.p99_ns", kNs},
+    {"normalized_mean_s", "report.normalized.mean_ns", kNs},
+    {"prefix_hit", "figures.prefix_hit_share"},
+    {"sharing_saving", "figures.sharing_saving"},
+    {"table_bytes", "figures.table_bytes_mean"},
+    {"copied_bytes", "figures.copied_bytes"},
+};
+
+constexpr ReportMetric kSweepMetrics[] = {
+    {"used", "used_share"},
+    {"reserved", "reserved_share"},
+    {"internal", "internal_share"},
+    {"cached", "cached_share"},
+    {"free", "free_share"},
+    {"overhead", "overhead_share"},
+    {"blocked_free", "blocked_free_share"},
+    {"unplaceable_free", "unplaceable_free_share"},
+    {"running", "running_requests_mean"},
+    {"waiting", "waiting_requests_mean"},
+    {"preemptions", "preemptions"},
+    {"requests_finished", "requests_finished"},
+    {"requests_rejected", "requests_rejected"},
+    {"output_tokens_per_s", "output_tokens_per_s"},
+    {"goodput_per_s", "goodput_per_s"},
+    {"queueing_p50_s", "queueing_p50_s"},
+    {"queueing_p99_s", "queueing_p99_s"},
+    {"ttft_p50_s", "ttft_p50_s"},
+    {"ttft_p99_s", "ttft_p99_s"},
+    {"tpot_p50_s", "tpot_p50_s"},
+    {"tpot_p99_s", "tpot_p99_s"},
+    {"latency_p50_s", "latency_p50_s"},
+    {"latency_p99_s", "latency_p99_s"},
+    {"normalized_mean_s", "normalized_latency_mean_s"},
+    {"prefix_hit", "prefix_hit_share"},
+    {"sharing_saving", "sharing_saving_share"},
+    {"table_bytes", "table_bytes_mean"},
+    {"copied_bytes", "copied_bytes"},
+};
+
+Result<std::optional<double>> value_of(const ResultsTable& table, std::size_t row,
+                                       const ReportMetric& metric) {
+  const auto column = table.number(row, metric.column);
+  RECTO_RETURN_IF_ERROR(column.status());
+  if (!column.value()) return column;
+  double value = *column.value() * metric.scale;
+  if (!metric.and_column.empty()) {
+    const auto more = table.number(row, metric.and_column);
+    RECTO_RETURN_IF_ERROR(more.status());
+    value += more.value().value_or(0) * metric.scale;
+  }
+  if (metric.per.empty()) return std::optional<double>(value);
+  const auto whole = table.number(row, metric.per);
+  RECTO_RETURN_IF_ERROR(whole.status());
+  if (whole.value().value_or(0) <= 0) return std::optional<double>();
+  return std::optional<double>(value / *whole.value());
+}
+
+}  // namespace
+
+std::span<const ReportMetric> fragmentation_metrics() { return kFragmentationMetrics; }
+std::span<const ReportMetric> sweep_metrics() { return kSweepMetrics; }
+
+double rounded(double value) { return std::strtod(fmt::format("{:.5g}", value).c_str(), nullptr); }
+
+Result<Json> metrics_json(const ResultsTable& table, std::size_t row,
+                          std::span<const ReportMetric> metrics) {
+  Json json = Json::object();
+  for (const ReportMetric& metric : metrics) {
+    const auto value = value_of(table, row, metric);
+    RECTO_RETURN_IF_ERROR(value.status());
+    json[std::string(metric.name)] = value.value() ? Json(rounded(*value.value())) : Json();
+  }
+  return json;
+}
+
+}  // namespace recto::experiments

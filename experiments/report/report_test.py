@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""recto report, from outside: pages, refusals, and that a page loads nothing.
+
+    report_test.py RECTO
+"""
+
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import page_reader
+
+PROGRAM = Path(sys.argv[1]).resolve()
+STUDY = (
+    "fragmentation --requests 300 --allocators contiguous-max,paged,prefix-cached "
+    "--block-sizes 8,16,64 --report --out"
+).split()
+SWEEP = "sweep --requests 60 --allocator paged --block-size 8,16,32 --report --out".split()
+
+
+def recto(*arguments):
+    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True)
+
+
+class Report(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.study = Path(cls.scratch.name, "study")
+        cls.sweep = Path(cls.scratch.name, "sweep")
+        for run in (recto(*STUDY, cls.study), recto(*SWEEP, cls.sweep)):
+            assert run.returncode == 0, run.stderr
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.scratch.cleanup()
+
+    def refused(self, *arguments):
+        run = recto("report", *arguments)
+        self.assertEqual(run.returncode, 2, run.stderr)
+        return run.stderr
+
+    def page(self, folder):
+        return Path(folder, "report.html").read_text("utf-8")
+
+    def test_a_page_loads_nothing_from_anywhere(self):
+        for folder in (self.study, self.sweep):
+            self.assertEqual(page_reader.external_loads(self.page(folder)), [])
+
+    def test_what_would_load_something_is_seen(self):
+        loads = ('<script src="x.js">', '<link rel="a" href="b.css">', "url(//x)", "fetch('a')")
+        for text in loads:
+            self.assertEqual(len(page_reader.external_loads(text)), 1, text)
+
+    def test_a_study_tells_of_every_row_and_maps_one_of_each_allocator(self):
+        data = page_reader.embedded(self.page(self.study), "data")
+        labels = [row["label"] for row in data["rows"]]
+        self.assertEqual(len(labels), 7)
+        self.assertEqual(len(data["series"]), 7)
+        self.assertEqual(len(data["latency"]), 7)
+        allocators = [data["rows"][one["row"]]["allocator"] for one in data["maps"]]
+        self.assertEqual(allocators, ["contiguous-max", "paged", "prefix-cached"])
+        self.assertEqual([panel["family"] for panel in data["panels"]], ["paged", "prefix-cached"])
+        for row in data["rows"]:
+            states = ("used", "reserved", "internal", "cached", "free", "overhead")
+            self.assertAlmostEqual(sum(row["metrics"][state] for state in states), 1, 3)
+
+    def test_a_sweep_has_a_panel_with_a_recommended_size(self):
+        data = page_reader.embedded(self.page(self.sweep), "data")
+        self.assertEqual(len(data["panels"]), 1)
+        self.assertIn(data["panels"][0]["advice"]["recommended"], (8, 16, 32))
+
+    def test_the_foot_has_settings_seed_and_commit(self):
+        manifest = page_reader.embedded(self.page(self.study), "manifest")
+        self.assertIn("commit", manifest["recto"])
+        self.assertEqual(manifest["configurations"][0]["seed"], 1)
+
+    def test_the_page_is_the_same_again_on_any_number_of_threads(self):
+        again = Path(self.scratch.name, "again.html")
+        run = recto("report", self.study, "--html", again, "--threads", 1)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(again.read_text("utf-8"), self.page(self.study))
+
+    def test_rows_with_maps_and_where_they_begin_can_be_chosen(self):
+        page = Path(self.scratch.name, "chosen.html")
+        run = recto("report", "--map-from-s", 20, "--html", page, "--maps", "paged 64", self.study)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        data = page_reader.embedded(page.read_text("utf-8"), "data")
+        self.assertEqual([data["rows"][one["row"]]["label"] for one in data["maps"]], ["paged 64"])
+        self.assertEqual(data["maps"][0]["map"]["detail"]["begin_us"], 20_000_000)
+
+    def test_bad_input_is_refused_with_what_was_expected(self):
+        self.assertIn("expected a folder that recto", self.refused(self.scratch.name))
+        unknown = self.refused(self.study, "--maps", "paged")
+        self.assertIn("expected some of contiguous-max", unknown)
+        self.assertIn("which has maps", self.refused(self.sweep, "--maps", "paged 8"))
+        self.assertIn("is an input", self.refused(self.study, "--html", self.study / "series.csv"))
+        self.assertIn("--out", recto("fragmentation", "--requests", 5, "--report").stderr)
+
+    def test_a_file_of_another_run_is_refused(self):
+        folder = Path(self.scratch.name, "mixed")
+        folder.mkdir()
+        for name in ("manifest.json", "fragmentation.csv"):
+            (folder / name).write_text((self.study / name).read_text("utf-8"), "utf-8")
+        with open(folder / "fragmentation.csv", "a", encoding="utf-8") as file:
+            file.write("\n")
+        self.assertIn("is not the file that manifest.json tells of", self.refused(folder))
+        (folder / "manifest.json").write_text("[]", "utf-8")
+        self.assertIn("found no manifest of recto", self.refused(folder))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)

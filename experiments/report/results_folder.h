@@ -1,0 +1,29 @@
+#pragma once
+
+// A folder that `recto fragmentation --out` or `recto sweep --out` wrote.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+#include "experiments/report/results_table.h"
+#include "experiments/support/run_config.h"
+
+namespace recto::experiments {
+
+enum class ResultsKind : std::uint8_t { kFragmentation, kSweep };
+
+struct ResultsFolder {
+  std::string path;
+  ResultsKind kind = ResultsKind::kFragmentation;
+  Json manifest;
+  ResultsTable table;              // fragmentation.csv or sweep.csv
+  std::vector<RunConfig> configs;  // of a study, one per row; of a sweep none
+};
+
+// Invalid input naming the file, and the field, where something is missing, is none of recto's, or
+// is not the file that the manifest was written with.
+Result<ResultsFolder> read_results_folder(const std::string& path);
+
+}  // namespace recto::experiments

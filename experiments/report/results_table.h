@@ -1,0 +1,37 @@
+#pragma once
+
+// A CSV file that recto wrote, read back: rows by number, columns by name.
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/status.h"
+
+namespace recto::experiments {
+
+class ResultsTable {
+ public:
+  // Invalid input naming `path` and the line where a row has another number of fields than the
+  // head, and for a table without rows. O(length).
+  static Result<ResultsTable> parse(const std::string& text, const std::string& path);
+
+  std::size_t rows() const { return rows_.size(); }
+  bool has(std::string_view column) const;
+
+  // Of a column that is there.
+  const std::string& text(std::size_t row, std::string_view column) const;
+  // Nothing where the field is empty or the column is missing; invalid input for other texts.
+  Result<std::optional<double>> number(std::size_t row, std::string_view column) const;
+
+ private:
+  std::optional<std::size_t> find(std::string_view column) const;
+
+  std::string path_;
+  std::vector<std::string> columns_;
+  std::vector<std::vector<std::string>> rows_;  // [row][column]
+};
+
+}  // namespace recto::experiments

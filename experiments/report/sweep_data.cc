@@ -1,0 +1,115 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "experiments/report/block_size_panel.h"
+#include "experiments/report/json_text.h"
+#include "experiments/report/report_metrics.h"
+#include "experiments/report/study_data.h"
+
+namespace recto::experiments {
+namespace {
+
+constexpr std::string_view kBlockSize = "block_size";
+constexpr std::string_view kAllocator = "allocator";
+
+Result<std::vector<std::string>> axes_of(const ResultsFolder& folder) {
+  const Json& manifest = folder.manifest;
+  if (!manifest.contains("grid") || !manifest["grid"].is_object() ||
+      !manifest["grid"].contains("axes") || !manifest["grid"]["axes"].is_object()) {
+    return Status::invalid_input(folder.path + "/manifest.json, grid.axes: expected an object");
+  }
+  std::vector<std::string> axes;
+  for (const auto& [name, values] : manifest["grid"]["axes"].items()) {
+    if (!folder.table.has(name)) {
+      return Status::invalid_input(fmt::format(
+          "{}/sweep.csv: found no column {}; expected one per axis", folder.path, name));
+    }
+    axes.push_back(name);
+  }
+  for (const std::string_view column : {"outcome", "error"}) {
+    if (folder.table.has(column)) continue;
+    return Status::invalid_input(
+        fmt::format("{}/sweep.csv: expected a column {}", folder.path, column));
+  }
+  return axes;
+}
+
+// "allocator paged, scale_rate 2": what a point is set to, but for the axes that are left out.
+std::string settings_text(const Json& settings, std::string_view left_out) {
+  std::string text;
+  for (const auto& [name, value] : settings.items()) {
+    if (name == left_out) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, value.get<std::string>());
+  }
+  return text;
+}
+
+bool is_contiguous_point(const ResultsFolder& folder, const Json& settings) {
+  const bool is_axis = settings.contains(kAllocator);
+  const Json& grid = folder.manifest["grid"];
+  return text_of(is_axis                 ? settings
+                 : grid.contains("base") ? grid["base"]
+                                         : Json(),
+                 std::string(kAllocator))
+      .starts_with("contiguous");
+}
+
+bool has_limits(const ResultsFolder& folder) {
+  const Json& grid = folder.manifest["grid"];
+  const Json base =
+      grid.contains("base") && grid["base"].is_object() ? grid["base"] : Json::object();
+  for (const char* limit : {"ttft_limit_ms", "tpot_limit_ms"}) {
+    if (folder.table.has(limit) || (base.contains(limit) && base[limit].is_number())) return true;
+  }
+  return false;
+}
+
+Result<std::int64_t> block_size_of(const ResultsFolder& folder, std::size_t row) {
+  const std::string& text = folder.table.text(row, kBlockSize);
+  std::int64_t size = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
+  if (error == std::errc() && end == text.data() + text.size()) return size;
+  return Status::invalid_input(
+      fmt::format("{}/sweep.csv, line {}, block_size: found '{}'; expected a whole number",
+                  folder.path, row + 2, text));
+}
+
+}  // namespace
+
+Result<Json> sweep_data(const ResultsFolder& folder) {
+  const Result<std::vector<std::string>> axes = axes_of(folder);
+  RECTO_RETURN_IF_ERROR(axes.status());
+  Json rows = Json::array();
+  BlockSizePanels panels;
+  for (std::size_t i = 0; i < folder.table.rows(); ++i) {
+    Json settings = Json::object();
+    for (const std::string& axis : axes.value()) settings[axis] = folder.table.text(i, axis);
+    const auto metrics = metrics_json(folder.table, i, sweep_metrics());
+    RECTO_RETURN_IF_ERROR(metrics.status());
+    Json row = {{"label", settings.empty() ? "point 0" : settings_text(settings, "")},
+                {"settings", settings},
+                {"block_size", Json()},
+                {"error", folder.table.text(i, "error")},
+                {"metrics", metrics.value()}};
+    if (settings.contains(kBlockSize) && !is_contiguous_point(folder, settings)) {
+      const Result<std::int64_t> size = block_size_of(folder, i);
+      RECTO_RETURN_IF_ERROR(size.status());
+      row["block_size"] = size.value();
+      panels.add(settings_text(settings, kBlockSize), size.value(), i, metrics.value());
+    }
+    rows.push_back(std::move(row));
+  }
+  const bool limits = has_limits(folder);
+  return Json{{"kind", "sweep"},
+              {"setting", fmt::format("{} points", folder.table.rows())},
+              {"axes", axes.value()},
+              {"has_limits", limits},
+              {"rows", rows},
+              {"panels", panels.json(limits ? Throughput::kGoodput : Throughput::kTokens)}};
+}
+
+}  // namespace recto::experiments

@@ -1,0 +1,86 @@
+// Elements, and numbers as people read them.
+
+// What went wrong on the page; selftest.js tells it.
+const pageErrors = [];
+addEventListener("error", (event) => pageErrors.push(event.message));
+addEventListener("unhandledrejection", (event) => pageErrors.push(String(event.reason)));
+
+function element(tag, attributes, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (name === "class") made.className = value;
+    else if (value !== null && value !== undefined && value !== false) {
+      made.setAttribute(name, value === true ? "" : value);
+    }
+  }
+  made.append(...children.filter((child) => child !== null && child !== undefined));
+  return made;
+}
+
+function section(id, title, note) {
+  return element("section", { id }, element("h2", {}, title),
+                 note ? element("p", { class: "note" }, note) : null);
+}
+
+function figure(caption, ...parts) {
+  return element("figure", {}, element("figcaption", {}, caption), ...parts);
+}
+
+const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
+
+function short(value) {
+  if (!isNumber(value)) return "–";
+  const size = Math.abs(value);
+  if (size === 0) return "0";
+  if (size >= 1e6) return value.toExponential(2);
+  if (size >= 999.5) return Math.round(value).toLocaleString("en");
+  if (size >= 99.95) return value.toFixed(1);
+  if (size >= 0.9995) return value.toFixed(2);
+  return String(Number(value.toPrecision(3)));
+}
+
+const percent = (share) => (isNumber(share) ? (share * 100).toFixed(1) : "–");
+const count = (value) => (isNumber(value) ? Math.round(value).toLocaleString("en") : "–");
+
+function span(seconds) {
+  if (!isNumber(seconds)) return "–";
+  if (seconds === 0) return "0";
+  if (seconds < 1e-3) return short(seconds * 1e6) + " µs";
+  if (seconds < 1) return short(seconds * 1e3) + " ms";
+  if (seconds < 600) return short(seconds) + " s";
+  if (seconds < 7200) return short(seconds / 60) + " min";
+  return short(seconds / 3600) + " h";
+}
+
+function bytes(value) {
+  if (!isNumber(value)) return "–";
+  const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+  let unit = 0;
+  while (value >= 1024 && unit + 1 < units.length) {
+    value /= 1024;
+    ++unit;
+  }
+  return short(value) + " " + units[unit];
+}
+
+// A point of time on an axis, as fine as its neighbours are apart.
+function clock(seconds, step) {
+  if (step < 1) return seconds.toFixed(step < 1e-3 ? 6 : step < 0.1 ? 3 : 1) + " s";
+  const whole = Math.round(seconds);
+  const pad = (part) => String(part).padStart(2, "0");
+  const minutes = Math.floor(whole / 60) % 60;
+  const text = pad(minutes) + ":" + pad(whole % 60);
+  return whole >= 3600 ? Math.floor(whole / 3600) + ":" + text : text;
+}
+
+// rows: arrays of texts or elements; `marks` names the class of a row.
+function table(heads, rows, marks) {
+  const cell = (tag, content, i) =>
+      element(tag, { class: (heads[i] || {}).class || null }, content === null ? "" : content);
+  return element("div", { class: "scroll" }, element("table", {},
+      element("thead", {}, element("tr", {}, ...heads.map((head, i) => cell("th", head.text, i)))),
+      element("tbody", {}, ...rows.map((row, r) =>
+          element("tr", { class: (marks && marks[r]) || null },
+                  ...row.map((content, i) => cell("td", content, i)))))));
+}

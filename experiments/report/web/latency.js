@@ -1,0 +1,84 @@
+// Latency distributions: all requests of a run, from the quickest to the slowest.
+
+const LATENCIES = [
+  { name: "queueing", title: "Waiting for admission", p50: "queueing_p50_s",
+    p99: "queueing_p99_s" },
+  { name: "ttft", title: "Time to first token", p50: "ttft_p50_s", p99: "ttft_p99_s" },
+  { name: "tpot", title: "Time per further token", p50: "tpot_p50_s", p99: "tpot_p99_s" },
+  { name: "end_to_end", title: "End to end", p50: "latency_p50_s", p99: "latency_p99_s" },
+];
+
+// Of a logarithmic axis only whole powers of ten are told.
+function decade(seconds) {
+  const power = Math.log10(seconds);
+  return Math.abs(power - Math.round(power)) < 1e-9 ? span(seconds) : "";
+}
+
+const LEAST_S = 1e-4;  // what is less is drawn here: the axis has no zero
+
+function latencyChart(host, data, latency) {
+  const shown = (row) => data.latency[row][latency.name];
+  const drawn = (row) => {
+    const values = shown(row);
+    if (!values.length) return data.quantiles_per_mille.map(() => null);
+    return values.map((value) => Math.max(value, LEAST_S));
+  };
+  const others = () => data.rows.map((row, i) => i).filter((i) => !compared.rows.includes(i));
+  const columns = () => [...others(), ...compared.rows];
+  const options = () => ({
+    height: 230,
+    cursor: { sync: { key: "share" }, drag: { x: false, y: false } },
+    scales: { x: { time: false, range: [0, 100] }, y: { distr: 3 } },
+    axes: [axis({ values: (u, splits) => splits.map((split) => split + " %"), space: 60 }),
+           axis({ size: 64, values: (u, splits) => splits.map(decade) })],
+    series: [
+      { label: "of requests", value: (u, v) => (v === null ? "50 %" : short(v) + " %") },
+      ...others().map(() => ({ stroke: cssVariable("--line"), width: 1, points: { show: false } })),
+      ...COMPARED.map((of, which) => ({
+        label: of.name + " " + labelOf(data, which),
+        stroke: colour(of),
+        dash: of.dash,
+        width: 2,
+        points: { show: false },
+        value: (u, v, series, at) => {
+          const values = shown(compared.rows[which]);
+          const middle = data.quantiles_per_mille.indexOf(500);
+          return values.length ? span(values[at === null || at === undefined ? middle : at]) : "–";
+        },
+      })),
+    ],
+  });
+  const hideOthers = () => {
+    const rows = host.querySelectorAll(".u-legend .u-series");
+    others().forEach((row, i) => { rows[i + 1].style.display = "none"; });
+  };
+  const holder = chart(host, options, () => [data.quantiles_per_mille.map((q) => q / 10),
+                                             ...columns().map(drawn)]);
+  onTheme(hideOthers);
+  compared.listeners.push(() => {
+    holder.remake();
+    hideOthers();
+  });
+}
+
+function latencySection(data) {
+  const made = section("latency", "Latency distributions",
+      "Read: so many percent of the finished requests took no longer than this. " +
+      "Thin lines are the rows that are not compared.");
+  const grid = element("div", { class: "two" });
+  made.append(grid);
+  for (const latency of LATENCIES) {
+    const host = element("div", { class: "plot", id: "plot-" + latency.name });
+    grid.append(figure(latency.title, host));
+    queueMicrotask(() => latencyChart(host, data, latency));
+  }
+  const heads = [{ text: "" }, ...LATENCIES.flatMap((latency) => [
+    { text: latency.title + ", median" }, { text: "p99" }])];
+  const host = element("div");
+  made.append(host);
+  onCompared(() => host.replaceChildren(table(heads, data.rows.map((row) => [row.label,
+    ...LATENCIES.flatMap((latency) => [span(row.metrics[latency.p50]),
+                                       span(row.metrics[latency.p99])])]),
+    data.rows.map((row, i) => compared.rows.includes(i) ? "chosen" : ""))));
+  return made;
+}

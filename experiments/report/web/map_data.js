@@ -1,0 +1,142 @@
+// A memory map as the page has it: read once, when it is first shown.
+
+const MARKS = [
+  { name: "preempted", means: "a request gave its slots back", sign: "✕" },
+  { name: "copied", means: "a shared block was copied before a write", sign: "◆" },
+  { name: "evicted", means: "a cached prefix was thrown away", sign: "▲" },
+];
+const ENDS = ["finished", "preempted, to be recomputed", "preempted, swapped to the host",
+              "goes on"];
+
+const readMaps = new Map();
+
+function readMap(packed) {
+  if (!readMaps.has(packed)) readMaps.set(packed, decodedMap(packed));
+  return readMaps.get(packed);
+}
+
+function decodedMap(packed) {
+  const map = Object.assign({}, packed);
+  const overview = packed.overview;
+  map.overview = {
+    at: unpacked(overview.at_us),
+    cells: bytesOf(overview.cells),
+    marks: MARKS.map((mark) => unpacked(overview[mark.name])),
+  };
+  map.detail = {
+    begin: packed.detail.begin_us,
+    end: packed.detail.end_us,
+    stays: unpackedAll(packed.detail.stays),
+    segments: unpackedAll(packed.detail.segments),
+    events: unpackedAll(packed.detail.events),
+  };
+  map.unit = map.blocks > 0 ? map.block_size : 1;  // slots to a place
+  addNextBlocks(map);
+  return map;
+}
+
+// When a sequence began its next block, this one was full: `full_us`, of each segment.
+function addNextBlocks(map) {
+  const { stay, index, begin_us: begin, size } = map.detail.segments;
+  const began = new Map();
+  for (let i = 0; i < size.length; ++i) {
+    if (stay[i] < 0) continue;
+    const key = stay[i] * 1e6 + index[i];
+    if (!began.has(key)) began.set(key, begin[i]);
+  }
+  map.detail.next = (segment) => began.get(stay[segment] * 1e6 + index[segment] + 1);
+}
+
+// Tokens that the segment's holder has in its cache at a time: exact where it began, started to
+// decode, got a block and ended; between these evenly. Prompts are computed evenly, too.
+function contextAt(map, segment, time) {
+  const detail = map.detail;
+  const i = detail.segments.stay[segment];
+  const stays = detail.stays;
+  const between = (t0, t1, c0, c1) => (t1 <= t0 ? c1 : c0 + (c1 - c0) *
+      Math.min(Math.max((time - t0) / (t1 - t0), 0), 1));
+  if (time < stays.decode_us[i]) {
+    return between(stays.begin_us[i], stays.decode_us[i], stays.context_begin[i],
+                   stays.context_decode[i]);
+  }
+  return between(stays.decode_us[i], stays.end_us[i], stays.context_decode[i],
+                 stays.context_end[i]);
+}
+
+// Of the segment's slots at a time: how many hold tokens, and how many will or do.
+function fillAt(map, segment, time) {
+  const { stay, index, size } = map.detail.segments;
+  const slots = size[segment] * map.unit;
+  if (stay[segment] < 0) return { slots, used: 0, kept: 0, cached: true };
+  const from = index[segment] * map.unit;
+  const within = (position) => Math.min(Math.max(position - from, 0), slots);
+  return { slots, used: within(contextAt(map, segment, time)),
+           kept: within(map.detail.stays.final[stay[segment]]), cached: false };
+}
+
+function isDetailed(map, begin, end) {
+  return begin * 1e6 >= map.detail.begin - 1 && end * 1e6 <= map.detail.end + 1;
+}
+
+// What is at a time (in seconds) and a slot: words for a hover.
+function whatIsAt(map, time, slot) {
+  const us = time * 1e6;
+  const place = map.blocks > 0 ? Math.floor(slot / map.block_size) : Math.floor(slot);
+  const lines = map.blocks > 0 ? ["block " + place] : ["slot " + place];
+  if (map.blocks > 0 && (place < map.null_blocks || place >= map.blocks)) {
+    return [...lines, "overhead: can never hold a token"];
+  }
+  if (us < map.detail.begin || us > map.detail.end) return [...lines, ...overviewAt(map, us, slot)];
+  const found = segmentAt(map, us, place);
+  if (found < 0) return [...lines, "free"];
+  const segments = map.detail.segments;
+  const fill = fillAt(map, found, us);
+  if (fill.cached) return [...lines, "cached: no holder, content known"];
+  const i = segments.stay[found];
+  const stays = map.detail.stays;
+  const name = "request " + stays.request[i] + (stays.member[i] > 0 ? ", member " +
+      stays.member[i] : "");
+  const last = map.blocks > 0 ? "entry " + segments.index[found] + " of its table"
+                              : "region of " + count(fill.slots) + " slots";
+  return [...lines, name + ", " + last,
+          "about " + count(fill.used) + " of " + count(fill.slots) + " slots hold tokens",
+          "context about " + count(contextAt(map, found, us)) + " of " + count(stays.final[i]),
+          segments.references[found] > 1 ? "references: up to " + segments.references[found]
+                                         : "references: 1",
+          "held from " + clock(stays.begin_us[i] / 1e6, 0.05) + " to " +
+              clock(stays.end_us[i] / 1e6, 0.05) + ": " + ENDS[stays.how[i]]];
+}
+
+function segmentAt(map, us, place) {
+  const { place: first, size, begin_us: begin, length_us: length } = map.detail.segments;
+  for (let i = 0; i < first.length; ++i) {
+    if (begin[i] > us) break;  // they are in order of their begin
+    if (us < begin[i] + length[i] && place >= first[i] && place < first[i] + size[i]) return i;
+  }
+  return -1;
+}
+
+function columnAt(map, us) {
+  const at = map.overview.at;
+  let low = 0;
+  let high = at.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (at[middle] <= us) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+function overviewAt(map, us, slot) {
+  const column = columnAt(map, us);
+  if (column < 0 || us > map.end_us) return ["before or after the run"];
+  const row = Math.min(Math.floor(slot * map.rows / map.pool_slots), map.rows - 1);
+  const cell = (column * map.rows + row) * 3;
+  const [a, b] = [map.overview.cells[cell], map.overview.cells[cell + 1]];
+  const shares = { used: a & 15, reserved: a >> 4, internal: b & 15, cached: b >> 4 };
+  const words = Object.entries(shares).filter(([, share]) => share > 0)
+      .map(([name, share]) => name + " " + Math.round(share / 15 * 100) + " %");
+  return ["about " + count(map.pool_slots / map.rows) + " slots around it: " +
+          (words.join(", ") || "free"), "zoom into the bracket for single blocks"];
+}

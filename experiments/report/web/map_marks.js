@@ -1,0 +1,116 @@
+// What is drawn over a map's pixels: axes, marks, the bracket of the detailed part, the cursor.
+
+const MAP_FONT = "12px system-ui, sans-serif";
+
+function niceStep(range, most, steps) {
+  return steps.find((step) => range / step <= most) || range;
+}
+
+function drawMapAxes(context, view, width) {
+  context.font = MAP_FONT;
+  context.fillStyle = cssVariable("--soft");
+  context.strokeStyle = cssVariable("--line");
+  context.textBaseline = "middle";
+  context.textAlign = "right";
+  const slots = mapState.high - mapState.low;
+  const step = niceStep(slots, 6, [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4,
+                                   1e5, 2e5, 5e5, 1e6, 2e6, 5e6]);
+  for (let slot = Math.ceil(mapState.low / step) * step; slot <= mapState.high; slot += step) {
+    context.fillText(count(slot), MAP_LEFT - 6, view.yOf(slot));
+  }
+  context.textAlign = "center";
+  context.textBaseline = "top";
+  const range = timeRange.end - timeRange.begin;
+  const tick = niceStep(range, (width - MAP_LEFT) / 80, TIME_STEPS);
+  for (let time = Math.ceil(timeRange.begin / tick) * tick; time <= timeRange.end; time += tick) {
+    const x = view.xOf(time);
+    context.fillText(clock(time, tick), Math.min(x, width - 18), MAP_HEIGHT - MAP_BOTTOM + 7);
+    context.fillRect(x, MAP_HEIGHT - MAP_BOTTOM, 1, 4);
+  }
+  context.strokeRect(MAP_LEFT + 0.5, MAP_TOP + 0.5, width - MAP_LEFT - 1,
+                     MAP_HEIGHT - MAP_TOP - MAP_BOTTOM - 1);
+}
+
+// One sign for all that happened in a few pixels; its size says how much.
+function drawMapMarks(context, view, map, width) {
+  const { at, marks } = map.overview;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  MARKS.forEach((mark, kind) => {
+    const bins = new Float64Array(Math.ceil((width - MAP_LEFT) / 9) + 1);
+    for (let i = 0; i < at.length; ++i) {
+      if (!marks[kind][i]) continue;
+      const x = view.xOf(at[i] / 1e6);
+      if (x >= MAP_LEFT && x <= width) bins[Math.floor((x - MAP_LEFT) / 9)] += marks[kind][i];
+    }
+    bins.forEach((many, bin) => {
+      if (!many) return;
+      context.font = Math.min(7 + 1.6 * Math.log2(many + 1), 13) + "px system-ui, sans-serif";
+      context.fillStyle = cssVariable("--ink");
+      context.fillText(mark.sign, MAP_LEFT + bin * 9 + 4.5, 6 + kind * 10);
+    });
+  });
+  drawEvents(context, view, map);
+  drawBracket(context, view, map);
+}
+
+// Single ones, where they are, once blocks are tall enough to be told apart.
+function drawEvents(context, view, map) {
+  if (!isDetailed(map, timeRange.begin, timeRange.end)) return;
+  const tall = view.yOf(0) - view.yOf(map.unit);
+  if (map.blocks > 0 && tall < 1) return;
+  const halo = cssVariable("--panel");
+  const sign = (text, time, slot) => {
+    const x = view.xOf(time / 1e6);
+    const y = view.yOf(slot);
+    if (x < MAP_LEFT || y < MAP_TOP || y > MAP_HEIGHT - MAP_BOTTOM) return;
+    context.font = Math.min(Math.max(tall, 8), 13) + "px system-ui, sans-serif";
+    context.lineWidth = 3;
+    context.strokeStyle = halo;
+    context.strokeText(text, x, y);
+    context.fillStyle = cssVariable("--ink");
+    context.fillText(text, x, y);
+    context.lineWidth = 1;
+  };
+  const { at_us: at, place, mark } = map.detail.events;
+  for (let i = 0; i < at.length; ++i) {
+    sign(MARKS[mark[i]].sign, at[i], (place[i] + 0.5) * map.unit);
+  }
+  const { stay, begin_us: begin, length_us: length, place: first } = map.detail.segments;
+  const { how, end_us: end } = map.detail.stays;
+  for (let i = 0; i < stay.length; ++i) {
+    const preempted = stay[i] >= 0 && (how[stay[i]] === 1 || how[stay[i]] === 2);
+    if (preempted && begin[i] + length[i] >= end[stay[i]]) {
+      sign(MARKS[0].sign, end[stay[i]], (first[i] + 0.5) * map.unit);
+    }
+  }
+}
+
+// The part that is told block by block.
+function drawBracket(context, view, map) {
+  const left = Math.max(view.xOf(map.detail.begin / 1e6), MAP_LEFT);
+  const right = view.xOf(map.detail.end / 1e6);
+  if (right < MAP_LEFT || isDetailed(map, timeRange.begin, timeRange.end)) return;
+  context.strokeStyle = cssVariable("--accent");
+  context.lineWidth = 2;
+  context.beginPath();
+  context.moveTo(left, MAP_TOP + 5);
+  context.lineTo(left, MAP_TOP);
+  context.lineTo(Math.max(right, left + 2), MAP_TOP);
+  context.lineTo(Math.max(right, left + 2), MAP_TOP + 5);
+  context.stroke();
+  context.lineWidth = 1;
+}
+
+function drawMapCursor(context, view, width) {
+  if (mapState.cursor === null) return;
+  const x = view.xOf(mapState.cursor);
+  if (x < MAP_LEFT || x > width) return;
+  context.strokeStyle = cssVariable("--ink");
+  context.setLineDash([3, 3]);
+  context.beginPath();
+  context.moveTo(x + 0.5, MAP_TOP);
+  context.lineTo(x + 0.5, MAP_HEIGHT - MAP_BOTTOM);
+  context.stroke();
+  context.setLineDash([]);
+}

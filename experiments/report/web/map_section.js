@@ -1,0 +1,132 @@
+// The memory map's section: what is compared, controls, keys.
+
+function moveByKey(event) {
+  const width = timeRange.end - timeRange.begin;
+  const moves = { ArrowLeft: -0.1, ArrowRight: 0.1, PageUp: -1, PageDown: 1 };
+  if (event.key in moves) {
+    setTimeRange(timeRange.begin + moves[event.key] * width,
+                 timeRange.end + moves[event.key] * width);
+  } else if (event.key === "+" || event.key === "-") {
+    zoomBy(event.key === "+" ? 0.7 : 1 / 0.7);
+  } else if (event.key === "Home") {
+    showWholeRun();
+  } else {
+    return;
+  }
+  event.preventDefault();
+}
+
+function zoomBy(factor) {
+  const middle = (timeRange.begin + timeRange.end) / 2;
+  const half = (timeRange.end - timeRange.begin) / 2 * factor;
+  setTimeRange(middle - half, middle + half);
+}
+
+function stepBy(share) {
+  const width = timeRange.end - timeRange.begin;
+  setTimeRange(timeRange.begin + share * width, timeRange.end + share * width);
+}
+
+// A screen in ten seconds, until the run is over.
+function play() {
+  if (mapState.playing) {
+    cancelAnimationFrame(mapState.playing);
+    changeMap({ playing: null });
+    return;
+  }
+  if (timeRange.end >= timeRange.last) {
+    const width = Math.min(timeRange.end - timeRange.begin, timeRange.last / 20);
+    setTimeRange(timeRange.first, timeRange.first + width);
+  }
+  let before = performance.now();
+  const frame = (now) => {
+    stepBy((now - before) / 10000);
+    before = now;
+    if (timeRange.end >= timeRange.last) changeMap({ playing: null });
+    else mapState.playing = requestAnimationFrame(frame);
+  };
+  changeMap({ playing: requestAnimationFrame(frame) });
+}
+
+// Where both maps have single blocks.
+function showDetail(maps) {
+  const begin = Math.max(...maps.map((map) => map.detail.begin)) / 1e6;
+  const end = Math.min(...maps.map((map) => map.detail.end)) / 1e6;
+  if (end > begin) setTimeRange(begin, end);
+}
+
+function mapControls(shownMaps) {
+  const button = (id, text, title, onclick) => element("button", { id, title, onclick }, text);
+  const playButton = button("map-play", "▶ play", "a screen in ten seconds", play);
+  mapState.listeners.push(() => {
+    playButton.textContent = mapState.playing ? "❚❚ pause" : "▶ play";
+  });
+  const by = ["state", "sequence"].map((name) => {
+    const made = button("map-by-" + name, "by " + name, "colours", () => changeMap({ by: name }));
+    const show = () => made.setAttribute("aria-pressed", mapState.by === name);
+    mapState.listeners.push(show);
+    show();
+    return made;
+  });
+  return element("div", { class: "tools map-tools" }, ...by,
+      button("map-in", "+", "zoom in", () => zoomBy(0.5)),
+      button("map-out", "–", "zoom out", () => zoomBy(2)),
+      button("map-back", "◀ step", "a tenth of the screen back", () => stepBy(-0.1)),
+      playButton,
+      button("map-next", "step ▶", "a tenth of the screen on", () => stepBy(0.1)),
+      button("map-detail", "block by block", "the part that is told block by block",
+             () => showDetail(shownMaps())),
+      button("map-whole", "whole run", "all of it", showWholeRun));
+}
+
+function marksLegend() {
+  return element("div", { class: "legend" }, ...MARKS.map((mark) => element("span", {},
+      element("b", {}, mark.sign), mark.name, element("span", { class: "small" }, mark.means))));
+}
+
+function mapSection(data) {
+  const made = section("map", "The memory map",
+      "The whole pool, slot by slot upwards, over time from left to right. Wheel: zoom; with " +
+      "Shift: zoom into slots; drag: move; double-click: everything. The bracket is the part " +
+      "that is told block by block; elsewhere each picture row is the mean of some slots.");
+  const mapOf = (which) => () => {
+    const found = data.maps.find((one) => one.row === compared.rows[which]);
+    return found ? readMap(found.map) : null;
+  };
+  mapState.pool = data.pool_slots;
+  mapState.high = data.pool_slots;
+  const shownMaps = () => [0, 1].map((which) => mapOf(which)()).filter((map) => map);
+  const pair = element("div", { class: "two" });
+  made.append(statesLegend(), marksLegend(), mapControls(shownMaps), pair);
+  COMPARED.forEach((of, which) => {
+    const host = element("div", { class: "map-host", id: "map-" + of.name });
+    pair.append(element("figure", {}, element("figcaption", {}, ...captioned(data, which)), host));
+    queueMicrotask(() => {
+      const view = new MapView(host, which, mapOf(which));
+      onCompared(() => {
+        view.label = labelOf(data, which);
+        view.redraw();
+      });
+    });
+  });
+  made.append(markCounts(data, mapOf));
+  return made;
+}
+
+// Numbers beside the picture.
+function markCounts(data, mapOf) {
+  const host = element("div");
+  onCompared(() => {
+    const rows = COMPARED.map((of, which) => {
+      const map = mapOf(which)();
+      if (!map) return [labelOf(data, which), ...MARKS.map(() => "–"), "–", "–"];
+      const sums = map.overview.marks.map((counts) => counts.reduce((a, b) => a + b, 0));
+      return [labelOf(data, which), ...sums.map(count),
+              count(map.blocks || map.pool_slots) + (map.blocks ? " blocks" : " slots"),
+              clock(map.detail.begin / 1e6, 1) + " – " + clock(map.detail.end / 1e6, 1)];
+    });
+    host.replaceChildren(table([{ text: "" }, ...MARKS.map((mark) => ({ text: mark.name })),
+      { text: "rows of the map" }, { text: "block by block" }], rows));
+  });
+  return host;
+}

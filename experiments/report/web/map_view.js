@@ -1,0 +1,176 @@
+// Memory maps on the page: two of them on one clock, with zoom, pan, play, step and hover.
+
+const MAP_HEIGHT = 420;
+const MAP_LEFT = 58;   // room for numbers of slots
+const MAP_TOP = 34;    // room for marks
+const MAP_BOTTOM = 24;
+
+// What both maps show, beside the range of time.
+const mapState = { low: 0, high: 1, by: "state", cursor: null, playing: null, listeners: [] };
+
+function changeMap(changes) {
+  Object.assign(mapState, changes);
+  for (const listener of mapState.listeners) listener();
+}
+
+class MapView {
+  constructor(host, which, mapOf) {
+    this.host = host;
+    this.which = which;
+    this.mapOf = mapOf;
+    this.canvas = element("canvas", { class: "map", tabindex: 0, role: "img",
+                                      "aria-label": "memory map" });
+    this.hint = element("div", { class: "hint", hidden: true });
+    host.append(this.canvas, this.hint);
+    host.view = this;
+    this.listen();
+    this.redraw = this.onceAFrame(() => this.draw());
+    timeRange.listeners.push(() => this.redraw());
+    mapState.listeners.push(() => this.redraw());
+    onTheme(() => this.draw());
+    new ResizeObserver(() => this.redraw()).observe(host);
+  }
+
+  onceAFrame(work) {
+    let waits = false;
+    return () => {
+      if (waits) return;
+      waits = true;
+      requestAnimationFrame(() => {
+        waits = false;
+        work();
+      });
+    };
+  }
+
+  map() {
+    return this.mapOf();
+  }
+
+  size() {
+    return { width: Math.max(this.host.clientWidth, 240), height: MAP_HEIGHT };
+  }
+
+  timeOf(x) {
+    const inner = this.size().width - MAP_LEFT;
+    return timeRange.begin + (x - MAP_LEFT) / inner * (timeRange.end - timeRange.begin);
+  }
+
+  xOf(time) {
+    const inner = this.size().width - MAP_LEFT;
+    return MAP_LEFT + (time - timeRange.begin) / (timeRange.end - timeRange.begin) * inner;
+  }
+
+  slotOf(y) {
+    const inner = MAP_HEIGHT - MAP_TOP - MAP_BOTTOM;
+    return mapState.high - (y - MAP_TOP) / inner * (mapState.high - mapState.low);
+  }
+
+  yOf(slot) {
+    const inner = MAP_HEIGHT - MAP_TOP - MAP_BOTTOM;
+    return MAP_TOP + (mapState.high - slot) / (mapState.high - mapState.low) * inner;
+  }
+
+  draw() {
+    const map = this.map();
+    const { width, height } = this.size();
+    const ratio = Math.min(devicePixelRatio || 1, 2);
+    this.canvas.width = Math.round(width * ratio);
+    this.canvas.height = Math.round(height * ratio);
+    this.canvas.style.width = width + "px";
+    this.canvas.style.height = height + "px";
+    const context = this.canvas.getContext("2d");
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.clearRect(0, 0, this.canvas.width, this.canvas.height);
+    if (!map) {
+      this.drawMissing(context, ratio);
+      return;
+    }
+    const view = { begin: timeRange.begin, end: timeRange.end, low: mapState.low,
+                   high: mapState.high, by: mapState.by };
+    const inner = { width: Math.round((width - MAP_LEFT) * ratio),
+                    height: Math.round((height - MAP_TOP - MAP_BOTTOM) * ratio) };
+    const free = channels(colour(STATES.find((state) => state.name === "free")));
+    context.putImageData(rasterise(map, view, inner.width, inner.height).image(context, free),
+                         Math.round(MAP_LEFT * ratio), Math.round(MAP_TOP * ratio));
+    context.scale(ratio, ratio);
+    drawMapAxes(context, this, width);
+    drawMapMarks(context, this, map, width);
+    drawMapCursor(context, this, width);
+  }
+
+  drawMissing(context, ratio) {
+    context.scale(ratio, ratio);
+    context.fillStyle = cssVariable("--soft");
+    context.font = "14px system-ui, sans-serif";
+    context.fillText("No map was made of this row; this makes one:", 12, 60);
+    context.fillText("recto report DIR --maps '" + this.label + "'", 12, 84);
+  }
+
+  listen() {
+    const canvas = this.canvas;
+    let grabbed = null;
+    canvas.addEventListener("wheel", (event) => {
+      event.preventDefault();
+      const factor = Math.exp(event.deltaY * 0.0016);
+      if (event.shiftKey) this.zoomSlots(this.slotOf(event.offsetY), factor);
+      else this.zoomTime(this.timeOf(event.offsetX), factor);
+    }, { passive: false });
+    canvas.addEventListener("pointerdown", (event) => {
+      grabbed = { x: event.offsetX, y: event.offsetY, time: { ...timeRange }, ...mapState };
+      canvas.setPointerCapture(event.pointerId);
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      if (grabbed) this.pan(grabbed, event.offsetX - grabbed.x, event.offsetY - grabbed.y);
+      else this.hover(event.offsetX, event.offsetY);
+    });
+    canvas.addEventListener("pointerup", () => { grabbed = null; });
+    canvas.addEventListener("pointerleave", () => {
+      this.hint.hidden = true;
+      changeMap({ cursor: null });
+    });
+    canvas.addEventListener("dblclick", () => showWholeRun());
+    canvas.addEventListener("keydown", (event) => moveByKey(event));
+  }
+
+  zoomTime(at, factor) {
+    setTimeRange(at - (at - timeRange.begin) * factor, at + (timeRange.end - at) * factor);
+  }
+
+  zoomSlots(at, factor) {
+    const pool = this.map() ? this.map().pool_slots : 1;
+    const low = Math.max(at - (at - mapState.low) * factor, 0);
+    const high = Math.min(at + (mapState.high - at) * factor, pool);
+    if (high - low >= 8) changeMap({ low, high });
+  }
+
+  pan(from, dx, dy) {
+    const { width } = this.size();
+    const seconds = dx / (width - MAP_LEFT) * (from.time.end - from.time.begin);
+    setTimeRange(from.time.begin - seconds, from.time.end - seconds);
+    const pool = this.map() ? this.map().pool_slots : 1;
+    const span = from.high - from.low;
+    const slots = dy / (MAP_HEIGHT - MAP_TOP - MAP_BOTTOM) * span;
+    const low = Math.min(Math.max(from.low + slots, 0), pool - span);
+    changeMap({ low, high: low + span });
+  }
+
+  hover(x, y) {
+    const map = this.map();
+    const inside = x >= MAP_LEFT && y >= MAP_TOP && y < MAP_HEIGHT - MAP_BOTTOM;
+    this.hint.hidden = !map || !inside;
+    changeMap({ cursor: inside ? this.timeOf(x) : null });
+    if (this.hint.hidden) return;
+    const time = this.timeOf(x);
+    const words = ["at " + clock(time, 0.05), ...whatIsAt(map, time, this.slotOf(y))];
+    this.hint.replaceChildren(...words.map((line) => element("div", {}, line)));
+    const { width } = this.size();
+    this.hint.style.left = Math.min(x + 14, width - 250) + "px";
+    this.hint.style.top = y + 14 + "px";
+  }
+}
+
+function showWholeRun() {
+  setTimeRange(timeRange.first, timeRange.last);
+  changeMap({ low: 0, high: mapState.pool });
+}

@@ -1,0 +1,141 @@
+// The six states of a slot. Told apart by lightness and by texture as well as by colour, so that
+// neither colour vision nor a colour printer is needed.
+
+const STATES = [
+  { name: "used", means: "holds a token", light: "#1b4f8a", dark: "#8cc4ff" },
+  { name: "reserved", means: "held, will hold a token", light: "#6fb1dd", dark: "#3c79ad",
+    texture: "rising" },
+  { name: "internal", means: "held, never will", light: "#d9661f", dark: "#f08a4b",
+    texture: "falling" },
+  { name: "cached", means: "no holder, a prefix to be found again", light: "#f0d264",
+    dark: "#8d7a1f", texture: "dots" },
+  { name: "free", means: "no holder, no content", light: "#f1f2f4", dark: "#22262e" },
+  { name: "overhead", means: "can never hold a token", light: "#7d828c", dark: "#737a86",
+    texture: "level" },
+];
+
+// What is compared, and the rest; each with a dash of its own.
+const COMPARED = [
+  { light: "#0b62a8", dark: "#7cc0ff", dash: [], name: "A" },
+  { light: "#c2541a", dark: "#ffa264", dash: [7, 4], name: "B" },
+];
+
+let printing = false;
+
+function isDark() {
+  return !printing && document.documentElement.dataset.theme === "dark";
+}
+
+const colour = (of) => (isDark() ? of.dark : of.light);
+const cssVariable = (name) =>
+    getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+// Whether the pixel is on the texture's lines. Period 8, in device pixels.
+function onTexture(texture, x, y) {
+  if (texture === "rising") return ((x + y) & 7) < 2;
+  if (texture === "falling") return ((x - y) & 7) < 2;
+  if (texture === "dots") {
+    return (x & 7) < 2 && (y & 7) < 2 || ((x + 4) & 7) < 2 && ((y + 4) & 7) < 2;
+  }
+  if (texture === "level") return (y & 3) < 1;
+  return false;
+}
+
+function channels(hex) {
+  return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+}
+
+// Lines of a texture are its colour, moved towards black or white.
+function lineColour(state) {
+  const towards = isDark() ? 0 : 255;
+  return channels(colour(state)).map((c) => Math.round(c + (towards - c) * 0.42));
+}
+
+const tiles = new Map();
+
+function tile(state) {
+  const key = state.name + isDark();
+  if (tiles.has(key)) return tiles.get(key);
+  const canvas = document.createElement("canvas");
+  canvas.width = canvas.height = 8;
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(8, 8);
+  const base = channels(colour(state));
+  const line = lineColour(state);
+  for (let i = 0; i < 64; ++i) {
+    const rgb = onTexture(state.texture, i & 7, i >> 3) ? line : base;
+    image.data.set([...rgb, 255], i * 4);
+  }
+  context.putImageData(image, 0, 0);
+  tiles.set(key, canvas);
+  return canvas;
+}
+
+function statePattern(context, state) {
+  return context.createPattern(tile(state), "repeat");
+}
+
+function paintSwatch(node, state) {
+  node.style.background = "url(" + tile(state).toDataURL() + ")";
+}
+
+function statesLegend() {
+  return element("div", { class: "legend" }, ...STATES.map((state) => {
+    const swatch = element("i", { class: "swatch" });
+    onTheme(() => paintSwatch(swatch, state));
+    return element("span", { title: state.means }, swatch, state.name,
+                   element("span", { class: "small" }, state.means));
+  }));
+}
+
+// A line as charts draw it for one of what is compared.
+function lineKey(compared) {
+  const canvas = element("canvas", { class: "key", width: 60, height: 12 });
+  canvas.style.height = "6px";
+  onTheme(() => {
+    const context = canvas.getContext("2d");
+    context.clearRect(0, 0, 60, 12);
+    context.strokeStyle = colour(compared);
+    context.lineWidth = 5;
+    context.setLineDash(compared.dash.map((part) => part * 2));
+    context.beginPath();
+    context.moveTo(0, 6);
+    context.lineTo(60, 6);
+    context.stroke();
+  });
+  return canvas;
+}
+
+const themed = [];
+
+// Called now, and again whenever colours change.
+function onTheme(paint) {
+  themed.push(paint);
+  paint();
+}
+
+function repaint() {
+  for (const paint of themed) paint();
+}
+
+function chooseTheme(theme) {
+  document.documentElement.dataset.theme = theme;
+  repaint();
+}
+
+function followTheme() {
+  const wanted = matchMedia("(prefers-color-scheme: dark)");
+  document.documentElement.dataset.theme = wanted.matches ? "dark" : "light";
+  wanted.addEventListener("change", () => chooseTheme(wanted.matches ? "dark" : "light"));
+  // Paper is white.
+  let before = "light";
+  addEventListener("beforeprint", () => {
+    before = document.documentElement.dataset.theme;
+    printing = true;
+    chooseTheme("light");
+  });
+  addEventListener("afterprint", () => {
+    printing = false;
+    chooseTheme(before);
+  });
+}

@@ -1,0 +1,21 @@
+// All points of a sweep.
+
+const POINTS_SHOWN = 200;  // at first: more would be slow to lay out
+
+function pointsSection(data) {
+  const made = section("points", "All points",
+      "Shares of the pool in percent: time-weighted means. TTFT: time to the first token.");
+  const host = element("div");
+  const show = (limit) => host.replaceChildren(
+      glanceTable(Object.assign({}, data, { rows: data.rows.slice(0, limit) })));
+  made.append(statesLegend(), host);
+  show(POINTS_SHOWN);
+  if (data.rows.length > POINTS_SHOWN) {
+    const more = element("button", { onclick: () => {
+      show(data.rows.length);
+      more.remove();
+    } }, "show all " + data.rows.length);
+    made.append(more);
+  }
+  return made;
+}

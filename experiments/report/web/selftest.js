@@ -1,0 +1,146 @@
+// With #selftest in its address a page tries itself, as a user would, and writes down what it saw:
+// report_browser_test.py holds that against the data.
+
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+// Shares of a canvas' pixels by the state whose colour or texture they are nearest to.
+function stateShares(canvas, box) {
+  const context = canvas.getContext("2d");
+  const image = context.getImageData(box.x, box.y, box.width, box.height).data;
+  const known = STATES.flatMap((state) => [
+    [state.name, channels(colour(state))], [state.name, lineColour(state)]]);
+  const counts = {};
+  const step = 4 * 3;  // a third of the pixels tells as much
+  let all = 0;
+  for (let at = 0; at + 2 < image.length; at += step) {
+    let best = null;
+    for (const [name, rgb] of known) {
+      const distance = Math.abs(rgb[0] - image[at]) + Math.abs(rgb[1] - image[at + 1]) +
+          Math.abs(rgb[2] - image[at + 2]);
+      if (!best || distance < best.distance) best = { name, distance };
+    }
+    counts[best.name] = (counts[best.name] || 0) + 1;
+    ++all;
+  }
+  return Object.fromEntries(Object.entries(counts).map(([name, many]) => [name, many / all]));
+}
+
+function mapPixels(view) {
+  const ratio = view.canvas.width / view.size().width;
+  return stateShares(view.canvas, {
+    x: Math.round(MAP_LEFT * ratio), y: Math.round(MAP_TOP * ratio),
+    width: Math.round((view.size().width - MAP_LEFT) * ratio),
+    height: Math.round((MAP_HEIGHT - MAP_TOP - MAP_BOTTOM) * ratio) });
+}
+
+function pointer(target, type, x, y, more) {
+  const box = target.getBoundingClientRect();
+  const options = Object.assign({ bubbles: true, cancelable: true, pointerId: 1,
+                                  clientX: box.left + x, clientY: box.top + y }, more);
+  const made = type === "wheel" ? new WheelEvent(type, options) : new PointerEvent(type, options);
+  target.dispatchEvent(made);
+}
+
+async function tryMap(seen) {
+  const hosts = [...document.querySelectorAll(".map-host")];
+  const views = hosts.map((host) => host.view);
+  seen.maps = views.map((view) => ({ label: view.label, pixels: mapPixels(view) }));
+  seen.boxes = views.map((view) => {
+    const box = view.canvas.getBoundingClientRect();
+    return { x: box.left + scrollX + MAP_LEFT, y: box.top + scrollY + MAP_TOP,
+             width: box.width - MAP_LEFT, height: box.height - MAP_TOP - MAP_BOTTOM };
+  });
+  const canvas = views[1].canvas;
+  const width = () => timeRange.end - timeRange.begin;
+  const whole = width();
+  seen.wholeRange = whole;
+  pointer(canvas, "wheel", 300, 200, { deltaY: -400 });
+  await pause(60);
+  seen.zoomedRange = width();
+  const before = timeRange.begin;
+  document.getElementById("map-next").click();
+  seen.steppedBy = timeRange.begin - before;
+  pointer(canvas, "pointerdown", 300, 200);
+  pointer(canvas, "pointermove", 340, 200);
+  pointer(canvas, "pointerup", 340, 200);
+  seen.draggedBy = timeRange.begin - before - seen.steppedBy;
+  pointer(canvas, "wheel", 300, 200, { deltaY: -400, shiftKey: true });
+  seen.zoomedSlots = mapState.high - mapState.low;
+  pointer(canvas, "dblclick", 300, 200);
+  canvas.dispatchEvent(new MouseEvent("dblclick"));
+  seen.rangeAfterDoubleClick = width();
+  pointer(canvas, "pointermove", 300, 200);
+  seen.wholeHint = views[1].hint.hidden ? null : views[1].hint.innerText;
+  await tryDetail(seen, views);
+}
+
+async function tryDetail(seen, views) {
+  document.getElementById("map-detail").click();
+  await pause(60);
+  seen.detailRange = timeRange.end - timeRange.begin;
+  seen.detailPixels = views.map(mapPixels);
+  seen.hints = views.map((view) => {
+    if (!view.map()) return null;
+    const segments = view.map().detail.segments;
+    // Of a place that is held in the middle of what is in sight.
+    const middle = (timeRange.begin + timeRange.end) / 2 * 1e6;
+    const held = segments.place.findIndex((place, i) => segments.stay[i] >= 0 &&
+        segments.begin_us[i] <= middle && segments.begin_us[i] + segments.length_us[i] > middle);
+    if (held < 0) return null;
+    const slot = (segments.place[held] + 0.5) * view.map().unit;
+    pointer(view.canvas, "pointermove", view.xOf(middle / 1e6), view.yOf(slot));
+    return view.hint.hidden ? null : view.hint.innerText;
+  });
+  document.getElementById("map-by-sequence").click();
+  await pause(60);
+  seen.colours = views.map((view) => new Set(view.canvas.getContext("2d").getImageData(
+      MAP_LEFT, MAP_TOP, 400, 300).data.reduce((found, value, i, all) => {
+    if (i % 4 === 0) found.push(value * 65536 + all[i + 1] * 256 + all[i + 2]);
+    return found;
+  }, [])).size);
+  document.getElementById("map-by-state").click();
+  const began = performance.now();
+  for (let i = 0; i < 10; ++i) views.forEach((view) => view.draw());
+  seen.msPerFrame = (performance.now() - began) / 20;
+  document.getElementById("map-play").click();
+  seen.plays = mapState.playing !== null;
+  document.getElementById("map-play").click();
+  showWholeRun();
+  await pause(60);
+}
+
+async function tryThemes(seen) {
+  const page = () => getComputedStyle(document.body).backgroundColor;
+  const before = page();
+  document.getElementById("theme").click();
+  seen.themes = [before, page()];
+  document.getElementById("theme").click();
+}
+
+function tryTiming(seen) {
+  seen.charts = [...document.querySelectorAll(".plot")].map((host) => {
+    const chart = host.chart;
+    const canvas = chart && chart.root.querySelector("canvas");
+    const context = canvas && canvas.getContext("2d");
+    const image = context && context.getImageData(0, 0, canvas.width, canvas.height).data;
+    let inked = 0;
+    for (let at = 3; image && at < image.length; at += 4) inked += image[at] > 0 ? 1 : 0;
+    return inked;
+  });
+}
+
+async function selftest() {
+  const seen = { errors: pageErrors };
+  try {
+    await pause(200);
+    tryTiming(seen);
+    if (document.querySelector(".map-host")) await tryMap(seen);
+    await tryThemes(seen);
+    await pause(60);
+  } catch (error) {
+    pageErrors.push(String(error.stack || error));
+  }
+  document.body.append(element("pre", { id: "seen", hidden: true }, JSON.stringify(seen)));
+}
+
+if (location.hash === "#selftest") selftest();

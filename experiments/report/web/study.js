@@ -1,0 +1,167 @@
+// Sections of a study: what each row did, and two of them side by side over time.
+
+// Which rows are compared: indices of data.rows.
+const compared = { rows: [0, 0], listeners: [] };
+
+function compare(which, row) {
+  compared.rows[which] = row;
+  for (const listener of compared.listeners) listener();
+}
+
+function onCompared(show) {
+  compared.listeners.push(show);
+  show();
+}
+
+const labelOf = (data, which) => data.rows[compared.rows[which]].label;
+
+// What most is to be learnt from: of the rows with a map the worst user of memory, and what is
+// advised, or the best user.
+function chooseCompared(data) {
+  const used = (row) => data.rows[row].metrics.used || 0;
+  const mapped = data.maps.map((one) => one.row).sort((a, b) => used(a) - used(b));
+  const panel = data.panels[0];
+  const advised = mapped.find((row) => panel && panel.rows.includes(row) &&
+      data.rows[row].block_size === panel.advice.recommended);
+  compared.rows = [mapped[0], advised !== undefined ? advised : mapped[mapped.length - 1]];
+}
+
+function stateBar(metrics) {
+  const canvas = element("canvas", { class: "states", width: 380, height: 32, role: "img",
+      "aria-label": STATES.map((state) => state.name + " " + percent(metrics[state.name]) + " %")
+          .join(", ") });
+  onTheme(() => {
+    const context = canvas.getContext("2d");
+    let at = 0;
+    for (const state of STATES) {
+      const width = (metrics[state.name] || 0) * canvas.width;
+      context.fillStyle = statePattern(context, state);
+      context.fillRect(at, 0, width, canvas.height);
+      at += width;
+    }
+  });
+  return canvas;
+}
+
+const GLANCE = [
+  ["used", "used %", percent], ["reserved", "reserved", percent],
+  ["internal", "internal", percent], ["cached", "cached", percent], ["free", "free", percent],
+  ["overhead", "overhead", percent], ["blocked_free", "blocked", percent],
+  ["unplaceable_free", "no hole", percent], ["running", "batch", short],
+  ["waiting", "queue", short], ["preemptions", "preempted", count],
+  ["output_tokens_per_s", "tokens/s", short], ["ttft_p50_s", "TTFT p50", span],
+  ["ttft_p99_s", "p99", span],
+];
+
+function glanceTable(data, marks) {
+  const heads = [{ text: "" }, { text: "the pool, on average", class: "words" },
+                 ...GLANCE.map(([, text]) => ({ text }))];
+  return table(heads, data.rows.map((row) => [
+    row.label + (row.error ? ": " + row.error : ""), stateBar(row.metrics),
+    ...GLANCE.map(([name, , text]) => text(row.metrics[name]))]), marks);
+}
+
+function glanceSection(data) {
+  const made = section("glance", "At a glance",
+      "Shares of the pool in percent: time-weighted means from the first admission to the last " +
+      "arrival. Blocked: free, while the head of the queue does not fit; no hole: the part of " +
+      "it that would be enough in sum. TTFT: time to the first token.");
+  const host = element("div");
+  made.append(statesLegend(), host);
+  onCompared(() => host.replaceChildren(
+      glanceTable(data, data.rows.map((row, i) => compared.rows.includes(i) ? "chosen" : ""))));
+  return made;
+}
+
+function compareBar(data) {
+  const select = (which) => {
+    const made = element("select", { id: "compare-" + which, onchange: (event) =>
+        compare(which, Number(event.target.value)) },
+      ...data.rows.map((row, i) => element("option", { value: i }, row.label)));
+    onCompared(() => { made.value = compared.rows[which]; });
+    return made;
+  };
+  return element("div", { class: "tools bar" },
+      ...COMPARED.flatMap((of, which) => [element("label", { for: "compare-" + which },
+          lineKey(of), of.name), select(which)]),
+      element("button", { id: "whole", onclick: () =>
+          setTimeRange(timeRange.first, timeRange.last) }, "whole run"),
+      element("span", { class: "small" },
+              "drag over any picture to zoom in all of them; double-click shows the whole run"));
+}
+
+function captioned(data, which) {
+  const name = element("span");
+  onCompared(() => name.replaceChildren(labelOf(data, which)));
+  return [lineKey(COMPARED[which]), name];
+}
+
+function statesSection(data) {
+  const made = section("states", "Where the pool was, over time",
+      "Each slot is in exactly one of six states. Numbers below a picture are means over the " +
+      "run, or values at the cursor.");
+  const pair = element("div", { class: "two" });
+  made.append(statesLegend(), pair);
+  COMPARED.forEach((of, which) => {
+    const host = element("div", { class: "plot" });
+    pair.append(element("figure", {}, element("figcaption", {}, ...captioned(data, which)), host));
+    queueMicrotask(() => {
+      const holder = stackedChart(host, () => data.series[compared.rows[which]], data.pool_slots);
+      compared.listeners.push(holder.remake);
+    });
+  });
+  return made;
+}
+
+const LINES = [
+  { id: "blocked", title: "Blocked free slots", name: "blocked_free", share: true,
+    note: "free or evictable, while the head of the queue does not fit" },
+  { id: "unplaceable", title: "Unplaceable free slots", name: "unplaceable_free", share: true,
+    note: "of these, enough in sum but in no one hole" },
+  { id: "batch", title: "Batch", name: "running", note: "requests that are being served" },
+  { id: "queue", title: "Queue", name: "waiting", note: "requests that wait" },
+];
+
+// Two runs have windows of their own: both on one set of times.
+function alignedLines(data, name, scale) {
+  const series = compared.rows.map((row) => data.series[row]);
+  const times = [...new Set(series.flatMap((one) => one.begin_s))].sort((a, b) => a - b);
+  const columns = series.map((one) => {
+    let at = 0;
+    return times.map((time) => {
+      while (at + 1 < one.begin_s.length && one.begin_s[at + 1] <= time) ++at;
+      return time < one.end_s ? one[name][at] * scale : null;
+    });
+  });
+  return { times: [...times, Math.max(...series.map((one) => one.end_s))], columns };
+}
+
+function linesSection(data) {
+  const made = section("pressure", "What held requests up",
+      "Paged pools have no unplaceable slots: a table joins any blocks.");
+  const grid = element("div", { class: "two" });
+  made.append(grid);
+  for (const line of LINES) {
+    const host = element("div", { class: "plot", id: "plot-" + line.id });
+    grid.append(figure(line.title, element("span", { class: "small" }, line.note), host));
+    queueMicrotask(() => {
+      const scale = line.share ? 100 / data.pool_slots : 1;
+      let aligned = alignedLines(data, line.name, scale);
+      const unit = line.share
+          ? { axis: (v) => short(v) + " %", value: (v) => short(v) + " % of the pool" }
+          : { axis: short, value: short };
+      const remake = () => {
+        aligned = alignedLines(data, line.name, scale);
+        holder.remake();
+      };
+      const holder = timeLines(host, () => aligned.times, COMPARED.map((of, which) => ({
+        of,
+        filled: which === 0,
+        get label() { return of.name + " " + labelOf(data, which); },
+        values: () => aligned.columns[which],
+      })), unit);
+      compared.listeners.push(remake);
+    });
+  }
+  return made;
+}
