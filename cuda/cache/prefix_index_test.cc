@@ -120,7 +120,7 @@ TEST_CASE("a node is 52 bytes, and what it stands for beside") {
   CHECK(bytes({.max_nodes = 1024, .num_groups = 3, .block_size = 1}) == 52 + 2 * 4 + 4);
 }
 
-TEST_CASE("misuse is a broken contract") {
+TEST_CASE("misuse of an index is a broken contract") {
   PrefixIndex index = index_of(2);
   const NodeId node = *insert(index, kRoot, {1, 2});
   CHECK_THROWS_AS(index.detach(node, 0), ContractFailure);
