@@ -15,6 +15,7 @@
 #include "core/status.h"
 #include "experiments/fragmentation/fragmentation_command.h"
 #include "experiments/generate/generate_command.h"
+#include "experiments/mutants/mutants_command.h"
 #include "experiments/numerics/numerics_command.h"
 #include "experiments/plan/plan_command.h"
 #include "experiments/replay/replay_command.h"
@@ -67,6 +68,7 @@ void add_commands(CLI::App& app, CommandContext& context) {
   recto::experiments::add_verify_command(app, context);
   recto::experiments::add_replay_command(app, context);
   recto::experiments::add_generate_command(app, context);
+  recto::experiments::add_mutants_command(app, context);
 }
 
 // CLI11 would only say that a subcommand is required.

@@ -14,7 +14,7 @@ import unittest
 from pathlib import Path
 
 PROGRAM = sys.argv.pop(1)
-COMMANDS = "fragmentation simulate sweep trace plan numerics verify replay generate".split()
+COMMANDS = "fragmentation simulate sweep trace plan numerics verify replay generate mutants".split()
 SMALL = ("--requests", "100")
 
 # Arguments, and what the one line on standard error must hold.
