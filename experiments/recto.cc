@@ -19,6 +19,7 @@
 #include "experiments/fragmentation/fragmentation_command.h"
 #include "experiments/generate/generate_command.h"
 #include "experiments/man/man_command.h"
+#include "experiments/mutants/mutants_command.h"
 #include "experiments/numerics/numerics_command.h"
 #include "experiments/plan/plan_command.h"
 #include "experiments/plot/plot_command.h"
@@ -77,6 +78,7 @@ void add_commands(CLI::App& app, CommandContext& context) {
   recto::experiments::add_cases_command(app, context);
   recto::experiments::add_check_command(app, context);
   recto::experiments::add_generate_command(app, context);
+  recto::experiments::add_mutants_command(app, context);
   recto::experiments::add_completion_command(app, context);
   recto::experiments::add_man_command(app, context);
 }

@@ -14,7 +14,7 @@ from pathlib import Path
 
 PROGRAM = sys.argv.pop(1)
 COMMANDS = "fragmentation simulate sweep trace plan plot report numerics verify replay".split()
-COMMANDS += "cases check generate completion man".split()
+COMMANDS += "cases check generate mutants completion man".split()
 SMALL = ("--requests", "100")
 
 # Arguments, and what the one line on standard error must hold.

@@ -222,6 +222,7 @@ TEST_CASE("rows of heads are read with their strides") {
   }
   CHECK(read_rows(rows.const_view(), 0, 4, 0).rows() == 0);
   CHECK_THROWS_AS(read_rows(rows.const_view(), 2, 2, 3), ContractFailure);
+  CHECK_THROWS_AS(read_rows(rows.const_view(), 2, -1, 3), ContractFailure);
   CHECK_THROWS_AS(read_rows(rows.const_view(), 3, 1, 3), ContractFailure);
 }
 

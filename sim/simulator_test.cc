@@ -230,6 +230,8 @@ TEST_CASE("rules that contradict each other are refused") {
   Scenario scenario = paged(16, {request(0, 0, 4, 1)});
   scenario.options.scheduler.max_batched_tokens = TokenCount(100);
   CHECK_THAT(complaint(scenario), ContainsSubstring("max_batched_tokens"));
+  scenario.options.scheduler.max_sequences = 0;
+  CHECK(complaint(scenario) == "max_sequences: expected at least 1");
 
   scenario = paged(16, {request(0, 0, 4, 1)});
   scenario.options.scheduler.window = TokenCount(8);

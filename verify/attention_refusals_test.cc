@@ -125,7 +125,13 @@ std::vector<Refused<Params>> refused_streams() {
          params.kv.k.pack_stride = 36;
        },
        "kv.k.pack_stride" + by + "36"},
-      // Values are copied one by one there, wherever they lie.
+      {[](Params& params) {
+         pack(params);
+         params.kv.k.block_size = params.kv.v.block_size = 8;
+         params.kv.v.block_stride += 4;
+       },
+       "kv.v.block_stride" + by + "516"},
+      // Values of blocks that hold no whole chunk are copied one by one, wherever they lie.
       {[](Params& params) {
          pack(params);
          params.kv.v.pack_stride = 4;

@@ -202,6 +202,12 @@ TEST_CASE("what slots and pairs hold is looked at on the device") {
          c.copies[0] = {2, 2};
        },
        "copies[0].source: expected a block that no copy writes, as copies[0] does, got 2"},
+      {copy_op,
+       [](auto& c) {
+         c.copies.resize(1);
+         c.copies[0].source = 6;
+       },
+       "copies[0].source: " + id + "kv.k.num_blocks = 6, got 6"},
       {swap_op, [](auto& c) { c.swaps[1].source = -3; },
        "copies[1].source: " + id + "from.k.num_blocks = 6, got -3"},
       {swap_op, [](auto& c) { c.swaps[0].destination = 4; },

@@ -22,8 +22,9 @@ using reference::RowPool;
 
 constexpr ElementType kFp8Types[] = {ElementType::kE4m3, ElementType::kE5m2};
 constexpr ElementType kHalfTypes[] = {ElementType::kFp16, ElementType::kBf16};
-// None, a power of two, and others: quotients near the largest code and below the smallest.
-constexpr float kScales[] = {1.0F, 0.125F, 0.37F, 3.1e-5F, 1234.5F};
+// None, a power of two, and others: quotients near the largest code and below the smallest, and a
+// number that is no 1 times its reciprocal.
+constexpr float kScales[] = {1.0F, 0.125F, 0.37F, 3.1e-5F, 1234.5F, 41.0F};
 
 // Tokens of one head.
 constexpr std::int64_t kTokens = 256;

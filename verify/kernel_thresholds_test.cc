@@ -213,12 +213,13 @@ TEST_CASE("prefill takes 64 rows at a time, and tiles of keys") {
   }
 }
 
-// Prefill takes a window of 2^40 and more for one as wide as that.
+// Prefill takes a window of 2^40 and more for one as wide as that. Without a mask rows at negative
+// positions, from which the largest number cannot be taken, see keys, too.
 TEST_CASE("windows end within contexts, with them, and far beyond") {
   constexpr std::int64_t kInt = std::int64_t{1} << 31;
   constexpr std::int64_t kWidest = std::int64_t{1} << 40;
   CaseSpec rows = spec_of(kFp16, 64);
-  set_contexts(rows, {0, 2, 40}, 4);
+  set_contexts(rows, {0, 2, 40}, 8);
   CaseSpec row = rows;
   set_contexts(row, {0, 2, 40});
   const PlacedProblem prefill(make_problem(rows), rows.placement);
@@ -229,7 +230,10 @@ TEST_CASE("windows end within contexts, with them, and far beyond") {
     INFO("window " << window);
     PagedAttentionInputs inputs = prefill.inputs();
     inputs.options.window = window;
-    CHECK(launches_of(paged_prefill_backend, inputs) == "paged_prefill 1x1x3");
+    for (const bool causal : {true, false}) {
+      inputs.options.causal = causal;
+      CHECK(launches_of(paged_prefill_backend, inputs) == "paged_prefill 1x1x3");
+    }
     inputs = decode.inputs();
     inputs.options.window = window;
     CHECK(launches_of(kDecode[0], inputs) == "paged_decode 3x2x1");

@@ -236,6 +236,7 @@ TEST_CASE("eighty groups have a table each, and hash a prompt once") {
   const SequenceHandle first = cache.computed(ids_from(1, 9));
   CHECK(cache.manager().states().used == TokenCount(9 * 80));
   CHECK(cache.manager().group_states(79).used == TokenCount(9));
+  CHECK_THROWS_AS(cache.manager().group_states(80), ContractFailure);
   CHECK(cache.manager().core().index.num_nodes() == 2);
   const SequenceHandle second = cache.admit(ids_from(1, 9));
   for (std::int32_t group = 0; group < 80; ++group) {

@@ -166,7 +166,7 @@ TEST_CASE("a note that holders differ goes with the last of them") {
   CHECK_FALSE(pool.is_uneven(block));
 }
 
-TEST_CASE("misuse is a broken contract") {
+TEST_CASE("misuse of a pool is a broken contract") {
   BlockPool pool = pool_of(3, 1);
   const BlockId free(1);
   CHECK_THROWS_AS(pool.release(free), ContractFailure);
@@ -180,7 +180,7 @@ TEST_CASE("misuse is a broken contract") {
   CHECK_THROWS_AS(pool.release(once), ContractFailure);
 }
 
-TEST_CASE("sizes that can't be are refused by name") {
+TEST_CASE("sizes of a pool that can't be are refused by name") {
   const auto refusal = [](std::int64_t blocks, std::int64_t nulls) {
     return BlockPool::create(BlockCount(blocks), BlockCount(nulls)).status();
   };

@@ -80,6 +80,17 @@ TEST_CASE("each field has limits, and is named beyond them") {
   }
 }
 
+TEST_CASE("a node may have as many blocks as there are groups") {
+  CacheOptions options = good();
+  options.groups.resize(2);
+  options.prefix.max_nodes = 1073741823;
+  CHECK(check_options(options) == Status::ok());
+  options.prefix.max_nodes = 1073741824;
+  CHECK(check_options(options) ==
+        Status::invalid_input("cache options: prefix.max_nodes = 1073741824; expected 0 to "
+                              "1073741823"));
+}
+
 TEST_CASE("the index has a node for each block, unless told otherwise") {
   CacheOptions options = good();
   CHECK(max_nodes(options) == 8);

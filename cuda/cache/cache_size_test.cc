@@ -1,6 +1,7 @@
 #include "cuda/cache/cache_size.h"
 
 #include <limits>
+#include <string>
 
 #include "bazel/testing/catch.h"
 
@@ -21,6 +22,22 @@ CacheSizeRequest small_request() {
   request.pool.reserve = ByteCount(50'000);
   request.weights = ByteCount(150'000);
   return request;
+}
+
+TEST_CASE("a card without room for a block of each group is refused with the figures") {
+  CacheSizeRequest request = small_request();
+  for (const std::int64_t weights : {450'001, 450'000 - 4095}) {
+    request.weights = ByteCount(weights);
+    CHECK(size_cache(request).status() ==
+          Status::exhausted("cache size: small on card: of 500000 usable bytes, weights take " +
+                            std::to_string(weights) +
+                            " and the reserve 50000, which leaves no room for 1 blocks of 4096, "
+                            "one for each group"));
+  }
+  request.weights = ByteCount(450'000 - 4096);
+  CHECK(size_cache(request).value().num_blocks == BlockCount(1));
+  request.weights = ByteCount(std::numeric_limits<std::int64_t>::max());
+  CHECK(size_cache(request).status().code() == StatusCode::kExhausted);
 }
 
 TEST_CASE("what weights and the reserve leave is cut into blocks") {
@@ -55,19 +72,6 @@ TEST_CASE("groups have smaller blocks, and a sequence needs one in each") {
   CHECK(size.block_bytes == ByteCount(1024));
   CHECK(size.num_blocks == BlockCount(300'000 / 1024));
   CHECK(size.max_tokens == TokenCount(292 / 4 * 16));
-}
-
-TEST_CASE("a card without room for a block of each group is refused with the figures") {
-  CacheSizeRequest request = small_request();
-  request.weights = ByteCount(450'000 - 4096);
-  CHECK(size_cache(request).value().num_blocks == BlockCount(1));
-  request.weights = ByteCount(450'000 - 4095);
-  CHECK(size_cache(request).status() ==
-        Status::exhausted("cache size: small on card: of 500000 usable bytes, weights take 445905 "
-                          "and the reserve 50000, which leaves no room for 1 blocks of 4096, one "
-                          "for each group"));
-  request.weights = ByteCount(std::numeric_limits<std::int64_t>::max());
-  CHECK(size_cache(request).status().code() == StatusCode::kExhausted);
 }
 
 TEST_CASE("requests that can't be are refused by name") {

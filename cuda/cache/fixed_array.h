@@ -46,8 +46,9 @@ class FixedArray {
     return array;
   }
 
-  T& operator[](std::int64_t index) { return memory_.get()[index]; }
-  const T& operator[](std::int64_t index) const { return memory_.get()[index]; }
+  // Of spans, whose bounds the standard library checks where it is built to (_GLIBCXX_ASSERTIONS).
+  T& operator[](std::int64_t index) { return all()[static_cast<std::size_t>(index)]; }
+  const T& operator[](std::int64_t index) const { return all()[static_cast<std::size_t>(index)]; }
   std::int64_t ssize() const { return size_; }
   std::int64_t bytes() const { return size_ * std::int64_t{sizeof(T)}; }
 

@@ -212,7 +212,7 @@ TEST_CASE("a node is 20 bytes, and its tokens") {
   CHECK(index(HashWidth::k128).bytes() == bytes + 8 * kNodes);
 }
 
-TEST_CASE("misuse is a broken contract") {
+TEST_CASE("misuse of an index is a broken contract") {
   PrefixIndex index = index_of(2);
   const NodeId node = *insert(index, kRoot, {1, 2});
   CHECK_THROWS_AS(insert(index, kRoot, {1, 2, 3}), ContractFailure);

@@ -46,7 +46,7 @@ TEST_CASE("the marks of two operations differ") {
   CHECK(table.next_mark() != table[index].mark);
 }
 
-TEST_CASE("misuse is a broken contract") {
+TEST_CASE("misuse of the table of sequences is a broken contract") {
   SequenceTable table = SequenceTable::create(1).value();
   table.open();
   CHECK_THROWS_AS(table.open(), ContractFailure);

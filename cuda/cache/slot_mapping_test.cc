@@ -1,6 +1,7 @@
 #include "cuda/cache/slot_mapping.h"
 
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "bazel/testing/catch.h"
@@ -28,6 +29,9 @@ TEST_CASE("tokens are mapped to the slots of their blocks, the rest to none") {
   CHECK(write_slot_mapping(cache.manager(), 0, step, slots) == Status::ok());
   const std::int64_t b_block = cache.table(b)[0];
   CHECK(slots == Slots{2, 3, 4, 5, 4 * b_block + 1, -1, -1, -1});
+  const std::vector<TokenRange> idle = {{.sequence = a, .first = 6, .count = 0}};
+  CHECK(write_slot_mapping(cache.manager(), 0, idle, slots) == Status::ok());
+  CHECK(slots == Slots(8, -1));
 }
 
 TEST_CASE("nobody is sent to write where others read") {
@@ -57,7 +61,9 @@ TEST_CASE("tokens without a slot are refused by name, and nothing is written") {
   const SequenceHandle sequence = cache.admit(Ids{1});
   cache.append(sequence, 8);
   cache.append({sequence});
-  Slots slots(4, 77);
+  // There is more memory than slots: what is written behind them is seen.
+  Slots memory(8, 77);
+  const auto slots = std::span(memory).first(4);
   const auto map = [&](std::int64_t first, std::int64_t count, std::int32_t group = 0) {
     const std::vector<TokenRange> step = {{.sequence = sequence, .first = 8, .count = 1},
                                           {.sequence = sequence, .first = first, .count = count}};
@@ -77,7 +83,7 @@ TEST_CASE("tokens without a slot are refused by name, and nothing is written") {
   CHECK(map(8, -1).code() == StatusCode::kInvalidInput);
   CHECK(map(8, 4) == Status::invalid_input("slot mapping: 4 slots; expected one for each token"));
   CHECK(map(8, 1, 1) == Status::invalid_input("slot mapping: group 1; expected 0 to 0"));
-  CHECK(slots == Slots(4, 77));
+  CHECK(memory == Slots(8, 77));
   CHECK(map(9, 3) == Status::ok());
   CHECK(cache.release(sequence) == Status::ok());
   CHECK(map(8, 1).code() == StatusCode::kInvalidInput);

@@ -61,7 +61,7 @@ Result<std::vector<RecordedRun>> record_all(const std::vector<RunConfig>& config
                                             const ReportOptions& options) {
   std::vector<std::optional<Result<RecordedRun>>> results(configs.size());
   for_each_index(configs.size(), options.threads, [&](std::size_t index) {
-    results[index] = record_run(configs[index]);
+    results[index] = run_and_record(configs[index]);
     if (options.done) options.done(study_label(configs[index]));
   });
   std::vector<RecordedRun> runs;

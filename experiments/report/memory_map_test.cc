@@ -30,7 +30,7 @@ struct Mapped {
 };
 
 Mapped mapped(const RunConfig& config) {
-  const Result<RecordedRun> run = record_run(config);
+  const Result<RecordedRun> run = run_and_record(config);
   REQUIRE(run.status() == Status::ok());
   const sim::Report& report = run.value().outcome.report;
   Result<MemoryMap> map = record_map(config, report, SimTime());

@@ -27,7 +27,7 @@ std::tuple<double, double> pressure(const sim::SeriesWindow& window) {
 
 }  // namespace
 
-Result<RecordedRun> record_run(const RunConfig& config) {
+Result<RecordedRun> run_and_record(const RunConfig& config) {
   LatencyCollector latency;
   Result<RunOutcome> outcome = run(config, &latency);
   RECTO_RETURN_IF_ERROR(outcome.status());

@@ -17,7 +17,7 @@ struct RecordedRun {
 };
 
 // Both are byte for byte the same for equal configurations, and may be called from several threads.
-Result<RecordedRun> record_run(const RunConfig& config);
+Result<RecordedRun> run_and_record(const RunConfig& config);
 
 // The memory map of a run whose report is known; block by block from `detail_begin` on. Blocks are
 // those of the simulator's own allocators under --manager production, too.

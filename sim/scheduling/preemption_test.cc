@@ -92,6 +92,15 @@ TEST_CASE("a preempted request finds its own blocks again, and prefills only the
   CHECK(seen.lines.back() == "501 finished 2");  // 383 + 100 + 3 * (1 + 5)
 }
 
+TEST_CASE("what a preempted request has answered is found again, too") {
+  // Request 1 has filled a block with what it answered when request 0 takes the last one.
+  Scenario scenario = crowd(5, {{8, 9}, {3, 9}});
+  scenario.pool.kind = AllocatorKind::kPrefixCached;
+  const Report report = run_scenario(scenario, nullptr);
+  CHECK(report.counters.preemptions_recompute == 1);
+  CHECK(report.counters.readmitted_hit_tokens == 4);
+}
+
 TEST_CASE("slots in flight to the host stay used until their copy ends") {
   const Scenario scenario = with_host(crowd(4, {{8, 3}, {8, 3}}), 16);
   Recorder seen;
@@ -140,6 +149,8 @@ TEST_CASE("a swapped request that needs the whole pool comes back, and not a blo
 }
 
 TEST_CASE("where the host has no room the context is forgotten") {
+  CHECK(run_scenario(with_host(crowd(4, {{8, 3}, {8, 3}}), 8), nullptr).counters.preemptions_swap ==
+        1);
   const Report report = run_scenario(with_host(crowd(4, {{8, 3}, {8, 3}}), 7), nullptr);
   CHECK(report.counters.preemptions_swap == 0);
   CHECK(report.counters.preemptions_recompute == 1);
@@ -171,6 +182,9 @@ TEST_CASE("samples share their prompt, and copy its last block when they begin t
   CHECK(forked[Gauge::kHeldBlocks] == 4);
   CHECK(forked[Gauge::kUsed] == 4 + 3 * 2);
   CHECK(report.counters.copied_slots == 2 * 4);
+  std::vector<std::int64_t> copied;  // by steps
+  for (const StepPlan& plan : seen.plans) copied.push_back(plan.load.copied_slots.value());
+  CHECK(copied == std::vector<std::int64_t>{0, 2 * 4, 0});
   CHECK(report.counters.decode_tokens == 3 * 2);
 }
 

@@ -13,6 +13,7 @@
 #include "bazel/testing/catch.h"
 #include "verify/checked_kernel_run.h"
 #include "verify/drawn_cases.h"
+#include "verify/group_scores.h"
 #include "verify/host_api_backends.h"
 #include "verify/kernel_backends.h"
 #include "verify/laws/laws.h"
@@ -150,6 +151,33 @@ void expect_oracle_holds(std::uint64_t count, const KernelRun& how) {
   for (const Family& family : families()) {
     const DrawnCases cases = {.name = family.name, .count = count, .domain = family.domain};
     CHECK(expect_holds(oracle_comparison(), family.backends(how), cases) > 0);
+  }
+}
+
+// All that the kernel of scores serves.
+CaseDomain scored_domain() {
+  CaseDomain domain = decode_domain();
+  domain.types = {{kFp16, kFp16}, {kBf16, kBf16}};
+  domain.layouts = {KvLayout::kTokenMajor, KvLayout::kHeadMajor};
+  domain.head_dims = {16, 48, 80, 128};
+  domain.groups = {1, 3, 8, 16};
+  domain.has_softcap = domain.has_window = domain.has_alibi = domain.has_sinks = false;
+  return domain;
+}
+
+TEST_CASE("finder: scores, every access checked") {
+  const KernelRun how = reversed();
+  const DrawnCases cases = {.name = "scores", .count = 12, .domain = scored_domain()};
+  for (std::uint64_t number = 0; number < cases.count; ++number) {
+    const CaseSpec spec = drawn_spec(cases, number);
+    const PlacedProblem placed(make_problem(spec), spec.placement);
+    simt::Executor executor(how.executor);
+    ScoreResults scores(placed.inputs());
+    call_group_scores(executor, how.observer, kernels::launch_group_scores, placed.inputs(),
+                      scores);
+    const Comparison comparison = compare_scores(placed.inputs(), scores, {});
+    INFO(comparison.text());
+    CHECK(comparison.passed());
   }
 }
 

@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 """Wakes mutants, one process each, and tells who is killed, by what, and how fast.
 
-    campaign.py --program PROGRAM --mutants MUTANTS.json --equivalent EQUIVALENT.txt --open OPEN.txt
-                [--sample N] [--jobs N] [--seconds S] [--only NAME...]
+    campaign.py --programs KIND=PROGRAM=MUTANTS... --equivalent EQUIVALENT.txt --open OPEN.txt
+                [--sample N] [--jobs N] [--seconds S] [--only NAME...] [--result JSON]
 
-PROGRAM is a Catch2 test of the copies. Its cases named "imitation: ..." are what others do, and
-are counted beside the rest, which is ours. A mutant is killed by an assertion or by a check of the
-executor. What a crash or the clock ends is told apart. Fails if a mutant survives that is not
-listed as equivalent or open, if one is killed that is, or if there is a finding without a mutant.
-Open are those that ought to be killed, and are not yet; tables count them as survivors. A sample
-has N mutants of each area, always the same ones.
+A program is a Catch2 test of the copies (programs.py has the kinds). Its cases named "imitation:
+..." are what others do, and are counted beside the rest, which is ours. A mutant is killed by an
+assertion or by a check of the executor. What a crash or the clock ends is told apart. Fails if a
+mutant survives that is not listed as equivalent or open, if one is killed that is, or if there is a
+finding without a mutant. Open are those that ought to be killed, and are not yet; tables count them
+as survivors. A sample has N mutants of each area, always the same ones.
 """
 
 import argparse
+import datetime
 import hashlib
 import json
 import os
@@ -25,41 +26,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+import programs  # noqa: E402
 import report  # noqa: E402
 
-# Groups of cases, by the files they are in or by their names, and whose mutants meet which first.
-GROUPS = {
-    "first cases": ["finder: oracle\\, a few cases"],
-    "refusals": [
-        "[#attention_refusals_test],[#kernel_refusals_test],[#group_scores_refusals_test]",
-        "[#host_api_refusals_test],[#host_api_plans_test],[#caller_shapes_test]",
-        "[#cache_ops_test],[#device_scales_test],[#gather_op_test],[#host_api_thresholds_test]",
-        "[#bad_input_walk_test],[#bad_input_cache_walk_test],[#bad_input_shapes_walk_test]",
-        "[#flash_attn_call_test]",
-    ],
-    "contents": ["[#contents_check_test],[#contents_checks_test]"],
-    "moves": [
-        "[#kernel_cache_ops_property_test],[#kv_append_property_test]",
-        "[#fp8_codes_test],[#kernel_cache_thresholds_test],[#cache_checks_test]",
-    ],
-    "scores": ["[#group_scores_test]"],
-    "thresholds": ["[#high_block_ids_test],[#kernel_thresholds_test]"],
-    "laws": ["finder: laws*"],
-    "more cases": ["finder: oracle\\, more cases", "finder: oracle\\, preempted"],
-}
-PREFERRED = [
-    (r"contents_check", ["contents", "refusals"]),
-    (r"group_scores|row_tile", ["scores"]),
-    (r"kv_write|kv_append|block_copy|gather|rotary|row_move", ["moves"]),
-    (r"block_cursor", ["first cases", "thresholds", "moves"]),
-    (r"kv_scale|element\.cuh|row_access", ["first cases", "moves"]),
-    (r"\.cuh", ["first cases"]),
-    (r"\.cu", ["refusals"]),
-]
-# Minutes, which a sample has for mutants alone that nothing else kills, and are not equivalent.
-LONG = ["laws", "more cases"]
-IMITATIONS = ["imitation: fixed tolerance", "imitation: factor two"]
-HEADER = re.compile(r"^-{79}\n(\S.*?)\n(?:  .*\n)*-{79}\n", re.MULTILINE)
+# Long names go on in a second line; sections of a case stand apart by two blanks.
+HEADER = re.compile(r"^-{79}\n((?:\S.*\n)+)(?:  .*\n)*-{79}\n", re.MULTILINE)
 BY_THE_CLOCK = "no switch"
 
 
@@ -71,9 +42,9 @@ class Outcome:
 
 
 def run(program, spec, number, seconds):
-    environment = {**os.environ, "RECTO_MUTANT": str(number)}
+    environment = {**os.environ, program.variable: str(number)}
     environment.pop("TESTBRIDGE_TEST_ONLY", None)
-    command = [program, "-#", spec, "--abort"]
+    command = [program.path, "-#", spec, "--abort"]
     try:
         done = subprocess.run(
             command,
@@ -90,8 +61,16 @@ def run(program, spec, number, seconds):
         if "All tests passed" not in done.stdout:
             sys.exit(f"'{spec}' did not run:\n{done.stdout[-2000:]}")
         return Outcome("passed")
+    return outcome_of(done)
+
+
+def outcome_of(done):
+    """Of a program that failed."""
+    bounds = re.search("out of bounds: .*", done.stdout)
+    if bounds:
+        return Outcome("killed", "bounds of the standard library", bounds[0])
     header = HEADER.search(done.stdout)
-    by = header[1] if header else ""
+    by = " ".join(header[1].split()) if header else ""
     if done.returncode < 0 or "fatal error condition" in done.stdout:
         return Outcome("crashed", by)
     if not header:
@@ -100,47 +79,66 @@ def run(program, spec, number, seconds):
     return Outcome("clock" if BY_THE_CLOCK in said else "killed", by, said[:300])
 
 
-def stages_of(mutant, left_out):
-    """The specs of all groups but these, in the order in which they are likely to kill."""
-    file = mutant["place"].split(":")[0]
-    first = next(groups for pattern, groups in PREFERRED if re.search(pattern, file))
-    names = first + [name for name in GROUPS if name not in first]
-    return [spec for name in names for spec in GROUPS[name] if name not in left_out]
+class Trial:
+    """One mutant of a program: what ours and the imitations say of it."""
+
+    def __init__(self, program, mutant, listed):
+        self.program, self.mutant, self.listed = program, mutant, listed
+        self.ours, self.imitations, self.seconds = Outcome("passed"), [], 0.0
+
+    def run(self, asked):
+        begin = time.monotonic()
+        number = self.mutant["number"]
+        left_out = self.program.long if self.listed and asked.sample else []
+        for stage in self.program.stages_of(self.mutant, left_out):
+            outcome = run(self.program, stage, number, asked.seconds)
+            # What ends in a crash may be told by others, who look at accesses.
+            if outcome.kind == "killed" or self.ours.kind == "passed":
+                self.ours = outcome
+            if outcome.kind == "killed":
+                break
+        self.seconds = time.monotonic() - begin
+        for spec in self.program.imitations:
+            self.imitations.append(run(self.program, spec, number, asked.seconds).kind)
+        print(self.line(), flush=True)
+        return self
+
+    def line(self):
+        return (
+            f"{self.ours.kind:7} {self.seconds:6.1f} s  {self.mutant['name']}"
+            f"  [{' '.join(self.imitations)}]  {self.mutant['place']}  {self.ours.by}"
+        )
+
+    def failures(self):
+        kind, name, place = self.ours.kind, self.mutant["name"], self.mutant["place"]
+        if self.listed == "open":
+            return [f"{name} is open, and killed: strike it"] if kind == "killed" else []
+        if self.listed == "equivalent" and kind != "passed":
+            return [f"{name} is equivalent, and {kind} by '{self.ours.by}'"]
+        if not self.listed and kind != "killed":
+            return [f"{name} {kind} ({place}: {self.mutant['text']})"]
+        return []
+
+    def result(self):
+        """What tables are made of."""
+        mutant = self.mutant
+        return {key: mutant[key] for key in ("name", "area", "operator", "place", "text")} | {
+            "listed": self.listed,
+            "ours": self.ours.kind,
+            # The executor's checks tell the kernel they found something in.
+            "by": "checks of the executor" if "in kernel '" in self.ours.said else self.ours.by,
+            "seconds": round(self.seconds, 1),
+            "imitations": self.imitations,
+        }
 
 
-def try_mutant(asked, mutant, is_listed):
-    """Adds what ours and the imitations say, and how long ours took to kill."""
-    begin = time.monotonic()
-    ours = Outcome("passed")
-    for stage in stages_of(mutant, LONG if is_listed and asked.sample else []):
-        outcome = run(asked.program, stage, mutant["number"], asked.seconds)
-        # What ends in a crash may be told by others, who look at accesses.
-        if outcome.kind == "killed" or ours.kind == "passed":
-            ours = outcome
-        if outcome.kind == "killed":
-            break
-    mutant["ours"], mutant["seconds"] = ours, time.monotonic() - begin
-    mutant["imitations"] = [
-        run(asked.program, spec, mutant["number"], asked.seconds) for spec in asked.imitations
-    ]
-    print(line_of(mutant), flush=True)
-    return mutant
-
-
-def line_of(mutant):
-    ours = mutant["ours"]
-    others = " ".join(outcome.kind for outcome in mutant["imitations"])
-    return (
-        f"{ours.kind:7} {mutant['seconds']:6.1f} s  {mutant['name']}  [{others}]  "
-        f"{mutant['place']}  {ours.by}"
-    )
-
-
-def failures_without_mutant(asked, pool):
+def failures_without_mutant(asked, found, pool):
     """Whoever finds something where nothing is wrong finds nothing."""
-    left_out = LONG if asked.sample else []
-    specs = [spec for name in GROUPS for spec in GROUPS[name] if name not in left_out]
-    outcomes = pool.map(lambda spec: run(asked.program, spec, 0, asked.seconds), specs + IMITATIONS)
+    runs = []
+    for program in found:
+        specs = program.specs(program.long if asked.sample else []) + program.imitations
+        runs += [(program, spec) for spec in specs]
+    outcomes = pool.map(lambda one: run(*one, 0, asked.seconds), runs)
     return [
         f"without a mutant '{outcome.by}' {outcome.kind}: {outcome.said}"
         for outcome in outcomes
@@ -148,23 +146,12 @@ def failures_without_mutant(asked, pool):
     ]
 
 
-def failures_of(mutant, equivalent, still_open):
-    ours = mutant["ours"]
-    if mutant["name"] in still_open:
-        return [f"{mutant['name']} is open, and killed: strike it"] if ours.kind == "killed" else []
-    if mutant["name"] in equivalent and ours.kind != "passed":
-        return [f"{mutant['name']} is equivalent, and {ours.kind} by '{ours.by}'"]
-    if mutant["name"] not in equivalent and ours.kind != "killed":
-        return [f"{mutant['name']} {ours.kind} ({mutant['place']}: {mutant['text']})"]
-    return []
-
-
-def sample_of(mutants, each):
+def sample_of(trials, each):
     """So many of each area, the first ones in an order that their names make."""
-    order = sorted(mutants, key=lambda m: hashlib.sha256(m["name"].encode()).hexdigest())
+    order = sorted(trials, key=lambda t: hashlib.sha256(t.mutant["name"].encode()).hexdigest())
     found = []
-    for area in sorted({mutant["area"] for mutant in mutants}):
-        found += [mutant for mutant in order if mutant["area"] == area][:each]
+    for area in sorted({trial.mutant["area"] for trial in trials}):
+        found += [trial for trial in order if trial.mutant["area"] == area][:each]
     return found
 
 
@@ -180,52 +167,73 @@ def read_arguments(path):
 
 def parse(arguments):
     parser = argparse.ArgumentParser()
-    parser.add_argument("--program", required=True)
-    parser.add_argument("--mutants", type=Path, required=True)
+    parser.add_argument("--programs", nargs="+", required=True)
     parser.add_argument("--equivalent", type=Path, required=True)
     parser.add_argument("--open", type=Path, required=True)
     parser.add_argument("--sample", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--seconds", type=int, default=600)
+    parser.add_argument("--seconds", type=int, default=300)
     parser.add_argument("--only", nargs="*", default=[])
-    parser.add_argument("--imitations", nargs="*", default=IMITATIONS)
-    asked = parser.parse_args(arguments)
-    asked.program = str(Path(asked.program).absolute())
-    return asked
+    parser.add_argument("--result", type=Path, help="is written, for tables")
+    return parser.parse_args(arguments)
+
+
+def trials_of(asked, found, listed):
+    trials = [Trial(p, m, listed.get(m["name"])) for p in found for m in p.mutants]
+    if asked.only:
+        return [t for t in trials if any(part in t.mutant["name"] for part in asked.only)]
+    return sample_of(trials, asked.sample) if asked.sample else trials
+
+
+def failures_of_lists(found, listed):
+    """Names that there are not any more, and sources that have run away from what was drawn."""
+    mutants = [mutant for program in found for mutant in program.mutants]
+    failures = [f"{name}: is listed, and is not there" for name in listed.keys() - {
+        mutant["name"] for mutant in mutants
+    }]
+    gone = [name for program in found for name in program.gone]
+    print(f"{len(gone)} drawn mutants are gone, with the lines they were in")
+    if 10 * len(gone) > sum(mutant["operator"] != "picked" for mutant in mutants):
+        failures.append("more than one drawn mutant in ten is gone: draw them anew (README.md)")
+    return failures
+
+
+def write_result(path, results):
+    """For the table of docs/mutation.md, and `recto mutants`."""
+    today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    lines = ",\n".join(json.dumps(result) for result in results)
+    path.write_text(f'{{"date": "{today}", "mutants": [\n{lines}\n]}}\n', encoding="utf-8")
 
 
 def main(arguments):
     asked = parse(arguments)
-    equivalent = read_arguments(asked.equivalent)
-    still_open = read_arguments(asked.open)
-    listed_ones = {**equivalent, **still_open}
-    listed = json.loads(asked.mutants.read_text(encoding="utf-8"))
-    mutants = sample_of(listed["mutants"], asked.sample) if asked.sample else listed["mutants"]
-    if asked.only:
-        mutants = [m for m in mutants if any(part in m["name"] for part in asked.only)]
+    found = programs.programs_of(asked.programs)
+    equivalent, still_open = read_arguments(asked.equivalent), read_arguments(asked.open)
+    listed = dict.fromkeys(equivalent, "equivalent") | dict.fromkeys(still_open, "open")
+    trials = trials_of(asked, found, listed)
     with ThreadPoolExecutor(asked.jobs) as pool:
-        failures = failures_without_mutant(asked, pool)
-        tried = list(pool.map(lambda m: try_mutant(asked, m, m["name"] in listed_ones), mutants))
-    report.print_tables(tried, equivalent)
-    failures += [failure for m in tried for failure in failures_of(m, equivalent, still_open)]
-    names = {mutant["name"] for mutant in listed["mutants"]}
-    failures += [f"{name}: is listed, and is not there" for name in set(listed_ones) - names]
-    for mutant in tried:
-        if mutant["name"] in still_open:
-            print(f"open: {mutant['name']}: {still_open[mutant['name']]}")
-    drawn = sum(mutant["operator"] != "picked" for mutant in listed["mutants"])
-    print(f"{len(listed['gone'])} drawn mutants are gone, with the lines they were in")
-    if 10 * len(listed["gone"]) > drawn:
-        failures.append("more than one drawn mutant in ten is gone: draw them anew (README.md)")
+        failures = failures_without_mutant(asked, found, pool)
+        list(pool.map(lambda trial: trial.run(asked), trials))
+    results = [trial.result() for trial in trials]
+    report.print_tables(results, equivalent)
+    failures += [failure for trial in trials for failure in trial.failures()]
+    failures += failures_of_lists(found, listed)
+    for result in results:
+        if result["listed"] == "open":
+            print(f"open: {result['name']}: {still_open[result['name']]}")
+    if asked.result:
+        # Under Bazel, among the outputs of the test.
+        folder = os.environ.get("TEST_UNDECLARED_OUTPUTS_DIR", "")
+        write_result(Path(folder) / asked.result, results)
     for failure in failures:
         print(f"FAILED: {failure}")
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu_seconds = used.ru_utime + used.ru_stime
+    all_of_them = sum(len(program.mutants) for program in found)
     print(
-        f"{len(tried)} of {len(listed['mutants'])} mutants, {len(failures)} failures,"
-        f" {cpu_seconds:.0f} s of a CPU"
+        f"{len(trials)} of {all_of_them} mutants, {len(failures)} failures,"
+        f" {used.ru_utime + used.ru_stime:.0f} s of a CPU"
     )
-    return 1 if failures or not tried else 0
+    return 1 if failures or not trials else 0
 
 
 if __name__ == "__main__":

@@ -31,12 +31,21 @@ AREAS = [
     ("cuda/kernels/.*\\.cuh", "kernels"),
     ("cuda/kernels/.*\\.cu", "launches"),
     ("cuda/.*\\.cu", "host API"),
+    ("cuda/cache/(block_hash|content_reader|node_table|pinning|prefix_index|publication)\\..*",
+     "prefix cache"),
+    ("cuda/cache/.*", "block manager"),
+    ("sim/.*", "scheduler"),
+    ("reference/.*", "reference"),
 ]
-INCLUDE = '#include "verify/mutants/mutant.h"\n'
+INCLUDE = '#include "verify/mutants/%s"\n'
 
 
 class Malformed(Exception):
     pass
+
+
+def area_of(path):
+    return next(area for pattern, area in AREAS if re.fullmatch(pattern, path))
 
 
 class Picked:
@@ -96,9 +105,6 @@ class Copy:
         self.edits = []  # (begin, end, new text)
         self.listed = []  # of MUTANTS.json
 
-    def area(self):
-        return next(area for pattern, area in AREAS if re.fullmatch(pattern, self.path))
-
     def add_picked(self, mutant):
         for path, old_lines, new_lines in mutant.changes:
             if path != self.path:
@@ -121,7 +127,7 @@ class Copy:
             {
                 "name": name,
                 "number": number_of(name),
-                "area": self.area(),
+                "area": area_of(self.path),
                 "operator": operator,
                 "place": f"{self.path}:{line}",
                 "text": text,
@@ -152,7 +158,7 @@ class Copy:
                 was = re.sub(r"\s+", " ", text)
                 self.list(mutant.name, mutant.operator, site.begin, f"{mutant.change} in `{was}`")
 
-    def written(self, copied):
+    def written(self, copied, header="mutant.h"):
         text = self.source
         for begin, end, new in sorted(self.edits, reverse=True):
             text = text[:begin] + new + text[end:]
@@ -161,8 +167,8 @@ class Copy:
             lambda m: f'#include "verify/mutants/copies/{m[1]}"' if m[1] in copied else m[0],
             text,
         )
-        first = re.search(r"^#include", text, re.MULTILINE)
-        return text[: first.start()] + INCLUDE + text[first.start() :]
+        first = re.search(r"^#include|(?<=^#pragma once\n)", text, re.MULTILINE)
+        return text[: first.start()] + INCLUDE % header + text[first.start() :]
 
 
 def both_forms(site, text, mutants):
@@ -219,6 +225,7 @@ def parse(arguments):
     parser.add_argument("--draw", type=int, help="print so many of each operator, and no more")
     parser.add_argument("--drawn", type=Path, help="what was printed then")
     parser.add_argument("--left-out", type=Path, help="names that are not drawn")
+    parser.add_argument("--plain", action="store_true", help="no kernels: passes are counted")
     parser.add_argument("--picked", nargs="*", default=[])
     parser.add_argument("--users", nargs="*", default=[], help="copied, and not mutated")
     parser.add_argument("--sources", nargs="*", default=[])
@@ -236,7 +243,8 @@ def write(asked, copies):
     for copy in copies:
         to = asked.to / copy.path
         to.parent.mkdir(parents=True, exist_ok=True)
-        to.write_text(copy.written(asked.sources), encoding="utf-8")
+        text = copy.written(asked.sources, "steps.h" if asked.plain else "mutant.h")
+        to.write_text(text, encoding="utf-8")
     text = json.dumps({"mutants": listed, "gone": gone}, indent=1)
     asked.list.write_text(text + "\n", encoding="utf-8")
 

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Prints drawn.txt: one mutant of each operator for every source of kernels and launch code."""
+"""Prints drawn/PROGRAM.txt: one mutant of each operator for every source of a program.
+
+    draw.py kernels|cache|simulator|reference
+"""
 
 import contextlib
 import io
 import os
-import re
+import runpy
 import sys
 from pathlib import Path
 
@@ -14,25 +17,28 @@ ROOT = Path(__file__).resolve().parents[2]
 HERE = "verify/mutants"
 
 
-def sources():
-    """Those of BUILD."""
+def sources(program):
+    """Those of BUILD. Lists of names are Python, too."""
+    if program != "kernels":
+        return runpy.run_path(f"{HERE}/sources.bzl")[program.upper()]
     found = []
     for folder in ("cuda/kernels", "cuda"):
-        text = (ROOT / folder / "sources.bzl").read_text(encoding="utf-8")
-        found += [f"{folder}/{name}" for name in re.findall(r'"([\w.]+\.cuh?)"', text)]
+        lists = runpy.run_path(f"{folder}/sources.bzl")
+        names = lists["SOURCES"] + [name for name in lists.get("HEADERS", []) if ".cuh" in name]
+        found += [f"{folder}/{name}" for name in names]
     return found
 
 
-def main():
+def main(program):
     os.chdir(ROOT)
-    picked = [str(path) for path in sorted(Path(HERE, "picked").glob("*.txt"))]
+    picked = [str(path) for path in sorted(Path(HERE, "picked", program).glob("*.txt"))]
     arguments = ["--draw", "1", "--left-out", f"{HERE}/not_drawn.txt", "--picked", *picked]
     drawn = io.StringIO()
     with contextlib.redirect_stdout(drawn):
-        result = copies.main([*arguments, "--sources", *sources()])
+        result = copies.main([*arguments, "--sources", *sources(program)])
     print("# Printed by draw.py; none of them is picked by hand.\n" + drawn.getvalue(), end="")
     return result
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

@@ -1,82 +1,91 @@
-"""Tables of a campaign: who was killed, by area; by what; and how long it took."""
+#!/usr/bin/env python3
+"""Tables of a campaign: who was killed, by area; by what; and how long it took.
 
+    report.py RESULT.json EQUIVALENT.txt     prints them of a result that a campaign has written
+"""
+
+import json
 import statistics
+import sys
+from pathlib import Path
 
 
 def share(part, whole):
     return f"{part} ({100 * part / whole:.1f} %)" if whole else "-"
 
 
-def print_table(rows):
+def table_of(rows):
     """Of markdown, for docs/mutation.md."""
-    print()
-    for i, row in enumerate(rows):
-        print("| " + " | ".join(str(cell) for cell in row) + " |")
-        if i == 0:
-            print("|" + "---|" * len(row))
+    lines = ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
+    return "\n".join([lines[0], "|" + "---|" * len(rows[0]), *lines[1:]]) + "\n"
 
 
-def row_of(area, mutants, equivalent):
-    real = [m for m in mutants if m["name"] not in equivalent]
-    killed = [m for m in real if m["ours"].kind == "killed"]
-    cells = [area, len(mutants), len(mutants) - len(real), share(len(killed), len(real))]
+HEADINGS = ["mutants", "not tried", "equivalent", "killed by ours", "survived", "crashed"]
+HEADINGS += ["by the clock"]
+HEADINGS += ["fixed tolerance", "factor two"]
+
+
+def row_of(name, mutants):
+    tried = [m for m in mutants if m["ours"] != "untried"]
+    real = [m for m in tried if m["listed"] != "equivalent"]
+    killed = [m for m in real if m["ours"] == "killed"]
+    cells = [name, len(mutants), len(mutants) - len(tried), len(tried) - len(real)]
+    cells.append(share(len(killed), len(real)))
     for kind in ("passed", "crashed", "clock"):
-        cells.append(sum(m["ours"].kind == kind for m in real))
+        cells.append(sum(m["ours"] == kind for m in real))
     for i in range(2):
         others = [m for m in real if i < len(m["imitations"])]
-        cells.append(share(sum(m["imitations"][i].kind == "killed" for m in others), len(others)))
+        cells.append(share(sum(m["imitations"][i] == "killed" for m in others), len(others)))
     return cells
 
 
-def print_areas(tried, equivalent):
-    areas = sorted({m["area"] for m in tried})
-    rows = [
-        ["area", "mutants", "equivalent", "killed by ours", "survived", "crashed", "by the clock"]
-        + ["fixed tolerance", "factor two"]
-    ]
-    for area in areas:
-        rows.append(row_of(area, [m for m in tried if m["area"] == area], equivalent))
-    rows.append(row_of("all", tried, equivalent))
-    print_table(rows)
+def table_by(key, mutants):
+    rows = [[key, *HEADINGS]]
+    for value in sorted({m[key] for m in mutants}):
+        rows.append(row_of(value, [m for m in mutants if m[key] == value]))
+    return table_of([*rows, row_of("all", mutants)])
 
 
-def print_operators(tried, equivalent):
-    rows = [["operator", "mutants", "equivalent", "killed by ours", "survived", "crashed"]]
-    rows[0] += ["by the clock", "fixed tolerance", "factor two"]
-    for operator in sorted({m["operator"] for m in tried}):
-        rows.append(row_of(operator, [m for m in tried if m["operator"] == operator], equivalent))
-    print_table(rows)
-
-
-def killer_of(outcome):
-    """The executor's checks tell the kernel they found something in."""
-    return "checks of the executor" if "in kernel '" in outcome.said else outcome.by
-
-
-def print_killers(tried):
-    counts = {}
-    for mutant in tried:
-        if mutant["ours"].kind == "killed":
-            seconds = counts.setdefault(killer_of(mutant["ours"]), [])
-            seconds.append(mutant["seconds"])
+def killer_table(mutants):
+    """Those who killed three or more by name, the others in one row."""
+    seconds = {}
+    for mutant in mutants:
+        if mutant["ours"] == "killed":
+            seconds.setdefault(mutant["by"], []).append(mutant["seconds"])
+    others = [by for by, times in seconds.items() if len(times) < 3]
+    if others:
+        name = f"{len(others)} others, of one mutant or two each"
+        seconds[name] = sum((seconds.pop(by) for by in others), [])
     rows = [["killed by", "mutants", "seconds to kill, median", "most"]]
-    for killer, seconds in sorted(counts.items(), key=lambda item: -len(item[1])):
-        rows.append(
-            [killer, len(seconds), f"{statistics.median(seconds):.1f}", f"{max(seconds):.1f}"]
-        )
-    print_table(rows)
+    for killer, times in sorted(seconds.items(), key=lambda item: -len(item[1])):
+        rows.append([killer, len(times), f"{statistics.median(times):.1f}", f"{max(times):.1f}"])
+    return table_of(rows)
 
 
-def print_equivalent(tried, equivalent):
+def equivalent_table(mutants, equivalent):
     rows = [["equivalent", "what", "why"]]
-    for mutant in tried:
-        if mutant["name"] in equivalent:
-            rows.append([mutant["name"], mutant["text"], equivalent[mutant["name"]]])
-    print_table(rows)
+    for mutant in mutants:
+        if mutant["listed"] == "equivalent":
+            text = mutant["text"].replace("|", "\\|")
+            rows.append([mutant["name"], text, equivalent[mutant["name"]]])
+    return table_of(rows)
 
 
-def print_tables(tried, equivalent):
-    print_areas(tried, equivalent)
-    print_operators(tried, equivalent)
-    print_killers(tried)
-    print_equivalent(tried, equivalent)
+def print_tables(mutants, equivalent):
+    print()
+    print(table_by("area", mutants))
+    print(table_by("operator", mutants))
+    print(killer_table(mutants))
+    print(equivalent_table(mutants, equivalent))
+
+
+def main(result, equivalent):
+    import campaign  # which needs this module
+
+    listed = json.loads(Path(result).read_text(encoding="utf-8"))
+    print_tables(listed["mutants"], campaign.read_arguments(equivalent))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

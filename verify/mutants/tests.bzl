@@ -1,4 +1,6 @@
-"""Tests of verify/ that are put to mutants, cheap ones first, and the headers that they include."""
+"""Tests that are put to mutants as they are, and the headers that they include."""
+
+# Of verify/, put to those of kernels.
 
 MUTANT_TESTS = [
     "attention_refusals",
@@ -25,6 +27,7 @@ MUTANT_TESTS = [
     "group_scores",
     "high_block_ids",
     "kernel_thresholds",
+    "non_finite_inputs",
 ]
 
 MUTANT_TEST_HEADERS = [
@@ -39,3 +42,65 @@ MUTANT_TEST_HEADERS = [
     "host_api_call.h",
     "kernel_refusals.h",
 ]
+
+CACHE_TESTS = ["//cuda/cache:%s_test.cc" % name for name in [
+    "admission",
+    "batch_tables",
+    "block_hash",
+    "block_manager_property",
+    "block_pool",
+    "branching",
+    "cache_geometry",
+    "cache_options",
+    "cache_size",
+    "content_reader",
+    "giving_back",
+    "growth",
+    "node_table",
+    "pinning",
+    "prefix_index",
+    "prompt",
+    "publication",
+    "sequence_table",
+    "slot_mapping",
+    "swapping",
+    "used_slots",
+]]
+
+SIMULATOR_TESTS = ["//sim%s_test.cc" % name for name in [
+    ":event_queue",
+    ":simulator",
+    ":simulator_property",
+    "/scheduling:admission",
+    "/scheduling:preemption",
+    "/scheduling:running_list",
+    "/testing:plain_simulator_property",
+    "/testing:token_memory_property",
+]]
+
+REFERENCE_TESTS = ["//reference:%s_test.cc" % name for name in [
+    "accumulation",
+    "coherence",
+    "dense_attention",
+    "error_bound",
+    "error_bound_charges",
+    "error_bound_decode_step",
+    "error_bound_fp8",
+    "fp32_arithmetic",
+    "fp32_state",
+    "fp32_sum",
+    "golden",
+    "golden_operations",
+    "kv_cache_ops",
+    "kv_cache_ops_property",
+    "kv_cache_reader",
+    "one_sided_error",
+    "online_softmax",
+    "paged_attention",
+    "rescalings",
+    "rotary",
+    "rotary_property",
+    "rounding",
+    "rounding_agreement",
+    "truncated_sum",
+]] + ["//verify/canaries:canaries_test.cc"]

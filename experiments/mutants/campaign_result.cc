@@ -1,0 +1,64 @@
+#include "experiments/mutants/campaign_result.h"
+
+#include <nlohmann/json.hpp>
+
+namespace recto::experiments {
+namespace {
+
+using Json = nlohmann::json;
+
+Status expected(const std::string& field, const char* what) {
+  return Status::invalid_input("field '" + field + "': expected " + what);
+}
+
+Status read_text(const Json& json, const char* field, std::string& text) {
+  if (!json.contains(field) || !json[field].is_string()) return expected(field, "text");
+  text = json[field].get<std::string>();
+  return Status::ok();
+}
+
+Status read_mutant(const Json& json, TriedMutant& mutant) {
+  if (!json.is_object()) return Status::invalid_input("expected an object");
+  RECTO_RETURN_IF_ERROR(read_text(json, "name", mutant.name));
+  RECTO_RETURN_IF_ERROR(read_text(json, "area", mutant.area));
+  RECTO_RETURN_IF_ERROR(read_text(json, "place", mutant.place));
+  RECTO_RETURN_IF_ERROR(read_text(json, "text", mutant.text));
+  RECTO_RETURN_IF_ERROR(read_text(json, "ours", mutant.ours));
+  RECTO_RETURN_IF_ERROR(read_text(json, "by", mutant.by));
+  if (!json.contains("seconds") || !json["seconds"].is_number()) {
+    return expected("seconds", "a number");
+  }
+  mutant.seconds = json["seconds"].get<double>();
+  mutant.is_equivalent = json.contains("listed") && json["listed"] == "equivalent";
+  if (!json.contains("imitations") || !json["imitations"].is_array()) {
+    return expected("imitations", "a list");
+  }
+  for (const Json& kind : json["imitations"]) {
+    if (!kind.is_string()) return expected("imitations", "a list of texts");
+    mutant.imitations.push_back(kind.get<std::string>());
+  }
+  return Status::ok();
+}
+
+}  // namespace
+
+Result<CampaignResult> parse_campaign_result(const std::string& name, const std::string& text) {
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded()) return Status::invalid_input(name + ": expected JSON");
+  CampaignResult result;
+  if (!json.is_object()) return Status::invalid_input(name + ": expected an object");
+  const Status date = read_text(json, "date", result.date);
+  if (!date.is_ok()) return date.in(name);
+  if (!json.contains("mutants") || !json["mutants"].is_array()) {
+    return expected("mutants", "a list").in(name);
+  }
+  for (const Json& mutant : json["mutants"]) {
+    const Status status = read_mutant(mutant, result.mutants.emplace_back());
+    if (!status.is_ok()) {
+      return status.in("mutant " + std::to_string(result.mutants.size())).in(name);
+    }
+  }
+  return result;
+}
+
+}  // namespace recto::experiments

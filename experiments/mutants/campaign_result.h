@@ -1,0 +1,35 @@
+#pragma once
+
+// What a campaign of verify/mutants has written down: its date, and what became of each mutant.
+
+#include <string>
+#include <vector>
+
+#include "core/status.h"
+
+namespace recto::experiments {
+
+struct TriedMutant {
+  std::string name;
+  std::string area;
+  std::string place;  // "cuda/kernels/kv_write.cuh:30"
+  std::string text;   // what was changed
+  std::string ours;   // "killed", "passed", "crashed", "clock" or "untried"
+  std::string by;     // the test that killed it
+  double seconds = 0;
+  bool is_equivalent = false;
+  std::vector<std::string> imitations;  // as `ours`; of a fixed tolerance, of a factor of two
+};
+
+struct CampaignResult {
+  std::string date;
+  std::vector<TriedMutant> mutants;
+};
+
+// Invalid input naming `name` and the field, where something is missing or of another type.
+Result<CampaignResult> parse_campaign_result(const std::string& name, const std::string& text);
+
+// The JSON of the last full campaign, verify/mutants/result.json.
+std::string last_campaign();
+
+}  // namespace recto::experiments

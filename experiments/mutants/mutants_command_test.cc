@@ -1,0 +1,77 @@
+#include "experiments/mutants/mutants_command.h"
+
+#include <fstream>
+#include <utility>
+
+#include "bazel/testing/catch.h"
+#include "experiments/mutants/campaign_result.h"
+#include "experiments/support/tried_command.h"
+
+namespace recto::experiments {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+testing::TriedCommand mutants(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "mutants");
+  return testing::try_command(add_mutants_command, std::move(arguments));
+}
+
+std::string mutant(const char* name, const char* ours, const char* listed) {
+  return std::string(R"({"name": ")") + name +
+         R"(", "area": "kernels", "operator": "index", "place": "a.cuh:1", "text": "a -> b", )" +
+         R"("listed": )" + listed + R"(, "ours": ")" + ours +
+         R"(", "by": "some law", "seconds": 1.5, "imitations": ["killed", "passed"]})";
+}
+
+std::string written(const std::string& text) {
+  const std::string path = "campaign.json";
+  std::ofstream(path) << text;
+  return path;
+}
+
+TEST_CASE("equivalent mutants are set apart, and shares are of the others") {
+  const std::string mutants_of_it = mutant("a", "killed", "null") + ", " +
+                                    mutant("b", "passed", "\"equivalent\"") + ", " +
+                                    mutant("c", "passed", "null");
+  const std::string path = written(R"({"date": "2026-01-02", "mutants": [)" + mutants_of_it + "]}");
+  const testing::TriedCommand tried = mutants({"--result", path});
+  CHECK(tried.exit_code == 0);
+  CHECK_THAT(tried.out, ContainsSubstring("campaign of 2026-01-02, 3 mutants"));
+  CHECK_THAT(tried.out,
+             ContainsSubstring("kernels        3          0           1  1 (50.0 %)         1"));
+  CHECK_THAT(tried.out, ContainsSubstring("2 (100.0 %)   0 (0.0 %)"));
+  CHECK_THAT(tried.out, ContainsSubstring("some law         1              1.5   1.5"));
+  const testing::TriedCommand listed = mutants({"--result", path, "--list", "--area", "kernels"});
+  CHECK_THAT(listed.out, ContainsSubstring("b       equivalent      1.5  a.cuh:1  some law"));
+  CHECK_THAT(listed.out, ContainsSubstring("c       survived"));
+}
+
+TEST_CASE("the last campaign is built in, and has every area") {
+  const testing::TriedCommand tried = mutants({});
+  CHECK(tried.exit_code == 0);
+  for (const char* area : {"kernels", "launches", "host API", "block manager", "prefix cache",
+                           "scheduler", "reference"}) {
+    CHECK_THAT(tried.out, ContainsSubstring(std::string("\n") + area));
+  }
+}
+
+TEST_CASE("what is no result is refused by field") {
+  const auto refusal = [](const std::string& text) {
+    return parse_campaign_result("x", text).status().message();
+  };
+  CHECK(refusal("{") == "x: expected JSON");
+  CHECK(refusal("[]") == "x: expected an object");
+  CHECK(refusal("{}") == "x: field 'date': expected text");
+  CHECK(refusal(R"({"date": ""})") == "x: field 'mutants': expected a list");
+  CHECK(refusal(R"({"date": "", "mutants": [1]})") == "x: mutant 1: expected an object");
+  CHECK(refusal(R"({"date": "", "mutants": [{"name": "a"}]})") ==
+        "x: mutant 1: field 'area': expected text");
+  CHECK(mutants({"--result", "nowhere.json"}).exit_code == 2);
+  const testing::TriedCommand tried = mutants({"--area", "x"});
+  CHECK(tried.exit_code == 2);
+  CHECK_THAT(tried.err, ContainsSubstring("--area: found 'x'; expected one of "));
+}
+
+}  // namespace
+}  // namespace recto::experiments

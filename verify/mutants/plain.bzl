@@ -1,0 +1,56 @@
+"""Programs of plain C++ with every mutant in them, asleep."""
+
+load("//bazel:defs.bzl", "recto_test")
+
+def label_of(path):
+    """Of a file, //its/folder:name."""
+    folder, _, name = path.rpartition("/")
+    return "//%s:%s" % (folder, name)
+
+def mutated_program(name, sources, tests, picked = [], data = [], deps = []):
+    """NAME_trials, of copies of sources and of tests, and NAME_mutants, a list of them in JSON.
+
+    What is linked itself comes before what the libraries have: the copies take the place of the
+    originals, which `deps` lead to.
+
+    Args:
+      name: as in drawn/NAME.txt.
+      sources: paths of all that is copied, headers too.
+      tests: labels of what may kill mutants, and of headers.
+      picked: files of exact replacements.
+      data: what the tests read.
+      deps: of the tests.
+    """
+    copies = ["copies/" + path for path in sources]
+    drawn = "drawn/%s.txt" % name
+    scripts = ["copies.py", "operators.py", "sites.py"]
+    native.genrule(
+        name = name + "_copies",
+        srcs = [drawn] + picked + [label_of(path) for path in sources],
+        outs = copies + [name + "_mutants"],
+        cmd = " ".join(
+            [
+                "python3 -B $(location copies.py) --to $(RULEDIR)/copies --plain",
+                "--list $(location %s_mutants) --drawn $(location %s) --picked" % (name, drawn),
+            ] +
+            ["$(location %s)" % file for file in picked] +
+            ["--sources"] + sources,
+        ),
+        tools = scripts,
+    )
+
+    # Awake is none, unless a campaign wakes one; it is nobody's test by itself.
+    recto_test(
+        name = name + "_trials",
+        srcs = copies + tests + ["bounds.cc"],
+        # Code in two forms makes warnings; what is wrong on purpose more so.
+        copts = ["-w", "-Wno-narrowing", "-D_GLIBCXX_ASSERTIONS"],
+        data = data,
+        tags = ["manual"],
+        deps = deps + [
+            ":steps",
+            "//core:contract",
+            "//core:status",
+            "//core:units",
+        ],
+    )

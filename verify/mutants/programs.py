@@ -1,0 +1,181 @@
+"""The programs that have mutants, what tries them, and what is tried on whose mutants first."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "planted_faults"))
+import plant  # noqa: E402
+
+import copies  # noqa: E402
+
+IMITATIONS = ["imitation: fixed tolerance", "imitation: factor two"]
+
+
+class Program:
+    """A Catch2 program; groups of its cases by files or names; and where to begin for whom."""
+
+    groups = {}
+    preferred = []  # (of a file's name, groups)
+    # Minutes, which a sample has for mutants alone that nothing else kills, and are not equivalent.
+    long = []
+    imitations = []
+    variable = "RECTO_MUTANT"
+
+    def __init__(self, path, listed):
+        self.path = str(Path(path).absolute())
+        self.mutants, self.gone = [], []
+        for file in listed:
+            self.read(Path(file))
+
+    def read(self, file):
+        listed = json.loads(file.read_text(encoding="utf-8"))
+        self.mutants += listed["mutants"]
+        self.gone += listed["gone"]
+
+    def specs(self, left_out):
+        return [spec for name in self.groups for spec in self.groups[name] if name not in left_out]
+
+    def stages_of(self, mutant, left_out):
+        """The specs of all groups but these, in the order in which they are likely to kill."""
+        specs = self.specs_in_order(mutant, left_out)
+        own = f"[#{Path(mutant['place'].split(':')[0]).stem}_test]"
+        return sorted(specs, key=lambda spec: spec != own)
+
+    def specs_in_order(self, mutant, left_out):
+        file = mutant["place"].split(":")[0]
+        found = (groups for pattern, groups in self.preferred if re.search(pattern, file))
+        first = next(found, [])
+        names = first + [name for name in self.groups if name not in first]
+        return [spec for name in names for spec in self.groups[name] if name not in left_out]
+
+
+class Kernels(Program):
+    groups = {
+        "first cases": ["finder: oracle\\, a few cases"],
+        "refusals": [
+            "[#attention_refusals_test],[#kernel_refusals_test],[#group_scores_refusals_test]",
+            "[#host_api_refusals_test],[#host_api_plans_test],[#caller_shapes_test]",
+            "[#cache_ops_test],[#device_scales_test],[#gather_op_test],[#host_api_thresholds_test]",
+            "[#bad_input_walk_test],[#bad_input_cache_walk_test],[#bad_input_shapes_walk_test]",
+            "[#flash_attn_call_test]",
+        ],
+        "contents": ["[#contents_check_test],[#contents_checks_test]"],
+        # With every access checked first: what writes beyond its own may end the others.
+        "moves": [
+            "[#cache_checks_test]",
+            "[#kernel_cache_thresholds_test]",
+            "[#fp8_codes_test]",
+            "[#kernel_cache_ops_property_test],[#kv_append_property_test]",
+        ],
+        "scores": ["finder: scores\\, every access checked", "[#group_scores_test]"],
+        "thresholds": ["[#high_block_ids_test],[#kernel_thresholds_test]"],
+        "non-finite inputs": ["[#non_finite_inputs_test]"],
+        "laws": ["finder: laws*"],
+        "more cases": ["finder: oracle\\, more cases", "finder: oracle\\, preempted"],
+    }
+    preferred = [
+        (r"contents_check", ["contents", "refusals"]),
+        (r"group_scores|row_tile", ["scores"]),
+        (r"kv_write|kv_append|block_copy|gather|rotary|row_move", ["moves"]),
+        (r"block_cursor", ["first cases", "thresholds", "moves"]),
+        (r"kv_scale|element\.cuh|row_access", ["first cases", "moves"]),
+        (r"\.cuh", ["first cases", "more cases", "non-finite inputs", "laws"]),
+        (r"\.cu", ["refusals"]),
+    ]
+    long = ["laws", "more cases", "non-finite inputs"]
+    imitations = IMITATIONS
+
+
+def tests(names):
+    """By files, each of which is run by itself: a crash in one may be told by another."""
+    return [f"[#{name}_test]" for name in names.split()]
+
+
+KNOWN_BUGS = tests("block_manager_bugs metadata_bugs prefix_cache_bugs scheduler_bugs")
+FINDERS = [
+    "finder: a random engine\\, and the invariants",
+    "finder: random commands\\, and the model",
+    "finder: short sequences of commands",
+]
+
+
+class Cache(Program):
+    groups = {
+        "its tests": tests(
+            "admission batch_tables block_hash block_pool branching cache_geometry cache_options"
+            " cache_size content_reader giving_back growth node_table pinning prefix_index prompt"
+            " publication sequence_table slot_mapping swapping used_slots"
+        ),
+        "known bugs": KNOWN_BUGS,
+        "finders": FINDERS + tests("block_manager_property"),
+    }
+    long = ["finders"]
+
+
+class Planted(Program):
+    """The faults of planted_faults, which have names in place of numbers."""
+
+    groups = {"known bugs": KNOWN_BUGS, "finders": FINDERS}
+    long = ["finders"]
+    variable = "RECTO_PLANTED"
+
+    def read(self, file):
+        for fault in plant.read_faults([file]):
+            path = fault.changes[0][0]
+            self.mutants.append(
+                {
+                    "name": f"planted:{fault.name}",
+                    "number": fault.name,
+                    "area": copies.area_of(path),
+                    "operator": "picked",
+                    "place": path,
+                    "text": fault.text.strip(),
+                }
+            )
+
+
+class Simulator(Program):
+    groups = {
+        "its tests": tests("admission preemption running_list event_queue simulator"),
+        "properties": tests(
+            "simulator_property plain_simulator_property token_memory_property"
+        ),
+    }
+
+
+class Reference(Program):
+    groups = {
+        "its tests": tests(
+            "dense_attention paged_attention kv_cache_reader kv_cache_ops rounding rotary"
+            " fp32_arithmetic fp32_state fp32_sum accumulation coherence rescalings truncated_sum"
+        ),
+        "goldens": tests("golden golden_operations"),
+        "properties": tests(
+            "kv_cache_ops_property rotary_property rounding_agreement online_softmax"
+        ),
+        "bounds": tests(
+            "error_bound error_bound_charges error_bound_decode_step error_bound_fp8"
+            " one_sided_error"
+        ),
+        "laws": ["the right computation beside the canaries*"],
+    }
+
+
+KINDS = {
+    "kernels": Kernels,
+    "cache": Cache,
+    "planted": Planted,
+    "simulator": Simulator,
+    "reference": Reference,
+}
+
+
+def programs_of(descriptions):
+    """Of "kind=program=list,list" each, where the lists name the mutants."""
+    found = []
+    for description in descriptions:
+        kind, path, listed = description.split("=")
+        found.append(KINDS[kind](path, listed.split(",")))
+    return found

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""The last full campaign that is kept, result.json, is of the mutants that there are, and
+docs/mutation.md shows its tables.
+
+    result_test.py RESULT.json EQUIVALENT.txt OPEN.txt MUTATION.md MUTANTS.json...
+"""
+
+import json
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+import campaign  # noqa: E402
+import report  # noqa: E402
+
+
+class Result(unittest.TestCase):
+    def setUp(self):
+        result, equivalent, still_open, self.document, *lists = FILES
+        self.result = json.loads(Path(result).read_text(encoding="utf-8"))["mutants"]
+        self.equivalent = campaign.read_arguments(equivalent)
+        self.open = campaign.read_arguments(still_open)
+        self.planted = {}
+        for file in lists:
+            for mutant in json.loads(Path(file).read_text(encoding="utf-8"))["mutants"]:
+                self.planted[mutant["name"]] = mutant
+
+    def test_it_has_every_mutant(self):
+        known = {mutant["name"] for mutant in self.result if not is_planted(mutant)}
+        self.assertEqual(sorted(self.planted.keys() - known), [], "run the campaign anew")
+        self.assertEqual(sorted(known - self.planted.keys()), [], "run the campaign anew")
+
+    def test_what_was_not_killed_is_listed_with_its_reason(self):
+        untried = 0
+        for mutant in self.result:
+            name = mutant["name"]
+            listed = "equivalent" if name in self.equivalent else None
+            self.assertEqual(mutant["listed"], "open" if name in self.open else listed, name)
+            if mutant["ours"] == "untried":
+                untried += 1
+            else:
+                self.assertEqual(mutant["ours"] == "killed", mutant["listed"] is None, name)
+        print(f"{untried} of {len(self.result)} mutants were not tried")
+
+    def test_the_document_shows_its_tables(self):
+        text = Path(self.document).read_text(encoding="utf-8")
+        self.assertIn(report.table_by("area", self.result), text)
+        self.assertIn(report.table_by("operator", self.result), text)
+        self.assertIn(report.killer_table(self.result), text)
+
+
+def is_planted(mutant):
+    return mutant["name"].startswith("planted:")
+
+
+if __name__ == "__main__":
+    FILES = sys.argv[1:]
+    unittest.main(argv=sys.argv[:1])
