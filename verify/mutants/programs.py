@@ -105,8 +105,8 @@ class Cache(Program):
     groups = {
         "its tests": tests(
             "admission batch_tables block_hash block_pool branching cache_geometry cache_options"
-            " cache_size content_reader giving_back growth node_table pinning prefix_index prompt"
-            " publication sequence_table slot_mapping swapping used_slots"
+            " cache_size content_reader giving_back growth node_table node_uses pinning"
+            " prefix_index prompt publication sequence_table slot_mapping swapping used_slots"
         ),
         "known bugs": KNOWN_BUGS,
         "finders": FINDERS + tests("block_manager_property"),

@@ -57,6 +57,7 @@ CACHE_TESTS = ["//cuda/cache:%s_test.cc" % name for name in [
     "giving_back",
     "growth",
     "node_table",
+    "node_uses",
     "pinning",
     "prefix_index",
     "prompt",
