@@ -59,8 +59,8 @@ class BazelCommands:
         return words[words.index("--") + 1 :]
 
     def _script_error(self, names: list[str]) -> str | None:
-        if not names:
-            return None  # is named, and not called
+        if not names or names[0] in ("-c", "-m"):
+            return None  # is named, and not called; or is no file
         is_there = _PLACEHOLDER.fullmatch(names[0]) or (ROOT / names[0]).is_file()
         return None if is_there else f"{names[0]}: there is no such script"
 

@@ -21,7 +21,7 @@ from workplace import Done, Workplace
 
 BAZEL = "./bazelw"
 # What a block may call. Whoever adds one says how it is checked where documents/README.md tells.
-SHELL_PROGRAMS = {"alias", "c++", "cat", "cc", "cp", "export", "man", "python3", "source"}
+SHELL_PROGRAMS = {"alias", "c++", "cat", "cc", "cp", "export", "man", "python3", "seq", "source"}
 _NO_SUCH_FLAG = "--no-such-flag-of-any-command"
 _BUILTINS = {"alias", "export", "source"}
 
@@ -148,7 +148,8 @@ class DocumentCheck:
         return None
 
     def _parse_error(self, words: list[str]) -> str | None:
-        done = self._parse([*words[1:], _NO_SUCH_FLAG])
+        # Twice: a flag without its value would take the first for it, and the command would run.
+        done = self._parse([*words[1:], _NO_SUCH_FLAG, _NO_SUCH_FLAG])
         if done.stderr.startswith(f"recto: {_NO_SUCH_FLAG}: no such flag"):
             return None
         # A command, or flags of it, are named and not called; or help is asked for.

@@ -152,12 +152,15 @@ class Bazel(unittest.TestCase):
 # A program that knows `recto go --fast`, and stops at any other flag as recto does.
 PROGRAM = """#!/usr/bin/env bash
 shift
-for word; do
-  case $word in
+while [[ $# != 0 ]]; do
+  case $1 in
     --fast) ;; --help) echo "  --fast   quickly"; exit 0 ;;
-    *) echo "recto: $word: no such flag" >&2; exit 2 ;;
+    --out) shift; out=$1 ;;
+    *) echo "recto: $1: no such flag" >&2; exit 2 ;;
   esac
+  shift
 done
+[[ -z $out ]] || mkdir -- "$0.$out"
 echo one; echo two
 """
 
@@ -225,6 +228,10 @@ class Documents(unittest.TestCase):
             errors = self.check(text).errors
             self.assertEqual(len(errors), 1, text)
             self.assertIn(expected, errors[0])
+
+    def test_a_flag_of_the_text_without_its_value_runs_nothing(self):
+        self.assertEqual(self.check("`recto go --out`\n").errors, [])
+        self.assertEqual(sorted(Path(self.folder.name).glob("program*")), [self.program])
 
     def test_lists(self):
         text = "```sh\nrecto go --fast\nfrobnicate all\n```\n"
