@@ -8,6 +8,8 @@
 #include "experiments/support/text_list.h"
 #include "experiments/support/usage_error.h"
 #include "verify/kernel_abi/kernel_library_backends.h"
+#include "verify/kernel_abi/kv_write_law.h"
+#include "verify/kernel_cache_ops.h"
 #include "verify/laws/laws.h"
 #include "verify/oracle_comparison.h"
 
@@ -69,6 +71,33 @@ Result<std::vector<Law>> choose_laws(const std::vector<Law>& laws,
     return Status::invalid_input(fmt::format("--law: found '{}'; expected one of {}", name, known));
   }
   return chosen;
+}
+
+// The kernel that writes, beside the list of what computes attention.
+constexpr const char* kKvWrite = "kv-write";
+
+ListedBackend kv_write_backend() {
+  ListedBackend listed;
+  listed.backend.name = kKvWrite;
+  listed.backend.why_unsupported = [](const PagedAttentionInputs& /*inputs*/) {
+    return std::optional<std::string>("it writes K and V, and computes no attention");
+  };
+  listed.kind = verify::BackendKind::kExecutor;
+  listed.about = "cuda/kernels/kv_write";
+  return listed;
+}
+
+std::optional<std::string> why_not_written(const KvWriteInputs& inputs) {
+  const Status status = kernels::check_write(
+      {.k = inputs.k, .v = inputs.v, .slot_mapping = inputs.slot_mapping.data(), .kv = inputs.kv});
+  return status.is_ok() ? std::nullopt : std::optional(status.message());
+}
+
+Law kv_write_law() {
+  return verify::kv_write_law(
+      {.backend = kKvWrite,
+       .why_unsupported = why_not_written,
+       .write = [](const KvWriteInputs& inputs) { verify::write_kv_by_kernel({}, inputs); }});
 }
 
 // Of the library, which is built first if it is of sources.
@@ -145,7 +174,10 @@ Result<Trial> choose_trial(const TrialFlags& flags) {
   laws.push_back(verify::oracle_comparison());
   Trial trial;
   if (!flags.has_library()) {
-    auto chosen = verify::choose_backends(verify::backend_list(), backend_names.value());
+    std::vector<ListedBackend> list = verify::backend_list();
+    list.push_back(kv_write_backend());
+    laws.push_back(kv_write_law());
+    auto chosen = verify::choose_backends(list, backend_names.value());
     RECTO_RETURN_IF_ERROR(chosen.status().in("--backend"));
     trial.backends = std::move(chosen).value();
   } else {
