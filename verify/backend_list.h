@@ -36,7 +36,8 @@ struct ListedBackend {
 };
 
 // Kernels stand in it twice: as the executor runs them on the CPU, and as "NAME@gpu". A program is
-// linked with one of the two builds; the other one is listed with why it is not there.
+// linked with one of the two builds; the other one is listed with why it is not there. On the
+// executor a call that is made again, with nothing between, takes another schedule of threads.
 std::vector<ListedBackend> backend_list();
 
 // Those of these names, which are of backends or of kinds, in the order of the list; all without

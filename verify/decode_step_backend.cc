@@ -17,14 +17,20 @@
 namespace recto::verify {
 namespace {
 
+constexpr std::int64_t kCopiedBytesMax = std::int64_t{1} << 30;  // of a pool
+
 std::optional<std::string> why_no_decode_step(const PagedAttentionInputs& inputs) {
   for (std::size_t s = 0; s < inputs.context_length.size(); ++s) {
     if (inputs.query_start[s + 1] - inputs.query_start[s] != 1)
       return "not one query row a sequence";
     if (inputs.context_length[s] == 0) return "a sequence without a newest token";
   }
-  for (const KvTensorView* tensor : {&inputs.kv.k, &inputs.kv.v})
+  for (const KvTensorView* tensor : {&inputs.kv.k, &inputs.kv.v}) {
     if (tensor->scale.kind != ScaleKind::kNone) return "a cache with scales";
+    const std::int64_t bytes =
+        tensor->num_blocks * tensor->block_stride * element_bytes(tensor->type);
+    if (bytes > kCopiedBytesMax) return "a pool too large to be copied, to lose its newest tokens";
+  }
   return std::nullopt;
 }
 

@@ -94,7 +94,9 @@ TEST_CASE("every law holds of the host API") {
                                {"split_size", step},
                                // One row a sequence, and that of a token in the cache.
                                {"chunking", step},
-                               {"zero_context", step}});
+                               {"zero_context", step},
+                               // Its cache is copied first.
+                               {"relocation", step}});
 }
 
 }  // namespace

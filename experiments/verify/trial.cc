@@ -10,6 +10,8 @@
 #include "experiments/support/text_list.h"
 #include "experiments/support/usage_error.h"
 #include "verify/kernel_abi/kernel_library_backends.h"
+#include "verify/kernel_abi/kv_write_law.h"
+#include "verify/kernel_cache_ops.h"
 #include "verify/laws/laws.h"
 #include "verify/oracle_comparison.h"
 
@@ -73,9 +75,48 @@ Result<std::vector<Law>> choose_laws(const std::vector<Law>& laws,
   return chosen;
 }
 
-std::vector<Law> laws_without_library() {
+// The kernel that writes, beside the list of what computes attention.
+constexpr const char* kKvWrite = "kv-write";
+
+ListedBackend kv_write_backend() {
+  ListedBackend listed;
+  listed.backend.name = kKvWrite;
+  listed.backend.why_unsupported = [](const PagedAttentionInputs& /*inputs*/) {
+    return std::optional<std::string>("it writes K and V, and computes no attention");
+  };
+  listed.kind = verify::BackendKind::kExecutor;
+  listed.about = "cuda/kernels/kv_write";
+  return listed;
+}
+
+std::optional<std::string> why_not_written(const KvWriteInputs& inputs) {
+  const Status status = kernels::check_write(
+      {.k = inputs.k, .v = inputs.v, .slot_mapping = inputs.slot_mapping.data(), .kv = inputs.kv});
+  return status.is_ok() ? std::nullopt : std::optional(status.message());
+}
+
+Law kv_write_law() {
+  return verify::kv_write_law(
+      {.backend = kKvWrite,
+       .why_unsupported = why_not_written,
+       .write = [](const KvWriteInputs& inputs) { verify::write_kv_by_kernel({}, inputs); }});
+}
+
+std::vector<ListedBackend> backends_without_library() {
+  std::vector<ListedBackend> list = verify::backend_list();
+  list.push_back(kv_write_backend());
+  return list;
+}
+
+std::vector<Law> laws_of_attention() {
   std::vector<Law> laws = verify::all_laws();
   laws.push_back(verify::oracle_comparison());
+  return laws;
+}
+
+std::vector<Law> laws_without_library() {
+  std::vector<Law> laws = laws_of_attention();
+  laws.push_back(kv_write_law());
   return laws;
 }
 
@@ -109,7 +150,7 @@ std::string TrialFlags::library_text() const {
 
 void add_backend_flag(CLI::App& command, TrialFlags& flags, const std::string& about) {
   std::vector<std::string> names;
-  for (const ListedBackend& listed : verify::backend_list()) {
+  for (const ListedBackend& listed : backends_without_library()) {
     const std::string kind = verify::backend_kind_name(listed.kind);
     if (std::ranges::find(names, kind) == names.end()) names.push_back(kind);
     if (listed.backend.name != kind) names.push_back(listed.backend.name);
@@ -167,10 +208,10 @@ Result<Trial> choose_trial(const TrialFlags& flags) {
   RECTO_RETURN_IF_ERROR(backend_names.status());
   const auto law_names = names_in(flags.laws, "--law");
   RECTO_RETURN_IF_ERROR(law_names.status());
-  std::vector<Law> laws = laws_without_library();
+  std::vector<Law> laws = flags.has_library() ? laws_of_attention() : laws_without_library();
   Trial trial;
   if (!flags.has_library()) {
-    auto chosen = verify::choose_backends(verify::backend_list(), backend_names.value());
+    auto chosen = verify::choose_backends(backends_without_library(), backend_names.value());
     RECTO_RETURN_IF_ERROR(chosen.status().in("--backend"));
     trial.backends = std::move(chosen).value();
   } else {

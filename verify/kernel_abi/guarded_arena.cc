@@ -81,7 +81,11 @@ Result<GuardedBuffer> GuardedArena::add(const BufferRequest& request) {
   const std::int64_t begin = before + kGuardBytes;
   const std::int64_t end = begin + pages * page_bytes();
   const std::int64_t offset = request.end == GuardedEnd::kFront ? begin : end - bytes;
-  std::fill(ours_ + begin, ours_ + end, kOutside);
+  if (!request.is_sparse) {
+    std::fill(ours_ + begin, ours_ + end, kOutside);
+  } else if (madvise(ours_ + begin, static_cast<std::size_t>(end - begin), MADV_REMOVE) != 0) {
+    return system_failure("memory that processes share, given back");
+  }
   buffers_.push_back({.name = request.name,
                       .ours = ours_ + offset,
                       .theirs = theirs_ + offset,

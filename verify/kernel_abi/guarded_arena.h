@@ -27,6 +27,8 @@ struct BufferRequest {
   std::int64_t alignment = 1;  // of its address: a power of two up to a page
   BufferAccess access = BufferAccess::kRead;
   GuardedEnd end = GuardedEnd::kBack;
+  // Zeros, which take no memory before they are written, in place of bytes of all ones.
+  bool is_sparse = false;
 };
 
 // Pages that a call may touch, [begin, end), as offsets in the arena.
@@ -59,9 +61,9 @@ class GuardedArena {
   GuardedArena& operator=(const GuardedArena&) = delete;
   ~GuardedArena();
 
-  // Forgets all buffers. Those of the next call begin with bytes of all ones.
+  // Forgets all buffers. Those of the next call begin with bytes of all ones, or of none.
   void clear();
-  // Exhausted where it does not fit.
+  // Exhausted where it does not fit; failed where the system does not take memory back.
   Result<GuardedBuffer> add(const BufferRequest& request);
   const std::vector<GuardedBuffer>& buffers() const { return buffers_; }
 

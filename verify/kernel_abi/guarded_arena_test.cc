@@ -41,6 +41,20 @@ bool survives(const std::function<void()>& access) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+TEST_CASE("a sparse buffer is of zeros, whatever was written there before") {
+  const Arena arena = new_arena();
+  const BufferRequest request = {
+      .name = "pool", .bytes = std::int64_t{512} << 20, .alignment = 16, .is_sparse = true};
+  for (int call = 0; call < 2; ++call) {
+    arena->clear();
+    const GuardedBuffer pool = arena->add(request).value();
+    for (const std::int64_t place : {std::int64_t{0}, pool.bytes / 2, pool.bytes - 1}) {
+      CHECK(pool.ours[place] == std::byte{0});
+      pool.ours[place] = std::byte{7};
+    }
+  }
+}
+
 TEST_CASE("a buffer is aligned, of all ones, and at the end of its pages that it asks for") {
   const Arena arena = new_arena();
   const GuardedBuffer front = add(*arena, BufferAccess::kRead, GuardedEnd::kFront);

@@ -10,6 +10,7 @@
 #include "bazel/testing/catch.h"
 #include "verify/drawn_cases.h"
 #include "verify/law_runner.h"
+#include "verify/laws/laws.h"
 #include "verify/oracle_comparison.h"
 
 namespace recto::verify {
@@ -60,6 +61,20 @@ TEST_CASE("a loop without end is a failure too, and is not tried for ever") {
   REQUIRE(report.counts.size() == 1);
   CHECK(report.counts[0].failed >= 1);
   CHECK(report.counts[0].skipped.count("given up after 3 calls that did not come back") == 1);
+}
+
+TEST_CASE("offsets of 32 bits are seen, in a library, too") {
+  for (const bool is_right : {true, false}) {
+    setenv("RECTO_TEST_FAULT", is_right ? "right offsets" : "narrow offsets", 1);
+    const LawReport report =
+        run_laws({relocation_law()}, kernel_library_backends(kFaults).value(),
+                 drawn_cases(small_cases(), {}), {.failures_kept = 1, .shrinking_trials = 20});
+    unsetenv("RECTO_TEST_FAULT");
+    INFO(report.table());
+    REQUIRE(report.counts.size() == 1);
+    CHECK(report.counts[0].ran() >= 8);
+    CHECK((report.failed() == 0) == is_right);
+  }
 }
 
 TEST_CASE("what a library does not support is skipped, and counted by its words") {

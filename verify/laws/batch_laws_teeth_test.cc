@@ -69,14 +69,14 @@ TEST_CASE("a result that changes from run to run is seen") {
   const auto runs = std::make_shared<int>(0);
   expect_caught_by("the same call again", repetition_law(), small_case(),
                    wrong([runs](const PagedAttentionInputs& inputs) {
-                     return ++*runs % 2 == 0 ? off_by_a_bit(inputs)
-                                             : reference::paged_attention(inputs);
+                     return ++*runs % 90 == 0 ? off_by_a_bit(inputs)
+                                              : reference::paged_attention(inputs);
                    }));
 }
 
 TEST_CASE("what another call leaves behind is seen") {
   const auto last = std::make_shared<double>(NAN);
-  expect_caught_by("the same call after another", repetition_law(), small_case(),
+  expect_caught_by("the same call after another", history_law(), small_case(),
                    wrong([last](const PagedAttentionInputs& inputs) {
                      const AttentionResult result = reference::paged_attention(inputs);
                      const double before = std::exchange(*last, result.lse_ln[0]);

@@ -30,6 +30,8 @@ Law huge_softcap_law();
 Law zero_context_law();
 Law batch_independence_law();
 Law repetition_law();
+Law history_law();
+Law relocation_law();
 
 // All of them, in this order.
 const std::vector<Law>& all_laws();

@@ -47,6 +47,15 @@ static void access_memory(const RectoAttentionCall* call) {
   if (is("write far away")) *(volatile char*)0x123456789000 = 1;
 }
 
+// The first number of the call's first block, by an offset that is right or of 32 bits.
+static void copy_first_key(const RectoAttentionCall* call) {
+  if (call->k.type != kRectoFp32 || call->q.num_rows == 0 || call->context_length[0] == 0) return;
+  const int64_t offset = call->block_table[0] * call->k.block_stride;
+  const float* const k = call->k.data;
+  if (is("right offsets")) *(float*)call->out.data = k[offset];
+  if (is("narrow offsets")) *(float*)call->out.data = k[(int32_t)offset];
+}
+
 static void print_without_end(void) {
   static char line[4096];
   memset(line, '-', sizeof(line) - 1);
@@ -89,6 +98,7 @@ static int32_t prefill(const RectoAttentionCall* call) {
     abort();
   }
   write_zeros(call);
+  copy_first_key(call);
   access_memory(call);
   end_process();
   if (is("abort on long contexts") && call->max_context_length > 5) abort();

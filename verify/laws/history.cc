@@ -1,0 +1,67 @@
+// What was there before is no part of the question: what other sequences have left in the slots,
+// in the gaps and in the table, and what other calls have left in the memory of the backend.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "verify/laws/law_trial.h"
+#include "verify/laws/laws.h"
+
+namespace recto::verify {
+namespace {
+
+constexpr std::uint64_t kHistories = 3;
+
+// Numbers that may well have been somebody's, in slots, padding of rows and spare blocks; ids of
+// theirs in the table.
+LawCase after_others(LawCase law_case, std::uint64_t seed) {
+  Placement& placement = law_case.placement;
+  placement.poison = Poison::kGarbage;
+  placement.poisoned = PoisonedTensors::kBoth;
+  placement.garbage_beyond_table = true;
+  placement.table_padding = std::max<std::int64_t>(4, placement.table_padding);
+  placement.spare_blocks = std::max<std::int64_t>(2, placement.spare_blocks);
+  placement.seed += seed;
+  return law_case;
+}
+
+// Another question of the same shape, which leaves other numbers behind: in caches that the backend
+// keeps, in workspaces, in the memory that the next call gets.
+LawCase other_call(LawCase law_case) {
+  for (SequenceProblem& sequence : law_case.problem.sequences) {
+    for (float& q : sequence.q) q = -q;
+    for (float& v : sequence.v) v = 1.0F;
+  }
+  law_case.placement.poison = Poison::kTenThousand;
+  law_case.placement.order = BlockOrder::kDescending;
+  return law_case;
+}
+
+LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind bound_kind) {
+  LawTrial trial(backend, bound_kind);
+  const std::optional<LawSide> first = trial.run(law_case);
+  if (!first) return trial.verdict();
+  const auto compare_with = [&](const std::string& what, const LawCase& changed) {
+    if (const std::optional<LawSide> side = trial.run(changed, what))
+      trial.record(what, compare_bits(side->inputs(), side->seen, first->seen));
+  };
+  for (std::uint64_t i = 1; i <= kHistories; ++i)
+    compare_with(fmt::format("after other sequences, {}", i), after_others(law_case, i));
+  trial.run(other_call(law_case), "another call between");
+  compare_with("the same call after another", law_case);
+  return trial.verdict();
+}
+
+}  // namespace
+
+Law history_law() {
+  return {.name = "history",
+          .statement =
+              "what was left in slots, gaps and tables, and by other calls, never matters, "
+              "bit for bit",
+          .why_not_applicable = always_applicable,
+          .check = check};
+}
+
+}  // namespace recto::verify

@@ -1,0 +1,90 @@
+// The laws of what memory holds and where it lies: each sees a backend that breaks it, and lets the
+// right ones pass on the same case.
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "verify/laws/laws.h"
+#include "verify/laws/testing/faulty_backends.h"
+
+namespace recto::verify {
+namespace {
+
+// A pool of blocks side by side, as it is found with offsets that fit into `Offset`.
+template <typename Offset>
+std::vector<float> pool_by(KvTensorView& pool) {
+  const std::int64_t extent = pool.block_size * pool.num_kv_heads * pool.head_dim;
+  const auto* const first = static_cast<const float*>(pool.data);
+  std::vector<float> found;
+  for (std::int64_t block = 0; block < pool.num_blocks; ++block) {
+    const float* const at = first + static_cast<Offset>(block * pool.block_stride);
+    found.insert(found.end(), at, at + extent);
+  }
+  pool.data = found.data();
+  pool.block_stride = extent;
+  return found;
+}
+
+template <typename Offset>
+Backend with_offsets() {
+  return wrong([](PagedAttentionInputs inputs) {
+    const std::vector<float> k = pool_by<Offset>(inputs.kv.k);
+    const std::vector<float> v = pool_by<Offset>(inputs.kv.v);
+    return reference::paged_attention(inputs);
+  });
+}
+
+TEST_CASE("offsets of 32 bits, with a sign or without, are seen") {
+  expect_caught_by("blocks beyond 2^31 elements", relocation_law(), small_case(),
+                   with_offsets<std::int32_t>());
+  expect_caught_by("blocks beyond 2^31 elements", relocation_law(), small_case(),
+                   with_offsets<std::uint32_t>());
+}
+
+TEST_CASE("offsets of 64 bits pass") {
+  const LawVerdict verdict =
+      relocation_law().check(with_offsets<std::int64_t>(), small_case(), BoundKind::kHard);
+  CHECK(verdict.comparison.elements > 0);
+  CHECK(verdict.comparison.passed());
+}
+
+TEST_CASE("blocks lie beyond 2^31 elements and 2^32 bytes, whatever the type of the cache") {
+  LawCase law_case = small_case();
+  law_case.problem.shape.q_type = ElementType::kFp16;
+  law_case.problem.shape.kv_type = ElementType::kE4m3;
+  for (SequenceProblem& sequence : law_case.problem.sequences)
+    for (std::vector<float>* values : {&sequence.q, &sequence.k, &sequence.v})
+      for (float& value : *values) value = 1;
+  std::int64_t furthest_bytes = 0;
+  std::int64_t nearest = std::numeric_limits<std::int64_t>::max();
+  const Backend watching = wrong([&](const PagedAttentionInputs& inputs) {
+    if (inputs.kv.k.block_stride > 1 << 20) {
+      const std::int64_t id = inputs.block_table.data[0];
+      nearest = id * inputs.kv.k.block_stride;
+      furthest_bytes = (inputs.kv.k.num_blocks - 1) * inputs.kv.k.block_stride;
+    }
+    return reference::paged_attention(inputs);
+  });
+  CHECK(relocation_law().check(watching, law_case, BoundKind::kHard).comparison.passed());
+  CHECK(nearest > std::int64_t{1} << 31);
+  CHECK(nearest < std::numeric_limits<std::int64_t>::max());
+  CHECK(furthest_bytes > std::int64_t{1} << 32);
+}
+
+TEST_CASE("a number that another sequence has left behind a context is seen") {
+  expect_caught_by(
+      "after other sequences, 1", history_law(), small_case(),
+      wrong_where([](const PagedAttentionInputs& inputs) {
+        const KvTensorView& v = inputs.kv.v;
+        const std::int64_t end = inputs.context_length[0];
+        const std::int64_t block = inputs.block_table.data[end / v.block_size];
+        return static_cast<const float*>(
+                   v.data)[block * v.block_stride + end % v.block_size * v.slot_stride] != 0;
+      }));
+}
+
+}  // namespace
+}  // namespace recto::verify
