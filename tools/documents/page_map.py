@@ -1,0 +1,80 @@
+"""Memory maps as a page of `recto report` holds them.
+
+experiments/report/map_json.cc packs them, and web/map_data.js reads them for the screen.
+"""
+
+import base64
+import json
+import re
+from pathlib import Path
+
+STATES = ("used", "reserved", "internal", "cached")
+
+
+def page_data(page: str) -> dict:
+    """What is embedded in the page of a study."""
+    pattern = r'<script type="application/json" id="data">(.*?)</script>'
+    found = re.search(pattern, Path(page).read_text("utf-8"), re.DOTALL)
+    if not found:
+        raise SystemExit(f"{page}: expected a page of recto report")
+    return json.loads(found.group(1))
+
+
+def unpacked(text: str) -> list[int]:
+    """Differences of neighbours, zigzag, seven bits a byte, lowest first."""
+    numbers, last, zigzag, shift = [], 0, 0, 0
+    for byte in base64.b64decode(text):
+        zigzag |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            last += zigzag >> 1 if zigzag % 2 == 0 else -((zigzag + 1) >> 1)
+            numbers.append(last)
+            zigzag, shift = 0, 0
+    return numbers
+
+
+def rows_of(columns: dict[str, str]) -> list[dict[str, int]]:
+    names = list(columns)
+    lists = (unpacked(columns[name]) for name in names)
+    return [dict(zip(names, values)) for values in zip(*lists, strict=True)]
+
+
+class BlockMap:
+    """The part of a map that is told block by block; times in microseconds, places in slots."""
+
+    def __init__(self, packed: dict):
+        self.pool_slots = packed["pool_slots"]
+        detail = packed["detail"]
+        self.begin_us, self.end_us = detail["begin_us"], detail["end_us"]
+        self._unit = packed["block_size"] if packed["blocks"] else 1  # slots to a place
+        self._stays = rows_of(detail["stays"])
+        self._segments = rows_of(detail["segments"])
+
+    def between(self, begin_us: float, end_us: float) -> list[dict[str, int]]:
+        """Segments that overlap the range, in order of their begin."""
+        return [one for one in self._segments
+                if one["begin_us"] < end_us and one["begin_us"] + one["length_us"] > begin_us]
+
+    def parts_at(self, segment: dict[str, int], us: float) -> list[tuple[str, float, float]]:
+        """(state, first slot, end) of what is held; nothing at other times than the segment's."""
+        if not 0 <= us - segment["begin_us"] < segment["length_us"]:
+            return []
+        low, slots = segment["place"] * self._unit, segment["size"] * self._unit
+        if segment["stay"] < 0:
+            return [("cached", low, low + slots)]
+        stay = self._stays[segment["stay"]]
+        before = segment["index"] * self._unit  # tokens in earlier blocks
+        used = min(max(context_at(stay, us) - before, 0), slots)
+        kept = max(min(max(stay["final"] - before, 0), slots), used)
+        edges = (low, low + used, low + kept, low + slots)
+        return list(zip(STATES, edges, edges[1:]))
+
+
+def context_at(stay: dict[str, int], us: float) -> float:
+    """Tokens in the cache: exact where the page knows them, evenly growing between."""
+    first, last = ("begin", "decode") if us < stay["decode_us"] else ("decode", "end")
+    begin, end = stay[f"{first}_us"], stay[f"{last}_us"]
+    tokens, more = stay[f"context_{first}"], stay[f"context_{last}"]
+    if end <= begin:
+        return more
+    return tokens + (more - tokens) * min(max((us - begin) / (end - begin), 0), 1)
