@@ -185,6 +185,7 @@ Result<Json> fragmentation_data(const ResultsFolder& folder, const ReportOptions
               {"series", series},
               {"quantiles_per_mille", quantile_per_mille()},
               {"latency", latency},
+              {"manager", first.manager},
               {"maps", maps.value()},
               {"panels", panels_json}};
 }

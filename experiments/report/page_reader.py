@@ -39,7 +39,7 @@ def _browse(page, profile, *options):
         "--disable-gpu",
         "--hide-scrollbars",
         "--force-device-scale-factor=1",
-        "--virtual-time-budget=30000",
+        "--virtual-time-budget=60000",
         f"--user-data-dir={profile}",
         *options,
         page,

@@ -10,7 +10,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import frame_rate
 import page_reader
+from browser_session import BrowserSession
 
 PROGRAM = Path(sys.argv[1]).resolve()
 STUDY = (
@@ -18,6 +20,11 @@ STUDY = (
     "--report --out"
 ).split()
 SWEEP = "sweep --requests 60 --allocator paged --block-size 8,16,32 --report --out".split()
+PRODUCTION = (
+    "fragmentation --requests 60 --allocators paged --block-sizes 16 --manager production "
+    "--report --out"
+).split()
+CPU_MS_MAX = 66  # a frame of both maps: 15 frames a second on a slow machine
 WINDOW = (1360, 1700)
 # As in web/palette.js: the colour of a state, and that of its texture's lines, in light pages.
 STATE_COLOURS = {
@@ -95,6 +102,37 @@ class Browser(unittest.TestCase):
 
     def test_sequences_have_colours_of_their_own(self):
         self.assertGreater(min(self.seen["colours"]), 8)
+
+    def test_maps_move_smoothly(self):
+        rates = frame_rate.frame_rates(self.study / "report.html")
+        print("\n" + "\n".join(frame_rate.told(rates)))
+        for move, (cpu_ms, _) in rates.items():
+            self.assertLess(cpu_ms, CPU_MS_MAX, move)
+
+    def test_a_page_says_whose_blocks_its_maps_show(self):
+        production = Path(self.scratch.name, "production")
+        subprocess.run([PROGRAM, *PRODUCTION, production], check=True, capture_output=True)
+        notes = []
+        for folder in (self.study, production):
+            with BrowserSession(folder / "report.html", self.profile + "-notes") as session:
+                session.wait_for("document.querySelectorAll('.map-host canvas').length === 2")
+                notes.append(session.run("document.getElementById('map-manager')?.innerText"))
+        self.assertIsNone(notes[0])
+        self.assertIn("simulator's own allocators", notes[1])
+
+    def test_a_timeline_is_handed_to_the_viewer_and_to_nobody_else(self):
+        seen, viewer = self.seen["perfetto"], "https://ui.perfetto.dev"
+        self.assertEqual(seen["first"], ["PING", viewer])
+        self.assertGreater(seen["asked"], 1)
+        self.assertEqual(seen["sentElsewhere"], 0)
+        self.assertEqual((seen["to"], seen["title"], seen["bytes"]), (viewer, "run.json", 3))
+        self.assertFalse(seen["goesOn"])
+
+    def test_where_the_viewer_cannot_be_had_the_reader_is_told(self):
+        opened, no_window, no_network = self.seen["perfetto"]["told"]
+        self.assertIn("open in the other window", opened)
+        self.assertIn("did not allow a new window", no_window)
+        self.assertIn("did not answer within 30 s", no_network)
 
     def test_dark_and_light_differ(self):
         self.assertNotEqual(*self.seen["themes"])

@@ -4,8 +4,8 @@
     map_picture.py REPORT_HTML SVG
 
 Of each map the first minute that both tell block by block, in pixels of the state that most of
-their slots are in. States differ by pattern and lightness as well as by colour; the picture follows the
-reader's light or dark scheme.
+their slots are in. States differ by pattern and lightness as well as by colour; the picture follows
+the reader's light or dark scheme.
 """
 
 import sys

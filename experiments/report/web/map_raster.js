@@ -1,48 +1,95 @@
 // A memory map as pixels. Everything is added up before it is drawn, so that the work follows the
 // pixels and the segments in sight, not the events of the run.
 
-// One pixel's colour is the mean of what covers it.
+const LITTLE_ENDIAN = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1;
+
+function word(rgb) {
+  return LITTLE_ENDIAN ? (255 << 24 | rgb[2] << 16 | rgb[1] << 8 | rgb[0]) >>> 0
+                       : (rgb[0] << 24 | rgb[1] << 16 | rgb[2] << 8 | 255) >>> 0;
+}
+
+// Sums of pixels that are covered in part; zeros between frames, so that none makes them anew.
+let partSums = new Float32Array(0);
+let touched = new Int32Array(0);  // which pixels these are
+
+// One pixel's colour is the mean of what covers it: of what nothing covers, `free`.
 class Raster {
-  constructor(width, height) {
-    this.width = width;
-    this.height = height;
-    this.sums = new Float32Array(width * height * 3);
-    this.cover = new Float32Array(width * height);
+  constructor(image, free) {
+    this.image = image;
+    this.width = image.width;
+    this.height = image.height;
+    this.words = new Uint32Array(image.data.buffer).fill(word(free));
+    this.touchedCount = 0;
+    if (partSums.length < this.words.length * 4) {
+      partSums = new Float32Array(this.words.length * 4);
+      touched = new Int32Array(this.words.length);
+    }
   }
 
-  // Of column x, the stretch [top, bottom) in pixels, in part pixels too.
-  add(x, top, bottom, paint) {
+  // Columns [left, right), of each the stretch [top, bottom) in pixels, in part pixels too.
+  add(left, right, top, bottom, paint) {
     top = Math.max(top, 0);
     bottom = Math.min(bottom, this.height);
-    for (let y = Math.floor(top); y < bottom; ++y) {
-      const part = Math.min(bottom, y + 1) - Math.max(top, y);
-      const at = y * this.width + x;
-      const rgb = onTexture(paint.texture, x, y) ? paint.line : paint.base;
-      this.sums[at * 3] += rgb[0] * part;
-      this.sums[at * 3 + 1] += rgb[1] * part;
-      this.sums[at * 3 + 2] += rgb[2] * part;
-      this.cover[at] += part;
+    if (!(top < bottom)) return;
+    const first = Math.ceil(top);
+    const last = Math.floor(bottom);
+    if (first > last) {
+      this.addPart(left, right, last, bottom - top, paint);
+      return;
+    }
+    if (first > top) this.addPart(left, right, first - 1, first - top, paint);
+    for (let y = first; y < last; ++y) {
+      const tile = (y & 7) * 8;
+      for (let at = y * this.width + left, x = left; x < right; ++at, ++x) {
+        this.words[at] = paint.words[tile + (x & 7)];
+      }
+    }
+    if (bottom > last) this.addPart(left, right, last, bottom - last, paint);
+  }
+
+  addPart(left, right, y, part, paint) {
+    const tile = (y & 7) * 8;
+    for (let at = y * this.width + left, x = left; x < right; ++at, ++x) {
+      const from = (tile + (x & 7)) * 3;
+      const sum = at * 4;
+      if (partSums[sum + 3] === 0) touched[this.touchedCount++] = at;
+      partSums[sum] += paint.channels[from] * part;
+      partSums[sum + 1] += paint.channels[from + 1] * part;
+      partSums[sum + 2] += paint.channels[from + 2] * part;
+      partSums[sum + 3] += part;
     }
   }
 
-  // What nothing covers is free.
-  image(context, free) {
-    const image = context.createImageData(this.width, this.height);
-    for (let at = 0; at < this.cover.length; ++at) {
-      const cover = Math.min(this.cover[at], 1);
-      const scale = this.cover[at] > 1 ? 1 / this.cover[at] : 1;
+  finish() {
+    const data = this.image.data;
+    for (let i = 0; i < this.touchedCount; ++i) {
+      const sum = touched[i] * 4;
+      const cover = partSums[sum + 3];
+      const scale = cover > 1 ? 1 / cover : 1;
+      const rest = 1 - Math.min(cover, 1);
       for (let c = 0; c < 3; ++c) {
-        image.data[at * 4 + c] = this.sums[at * 3 + c] * scale + free[c] * (1 - cover);
+        data[sum + c] = partSums[sum + c] * scale + data[sum + c] * rest;
       }
-      image.data[at * 4 + 3] = 255;
+      partSums[sum] = partSums[sum + 1] = partSums[sum + 2] = partSums[sum + 3] = 0;
     }
-    return image;
+    return this.image;
   }
+}
+
+// A tile of eight by eight pixels: as words, and as their channels.
+function paintOf(base, line, texture) {
+  const made = { words: new Uint32Array(64), channels: new Float32Array(64 * 3) };
+  for (let i = 0; i < 64; ++i) {
+    const rgb = onTexture(texture, i & 7, i >> 3) ? line : base;
+    made.words[i] = word(rgb);
+    made.channels.set(rgb, i * 3);
+  }
+  return made;
 }
 
 function statePaint(name) {
   const state = STATES.find((one) => one.name === name);
-  return { base: channels(colour(state)), line: lineColour(state), texture: state.texture };
+  return paintOf(channels(colour(state)), lineColour(state), state.texture);
 }
 
 // Neighbouring numbers far apart on the circle; lightness differs too, for eyes without colour.
@@ -57,12 +104,14 @@ function ownerPaint(number) {
     };
     return [channel(0), channel(8), channel(4)];
   };
-  return { base: make(light), line: make(light) };
+  return paintOf(make(light));
 }
+
+const madePaints = {};  // by theme
 
 function paints() {
   const owners = [];
-  return {
+  return madePaints[isDark()] ||= {
     used: statePaint("used"), reserved: statePaint("reserved"),
     internal: statePaint("internal"), cached: statePaint("cached"),
     overhead: statePaint("overhead"),
@@ -70,9 +119,11 @@ function paints() {
   };
 }
 
-// view: {begin, end} in seconds, {low, high} in slots, `by`: "state" or "sequence".
-function rasterise(map, view, width, height) {
-  const raster = new Raster(width, height);
+// Into `image`. view: {begin, end} in seconds, {low, high} in slots, `by`: "state" or "sequence".
+function rasterise(map, view, image) {
+  const free = channels(colour(STATES.find((state) => state.name === "free")));
+  const raster = new Raster(image, free);
+  const { width, height } = raster;
   const paint = paints();
   const toY = (slot) => height - (slot - view.low) / (view.high - view.low) * height;
   if (isDetailed(map, view.begin, view.end)) {
@@ -81,43 +132,58 @@ function rasterise(map, view, width, height) {
     rasteriseOverview(raster, map, view, paint, toY);
   }
   const blocksEnd = map.blocks > 0 ? map.blocks * map.block_size : map.pool_slots;
-  for (let x = 0; x < width; ++x) {
-    if (map.null_blocks > 0) {
-      raster.add(x, toY(map.null_blocks * map.block_size), toY(0), paint.overhead);
-    }
-    if (blocksEnd < map.pool_slots) raster.add(x, toY(map.pool_slots), toY(blocksEnd),
-                                               paint.overhead);
-  }
-  return raster;
+  raster.add(0, width, toY(map.null_blocks * map.block_size), toY(0), paint.overhead);
+  raster.add(0, width, toY(map.pool_slots), toY(blocksEnd), paint.overhead);
+  return raster.finish();
 }
 
+// Pixel columns that show the same picture of the pool are drawn at once.
 function rasteriseOverview(raster, map, view, paint, toY) {
-  const { at, cells } = map.overview;
   const step = (view.end - view.begin) * 1e6 / raster.width;
-  const edge = (row) => Math.ceil(row * map.pool_slots / map.rows);
-  for (let x = 0; x < raster.width; ++x) {
+  const columnOf = (x) => {
     const us = view.begin * 1e6 + (x + 0.5) * step;
-    const column = columnAt(map, us);
-    if (column < 0 || us > map.end_us) continue;
-    for (let row = 0; row < map.rows; ++row) {
-      const bottom = toY(edge(row));
-      const top = toY(edge(row + 1));
-      if (bottom < 0 || top > raster.height) continue;
-      const cell = (column * map.rows + row) * 3;
-      const level = (bottom - top) / 15;
-      let y = bottom;
-      const stack = (fifteenths, what) => {
-        if (fifteenths === 0) return;
-        raster.add(x, y - fifteenths * level, y, what);
-        y -= fifteenths * level;
-      };
-      const [a, b, owner] = [cells[cell], cells[cell + 1], cells[cell + 2]];
-      stack(a & 15, view.by === "sequence" && owner > 0 ? paint.owner(owner - 1) : paint.used);
-      stack(a >> 4, paint.reserved);
-      stack(b & 15, paint.internal);
-      stack(b >> 4, paint.cached);
+    return us > map.end_us ? -1 : columnAt(map, us);
+  };
+  const edges = Float64Array.from({ length: map.rows + 1 },
+      (_, row) => toY(Math.ceil(row * map.pool_slots / map.rows)));
+  for (let left = 0, right = 0; left < raster.width; left = right) {
+    const column = columnOf(left);
+    while (right < raster.width && columnOf(right) === column) ++right;
+    if (column >= 0) addColumn(raster, map, view, { left, right, column, edges, paint });
+  }
+}
+
+// From the lowest row up; neighbours in one state are one stretch.
+function addColumn(raster, map, view, { left, right, column, edges, paint }) {
+  const cells = map.overview.cells;
+  let what = null;
+  let bottom = 0;
+  let y = 0;
+  const end = () => { if (what) raster.add(left, right, y, bottom, what); };
+  for (let row = 0; row < map.rows; ++row) {
+    const low = edges[row];
+    const high = edges[row + 1];
+    if (low < 0 || high > raster.height) continue;
+    const cell = (column * map.rows + row) * 3;
+    const [a, b, owner] = [cells[cell], cells[cell + 1], cells[cell + 2]];
+    const level = (low - high) / 15;
+    let at = low;
+    for (let part = 0; part < 4; ++part) {
+      const fifteenths = part === 0 ? a & 15 : part === 1 ? a >> 4 : part === 2 ? b & 15 : b >> 4;
+      if (fifteenths === 0) continue;
+      const next = part === 0 ? (view.by === "sequence" && owner > 0 ? paint.owner(owner - 1)
+                                                                     : paint.used)
+          : part === 1 ? paint.reserved : part === 2 ? paint.internal : paint.cached;
+      if (next !== what || at < y - 1e-6) {
+        end();
+        what = next;
+        bottom = at;
+      }
+      at -= fifteenths * level;
+      y = at;
     }
   }
+  end();
 }
 
 function rasteriseDetail(raster, map, view, paint, toY) {
@@ -128,23 +194,22 @@ function rasteriseDetail(raster, map, view, paint, toY) {
     if (begin[i] > first + step * raster.width) break;
     if (begin[i] + length[i] < first) continue;
     const low = place[i] * map.unit;
-    const bottom = toY(low);
-    if (bottom < 0 || toY(low + size[i] * map.unit) > raster.height) continue;
+    const slots = size[i] * map.unit;
+    if (toY(low) < 0 || toY(low + slots) > raster.height) continue;
     const left = Math.max(Math.ceil((begin[i] - first) / step - 0.5), 0);
     const right = Math.min(Math.ceil((begin[i] + length[i] - first) / step - 0.5), raster.width);
     const used = view.by === "sequence" && stay[i] >= 0
         ? paint.owner(map.detail.stays.request[stay[i]] % 255) : paint.used;
-    for (let x = left; x < right; ++x) {
+    // A block that is full stays so.
+    const isFull = (x) => fillAt(map, i, first + (x + 0.5) * step).used >= slots;
+    let x = left;
+    for (; x < right && stay[i] >= 0 && !isFull(x); ++x) {
       const fill = fillAt(map, i, first + (x + 0.5) * step);
       const kept = Math.max(fill.kept, fill.used);
-      if (fill.cached) raster.add(x, toY(low + fill.slots), bottom, paint.cached);
-      else {
-        if (fill.used > 0) raster.add(x, toY(low + fill.used), bottom, used);
-        if (kept > fill.used) raster.add(x, toY(low + kept), toY(low + fill.used), paint.reserved);
-        if (fill.slots > kept) {
-          raster.add(x, toY(low + fill.slots), toY(low + kept), paint.internal);
-        }
-      }
+      raster.add(x, x + 1, toY(low + fill.used), toY(low), used);
+      raster.add(x, x + 1, toY(low + kept), toY(low + fill.used), paint.reserved);
+      raster.add(x, x + 1, toY(low + slots), toY(low + kept), paint.internal);
     }
+    raster.add(x, right, toY(low + slots), toY(low), stay[i] >= 0 ? used : paint.cached);
   }
 }

@@ -93,6 +93,12 @@ function mapSection(data) {
     const found = data.maps.find((one) => one.row === compared.rows[which]);
     return found ? readMap(found.map) : null;
   };
+  if (data.manager === "production") {
+    made.append(element("p", { class: "note", id: "map-manager" },
+        "The study ran under --manager production. Its maps show the blocks of the simulator's " +
+        "own allocators, which hold as many in the same states at every event; the production " +
+        "manager may give a sequence blocks of other numbers."));
+  }
   mapState.pool = data.pool_slots;
   mapState.high = data.pool_slots;
   const shownMaps = () => [0, 1].map((which) => mapOf(which)()).filter((map) => map);

@@ -75,8 +75,11 @@ class MapView {
     const map = this.map();
     const { width, height } = this.size();
     const ratio = Math.min(devicePixelRatio || 1, 2);
-    this.canvas.width = Math.round(width * ratio);
-    this.canvas.height = Math.round(height * ratio);
+    const pixels = { width: Math.round(width * ratio), height: Math.round(height * ratio) };
+    if (this.canvas.width !== pixels.width || this.canvas.height !== pixels.height) {
+      Object.assign(this.canvas, pixels);
+      this.image = null;
+    }
     this.canvas.style.width = width + "px";
     this.canvas.style.height = height + "px";
     const context = this.canvas.getContext("2d");
@@ -88,11 +91,10 @@ class MapView {
     }
     const view = { begin: timeRange.begin, end: timeRange.end, low: mapState.low,
                    high: mapState.high, by: mapState.by };
-    const inner = { width: Math.round((width - MAP_LEFT) * ratio),
-                    height: Math.round((height - MAP_TOP - MAP_BOTTOM) * ratio) };
-    const free = channels(colour(STATES.find((state) => state.name === "free")));
-    context.putImageData(rasterise(map, view, inner.width, inner.height).image(context, free),
-                         Math.round(MAP_LEFT * ratio), Math.round(MAP_TOP * ratio));
+    this.image ||= context.createImageData(Math.round((width - MAP_LEFT) * ratio),
+                                           Math.round((height - MAP_TOP - MAP_BOTTOM) * ratio));
+    context.putImageData(rasterise(map, view, this.image), Math.round(MAP_LEFT * ratio),
+                         Math.round(MAP_TOP * ratio));
     context.scale(ratio, ratio);
     drawMapAxes(context, this, width);
     drawMapMarks(context, this, map, width);

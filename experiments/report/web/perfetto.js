@@ -4,13 +4,29 @@
 
 const PERFETTO = "https://ui.perfetto.dev";
 
-function sendToPerfetto(viewer, buffer, title) {
+const PERFETTO_SECONDS = 30;
+
+// `tell` gets words for the reader. The viewer answers once it is loaded, which needs a network.
+function sendToPerfetto(viewer, buffer, title, tell) {
+  if (!viewer) {
+    tell("The browser did not allow a new window. Open " + PERFETTO + " and drop the file there.");
+    return;
+  }
   const ask = setInterval(() => viewer.postMessage("PING", PERFETTO), 100);
+  const end = () => {
+    clearInterval(ask);
+    clearTimeout(patience);
+    removeEventListener("message", answer);
+  };
+  const patience = setTimeout(() => {
+    end();
+    tell(PERFETTO + " did not answer within " + PERFETTO_SECONDS + " s: is there a network?");
+  }, PERFETTO_SECONDS * 1000);
   const answer = (event) => {
     if (event.origin !== PERFETTO || event.data !== "PONG") return;
-    clearInterval(ask);
-    removeEventListener("message", answer);
+    end();
     viewer.postMessage({ perfetto: { buffer, title } }, PERFETTO);
+    tell(title + " is open in the other window.");
   };
   addEventListener("message", answer);
 }
@@ -18,18 +34,22 @@ function sendToPerfetto(viewer, buffer, title) {
 function perfettoSection() {
   const made = section("timeline", "Request by request",
       "A timeline has a slice for each phase of each request, and the pool's states as counters.");
-  const file = element("input", { type: "file", accept: ".json", hidden: true, onchange: () => {
+  const state = element("span", { class: "small", id: "perfetto-state", role: "status" },
+                        "needs a network; the file stays in your browser");
+  const tell = (text) => { state.textContent = text; };
+  const file = element("input", { type: "file", id: "perfetto-file", accept: ".json",
+                                  hidden: true, onchange: () => {
     const [chosen] = file.files;
     if (!chosen) return;
     const viewer = open(PERFETTO);
-    chosen.arrayBuffer().then((buffer) => sendToPerfetto(viewer, buffer, chosen.name));
+    tell("waiting for " + PERFETTO);
+    chosen.arrayBuffer().then((buffer) => sendToPerfetto(viewer, buffer, chosen.name, tell));
   } });
   made.append(
       element("p", {}, "Write one with ", element("code", {},
           "recto simulate [the settings below] --timeline run.json"), ", then open it in ",
           element("a", { href: PERFETTO, rel: "noopener" }, "Perfetto"), ":"),
       element("div", { class: "tools" }, file, element("button", { id: "perfetto",
-          onclick: () => file.click() }, "open run.json in Perfetto"),
-          element("span", { class: "small" }, "needs a network; the file stays in your browser")));
+          onclick: () => file.click() }, "open run.json in Perfetto"), state));
   return made;
 }

@@ -99,9 +99,6 @@ async function tryDetail(seen, views) {
     return found;
   }, [])).size);
   document.getElementById("map-by-state").click();
-  const began = performance.now();
-  for (let i = 0; i < 10; ++i) views.forEach((view) => view.draw());
-  seen.msPerFrame = (performance.now() - began) / 20;
   document.getElementById("map-play").click();
   seen.plays = mapState.playing !== null;
   document.getElementById("map-play").click();
@@ -117,7 +114,30 @@ async function tryThemes(seen) {
   document.getElementById("theme").click();
 }
 
-function tryTiming(seen) {
+// The viewer is played: what is asked of it, what it is sent, what the reader is told.
+async function tryPerfetto(seen) {
+  const told = [];
+  const tell = (text) => told.push(text);
+  const sent = [];
+  const viewer = { postMessage: (message, to) => sent.push([message, to]) };
+  sendToPerfetto(viewer, new ArrayBuffer(3), "run.json", tell);
+  await pause(250);
+  const asked = sent.length;
+  const answer = (origin) => dispatchEvent(new MessageEvent("message", { origin, data: "PONG" }));
+  answer("https://elsewhere.example");
+  const sentElsewhere = sent.length - asked;
+  answer(PERFETTO);
+  const [message, to] = sent[sent.length - 1];
+  await pause(250);
+  seen.perfetto = { asked, first: sent[0], sentElsewhere, to, title: message.perfetto.title,
+                    bytes: message.perfetto.buffer.byteLength, goesOn: sent.length - asked > 1 };
+  sendToPerfetto(null, new ArrayBuffer(3), "run.json", tell);
+  sendToPerfetto(viewer, new ArrayBuffer(3), "run.json", tell);
+  await pause((PERFETTO_SECONDS + 1) * 1000);  // of the browser's virtual time
+  seen.perfetto.told = told;
+}
+
+function inkOfCharts(seen) {
   seen.charts = [...document.querySelectorAll(".plot")].map((host) => {
     const chart = host.chart;
     const canvas = chart && chart.root.querySelector("canvas");
@@ -133,8 +153,11 @@ async function selftest() {
   const seen = { errors: pageErrors };
   try {
     await pause(200);
-    tryTiming(seen);
-    if (document.querySelector(".map-host")) await tryMap(seen);
+    inkOfCharts(seen);
+    if (document.querySelector(".map-host")) {
+      await tryMap(seen);
+      await tryPerfetto(seen);
+    }
     await tryThemes(seen);
     await pause(60);
   } catch (error) {

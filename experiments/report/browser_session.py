@@ -1,0 +1,81 @@
+"""A headless Chromium that keeps its own time, asked over a pipe (Chrome DevTools Protocol)."""
+
+import contextlib
+import json
+import os
+import select
+import subprocess
+import time
+
+import page_reader
+
+DEADLINE_S = 120
+
+
+class BrowserSession(contextlib.ExitStack):
+    """One page, open until the session is closed."""
+
+    def __init__(self, path, profile, size=(1360, 1500)):
+        super().__init__()
+        to_browser, self._out = os.pipe()
+        self._in, from_browser = os.pipe()
+        for end in (self._in, self._out):
+            self.callback(os.close, end)
+        command = [page_reader.browser(), "--headless=new", "--no-sandbox", "--disable-gpu",
+                   "--remote-debugging-pipe", "--force-device-scale-factor=1",
+                   "--window-size={},{}".format(*size), f"--user-data-dir={profile}"]
+        # The browser takes the pipe at 3 and 4, wherever ours are.
+        shell = f'exec 3<&{to_browser} 4>&{from_browser}; exec "$@"'
+        self._process = subprocess.Popen(["bash", "-c", shell, "browser", *command],
+                                         pass_fds=(to_browser, from_browser),
+                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(to_browser)
+        os.close(from_browser)
+        self.callback(self._end)
+        self._buffer, self._number, self._session = b"", 0, None
+        target = self.call("Target.createTarget", url=f"file://{path}")["targetId"]
+        attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
+        self._session = attached["sessionId"]
+
+    def run(self, script):
+        """What the promise of the page's script comes to."""
+        answer = self.call("Runtime.evaluate", expression=script, awaitPromise=True,
+                            returnByValue=True)
+        if "exceptionDetails" in answer:
+            raise AssertionError(json.dumps(answer["exceptionDetails"]))
+        return answer["result"].get("value")
+
+    def wait_for(self, condition):
+        end = time.monotonic() + DEADLINE_S
+        while not self.run(condition):
+            if time.monotonic() > end:
+                raise TimeoutError(condition)
+            time.sleep(0.05)
+
+    def call(self, method, **params):
+        self._number += 1
+        message = {"id": self._number, "method": method, "params": params}
+        if self._session:
+            message["sessionId"] = self._session
+        os.write(self._out, json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self._receive()
+            if answer.get("id") == self._number:
+                if "error" in answer:
+                    raise AssertionError(f"{method}: {answer['error']}")
+                return answer["result"]
+
+    def _receive(self):
+        while b"\0" not in self._buffer:
+            if not select.select([self._in], [], [], DEADLINE_S)[0]:
+                raise TimeoutError("the browser does not answer")
+            data = os.read(self._in, 1 << 20)
+            if not data:
+                raise EOFError("the browser has ended")
+            self._buffer += data
+        line, self._buffer = self._buffer.split(b"\0", 1)
+        return json.loads(line)
+
+    def _end(self):
+        self._process.terminate()
+        self._process.wait()
