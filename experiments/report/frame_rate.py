@@ -16,7 +16,7 @@ from pathlib import Path
 import page_reader
 from browser_session import BrowserSession
 
-FRAMES = 90
+FRAMES = 40
 # Before the first frame, what each frame does; `i` counts. The page's own functions.
 MOVES = {
     "pan, whole run": ("setTimeRange(0, timeRange.last * 0.9)",
