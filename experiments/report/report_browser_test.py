@@ -134,6 +134,18 @@ class Browser(unittest.TestCase):
         self.assertIn("did not allow a new window", no_window)
         self.assertIn("did not answer within 30 s", no_network)
 
+    def test_nothing_is_cut_off_on_paper(self):
+        for folder in (self.study, self.sweep):
+            with BrowserSession(folder / "report.html", self.profile + "-paper") as session:
+                session.wait_for("document.querySelectorAll('td').length > 0")
+                session.call("Emulation.setEmulatedMedia", media="print")
+                # A4 across, less margins, at 96 dots an inch.
+                session.call("Emulation.setDeviceMetricsOverride", width=1039, height=710,
+                             deviceScaleFactor=1, mobile=False)
+                # Canvases follow in a frame or two.
+                session.wait_for("[...document.querySelectorAll('table, canvas, h2, p')].every("
+                                 "(one) => one.getBoundingClientRect().right <= 1039)")
+
     def test_dark_and_light_differ(self):
         self.assertNotEqual(*self.seen["themes"])
 
