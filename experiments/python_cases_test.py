@@ -31,8 +31,32 @@ TORCH_ONLY = (
 # out, and what it says of each array.
 EVERYTHING = textwrap.dedent("""
     import glob, sys, numpy as np
+    FP8 = {"e4m3": (3, 7, 0x7E), "e5m2": (2, 15, 0x7B)}  # fraction, bias, largest finite code
+    def fp8_values(kind):  # of all 256 codes
+        bits, bias, largest = FP8[kind]
+        code = np.arange(128)
+        exponent, fraction = code >> bits, code % 2**bits
+        value = np.ldexp(fraction + 2.0**bits * (exponent > 0),
+                         np.maximum(exponent, 1) - bias - bits)
+        value[largest + 1 :] = np.nan
+        value[largest + 1] = np.inf if kind == "e5m2" else np.nan
+        return np.concatenate([value, -value]).astype("f4")
     def numbers(codes, kind):
+        if str(kind) in FP8:
+            return fp8_values(str(kind))[codes]
         return (codes.astype("u4") << 16).view("f4") if kind == "bf16" else codes.astype("f4")
+    def fp8_codes(values, kind):  # to nearest even, saturated
+        finite = fp8_values(kind)[: FP8[kind][2] + 1]
+        size = np.abs(values)
+        above = np.searchsorted(finite, size).clip(1, len(finite) - 1)
+        below, up, down = above - 1, finite[above] - size, size - finite[above - 1]
+        nearest = np.where((down < up) | ((down == up) & (below % 2 == 0)), below, above)
+        return (nearest + 128 * np.signbit(values)).astype("u1")
+    def new_codes(case, name):
+        new, kind = case["new_" + name], str(case["kv_type"])
+        if kind not in FP8:
+            return new
+        return fp8_codes(numbers(new, case["q_type"]) / case[name + "_scale"][:, None], kind)
     def pool(case, name):  # as token-major
         codes = numbers(case[name + "_cache"], case["kv_type"])
         if case["layout"] == "head-major":
@@ -78,7 +102,7 @@ EVERYTHING = textwrap.dedent("""
         there = case["slot_mapping"] >= 0
         block, offset = np.divmod(case["slot_mapping"][there], case["block_size"])
         for name in ("k", "v"):
-            case[name + "_cache"][block, offset] = case["new_" + name][there]
+            case[name + "_cache"][block, offset] = new_codes(case, name)[there]
         answer = {name: case[name] for name in ("k_cache", "v_cache")}
         np.savez(path[: -len("npz")] + "out.npz", **answer)
 """)
@@ -203,22 +227,45 @@ class Programs(Folder):
         done = self.check()
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    FP8_FLAGS = ("--op", "prefill,kv_write", "--type", "fp16/e4m3,fp16/e5m2,bf16/e4m3,bf16/e5m2",
+                 "--cases", "80")
+
+    def test_caches_in_fp8_can_be_answered_too(self):
+        self.draw(*self.FP8_FLAGS)
+        kinds = {str(np.load(path)["kv_type"]) for path in self.cases.glob("*.npz")}
+        self.assertEqual(kinds, {"e4m3", "e5m2"})
+        self.answer(EVERYTHING)
+        done = self.check()
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def expect_caught(self, flags, faults):
+        for right, wrong in faults:
+            with self.subTest(wrong):
+                self.assertEqual(EVERYTHING.count(right), 1)
+                self.draw(*flags)
+                self.answer(EVERYTHING.replace(right, wrong))
+                done = self.check()
+                subprocess.run(["rm", "-r", self.cases], check=True)
+                self.assertEqual(done.returncode, 1, done.stdout)
+
+    def test_faults_of_fp8_are_caught(self):
+        self.expect_caught(self.FP8_FLAGS, (
+            ('return codes * case[name + "_scale"][:, None]', "return codes"),
+            (' / case[name + "_scale"][:, None], kind)', ", kind)"),
+            ("& (below % 2 == 0)", "& (below % 2 == 1)"),
+            (".clip(1, len(finite) - 1)", ".clip(1, len(finite) - 2)"),
+            ('"e5m2": (2, 15, 0x7B)', '"e5m2": (2, 14, 0x7B)'),
+        ))
+
     def test_faults_of_masks_and_of_writes_are_caught(self):
-        for right, wrong in (
+        self.expect_caught((*self.FLAGS[:-1], "40"), (
             ("(j <= i)", "(j < i)"),
             ("(j <= i)", "(j <= i + 1)"),
             ('i - case["window"] < j', 'i - case["window"] <= j'),
             ("slopes * (j - i)", "slopes * (i - j)"),
             ("np.exp(sinks - top)", "0"),
             ('["slot_mapping"] >= 0', '["slot_mapping"] >= -1'),
-        ):
-            with self.subTest(wrong):
-                self.assertEqual(EVERYTHING.count(right), 1)
-                self.draw(*self.FLAGS[:-1], "40")
-                self.answer(EVERYTHING.replace(right, wrong))
-                done = self.check()
-                self.assertEqual(done.returncode, 1, done.stdout)
-                subprocess.run(["rm", "-r", self.cases], check=True)
+        ))
 
     def test_arrays_as_numpy_writes_them_are_read(self):
         self.draw("--op", "decode", "--type", "fp16", "--cases", "2")

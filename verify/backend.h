@@ -57,6 +57,9 @@ struct Backend {
   // The same, splitting contexts at so many keys (>= 1), or nothing where it cannot split there.
   // Empty if nobody can tell it where to split.
   std::function<std::optional<Backend>(std::int64_t split_size)> with_split_size = {};
+  // The same, its results and workspaces holding these four bytes, over and over, before each call,
+  // in place of NaN. Empty if nobody hands it such memory.
+  std::function<Backend(std::uint32_t pattern)> with_stale_memory = {};
 };
 
 // The reference's own ways of computing: naive and online in fp64, gathered and over blocks, the

@@ -132,6 +132,7 @@ void Comparison::append(const Comparison& later) {
   if (!first) first = later.first;
   if (!worst || (later.worst && later.worst->ratio() > worst->ratio())) worst = later.worst;
   elements += later.elements;
+  by_bits += later.by_bits;
   mismatches += later.mismatches;
   worst_ratio = std::max(worst_ratio, later.worst_ratio);
 }
@@ -159,6 +160,7 @@ void ElementComparer::expect_within(const ElementPlace& place, const ComparedVal
 
 void ElementComparer::expect_same_bits(const ElementPlace& place, double seen, double expected) {
   ++comparison_.elements;
+  ++comparison_.by_bits;
   if (std::bit_cast<std::uint64_t>(seen) == std::bit_cast<std::uint64_t>(expected)) return;
   report(MismatchKind::kDifferentBits, place, {.seen = seen, .expected = expected});
 }

@@ -64,6 +64,7 @@ struct Mismatch {
 
 struct Comparison {
   std::int64_t elements = 0;
+  std::int64_t by_bits = 0;  // of these, where no error is allowed
   std::int64_t mismatches = 0;
   std::optional<Mismatch> first;
   std::optional<Mismatch> worst;  // by ratio; of equals the first

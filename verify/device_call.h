@@ -19,6 +19,7 @@
 #include "verify/simt/executor/observer.h"
 #include "verify/simt/memory/device_memory.h"
 #include "verify/simt/streams/stream.h"
+#include "verify/stale_memory.h"
 
 namespace recto::verify {
 
@@ -30,6 +31,8 @@ using ObserverMaker =
 struct KernelRun {
   simt::ExecutorOptions executor = {};
   ObserverMaker observer = {};  // nobody, if empty
+  // What results and workspaces hold before a call, over and over.
+  std::uint32_t stale_memory = kStaleNaN;
 };
 
 // Whether kernels run on a GPU, where executor options have no say.

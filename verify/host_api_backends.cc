@@ -81,11 +81,11 @@ MutableRowsView view_of(const PagedAttentionInputs& inputs, DecodeResults& resul
           .head_stride = head_dim};
 }
 
-// Of sixteen bytes and more, as device memory is aligned. NaN until somebody writes it.
+// Of sixteen bytes and more, as device memory is aligned. `stale` until somebody writes it.
 struct DeviceBytes {
-  explicit DeviceBytes(std::int64_t bytes)
+  DeviceBytes(std::int64_t bytes, std::uint32_t stale)
       : blocks(static_cast<std::size_t>((bytes + 15) / 16)), size(bytes) {
-    std::ranges::fill(this->bytes(), std::byte{0xff});
+    fill_with(this->bytes(), stale);
   }
 
   struct alignas(16) Block {
@@ -107,8 +107,8 @@ using Launch = std::function<Status(const AttentionOutputs& outputs, const Works
 reference::AttentionResult run_call(DeviceCall& call, const Runner& runner,
                                     const PagedAttentionInputs& inputs,
                                     std::int64_t workspace_bytes, const Launch& launch) {
-  DecodeResults results(inputs);
-  DeviceBytes memory(workspace_bytes);
+  DecodeResults results(inputs, runner.how.stale_memory);
+  DeviceBytes memory(workspace_bytes, runner.how.stale_memory);
   const MutableRowsView out = view_of(inputs, results);
   call.add_write("out", out);
   call.add_write("lse_ln", std::span(results.lse_ln));
@@ -154,6 +154,22 @@ reference::KernelNumerics numerics_of(const AttentionPlan& plan,
 std::string name_of(const char* kind, const PlanOptions& options) {
   return fmt::format("{}, {}", kind,
                      options.kernel ? attention_kernel_name(*options.kernel) : "by its rule");
+}
+
+using MakeBackend = Backend (*)(const KernelRun& how, const PlanOptions& options);
+
+void set_variants(Backend& backend, const KernelRun& how, const PlanOptions& options,
+                  MakeBackend make) {
+  backend.with_split_size = [how, options, make](std::int64_t size) {
+    PlanOptions split = options;
+    split.split_size = size;
+    return make(how, split);
+  };
+  backend.with_stale_memory = [how, options, make](std::uint32_t pattern) {
+    KernelRun stale = how;
+    stale.stale_memory = pattern;
+    return make(stale, options);
+  };
 }
 
 // The blocks that each sequence's contexts address.
@@ -242,12 +258,13 @@ Backend host_api_backend(const KernelRun& how, const PlanOptions& options) {
     return numerics_of(plan_for(inputs, options).value(), inputs);
   };
   backend.has_independent_sequences = options.batch_invariance == BatchInvariance::kRows;
+  set_variants(backend, how, options, host_api_backend);
   return backend;
 }
 
 Backend host_api_step_backend(const KernelRun& how, const PlanOptions& options) {
   const auto runner = std::make_shared<Runner>(how);
-  return decode_step_backend(
+  Backend backend = decode_step_backend(
       name_of("host API step", options),
       [runner, options](const DecodeStepInputs& inputs) {
         return run_step(*runner, inputs, options);
@@ -255,6 +272,8 @@ Backend host_api_step_backend(const KernelRun& how, const PlanOptions& options) 
       [options](const PagedAttentionInputs& inputs) {
         return numerics_of(plan_for(inputs, options).value(), inputs);
       });
+  set_variants(backend, how, options, host_api_step_backend);
+  return backend;
 }
 
 }  // namespace recto::verify

@@ -46,6 +46,16 @@ Backend decode_backend(const std::string& name, std::int64_t split_size, Run run
           .state_merge = StateMerge{.merge = merge_as_kernels_do, .type = StateType::kFp32}};
 }
 
+// As `make` makes it.
+std::function<Backend(std::uint32_t)> with_stale_memory(
+    KernelRun how, std::function<Backend(const KernelRun&)> make) {
+  return [how = std::move(how), make = std::move(make)](std::uint32_t pattern) {
+    KernelRun stale = how;
+    stale.stale_memory = pattern;
+    return make(stale);
+  };
+}
+
 using SplitCall = void (*)(simt::Executor& executor, const ObserverMaker& observer,
                            const PagedAttentionInputs& inputs, std::int64_t split_size,
                            DecodeResults& results);
@@ -57,7 +67,7 @@ Backend group_backend(const KernelRun& how, const std::string& name, std::int64_
   Backend backend =
       decode_backend(fmt::format("{}-{}", name, split_size), split_size,
                      [runner, split_size, call](const PagedAttentionInputs& inputs) {
-                       DecodeResults results(inputs);
+                       DecodeResults results(inputs, runner->how.stale_memory);
                        call(runner->executor, runner->how.observer, inputs, split_size, results);
                        return read(inputs, results);
                      });
@@ -71,23 +81,28 @@ Backend group_backend(const KernelRun& how, const std::string& name, std::int64_
 
 Backend paged_decode_backend(const KernelRun& how) {
   const auto runner = std::make_shared<Runner>(how);
-  return decode_backend("paged-decode", 0, [runner](const PagedAttentionInputs& inputs) {
-    DecodeResults results(inputs);
+  Backend backend = decode_backend("paged-decode", 0, [runner](const PagedAttentionInputs& inputs) {
+    DecodeResults results(inputs, runner->how.stale_memory);
     call_paged_decode(runner->executor, runner->how.observer, inputs, results);
     return read(inputs, results);
   });
+  backend.with_stale_memory = with_stale_memory(how, paged_decode_backend);
+  return backend;
 }
 
 Backend split_decode_backend(const KernelRun& how, std::int64_t split_size) {
   const auto runner = std::make_shared<Runner>(how);
   Backend backend = decode_backend(fmt::format("split-decode-{}", split_size), split_size,
                                    [runner, split_size](const PagedAttentionInputs& inputs) {
-                                     DecodeResults results(inputs);
+                                     DecodeResults results(inputs, runner->how.stale_memory);
                                      call_split_decode(runner->executor, runner->how.observer,
                                                        inputs, split_size, results);
                                      return read(inputs, results);
                                    });
   backend.with_split_size = [how](std::int64_t size) { return split_decode_backend(how, size); };
+  backend.with_stale_memory = with_stale_memory(how, [split_size](const KernelRun& stale) {
+    return split_decode_backend(stale, split_size);
+  });
   return backend;
 }
 
@@ -95,6 +110,9 @@ Backend group_decode_backend(const KernelRun& how, std::int64_t split_size) {
   Backend backend = group_backend(how, "group-decode", split_size, call_group_decode);
   backend.why_unsupported = why_not_group_decoded;
   backend.with_split_size = [how](std::int64_t size) { return group_decode_backend(how, size); };
+  backend.with_stale_memory = with_stale_memory(how, [split_size](const KernelRun& stale) {
+    return group_decode_backend(stale, split_size);
+  });
   return backend;
 }
 
@@ -102,6 +120,8 @@ Backend bulk_decode_backend(const KernelRun& how, std::int64_t split_size) {
   Backend backend = group_backend(how, "bulk-decode", split_size, call_bulk_decode);
   backend.why_unsupported = why_not_bulk_decoded;
   backend.with_split_size = [how](std::int64_t size) { return bulk_decode_backend(how, size); };
+  backend.with_stale_memory = with_stale_memory(
+      how, [split_size](const KernelRun& stale) { return bulk_decode_backend(stale, split_size); });
   return backend;
 }
 
@@ -109,7 +129,7 @@ Backend paged_prefill_backend(const KernelRun& how) {
   const auto runner = std::make_shared<Runner>(how);
   Backend backend =
       decode_backend("paged-prefill", 0, [runner](const PagedAttentionInputs& inputs) {
-        DecodeResults results(inputs);
+        DecodeResults results(inputs, runner->how.stale_memory);
         call_paged_prefill(runner->executor, runner->how.observer, inputs, results);
         return read(inputs, results);
       });
@@ -117,6 +137,7 @@ Backend paged_prefill_backend(const KernelRun& how) {
   backend.numerics = [](const PagedAttentionInputs& inputs) {
     return prefill_numerics(inputs.q.type, inputs.kv.k.type, inputs.kv.k.head_dim);
   };
+  backend.with_stale_memory = with_stale_memory(how, paged_prefill_backend);
   return backend;
 }
 

@@ -1,6 +1,7 @@
 #include "verify/kernel_calls.h"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <limits>
 #include <span>
@@ -114,9 +115,10 @@ void call_in_splits(const Machine& machine, const PagedAttentionInputs& inputs,
   SplitDecodeParams params{.decode = params_into(inputs, results), .split_size = split_size};
   params.num_splits = kernels::num_splits(longest_context(inputs), split_size);
   const std::int64_t num_states = inputs.q.num_rows * inputs.q.num_heads * params.num_splits;
-  std::vector<float> maximum(static_cast<std::size_t>(num_states), kNaN);
-  std::vector<float> sum(static_cast<std::size_t>(num_states), kNaN);
-  std::vector<float> weighted(static_cast<std::size_t>(num_states * inputs.kv.v.head_dim), kNaN);
+  const auto stale = std::bit_cast<float>(results.stale);
+  std::vector<float> maximum(static_cast<std::size_t>(num_states), stale);
+  std::vector<float> sum(static_cast<std::size_t>(num_states), stale);
+  std::vector<float> weighted(static_cast<std::size_t>(num_states * inputs.kv.v.head_dim), stale);
   params.states = {maximum.data(), sum.data(), weighted.data()};
   DeviceCall call(machine.executor);
   add_inputs(call, inputs, owners_in_turn(num_states, inputs.q.num_rows));
@@ -162,11 +164,14 @@ kernels::PagedPrefillParams prefill_params_of(const PagedAttentionInputs& inputs
 
 }  // namespace
 
-DecodeResults::DecodeResults(const PagedAttentionInputs& inputs)
+DecodeResults::DecodeResults(const PagedAttentionInputs& inputs, std::uint32_t stale)
     : out(static_cast<std::size_t>(inputs.q.num_rows * inputs.q.num_heads * inputs.kv.v.head_dim *
-                                   element_bytes(inputs.q.type)),
-          std::byte{0xff}),
-      lse_ln(static_cast<std::size_t>(inputs.q.num_rows * inputs.q.num_heads), kNaN) {}
+                                   element_bytes(inputs.q.type))),
+      lse_ln(static_cast<std::size_t>(inputs.q.num_rows * inputs.q.num_heads),
+             std::bit_cast<float>(stale)),
+      stale(stale) {
+  fill_with(out, stale);
+}
 
 std::optional<std::string> why_not_decoded(const PagedAttentionInputs& inputs) {
   if (const auto why = why_not_one_row_each(inputs)) return why;

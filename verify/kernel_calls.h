@@ -15,12 +15,13 @@
 
 namespace recto::verify {
 
-// NaN until somebody writes it.
+// What a call before has left there, until somebody writes it.
 struct DecodeResults {
-  explicit DecodeResults(const PagedAttentionInputs& inputs);
+  explicit DecodeResults(const PagedAttentionInputs& inputs, std::uint32_t stale = kStaleNaN);
 
   std::vector<std::byte> out;  // [num_rows, num_heads, v.head_dim], of q's type
   std::vector<float> lse_ln;   // [num_rows, num_heads]
+  std::uint32_t stale;         // in workspaces, too
 };
 
 // What the decode kernels do not serve of these inputs, or nothing.

@@ -9,19 +9,16 @@
 #include <vector>
 
 #include "core/attention_views.h"
+#include "verify/kv_pools.h"
 #include "verify/law.h"
 
 namespace recto::verify {
 
-struct KvPools {
-  std::vector<std::byte> k;
-  std::vector<std::byte> v;
-};
-
 class KvWriteCase {
  public:
   // Of each sequence the last tokens, as many as it has rows but one at least, are new, each in its
-  // slot; no slot is named twice, and some tokens go nowhere.
+  // slot; no slot is named twice, and some tokens go nowhere. Some values fp8 has to round, ties
+  // among them, or to saturate.
   explicit KvWriteCase(const LawCase& law_case);
 
   const PagedKvView& kv() const { return placed_.inputs().kv; }  // whose strides pools have
@@ -34,8 +31,7 @@ class KvWriteCase {
 
   // Every code of both pools, gaps included.
   std::int64_t num_codes() const;
-  // What is wrong in each pool, and where first; empty if all is right. Which NaN one becomes that
-  // is converted to fp8 is nobody's promise.
+  // What is wrong in each pool, and where first; empty if all is right.
   std::string differences(const KvPools& seen) const;
 
  private:

@@ -29,6 +29,8 @@ void try_case(const Attempt& attempt, LawCount& count, std::vector<std::string>&
   }
   for (const std::string& part : verdict.skipped_parts) ++count.skipped_parts[part];
   count.worst_ratio = std::max(count.worst_ratio, verdict.comparison.worst_ratio);
+  count.elements += verdict.comparison.elements;
+  count.by_bits += verdict.comparison.by_bits;
   if (!verdict.failed()) {
     ++count.held;
     return;
@@ -59,6 +61,11 @@ std::int64_t skipped_cases(const LawCount& count) {
 }
 
 }  // namespace
+
+const char* LawCount::held_to() const {
+  if (by_bits == 0) return "bound";
+  return by_bits == elements ? "bits" : "both";
+}
 
 std::int64_t LawReport::failed() const {
   std::int64_t cases = 0;

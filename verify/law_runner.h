@@ -41,8 +41,12 @@ struct LawCount {
   std::map<std::string, std::int64_t> skipped;        // reason -> cases
   std::map<std::string, std::int64_t> skipped_parts;  // part and reason -> cases otherwise tried
   double worst_ratio = 0.0;                           // of error to bound
+  std::int64_t elements = 0;                          // compared, of all cases that were tried
+  std::int64_t by_bits = 0;                           // of these, bit for bit
 
   std::int64_t ran() const { return held + failed; }
+  // "bits" where no bit may differ, "bound", or "both" where some elements have a bound.
+  const char* held_to() const;
 };
 
 struct LawRunOptions {

@@ -95,6 +95,7 @@ TEST_CASE("what no backend takes is skipped aloud, and no success") {
 TEST_CASE("bad input is named, with what was expected") {
   check_refused({}, "file");
   check_refused({"nowhere.json"}, "nowhere.json: No such file or directory");
+  check_refused({"/dev/zero"}, "/dev/zero: expected a file, found a device, which may never end");
   const std::string broken = file_with("{\"recto_case\": 1, \"case\": {\"shape\": {\"q\": 1}}}");
   check_refused({broken}, broken + ": case.shape.q: expected no such field but ");
   verify::SavedCase saved = windowed();

@@ -6,7 +6,8 @@
 
 namespace recto::experiments {
 
-// The whole file. Invalid input naming it, with the system's reason, where it cannot be read.
+// The whole file, or pipe. Invalid input naming it, with the system's reason, where it cannot be
+// read; devices are not.
 Result<std::string> read_text_file(const std::string& path);
 
 }  // namespace recto::experiments

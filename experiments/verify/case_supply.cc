@@ -106,15 +106,30 @@ std::optional<DescribedCase> CaseSupply::draw_for(Customer& customer,
     if (is_late()) return std::nullopt;
     if (tried == kWideDraws && customer.sets.size() == sets_.size()) narrow(customer);
     if (tried < kDrawsMax) continue;
+    if (std::optional<DescribedCase> found = take_found(customer)) return found;
     customer.gets_no_more = true;
     return drawn;
   }
 }
 
+// A library that did not come back from some calls is not asked others: the calls that it was found
+// by are what there is to tell of it.
+std::optional<DescribedCase> CaseSupply::take_found(Customer& customer) {
+  while (!customer.found.empty()) {
+    DescribedCase found = verify::drawn_case(customer.found.back(), "");
+    customer.found.pop_back();
+    if (!why_refused_as_placed(*customer.backend, found.law_case)) return found;
+  }
+  return std::nullopt;
+}
+
 // From now on every third case is of what it serves.
 void CaseSupply::narrow(Customer& customer) {
   const auto why_refused = [&customer](const CaseSpec& spec) {
-    return why_refused_as_placed(*customer.backend, {make_problem(spec), spec.placement});
+    std::optional<std::string> why =
+        why_refused_as_placed(*customer.backend, {make_problem(spec), spec.placement});
+    if (!why) customer.found.push_back(spec);
+    return why;
   };
   std::optional<verify::CaseDomain> served = served_domain(union_of(sets_), why_refused);
   if (!served) return;

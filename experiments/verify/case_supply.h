@@ -33,6 +33,7 @@ class CaseSupply {
     bool gets_no_more = false;
     // Of sizes of every kind and those of models in turn, then of what it was found to serve.
     std::vector<verify::DrawnCases> sets;
+    std::vector<verify::CaseSpec> found = {};  // by asking what it serves
   };
 
   Customer* whose_turn();
@@ -41,6 +42,7 @@ class CaseSupply {
   std::optional<verify::DescribedCase> draw_for(Customer& customer,
                                                 const std::function<bool()>& is_late);
   void narrow(Customer& customer);
+  static std::optional<verify::DescribedCase> take_found(Customer& customer);
 
   std::vector<verify::DrawnCases> sets_;
   std::vector<Customer> customers_;

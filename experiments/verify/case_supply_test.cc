@@ -3,8 +3,11 @@
 
 #include "experiments/verify/case_supply.h"
 
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -97,6 +100,27 @@ TEST_CASE("who serves nothing does not end the others' run") {
       that_refuses(refuses_nothing)};
   CaseSupply supply(backends, 2026);
   CHECK(served_of(supply, backends[1], 5) == 5);
+}
+
+// As a library that does not come back from four calls: these are known, and no others are made.
+std::function<std::optional<std::string>(const PagedAttentionInputs&)> giving_up() {
+  return [known = std::make_shared<std::set<std::vector<std::int64_t>>>()](
+             const PagedAttentionInputs& inputs) -> std::optional<std::string> {
+    if (const auto why = why_not_one_kind(inputs)) return why;
+    std::vector<std::int64_t> call = {inputs.q.num_heads, inputs.kv.k.num_kv_heads,
+                                      inputs.q.row_stride};
+    call.insert(call.end(), inputs.context_length.begin(), inputs.context_length.end());
+    if (known->contains(call)) return std::nullopt;
+    if (known->size() == 4) return "given up";
+    known->insert(call);
+    return std::nullopt;
+  };
+}
+
+TEST_CASE("of who serves nothing any more there are the cases that it served before") {
+  const std::vector<Backend> backends = {that_refuses(giving_up())};
+  CaseSupply supply(backends, 2026);
+  CHECK(served_of(supply, backends[0], 1) == 1);
 }
 
 TEST_CASE("those that compute no attention take what comes") {

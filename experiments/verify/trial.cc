@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "experiments/support/offered_values.h"
 #include "experiments/support/shell_word.h"
 #include "experiments/support/table.h"
 #include "experiments/support/text_list.h"
 #include "experiments/support/usage_error.h"
+#include "verify/block_move_laws.h"
+#include "verify/engine_tables_law.h"
 #include "verify/kernel_abi/kernel_library_backends.h"
 #include "verify/kernel_abi/kv_write_law.h"
 #include "verify/kernel_cache_ops.h"
@@ -75,17 +78,18 @@ Result<std::vector<Law>> choose_laws(const std::vector<Law>& laws,
   return chosen;
 }
 
-// The kernel that writes, beside the list of what computes attention.
+// The kernels that write, beside the list of what computes attention.
 constexpr const char* kKvWrite = "kv-write";
+constexpr const char* kBlockCopy = "block-copy";
 
-ListedBackend kv_write_backend() {
+ListedBackend writing_backend(const char* name, const char* about) {
   ListedBackend listed;
-  listed.backend.name = kKvWrite;
+  listed.backend.name = name;
   listed.backend.why_unsupported = [](const PagedAttentionInputs& /*inputs*/) {
     return std::optional<std::string>("it writes K and V, and computes no attention");
   };
   listed.kind = verify::BackendKind::kExecutor;
-  listed.about = "cuda/kernels/kv_write";
+  listed.about = about;
   return listed;
 }
 
@@ -102,21 +106,37 @@ Law kv_write_law() {
        .write = [](const KvWriteInputs& inputs) { verify::write_kv_by_kernel({}, inputs); }});
 }
 
+Law block_copy_law() {
+  return verify::block_copy_law(kBlockCopy,
+                                [](const MutablePagedKvView& kv, std::span<const BlockPair> pairs) {
+                                  verify::copy_blocks_by_kernel({}, kv, pairs);
+                                });
+}
+
+Law block_swap_law() {
+  return verify::block_swap_law(
+      kBlockCopy,
+      [](const PagedKvView& from, const MutablePagedKvView& to, std::span<const BlockPair> pairs) {
+        verify::swap_blocks_by_kernel({}, from, to, pairs);
+      });
+}
+
 std::vector<ListedBackend> backends_without_library() {
   std::vector<ListedBackend> list = verify::backend_list();
-  list.push_back(kv_write_backend());
+  list.push_back(writing_backend(kKvWrite, "cuda/kernels/kv_write"));
+  list.push_back(writing_backend(kBlockCopy, "cuda/kernels/block_copy, within and between pools"));
   return list;
 }
 
 std::vector<Law> laws_of_attention() {
   std::vector<Law> laws = verify::all_laws();
-  laws.push_back(verify::oracle_comparison());
+  laws.insert(laws.end(), {verify::engine_tables_law(), verify::oracle_comparison()});
   return laws;
 }
 
 std::vector<Law> laws_without_library() {
   std::vector<Law> laws = laws_of_attention();
-  laws.push_back(kv_write_law());
+  laws.insert(laws.end(), {kv_write_law(), block_copy_law(), block_swap_law()});
   return laws;
 }
 

@@ -34,6 +34,12 @@ std::int64_t skipped_cases(const LawCount& count) {
   return cases;
 }
 
+// Of nothing but bits there is no bound.
+std::string ratio_text(const LawCount& count) {
+  const bool has_bound = count.by_bits < count.elements;
+  return has_bound || count.failed > 0 ? fmt::format("{:.3g}", count.worst_ratio) : "-";
+}
+
 // Backends in their order, each with its laws: what was tried.
 std::string counts_text(const Trial& trial, const verify::LawReport& report) {
   Table table({{"backend", Align::kLeft},
@@ -41,13 +47,14 @@ std::string counts_text(const Trial& trial, const verify::LawReport& report) {
                {"cases"},
                {"failed"},
                {"skipped"},
+               {"held to", Align::kLeft},
                {"error / bound"}});
   for (const verify::ListedBackend& listed : trial.backends) {
     for (const LawCount& count : report.counts) {
       if (count.backend != listed.backend.name || count.ran() == 0) continue;
       table.add_row({count.backend, count.law, std::to_string(count.ran()),
                      std::to_string(count.failed), std::to_string(skipped_cases(count)),
-                     fmt::format("{:.3g}", count.worst_ratio)});
+                     count.held_to(), ratio_text(count)});
     }
   }
   return table.text();
@@ -129,10 +136,23 @@ std::string absent_text(const Trial& trial) {
   return text;
 }
 
+// What no law can say, as it takes to look at launches.
+std::string tests_text(const Trial& trial) {
+  const bool has_kernels = std::ranges::any_of(trial.backends, [](const auto& listed) {
+    return !listed.why_not_here && (listed.kind == verify::BackendKind::kExecutor ||
+                                    listed.kind == verify::BackendKind::kHostApi);
+  });
+  if (!has_kernels) return "";
+  return "\nTests, and no laws: both sides of each dispatch threshold, in "
+         "//verify:kernel_thresholds_test,\n"
+         "  //verify:host_api_thresholds_test and //verify:kernel_cache_thresholds_test\n";
+}
+
 Json count_json(const LawCount& count) {
-  Json json = {{"backend", count.backend},  {"law", count.law},
-               {"cases", count.ran()},      {"failed", count.failed},
-               {"skipped", Json::object()}, {"skipped_parts", Json::object()}};
+  Json json = {{"backend", count.backend},   {"law", count.law},
+               {"cases", count.ran()},       {"failed", count.failed},
+               {"skipped", Json::object()},  {"skipped_parts", Json::object()},
+               {"elements", count.elements}, {"by_bits", count.by_bits}};
   for (const auto& [reason, cases] : count.skipped) json["skipped"][reason] = cases;
   for (const auto& [part, cases] : count.skipped_parts) json["skipped_parts"][part] = cases;
   // JSON has no infinity.
@@ -153,7 +173,7 @@ std::string verify_text(const Trial& trial, const VerifyOptions& options,
     text += "\nPassed over: other cases, each drawn for a backend that refused it, and why\n";
     text += reasons_text(outcome.passed_over);
   }
-  text += absent_text(trial);
+  text += absent_text(trial) + tests_text(trial);
   for (const std::string& backend : outcome.report.untried_backends())
     text += fmt::format("\nuntried: {}: every case was skipped\n", backend);
   for (const std::string& failure : outcome.report.failures) text += "\n" + failure;

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <iterator>
 
+#include "core/random_stream.h"
 #include "verify/engine/engine_law.h"
 #include "verify/generators/pairwise_cover.h"
 
@@ -117,9 +119,7 @@ EngineScenario scenario_of(const std::vector<int>& row, std::uint64_t seed) {
   return scenario;
 }
 
-}  // namespace
-
-std::vector<EngineScenario> engine_cover(unsigned number) {
+std::array<int, kFactors> levels_of_all() {
   std::array<int, kFactors> levels{};
   levels[kNumber] = std::ssize(kNumbers);
   levels[kSequence] = std::ssize(kSequences);
@@ -130,9 +130,75 @@ std::vector<EngineScenario> engine_cover(unsigned number) {
   levels[kLayout] = std::ssize(kLayouts);
   levels[kCall] = 3;
   levels[kModel] = std::ssize(kModels);
+  return levels;
+}
+
+}  // namespace
+
+std::vector<EngineScenario> engine_cover(unsigned number) {
   std::vector<EngineScenario> scenarios;
-  for (const std::vector<int>& row : pairwise_cover(levels, 2026 + number)) {
+  for (const std::vector<int>& row : pairwise_cover(levels_of_all(), 2026 + number)) {
     scenarios.push_back(scenario_of(row, 1000 * std::uint64_t{number} + scenarios.size()));
+  }
+  return scenarios;
+}
+
+std::vector<EngineScenario> engine_product() {
+  const std::array<int, kFactors> levels = levels_of_all();
+  constexpr std::array kCrossed = {kSequence, kBlock, kChunk, kMemory, kCache};
+  std::int64_t size = 1;
+  for (const Factor factor : kCrossed) size *= levels[factor];
+  RandomStream drawn = RandomStream(2026).split("the other factors");
+  std::vector<EngineScenario> scenarios;
+  for (std::int64_t number = 0; number < size; ++number) {
+    std::vector<int> row;
+    for (const int count : levels)
+      row.push_back(static_cast<int>(drawn.next_below(static_cast<std::uint64_t>(count))));
+    std::int64_t rest = number;
+    for (const Factor factor : kCrossed) {
+      row[factor] = static_cast<int>(rest % levels[factor]);
+      rest /= levels[factor];
+    }
+    scenarios.push_back(scenario_of(row, 100'000 + scenarios.size()));
+  }
+  return scenarios;
+}
+
+std::vector<EngineScenario> tiny_pools() {
+  std::vector<EngineScenario> scenarios;
+  for (const std::int64_t block_size : {1, 2, 4}) {
+    for (const Sequences& sequences : kSequences) {
+      for (const sim::PreemptionRule rule :
+           {sim::PreemptionRule::kRecompute, sim::PreemptionRule::kSwap}) {
+        const std::uint64_t number = scenarios.size();
+        EngineScenario scenario;
+        scenario.seed = 200'000 + number;
+        scenario.shape.vocabulary = 12;
+        scenario.shape.layers = 1;
+        scenario.draw = {.seed = scenario.seed, .attention_share = 1.0};
+        // Texts begin short and grow long, so that all are admitted and few stay.
+        scenario.traffic = {.requests = 8,
+                            .prompt_min = 1,
+                            .prompt_max = 6,
+                            .shared_prompt = 2,
+                            .output_min = 16,
+                            .output_max = 24,
+                            .arrival_gap = 1,
+                            .decoding = sequences.decoding,
+                            .width = std::min(sequences.width, 2)};
+        scenario.pool = PoolSize::kTight;
+        scenario.options.block_size = block_size;
+        scenario.options.max_sequences = 16;
+        scenario.options.caching =
+            number % 3 == 0 ? cache::PrefixCaching::kOn : cache::PrefixCaching::kOff;
+        scenario.options.preemption = rule;
+        scenario.options.draft_tokens = sequences.drafts;
+        scenario.name =
+            fmt::format("tiny pool, {}, {}, block {}", sequences.name,
+                        rule == sim::PreemptionRule::kSwap ? "swap" : "recompute", block_size);
+        scenarios.push_back(scenario);
+      }
+    }
   }
   return scenarios;
 }

@@ -77,6 +77,15 @@ EngineVerdict judge_engine(const EngineScenario& scenario);
 // other weights and requests.
 std::vector<EngineScenario> engine_cover(unsigned number);
 
+// Every block size with every chunk, with and without prefix caching, every memory (roomy, or tight
+// with either preemption) and every way to decode, drafts and beams among them; what is not crossed
+// is drawn.
+std::vector<EngineScenario> engine_product();
+
+// Pools that one request fills, and eight that want to grow in them, in each way to decode and to
+// preempt.
+std::vector<EngineScenario> tiny_pools();
+
 // A row of a table for each verdict; sums, and the share of undecided requests.
 struct EngineReport {
   std::int64_t drawn = 0;

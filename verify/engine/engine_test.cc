@@ -73,6 +73,15 @@ TEST_CASE("a request that the pool never holds is refused, and one that fills it
         "it fits into alone");
 }
 
+TEST_CASE("a model of more weights than there is room for is refused, and none is drawn") {
+  ModelShape shape = kShape;
+  shape.hidden = 1 << 18;
+  shape.ffn = 1 << 20;
+  CHECK(check_shape(shape).message().ends_with(" weights; expected at most 268435456"));
+  shape.ffn = 1;
+  CHECK(check_shape(shape) == Status::ok());
+}
+
 TEST_CASE("a model that no kernel serves is refused") {
   ModelShape shape = kShape;
   shape.head_dim = 80;

@@ -7,12 +7,24 @@
 namespace recto::verify {
 namespace {
 
-constexpr std::int64_t kLargest = 1 << 20;  // of any size, so that products stay far from overflow
+constexpr std::int64_t kLargest = 1 << 20;     // of any size
+constexpr std::int64_t kWeightsMax = 1 << 28;  // 2 GiB of them
 
 struct Size {
   const char* name;
   std::int64_t value;
 };
+
+// All matrices'. In fp64, which no product of sizes overflows.
+double weights_of(const ModelShape& shape) {
+  const auto hidden = static_cast<double>(shape.hidden);
+  const double heads =
+      2.0 * (static_cast<double>(shape.num_q_heads) + static_cast<double>(shape.num_kv_heads));
+  const double of_layer =
+      hidden * (heads * static_cast<double>(shape.head_dim) + 3.0 * static_cast<double>(shape.ffn));
+  return static_cast<double>(shape.layers) * of_layer +
+         2.0 * hidden * static_cast<double>(shape.vocabulary);
+}
 
 }  // namespace
 
@@ -41,6 +53,10 @@ Status check_shape(const ModelShape& shape) {
     return Status::invalid_input(
         fmt::format("model: num_q_heads = {}; expected a multiple of num_kv_heads, which is {}",
                     shape.num_q_heads, shape.num_kv_heads));
+  }
+  if (const double weights = weights_of(shape); weights > static_cast<double>(kWeightsMax)) {
+    return Status::invalid_input(
+        fmt::format("model: {:.3g} weights; expected at most {}", weights, kWeightsMax));
   }
   if (!(shape.rotary_base > 1) || !(shape.norm_epsilon > 0)) {
     return Status::invalid_input(

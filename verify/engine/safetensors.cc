@@ -5,11 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
 #include <optional>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "core/element_type.h"
@@ -149,6 +151,9 @@ double decode(const char* bytes, const Type& type) {
 
 Result<SafetensorsFile> SafetensorsFile::read(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
+  if (std::error_code unknown; std::filesystem::is_character_file(path, unknown)) {
+    return wrong(path, "a device; expected a safetensors file");
+  }
   if (!file) return wrong(path, "cannot be opened; expected a safetensors file");
   std::string bytes{std::istreambuf_iterator<char>(file), {}};
   if (file.bad()) return Status::failed(path + ": cannot be read");

@@ -72,7 +72,8 @@ Status KernelLibrary::load() {
 std::optional<std::string> KernelLibrary::why_unsupported(KernelFunction function,
                                                           const PagedAttentionInputs& inputs) {
   RECTO_CHECK(has(function));
-  const CallOutcome& outcome = make(request_attention(function, inputs, process_->arena())).outcome;
+  const CallOutcome& outcome =
+      make(request_attention(function, inputs, kStaleNaN, process_->arena())).outcome;
   if (outcome.kind != CallOutcome::Kind::kUnsupported) return std::nullopt;
   return outcome.text;
 }
@@ -85,9 +86,10 @@ std::optional<std::string> KernelLibrary::why_unsupported(const KvWriteInputs& i
 }
 
 CallOutcome KernelLibrary::attend(KernelFunction function, const PagedAttentionInputs& inputs,
-                                  reference::AttentionResult& result) {
+                                  reference::AttentionResult& result, std::uint32_t stale) {
   RECTO_CHECK(has(function));
-  const Result<KernelRequest> request = request_attention(function, inputs, process_->arena());
+  const Result<KernelRequest> request =
+      request_attention(function, inputs, stale, process_->arena());
   const MadeCall made = make(request);
   kept_.reset();
   if (made.outcome.kind == CallOutcome::Kind::kDone) {

@@ -17,6 +17,7 @@
 #include "reference/paged_attention.h"
 #include "verify/kernel_abi/kernel_process.h"
 #include "verify/kernel_abi/kernel_request.h"
+#include "verify/stale_memory.h"
 
 namespace recto::verify {
 
@@ -56,9 +57,10 @@ class KernelLibrary {
                                              const PagedAttentionInputs& inputs);
   std::optional<std::string> why_unsupported(const KvWriteInputs& inputs);
 
-  // The result is there if it is done. Equal calls that went wrong are not made again.
+  // The result is there if it is done; where it goes, `stale` stands before. Equal calls that went
+  // wrong are not made again.
   CallOutcome attend(KernelFunction function, const PagedAttentionInputs& inputs,
-                     reference::AttentionResult& result);
+                     reference::AttentionResult& result, std::uint32_t stale = kStaleNaN);
   // The caches are as the library left them if it is done, and as before if not.
   CallOutcome write_kv(const KvWriteInputs& inputs);
 

@@ -28,7 +28,8 @@ std::string name_of(const Library& library, KernelFunction function) {
   return library->name() + " " + kernel_function_name(function);
 }
 
-Backend attention_backend(const Library& library, KernelFunction function) {
+Backend attention_backend(const Library& library, KernelFunction function,
+                          std::uint32_t stale = kStaleNaN) {
   Backend backend;
   backend.name = name_of(library, function);
   backend.why_unsupported =
@@ -38,10 +39,13 @@ Backend attention_backend(const Library& library, KernelFunction function) {
     }
     return library->why_unsupported(function, inputs);
   };
-  backend.run = [library, function](const PagedAttentionInputs& inputs) {
+  backend.run = [library, function, stale](const PagedAttentionInputs& inputs) {
     reference::AttentionResult result;
-    throw_unless_done(library->attend(function, inputs, result));
+    throw_unless_done(library->attend(function, inputs, result, stale));
     return result;
+  };
+  backend.with_stale_memory = [library, function](std::uint32_t pattern) {
+    return attention_backend(library, function, pattern);
   };
   backend.numerics = [](const PagedAttentionInputs& inputs) {
     return reference::third_party_numerics(inputs.q.type, inputs.kv.k.type);

@@ -77,6 +77,20 @@ TEST_CASE("offsets of 32 bits are seen, in a library, too") {
   }
 }
 
+TEST_CASE("a library that takes what stands in its results for its own is seen") {
+  for (const bool is_right : {true, false}) {
+    setenv("RECTO_TEST_FAULT", is_right ? "" : "trust what stands there", 1);
+    const LawReport report =
+        run_laws({history_law()}, kernel_library_backends(kFaults).value(),
+                 drawn_cases(small_cases(), {}), {.failures_kept = 1, .shrinking_trials = 20});
+    unsetenv("RECTO_TEST_FAULT");
+    INFO(report.table());
+    CHECK(report.counts[0].ran() >= 8);
+    CHECK((report.failed() == 0) == is_right);
+    if (!is_right) CHECK(contains(report.failures.at(0), "zeros where results and workspaces go"));
+  }
+}
+
 TEST_CASE("what a library does not support is skipped, and counted by its words") {
   const LawReport report = report_with("unsupported");
   CHECK(report.failed() == 0);

@@ -10,6 +10,7 @@
 
 #include "core/contract.h"
 #include "verify/kernel_abi/request_builder.h"
+#include "verify/stale_memory.h"
 
 namespace recto::verify {
 namespace {
@@ -123,7 +124,7 @@ void set_outputs(const PagedAttentionInputs& inputs, RequestBuilder& builder,
 }  // namespace
 
 Result<KernelRequest> request_attention(KernelFunction function, const PagedAttentionInputs& inputs,
-                                        GuardedArena& arena) {
+                                        std::uint32_t stale, GuardedArena& arena) {
   const BlockTableView& table = inputs.block_table;
   RequestBuilder builder(arena,
                          hash(inputs.context_length.data(), inputs.context_length.size_bytes()) ^
@@ -151,6 +152,10 @@ Result<KernelRequest> request_attention(KernelFunction function, const PagedAtte
   call.max_query_length = most_rows(starts);
   set_options(inputs.options, builder, call);
   set_outputs(inputs, builder, call, request);
+  if (builder.status().is_ok()) {
+    for (const GuardedBuffer& buffer : request.written)
+      fill_with({buffer.ours, static_cast<std::size_t>(buffer.bytes)}, stale);
+  }
   return finished(builder, call, std::move(request));
 }
 

@@ -35,10 +35,10 @@ struct KernelRequest {
 };
 
 // The inputs have passed the gate of core/. Rows of out have the gap between them that rows of q
-// have. Which end of a buffer is guarded follows from the inputs. Exhausted where the arena has no
-// room for it.
+// have; both hold `stale` (verify/stale_memory.h). Which end of a buffer is guarded follows from
+// the inputs. Exhausted where the arena has no room for it.
 Result<KernelRequest> request_attention(KernelFunction function, const PagedAttentionInputs& inputs,
-                                        GuardedArena& arena);
+                                        std::uint32_t stale, GuardedArena& arena);
 Result<KernelRequest> request_kv_write(const KvWriteInputs& inputs, GuardedArena& arena);
 
 }  // namespace recto::verify

@@ -13,7 +13,7 @@ LawVerdict check(const KvWriter& writer, const LawCase& law_case) {
   verdict.skipped = writer.why_unsupported(write);
   if (verdict.skipped) return verdict;
   writer.write(write);
-  verdict.comparison.elements = write_case.num_codes();
+  verdict.comparison.elements = verdict.comparison.by_bits = write_case.num_codes();
   const std::string found = write_case.differences(pools);
   if (!found.empty()) verdict.thrown = found + "against the reference's write";
   return verdict;

@@ -8,6 +8,7 @@
 
 #include "bazel/testing/catch.h"
 #include "reference/kv_cache_ops.h"
+#include "reference/rounding.h"
 #include "verify/drawn_cases.h"
 #include "verify/law_runner.h"
 
@@ -76,6 +77,21 @@ void write_all_but_the_last(const KvWriteInputs& inputs) {
   reference::write_kv(wrong);
 }
 
+// Into fp8 with ties away from zero: what is written is taken a little larger.
+void write_ties_up(const KvWriteInputs& inputs) {
+  KvWriteInputs wrong = inputs;
+  std::vector<float> larger[2];
+  for (RowsView* const view : {&wrong.k, &wrong.v}) {
+    std::vector<double> values(static_cast<std::size_t>(view->num_rows * view->row_stride));
+    reference::decode_row(view->data, view->type, values);
+    std::vector<float>& rows = larger[view == &wrong.v ? 1 : 0];
+    for (const double value : values) rows.push_back(static_cast<float>(value * (1 + 0x1p-20)));
+    view->data = rows.data();
+    view->type = ElementType::kFp32;
+  }
+  reference::write_kv(is_fp8(inputs.kv.k.type) ? wrong : inputs);
+}
+
 TEST_CASE("the reference's write keeps the law; whoever writes nothing is skipped") {
   const LawReport report = report_of(reference::write_kv);
   INFO(report.table());
@@ -88,7 +104,7 @@ TEST_CASE("the reference's write keeps the law; whoever writes nothing is skippe
 
 TEST_CASE("whoever does one thing wrong breaks it") {
   for (const Write write : {write_last_slot_again, write_to_nowhere, write_keys_alone,
-                            write_unscaled, write_all_but_the_last}) {
+                            write_unscaled, write_all_but_the_last, write_ties_up}) {
     const LawReport report = report_of(write);
     CHECK(report.failed() > 0);
     REQUIRE(report.failures.size() == 1);

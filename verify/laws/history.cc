@@ -1,9 +1,11 @@
 // What was there before is no part of the question: what other sequences have left in the slots,
-// in the gaps and in the table, and what other calls have left in the memory of the backend.
+// in the gaps and in the table, and what other calls have left where results go, in workspaces and
+// in the backend's own memory.
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 
 #include "verify/laws/law_trial.h"
 #include "verify/laws/laws.h"
@@ -12,6 +14,16 @@ namespace recto::verify {
 namespace {
 
 constexpr std::uint64_t kHistories = 3;
+
+// In place of NaN, which stands there else: what nobody writes, or adds to, is taken for a number.
+struct StaleMemory {
+  const char* what;
+  std::uint32_t pattern;
+};
+constexpr StaleMemory kStale[] = {{"zeros where results and workspaces go", 0},
+                                  {"ones of 16 bits where results and workspaces go", 0x3c003c00U},
+                                  {"infinities where results and workspaces go", 0x7f800000U},
+                                  {"large numbers where results and workspaces go", 0x7149f2caU}};
 
 // Numbers that may well have been somebody's, in slots, padding of rows and spare blocks; ids of
 // theirs in the table.
@@ -38,6 +50,17 @@ LawCase other_call(LawCase law_case) {
   return law_case;
 }
 
+void compare_on_stale_memory(const Backend& backend, const LawSide& first, LawTrial& trial) {
+  if (!backend.with_stale_memory) {
+    trial.record_skip("stale results: the backend has memory of its own for them");
+    return;
+  }
+  for (const auto& [what, pattern] : kStale)
+    trial.record(
+        what, compare_bits(first.inputs(), backend.with_stale_memory(pattern).run(first.inputs()),
+                           first.seen));
+}
+
 LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind bound_kind) {
   LawTrial trial(backend, bound_kind);
   const std::optional<LawSide> first = trial.run(law_case);
@@ -50,6 +73,7 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
     compare_with(fmt::format("after other sequences, {}", i), after_others(law_case, i));
   trial.run(other_call(law_case), "another call between");
   compare_with("the same call after another", law_case);
+  compare_on_stale_memory(backend, *first, trial);
   return trial.verdict();
 }
 
@@ -58,8 +82,8 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
 Law history_law() {
   return {.name = "history",
           .statement =
-              "what was left in slots, gaps and tables, and by other calls, never matters, "
-              "bit for bit",
+              "what was left in slots, gaps and tables, where results go, and by other calls, "
+              "never matters, bit for bit",
           .why_not_applicable = always_applicable,
           .check = check};
 }

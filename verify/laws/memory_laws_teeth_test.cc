@@ -1,6 +1,8 @@
 // The laws of what memory holds and where it lies: each sees a backend that breaks it, and lets the
 // right ones pass on the same case.
 
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -9,6 +11,7 @@
 #include "bazel/testing/catch.h"
 #include "verify/laws/laws.h"
 #include "verify/laws/testing/faulty_backends.h"
+#include "verify/stale_memory.h"
 
 namespace recto::verify {
 namespace {
@@ -84,6 +87,28 @@ TEST_CASE("a number that another sequence has left behind a context is seen") {
         return static_cast<const float*>(
                    v.data)[block * v.block_stride + end % v.block_size * v.slot_stride] != 0;
       }));
+}
+
+// Right but where a row's sum is begun from what a call before has left, unless that is NaN.
+Backend adding_to(std::uint32_t stale) {
+  return wrong([stale](const PagedAttentionInputs& inputs) {
+    reference::AttentionResult result = reference::paged_attention(inputs);
+    const auto number = std::bit_cast<float>(stale);
+    if (!std::isnan(number) && !result.lse_ln.empty()) result.lse_ln[0] += number;
+    return result;
+  });
+}
+
+TEST_CASE("what another call has left where results go is seen") {
+  Backend faulty = adding_to(kStaleNaN);
+  faulty.with_stale_memory = adding_to;
+  // Zeros added change nothing.
+  expect_caught_by("ones of 16 bits where results and workspaces go", history_law(), small_case(),
+                   faulty);
+  faulty.with_stale_memory = [&](std::uint32_t /*pattern*/) { return adding_to(kStaleNaN); };
+  const LawVerdict verdict = history_law().check(faulty, small_case(), BoundKind::kHard);
+  CHECK(verdict.comparison.passed());
+  CHECK(verdict.skipped_parts.empty());
 }
 
 }  // namespace

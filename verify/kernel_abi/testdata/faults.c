@@ -97,7 +97,10 @@ static int32_t prefill(const RectoAttentionCall* call) {
     fprintf(stderr, "!\n");
     abort();
   }
+  // What is NaN is taken to be nobody's, anything else for a sum so far.
+  const int has_sum = call->q.num_rows > 0 && call->lse_ln[0] == call->lse_ln[0];
   write_zeros(call);
+  if (is("trust what stands there") && has_sum) call->lse_ln[0] = 1;
   copy_first_key(call);
   access_memory(call);
   end_process();

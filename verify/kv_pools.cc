@@ -1,0 +1,121 @@
+#include "verify/kv_pools.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "core/contract.h"
+#include "core/element_type.h"
+#include "reference/rounding.h"
+
+namespace recto::verify {
+namespace {
+
+std::vector<std::byte> copied_pool(const KvTensorView& cache) {
+  const auto* const first = static_cast<const std::byte*>(cache.data);
+  const std::int64_t bytes = cache.num_blocks * cache.block_stride * element_bytes(cache.type);
+  return {first, first + bytes};
+}
+
+std::vector<std::byte> other_pool(const KvTensorView& cache) {
+  std::vector<std::byte> pool = copied_pool(cache);
+  for (std::byte& byte : pool) byte ^= std::byte{0x55};
+  return pool;
+}
+
+MutableKvTensorView view_over(const KvTensorView& cache, std::vector<std::byte>& pool) {
+  return {.data = pool.data(),
+          .type = cache.type,
+          .layout = cache.layout,
+          .num_blocks = cache.num_blocks,
+          .block_size = cache.block_size,
+          .num_kv_heads = cache.num_kv_heads,
+          .head_dim = cache.head_dim,
+          .block_stride = cache.block_stride,
+          .head_stride = cache.head_stride,
+          .slot_stride = cache.slot_stride,
+          .pack_width = cache.pack_width,
+          .pack_stride = cache.pack_stride,
+          .scale = cache.scale};
+}
+
+std::uint32_t code_at(const std::vector<std::byte>& pool, std::int64_t element,
+                      std::int64_t bytes) {
+  std::uint32_t code = 0;
+  std::memcpy(&code, pool.data() + element * bytes, static_cast<std::size_t>(bytes));
+  return code;
+}
+
+// The slot, head and dim that lie `offset` elements into a block.
+std::string place_text(const KvTensorView& cache, std::int64_t offset) {
+  for (std::int64_t slot = 0; slot < cache.block_size; ++slot) {
+    for (std::int64_t head = 0; head < cache.num_kv_heads; ++head) {
+      for (std::int64_t dim = 0; dim < cache.head_dim; ++dim) {
+        const std::int64_t within =
+            cache.layout == KvLayout::kPacked
+                ? dim / cache.pack_width * cache.pack_stride + dim % cache.pack_width
+                : dim;
+        if (slot * cache.slot_stride + head * cache.head_stride + within == offset)
+          return fmt::format("slot {}, head {}, dim {}", slot, head, dim);
+      }
+    }
+  }
+  return fmt::format("a gap, {} elements in", offset);
+}
+
+struct PoolPair {
+  const char* name;
+  const std::vector<std::byte>& seen;
+  const std::vector<std::byte>& expected;
+};
+
+std::string differences(const PoolPair& pool, const KvTensorView& cache, NanCodes nans) {
+  const std::int64_t bytes = element_bytes(cache.type);
+  const auto is_nan = [&cache](std::uint32_t code) {
+    return std::isnan(reference::decode(code, cache.type));
+  };
+  std::int64_t wrong = 0;
+  std::string first;
+  const bool any_nan = nans == NanCodes::kAnyOfFp8 && is_fp8(cache.type);
+  for (std::int64_t i = 0; i < std::ssize(pool.expected) / bytes; ++i) {
+    const std::uint32_t wanted = code_at(pool.expected, i, bytes);
+    const std::uint32_t got = code_at(pool.seen, i, bytes);
+    if (got == wanted || (any_nan && is_nan(wanted) && is_nan(got))) continue;
+    if (wrong++ > 0) continue;
+    first = fmt::format("block {}, {}: seen {:#x}, expected {:#x}", i / cache.block_stride,
+                        place_text(cache, i % cache.block_stride), got, wanted);
+  }
+  if (wrong == 0) return "";
+  return fmt::format("{} codes of the pool of {} are wrong, first in {}\n", wrong, pool.name,
+                     first);
+}
+
+}  // namespace
+
+MutablePagedKvView KvPools::over(const PagedKvView& kv) {
+  return {.k = view_over(kv.k, k), .v = view_over(kv.v, v)};
+}
+
+std::int64_t KvPools::num_codes(const PagedKvView& kv) const {
+  return (std::ssize(k) + std::ssize(v)) / element_bytes(kv.k.type);
+}
+
+KvPools copied_pools(const PagedKvView& kv) {
+  return {.k = copied_pool(kv.k), .v = copied_pool(kv.v)};
+}
+
+KvPools other_pools(const PagedKvView& kv) {
+  return {.k = other_pool(kv.k), .v = other_pool(kv.v)};
+}
+
+std::string pool_differences(const KvPools& seen, const KvPools& expected, const PagedKvView& kv,
+                             NanCodes nans) {
+  RECTO_CHECK_EQ(seen.k.size(), expected.k.size());
+  RECTO_CHECK_EQ(seen.v.size(), expected.v.size());
+  return differences({"K", seen.k, expected.k}, kv.k, nans) +
+         differences({"V", seen.v, expected.v}, kv.v, nans);
+}
+
+}  // namespace recto::verify
