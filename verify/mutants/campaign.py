@@ -29,6 +29,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 import programs  # noqa: E402
 import report  # noqa: E402
+import watched  # noqa: E402
 
 # Long names go on in a second line, behind their colon if they have one; sections of a case stand
 # apart by two blanks.
@@ -52,17 +53,10 @@ class Outcome:
 def run(program, spec, number, seconds):
     environment = {**os.environ, program.variable: str(number)}
     environment.pop("TESTBRIDGE_TEST_ONLY", None)
-    command = [program.path, "-#", spec, "--abort"]
     try:
-        done = subprocess.run(
-            command,
-            env=environment,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=seconds,
-            check=False,
-        )
+        done = watched.run([program.path, "-#", spec, "--abort"], environment, seconds)
+    except watched.Waits:
+        return Outcome("crashed")
     except subprocess.TimeoutExpired:
         return Outcome("clock")
     if done.returncode == 0:
