@@ -43,6 +43,21 @@ TEST_CASE("a coherence below one is refused") {
   CHECK_THROWS_AS(sum_error({}, 10, 0.99, 0), ContractFailure);
 }
 
+// Sixteen terms by fours: each of four steps cuts six numbers off, at two roundoffs.
+TEST_CASE("what a sum that cuts off may lose is known in figures") {
+  const Accumulation sum{.terms_per_step = 4, .rounding = AccumulatorRounding::kTruncate};
+  const SumError error = sum_error(sum, 16, 6, 0);
+  CHECK(error.hard == Approx(4 * 6 * 2 * kUnit).epsilon(1e-4));
+  CHECK(error.bias == Approx(24 * kUnit).epsilon(1e-4));
+  CHECK(error.deviation == Approx(12 * kUnit));  // the root of 4 * 6, times 6 that are alike
+  // 4 of the terms' cuts and 8 of the steps', and the deviation, of a quarter of the magnitudes.
+  const SummedTerms small{.magnitudes = 8, .partial_sums = 2, .net_terms = 4};
+  CHECK(sharp_sum_error(sum, 16, error, small, 1) == Approx((4 + 8 + 12) * kUnit / 4));
+  // Never more than without that knowledge.
+  const SummedTerms large{.magnitudes = 8, .partial_sums = 8, .net_terms = 1000};
+  CHECK(sharp_sum_error(sum, 16, error, large, 1) == Approx((24 + 12) * kUnit).epsilon(1e-4));
+}
+
 // Sums random terms step by step, and returns the largest error over the sum of magnitudes.
 double worst_truncation(std::int64_t terms_per_step, std::int64_t terms, int trials) {
   RandomStream stream(7);

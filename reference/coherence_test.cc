@@ -32,6 +32,13 @@ TEST_CASE("alike addends drift by one rounding each, random ones hardly") {
   CHECK(rounding_drift({}, kToNearest) == 0);
 }
 
+TEST_CASE("of a sum that is infinite no drift is told") {
+  const Accumulation coarse{.unit_roundoff = 0.5};
+  CHECK(rounding_drift(std::vector<double>{0.3}, coarse) > 0);
+  CHECK(rounding_drift(std::vector<double>{0x1p1022, 0x1p1022, 0x1p1022, 0x1p1022, 0.3}, coarse) ==
+        0);
+}
+
 TEST_CASE("where terms are cut off, those just below a multiple drift by almost one, others less") {
   const std::vector<double> below(1023, 1.0 + 2.9 * 0x1p-14);  // partial sums below 1024: ulp 2^-14
   CHECK(rounding_drift(below, kCut) == Approx(1023 * 0.9 * 0x1p-14));

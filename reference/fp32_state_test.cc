@@ -47,6 +47,17 @@ TEST_CASE("merging in fp32 leaves zeros their sign beside the identity, and comm
   CHECK(bits(merge_in_fp32(identity, negative)) == bits(negative));
 }
 
+TEST_CASE("in fp32, too, a sum that is no number is not taken for a state without keys") {
+  Fp32State lost(1, {});
+  lost.sum = std::numeric_limits<float>::quiet_NaN();
+  Fp32State whole = state(ExponentialBase::kE, 1.0F, 10.0F);
+  merge_into(whole, lost);
+  CHECK(std::isnan(whole.sum));
+  Fp32State none(1, {});
+  merge_into(none, lost);
+  CHECK(std::isnan(none.sum));
+}
+
 TEST_CASE("without a key out is zero and lse minus infinity, and a sink alone is itself") {
   std::vector<float> out = {7.0F};
   CHECK(finish(Fp32State(1, {}), out) == -kInfinity);

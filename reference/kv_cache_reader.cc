@@ -32,6 +32,7 @@ void read_slot_to(const KvTensorView& view, std::int64_t block, std::int64_t hea
   RECTO_CHECK_LE(0, slot);
   RECTO_CHECK_LT(slot, view.block_size);
   const std::int64_t run = run_length(view);
+  RECTO_CHECK_GT(run, 0);
   for (std::int64_t dim = 0; dim < view.head_dim; dim += run) {
     const std::int64_t offset = element_offset(view, block, head, slot, dim);
     decode_row(element_address(view.data, offset, view.type), view.type, span_of(row + dim, run));

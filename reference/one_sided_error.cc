@@ -27,25 +27,23 @@ double stored_alike(const Vector& weights, const KernelNumerics& numerics) {
 // term that is larger may be rounded up by as much as itself.
 constexpr double kSwampedBelow = 2;
 
-// Partial sums of any stretch of consecutive terms are differences of two from the start. Of terms
-// in an order unknown nothing is known.
+// Partial sums of any stretch of consecutive terms, of one of them, too, are differences of two
+// from the start. Of terms in an order unknown nothing is known.
 SummedTerms summed_terms(const Vector& terms, const KernelNumerics& numerics) {
   SummedTerms summed;
   double sum = 0;
   double signs = 0;
-  double largest_term = 0;
   for (const double term : terms) {
     sum += term;
     signs += term > 0 ? 1 : term < 0 ? -1 : 0;
     summed.magnitudes += std::abs(term);
     summed.partial_sums = std::max(summed.partial_sums, 2 * std::abs(sum));
     summed.net_terms = std::max(summed.net_terms, 2 * std::abs(signs));
-    largest_term = std::max(largest_term, std::abs(term));
   }
   const bool is_in_order =
       numerics.tile_order == TileOrder::kConsecutive && numerics.output_sum.lanes == 1;
   if (!is_in_order) summed.partial_sums = summed.magnitudes;
-  summed.partial_sums = std::min(std::max(summed.partial_sums, largest_term), summed.magnitudes);
+  summed.partial_sums = std::min(summed.partial_sums, summed.magnitudes);
   const auto all = static_cast<double>(terms.size());
   summed.net_terms = is_in_order ? std::min(summed.net_terms, all) : all;
   return summed;

@@ -86,5 +86,42 @@ TEST_CASE("terms of a little less than some units lose almost one in a sum that 
   }
 }
 
+// Of four keys that weigh the same, with these values; values are said to have nothing in common.
+OneSidedErrors of_four_keys(const std::vector<double>& values, const KernelNumerics& numerics) {
+  const Matrix v = Eigen::Map<const Vector>(values.data(), 4);
+  const Vector coherence = Vector::Ones(1);
+  const Eigen::RowVectorXd out = v.colwise().mean();
+  WeightErrors weights;
+  weights.weights = Vector::Constant(5, 0.25);
+  weights.weights[4] = 0;  // of the sink
+  weights.denominator = 4;
+  return one_sided_errors({v, coherence, out}, weights, numerics);
+}
+
+TEST_CASE("weights that are alike are rounded in one direction as far as values agree") {
+  const KernelNumerics numerics{.weight_type = ElementType::kFp16};
+  const OneSidedErrors agree = of_four_keys({2, 2, 2, 2}, numerics);
+  CHECK(agree.stored_weights == 4);
+  CHECK(agree.products[0] == 1);
+  CHECK(agree.rounded_products[0] == Approx(4));
+  // The mean's square is a quarter of the mean square: so is the part of the three others.
+  CHECK(of_four_keys({2, 0, 0, 0}, numerics).rounded_products[0] == Approx(1 + 3 * 0.25));
+  CHECK(of_four_keys({2, -2, 2, -2}, numerics).rounded_products[0] == 1);
+}
+
+TEST_CASE("only of one lane, in order, partial sums are known to be small") {
+  const std::vector<double> alternating = {1, -1, 1, -1};
+  const SummedTerms known = of_four_keys(alternating, {}).summed_products[0];
+  CHECK(known.magnitudes == 1);      // of terms of a quarter each
+  CHECK(known.partial_sums == 0.5);  // the difference of two, of which none is beyond a quarter
+  CHECK(known.net_terms == 2);
+  for (const KernelNumerics& numerics : {KernelNumerics{.output_sum = {.lanes = 2}},
+                                         KernelNumerics{.tile_order = TileOrder::kUnknown}}) {
+    const SummedTerms unknown = of_four_keys(alternating, numerics).summed_products[0];
+    CHECK(unknown.partial_sums == 1);
+    CHECK(unknown.net_terms == 4);
+  }
+}
+
 }  // namespace
 }  // namespace recto::reference

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
+#include "core/contract.h"
 #include "core/random_stream.h"
 #include "reference/error_bound.h"
 #include "reference/kv_cache_reader.h"
@@ -81,6 +82,11 @@ TEST_CASE("a sum that is no number is not taken for a state without keys") {
   CHECK(std::isnan(lost.sum));
   CHECK(std::isnan(merge(lost, SoftmaxState::identity(1)).sum));
   CHECK(std::isnan(merge(SoftmaxState::identity(1), lost).sum));
+}
+
+TEST_CASE("a tile has as many scores as values") {
+  CHECK_NOTHROW(tile_state(Vector::Zero(2), Matrix::Zero(2, 1)));
+  CHECK_THROWS_AS(tile_state(Vector::Zero(2), Matrix::Zero(3, 1)), ContractFailure);
 }
 
 TEST_CASE("merging is associative within rounding") {

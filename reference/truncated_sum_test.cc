@@ -30,6 +30,7 @@ TEST_CASE("what lies below the largest term's last place is cut off, each term b
 TEST_CASE("the result is cut off once more") {
   CHECK(add(1.0F, {1.0, 0x1p-23}) == 2.0F);
   CHECK(add(1.0F, {1.0, 0x1p-22}) == 2.0F + 0x1p-22F);
+  CHECK(add(1.0F, {1.0, 0x1.8p-22}) == 2.0F + 0x1p-22F);  // to nearest would be 2 + 2^-21
 }
 
 TEST_CASE("subnormal results keep what fp32 can hold") {

@@ -1,5 +1,6 @@
-// What succeeds does not ask for memory: everything is there when a manager has been made. And of
-// all that is there, how much grows with the number of blocks.
+// What succeeds does not ask for memory: everything is there when a manager has been made, in
+// arrays of as many bytes as they say. And of all that is there, how much grows with the number of
+// blocks.
 
 #include <algorithm>
 #include <array>
@@ -14,6 +15,7 @@
 #include "cuda/cache/block_manager.h"
 #include "cuda/cache/cache_events.h"
 #include "cuda/cache/cache_memory.h"
+#include "cuda/cache/fixed_array.h"
 #include "cuda/cache/slot_mapping.h"
 
 namespace {
@@ -181,6 +183,16 @@ class Day {
   std::array<std::int64_t, 4> slots_;
   BatchTables tables_;
 };
+
+TEST_CASE("an array asks for the bytes of its elements, once") {
+  for (const std::int64_t size : {0, 1, 100}) {
+    const std::int64_t before = allocated_bytes;
+    const FixedArray<std::int64_t> array =
+        FixedArray<std::int64_t>::create(size, "numbers").value();
+    CHECK(allocated_bytes - before == 8 * size);
+    CHECK(array.bytes() == 8 * size);
+  }
+}
 
 TEST_CASE("no operation that succeeds allocates") {
   Day day;

@@ -73,7 +73,7 @@ Status write_slot_mapping(const BlockManager& manager, std::int32_t group,
           for (; token < end; ++token) *slot++ = token + shift;
         });
   }
-  std::fill(slot, slots.end(), kNoSlot);
+  std::ranges::fill(slots.subspan(static_cast<std::size_t>(slot - slots.begin())), kNoSlot);
   return Status::ok();
 }
 

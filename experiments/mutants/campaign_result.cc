@@ -25,6 +25,7 @@ Status read_mutant(const Json& json, TriedMutant& mutant) {
   RECTO_RETURN_IF_ERROR(read_text(json, "text", mutant.text));
   RECTO_RETURN_IF_ERROR(read_text(json, "ours", mutant.ours));
   RECTO_RETURN_IF_ERROR(read_text(json, "by", mutant.by));
+  RECTO_RETURN_IF_ERROR(read_text(json, "sort", mutant.sort));
   if (!json.contains("seconds") || !json["seconds"].is_number()) {
     return expected("seconds", "a number");
   }

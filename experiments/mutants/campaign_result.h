@@ -16,6 +16,7 @@ struct TriedMutant {
   std::string text;   // what was changed
   std::string ours;   // "killed", "passed", "crashed", "clock" or "untried"
   std::string by;     // the test that killed it
+  std::string sort;   // of check, that it is: "law: chunking", "checks of the executor"
   double seconds = 0;
   bool is_equivalent = false;
   std::vector<std::string> imitations;  // as `ours`; of a fixed tolerance, of a factor of two

@@ -21,7 +21,8 @@ std::string mutant(const char* name, const char* ours, const char* listed) {
   return std::string(R"({"name": ")") + name +
          R"(", "area": "kernels", "operator": "index", "place": "a.cuh:1", "text": "a -> b", )" +
          R"("listed": )" + listed + R"(, "ours": ")" + ours +
-         R"(", "by": "some law", "seconds": 1.5, "imitations": ["killed", "passed"]})";
+         R"(", "by": "some test", "sort": "some law", "seconds": 1.5, )" +
+         R"("imitations": ["killed", "passed"]})";
 }
 
 std::string written(const std::string& text) {
@@ -43,7 +44,7 @@ TEST_CASE("equivalent mutants are set apart, and shares are of the others") {
   CHECK_THAT(tried.out, ContainsSubstring("2 (100.0 %)   0 (0.0 %)"));
   CHECK_THAT(tried.out, ContainsSubstring("some law         1              1.5   1.5"));
   const testing::TriedCommand listed = mutants({"--result", path, "--list", "--area", "kernels"});
-  CHECK_THAT(listed.out, ContainsSubstring("b       equivalent      1.5  a.cuh:1  some law"));
+  CHECK_THAT(listed.out, ContainsSubstring("b       equivalent      1.5  a.cuh:1  some test"));
   CHECK_THAT(listed.out, ContainsSubstring("c       survived"));
 }
 

@@ -6,7 +6,8 @@
 
 A program is a Catch2 test of the copies (programs.py has the kinds). Its cases named "imitation:
 ..." are what others do, and are counted beside the rest, which is ours. A mutant is killed by an
-assertion or by a check of the executor. What a crash or the clock ends is told apart. Fails if a
+assertion, by a check of the executor, or by those of bounds and of what C++ does not define
+(bounds.cc). What a crash or the clock ends is told apart. Fails if a
 mutant survives that is not listed as equivalent or open, if one is killed that is, or if there is a
 finding without a mutant. Open are those that ought to be killed, and are not yet; tables count them
 as survivors. A sample has N mutants of each area, always the same ones.
@@ -28,33 +29,34 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 import programs  # noqa: E402
 import report  # noqa: E402
+import watched  # noqa: E402
 
-# Long names go on in a second line; sections of a case stand apart by two blanks.
-HEADER = re.compile(r"^-{79}\n((?:\S.*\n)+)(?:  .*\n)*-{79}\n", re.MULTILINE)
+# Long names go on in a second line, behind their colon if they have one; sections of a case stand
+# apart by two blanks.
+HEADER = re.compile(r"^-{79}\n(\S.*\n(?:(?:|   +)\S.*\n)*)(?:  .*\n)*-{79}\n", re.MULTILINE)
 BY_THE_CLOCK = "no switch"
+# bounds.cc prints them.
+LEFT = re.compile("^(out of bounds|undefined): .*", re.MULTILINE)
+CHECKED = {"out of bounds": "bounds of containers", "undefined": "undefined behaviour"}
+# Of attention_finders_test.cc.
+LAW = re.compile(r"explicitly with message: (\w+) on ")
 
 
 class Outcome:
-    """Of one program under one mutant: "passed", "killed", "crashed" or "clock"."""
+    """Of one program under one mutant: "passed", "killed", "crashed" or "clock"; the test case,
+    what it said, and what sort of check it was, where that shows."""
 
-    def __init__(self, kind, by="", said=""):
-        self.kind, self.by, self.said = kind, by, said
+    def __init__(self, kind, by="", said="", sort=None):
+        self.kind, self.by, self.said, self.sort = kind, by, said, sort
 
 
 def run(program, spec, number, seconds):
     environment = {**os.environ, program.variable: str(number)}
     environment.pop("TESTBRIDGE_TEST_ONLY", None)
-    command = [program.path, "-#", spec, "--abort"]
     try:
-        done = subprocess.run(
-            command,
-            env=environment,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=seconds,
-            check=False,
-        )
+        done = watched.run([program.path, "-#", spec, "--abort"], environment, seconds)
+    except watched.Waits:
+        return Outcome("crashed")
     except subprocess.TimeoutExpired:
         return Outcome("clock")
     if done.returncode == 0:
@@ -66,9 +68,9 @@ def run(program, spec, number, seconds):
 
 def outcome_of(done):
     """Of a program that failed."""
-    bounds = re.search("out of bounds: .*", done.stdout)
-    if bounds:
-        return Outcome("killed", "bounds of the standard library", bounds[0])
+    left = LEFT.search(done.stdout)
+    if left:
+        return Outcome("killed", CHECKED[left[1]], left[0], CHECKED[left[1]])
     header = HEADER.search(done.stdout)
     by = " ".join(header[1].split()) if header else ""
     if done.returncode < 0 or "fatal error condition" in done.stdout:
@@ -76,7 +78,16 @@ def outcome_of(done):
     if not header:
         return Outcome("crashed", by, done.stdout[-200:])
     said = " ".join(done.stdout[header.end() :].split())
-    return Outcome("clock" if BY_THE_CLOCK in said else "killed", by, said[:300])
+    kind = "clock" if BY_THE_CLOCK in said else "killed"
+    return Outcome(kind, by, said[:300], sort_of(said))
+
+
+def sort_of(said):
+    """Which law failed; or the executor's checks, which tell the kernel they found something in."""
+    if " in kernel '" in said:
+        return "checks of the executor"
+    law = LAW.search(said)
+    return law and ("the oracle" if law[1] == "oracle" else f"law: {law[1]}")
 
 
 class Trial:
@@ -92,6 +103,7 @@ class Trial:
         left_out = self.program.long if self.listed and asked.sample else []
         for stage in self.program.stages_of(self.mutant, left_out):
             outcome = run(self.program, stage, number, asked.seconds)
+            outcome.sort = outcome.sort or self.program.group_of(stage)
             # What ends in a crash may be told by others, who look at accesses.
             if outcome.kind == "killed" or self.ours.kind == "passed":
                 self.ours = outcome
@@ -125,8 +137,8 @@ class Trial:
         return {key: mutant[key] for key in ("name", "area", "operator", "place", "text")} | {
             "listed": self.listed,
             "ours": self.ours.kind,
-            # The executor's checks tell the kernel they found something in.
-            "by": "checks of the executor" if "in kernel '" in self.ours.said else self.ours.by,
+            "by": self.ours.by,
+            "sort": self.ours.sort if self.ours.kind == "killed" else "",
             "seconds": round(self.seconds, 1),
             "imitations": self.imitations,
         }
@@ -172,7 +184,7 @@ def parse(arguments):
     parser.add_argument("--open", type=Path, required=True)
     parser.add_argument("--sample", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--seconds", type=int, default=300)
+    parser.add_argument("--seconds", type=int, default=900)
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--result", type=Path, help="is written, for tables")
     return parser.parse_args(arguments)

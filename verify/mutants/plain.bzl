@@ -2,12 +2,15 @@
 
 load("//bazel:defs.bzl", "recto_test")
 
+# What C++ does not define ends in bounds.cc.
+_UNDEFINED = "bounds,integer-divide-by-zero,null,pointer-overflow,signed-integer-overflow"
+
 def label_of(path):
     """Of a file, //its/folder:name."""
     folder, _, name = path.rpartition("/")
     return "//%s:%s" % (folder, name)
 
-def mutated_program(name, sources, tests, picked = [], data = [], deps = []):
+def mutated_program(name, sources, tests, users = [], picked = [], data = [], deps = []):
     """NAME_trials, of copies of sources and of tests, and NAME_mutants, a list of them in JSON.
 
     What is linked itself comes before what the libraries have: the copies take the place of the
@@ -17,16 +20,18 @@ def mutated_program(name, sources, tests, picked = [], data = [], deps = []):
       name: as in drawn/NAME.txt.
       sources: paths of all that is copied, headers too.
       tests: labels of what may kill mutants, and of headers.
+      users: paths of such tests, of headers of which nobody else uses what may be wrong: they are
+        copied, so that they include the copies.
       picked: files of exact replacements.
       data: what the tests read.
       deps: of the tests.
     """
-    copies = ["copies/" + path for path in sources]
+    copies = ["copies/" + path for path in sources + users]
     drawn = "drawn/%s.txt" % name
     scripts = ["copies.py", "operators.py", "sites.py"]
     native.genrule(
         name = name + "_copies",
-        srcs = [drawn] + picked + [label_of(path) for path in sources],
+        srcs = [drawn] + picked + [label_of(path) for path in sources + users],
         outs = copies + [name + "_mutants"],
         cmd = " ".join(
             [
@@ -34,7 +39,7 @@ def mutated_program(name, sources, tests, picked = [], data = [], deps = []):
                 "--list $(location %s_mutants) --drawn $(location %s) --picked" % (name, drawn),
             ] +
             ["$(location %s)" % file for file in picked] +
-            ["--sources"] + sources,
+            ["--sources"] + sources + ["--users"] + users,
         ),
         tools = scripts,
     )
@@ -42,9 +47,15 @@ def mutated_program(name, sources, tests, picked = [], data = [], deps = []):
     # Awake is none, unless a campaign wakes one; it is nobody's test by itself.
     recto_test(
         name = name + "_trials",
-        srcs = copies + tests + ["bounds.cc"],
+        srcs = copies + tests,
         # Code in two forms makes warnings; what is wrong on purpose more so.
-        copts = ["-w", "-Wno-narrowing", "-D_GLIBCXX_ASSERTIONS"],
+        copts = [
+            "-w",
+            "-Wno-narrowing",
+            "-D_GLIBCXX_ASSERTIONS",
+            "-fsanitize=" + _UNDEFINED,
+            "-fno-sanitize-recover=" + _UNDEFINED,
+        ],
         data = data,
         tags = ["manual"],
         deps = deps + [

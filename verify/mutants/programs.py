@@ -37,6 +37,9 @@ class Program:
     def specs(self, left_out):
         return [spec for name in self.groups for spec in self.groups[name] if name not in left_out]
 
+    def group_of(self, spec):
+        return next(name for name in self.groups if spec in self.groups[name])
+
     def stages_of(self, mutant, left_out):
         """The specs of all groups but these, in the order in which they are likely to kill."""
         specs = self.specs_in_order(mutant, left_out)
@@ -54,16 +57,17 @@ class Program:
 class Kernels(Program):
     groups = {
         "first cases": ["finder: oracle\\, a few cases"],
-        "refusals": [
+        "refusals, plans and calls": [
             "[#attention_refusals_test],[#kernel_refusals_test],[#group_scores_refusals_test]",
             "[#host_api_refusals_test],[#host_api_plans_test],[#caller_shapes_test]",
+            "[#kernel_instantiations_test]",
             "[#cache_ops_test],[#device_scales_test],[#gather_op_test],[#host_api_thresholds_test]",
             "[#bad_input_walk_test],[#bad_input_cache_walk_test],[#bad_input_shapes_walk_test]",
             "[#flash_attn_call_test]",
         ],
-        "contents": ["[#contents_check_test],[#contents_checks_test]"],
+        "contents of tables": ["[#contents_check_test],[#contents_checks_test]"],
         # With every access checked first: what writes beyond its own may end the others.
-        "moves": [
+        "moves of K and V": [
             "[#cache_checks_test]",
             "[#kernel_cache_thresholds_test]",
             "[#fp8_codes_test]",
@@ -71,20 +75,21 @@ class Kernels(Program):
         ],
         "scores": ["finder: scores\\, every access checked", "[#group_scores_test]"],
         "thresholds": ["[#high_block_ids_test],[#kernel_thresholds_test]"],
-        "non-finite inputs": ["[#non_finite_inputs_test]"],
+        "NaN and infinities": ["[#non_finite_inputs_test]"],
         "laws": ["finder: laws*"],
         "more cases": ["finder: oracle\\, more cases", "finder: oracle\\, preempted"],
     }
     preferred = [
-        (r"contents_check", ["contents", "refusals"]),
+        (r"contents_check", ["contents of tables", "refusals, plans and calls"]),
+        (r"non_finite", ["NaN and infinities"]),
         (r"group_scores|row_tile", ["scores"]),
-        (r"kv_write|kv_append|block_copy|gather|rotary|row_move", ["moves"]),
-        (r"block_cursor", ["first cases", "thresholds", "moves"]),
-        (r"kv_scale|element\.cuh|row_access", ["first cases", "moves"]),
-        (r"\.cuh", ["first cases", "more cases", "non-finite inputs", "laws"]),
-        (r"\.cu", ["refusals"]),
+        (r"kv_write|kv_append|block_copy|gather|rotary|row_move", ["moves of K and V"]),
+        (r"block_cursor", ["first cases", "thresholds", "moves of K and V"]),
+        (r"kv_scale|element\.cuh|row_access", ["first cases", "moves of K and V"]),
+        (r"\.cuh", ["first cases", "more cases", "NaN and infinities", "laws"]),
+        (r"\.cu", ["refusals, plans and calls"]),
     ]
-    long = ["laws", "more cases", "non-finite inputs"]
+    long = ["laws", "more cases", "NaN and infinities"]
     imitations = IMITATIONS
 
 
@@ -103,22 +108,23 @@ FINDERS = [
 
 class Cache(Program):
     groups = {
-        "its tests": tests(
+        "its own tests": tests(
             "admission batch_tables block_hash block_pool branching cache_geometry cache_options"
-            " cache_size content_reader giving_back growth node_table node_uses pinning"
-            " prefix_index prompt publication sequence_table slot_mapping swapping used_slots"
+            " cache_size block_manager_memory content_reader giving_back growth node_table"
+            " node_uses pinning prefix_index prompt publication sequence_table slot_mapping"
+            " swapping used_slots"
         ),
-        "known bugs": KNOWN_BUGS,
-        "finders": FINDERS + tests("block_manager_property"),
+        "tests of known bugs": KNOWN_BUGS,
+        "random and all short histories": FINDERS + tests("block_manager_property"),
     }
-    long = ["finders"]
+    long = ["random and all short histories"]
 
 
 class Planted(Program):
     """The faults of planted_faults, which have names in place of numbers."""
 
-    groups = {"known bugs": KNOWN_BUGS, "finders": FINDERS}
-    long = ["finders"]
+    groups = {"tests of known bugs": KNOWN_BUGS, "random and all short histories": FINDERS}
+    long = ["random and all short histories"]
     variable = "RECTO_PLANTED"
 
     def read(self, file):
@@ -136,9 +142,18 @@ class Planted(Program):
             )
 
 
+class PlantedKernels(Planted):
+    """Those that tests of kernels find, of known bugs; nothing else looks for them."""
+
+    groups = {"tests of known bugs": tests("kernel_bugs host_api_graph")}
+    long = []
+
+
 class Simulator(Program):
     groups = {
-        "its tests": tests("admission preemption running_list event_queue simulator"),
+        "its own tests": tests(
+            "admission preemption running_list host_pool event_queue simulator"
+        ),
         "properties": tests(
             "simulator_property plain_simulator_property token_memory_property"
         ),
@@ -147,19 +162,20 @@ class Simulator(Program):
 
 class Reference(Program):
     groups = {
-        "its tests": tests(
+        "its own tests": tests(
             "dense_attention paged_attention kv_cache_reader kv_cache_ops rounding rotary"
             " fp32_arithmetic fp32_state fp32_sum accumulation coherence rescalings truncated_sum"
+            " numerics score_error output_error"
         ),
         "goldens": tests("golden golden_operations"),
         "properties": tests(
             "kv_cache_ops_property rotary_property rounding_agreement online_softmax"
         ),
-        "bounds": tests(
+        "tests of bounds": tests(
             "error_bound error_bound_charges error_bound_decode_step error_bound_fp8"
             " one_sided_error"
         ),
-        "laws": ["the right computation beside the canaries*"],
+        "laws beside canaries": ["the right computation beside the canaries*"],
     }
 
 
@@ -167,6 +183,7 @@ KINDS = {
     "kernels": Kernels,
     "cache": Cache,
     "planted": Planted,
+    "planted-kernels": PlantedKernels,
     "simulator": Simulator,
     "reference": Reference,
 }

@@ -47,18 +47,17 @@ def table_by(key, mutants):
 
 
 def killer_table(mutants):
-    """Those who killed three or more by name, the others in one row."""
-    seconds = {}
-    for mutant in mutants:
-        if mutant["ours"] == "killed":
-            seconds.setdefault(mutant["by"], []).append(mutant["seconds"])
-    others = [by for by, times in seconds.items() if len(times) < 3]
-    if others:
-        name = f"{len(others)} others, of one mutant or two each"
-        seconds[name] = sum((seconds.pop(by) for by in others), [])
-    rows = [["killed by", "mutants", "seconds to kill, median", "most"]]
-    for killer, times in sorted(seconds.items(), key=lambda item: -len(item[1])):
-        rows.append([killer, len(times), f"{statistics.median(times):.1f}", f"{max(times):.1f}"])
+    """By sort of check, those that killed most first."""
+    killed = [mutant for mutant in mutants if mutant["ours"] == "killed"]
+    sorts = {}
+    for mutant in killed:
+        sorts.setdefault(mutant["sort"], []).append(mutant)
+    rows = [["killed by", "mutants", "by how many tests", "seconds to kill, median", "most"]]
+    for sort, own in sorted(sorts.items(), key=lambda item: (-len(item[1]), item[0])):
+        seconds = [mutant["seconds"] for mutant in own]
+        tests = len({mutant["by"] for mutant in own})
+        median = f"{statistics.median(seconds):.1f}"
+        rows.append([sort, len(own), tests, median, f"{max(seconds):.1f}"])
     return table_of(rows)
 
 
@@ -68,6 +67,15 @@ def equivalent_table(mutants, equivalent):
         if mutant["listed"] == "equivalent":
             text = mutant["text"].replace("|", "\\|")
             rows.append([mutant["name"], text, equivalent[mutant["name"]]])
+    return table_of(rows)
+
+
+def open_table(mutants, still_open):
+    rows = [["mutant", "what", "what ought to kill it"]]
+    for mutant in mutants:
+        if mutant["listed"] == "open":
+            text = mutant["text"].replace("|", "\\|")
+            rows.append([mutant["name"], f"`{text}`", still_open[mutant["name"]]])
     return table_of(rows)
 
 

@@ -9,6 +9,7 @@ MUTANT_TESTS = [
     "host_api_refusals",
     "host_api_plans",
     "host_api_thresholds",
+    "kernel_instantiations",
     "caller_shapes",
     "cache_ops",
     "device_scales",
@@ -43,6 +44,9 @@ MUTANT_TEST_HEADERS = [
     "kernel_refusals.h",
 ]
 
+# Counts bytes that are allocated, and what headers say of them.
+CACHE_USERS = ["cuda/cache/block_manager_memory_test.cc"]
+
 CACHE_TESTS = ["//cuda/cache:%s_test.cc" % name for name in [
     "admission",
     "batch_tables",
@@ -67,6 +71,9 @@ CACHE_TESTS = ["//cuda/cache:%s_test.cc" % name for name in [
     "swapping",
     "used_slots",
 ]]
+
+# Of a class that is all in its header.
+SIMULATOR_USERS = ["sim/scheduling/host_pool_test.cc"]
 
 SIMULATOR_TESTS = ["//sim%s_test.cc" % name for name in [
     ":event_queue",
@@ -95,13 +102,16 @@ REFERENCE_TESTS = ["//reference:%s_test.cc" % name for name in [
     "kv_cache_ops",
     "kv_cache_ops_property",
     "kv_cache_reader",
+    "numerics",
     "one_sided_error",
     "online_softmax",
+    "output_error",
     "paged_attention",
     "rescalings",
     "rotary",
     "rotary_property",
     "rounding",
     "rounding_agreement",
+    "score_error",
     "truncated_sum",
 ]] + ["//verify/canaries:canaries_test.cc"]
