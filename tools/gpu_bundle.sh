@@ -29,23 +29,18 @@ build_programs() {
   done
 }
 
-# What the dynamic linker finds for a program, but for what belongs to the system: the C library,
-# which has to be the machine's own, and the driver, which programs look for when they run.
+# What the dynamic linker finds for a program. The C library and the linker lie apart: the machine's
+# own are taken, if they are not too old. The driver is looked for when a program runs.
 copy_libraries() {
   # A script has none.
   { ldd "$1" 2>/dev/null || true; } | while read -r name arrow path _; do
-    [[ $arrow == '=>' && -f $path ]] || continue
     case $name in
-      libc.so.* | libm.so.* | libdl.so.* | libpthread.so.* | librt.so.* | ld-linux*) ;;
-      *) cp -L "$path" "$out/lib/$name" ;;
+      /*ld-linux*) cp -L "$name" "$out/lib/system/linker" ;;
+      libc.so.* | libm.so.* | libdl.so.* | libpthread.so.* | librt.so.*)
+        cp -L "$path" "$out/lib/system/$name" ;;
+      *) [[ $arrow != '=>' || ! -f $path ]] || cp -L "$path" "$out/lib/$name" ;;
     esac
   done
-}
-
-# The newest symbol of the C library that anything here asks for.
-glibc_wanted() {
-  { cat "$out"/tests/* "$out"/bench/* "$out"/lib/* 2>/dev/null || true; } |
-    { grep -aoE 'GLIBC_2\.[0-9]+' || echo GLIBC_2.17; } | sort -uV | tail -n 1
 }
 
 commit() {
@@ -69,7 +64,7 @@ fi
 out=$(realpath -m "$out")
 ((${#programs[@]})) || build_programs
 
-mkdir -p "$out"/{tests,bench,lib}
+mkdir -p "$out"/{tests,bench,lib/system}
 for program in "${programs[@]}"; do
   case $program in
     *_benchmark) folder=bench ;;
@@ -85,6 +80,6 @@ cp -L "$root/tools/gpu_bundle/run.sh" "$root/tools/gpu_bundle/aims.py" "$out/"
 commit >"$out/COMMIT"
 cat >"$out/README" <<END
 Verifies recto's kernels on this machine's GPU, and measures them:  ./run.sh
-It asks for a driver and a C library with $(glibc_wanted). Exit codes and flags: ./run.sh --help
+It asks for a driver, and nothing else. Exit codes and flags: ./run.sh --help
 END
 echo "$out: $(ls "$out/tests" | wc -l) tests, $(ls "$out/bench" | wc -l) benchmarks"

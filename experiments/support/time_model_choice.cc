@@ -4,7 +4,6 @@
 
 #include <charconv>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>

@@ -84,15 +84,36 @@ class Bundle(unittest.TestCase):
                 continue
             self.assertEqual(done.returncode, NO_GPU if program.parent.name == "bench" else 0)
 
-    def test_it_has_all_libraries_but_the_system_s(self):
+    def test_it_has_all_libraries_the_system_s_apart(self):
         bundle = self.make(self.programs)
         for program in [*bundle.glob("tests/*"), *bundle.glob("bench/*")]:
             listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=True,
                                     env={"LD_LIBRARY_PATH": str(bundle / "lib")}).stdout
             for name, path in re.findall(r"(\S+) => (\S+)", listed):
-                if not re.match(r"lib(c|m|dl|pthread|rt)\.so", name):
+                if re.match(r"lib(c|m|dl|pthread|rt)\.so", name):
+                    self.assertTrue((bundle / "lib" / "system" / name).is_file())
+                else:
                     self.assertEqual(Path(path), bundle / "lib" / name)
-        self.assertRegex((bundle / "README").read_text(), r"C library with GLIBC_2\.\d+")
+
+    def test_programs_run_with_the_c_library_of_the_bundle(self):
+        bundle = self.make(self.programs)
+        for program in bundle.glob("bench/*"):
+            done = subprocess.run([bundle / "lib/system/linker", program, "--card"],
+                                  env={"LD_LIBRARY_PATH": f"{bundle}/lib:{bundle}/lib/system"},
+                                  capture_output=True, text=True, check=False)
+            self.assertIn((done.returncode, done.stderr), ((0, ""), (NO_GPU, "")))
+
+    def test_a_machine_whose_c_library_is_too_old_gets_that_of_the_bundle(self):
+        old = ("#!/bin/bash\n[[ -n $VIA_LINKER ]] || { echo \"$0: /lib/libc.so.6: version "
+               "\\`GLIBC_9.9' not found (required by $0)\" >&2; exit 1; }\n")
+        bundle = self.make([self.fake("law_test_on_gpu", old), self.fake(
+            "attention_benchmark", old + BENCHMARK.partition("\n")[2])])
+        linker = bundle / "lib" / "system" / "linker"
+        linker.write_text('#!/bin/bash\nVIA_LINKER=1 exec "$@"\n')
+        linker.chmod(0o755)
+        status, printed, complaint = self.run_bundle(bundle)
+        self.assertEqual((status, complaint), (0, ""))
+        self.assertIn("passed  law_test_on_gpu", printed)
 
     def test_it_verifies_then_measures_and_says_of_what(self):
         status, printed, complaint = self.run_bundle(self.make(self.fakes()), "--samples", "3")

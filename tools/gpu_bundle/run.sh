@@ -33,9 +33,17 @@ done
 export CUDA_DEVICE_ORDER=PCI_BUS_ID
 export CUDA_VISIBLE_DEVICES=${CUDA_VISIBLE_DEVICES:-0}
 
-# Only our programs get our libraries: others, Python's, have their own.
+# Only our programs get our libraries: others, Python's, have their own. The C library is the
+# machine's, but where that is older than the one that they were linked with.
+linker=()
 ours() {
-  LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "$@"
+  LD_LIBRARY_PATH="$here/lib${linker:+:$here/lib/system}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
+    "${linker[@]}" "$@"
+}
+find_linker() {
+  local said
+  said=$(ours "$1" --benchmark_list_tests 2>&1) || true
+  [[ ! $said =~ GLIBC_[0-9.]+.?\ not\ found ]] || linker=("$here/lib/system/linker")
 }
 
 # What the driver tells of the card, as KEY=VALUE,... for --benchmark_context.
@@ -107,6 +115,7 @@ measure_peers() {
 }
 
 any=("$here"/bench/*_benchmark)
+find_linker "${any[0]}"
 status=0
 card=$(ours "${any[0]}" --card) || status=$?
 ((status == 0)) || { echo "$card"; exit "$status"; }
