@@ -55,9 +55,9 @@ struct Attention {
 
 bool is_ready(benchmark::State& state, const Attention& attention) {
   if (!attention.plan.is_ok()) {
-    skip(state, attention.plan.status().message());
+    give_up(state, attention.plan.status());
   } else if (attention.workspace.data() == nullptr) {
-    skip(state, too_little_memory(attention.workspace_bytes()).message());
+    give_up(state, too_little_memory(attention.workspace_bytes()));
   } else {
     const AttentionPlan& plan = attention.plan.value();
     state.SetLabel(attention_kernel_name(plan.kernel) + std::string(", splits: ") +
@@ -116,8 +116,9 @@ class Graph {
     RECTO_RETURN_IF_ERROR(
         status_of(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal)));
     const Status launched = launch_layers(attention, stream_);
-    RECTO_RETURN_IF_ERROR(status_of(cudaStreamEndCapture(stream_, &graph_)));
+    const Status captured = status_of(cudaStreamEndCapture(stream_, &graph_));
     RECTO_RETURN_IF_ERROR(launched);
+    RECTO_RETURN_IF_ERROR(captured);
     return status_of(cudaGraphInstantiate(&replayed_, graph_, 0));
   }
 

@@ -177,7 +177,7 @@ void block_swap(benchmark::State& state, const BatchShape& shape, Path path) {
   const HostBytes v(shape.tensor_bytes());
   if (!is_ready(state, turns)) return;
   if (k.data() == nullptr || v.data() == nullptr) {
-    skip(state, "the host has too little pinned memory");
+    give_up(state, Status::exhausted("the host has too little pinned memory"));
     return;
   }
   const Result<MutablePagedKvView> host = dense_kv_view({.layout = shape.layout,

@@ -67,6 +67,8 @@ void add_fractions(benchmark::State& state, const Measured& what, const CardRate
 
 void set_samples(std::int64_t samples) { samples_wanted = samples; }
 
+Status measure_card() { return rates_of_card().status(); }
+
 void measure(benchmark::State& state, const Measured& what, const Launch& launch) {
   const Result<CardRates>& rates = rates_of_card();
   const Result<std::vector<double>> samples =
@@ -97,8 +99,9 @@ void add_counters(benchmark::State& state, const BatchShape& shape) {
   add("kv_bytes", 2 * shape.num_tokens() * shape.token_bytes());
 }
 
-void skip(benchmark::State& state, const std::string& why) {
-  state.SkipWithError(("SKIPPED: " + why).c_str());
+void give_up(benchmark::State& state, const Status& why) {
+  const bool is_failure = why.code() == StatusCode::kFailed;
+  state.SkipWithError(((is_failure ? "" : "SKIPPED: ") + why.message()).c_str());
 }
 
 std::int64_t num_turns(const BatchShape& shape) {

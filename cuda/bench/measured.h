@@ -22,6 +22,10 @@ void register_benchmarks(CaseSet set);
 // Samples of each case; the flag --samples.
 void set_samples(std::int64_t samples);
 
+// Measures what the card does in a second, which all cases are held against: to be called before
+// one of them takes the memory for it.
+Status measure_card();
+
 // What bytes are held against.
 enum class Path : std::uint8_t { kOnDevice, kToHost, kFromHost };
 
@@ -42,8 +46,9 @@ void measure(benchmark::State& state, const Measured& what, const Launch& launch
 // The sizes of a batch as counters, by which others find a result without reading its name.
 void add_counters(benchmark::State& state, const BatchShape& shape);
 
-// Ends a benchmark as skipped, and says why.
-void skip(benchmark::State& state, const std::string& why);
+// Ends a benchmark, and says why: as skipped, where there is too little memory or no kernel for it;
+// else as failed.
+void give_up(benchmark::State& state, const Status& why);
 
 // How many batches take turns: as many as are 2 GiB, at least one, at most four.
 std::int64_t num_turns(const BatchShape& shape);

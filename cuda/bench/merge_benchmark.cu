@@ -26,7 +26,7 @@ void split_merge(benchmark::State& state, const BatchShape& shape) {
   const DeviceBytes weighted(4 * states * shape.head_dim);
   if (!batch.status().is_ok() || maximum.data() == nullptr || sum.data() == nullptr ||
       weighted.data() == nullptr) {
-    skip(state, too_little_memory(shape.allocated_bytes() + weighted.bytes()).message());
+    give_up(state, too_little_memory(shape.allocated_bytes() + weighted.bytes()));
     return;
   }
   fill_random(maximum, ElementType::kFp32, 4);

@@ -98,6 +98,11 @@ int run(const Flags& flags) {
       return 0;
     }
     add_context(here.value());
+    const Status measured = measure_card();
+    if (!measured.is_ok()) {
+      std::cerr << "the card's own rates: " << measured.message() << '\n';
+      return 1;
+    }
   }
   register_benchmarks(flags.set);
   return run_benchmarks();
