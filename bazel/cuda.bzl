@@ -72,7 +72,7 @@ _cuda_objects = rule(
     },
 )
 
-def _compile(name, deps = [], visibility = None, testonly = False, **kwargs):
+def _compile(name, deps = [], visibility = None, testonly = False, alwayslink = False, **kwargs):
     """A cc_library of .cu files, and NAME_objects, which has their cubins and logs, too."""
     _cuda_objects(
         name = name + "_objects",
@@ -92,6 +92,7 @@ def _compile(name, deps = [], visibility = None, testonly = False, **kwargs):
         srcs = [name + "_objects"],
         testonly = testonly,
         visibility = visibility,
+        alwayslink = alwayslink,
         deps = deps + ["@cuda//:cudart"],
     )
 
@@ -173,34 +174,21 @@ def gpu_script_test(name, **kwargs):
     cuda_script_test(name = name, **kwargs)
 
 def cuda_binary(name, srcs, hdrs = [], includes = [], deps = [], testonly = False, **kwargs):
-    """A program by nvcc, from .cu files with a main(); none where there is no toolkit."""
+    """A program by nvcc, from .cu files and libraries, one of them with a main(); none where there
+    is no toolkit."""
     if not TOOLKIT.nvcc:
         return
     main = name + "_main"
-    _compile(name = main, srcs = srcs, hdrs = hdrs, includes = includes, testonly = testonly)
-    cc_binary(name = name, testonly = testonly, deps = [main] + deps, linkstatic = True, **kwargs)
-
-def cuda_benchmark(name, deps = [], **kwargs):
-    """A Google Benchmark program by nvcc, and NAME_smoke_test, which runs each benchmark briefly.
-
-    Where there is no GPU they are skipped, and say so.
-    """
-    cuda_binary(
-        name = name,
-        testonly = True,
-        deps = deps + ["@libs//:benchmark", "//bazel/testing:benchmark_main"],
-        **kwargs
+    _compile(
+        name = main,
+        srcs = srcs,
+        hdrs = hdrs,
+        includes = includes,
+        testonly = testonly,
+        # Its own objects are what it is for, whether or not a library asks for them.
+        alwayslink = True,
     )
-    if TOOLKIT.nvcc:
-        program_test(
-            name = name + "_smoke_test",
-            args = ["--benchmark_min_time=0.001"],
-            program = name,
-            size = "medium",
-            **_ON_GPU
-        )
-    else:
-        _skipped_test(name = name + "_smoke_test", **_ON_GPU)
+    cc_binary(name = name, testonly = testonly, deps = [main] + deps, linkstatic = True, **kwargs)
 
 def cuda_test(name, srcs, hdrs = [], includes = [], deps = [], **kwargs):
     """A program by nvcc as a test, from .cu files with a main(); skipped where there is no toolkit.

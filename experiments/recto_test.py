@@ -54,6 +54,7 @@ BAD_USAGE = (
     ("simulate --model-file .", "Is a directory"),
     ("simulate --time-model linear:nowhere.json", "nowhere.json: cannot be read"),
     ("simulate --time-model linear:.", "cannot be read"),
+    ("fragmentation --time-model measured:H200", "no results yet"),
     ("simulate --seeds 2 --timeline x.json", "--timeline"),
     ("simulate --seeds 0", "--seeds"),
     ("simulate --preemption swap", "--preemption swap: has no effect here: nothing can be"),

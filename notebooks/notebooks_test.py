@@ -4,8 +4,10 @@
     notebooks_test.py RECTO FAULTY_LIBRARY KERNELS_DOCUMENT
 """
 
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -77,6 +79,17 @@ class Notebooks(unittest.TestCase):
         said = self.run_notebook("04_kernel_throughput")
         self.assertIn("nothing here was timed on a GPU", said)
         self.assertIn("what paging saved", said)
+
+    def test_kernel_throughput_with_figures_that_nobody_measured(self):
+        folder = Path(os.environ["RECTO_GPU_RESULTS"]) / "SYNTHETIC"
+        folder.mkdir(parents=True)
+        self.addCleanup(shutil.rmtree, folder)
+        (folder / "attention.json").write_text(json.dumps({"benchmarks": [
+            {"name": "decode/made-up", "median_us": 1.0, "spread": 0.0},
+            {"name": "decode/skipped", "error_occurred": True}]}))
+        said = self.run_notebook("04_kernel_throughput")
+        self.assertIn("SYNTHETIC: attention.json, ", said)
+        self.assertNotIn("No figures to show", said)
 
     def test_reading_a_counterexample(self):
         said = self.run_notebook("05_reading_a_counterexample")

@@ -1,5 +1,7 @@
 #include "cuda/bench/attention_batch.h"
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -9,26 +11,21 @@
 namespace recto::bench {
 namespace {
 
-std::int64_t pool_tokens(const BatchShape& shape) {
-  return shape.num_seqs * shape.blocks_per_seq() * shape.block_size;
-}
-
-std::int64_t pool_bytes(const BatchShape& shape) {
-  return pool_tokens(shape) * shape.num_kv_heads * shape.head_dim * element_bytes(shape.kv_type);
-}
-
-std::int64_t rows_bytes(const BatchShape& shape) {
-  return shape.num_rows() * shape.num_q_heads() * shape.head_dim * element_bytes(shape.q_type);
-}
-
-std::vector<std::int32_t> shuffled_ids(std::int64_t count) {
-  std::vector<std::int32_t> ids(static_cast<std::size_t>(count));
+// [num_seqs, max_blocks]; what lies beyond a sequence's blocks is never read, and no block.
+std::vector<std::int32_t> block_tables(const BatchShape& shape, std::uint64_t seed) {
+  std::vector<std::int32_t> ids(static_cast<std::size_t>(shape.num_blocks()));
   std::iota(ids.begin(), ids.end(), 0);
-  RandomStream random(7);
+  RandomStream random(seed);
   for (std::size_t left = ids.size(); left > 1; --left) {
     std::swap(ids[left - 1], ids[random.next_below(left)]);
   }
-  return ids;
+  const std::int64_t width = shape.max_blocks();
+  std::vector<std::int32_t> tables(static_cast<std::size_t>(shape.num_seqs * width), -1);
+  auto next = ids.begin();
+  for (std::int64_t s = 0; s < shape.num_seqs; ++s) {
+    next = std::ranges::copy_n(next, shape.blocks_of(s), tables.begin() + s * width).in;
+  }
+  return tables;
 }
 
 template <typename T>
@@ -38,62 +35,49 @@ Status upload_all(const DeviceBytes& memory, const std::vector<T>& values) {
 
 }  // namespace
 
-double BatchShape::kv_bytes() const {
-  return 2.0 * static_cast<double>(num_seqs * context_length * num_kv_heads * head_dim *
-                                   element_bytes(kv_type));
-}
-
-double BatchShape::must_move_bytes() const {
-  return kv_bytes() + 2.0 * static_cast<double>(rows_bytes(*this)) +
-         4.0 * static_cast<double>(num_rows() * num_q_heads() + num_seqs * (blocks_per_seq() + 1));
-}
-
-double BatchShape::flops() const {
-  const auto rows = static_cast<double>(rows_per_seq);
-  const double keys = static_cast<double>(context_length) - (rows - 1) / 2;
-  return 4.0 * keys * rows * static_cast<double>(num_seqs * num_q_heads() * head_dim);
-}
-
-AttentionBatch::AttentionBatch(const BatchShape& shape)
+AttentionBatch::AttentionBatch(const BatchShape& shape, std::uint64_t seed)
     : shape_(shape),
-      k_(pool_bytes(shape)),
-      v_(pool_bytes(shape)),
-      q_(rows_bytes(shape)),
-      out_(rows_bytes(shape)),
+      k_(shape.tensor_bytes()),
+      v_(shape.tensor_bytes()),
+      q_(shape.row_bytes()),
+      out_(shape.row_bytes()),
       lse_ln_(4 * shape.num_rows() * shape.num_q_heads()),
-      table_(4 * shape.num_seqs * shape.blocks_per_seq()),
+      table_(4 * shape.num_seqs * shape.max_blocks()),
       query_start_(4 * (shape.num_seqs + 1)),
       context_length_(4 * shape.num_seqs),
       scale_(4),
-      status_(make_views()) {}
+      status_(fill(seed)) {}
 
-Status AttentionBatch::make_views() {
-  for (const DeviceBytes* memory : {&k_, &v_, &q_, &out_, &lse_ln_, &table_}) {
-    if (memory->data() == nullptr) return Status::exhausted("the card has too little memory");
+Status AttentionBatch::fill(std::uint64_t seed) {
+  for (const DeviceBytes* memory :
+       {&k_, &v_, &q_, &out_, &lse_ln_, &table_, &query_start_, &context_length_, &scale_}) {
+    if (memory->data() == nullptr) return too_little_memory(shape_.allocated_bytes());
   }
-  fill_random(k_, shape_.kv_type, 1);
-  fill_random(v_, shape_.kv_type, 2);
-  fill_random(q_, shape_.q_type, 3);
-  std::vector<std::int32_t> starts;
-  for (std::int64_t s = 0; s <= shape_.num_seqs; ++s) {
-    starts.push_back(static_cast<std::int32_t>(s * shape_.rows_per_seq));
+  fill_random(k_, shape_.kv_type, 3 * seed);
+  fill_random(v_, shape_.kv_type, 3 * seed + 1);
+  fill_random(q_, shape_.q_type, 3 * seed + 2);
+  std::vector<std::int32_t> starts = {0};
+  std::vector<std::int32_t> lengths;
+  for (std::int64_t s = 0; s < shape_.num_seqs; ++s) {
+    starts.push_back(static_cast<std::int32_t>((s + 1) * shape_.rows_per_seq));
+    lengths.push_back(static_cast<std::int32_t>(shape_.length_of(s)));
   }
-  const std::vector<std::int32_t> lengths(static_cast<std::size_t>(shape_.num_seqs),
-                                          static_cast<std::int32_t>(shape_.context_length));
-  RECTO_RETURN_IF_ERROR(
-      upload_all(table_, shuffled_ids(shape_.num_seqs * shape_.blocks_per_seq())));
+  RECTO_RETURN_IF_ERROR(upload_all(table_, block_tables(shape_, seed)));
   RECTO_RETURN_IF_ERROR(upload_all(query_start_, starts));
   RECTO_RETURN_IF_ERROR(upload_all(context_length_, lengths));
   RECTO_RETURN_IF_ERROR(upload_all(scale_, std::vector<float>{0.5F}));
-  const Result<MutablePagedKvView> kv =
-      dense_kv_view({.layout = shape_.layout,
-                     .type = shape_.kv_type,
-                     .num_blocks = shape_.num_seqs * shape_.blocks_per_seq(),
-                     .block_size = shape_.block_size,
-                     .num_kv_heads = shape_.num_kv_heads,
-                     .head_dim_k = shape_.head_dim,
-                     .head_dim_v = shape_.head_dim},
-                    k_.data(), v_.data());
+  return make_views();
+}
+
+Status AttentionBatch::make_views() {
+  const Result<MutablePagedKvView> kv = dense_kv_view({.layout = shape_.layout,
+                                                       .type = shape_.kv_type,
+                                                       .num_blocks = shape_.num_blocks(),
+                                                       .block_size = shape_.slots_per_block(),
+                                                       .num_kv_heads = shape_.num_kv_heads,
+                                                       .head_dim_k = shape_.head_dim,
+                                                       .head_dim_v = shape_.head_dim},
+                                                      k_.data(), v_.data());
   if (!kv.is_ok()) return kv.status();
   kv_ = kv.value();
   if (is_fp8(shape_.kv_type)) {
@@ -116,13 +100,13 @@ PagedAttentionInputs AttentionBatch::inputs() const {
           .kv = as_const(kv_),
           .block_table = {.data = static_cast<const std::int32_t*>(table_.data()),
                           .num_seqs = shape_.num_seqs,
-                          .max_blocks = shape_.blocks_per_seq(),
-                          .row_stride = shape_.blocks_per_seq()},
+                          .max_blocks = shape_.max_blocks(),
+                          .row_stride = shape_.max_blocks()},
           .query_start = {static_cast<const std::int32_t*>(query_start_.data()),
                           static_cast<std::size_t>(shape_.num_seqs + 1)},
           .context_length = {static_cast<const std::int32_t*>(context_length_.data()),
                              static_cast<std::size_t>(shape_.num_seqs)},
-          .options = {.scale = 0.0883883F}};
+          .options = {.scale = 1 / std::sqrt(static_cast<float>(dim))}};
 }
 
 AttentionOutputs AttentionBatch::outputs() const {

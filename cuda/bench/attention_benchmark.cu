@@ -1,118 +1,168 @@
-// Decode and prefill by the host API. Of each table one thing differs from its first row.
+// Decode and prefill by the host API, and a step's layers launched one by one against a CUDA graph
+// that replays them.
 
 #include <benchmark/benchmark.h>
+#include <kernel_dialect.h>
 
-#include <functional>
+#include <cstdint>
+#include <optional>
 #include <string>
-#include <vector>
+#include <utility>
 
-#include "cuda/bench/attention_batch.h"
+#include "cuda/bench/attention_cases.h"
+#include "cuda/bench/device.h"
 #include "cuda/bench/measured.h"
+#include "cuda/bench/turns.h"
 #include "cuda/paged_attention.h"
 
 namespace recto::bench {
 namespace {
 
-using Change = std::function<void(BatchShape& shape)>;
+constexpr std::int64_t kLayers = 32;
 
-struct Variation {
-  std::string name;
-  Change change;
+std::optional<AttentionKernel> kernel_of(Rung rung) {
+  if (rung == Rung::kBulk) return AttentionKernel::kBulkDecode;
+  if (rung == Rung::kPlain) return AttentionKernel::kPlainDecode;
+  return std::nullopt;
+}
+
+// Batches, how they are attended to, and the memory for it.
+struct Attention {
+  explicit Attention(const AttentionCase& of)
+      : turns(of.shape), plan(plan_of(of)), workspace(workspace_bytes()) {}
+
+  Result<AttentionPlan> plan_of(const AttentionCase& of) const {
+    RECTO_RETURN_IF_ERROR(turns.status());
+    const Result<Card> here = card();
+    if (!here.is_ok()) return here.status();
+    return plan_attention(turns.at(0).inputs(),
+                          {.max_context_length = of.shape.context_length,
+                           .max_query_length = of.shape.rows_per_seq,
+                           .num_multiprocessors = here.value().num_multiprocessors,
+                           .kernel = kernel_of(of.rung)});
+  }
+  std::int64_t workspace_bytes() const { return plan.is_ok() ? plan.value().workspace_bytes : 0; }
+  Status run(std::int64_t turn, KernelStream stream) const {
+    const AttentionBatch& batch = turns.at(turn);
+    return run_attention(plan.value(), batch.inputs(), batch.outputs(),
+                         {.data = workspace.data(), .bytes = workspace.bytes()}, stream);
+  }
+
+  Turns turns;
+  Result<AttentionPlan> plan;
+  DeviceBytes workspace;
 };
 
-std::vector<Variation> variations() {
-  std::vector<Variation> all = {{"base", [](BatchShape&) {}}};
-  for (const std::int64_t batch : {1, 8, 256}) {
-    all.push_back({"batch:" + std::to_string(batch), [=](BatchShape& s) { s.num_seqs = batch; }});
+bool is_ready(benchmark::State& state, const Attention& attention) {
+  if (!attention.plan.is_ok()) {
+    give_up(state, attention.plan.status());
+  } else if (attention.workspace.data() == nullptr) {
+    give_up(state, too_little_memory(attention.workspace_bytes()));
+  } else {
+    const AttentionPlan& plan = attention.plan.value();
+    state.SetLabel(attention_kernel_name(plan.kernel) + std::string(", splits: ") +
+                   std::to_string(plan.num_splits));
+    return true;
   }
-  for (const std::int64_t context : {128, 1024, 16384}) {
-    all.push_back(
-        {"context:" + std::to_string(context), [=](BatchShape& s) { s.context_length = context; }});
-  }
-  for (const std::int64_t group : {1, 8, 16, 32}) {
-    all.push_back({"group:" + std::to_string(group), [=](BatchShape& s) { s.group = group; }});
-  }
-  for (const std::int64_t dim : {64, 96, 192, 256}) {
-    all.push_back({"head_dim:" + std::to_string(dim), [=](BatchShape& s) { s.head_dim = dim; }});
-  }
-  // As large as the context: what paging costs.
-  for (const std::int64_t block : {1, 8, 32, 256, 4096}) {
-    all.push_back(
-        {"block_size:" + std::to_string(block), [=](BatchShape& s) { s.block_size = block; }});
-  }
-  for (const KvLayout layout : {KvLayout::kTokenMajor, KvLayout::kPacked}) {
-    all.push_back({kv_layout_name(layout), [=](BatchShape& s) { s.layout = layout; }});
-  }
-  const auto typed = [&all](ElementType q, ElementType kv) {
-    all.push_back(
-        {std::string(element_type_name(q)) + "/" + element_type_name(kv), [=](BatchShape& s) {
-           s.q_type = q;
-           s.kv_type = kv;
-         }});
-  };
-  typed(ElementType::kFp16, ElementType::kFp16);
-  typed(ElementType::kBf16, ElementType::kE4m3);
-  typed(ElementType::kBf16, ElementType::kE5m2);
-  typed(ElementType::kFp16, ElementType::kE4m3);
-  typed(ElementType::kFp32, ElementType::kFp32);
-  return all;
+  return false;
 }
 
-void attend(benchmark::State& state, const BatchShape& shape, const PlanOptions& asked) {
-  if (!has_gpu(state)) return;
-  const AttentionBatch batch(shape);
-  PlanOptions options = asked;
-  options.max_context_length = shape.context_length;
-  options.max_query_length = shape.rows_per_seq;
-  const Result<Card> here = card();
-  if (here.is_ok()) options.num_multiprocessors = here.value().num_multiprocessors;
-  Status status = batch.status();
-  const Result<AttentionPlan> plan =
-      status.is_ok() ? plan_attention(batch.inputs(), options) : Result<AttentionPlan>(status);
-  if (!plan.is_ok()) {
-    state.SkipWithError(("SKIPPED: " + plan.status().message()).c_str());
-    return;
+void attend(benchmark::State& state, const AttentionCase& of) {
+  const Attention attention(of);
+  if (!is_ready(state, attention)) return;
+  add_counters(state, of.shape);
+  measure(state, {.work = attention_work(of.shape)},
+          [&](std::int64_t turn) { return attention.run(turn, nullptr); });
+}
+
+Work work_of_layers(const BatchShape& shape) {
+  Work work = attention_work(shape);
+  work.bytes *= kLayers;
+  work.flops *= kLayers;
+  return work;
+}
+
+Status launch_layers(const Attention& attention, KernelStream stream) {
+  for (std::int64_t layer = 0; layer < kLayers; ++layer) {
+    RECTO_RETURN_IF_ERROR(attention.run(layer, stream));
   }
-  const DeviceBytes memory(plan.value().workspace_bytes);
-  const Workspace workspace = {.data = memory.data(), .bytes = memory.bytes()};
-  state.SetLabel(attention_kernel_name(plan.value().kernel) + std::string(", splits: ") +
-                 std::to_string(plan.value().num_splits));
-  measure(state, {.bytes = shape.must_move_bytes(), .flops = shape.flops()}, [&] {
-    return run_attention(plan.value(), batch.inputs(), batch.outputs(), workspace, nullptr);
-  });
+  return Status::ok();
 }
 
-PlanOptions with_kernel(AttentionKernel kernel) {
-  PlanOptions options;
-  options.kernel = kernel;
-  return options;
+Status status_of(cudaError_t error) {
+  return error == cudaSuccess ? Status::ok() : Status::failed(cudaGetErrorString(error));
 }
 
-void add(const std::string& name, const BatchShape& shape, const PlanOptions& options) {
-  benchmark::RegisterBenchmark(
-      name.c_str(), [shape, options](benchmark::State& state) { attend(state, shape, options); })
-      ->UseManualTime()
-      ->Unit(benchmark::kMicrosecond);
-}
-
-bool add_all() {
-  for (const Variation& variation : variations()) {
-    BatchShape decode = {.num_seqs = 64, .context_length = 4096};
-    variation.change(decode);
-    add("decode/" + variation.name, decode, {});
-    add("decode_bulk/" + variation.name, decode, with_kernel(AttentionKernel::kBulkDecode));
-    add("decode_plain/" + variation.name, decode, with_kernel(AttentionKernel::kPlainDecode));
-    BatchShape prefill = {.num_seqs = 4, .context_length = 4096, .rows_per_seq = 1024};
-    variation.change(prefill);
-    if (prefill.context_length < prefill.rows_per_seq) {
-      prefill.rows_per_seq = prefill.context_length;
-    }
-    add("prefill/" + variation.name, prefill, {});
+// All layers, captured.
+class Graph {
+ public:
+  explicit Graph(const Attention& attention) : status_(capture(attention)) {}
+  ~Graph() {
+    if (replayed_ != nullptr) cudaGraphExecDestroy(replayed_);
+    if (graph_ != nullptr) cudaGraphDestroy(graph_);
+    if (stream_ != nullptr) cudaStreamDestroy(stream_);
   }
-  return true;
-}
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
 
-const bool kIsAdded = add_all();
+  Status replay() const {
+    RECTO_RETURN_IF_ERROR(status_);
+    return status_of(cudaGraphLaunch(replayed_, nullptr));
+  }
+
+ private:
+  Status capture(const Attention& attention) {
+    RECTO_RETURN_IF_ERROR(status_of(cudaStreamCreate(&stream_)));
+    RECTO_RETURN_IF_ERROR(
+        status_of(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal)));
+    const Status launched = launch_layers(attention, stream_);
+    const Status captured = status_of(cudaStreamEndCapture(stream_, &graph_));
+    RECTO_RETURN_IF_ERROR(launched);
+    RECTO_RETURN_IF_ERROR(captured);
+    return status_of(cudaGraphInstantiate(&replayed_, graph_, 0));
+  }
+
+  cudaStream_t stream_ = nullptr;
+  cudaGraph_t graph_ = nullptr;
+  cudaGraphExec_t replayed_ = nullptr;
+  Status status_;
+};
+
+enum class How : std::uint8_t { kLaunched, kReplayed };
+
+void attend_in_layers(benchmark::State& state, const BatchShape& shape, How how) {
+  const Attention attention({.name = {}, .shape = shape});
+  if (!is_ready(state, attention)) return;
+  add_counters(state, shape);
+  state.counters["layers"] = static_cast<double>(kLayers);
+  const Measured what = {.work = work_of_layers(shape)};
+  if (how == How::kLaunched) {
+    measure(state, what, [&](std::int64_t) { return launch_layers(attention, nullptr); });
+  } else {
+    const Graph graph(attention);
+    measure(state, what, [&](std::int64_t) { return graph.replay(); });
+  }
+}
 
 }  // namespace
+
+void register_benchmarks(CaseSet set) {
+  for (const AttentionCase& one : attention_cases(set)) {
+    register_case(one.name, [one](benchmark::State& state) { attend(state, one); });
+  }
+  for (const std::int64_t batch : {1, 8, 64}) {
+    for (const std::int64_t context : {1024, 8192}) {
+      const BatchShape shape = {.num_seqs = batch, .context_length = context};
+      const std::string sizes =
+          "/batch:" + std::to_string(batch) + "/context:" + std::to_string(context);
+      register_case("layers_launched" + sizes, [shape](benchmark::State& state) {
+        attend_in_layers(state, shape, How::kLaunched);
+      });
+      register_case("layers_replayed" + sizes, [shape](benchmark::State& state) {
+        attend_in_layers(state, shape, How::kReplayed);
+      });
+    }
+  }
+}
+
 }  // namespace recto::bench

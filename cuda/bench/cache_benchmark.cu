@@ -1,128 +1,241 @@
-// What moves K and V about: writing new tokens, copying blocks, gathering contexts.
+// What moves K and V about: writing new tokens, copying blocks, swapping them to the host and back,
+// gathering contexts.
 
 #include <benchmark/benchmark.h>
+#include <kernel_dialect.h>
 
 #include <cstdint>
+#include <functional>
 #include <numeric>
+#include <string>
 #include <vector>
 
+#include "core/dense_kv_view.h"
 #include "cuda/bench/attention_batch.h"
+#include "cuda/bench/device.h"
 #include "cuda/bench/measured.h"
+#include "cuda/bench/turns.h"
 #include "cuda/kernels/block_copy.h"
 #include "cuda/kernels/gather.h"
+#include "cuda/kernels/kv_append.h"
 #include "cuda/kernels/kv_write.h"
 
 namespace recto::bench {
 namespace {
 
-constexpr KvLayout kLayouts[] = {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked};
+// Values on the device; what failed is told when they are first used.
+template <typename T>
+class Uploaded {
+ public:
+  explicit Uploaded(const std::vector<T>& values)
+      : memory_(static_cast<std::int64_t>(values.size() * sizeof(T))),
+        status_(memory_.data() == nullptr ? too_little_memory(memory_.bytes())
+                                          : upload(memory_, values.data(), memory_.bytes())) {}
 
-BatchShape shape_of(benchmark::State& state) {
-  BatchShape shape = {.num_seqs = 16, .context_length = 4096};
-  shape.layout = kLayouts[state.range(0)];
-  shape.block_size = state.range(1);
-  state.SetLabel(kv_layout_name(shape.layout));
-  return shape;
-}
+  Status status() const { return status_; }
+  const T* data() const { return static_cast<const T*>(memory_.data()); }
+
+ private:
+  DeviceBytes memory_;
+  Status status_;
+};
 
 template <typename Pointer>
-BasicRowsView<Pointer> token_rows(const BatchShape& shape, const DeviceBytes& memory) {
+BasicRowsView<Pointer> token_rows(const BatchShape& shape, const DeviceBytes& memory,
+                                  std::int64_t rows) {
   return {.data = memory.data(),
           .type = shape.kv_type,
-          .num_rows = shape.num_seqs * shape.context_length,
+          .num_rows = rows,
           .num_heads = shape.num_kv_heads,
           .head_dim = shape.head_dim,
           .row_stride = shape.num_kv_heads * shape.head_dim,
           .head_stride = shape.head_dim};
 }
 
-bool is_ready(benchmark::State& state, const AttentionBatch& batch) {
-  if (batch.status().is_ok()) return true;
-  state.SkipWithError(("SKIPPED: " + batch.status().message()).c_str());
-  return false;
-}
+// K and V of `rows` tokens, dense; random numbers.
+struct DenseRows {
+  DenseRows(const BatchShape& shape, std::int64_t rows)
+      : k(rows * shape.token_bytes()), v(rows * shape.token_bytes()) {
+    if (status().is_ok()) {
+      fill_random(k, shape.kv_type, 7);
+      fill_random(v, shape.kv_type, 8);
+    }
+  }
+  Status status() const {
+    const bool is_there = k.data() != nullptr && v.data() != nullptr;
+    return is_there ? Status::ok() : too_little_memory(k.bytes() + v.bytes());
+  }
 
-void kv_write(benchmark::State& state) {
-  if (!has_gpu(state)) return;
-  const BatchShape shape = shape_of(state);
-  const AttentionBatch batch(shape);
-  if (!is_ready(state, batch)) return;
-  const auto half = static_cast<std::int64_t>(shape.kv_bytes() / 2);
-  const DeviceBytes k(half);
-  const DeviceBytes v(half);
-  std::vector<std::int64_t> slots(static_cast<std::size_t>(shape.num_seqs * shape.context_length));
+  DeviceBytes k;
+  DeviceBytes v;
+};
+
+void kv_write(benchmark::State& state, const BatchShape& shape) {
+  const Turns turns(shape);
+  const DenseRows rows(shape, shape.num_tokens());
+  if (!is_ready(state, turns)) return;
+  // Tokens lie in the pool one after the other, as those of a prompt in its blocks do.
+  std::vector<std::int64_t> slots(static_cast<std::size_t>(shape.num_tokens()));
   std::iota(slots.begin(), slots.end(), 0);
-  const DeviceBytes mapping(static_cast<std::int64_t>(slots.size()) * 8);
-  const Status uploaded = upload(mapping, slots.data(), mapping.bytes());
-  const kernels::KvWriteParams params = {
-      .k = token_rows<const void*>(shape, k),
-      .v = token_rows<const void*>(shape, v),
-      .slot_mapping = static_cast<const std::int64_t*>(mapping.data()),
-      .repeated_slots = kernels::RepeatedSlots::kNone,
-      .kv = batch.kv()};
-  measure(state, {.bytes = 2 * shape.kv_bytes() + 8 * static_cast<double>(slots.size())}, [&] {
-    RECTO_RETURN_IF_ERROR(uploaded);
-    return kernels::launch_kv_write(params, nullptr);
+  const Uploaded mapping(slots);
+  add_counters(state, shape);
+  measure(state, {.work = kv_write_work(shape)}, [&](std::int64_t turn) {
+    RECTO_RETURN_IF_ERROR(mapping.status());
+    RECTO_RETURN_IF_ERROR(rows.status());
+    return kernels::launch_kv_write(
+        {.k = token_rows<const void*>(shape, rows.k, shape.num_tokens()),
+         .v = token_rows<const void*>(shape, rows.v, shape.num_tokens()),
+         .slot_mapping = mapping.data(),
+         .repeated_slots = kernels::RepeatedSlots::kNone,
+         .kv = turns.at(turn).kv()},
+        nullptr);
   });
 }
 
-void gather(benchmark::State& state) {
-  if (!has_gpu(state)) return;
-  const BatchShape shape = shape_of(state);
-  const AttentionBatch batch(shape);
-  if (!is_ready(state, batch)) return;
-  const auto half = static_cast<std::int64_t>(shape.kv_bytes() / 2);
-  const DeviceBytes k(half);
-  const DeviceBytes v(half);
+void kv_append(benchmark::State& state, const BatchShape& shape) {
+  const Turns turns(shape);
+  const DenseRows rows(shape, shape.num_seqs);
+  const DeviceBytes lengths(4 * shape.num_seqs);
+  if (!is_ready(state, turns)) return;
+  const Uploaded cached(
+      std::vector<std::int32_t>(static_cast<std::size_t>(shape.num_seqs),
+                                static_cast<std::int32_t>(shape.context_length - 1)));
+  add_counters(state, shape);
+  measure(state, {.work = kv_append_work(shape)}, [&](std::int64_t turn) {
+    RECTO_RETURN_IF_ERROR(cached.status());
+    RECTO_RETURN_IF_ERROR(rows.status());
+    return kernels::launch_kv_append({.k = token_rows<const void*>(shape, rows.k, shape.num_seqs),
+                                      .v = token_rows<const void*>(shape, rows.v, shape.num_seqs),
+                                      .block_table = turns.at(turn).inputs().block_table,
+                                      .cached_length = cached.data(),
+                                      .kv = turns.at(turn).kv(),
+                                      .context_length = static_cast<std::int32_t*>(lengths.data())},
+                                     nullptr);
+  });
+}
+
+void gather(benchmark::State& state, const BatchShape& shape) {
+  const Turns turns(shape);
+  const DenseRows rows(shape, shape.num_tokens());
+  if (!is_ready(state, turns)) return;
   std::vector<std::int64_t> starts;
   for (std::int64_t s = 0; s < shape.num_seqs; ++s) starts.push_back(s * shape.context_length);
-  const DeviceBytes first(8 * shape.num_seqs);
-  const Status uploaded = upload(first, starts.data(), first.bytes());
-  const PagedAttentionInputs inputs = batch.inputs();
-  const kernels::GatherParams params = {
-      .kv = inputs.kv,
-      .block_table = inputs.block_table,
-      .context_length = inputs.context_length.data(),
-      .context_start = static_cast<const std::int64_t*>(first.data()),
-      .max_context_length = shape.context_length,
-      .k = token_rows<void*>(shape, k),
-      .v = token_rows<void*>(shape, v)};
-  measure(state, {.bytes = 2 * shape.kv_bytes()}, [&] {
-    RECTO_RETURN_IF_ERROR(uploaded);
-    return kernels::launch_gather(params, nullptr);
+  const Uploaded first(starts);
+  add_counters(state, shape);
+  measure(state, {.work = gather_work(shape)}, [&](std::int64_t turn) {
+    RECTO_RETURN_IF_ERROR(first.status());
+    RECTO_RETURN_IF_ERROR(rows.status());
+    const PagedAttentionInputs inputs = turns.at(turn).inputs();
+    return kernels::launch_gather({.kv = inputs.kv,
+                                   .block_table = inputs.block_table,
+                                   .context_length = inputs.context_length.data(),
+                                   .context_start = first.data(),
+                                   .max_context_length = shape.context_length,
+                                   .k = token_rows<void*>(shape, rows.k, shape.num_tokens()),
+                                   .v = token_rows<void*>(shape, rows.v, shape.num_tokens())},
+                                  nullptr);
   });
 }
 
-void block_copy(benchmark::State& state) {
-  if (!has_gpu(state)) return;
-  const BatchShape shape = shape_of(state);
-  const AttentionBatch from(shape);
-  const AttentionBatch to(shape);
-  if (!is_ready(state, from) || !is_ready(state, to)) return;
+// Each block into another place, in reverse order.
+Uploaded<BlockPair> reversed_blocks(const BatchShape& shape) {
   std::vector<BlockPair> pairs;
-  const auto blocks = static_cast<std::int32_t>(from.kv().k.num_blocks);
+  const auto blocks = static_cast<std::int32_t>(shape.num_blocks());
   for (std::int32_t id = 0; id < blocks; ++id) pairs.push_back({id, blocks - 1 - id});
-  const DeviceBytes copied(static_cast<std::int64_t>(pairs.size() * sizeof(BlockPair)));
-  const Status uploaded = upload(copied, pairs.data(), copied.bytes());
-  const kernels::BlockCopyParams params = {.from = as_const(from.kv()),
-                                           .to = to.kv(),
-                                           .pairs = static_cast<const BlockPair*>(copied.data()),
-                                           .num_pairs = static_cast<std::int64_t>(pairs.size())};
-  measure(state, {.bytes = 2 * shape.kv_bytes()}, [&] {
-    RECTO_RETURN_IF_ERROR(uploaded);
+  return Uploaded(pairs);
+}
+
+void measure_copies(benchmark::State& state, const BatchShape& shape, Path path,
+                    const std::function<kernels::BlockCopyParams(std::int64_t turn)>& params_of) {
+  const Uploaded<BlockPair> pairs = reversed_blocks(shape);
+  add_counters(state, shape);
+  Work work = block_copy_work(shape);
+  // Across the link each byte goes once.
+  if (path != Path::kOnDevice) work.bytes /= 2;
+  measure(state, {.work = work, .path = path}, [&](std::int64_t turn) {
+    RECTO_RETURN_IF_ERROR(pairs.status());
+    kernels::BlockCopyParams params = params_of(turn);
+    params.pairs = pairs.data();
+    params.num_pairs = shape.num_blocks();
     return kernels::launch_block_copy(params, nullptr);
   });
 }
 
-void all_layouts(benchmark::internal::Benchmark* benchmark) {
-  benchmark->ArgNames({"layout", "block_size"})->UseManualTime()->Unit(benchmark::kMicrosecond);
-  for (std::int64_t layout = 0; layout < 3; ++layout) {
-    for (const std::int64_t block_size : {16, 256}) benchmark->Args({layout, block_size});
-  }
+void block_copy(benchmark::State& state, const BatchShape& shape) {
+  const Turns from(shape);
+  const Turns to(shape);
+  if (!is_ready(state, from) || !is_ready(state, to)) return;
+  measure_copies(state, shape, Path::kOnDevice, [&](std::int64_t turn) {
+    return kernels::BlockCopyParams{.from = as_const(from.at(turn).kv()), .to = to.at(turn).kv()};
+  });
 }
-BENCHMARK(kv_write)->Apply(all_layouts);
-BENCHMARK(gather)->Apply(all_layouts);
-BENCHMARK(block_copy)->Apply(all_layouts);
+
+// The same between the card and pinned memory of the host.
+void block_swap(benchmark::State& state, const BatchShape& shape, Path path) {
+  const Turns turns(shape);
+  const HostBytes k(shape.tensor_bytes());
+  const HostBytes v(shape.tensor_bytes());
+  if (!is_ready(state, turns)) return;
+  if (k.data() == nullptr || v.data() == nullptr) {
+    give_up(state, Status::exhausted("the host has too little pinned memory"));
+    return;
+  }
+  const Result<MutablePagedKvView> host = dense_kv_view({.layout = shape.layout,
+                                                         .type = shape.kv_type,
+                                                         .num_blocks = shape.num_blocks(),
+                                                         .block_size = shape.slots_per_block(),
+                                                         .num_kv_heads = shape.num_kv_heads,
+                                                         .head_dim_k = shape.head_dim,
+                                                         .head_dim_v = shape.head_dim},
+                                                        k.data(), v.data());
+  if (!host.is_ok()) {
+    state.SkipWithError(host.status().message().c_str());
+    return;
+  }
+  measure_copies(state, shape, path, [&](std::int64_t turn) {
+    const MutablePagedKvView& device = turns.at(turn).kv();
+    const bool is_out = path == Path::kToHost;
+    return kernels::BlockCopyParams{.from = as_const(is_out ? device : host.value()),
+                                    .to = is_out ? host.value() : device};
+  });
+}
+
+std::vector<std::int64_t> block_sizes(CaseSet set) {
+  if (set == CaseSet::kDefault) return {16, 256};
+  return {1, 2, 4, 8, 16, 32, 64, 128, 256};
+}
 
 }  // namespace
+
+void register_benchmarks(CaseSet set) {
+  const auto add = [](const std::string& kernel, const BatchShape& shape, const auto& run) {
+    register_case(kernel + "/layout:" + kv_layout_name(shape.layout) +
+                      "/types:" + element_type_name(shape.kv_type) +
+                      "/block:" + std::to_string(shape.block_size),
+                  [shape, run](benchmark::State& state) { run(state, shape); });
+  };
+  for (const KvLayout layout : {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked}) {
+    for (const std::int64_t block_size : block_sizes(set)) {
+      for (const ElementType type : {ElementType::kBf16, ElementType::kE4m3}) {
+        if (type != ElementType::kBf16 && set == CaseSet::kDefault) continue;
+        BatchShape shape = {.num_seqs = 16, .context_length = 4096, .block_size = block_size};
+        shape.layout = layout;
+        shape.kv_type = type;
+        add("gather", shape, gather);
+        add("block_copy", shape, block_copy);
+        add("swap_out", shape, [](benchmark::State& state, const BatchShape& of) {
+          block_swap(state, of, Path::kToHost);
+        });
+        add("swap_in", shape, [](benchmark::State& state, const BatchShape& of) {
+          block_swap(state, of, Path::kFromHost);
+        });
+        if (is_fp8(type)) continue;  // what is written has the cache's type here
+        add("kv_write", shape, kv_write);
+        shape.num_seqs = 256;
+        add("kv_append", shape, kv_append);
+      }
+    }
+  }
+}
+
 }  // namespace recto::bench

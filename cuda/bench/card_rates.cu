@@ -10,6 +10,7 @@
 namespace recto::bench {
 namespace {
 
+constexpr std::int64_t kCopiedBytes = std::int64_t{1} << 30;
 constexpr int kRuns = 10;
 constexpr int kRounds = 4096;
 constexpr int kSums = 8;  // that do not wait for each other
@@ -50,28 +51,44 @@ Status last_error() {
   return error == cudaSuccess ? Status::ok() : Status::failed(cudaGetErrorString(error));
 }
 
+// In a second, where each byte counts `counted` times: twice, if it is read and written at one
+// place.
+Result<double> copy_rate(const ColdTimer& timer, void* to, const void* from, double counted) {
+  return best_rate(timer, counted * kCopiedBytes, [&] {
+    cudaMemcpyAsync(to, from, kCopiedBytes, cudaMemcpyDefault);
+    return last_error();
+  });
+}
+
+Result<double> mma_rate(const ColdTimer& timer, const DeviceBytes& sums) {
+  const Result<Card> here = card();
+  if (!here.is_ok()) return here.status();
+  const int thread_blocks = static_cast<int>(here.value().num_multiprocessors) * 4;
+  const double products = 2.0 * 16 * 8 * 16 * kSums * kRounds * kWarps * thread_blocks;
+  return best_rate(timer, products, [&] {
+    multiply<<<thread_blocks, kWarps * 32>>>(static_cast<float*>(sums.data()));
+    return last_error();
+  });
+}
+
 }  // namespace
 
 Result<CardRates> card_rates() {
-  const Result<Card> here = card();
-  if (!here.is_ok()) return here.status();
-  constexpr std::int64_t kCopied = std::int64_t{1} << 30;
-  const DeviceBytes from(kCopied);
-  const DeviceBytes to(kCopied);
+  const DeviceBytes from(kCopiedBytes);
+  const DeviceBytes to(kCopiedBytes);
+  const HostBytes host(kCopiedBytes);
+  if (from.data() == nullptr || to.data() == nullptr) return too_little_memory(2 * kCopiedBytes);
+  if (host.data() == nullptr) return Status::exhausted("the host has no GiB of pinned memory");
   const ColdTimer timer;
-  const Result<double> copied = best_rate(timer, 2.0 * kCopied, [&] {
-    cudaMemcpyAsync(to.data(), from.data(), kCopied, cudaMemcpyDeviceToDevice);
-    return last_error();
-  });
-  if (!copied.is_ok()) return copied.status();
-  const int thread_blocks = static_cast<int>(here.value().num_multiprocessors) * 4;
-  const double products = 2.0 * 16 * 8 * 16 * kSums * kRounds * kWarps * thread_blocks;
-  const Result<double> multiplied = best_rate(timer, products, [&] {
-    multiply<<<thread_blocks, kWarps * 32>>>(static_cast<float*>(to.data()));
-    return last_error();
-  });
-  if (!multiplied.is_ok()) return multiplied.status();
-  return CardRates{copied.value(), multiplied.value()};
+  const Result<double> copied = copy_rate(timer, to.data(), from.data(), 2);
+  RECTO_RETURN_IF_ERROR(copied.status());
+  const Result<double> to_host = copy_rate(timer, host.data(), from.data(), 1);
+  RECTO_RETURN_IF_ERROR(to_host.status());
+  const Result<double> from_host = copy_rate(timer, to.data(), host.data(), 1);
+  RECTO_RETURN_IF_ERROR(from_host.status());
+  const Result<double> multiplied = mma_rate(timer, to);
+  RECTO_RETURN_IF_ERROR(multiplied.status());
+  return CardRates{copied.value(), multiplied.value(), to_host.value(), from_host.value()};
 }
 
 }  // namespace recto::bench

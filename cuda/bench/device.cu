@@ -13,6 +13,11 @@ Status status_of(cudaError_t error) {
   return error == cudaSuccess ? Status::ok() : Status::failed(cudaGetErrorString(error));
 }
 
+// Of 13010: "13.1".
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
 // The finaliser of SplitMix64 (Steele et al., 2014).
 __device__ inline std::uint64_t mixed(std::uint64_t x) {
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9U;
@@ -54,8 +59,26 @@ Result<Card> card() {
   std::size_t free_bytes = 0;
   std::size_t all_bytes = 0;
   RECTO_RETURN_IF_ERROR(status_of(cudaMemGetInfo(&free_bytes, &all_bytes)));
-  return Card{properties.name, properties.multiProcessorCount, properties.l2CacheSize,
-              static_cast<std::int64_t>(free_bytes)};
+  int clock_khz = 0;
+  int memory_clock_khz = 0;
+  int driver = 0;
+  int runtime = 0;
+  RECTO_RETURN_IF_ERROR(status_of(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, 0)));
+  RECTO_RETURN_IF_ERROR(
+      status_of(cudaDeviceGetAttribute(&memory_clock_khz, cudaDevAttrMemoryClockRate, 0)));
+  RECTO_RETURN_IF_ERROR(status_of(cudaDriverGetVersion(&driver)));
+  RECTO_RETURN_IF_ERROR(status_of(cudaRuntimeGetVersion(&runtime)));
+  return Card{.name = properties.name,
+              .num_multiprocessors = properties.multiProcessorCount,
+              .l2_bytes = properties.l2CacheSize,
+              .memory_bytes = static_cast<std::int64_t>(all_bytes),
+              .free_bytes = static_cast<std::int64_t>(free_bytes),
+              .clock_khz_max = clock_khz,
+              .memory_clock_khz_max = memory_clock_khz,
+              .compute_capability =
+                  std::to_string(properties.major) + "." + std::to_string(properties.minor),
+              .driver_cuda = version_text(driver),
+              .runtime_cuda = version_text(runtime)};
 }
 
 DeviceBytes::DeviceBytes(std::int64_t bytes) : bytes_(bytes) {
@@ -67,6 +90,24 @@ DeviceBytes::DeviceBytes(std::int64_t bytes) : bytes_(bytes) {
 }
 
 DeviceBytes::~DeviceBytes() { cudaFree(data_); }
+
+HostBytes::HostBytes(std::int64_t bytes) {
+  const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
+  if (cudaHostAlloc(&data_, size, cudaHostAllocDefault) != cudaSuccess) {
+    cudaGetLastError();
+    data_ = nullptr;
+  }
+}
+
+HostBytes::~HostBytes() { cudaFreeHost(data_); }
+
+Status too_little_memory(std::int64_t wanted_bytes) {
+  const Result<Card> here = card();
+  const std::int64_t free_bytes = here.is_ok() ? here.value().free_bytes : 0;
+  return Status::exhausted("needs " + std::to_string(wanted_bytes >> 20) +
+                           " MiB of the card's memory, of which " +
+                           std::to_string(free_bytes >> 20) + " MiB are free");
+}
 
 void fill_random(const DeviceBytes& memory, ElementType type, std::uint64_t seed) {
   switch (type) {

@@ -14,11 +14,20 @@ namespace recto::bench {
 // Why there is no GPU to measure on; empty if there is one.
 std::string why_no_gpu();
 
+// What a program ends with where there is none.
+inline constexpr int kNoGpuExitCode = 3;
+
 struct Card {
   std::string name;
   std::int64_t num_multiprocessors = 0;
   std::int64_t l2_bytes = 0;
-  std::int64_t memory_bytes = 0;  // free
+  std::int64_t memory_bytes = 0;
+  std::int64_t free_bytes = 0;
+  std::int64_t clock_khz_max = 0;
+  std::int64_t memory_clock_khz_max = 0;
+  std::string compute_capability;  // 9.0
+  std::string driver_cuda;         // the newest CUDA that the driver knows, 13.0
+  std::string runtime_cuda;        // that of this program
 };
 Result<Card> card();
 
@@ -37,6 +46,22 @@ class DeviceBytes {
   void* data_ = nullptr;
   std::int64_t bytes_;
 };
+
+// Pinned memory of the host, which the device reaches at the same address; null likewise.
+class HostBytes {
+ public:
+  explicit HostBytes(std::int64_t bytes);
+  ~HostBytes();
+  HostBytes(const HostBytes&) = delete;
+  HostBytes& operator=(const HostBytes&) = delete;
+
+  void* data() const { return data_; }
+
+ private:
+  void* data_ = nullptr;
+};
+
+Status too_little_memory(std::int64_t wanted_bytes);
 
 // Numbers in (-1, 1), the same for one seed.
 void fill_random(const DeviceBytes& memory, ElementType type, std::uint64_t seed);

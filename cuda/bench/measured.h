@@ -1,70 +1,60 @@
 #pragma once
 
-// What both benchmark programs do with a launch: time it cold, and hold it against the card.
+// What all benchmark programs do with a launch: time it cold, again and again, and hold the median
+// against the card.
 
 #include <benchmark/benchmark.h>
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
 #include "core/status.h"
-#include "cuda/bench/card_rates.h"
-#include "cuda/bench/device.h"
+#include "cuda/bench/attention_cases.h"
+#include "cuda/bench/batch_shape.h"
+#include "cuda/bench/counted_work.h"
 
 namespace recto::bench {
 
-// Of one call.
-struct Moved {
-  double bytes = 0;
-  double flops = 0;
+// Each program's own: tells Google Benchmark what there is to run.
+void register_benchmarks(CaseSet set);
+
+// Samples of each case; the flag --samples.
+void set_samples(std::int64_t samples);
+
+// Measures what the card does in a second, which all cases are held against: to be called before
+// one of them takes the memory for it.
+Status measure_card();
+
+// What bytes are held against.
+enum class Path : std::uint8_t { kOnDevice, kToHost, kFromHost };
+
+struct Measured {
+  Work work;
+  Path path = Path::kOnDevice;
 };
 
-// False, and the benchmark skipped with the reason, where there is no GPU.
-inline bool has_gpu(benchmark::State& state) {
-  const std::string why = why_no_gpu();
-  if (why.empty()) return true;
-  state.SkipWithError(("SKIPPED: no GPU: " + why).c_str());
-  return false;
-}
+// Launches, on the default stream; `turn` counts samples, by which inputs take turns.
+using Launch = std::function<Status(std::int64_t turn)>;
 
-inline const Result<CardRates>& rates_of_card() {
-  static const Result<CardRates> kRates = card_rates();
-  return kRates;
-}
+// Sets the time of the benchmark to the median of its samples, and the counters median_us, low_us,
+// high_us (tenths), spread, samples, bytes, flops, GB_per_s, fraction_of_copy_rate,
+// copy_GB_per_s and, where there are products, fraction_of_matrix_rate, matrix_TFLOP_per_s.
+// An error of a launch ends the benchmark by its words.
+void measure(benchmark::State& state, const Measured& what, const Launch& launch);
 
-// All iterations; their seconds in all.
-inline Result<double> timed(benchmark::State& state, const std::function<Status()>& launch) {
-  const ColdTimer timer;
-  const Result<double> unmeasured = timer.seconds_of(launch);
-  if (!unmeasured.is_ok()) return unmeasured;
-  double seconds = 0;
-  for (auto _ : state) {
-    const Result<double> taken = timer.seconds_of(launch);
-    if (!taken.is_ok()) return taken;
-    seconds += taken.value();
-    state.SetIterationTime(taken.value());
-  }
-  return seconds;
-}
+// The sizes of a batch as counters, by which others find a result without reading its name.
+void add_counters(benchmark::State& state, const BatchShape& shape);
 
-inline void measure(benchmark::State& state, const Moved& moved,
-                    const std::function<Status()>& launch) {
-  const Result<CardRates>& rates = rates_of_card();
-  const Result<double> measured =
-      rates.is_ok() ? timed(state, launch) : Result<double>(rates.status());
-  if (!measured.is_ok()) {
-    state.SkipWithError(measured.status().message().c_str());
-    return;
-  }
-  const double seconds = measured.value();
-  const auto calls = static_cast<double>(state.iterations());
-  state.counters["GB_per_s"] = moved.bytes * calls / seconds * 1e-9;
-  state.counters["fraction_of_copy_rate"] =
-      moved.bytes * calls / seconds / rates.value().copied_bytes;
-  if (moved.flops > 0) {
-    state.counters["fraction_of_matrix_rate"] =
-        moved.flops * calls / seconds / rates.value().mma_flops;
-  }
-}
+// Ends a benchmark, and says why: as skipped, where there is too little memory or no kernel for it;
+// else as failed.
+void give_up(benchmark::State& state, const Status& why);
+
+// How many batches take turns: as many as are 2 GiB, at least one, at most four.
+std::int64_t num_turns(const BatchShape& shape);
+
+// So that a case is run once, in which all samples are taken, and timed by what measure() says.
+benchmark::internal::Benchmark* register_case(const std::string& name,
+                                              std::function<void(benchmark::State&)> run);
 
 }  // namespace recto::bench

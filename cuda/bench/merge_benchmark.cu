@@ -1,30 +1,32 @@
 // The merge of splits by itself, whose states hold random numbers.
 
 #include <benchmark/benchmark.h>
+#include <kernel_dialect.h>
 
 #include <cstdint>
+#include <string>
 
 #include "cuda/bench/attention_batch.h"
+#include "cuda/bench/device.h"
 #include "cuda/bench/measured.h"
 #include "cuda/kernels/split_decode.h"
 
 namespace recto::bench {
 namespace {
 
+constexpr std::int64_t kSplitSize = 64;
+
 // Of all rows and heads; contexts fill all splits.
-void split_merge(benchmark::State& state) {
-  if (!has_gpu(state)) return;
-  constexpr std::int64_t kSplitSize = 64;
-  const std::int64_t splits = state.range(0);
-  const BatchShape shape = {
-      .num_seqs = 16, .context_length = splits * kSplitSize, .head_dim = state.range(1)};
+void split_merge(benchmark::State& state, const BatchShape& shape) {
+  const std::int64_t splits = shape.context_length / kSplitSize;
   const AttentionBatch batch(shape);
   const std::int64_t states = shape.num_rows() * shape.num_q_heads() * splits;
   const DeviceBytes maximum(4 * states);
   const DeviceBytes sum(4 * states);
   const DeviceBytes weighted(4 * states * shape.head_dim);
-  if (!batch.status().is_ok() || weighted.data() == nullptr) {
-    state.SkipWithError("SKIPPED: the card has too little memory");
+  if (!batch.status().is_ok() || maximum.data() == nullptr || sum.data() == nullptr ||
+      weighted.data() == nullptr) {
+    give_up(state, too_little_memory(shape.allocated_bytes() + weighted.bytes()));
     return;
   }
   fill_random(maximum, ElementType::kFp32, 4);
@@ -43,18 +45,27 @@ void split_merge(benchmark::State& state) {
       .num_splits = splits,
       .states = {static_cast<float*>(maximum.data()), static_cast<float*>(sum.data()),
                  static_cast<float*>(weighted.data())}};
-  const auto rows = static_cast<double>(shape.num_rows() * shape.num_q_heads());
-  const auto dims = static_cast<double>(shape.head_dim);
-  const double bytes = rows * (4 * static_cast<double>(splits) * (2 + dims) +
-                               dims * static_cast<double>(element_bytes(shape.q_type)) + 4);
-  measure(state, {.bytes = bytes}, [&] { return kernels::launch_split_merge(params, nullptr); });
+  add_counters(state, shape);
+  state.counters["splits"] = static_cast<double>(splits);
+  measure(state, {.work = merge_work(shape, splits)},
+          [&](std::int64_t) { return kernels::launch_split_merge(params, nullptr); });
 }
 
-BENCHMARK(split_merge)
-    ->ArgNames({"splits", "head_dim"})
-    ->ArgsProduct({{2, 8, 32, 128}, {64, 128, 256}})
-    ->UseManualTime()
-    ->Unit(benchmark::kMicrosecond);
-
 }  // namespace
+
+void register_benchmarks(CaseSet set) {
+  for (const std::int64_t batch : {16, 256}) {
+    if (batch > 16 && set == CaseSet::kDefault) continue;
+    for (const std::int64_t splits : {2, 8, 32, 128}) {
+      for (const std::int64_t dim : {64, 128, 256}) {
+        const BatchShape shape = {
+            .num_seqs = batch, .context_length = splits * kSplitSize, .head_dim = dim};
+        register_case("split_merge/batch:" + std::to_string(batch) +
+                          "/splits:" + std::to_string(splits) + "/head_dim:" + std::to_string(dim),
+                      [shape](benchmark::State& state) { split_merge(state, shape); });
+      }
+    }
+  }
+}
+
 }  // namespace recto::bench

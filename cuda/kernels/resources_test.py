@@ -11,9 +11,7 @@ import difflib
 import sys
 from pathlib import Path
 
-FOLDER = "cuda/golden"
 OF_DECODE = ("decode", "scores", "split_merge")  # in their names
-BUILT = "bazel-bin/cuda/kernels/kernels_resources.txt"
 
 
 def first_line(path):
@@ -28,30 +26,32 @@ def spilling(lines):
             yield line
 
 
-def renewal(heading):
+def renewal(heading, report, folder):
     name = heading.removeprefix("# ").replace(",", "").replace(" ", "_")
     return (
         "if this is as it should be:\n"
-        "    ./bazelw build //cuda/kernels:kernels_resources\n"
-        f"    cp {BUILT} {FOLDER}/{name}.txt"
+        f"    ./bazelw build //{report.parent}:{report.stem}\n"
+        f"    cp bazel-bin/{report} {folder}/{name}.txt"
     )
 
 
 def main(report, golden_files):
     lines = Path(report).read_text("utf-8").splitlines()
+    folder = Path(golden_files[0]).parent
+    how_to_renew = renewal(lines[0], Path(report), folder)
     failed = False
     for line in spilling(lines):
         print(f"decode spills or has a stack:\n{lines[1]}\n{line}")
         failed = True
     golden = [path for path in golden_files if first_line(path) == lines[0]]
     if not golden:
-        print(f"SKIPPED: resources: no figures of {lines[0][2:]} in {FOLDER}")
-        print(renewal(lines[0]))
+        print(f"SKIPPED: resources: no figures of {lines[0][2:]} in {folder}")
+        print(how_to_renew)
         return failed
     expected = Path(golden[0]).read_text("utf-8").splitlines()
     if lines != expected:
         print("\n".join(difflib.unified_diff(expected, lines, golden[0], "now", lineterm="")))
-        print(renewal(lines[0]))
+        print(how_to_renew)
         failed = True
     return failed
 

@@ -16,6 +16,7 @@
 #include <system_error>
 
 #include "experiments/support/length_source.h"
+#include "experiments/support/time_model_flag.h"
 #include "experiments/support/version.h"
 
 namespace recto::experiments {
@@ -28,15 +29,16 @@ std::string hexadecimal(XXH128_hash_t hash) {
 }  // namespace
 
 std::vector<std::string> input_files(const RunConfig& config) {
-  constexpr std::string_view kLinear = "linear:";
   std::vector<std::string> files;
   if (!config.trace.empty()) files.push_back(config.trace);
   if (!config.model_file.empty()) files.push_back(config.model_file);
   for (const std::string& text : {config.prompts, config.follow_ups, config.outputs}) {
     if (const std::optional<std::string> file = lengths_file(text)) files.push_back(*file);
   }
-  if (config.time_model.starts_with(kLinear)) {
-    files.push_back(config.time_model.substr(kLinear.size()));
+  // One that there is not is told where the run is set up.
+  const Result<TimeModelChoice> time_model = choose_time_model(config.time_model);
+  if (time_model.is_ok() && !time_model.value().file.empty()) {
+    files.push_back(time_model.value().file);
   }
   return files;
 }

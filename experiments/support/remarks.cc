@@ -51,6 +51,12 @@ Status check_any_served(const sim::Report& report) {
 }
 
 std::string provenance_remark(const RunConfig& config) {
+  if (config.time_model.starts_with("measured:")) {
+    return wrapped(fmt::format(
+        "Step times: attention, copies and products as measured on {}; launches and links are "
+        "cited.",
+        config.time_model.substr(config.time_model.find(':') + 1)));
+  }
   if (config.time_model != "roofline") {
     return wrapped(
         fmt::format("Step times: coefficients from {}; whether they were measured, its `source` "

@@ -141,6 +141,32 @@ TEST_CASE("what step times rest on is told in few words") {
   CHECK(run(make_config({})).value().time_model.name == "roofline");
 }
 
+TEST_CASE("step times may rest on what was measured on a card, in the block sizes that it has") {
+  setenv("RECTO_GPU_RESULTS", "sim/time/testdata", 1);
+  constexpr const char* kMeasured = "measured:synthetic-not-measured";
+  const Settings good = {{"model", "Llama-3.1-8B"}, {"gpu", "H100"}, {"time_model", kMeasured}};
+  const auto facts = time_model_facts(make_config(good));
+  REQUIRE(facts.is_ok());
+  CHECK(facts.value().name == kMeasured);
+  CHECK(facts.value().knows_blocks);
+  CHECK_THAT(facts.value().provenance, ContainsSubstring("attention measured on SYNTHETIC"));
+  CHECK(run(make_config(good)).is_ok());
+  CHECK(run(make_config({{"model", "Llama-3.1-8B"},
+                         {"gpu", "H100"},
+                         {"time_model", kMeasured},
+                         {"allocator", "contiguous-max"}}))
+            .is_ok());
+  CHECK_THAT(refusal({{"model", "Llama-3.1-8B"},
+                      {"gpu", "H100"},
+                      {"block_size", "32"},
+                      {"time_model", kMeasured}}),
+             ContainsSubstring("--time-model measured:synthetic-not-measured: SYNTHETIC"));
+  CHECK_THAT(refusal({{"time_model", "measured:H300"}}),
+             ContainsSubstring("expected one of synthetic-not-measured"));
+  unsetenv("RECTO_GPU_RESULTS");
+  CHECK_THAT(refusal({{"time_model", kMeasured}}), ContainsSubstring("no results yet"));
+}
+
 TEST_CASE("contiguous regions are read without the cost of blocks") {
   const auto paged = make_time_model(resolved({{"block_size", "1"}}));
   const auto whole = make_time_model(resolved({{"allocator", "contiguous-max"}}));

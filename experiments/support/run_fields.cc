@@ -118,11 +118,11 @@ const RunField kFields[] = {
     {"window", kScheduler, "TOKENS", "sliding window (default: the model's, if nothing is shared)",
      OptionalCountMember{&RunConfig::window, {0, kMaxTokens}}},
 
-    {"time_model", kTime, "MODEL", "roofline, or linear:FILE with fitted coefficients",
+    {"time_model", kTime, "MODEL", "roofline, linear:FILE (fitted) or measured:GPU",
      TextMember{&RunConfig::time_model}},
     {"attention_curve", kTime, "NAME", "efficiency by block size, of the roofline model",
      TextMember{&RunConfig::attention_curve}},
-    {"host_work", kTime, "KIND", "overlapped, or exposed between steps (roofline)",
+    {"host_work", kTime, "KIND", "overlapped, or exposed between steps; not linear",
      ChoiceMember{&RunConfig::host_work, kHostWorkChoices}},
     {"graph_sizes", kTime, "LIST", "pad batches: none, vllm, pow2, or 1,2,4,...",
      TextMember{&RunConfig::graph_sizes}},

@@ -41,6 +41,8 @@ std::string spec_help() {
          forms("linear:FILE", {"JSON: fixed_ns, per_prefill_token_ns, per_kv_token_ns, "
                                "per_sequence_ns,",
                                "source, and where it has one per_kv_block_ns"}) +
+         forms("measured:GPU", {"a folder of experiments/results, or of what RECTO_GPU_RESULTS "
+                                "names"}) +
          forms("--model-file", {"JSON: num_layers, hidden_size, num_q_heads, num_kv_heads, "
                                 "head_dim, ffn_size,",
                                 "vocabulary_size, parameter_count, max_context; also name, "

@@ -4,23 +4,23 @@
 
 #include <charconv>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "experiments/support/resolved_run.h"
+#include "experiments/support/time_model_flag.h"
 #include "sim/time/attention_efficiency.h"
 #include "sim/time/linear_time_model.h"
 #include "sim/time/linear_time_model_file.h"
+#include "sim/time/measured_time_model.h"
+#include "sim/time/measured_times.h"
 #include "sim/time/roofline_time_model.h"
 #include "sim/time/step_options.h"
 
 namespace recto::experiments {
 namespace {
-
-constexpr std::string_view kLinear = "linear:";
 
 // Regions need no table and read their tokens in one run.
 sim::AttentionCurve contiguous_curve() {
@@ -30,41 +30,60 @@ sim::AttentionCurve contiguous_curve() {
           .source = "FlashInfer (arXiv 2501.01005): 70-83 % of peak on skewed batches; the middle"};
 }
 
+// With the default curve, which a measured model replaces.
+sim::RooflineSetup roofline_setup(const ResolvedRun& run) {
+  return {.model = run.model,
+          .gpu = run.gpu,
+          .shape = run.shape,
+          .constants = {},
+          .host_work = run.config.host_work == "exposed" ? sim::HostWork::kExposed
+                                                         : sim::HostWork::kOverlapped};
+}
+
 Result<std::unique_ptr<sim::TimeModel>> make_roofline(const ResolvedRun& run) {
   const auto curve = sim::find_attention_curve(run.config.attention_curve);
   RECTO_RETURN_IF_ERROR(curve.status().in("--attention-curve"));
-  const sim::RooflineSetup setup{
-      .model = run.model,
-      .gpu = run.gpu,
-      .shape = run.shape,
-      .curve = is_contiguous(run.config) ? contiguous_curve() : curve.value(),
-      .constants = {},
-      .host_work =
-          run.config.host_work == "exposed" ? sim::HostWork::kExposed : sim::HostWork::kOverlapped};
+  sim::RooflineSetup setup = roofline_setup(run);
+  setup.curve = is_contiguous(run.config) ? contiguous_curve() : curve.value();
   Result<sim::RooflineTimeModel> model = sim::RooflineTimeModel::make(setup);
   RECTO_RETURN_IF_ERROR(model.status().in("--time-model roofline"));
   return std::unique_ptr<sim::TimeModel>(
       std::make_unique<sim::RooflineTimeModel>(std::move(model).value()));
 }
 
-// Of --time-model linear:FILE; nullopt for roofline.
-Result<std::optional<sim::LinearCoefficients>> linear_coefficients(const std::string& text) {
-  if (text == "roofline") return std::optional<sim::LinearCoefficients>();
-  if (!text.starts_with(kLinear) || text.size() == kLinear.size()) {
-    return Status::invalid_input(
-        fmt::format("--time-model: found '{}'; expected roofline or linear:FILE", text));
-  }
-  const auto coefficients = sim::load_linear_time_model(text.substr(kLinear.size()));
+Result<std::unique_ptr<sim::TimeModel>> make_linear(const TimeModelChoice& choice) {
+  const auto coefficients = sim::load_linear_time_model(choice.file);
   RECTO_RETURN_IF_ERROR(coefficients.status().in("--time-model"));
-  return std::optional(coefficients.value());
+  return std::unique_ptr<sim::TimeModel>(
+      std::make_unique<sim::LinearTimeModel>(coefficients.value()));
+}
+
+Result<std::unique_ptr<sim::TimeModel>> make_measured(const ResolvedRun& run,
+                                                      const TimeModelChoice& choice) {
+  const auto times = sim::load_measured_times(choice.file);
+  RECTO_RETURN_IF_ERROR(times.status().in("--time-model"));
+  Result<sim::MeasuredTimeModel> model = sim::MeasuredTimeModel::make(
+      {.roofline = roofline_setup(run),
+       .placement =
+           is_contiguous(run.config) ? sim::KvPlacement::kContiguous : sim::KvPlacement::kBlocks},
+      times.value());
+  RECTO_RETURN_IF_ERROR(model.status().in("--time-model " + run.config.time_model));
+  return std::unique_ptr<sim::TimeModel>(
+      std::make_unique<sim::MeasuredTimeModel>(std::move(model).value()));
 }
 
 Result<std::unique_ptr<sim::TimeModel>> make_plain(const ResolvedRun& run) {
-  const auto coefficients = linear_coefficients(run.config.time_model);
-  RECTO_RETURN_IF_ERROR(coefficients.status());
-  if (!coefficients.value()) return make_roofline(run);
-  return std::unique_ptr<sim::TimeModel>(
-      std::make_unique<sim::LinearTimeModel>(*coefficients.value()));
+  const Result<TimeModelChoice> choice = choose_time_model(run.config.time_model);
+  RECTO_RETURN_IF_ERROR(choice.status());
+  switch (choice.value().kind) {
+    case TimeModelKind::kRoofline:
+      return make_roofline(run);
+    case TimeModelKind::kLinear:
+      return make_linear(choice.value());
+    case TimeModelKind::kMeasured:
+      return make_measured(run, choice.value());
+  }
+  RECTO_UNREACHABLE("kind of time model");
 }
 
 Result<std::vector<std::int64_t>> parse_graph_sizes(std::string_view text) {
@@ -93,12 +112,24 @@ Result<std::vector<std::int64_t>> parse_graph_sizes(std::string_view text) {
 }  // namespace
 
 Result<TimeModelFacts> time_model_facts(const RunConfig& config) {
-  const auto coefficients = linear_coefficients(config.time_model);
-  RECTO_RETURN_IF_ERROR(coefficients.status());
-  if (!coefficients.value()) return TimeModelFacts{"roofline", "cited, not measured on this card"};
+  const Result<TimeModelChoice> choice = choose_time_model(config.time_model);
+  RECTO_RETURN_IF_ERROR(choice.status());
+  if (choice.value().kind == TimeModelKind::kRoofline) {
+    return TimeModelFacts{"roofline", "cited, not measured on this card"};
+  }
+  if (choice.value().kind == TimeModelKind::kMeasured) {
+    const auto times = sim::load_measured_times(choice.value().file);
+    RECTO_RETURN_IF_ERROR(times.status().in("--time-model"));
+    return TimeModelFacts{config.time_model,
+                          fmt::format("attention measured on {} (commit {}, {}); launches and "
+                                      "links cited",
+                                      times.value().gpu, times.value().commit, times.value().date)};
+  }
+  const auto coefficients = sim::load_linear_time_model(choice.value().file);
+  RECTO_RETURN_IF_ERROR(coefficients.status().in("--time-model"));
   return TimeModelFacts{config.time_model,
-                        "fitted, as its file says, on: " + coefficients.value()->source,
-                        coefficients.value()->per_kv_block_ns > 0};
+                        "fitted, as its file says, on: " + coefficients.value().source,
+                        coefficients.value().per_kv_block_ns > 0};
 }
 
 Result<std::unique_ptr<sim::TimeModel>> make_time_model(const ResolvedRun& run) {

@@ -18,6 +18,7 @@ bool is_continuous(const RunConfig& config) { return config.batching == "continu
 bool is_paged(const RunConfig& config) { return !is_contiguous(config); }
 bool swaps(const RunConfig& config) { return config.preemption == "swap"; }
 bool is_roofline(const RunConfig& config) { return config.time_model == "roofline"; }
+bool has_host_work(const RunConfig& config) { return !config.time_model.starts_with("linear:"); }
 bool has_sessions(const RunConfig& config) {
   const auto options = synthetic_options(config);
   return options.is_ok() && options.value().sharing.has_sessions();
@@ -69,7 +70,7 @@ constexpr Condition kConditions[] = {
     {"host_bandwidth", swaps, kOfSwap},
     {"attention_curve", is_roofline, kOfRoofline},
     {"attention_curve", is_paged, kOfPaged},
-    {"host_work", is_roofline, kOfRoofline},
+    {"host_work", has_host_work, "it applies to --time-model roofline and measured:GPU"},
 };
 
 // The first condition of `setting` that fails; null if all hold.

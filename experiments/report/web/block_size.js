@@ -81,6 +81,17 @@ function familyPanel(data, panel) {
   return made;
 }
 
+// Where the time model rests on kernels that were measured, the times above have them in them.
+function kernelTimeNote() {
+  const manifest = JSON.parse(document.getElementById("manifest").textContent);
+  const measured = (manifest.time_models || [])
+      .filter((model) => model.name.startsWith("measured:"))
+      .map((model) => model.name + ", " + model.provenance);
+  return "Kernel time per block size: " + (measured.length
+      ? "part of the times above, " + measured.join("; ") + "."
+      : "not measured; step times come from the time model that the foot of this page names.");
+}
+
 function blockSizeSection(data) {
   const made = section("block-size", "Which block size",
       "The largest size that is within one percentage point (of shares) and one percent (of " +
@@ -99,9 +110,7 @@ function blockSizeSection(data) {
     made.append(element("div", { class: "tools", style: "margin: 0 0 4px" },
                         element("label", { for: "family" }, "of"), select));
   }
-  made.append(host, element("p", { class: "small" },
-      "Kernel time per block size: not measured on any card yet; step times come from the time " +
-      "model that the foot of this page names."));
+  made.append(host, element("p", { class: "small" }, kernelTimeNote()));
   show();
   return made;
 }

@@ -1,0 +1,38 @@
+#pragma once
+
+// What each kernel must move and multiply, counted from shapes: each byte that is needed once, and
+// no byte for what caches or a kernel's own ways cost. Measured times are held against these.
+
+#include <cstdint>
+
+#include "cuda/bench/batch_shape.h"
+
+namespace recto::bench {
+
+// Of one call.
+struct Work {
+  double bytes = 0;  // read and written
+  double flops = 0;  // a product and a sum count two
+};
+
+// K, V and q read, out and lse written, table entries and lengths read. Two products of head_dim
+// for each pair of a query row and a key that it sees (causal, aligned at the last key).
+Work attention_work(const BatchShape& shape);
+
+// K and V of all tokens read and written, and 8 bytes of mapping each.
+Work kv_write_work(const BatchShape& shape);
+
+// The same of one token a sequence, with a table entry and two lengths instead of the mapping.
+Work kv_append_work(const BatchShape& shape);
+
+// All blocks of K and V read and written, and 8 bytes of ids each: copies and swaps.
+Work block_copy_work(const BatchShape& shape);
+
+// K and V of all tokens read and written, table entries and lengths read.
+Work gather_work(const BatchShape& shape);
+
+// The states of `num_splits` splits of each row and query head read (fp32: maximum, sum and
+// head_dim weighted sums), out and lse written, lengths read; a multiply-add for each number read.
+Work merge_work(const BatchShape& shape, std::int64_t num_splits);
+
+}  // namespace recto::bench

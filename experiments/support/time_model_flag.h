@@ -1,0 +1,25 @@
+#pragma once
+
+// What --time-model asks for.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/status.h"
+
+namespace recto::experiments {
+
+enum class TimeModelKind : std::uint8_t { kRoofline, kLinear, kMeasured };
+
+struct TimeModelChoice {
+  TimeModelKind kind = TimeModelKind::kRoofline;
+  std::string file;  // that it is read from; empty for the roofline
+};
+
+// Of "roofline", "linear:FILE" or "measured:GPU", where GPU is a folder of results:
+// experiments/results in the current folder, or what RECTO_GPU_RESULTS names. Invalid input for
+// anything else, and for a card without results, with those that have some.
+Result<TimeModelChoice> choose_time_model(std::string_view flag);
+
+}  // namespace recto::experiments

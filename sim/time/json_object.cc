@@ -1,0 +1,87 @@
+#include "sim/time/json_object.h"
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <set>
+
+namespace recto::sim {
+namespace {
+
+using Json = nlohmann::json;
+
+// The DOM keeps the last of two equal keys; a repeated one is a mistake worth naming.
+class RepeatedKeys {
+ public:
+  bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {
+    if (event == Json::parse_event_t::key && depth == 1) {
+      const std::string key = parsed.get<std::string>();
+      if (!seen_.insert(key).second && first_.empty()) first_ = key;
+    }
+    return true;
+  }
+
+  const std::string& first() const { return first_; }
+
+ private:
+  std::set<std::string> seen_;
+  std::string first_;
+};
+
+// nlohmann reports a byte offset; an editor wants a line.
+std::int64_t line_of(std::string_view text, std::size_t byte) {
+  std::int64_t line = 1;
+  for (std::size_t i = 0; i + 1 < byte && i < text.size(); ++i) line += text[i] == '\n' ? 1 : 0;
+  return line;
+}
+
+}  // namespace
+
+// By stdio: a stream buffer throws where a folder is read.
+Result<std::string> read_text(const std::string& path, std::string_view expected) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
+                                                             std::fclose);
+  std::string text;
+  std::array<char, 1 << 14> chunk;
+  while (file != nullptr) {
+    const std::size_t size = std::fread(chunk.data(), 1, chunk.size(), file.get());
+    if (size == 0) break;
+    text.append(chunk.data(), size);
+  }
+  if (file == nullptr || std::ferror(file.get()) != 0) {
+    return Status::invalid_input(path + ": cannot be read: " + std::strerror(errno) +
+                                 "; expected " + std::string(expected));
+  }
+  return text;
+}
+
+Result<Json> parse_json_object(std::string_view text, const std::string& file_name,
+                               std::string_view expected) {
+  if (text.substr(0, 3) == "\xEF\xBB\xBF") text.remove_prefix(3);
+  RepeatedKeys repeated;
+  Json object;
+  try {
+    object = Json::parse(text.begin(), text.end(), std::ref(repeated));
+  } catch (const Json::parse_error& error) {
+    return Status::invalid_input(file_name + ", line " + std::to_string(line_of(text, error.byte)) +
+                                 ": not valid JSON; expected " + std::string(expected));
+  } catch (const Json::exception&) {
+    return Status::invalid_input(file_name +
+                                 ": a number is out of range; expected one that a double holds");
+  }
+  if (!object.is_object()) {
+    return Status::invalid_input(file_name + ": expected " + std::string(expected) + ", not " +
+                                 object.type_name());
+  }
+  if (!repeated.first().empty()) {
+    return Status::invalid_input(file_name + ", field '" + repeated.first() +
+                                 "': given twice; expected once");
+  }
+  return object;
+}
+
+}  // namespace recto::sim

@@ -1,0 +1,53 @@
+#pragma once
+
+// Step time from attention that was measured on a card (cuda/bench), with that card's own copy and
+// matrix rates for everything else. What no kernel of ours does, launches between kernels and
+// all-reduces, stays as cited. docs/time_models.md has the formulae.
+
+#include <string>
+
+#include "core/status.h"
+#include "sim/time/measured_curve.h"
+#include "sim/time/measured_times.h"
+#include "sim/time/roofline_time_model.h"
+#include "sim/time/time_model.h"
+
+namespace recto::sim {
+
+// Whether a sequence's K and V lie in blocks or in one piece.
+enum class KvPlacement : std::uint8_t { kBlocks, kContiguous };
+
+struct MeasuredSetup {
+  // Model, card, ranks, block size and host work; curve and rates are replaced by measured ones.
+  RooflineSetup roofline;
+  KvPlacement placement = KvPlacement::kBlocks;
+};
+
+// Parts of the cost: fixed, linear and copy as of the roofline, with measured rates and no
+// efficiencies; attention = what decode took for as many bytes of K and V, and prefill for as many
+// operations, or decode for what prefill reads, if that is more.
+class MeasuredTimeModel final : public TimeModel {
+ public:
+  // Invalid input unless the setup is usable and `times` has decode and prefill of this group, head
+  // dim, size of KV elements and block size; the message says what there is.
+  static Result<MeasuredTimeModel> make(const MeasuredSetup& setup, const MeasuredTimes& times);
+
+  // O(log points).
+  StepCost cost(const StepLoad& load) const override;
+  std::string describe() const override { return description_; }
+
+ private:
+  MeasuredTimeModel(const MeasuredSetup& setup, const MeasuredTimes& times,
+                    RooflineTimeModel roofline, std::vector<MeasuredPoint> decode,
+                    std::vector<MeasuredPoint> prefill);
+
+  RooflineTimeModel roofline_;
+  MeasuredCurve decode_;   // of one layer, by bytes of K and V
+  MeasuredCurve prefill_;  // likewise, by operations
+  double layers_;
+  double token_bytes_;  // K and V of one token in one layer, on one rank
+  double pair_flops_;   // of one (query, visible key) pair in one layer, on one rank
+  std::string description_;
+};
+
+}  // namespace recto::sim

@@ -1,0 +1,142 @@
+#include "sim/time/measured_times.h"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "sim/time/json_object.h"
+
+namespace recto::sim {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr double kLargest = 1e18;  // what is more is a mistake of units
+
+// Fields of an object, the first mistake kept.
+class Fields {
+ public:
+  Fields(const Json& object, std::string where) : object_(object), where_(std::move(where)) {}
+
+  double positive(const char* name) {
+    const double value = number(name);
+    if (status_.is_ok() && !(value > 0 && value < kLargest)) {
+      fail(name, "is " + std::to_string(value), "a number above 0, below 1e18");
+    }
+    return value;
+  }
+  std::int64_t count(const char* name) {
+    const double value = positive(name);
+    if (!status_.is_ok()) return 0;
+    const auto whole = static_cast<std::int64_t>(value);
+    if (static_cast<double>(whole) != value) {
+      fail(name, "is " + std::to_string(value), "a whole number");
+    }
+    return whole;
+  }
+  double number(const char* name) {
+    const auto field = object_.find(name);
+    if (field != object_.end() && field->is_number()) return field->get<double>();
+    fail(name, found(field), "a number");
+    return 0;
+  }
+  std::string text(const char* name) {
+    const auto field = object_.find(name);
+    if (field != object_.end() && field->is_string()) return field->get<std::string>();
+    fail(name, found(field), "a string");
+    return {};
+  }
+  const Status& status() const { return status_; }
+
+ private:
+  std::string found(const Json::const_iterator& field) const {
+    return field == object_.end() ? "missing" : std::string("is ") + field->type_name();
+  }
+  void fail(const char* name, const std::string& found, const char* expected) {
+    if (!status_.is_ok()) return;
+    status_ = Status::invalid_input(where_ + ", field '" + name + "': " + found + "; expected " +
+                                    expected);
+  }
+
+  const Json& object_;
+  std::string where_;
+  Status status_;
+};
+
+std::optional<MeasuredStage> stage_of(std::string_view name) {
+  if (name.starts_with("decode/")) return MeasuredStage::kDecode;
+  if (name.starts_with("prefill/")) return MeasuredStage::kPrefill;
+  return std::nullopt;
+}
+
+// Google Benchmark's words for it differ by version.
+bool was_skipped(const Json& benchmark) {
+  const auto error = benchmark.find("error_occurred");
+  if (error != benchmark.end() && error->is_boolean()) return error->get<bool>();
+  return benchmark.contains("skipped");
+}
+
+Status add_benchmark(const Json& benchmark, const std::string& where, MeasuredTimes& times) {
+  if (!benchmark.is_object()) {
+    return Status::invalid_input(where + ": is " + benchmark.type_name() + "; expected an object");
+  }
+  Fields named(benchmark, where);
+  const std::string name = named.text("name");
+  RECTO_RETURN_IF_ERROR(named.status());
+  const std::optional<MeasuredStage> stage = stage_of(name);
+  if (!stage || was_skipped(benchmark)) return Status::ok();
+  Fields fields(benchmark, where + " '" + name + "'");
+  times.attention.push_back({.stage = *stage,
+                             .group = fields.count("group"),
+                             .head_dim = fields.count("head_dim"),
+                             .kv_element_bytes = fields.count("kv_element_bytes"),
+                             .block_size = fields.count("block_size"),
+                             .is_contiguous = fields.number("contiguous") != 0,
+                             .kv_bytes = fields.positive("kv_bytes"),
+                             .flops = fields.positive("flops"),
+                             .ns = fields.positive("median_us") * 1e3});
+  // The same in each benchmark of a run.
+  times.copied_bytes_per_s = fields.positive("copy_GB_per_s") * 1e9;
+  times.matrix_flops_per_s = fields.positive("matrix_TFLOP_per_s") * 1e12;
+  return fields.status();
+}
+
+}  // namespace
+
+Result<MeasuredTimes> parse_measured_times(std::string_view text, const std::string& file_name) {
+  const Result<Json> parsed = parse_json_object(text, file_name, "an object of measurements");
+  if (!parsed.is_ok()) return parsed.status();
+  const auto context = parsed.value().find("context");
+  if (context == parsed.value().end() || !context->is_object()) {
+    return Status::invalid_input(file_name + ", field 'context': expected an object");
+  }
+  Fields about(*context, file_name + ", 'context'");
+  MeasuredTimes times;
+  times.gpu = about.text("gpu");
+  times.commit = about.text("recto_commit");
+  times.date = about.text("date");
+  RECTO_RETURN_IF_ERROR(about.status());
+  const auto benchmarks = parsed.value().find("benchmarks");
+  if (benchmarks == parsed.value().end() || !benchmarks->is_array()) {
+    return Status::invalid_input(file_name + ", field 'benchmarks': expected a list");
+  }
+  for (std::size_t i = 0; i < benchmarks->size(); ++i) {
+    const std::string where = file_name + ", benchmark " + std::to_string(i);
+    RECTO_RETURN_IF_ERROR(add_benchmark((*benchmarks)[i], where, times));
+  }
+  if (times.attention.empty()) {
+    return Status::invalid_input(file_name +
+                                 ", field 'benchmarks': has none that was measured and "
+                                 "begins with decode/ or prefill/; expected some");
+  }
+  return times;
+}
+
+Result<MeasuredTimes> load_measured_times(const std::string& path) {
+  const Result<std::string> text =
+      read_text(path, "what cuda/bench:attention_benchmark writes, see experiments/results");
+  if (!text.is_ok()) return text.status();
+  return parse_measured_times(text.value(), path);
+}
+
+}  // namespace recto::sim

@@ -1,0 +1,86 @@
+#include "sim/time/measured_times.h"
+
+#include <string>
+
+#include "bazel/testing/catch.h"
+
+namespace recto::sim {
+namespace {
+
+constexpr const char* kSynthetic = "sim/time/testdata/synthetic-not-measured/attention.json";
+
+constexpr const char* kGood = R"({
+  "context": {"gpu": "X", "recto_commit": "abc", "date": "2000-01-01"},
+  "benchmarks": [
+    {"name": "kv_write/block:16", "median_us": "of no concern"},
+    {"name": "decode/a", "group": 4, "head_dim": 128, "kv_element_bytes": 2, "block_size": 16,
+     "contiguous": 0, "kv_bytes": 4096, "flops": 8192, "median_us": 2.5,
+     "copy_GB_per_s": 1000, "matrix_TFLOP_per_s": 100}]})";
+
+std::string failure(const std::string& text) {
+  const Status status = parse_measured_times(text, "m.json").status();
+  CHECK(status.code() == StatusCode::kInvalidInput);
+  CHECK(status.message().starts_with("m.json"));
+  return status.message();
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  return text.replace(text.find(from), from.size(), to);
+}
+
+bool has(const std::string& text, const char* part) { return text.find(part) != text.npos; }
+
+TEST_CASE("decode and prefill are taken, the rest is left") {
+  const MeasuredTimes times = parse_measured_times(kGood, "m.json").value();
+  CHECK(times.gpu == "X");
+  CHECK(times.commit == "abc");
+  CHECK(times.copied_bytes_per_s == 1e12);
+  CHECK(times.matrix_flops_per_s == 1e14);
+  REQUIRE(times.attention.size() == 1);
+  const MeasuredAttention& decode = times.attention.front();
+  CHECK(decode.stage == MeasuredStage::kDecode);
+  CHECK(decode.block_size == 16);
+  CHECK_FALSE(decode.is_contiguous);
+  CHECK(decode.ns == 2500);
+}
+
+TEST_CASE("a file with all stages, and a case that was skipped") {
+  const Result<MeasuredTimes> times = load_measured_times(kSynthetic);
+  REQUIRE(times.is_ok());
+  CHECK(times.value().gpu == "SYNTHETIC: no card, nothing here was measured");
+  CHECK(times.value().attention.size() == 17);
+}
+
+TEST_CASE("what is missing or wrong is told by benchmark and field") {
+  CHECK(has(failure(replaced(kGood, "\"kv_bytes\": 4096, ", "")),
+            "m.json, benchmark 1 'decode/a', field 'kv_bytes': missing; expected a number"));
+  CHECK(has(failure(replaced(kGood, "2.5", "\"2.5\"")), "field 'median_us': is string"));
+  CHECK(has(failure(replaced(kGood, "2.5", "0")), "field 'median_us': is 0"));
+  CHECK(has(failure(replaced(kGood, "4096", "-1")), "field 'kv_bytes': is -1"));
+  CHECK(has(failure(replaced(kGood, "4096", "1e200")), "field 'kv_bytes'"));
+  CHECK(has(failure(replaced(kGood, "\"block_size\": 16", "\"block_size\": 1.5")),
+            "field 'block_size': is 1.5"));
+  CHECK(has(failure(replaced(kGood, "\"gpu\": \"X\", ", "")),
+            "m.json, 'context', field 'gpu': missing; expected a string"));
+  CHECK(has(failure(replaced(kGood, "\"name\": \"decode/a\"", "\"name\": 7")),
+            "benchmark 1, field 'name': is number"));
+}
+
+TEST_CASE("what is no such file is refused") {
+  CHECK(has(failure("[]"), "expected an object of measurements, not array"));
+  CHECK(has(failure("{\n\"context\": }"), "line 2: not valid JSON"));
+  CHECK(has(failure("{}"), "field 'context'"));
+  CHECK(has(failure(R"({"context": {"gpu": "", "recto_commit": "", "date": ""}})"),
+            "field 'benchmarks': expected a list"));
+  CHECK(
+      has(failure(R"({"context": {"gpu": "", "recto_commit": "", "date": ""}, "benchmarks": [3]})"),
+          "benchmark 0: is number; expected an object"));
+  CHECK(has(failure(replaced(kGood, "decode/a", "decode_bulk/a")), "has none that was measured"));
+  CHECK(has(failure(replaced(kGood, "\"decode/a\",", "\"decode/a\", \"error_occurred\": true,")),
+            "has none that was measured"));
+  CHECK(
+      has(load_measured_times("nowhere.json").status().message(), "nowhere.json: cannot be read"));
+}
+
+}  // namespace
+}  // namespace recto::sim

@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# Makes a folder that verifies and measures recto's kernels on a GPU. It runs where there is a
+# driver, without Bazel, compilers or a network.
+#
+#   tools/gpu_bundle.sh [--out DIR]                     builds the programs, makes DIR [gpu_bundle]
+#   tools/gpu_bundle.sh --out DIR --programs FILE...    takes programs that were built before
+#
+# Then, on a machine with a GPU:  DIR/run.sh
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+out=gpu_bundle
+programs=()
+
+usage() {
+  sed -n '2,/^set/{/^#/p}' "$root/tools/gpu_bundle.sh" >&2
+  exit 2
+}
+
+# Every test that is tagged to run on a GPU and is a program, and the benchmarks.
+build_programs() {
+  local labels label
+  cd "$root"
+  labels=$(./bazelw query 'kind("cc_test", attr(tags, "\bcuda\b", //cuda/... + //verify:all))
+    + kind("cc_binary", //cuda/bench:all)')
+  ./bazelw build $labels
+  for label in $labels; do
+    label=${label#//}
+    programs+=("$root/bazel-bin/${label/://}")
+  done
+}
+
+# What the dynamic linker finds for a program. The C library and the linker lie apart: the machine's
+# own are taken, if they are not too old. The driver is looked for when a program runs.
+copy_libraries() {
+  # A script has none.
+  { ldd "$1" 2>/dev/null || true; } | while read -r name arrow path _; do
+    case $name in
+      /*ld-linux*) cp -L "$name" "$out/lib/system/linker" ;;
+      libc.so.* | libm.so.* | libdl.so.* | libpthread.so.* | librt.so.*)
+        cp -L "$path" "$out/lib/system/$name" ;;
+      *) [[ $arrow != '=>' || ! -f $path ]] || cp -L "$path" "$out/lib/$name" ;;
+    esac
+  done
+}
+
+commit() {
+  local hash
+  hash=$(git -C "$root" rev-parse HEAD 2>/dev/null) || { echo unknown; return; }
+  [[ -z $(git -C "$root" status --porcelain 2>/dev/null) ]] || hash+=-dirty
+  echo "$hash"
+}
+
+while (($#)); do
+  case $1 in
+    --out) (($# > 1)) || usage; out=$2; shift 2 ;;
+    --programs) shift; programs=("$@"); (($#)) || usage; break ;;
+    *) usage ;;
+  esac
+done
+if [[ -e $out ]]; then
+  echo "gpu_bundle.sh: $out is there already; expected a new folder" >&2
+  exit 2
+fi
+out=$(realpath -m "$out")
+((${#programs[@]})) || build_programs
+
+mkdir -p "$out"/{tests,bench,lib/system}
+for program in "${programs[@]}"; do
+  case $program in
+    *_benchmark) folder=bench ;;
+    *) folder=tests ;;
+  esac
+  cp -L "$program" "$out/$folder/"
+  copy_libraries "$program"
+done
+chmod -R u+w "$out"
+(cd "$root/tools" && find -L bench_peers -name '*.py' ! -name '*_test.py' \
+  -exec cp -L --parents {} "$out" \;)
+cp -L "$root/tools/gpu_bundle/run.sh" "$root/tools/gpu_bundle/aims.py" "$out/"
+commit >"$out/COMMIT"
+cat >"$out/README" <<END
+Verifies recto's kernels on this machine's GPU, and measures them:  ./run.sh
+It asks for a driver, and nothing else. Exit codes and flags: ./run.sh --help
+END
+echo "$out: $(ls "$out/tests" | wc -l) tests, $(ls "$out/bench" | wc -l) benchmarks"

@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""A bundle is made and run: of real programs, as far as a machine without a GPU goes; and of
+scripts that pretend to be programs on a card, through all that run.sh does.
+
+    gpu_bundle_test.py GPU_BUNDLE_SH PROGRAM...
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+
+NO_GPU = 3
+BENCHMARK = """#!/bin/bash
+[[ $1 != --card ]] || { echo FAKE-1; exit 0; }
+for word; do
+  case $word in
+    --benchmark_out=*) out=${word#*=} ;;
+    --benchmark_context=*) context=${word#*=} ;;
+  esac
+done
+printf '{"context": {\\n  "host_name": "secret",\\n  "executable": "/secret",\\n' >"$out"
+printf '  "flags": "%s"},\\n"benchmarks": []}\\n' "$context $*" >>"$out"
+"""
+
+
+class Bundle(unittest.TestCase):
+    script = programs = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.work = self.folder / "work"
+        self.work.mkdir()
+
+    def make(self, programs):
+        out = self.folder / "bundle"
+        done = subprocess.run([self.script, "--out", out, "--programs", *programs],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return out
+
+    def run_bundle(self, bundle, *flags):
+        """In an empty folder, with an empty environment."""
+        done = subprocess.run([bundle / "run.sh", *flags], capture_output=True, text=True,
+                              check=False, env={}, cwd=self.work)
+        return done.returncode, done.stdout, done.stderr
+
+    def fake(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        path.chmod(0o755)
+        return path
+
+    def fakes(self, test="#!/bin/bash\necho fine\n"):
+        return [self.fake("law_test_on_gpu", test), self.fake("attention_benchmark", BENCHMARK),
+                self.fake("cache_benchmark", BENCHMARK)]
+
+    def test_without_a_gpu_it_says_so_and_writes_nothing(self):
+        bundle = self.make(self.programs)
+        status, printed, complaint = self.run_bundle(bundle)
+        if status != NO_GPU and list(self.work.iterdir()):
+            print("SKIPPED: gpu_bundle_test: there is a GPU; what is said without one is not seen")
+            return
+        self.assertEqual((status, complaint), (NO_GPU, ""))
+        self.assertRegex(printed, r"\Ano GPU: .+\n\Z")
+        self.assertEqual(list(self.work.iterdir()), [])
+
+    def test_each_program_runs_from_the_bundle_and_says_that_there_is_no_gpu(self):
+        bundle = self.make(self.programs)
+        for program in [*bundle.glob("tests/*"), *bundle.glob("bench/*")]:
+            done = subprocess.run([program], capture_output=True, text=True, check=False,
+                                  env={"LD_LIBRARY_PATH": str(bundle / "lib")},
+                                  cwd=bundle)
+            if "no GPU" not in done.stdout:
+                print(f"SKIPPED: gpu_bundle_test: {program.name}: there is a GPU")
+                continue
+            self.assertEqual(done.returncode, NO_GPU if program.parent.name == "bench" else 0)
+
+    def test_it_has_all_libraries_the_system_s_apart(self):
+        bundle = self.make(self.programs)
+        for program in [*bundle.glob("tests/*"), *bundle.glob("bench/*")]:
+            listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=True,
+                                    env={"LD_LIBRARY_PATH": str(bundle / "lib")}).stdout
+            for name, path in re.findall(r"(\S+) => (\S+)", listed):
+                if re.match(r"lib(c|m|dl|pthread|rt)\.so", name):
+                    self.assertTrue((bundle / "lib" / "system" / name).is_file())
+                else:
+                    self.assertEqual(Path(path), bundle / "lib" / name)
+
+    def test_programs_run_with_the_c_library_of_the_bundle(self):
+        bundle = self.make(self.programs)
+        for program in bundle.glob("bench/*"):
+            done = subprocess.run([bundle / "lib/system/linker", program, "--card"],
+                                  env={"LD_LIBRARY_PATH": f"{bundle}/lib:{bundle}/lib/system"},
+                                  capture_output=True, text=True, check=False)
+            self.assertIn((done.returncode, done.stderr), ((0, ""), (NO_GPU, "")))
+
+    def test_a_machine_whose_c_library_is_too_old_gets_that_of_the_bundle(self):
+        old = ("#!/bin/bash\n[[ -n $VIA_LINKER ]] || { echo \"$0: /lib/libc.so.6: version "
+               "\\`GLIBC_9.9' not found (required by $0)\" >&2; exit 1; }\n")
+        bundle = self.make([self.fake("law_test_on_gpu", old), self.fake(
+            "attention_benchmark", old + BENCHMARK.partition("\n")[2])])
+        linker = bundle / "lib" / "system" / "linker"
+        linker.write_text('#!/bin/bash\nVIA_LINKER=1 exec "$@"\n')
+        linker.chmod(0o755)
+        status, printed, complaint = self.run_bundle(bundle)
+        self.assertEqual((status, complaint), (0, ""))
+        self.assertIn("passed  law_test_on_gpu", printed)
+
+    def test_it_verifies_then_measures_and_says_of_what(self):
+        status, printed, complaint = self.run_bundle(self.make(self.fakes()), "--samples", "3")
+        self.assertEqual((status, complaint), (0, ""))
+        self.assertLess(printed.index("passed  law_test_on_gpu"), printed.index("done: "))
+        results = self.work / "results" / "FAKE-1"
+        self.assertIn("1 tests passed", (results / "verification.txt").read_text())
+        for name in ("attention.json", "cache.json"):
+            text = (results / name).read_text()
+            self.assertNotIn("secret", text)
+            flags = json.loads(text)["context"]["flags"]
+            self.assertIn("recto_commit=", flags)
+            self.assertIn("driver=", flags)
+            self.assertIn("--samples=3", flags)
+        self.assertEqual((results / "aims.txt").read_text().count(": not measured\n"), 4)
+        if "SKIPPED: peers: no python3 with PyTorch" not in printed:
+            self.assertTrue("SKIPPED: peers" in printed or (results / "peers.json").exists())
+
+    def test_what_is_wrong_is_not_measured(self):
+        bundle = self.make(self.fakes("#!/bin/bash\necho wrong bits\nexit 1\n"))
+        status, printed, complaint = self.run_bundle(bundle)
+        self.assertEqual(status, 1)
+        self.assertIn("FAILED  law_test_on_gpu", printed)
+        self.assertIn("nothing is measured", complaint)
+        results = self.work / "results" / "FAKE-1"
+        self.assertEqual((results / "law_test_on_gpu.log").read_text(), "wrong bits\n")
+        self.assertFalse((results / "attention.json").exists())
+
+    def test_a_skipped_test_is_told_and_verification_may_be_all(self):
+        bundle = self.make(self.fakes("#!/bin/bash\necho 'SKIPPED: law: no such card'\n"))
+        status, printed, _ = self.run_bundle(bundle, "--only-verify")
+        self.assertEqual(status, 0)
+        self.assertIn("SKIPPED: law: no such card", printed)
+        self.assertIn("of which 1 skipped something", printed)
+        self.assertFalse((self.work / "results" / "FAKE-1" / "attention.json").exists())
+
+    def test_a_measurement_that_fails_leaves_no_file(self):
+        broken = BENCHMARK + "exit 1\n"
+        bundle = self.make([*self.fakes()[:1], self.fake("attention_benchmark", broken)])
+        status, _, complaint = self.run_bundle(bundle)
+        self.assertEqual(status, 1)
+        self.assertIn("a measurement failed", complaint)
+        self.assertFalse((self.work / "results" / "FAKE-1" / "attention.json").exists())
+
+    def test_bad_usage(self):
+        bundle = self.make(self.fakes())
+        for flags in (["--fast"], ["--samples"]):
+            self.assertEqual(self.run_bundle(bundle, *flags)[0], 2)
+        again = subprocess.run([self.script, "--out", bundle, "--programs", "x"],
+                               capture_output=True, text=True, check=False)
+        self.assertEqual(again.returncode, 2)
+        self.assertIn("is there already", again.stderr)
+
+
+if __name__ == "__main__":
+    Bundle.script = os.path.abspath(sys.argv[1])
+    Bundle.programs = [os.path.abspath(path) for path in sys.argv[2:]]
+    unittest.main(argv=sys.argv[:1])

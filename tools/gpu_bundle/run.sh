@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# Verifies recto's kernels on this machine's GPU, then measures them, and the peers if there is a
+# Python with PyTorch. Writes results/<gpu>/ in the current folder:
+#
+#   verification.txt    each test, and whether it passed; logs of those that did not lie beside it
+#   attention.json cache.json merge.json    what was measured (Google Benchmark's JSON)
+#   peers.json, comparison.txt    the same of peers, and recto beside them
+#   aims.txt            what is aimed at, and whether it is met (needs python3)
+#
+#   run.sh [--full] [--only-verify] [--samples N]
+#
+# --full measures the whole grid, which takes hours. Exit codes: 0 done, 1 a test or a measurement
+# failed, 2 bad usage, 3 no GPU.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+flags=() only_verify=
+
+usage() {
+  sed -n '2,/^set/{/^#/p}' "$here/run.sh"
+}
+
+while (($#)); do
+  case $1 in
+    --full) flags+=(--full); shift ;;
+    --only-verify) only_verify=1; shift ;;
+    --samples) (($# > 1)) || { usage >&2; exit 2; }; flags+=("--samples=$2"); shift 2 ;;
+    --help) usage; exit ;;
+    *) usage >&2; exit 2 ;;
+  esac
+done
+
+# Cards are numbered as nvidia-smi numbers them, and the first one counts.
+export CUDA_DEVICE_ORDER=PCI_BUS_ID
+export CUDA_VISIBLE_DEVICES=${CUDA_VISIBLE_DEVICES:-0}
+
+# Only our programs get our libraries: others, Python's, have their own. The C library is the
+# machine's, but where that is older than the one that they were linked with.
+linker=()
+ours() {
+  LD_LIBRARY_PATH="$here/lib${linker:+:$here/lib/system}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
+    "${linker[@]}" "$@"
+}
+find_linker() {
+  local said
+  said=$(ours "$1" --benchmark_list_tests 2>&1) || true
+  [[ ! $said =~ GLIBC_[0-9.]+.?\ not\ found ]] || linker=("$here/lib/system/linker")
+}
+
+# What the driver tells of the card, as KEY=VALUE,... for --benchmark_context.
+provenance() {
+  local context keys asked values
+  context="recto_commit=$(<"$here/COMMIT")"
+  keys=(driver clock_sm clock_sm_max clock_memory power_limit temperature_before)
+  asked=driver_version,clocks.sm,clocks.max.sm,clocks.mem,power.limit,temperature.gpu
+  values=$(nvidia-smi --id="${CUDA_VISIBLE_DEVICES%%,*}" --query-gpu="$asked" \
+    --format=csv,noheader 2>/dev/null) || {
+    echo "$context,driver=unknown: no nvidia-smi"
+    return
+  }
+  local i=0 value
+  while IFS= read -r value; do
+    context+=",${keys[i++]}=${value# }"
+  done < <(tr ',' '\n' <<<"$values")
+  echo "$context"
+}
+
+verify() {
+  local program name log passed=0 failed=0 skipped=0
+  : >"$results/verification.txt"
+  for program in "$here"/tests/*; do
+    name=$(basename "$program")
+    log=$results/$name.log
+    if ! (cd "$here" && ours "$program") >"$log" 2>&1; then
+      failed=$((failed + 1))
+      echo "FAILED  $name" | tee -a "$results/verification.txt"
+      continue
+    fi
+    if grep -q '^SKIPPED:' "$log"; then
+      skipped=$((skipped + 1))
+      grep '^SKIPPED:' "$log" | tee -a "$results/verification.txt"
+    fi
+    passed=$((passed + 1))
+    echo "passed  $name" | tee -a "$results/verification.txt"
+    rm "$log"
+  done
+  echo "$passed tests passed, of which $skipped skipped something; $failed failed" |
+    tee -a "$results/verification.txt"
+  ((failed == 0))
+}
+
+measure() {
+  local program file
+  for program in "$here"/bench/*_benchmark; do
+    file=$results/$(basename "$program" _benchmark).json
+    ours "$program" "${flags[@]}" --benchmark_context="$(provenance)" \
+      --benchmark_out="$file.part" --benchmark_out_format=json || return 1
+    # Whose machine it was, and where, is nobody's business.
+    sed -i '/^ *"host_name":/d; /^ *"executable":/d' "$file.part"
+    mv "$file.part" "$file"
+  done
+}
+
+measure_peers() {
+  local status=0
+  if ! command -v python3 >/dev/null || ! python3 -c 'import torch' 2>/dev/null; then
+    echo "SKIPPED: peers: no python3 with PyTorch"
+    return
+  fi
+  python3 "$here/bench_peers/gpu_peers.py" --json "$results/peers.json" || status=$?
+  # They have a reason of their own to find no GPU: a PyTorch without CUDA, for instance.
+  ((status != 3)) || { echo "SKIPPED: peers: see above"; return; }
+  ((status == 0)) || return 1
+  python3 "$here/bench_peers/gpu_peers.py" compare "$results/attention.json" \
+    "$results/peers.json" | tee "$results/comparison.txt"
+}
+
+any=("$here"/bench/*_benchmark)
+find_linker "${any[0]}"
+status=0
+card=$(ours "${any[0]}" --card) || status=$?
+((status == 0)) || { echo "$card"; exit "$status"; }
+results=results/$card
+mkdir -p "$results"
+echo "$card: results go to $results"
+verify || { echo "run.sh: nothing is measured: a kernel that is wrong has no speed" >&2; exit 1; }
+[[ -z $only_verify ]] || exit 0
+measure || { echo "run.sh: a measurement failed" >&2; exit 1; }
+measure_peers || { echo "run.sh: the peers' measurement failed" >&2; exit 1; }
+! command -v python3 >/dev/null || python3 "$here/aims.py" "$results" | tee "$results/aims.txt"
+echo "done: $results; to be committed as experiments/results/$card"
