@@ -17,8 +17,10 @@ TUNING_RUNS = 5
 # Cycles for which the card waits while the host launches: Python is slow to launch, and that is
 # not what is measured. About a millisecond.
 HELD_CYCLES = 2_000_000
-_SMI = ("driver_version", "clocks.sm", "clocks.max.sm", "clocks.mem", "clocks.max.mem",
-        "power.limit", "temperature.gpu", "ecc.mode.current")
+# By the names that recto's results have.
+_SMI = {"driver": "driver_version", "clock_sm": "clocks.sm", "clock_sm_max": "clocks.max.sm",
+        "clock_memory": "clocks.mem", "power_limit": "power.limit",
+        "temperature_before": "temperature.gpu"}
 
 
 def why_no_gpu() -> str:
@@ -70,17 +72,17 @@ def card_rates(timer: ColdTimer) -> dict[str, float]:
 
 def describe_card() -> dict[str, object]:
     properties = torch.cuda.get_device_properties(0)
-    card = {"gpu": properties.name, "cuda": torch.version.cuda,
+    card = {"gpu": properties.name, "runtime_cuda": torch.version.cuda,
             "compute_capability": f"{properties.major}.{properties.minor}",
             "multiprocessors": properties.multi_processor_count,
             "memory_bytes": properties.total_memory}
     try:
         done = subprocess.run(
-            ["nvidia-smi", f"--query-gpu={','.join(_SMI)}", "--format=csv,noheader", "--id=0"],
-            capture_output=True, text=True, timeout=30)
+            ["nvidia-smi", f"--query-gpu={','.join(_SMI.values())}", "--format=csv,noheader",
+             f"--id=GPU-{properties.uuid}"], capture_output=True, text=True, timeout=30)
     except (OSError, subprocess.TimeoutExpired) as error:
-        return card | {"nvidia_smi": str(error)}
+        return card | {"driver": f"unknown: {error}"}
     values = [value.strip() for value in done.stdout.strip().split(",")]
     if done.returncode != 0 or len(values) != len(_SMI):
-        return card | {"nvidia_smi": (done.stderr or done.stdout).strip()}
-    return card | dict(zip((name.replace(".", "_") for name in _SMI), values))
+        return card | {"driver": f"unknown: {(done.stderr or done.stdout).strip()}"}
+    return card | dict(zip(_SMI, values))

@@ -3,13 +3,13 @@
     decode/batch:64/context:4096/group:4/head_dim:128/types:bf16-bf16/block:16
     prefill/batch:4/context:4096/rows:1024/group:4/head_dim:128/types:bf16-bf16/block:16
 
-`decode_skewed` has contexts of several lengths. `kv_heads` stands at the end where they are not 8.
-Needs the standard library alone.
+`decode_skewed` has contexts of several lengths, `prefill_few_rows` less than 64 rows. `kv_heads`
+stands at the end where they are not 8. Needs the standard library alone.
 """
 
 from dataclasses import dataclass, replace
 
-FAMILIES = ("decode", "decode_skewed", "prefill")
+FAMILIES = ("decode", "decode_skewed", "prefill", "prefill_few_rows")
 TYPE_BYTES = {"bf16": 2, "fp16": 2}
 # Of as many sequences in turn all, a half, a quarter, ... of the context.
 SKEWED_LENGTHS = 8
@@ -124,11 +124,11 @@ def usual_cases() -> list[Case]:
     """Each of recto's default list: around what serving looks like, one axis at a time."""
     points = ((1, 1024), (1, 4096), (1, 32768), (1, 131072), (8, 4096), (64, 128), (64, 1024),
               (64, 4096), (64, 16384), (16, 32768), (256, 512), (256, 4096))
-    prefills = ((1, 512, 512), (4, 1024, 1024), (4, 4096, 1024), (1, 16384, 2048), (16, 2048, 512),
-                (64, 1024, 8))
+    prefills = ((1, 512, 512), (4, 1024, 1024), (4, 4096, 1024), (1, 16384, 2048), (16, 2048, 512))
     cases = [Case(batch=batch, context=context) for batch, context in points]
     cases += [Case("prefill", batch=batch, context=context, rows=rows)
               for batch, context, rows in prefills]
+    cases.append(Case("prefill_few_rows", batch=64, context=1024, rows=8))
     for base in (Case(), Case("prefill", batch=4, rows=1024)):
         cases += [replace(base, group=group) for group in (1, 8)]
         cases += [replace(base, block=block) for block in (1, 2, 4, 8, 32, 64, 128, 256)]
@@ -144,6 +144,6 @@ SMALL_CASES = tuple(parse_case(name) for name in (
     "decode/batch:2/context:48/group:1/head_dim:32/types:fp16-fp16/block:8/kv_heads:3",
     "decode_skewed/batch:5/context:200/group:3/head_dim:128/types:bf16-bf16/block:32/kv_heads:1",
     "decode/batch:1/context:37/group:8/head_dim:80/types:fp16-fp16/block:1/kv_heads:1",
-    "prefill/batch:2/context:64/rows:24/group:2/head_dim:64/types:bf16-bf16/block:16/kv_heads:2",
-    "prefill/batch:3/context:50/rows:50/group:4/head_dim:32/types:fp16-fp16/block:32/kv_heads:1",
+    "prefill_few_rows/batch:2/context:64/rows:24/group:2/head_dim:64/block:16/kv_heads:2",
+    "prefill/batch:3/context:90/rows:70/group:4/head_dim:32/types:fp16-fp16/block:32/kv_heads:1",
 ))

@@ -101,8 +101,9 @@ def measure(description: str, arguments: list[str]) -> int:
         print(f"no GPU: {why}")
         return NOTHING_TO_MEASURE_ON
     peers = find_peers(options.peers)
-    return check_all(cases, peers) if options.device == "cpu" else \
-        measure_all(options, cases, peers, arguments)
+    if options.device == "cpu":
+        return check_all(cases, peers)
+    return measure_all(options, cases, peers)
 
 
 def print_lists(names: list[str], cases: list[Case]) -> int:
@@ -138,14 +139,13 @@ def check_all(cases: list[Case], peers: list[Peer]) -> int:
     return print_counts(outcomes)
 
 
-def measure_all(options: argparse.Namespace, cases: list[Case], peers: list[Peer],
-                arguments: list[str]) -> int:
+def measure_all(options: argparse.Namespace, cases: list[Case], peers: list[Peer]) -> int:
     from .card import ColdTimer, card_rates, describe_card
     from .session import Broken, Session
 
     timer = ColdTimer()
     rates = card_rates(timer)
-    results = Results(provenance(arguments) | describe_card()
+    results = Results(provenance() | describe_card()
                       | {"packages": registry.package_versions()} | rates)
     print(f"{results.context['gpu']}: copies {rates['copy_GB_per_s']:.0f} GB/s, multiplies "
           f"{rates['matrix_TFLOP_per_s']:.0f} TFLOP/s in bf16")

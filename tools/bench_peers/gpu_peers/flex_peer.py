@@ -2,8 +2,11 @@
 PyTorch's own PagedAttention. Needs PyTorch.
 """
 
+import functools
+
 import torch
 
+from .case import Case
 from .peer import Peer, Prepared, Skipped
 from .problem import Problem
 
@@ -45,7 +48,7 @@ def prepare(problem: Problem, _) -> Prepared:
     from torch.nn.attention.flex_attention import flex_attention
 
     # Compiled it is a kernel; as it is, on a CPU, a dense computation by the mask's function.
-    attend = flex_attention if problem.device.type == "cpu" else _compiled(flex_attention)
+    attend = flex_attention if problem.device.type == "cpu" else _compiled(problem.case)
     k, v = (pool.transpose(0, 1).flatten(1, 2)[None].contiguous()
             for pool in (problem.k_pool, problem.v_pool))
     q = problem.q_by_sequence.transpose(1, 2)
@@ -57,9 +60,12 @@ def prepare(problem: Problem, _) -> Prepared:
     return Prepared(call, lambda out: out.transpose(1, 2).reshape(problem.q.shape))
 
 
-def _compiled(function):
-    torch.compiler.reset()  # a kernel for each case, however many came before
-    return torch.compile(function, dynamic=False)
+@functools.lru_cache(maxsize=1)
+def _compiled(_case: Case):
+    from torch.nn.attention.flex_attention import flex_attention
+
+    torch.compiler.reset()  # it gives up compiling after some cases
+    return torch.compile(flex_attention, dynamic=False)
 
 
 PEERS = (Peer("flex", "FlexAttention with a paged block mask", prepare),)

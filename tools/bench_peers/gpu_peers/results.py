@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
-from .case import Case
+from .case import TYPE_BYTES, Case
 from .figures import Statistics
 
 _TO_US = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
@@ -42,6 +42,10 @@ class Results:
             "fraction_of_copy_rate": moved / seconds.median * 1e-9 / copied,
             "matrix_TFLOP_per_s": multiplied,
             "fraction_of_matrix_rate": flops / seconds.median * 1e-12 / multiplied,
+            "batch": case.batch, "context": case.context, "rows": case.rows,
+            "kv_heads": case.kv_heads, "group": case.group, "head_dim": case.head_dim,
+            "block_size": case.block, "contiguous": 0,
+            "kv_element_bytes": TYPE_BYTES[case.type], "kv_bytes": case.kv_bytes(),
         }
         self.rows.append(row)
         return row
@@ -61,17 +65,20 @@ class Results:
             raise BadFile(f"{path}: {error.strerror}") from error
 
 
-def provenance(arguments: list[str]) -> dict[str, object]:
-    """When, by which command and by which state of this repository."""
+def provenance() -> dict[str, object]:
+    """When, and by which state of this repository."""
     return {"date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-            "arguments": arguments, "recto_commit": _commit(), "matrix_rate_by": "torch.matmul"}
+            "recto_commit": _commit(), "matrix_rate_by": "torch.matmul"}
 
 
 def _commit() -> str:
     here = Path(__file__).resolve().parent
+    bundled = here.parents[1] / "COMMIT"  # of tools/gpu_bundle
+    if bundled.exists():
+        return bundled.read_text("utf-8").strip()
+    describe = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
     try:
-        done = subprocess.run(["git", "describe", "--always", "--dirty", "--abbrev=40"], cwd=here,
-                              capture_output=True, text=True)
+        done = subprocess.run(describe, cwd=here, capture_output=True, text=True)
     except OSError as error:
         return f"unknown: {error.strerror}"
     return done.stdout.strip() if done.returncode == 0 else "unknown: not a checkout"
