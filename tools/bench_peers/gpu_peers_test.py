@@ -16,7 +16,7 @@ from unittest import mock
 
 sys.dont_write_bytecode = True
 
-from gpu_peers import command_line, registry  # noqa: E402
+from gpu_peers import command_line, registry, results  # noqa: E402
 from gpu_peers.case import SMALL_CASES, BadCase, Case, parse_case, usual_cases  # noqa: E402
 from gpu_peers.figures import statistics_of  # noqa: E402
 from gpu_peers.random_blocks import RandomStream, shuffled_ids  # noqa: E402
@@ -43,8 +43,8 @@ class CaseTest(unittest.TestCase):
     def test_what_is_no_case_is_told(self):
         for name, said in (
             ("", "'': expected one of decode, "), ("merge/batch:1", "'merge': expected one of"),
-            ("decode/batch:0", "batch:0: expected a number from 1 to 2147483647"),
-            ("decode/batch:2147483648", "expected a number"), ("decode/batch:+1", "expected a num"),
+            ("decode/batch:0", "batch:0: expected a number from 1 to 65536"),
+            ("decode/batch:65537", "expected a number"), ("decode/batch:+1", "expected a num"),
             ("decode/batch:\u0663", "expected a number"),
             ("decode/batch:" + "9" * 5000, "expected a number"),
             ("decode/batch", "batch:: expected a number"), ("decode/", "'': expected types or one"),
@@ -57,7 +57,9 @@ class CaseTest(unittest.TestCase):
             with self.subTest(name[:40]), self.assertRaises(BadCase) as told:
                 parse_case(name)
             self.assertIn(said, str(told.exception))
-        self.assertEqual(parse_case("decode/batch:2147483647").batch, (1 << 31) - 1)
+        self.assertEqual(parse_case("decode/batch:65536/context:1024").batch, 65536)
+        with self.assertRaisesRegex(BadCase, "expected batch x context of at most 67108864"):
+            parse_case("decode/batch:65536/context:1025")
         self.assertEqual(parse_case("prefill/rows:8/context:8").rows, 8)
 
     def test_bytes_and_flops_are_what_must_be_moved_and_computed(self):
@@ -93,6 +95,15 @@ class RandomBlocksTest(unittest.TestCase):
         self.assertEqual(shuffled_ids(1000, 1), ids)
         self.assertNotEqual(shuffled_ids(1000, 2), ids)
         self.assertEqual((shuffled_ids(1, 1), shuffled_ids(0, 1)), ([0], []))
+
+
+class ProvenanceTest(unittest.TestCase):
+    def test_in_a_bundle_the_commit_is_that_of_the_bundle(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "COMMIT").write_text("abc-dirty\n", "utf-8")
+            module = Path(folder) / "bench_peers" / "gpu_peers" / "results.py"
+            with mock.patch.object(results, "__file__", str(module)):
+                self.assertEqual(results.provenance()["recto_commit"], "abc-dirty")
 
 
 class StatisticsTest(unittest.TestCase):
@@ -137,13 +148,13 @@ class CompareTest(unittest.TestCase):
 
     def peers_file(self, *measured, **context):
         """measured: case, peer, seconds."""
-        results = Results({"gpu": "no card", "synthetic": True, "copy_GB_per_s": 1000.0,
+        made = Results({"gpu": "no card", "synthetic": True, "copy_GB_per_s": 1000.0,
                            "matrix_TFLOP_per_s": 500.0} | context)
         for case, peer, seconds in measured:
-            results.add(case, peer, statistics_of([seconds]), 1)
-        results.leave_out(Case(), "vllm", "skipped", "made up")
+            made.add(case, peer, statistics_of([seconds]), 1)
+        made.leave_out(Case(), "vllm", "skipped", "made up")
         path = self.folder / "peers.json"
-        results.write(str(path))
+        made.write(str(path))
         return path
 
     def test_each_peer_stands_beside_recto_the_fastest_first(self):

@@ -13,7 +13,9 @@ FAMILIES = ("decode", "decode_skewed", "prefill", "prefill_few_rows")
 TYPE_BYTES = {"bf16": 2, "fp16": 2}
 # Of as many sequences in turn all, a half, a quarter, ... of the context.
 SKEWED_LENGTHS = 8
-_SIZES = ("batch", "context", "rows", "group", "head_dim", "block", "kv_heads")
+_LARGEST = {"batch": 1 << 16, "context": 1 << 24, "rows": 1 << 16, "group": 256, "head_dim": 1024,
+            "block": 1 << 16, "kv_heads": 256}
+_MOST_TOKENS = 1 << 26  # of a batch, twice of what recto's grid has: tables are made by Python
 
 
 class BadCase(Exception):
@@ -90,10 +92,10 @@ def parse_case(name: str) -> Case:
         key, _, text = part.partition(":")
         if key == "types":
             key, value = "type", _type(name, text)
-        elif key in _SIZES:
+        elif key in _LARGEST:
             value = _size(name, key, text)
         else:
-            raise BadCase(f"{name}: {part!r}: expected types or one of {', '.join(_SIZES)}, "
+            raise BadCase(f"{name}: {part!r}: expected types or one of {', '.join(_LARGEST)}, "
                           "as KEY:VALUE")
         if key in values:
             raise BadCase(f"{name}: {part!r}: expected each but once")
@@ -103,6 +105,8 @@ def parse_case(name: str) -> Case:
         raise BadCase(f"{name}: rows:{case.rows}: expected 1 in decode")
     if case.rows > case.context:
         raise BadCase(f"{name}: rows:{case.rows}: expected at most the context, {case.context}")
+    if case.batch * case.context > _MOST_TOKENS:
+        raise BadCase(f"{name}: expected batch x context of at most {_MOST_TOKENS}")
     return case
 
 
@@ -115,8 +119,9 @@ def _type(name: str, text: str) -> str:
 
 
 def _size(name: str, key: str, text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 11 and 0 < int(text) < 1 << 31):
-        raise BadCase(f"{name}: {key}:{text}: expected a number from 1 to {(1 << 31) - 1}")
+    largest = _LARGEST[key]
+    if not (text.isascii() and text.isdigit() and len(text) < 11 and 0 < int(text) <= largest):
+        raise BadCase(f"{name}: {key}:{text}: expected a number from 1 to {largest}")
     return int(text)
 
 

@@ -57,7 +57,7 @@ class Session:
         """
         try:
             batches = self._batches(case)
-        except torch.OutOfMemoryError as error:
+        except (MemoryError, RuntimeError) as error:  # too little memory, of either device
             yield from (Outcome(peer.name, "skipped", one_line(error)) for peer in peers)
             return
         for peer in peers:
