@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """What docs/python.md says: its programs answer recto cases, and recto check judges them.
 
-    python_cases_test.py RECTO DOCUMENT
+    python_cases_test.py RECTO DOCUMENT GPU_PEERS_PY
 """
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 PROGRAM, DOCUMENT = (Path(path).resolve() for path in sys.argv[1:3])
+PEERS = Path(sys.argv[3]).absolute().parent  # of the kernel in Triton
 TEXT = DOCUMENT.read_text("utf-8")
 
 # Where a program on NumPy cannot be the one on PyTorch: the module, and how codes become numbers.
@@ -113,9 +115,10 @@ def programs():
     return re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 
 
-def commands():
+def commands(block=0):
     """The document's command lines that are recto's: one that writes cases, one that checks."""
-    lines = re.search(r"```\n(.*?)```", TEXT, re.DOTALL).group(1).splitlines()
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
+    lines = [text for language, text in blocks if not language][block].splitlines()
     return [line.split()[1:] for line in lines if line.startswith("recto ")]
 
 
@@ -134,25 +137,27 @@ class Folder(unittest.TestCase):
         return done
 
     def draw(self, *flags):
-        done = self.recto("cases", "--out", "cases", *flags)
+        done = self.recto("cases", "--out", self.cases.name, *flags)
         self.assertEqual(done.returncode, 0, done.stderr)
 
-    def answer(self, program):
+    def answer(self, program, **environment):
         path = self.folder / "program.py"
         path.write_text(program, "utf-8")
         done = subprocess.run(
-            [sys.executable, path, self.cases], capture_output=True, text=True, cwd=self.folder
+            [sys.executable, path, self.cases], capture_output=True, text=True, cwd=self.folder,
+            env=os.environ | environment,
         )
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def check(self):
-        return self.recto("check", "cases")
+        return self.recto("check", self.cases.name)
 
 
 class Document(Folder):
-    def draw_as_documented(self, *flags):
-        arguments = commands()[0]
-        self.assertEqual(arguments[:3], ["cases", "--out", "cases"])
+    def draw_as_documented(self, *flags, block=0):
+        arguments = commands(block)[0]
+        self.assertEqual(arguments[:2], ["cases", "--out"])
+        self.cases = self.folder / arguments[2]
         self.draw(*arguments[3:], *flags)
 
     def test_the_numpy_program_is_right(self):
@@ -182,7 +187,7 @@ class Document(Folder):
         self.assertEqual(healthy.returncode, 0, healthy.stdout)
 
     def test_both_programs_are_one_but_for_how_codes_become_numbers(self):
-        torch, numpy = (program.splitlines() for program in programs())
+        torch, numpy = (program.splitlines() for program in programs()[:2])
         self.assertEqual(len(torch), 20)
         for program in programs():
             compile(program, str(DOCUMENT), "exec")
@@ -200,6 +205,22 @@ class Document(Folder):
         self.answer(programs()[0])
         done = self.check()
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_the_triton_program_is_right_and_a_key_too_few_is_caught(self):
+        try:
+            import torch  # noqa: F401
+            import triton  # noqa: F401
+        except ImportError as missing:
+            print(f"SKIPPED: the Triton program of docs/python.md: {missing}")
+            self.skipTest(str(missing))
+        interpreted = {"TRITON_INTERPRET": "1", "PYTHONPATH": str(PEERS)}
+        self.draw_as_documented("--cases", "30", block=1)
+        self.answer(programs()[2], **interpreted)
+        done = self.check()
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.answer(programs()[2].replace("table, lengths)\n", "table, lengths - 1)\n"),
+                    **interpreted)
+        self.assertEqual(self.check().returncode, 1)
 
     def test_every_array_of_a_case_is_in_the_document(self):
         self.draw("--cases", "3")

@@ -1,0 +1,23 @@
+#!/usr/bin/env python3
+"""Measures attention kernels of others on the GPU at hand, in cases of recto's benchmark.
+
+  gpu_peers.py --json peers.json                all cases, minutes
+  gpu_peers.py --cases-of recto.json --json peers.json
+  gpu_peers.py --device cpu                     is it right? small shapes, without a GPU
+  gpu_peers.py compare recto.json peers.json    recto beside the peers
+
+A peer's answer is first held against fp64; a wrong one is named and not timed. Times are
+medians between CUDA events with a cold L2, inputs taking turns, beside the card's own copy and
+matrix product. What is missing is skipped, and says so.
+
+Exit codes: 0 done, 1 a peer is wrong or nobody answered, 2 bad usage, 3 no GPU or no PyTorch.
+"""
+
+import sys
+
+sys.dont_write_bytecode = True
+
+from gpu_peers.command_line import main  # noqa: E402
+
+if __name__ == "__main__":
+    sys.exit(main(__doc__, sys.argv[1:]))

@@ -1,0 +1,154 @@
+"""What is asked of every peer: one batch, named as recto's benchmark (cuda/bench) names it.
+
+    decode/batch:64/context:4096/group:4/head_dim:128/types:bf16-bf16/block:16
+    prefill/batch:4/context:4096/rows:1024/group:4/head_dim:128/types:bf16-bf16/block:16
+
+`decode_skewed` has contexts of several lengths, `prefill_few_rows` less than 64 rows. `kv_heads`
+stands at the end where they are not 8. Needs the standard library alone.
+"""
+
+from dataclasses import dataclass, replace
+
+FAMILIES = ("decode", "decode_skewed", "prefill", "prefill_few_rows")
+TYPE_BYTES = {"bf16": 2, "fp16": 2}
+# Of as many sequences in turn all, a half, a quarter, ... of the context.
+SKEWED_LENGTHS = 8
+_LARGEST = {"batch": 1 << 16, "context": 1 << 24, "rows": 1 << 16, "group": 256, "head_dim": 1024,
+            "block": 1 << 16, "kv_heads": 256}
+_MOST_TOKENS = 1 << 26  # of a batch, twice of what recto's grid has: tables are made by Python
+
+
+class BadCase(Exception):
+    """A name that is no case's: which part, and what was expected."""
+
+
+@dataclass(frozen=True)
+class Case:
+    family: str = "decode"
+    type: str = "bf16"
+    batch: int = 64
+    context: int = 4096  # tokens of the longest sequence, its query rows among them
+    rows: int = 1  # query rows of each sequence, its last tokens
+    group: int = 4  # query heads of a KV head
+    head_dim: int = 128
+    block: int = 16  # tokens
+    kv_heads: int = 8
+
+    @property
+    def operation(self) -> str:
+        return self.family.partition("_")[0]
+
+    @property
+    def is_skewed(self) -> bool:
+        return self.family == "decode_skewed"
+
+    @property
+    def name(self) -> str:
+        parts = [self.family, f"batch:{self.batch}", f"context:{self.context}"]
+        parts += [f"rows:{self.rows}"] * (self.operation == "prefill")
+        parts += [f"group:{self.group}", f"head_dim:{self.head_dim}",
+                  f"types:{self.type}-{self.type}", f"block:{self.block}"]
+        parts += [f"kv_heads:{self.kv_heads}"] * (self.kv_heads != Case.kv_heads)
+        return "/".join(parts)
+
+    @property
+    def q_heads(self) -> int:
+        return self.kv_heads * self.group
+
+    def context_lengths(self) -> list[int]:
+        skews = SKEWED_LENGTHS if self.is_skewed else 1
+        return [max(1, self.context >> s % skews) for s in range(self.batch)]
+
+    def block_counts(self) -> list[int]:
+        return [-(-length // self.block) for length in self.context_lengths()]
+
+    def kv_bytes(self) -> int:
+        """K and V of all contexts."""
+        return (2 * sum(self.context_lengths()) * self.kv_heads * self.head_dim
+                * TYPE_BYTES[self.type])
+
+    def must_move_bytes(self) -> int:
+        """K, V and q read, out and lse written, table entries and lengths read: as
+        cuda/bench/counted_work.h counts.
+        """
+        rows = self.batch * self.rows * self.q_heads
+        return (self.kv_bytes() + rows * (2 * self.head_dim * TYPE_BYTES[self.type] + 4)
+                + 4 * (sum(self.block_counts()) + self.batch))
+
+    def flops(self) -> int:
+        """Two products for each pair of a query row and a key that it sees, causal."""
+        pairs = (self.rows * sum(self.context_lengths())
+                 - self.batch * (self.rows * (self.rows - 1) // 2))
+        return 4 * pairs * self.q_heads * self.head_dim
+
+
+def parse_case(name: str) -> Case:
+    """The case of a name. Parts may come in any order; what is left out is as in Case."""
+    family, *parts = name.split("/")
+    if family not in FAMILIES:
+        raise BadCase(f"{name}: {family!r}: expected one of {', '.join(FAMILIES)}")
+    values: dict[str, int | str] = {}
+    for part in parts:
+        key, _, text = part.partition(":")
+        if key == "types":
+            key, value = "type", _type(name, text)
+        elif key in _LARGEST:
+            value = _size(name, key, text)
+        else:
+            raise BadCase(f"{name}: {part!r}: expected types or one of {', '.join(_LARGEST)}, "
+                          "as KEY:VALUE")
+        if key in values:
+            raise BadCase(f"{name}: {part!r}: expected each but once")
+        values[key] = value
+    case = replace(Case(family), **values)
+    if case.operation == "decode" and case.rows != 1:
+        raise BadCase(f"{name}: rows:{case.rows}: expected 1 in decode")
+    if case.rows > case.context:
+        raise BadCase(f"{name}: rows:{case.rows}: expected at most the context, {case.context}")
+    if case.batch * case.context > _MOST_TOKENS:
+        raise BadCase(f"{name}: expected batch x context of at most {_MOST_TOKENS}")
+    return case
+
+
+def _type(name: str, text: str) -> str:
+    of_q, _, of_kv = text.partition("-")
+    if of_q not in TYPE_BYTES or of_kv != of_q:
+        expected = " or ".join(f"{kind}-{kind}" for kind in TYPE_BYTES)
+        raise BadCase(f"{name}: types:{text}: expected {expected}, which peers serve")
+    return of_q
+
+
+def _size(name: str, key: str, text: str) -> int:
+    largest = _LARGEST[key]
+    if not (text.isascii() and text.isdigit() and len(text) < 11 and 0 < int(text) <= largest):
+        raise BadCase(f"{name}: {key}:{text}: expected a number from 1 to {largest}")
+    return int(text)
+
+
+def usual_cases() -> list[Case]:
+    """Each of recto's default list: around what serving looks like, one axis at a time."""
+    points = ((1, 1024), (1, 4096), (1, 32768), (1, 131072), (8, 4096), (64, 128), (64, 1024),
+              (64, 4096), (64, 16384), (16, 32768), (256, 512), (256, 4096))
+    prefills = ((1, 512, 512), (4, 1024, 1024), (4, 4096, 1024), (1, 16384, 2048), (16, 2048, 512))
+    cases = [Case(batch=batch, context=context) for batch, context in points]
+    cases += [Case("prefill", batch=batch, context=context, rows=rows)
+              for batch, context, rows in prefills]
+    cases.append(Case("prefill_few_rows", batch=64, context=1024, rows=8))
+    for base in (Case(), Case("prefill", batch=4, rows=1024)):
+        cases += [replace(base, group=group) for group in (1, 8)]
+        cases += [replace(base, block=block) for block in (1, 2, 4, 8, 32, 64, 128, 256)]
+        cases += [replace(base, head_dim=head_dim) for head_dim in (64, 256)]
+        cases.append(replace(base, type="fp16"))
+    return cases + [Case("decode_skewed", group=group) for group in (1, 4, 8)]
+
+
+# What a CPU computes in seconds, with each thing that can go wrong once: blocks not full, groups
+# that are no power of two, skewed lengths.
+SMALL_CASES = tuple(parse_case(name) for name in (
+    "decode/batch:3/context:65/group:4/head_dim:64/types:bf16-bf16/block:16/kv_heads:2",
+    "decode/batch:2/context:48/group:1/head_dim:32/types:fp16-fp16/block:8/kv_heads:3",
+    "decode_skewed/batch:5/context:200/group:3/head_dim:128/types:bf16-bf16/block:32/kv_heads:1",
+    "decode/batch:1/context:37/group:8/head_dim:80/types:fp16-fp16/block:1/kv_heads:1",
+    "prefill_few_rows/batch:2/context:64/rows:24/group:2/head_dim:64/block:16/kv_heads:2",
+    "prefill/batch:3/context:90/rows:70/group:4/head_dim:32/types:fp16-fp16/block:32/kv_heads:1",
+))
