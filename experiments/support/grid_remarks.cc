@@ -29,15 +29,16 @@ struct ModelWindow {
   std::vector<std::string> off;
 };
 
-std::vector<ModelWindow> own_windows(const std::vector<ResolvedRun>& runs) {
-  std::vector<ModelWindow> windows;
-  for (const ResolvedRun& run : runs) {
+// One run at a time: a grid may have a million.
+class OwnWindows {
+ public:
+  void add(const ResolvedRun& run) {
     const RunConfig& config = run.config;
-    if (!run.model.sliding_window || config.window) continue;
-    auto found = std::ranges::find(windows, run.model.name, &ModelWindow::model);
-    if (found == windows.end()) {
-      found = windows.insert(windows.end(),
-                             {run.model.name, run.model.sliding_window->value(), {}, {}});
+    if (!run.model.sliding_window || config.window) return;
+    auto found = std::ranges::find(windows_, run.model.name, &ModelWindow::model);
+    if (found == windows_.end()) {
+      found = windows_.insert(windows_.end(),
+                              {run.model.name, run.model.sliding_window->value(), {}, {}});
     }
     const bool is_on = run.options.scheduler.window > TokenCount(0);
     add_once(is_on ? found->on : found->off,
@@ -45,54 +46,63 @@ std::vector<ModelWindow> own_windows(const std::vector<ResolvedRun>& runs) {
                  ? config.allocator
                  : fmt::format("{} with {}", config.allocator, config.decoding));
   }
-  return windows;
-}
 
-void add_window_remarks(const std::vector<ResolvedRun>& runs, std::vector<std::string>& remarks) {
-  for (const ModelWindow& window : own_windows(runs)) {
-    if (window.off.empty()) continue;
-    const std::string where =
-        window.on.empty() ? "" : fmt::format("on for {} and ", fmt::join(window.on, ", "));
-    remarks.push_back(fmt::format(
-        "The sliding window of {}, {} tokens, is {}off for {}: which slots of shared blocks are "
-        "out of sight is not modelled.{}",
-        window.model, grouped(window.tokens), where, fmt::join(window.off, ", "),
-        window.on.empty() ? "" : " --window 0 turns it off for all."));
+  void remark(std::vector<std::string>& remarks) const {
+    for (const ModelWindow& window : windows_) {
+      if (window.off.empty()) continue;
+      const std::string where =
+          window.on.empty() ? "" : fmt::format("on for {} and ", fmt::join(window.on, ", "));
+      remarks.push_back(fmt::format(
+          "The sliding window of {}, {} tokens, is {}off for {}: which slots of shared blocks are "
+          "out of sight is not modelled.{}",
+          window.model, grouped(window.tokens), where, fmt::join(window.off, ", "),
+          window.on.empty() ? "" : " --window 0 turns it off for all."));
+    }
   }
-}
+
+ private:
+  std::vector<ModelWindow> windows_;
+};
 
 // Time models without a term for blocks, and the block sizes that they are given.
-void add_block_size_remarks(const std::vector<ResolvedRun>& runs,
-                            std::vector<std::string>& remarks) {
-  std::map<std::string, std::set<std::int64_t>> block_sizes;
-  for (const ResolvedRun& run : runs) {
-    if (!is_contiguous(run.config))
-      block_sizes[run.config.time_model].insert(run.config.block_size);
+class BlockSizes {
+ public:
+  void add(const ResolvedRun& run) {
+    if (!is_contiguous(run.config)) sizes_[run.config.time_model].insert(run.config.block_size);
   }
-  for (const auto& [time_model, sizes] : block_sizes) {
-    if (sizes.size() == 1) continue;
-    RunConfig config;
-    config.time_model = time_model;
-    const auto facts = time_model_facts(config);
-    if (!facts.is_ok() || facts.value().knows_blocks) continue;
-    remarks.push_back(
-        fmt::format("Step times of {} do not depend on the block size, so that small blocks look "
-                    "free: its file has no per_kv_block_ns. Compare memory only.",
-                    time_model));
+
+  void remark(std::vector<std::string>& remarks) const {
+    for (const auto& [time_model, sizes] : sizes_) {
+      if (sizes.size() == 1) continue;
+      RunConfig config;
+      config.time_model = time_model;
+      const auto facts = time_model_facts(config);
+      if (!facts.is_ok() || facts.value().knows_blocks) continue;
+      remarks.push_back(fmt::format(
+          "Step times of {} do not depend on the block size, so that small blocks look free: its "
+          "file has no per_kv_block_ns. Compare memory only.",
+          time_model));
+    }
   }
-}
+
+ private:
+  std::map<std::string, std::set<std::int64_t>> sizes_;
+};
 
 }  // namespace
 
 std::vector<std::string> grid_remarks(std::span<const RunConfig> configs) {
-  std::vector<ResolvedRun> runs;
+  OwnWindows windows;
+  BlockSizes block_sizes;
   for (const RunConfig& config : configs) {
-    Result<ResolvedRun> run = resolve(config);
-    if (run.is_ok()) runs.push_back(std::move(run).value());
+    const Result<ResolvedRun> run = resolve(config);
+    if (!run.is_ok()) continue;
+    windows.add(run.value());
+    block_sizes.add(run.value());
   }
   std::vector<std::string> remarks;
-  add_window_remarks(runs, remarks);
-  add_block_size_remarks(runs, remarks);
+  windows.remark(remarks);
+  block_sizes.remark(remarks);
   return remarks;
 }
 

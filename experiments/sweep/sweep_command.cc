@@ -139,8 +139,12 @@ Status verdict(const SweepGrid& grid, const std::vector<SweepPoint>& points) {
 // Here, or by whoever hands their records in.
 Result<std::vector<RunRecord>> run_all(const SweepArguments& arguments, const SweepGrid& grid,
                                        const Json& manifest, CommandContext& context) {
+  const auto config_hash_of = [&](std::int64_t run) -> std::optional<std::string> {
+    if (run < 0 || run >= grid.run_count()) return std::nullopt;
+    return config_hash(grid.run_config(run));
+  };
   Result<SweepJournal> journal =
-      SweepJournal::open(arguments.out + "/sweep.journal.jsonl", manifest,
+      SweepJournal::open(arguments.out + "/sweep.journal.jsonl", manifest, config_hash_of,
                          arguments.is_fresh ? JournalStart::kFresh : JournalStart::kContinue);
   RECTO_RETURN_IF_ERROR(journal.status());
   const std::vector<std::int64_t> left = runs_to_do(grid, journal.value());

@@ -34,8 +34,7 @@ SweepJournal::SweepJournal(SweepJournal&& other) noexcept
       file_(std::exchange(other.file_, kNoFile)),
       value_count_(other.value_count_),
       dropped_bytes_(other.dropped_bytes_),
-      finished_(std::move(other.finished_)),
-      hashes_(std::move(other.hashes_)) {}
+      finished_(std::move(other.finished_)) {}
 
 SweepJournal::~SweepJournal() {
   if (file_ != kNoFile) close(file_);
@@ -46,7 +45,7 @@ Status SweepJournal::failure(const std::string& what) const {
 }
 
 Result<SweepJournal> SweepJournal::open(const std::string& path, const Json& identity,
-                                        JournalStart start) {
+                                        const ConfigHashOf& config_hash_of, JournalStart start) {
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file == kNoFile) {
     return Status::invalid_input(
@@ -57,7 +56,7 @@ Result<SweepJournal> SweepJournal::open(const std::string& path, const Json& ide
   if (start == JournalStart::kFresh && ftruncate(file, 0) != 0) {
     return journal.failure("cannot be emptied");
   }
-  RECTO_RETURN_IF_ERROR(journal.load(identity));
+  RECTO_RETURN_IF_ERROR(journal.load(identity, config_hash_of));
   return journal;
 }
 
@@ -69,49 +68,49 @@ Status SweepJournal::lock() const {
   return failure("cannot be locked");
 }
 
-Status SweepJournal::load(const Json& identity) {
+Status SweepJournal::load(const Json& identity, const ConfigHashOf& config_hash_of) {
   const Result<std::string> text = read_text_file(path_);
   RECTO_RETURN_IF_ERROR(text.status());
   const std::vector<std::string> lines = complete_lines(text.value());
   value_count_ = identity["columns"].size();
   off_t kept_bytes = 0;
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    bool is_good = false;
-    if (i == 0) {
-      const Json before = Json::parse(lines[0], nullptr, /*allow_exceptions=*/false);
-      is_good = before.is_object();
-      if (is_good && before != identity) {
-        return Status::invalid_input(fmt::format(
-            "{}: is of another sweep ({}); start anew with --fresh, or name another --out", path_,
-            differences(before, identity)));
-      }
-    } else {
-      is_good = take_record(lines[i]);
-    }
-    if (!is_good && i + 1 < lines.size()) {
+    const Result<bool> is_good =
+        i == 0 ? check_identity(lines[0], identity) : take_record(lines[i], config_hash_of);
+    RECTO_RETURN_IF_ERROR(is_good.status().in(fmt::format("{}:{}", path_, i + 1)));
+    if (!is_good.value() && i + 1 < lines.size()) {
       return Status::invalid_input(fmt::format(
           "{}:{}: is damaged; expected a finished run; start anew with --fresh", path_, i + 1));
     }
-    if (is_good) kept_bytes += static_cast<off_t>(lines[i].size() + 1);
+    if (is_good.value()) kept_bytes += static_cast<off_t>(lines[i].size() + 1);
   }
   if (ftruncate(file_, kept_bytes) != 0) return failure("cannot be shortened");
   dropped_bytes_ = text.value().size() - static_cast<std::size_t>(kept_bytes);
   return kept_bytes == 0 ? write_lines(json_line(identity)) : Status::ok();
 }
 
-bool SweepJournal::take_record(const std::string& line) {
+Result<bool> SweepJournal::check_identity(const std::string& line, const Json& identity) const {
+  const Json before = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!before.is_object()) return false;
+  if (before == identity) return true;
+  return Status::invalid_input(
+      fmt::format("is of another sweep ({}); start anew with --fresh, or name another --out",
+                  differences(before, identity)));
+}
+
+Result<bool> SweepJournal::take_record(const std::string& line,
+                                       const ConfigHashOf& config_hash_of) {
   std::optional<NumberedRecord> taken =
       record_from(Json::parse(line, nullptr, /*allow_exceptions=*/false), value_count_);
   if (!taken) return false;
-  if (!taken->record.is_ok()) return true;
-  hashes_[taken->run] = std::move(taken->config);
-  finished_[taken->run] = std::move(taken->record);
+  if (config_hash_of(taken->run) != taken->config) {
+    return Status::invalid_input(
+        fmt::format("found run {} with settings of another sweep; expected a run of this one; "
+                    "start anew with --fresh",
+                    taken->run));
+  }
+  if (taken->record.is_ok()) finished_[taken->run] = std::move(taken->record);
   return true;
-}
-
-bool SweepJournal::has(std::int64_t run, const std::string& hash) const {
-  const auto found = hashes_.find(run);
-  return found != hashes_.end() && found->second == hash;
 }
 
 Status SweepJournal::append(const std::vector<NumberedRecord>& records) const {

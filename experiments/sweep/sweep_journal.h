@@ -5,7 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +18,9 @@
 
 namespace recto::experiments {
 
+// Hash of the configuration of a run; nothing for a number that is none of the sweep.
+using ConfigHashOf = std::function<std::optional<std::string>(std::int64_t run)>;
+
 enum class JournalStart : std::uint8_t {
   kContinue,
   kFresh,  // what was there is dropped
@@ -25,10 +30,10 @@ class SweepJournal {
  public:
   // `identity` is an object: what must agree for finished runs to be worth anything; its "columns"
   // name the values of a run. A last line that is torn is dropped. Invalid input, naming what
-  // differs, for the journal of another sweep, a damaged line before the last, and while another
-  // process has the file open.
+  // differs, for the journal of another sweep; naming the line, for a run of other settings and
+  // for damage before the last line; and while another process has the file open.
   static Result<SweepJournal> open(const std::string& path, const Json& identity,
-                                   JournalStart start);
+                                   const ConfigHashOf& config_hash_of, JournalStart start);
 
   SweepJournal(SweepJournal&& other) noexcept;
   SweepJournal& operator=(SweepJournal&&) = delete;
@@ -43,16 +48,17 @@ class SweepJournal {
   // On disk when this returns: records that come together cost one wait for the disk.
   Status append(const std::vector<NumberedRecord>& records) const;
 
-  // True if a run with this number and configuration was finished before.
-  bool has(std::int64_t run, const std::string& hash) const;
+  bool has(std::int64_t run) const { return finished_.contains(run); }
 
  private:
   SweepJournal(std::string path, int file) : path_(std::move(path)), file_(file) {}
 
   Status lock() const;
-  Status load(const Json& identity);
+  Status load(const Json& identity, const ConfigHashOf& config_hash_of);
+  // Invalid input unless a first line is of this sweep; nothing if it is torn.
+  Result<bool> check_identity(const std::string& line, const Json& identity) const;
   // Reads one line; false if it is torn or damaged.
-  bool take_record(const std::string& line);
+  Result<bool> take_record(const std::string& line, const ConfigHashOf& config_hash_of);
   Status write_lines(const std::string& text) const;
   Status failure(const std::string& what) const;
 
@@ -61,7 +67,6 @@ class SweepJournal {
   std::size_t value_count_ = 0;
   std::size_t dropped_bytes_ = 0;
   std::map<std::int64_t, RunRecord> finished_;
-  std::map<std::int64_t, std::string> hashes_;
 };
 
 }  // namespace recto::experiments

@@ -32,9 +32,7 @@ class RecordIntake {
         records_(static_cast<std::size_t>(grid.run_count())),
         is_known_(records_.size(), false),
         missing_(grid.run_count()) {
-    for (const auto& [run, record] : journal.finished()) {
-      if (run >= 0 && run < grid.run_count()) keep(run, record);
-    }
+    for (const auto& [run, record] : journal.finished()) keep(run, record);
   }
 
   // Adds to `taken` what is new.

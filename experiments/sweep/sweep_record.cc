@@ -7,6 +7,8 @@
 #include <limits>
 #include <utility>
 
+#include "experiments/support/manifest.h"
+
 namespace recto::experiments {
 namespace {
 
@@ -27,6 +29,18 @@ std::optional<std::vector<double>> values_from(const Json& json) {
   return values;
 }
 
+// Of a record without its check.
+std::string check_of(const Json& record) {
+  constexpr std::size_t kDigits = 16;
+  return content_hash(json_line(record)).substr(0, kDigits);
+}
+
+bool is_as_written(const Json& json) {
+  Json rest = json;
+  rest.erase("check");
+  return json.contains("check") && json["check"] == check_of(rest);
+}
+
 constexpr std::size_t kDifferencesMax = 3;
 
 }  // namespace
@@ -42,12 +56,13 @@ std::string record_line(const NumberedRecord& numbered) {
   } else {
     line["error"] = numbered.record.error;
   }
+  line["check"] = check_of(line);
   return json_line(line);
 }
 
 std::optional<NumberedRecord> record_from(const Json& json, std::size_t value_count) {
   if (!json.is_object() || !json.contains("run") || !json["run"].is_number_integer() ||
-      !json.contains("config") || !json["config"].is_string()) {
+      !json.contains("config") || !json["config"].is_string() || !is_as_written(json)) {
     return std::nullopt;
   }
   NumberedRecord numbered{json["run"].get<std::int64_t>(), json["config"].get<std::string>(), {}};

@@ -27,10 +27,11 @@ struct NumberedRecord {
   RunRecord record;
 };
 
-// One line with its end. Values come back from it to the last bit.
+// One line with its end. Values come back from it to the last bit; "check" is a hash of the rest.
 std::string record_line(const NumberedRecord& numbered);
 
-// The reverse; nothing where `json` is no record or has not `value_count` values.
+// The reverse; nothing where `json` is no record, not as it was written, or has not `value_count`
+// values.
 std::optional<NumberedRecord> record_from(const Json& json, std::size_t value_count);
 
 // Compact, on one line with its end; what is no UTF-8 is replaced.

@@ -18,7 +18,7 @@ RunRecord record_run(const RunConfig& config) {
 std::vector<std::int64_t> runs_to_do(const SweepGrid& grid, const SweepJournal& journal) {
   std::vector<std::int64_t> runs;
   for (std::int64_t run = 0; run < grid.run_count(); ++run) {
-    if (!journal.has(run, config_hash(grid.run_config(run)))) runs.push_back(run);
+    if (!journal.has(run)) runs.push_back(run);
   }
   return runs;
 }
@@ -27,7 +27,7 @@ Result<std::vector<RunRecord>> run_sweep(const SweepGrid& grid, SweepJournal& jo
                                          const SweepRunOptions& options) {
   std::vector<RunRecord> records(static_cast<std::size_t>(grid.run_count()));
   for (const auto& [run, record] : journal.finished()) {
-    if (run >= 0 && run < grid.run_count()) records[static_cast<std::size_t>(run)] = record;
+    records[static_cast<std::size_t>(run)] = record;
   }
   const std::vector<std::int64_t> todo = runs_to_do(grid, journal);
   std::mutex journal_mutex;

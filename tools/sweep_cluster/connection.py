@@ -2,7 +2,9 @@
 
 import logging
 import os
+import queue
 import socket
+import threading
 import time
 
 import cloudpickle
@@ -50,6 +52,26 @@ def embedded_cluster():
                         dashboard_address=None)
 
 
+def client_within(seconds, address):
+    """TimeoutError if it takes longer: left alone, it waits for ever where nobody says a word."""
+    outcome = queue.SimpleQueue()
+
+    def make():
+        try:
+            outcome.put((Client(address, timeout=seconds, set_as_default=False), None))
+        except BaseException as error:
+            outcome.put((None, error))
+
+    threading.Thread(target=make, daemon=True).start()
+    try:
+        client, error = outcome.get(timeout=seconds + 5)
+    except queue.Empty:
+        raise TimeoutError(f"no answer within {seconds} s") from None
+    if error is not None:
+        raise error
+    return client
+
+
 def connect(address, patience_s):
     """A client of the scheduler at `address` or of a cluster, tried again for so long."""
     end = time.monotonic() + patience_s
@@ -58,13 +80,16 @@ def connect(address, patience_s):
             if isinstance(address, str):
                 host_and_port = get_address_host_port(address, strict=True)
                 socket.create_connection(host_and_port, ATTEMPT_SECONDS).close()
-            return Client(address, timeout=ATTEMPT_SECONDS, set_as_default=False)
+            return client_within(ATTEMPT_SECONDS, address)
         except (OSError, ValueError) as error:  # timeouts are OSErrors
             # A client that never connected waits for ever when it is collected.
             UNCOLLECTED.append(error)
             if time.monotonic() >= end or isinstance(error, ValueError):
                 raise NoConnection(f"{address}: cannot be reached: {error}") from None
             time.sleep(0.5)
+        except Exception as error:  # an answer in another protocol is taken for lengths and codes
+            UNCOLLECTED.append(error)
+            raise NoConnection(f"{address}: what answers there is no Dask scheduler") from None
 
 
 def close(client):

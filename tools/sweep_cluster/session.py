@@ -53,7 +53,12 @@ def serve(options, recto, collector, sweep_arguments):
 def drive_all(options, drive, plugin):
     if options.scheduler is None:
         with embedded_cluster() as cluster:
-            return drive_on(connect(cluster, ATTEMPT_SECONDS), drive, plugin)
+            try:
+                client = connect(cluster, options.patience_s)  # on a machine that is very busy
+            except NoConnection as error:
+                say(f"the cluster in this process: {error}")
+                return RUN_FAILED
+            return drive_on(client, drive, plugin)
     is_first = True
     while not drive.is_done():
         try:
