@@ -53,6 +53,7 @@ Result<CampaignResult> parse_campaign_result(const std::string& name, const std:
   if (!json.contains("mutants") || !json["mutants"].is_array()) {
     return expected("mutants", "a list").in(name);
   }
+  if (json["mutants"].empty()) return expected("mutants", "at least one").in(name);
   for (const Json& mutant : json["mutants"]) {
     const Status status = read_mutant(mutant, result.mutants.emplace_back());
     if (!status.is_ok()) {

@@ -18,8 +18,8 @@ namespace recto::experiments {
 namespace {
 
 constexpr const char* kFooter = R"(
-A campaign wakes hundreds of mutants, a process for each, and takes an hour; this shows what the
-last one wrote. Run it anew, from the sources:
+A campaign wakes hundreds of mutants, a process for each, and takes half an hour or more; this
+shows what the last one wrote. Run it anew, from the sources:
 
   ./bazelw test //verify/mutants:sample_test --test_output=all     # four of each area
   ./bazelw test //verify/mutants:full_campaign --test_output=all --test_timeout=10800   # all

@@ -65,6 +65,7 @@ TEST_CASE("what is no result is refused by field") {
   CHECK(refusal("[]") == "x: expected an object");
   CHECK(refusal("{}") == "x: field 'date': expected text");
   CHECK(refusal(R"({"date": ""})") == "x: field 'mutants': expected a list");
+  CHECK(refusal(R"({"date": "", "mutants": []})") == "x: field 'mutants': expected at least one");
   CHECK(refusal(R"({"date": "", "mutants": [1]})") == "x: mutant 1: expected an object");
   CHECK(refusal(R"({"date": "", "mutants": [{"name": "a"}]})") ==
         "x: mutant 1: field 'area': expected text");

@@ -11,7 +11,8 @@ from shell_words import simple_commands, without_assignments
 
 ROOT = Path(__file__).resolve().parents[2]
 VERBS = ("build", "test", "run")
-FLAGS = {"-c", "--disk_cache", "--jobs", "--nocache_test_results", "--test_filter", "--test_output"}
+FLAGS = {"-c", "--disk_cache", "--jobs", "--nocache_test_results", "--test_arg", "--test_filter"}
+FLAGS |= {"--test_output", "--test_timeout"}
 _FLAGS_WITH_A_WORD = {"-c"}
 _PLACEHOLDER = re.compile(r"[A-Z_]+")
 _CONFIG = re.compile(r"^(?:build|test):(\w+) ", re.MULTILINE)

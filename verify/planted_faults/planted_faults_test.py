@@ -5,7 +5,7 @@
 
 A fault that is named after a test of a known bug (up to a dot) is to be found by that test; of all
 others it is said which finder was the first, or with RECTO_FULL=1, which of them find it. Each test
-of a known bug has a fault.
+of a known bug has a fault. What ends by a signal, or by the clock, has not been found.
 """
 
 import os
@@ -20,6 +20,7 @@ import plant  # noqa: E402
 FINDER = "finder: "
 KNOWN_BUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+: ")
 HANGS_AFTER_SECONDS = 120
+HANGS, SIGNAL = "hang", "signal"
 SAID = r"contract[^\n]*|(?<=message:\n)[^\n]*|(CHECK|REQUIRE)\S*\([^\n]*"
 
 
@@ -47,13 +48,13 @@ def run(program, case, fault):
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return "hangs"
+        return f"{HANGS}, {HANGS_AFTER_SECONDS} s"
     if done.returncode == 0:
         if "All tests passed" not in done.stdout:
             sys.exit(f"'{case}' did not run:\n{done.stdout[-2000:]}")
         return None
     if done.returncode < 0:
-        return f"signal {-done.returncode}"
+        return f"{SIGNAL} {-done.returncode}"
     said = re.search(SAID, done.stdout)
     text = said[0] if said else done.stdout[-100:]
     return " ".join(text.split())[:100]
@@ -67,6 +68,8 @@ def failures_of(program, fault, cases, finders):
         what = run(program, case, fault.name)
         if what is not None:
             found.append(f"{case.removeprefix(FINDER) if case != own else 'its test'} ({what})")
+            if what.startswith((HANGS, SIGNAL)):
+                return [f"{fault.name}: '{case}' ends by a {what}, and not by a check"]
         elif case == own:
             return [f"{fault.name} ({fault.text.strip()}) is not found by '{own}'"]
         if found and "RECTO_FULL" not in os.environ:
