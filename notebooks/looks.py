@@ -25,7 +25,7 @@ STATES = {
 }
 LINES = tuple({"color": colour, "linestyle": dash, "marker": marker} for colour, dash, marker in (
     ("#0072B2", "-", "o"), ("#D55E00", "--", "s"), ("#009E73", "-.", "^"), ("#CC79A7", ":", "D"),
-    ("#E69F00", "-", "v"), ("#000000", "--", "P")))
+    ("#E69F00", "-", "v"), ("#000000", "--", "P"), ("#56B4E9", "-.", "X"), ("#D55E00", ":", "<")))
 
 plt.rcParams.update({"axes.grid": True, "axes.axisbelow": True, "grid.color": "#DDDDDD",
                      "axes.spines.top": False, "axes.spines.right": False, "font.size": 9,

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs each notebook on results that are made here, and sees to how they are stored.
 
-    notebooks_test.py RECTO FAULTY_LIBRARY KERNELS_DOCUMENT
+    notebooks_test.py RECTO FAULTY_LIBRARY KERNELS_DOCUMENT SYNTHETIC_MEASUREMENT
 """
 
 import json
@@ -17,12 +17,12 @@ from pathlib import Path
 import nbformat
 from nbconvert.preprocessors import ExecutePreprocessor
 
-RECTO, LIBRARY, DOCUMENT = (os.path.abspath(path) for path in sys.argv[1:4])
-del sys.argv[1:4]
+RECTO, LIBRARY, DOCUMENT, SYNTHETIC = (os.path.abspath(path) for path in sys.argv[1:5])
+del sys.argv[1:5]
 FOLDER = Path("notebooks").absolute()
 CELL_LIMIT_S = 600
 
-# How many pictures each notebook draws.
+# How many pictures each notebook draws; without measurements.
 PICTURES = {
     "01_where_the_memory_goes": 3,
     "02_choosing_a_block_size": 2,
@@ -52,14 +52,14 @@ class Notebooks(unittest.TestCase):
         os.environ.update(RECTO_RESULTS=str(cls.results), RECTO_KERNELS_DOCUMENT=DOCUMENT,
                           RECTO_GPU_RESULTS=str(Path(made.name) / "gpu"))
 
-    def run_notebook(self, name):
+    def run_notebook(self, name, more_pictures=0):
         notebook = read(name)
         runner = ExecutePreprocessor(timeout=CELL_LIMIT_S, startup_timeout=CELL_LIMIT_S)
         runner.preprocess(notebook, {"metadata": {"path": str(FOLDER)}})
         code = [cell for cell in notebook.cells if cell.cell_type == "code"]
         pictures = [output for cell in code for output in cell.outputs
                     if "image/png" in output.get("data", {})]
-        self.assertEqual(len(pictures), PICTURES[name])
+        self.assertEqual(len(pictures), PICTURES[name] + more_pictures)
         errors = [output.text for cell in code for output in cell.outputs
                   if output.get("name") == "stderr"]
         self.assertEqual(errors, [])
@@ -78,17 +78,22 @@ class Notebooks(unittest.TestCase):
     def test_kernel_throughput_without_measurements(self):
         said = self.run_notebook("04_kernel_throughput")
         self.assertIn("nothing here was timed on a GPU", said)
+        self.assertIn("No kernel was timed: there is no plot", said)
         self.assertIn("what paging saved", said)
 
     def test_kernel_throughput_with_figures_that_nobody_measured(self):
-        folder = Path(os.environ["RECTO_GPU_RESULTS"]) / "SYNTHETIC"
+        folder = Path(os.environ["RECTO_GPU_RESULTS"]) / "made-up"
         folder.mkdir(parents=True)
         self.addCleanup(shutil.rmtree, folder)
-        (folder / "attention.json").write_text(json.dumps({"benchmarks": [
-            {"name": "decode/made-up", "median_us": 1.0, "spread": 0.0},
-            {"name": "decode/skipped", "error_occurred": True}]}))
-        said = self.run_notebook("04_kernel_throughput")
-        self.assertIn("SYNTHETIC: attention.json, ", said)
+        shutil.copy(SYNTHETIC, folder / "attention.json")
+        (folder / "merge.json").write_text(json.dumps({"benchmarks": [
+            {"name": "merge/made-up", "median_us": 1.0, "spread": 0.0},
+            {"name": "merge/skipped", "error_occurred": True}]}))
+        (folder / "cache.json").write_text(json.dumps({"benchmarks": [
+            {"name": "kv_write/skipped", "error_occurred": True}]}))
+        said = self.run_notebook("04_kernel_throughput", more_pictures=1)
+        self.assertIn("made-up: attention.json, ", said)
+        self.assertIn("Drawn: made-up/attention.json, SYNTHETIC: no card", said)
         self.assertNotIn("No figures to show", said)
 
     def test_reading_a_counterexample(self):

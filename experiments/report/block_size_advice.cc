@@ -58,9 +58,9 @@ std::vector<std::string> drawbacks_of(const BlockSizeFigures& size, const Sizes&
 }
 
 // Costs only: smaller is better.
-std::array<double, 7> costs(const BlockSizeFigures& size) {
-  return {size.waste,         -size.prefix_hit, size.table_bytes,      size.copied_bytes,
-          -size.output_per_s, size.s_per_token, size.requests_rejected};
+std::array<double, 8> costs(const BlockSizeFigures& size) {
+  return {size.waste,         -size.prefix_hit, size.table_bytes,       size.copied_bytes,
+          -size.output_per_s, size.s_per_token, size.requests_rejected, size.kernel_s.value_or(0)};
 }
 
 bool beats(const BlockSizeFigures& a, const BlockSizeFigures& b) {

@@ -22,6 +22,7 @@ struct BlockSizeFigures {
   double output_per_s = 0;  // tokens, or requests within the limits where there are limits
   double s_per_token = 0;   // end to end over output tokens, mean over requests
   double requests_rejected = 0;
+  std::optional<double> kernel_s = {};  // attention of a decode step, where it was measured
 };
 
 // How far from the best of all sizes one may be and still count as good: a percentage point of a

@@ -1,6 +1,7 @@
 #include "experiments/report/block_size_panel.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "experiments/report/block_size_advice.h"
 
@@ -21,7 +22,10 @@ BlockSizeFigures figures_of(std::int64_t block_size, const Json& metrics, Throug
           .copied_bytes = number(metrics, "copied_bytes"),
           .output_per_s = number(metrics, is_goodput ? "goodput_per_s" : "output_tokens_per_s"),
           .s_per_token = number(metrics, "normalized_mean_s"),
-          .requests_rejected = number(metrics, "requests_rejected")};
+          .requests_rejected = number(metrics, "requests_rejected"),
+          .kernel_s = metrics.contains("kernel_s") && metrics["kernel_s"].is_number()
+                          ? std::optional(metrics["kernel_s"].get<double>())
+                          : std::nullopt};
 }
 
 }  // namespace

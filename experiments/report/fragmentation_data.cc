@@ -8,6 +8,7 @@
 
 #include "experiments/report/block_size_panel.h"
 #include "experiments/report/json_text.h"
+#include "experiments/report/kernel_time.h"
 #include "experiments/report/latency_quantiles.h"
 #include "experiments/report/map_json.h"
 #include "experiments/report/recorded_run.h"
@@ -158,8 +159,9 @@ Result<Json> fragmentation_data(const ResultsFolder& folder, const ReportOptions
   for (std::size_t i = 0; i < folder.configs.size(); ++i) {
     const RunConfig& config = folder.configs[i];
     const bool has_blocks = !is_contiguous(config);
-    const auto metrics = metrics_json(folder.table, i, fragmentation_metrics());
+    auto metrics = metrics_json(folder.table, i, fragmentation_metrics());
     RECTO_RETURN_IF_ERROR(metrics.status());
+    RECTO_RETURN_IF_ERROR(add_kernel_time(config, metrics.value()).in(study_label(config)));
     rows.push_back({{"label", study_label(config)},
                     {"allocator", config.allocator},
                     {"block_size", has_blocks ? Json(config.block_size) : Json()},

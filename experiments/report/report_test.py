@@ -4,6 +4,7 @@
     report_test.py RECTO
 """
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,8 @@ STUDY = (
     "--block-sizes 8,16,64 --report --out"
 ).split()
 SWEEP = "sweep --requests 60 --allocator paged --block-size 8,16,32 --report --out".split()
+MEASURED = ("--requests 20 --model Llama-3.1-8B --gpu H100 "
+            "--time-model measured:synthetic-not-measured").split()
 
 
 def recto(*arguments):
@@ -71,6 +74,33 @@ class Report(unittest.TestCase):
         data = page_reader.embedded(self.page(self.sweep), "data")
         self.assertEqual(len(data["panels"]), 1)
         self.assertIn(data["panels"][0]["advice"]["recommended"], (8, 16, 32))
+
+    def kernels(self, *command):
+        """(block size, seconds, basis) of each row, by made-up measurements."""
+        folder = Path(self.scratch.name, command[0] + "-measured")
+        made = subprocess.run(
+            [PROGRAM, *command, *MEASURED, "--report", "--out", folder], capture_output=True,
+            text=True, env=os.environ | {"RECTO_GPU_RESULTS": "sim/time/testdata"})
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.assertIn("WARNING: two cards in one run", made.stdout)
+        rows = page_reader.embedded(self.page(folder), "data")["rows"]
+        return [(row["block_size"], row["metrics"]["kernel_s"], row["metrics"]["kernel_basis"])
+                for row in rows]
+
+    def test_kernel_time_is_that_of_the_measured_file_for_each_block_size(self):
+        # In 32 layers: 4096 B a token; 64 x 4096 tokens took 1.6 ms, in blocks of 1 twice that.
+        measured = [(1, 0.1024, "measured"), (16, 0.0512, "measured"), (256, 0.0512, "measured")]
+        self.assertEqual(self.kernels("fragmentation", "--allocators", "paged", "--block-sizes",
+                                      "1,16,256", "--pool-slots", str(64 * 4096)), measured)
+        self.assertEqual(self.kernels("sweep", "--block-size", "1,16", "--pool-slots",
+                                      str(64 * 2560)),
+                         [(1, 0.064, "interpolated"), (16, 0.032, "interpolated")])
+
+    def test_kernel_time_is_not_measured_by_default(self):
+        for folder in (self.study, self.sweep):
+            for row in page_reader.embedded(self.page(folder), "data")["rows"]:
+                self.assertIsNone(row["metrics"]["kernel_s"])
+                self.assertIsNone(row["metrics"]["kernel_basis"])
 
     def test_the_foot_has_settings_seed_and_commit(self):
         manifest = page_reader.embedded(self.page(self.study), "manifest")

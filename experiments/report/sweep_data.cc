@@ -7,8 +7,10 @@
 
 #include "experiments/report/block_size_panel.h"
 #include "experiments/report/json_text.h"
+#include "experiments/report/kernel_time.h"
 #include "experiments/report/report_metrics.h"
 #include "experiments/report/study_data.h"
+#include "experiments/support/run_fields.h"
 
 namespace recto::experiments {
 namespace {
@@ -78,6 +80,32 @@ Result<std::int64_t> block_size_of(const ResultsFolder& folder, std::size_t row)
                   folder.path, row + 2, text));
 }
 
+// A point's configuration: the grid's base, and what the axes set.
+Result<RunConfig> config_of(const ResultsFolder& folder, const Json& settings) {
+  const std::string where = folder.path + "/manifest.json, grid.";
+  const Json& grid = folder.manifest["grid"];
+  Result<RunConfig> config =
+      run_config_from_json(grid.contains("base") ? grid["base"] : Json::object());
+  RECTO_RETURN_IF_ERROR(config.status().in(where + "base"));
+  for (const auto& [name, value] : settings.items()) {
+    const RunField* field = find_run_field(name);
+    if (field == nullptr) {
+      return Status::invalid_input(where + "axes: found " + name + "; expected a setting");
+    }
+    const Status set = set_field(config.value(), *field, value.get<std::string>());
+    RECTO_RETURN_IF_ERROR(set.in(where + "axes, " + name));
+  }
+  return config;
+}
+
+// Of a point with figures; the others were not run.
+Status add_kernel_time_of_point(const ResultsFolder& folder, const Json& settings, Json& metrics) {
+  if (!metrics["normalized_mean_s"].is_number()) return Status::ok();
+  const Result<RunConfig> config = config_of(folder, settings);
+  RECTO_RETURN_IF_ERROR(config.status());
+  return add_kernel_time(config.value(), metrics);
+}
+
 }  // namespace
 
 Result<Json> sweep_data(const ResultsFolder& folder) {
@@ -88,8 +116,9 @@ Result<Json> sweep_data(const ResultsFolder& folder) {
   for (std::size_t i = 0; i < folder.table.rows(); ++i) {
     Json settings = Json::object();
     for (const std::string& axis : axes.value()) settings[axis] = folder.table.text(i, axis);
-    const auto metrics = metrics_json(folder.table, i, sweep_metrics());
+    auto metrics = metrics_json(folder.table, i, sweep_metrics());
     RECTO_RETURN_IF_ERROR(metrics.status());
+    RECTO_RETURN_IF_ERROR(add_kernel_time_of_point(folder, settings, metrics.value()));
     Json row = {{"label", settings.empty() ? "point 0" : settings_text(settings, "")},
                 {"settings", settings},
                 {"block_size", Json()},

@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdint>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "core/status.h"
@@ -89,20 +91,70 @@ class BlockSizes {
   std::map<std::string, std::set<std::int64_t>> sizes_;
 };
 
+std::vector<std::string> words_of(std::string_view name) {
+  std::vector<std::string> words(1);
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0) {
+      words.back() += static_cast<char>(std::tolower(byte));
+    } else if (!words.back().empty()) {
+      words.emplace_back();
+    }
+  }
+  return words;
+}
+
+// "NVIDIA A100-SXM4-80GB" is A100-80, "NVIDIA L40S" is not L4.
+bool is_card(std::string_view driver_name, std::string_view gpu) {
+  const std::vector<std::string> driver_words = words_of(driver_name);
+  return std::ranges::all_of(words_of(gpu), [&](const std::string& word) {
+    return std::ranges::any_of(driver_words, [&](const std::string& other) {
+      return other == word || other == word + "gb";
+    });
+  });
+}
+
+// Step times that were measured on another card than the one that --gpu names.
+class OtherCards {
+ public:
+  void add(const ResolvedRun& run) { pairs_.insert({run.config.time_model, run.gpu.name}); }
+
+  void remark(std::vector<std::string>& remarks) const {
+    for (const auto& [time_model, gpu] : pairs_) {
+      RunConfig config;
+      config.time_model = time_model;
+      const auto facts = time_model_facts(config);
+      if (!facts.is_ok() || !facts.value().measured_on) continue;
+      const std::string& card = *facts.value().measured_on;
+      if (is_card(card, gpu)) continue;
+      remarks.push_back(
+          fmt::format("WARNING: two cards in one run: --time-model {} was measured on '{}', while "
+                      "memory and links are those of --gpu {}.",
+                      time_model, card, gpu));
+    }
+  }
+
+ private:
+  std::set<std::pair<std::string, std::string>> pairs_;
+};
+
 }  // namespace
 
 std::vector<std::string> grid_remarks(std::span<const RunConfig> configs) {
   OwnWindows windows;
   BlockSizes block_sizes;
+  OtherCards other_cards;
   for (const RunConfig& config : configs) {
     const Result<ResolvedRun> run = resolve(config);
     if (!run.is_ok()) continue;
     windows.add(run.value());
     block_sizes.add(run.value());
+    other_cards.add(run.value());
   }
   std::vector<std::string> remarks;
   windows.remark(remarks);
   block_sizes.remark(remarks);
+  other_cards.remark(remarks);
   return remarks;
 }
 

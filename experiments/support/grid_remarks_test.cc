@@ -70,5 +70,38 @@ TEST_CASE("a single run without its model's window tells it; one that was told t
   CHECK(grid_remarks({&opt, 1}).empty());
 }
 
+TEST_CASE("step times of another card than --gpu are warned of") {
+  const char* folder = std::getenv("TEST_TMPDIR");
+  const std::string results = (folder == nullptr ? std::string("/tmp") : folder) + "/cards";
+  setenv("RECTO_GPU_RESULTS", results.c_str(), 1);
+  const auto remarks_of = [&](const std::string& driver_name, const std::string& gpu) {
+    REQUIRE(make_folder(results + "/CARD").is_ok());
+    REQUIRE(write_file(results + "/CARD/attention.json",
+                       R"({"context": {"gpu": ")" + driver_name +
+                           R"(", "recto_commit": "none", "date": "2000-01-01"}, "benchmarks": [
+         {"name": "decode/made-up", "group": 1, "head_dim": 128, "kv_element_bytes": 2,
+          "block_size": 16, "contiguous": 0, "kv_bytes": 1, "flops": 1, "median_us": 1,
+          "copy_GB_per_s": 1, "matrix_TFLOP_per_s": 1}]})")
+                .is_ok());
+    RunConfig config;
+    config.gpu = gpu;
+    config.pool_slots = 1000;  // whatever the card has room for
+    config.time_model = "measured:CARD";
+    return grid_remarks({&config, 1});
+  };
+  const auto remarks = remarks_of("NVIDIA H200", "H100");
+  REQUIRE(remarks.size() == 1);
+  CHECK(remarks[0] ==
+        "WARNING: two cards in one run: --time-model measured:CARD was measured on 'NVIDIA H200', "
+        "while memory and links are those of --gpu H100.");
+  CHECK(remarks_of("NVIDIA L40S", "L4").size() == 1);
+  CHECK(remarks_of("NVIDIA A100-SXM4-40GB", "A100-80").size() == 1);
+  CHECK(remarks_of("NVIDIA A100-SXM4-80GB", "A100-80").empty());
+  CHECK(remarks_of("NVIDIA H100 80GB HBM3", "h100").empty());
+  CHECK(remarks_of("NVIDIA GeForce RTX 4090", "RTX 4090").empty());
+  CHECK(remarks_of("NVIDIA RTX PRO 6000 Blackwell Server Edition", "rtx_pro_6000").empty());
+  unsetenv("RECTO_GPU_RESULTS");
+}
+
 }  // namespace
 }  // namespace recto::experiments

@@ -14,6 +14,7 @@
 #include "experiments/support/run_config.h"
 #include "sim/allocators/allocator.h"
 #include "sim/simulator.h"
+#include "sim/time/measured_time_model.h"
 #include "sim/time/time_model.h"
 #include "sim/workloads/decoding_spec.h"
 
@@ -45,11 +46,15 @@ struct TimeModelFacts {
   std::string name;          // as --time-model has it
   std::string provenance;    // "cited, not measured on this card", or what it was fitted on
   bool knows_blocks = true;  // false where the block size changes no step's time
+  std::optional<std::string> measured_on = {};  // the card, as its driver names it
 };
 Result<TimeModelFacts> time_model_facts(const RunConfig& config);
 
 // Fails where there is no memory for the production manager.
 Result<std::unique_ptr<sim::Allocator>> make_allocator(const ResolvedRun& run);
 Result<std::unique_ptr<sim::TimeModel>> make_time_model(const ResolvedRun& run);
+
+// Attention of a decode step that reads a whole pool; none unless the time model was measured.
+Result<std::optional<sim::MeasuredDecode>> full_pool_decode(const ResolvedRun& run);
 
 }  // namespace recto::experiments

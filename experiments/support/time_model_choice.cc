@@ -1,9 +1,10 @@
-// make_time_model and time_model_facts of resolved_run.h.
+// make_time_model, time_model_facts and full_pool_decode of resolved_run.h.
 
 #include <fmt/format.h>
 
 #include <charconv>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -58,8 +59,8 @@ Result<std::unique_ptr<sim::TimeModel>> make_linear(const TimeModelChoice& choic
       std::make_unique<sim::LinearTimeModel>(coefficients.value()));
 }
 
-Result<std::unique_ptr<sim::TimeModel>> make_measured(const ResolvedRun& run,
-                                                      const TimeModelChoice& choice) {
+Result<sim::MeasuredTimeModel> make_measured(const ResolvedRun& run,
+                                             const TimeModelChoice& choice) {
   const auto times = sim::load_measured_times(choice.file);
   RECTO_RETURN_IF_ERROR(times.status().in("--time-model"));
   Result<sim::MeasuredTimeModel> model = sim::MeasuredTimeModel::make(
@@ -68,8 +69,7 @@ Result<std::unique_ptr<sim::TimeModel>> make_measured(const ResolvedRun& run,
            is_contiguous(run.config) ? sim::KvPlacement::kContiguous : sim::KvPlacement::kBlocks},
       times.value());
   RECTO_RETURN_IF_ERROR(model.status().in("--time-model " + run.config.time_model));
-  return std::unique_ptr<sim::TimeModel>(
-      std::make_unique<sim::MeasuredTimeModel>(std::move(model).value()));
+  return model;
 }
 
 Result<std::unique_ptr<sim::TimeModel>> make_plain(const ResolvedRun& run) {
@@ -80,8 +80,12 @@ Result<std::unique_ptr<sim::TimeModel>> make_plain(const ResolvedRun& run) {
       return make_roofline(run);
     case TimeModelKind::kLinear:
       return make_linear(choice.value());
-    case TimeModelKind::kMeasured:
-      return make_measured(run, choice.value());
+    case TimeModelKind::kMeasured: {
+      Result<sim::MeasuredTimeModel> model = make_measured(run, choice.value());
+      RECTO_RETURN_IF_ERROR(model.status());
+      return std::unique_ptr<sim::TimeModel>(
+          std::make_unique<sim::MeasuredTimeModel>(std::move(model).value()));
+    }
   }
   RECTO_UNREACHABLE("kind of time model");
 }
@@ -120,10 +124,11 @@ Result<TimeModelFacts> time_model_facts(const RunConfig& config) {
   if (choice.value().kind == TimeModelKind::kMeasured) {
     const auto times = sim::load_measured_times(choice.value().file);
     RECTO_RETURN_IF_ERROR(times.status().in("--time-model"));
-    return TimeModelFacts{config.time_model,
-                          fmt::format("attention measured on {} (commit {}, {}); launches and "
-                                      "links cited",
-                                      times.value().gpu, times.value().commit, times.value().date)};
+    return TimeModelFacts{.name = config.time_model,
+                          .provenance = fmt::format(
+                              "attention measured on {} (commit {}, {}); launches and links cited",
+                              times.value().gpu, times.value().commit, times.value().date),
+                          .measured_on = times.value().gpu};
   }
   const auto coefficients = sim::load_linear_time_model(choice.value().file);
   RECTO_RETURN_IF_ERROR(coefficients.status().in("--time-model"));
@@ -141,6 +146,15 @@ Result<std::unique_ptr<sim::TimeModel>> make_time_model(const ResolvedRun& run) 
                            .stream_interference = run.config.stream_interference};
   if (options.graph_batch_sizes.empty() && !options.stream_interference) return plain;
   return sim::with_step_options(std::move(plain).value(), std::move(options));
+}
+
+Result<std::optional<sim::MeasuredDecode>> full_pool_decode(const ResolvedRun& run) {
+  const Result<TimeModelChoice> choice = choose_time_model(run.config.time_model);
+  RECTO_RETURN_IF_ERROR(choice.status());
+  if (choice.value().kind != TimeModelKind::kMeasured) return std::optional<sim::MeasuredDecode>();
+  const Result<sim::MeasuredTimeModel> model = make_measured(run, choice.value());
+  RECTO_RETURN_IF_ERROR(model.status());
+  return std::optional(model.value().decode(run.pool_slots));
 }
 
 }  // namespace recto::experiments

@@ -54,4 +54,12 @@ double MeasuredCurve::ns(double work) const {
   return std::min(below.ns + (above->ns - below.ns) * share, above->ns);
 }
 
+CurvePart MeasuredCurve::part(double work) const {
+  RECTO_CHECK_GT(work, 0.0);
+  const auto found = std::ranges::lower_bound(points_, work, {}, &MeasuredPoint::work);
+  if (found == points_.end()) return CurvePart::kBeyondLast;
+  if (found->work == work) return CurvePart::kAtPoint;
+  return found == points_.begin() ? CurvePart::kBelowFirst : CurvePart::kBetween;
+}
+
 }  // namespace recto::sim

@@ -3,6 +3,7 @@
 // Time by amount of work, through points that were measured. More work never takes less time, and
 // no point is extrapolated to a speed that nobody saw.
 
+#include <cstdint>
 #include <vector>
 
 namespace recto::sim {
@@ -11,6 +12,9 @@ struct MeasuredPoint {
   double work = 0;  // bytes or operations, more than 0
   double ns = 0;    // more than 0
 };
+
+// Where work lies: only at a point is its time one that was measured.
+enum class CurvePart : std::uint8_t { kBelowFirst, kAtPoint, kBetween, kBeyondLast };
 
 // Of points of equal work the mean counts; a point that took less time than one with less work,
 // takes that one's time. No work takes no time. Up to the first point all work takes the first
@@ -23,6 +27,9 @@ class MeasuredCurve {
 
   // `work` is at least 0. O(log points).
   double ns(double work) const;
+
+  // Likewise, of work above 0.
+  CurvePart part(double work) const;
 
  private:
   std::vector<MeasuredPoint> points_;  // work ascends, time does not descend

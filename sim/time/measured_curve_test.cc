@@ -32,6 +32,17 @@ TEST_CASE("points of equal work count by their mean, a faster one with more work
   CHECK(noisy.ns(250) == 15);
 }
 
+TEST_CASE("only at a point is a time one that was measured") {
+  const MeasuredCurve curve({{100, 10}, {200, 30}, {300, 40}});
+  CHECK(curve.part(99) == CurvePart::kBelowFirst);
+  CHECK(curve.part(100) == CurvePart::kAtPoint);
+  CHECK(curve.part(101) == CurvePart::kBetween);
+  CHECK(curve.part(200) == CurvePart::kAtPoint);
+  CHECK(curve.part(300) == CurvePart::kAtPoint);
+  CHECK(curve.part(301) == CurvePart::kBeyondLast);
+  CHECK_THROWS(curve.part(0));
+}
+
 TEST_CASE("no points, and points of nothing, are a defect") {
   CHECK_THROWS(MeasuredCurve({}));
   CHECK_THROWS(MeasuredCurve({{0, 1}}));

@@ -132,6 +132,11 @@ MeasuredTimeModel::MeasuredTimeModel(const MeasuredSetup& setup, const MeasuredT
   description_ = text.str();
 }
 
+MeasuredDecode MeasuredTimeModel::decode(TokenCount tokens) const {
+  const double bytes = token_bytes_ * to_double(tokens.value());
+  return {.ns = layers_ * decode_.ns(bytes), .part = decode_.part(bytes)};
+}
+
 StepCost MeasuredTimeModel::cost(const StepLoad& load) const {
   StepCost cost = roofline_.cost(load);
   const double decode_ns = decode_.ns(token_bytes_ * to_double(load.decode_kv_tokens.value()));

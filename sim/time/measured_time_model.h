@@ -23,6 +23,12 @@ struct MeasuredSetup {
   KvPlacement placement = KvPlacement::kBlocks;
 };
 
+// Attention of one decode step, in all layers.
+struct MeasuredDecode {
+  double ns = 0;
+  CurvePart part = CurvePart::kAtPoint;
+};
+
 // Parts of the cost: fixed, linear and copy as of the roofline, with measured rates and no
 // efficiencies; attention = what decode took for as many bytes of K and V, and prefill for as many
 // operations, or decode for what prefill reads, if that is more.
@@ -35,6 +41,9 @@ class MeasuredTimeModel final : public TimeModel {
   // O(log points).
   StepCost cost(const StepLoad& load) const override;
   std::string describe() const override { return description_; }
+
+  // Of a step that reads K and V of `tokens`, at least 1. O(log points).
+  MeasuredDecode decode(TokenCount tokens) const;
 
  private:
   MeasuredTimeModel(const MeasuredSetup& setup, const MeasuredTimes& times,

@@ -56,6 +56,13 @@ TEST_CASE("decode takes in each layer what it took on the card") {
   CHECK(model_of(16).cost(decode(64, 64 * 2560)).attention == SimDuration(32 * 1'000'000));
 }
 
+TEST_CASE("a decode step alone says whether it was measured") {
+  const MeasuredDecode measured = model_of(1).decode(TokenCount(64 * 4096));
+  CHECK(measured.ns == 32 * 3'200'000);
+  CHECK(measured.part == CurvePart::kAtPoint);
+  CHECK(model_of(1).decode(TokenCount(64 * 2560)).part == CurvePart::kBetween);
+}
+
 TEST_CASE("prefill takes what its products took, or what reading its keys took") {
   CHECK(model_of(16).cost(prefill(512, 512)).attention == SimDuration(32 * 100'000));
   // One row over a long context: as a decode of as many tokens.

@@ -12,12 +12,26 @@ const CRITERIA = [
     note: "over the whole run" },
   { title: "Time per output token", text: span, better: "less",
     value: (m) => m.normalized_mean_s, note: "end to end, mean over requests" },
+  { title: "Attention kernels, a decode step", text: (v) => v === null ? "not measured" : span(v),
+    better: "less", value: (m) => m.kernel_s ?? null, basis: (m) => m.kernel_basis,
+    note: "all layers, of as many tokens as the pool holds" },
   { title: "Output tokens per second", text: short, better: "more",
     value: (m) => m.output_tokens_per_s, note: "over the makespan" },
 ];
 
+// With how a figure follows from what was measured, where it was not measured itself.
+function cell(criterion, metrics) {
+  const basis = criterion.basis ? criterion.basis(metrics) : null;
+  return criterion.text(criterion.value(metrics)) +
+      (basis && basis !== "measured" ? " (" + basis + ")" : "");
+}
+
 function criterionChart(host, rows, criterion, recommended) {
   const values = rows.map((row) => criterion.value(row.metrics));
+  if (values.every((value) => value === null)) {
+    host.replaceWith(element("p", {}, criterion.text(null)));
+    return;
+  }
   const at = rows.findIndex((row) => row.block_size === recommended);
   const options = () => ({
     height: 150,
@@ -58,7 +72,7 @@ function verdictTable(rows, advice) {
       against.push("block " + verdict.beaten_by + " is no worse in anything");
     }
     return [String(row.block_size), row.block_size === advice.recommended ? "★" : "",
-            ...CRITERIA.map((criterion) => criterion.text(criterion.value(row.metrics))),
+            ...CRITERIA.map((criterion) => cell(criterion, row.metrics)),
             against.join("; ") || (verdict.is_good ? "nothing: within one percent" : "")];
   }), rows.map((row) => row.block_size === advice.recommended ? "best" : ""));
 }
@@ -81,14 +95,16 @@ function familyPanel(data, panel) {
   return made;
 }
 
-// Where the time model rests on kernels that were measured, the times above have them in them.
+// Which measurements these are, if any: the other times have them in them.
 function kernelTimeNote() {
   const manifest = JSON.parse(document.getElementById("manifest").textContent);
   const measured = (manifest.time_models || [])
       .filter((model) => model.name.startsWith("measured:"))
       .map((model) => model.name + ", " + model.provenance);
   return "Kernel time per block size: " + (measured.length
-      ? "part of the times above, " + measured.join("; ") + "."
+      ? measured.join("; ") + "; it is part of the other times. Each block size has its own " +
+        "cases. Between two of them time is interpolated by the bytes of K and V, beyond the " +
+        "largest it goes on at that one's speed, below the smallest it stays as it was there."
       : "not measured; step times come from the time model that the foot of this page names.");
 }
 
