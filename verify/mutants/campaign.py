@@ -37,6 +37,7 @@ HEADER = re.compile(r"^-{79}\n(\S.*\n(?:(?:|   +)\S.*\n)*)(?:  .*\n)*-{79}\n", r
 BY_THE_CLOCK = "no switch"
 # bounds.cc prints them.
 LEFT = re.compile("^(out of bounds|undefined): .*", re.MULTILINE)
+EXECUTOR, ORACLE = "checks of the executor", "the oracle"
 CHECKED = {"out of bounds": "bounds of containers", "undefined": "undefined behaviour"}
 # Of attention_finders_test.cc.
 LAW = re.compile(r"explicitly with message: (\w+) on ")
@@ -85,9 +86,9 @@ def outcome_of(done):
 def sort_of(said):
     """Which law failed; or the executor's checks, which tell the kernel they found something in."""
     if " in kernel '" in said:
-        return "checks of the executor"
+        return EXECUTOR
     law = LAW.search(said)
-    return law and ("the oracle" if law[1] == "oracle" else f"law: {law[1]}")
+    return law and (ORACLE if law[1] == "oracle" else f"law: {law[1]}")
 
 
 class Trial:
@@ -210,6 +211,11 @@ def failures_of_lists(found, listed):
     return failures
 
 
+def seen_by_of(mutants):
+    """Names of picked ones, and the sorts of checks that ought to see each."""
+    return {mutant["name"]: mutant["seen_by"] for mutant in mutants if "seen_by" in mutant}
+
+
 def write_result(path, results):
     """For the table of docs/mutation.md, and `recto mutants`."""
     today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
@@ -227,7 +233,8 @@ def main(arguments):
         failures = failures_without_mutant(asked, found, pool)
         list(pool.map(lambda trial: trial.run(asked), trials))
     results = [trial.result() for trial in trials]
-    report.print_tables(results, equivalent)
+    mutants = [trial.mutant for trial in trials]
+    report.print_tables(results, equivalent, seen_by_of(mutants))
     failures += [failure for trial in trials for failure in trial.failures()]
     failures += failures_of_lists(found, listed)
     for result in results:

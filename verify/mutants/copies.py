@@ -10,8 +10,8 @@ and listed so. A picked mutant is an exact replacement:
 
     mutant NAME
     : what it is
-    source ID of a known bug, or none
-    seen by WHAT
+    source ID, ID of docs/known-bugs.md, or own
+    seen by SORT or SORT of checks, as campaigns tell what killed it
     in cuda/kernels/x.cuh
     -text as it stands in the source just once
     +text in its place, in which MUTANT is true while it is awake
@@ -52,7 +52,8 @@ class Picked:
     """A mutant of a file of picked ones."""
 
     def __init__(self, name):
-        self.name, self.text, self.source, self.seen_by = name, "", "", ""
+        self.name, self.text, self.source = name, "", ""
+        self.seen_by = []  # sorts of checks, each of which ought to see it
         self.changes = []  # (path, old lines, new lines)
 
 
@@ -79,7 +80,7 @@ def read_line(line, found):
     elif word == "source":
         found[-1].source = rest.strip()
     elif line.startswith("seen by "):
-        found[-1].seen_by = line[8:].strip()
+        found[-1].seen_by = line[8:].strip().split(" or ")
     elif word == "in":
         found[-1].changes.append((rest.strip(), [], []))
     elif line[0] in "-+" and found[-1].changes:

@@ -93,7 +93,7 @@ class Operators(unittest.TestCase):
 
 def picked(old, new):
     mutant = copies.Picked("some-mutant")
-    mutant.text, mutant.source, mutant.seen_by = "what it is", "own", "a law"
+    mutant.text, mutant.source, mutant.seen_by = "what it is", "own", ["goldens"]
     mutant.changes.append(("cuda/kernels/x.cuh", [old], [new]))
     return mutant
 
@@ -139,9 +139,10 @@ class Copies(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "picked.txt"
             change = "in x.cuh\n-b\n+MUTANT\n"
-            file.write_text("mutant a\n: what\nsource own\nseen by laws\n" + change)
+            file.write_text("mutant a\n: what\nsource own\nseen by laws or goldens\n" + change)
             (mutant,) = copies.read_picked([file])
             self.assertEqual(mutant.changes, [("x.cuh", ["b"], ["MUTANT"])])
+            self.assertEqual(mutant.seen_by, ["laws", "goldens"])
             file.write_text("mutant a\n: what\n" + change)
             with self.assertRaisesRegex(copies.Malformed, "source"):
                 copies.read_picked([file])

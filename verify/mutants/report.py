@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Tables of a campaign: who was killed, by area; by what; and how long it took.
 
-    report.py RESULT.json EQUIVALENT.txt     prints them of a result that a campaign has written
+    report.py RESULT.json EQUIVALENT.txt PICKED.txt...
+
+prints them of a result that a campaign has written.
 """
 
 import json
@@ -79,19 +81,35 @@ def open_table(mutants, still_open):
     return table_of(rows)
 
 
-def print_tables(mutants, equivalent):
+def seen_otherwise(mutants, seen_by):
+    """Those that another sort of check killed than they were picked for, of `seen_by`'s."""
+    killed = [m for m in mutants if m["ours"] == "killed" and m["name"] in seen_by]
+    rows = [["mutant", "ought to be seen by", "was killed by", "which is"]]
+    for mutant in killed:
+        expected = seen_by[mutant["name"]]
+        if mutant["sort"] not in expected:
+            by = mutant["by"].replace("|", "\\|")
+            rows.append([mutant["name"], " or ".join(expected), mutant["sort"], by])
+    count = f"{len(rows) - 1} of {len(killed)} picked mutants were killed by another sort:"
+    return f"{count}\n\n{table_of(rows)}"
+
+
+def print_tables(mutants, equivalent, seen_by):
     print()
     print(table_by("area", mutants))
     print(table_by("operator", mutants))
     print(killer_table(mutants))
+    print(seen_otherwise(mutants, seen_by))
     print(equivalent_table(mutants, equivalent))
 
 
-def main(result, equivalent):
+def main(result, equivalent, *picked):
     import campaign  # which needs this module
+    import copies
 
     listed = json.loads(Path(result).read_text(encoding="utf-8"))
-    print_tables(listed["mutants"], campaign.read_arguments(equivalent))
+    seen_by = {mutant.name: mutant.seen_by for mutant in copies.read_picked(picked)}
+    print_tables(listed["mutants"], campaign.read_arguments(equivalent), seen_by)
     return 0
 
 
