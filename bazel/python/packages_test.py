@@ -23,7 +23,7 @@ class Packages(unittest.TestCase):
             if not line or line.startswith("#"):
                 continue
             name = re.match(r"[\w-]+", line).group()
-            module = importlib.import_module(name)
+            module = importlib.import_module(name.replace("-", "_"))
             print(f"{name} {module.__version__}")
             self.assertEqual(self.pinned()[name], importlib.metadata.version(name))
 
