@@ -28,6 +28,19 @@ done
 printf '{"context": {\\n  "host_name": "secret",\\n  "executable": "/secret",\\n' >"$out"
 printf '  "flags": "%s"},\\n"benchmarks": []}\\n' "$context $*" >>"$out"
 """
+CASE = "decode/batch:64/context:4096/group:4/head_dim:128/types:bf16-bf16/block:16"
+FIELDS = '{"name": "%s", "run_type": "iteration", "real_time": %d, "time_unit": "us", ' \
+         '"median_us": %d, "context": 4096, "group": 4, "fraction_of_copy_rate": 0.5}'
+# One peer is measured, another is wrong; what compares them is not pretended.
+PEERS = """
+import json, sys
+from gpu_peers.command_line import main
+if sys.argv[1] == "compare":
+    sys.exit(main("", sys.argv[1:]))
+with open(sys.argv[sys.argv.index("--json") + 1], "w") as file:
+    json.dump({"context": {}, "benchmarks": [%s | {"peer": "pretended"}]}, file)
+sys.exit(1)
+""" % (FIELDS % (CASE, 3, 3))
 
 
 class Bundle(unittest.TestCase):
@@ -47,10 +60,10 @@ class Bundle(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return out
 
-    def run_bundle(self, bundle, *flags):
-        """In an empty folder, with an empty environment."""
+    def run_bundle(self, bundle, *flags, env=None):
+        """In an empty folder, by default with an empty environment."""
         done = subprocess.run([bundle / "run.sh", *flags], capture_output=True, text=True,
-                              check=False, env={}, cwd=self.work)
+                              check=False, env=env or {}, cwd=self.work)
         return done.returncode, done.stdout, done.stderr
 
     def fake(self, name, text):
@@ -157,6 +170,36 @@ class Bundle(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertIn("a measurement failed", complaint)
         self.assertFalse((self.work / "results" / "FAKE-1" / "attention.json").exists())
+
+    def test_peers_run_from_the_bundle(self):
+        bundle = self.make(self.programs)
+        for flag in ("--help", "--list"):
+            done = subprocess.run(["python3", "bench_peers/gpu_peers.py", flag], cwd=bundle,
+                                  capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn(CASE, done.stdout)
+        modules = {path.stem: path.read_text() for path in bundle.glob("bench_peers/gpu_peers/*")
+                   if path.suffix == ".py"}
+        for text in modules.values():  # also those that are imported where there is PyTorch
+            needed = re.findall(r"from \.(\w+) import|from \. import (.+)", text)
+            for name in re.findall(r"\w+", " ".join(map(" ".join, needed))):
+                self.assertIn(name, modules)
+
+    def test_a_wrong_peer_is_a_failure_and_the_others_are_compared(self):
+        torch = self.folder / "packages" / "torch.py"
+        torch.parent.mkdir()
+        torch.write_text("")
+        measured = BENCHMARK.replace("[]", f"[{FIELDS % (CASE, 2, 2)}]")
+        bundle = self.make([*self.fakes()[:1], self.fake("attention_benchmark", measured)])
+        (bundle / "bench_peers" / "gpu_peers.py").write_text(PEERS)
+        status, printed, complaint = self.run_bundle(
+            bundle, env={"PYTHONPATH": str(torch.parent), "PYTHONDONTWRITEBYTECODE": "1"})
+        self.assertEqual(status, 1)
+        self.assertEqual(complaint, "run.sh: a peer is wrong, or could not be measured\n")
+        results = self.work / "results" / "FAKE-1"
+        self.assertRegex((results / "comparison.txt").read_text(), "pretended .* 1.500")
+        self.assertIn("over the best peer, below 1: met", (results / "aims.txt").read_text())
+        self.assertNotIn("done: ", printed)
 
     def test_bad_usage(self):
         bundle = self.make(self.fakes())
