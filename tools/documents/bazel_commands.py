@@ -7,7 +7,8 @@ import posixpath
 import re
 from pathlib import Path
 
-from shell_words import simple_commands, without_assignments
+from script_flags import script_flags_error
+from shell_words import simple_commands, without_prefixes
 
 ROOT = Path(__file__).resolve().parents[2]
 VERBS = ("build", "test", "run")
@@ -19,18 +20,21 @@ _CONFIG = re.compile(r"^(?:build|test):(\w+) ", re.MULTILINE)
 
 
 class BazelCommands:
-    def __init__(self, packages, bazelrc: str, macros: str):
-        """`packages` as tools/tidy reads them; `macros` is the text of all .bzl files."""
+    def __init__(self, packages, bazelrc: str, macros: str, help_of_recto=lambda _: ""):
+        """`packages` as tools/tidy reads them; `macros` is the text of all .bzl files, and
+        `help_of_recto` tells the help of a command of recto.
+        """
+        self._help_of_recto = help_of_recto
         self._packages = {package.folder: package for package in packages}
         self._configs = set(_CONFIG.findall(bazelrc))
         self._macros = macros
 
     def error(self, statement: str) -> str | None:
-        words = without_assignments(simple_commands(statement)[0])
+        words = without_prefixes(simple_commands(statement)[0])
         if words[1:] == ["..."]:
             return None  # whatever is called
         if words[1:2] == ["python"]:
-            return self._script_error(words[2:3])
+            return self._script_error(words[2:])
         if len(words) < 2 or words[1] not in VERBS:
             return f"expected ./bazelw and one of {', '.join(VERBS)}"
         split = words.index("--") if "--" in words else len(words)
@@ -54,16 +58,17 @@ class BazelCommands:
 
     def runs_recto(self, statement: str) -> list[str] | None:
         """What comes after `--`, where the target is the recto program."""
-        words = without_assignments(simple_commands(statement)[0])
+        words = without_prefixes(simple_commands(statement)[0])
         if words[1:2] != ["run"] or "--" not in words or "//experiments:recto" not in words:
             return None
         return words[words.index("--") + 1 :]
 
-    def _script_error(self, names: list[str]) -> str | None:
-        if not names or names[0] in ("-c", "-m"):
+    def _script_error(self, words: list[str]) -> str | None:
+        if not words or words[0] in ("-c", "-m") or _PLACEHOLDER.fullmatch(words[0]):
             return None  # is named, and not called; or is no file
-        is_there = _PLACEHOLDER.fullmatch(names[0]) or (ROOT / names[0]).is_file()
-        return None if is_there else f"{names[0]}: there is no such script"
+        if not (ROOT / words[0]).is_file():
+            return f"{words[0]}: there is no such script"
+        return script_flags_error(ROOT / words[0], words[1:], self._help_of_recto)
 
     def _flag_error(self, flag: str) -> str | None:
         name, _, value = flag.partition("=")

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Iterator
 
-# A block in one of these languages holds commands alone; in an unnamed one, the first word of some
-# line tells. What a block in any other language holds is none.
-SHELL_LANGUAGES = {"sh", "bash", "shell", "console", "zsh"}
+# A block in one of these holds no commands. Any other does, also where it names no language or one
+# that is not listed: a line of it that is no command is told, and not passed over.
+OTHER_LANGUAGES = {"cpp", "json", "python", "text"}
 
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)\s*([\w+-]*)")
 _PRINTED = re.compile(r"^<!-- printed( in part)? by: (.*\S)\s*-->$")
@@ -119,9 +119,7 @@ def commands_of(document: str, text: str, is_program) -> Iterator[Command]:
                     is_part=bool(block.announced[1]),
                 )
             )
-        elif block.language in SHELL_LANGUAGES or (
-            not block.language and any(is_program(statement) for _, statement in statements)
-        ):
+        elif block.language not in OTHER_LANGUAGES:
             found += [_command(document, line, statement) for line, statement in statements]
     prose = _without_blocks(text)
     for match in _INLINE.finditer(prose):

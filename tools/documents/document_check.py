@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bazel_commands import BazelCommands
-from command_blocks import Command, Place
+from command_blocks import OTHER_LANGUAGES, Command, Place
 from listed_commands import EntryList
 from shell_words import (
     program_of,
     simple_commands,
     split_at_and,
     tokens_of,
-    without_assignments,
+    without_prefixes,
 )
 from workplace import Done, Workplace
 
@@ -23,7 +23,8 @@ BAZEL = "./bazelw"
 # What a block may call. Whoever adds one says how it is checked where documents/README.md tells.
 SHELL_PROGRAMS = {"alias", "c++", "cat", "cc", "cp", "export", "man", "python3", "seq", "source"}
 _NO_SUCH_FLAG = "--no-such-flag-of-any-command"
-_BUILTINS = {"alias", "export", "source"}
+_NO_COMMANDS = f"a block without commands names one of {', '.join(sorted(OTHER_LANGUAGES))}"
+_BUILTINS = {"alias", "export", "source", "time"}
 
 
 def is_program(statement: str) -> bool:
@@ -82,11 +83,11 @@ class DocumentCheck:
             return self._count("skipped")
         unknown = [
             words[0]
-            for words in map(without_assignments, simple_commands(part))
+            for words in map(without_prefixes, simple_commands(part))
             if words and not is_program(words[0])
         ]
         if unknown:
-            message = f"{unknown[0]}: of no class in tools/documents/README.md"
+            message = f"{unknown[0]}: of no class in tools/documents/README.md; {_NO_COMMANDS}"
             return self._fail(command, part, message)
         if program_of(part) == BAZEL:
             self._check_bazel(command, part)
@@ -107,11 +108,12 @@ class DocumentCheck:
     def _run_or_check(self, command: Command, part: str) -> None:
         slow = self._lists.slow.find(command.document, part)
         missing = [
-            words[0]
-            for words in map(without_assignments, simple_commands(part))
-            if words[0] not in _BUILTINS | {"recto"}
-            and "/" not in words[0]
-            and shutil.which(words[0]) is None
+            word
+            for words in simple_commands(part)
+            for word in {_first_program(words), *without_prefixes(words)[:1]}
+            if word not in _BUILTINS | {"recto"}
+            and ("/" not in word or word.startswith("/"))
+            and shutil.which(word) is None
         ]
         if missing:
             self._tally.remarks.append(f"{command.where}: {part}: there is no {missing[0]} here")
@@ -139,7 +141,7 @@ class DocumentCheck:
 
     def _recto_error(self, part: str) -> str | None:
         """Each recto in it is parsed by the program itself, which is stopped by a flag too many."""
-        for words in map(without_assignments, simple_commands(part)):
+        for words in map(without_prefixes, simple_commands(part)):
             if words[0] != "recto":
                 continue
             error = self._parse_error(words)
@@ -186,6 +188,11 @@ class DocumentCheck:
 
     def _fail(self, command: Command, part: str, message: str) -> None:
         self._tally.errors.append(f"{command.where}: {part}\n    {message}")
+
+
+def _first_program(words: list[str]) -> str:
+    """As it stands there: of what takes the time, that."""
+    return next(word for word in words if "=" not in word)
 
 
 def _difference(command: Command, printed: list[str]) -> str | None:

@@ -7,6 +7,7 @@ RECTO is the program. RECTO_FULL=1 runs what takes long, too. README.md tells th
 """
 
 import os
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -33,9 +34,15 @@ def read_lists() -> Lists:
     return lists
 
 
-def bazel_of(tree) -> BazelCommands:
+def bazel_of(tree, program: Path) -> BazelCommands:
     macros = "\n".join(file.text for file in tree if file.path.endswith(".bzl"))
-    return BazelCommands(BuildFiles(tree).packages, (ROOT / ".bazelrc").read_text(), macros)
+    bazelrc = (ROOT / ".bazelrc").read_text()
+
+    def help_of_recto(command: str) -> str:
+        done = subprocess.run([program, command, "--help"], capture_output=True, text=True)
+        return done.stdout
+
+    return BazelCommands(BuildFiles(tree).packages, bazelrc, macros, help_of_recto)
 
 
 def show(tally: Tally, documents: int, unused: list[str]) -> int:
@@ -64,7 +71,7 @@ def main(program: Path, chosen: list[str]) -> int:
         print(error)
         return 2
     tally = Tally()
-    check = DocumentCheck(program, bazel_of(tree), lists, tally)
+    check = DocumentCheck(program, bazel_of(tree, program), lists, tally)
     documents = [file for file in tree.of_kind(Kind.MARKDOWN) if not chosen or file.path in chosen]
     with tempfile.TemporaryDirectory(dir=os.environ.get("TEST_TMPDIR")) as folder:
         workplace = Workplace(Path(folder), files, ROOT, program)

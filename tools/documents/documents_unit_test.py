@@ -10,7 +10,8 @@ from bazel_commands import BazelCommands
 from command_blocks import Command, Place, commands_of
 from document_check import DocumentCheck, Lists, Tally, is_program
 from listed_commands import BadList, EntryList
-from shell_words import program_of, simple_commands, split_at_and
+from script_flags import script_flags_error
+from shell_words import program_of, simple_commands, split_at_and, without_prefixes
 from workplace import Done, Workplace
 
 DOCUMENT = """\
@@ -29,7 +30,7 @@ recto sweep --out r \\
     --grid grid.json
 ```
 
-```
+```text
 output of something
 ```
 
@@ -84,9 +85,18 @@ class Blocks(unittest.TestCase):
         self.assertEqual(last.printed, ("one", "", "two"))
         self.assertFalse(last.is_part)
 
-    def test_a_block_of_the_shell_is_taken_whole(self):
-        self.assertEqual(found("```sh\nno-such-program\n```\n")[0][2], "no-such-program")
-        self.assertEqual(found("```\nno-such-program\n```\n"), [])
+    def test_only_a_block_that_names_another_language_holds_no_commands(self):
+        for language in ("sh", "", "shel"):
+            self.assertEqual(found(f"```{language}\nunzip a\n```\n")[0][2], "unzip a")
+        self.assertEqual(found("    unzip a\n")[0][2], "unzip a")
+        for language in ("text", "json", "cpp", "python"):
+            self.assertEqual(found(f"```{language}\nunzip a\n```\n"), [])
+
+    def test_what_takes_the_time_is_looked_through(self):
+        for timer in ("time ", "time -p ", "/usr/bin/time -v ", "A=b /usr/bin/time -o f -f %e "):
+            line = f"{timer}recto sweep --seed 1"
+            self.assertEqual(found(f"It took `{line}`.\n")[0][2:3], (line,))
+            self.assertEqual(without_prefixes(simple_commands(line)[0])[0], "recto")
 
 
 class Words(unittest.TestCase):
@@ -94,6 +104,8 @@ class Words(unittest.TestCase):
         self.assertEqual(simple_commands("a b > c 2>d | e"), [["a", "b"], ["e"]])
         self.assertEqual(simple_commands("source <(recto man)"), [["source"], ["recto", "man"]])
         self.assertEqual(simple_commands("a 'b && c'"), [["a", "b && c"]])
+        self.assertEqual(simple_commands("a $(b c) --d $(e)"), [["a", "1", "--d", "1"], ["b", "c"],
+                                                               ["e"]])
 
     def test_parts_and_programs(self):
         self.assertEqual(split_at_and("a 'b && c' && d"), ["a 'b && c'", "d"])
@@ -142,6 +154,25 @@ class Bazel(unittest.TestCase):
             ("./bazelw test core", "expected a target that begins with //"),
         ):
             self.assertIn(expected, self.bazel.error(line) or "", line)
+
+    def test_flags_of_scripts(self):
+        helps = {"sweep": "  --seed N\n"}
+        with tempfile.TemporaryDirectory() as folder:
+            script = Path(folder, "script.py")
+            parsing = "import argparse\nargparse.ArgumentParser(epilog='%s').parse_args()\n"
+            def error(epilog, *arguments):
+                script.write_text(parsing % epilog)
+                return script_flags_error(script, arguments, helps.get)
+            passing = "All other flags are those of `recto sweep`, which see."
+            self.assertIsNone(error("see --fast", "FILE", "--fast", "--help=1"))
+            self.assertEqual(error("", "--slow=1"), "--slow: stands not in the help of script.py")
+            self.assertIsNone(error(passing, "--seed", "1"))
+            self.assertIn("--sed: stands not", error(passing, "--sed", "1"))
+            script.write_text("import no_such_module")
+            self.assertIn("--help: exit code 1: ModuleNotFoundError",
+                          script_flags_error(script, ["--fast"], helps.get))
+        wrong = self.bazel.error("./bazelw python tools/documents/documents.py --frobnicate")
+        self.assertIn("documents.py", wrong or "")
 
     def test_arguments_of_recto(self):
         line = "./bazelw run -c opt //experiments:recto -- plan --list"
@@ -216,6 +247,12 @@ class Documents(unittest.TestCase):
             ("`recto go --slow`\n", "--slow: stands not in the help"),
             ("`recto go slow`\n", "slow: no such flag"),
             ("```sh\nfrobnicate\n```\n", "frobnicate: of no class"),
+            ("```\nunzip -p a\n```\n", "d.md:2: unzip -p a\n    unzip: of no class"),
+            ("a\n\n    made/run.sh\n", "d.md:3: made/run.sh\n    made/run.sh: of no class"),
+            ("```shel\nfrobnicate\n```\n", "one of cpp, json, python, text"),
+            ("`time recto go --slow`\n", "--slow: stands not in the help"),
+            ("    time recto go --slow\n", "exit code 2, expected 0"),
+            ("    recto go $(frobnicate)\n", "frobnicate: of no class"),
             ("```sh\nrecto go | frobnicate\n```\n", "frobnicate: of no class"),
             ("```sh\nrecto 'go\n```\n", "no shell can read it"),
             ("```sh\ncat a\n```\n", "exit code 1, expected 0"),

@@ -4,6 +4,9 @@ import re
 import shlex
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_SUBSTITUTION = re.compile(r"\$\(([^()]*)\)")
+_TIMERS = {"time", "/usr/bin/time"}
+_TIMER_FLAGS_WITH_A_WORD = {"-f", "-o"}
 _SIGNS = set("();<>|&")
 
 
@@ -35,9 +38,14 @@ def split_at_and(statement: str) -> list[str]:
 
 
 def simple_commands(statement: str) -> list[list[str]]:
-    """The words of each command between pipes and the like, without what is redirected."""
+    """The words of each command between pipes and the like, without what is redirected.
+
+    Those in $( ) come last; for what they print stands 1.
+    """
+    inner = [command for part in _SUBSTITUTION.findall(statement) for command in
+             simple_commands(part)]
     commands: list[list[str]] = [[]]
-    words = iter(tokens_of(statement))
+    words = iter(tokens_of(_SUBSTITUTION.sub("1", statement)))
     for word in words:
         if not set(word) <= _SIGNS:
             commands[-1].append(word)
@@ -47,21 +55,25 @@ def simple_commands(statement: str) -> list[list[str]]:
                 commands[-1].pop()
         else:
             commands.append([])
-    return [command for command in commands if command]
+    return [command for command in commands if command] + inner
 
 
-def without_assignments(words: list[str]) -> list[str]:
+def without_prefixes(words: list[str]) -> list[str]:
+    """Without variables that are set, and what takes the time."""
     at = 0
-    while at < len(words) and _ASSIGNMENT.match(words[at]):
+    while at < len(words) and (words[at] in _TIMERS or _ASSIGNMENT.match(words[at])):
+        is_timer = words[at] in _TIMERS
         at += 1
+        while is_timer and at < len(words) and words[at].startswith("-"):
+            at += 2 if words[at] in _TIMER_FLAGS_WITH_A_WORD else 1
     return words[at:]
 
 
 def program_of(statement: str) -> str:
-    """The first word behind variables that are set for it; empty where there is none."""
+    """The first word behind all prefixes; empty where there is none."""
     try:
         commands = simple_commands(statement)
     except ValueError:
         return ""
-    words = without_assignments(commands[0]) if commands else []
+    words = without_prefixes(commands[0]) if commands else []
     return words[0] if words else ""

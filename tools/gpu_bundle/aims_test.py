@@ -24,21 +24,24 @@ class Aims(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
 
-    def write(self, name, rows):
-        (self.folder / name).write_text(json.dumps({"benchmarks": rows}))
+    def write(self, name, rows, left_out=()):
+        (self.folder / name).write_text(json.dumps(
+            {"benchmarks": rows, "not_measured": list(left_out)}))
 
     def run_it(self, *arguments):
         done = subprocess.run([sys.executable, PROGRAM, *(arguments or [self.folder])],
                               capture_output=True, text=True, check=False)
         return done.returncode, done.stdout.splitlines(), done.stderr
 
-    def lines(self, rows, peers=None):
+    def lines(self, rows, peers=None, left_out=()):
         self.write("attention.json", rows)
         if peers is not None:
-            self.write("peers.json", peers)
+            self.write("peers.json", peers, left_out)
         status, lines, complaint = self.run_it()
-        self.assertEqual((status, complaint, len(lines)), (0, "", 4))
-        return lines
+        self.below = [line for line in lines if line.startswith("    ")]
+        aims = [line for line in lines if not line.startswith("    ")]
+        self.assertEqual((status, complaint, len(aims)), (0, "", 4))
+        return aims
 
     def test_what_was_not_measured_is_not_met(self):
         skipped = decode(1) | {"error_occurred": True}
@@ -47,30 +50,64 @@ class Aims(unittest.TestCase):
                             for line in self.lines([skipped, *others])))
 
     def test_the_copy_rate(self):
-        self.assertIn("met (1 cases, worst 0.900", self.lines([decode(1, fraction=0.9)])[0])
+        self.assertIn("met (1 figures, worst 0.900", self.lines([decode(1, fraction=0.9)])[0])
         missed = self.lines([decode(1), decode(1, fraction=0.89, group=8),
                              decode(1, fraction=0.5, context=16384)])[0]
-        self.assertIn("missed (2 of 3 cases, worst 0.500: decode/batch:64/context:16384/", missed)
+        self.assertIn("missed (2 of 3 figures, worst 0.500: decode/batch:64/context:16384/", missed)
 
     def test_contiguous_memory(self):
         def told(paged_us):
             return self.lines([decode(paged_us), decode(100, block="contiguous")])[1]
-        self.assertIn("met (1 cases, worst 1.030", told(103))
-        self.assertIn("missed (1 of 1 cases, worst 1.031", told(103.1))
+        self.assertIn("met (1 figures, worst 1.030", told(103))
+        self.assertIn("missed (1 of 1 figures, worst 1.031", told(103.1))
 
-    def test_the_best_peer_counts(self):
+    def test_every_peer_counts(self):
         name = STEM.format(4096, 4, "16")
         peers = [{"name": name, "peer": "a", "median_us": 12},
                  {"name": name, "peer": "b", "median_us": 10}]
-        self.assertIn("met (1 cases, worst 0.990", self.lines([decode(9.9)], peers)[2])
-        self.assertIn("missed (1 of 1 cases, worst 1.000", self.lines([decode(10)], peers)[2])
-        prefill = {"name": "prefill/a", "median_us": 11, "context": 4096, "group": 4,
+        met = self.lines([decode(9.9)], peers)[2]
+        self.assertIn(f"met (2 figures, worst 0.990: {name} over b); peers: a, b", met)
+        self.assertEqual(self.below, [f"    {name}: a 0.825, b 0.990"])
+        self.assertIn("missed (1 of 2 figures, worst 1.000", self.lines([decode(10)], peers)[2])
+        name = "prefill/types:fp16-fp16/block:16"
+        prefill = {"name": name, "median_us": 11, "context": 4096, "group": 4,
                    "fraction_of_copy_rate": 0.1}
-        peers = [{"name": "prefill/a", "peer": "a", "median_us": 10}]
-        self.assertIn("met (1 cases, worst 1.100", self.lines([prefill], peers)[3])
-        self.assertIn("missed", self.lines([prefill | {"median_us": 11.1}], peers)[3])
+        peers = [{"name": name, "peer": "a", "median_us": 10}]
+        self.assertIn("1.10: met (1 figures, worst 1.100", self.lines([prefill], peers)[3])
+        self.assertIn("1.10: missed", self.lines([prefill | {"median_us": 11.1}], peers)[3])
+
+    def test_an_aim_over_peers_is_not_met_while_one_is_missing(self):
+        near, far = STEM.format(4096, 4, "16"), STEM.format(16384, 4, "16")
+        rows = [decode(9), decode(9, context=16384)]
+        peers = [{"name": name, "peer": "a", "median_us": 10} for name in (near, far)]
+        def told(left_out, measured=tuple(peers), rows=rows):
+            return self.lines(rows, list(measured), [
+                {"name": name, "peer": peer, "state": state, "why": ""}
+                for name, peer, state in left_out])[2]
+        self.assertIn("below 1: met (2 figures", told([]))
+        self.assertIn("below 1: not measured (1 of 2 cases lack a peer; so far met (1 fig",
+                      told([], peers[:1]))
+        self.assertIn(f"    {far}: a not measured (not asked)", self.below)
+        skipped = [(near, "b", "skipped"), (far, "b", "skipped")]
+        self.assertIn("below 1: met (2 figures", told(skipped))
+        for state in ("wrong", "refused"):
+            line = told([skipped[0], (far, "b", state)])
+            self.assertIn("below 1: not measured (1 of 2 cases", line)
+            self.assertIn(f"    {far}: a 0.900, b not measured ({state})", self.below)
+        self.assertIn("below 1: not measured", told([(near, "a", "skipped")], peers[1:]))
+        self.assertIn("below 1: missed", told([], peers[:1], [decode(11), rows[1]]))
+        eight_bits = decode(9) | {"name": near.replace("bf16-bf16", "bf16-e4m3")}
+        self.assertIn("below 1: met (2 figures", told([], rows=[*rows, eight_bits]))
 
     def test_bad_input(self):
+        self.write("attention.json", [])
+        for text in ('{"benchmarks": [{"name": "a", "median_us": 1}]}',
+                     '{"benchmarks": [], "not_measured": [3]}'):
+            (self.folder / "peers.json").write_text(text)
+            status, _, complaint = self.run_it()
+            self.assertEqual(status, 2)
+            self.assertIn("peers.json: expected ", complaint)
+        (self.folder / "attention.json").unlink()
         self.assertEqual(self.run_it("a", "b")[0], 2)
         status, _, complaint = self.run_it()
         self.assertEqual(status, 2)

@@ -38,9 +38,10 @@ from gpu_peers.command_line import main
 if sys.argv[1] == "compare":
     sys.exit(main("", sys.argv[1:]))
 with open(sys.argv[sys.argv.index("--json") + 1], "w") as file:
-    json.dump({"context": {}, "benchmarks": [%s | {"peer": "pretended"}]}, file)
+    json.dump({"context": {}, "benchmarks": [%s | {"peer": "pretended"}], "not_measured": [
+        {"name": "%s", "peer": "other", "state": "wrong", "why": "bits"}]}, file)
 sys.exit(1)
-""" % (FIELDS % (CASE, 3, 3))
+""" % (FIELDS % (CASE, 3, 3), CASE)
 
 
 class Bundle(unittest.TestCase):
@@ -133,7 +134,8 @@ class Bundle(unittest.TestCase):
         self.assertEqual((status, complaint), (0, ""))
         self.assertLess(printed.index("passed  law_test_on_gpu"), printed.index("done: "))
         results = self.work / "results" / "FAKE-1"
-        self.assertIn("1 tests passed", (results / "verification.txt").read_text())
+        self.assertIn("tests: 1 passed (0 of them skipped a part), 0 skipped, 0 failed",
+                      (results / "verification.txt").read_text())
         for name in ("attention.json", "cache.json"):
             text = (results / name).read_text()
             self.assertNotIn("secret", text)
@@ -155,13 +157,27 @@ class Bundle(unittest.TestCase):
         self.assertEqual((results / "law_test_on_gpu.log").read_text(), "wrong bits\n")
         self.assertFalse((results / "attention.json").exists())
 
-    def test_a_skipped_test_is_told_and_verification_may_be_all(self):
-        bundle = self.make(self.fakes("#!/bin/bash\necho 'SKIPPED: law: no such card'\n"))
+    def test_a_test_that_skips_a_part_is_told_and_verification_may_be_all(self):
+        bundle = self.make(self.fakes("#!/bin/bash\necho 'SKIPPED: law: no such card'\necho ran\n"))
         status, printed, _ = self.run_bundle(bundle, "--only-verify")
         self.assertEqual(status, 0)
         self.assertIn("SKIPPED: law: no such card", printed)
-        self.assertIn("of which 1 skipped something", printed)
+        self.assertIn("tests: 1 passed (1 of them skipped a part), 0 skipped, 0 failed", printed)
         self.assertFalse((self.work / "results" / "FAKE-1" / "attention.json").exists())
+
+    def test_where_every_test_is_skipped_nothing_is_verified_or_measured(self):
+        skipping = "#!/bin/bash\necho 'SKIPPED: law: no GPU'\n"
+        bundle = self.make(self.fakes(skipping))
+        status, printed, complaint = self.run_bundle(bundle)
+        self.assertEqual(status, 1)
+        self.assertIn("skipped law_test_on_gpu\n", printed)
+        self.assertIn("tests: 0 passed (0 of them skipped a part), 1 skipped, 0 failed", printed)
+        self.assertIn("nothing is measured", complaint)
+        self.assertFalse((self.work / "results" / "FAKE-1" / "attention.json").exists())
+        self.fake("bundle/tests/fine_test_on_gpu", "#!/bin/bash\necho fine\n")
+        status, printed, _ = self.run_bundle(bundle, "--only-verify")
+        self.assertEqual(status, 0)
+        self.assertIn("tests: 1 passed (0 of them skipped a part), 1 skipped, 0 failed", printed)
 
     def test_a_measurement_that_fails_leaves_no_file(self):
         broken = BENCHMARK + "exit 1\n"
@@ -198,7 +214,9 @@ class Bundle(unittest.TestCase):
         self.assertEqual(complaint, "run.sh: a peer is wrong, or could not be measured\n")
         results = self.work / "results" / "FAKE-1"
         self.assertRegex((results / "comparison.txt").read_text(), "pretended .* 1.500")
-        self.assertIn("over the best peer, below 1: met", (results / "aims.txt").read_text())
+        aims = (results / "aims.txt").read_text()
+        self.assertIn("over each peer, below 1: not measured (1 of 1 cases lack a peer", aims)
+        self.assertIn("pretended 0.667, other not measured (wrong)\n", aims)
         self.assertNotIn("done: ", printed)
 
     def test_bad_usage(self):

@@ -2,7 +2,7 @@
 # Verifies recto's kernels on this machine's GPU, then measures them, and the peers if there is a
 # Python with PyTorch. Writes results/<gpu>/ in the current folder:
 #
-#   verification.txt    each test, and whether it passed; logs of those that did not lie beside it
+#   verification.txt    each test: passed, skipped or FAILED, whose logs lie beside it
 #   attention.json cache.json merge.json    what was measured (Google Benchmark's JSON)
 #   peers.json, comparison.txt    the same of peers, and recto beside them
 #   aims.txt            what is aimed at, and whether it is met (needs python3)
@@ -10,7 +10,7 @@
 #   run.sh [--full] [--only-verify] [--samples N]
 #
 # --full measures the whole grid, which takes hours. Exit codes: 0 done, 1 a test or a measurement
-# failed or a peer was wrong, 2 bad usage, 3 no GPU.
+# failed, no test ran, or a peer was wrong, 2 bad usage, 3 no GPU.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 flags=() only_verify=
@@ -64,8 +64,13 @@ provenance() {
   echo "$context"
 }
 
+# Of a program that did not fail, whether nothing ran: it says that it skips, and no more.
+ran_nothing() {
+  grep -q '^SKIPPED:' "$1" && ! grep -v '^SKIPPED:' "$1" | grep -q '[^[:space:]]'
+}
+
 verify() {
-  local program name log passed=0 failed=0 skipped=0
+  local program name log outcome passed=0 failed=0 skipped=0 in_part=0
   : >"$results/verification.txt"
   for program in "$here"/tests/*; do
     name=$(basename "$program")
@@ -75,17 +80,19 @@ verify() {
       echo "FAILED  $name" | tee -a "$results/verification.txt"
       continue
     fi
-    if grep -q '^SKIPPED:' "$log"; then
-      skipped=$((skipped + 1))
-      grep '^SKIPPED:' "$log" | tee -a "$results/verification.txt"
+    if ran_nothing "$log"; then
+      outcome=skipped skipped=$((skipped + 1))
+    else
+      outcome=passed passed=$((passed + 1))
+      ! grep -q '^SKIPPED:' "$log" || in_part=$((in_part + 1))
     fi
-    passed=$((passed + 1))
-    echo "passed  $name" | tee -a "$results/verification.txt"
+    { grep '^SKIPPED:' "$log" || true; } | tee -a "$results/verification.txt"
+    printf '%-7s %s\n' "$outcome" "$name" | tee -a "$results/verification.txt"
     rm "$log"
   done
-  echo "$passed tests passed, of which $skipped skipped something; $failed failed" |
+  echo "tests: $passed passed ($in_part of them skipped a part), $skipped skipped, $failed failed" |
     tee -a "$results/verification.txt"
-  ((failed == 0))
+  ((failed == 0 && passed > 0))
 }
 
 measure() {
@@ -124,7 +131,10 @@ card=$(ours "${any[0]}" --card) || status=$?
 results=results/$card
 mkdir -p "$results"
 echo "$card: results go to $results"
-verify || { echo "run.sh: nothing is measured: a kernel that is wrong has no speed" >&2; exit 1; }
+verify || {
+  echo "run.sh: nothing is measured: a kernel has no speed that is wrong, or that no test ran" >&2
+  exit 1
+}
 [[ -z $only_verify ]] || exit 0
 measure || { echo "run.sh: a measurement failed" >&2; exit 1; }
 measure_peers || { echo "run.sh: a peer is wrong, or could not be measured" >&2; status=1; }

@@ -97,6 +97,11 @@ PASSES: dict[str, list[Texts]] = {
         extra_line("README.md", "[web](https://example.com/x) [top](#a) ![p](docs/guide.md 't')"),
         extra_line("README.md", "```\n[sample](nowhere.md)\n```"),
     ],
+    "named-file": [
+        extra_line("README.md", "`core/units_test.cc`, `units_test.cc`, `../core/units_test.cc`"),
+        extra_line("README.md", "`NAME_law.cc`, `_test.cc`, `units.json`, `a gone.py`"),
+        extra_line("README.md", "```\n`gone.py`\n```"),
+    ],
     "style-map": [
         extra_line("STYLE.md", "| x | `clang-tidy:readability-names`, `compiler:-Werror` |"),
         extra_line("STYLE.md", "| x | `clang-format:ColumnLimit`, review |"),
@@ -157,6 +162,11 @@ FAILS: dict[str, list[Texts]] = {
     "broken-link": [
         extra_line("README.md", "[a](docs/gone.md)"),
         extra_line("README.md", "[b]: ../outside.md"),
+    ],
+    "named-file": [
+        extra_line("README.md", "`gone_test.py`"),
+        extra_line("README.md", "`cores/units_test.cc`"),
+        extra_line("README.md", "`nits_test.cc`"),
     ],
     "style-map": [
         {"STYLE.md": None},

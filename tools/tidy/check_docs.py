@@ -15,6 +15,10 @@ README_LINES = 60  # a page
 _CODE_SUFFIXES = (".h", ".cc", ".cu", ".cuh", ".py", ".sh")
 _CODE_SAMPLE = re.compile(r"^(```|~~~).*?(?:^\1|\Z)|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(\s*<?([^)\s>]+)|^\s{0,3}\[[^\]\n]+\]:\s*<?([^\s>]+)", re.MULTILINE)
+_FENCED = re.compile(r"^(```|~~~).*?(?:^\1|\Z)", re.MULTILINE | re.DOTALL)
+# Of what begins with _, and of NAME, documents say how names are made.
+_NAMED_FILE = re.compile(r"`(?:\.{1,2}/)*([\w/.-]*\w\.(?:cc|cuh?|h|py|sh|bzl))`")
+_PATTERN = re.compile(r"(^|/)_|[A-Z]{2}")
 _SCHEME = re.compile(r"[a-zA-Z][\w+.-]*:|//")
 
 
@@ -57,6 +61,21 @@ def find_broken_links(project: Project) -> Iterator[Finding]:
                 yield Finding(document.path, line, message, "mend or remove it")
 
 
+def find_missing_named_files(project: Project) -> Iterator[Finding]:
+    """`name.py` or `folder/name.py` in the text, of which no file's path is the end."""
+    ends = set()
+    for file in project.tree:
+        parts = file.path.split("/")
+        ends.update("/".join(parts[at:]) for at in range(len(parts)))
+    for document in project.tree.of_kind(Kind.MARKDOWN):
+        text = _FENCED.sub(lambda match: blank(match.group()), document.text)
+        for match in _NAMED_FILE.finditer(text):
+            if match[1] not in ends and not _PATTERN.search(match[1]):
+                message = f"{match[1]}: there is no such file"
+                yield Finding(document.path, line_at(text, match.start()), message,
+                              "name the one that is there")
+
+
 def _relative_links(document: SourceFile) -> Iterator[tuple[int, str]]:
     """Line and path from the root of each link to a file; links in code samples are none."""
     text = _CODE_SAMPLE.sub(lambda match: blank(match.group()), document.text)
@@ -71,4 +90,5 @@ RULES = (
     Rule("folder-readme", find_folders_without_readme),
     Rule("doc-linked", find_unlinked_documents),
     Rule("broken-link", find_broken_links),
+    Rule("named-file", find_missing_named_files, takes_exceptions=True),
 )
