@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "bazel/testing/catch.h"
 #include "verify/laws/laws.h"
@@ -72,6 +73,22 @@ TEST_CASE("a result that changes from run to run is seen") {
                      return ++*runs % 90 == 0 ? off_by_a_bit(inputs)
                                               : reference::paged_attention(inputs);
                    }));
+}
+
+TEST_CASE("of a case that is too large for a hundred runs a piece has them") {
+  LawCase large = small_case();
+  std::vector<SequenceProblem>& sequences = large.problem.sequences;
+  while (sequences.size() < 20) sequences.push_back(sequences[sequences.size() - 2]);
+  const auto of_the_whole = std::make_shared<int>(0);
+  const auto of_the_piece = std::make_shared<int>(0);
+  const Backend backend = wrong([=](const PagedAttentionInputs& inputs) {
+    const bool is_piece = inputs.context_length.size() == 1;
+    const int run = ++*(is_piece ? of_the_piece : of_the_whole);
+    return is_piece && run % 100 == 0 ? off_by_a_bit(inputs) : reference::paged_attention(inputs);
+  });
+  expect_caught_by("a short piece of it, a hundred times", repetition_law(), large, backend);
+  CHECK(*of_the_piece == 200);  // of two trials
+  CHECK(*of_the_whole < 100);
 }
 
 TEST_CASE("what another call leaves behind is seen") {
