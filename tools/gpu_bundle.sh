@@ -12,7 +12,11 @@ out=gpu_bundle
 programs=()
 
 usage() {
-  sed -n '2,/^set/{/^#/p}' "$root/tools/gpu_bundle.sh" >&2
+  sed -n '2,/^set/{s/^# \{0,1\}//p}' "$root/tools/gpu_bundle.sh"
+}
+
+misuse() {
+  usage >&2
   exit 2
 }
 
@@ -52,16 +56,22 @@ commit() {
 
 while (($#)); do
   case $1 in
-    --out) (($# > 1)) || usage; out=$2; shift 2 ;;
-    --programs) shift; programs=("$@"); (($#)) || usage; break ;;
-    *) usage ;;
+    --out) (($# > 1)) || misuse; out=$2; shift 2 ;;
+    --programs) shift; programs=("$@"); (($#)) || misuse; break ;;
+    --help) usage; exit 0 ;;
+    *) misuse ;;
   esac
 done
 if [[ -e $out ]]; then
   echo "gpu_bundle.sh: $out is there already; expected a new folder" >&2
   exit 2
 fi
+for program in "${programs[@]}"; do
+  [[ -f $program ]] || { echo "gpu_bundle.sh: --programs: $program is no file" >&2; exit 2; }
+done
 out=$(realpath -m "$out")
+# Before the folder is there, which may lie in the checkout.
+built_from=$(commit)
 ((${#programs[@]})) || build_programs
 
 mkdir -p "$out"/{tests,bench,lib/system}
@@ -77,7 +87,7 @@ chmod -R u+w "$out"
 (cd "$root/tools" && find -L bench_peers -name '*.py' ! -name '*_test.py' \
   -exec cp -L --parents {} "$out" \;)
 cp -L "$root/tools/gpu_bundle/run.sh" "$root/tools/gpu_bundle/aims.py" "$out/"
-commit >"$out/COMMIT"
+echo "$built_from" >"$out/COMMIT"
 cat >"$out/README" <<END
 Verifies recto's kernels on this machine's GPU, and measures them:  ./run.sh
 It asks for a driver, and nothing else. Exit codes and flags: ./run.sh --help
