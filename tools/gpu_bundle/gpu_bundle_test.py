@@ -7,6 +7,7 @@ scripts that pretend to be programs on a card, through all that run.sh does.
 
 import json
 import os
+import shutil
 import re
 import subprocess
 import sys
@@ -223,13 +224,44 @@ class Bundle(unittest.TestCase):
         bundle = self.make(self.fakes())
         for flags in (["--fast"], ["--samples"]):
             self.assertEqual(self.run_bundle(bundle, *flags)[0], 2)
-        again = subprocess.run([self.script, "--out", bundle, "--programs", "x"],
-                               capture_output=True, text=True, check=False)
-        self.assertEqual(again.returncode, 2)
-        self.assertIn("is there already", again.stderr)
+        fresh = self.folder / "fresh"
+        for flags, said in (
+            (["--out", bundle, "--programs", "x"], "is there already"),
+            (["--out", fresh, "--programs", self.folder / "none"], "none is no file"),
+            (["--out"], "tools/gpu_bundle.sh [--out DIR]"),
+            (["--quick"], "tools/gpu_bundle.sh [--out DIR]"),
+        ):
+            done = subprocess.run([self.script, *flags], capture_output=True, text=True,
+                                  check=False)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn(said, done.stderr)
+            self.assertFalse(fresh.exists())
+
+    def test_help_is_asked_for_and_printed(self):
+        done = subprocess.run([self.script, "--help"], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertTrue(done.stdout.startswith("Makes a folder that verifies"))
+
+    def test_a_bundle_in_the_checkout_does_not_make_its_own_commit_dirty(self):
+        if not shutil.which("git"):
+            print("SKIPPED: which commit a bundle is of: git is not installed")
+            self.skipTest("no git")
+        root = self.folder / "checkout"
+        shutil.copytree(self.script.parent.parent / "tools", root / "tools")
+        git = ["git", "-C", root, "-c", "user.name=n", "-c", "user.email=e"]
+        for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "all"]):
+            subprocess.run([*git, *arguments], check=True)
+        head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True,
+                              check=True).stdout
+        program = self.fake("law_test_on_gpu", "#!/bin/bash\n")
+        for out, commit in (("one", head), ("two", head.strip() + "-dirty\n")):
+            script = root / "tools/gpu_bundle.sh"
+            subprocess.run([script, "--out", root / out, "--programs", program],
+                           capture_output=True, check=True)
+            self.assertEqual((root / out / "COMMIT").read_text(), commit)
 
 
 if __name__ == "__main__":
-    Bundle.script = os.path.abspath(sys.argv[1])
+    Bundle.script = Path(sys.argv[1]).absolute()
     Bundle.programs = [os.path.abspath(path) for path in sys.argv[2:]]
     unittest.main(argv=sys.argv[:1])
