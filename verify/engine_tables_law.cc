@@ -6,12 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/attention_gate.h"
-#include "core/contract.h"
 #include "core/dense_kv_view.h"
-#include "reference/error_bound.h"
 #include "sim/allocators/prefix_cached_allocator.h"
 #include "sim/workloads/builtin_workloads.h"
+#include "verify/oracle_comparison.h"
 #include "verify/placed_tables.h"
 #include "verify/trace_block_tables.h"
 
@@ -114,18 +112,9 @@ LawVerdict check_step(const Backend& backend, const TableSnapshot& step, const L
   PlacedTables placed(step, shape_of(law_case), UnaddressedSlots::kNaN, law_case.placement.seed);
   PagedAttentionInputs& inputs = placed.inputs();
   inputs.options = options_of(law_case.problem.options);
-  RECTO_CHECK_EQ(check_contents(inputs), Status::ok());
-  LawVerdict verdict;
-  verdict.skipped = backend.why_unsupported(inputs);
-  if (verdict.skipped) return verdict;
-  const reference::BoundedResult oracle =
-      reference::bounded_attention(inputs, backend.numerics(inputs));
-  verdict.comparison = compare(inputs, backend.run(inputs), oracle.exact,
-                               bound_kind == BoundKind::kHard ? oracle.hard : oracle.sharp);
-  if (!verdict.comparison.passed()) {
-    verdict.what =
-        fmt::format("against the oracle, in step {} of an engine, {}", step.step, step.moment);
-  }
+  LawVerdict verdict = compare_with_oracle(backend, inputs, bound_kind);
+  if (!verdict.what.empty())
+    verdict.what += fmt::format(", in step {} of an engine, {}", step.step, step.moment);
   return verdict;
 }
 

@@ -5,11 +5,8 @@
 #include "reference/error_bound.h"
 
 namespace recto::verify {
-namespace {
-
-LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind bound_kind) {
-  const PlacedProblem placed(law_case.problem, law_case.placement);
-  const PagedAttentionInputs& inputs = placed.inputs();
+LawVerdict compare_with_oracle(const Backend& backend, const PagedAttentionInputs& inputs,
+                               BoundKind bound_kind) {
   RECTO_CHECK_EQ(check_contents(inputs), Status::ok());
   LawVerdict verdict;
   verdict.skipped = backend.why_unsupported(inputs);
@@ -21,6 +18,13 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
   if (verdict.comparison.elements == 0) verdict.skipped = "nothing to compare";
   if (!verdict.comparison.passed()) verdict.what = "against the oracle";
   return verdict;
+}
+
+namespace {
+
+LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind bound_kind) {
+  const PlacedProblem placed(law_case.problem, law_case.placement);
+  return compare_with_oracle(backend, placed.inputs(), bound_kind);
 }
 
 }  // namespace
