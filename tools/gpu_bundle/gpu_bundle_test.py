@@ -237,6 +237,17 @@ class Bundle(unittest.TestCase):
             self.assertIn(said, done.stderr)
             self.assertFalse(fresh.exists())
 
+    def test_a_bundle_without_tests_or_benchmarks_says_so(self):
+        bundle = self.make([self.fake("attention_benchmark", BENCHMARK)])
+        code, printed, errors = self.run_bundle(bundle)
+        self.assertEqual(code, 1)
+        self.assertIn("tests: 0 passed (0 of them skipped a part), 0 skipped, 0 failed", printed)
+        self.assertIn("nothing is measured", errors)
+        (bundle / "bench" / "attention_benchmark").unlink()
+        code, printed, errors = self.run_bundle(bundle)
+        self.assertEqual((code, printed), (2, ""))
+        self.assertIn("no benchmark in", errors)
+
     def test_help_is_asked_for_and_printed(self):
         done = subprocess.run([self.script, "--help"], capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))

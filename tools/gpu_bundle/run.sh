@@ -12,11 +12,12 @@
 # --full measures the whole grid, which takes hours. Exit codes: 0 done, 1 a test or a measurement
 # failed, no test ran, or a peer was wrong, 2 bad usage, 3 no GPU.
 set -euo pipefail
+shopt -s nullglob # A bundle may have no tests, or no benchmarks.
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 flags=() only_verify=
 
 usage() {
-  sed -n '2,/^set/{/^#/p}' "$here/run.sh"
+  sed -n '2,/^set/{s/^# \{0,1\}//p}' "$here/run.sh"
 }
 
 while (($#)); do
@@ -124,6 +125,10 @@ measure_peers() {
 }
 
 any=("$here"/bench/*_benchmark)
+((${#any[@]})) || {
+  echo "run.sh: no benchmark in $here/bench; expected those of a bundle" >&2
+  exit 2
+}
 find_linker "${any[0]}"
 status=0
 card=$(ours "${any[0]}" --card) || status=$?
