@@ -176,8 +176,8 @@ class Folders(unittest.TestCase):
 
 
 class Failures(unittest.TestCase):
-    def check_failed(self, done, *parts):
-        self.assertEqual(done.returncode, 1, done.stderr)
+    def check_failed(self, done, *parts, code=1):
+        self.assertEqual(done.returncode, code, done.stderr)
         for part in parts:
             self.assertIn(part, done.stderr)
 
@@ -214,9 +214,9 @@ class Failures(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, "file").touch()
             done = recto("fragmentation", *SMALL, "--out", "file/below", cwd=folder)
-            self.check_failed(done, "file/below", "Not a directory")
+            self.check_failed(done, "file/below", "Not a directory", code=2)
             done = recto("simulate", *SMALL, "--timeline", "nowhere/t.json", cwd=folder)
-            self.check_failed(done, "nowhere/t.json", "No such file or directory")
+            self.check_failed(done, "nowhere/t.json", "No such file or directory", code=2)
 
     def test_a_folder_without_permission(self):
         if os.geteuid() == 0:
@@ -225,7 +225,7 @@ class Failures(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             os.chmod(folder, 0o500)
             done = recto("simulate", *SMALL, "--timeline", "t.json", cwd=folder)
-            self.check_failed(done, "t.json", "Permission denied")
+            self.check_failed(done, "t.json", "Permission denied", code=2)
 
 
 class Terminals(unittest.TestCase):

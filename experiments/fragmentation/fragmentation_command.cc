@@ -103,7 +103,7 @@ Status write_files(const FragmentationFlags& flags, const std::vector<Fragmentat
   RECTO_RETURN_IF_ERROR(write_fragmentation_files(rows, flags.out, extra));
   context.out << fmt::format("\nWrote fragmentation.csv, series.csv and manifest.json to {}\n",
                              flags.out);
-  if (!flags.has_report) return Status::ok();
+  if (!flags.has_report) return drop_old_page(flags.out, context);
   return write_folder_report({.folder = flags.out, .threads = flags.threads}, context);
 }
 
@@ -122,7 +122,8 @@ Status run_fragmentation(const FragmentationFlags& flags, CommandContext& contex
       RECTO_RETURN_IF_ERROR(
           check_no_input(flags.out + file, input_files(grid.value().base)).in("--out"));
     }
-    RECTO_RETURN_IF_ERROR(try_folder(flags.out));
+    RECTO_RETURN_IF_ERROR(check_own_folder(flags.out, "fragmentation").in("--out"));
+    RECTO_RETURN_IF_ERROR(try_folder(flags.out).in("--out"));
   }
   Result<std::vector<FragmentationRow>> rows = std::vector<FragmentationRow>();
   {

@@ -13,6 +13,7 @@
 #include "experiments/numerics/numerics_files.h"
 #include "experiments/numerics/numerics_study.h"
 #include "experiments/numerics/numerics_text.h"
+#include "experiments/support/manifest.h"
 #include "experiments/support/offered_values.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/parallel.h"
@@ -127,7 +128,10 @@ std::vector<CellResult> study_all(const std::vector<StudyCell>& cells, int threa
 Status run_numerics(const NumericsFlags& flags, CommandContext& context) {
   const auto cells = make_cells(flags);
   RECTO_RETURN_IF_ERROR(cells.status());
-  if (!flags.out.empty()) RECTO_RETURN_IF_ERROR(try_folder(flags.out));
+  if (!flags.out.empty()) {
+    RECTO_RETURN_IF_ERROR(check_own_folder(flags.out, "numerics").in("--out"));
+    RECTO_RETURN_IF_ERROR(try_folder(flags.out).in("--out"));
+  }
   const int threads =
       flags.threads > 0 ? flags.threads : std::min(default_threads(), kDefaultThreadsMax);
   const std::vector<CellResult> results = study_all(cells.value(), threads, context);

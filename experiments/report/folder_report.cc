@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "experiments/report/report_page.h"
@@ -54,6 +56,17 @@ Status write_folder_report(const FolderReportFlags& flags, CommandContext& conte
   context.out << fmt::format("Wrote {} ({}): open it in a browser\n", page,
                              bytes_text(static_cast<double>(text.size())));
   return Status::ok();
+}
+
+Status drop_old_page(const std::string& folder, CommandContext& context) {
+  const std::string page = folder + "/report.html";
+  std::error_code error;
+  if (std::filesystem::remove(page, error)) {
+    context.out << fmt::format("Removed {}, which told of an earlier run; --report makes it anew\n",
+                               page);
+  }
+  if (!error) return Status::ok();
+  return Status::failed(page + ": tells of an earlier run, cannot remove it: " + error.message());
 }
 
 }  // namespace recto::experiments

@@ -22,4 +22,8 @@ struct FolderReportFlags {
 // Reads the folder, makes what its files do not hold, writes the page and says where it is.
 Status write_folder_report(const FolderReportFlags& flags, CommandContext& context);
 
+// Removes the page that an earlier run has left in the folder, and says so: it tells of results
+// that have been written over.
+Status drop_old_page(const std::string& folder, CommandContext& context);
+
 }  // namespace recto::experiments

@@ -15,7 +15,6 @@
 #include "experiments/report/report_metrics.h"
 #include "experiments/report/series_data.h"
 #include "experiments/report/study_data.h"
-#include "experiments/support/manifest.h"
 #include "experiments/support/numbers.h"
 #include "experiments/support/parallel.h"
 #include "experiments/support/request_source.h"
@@ -23,20 +22,6 @@
 
 namespace recto::experiments {
 namespace {
-
-// The runs are made once more: a trace that has changed would tell of another study.
-Status check_inputs(const Json& manifest) {
-  if (!manifest.contains("inputs") || !manifest["inputs"].is_array()) return Status::ok();
-  for (const Json& input : manifest["inputs"]) {
-    const std::string path = text_of(input, "path");
-    const Result<Json> found = describe_file(path);
-    RECTO_RETURN_IF_ERROR(found.status());
-    if (found.value()["xxh3_128"] == text_of(input, "xxh3_128")) continue;
-    return Status::invalid_input(path +
-                                 ": has changed since the study was made; expected the same file");
-  }
-  return Status::ok();
-}
 
 Json seconds_json(const std::vector<double>& values) {
   Json json = Json::array();
@@ -52,7 +37,8 @@ Json latency_json(const LatencyQuantiles& latency) {
 }
 
 std::string setting_line(const RunConfig& config, const sim::Report& report) {
-  const std::string model = config.model_file.empty() ? config.model : config.model_file;
+  const std::string file = config.model_file.substr(config.model_file.find_last_of('/') + 1);
+  const std::string model = file.empty() ? config.model : file;
   return fmt::format("{}, {} requests; {} on {} x {}; pool of {} slots", workload_name(config),
                      grouped(report.counters.requests_arrived), model, config.tp, config.gpu,
                      grouped(report.pool_slots.value()));
@@ -149,7 +135,6 @@ std::string study_label(const RunConfig& config) {
 }
 
 Result<Json> fragmentation_data(const ResultsFolder& folder, const ReportOptions& options) {
-  RECTO_RETURN_IF_ERROR(check_inputs(folder.manifest));
   const Result<std::vector<RecordedRun>> runs = record_all(folder.configs, options);
   RECTO_RETURN_IF_ERROR(runs.status());
   Json rows = Json::array();

@@ -129,6 +129,88 @@ class Report(unittest.TestCase):
         self.assertIn("is an input", self.refused(self.study, "--html", self.study / "series.csv"))
         self.assertIn("--out", recto("fragmentation", "--requests", 5, "--report").stderr)
 
+    def study_of_a_trace(self, name):
+        """A folder, and below it results of a trace that was named from there."""
+        home = Path(self.scratch.name, name)
+        home.mkdir()
+        (home / "t.csv").write_text("arrival_s,prompt_tokens,output_tokens\n0,10,10\n1,20,10\n")
+        made = subprocess.run(
+            [PROGRAM, *("fragmentation --trace t.csv --allocators paged --block-sizes 16 "
+                        "--out out/study").split()], capture_output=True, text=True, cwd=home)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        return home
+
+    def test_a_relative_trace_is_found_from_another_folder(self):
+        home = self.study_of_a_trace("traced")
+        pages = []
+        for place, folder in ((home, "out/study"), ("/", home / "out/study"),
+                              (home / "out", "study")):
+            run = subprocess.run([PROGRAM, "report", folder], capture_output=True, text=True,
+                                 cwd=place)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            pages.append(self.page(home / "out/study"))
+        self.assertEqual(pages[0], pages[1])
+        self.assertEqual(pages[0], pages[2])
+
+    def test_a_trace_that_is_gone_or_another_is_told_with_the_remedy(self):
+        home = self.study_of_a_trace("gone")
+        rows = (home / "t.csv").read_text()
+        (home / "t.csv").write_text(rows + "2,5,5\n")
+        changed = self.refused(home / "out/study")
+        self.assertIn(f"{home.resolve()}/t.csv: has changed since {home}/out/study/manifest.json",
+                      changed)
+        (home / "t.csv").unlink()
+        gone = self.refused(home / "out/study")
+        self.assertIn(f"{home}/out/study/manifest.json, inputs: found t.csv, which is neither here",
+                      gone)
+        self.assertIn("lay it beside the manifest", gone)
+        (home / "out/study/t.csv").write_text(rows)
+        self.assertEqual(recto("report", home / "out/study").returncode, 0)
+
+    def test_results_do_not_take_the_place_of_another_commands(self):
+        small = ("--requests", 5, "--block-size", "8,16", "--out")
+        for command in (["sweep", *small], ["sweep", "--fresh", *small],
+                        ["numerics", "--n", 16, "--draws", 1, "--out"]):
+            run = recto(*command, self.study)
+            self.assertEqual(run.returncode, 2, run.stdout)
+            self.assertIn(f"--out: {self.study}: holds what recto fragmentation wrote; expected a "
+                          f"new folder, or one of recto {command[0]}", run.stderr)
+        run = recto("fragmentation", "--requests", 5, "--out", self.sweep)
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("holds what recto sweep wrote", run.stderr)
+        foreign = Path(self.scratch.name, "foreign")
+        foreign.mkdir()
+        (foreign / "manifest.json").write_text('{"name": "an extension"}')
+        run = recto("fragmentation", "--requests", 5, "--out", foreign)
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("manifest.json: found no manifest of recto", run.stderr)
+        self.assertEqual(os.listdir(foreign), ["manifest.json"])
+
+    def test_a_page_of_an_earlier_run_does_not_stay_beside_new_files(self):
+        folder = Path(self.scratch.name, "again")
+        sweep = "sweep --requests 5 --block-size 8,16 --out".split()
+        study = "fragmentation --requests 5 --allocators paged --out".split()
+        for command in (sweep, study):
+            place = folder / command[0]
+            self.assertEqual(recto(*command, place, "--report").returncode, 0)
+            self.assertTrue((place / "report.html").exists())
+            again = recto(*command, place)
+            self.assertIn(f"Removed {place}/report.html, which told of an earlier run",
+                          again.stdout)
+            self.assertFalse((place / "report.html").exists())
+            self.assertNotIn("Removed", recto(*command, place).stdout)
+
+    def test_a_folder_that_cannot_be_made_is_bad_input(self):
+        file = Path(self.scratch.name, "a_file")
+        file.write_text("")
+        for command in (["sweep", "--requests", 5], ["fragmentation", "--requests", 5],
+                        ["numerics", "--n", 16, "--draws", 1]):
+            for place in (file, file / "below"):
+                run = recto(*command, "--out", place)
+                self.assertEqual(run.returncode, 2, run.stderr)
+                self.assertIn(f"--out: {place}: cannot make this folder: Not a directory",
+                              run.stderr)
+
     def test_a_file_of_another_run_is_refused(self):
         folder = Path(self.scratch.name, "mixed")
         folder.mkdir()

@@ -4,27 +4,12 @@
 
 #include <utility>
 
+#include "experiments/report/located_inputs.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/text_file.h"
 
 namespace recto::experiments {
 namespace {
-
-Result<Json> read_manifest(const std::string& path) {
-  const Result<std::string> text = read_text_file(path);
-  if (!text.status().is_ok()) {
-    return Status::invalid_input(text.status().message() +
-                                 "; expected a folder that recto fragmentation --out or recto "
-                                 "sweep --out has written");
-  }
-  Json manifest = Json::parse(text.value(), nullptr, /*allow_exceptions=*/false);
-  if (!manifest.is_object() || !manifest.contains("command") || !manifest["command"].is_string()) {
-    return Status::invalid_input(path +
-                                 ": found no manifest of recto; expected a JSON object with "
-                                 "the field command");
-  }
-  return manifest;
-}
 
 // Pictures and numbers of one page must be of one run.
 Status check_content(const Json& manifest, const std::string& name, const std::string& path,
@@ -58,8 +43,12 @@ Result<ResultsFolder> read_results_folder(const std::string& path) {
   ResultsFolder folder;
   folder.path = path;
   const std::string manifest_path = path + "/manifest.json";
-  Result<Json> manifest = read_manifest(manifest_path);
-  RECTO_RETURN_IF_ERROR(manifest.status());
+  Result<Json> manifest = read_manifest(path);
+  if (!manifest.is_ok()) {
+    return Status::invalid_input(manifest.status().message() +
+                                 "; DIR: expected a folder that recto fragmentation --out or recto "
+                                 "sweep --out has written");
+  }
   folder.manifest = std::move(manifest).value();
   const std::string command = folder.manifest["command"].get<std::string>();
   if (command != "fragmentation" && command != "sweep") {
@@ -79,6 +68,13 @@ Result<ResultsFolder> read_results_folder(const std::string& path) {
   Result<std::vector<RunConfig>> configs = configurations(folder.manifest, manifest_path);
   RECTO_RETURN_IF_ERROR(configs.status());
   folder.configs = std::move(configs).value();
+  const auto located = locate_inputs(folder.manifest, path);
+  RECTO_RETURN_IF_ERROR(located.status());
+  for (RunConfig& config : folder.configs) {
+    for (const LocatedInput& input : located.value()) {
+      replace_input(config, input.named, input.found);
+    }
+  }
   if (folder.configs.size() != folder.table.rows()) {
     return Status::invalid_input(
         fmt::format("{}, configurations: found {}; expected {}, one per "

@@ -14,8 +14,10 @@
 #include <optional>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "experiments/support/length_source.h"
+#include "experiments/support/text_file.h"
 #include "experiments/support/time_model_flag.h"
 #include "experiments/support/version.h"
 
@@ -26,21 +28,45 @@ std::string hexadecimal(XXH128_hash_t hash) {
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
-}  // namespace
+// A text of a configuration that names a file, by its end, but for that of `measured:`.
+struct NamedFile {
+  std::string RunConfig::*member;
+  std::string path;
+};
 
-std::vector<std::string> input_files(const RunConfig& config) {
-  std::vector<std::string> files;
-  if (!config.trace.empty()) files.push_back(config.trace);
-  if (!config.model_file.empty()) files.push_back(config.model_file);
-  for (const std::string& text : {config.prompts, config.follow_ups, config.outputs}) {
-    if (const std::optional<std::string> file = lengths_file(text)) files.push_back(*file);
+std::vector<NamedFile> named_files(const RunConfig& config) {
+  std::vector<NamedFile> files;
+  for (const auto member : {&RunConfig::trace, &RunConfig::model_file}) {
+    if (!(config.*member).empty()) files.push_back({member, config.*member});
+  }
+  for (const auto member : {&RunConfig::prompts, &RunConfig::follow_ups, &RunConfig::outputs}) {
+    if (const std::optional<std::string> file = lengths_file(config.*member)) {
+      files.push_back({member, *file});
+    }
   }
   // One that there is not is told where the run is set up.
   const Result<TimeModelChoice> time_model = choose_time_model(config.time_model);
   if (time_model.is_ok() && !time_model.value().file.empty()) {
-    files.push_back(time_model.value().file);
+    files.push_back({&RunConfig::time_model, time_model.value().file});
   }
   return files;
+}
+
+}  // namespace
+
+std::vector<std::string> input_files(const RunConfig& config) {
+  std::vector<std::string> files;
+  for (NamedFile& file : named_files(config)) files.push_back(std::move(file.path));
+  return files;
+}
+
+void replace_input(RunConfig& config, const std::string& from, const std::string& to) {
+  for (const NamedFile& file : named_files(config)) {
+    std::string& text = config.*file.member;
+    if (file.path == from && text.ends_with(from)) {
+      text.replace(text.size() - from.size(), from.size(), to);
+    }
+  }
 }
 
 Status check_no_input(const std::string& output, const std::vector<std::string>& inputs) {
@@ -87,6 +113,33 @@ Result<Json> begin_manifest(const std::string& command, const std::vector<RunCon
     }
   }
   return Json{{"recto", version_json()}, {"command", command}, {"inputs", inputs}};
+}
+
+Result<Json> read_manifest(const std::string& folder) {
+  const std::string path = folder + "/manifest.json";
+  const Result<std::string> text = read_text_file(path);
+  RECTO_RETURN_IF_ERROR(text.status());
+  Json manifest = Json::parse(text.value(), nullptr, /*allow_exceptions=*/false);
+  if (manifest.is_object() && manifest.contains("command") && manifest["command"].is_string()) {
+    return manifest;
+  }
+  return Status::invalid_input(path +
+                               ": found no manifest of recto; expected a JSON object with the "
+                               "field command");
+}
+
+Status check_own_folder(const std::string& folder, std::string_view command) {
+  std::error_code unknown;
+  if (!std::filesystem::exists(folder + "/manifest.json", unknown)) return Status::ok();
+  const std::string expected = fmt::format("expected a new folder, or one of recto {}", command);
+  const Result<Json> manifest = read_manifest(folder);
+  if (!manifest.is_ok()) {
+    return Status::invalid_input(fmt::format("{}; {}", manifest.status().message(), expected));
+  }
+  const std::string found = manifest.value()["command"].get<std::string>();
+  if (found == command) return Status::ok();
+  return Status::invalid_input(
+      fmt::format("{}: holds what recto {} wrote; {}", folder, found, expected));
 }
 
 std::string content_hash(const std::string& text) {

@@ -3,6 +3,7 @@
 // Where results came from: enough to make them again.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/status.h"
@@ -13,6 +14,9 @@ namespace recto::experiments {
 // Files that a configuration reads: trace, lengths, model, time model.
 std::vector<std::string> input_files(const RunConfig& config);
 
+// Has `config` read `to` wherever it names the file `from`. A card of `measured:` names none.
+void replace_input(RunConfig& config, const std::string& from, const std::string& to);
+
 // Invalid input if `output` is one of the files that are read: writing would destroy it.
 Status check_no_input(const std::string& output, const std::vector<std::string>& inputs);
 
@@ -22,6 +26,13 @@ Result<Json> describe_file(const std::string& path);
 // What any manifest begins with: the program's versions, the name of the command and its inputs,
 // each once. No clock and no number of threads, so that equal runs give equal manifests.
 Result<Json> begin_manifest(const std::string& command, const std::vector<RunConfig>& configs);
+
+// The manifest of a folder. Invalid input where there is none, or none of recto's.
+Result<Json> read_manifest(const std::string& folder);
+
+// Invalid input if the folder has the manifest of another command, or of somebody else: results of
+// `command` would take its place, and no longer be told from those that lie there.
+Status check_own_folder(const std::string& folder, std::string_view command);
 
 // 128 bits of XXH3 in hexadecimal.
 std::string content_hash(const std::string& text);

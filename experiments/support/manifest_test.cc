@@ -33,5 +33,20 @@ TEST_CASE("an input that is gone is an error") {
   CHECK(begin_manifest("test", {config}).status().code() == StatusCode::kInvalidInput);
 }
 
+TEST_CASE("an input is replaced wherever it is named, and nothing else is") {
+  RunConfig config;
+  config.trace = "a.csv";
+  config.model_file = "m.json";
+  config.prompts = "empirical:prompts@a.csv";
+  config.outputs = "uniform:1,a.csv";
+  config.time_model = "linear:a.csv";
+  replace_input(config, "a.csv", "/b/a.csv");
+  CHECK(config.trace == "/b/a.csv");
+  CHECK(config.model_file == "m.json");
+  CHECK(config.prompts == "empirical:prompts@/b/a.csv");
+  CHECK(config.outputs == "uniform:1,a.csv");
+  CHECK(config.time_model == "linear:/b/a.csv");
+}
+
 }  // namespace
 }  // namespace recto::experiments

@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -14,8 +16,17 @@
 namespace recto::experiments {
 namespace {
 
-Status failure(const std::string& path, int error) {
-  return Status::failed(path + ": cannot write: " + std::strerror(error));
+// A place where nothing can be written is the caller's to choose; a full disk is not.
+Status failure(const std::string& message, int error) {
+  static constexpr std::array kMisplaced{EACCES, EEXIST,       EISDIR,  ELOOP, EINVAL,
+                                         ENOENT, ENAMETOOLONG, ENOTDIR, EPERM, EROFS};
+  const std::string text = message + std::strerror(error);
+  return std::ranges::find(kMisplaced, error) != kMisplaced.end() ? Status::invalid_input(text)
+                                                                  : Status::failed(text);
+}
+
+Status no_file(const std::string& path, int error) {
+  return failure(path + ": cannot write: ", error);
 }
 
 // Renaming onto a device or a pipe would replace it.
@@ -32,9 +43,9 @@ Result<OutputFile> OutputFile::create(const std::string& path) {
       special ? path : path + ".partial-" + std::to_string(static_cast<long>(getpid()));
   const int flags = special ? O_WRONLY : O_WRONLY | O_CREAT | O_TRUNC;
   const int descriptor = open(written.c_str(), flags | O_CLOEXEC, 0666);
-  if (descriptor < 0) return failure(path, errno);
+  if (descriptor < 0) return no_file(path, errno);
   Handle handle(fdopen(descriptor, "w"), std::fclose);
-  if (handle == nullptr) return failure(path, errno);
+  if (handle == nullptr) return no_file(path, errno);
   return OutputFile(path, written, std::move(handle));
 }
 
@@ -64,7 +75,7 @@ Status OutputFile::commit() {
   }
   if (error_ == 0) return Status::ok();
   if (written_path_ != path_) unlink(written_path_.c_str());
-  return failure(path_, error_);
+  return no_file(path_, error_);
 }
 
 Status write_file(const std::string& path, std::string_view text) {
@@ -81,7 +92,7 @@ Status make_folder(const std::string& path) {
     error = std::make_error_code(std::errc::not_a_directory);
   }
   if (!error) return Status::ok();
-  return Status::failed(path + ": cannot make this folder: " + error.message());
+  return failure(path + ": cannot make this folder: ", error.value());
 }
 
 Status try_folder(const std::string& path) {

@@ -14,7 +14,8 @@ namespace recto::experiments {
 
 class OutputFile {
  public:
-  // Failed, naming the file and the system's reason, if it cannot be written to.
+  // If it cannot be written to: the file and the system's reason. Invalid input where another place
+  // would do, such as a folder that is there; failed where not, such as on a full disk.
   static Result<OutputFile> create(const std::string& path);
 
   OutputFile(OutputFile&&) = default;
@@ -47,7 +48,7 @@ class OutputFile {
 // The whole of a small file.
 Status write_file(const std::string& path, std::string_view text);
 
-// Makes the folder and those above it, unless they are there.
+// Makes the folder and those above it, unless they are there. Errors as of OutputFile::create.
 Status make_folder(const std::string& path);
 
 // Whether the folder is there or can be made, and files be written there: tried before the work

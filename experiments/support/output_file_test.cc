@@ -64,11 +64,12 @@ TEST_CASE("a full disk is a failure that names the file") {
   CHECK(fs::exists("/dev/full"));
 }
 
-TEST_CASE("a folder that is missing, or is none, is a failure") {
+TEST_CASE("a folder that is missing, or is none, is the caller's to mend") {
   const std::string folder = fresh_folder("none");
   CHECK_THAT(write_file(folder + "/b/a.csv", "x").message(), ContainsSubstring("No such file"));
+  CHECK(write_file(folder + "/b/a.csv", "x").code() == StatusCode::kInvalidInput);
   REQUIRE(write_file(folder + "/file", "x").is_ok());
-  CHECK_FALSE(make_folder(folder + "/file").is_ok());
+  CHECK(make_folder(folder + "/file").code() == StatusCode::kInvalidInput);
   CHECK_FALSE(make_folder(folder + "/file/below").is_ok());
   CHECK(make_folder(folder + "/c/d").is_ok());
   CHECK(make_folder(folder + "/c/d").is_ok());

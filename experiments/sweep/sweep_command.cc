@@ -98,7 +98,7 @@ Status check_outputs(const SweepArguments& arguments, const std::vector<RunConfi
     RECTO_RETURN_IF_ERROR(
         check_no_input(arguments.out + file, {inputs.begin(), inputs.end()}).in("--out"));
   }
-  return Status::ok();
+  return check_own_folder(arguments.out, "sweep").in("--out");
 }
 
 Status check_sweep(const SweepArguments& arguments, const SweepGrid& grid) {
@@ -185,7 +185,7 @@ Status sweep(const SweepArguments& arguments, CommandContext& context) {
   const Result<Json> manifest = describe_sweep(grid);
   RECTO_RETURN_IF_ERROR(manifest.status());
 
-  RECTO_RETURN_IF_ERROR(make_folder(arguments.out));
+  RECTO_RETURN_IF_ERROR(make_folder(arguments.out).in("--out"));
   const Result<std::vector<RunRecord>> records =
       run_all(arguments, grid, manifest.value(), context);
   RECTO_RETURN_IF_ERROR(records.status());
@@ -196,10 +196,10 @@ Status sweep(const SweepArguments& arguments, CommandContext& context) {
   for (const std::string& remark : remarks_on(grid)) context.out << remark;
   context.out << rejected_points(points) << skipped_points(points)
               << fmt::format("{} points in {}/sweep.csv\n", points.size(), arguments.out);
-  if (arguments.has_report) {
-    RECTO_RETURN_IF_ERROR(
-        write_folder_report({.folder = arguments.out, .threads = arguments.threads}, context));
-  }
+  RECTO_RETURN_IF_ERROR(
+      arguments.has_report
+          ? write_folder_report({.folder = arguments.out, .threads = arguments.threads}, context)
+          : drop_old_page(arguments.out, context));
   return verdict(grid, points);
 }
 

@@ -82,7 +82,7 @@ class BadInput(unittest.TestCase):
     def test_a_folder_that_cannot_be_written(self):
         (self.folder / "file").write_text("")
         self.assertIn("file: cannot make this folder: Not a directory",
-                      self.refused(out="file", code=1))
+                      self.refused(out="file"))
 
     def test_patience_that_is_no_time(self):
         self.assertIn("found nan; expected seconds", self.refused("--patience-s", "nan"))
