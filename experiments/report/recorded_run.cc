@@ -36,13 +36,11 @@ Result<RecordedRun> run_and_record(const RunConfig& config) {
 
 Result<MemoryMap> record_map(const RunConfig& config, const sim::Report& report,
                              SimTime detail_begin) {
-  RunConfig visible = config;
-  visible.manager = "simulator";
-  const Result<ResolvedRun> resolved = resolve(visible);
+  const Result<ResolvedRun> resolved = resolve(config);
   RECTO_RETURN_IF_ERROR(resolved.status());
   const Result<std::unique_ptr<sim::TimeModel>> time_model = make_time_model(resolved.value());
   RECTO_RETURN_IF_ERROR(time_model.status());
-  Result<OpenedSource> source = open_source(visible);
+  Result<OpenedSource> source = open_source(config);
   RECTO_RETURN_IF_ERROR(source.status());
   Result<std::unique_ptr<sim::Allocator>> allocator = make_allocator(resolved.value());
   RECTO_RETURN_IF_ERROR(allocator.status());

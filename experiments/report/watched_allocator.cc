@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "core/contract.h"
+#include "cuda/cache/block_pool.h"
+#include "cuda/cache/cache_core.h"
 #include "sim/allocators/contiguous_allocator.h"
 #include "sim/allocators/prefix_cached_allocator.h"
 
@@ -13,9 +15,11 @@ using sim::SequenceId;
 using Kind = PlaceChange::Kind;
 
 WatchedAllocator::WatchedAllocator(std::unique_ptr<sim::Allocator> inner)
-    : inner_(std::move(inner)), paged_(dynamic_cast<const sim::PagedAllocator*>(inner_.get())) {
-  RECTO_CHECK_EQ(paged_ != nullptr, inner_->is_paged());
-  if (paged_ == nullptr) return;
+    : inner_(std::move(inner)),
+      paged_(dynamic_cast<const sim::PagedAllocator*>(inner_.get())),
+      managed_(dynamic_cast<const verify::ManagedAllocator*>(inner_.get())) {
+  RECTO_CHECK_EQ(paged_ != nullptr || managed_ != nullptr, inner_->is_paged());
+  if (!is_paged()) return;
   const std::int64_t blocks = inner_->counts().pool.value() / inner_->block_size().value();
   has_content_.resize(static_cast<std::size_t>(blocks));
   holders_of_.resize(static_cast<std::size_t>(blocks));
@@ -24,13 +28,16 @@ WatchedAllocator::WatchedAllocator(std::unique_ptr<sim::Allocator> inner)
 std::vector<PlaceChange> WatchedAllocator::take_changes() { return std::exchange(changes_, {}); }
 
 bool WatchedAllocator::is_cached(BlockId block) const {
+  if (managed_ != nullptr) {
+    const cache::BlockState state = managed_->manager().core().device.pool().state(block);
+    return state == cache::BlockState::kEvictable || state == cache::BlockState::kPinned;
+  }
   const auto* caching = dynamic_cast<const sim::PrefixCachedAllocator*>(paged_);
   return caching != nullptr && caching->is_evictable(block);
 }
 
-std::span<const BlockId> WatchedAllocator::block_table(SequenceId sequence) const {
-  if (paged_ == nullptr) return {};
-  return paged_->block_table(sequence);
+std::span<const BlockId> WatchedAllocator::table_now(SequenceId sequence) const {
+  return managed_ != nullptr ? managed_->block_table(sequence) : paged_->block_table(sequence);
 }
 
 PlaceChange WatchedAllocator::change(Kind kind, SequenceId sequence) {
@@ -45,7 +52,7 @@ PlaceChange WatchedAllocator::change(Kind kind, SequenceId sequence) {
 }
 
 void WatchedAllocator::note_table(SequenceId sequence, std::size_t from, std::int64_t hits) {
-  const std::vector<BlockId>& now = paged_->block_table(sequence);
+  const std::span<const BlockId> now = table_now(sequence);
   std::vector<BlockId>& before = holder(sequence).table;
   for (std::size_t entry = from; entry < now.size(); ++entry) {
     const bool is_replaced = entry < before.size();
@@ -92,7 +99,7 @@ std::optional<sim::Growth> WatchedAllocator::admit(std::span<const SequenceId> m
                                                    TokenCount length) {
   const std::optional<sim::Growth> growth = inner_->admit(members, length);
   if (!growth) return growth;
-  if (paged_ != nullptr) {
+  if (is_paged()) {
     note_table(members.front(), 0, growth->hit.value() / inner_->block_size().value());
   } else {
     for (const SequenceId member : members) note_region(member);
@@ -103,7 +110,7 @@ std::optional<sim::Growth> WatchedAllocator::admit(std::span<const SequenceId> m
 std::optional<sim::Growth> WatchedAllocator::grow(SequenceId sequence, TokenCount context,
                                                   TokenCount length) {
   const std::optional<sim::Growth> growth = inner_->grow(sequence, context, length);
-  if (!growth || paged_ == nullptr) return growth;
+  if (!growth || !is_paged()) return growth;
   const std::size_t first =
       static_cast<std::size_t>(context.value() / inner_->block_size().value());
   note_table(sequence, std::min(first, holder(sequence).table.size()), 0);
@@ -120,12 +127,12 @@ bool WatchedAllocator::append_blocks(std::span<const SequenceId> sequences) {
 
 sim::Growth WatchedAllocator::share(SequenceId parent, SequenceId child, TokenCount length) {
   const sim::Growth growth = inner_->share(parent, child, length);
-  if (paged_ != nullptr) note_table(child, 0, static_cast<std::int64_t>(holders_of_.size()));
+  if (is_paged()) note_table(child, 0, static_cast<std::int64_t>(holders_of_.size()));
   return growth;
 }
 
 sim::Release WatchedAllocator::release(SequenceId sequence, TokenCount context) {
-  if (paged_ == nullptr) {
+  if (!is_paged()) {
     const auto& contiguous = dynamic_cast<const sim::ContiguousAllocator&>(*inner_);
     const sim::Region region = contiguous.region(sequence);
     PlaceChange left = change(Kind::kLeft, sequence);
@@ -154,7 +161,7 @@ bool WatchedAllocator::restore(std::span<const SequenceId> members, const sim::T
                                TokenCount spare) {
   if (!inner_->restore(members, shape, spare)) return false;
   for (const SequenceId member : members) {
-    if (paged_ != nullptr) {
+    if (is_paged()) {
       note_table(member, 0, 0);
     } else {
       note_region(member);

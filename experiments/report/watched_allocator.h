@@ -13,6 +13,7 @@
 #include "core/units.h"
 #include "sim/allocators/allocator.h"
 #include "sim/allocators/paged_allocator.h"
+#include "verify/managed_simulation/managed_allocator.h"
 
 namespace recto::experiments {
 
@@ -41,8 +42,10 @@ class WatchedAllocator final : public sim::Allocator {
   const sim::Allocator& inner() const { return *inner_; }
   // Does nobody hold the block, while its content can be found again?
   bool is_cached(BlockId block) const;
-  // Blocks of the sequence's table; of contiguous allocators none.
-  std::span<const BlockId> block_table(sim::SequenceId sequence) const;
+  // Blocks of the sequence's table, as they were noted; of contiguous allocators none.
+  std::span<const BlockId> block_table(sim::SequenceId sequence) const {
+    return holders_[static_cast<std::size_t>(sequence.value())].table;
+  }
 
   void open(sim::SequenceId sequence, const sim::SequenceSpec& spec) override;
   void close(sim::SequenceId sequence) override { inner_->close(sequence); }
@@ -96,9 +99,12 @@ class WatchedAllocator final : public sim::Allocator {
   // What the table has that it had not, from an entry on. `hits` entries of it were found cached.
   void note_table(sim::SequenceId sequence, std::size_t from, std::int64_t hits);
   void note_region(sim::SequenceId sequence);
+  std::span<const BlockId> table_now(sim::SequenceId sequence) const;
 
   std::unique_ptr<sim::Allocator> inner_;
-  const sim::PagedAllocator* paged_;      // null where blocks are not to be seen
+  // Who tells of blocks: the simulator's own, or the production manager; regions have neither.
+  const sim::PagedAllocator* paged_;
+  const verify::ManagedAllocator* managed_;
   std::vector<Holder> holders_;           // by SequenceId
   std::vector<char> has_content_;         // [block] it was cached when it was last without holder
   std::vector<std::int32_t> holders_of_;  // [block]

@@ -95,9 +95,8 @@ function mapSection(data) {
   };
   if (data.manager === "production") {
     made.append(element("p", { class: "note", id: "map-manager" },
-        "The study ran under --manager production. Its maps show the blocks of the simulator's " +
-        "own allocators, which hold as many in the same states at every event; the production " +
-        "manager may give a sequence blocks of other numbers."));
+        "The study ran under --manager production: its maps show the blocks of the production " +
+        "block manager, as its block tables and its pool tell of them after every event."));
   }
   mapState.pool = data.pool_slots;
   mapState.high = data.pool_slots;
