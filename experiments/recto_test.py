@@ -17,62 +17,6 @@ COMMANDS = "fragmentation simulate sweep trace plan plot report numerics verify 
 COMMANDS += "cases check generate mutants completion man".split()
 SMALL = ("--requests", "100")
 
-# Arguments, and what the one line on standard error must hold.
-BAD_USAGE = (
-    ("", "found no command; expected one of fragmentation, simulate"),
-    ("fragmentatio", "found 'fragmentatio'; expected one of"),
-    ("simulate --nope", "--nope: no such flag; simulate --help lists the flags"),
-    ("simulate extra", "found 'extra'; expected flags alone"),
-    ("simulate --block-size", "--block-size"),
-    ("simulate --block-size 8 --block-size 16", "--block-size: found twice; expected it once"),
-    ("simulate --block-size 0", "--block-size: found '0'; expected an integer from 1 to"),
-    ("simulate --block-size -16", "found '-16'"),
-    ("simulate --block-size 1e3", "found '1e3'"),
-    ("simulate --block-size 99999999999999999999", "expected an integer from 1 to 1048576"),
-    ("simulate --utilization nan", "--utilization: found 'nan'; expected a number"),
-    ("simulate --pool-gib inf", "--pool-gib: found 'inf'"),
-    ("simulate --pool-gib -1", "--pool-gib: found '-1'"),
-    ("simulate --pool-slots 15", "has 0 blocks of 16"),
-    ("simulate --model GPT-9", "expected one of GPT-2-small, OPT-13B"),
-    ("simulate --gpu TPU", "expected one of A100-40"),
-    ("simulate --model OPT-175B", "--tp 12"),
-    ("simulate --allocator slab", "expected one of paged, prefix-cached, contiguous-max"),
-    ("fragmentation --manager production", "found --allocator contiguous-max; expected paged"),
-    ("simulate --workload x", "expected one of sharegpt-like"),
-    ("simulate --attention-curve x", "expected one of flashinfer"),
-    ("simulate --arrivals poisson:nan", "--arrivals"),
-    ("simulate --outputs uniform:9,3", "--outputs"),
-    ("simulate --decoding beam:0", "--decoding"),
-    ("simulate --batching static --decoding parallel:2", "--batching static"),
-    ("simulate --window 64 --allocator prefix-cached", "--window 64"),
-    ("simulate --window 64 --decoding parallel:2", "--window 64"),
-    ("simulate --max-batched-tokens 8", "the 256 of --max-sequences"),
-    ("simulate --trace nowhere.csv", "nowhere.csv: cannot be opened: No such file or directory"),
-    ("simulate --trace .", "is a directory"),
-    ("simulate --trace /dev/null", "is empty"),
-    ("simulate --trace x.csv --workload chat", "--workload"),
-    ("simulate --model-file .", "Is a directory"),
-    ("simulate --time-model linear:nowhere.json", "nowhere.json: cannot be read"),
-    ("simulate --time-model linear:.", "cannot be read"),
-    ("fragmentation --time-model measured:H200", "no results yet"),
-    ("simulate --seeds 2 --timeline x.json", "--timeline"),
-    ("simulate --seeds 0", "--seeds"),
-    ("simulate --preemption swap", "--preemption swap: has no effect here: nothing can be"),
-    ("simulate --placement best-fit", "--placement best-fit: has no effect here: it applies to"),
-    ("fragmentation --allocators paged --placement best-fit", "--placement best-fit: has no"),
-    ("fragmentation --block-sizes 16,,32", "--block-sizes"),
-    ("fragmentation --block-sizes 0", "--block-sizes: found '0'"),
-    ("fragmentation --allocators paged,slab", "--allocators: found 'slab'"),
-    ("fragmentation --view side", "--view"),
-    ("fragmentation --threads 0", "--threads"),
-    ("numerics --seed -1", "--seed: found '-1'; expected an integer of at least 0"),
-    ("numerics --type fp64", "--type: no such flag; did you mean --types?"),
-    ("simulate --allocater paged", "--allocater: no such flag; did you mean --allocator?"),
-    ("numerics --draws", "--draws: found none; expected a value"),
-    ("numerics --n 1", "--n: found '1'; expected an integer from 2 to"),
-    ("numerics --types int4", "--types: found 'int4'; expected fp32, fp16, bf16, or one"),
-)
-
 
 def recto(*arguments, **options):
     options.setdefault("cwd", tempfile.gettempdir())
@@ -88,16 +32,6 @@ def environment(**changes):
 
 
 class Usage(unittest.TestCase):
-    def test_bad_usage_is_one_line_and_exit_code_2(self):
-        for line, expected in BAD_USAGE:
-            with self.subTest(line):
-                done = recto(*line.split())
-                self.assertEqual(done.returncode, 2, done.stderr)
-                self.assertIn(expected, done.stderr)
-                self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
-                self.assertTrue(done.stderr.startswith("recto: "))
-                self.assertEqual(done.stdout, "")
-
     def test_a_bad_row_is_named_and_nothing_is_written(self):
         with tempfile.TemporaryDirectory() as folder:
             rows = "arrival_s,prompt_tokens,output_tokens\n0,10,10\n1,-5,10\n2,10,10\n"

@@ -125,8 +125,9 @@ std::string savings_text(const GenerateConfig& config, const EngineRun& run) {
   const verify::EngineCounts& counts = run.counts;
   return table.text() +
          fmt::format(
-             "\n{} steps computed {} tokens; {} were found cached. {} blocks were copied on write, "
-             "{} moved to\nthe host or back. Preempted: {} computed again, {} swapped. Beams that "
+             "\n{} steps computed {} tokens; {} were found cached. Blocks copied on write: {}, "
+             "moved "
+             "to the host\nor back: {}. Preempted: {} computed again, {} swapped. Beams that "
              "switched: {}. Drafts: {} of {}\nwere right.\n",
              counts.steps, counts.rows, counts.hit_tokens, counts.copied_blocks,
              counts.swapped_blocks, counts.recomputes, counts.swaps, counts.beam_switches,

@@ -30,7 +30,7 @@ def read_sweep(folder: Path) -> tuple[Source, pandas.DataFrame, list[str]]:
     settings = {name: value for name, value in grid["base"].items() if name not in axes}
     if grid.get("seeds", 1) > 1:
         settings["seeds"] = grid["seeds"]
-    columns = ("point", "outcome", *axes, *_SWEEP_FIGURES)
+    columns = ("point", "outcome", "time_model", "time_model_provenance", *axes, *_SWEEP_FIGURES)
     table = read_table(folder / "sweep.csv", columns)
     well = table[table["outcome"] == "ok"]
     if well.empty:

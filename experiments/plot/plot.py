@@ -46,10 +46,13 @@ def fragmentation_pictures(folder: Path) -> Iterator[Picture]:
 
 def sweep_pictures(folder: Path) -> Iterator[Picture]:
     source, table, axes = grid_figures.read_sweep(folder)
-    for axis in axes:
-        if table[axis].nunique() > 1:
-            yield Picture(f"over_{axis}",
-                          lambda axis=axis: grid_figures.sweep(table, axes, axis), source)
+    drawn = [axis for axis in axes if table[axis].nunique() > 1]
+    if not drawn:
+        raise BadInput(f"{folder}: found no axis with two values that went well; there is nothing "
+                       "to draw over")
+    for axis in drawn:
+        yield Picture(f"over_{axis}", lambda axis=axis: grid_figures.sweep(table, axes, axis),
+                      source)
 
 
 def numerics_pictures(folder: Path) -> Iterator[Picture]:
@@ -86,7 +89,11 @@ def pictures_of(folder: Path) -> Iterator[Picture]:
 
 def draw_all(pictures: list[Picture], out: Path) -> int:
     """The number of figures."""
-    out.mkdir(parents=True, exist_ok=True)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"--out: {out}: cannot make this folder: {error.strerror}; expected a "
+                       "folder, or a path where one can be made") from error
     drawn = 0
     for picture in pictures:
         style.set_up()

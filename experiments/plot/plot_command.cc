@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/status.h"
+#include "experiments/support/usage_error.h"
 
 namespace recto::experiments {
 namespace {
@@ -73,9 +74,11 @@ void add_plot_command(CLI::App& app, CommandContext& context) {
       app.add_subcommand("plot", "pictures of what other commands wrote, as PNG and SVG");
   command->add_option("folder", flags->folder, "with what they wrote")
       ->option_text("DIR")
+      ->check(check_folder_named)
       ->required();
   command->add_option("--out", flags->out, "folder for the pictures, made if need be")
       ->option_text("DIR")
+      ->check(check_folder_named)
       ->required();
   command->footer(kFooter);
   command->callback([flags, &context] {

@@ -150,6 +150,32 @@ class Plot(unittest.TestCase):
                 self.assertIn(expected, complaint)
                 self.assertEqual(complaint.count("\n"), 1)
                 self.assertFalse(self.out.exists())
+        recto("fragmentation", *SMALL, "--allocators", "paged", "--block-sizes", "16", "--out",
+              self.results)
+        file = self.folder / "file"
+        file.write_text("kept")
+        for out in (file, file / "below"):
+            code, printed, complaint = draw(self.results, out)
+            self.assertEqual((code, printed), (2, []))
+            self.assertRegex(complaint, f"^recto: --out: {out}: cannot make this folder: ")
+        self.assertEqual(file.read_text(), "kept")
+        rows = "arrival_s,prompt_tokens,output_tokens\n0,10,10\n"
+        (self.folder / "one.csv").write_text(rows)
+        for command, expected in (
+            ("simulate --json --trace one.csv --max-length 8",
+             "a.json, report.series: found nothing"),
+            ("sweep --requests 5 --block-size 16 --out one", "found no axis with two values"),
+        ):
+            folder = self.folder / "one"
+            folder.mkdir(exist_ok=True)
+            done = subprocess.run([RECTO, *command.split()], capture_output=True, text=True,
+                                  cwd=self.folder)
+            if "--json" in command:
+                (folder / "a.json").write_text(done.stdout)
+            code, printed, complaint = draw(folder, self.out)
+            self.assertEqual((code, printed), (2, []))
+            self.assertIn(expected, complaint)
+            (folder / "a.json").unlink(missing_ok=True)
         code, _, complaint = draw(self.folder / "nowhere", self.out)
         self.assertEqual(code, 2)
         self.assertIn("nowhere: is no folder", complaint)

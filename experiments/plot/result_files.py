@@ -130,6 +130,9 @@ def read_simulation(path: Path) -> tuple[Source, Run] | None:
     row = pandas.json_normalize({key: document[key] for key in ("figures", "report")}).to_dict(
         "records")[0]
     series = pandas.DataFrame(document["report"]["series"])
+    if series.empty:
+        raise BadInput(f"{path}, report.series: found nothing, as no request was served; expected "
+                       "a run to draw")
     series["begin_s"] = series.pop("begin_ns") / NS_PER_S
     series["length_s"] = series.pop("length_ns") / NS_PER_S
     key = (document["settings"]["allocator"], document["report"]["block_size"])

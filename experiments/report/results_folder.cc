@@ -45,8 +45,8 @@ Result<ResultsFolder> read_results_folder(const std::string& path) {
   const std::string manifest_path = path + "/manifest.json";
   Result<Json> manifest = read_manifest(path);
   if (!manifest.is_ok()) {
-    return Status::invalid_input(manifest.status().message() +
-                                 "; DIR: expected a folder that recto fragmentation --out or recto "
+    return Status::invalid_input("folder: " + manifest.status().message() +
+                                 "; expected a folder that recto fragmentation --out or recto "
                                  "sweep --out has written");
   }
   folder.manifest = std::move(manifest).value();

@@ -82,6 +82,9 @@ Status check_no_input(const std::string& output, const std::vector<std::string>&
 
 Result<Json> describe_file(const std::string& path) {
   const auto reason = [&] { return Status::invalid_input(path + ": " + std::strerror(errno)); };
+  if (std::error_code unknown; std::filesystem::is_fifo(path, unknown)) {
+    return Status::invalid_input(path + ": is a pipe, which is read once; expected a file");
+  }
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
                                                              std::fclose);
   if (file == nullptr) return reason();

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "core/contract.h"
@@ -59,6 +61,10 @@ Status check_kinds(const RunConfig& config) {
                                                       "follow_ups", "outputs",    "sharing",
                                                       "requests",   "max_context"};
   static constexpr std::string_view kOfTraces[] = {"limit", "on_bad_row"};
+  if (std::error_code unknown; std::filesystem::is_fifo(config.trace, unknown)) {
+    return Status::invalid_input("--trace: " + config.trace +
+                                 ": is a pipe, which is read once; expected a file");
+  }
   if (!config.trace.empty()) {
     return refuse_given(config, kOfWorkloads,
                         "applies to synthetic workloads; give either this or --trace");

@@ -6,7 +6,9 @@
 #include <charconv>
 #include <cstdint>
 #include <optional>
+#include <regex>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -48,6 +50,52 @@ std::string unknown_argument(const CLI::App& command) {
                      similar ? fmt::format("; did you mean {}?", *similar) : help);
 }
 
+// "0.000000" as "0".
+std::string plain_number(const std::string& text) {
+  double value = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+  return read.ptr == text.data() + text.size() ? fmt::format("{}", value) : text;
+}
+
+// FLAG: Value TEXT not in range LOW to HIGH
+std::optional<std::string> out_of_range(const std::string& text) {
+  std::smatch match;
+  static const std::regex kForm("([^:]+): Value ([^]*) not in range (\\S+) to (\\S+)");
+  if (!std::regex_match(text, match, kForm)) return std::nullopt;
+  const bool is_whole = match.str(3).find('.') == std::string::npos;
+  return fmt::format("{}: found '{}'; expected {} from {} to {}", match.str(1), match.str(2),
+                     is_whole ? "an integer" : "a number", plain_number(match.str(3)),
+                     plain_number(match.str(4)));
+}
+
+// FLAG: TEXT not in {ONE,OTHER}
+std::optional<std::string> none_of_set(const std::string& text) {
+  std::smatch match;
+  static const std::regex kForm("([^:]+): ([^]*) not in \\{([^}]*)\\}");
+  if (!std::regex_match(text, match, kForm)) return std::nullopt;
+  const std::string names = std::regex_replace(match.str(3), std::regex(","), ", ");
+  return fmt::format("{}: found '{}'; expected one of {}", match.str(1), match.str(2), names);
+}
+
+// Could not convert: FLAG = TEXT
+std::optional<std::string> no_number(const std::string& text) {
+  std::smatch match;
+  static const std::regex kForm("Could not convert: (\\S+) = ([^]*)");
+  if (!std::regex_match(text, match, kForm)) return std::nullopt;
+  return fmt::format("{}: found '{}'; expected a number", match.str(1), match.str(2));
+}
+
+// FLAG is required
+std::optional<std::string> missing(const std::string& text, const CLI::App& command) {
+  constexpr std::string_view kEnd = " is required";
+  if (!text.ends_with(kEnd)) return std::nullopt;
+  const std::string name = text.substr(0, text.size() - kEnd.size());
+  const CLI::Option* const option = command.get_option_no_throw(name);
+  const std::string what = option == nullptr ? "" : ' ' + option->get_option_text();
+  return fmt::format("{}: found none; expected{}; {} --help tells of it", name,
+                     what == " " ? " a value" : what, command.get_name());
+}
+
 }  // namespace
 
 Status usage_error(const CLI::App& app, const CLI::ParseError& error) {
@@ -65,7 +113,11 @@ Status usage_error(const CLI::App& app, const CLI::ParseError& error) {
         fmt::format("{}: {}", flag,
                     is_twice ? "found twice; expected it once" : "found none; expected a value"));
   }
-  return Status::invalid_input(text);
+  std::optional<std::string> told = out_of_range(text);
+  if (!told) told = none_of_set(text);
+  if (!told) told = no_number(text);
+  if (!told) told = missing(text, command);
+  return Status::invalid_input(told.value_or(text));
 }
 
 std::string check_folder_named(const std::string& text) {

@@ -8,8 +8,8 @@
 
 namespace recto::experiments {
 
-// What was wrong with a command line, in one line: which flag, and what was expected. CLI11's own
-// words stay where they say it.
+// What was wrong with a command line, in one line: which flag, what was found and expected. CLI11's
+// own words stay where they say it.
 Status usage_error(const CLI::App& app, const CLI::ParseError& error);
 
 // A check of options that name a folder: an empty text, such as a variable that is not set, names

@@ -213,7 +213,8 @@ void add_sweep_command(CLI::App& app, CommandContext& context) {
           ->option_text("DIR")
           ->check(check_folder_named);
   command->add_option("--grid", arguments->grid_path, "take base, axes and seeds from a JSON file")
-      ->option_text("FILE");
+      ->option_text("FILE")
+      ->check(check_file_named);
   command
       ->add_option("--seeds", arguments->seeds,
                    "run each point under N seeds: means and 95 % intervals")

@@ -212,6 +212,7 @@ TEST_CASE("bad flags are named, with what was expected") {
   refused({"--seeds", "2", "--seed", "1,2"}, "--seeds: expected 1 where the seed is an axis");
   refused({"--threads", "0"}, "--threads");
   refused({"--grid", "no/such.json"}, "--grid: no/such.json");
+  refused({"--grid", ""}, "--grid: found ''; expected a file");
   refused({"--trace", "no/such.csv"}, "no/such.csv");
   refused({"--colour"}, "--colour");
   CHECK(testing::try_command(add_sweep_command, {"sweep"}).exit_code == 2);  // no --out

@@ -73,6 +73,9 @@ Result<std::unique_ptr<ByteSource>> open_file_source(const std::string& path) {
     return Status::invalid_input("is a directory: expected a trace file");
   }
   std::FILE* file = std::fopen(path.c_str(), "rb");
+  if (file == nullptr && path == "-") {
+    return Status::invalid_input("is no name of standard input here: expected a trace file");
+  }
   if (file == nullptr) {
     return Status::invalid_input(std::string("cannot be opened: ") + std::strerror(errno));
   }

@@ -26,6 +26,8 @@ TEST_CASE("what is missing or no file is said so") {
         Status::invalid_input("cannot be opened: No such file or directory"));
   CHECK(open_file_source("/").status() ==
         Status::invalid_input("is a directory: expected a trace file"));
+  CHECK(open_file_source("-").status() ==
+        Status::invalid_input("is no name of standard input here: expected a trace file"));
 }
 
 TEST_CASE("data without gzip's magic passes unchanged, however short") {

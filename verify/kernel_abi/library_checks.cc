@@ -78,7 +78,8 @@ Result<std::string> library_file(const std::string& path) {
     return Status::invalid_input(fmt::format("{}: {}", path, std::strerror(errno)));
   }
   if (!S_ISREG(about.st_mode)) {
-    return Status::invalid_input(fmt::format("{}: expected a shared library, got no file", path));
+    return Status::invalid_input(fmt::format("{}: expected a shared library, got {}", path,
+                                             S_ISDIR(about.st_mode) ? "a folder" : "no file"));
   }
   RECTO_RETURN_IF_ERROR(check_whole(path, static_cast<std::uint64_t>(about.st_size)));
   const std::unique_ptr<char, decltype(&free)> absolute(realpath(path.c_str(), nullptr), &free);

@@ -42,7 +42,7 @@ TEST_CASE("what is no library is refused") {
   CHECK(KernelLibrary::open("nowhere/libmine.so").status() ==
         Status::invalid_input("nowhere/libmine.so: No such file or directory"));
   CHECK(KernelLibrary::open("verify").status() ==
-        Status::invalid_input("verify: expected a shared library, got no file"));
+        Status::invalid_input("verify: expected a shared library, got a folder"));
   const char* const folder = getenv("TEST_TMPDIR");
   const std::string path = std::string(folder == nullptr ? "." : folder) + "/text.so";
   std::FILE* const file = std::fopen(path.c_str(), "w");
