@@ -86,10 +86,10 @@ done
 chmod -R u+w "$out"
 (cd "$root/tools" && find -L bench_peers -name '*.py' ! -name '*_test.py' \
   -exec cp -L --parents {} "$out" \;)
-cp -L "$root/tools/gpu_bundle/run.sh" "$root/tools/gpu_bundle/aims.py" "$out/"
+cp -L "$root/tools/gpu_bundle"/{run.sh,aims.py,find_cublas.py} "$out/"
 echo "$built_from" >"$out/COMMIT"
 cat >"$out/README" <<END
 Verifies recto's kernels on this machine's GPU, and measures them:  ./run.sh
 It asks for a driver, and nothing else. Exit codes and flags: ./run.sh --help
 END
-echo "$out: $(ls "$out/tests" | wc -l) tests, $(ls "$out/bench" | wc -l) benchmarks"
+echo "$out: tests: $(ls "$out/tests" | wc -l), benchmarks: $(ls "$out/bench" | wc -l)"

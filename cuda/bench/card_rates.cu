@@ -4,8 +4,18 @@
 #include <kernel_ptx.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <string>
 
+#include "cuda/bench/blas_library.h"
 #include "cuda/bench/device.h"
+
+#if __has_include(<cublas_api.h>)
+#include <cublas_api.h>
+// What blas_library.cc, which needs no header, says for them.
+static_assert(CUBLAS_OP_N == 0 && CUDA_R_16BF == 14 && CUBLAS_COMPUTE_32F == 68 &&
+              CUBLAS_GEMM_DEFAULT == -1);
+#endif
 
 namespace recto::bench {
 namespace {
@@ -15,6 +25,9 @@ constexpr int kRuns = 10;
 constexpr int kRounds = 4096;
 constexpr int kSums = 8;  // that do not wait for each other
 constexpr int kWarps = 8;
+constexpr std::int64_t kMatrixSize = 8192;
+constexpr std::int64_t kMatrixBytes = kMatrixSize * kMatrixSize * 2;
+static_assert(2 * kMatrixBytes <= kCopiedBytes);
 
 // 2 * 16 * 8 * 16 operations for each sum, round and warp.
 __global__ void __launch_bounds__(kWarps * 32) multiply(float* sums) {
@@ -71,7 +84,22 @@ Result<double> mma_rate(const ColdTimer& timer, const DeviceBytes& sums) {
   });
 }
 
+// Of matrices with random numbers: zeros need less power, and clocks stay higher.
+Result<double> blas_rate(const ColdTimer& timer, const BlasLibrary& blas, const DeviceBytes& from,
+                         const DeviceBytes& to) {
+  fill_random(from, ElementType::kBf16, 1);
+  const auto* a = static_cast<const std::byte*>(from.data());
+  constexpr double kProducts = 2.0 * kMatrixSize * kMatrixSize * kMatrixSize;
+  return best_rate(timer, kProducts,
+                   [&] { return blas.multiply(a, a + kMatrixBytes, to.data(), kMatrixSize); });
+}
+
 }  // namespace
+
+std::string CardRates::matrix_rate_by() const {
+  if (blas_flops > mma_flops) return blas + ", 8192 x 8192 x 8192 in bf16";
+  return "mma.sync from registers; " + blas + (blas_flops > 0 ? ": slower" : "");
+}
 
 Result<CardRates> card_rates() {
   const DeviceBytes from(kCopiedBytes);
@@ -88,7 +116,21 @@ Result<CardRates> card_rates() {
   RECTO_RETURN_IF_ERROR(from_host.status());
   const Result<double> multiplied = mma_rate(timer, to);
   RECTO_RETURN_IF_ERROR(multiplied.status());
-  return CardRates{copied.value(), multiplied.value(), to_host.value(), from_host.value()};
+  CardRates rates;
+  rates.copied_bytes = copied.value();
+  rates.to_host_bytes = to_host.value();
+  rates.from_host_bytes = from_host.value();
+  rates.mma_flops = multiplied.value();
+  const Result<BlasLibrary> blas = BlasLibrary::open();
+  const Result<double> by_blas =
+      blas.is_ok() ? blas_rate(timer, blas.value(), from, to) : Result<double>(blas.status());
+  rates.blas = blas.is_ok() ? blas.value().name() : "no cuBLAS: ";
+  if (by_blas.is_ok()) {
+    rates.blas_flops = by_blas.value();
+  } else {
+    rates.blas += (blas.is_ok() ? ": " : "") + by_blas.status().message();
+  }
+  return rates;
 }
 
 }  // namespace recto::bench

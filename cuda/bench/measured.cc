@@ -59,15 +59,25 @@ void add_fractions(benchmark::State& state, const Measured& what, const CardRate
   state.counters["copy_GB_per_s"] = rate * 1e-9;
   state.counters["fraction_of_copy_rate"] = what.work.bytes / seconds / rate;
   if (what.work.flops == 0) return;
-  state.counters["matrix_TFLOP_per_s"] = rates.mma_flops * 1e-12;
-  state.counters["fraction_of_matrix_rate"] = what.work.flops / seconds / rates.mma_flops;
+  state.counters["matrix_TFLOP_per_s"] = rates.matrix_flops() * 1e-12;
+  state.counters["fraction_of_matrix_rate"] = what.work.flops / seconds / rates.matrix_flops();
 }
 
 }  // namespace
 
 void set_samples(std::int64_t samples) { samples_wanted = samples; }
 
-Status measure_card() { return rates_of_card().status(); }
+Status measure_card() {
+  const Result<CardRates>& rates = rates_of_card();
+  RECTO_RETURN_IF_ERROR(rates.status());
+  const auto tera = [](double flops) { return std::to_string(flops * 1e-12); };
+  benchmark::AddCustomContext("matrix_rate_by", rates.value().matrix_rate_by());
+  benchmark::AddCustomContext("mma_TFLOP_per_s", tera(rates.value().mma_flops));
+  if (rates.value().blas_flops > 0) {
+    benchmark::AddCustomContext("blas_TFLOP_per_s", tera(rates.value().blas_flops));
+  }
+  return Status::ok();
+}
 
 void measure(benchmark::State& state, const Measured& what, const Launch& launch) {
   const Result<CardRates>& rates = rates_of_card();

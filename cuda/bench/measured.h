@@ -22,8 +22,8 @@ void register_benchmarks(CaseSet set);
 // Samples of each case; the flag --samples.
 void set_samples(std::int64_t samples);
 
-// Measures what the card does in a second, which all cases are held against: to be called before
-// one of them takes the memory for it.
+// Measures what the card does in a second, which all cases are held against, and tells it in the
+// results' context: to be called before a case takes the memory for it.
 Status measure_card();
 
 // What bytes are held against.

@@ -37,6 +37,15 @@ class PeerCases(unittest.TestCase):
         self.assertGreater(len(self.theirs), 40)
         self.assertEqual(sorted(set(self.theirs) - set(self.ours)), [])
 
+    def test_what_is_aimed_at_is_asked(self):
+        for group in (4, 8):
+            of_group = [name for name in self.theirs
+                        if f"/group:{group}/" in name and name.endswith("/block:16")]
+            contexts = [int(re.search(r"/context:(\d+)/", name).group(1)) for name in of_group
+                        if name.startswith("decode/")]
+            self.assertGreaterEqual(sum(context >= 4096 for context in contexts), 8)
+            self.assertGreaterEqual(sum(name.startswith("prefill/") for name in of_group), 5)
+
     def test_peers_read_each_name_of_recto_but_those_of_recto_alone(self):
         names = [name for name in self.ours if not re.search(OF_RECTO_ALONE, name)]
         self.assertGreater(len(names), len(self.theirs))

@@ -1,11 +1,5 @@
-// The main() of these benchmarks.
-//
-//   --full        the whole grid, which takes hours
-//   --samples=N   of each case [31]
-//   --card        prints the name of the card, as folders of results have it
-//
-// and Google Benchmark's own. Where there is no GPU it prints "no GPU: WHY" and ends with 3, unless
-// it is only asked what there is (--benchmark_list_tests) or how it is called (--help).
+// The main() of these benchmarks. Where there is no GPU it prints "no GPU: WHY" and ends with 3,
+// unless it is only asked what there is (--benchmark_list_tests) or how it is called (--help).
 
 #include <benchmark/benchmark.h>
 
@@ -25,6 +19,13 @@ namespace recto::bench {
 namespace {
 
 constexpr int kUsageExitCode = 2;
+constexpr const char* kHelp =
+    "Measures kernels on the first GPU. Exit codes: 0 done, 1 a case failed, 2 bad usage, 3 no "
+    "GPU.\n\n"
+    "  [--full]        the whole grid, which takes hours\n"
+    "  [--samples=N]   of each case, unless a second is over and there are five [31]\n"
+    "  [--card]        prints the name of the card, as folders of results have it\n\n"
+    "and of Google Benchmark:\n\n";
 
 struct Flags {
   CaseSet set = CaseSet::kDefault;
@@ -63,6 +64,11 @@ Result<Flags> parse(int argc, char** argv) {
     }
   }
   return flags;
+}
+
+void print_help() {
+  std::cout << kHelp;
+  benchmark::PrintDefaultHelp();
 }
 
 bool is_asked_for_list(int argc, char** argv) {
@@ -113,7 +119,7 @@ int run(const Flags& flags) {
 
 int main(int argc, char** argv) {
   const bool only_lists = recto::bench::is_asked_for_list(argc, argv);
-  benchmark::Initialize(&argc, argv);
+  benchmark::Initialize(&argc, argv, recto::bench::print_help);
   auto flags = recto::bench::parse(argc, argv);
   if (!flags.is_ok()) {
     std::cerr << flags.status().message() << '\n';

@@ -24,6 +24,10 @@ def main(program):
         return f"--benchmark_list_tests: exit code {status} and {listed!r}"
     if "no GPU" in listed:
         return "a list needs no GPU"
+    status, told, _ = run(program, "--help")
+    if status != 0 or not all(flag in told for flag in
+                              ("--full", "--samples=N", "--card", "--benchmark_filter")):
+        return f"--help: exit code {status} and {told!r}"
     status, _, complaint = run(program, "--sample=2")
     if status != 2 or "--sample=2: unknown; expected" not in complaint:
         return f"--sample=2: exit code {status} and {complaint!r}"

@@ -3,16 +3,17 @@
 
     aims.py FOLDER      attention.json in it, and peers.json if it is there
 
-A line for each aim: met, missed, or not measured; with how many figures, and the worst. Below an
-aim over peers a line for each case, with the peers that were compared and those that are missing:
-such an aim is met only when every peer that was not skipped was measured in every case. What no
-peer is asked, caches of 8 bits and contiguous ones, is no such case. Exit codes: 0 whatever the
-outcome, 2 bad usage or a file that is no measurement.
+A line for each aim: met, not met, or not measured; with how many figures, and the worst. An aim
+over peers is judged over the cases that both ran, and says how many of recto's these are, which
+peers had no figure in any of them, and how often one refused a case or was wrong. Below it a line
+for each case that peers were asked. What no peer is asked, caches of 8 bits and contiguous ones, is
+no such case. Exit codes: 0 whatever the outcome, 2 bad usage or a file that is no measurement.
 """
 
 import json
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 
 PEERS_SERVE = re.compile(r"/types:(bf16-bf16|fp16-fp16)/block:\d+(/|$)")
@@ -88,30 +89,38 @@ class Peers:
         return {peer: row["median_us"] / self._times[row["name"], peer]
                 for peer in self.names if (row["name"], peer) in self._times}
 
-    def missing(self, case):
-        """The peers without a figure that were not skipped, and why."""
-        states = {peer: self._states.get((case, peer), "not asked") for peer in self.names
-                  if (case, peer) not in self._times}
-        return {peer: state for peer, state in states.items() if state != "skipped"}
+    def left_out(self, case):
+        """The peers that were asked the case and have no figure; skipped, refused or wrong."""
+        return {peer: self._states[case, peer] for peer in self.names
+                if (case, peer) in self._states}
 
 
 def over_peers(rows, peers, is_met):
-    """The verdict over all peers, and a line for each case."""
-    if not peers.names or not rows:
-        return ["not measured"]
-    figures, gaps, lines = {}, 0, []
+    """The verdict over all peers, and a line for each case that they were asked."""
+    figures, gaps, lines, compared = {}, Counter(), [], 0
+    silent = set(peers.names)
     for row in rows:
-        ratios, missing = peers.ratios(row), peers.missing(row["name"])
-        gaps += bool(missing or not ratios)
+        ratios, left_out = peers.ratios(row), peers.left_out(row["name"])
+        if not ratios and not left_out:
+            continue
+        compared += bool(ratios)
+        silent -= ratios.keys()
+        gaps.update(state for state in left_out.values() if state != "skipped")
         figures |= {f"{row['name']} over {peer}": ratio for peer, ratio in ratios.items()}
         told = [f"{peer} {ratio:.3f}" for peer, ratio in ratios.items()]
-        told += [f"{peer} not measured ({why})" for peer, why in missing.items()]
-        lines.append(f"    {row['name']}: {', '.join(told) or 'not measured: every peer skipped'}")
+        told += [f"{peer} {state}" for peer, state in left_out.items()]
+        lines.append(f"    {row['name']}: {', '.join(told)}")
     outcome = verdict(figures, is_met, max)
-    if gaps and not outcome.startswith("missed"):
-        outcome = (f"not measured ({gaps} of {len(rows)} cases lack a peer; "
-                   f"so far {outcome})")
-    return [f"{outcome}; peers: {', '.join(peers.names)}", *lines]
+    if not lines:
+        return [outcome]
+    outcome += f"; {compared} of {counted(len(rows), 'case')}"
+    outcome += "".join(f", {state} {counted(times, 'time')}" for state, times in gaps.items())
+    outcome += f"; no figure: {', '.join(sorted(silent))}" if silent else ""
+    return [outcome, *lines]
+
+
+def counted(count, what):
+    return f"{count} {what}{'s' * (count != 1)}"
 
 
 def verdict(figures, is_met, worst_of):
@@ -120,8 +129,8 @@ def verdict(figures, is_met, worst_of):
         return "not measured"
     worst = worst_of(figures, key=figures.get)
     missed = sum(not is_met(figure) for figure in figures.values())
-    counted = f"{missed} of {len(figures)} figures" if missed else f"{len(figures)} figures"
-    return f"{'missed' if missed else 'met'} ({counted}, worst {figures[worst]:.3f}: {worst})"
+    told = f"{missed} of " * (missed > 0) + counted(len(figures), "figure")
+    return f"{'not met' if missed else 'met'} ({told}, worst {figures[worst]:.3f}: {worst})"
 
 
 def is_prefill(row):

@@ -216,8 +216,8 @@ class Bundle(unittest.TestCase):
         results = self.work / "results" / "FAKE-1"
         self.assertRegex((results / "comparison.txt").read_text(), "pretended .* 1.500")
         aims = (results / "aims.txt").read_text()
-        self.assertIn("over each peer, below 1: not measured (1 of 1 cases lack a peer", aims)
-        self.assertIn("pretended 0.667, other not measured (wrong)\n", aims)
+        self.assertRegex(aims, r"below 1: met \(.*\); 1 of 1 case, wrong 1 time; no figure: other")
+        self.assertIn("pretended 0.667, other wrong\n", aims)
         self.assertNotIn("done: ", printed)
 
     def test_bad_usage(self):

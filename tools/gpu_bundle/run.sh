@@ -36,10 +36,10 @@ export CUDA_VISIBLE_DEVICES=${CUDA_VISIBLE_DEVICES:-0}
 
 # Only our programs get our libraries: others, Python's, have their own. The C library is the
 # machine's, but where that is older than the one that they were linked with.
-linker=()
+linker=() blas=
 ours() {
-  LD_LIBRARY_PATH="$here/lib${linker:+:$here/lib/system}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
-    "${linker[@]}" "$@"
+  local folders=$here/lib${linker:+:$here/lib/system}${blas:+:$blas}
+  LD_LIBRARY_PATH="$folders${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "${linker[@]}" "$@"
 }
 find_linker() {
   local said
@@ -98,6 +98,8 @@ verify() {
 
 measure() {
   local program file
+  # For the rate of a matrix product: cuBLAS, which is larger than all else here, is not brought.
+  blas=$(python3 "$here/find_cublas.py" 2>/dev/null) || true
   for program in "$here"/bench/*_benchmark; do
     file=$results/$(basename "$program" _benchmark).json
     ours "$program" "${flags[@]}" --benchmark_context="$(provenance)" \

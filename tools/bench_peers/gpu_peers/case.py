@@ -126,16 +126,19 @@ def _size(name: str, key: str, text: str) -> int:
 
 
 def usual_cases() -> list[Case]:
-    """Each of recto's default list: around what serving looks like, one axis at a time."""
+    """Each of recto's default list: what is aimed at, decode and prefill of groups 4 and 8, and one
+    axis at a time around what serving looks like.
+    """
     points = ((1, 1024), (1, 4096), (1, 32768), (1, 131072), (8, 4096), (64, 128), (64, 1024),
               (64, 4096), (64, 16384), (16, 32768), (256, 512), (256, 4096))
     prefills = ((1, 512, 512), (4, 1024, 1024), (4, 4096, 1024), (1, 16384, 2048), (16, 2048, 512))
-    cases = [Case(batch=batch, context=context) for batch, context in points]
-    cases += [Case("prefill", batch=batch, context=context, rows=rows)
-              for batch, context, rows in prefills]
+    cases = [Case(batch=batch, context=context, group=group)
+             for group in (4, 8) for batch, context in points]
+    cases += [Case("prefill", batch=batch, context=context, rows=rows, group=group)
+              for group in (4, 8) for batch, context, rows in prefills]
     cases.append(Case("prefill_few_rows", batch=64, context=1024, rows=8))
     for base in (Case(), Case("prefill", batch=4, rows=1024)):
-        cases += [replace(base, group=group) for group in (1, 8)]
+        cases.append(replace(base, group=1))
         cases += [replace(base, block=block) for block in (1, 2, 4, 8, 32, 64, 128, 256)]
         cases += [replace(base, head_dim=head_dim) for head_dim in (64, 256)]
         cases.append(replace(base, type="fp16"))
