@@ -14,6 +14,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Brackets that nest deeper are left out: nothing of ours has so many, and who prints or walks down
+// such a value runs out of stack.
+bool is_shallow(int depth, Json::parse_event_t /*event*/, Json& /*parsed*/) { return depth < 64; }
+
 template <typename T>
 struct Named {
   const char* name;
@@ -218,7 +222,7 @@ Status read_all(const Json& json, GenerateConfig& config) {
 }  // namespace
 
 Result<GenerateConfig> parse_generate_config(const std::string& name, const std::string& text) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Json json = Json::parse(text, is_shallow, /*allow_exceptions=*/false);
   if (json.is_discarded()) return Status::invalid_input(name + ": expected JSON");
   GenerateConfig config;
   const Status status = read_all(json, config);

@@ -10,6 +10,10 @@
 namespace recto::experiments {
 namespace {
 
+// Brackets that nest deeper are left out: nothing of ours has so many, and who prints or walks down
+// such a value runs out of stack.
+bool is_shallow(int depth, Json::parse_event_t /*event*/, Json& /*parsed*/) { return depth < 64; }
+
 Result<Json> read_manifest(const std::string& path) {
   const Result<std::string> text = read_text_file(path);
   if (!text.status().is_ok()) {
@@ -17,7 +21,7 @@ Result<Json> read_manifest(const std::string& path) {
                                  "; expected a folder that recto fragmentation --out or recto "
                                  "sweep --out has written");
   }
-  Json manifest = Json::parse(text.value(), nullptr, /*allow_exceptions=*/false);
+  Json manifest = Json::parse(text.value(), is_shallow, /*allow_exceptions=*/false);
   if (!manifest.is_object() || !manifest.contains("command") || !manifest["command"].is_string()) {
     return Status::invalid_input(path +
                                  ": found no manifest of recto; expected a JSON object with "

@@ -14,6 +14,10 @@ namespace {
 
 using nlohmann::json;
 
+// Brackets that nest deeper are left out: nothing of ours has so many, and who prints or walks down
+// such a value runs out of stack.
+bool is_shallow(int depth, json::parse_event_t /*event*/, json& /*parsed*/) { return depth < 64; }
+
 // Far beyond any model, and small enough that products of three of them do not overflow.
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 20;
 
@@ -116,7 +120,7 @@ Result<ModelSpec> read_model(const json& object) {
 }  // namespace
 
 Result<ModelSpec> parse_model(std::string_view text, const std::string& file_name) {
-  const json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const json object = json::parse(text, is_shallow, /*allow_exceptions=*/false);
   if (object.is_discarded()) return Status::invalid_input(file_name + ": expected JSON");
   Result<ModelSpec> model = read_model(object);
   RECTO_RETURN_IF_ERROR(model.status().in(file_name));

@@ -13,6 +13,10 @@
 namespace recto::experiments {
 namespace {
 
+// Brackets that nest deeper are left out: nothing of ours has so many, and who prints or walks down
+// such a value runs out of stack.
+bool is_shallow(int depth, Json::parse_event_t /*event*/, Json& /*parsed*/) { return depth < 64; }
+
 // Takes a text for JSON and keeps where it stops to be that. (The parser that builds a document
 // tells the place only by an exception.)
 class SyntaxCheck final : public Json::json_sax_t {
@@ -113,7 +117,7 @@ Status read_axes(const Json& axes, SweepGrid& grid) {
 
 Result<SweepGrid> parse_sweep_grid(std::string_view text) {
   RECTO_RETURN_IF_ERROR(check_syntax(text));
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Json json = Json::parse(text, is_shallow, /*allow_exceptions=*/false);
   if (!json.is_object()) {
     return Status::invalid_input(
         fmt::format("found {}; expected an object with base, axes and seeds", json.type_name()));

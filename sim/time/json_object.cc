@@ -14,6 +14,10 @@ namespace {
 
 using Json = nlohmann::json;
 
+// Brackets that nest deeper are left out: nothing of ours has so many, and who prints or walks down
+// such a value runs out of stack.
+constexpr int kNestingMax = 64;
+
 // The DOM keeps the last of two equal keys; a repeated one is a mistake worth naming.
 class RepeatedKeys {
  public:
@@ -22,7 +26,7 @@ class RepeatedKeys {
       const std::string key = parsed.get<std::string>();
       if (!seen_.insert(key).second && first_.empty()) first_ = key;
     }
-    return true;
+    return depth < kNestingMax;
   }
 
   const std::string& first() const { return first_; }
