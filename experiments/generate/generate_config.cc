@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/element_type.h"
+#include "core/json_nesting.h"
 
 namespace recto::experiments {
 namespace {
@@ -218,7 +219,7 @@ Status read_all(const Json& json, GenerateConfig& config) {
 }  // namespace
 
 Result<GenerateConfig> parse_generate_config(const std::string& name, const std::string& text) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Json json = Json::parse(text, within_nesting_max, /*allow_exceptions=*/false);
   if (json.is_discarded()) return Status::invalid_input(name + ": expected JSON");
   GenerateConfig config;
   const Status status = read_all(json, config);

@@ -16,6 +16,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/json_nesting.h"
 #include "experiments/support/length_source.h"
 #include "experiments/support/text_file.h"
 #include "experiments/support/time_model_flag.h"
@@ -122,7 +123,7 @@ Result<Json> read_manifest(const std::string& folder) {
   const std::string path = folder + "/manifest.json";
   const Result<std::string> text = read_text_file(path);
   RECTO_RETURN_IF_ERROR(text.status());
-  Json manifest = Json::parse(text.value(), nullptr, /*allow_exceptions=*/false);
+  Json manifest = Json::parse(text.value(), within_nesting_max, /*allow_exceptions=*/false);
   if (manifest.is_object() && manifest.contains("command") && manifest["command"].is_string()) {
     return manifest;
   }

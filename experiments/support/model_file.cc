@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "core/json_nesting.h"
 #include "experiments/support/text_file.h"
 
 namespace recto::experiments {
@@ -116,7 +117,7 @@ Result<ModelSpec> read_model(const json& object) {
 }  // namespace
 
 Result<ModelSpec> parse_model(std::string_view text, const std::string& file_name) {
-  const json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const json object = json::parse(text, within_nesting_max, /*allow_exceptions=*/false);
   if (object.is_discarded()) return Status::invalid_input(file_name + ": expected JSON");
   Result<ModelSpec> model = read_model(object);
   RECTO_RETURN_IF_ERROR(model.status().in(file_name));

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/json_nesting.h"
 #include "experiments/support/text_file.h"
 
 namespace recto::experiments {
@@ -113,7 +114,7 @@ Status read_axes(const Json& axes, SweepGrid& grid) {
 
 Result<SweepGrid> parse_sweep_grid(std::string_view text) {
   RECTO_RETURN_IF_ERROR(check_syntax(text));
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Json json = Json::parse(text, within_nesting_max, /*allow_exceptions=*/false);
   if (!json.is_object()) {
     return Status::invalid_input(
         fmt::format("found {}; expected an object with base, axes and seeds", json.type_name()));

@@ -9,6 +9,8 @@
 #include <memory>
 #include <set>
 
+#include "core/json_nesting.h"
+
 namespace recto::sim {
 namespace {
 
@@ -22,7 +24,7 @@ class RepeatedKeys {
       const std::string key = parsed.get<std::string>();
       if (!seen_.insert(key).second && first_.empty()) first_ = key;
     }
-    return true;
+    return depth < kJsonNestingMax;
   }
 
   const std::string& first() const { return first_; }

@@ -10,6 +10,7 @@ from pathlib import Path
 from bazel_commands import BazelCommands
 from command_blocks import OTHER_LANGUAGES, Command, Place
 from listed_commands import EntryList
+from machine import Machine
 from shell_words import (
     program_of,
     simple_commands,
@@ -47,13 +48,16 @@ class Lists:
 class Tally:
     counts: Counter = field(default_factory=Counter)
     errors: list[str] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)  # what is skipped, and why
+    remarks: list[str] = field(default_factory=list)  # what is skipped or put off, and why
+    put_off: int = 0  # commands that are checked here, and run by RECTO_FULL=1 or on other machines
     seconds: list[tuple[float, str]] = field(default_factory=list)
 
 
 class DocumentCheck:
-    def __init__(self, program: Path, bazel: BazelCommands, lists: Lists, tally: Tally):
+    def __init__(self, program: Path, bazel: BazelCommands, lists: Lists, tally: Tally,
+                 machine: Machine = Machine()):
         self._program = program
+        self._machine = machine
         self._bazel = bazel
         self._lists = lists
         self._tally = tally
@@ -63,6 +67,8 @@ class DocumentCheck:
         self._place = workplace
         text = "\n".join(command.text for command in commands)
         self._wanted = [e for e in self._lists.presupposed.of(document) if e.subject in text]
+        for entry in self._wanted:
+            entry.is_used = True
         ran_before = self._tally.counts["run"]
         for command in commands:
             for part in split_at_and(command.text):
@@ -89,7 +95,7 @@ class DocumentCheck:
         if unknown:
             message = f"{unknown[0]}: of no class in tools/documents/README.md; {_NO_COMMANDS}"
             return self._fail(command, part, message)
-        if program_of(part) == BAZEL:
+        if program_of(part) == BAZEL and not self._is_script(command, part):
             self._check_bazel(command, part)
         elif program_of(part).startswith("bazel-bin/"):
             self._conclude(command, part, self._bazel.program_error(program_of(part)))
@@ -97,6 +103,12 @@ class DocumentCheck:
             self._conclude(command, part, self._recto_error(part))
         else:
             self._run_or_check(command, part)
+
+    def _is_script(self, command: Command, part: str) -> bool:
+        """A Python program of ours by name, which needs no Bazel to be run."""
+        words = without_prefixes(simple_commands(part)[0])
+        is_file = words[1:2] == ["python"] and words[2:3] and words[2].endswith(".py")
+        return bool(is_file) and command.place is not Place.TEXT
 
     def _check_bazel(self, command: Command, part: str) -> None:
         arguments = self._bazel.runs_recto(part)
@@ -118,8 +130,12 @@ class DocumentCheck:
         if missing:
             self._tally.remarks.append(f"{command.where}: {part}: there is no {missing[0]} here")
             return self._count("skipped")
-        if slow and not self._lists.runs_slow:
-            self._tally.remarks.append(f"{command.where}: {part}: not run: {slow.text}")
+        why_not = slow.text if slow and not self._lists.runs_slow else self._machine.lacks(part)
+        if why_not:
+            self._tally.remarks.append(f"{command.where}: {part}: not run: {why_not}")
+            self._tally.put_off += 1
+            if program_of(part) == BAZEL:
+                return self._check_bazel(command, part)
             return self._conclude(command, part, self._recto_error(part))
         error = self._presuppose()
         if error:
@@ -172,7 +188,6 @@ class DocumentCheck:
         """Makes what the document presupposes, before the first command that is run."""
         while self._wanted:
             entry = self._wanted.pop(0)
-            entry.is_used = True
             error = self._place.make(entry.subject, entry.text)
             if error:
                 return f"{entry.where}: {error}"

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 """Every command of every document of this repository is run, or checked as far as it can be.
 
-    documents.py RECTO [DOCUMENT...]
-
-RECTO is the program. RECTO_FULL=1 runs what takes long, too. README.md tells the classes.
+RECTO_FULL=1 runs what takes long, too. README.md tells the classes.
 """
 
+import argparse
 import os
 import subprocess
 import sys
@@ -21,10 +20,11 @@ from bazel_commands import BazelCommands  # noqa: E402
 from command_blocks import commands_of  # noqa: E402
 from document_check import DocumentCheck, Lists, Tally, is_program  # noqa: E402
 from listed_commands import BadList, EntryList  # noqa: E402
+from machine import Machine, kit_beside  # noqa: E402
 from source_tree import Kind, SourceTree  # noqa: E402
 from workplace import Workplace  # noqa: E402
 
-SLOW_S = 10  # more than this belongs into slow.txt
+SLOW_S = 20  # more than this belongs into slow.txt
 
 
 def read_lists() -> Lists:
@@ -54,12 +54,25 @@ def show(tally: Tally, documents: int, unused: list[str]) -> int:
     errors = tally.errors + unused
     for error in errors:
         print(error)
-    counts = ", ".join(f"{tally.counts[key]} {key}" for key in ("run", "checked", "skipped"))
+    counts = f"{tally.counts['run']} run, {tally.counts['checked']} checked"
+    if tally.put_off:
+        counts += f" ({tally.put_off} of these put off)"
+    counts += f", {tally.counts['skipped']} skipped"
     print(f"{documents} documents: {counts}; {len(errors)} wrong")
     return 1 if errors else 0
 
 
-def main(program: Path, chosen: list[str]) -> int:
+def machine_of(arguments) -> Machine:
+    """RECTO_PYTHON is what ./bazelw calls the interpreter that it has found."""
+    python = os.environ.get("RECTO_PYTHON", "")
+    if arguments.python_file:
+        python = arguments.python_file.read_text().strip()
+    kit = arguments.kit or kit_beside(arguments.recto.resolve())
+    return Machine(kit and kit.resolve(), Path(python) if python else None)
+
+
+def main(arguments) -> int:
+    program, chosen = arguments.recto.resolve(), arguments.documents
     if not os.access(program, os.X_OK):
         print(f"{program}: expected the program recto")
         return 2
@@ -70,11 +83,11 @@ def main(program: Path, chosen: list[str]) -> int:
     except BadList as error:
         print(error)
         return 2
-    tally = Tally()
-    check = DocumentCheck(program, bazel_of(tree, program), lists, tally)
+    tally, machine = Tally(), machine_of(arguments)
+    check = DocumentCheck(program, bazel_of(tree, program), lists, tally, machine)
     documents = [file for file in tree.of_kind(Kind.MARKDOWN) if not chosen or file.path in chosen]
     with tempfile.TemporaryDirectory(dir=os.environ.get("TEST_TMPDIR")) as folder:
-        workplace = Workplace(Path(folder), files, ROOT, program)
+        workplace = Workplace(Path(folder), files, ROOT, program, machine)
         for file in documents:
             commands = list(commands_of(file.path, file.text, is_program))
             check.check(file.path, commands, workplace)
@@ -83,7 +96,17 @@ def main(program: Path, chosen: list[str]) -> int:
     return show(tally, len(documents), unused)
 
 
+def command_line() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kit", type=Path, metavar="DIR",
+                        help="what //verify/cuda_source:cuda_kit makes (default: beside RECTO)")
+    parser.add_argument("--python-file", type=Path, metavar="FILE",
+                        help="names a Python with packages (default: RECTO_PYTHON does)")
+    parser.add_argument("recto", type=Path, metavar="RECTO", help="the program")
+    parser.add_argument("documents", nargs="*", metavar="DOCUMENT", help="default: every one")
+    return parser
+
+
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    sys.exit(main(Path(sys.argv[1]).resolve(), sys.argv[2:]))
+    sys.exit(main(command_line().parse_args()))

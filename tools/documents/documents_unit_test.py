@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is taken for a command, and that what is wrong is told."""
+"""What is taken for a command, and what of words, targets and flags is told to be wrong."""
 
 import tempfile
 import unittest
@@ -8,11 +8,9 @@ from pathlib import Path
 
 from bazel_commands import BazelCommands
 from command_blocks import Command, Place, commands_of
-from document_check import DocumentCheck, Lists, Tally, is_program
-from listed_commands import BadList, EntryList
+from document_check import is_program
 from script_flags import script_flags_error
 from shell_words import program_of, simple_commands, split_at_and, without_prefixes
-from workplace import Done, Workplace
 
 DOCUMENT = """\
 # Title
@@ -178,112 +176,6 @@ class Bazel(unittest.TestCase):
         line = "./bazelw run -c opt //experiments:recto -- plan --list"
         self.assertEqual(self.bazel.runs_recto(line), ["plan", "--list"])
         self.assertIsNone(self.bazel.runs_recto("./bazelw run //verify:speed -- plan"))
-
-
-# A program that knows `recto go --fast`, and stops at any other flag as recto does.
-PROGRAM = """#!/usr/bin/env bash
-shift
-while [[ $# != 0 ]]; do
-  case $1 in
-    --fast) ;; --help) echo "  --fast   quickly"; exit 0 ;;
-    --out) shift; out=$1 ;;
-    *) echo "recto: $1: no such flag" >&2; exit 2 ;;
-  esac
-  shift
-done
-[[ -z $out ]] || mkdir -- "$0.$out"
-echo one; echo two
-"""
-
-
-class Documents(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-        self.root = Path(self.folder.name, "root")
-        self.root.mkdir()
-        (self.root / "kept.txt").write_text("kept\n")
-        self.program = Path(self.folder.name, "program")
-        self.program.write_text(PROGRAM)
-        self.program.chmod(0o755)
-
-    def entries(self, name, text):
-        path = Path(self.folder.name, name)
-        path.write_text(text)
-        return EntryList.read(path)
-
-    def check(self, text, presupposed="", slow="", not_run=""):
-        lists = Lists(
-            self.entries("presupposed.txt", presupposed),
-            self.entries("slow.txt", slow),
-            self.entries("not_run.txt", not_run),
-        )
-        tally = Tally()
-        commands = list(commands_of("d.md", text, is_program))
-        place = Path(tempfile.mkdtemp(dir=self.folder.name))
-        workplace = Workplace(place, ["kept.txt"], self.root, self.program)
-        check = DocumentCheck(self.program, BazelCommands([], "", ""), lists, tally)
-        check.check("d.md", commands, workplace)
-        self.assertEqual((place / "kept.txt").read_text(), "kept\n")
-        self.assertFalse((place / "a").exists())
-        self.unused = lists.presupposed.unused() + lists.slow.unused() + lists.not_run.unused()
-        return tally
-
-    def test_what_is_right(self):
-        tally = self.check(
-            "`recto go --fast`\n```sh\nrecto go --fast\nrecto go --slow # exit code 2\ncat a\n```\n"
-            "<!-- printed by: recto go -->\n```\none\ntwo\n```\n"
-            "<!-- printed in part by: recto go -->\n```\ntwo\n```\n",
-            presupposed="d.md | a | copy kept.txt\n",
-        )
-        self.assertEqual(tally.errors, [])
-        self.assertEqual(tally.counts, {"run": 5, "checked": 1})
-        self.assertEqual(self.unused, [])
-
-    def test_what_is_wrong(self):
-        for text, expected in (
-            ("```sh\nrecto go --slow\n```\n", "exit code 2, expected 0"),
-            ("```sh\nrecto go # exit code 1\n```\n", "exit code 0, expected 1"),
-            ("`recto go --slow`\n", "--slow: stands not in the help"),
-            ("`recto go slow`\n", "slow: no such flag"),
-            ("```sh\nfrobnicate\n```\n", "frobnicate: of no class"),
-            ("```\nunzip -p a\n```\n", "d.md:2: unzip -p a\n    unzip: of no class"),
-            ("a\n\n    made/run.sh\n", "d.md:3: made/run.sh\n    made/run.sh: of no class"),
-            ("```shel\nfrobnicate\n```\n", "one of cpp, json, python, text"),
-            ("`time recto go --slow`\n", "--slow: stands not in the help"),
-            ("    time recto go --slow\n", "exit code 2, expected 0"),
-            ("    recto go $(frobnicate)\n", "frobnicate: of no class"),
-            ("```sh\nrecto go | frobnicate\n```\n", "frobnicate: of no class"),
-            ("```sh\nrecto 'go\n```\n", "no shell can read it"),
-            ("```sh\ncat a\n```\n", "exit code 1, expected 0"),
-            ("```sh\n./bazelw build //a\n```\n", "//a: no such target"),
-            ("```sh\ncat /dev/null > kept.txt\n```\n", "its commands write kept.txt anew"),
-            ("<!-- printed by: recto go -->\n```\none\n```\n", "1 lines; printed are 2"),
-            ("<!-- printed by: recto go -->\n```\none\nTWO\n```\n", "line 2 of the block"),
-            ("<!-- printed in part by: recto go -->\n```\ntwo\none\n```\n", "does not print"),
-        ):
-            errors = self.check(text).errors
-            self.assertEqual(len(errors), 1, text)
-            self.assertIn(expected, errors[0])
-
-    def test_a_flag_of_the_text_without_its_value_runs_nothing(self):
-        self.assertEqual(self.check("`recto go --out`\n").errors, [])
-        self.assertEqual(sorted(Path(self.folder.name).glob("program*")), [self.program])
-
-    def test_lists(self):
-        text = "```sh\nrecto go --fast\nfrobnicate all\n```\n"
-        slow, not_run = "d.md | recto go --fast | long\n", "d.md | frobnicate * | no\n"
-        tally = self.check(text, slow=slow, not_run=not_run)
-        self.assertEqual((tally.errors, self.unused), ([], []))
-        self.assertEqual(tally.counts, {"checked": 1, "skipped": 1})
-        self.assertEqual(len(tally.remarks), 2)
-        tally = self.check(text, slow=slow.replace("fast", "slow"), not_run="e" + not_run[1:])
-        self.assertEqual(len(tally.errors), 1)
-        self.assertEqual(len(self.unused), 2)
-        tally = self.check("```sh\ncat a\n```\n", presupposed="d.md | a | copy nothing\n")
-        self.assertIn("presupposed.txt:1: there is no nothing", tally.errors[0])
-        with self.assertRaisesRegex(BadList, "bad.txt:1: expected DOCUMENT"):
-            self.entries("bad.txt", "d.md | a\n")
 
 
 if __name__ == "__main__":

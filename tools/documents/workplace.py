@@ -6,7 +6,9 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-TIME_LIMIT_S = 600
+from machine import KIT, Machine
+
+TIME_LIMIT_S = 1800
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,8 @@ class Done:
 
 
 class Workplace:
-    def __init__(self, folder: Path, files: list[str], root: Path, program: Path):
+    def __init__(self, folder: Path, files: list[str], root: Path, program: Path,
+                 machine: Machine = Machine()):
         """Copies `files` of the checkout at `root`; `program` is recto."""
         self._folder = folder
         self._files = files
@@ -34,6 +37,9 @@ class Workplace:
         built = folder / "bazel-bin/experiments"
         built.mkdir(parents=True)
         (built / "recto").symlink_to(program)
+        if machine.kit:
+            (folder / KIT).parent.mkdir(parents=True, exist_ok=True)
+            (folder / KIT).symlink_to(machine.kit)
         home = folder / ".home"
         home.mkdir()
         # Nothing of the caller's, but where programs and traces are.
@@ -43,7 +49,10 @@ class Workplace:
             "LANG": "C.UTF-8",
             "NO_COLOR": "1",
             "MANPAGER": "cat",
+            "MPLBACKEND": "agg",
         }
+        if machine.python:
+            self._environment["RECTO_PYTHON"] = str(machine.python)
 
     def restore(self) -> list[str]:
         """Makes it a checkout again. Those of its own files that were written differently."""

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""What a sweep costs on a cluster, per run and per task: the figures of docs/cluster.md.
+"""What a sweep costs on a cluster, per run and per task, and what a million points would take.
 
     ./bazelw python tools/sweep_cluster/task_cost.py RECTO SWEEP_ARGUMENTS...
 
-CPU time and sizes, which a busy machine does not change as it does the clock.
+All other flags are those of `recto sweep`; with them, 100 runs or more. Measured are CPU time and
+sizes, which a busy machine changes less than it does the clock.
 """
 
 import json
+import math
 import pickle
 import resource
 import subprocess
@@ -17,13 +19,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-import cloudpickle  # noqa: E402
-from distributed import Client, LocalCluster, wait  # noqa: E402
-from sweep_cluster import connection, part  # noqa: E402, F401
+from sweep_cluster import part  # noqa: E402
+from sweep_cluster.million_points import TASK_RUNS, Costs, plan  # noqa: E402
 from sweep_cluster.run_queue import text_of  # noqa: E402
 
 TASKS = 300
-PART_RUNS = (1, 10, 100)
+PART_RUNS = (1, 10, TASK_RUNS)
+GRID_SIZES = (1_000, 10_000)  # of the sweeps whose memory and files are compared
+PEAK = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)")
 
 
 def children():
@@ -31,34 +35,37 @@ def children():
     return usage.ru_utime + usage.ru_stime
 
 
-def plan_of(recto, arguments, out):
-    """What the collector would say, without anything done; all is left."""
-    done = subprocess.run([recto, "sweep", *arguments, "--out", out, "--collect"],
-                          stdin=subprocess.DEVNULL, capture_output=True, check=False)
+def job_of(recto, arguments):
+    """What a worker is told, and how many runs there are; nothing is done."""
+    with tempfile.TemporaryDirectory() as out:
+        done = subprocess.run([recto, "sweep", *arguments, "--out", out, "--collect"],
+                              stdin=subprocess.DEVNULL, capture_output=True, check=False)
     if not done.stdout:
         sys.exit(done.stderr.decode())
-    return json.loads(done.stdout)
+    said = json.loads(done.stdout)
+    job = {"grid": json.dumps(said["grid"]), "recto": recto, "folder": ".", "upload": None}
+    return job, said["runs"]
 
 
-def part_costs(job, run_count):
-    print("runs a task   CPU ms a run   bytes out a run   bytes back a run")
-    for runs in PART_RUNS:
-        if runs > run_count:
-            break
-        text = text_of([(0, runs - 1)])
-        before = children()
-        result = part.run_part(job, text)
-        if result["refused"] or result["died"]:
-            sys.exit(f"recto: {result['refused'] or result['died']}")
-        cpu = children() - before
-        sent = len(cloudpickle.dumps((part.run_part, job, text)))
-        back = len(pickle.dumps(result))
-        print(f"{runs:11}   {1e3 * cpu / runs:12.2f}   {sent / runs:15,.0f}   "
-              f"{back / runs:16,.0f}", flush=True)
+def part_cost(job, runs):
+    """CPU ms on the worker, bytes out and bytes back, each for one of so many runs in a task."""
+    import cloudpickle
+
+    cloudpickle.register_pickle_by_value(part)  # as for a worker, which has nothing of ours
+    text = text_of([(0, runs - 1)])
+    before = children()
+    result = part.run_part(job, text)
+    if result["refused"] or result["died"]:
+        sys.exit(f"recto: {result['refused'] or result['died']}")
+    cpu = children() - before
+    sent, back = cloudpickle.dumps((part.run_part, job, text)), pickle.dumps(result)
+    return 1e3 * cpu / runs, len(sent) / runs, len(back) / runs
 
 
 def task_cost(job):
     """CPU seconds of client, scheduler and worker together for a task that does nothing."""
+    from distributed import Client, LocalCluster, wait
+
     with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, protocol="tcp://",
                       dashboard_address=None) as cluster, Client(cluster) as client:
         job = dict(job, recto="/bin/true", folder="/")
@@ -72,33 +79,54 @@ def nothing(job, runs):
     return {"lines": b"", "runs": runs, "grid_bytes": len(job["grid"])}
 
 
-def collect_cost(recto, arguments, job, run_count):
-    """CPU seconds and bytes of memory of a collector that gets all of `run_count` runs."""
-    lines = part.run_part(job, text_of([(0, run_count - 1)]))["lines"]
+def collection(recto, points):
+    """A collector that gets all runs of a grid: CPU seconds, and bytes of memory and of its files.
+
+    Runs are as short as they can be: what is kept of one does not depend on that.
+    """
+    side = math.isqrt(points)
+    arguments = ["--requests", "5", "--seed", ",".join(map(str, range(1, side + 1))),
+                 "--pool-slots", ",".join(map(str, range(20_001, 20_001 + side)))]
+    job, runs = job_of(recto, arguments)
+    lines = part.run_part(job, text_of([(0, runs - 1)]))["lines"]
     with tempfile.TemporaryDirectory() as out:
         before = children()
         done = subprocess.run(
-            ["/usr/bin/env", "python3", "-c", PEAK, recto, "sweep", *arguments, "--out", out,
-             "--collect"], input=lines, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
-        peak = int(done.stderr.split()[-1]) * 1024
-        return children() - before, peak
+            [sys.executable, "-c", PEAK, recto, "sweep", *arguments, "--out", out, "--collect"],
+            input=lines, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        if done.returncode:
+            sys.exit(done.stderr.decode())
+        cpu, peak = children() - before, int(done.stderr.split()[-1]) * 1024
+        sizes = [Path(out, name).stat().st_size for name in ("sweep.journal.jsonl", "sweep.csv")]
+    return runs, [cpu, peak, *sizes]
 
 
-PEAK = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:]); "
-        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)")
+def cost_of_collecting(recto, sizes):
+    """For one run more, by the difference of two grids: what is there without any cancels out."""
+    (few, less), (many, more) = (collection(recto, size) for size in sizes)
+    return [(b - a) / (many - few) for a, b in zip(less, more)]
+
+
+def measure(recto, arguments, part_runs=PART_RUNS, grid_sizes=GRID_SIZES):
+    """Prints a table of tasks of several sizes; the costs in tasks of the largest."""
+    job, runs = job_of(recto, arguments)
+    if runs < part_runs[-1]:
+        sys.exit(f"expected {part_runs[-1]} runs or more, found {runs}")
+    print("runs a task   CPU ms a run   bytes out a run   bytes back a run")
+    for count in part_runs:
+        cpu, sent, back = part_cost(job, count)
+        print(f"{count:11}   {cpu:12.2f}   {sent:15,.0f}   {back:16,.0f}", flush=True)
+    collecting = cost_of_collecting(recto, grid_sizes)
+    return Costs(cpu, sent, back, 1e3 * task_cost(job), 1e3 * collecting[0], *collecting[1:])
 
 
 def main(recto, *arguments):
-    recto = str(Path(recto).resolve())
-    with tempfile.TemporaryDirectory() as out:
-        plan = plan_of(recto, arguments, out)
-    job = {"grid": json.dumps(plan["grid"]), "recto": recto, "folder": ".", "upload": None}
-    part_costs(job, plan["runs"])
-    print(f"a task: {1e3 * task_cost(job):.2f} ms of CPU in client, scheduler and worker")
-    cpu, peak = collect_cost(recto, arguments, job, plan["runs"])
-    print(f"collecting {plan['runs']} runs: {1e3 * cpu / plan['runs']:.2f} ms of CPU a run, "
-          f"{peak:,} bytes at most")
+    costs = measure(str(Path(recto).resolve()), arguments)
+    print("", *costs.lines(), "", "a million such points:", *plan(costs), sep="\n")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    if len(sys.argv) < 2 or "--help" in sys.argv:
+        print(__doc__)
+    else:
+        main(*sys.argv[1:])

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
-#include <vector>
+
+#include "core/json_nesting.h"
 
 namespace recto::verify {
 namespace {
@@ -13,12 +15,14 @@ namespace {
 // The DOM keeps the last of two equal keys; a repeated one is a mistake worth naming.
 class RepeatedKeys {
  public:
-  bool operator()(int /*depth*/, Json::parse_event_t event, const Json& parsed) {
-    if (event == Json::parse_event_t::object_start) open_.emplace_back();
-    if (event == Json::parse_event_t::object_end) open_.pop_back();
+  bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {
+    if (depth >= kJsonNestingMax) return false;
+    const auto level = static_cast<std::size_t>(depth);
+    // The end of an object that is left out is not told: so levels are counted, and not pushed.
+    if (event == Json::parse_event_t::object_start) keys_[level].clear();
     if (event == Json::parse_event_t::key) {
       const std::string key = parsed.get<std::string>();
-      if (!open_.back().insert(key).second && first_.empty()) first_ = key;
+      if (!keys_[level - 1].insert(key).second && first_.empty()) first_ = key;
     }
     return true;
   }
@@ -26,7 +30,8 @@ class RepeatedKeys {
   const std::string& first() const { return first_; }
 
  private:
-  std::vector<std::set<std::string>> open_;
+  std::array<std::set<std::string>, kJsonNestingMax>
+      keys_;  // of the object that is open at each level
   std::string first_;
 };
 

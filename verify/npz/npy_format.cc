@@ -118,7 +118,8 @@ Result<NpyArray> parse_npy(std::string_view bytes) {
                                              npy_array_text(array), bytes.size()));
   }
   const std::span<const std::byte> items = std::as_bytes(std::span(bytes));
-  if (header.is_fortran_order && header.shape.size() > 1) {
+  // Of no items the other sizes are anything, and strides of them would overflow.
+  if (header.is_fortran_order && header.shape.size() > 1 && !items.empty()) {
     array.data = in_c_order(header, items);
   } else {
     array.data.assign(items.begin(), items.end());

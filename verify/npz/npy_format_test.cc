@@ -59,6 +59,16 @@ TEST_CASE("Fortran's order becomes C's") {
   for (std::int32_t i = 0; i < 24; ++i) CHECK(array.at<std::int32_t>(i) == i);
 }
 
+TEST_CASE("of no items the other sizes may be anything, in either order") {
+  for (const char* order : {"False", "True"}) {
+    const std::string header = std::string("{'descr': '<f4', 'fortran_order': ") + order +
+                               ", 'shape': (9223372036854775807, 9223372036854775807, 0)}";
+    const Result<NpyArray> parsed = parse_npy(with_header(header));
+    REQUIRE(parsed.is_ok());
+    CHECK(parsed.value().count() == 0);
+  }
+}
+
 TEST_CASE("quotes, blanks and the order of fields do not matter") {
   const std::string header = "{\"shape\" : ( 2 ,), 'fortran_order':True,'descr': \"|u1\"} \n";
   const Result<NpyArray> parsed = parse_npy(with_header(header, "ab"));
