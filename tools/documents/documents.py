@@ -109,4 +109,4 @@ def command_line() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    sys.exit(main(command_line().parse_args()))
+    sys.exit(main(command_line().parse_intermixed_args()))
