@@ -2,7 +2,8 @@
 """Wakes mutants, one process each, and tells who is killed, by what, and how fast.
 
     campaign.py --programs KIND=PROGRAM=MUTANTS... --equivalent EQUIVALENT.txt --open OPEN.txt
-                [--sample N] [--jobs N] [--seconds S] [--only NAME...] [--result JSON]
+                [--sample N] [--jobs N] [--seconds S] [--only NAME...] [--drawn-only]
+                [--result JSON]
 
 A program is a Catch2 test of the copies (programs.py has the kinds). Its cases named "imitation:
 ..." are what others do, and are counted beside the rest, which is ours. A mutant is killed by an
@@ -187,12 +188,15 @@ def parse(arguments):
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--seconds", type=int, default=900)
     parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--drawn-only", action="store_true", help="no picked ones")
     parser.add_argument("--result", type=Path, help="is written, for tables")
     return parser.parse_args(arguments)
 
 
 def trials_of(asked, found, listed):
     trials = [Trial(p, m, listed.get(m["name"])) for p in found for m in p.mutants]
+    if asked.drawn_only:
+        trials = [t for t in trials if t.mutant["operator"] != "picked"]
     if asked.only:
         return [t for t in trials if any(part in t.mutant["name"] for part in asked.only)]
     return sample_of(trials, asked.sample) if asked.sample else trials

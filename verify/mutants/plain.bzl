@@ -17,7 +17,7 @@ def mutated_program(name, sources, tests, users = [], picked = [], data = [], de
     originals, which `deps` lead to.
 
     Args:
-      name: as in drawn/NAME.txt.
+      name: as in drawn/NAME.txt, which is NAME_drawn.
       sources: paths of all that is copied, headers too.
       tests: labels of what may kill mutants, and of headers.
       users: paths of such tests, of headers of which nobody else uses what may be wrong: they are
@@ -27,7 +27,7 @@ def mutated_program(name, sources, tests, users = [], picked = [], data = [], de
       deps: of the tests.
     """
     copies = ["copies/" + path for path in sources + users]
-    drawn = "drawn/%s.txt" % name
+    drawn = ":%s_drawn" % name
     scripts = ["copies.py", "operators.py", "sites.py"]
     native.genrule(
         name = name + "_copies",
