@@ -127,8 +127,8 @@ class Trial:
         kind, name, place = self.ours.kind, self.mutant["name"], self.mutant["place"]
         if self.listed == "open":
             return [f"{name} is open, and killed: strike it"] if kind == "killed" else []
-        if self.listed == "equivalent" and kind != "passed":
-            return [f"{name} is equivalent, and {kind} by '{self.ours.by}'"]
+        if self.listed in report.UNSEEN and kind != "passed":
+            return [f"{name} is listed as equivalent, and {kind} by '{self.ours.by}'"]
         if not self.listed and kind != "killed":
             return [f"{name} {kind} ({place}: {self.mutant['text']})"]
         return []
@@ -177,6 +177,14 @@ def read_arguments(path):
             name, _, argument = line.partition(": ")
             arguments[name.strip()] = argument.strip()
     return arguments
+
+
+def read_lists(equivalent, still_open):
+    """Names, and "same code", "equivalent" or "open"."""
+    listed = dict.fromkeys(read_arguments(still_open), "open")
+    for name, argument in read_arguments(equivalent).items():
+        listed[name] = "same code" if argument.startswith("same machine code: ") else "equivalent"
+    return listed
 
 
 def parse(arguments):
@@ -231,7 +239,7 @@ def main(arguments):
     asked = parse(arguments)
     found = programs.programs_of(asked.programs)
     equivalent, still_open = read_arguments(asked.equivalent), read_arguments(asked.open)
-    listed = dict.fromkeys(equivalent, "equivalent") | dict.fromkeys(still_open, "open")
+    listed = read_lists(asked.equivalent, asked.open)
     trials = trials_of(asked, found, listed)
     with ThreadPoolExecutor(asked.jobs) as pool:
         failures = failures_without_mutant(asked, found, pool)

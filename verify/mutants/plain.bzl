@@ -1,6 +1,7 @@
 """Programs of plain C++ with every mutant in them, asleep."""
 
 load("//bazel:defs.bzl", "recto_test")
+load("//verify/mutants:same_code.bzl", "same_code")
 
 # What C++ does not define ends in bounds.cc.
 _UNDEFINED = "bounds,integer-divide-by-zero,null,pointer-overflow,signed-integer-overflow"
@@ -11,7 +12,8 @@ def label_of(path):
     return "//%s:%s" % (folder, name)
 
 def mutated_program(name, sources, tests, users = [], picked = [], data = [], deps = []):
-    """NAME_trials, of copies of sources and of tests, and NAME_mutants, a list of them in JSON.
+    """NAME_trials, of copies of sources and of tests; NAME_mutants, a list of them in JSON; and
+    NAME_same_code, which of those that nothing kills are the original's machine code.
 
     What is linked itself comes before what the libraries have: the copies take the place of the
     originals, which `deps` lead to.
@@ -42,6 +44,13 @@ def mutated_program(name, sources, tests, users = [], picked = [], data = [], de
             ["--sources"] + sources + ["--users"] + users,
         ),
         tools = scripts,
+    )
+
+    same_code(
+        name = name + "_same_code",
+        copies = name + "_copies",
+        list = name + "_mutants",
+        deps = deps,
     )
 
     # Awake is none, unless a campaign wakes one; it is nobody's test by itself.
