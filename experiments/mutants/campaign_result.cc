@@ -30,7 +30,9 @@ Status read_mutant(const Json& json, TriedMutant& mutant) {
     return expected("seconds", "a number");
   }
   mutant.seconds = json["seconds"].get<double>();
-  mutant.is_equivalent = json.contains("listed") && json["listed"] == "equivalent";
+  mutant.is_same_code = json.contains("listed") && json["listed"] == "same code";
+  mutant.is_equivalent =
+      mutant.is_same_code || (json.contains("listed") && json["listed"] == "equivalent");
   if (!json.contains("imitations") || !json["imitations"].is_array()) {
     return expected("imitations", "a list");
   }

@@ -18,7 +18,9 @@ struct TriedMutant {
   std::string by;     // the test that killed it
   std::string sort;   // of check, that it is: "law: chunking", "checks of the executor"
   double seconds = 0;
+  // Nobody can tell it from the original, in some cases as it is the same machine code.
   bool is_equivalent = false;
+  bool is_same_code = false;
   std::vector<std::string> imitations;  // as `ours`; of a fixed tolerance, of a factor of two
 };
 

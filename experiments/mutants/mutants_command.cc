@@ -37,56 +37,126 @@ struct MutantsArguments {
 
 using Mutants = std::vector<TriedMutant>;
 
-std::string share(std::int64_t part, std::int64_t whole) {
-  if (whole == 0) return "-";
-  return fmt::format("{} ({:.1f} %)", part,
-                     100 * static_cast<double>(part) / static_cast<double>(whole));
+// As report.py tells sorts of checks: what `recto verify` has for anybody's kernel, and what the
+// compiler put into the mutated copies. Others are of tests and properties of recto's own parts.
+bool is_of_verify(const std::string& sort) {
+  return sort == "checks of the executor" || sort == "the oracle" || sort.starts_with("law: ");
 }
 
-std::vector<std::string> row_of(const std::string& name, const Mutants& mutants) {
-  std::map<std::string, std::int64_t> ours;
-  std::int64_t equivalent = 0;
+bool is_instrumentation(const std::string& sort) {
+  return sort == "bounds of containers" || sort == "undefined behaviour";
+}
+
+struct Share {
+  std::int64_t part = 0;
+  std::int64_t whole = 0;
+
+  void add(bool is_part) {
+    part += is_part ? 1 : 0;
+    ++whole;
+  }
+
+  std::string text() const {
+    if (whole == 0) return "-";
+    return fmt::format("{}/{} ({:.1f} %)", part, whole,
+                       100 * static_cast<double>(part) / static_cast<double>(whole));
+  }
+};
+
+struct AreaCounts {
+  std::int64_t mutants = 0;
   std::int64_t untried = 0;
-  std::int64_t tried[2] = {};
-  std::int64_t killed[2] = {};
-  for (const TriedMutant& mutant : mutants) {
-    const bool is_untried = mutant.ours == "untried";
-    untried += is_untried ? 1 : 0;
-    equivalent += mutant.is_equivalent && !is_untried ? 1 : 0;
-    if (is_untried || mutant.is_equivalent) continue;
-    ++ours[mutant.ours];
-    for (std::size_t i = 0; i < std::min<std::size_t>(2, mutant.imitations.size()); ++i) {
-      ++tried[i];
-      killed[i] += mutant.imitations[i] == "killed" ? 1 : 0;
+  std::int64_t same_code = 0;
+  std::int64_t equivalent = 0;  // and other code
+  std::int64_t by_verify = 0;
+  std::int64_t by_instrumentation = 0;
+  std::int64_t survived = 0;
+  std::int64_t ended_otherwise = 0;  // in a crash, by the clock
+  Share killed;
+  Share imitations[2];
+
+  void add(const TriedMutant& mutant) {
+    ++mutants;
+    if (mutant.ours == "untried") {
+      ++untried;
+    } else if (mutant.is_equivalent) {
+      ++(mutant.is_same_code ? same_code : equivalent);
+    } else {
+      add_real(mutant);
     }
   }
-  const auto all = static_cast<std::int64_t>(mutants.size());
-  return {name,
-          std::to_string(all),
-          std::to_string(untried),
-          std::to_string(equivalent),
-          share(ours["killed"], all - untried - equivalent),
-          std::to_string(ours["passed"]),
-          std::to_string(ours["crashed"] + ours["clock"]),
-          share(killed[0], tried[0]),
-          share(killed[1], tried[1])};
+
+  void add_real(const TriedMutant& mutant) {
+    const bool is_killed = mutant.ours == "killed";
+    killed.add(is_killed);
+    by_verify += is_killed && is_of_verify(mutant.sort) ? 1 : 0;
+    by_instrumentation += is_killed && is_instrumentation(mutant.sort) ? 1 : 0;
+    survived += mutant.ours == "passed" ? 1 : 0;
+    ended_otherwise += mutant.ours == "crashed" || mutant.ours == "clock" ? 1 : 0;
+    for (std::size_t i = 0; i < std::min<std::size_t>(2, mutant.imitations.size()); ++i) {
+      imitations[i].add(mutant.imitations[i] == "killed");
+    }
+  }
+
+  std::int64_t not_killed() const { return untried + survived + ended_otherwise; }
+};
+
+// By area, and of all.
+using Rows = std::vector<std::pair<std::string, AreaCounts>>;
+
+constexpr const char* kLegend = R"(
+The first check that sees a mutant ends its trial; others might see it, too. "recto verify": the
+oracle, a law or the executor's checks. "own tests": of recto's own parts. "compiler": bounds and
+undefined behaviour, by what the compiler puts into the copies. The last two columns are imitations
+of usual tests, which kernels, launch code and the host API are put to.
+)";
+
+std::string kills_text(const Rows& rows, bool has_failures) {
+  std::vector<TableColumn> columns = {
+      {"area", Align::kLeft}, {"mutants"}, {"same machine code"}, {"equivalent"}, {"killed"}};
+  if (has_failures) columns.insert(columns.end(), {{"survived"}, {"crash, clock"}, {"untried"}});
+  Table table(columns);
+  for (const auto& [area, counts] : rows) {
+    std::vector<std::string> row = {area, std::to_string(counts.mutants),
+                                    std::to_string(counts.same_code),
+                                    std::to_string(counts.equivalent), counts.killed.text()};
+    if (has_failures) {
+      for (const std::int64_t count : {counts.survived, counts.ended_otherwise, counts.untried}) {
+        row.push_back(std::to_string(count));
+      }
+    }
+    table.add_row(row);
+  }
+  return table.text() +
+         (has_failures ? "" : "\nNone survived, crashed, or was ended by the clock.\n");
+}
+
+std::string first_killers_text(const Rows& rows) {
+  Table table({{"first killed by", Align::kLeft},
+               {"recto verify"},
+               {"own tests"},
+               {"compiler"},
+               {"fixed tolerance"},
+               {"factor two"}});
+  for (const auto& [area, counts] : rows) {
+    const std::int64_t by_tests = counts.killed.part - counts.by_verify - counts.by_instrumentation;
+    table.add_row({area, std::to_string(counts.by_verify), std::to_string(by_tests),
+                   std::to_string(counts.by_instrumentation), counts.imitations[0].text(),
+                   counts.imitations[1].text()});
+  }
+  return table.text();
 }
 
 std::string areas_text(const Mutants& mutants) {
-  std::map<std::string, Mutants> areas;
-  for (const TriedMutant& mutant : mutants) areas[mutant.area].push_back(mutant);
-  Table table({{"area", Align::kLeft},
-               {"mutants"},
-               {"not tried"},
-               {"equivalent"},
-               {"killed"},
-               {"survived"},
-               {"crash, clock"},
-               {"fixed tolerance"},
-               {"factor two"}});
-  for (const auto& [area, own] : areas) table.add_row(row_of(area, own));
-  if (areas.size() > 1) table.add_row(row_of("all", mutants));
-  return table.text();
+  std::map<std::string, AreaCounts> areas;
+  AreaCounts all;
+  for (const TriedMutant& mutant : mutants) {
+    areas[mutant.area].add(mutant);
+    all.add(mutant);
+  }
+  Rows rows(areas.begin(), areas.end());
+  if (rows.size() > 1) rows.emplace_back("all", all);
+  return kills_text(rows, all.not_killed() > 0) + '\n' + first_killers_text(rows) + kLegend;
 }
 
 // Of two in the middle their mean, as report.py has it.
@@ -121,7 +191,8 @@ std::string list_text(const Mutants& mutants) {
                {"killed by", Align::kLeft}});
   for (const TriedMutant& mutant : mutants) {
     const std::string became = mutant.ours == "passed" ? "survived" : mutant.ours;
-    table.add_row({mutant.name, mutant.is_equivalent ? "equivalent" : became,
+    const std::string unseen = mutant.is_same_code ? "same code" : "equivalent";
+    table.add_row({mutant.name, mutant.is_equivalent ? unseen : became,
                    fmt::format("{:.1f}", mutant.seconds), mutant.place, mutant.by});
   }
   return table.text();

@@ -32,20 +32,35 @@ std::string written(const std::string& text) {
 }
 
 TEST_CASE("equivalent mutants are set apart, and shares are of the others") {
-  const std::string mutants_of_it = mutant("a", "killed", "null") + ", " +
-                                    mutant("b", "passed", "\"equivalent\"") + ", " +
-                                    mutant("c", "passed", "null");
+  const std::string mutants_of_it =
+      mutant("a", "killed", "null") + ", " + mutant("b", "passed", "\"equivalent\"") + ", " +
+      mutant("d", "passed", "\"same code\"") + ", " + mutant("c", "passed", "null");
   const std::string path = written(R"({"date": "2026-01-02", "mutants": [)" + mutants_of_it + "]}");
   const testing::TriedCommand tried = mutants({"--result", path});
   CHECK(tried.exit_code == 0);
-  CHECK_THAT(tried.out, ContainsSubstring("campaign of 2026-01-02, 3 mutants"));
-  CHECK_THAT(tried.out,
-             ContainsSubstring("kernels        3          0           1  1 (50.0 %)         1"));
-  CHECK_THAT(tried.out, ContainsSubstring("2 (100.0 %)   0 (0.0 %)"));
+  CHECK_THAT(tried.out, ContainsSubstring("campaign of 2026-01-02, 4 mutants"));
+  CHECK_THAT(tried.out, ContainsSubstring("kernels        4                  1           1  "
+                                          "1/2 (50.0 %)         1             0        0"));
+  CHECK_THAT(tried.out, ContainsSubstring("2/2 (100.0 %)  0/2 (0.0 %)"));
   CHECK_THAT(tried.out, ContainsSubstring("some law         1              1.5   1.5"));
   const testing::TriedCommand listed = mutants({"--result", path, "--list", "--area", "kernels"});
   CHECK_THAT(listed.out, ContainsSubstring("b       equivalent      1.5  a.cuh:1  some test"));
   CHECK_THAT(listed.out, ContainsSubstring("c       survived"));
+  CHECK_THAT(listed.out, ContainsSubstring("d       same code"));
+}
+
+TEST_CASE("who killed first is counted apart, and that none was left is said") {
+  std::string mutants_of_it;
+  for (const char* sort : {"the oracle", "law: chunking", "checks of the executor", "goldens",
+                           "undefined behaviour", "bounds of containers", "thresholds"}) {
+    std::string one = mutant("a", "killed", "null");
+    one.replace(one.find("some law"), 8, sort);
+    mutants_of_it += (mutants_of_it.empty() ? "" : ", ") + one;
+  }
+  const std::string path = written(R"({"date": "2026-01-02", "mutants": [)" + mutants_of_it + "]}");
+  const testing::TriedCommand tried = mutants({"--result", path});
+  CHECK_THAT(tried.out, ContainsSubstring("None survived, crashed, or was ended by the clock."));
+  CHECK_THAT(tried.out, ContainsSubstring("kernels                     3          2         2"));
 }
 
 TEST_CASE("the last campaign is built in, and has every area") {

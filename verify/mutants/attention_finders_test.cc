@@ -187,6 +187,13 @@ TEST_CASE("finder: oracle, more cases") { expect_oracle_holds(60, reversed()); }
 
 TEST_CASE("finder: oracle, preempted") { expect_oracle_holds(20, checked(kCheckedSchedules[2])); }
 
+// Tiles of queries that no row is missing of, and no more of them than there are.
+TEST_CASE("finder: oracle, groups of whole tiles") {
+  DrawnCases cases = {.name = "whole tiles", .count = 4, .domain = streamed_domain()};
+  cases.domain.groups = {16, 32};
+  CHECK(expect_holds(oracle_comparison(), families()[1].backends(reversed()), cases) > 0);
+}
+
 void expect_laws_hold_of(std::size_t number) {
   const Family& family = families()[number];
   DrawnCases cases = {.name = family.name + ", laws", .count = 6, .domain = family.domain};

@@ -2,7 +2,8 @@
 """Wakes mutants, one process each, and tells who is killed, by what, and how fast.
 
     campaign.py --programs KIND=PROGRAM=MUTANTS... --equivalent EQUIVALENT.txt --open OPEN.txt
-                [--sample N] [--jobs N] [--seconds S] [--only NAME...] [--result JSON]
+                [--sample N] [--jobs N] [--seconds S] [--only NAME...] [--drawn-only]
+                [--result JSON]
 
 A program is a Catch2 test of the copies (programs.py has the kinds). Its cases named "imitation:
 ..." are what others do, and are counted beside the rest, which is ours. A mutant is killed by an
@@ -126,8 +127,8 @@ class Trial:
         kind, name, place = self.ours.kind, self.mutant["name"], self.mutant["place"]
         if self.listed == "open":
             return [f"{name} is open, and killed: strike it"] if kind == "killed" else []
-        if self.listed == "equivalent" and kind != "passed":
-            return [f"{name} is equivalent, and {kind} by '{self.ours.by}'"]
+        if self.listed in report.UNSEEN and kind != "passed":
+            return [f"{name} is listed as equivalent, and {kind} by '{self.ours.by}'"]
         if not self.listed and kind != "killed":
             return [f"{name} {kind} ({place}: {self.mutant['text']})"]
         return []
@@ -178,6 +179,14 @@ def read_arguments(path):
     return arguments
 
 
+def read_lists(equivalent, still_open):
+    """Names, and "same code", "equivalent" or "open"."""
+    listed = dict.fromkeys(read_arguments(still_open), "open")
+    for name, argument in read_arguments(equivalent).items():
+        listed[name] = "same code" if argument.startswith("same machine code: ") else "equivalent"
+    return listed
+
+
 def parse(arguments):
     parser = argparse.ArgumentParser()
     parser.add_argument("--programs", nargs="+", required=True)
@@ -187,12 +196,15 @@ def parse(arguments):
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--seconds", type=int, default=900)
     parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--drawn-only", action="store_true", help="no picked ones")
     parser.add_argument("--result", type=Path, help="is written, for tables")
     return parser.parse_args(arguments)
 
 
 def trials_of(asked, found, listed):
     trials = [Trial(p, m, listed.get(m["name"])) for p in found for m in p.mutants]
+    if asked.drawn_only:
+        trials = [t for t in trials if t.mutant["operator"] != "picked"]
     if asked.only:
         return [t for t in trials if any(part in t.mutant["name"] for part in asked.only)]
     return sample_of(trials, asked.sample) if asked.sample else trials
@@ -227,7 +239,7 @@ def main(arguments):
     asked = parse(arguments)
     found = programs.programs_of(asked.programs)
     equivalent, still_open = read_arguments(asked.equivalent), read_arguments(asked.open)
-    listed = dict.fromkeys(equivalent, "equivalent") | dict.fromkeys(still_open, "open")
+    listed = read_lists(asked.equivalent, asked.open)
     trials = trials_of(asked, found, listed)
     with ThreadPoolExecutor(asked.jobs) as pool:
         failures = failures_without_mutant(asked, found, pool)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes copies of sources in which every mutant sleeps until a program is told its number.
 
-    copies.py --draw N --left-out FILE --picked FILE... --sources FILE... > DRAWN
+    copies.py --draw N [--seed SEED] [--of-each-source M] --left-out FILE... --picked FILE...
+              --sources FILE... > DRAWN
     copies.py --drawn DRAWN --picked FILE... --to FOLDER --list JSON --sources FILE... [--users ...]
 
 A copy of cuda/kernels/x.cuh is FOLDER/cuda/kernels/x.cuh; copies include each other. Of each source
@@ -198,17 +199,24 @@ def copies_of(paths, picked):
     return copies
 
 
-def draw(copies, each, left_out):
-    """Of each source and operator the first ones, in an order that the seed makes."""
+def draw(copies, each, left_out, seed=SEED, of_each_source=None):
+    """Of each source and operator the first ones, in an order that the seed makes; and of those of
+    each source so many, if that is limited."""
     lines = []
+
+    def place(mutant):
+        return number_of(seed + mutant.name)
+
     for copy in copies:
         by_operator = {}
         for mutant in copy.candidates():
             if mutant.name not in left_out:
                 by_operator.setdefault(mutant.operator, []).append(mutant)
-        for mutants in by_operator.values():
-            for mutant in sorted(mutants, key=lambda m: number_of(SEED + m.name))[:each]:
-                lines.append(f"{mutant.name} {mutant.site.function.name}(): {mutant.change}")
+        groups = [sorted(mutants, key=place) for mutants in by_operator.values()]
+        drawn = [mutant for group in groups for mutant in group[:each]]
+        if of_each_source:
+            drawn = sorted(drawn, key=place)[:of_each_source]
+        lines += [f"{m.name} {m.site.function.name}(): {m.change}" for m in drawn]
     return lines
 
 
@@ -225,7 +233,9 @@ def parse(arguments):
     parser.add_argument("--list", type=Path, help="of mutants, to be written")
     parser.add_argument("--draw", type=int, help="print so many of each operator, and no more")
     parser.add_argument("--drawn", type=Path, help="what was printed then")
-    parser.add_argument("--left-out", type=Path, help="names that are not drawn")
+    parser.add_argument("--seed", default=SEED)
+    parser.add_argument("--of-each-source", type=int, help="of what that gives, so many")
+    parser.add_argument("--left-out", type=Path, nargs="*", default=[], help="of the draw")
     parser.add_argument("--plain", action="store_true", help="no kernels: passes are counted")
     parser.add_argument("--picked", nargs="*", default=[])
     parser.add_argument("--users", nargs="*", default=[], help="copied, and not mutated")
@@ -255,7 +265,9 @@ def main(arguments):
     try:
         copies = copies_of(asked.sources, read_picked(asked.picked))
         if asked.draw:
-            print("\n".join(draw(copies, asked.draw, read_names(asked.left_out))))
+            left_out = set().union(*map(read_names, asked.left_out))
+            drawn = draw(copies, asked.draw, left_out, asked.seed, asked.of_each_source)
+            print("\n".join(drawn))
         else:
             write(asked, copies)
     except Malformed as error:

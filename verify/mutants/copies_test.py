@@ -135,6 +135,13 @@ class Copies(unittest.TestCase):
         others = copies.draw([self.copy()], 1, left_out)
         self.assertFalse(left_out & {line.split()[0] for line in others})
 
+    def test_another_seed_draws_others_and_no_more_than_asked_for_of_each_source(self):
+        once = copies.draw([self.copy()], 9, set(), "1", 3)
+        self.assertEqual(len(once), 3)
+        self.assertEqual(once, copies.draw([self.copy()], 9, set(), "1", 3))
+        seeds = {tuple(copies.draw([self.copy()], 9, set(), str(seed), 3)) for seed in range(9)}
+        self.assertGreater(len(seeds), 1)
+
     def test_files_of_picked_mutants_are_read(self):
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "picked.txt"

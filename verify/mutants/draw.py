@@ -2,6 +2,10 @@
 """Prints drawn/PROGRAM.txt: one mutant of each operator for every source of a program.
 
     draw.py kernels|cache|simulator|reference
+
+With a seed, held_out/PROGRAM.txt: two mutants of each source that are not in drawn/PROGRAM.txt.
+
+    draw.py kernels|cache|simulator|reference SEED
 """
 
 import contextlib
@@ -29,14 +33,17 @@ def sources(program):
     return found
 
 
-def main(program):
+def main(program, seed=None):
     os.chdir(ROOT)
     picked = [str(path) for path in sorted(Path(HERE, "picked", program).glob("*.txt"))]
-    arguments = ["--draw", "1", "--left-out", f"{HERE}/not_drawn.txt", "--picked", *picked]
+    arguments = ["--draw", "1", "--picked", *picked, "--left-out", f"{HERE}/not_drawn.txt"]
+    if seed:
+        arguments += [f"{HERE}/drawn/{program}.txt", "--seed", seed, "--of-each-source", "2"]
     drawn = io.StringIO()
     with contextlib.redirect_stdout(drawn):
         result = copies.main([*arguments, "--sources", *sources(program)])
-    print("# Printed by draw.py; none of them is picked by hand.\n" + drawn.getvalue(), end="")
+    command = f"draw.py {program} {seed}" if seed else "draw.py"
+    print(f"# Printed by {command}; none of them is picked by hand.\n{drawn.getvalue()}", end="")
     return result
 
 

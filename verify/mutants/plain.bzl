@@ -1,6 +1,7 @@
 """Programs of plain C++ with every mutant in them, asleep."""
 
 load("//bazel:defs.bzl", "recto_test")
+load("//verify/mutants:same_code.bzl", "same_code")
 
 # What C++ does not define ends in bounds.cc.
 _UNDEFINED = "bounds,integer-divide-by-zero,null,pointer-overflow,signed-integer-overflow"
@@ -11,13 +12,14 @@ def label_of(path):
     return "//%s:%s" % (folder, name)
 
 def mutated_program(name, sources, tests, users = [], picked = [], data = [], deps = []):
-    """NAME_trials, of copies of sources and of tests, and NAME_mutants, a list of them in JSON.
+    """NAME_trials, of copies of sources and of tests; NAME_mutants, a list of them in JSON; and
+    NAME_same_code, which of those that nothing kills are the original's machine code.
 
     What is linked itself comes before what the libraries have: the copies take the place of the
     originals, which `deps` lead to.
 
     Args:
-      name: as in drawn/NAME.txt.
+      name: as in drawn/NAME.txt, which is NAME_drawn.
       sources: paths of all that is copied, headers too.
       tests: labels of what may kill mutants, and of headers.
       users: paths of such tests, of headers of which nobody else uses what may be wrong: they are
@@ -27,7 +29,7 @@ def mutated_program(name, sources, tests, users = [], picked = [], data = [], de
       deps: of the tests.
     """
     copies = ["copies/" + path for path in sources + users]
-    drawn = "drawn/%s.txt" % name
+    drawn = ":%s_drawn" % name
     scripts = ["copies.py", "operators.py", "sites.py"]
     native.genrule(
         name = name + "_copies",
@@ -42,6 +44,13 @@ def mutated_program(name, sources, tests, users = [], picked = [], data = [], de
             ["--sources"] + sources + ["--users"] + users,
         ),
         tools = scripts,
+    )
+
+    same_code(
+        name = name + "_same_code",
+        copies = name + "_copies",
+        list = name + "_mutants",
+        deps = deps,
     )
 
     # Awake is none, unless a campaign wakes one; it is nobody's test by itself.

@@ -77,7 +77,11 @@ class Kernels(Program):
         "thresholds": ["[#high_block_ids_test],[#kernel_thresholds_test]"],
         "NaN and infinities": ["[#non_finite_inputs_test]"],
         "laws": ["finder: laws*"],
-        "more cases": ["finder: oracle\\, more cases", "finder: oracle\\, preempted"],
+        "more cases": [
+            "finder: oracle\\, groups of whole tiles",
+            "finder: oracle\\, more cases",
+            "finder: oracle\\, preempted",
+        ],
     }
     preferred = [
         (r"contents_check", ["contents of tables", "refusals, plans and calls"]),

@@ -7,13 +7,22 @@ prints them of a result that a campaign has written.
 """
 
 import json
+import re
 import statistics
 import sys
 from pathlib import Path
 
 
+# Reasons for which nobody can see a mutant.
+UNSEEN = ("same code", "equivalent")
+# Sorts of checks: what `recto verify` has for anybody's kernel, and what the compiler put into the
+# mutated copies. Others are of tests and properties of recto's own parts.
+VERIFIES = re.compile("checks of the executor|the oracle|law: .*")
+INSTRUMENTED = re.compile("bounds of containers|undefined behaviour")
+
+
 def share(part, whole):
-    return f"{part} ({100 * part / whole:.1f} %)" if whole else "-"
+    return f"{part} of {whole} ({100 * part / whole:.1f} %)" if whole else "-"
 
 
 def table_of(rows):
@@ -22,30 +31,59 @@ def table_of(rows):
     return "\n".join([lines[0], "|" + "---|" * len(rows[0]), *lines[1:]]) + "\n"
 
 
-HEADINGS = ["mutants", "not tried", "equivalent", "killed by ours", "survived", "crashed"]
-HEADINGS += ["by the clock"]
+HEADINGS = ["mutants", "same machine code", "equivalent", "killed by ours"]
+HEADINGS += ["first by oracle, laws, executor", "by own tests", "by instrumentation"]
 HEADINGS += ["fixed tolerance", "factor two"]
+# Of these there should be none: a column only where there are.
+FAILURES = {"untried": "not tried", "passed": "survived", "crashed": "crashed"}
+FAILURES |= {"clock": "by the clock"}
 
 
-def row_of(name, mutants):
+def failures_of(mutants):
+    """Kinds of outcomes of which there is one, besides those that nobody can see."""
+    kinds = {m["ours"] for m in mutants if m["listed"] not in UNSEEN or m["ours"] == "untried"}
+    return [kind for kind in FAILURES if kind in kinds]
+
+
+def row_of(name, mutants, failures):
     tried = [m for m in mutants if m["ours"] != "untried"]
-    real = [m for m in tried if m["listed"] != "equivalent"]
-    killed = [m for m in real if m["ours"] == "killed"]
-    cells = [name, len(mutants), len(mutants) - len(tried), len(tried) - len(real)]
+    real = [m for m in tried if m["listed"] not in UNSEEN]
+    killed = [m["sort"] for m in real if m["ours"] == "killed"]
+    verifies = sum(bool(VERIFIES.fullmatch(sort)) for sort in killed)
+    instrumented = sum(bool(INSTRUMENTED.fullmatch(sort)) for sort in killed)
+    cells = [name, len(mutants), *(sum(m["listed"] == reason for m in tried) for reason in UNSEEN)]
     cells.append(share(len(killed), len(real)))
-    for kind in ("passed", "crashed", "clock"):
-        cells.append(sum(m["ours"] == kind for m in real))
+    cells += [verifies, len(killed) - verifies - instrumented, instrumented]
     for i in range(2):
         others = [m for m in real if i < len(m["imitations"])]
         cells.append(share(sum(m["imitations"][i] == "killed" for m in others), len(others)))
+    for kind in failures:
+        cells.append(sum(m["ours"] == kind for m in (mutants if kind == "untried" else real)))
     return cells
 
 
 def table_by(key, mutants):
-    rows = [[key, *HEADINGS]]
+    failures = failures_of(mutants)
+    rows = [[key, *HEADINGS, *(FAILURES[kind] for kind in failures)]]
     for value in sorted({m[key] for m in mutants}):
-        rows.append(row_of(value, [m for m in mutants if m[key] == value]))
-    return table_of([*rows, row_of("all", mutants)])
+        rows.append(row_of(value, [m for m in mutants if m[key] == value], failures))
+    return table_of([*rows, row_of("all", mutants, failures)])
+
+
+def left_over(mutants):
+    """A sentence that stands for columns which are not there."""
+    absent = [FAILURES[kind] for kind in FAILURES if kind not in failures_of(mutants)]
+    return f"There are no columns for mutants that there are none of: {', '.join(absent)}.\n"
+
+
+def executor_sentence(mutants):
+    """The executor looks at kernels while tests of recto's own run, too."""
+    seen = [m for m in mutants if m["ours"] == "killed" and m["sort"] == "checks of the executor"]
+    own = sum(not m["by"].startswith("finder: ") for m in seen)
+    return (
+        f"Of the {len(seen)} that checks of the executor saw first, {own} were seen while a test of"
+        f" recto's own\nparts ran, the others while cases for the oracle did.\n"
+    )
 
 
 def killer_table(mutants):
@@ -66,16 +104,16 @@ def killer_table(mutants):
 def equivalent_table(mutants, equivalent):
     rows = [["equivalent", "what", "why"]]
     for mutant in mutants:
-        if mutant["listed"] == "equivalent":
+        if mutant["listed"] in UNSEEN:
             text = mutant["text"].replace("|", "\\|")
             rows.append([mutant["name"], text, equivalent[mutant["name"]]])
     return table_of(rows)
 
 
 def open_table(mutants, still_open):
-    rows = [["mutant", "what", "what ought to kill it"]]
+    rows = [["mutant", "what", "what ought to have killed it"]]
     for mutant in mutants:
-        if mutant["listed"] == "open":
+        if mutant["name"] in still_open:
             text = mutant["text"].replace("|", "\\|")
             rows.append([mutant["name"], f"`{text}`", still_open[mutant["name"]]])
     return table_of(rows)
@@ -90,15 +128,17 @@ def seen_otherwise(mutants, seen_by):
         if mutant["sort"] not in expected:
             by = mutant["by"].replace("|", "\\|")
             rows.append([mutant["name"], " or ".join(expected), mutant["sort"], by])
-    count = f"{len(rows) - 1} of {len(killed)} picked mutants were killed by another sort:"
+    count = f"{len(rows) - 1} of {len(killed)} were killed by another sort of check:"
     return f"{count}\n\n{table_of(rows)}"
 
 
 def print_tables(mutants, equivalent, seen_by):
     print()
     print(table_by("area", mutants))
+    print(left_over(mutants))
     print(table_by("operator", mutants))
     print(killer_table(mutants))
+    print(executor_sentence(mutants))
     print(seen_otherwise(mutants, seen_by))
     print(equivalent_table(mutants, equivalent))
 

@@ -23,6 +23,7 @@ class Result(unittest.TestCase):
         self.result = json.loads(Path(result).read_text(encoding="utf-8"))["mutants"]
         self.equivalent = campaign.read_arguments(equivalent)
         self.open = campaign.read_arguments(still_open)
+        self.listed = campaign.read_lists(equivalent, still_open)
         faults = [file for file in lists if file.endswith(".txt")]
         self.planted = {f"planted:{fault.name}" for fault in plant.read_faults(faults)}
         self.seen_by = {}
@@ -41,8 +42,7 @@ class Result(unittest.TestCase):
     def test_what_was_not_killed_is_listed_with_its_reason(self):
         for mutant in self.result:
             name = mutant["name"]
-            listed = "equivalent" if name in self.equivalent else None
-            self.assertEqual(mutant["listed"], "open" if name in self.open else listed, name)
+            self.assertEqual(mutant["listed"], self.listed.get(name), name)
             # The document tells of a whole campaign.
             self.assertIn(mutant["ours"], {"killed", "passed", "crashed", "clock"}, name)
             self.assertEqual(mutant["ours"] == "killed", mutant["listed"] is None, name)
@@ -60,8 +60,10 @@ class Result(unittest.TestCase):
     def test_the_document_shows_its_tables(self):
         text = Path(self.document).read_text(encoding="utf-8")
         self.assertIn(report.table_by("area", self.result), text)
+        self.assertIn(report.left_over(self.result), text)
         self.assertIn(report.table_by("operator", self.result), text)
         self.assertIn(report.killer_table(self.result), text)
+        self.assertIn(report.executor_sentence(self.result), text)
         self.assertIn(report.seen_otherwise(self.result, self.seen_by), text)
         self.assertIn(report.equivalent_table(self.result, self.equivalent), text)
         if self.open:

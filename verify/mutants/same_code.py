@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Which mutants are the same machine code as the original.
+"""Which mutants that nothing kills are the same machine code as the original.
 
-    same_code.py [NAME...]      of equivalent.txt and open.txt, or those that are named
+    same_code.py --compiler GXX --list MUTANTS.json --names EQUIVALENT.txt OPEN.txt
+                 --copies FOLDER --out FILE -- FLAGS...
 
-Compiles each source twice by g++ -O2, with a number fixed at compile time, and compares the object
-files: of a header, all sources that include it, straight or by way of others. Kernels are what the
-host compiler makes of them for the executor. Run it where the copies have been built:
-
-    ./bazelw build //verify/mutants:trials //verify/mutants:cache_trials \\
-        //verify/mutants:simulator_trials //verify/mutants:reference_trials
+Writes "same NAME" or "other NAME" for each mutant of the list that equivalent.txt or open.txt
+names: what is killed cannot be the same. Compiles each source twice at -O2, the mutant's number a
+constant, and compares the object files: of a header, all sources that include it, straight or by
+way of others, until one differs. Kernels are what the host compiler makes of them for the executor.
 """
 
+import argparse
 import json
 import re
 import subprocess
@@ -18,89 +18,86 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-BUILT = ROOT / "bazel-bin"
-LISTS = ["mutants.json", "cache_mutants", "simulator_mutants", "reference_mutants"]
 FLAGS = ["-std=c++20", "-O2", "-w", "-Wno-narrowing", "-ffp-contract=off", "-c"]
 KERNEL_FLAGS = ["-x", "c++", "-DRECTO_SIMT_KERNEL_FILE", "-fno-strict-aliasing"]
-KERNEL_FLAGS += ["-isystem", "verify/simt/dialect", "-isystem", "verify/simt/dialect/refused"]
 # Takes the place of what looks at the environment.
 FIXED = "#pragma once\n#define RECTO_MUTANT(number) ((number) == RECTO_FIXED)\n"
+COPIES = "verify/mutants/copies/"
 
 
-def listed():
-    """All mutants, by name."""
-    found = {}
-    for file in LISTS:
-        text = (BUILT / "verify/mutants" / file).read_text(encoding="utf-8")
-        found |= {mutant["name"]: mutant for mutant in json.loads(text)["mutants"]}
-    return found
+def names_of(paths):
+    """Before the colon of each line that is no remark."""
+    lines = [line for path in paths for line in path.read_text(encoding="utf-8").splitlines()]
+    return [line.partition(": ")[0] for line in lines if line and line[0] != "#"]
 
 
-def names_of_lists():
-    names = []
-    for file in ("equivalent.txt", "open.txt"):
-        lines = (Path(__file__).parent / file).read_text(encoding="utf-8").splitlines()
-        names += [line.partition(": ")[0] for line in lines if line and line[0] != "#"]
-    return names
-
-
-def includes_of(file):
-    """Copies that a copy includes."""
-    text = file.read_text(encoding="utf-8")
-    return re.findall('#include "(verify/mutants/copies/[^"]+)"', text)
-
-
-def users_of(header):
-    """All copies that include it, straight or by way of others."""
-    users = {header}
-    copies = [path for path in (BUILT / "verify/mutants/copies").rglob("*") if path.is_file()]
-    included = {str(path.relative_to(BUILT)): includes_of(path) for path in copies}
-    while more := {path for path in included if users & set(included[path])} - users:
+def sources_with(path, copies):
+    """Copies that are compiled by themselves, and are that file, or include it straight or by way
+    of others."""
+    included = {}
+    for copy in (file for file in copies.rglob("*") if file.is_file()):
+        text = copy.read_text(encoding="utf-8")
+        name = str(copy.relative_to(copies))
+        included[name] = re.findall(f'#include "{COPIES}([^"]+)"', text)
+    users = {path}
+    while more := {name for name in included if users & set(included[name])} - users:
         users |= more
-    return users
+    return [copies / user for user in sorted(users) if user.endswith((".cc", ".cu"))]
 
 
-def sources_with(path):
-    """Copies that are compiled by themselves."""
-    users = users_of(f"verify/mutants/copies/{path}")
-    return [BUILT / user for user in sorted(users) if user.endswith((".cc", ".cu"))]
+class Compiler:
+    """Makes object files, in a folder of its own."""
+
+    def __init__(self, command, flags, folder):
+        self.command, self.folder = command, Path(folder)
+        self.flags = FLAGS + ["-iquote", str(folder)] + flags
+        self.originals = {}  # code by source
+        headers = self.folder / "verify/mutants"
+        headers.mkdir(parents=True)
+        for name in ("mutant.h", "steps.h"):
+            (headers / name).write_text(FIXED, encoding="utf-8")
+
+    def code_of(self, source, number):
+        """The object file, without what tells where it came from."""
+        target = str(self.folder / "code.o")
+        flags = self.flags + (KERNEL_FLAGS if source.suffix == ".cu" else [])
+        fixed = f"-DRECTO_FIXED={number}"
+        subprocess.run([self.command, *flags, fixed, str(source), "-o", target], check=True)
+        subprocess.run(["strip", "--strip-unneeded", target], check=True)
+        return Path(target).read_bytes()
+
+    def is_same(self, sources, number):
+        return bool(sources) and all(self._is_same(source, number) for source in sources)
+
+    def _is_same(self, source, number):
+        if source not in self.originals:
+            self.originals[source] = self.code_of(source, 0)
+        return self.code_of(source, number) == self.originals[source]
 
 
-def code_of(source, number, folder):
-    """The object file, without what tells where it came from."""
-    target = Path(folder) / "code.o"
-    includes = ["-iquote", folder, "-iquote", str(ROOT), "-iquote", str(BUILT)]
-    includes += ["-isystem", "/usr/include/eigen3"]
-    flags = FLAGS + (KERNEL_FLAGS if source.suffix == ".cu" else [])
-    command = ["g++", *flags, f"-DRECTO_FIXED={number}", *includes, str(source), "-o", str(target)]
-    subprocess.run(command, check=True, cwd=ROOT)
-    subprocess.run(["strip", "--strip-unneeded", str(target)], check=True)
-    return target.read_bytes()
-
-
-def write_headers(folder):
-    """In the place of what looks at the environment."""
-    (Path(folder) / "verify/mutants").mkdir(parents=True)
-    for header in ("mutant.h", "steps.h"):
-        (Path(folder) / "verify/mutants" / header).write_text(FIXED, encoding="utf-8")
-
-
-def is_same(sources, number, folder):
-    return bool(sources) and all(
-        code_of(source, number, folder) == code_of(source, 0, folder) for source in sources
-    )
+def parse(arguments):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--compiler", default="g++")
+    parser.add_argument("--list", type=Path, required=True, help="of mutants, of copies.py")
+    parser.add_argument("--names", type=Path, nargs="+", required=True)
+    parser.add_argument("--copies", type=Path, required=True, help="folder, of copies.py")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("flags", nargs="*")
+    return parser.parse_args(arguments)
 
 
 def main(arguments):
-    mutants = listed()
-    names = arguments or [name for name in names_of_lists() if name in mutants]
+    asked = parse(arguments)
+    listed = json.loads(asked.list.read_text(encoding="utf-8"))["mutants"]
+    mutants = {mutant["name"]: mutant for mutant in listed}
+    lines = []
     with tempfile.TemporaryDirectory() as folder:
-        write_headers(folder)
-        for name in names:
-            sources = sources_with(mutants[name]["place"].split(":")[0])
-            same = is_same(sources, mutants[name]["number"], folder)
-            print(f"{'the same code' if same else 'other code':13}  {name}", flush=True)
+        compiler = Compiler(asked.compiler, asked.flags, folder)
+        for name in filter(mutants.get, names_of(asked.names)):
+            sources = sources_with(mutants[name]["place"].split(":")[0], asked.copies)
+            is_same = compiler.is_same(sources, mutants[name]["number"])
+            lines.append(f"{'same' if is_same else 'other'} {name}\n")
+    asked.out.write_text("".join(lines), encoding="utf-8")
     return 0
 
 
