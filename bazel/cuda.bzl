@@ -5,7 +5,7 @@ By default for sm_90, with PTX for later cards; --config=sm_80 and --config=sm_1
 
 load("@cuda//:toolkit.bzl", "TOOLKIT")
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
-load("//bazel:defs.bzl", "recto_test")
+load("//bazel:defs.bzl", "recto_binary", "recto_test")
 load("//bazel:program_test.bzl", "program_test")
 
 # $1 nvcc, $2 a folder for intermediate files, $3 source, $4 object, $5 cubin, $6 log; then options.
@@ -204,10 +204,15 @@ def cuda_test(name, srcs, hdrs = [], includes = [], deps = [], **kwargs):
     kwargs.update(_ON_GPU)
     cc_test(name = name, deps = [main] + deps, linkstatic = True, **kwargs)
 
-def gpu_test(name, **kwargs):
+def gpu_binary(name, **kwargs):
+    """A recto_binary that is linked with //verify/gpu; none where there is no toolkit."""
+    if TOOLKIT.nvcc:
+        recto_binary(name = name, **kwargs)
+
+def gpu_test(name, deps, **kwargs):
     """A recto_test that is linked with //verify/gpu; skipped where there is no toolkit."""
     if TOOLKIT.nvcc:
         kwargs.update(_ON_GPU)
-        recto_test(name = name, **kwargs)
+        recto_test(name = name, deps = deps + ["//verify/gpu:gate"], **kwargs)
     else:
         _skipped_test(name = name, **_ON_GPU)
