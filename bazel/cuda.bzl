@@ -190,6 +190,15 @@ def cuda_binary(name, srcs, hdrs = [], includes = [], deps = [], testonly = Fals
     )
     cc_binary(name = name, testonly = testonly, deps = [main] + deps, linkstatic = True, **kwargs)
 
+def cuda_shared_library(name, srcs, hdrs = [], **kwargs):
+    """A shared library by nvcc, to be loaded while a program runs, whose name ends in .so; none
+    where there is no toolkit."""
+    if not TOOLKIT.nvcc:
+        return
+    parts = name + "_parts"
+    _compile(name = parts, srcs = srcs, hdrs = hdrs, alwayslink = True)
+    cc_binary(name = name, deps = [parts], linkshared = True, linkstatic = True, **kwargs)
+
 def cuda_test(name, srcs, hdrs = [], includes = [], deps = [], **kwargs):
     """A program by nvcc as a test, from .cu files with a main(); skipped where there is no toolkit.
 

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """The program whose kernels are those of a GPU: what it says without one; with one, all laws.
 
-    recto_on_gpu_test.py PROGRAM GPU_BUNDLE_SH
+    recto_on_gpu_test.py PROGRAM RECTO LIBRARY GPU_BUNDLE_SH
+
+LIBRARY takes device memory alone.
 """
 
 import json
@@ -14,7 +16,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 
-PROGRAM, BUNDLE_SH = (os.path.abspath(path) for path in sys.argv[1:])
+PROGRAM, RECTO, LIBRARY, BUNDLE_SH = (os.path.abspath(path) for path in sys.argv[1:])
 NO_GPU = 3
 NOT_THIS_BUILD = "not here: this program has the kernels as they are for a GPU"
 
@@ -77,6 +79,18 @@ class RectoOnGpu(unittest.TestCase):
         self.assertEqual(complaint, "recto_on_gpu: found 'simulate'; expected one of verify, "
                          "replay, generate; recto_on_gpu --help explains them\n")
         self.assertEqual(self.run_here("verify", "--cases", "0")[0], 2)
+
+    def test_a_library_for_device_memory_is_served_here_and_refused_by_recto(self):
+        done = subprocess.run([RECTO, "verify", "--kernel", LIBRARY], capture_output=True,
+                              text=True, check=False, cwd=self.folder)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertRegex(done.stderr, r"\Arecto: --kernel: .+: memories: expected .+, got "
+                         r"kRectoDeviceMemory \(2\) alone: .+ recto_on_gpu .+ has\n\Z")
+        why = self.why_no_gpu()
+        if why is not None:
+            self.skip(f"a library for device memory: no GPU: {why}")
+        code, printed, complaint = self.run_here("verify", "--kernel", LIBRARY)
+        self.assertEqual(code, 0, complaint + printed)
 
     def test_it_runs_from_a_bundle(self):
         bundle = os.path.join(self.folder, "bundle")

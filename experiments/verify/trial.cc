@@ -10,6 +10,7 @@
 #include "experiments/support/text_list.h"
 #include "experiments/support/usage_error.h"
 #include "verify/engine_tables_law.h"
+#include "verify/kernel_abi/kernel_device.h"
 #include "verify/kernel_abi/kernel_library_backends.h"
 #include "verify/kernel_heap.h"
 #include "verify/laws/laws.h"
@@ -100,6 +101,7 @@ Result<std::string> library_path(const TrialFlags& flags, Trial& trial) {
 // On the executor calls take their time: it has bounds of its own on kernels that never end.
 verify::KernelLibraryOptions library_options(const TrialFlags& flags) {
   verify::KernelLibraryOptions options;
+  options.device = verify::kernel_device();
   if (!flags.cuda.adapter.empty()) options.time_limit_ms = kExecutorLimitMs;
   return options;
 }
