@@ -5,7 +5,7 @@ By default for sm_90, with PTX for later cards; --config=sm_80 and --config=sm_1
 
 load("@cuda//:toolkit.bzl", "TOOLKIT")
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
-load("//bazel:defs.bzl", "recto_test")
+load("//bazel:defs.bzl", "recto_binary", "recto_test")
 load("//bazel:program_test.bzl", "program_test")
 
 # $1 nvcc, $2 a folder for intermediate files, $3 source, $4 object, $5 cubin, $6 log; then options.
@@ -190,6 +190,15 @@ def cuda_binary(name, srcs, hdrs = [], includes = [], deps = [], testonly = Fals
     )
     cc_binary(name = name, testonly = testonly, deps = [main] + deps, linkstatic = True, **kwargs)
 
+def cuda_shared_library(name, srcs, hdrs = [], **kwargs):
+    """A shared library by nvcc, to be loaded while a program runs, whose name ends in .so; none
+    where there is no toolkit."""
+    if not TOOLKIT.nvcc:
+        return
+    parts = name + "_parts"
+    _compile(name = parts, srcs = srcs, hdrs = hdrs, alwayslink = True)
+    cc_binary(name = name, deps = [parts], linkshared = True, linkstatic = True, **kwargs)
+
 def cuda_test(name, srcs, hdrs = [], includes = [], deps = [], **kwargs):
     """A program by nvcc as a test, from .cu files with a main(); skipped where there is no toolkit.
 
@@ -204,10 +213,15 @@ def cuda_test(name, srcs, hdrs = [], includes = [], deps = [], **kwargs):
     kwargs.update(_ON_GPU)
     cc_test(name = name, deps = [main] + deps, linkstatic = True, **kwargs)
 
-def gpu_test(name, **kwargs):
+def gpu_binary(name, **kwargs):
+    """A recto_binary that is linked with //verify/gpu; none where there is no toolkit."""
+    if TOOLKIT.nvcc:
+        recto_binary(name = name, **kwargs)
+
+def gpu_test(name, deps, **kwargs):
     """A recto_test that is linked with //verify/gpu; skipped where there is no toolkit."""
     if TOOLKIT.nvcc:
         kwargs.update(_ON_GPU)
-        recto_test(name = name, **kwargs)
+        recto_test(name = name, deps = deps + ["//verify/gpu:gate"], **kwargs)
     else:
         _skipped_test(name = name, **_ON_GPU)

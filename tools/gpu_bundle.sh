@@ -20,12 +20,14 @@ misuse() {
   exit 2
 }
 
-# Every test that is tagged to run on a GPU and is a program, and the benchmarks.
+# Every test that is tagged to run on a GPU and is a program, recto with these kernels, and the
+# benchmarks.
 build_programs() {
   local labels label
   cd "$root"
-  labels=$(./bazelw query 'kind("cc_test", attr(tags, "\bcuda\b", //cuda/... + //verify:all))
-    + kind("cc_binary", //cuda/bench:all)')
+  labels=$(./bazelw query 'kind("cc_test", attr(tags, "\bcuda\b",
+      //cuda/... + //verify:all + //verify/engine:all))
+    + kind("cc_binary", //cuda/bench:all) + //experiments:recto_on_gpu')
   ./bazelw build $labels
   for label in $labels; do
     label=${label#//}
@@ -74,10 +76,11 @@ out=$(realpath -m "$out")
 built_from=$(commit)
 ((${#programs[@]})) || build_programs
 
-mkdir -p "$out"/{tests,bench,lib/system}
+mkdir -p "$out"/{bin,tests,bench,lib/system}
 for program in "${programs[@]}"; do
   case $program in
     *_benchmark) folder=bench ;;
+    */recto_on_gpu) folder=bin ;;
     *) folder=tests ;;
   esac
   cp -L "$program" "$out/$folder/"

@@ -6,6 +6,8 @@
 #include <memory>
 #include <utility>
 
+#include "cuda/attention_plan.h"
+#include "verify/cache_kernels.h"
 #include "verify/device_call.h"
 #include "verify/host_api_backends.h"
 #include "verify/kernel_backends.h"
@@ -28,7 +30,8 @@ std::string about_reference(const std::string& name) {
 
 struct KernelEntry {
   const char* name;
-  BackendKind kind;  // on the CPU
+  BackendKind kind;    // on the CPU
+  const char* kernel;  // as cuda/instantiations.h names it; null: as it chooses
   const char* about;
   Backend (*make)(const KernelRun& how);
 };
@@ -39,19 +42,28 @@ Backend invariant_host_api(const KernelRun& how) {
   return host_api_backend(how, options);
 }
 
+constexpr const char* kPlain = attention_kernel_name(AttentionKernel::kPlainDecode);
+constexpr const char* kGroup = attention_kernel_name(AttentionKernel::kGroupDecode);
+constexpr const char* kBulk = attention_kernel_name(AttentionKernel::kBulkDecode);
+constexpr const char* kPrefill = attention_kernel_name(AttentionKernel::kPrefill);
+
 constexpr KernelEntry kKernels[] = {
-    {"paged-decode", BackendKind::kExecutor, "cuda/kernels/paged_decode", paged_decode_backend},
-    {"split-decode", BackendKind::kExecutor, "cuda/kernels/split_decode, splits of 40",
+    {"paged-decode", BackendKind::kExecutor, kPlain, "cuda/kernels/paged_decode",
+     paged_decode_backend},
+    {"split-decode", BackendKind::kExecutor, kPlain, "cuda/kernels/split_decode, splits of 40",
      [](const KernelRun& how) { return split_decode_backend(how, kSplitSize); }},
-    {"group-decode", BackendKind::kExecutor, "cuda/kernels/group_decode, splits of 40",
+    {"group-decode", BackendKind::kExecutor, kGroup, "cuda/kernels/group_decode, splits of 40",
      [](const KernelRun& how) { return group_decode_backend(how, kSplitSize); }},
-    {"bulk-decode", BackendKind::kExecutor, "cuda/kernels/bulk_decode, splits of 40",
+    {"bulk-decode", BackendKind::kExecutor, kBulk, "cuda/kernels/bulk_decode, splits of 40",
      [](const KernelRun& how) { return bulk_decode_backend(how, kSplitSize); }},
-    {"paged-prefill", BackendKind::kExecutor, "cuda/kernels/paged_prefill", paged_prefill_backend},
-    {"host-api", BackendKind::kHostApi, "cuda/paged_attention.h, kernels by its rule",
+    {"paged-prefill", BackendKind::kExecutor, kPrefill, "cuda/kernels/paged_prefill",
+     paged_prefill_backend},
+    {"host-api", BackendKind::kHostApi, nullptr, "cuda/paged_attention.h, kernels by its rule",
      [](const KernelRun& how) { return host_api_backend(how, {}); }},
-    {"host-api-invariant", BackendKind::kHostApi, "the same, batch-invariant", invariant_host_api},
-    {"host-api-step", BackendKind::kHostApi, "cuda/decode_step.h, which appends the newest token",
+    {"host-api-invariant", BackendKind::kHostApi, nullptr, "the same, batch-invariant",
+     invariant_host_api},
+    {"host-api-step", BackendKind::kHostApi, nullptr,
+     "cuda/decode_step.h, which appends the newest token",
      [](const KernelRun& how) { return host_api_step_backend(how, {}); }}};
 
 // What tells one call's memory from another's.
@@ -85,22 +97,42 @@ Backend rescheduled(const KernelEntry& entry) {
   return backend;
 }
 
-ListedBackend absent(ListedBackend listed, const std::string& why) {
-  listed.why_not_here = why;
+ListedBackend skipping(ListedBackend listed, const std::string& why) {
   listed.backend.why_unsupported = [why](const PagedAttentionInputs& /*inputs*/) {
     return std::optional(why);
   };
   return listed;
 }
 
-// With `why_not`: why the build that it belongs to is not there.
-ListedBackend kernel_backend(const KernelEntry& entry, BackendKind kind,
-                             const std::optional<std::string>& why_not) {
-  ListedBackend listed{.kind = kind, .about = entry.about};
-  if (!why_not) listed.backend = runs_on_gpu() ? entry.make(kRun) : rescheduled(entry);
-  listed.backend.name = entry.name;
-  if (kind == BackendKind::kGpu) listed.backend.name += "@gpu";
-  return why_not ? absent(std::move(listed), *why_not) : listed;
+// One of the two builds of kernels.
+struct KernelBuild {
+  bool is_gpu = false;
+  std::optional<std::string> why_not_here = {};
+
+  std::string name_of(const char* kernel) const {
+    return std::string(kernel) + (is_gpu ? "@gpu" : "");
+  }
+};
+
+ListedBackend attention_backend(const KernelEntry& entry, const KernelBuild& build) {
+  ListedBackend listed{.kind = build.is_gpu ? BackendKind::kGpu : entry.kind,
+                       .about = entry.about,
+                       .kernel = entry.kernel == nullptr ? "" : entry.kernel,
+                       .why_not_here = build.why_not_here};
+  if (!build.why_not_here) listed.backend = build.is_gpu ? entry.make(kRun) : rescheduled(entry);
+  listed.backend.name = build.name_of(entry.name);
+  return build.why_not_here ? skipping(std::move(listed), *build.why_not_here) : listed;
+}
+
+ListedBackend cache_backend(const CacheKernel& entry, const KernelBuild& build) {
+  ListedBackend listed{.kind = build.is_gpu ? BackendKind::kGpu : BackendKind::kExecutor,
+                       .about = entry.about,
+                       .kernel = entry.kernel,
+                       .why_not_here = build.why_not_here};
+  listed.backend.name = build.name_of(entry.name);
+  if (build.is_gpu == runs_on_gpu()) listed.laws = entry.laws(listed.backend.name, kRun);
+  return skipping(std::move(listed),
+                  build.why_not_here.value_or("it moves K and V about, and computes no attention"));
 }
 
 }  // namespace
@@ -111,12 +143,12 @@ std::vector<ListedBackend> backend_list() {
     std::string about = about_reference(backend.name);
     list.push_back({.backend = std::move(backend), .about = std::move(about)});
   }
-  std::optional<std::string> why_no_executor;
-  if (runs_on_gpu()) why_no_executor = "this program has the kernels as they are for a GPU";
-  for (const KernelEntry& entry : kKernels)
-    list.push_back(kernel_backend(entry, entry.kind, why_no_executor));
-  for (const KernelEntry& entry : kKernels)
-    list.push_back(kernel_backend(entry, BackendKind::kGpu, why_no_gpu()));
+  KernelBuild executor;
+  if (runs_on_gpu()) executor.why_not_here = "this program has the kernels as they are for a GPU";
+  for (const KernelBuild& build : {executor, KernelBuild{true, why_no_gpu()}}) {
+    for (const KernelEntry& entry : kKernels) list.push_back(attention_backend(entry, build));
+    for (const CacheKernel& entry : cache_kernels()) list.push_back(cache_backend(entry, build));
+  }
   return list;
 }
 

@@ -2,7 +2,7 @@
 
 // Every implementation that recto has, by name: the reference's own, the kernels of cuda/ and the
 // host API that launches them. Who adds an entry adds no test code: laws, the oracle and the
-// command line take what stands here.
+// command line take what stands here, and a kernel that does not is a test's failure.
 
 #include <cstdint>
 #include <optional>
@@ -11,6 +11,7 @@
 
 #include "core/status.h"
 #include "verify/backend.h"
+#include "verify/law.h"
 
 namespace recto::verify {
 
@@ -31,6 +32,12 @@ struct ListedBackend {
   Backend backend = {};  // its name is the one in the list
   BackendKind kind = BackendKind::kReference;
   std::string about = {};  // one line
+  // The one of cuda/ that it launches, as cuda/instantiations.h names it; empty: as it chooses, or
+  // none.
+  std::string kernel = {};
+  // Which are about it alone, beside those of attention. Who moves K and V about has these, and no
+  // run(); there are some wherever this program has the kernel, with or without a GPU.
+  std::vector<Law> laws = {};
   // Why this program cannot run it on this machine; such a backend skips every case with that.
   std::optional<std::string> why_not_here = {};
 };

@@ -8,12 +8,13 @@
 #include "experiments/generate/generate_text.h"
 #include "experiments/support/text_file.h"
 #include "verify/engine/weights_file.h"
+#include "verify/kernel_heap.h"
 
 namespace recto::experiments {
 namespace {
 
 constexpr const char* kFooter = R"(
-The model computes by the kernels of cuda/, on the CPU executor: small models, short texts.
+The model computes by the kernels of cuda/, in recto on the CPU executor: small models, short texts.
 
 Examples:
   recto generate                              # the run of --print-config
@@ -51,6 +52,7 @@ Status generate(const GenerateArguments& arguments, CommandContext& context) {
     context.out << example_config();
     return Status::ok();
   }
+  verify::let_kernels_reach_heap();
   const Result<GenerateConfig> config = config_of(arguments.config);
   RECTO_RETURN_IF_ERROR(config.status());
   const std::string name = arguments.config.empty() ? "example" : arguments.config;

@@ -21,6 +21,7 @@ struct CommandContext {
   std::ostream& err;  // progress and remarks; errors are printed by main()
   Terminal terminal;
   std::function<Status()> chosen;  // set by the subcommand that the command line names
+  std::string program = "recto";   // by which what it prints says how to call it
 };
 
 // 0 done, 1 the run failed, 2 bad usage or bad input.

@@ -3,18 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <span>
 
 #include "experiments/support/offered_values.h"
 #include "experiments/support/shell_word.h"
 #include "experiments/support/table.h"
 #include "experiments/support/text_list.h"
 #include "experiments/support/usage_error.h"
-#include "verify/block_move_laws.h"
 #include "verify/engine_tables_law.h"
+#include "verify/kernel_abi/kernel_device.h"
 #include "verify/kernel_abi/kernel_library_backends.h"
-#include "verify/kernel_abi/kv_write_law.h"
-#include "verify/kernel_cache_ops.h"
+#include "verify/kernel_heap.h"
 #include "verify/laws/laws.h"
 #include "verify/oracle_comparison.h"
 
@@ -78,65 +76,16 @@ Result<std::vector<Law>> choose_laws(const std::vector<Law>& laws,
   return chosen;
 }
 
-// The kernels that write, beside the list of what computes attention.
-constexpr const char* kKvWrite = "kv-write";
-constexpr const char* kBlockCopy = "block-copy";
-
-ListedBackend writing_backend(const char* name, const char* about) {
-  ListedBackend listed;
-  listed.backend.name = name;
-  listed.backend.why_unsupported = [](const PagedAttentionInputs& /*inputs*/) {
-    return std::optional<std::string>("it writes K and V, and computes no attention");
-  };
-  listed.kind = verify::BackendKind::kExecutor;
-  listed.about = about;
-  return listed;
-}
-
-std::optional<std::string> why_not_written(const KvWriteInputs& inputs) {
-  const Status status = kernels::check_write(
-      {.k = inputs.k, .v = inputs.v, .slot_mapping = inputs.slot_mapping.data(), .kv = inputs.kv});
-  return status.is_ok() ? std::nullopt : std::optional(status.message());
-}
-
-Law kv_write_law() {
-  return verify::kv_write_law(
-      {.backend = kKvWrite,
-       .why_unsupported = why_not_written,
-       .write = [](const KvWriteInputs& inputs) { verify::write_kv_by_kernel({}, inputs); }});
-}
-
-Law block_copy_law() {
-  return verify::block_copy_law(kBlockCopy,
-                                [](const MutablePagedKvView& kv, std::span<const BlockPair> pairs) {
-                                  verify::copy_blocks_by_kernel({}, kv, pairs);
-                                });
-}
-
-Law block_swap_law() {
-  return verify::block_swap_law(
-      kBlockCopy,
-      [](const PagedKvView& from, const MutablePagedKvView& to, std::span<const BlockPair> pairs) {
-        verify::swap_blocks_by_kernel({}, from, to, pairs);
-      });
-}
-
-std::vector<ListedBackend> backends_without_library() {
-  std::vector<ListedBackend> list = verify::backend_list();
-  list.push_back(writing_backend(kKvWrite, "cuda/kernels/kv_write"));
-  list.push_back(writing_backend(kBlockCopy, "cuda/kernels/block_copy, within and between pools"));
-  return list;
-}
-
 std::vector<Law> laws_of_attention() {
   std::vector<Law> laws = verify::all_laws();
   laws.insert(laws.end(), {verify::engine_tables_law(), verify::oracle_comparison()});
   return laws;
 }
 
-std::vector<Law> laws_without_library() {
+std::vector<Law> laws_without_library(const std::vector<ListedBackend>& list) {
   std::vector<Law> laws = laws_of_attention();
-  laws.insert(laws.end(), {kv_write_law(), block_copy_law(), block_swap_law()});
+  for (const ListedBackend& listed : list)
+    laws.insert(laws.end(), listed.laws.begin(), listed.laws.end());
   return laws;
 }
 
@@ -152,6 +101,7 @@ Result<std::string> library_path(const TrialFlags& flags, Trial& trial) {
 // On the executor calls take their time: it has bounds of its own on kernels that never end.
 verify::KernelLibraryOptions library_options(const TrialFlags& flags) {
   verify::KernelLibraryOptions options;
+  options.device = verify::kernel_device();
   if (!flags.cuda.adapter.empty()) options.time_limit_ms = kExecutorLimitMs;
   return options;
 }
@@ -170,7 +120,7 @@ std::string TrialFlags::library_text() const {
 
 void add_backend_flag(CLI::App& command, TrialFlags& flags, const std::string& about) {
   std::vector<std::string> names;
-  for (const ListedBackend& listed : backends_without_library()) {
+  for (const ListedBackend& listed : verify::backend_list()) {
     const std::string kind = verify::backend_kind_name(listed.kind);
     if (std::ranges::find(names, kind) == names.end()) names.push_back(kind);
     if (listed.backend.name != kind) names.push_back(listed.backend.name);
@@ -180,7 +130,7 @@ void add_backend_flag(CLI::App& command, TrialFlags& flags, const std::string& a
 
 void add_law_flag(CLI::App& command, TrialFlags& flags) {
   std::vector<std::string> names;
-  for (const Law& law : laws_without_library()) names.push_back(law.name);
+  for (const Law& law : laws_without_library(verify::backend_list())) names.push_back(law.name);
   offer_values(
       *command.add_option("--law", flags.laws, "names of --list [all]")->option_text("LIST"),
       names);
@@ -228,12 +178,15 @@ Result<Trial> choose_trial(const TrialFlags& flags) {
   RECTO_RETURN_IF_ERROR(backend_names.status());
   const auto law_names = names_in(flags.laws, "--law");
   RECTO_RETURN_IF_ERROR(law_names.status());
-  std::vector<Law> laws = flags.has_library() ? laws_of_attention() : laws_without_library();
+  std::vector<Law> laws = laws_of_attention();
   Trial trial;
   if (!flags.has_library()) {
-    auto chosen = verify::choose_backends(backends_without_library(), backend_names.value());
+    verify::let_kernels_reach_heap();
+    const std::vector<ListedBackend> list = verify::backend_list();
+    auto chosen = verify::choose_backends(list, backend_names.value());
     RECTO_RETURN_IF_ERROR(chosen.status().in("--backend"));
     trial.backends = std::move(chosen).value();
+    laws = laws_without_library(list);
   } else {
     Result<std::string> path = library_path(flags, trial);
     RECTO_RETURN_IF_ERROR(path.status());

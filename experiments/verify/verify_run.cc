@@ -36,6 +36,7 @@ class VerifyRun {
       : backends_(trial.backends_here()),
         laws_(trial.laws),
         options_(options),
+        program_(context.program),
         supply_(backends_, options.seed),
         begin_(Clock::now()),
         // With a limit of time alone, the bar is one of seconds.
@@ -98,12 +99,13 @@ class VerifyRun {
     if (status.is_ok()) status = write_file(file, saved_case_text(saved));
     if (outcome_.written.is_ok()) outcome_.written = status;
     outcome_.kept.push_back({law.name, backend.name, file});
-    return fmt::format("recto replay {}{}", shell_word(file), options_.replay_flags);
+    return fmt::format("{} replay {}{}", program_, shell_word(file), options_.replay_flags);
   }
 
   const std::vector<Backend> backends_;
   const std::vector<Law>& laws_;
   const VerifyOptions& options_;
+  const std::string program_;
   CaseSupply supply_;
   Clock::time_point begin_;
   ProgressBar progress_;

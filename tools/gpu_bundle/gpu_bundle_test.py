@@ -134,6 +134,7 @@ class Bundle(unittest.TestCase):
         status, printed, complaint = self.run_bundle(self.make(self.fakes()), "--samples", "3")
         self.assertEqual((status, complaint), (0, ""))
         self.assertLess(printed.index("passed  law_test_on_gpu"), printed.index("done: "))
+        self.assertNotIn("recto_on_gpu", printed)
         results = self.work / "results" / "FAKE-1"
         self.assertIn("tests: 1 passed (0 of them skipped a part), 0 skipped, 0 failed",
                       (results / "verification.txt").read_text())
@@ -147,6 +148,27 @@ class Bundle(unittest.TestCase):
         self.assertEqual((results / "aims.txt").read_text().count(": not measured\n"), 4)
         if "SKIPPED: peers: no python3 with PyTorch" not in printed:
             self.assertTrue("SKIPPED: peers" in printed or (results / "peers.json").exists())
+
+    def test_all_laws_are_put_to_the_kernels_before_the_tests(self):
+        laws = self.fake("recto_on_gpu", "#!/bin/bash\necho \"laws: $*\"\n")
+        status, printed, complaint = self.run_bundle(
+            self.make([*self.fakes(), laws]), "--only-verify")
+        self.assertEqual((status, complaint), (0, ""))
+        self.assertLess(printed.index("passed  recto_on_gpu"),
+                        printed.index("passed  law_test_on_gpu"))
+        results = self.work / "results" / "FAKE-1"
+        self.assertRegex((results / "laws.txt").read_text(), r"\Alaws: verify --backend gpu "
+                         rf"--cases \d+ --out {results}/failing-cases\n\Z")
+
+    def test_where_a_law_is_broken_nothing_is_measured(self):
+        laws = self.fake("recto_on_gpu", "#!/bin/bash\necho broken\nexit 1\n")
+        status, printed, complaint = self.run_bundle(self.make([*self.fakes(), laws]))
+        self.assertEqual(status, 1)
+        self.assertIn("FAILED  recto_on_gpu", printed)
+        self.assertIn("tests: 1 passed (0 of them skipped a part), 0 skipped, 1 failed", printed)
+        self.assertIn("nothing is measured", complaint)
+        laws = self.work / "results" / "FAKE-1" / "laws.txt"
+        self.assertEqual(laws.read_text(), "broken\n")
 
     def test_what_is_wrong_is_not_measured(self):
         bundle = self.make(self.fakes("#!/bin/bash\necho wrong bits\nexit 1\n"))

@@ -3,6 +3,7 @@
 # Python with PyTorch. Writes results/<gpu>/ in the current folder:
 #
 #   verification.txt    each test: passed, skipped or FAILED, whose logs lie beside it
+#   laws.txt            each law on each kernel: cases, failures, worst error in parts of the bound
 #   attention.json cache.json merge.json    what was measured (Google Benchmark's JSON)
 #   peers.json, comparison.txt    the same of peers, and recto beside them
 #   aims.txt            what is aimed at, and whether it is met (needs python3)
@@ -15,6 +16,7 @@ set -euo pipefail
 shopt -s nullglob # A bundle may have no tests, or no benchmarks.
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 flags=() only_verify=
+cases=60 # of all laws
 
 usage() {
   sed -n '2,/^set/{s/^# \{0,1\}//p}' "$here/run.sh"
@@ -70,26 +72,36 @@ ran_nothing() {
   grep -q '^SKIPPED:' "$1" && ! grep -v '^SKIPPED:' "$1" | grep -q '[^[:space:]]'
 }
 
+# One program that verifies: its name in the table, a file for what it says, and its command. A log
+# is kept where it failed.
+try() {
+  local name=$1 said=$results/$2 outcome
+  shift 2
+  if ! (cd "$here" && ours "$@") >"$said" 2>&1; then
+    failed=$((failed + 1))
+    echo "FAILED  $name" | tee -a "$results/verification.txt"
+    return
+  fi
+  if ran_nothing "$said"; then
+    outcome=skipped skipped=$((skipped + 1))
+  else
+    outcome=passed passed=$((passed + 1))
+    ! grep -q '^SKIPPED:' "$said" || in_part=$((in_part + 1))
+  fi
+  { grep '^SKIPPED:' "$said" || true; } | tee -a "$results/verification.txt"
+  printf '%-7s %s\n' "$outcome" "$name" | tee -a "$results/verification.txt"
+  [[ $said != *.log ]] || rm "$said"
+}
+
 verify() {
-  local program name log outcome passed=0 failed=0 skipped=0 in_part=0
+  local program name passed=0 failed=0 skipped=0 in_part=0
   : >"$results/verification.txt"
+  program=$here/bin/recto_on_gpu
+  [[ ! -e $program ]] || try recto_on_gpu laws.txt "$program" verify --backend gpu \
+    --cases "$cases" --out "$PWD/$results/failing-cases"
   for program in "$here"/tests/*; do
     name=$(basename "$program")
-    log=$results/$name.log
-    if ! (cd "$here" && ours "$program") >"$log" 2>&1; then
-      failed=$((failed + 1))
-      echo "FAILED  $name" | tee -a "$results/verification.txt"
-      continue
-    fi
-    if ran_nothing "$log"; then
-      outcome=skipped skipped=$((skipped + 1))
-    else
-      outcome=passed passed=$((passed + 1))
-      ! grep -q '^SKIPPED:' "$log" || in_part=$((in_part + 1))
-    fi
-    { grep '^SKIPPED:' "$log" || true; } | tee -a "$results/verification.txt"
-    printf '%-7s %s\n' "$outcome" "$name" | tee -a "$results/verification.txt"
-    rm "$log"
+    try "$name" "$name.log" "$program"
   done
   echo "tests: $passed passed ($in_part of them skipped a part), $skipped skipped, $failed failed" |
     tee -a "$results/verification.txt"

@@ -15,6 +15,15 @@ CacheFault cache_fault(EngineFault fault) {
   return CacheFault::kNone;
 }
 
+std::optional<DecodeGraphOptions> graph_options(const EngineOptions& options) {
+  if (options.graphs == StepGraphs::kOff) return std::nullopt;
+  return DecodeGraphOptions{.max_length = options.max_length,
+                            .kernel = options.decode_kernel,
+                            .fault = options.fault == EngineFault::kStaleGraph
+                                         ? GraphFault::kStaleLengths
+                                         : GraphFault::kNone};
+}
+
 sim::SchedulerOptions scheduler_options(const EngineOptions& options) {
   sim::SchedulerOptions rules;
   rules.max_sequences = options.max_sequences;
@@ -51,6 +60,7 @@ Engine::Engine(const ModelWeights& weights, const EngineOptions& options)
               .host_blocks = options.host_blocks,
               .block_size = options.block_size,
               .decode_kernel = options.decode_kernel,
+              .graphs = graph_options(options),
               .how = options.how}) {}
 
 void Engine::on_admitted(const sim::Group& group, SimTime) {
@@ -146,6 +156,7 @@ Result<EngineRun> Engine::run(const std::vector<GenerationRequest>& requests) {
     RECTO_CHECK(job.is_finished());
     run_.texts.emplace(id, job.result());
   }
+  run_.counts.graphs = store_.captured_graphs();
   return std::move(run_);
 }
 

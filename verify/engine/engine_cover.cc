@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <utility>
 
 #include "core/random_stream.h"
 #include "verify/engine/engine_law.h"
@@ -160,6 +161,20 @@ std::vector<EngineScenario> engine_product() {
       rest /= levels[factor];
     }
     scenarios.push_back(scenario_of(row, 100'000 + scenarios.size()));
+  }
+  return scenarios;
+}
+
+std::vector<EngineScenario> replayed_steps() {
+  std::vector<EngineScenario> scenarios = tiny_pools();
+  for (EngineScenario& scenario : engine_cover(7)) {
+    // Whoever prefills has a call of its own, so that the others can be replayed.
+    scenario.options.calls = StepCalls::kApart;
+    scenarios.push_back(std::move(scenario));
+  }
+  for (EngineScenario& scenario : scenarios) {
+    scenario.options.graphs = StepGraphs::kReplayed;
+    scenario.name += ", graphs";
   }
   return scenarios;
 }

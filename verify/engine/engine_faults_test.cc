@@ -71,6 +71,13 @@ TEST_CASE("a draft that nobody checks is seen") {
   expect_seen(scenario, EngineFault::kUncheckedDraft);
 }
 
+TEST_CASE("a graph that is replayed with the lengths of its first step is seen") {
+  EngineScenario scenario = scenario_of(sim::Decoding::kSingle, 1, 7);
+  scenario.options.graphs = StepGraphs::kReplayed;
+  CHECK(judge_engine(scenario).counts.replayed_steps > 0);
+  expect_seen(scenario, EngineFault::kStaleGraph);
+}
+
 TEST_CASE("beams that keep the blocks of another text are seen") {
   const EngineScenario scenario = scenario_of(sim::Decoding::kBeam, 3, 6);
   CHECK(judge_engine(scenario).counts.beam_switches > 0);

@@ -175,10 +175,11 @@ void EngineReport::add(const EngineScenario& scenario, const EngineVerdict& verd
   out << fmt::format(
       "{:<68} tokens {:>3}  steps {:>3}  recomputed {:>2}  swapped {:>2}  copies {:>3}  hits {:>3} "
       " "
-      "switches {:>2}  drafts {:>2}/{:<2}  worst {:.2f}{}\n",
+      "switches {:>2}  drafts {:>2}/{:<2}  replayed {:>3}  worst {:.2f}{}\n",
       scenario.name, verdict.tokens, counts.steps, counts.recomputes, counts.swaps,
       counts.copied_blocks, counts.hit_tokens, counts.beam_switches, counts.accepted,
-      counts.drafted, verdict.worst_logit, verdict.failed() ? "  FAILED: " + verdict.first : "");
+      counts.drafted, counts.replayed_steps, verdict.worst_logit,
+      verdict.failed() ? "  FAILED: " + verdict.first : "");
 }
 
 double EngineReport::undecided_share() const {

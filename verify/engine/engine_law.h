@@ -86,6 +86,9 @@ std::vector<EngineScenario> engine_product();
 // preempt.
 std::vector<EngineScenario> tiny_pools();
 
+// Steps as graphs that are replayed: tiny pools, and a cover of settings.
+std::vector<EngineScenario> replayed_steps();
+
 // A row of a table for each verdict; sums, and the share of undecided requests.
 struct EngineReport {
   std::int64_t drawn = 0;

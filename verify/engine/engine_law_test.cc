@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
+#include "verify/device_call.h"
 
 namespace recto::verify {
 namespace {
@@ -25,6 +26,8 @@ void add(EngineCounts& sum, const EngineCounts& counts) {
   sum.copied_blocks += counts.copied_blocks;
   sum.shared_blocks += counts.shared_blocks;
   sum.beam_switches += counts.beam_switches;
+  sum.graphs += counts.graphs;
+  sum.replayed_steps += counts.replayed_steps;
   sum.drafted += counts.drafted;
   sum.accepted += counts.accepted;
 }
@@ -90,6 +93,28 @@ TEST_CASE("they are where somebody has to give way at every few steps") {
     CHECK(preemptions >= 10);
     CHECK(run.steps <= 10 * preemptions);
   }
+}
+
+TEST_CASE("they are where decode steps are graphs, captured once and replayed") {
+  const std::vector<EngineScenario> all = replayed_steps();
+  if (!is_full_run())
+    std::cout << "SKIPPED: all but every 4th of " << all.size() << "; RECTO_FULL=1 has them all\n";
+  std::vector<EngineScenario> tried;
+  for (std::size_t i = 0; i < all.size(); i += is_full_run() ? 1 : 4) tried.push_back(all[i]);
+  const std::vector<EngineCounts> counts = expect_dense_tokens(tried);
+  for (std::size_t i = 0; i < tried.size(); ++i) {
+    INFO(tried[i].name);
+    CHECK(counts[i].replayed_steps > 0);
+    CHECK(counts[i].graphs > 0);
+  }
+  const EngineCounts& sum = counts.back();
+  CHECK(sum.replayed_steps > sum.graphs);
+  CHECK(sum.recomputes > 0);
+  CHECK(sum.swaps > 0);
+  CHECK(sum.copied_blocks > 0);
+  std::cout << fmt::format("{} graphs {}, replayed in {} steps\n", sum.graphs,
+                           runs_on_gpu() ? "of CUDA" : "of the executor, as no GPU is here",
+                           sum.replayed_steps);
 }
 
 }  // namespace

@@ -19,6 +19,9 @@ namespace recto::verify {
 // Whether one call of attention takes a step's decoding and prefilling sequences alike.
 enum class StepCalls : std::uint8_t { kApart, kTogether };
 
+// Whether steps in which every sequence has one row are graphs, captured once and replayed.
+enum class StepGraphs : std::uint8_t { kOff, kReplayed };
+
 // A step that is done wrong on purpose: for tests of the law.
 enum class EngineFault : std::uint8_t {
   kNone,
@@ -28,6 +31,7 @@ enum class EngineFault : std::uint8_t {
   kStaleTable,       // a new block's entry is still that of the block before
   kUncheckedDraft,   // the first draft is taken for the next token
   kWrongParent,      // beams keep their blocks, whoever's text they go on with
+  kStaleGraph,       // a graph that is replayed has the lengths of its first step
 };
 
 struct EngineOptions {
@@ -44,6 +48,7 @@ struct EngineOptions {
   sim::PreemptionRule preemption = sim::PreemptionRule::kRecompute;
   std::int64_t draft_tokens = 0;  // that each decoding sequence guesses from its own text
   StepCalls calls = StepCalls::kApart;
+  StepGraphs graphs = StepGraphs::kOff;
   std::optional<AttentionKernel> decode_kernel = {};
   KernelRun how = {};
   EngineFault fault = EngineFault::kNone;
@@ -81,6 +86,8 @@ struct EngineCounts {
   std::int64_t swapped_blocks = 0;  // in either direction
   std::int64_t shared_blocks = 0;   // table entries beyond a block's first, over all steps
   std::int64_t beam_switches = 0;   // beams that went on from another one
+  std::int64_t graphs = 0;          // captured: one for each layer and size of batch
+  std::int64_t replayed_steps = 0;  // batches that were served by them
   std::int64_t drafted = 0;
   std::int64_t accepted = 0;  // drafts that were the next tokens
 };

@@ -123,9 +123,17 @@ void Engine::compute(std::span<EnginePart* const> parts) {
       positions.push_back(part->shape.context + row + (part->is_shifted ? 1 : 0));
     }
   }
+  const bool is_replayed =
+      options_.graphs == StepGraphs::kReplayed && tokens.size() == parts.size();
+  run_.counts.replayed_steps += is_replayed ? 1 : 0;
   Matrix x = model_.embed(tokens);
   for (std::int64_t layer = 0; layer < layers_; ++layer) {
     const HostModel::Projected projected = model_.project(layer, x, positions);
+    if (is_replayed) {
+      const Matrix attended = store_.decode(layer, step, projected.q, projected.k, projected.v);
+      model_.finish_layer(layer, attended, x);
+      continue;
+    }
     store_.write(layer, step, projected.k, projected.v);
     model_.finish_layer(layer, store_.attend(layer, step, projected.q), x);
   }

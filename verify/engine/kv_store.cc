@@ -28,12 +28,12 @@ KvPoolShape pool_shape(const ModelShape& shape, const KvRounding& rounding,
 
 // Contents are looked at by a kernel before anything is written.
 struct CheckedOp {
-  alignas(Workspace::kAlignment) std::byte memory[kContentsCheckBytes];
+  std::vector<std::byte> memory = std::vector<std::byte>(kContentsCheckBytes);
 
   CacheOpOptions options(DeviceCall& call) {
-    call.add_write("workspace", std::span<std::byte>(memory));
+    call.add_write("workspace", std::span(memory));
     return {.contents_check = ContentsCheck::kOnDevice,
-            .workspace = {.data = memory, .bytes = kContentsCheckBytes}};
+            .workspace = {.data = memory.data(), .bytes = kContentsCheckBytes}};
   }
 };
 
@@ -48,8 +48,9 @@ KvStore::Pool::Pool(const KvPoolShape& shape, const KvRounding& rounding) {
   v.assign(static_cast<std::size_t>(elements.v * bytes), std::byte{0xff});
   view = dense_kv_view(shape, k.data(), v.data()).value();
   if (!is_fp8(shape.type)) return;
-  view.k.scale = {.kind = ScaleKind::kPerTensor, .data = &rounding.scale_k};
-  view.v.scale = {.kind = ScaleKind::kPerTensor, .data = &rounding.scale_v};
+  scales = {rounding.scale_k, rounding.scale_v};
+  view.k.scale = {.kind = ScaleKind::kPerTensor, .data = &scales[0]};
+  view.v.scale = {.kind = ScaleKind::kPerTensor, .data = &scales[1]};
 }
 
 KvStore::KvStore(const ModelShape& shape, const KvRounding& rounding, const KvStoreOptions& options)
@@ -62,6 +63,7 @@ KvStore::KvStore(const ModelShape& shape, const KvRounding& rounding, const KvSt
     device_.emplace_back(pool_shape(shape, rounding_, options, options.num_blocks), rounding_);
     host_.emplace_back(pool_shape(shape, rounding_, options, options.host_blocks), rounding_);
   }
+  if (options.graphs) graphs_.emplace(shape, rounding, *options.graphs);
 }
 
 void KvStore::copy(std::span<const cache::BlockCopy> copies) {
@@ -187,6 +189,20 @@ Matrix KvStore::attend(std::int64_t layer, const StepRows& step, const Matrix& q
   const bool is_decode = q.rows() == step.num_sequences();
   const reference::AttentionResult result = (is_decode ? decode_ : prefill_).run(call);
   return Eigen::Map<const Matrix>(result.out.data(), q.rows(), shape_.q_size());
+}
+
+Matrix KvStore::decode(std::int64_t layer, const StepRows& step, const Matrix& q, const Matrix& k,
+                       const Matrix& v) {
+  const std::vector<std::byte> q_codes = encode(q);
+  const std::vector<std::byte> k_codes = encode(k);
+  const std::vector<std::byte> v_codes = encode(v);
+  return graphs_->decode(layer, device_[static_cast<std::size_t>(layer)].view,
+                         {.q = q_codes,
+                          .k = k_codes,
+                          .v = v_codes,
+                          .context_length = step.context_length,
+                          .table = step.table,
+                          .max_blocks = step.max_blocks});
 }
 
 std::optional<std::string> KvStore::why_unsupported() {

@@ -17,6 +17,7 @@
 #include "reference/numerics.h"
 #include "verify/backend.h"
 #include "verify/device_call.h"
+#include "verify/engine/decode_graphs.h"
 #include "verify/engine/model_shape.h"
 
 namespace recto::verify {
@@ -27,6 +28,7 @@ struct KvStoreOptions {
   std::int64_t host_blocks = 0;
   std::int64_t block_size = 16;
   std::optional<AttentionKernel> decode_kernel = {};  // for one row a sequence; else by the rule
+  std::optional<DecodeGraphOptions> graphs = {};      // for `decode`
   KernelRun how = {};
 };
 
@@ -60,6 +62,11 @@ class KvStore {
              const reference::Matrix& v);
   reference::Matrix attend(std::int64_t layer, const StepRows& step, const reference::Matrix& q);
 
+  // Both at once, of one row a sequence, by a graph that is replayed. There are options for graphs.
+  reference::Matrix decode(std::int64_t layer, const StepRows& step, const reference::Matrix& q,
+                           const reference::Matrix& k, const reference::Matrix& v);
+  std::int64_t captured_graphs() const { return graphs_ ? graphs_->captured() : 0; }
+
   // Why the host API has no kernel for such a model, if it has none.
   std::optional<std::string> why_unsupported();
 
@@ -69,6 +76,7 @@ class KvStore {
 
     std::vector<std::byte> k;
     std::vector<std::byte> v;
+    std::vector<float> scales;  // of K and of V
     MutablePagedKvView view;
   };
 
@@ -87,6 +95,7 @@ class KvStore {
   Backend prefill_;           // any
   std::vector<Pool> device_;  // by layer
   std::vector<Pool> host_;    // by layer
+  std::optional<DecodeGraphs> graphs_;
 };
 
 // The kernels that the host API's rule may take for one row.

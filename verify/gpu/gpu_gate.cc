@@ -1,4 +1,5 @@
 // Ends a test program where there is no GPU, before its first test case, as one that was skipped.
+// Where there is one, all that it allocates is managed.
 
 #include <errno.h>
 
@@ -7,6 +8,7 @@
 
 #include "bazel/testing/catch.h"
 #include "verify/gpu/launches.h"
+#include "verify/gpu/managed_memory.h"
 
 namespace recto::verify {
 namespace {
@@ -20,6 +22,12 @@ struct GpuGate {
   }
 };
 
+struct ManagedFromTheStart {
+  ManagedFromTheStart() { gpu::manage_heap(); }
+};
+
+// The former before all objects that ask for no place.
+__attribute__((init_priority(101))) const ManagedFromTheStart kManaged;
 const GpuGate kGate;
 
 }  // namespace

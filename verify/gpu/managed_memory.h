@@ -9,4 +9,8 @@ namespace recto::verify::gpu {
 // At a multiple of 256 bytes; null without a GPU, or if it has no more.
 void* managed_memory(std::size_t bytes);
 
+// From now on operator new takes managed memory, where there is a GPU. What is there stays.
+void manage_heap();
+bool is_heap_managed();
+
 }  // namespace recto::verify::gpu

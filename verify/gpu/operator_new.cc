@@ -1,7 +1,9 @@
 // operator new of programs whose kernels run on a GPU: what they are handed lies on the heap, and
-// the heap is managed. Slabs are cut into pieces of powers of two, which are used again by size.
+// the heap is managed, once that is asked for. Slabs are cut into pieces of powers of two, which
+// are used again by size.
 
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -70,6 +72,8 @@ class ManagedHeap {
   std::array<Header*, 64> free_ = {};
 };
 
+std::atomic<bool> is_managed = false;
+
 // Never destroyed: other objects are, later than it would be.
 ManagedHeap& heap() {
   alignas(ManagedHeap) static std::byte memory[sizeof(ManagedHeap)];
@@ -77,13 +81,18 @@ ManagedHeap& heap() {
   return *kHeap;
 }
 
+[[noreturn]] void end_out_of_memory() {
+  if (const std::new_handler handler = std::get_new_handler()) handler();
+  std::abort();
+}
+
 void* allocate(std::size_t bytes) {
   const std::size_t whole = bytes + sizeof(Header);
-  Header* piece = heap().take(whole);
+  Header* piece = is_managed ? heap().take(whole) : nullptr;
   if (piece == nullptr) {
     void* memory =
         std::aligned_alloc(kLeastBytes, (whole + kLeastBytes - 1) / kLeastBytes * kLeastBytes);
-    if (memory == nullptr) throw std::bad_alloc();
+    if (memory == nullptr) end_out_of_memory();
     piece = new (memory) Header;
   }
   return piece + 1;
@@ -100,6 +109,13 @@ void release(void* memory) {
 }
 
 }  // namespace
+
+namespace recto::verify::gpu {
+
+void manage_heap() { is_managed = true; }
+bool is_heap_managed() { return is_managed; }
+
+}  // namespace recto::verify::gpu
 
 // Types of a larger alignment keep the library's own operators.
 void* operator new(std::size_t bytes) { return allocate(bytes); }

@@ -54,15 +54,16 @@ Result<std::unique_ptr<GuardedArena>> GuardedArena::create(std::int64_t bytes) {
     theirs = ours == nullptr ? nullptr : map_view(file, bytes, PROT_NONE);
   }
   const Status failure = system_failure("memory that processes share");
-  close(file);
   if (theirs != nullptr) {
-    return std::unique_ptr<GuardedArena>(new GuardedArena(ours, theirs, bytes));
+    return std::unique_ptr<GuardedArena>(new GuardedArena(file, ours, theirs, bytes));
   }
+  close(file);
   if (ours != nullptr) munmap(ours, static_cast<std::size_t>(bytes));
   return failure;
 }
 
 GuardedArena::~GuardedArena() {
+  close(file_);
   munmap(ours_, static_cast<std::size_t>(bytes_));
   munmap(theirs_, static_cast<std::size_t>(bytes_));
 }
@@ -92,6 +93,17 @@ Result<GuardedBuffer> GuardedArena::add(const BufferRequest& request) {
                       .bytes = request.bytes,
                       .pages = {.begin = begin, .end = end, .access = request.access}});
   return buffers_.back();
+}
+
+std::vector<OpenPages> GuardedArena::filled(const OpenPages& pages) const {
+  std::vector<OpenPages> filled;
+  for (off_t at = pages.begin; at < pages.end;) {
+    const off_t begin = lseek(file_, at, SEEK_DATA);
+    if (begin < 0 || begin >= pages.end) break;
+    at = std::min<off_t>(lseek(file_, begin, SEEK_HOLE), pages.end);
+    filled.push_back({.begin = begin, .end = at, .access = pages.access});
+  }
+  return filled;
 }
 
 std::string GuardedArena::place_text(const GuardedBuffer& buffer, std::int64_t place) {

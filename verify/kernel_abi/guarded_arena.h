@@ -66,6 +66,10 @@ class GuardedArena {
   // Exhausted where it does not fit; failed where the system does not take memory back.
   Result<GuardedBuffer> add(const BufferRequest& request);
   const std::vector<GuardedBuffer>& buffers() const { return buffers_; }
+  // Where the other process sees it; not to be followed in ours.
+  std::byte* theirs() const { return theirs_; }
+  // What was ever written of these pages, which is all but where a buffer is sparse.
+  std::vector<OpenPages> filled(const OpenPages& pages) const;
 
   // What was written beside the buffers that may be written, or nothing.
   std::string overrun_text() const;
@@ -80,12 +84,13 @@ class GuardedArena {
   static constexpr std::int64_t kGuardBytes = std::int64_t{16} << 20;
 
  private:
-  GuardedArena(std::byte* ours, std::byte* theirs, std::int64_t bytes)
-      : ours_(ours), theirs_(theirs), bytes_(bytes) {}
+  GuardedArena(int file, std::byte* ours, std::byte* theirs, std::int64_t bytes)
+      : file_(file), ours_(ours), theirs_(theirs), bytes_(bytes) {}
 
   // What of it one buffer's text says of an address `place` bytes from its start.
   static std::string place_text(const GuardedBuffer& buffer, std::int64_t place);
 
+  int file_;
   std::byte* ours_;
   std::byte* theirs_;
   std::int64_t bytes_;

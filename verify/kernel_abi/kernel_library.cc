@@ -44,7 +44,8 @@ Result<std::shared_ptr<KernelLibrary>> KernelLibrary::open(const std::string& pa
                                                            const KernelLibraryOptions& options) {
   const Result<std::string> file = library_file(path);
   RECTO_RETURN_IF_ERROR(file.status());
-  Result<std::unique_ptr<KernelProcess>> process = KernelProcess::create(file.value());
+  Result<std::unique_ptr<KernelProcess>> process =
+      KernelProcess::create(file.value(), options.device);
   RECTO_RETURN_IF_ERROR(process.status());
   std::shared_ptr<KernelLibrary> library(
       new KernelLibrary(path, options, std::move(process).value()));
@@ -158,6 +159,10 @@ CallOutcome KernelLibrary::judge(const KernelRequest& request, const KernelAnswe
   const std::string overrun = process_->arena().overrun_text();
   if (!overrun.empty())
     return {kWrong, "went beyond its memory: " + overrun + printed_text(answer)};
+  if (const auto& stray = process_->mailbox().stray_write) {
+    return {kWrong, "went beyond its memory: " + process_->arena().fault_text(*stray) +
+                        printed_text(answer)};
+  }
   if (answer.code == kRectoUnsupported) {
     return {kUnsupported, message.empty() ? "unsupported, it says no more" : message};
   }
@@ -188,6 +193,9 @@ std::string KernelLibrary::words_for(const KernelAnswer& answer, std::int64_t ti
       break;
     case KernelEnd::kExit:
       text = fmt::format("ended its process, with exit code {}", answer.code);
+      break;
+    case KernelEnd::kDevice:
+      text = fmt::format("left the device with '{}'", process_->mailbox().device_failure);
       break;
     case KernelEnd::kClosed:
       text = "closed files that are not its own, and did not go on";

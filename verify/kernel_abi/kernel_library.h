@@ -27,6 +27,8 @@ struct KernelLibraryOptions {
   // Calls that ran into it, after which calls that were not made before are not made: shrinking a
   // loop without end would take the limit for each trial.
   std::int64_t time_outs_max = 4;
+  // Whose memory a library gets that takes it (kernel_device()); null: this program has none.
+  KernelDevice* device = nullptr;
 };
 
 // What became of one call.
@@ -40,8 +42,9 @@ struct CallOutcome {
 class KernelLibrary {
  public:
   // Loads it, in its own process. Invalid input, naming the path and what is wrong with it: no
-  // file, no shared library, no table, another version, nothing in it, no host memory; or what
-  // loading it came to. Failed where the system gives no process or memory.
+  // file, no shared library, no table, another version, nothing in it, a memory that this program
+  // does not hand over; or what loading it came to. Failed where the system gives no process or
+  // memory.
   static Result<std::shared_ptr<KernelLibrary>> open(const std::string& path,
                                                      const KernelLibraryOptions& options = {});
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "verify/kernel_abi/guarded_arena.h"
 
@@ -28,6 +29,7 @@ enum class LoadStep : std::int32_t {
   kNoSymbol,     // it exports no recto_kernel_table
   kAskingTable,  // recto_kernel_table has not come back
   kNoTable,      // that returned null
+  kNoDevice,     // it takes a device's memory, and `text` says why there is none
   kLoaded
 };
 
@@ -52,6 +54,7 @@ struct FatalSignal {
 inline constexpr std::int64_t kFileBytesMax = std::int64_t{64} << 20;
 
 struct KernelMailbox {
+  std::uint32_t memories = 0;  // RectoMemory: what this program can hand over
   LoadStep load_step = LoadStep::kLoading;
   char text[512] = {};
   LoadedTable table = {};
@@ -63,6 +66,9 @@ struct KernelMailbox {
 
   std::int32_t returned = 0;
   FatalSignal fatal_signal = {};
+  // On a device: a write that nothing stopped, and what the device came to, which ends the process.
+  std::optional<MemoryFault> stray_write = {};
+  char device_failure[256] = {};
 };
 
 }  // namespace recto::verify

@@ -17,6 +17,7 @@
 
 #include "core/contract.h"
 #include "verify/kernel_abi/kernel_worker.h"
+#include "verify/kernel_abi/recto_kernel.h"
 
 namespace recto::verify {
 namespace {
@@ -58,8 +59,9 @@ bool wait_for(int process, int channel, std::int64_t time_limit_ms) {
 
 }  // namespace
 
-Result<std::unique_ptr<KernelProcess>> KernelProcess::create(const std::string& path) {
-  std::unique_ptr<KernelProcess> process(new KernelProcess(path));
+Result<std::unique_ptr<KernelProcess>> KernelProcess::create(const std::string& path,
+                                                             KernelDevice* device) {
+  std::unique_ptr<KernelProcess> process(new KernelProcess(path, device));
   RECTO_RETURN_IF_ERROR(process->set_up());
   return process;
 }
@@ -85,6 +87,7 @@ KernelProcess::~KernelProcess() {
 Result<KernelAnswer> KernelProcess::start(std::int64_t time_limit_ms) {
   if (is_running()) ended(KernelEnd::kTimeLimit);
   new (mailbox_) KernelMailbox;
+  mailbox_->memories = kRectoHostMemory | (device_ == nullptr ? 0 : kRectoDeviceMemory);
   int ends[2] = {-1, -1};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return system_failure("a channel to another process");
@@ -98,7 +101,8 @@ Result<KernelAnswer> KernelProcess::start(std::int64_t time_limit_ms) {
                         .arena = arena_.get(),
                         .mailbox = mailbox_,
                         .channel = ends[1],
-                        .printed = printed_});
+                        .printed = printed_,
+                        .device = device_});
   }
   const Status failure = process_ < 0 ? system_failure("another process") : Status::ok();
   close(ends[1]);
@@ -161,6 +165,7 @@ KernelAnswer KernelProcess::ended(KernelEnd end) {
     answer.fault = fatal.fault;
     return answer;
   }
+  if (mailbox_->device_failure[0] != '\0') answer.end = KernelEnd::kDevice;
   answer.code = WEXITSTATUS(status);
   return answer;
 }

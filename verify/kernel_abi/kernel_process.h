@@ -11,6 +11,7 @@
 
 #include "core/status.h"
 #include "verify/kernel_abi/guarded_arena.h"
+#include "verify/kernel_abi/kernel_device.h"
 #include "verify/kernel_abi/kernel_mailbox.h"
 
 namespace recto::verify {
@@ -20,6 +21,7 @@ enum class KernelEnd : std::uint8_t {
   kAnswered,
   kSignal,    // a fault, or another signal
   kExit,      // it ended its process
+  kDevice,    // it left the device in a state that ended its process
   kClosed,    // it closed files that were not its own, and was ended
   kTimeLimit  // it was ended
 };
@@ -33,8 +35,10 @@ struct KernelAnswer {
 
 class KernelProcess {
  public:
-  // `path` is absolute. Failed where the system gives no memory.
-  static Result<std::unique_ptr<KernelProcess>> create(const std::string& path);
+  // `path` is absolute; `device`, which outlives it, is null where there is none. Failed where the
+  // system gives no memory.
+  static Result<std::unique_ptr<KernelProcess>> create(const std::string& path,
+                                                       KernelDevice* device = nullptr);
   KernelProcess(const KernelProcess&) = delete;
   KernelProcess& operator=(const KernelProcess&) = delete;
   ~KernelProcess();
@@ -54,7 +58,7 @@ class KernelProcess {
                     std::int64_t time_limit_ms);
 
  private:
-  explicit KernelProcess(const std::string& path) : path_(path) {}
+  KernelProcess(const std::string& path, KernelDevice* device) : path_(path), device_(device) {}
 
   Status set_up();
   KernelAnswer wait(std::int64_t time_limit_ms);
@@ -62,6 +66,7 @@ class KernelProcess {
   std::string take_printed();
 
   std::string path_;
+  KernelDevice* device_;
   std::unique_ptr<GuardedArena> arena_;
   KernelMailbox* mailbox_ = nullptr;
   int printed_ = -1;  // file

@@ -15,7 +15,10 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <vector>
 
+#include "verify/kernel_abi/device_call_structs.h"
+#include "verify/kernel_abi/device_copies.h"
 #include "verify/kernel_abi/recto_kernel.h"
 
 namespace recto::verify {
@@ -122,6 +125,10 @@ void describe(const RectoKernelTable& table, LoadedTable& loaded) {
   loaded.has_function[static_cast<int>(KernelFunction::kKvWrite)] = table.kv_write != nullptr;
 }
 
+bool takes_device_memory(const WorkerSetup& setup, const RectoKernelTable& table) {
+  return setup.device != nullptr && (table.memories & kRectoDeviceMemory) != 0;
+}
+
 // Ends the process once it has told why there is no library.
 RectoKernelTable load(const WorkerSetup& setup) {
   KernelMailbox& mailbox = *setup.mailbox;
@@ -140,22 +147,69 @@ RectoKernelTable load(const WorkerSetup& setup) {
   if (theirs == nullptr) fail(LoadStep::kNoTable, "");
   const RectoKernelTable table = table_of(*theirs);
   describe(table, mailbox.table);
+  if (takes_device_memory(setup, table)) {
+    const char* const why = setup.device->begin();
+    if (why != nullptr) fail(LoadStep::kNoDevice, why);
+  }
   mailbox.load_step = LoadStep::kLoaded;
   answer(setup);
   return table;
 }
 
-std::int32_t call_function(const RectoKernelTable& table, const KernelMailbox& mailbox) {
-  const auto* attention = reinterpret_cast<const RectoAttentionCall*>(mailbox.call);
-  switch (mailbox.function) {
+// `call` is a RectoAttentionCall or a RectoKvWriteCall.
+std::int32_t call_function(const RectoKernelTable& table, KernelFunction function,
+                           const void* call) {
+  switch (function) {
     case KernelFunction::kDecode:
-      return table.decode(attention);
+      return table.decode(static_cast<const RectoAttentionCall*>(call));
     case KernelFunction::kPrefill:
-      return table.prefill(attention);
+      return table.prefill(static_cast<const RectoAttentionCall*>(call));
     case KernelFunction::kKvWrite:
-      return table.kv_write(reinterpret_cast<const RectoKvWriteCall*>(mailbox.call));
+      return table.kv_write(static_cast<const RectoKvWriteCall*>(call));
   }
   return kRectoFailed;
+}
+
+// A device that went wrong is of no more use to this process.
+void end_if_wrong(const WorkerSetup& setup) {
+  const char* const why = setup.device->finish();
+  if (why == nullptr) return;
+  fflush(nullptr);
+  set_text(setup.mailbox->device_failure, why);
+  _exit(0);
+}
+
+// With copies on the device. Meanwhile nobody sees the arena, but for where the message goes.
+std::int32_t call_on_device(const WorkerSetup& setup, const RectoKernelTable& table,
+                            std::span<const OpenPages> pages) {
+  KernelMailbox& mailbox = *setup.mailbox;
+  DeviceCallStruct call(mailbox.function, mailbox.call);
+  OpenPages message = {};
+  std::vector<OpenPages> others;
+  const std::int64_t message_at =
+      reinterpret_cast<std::byte*>(call.context().message) - setup.arena->theirs();
+  for (const OpenPages& open : pages) {
+    const bool is_message = open.begin <= message_at && message_at < open.end;
+    if (is_message) message = open;
+    if (!is_message) others.push_back(open);
+  }
+  setup.arena->open_pages(pages);
+  DeviceCopies copies(*setup.device, *setup.arena, others);
+  if (!copies.are_there()) {
+    snprintf(call.context().message, static_cast<std::size_t>(call.context().message_bytes),
+             "the device has no room for the call's memory");
+    return kRectoUnsupported;
+  }
+  call.move([&copies](const void* address) { return copies.moved(address); });
+  end_if_wrong(setup);
+  setup.arena->close_pages();
+  setup.arena->open_pages({&message, 1});
+  const std::int32_t returned = call_function(table, mailbox.function, call.bytes());
+  end_if_wrong(setup);
+  setup.arena->open_pages(others);
+  mailbox.stray_write = copies.take_back();
+  end_if_wrong(setup);
+  return returned;
 }
 
 }  // namespace
@@ -166,8 +220,14 @@ void serve_kernel_calls(const WorkerSetup& setup) {
   const RectoKernelTable table = load(setup);
   while (true) {
     wait_for_call(setup);
-    setup.arena->open_pages({mailbox.pages, static_cast<std::size_t>(mailbox.num_pages)});
-    mailbox.returned = call_function(table, mailbox);
+    const std::span pages(mailbox.pages, static_cast<std::size_t>(mailbox.num_pages));
+    mailbox.stray_write.reset();
+    if (takes_device_memory(setup, table)) {
+      mailbox.returned = call_on_device(setup, table, pages);
+    } else {
+      setup.arena->open_pages(pages);
+      mailbox.returned = call_function(table, mailbox.function, mailbox.call);
+    }
     setup.arena->close_pages();
     answer(setup);
   }

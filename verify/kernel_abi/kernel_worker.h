@@ -5,6 +5,7 @@
 #include <string>
 
 #include "verify/kernel_abi/guarded_arena.h"
+#include "verify/kernel_abi/kernel_device.h"
 #include "verify/kernel_abi/kernel_mailbox.h"
 
 namespace recto::verify {
@@ -16,6 +17,8 @@ struct WorkerSetup {
   KernelMailbox* mailbox;  // shared
   int channel = -1;        // a byte arrives for each call, and is sent for each answer
   int printed = -1;        // file that becomes standard output and standard error
+  // Whose memory is handed over, if the library takes it.
+  KernelDevice* device = nullptr;
 };
 
 // To be called in the new process at once. Answers once for loading the library, then for each

@@ -22,6 +22,20 @@ namespace {
 constexpr std::uint64_t kTableBytesMin =
     offsetof(RectoKernelTable, kv_write) + sizeof(RectoKernelTable::kv_write);
 
+Status check_memories(const LoadedTable& table, std::uint32_t handed_over) {
+  if ((table.memories & handed_over) != 0) return Status::ok();
+  if (table.memories == kRectoDeviceMemory) {
+    return Status::invalid_input(fmt::format(
+        "memories: expected kRectoHostMemory ({}), got kRectoDeviceMemory ({}) alone: this program "
+        "has no device's memory; recto_on_gpu (//experiments:recto_on_gpu) has",
+        static_cast<int>(kRectoHostMemory), static_cast<int>(kRectoDeviceMemory)));
+  }
+  return Status::invalid_input(fmt::format(
+      "memories: expected kRectoHostMemory ({}), kRectoDeviceMemory ({}) or both, got "
+      "{}",
+      static_cast<int>(kRectoHostMemory), static_cast<int>(kRectoDeviceMemory), table.memories));
+}
+
 Status check_table(const LoadedTable& table) {
   if (table.abi_major != RECTO_KERNEL_ABI_MAJOR) {
     return Status::invalid_input(fmt::format(
@@ -38,11 +52,6 @@ Status check_table(const LoadedTable& table) {
   }
   if (std::ranges::count(table.has_function, true) == 0) {
     return Status::invalid_input("the table: expected decode, prefill or kv_write, all are null");
-  }
-  if ((table.memories & kRectoHostMemory) == 0) {
-    return Status::invalid_input(fmt::format(
-        "memories: expected kRectoHostMemory ({}), got {}: recto hands over host memory alone",
-        static_cast<int>(kRectoHostMemory), table.memories));
   }
   return Status::ok();
 }
@@ -99,8 +108,12 @@ Status check_loaded(const KernelMailbox& mailbox) {
           "recto_kernel_table(void)` of recto_kernel.h, in C++ within extern \"C\"");
     case LoadStep::kNoTable:
       return Status::invalid_input("recto_kernel_table() returned null");
+    case LoadStep::kNoDevice:
+      return Status::invalid_input(
+          fmt::format("takes a device's memory, and there is no GPU: {}", mailbox.text));
     case LoadStep::kLoaded:
-      return check_table(mailbox.table);
+      RECTO_RETURN_IF_ERROR(check_table(mailbox.table));
+      return check_memories(mailbox.table, mailbox.memories);
     case LoadStep::kLoading:
     case LoadStep::kAskingTable:
       break;

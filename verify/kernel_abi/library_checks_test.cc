@@ -91,8 +91,10 @@ TEST_CASE("tables that cannot be used are refused, by their field") {
   CHECK(opened_with("no function") ==
         refused("the table: expected decode, prefill or kv_write, all are null"));
   CHECK(opened_with("device memory") ==
-        refused("memories: expected kRectoHostMemory (1), got 2: recto hands over host memory "
-                "alone"));
+        refused("memories: expected kRectoHostMemory (1), got kRectoDeviceMemory (2) alone: this "
+                "program has no device's memory; recto_on_gpu (//experiments:recto_on_gpu) has"));
+  CHECK(opened_with("no memory") ==
+        refused("memories: expected kRectoHostMemory (1), kRectoDeviceMemory (2) or both, got 0"));
 }
 
 TEST_CASE("a library that does not survive its loading is refused") {

@@ -60,7 +60,9 @@ enum RectoKvLayout {
 // How the codes of an fp8 cache are scaled: value = code * scale.
 enum RectoScaleKind { kRectoNoScale = 0, kRectoScalePerTensor = 1, kRectoScalePerKvHead = 2 };
 
-// Where the memory of a call lies; bits of RectoKernelTable.memories.
+// Where the memory of a call lies; bits of RectoKernelTable.memories. `recto` hands over the
+// host's, `recto_on_gpu` the device's to whoever takes it: copies, which come back once the device
+// is idle.
 enum RectoMemory {
   kRectoHostMemory = 1,
   kRectoDeviceMemory = 2  // of a CUDA device

@@ -86,6 +86,15 @@ static void end_process(void) {
   }
 }
 
+// On a device all addresses but the message's are the device's; the host's q lies behind the message.
+static void mix_memories(const RectoAttentionCall* call) {
+  if (is("change table")) ((int32_t*)(uintptr_t)call->block_table)[0] ^= 1;
+  if (is("read the host's q")) {
+    const uintptr_t page = (uintptr_t)call->context.message / 4096 * 4096;
+    sink = *(const volatile char*)(page + 4096 + (16 << 20));
+  }
+}
+
 static int32_t say(const RectoCallContext* context, const char* words, int32_t status) {
   snprintf(context->message, (size_t)context->message_bytes, "%s", words);
   return status;
@@ -103,6 +112,7 @@ static int32_t prefill(const RectoAttentionCall* call) {
   if (is("trust what stands there") && has_sum) call->lse_ln[0] = 1;
   copy_first_key(call);
   access_memory(call);
+  mix_memories(call);
   end_process();
   if (is("abort on long contexts") && call->max_context_length > 5) abort();
   if (is("loop on long contexts") && call->max_context_length > 5) {
@@ -117,11 +127,15 @@ static int32_t prefill(const RectoAttentionCall* call) {
   return kRectoOk;
 }
 
+#ifndef RECTO_TEST_MEMORIES
+#define RECTO_TEST_MEMORIES kRectoHostMemory
+#endif
+
 static RectoKernelTable table = {.struct_bytes = sizeof(RectoKernelTable),
                                  .abi_major = RECTO_KERNEL_ABI_MAJOR,
                                  .abi_minor = RECTO_KERNEL_ABI_MINOR,
                                  .name = "faults",
-                                 .memories = kRectoHostMemory,
+                                 .memories = RECTO_TEST_MEMORIES,
                                  .prefill = prefill};
 
 const RectoKernelTable* recto_kernel_table(void) {
@@ -135,6 +149,7 @@ const RectoKernelTable* recto_kernel_table(void) {
   if (is("no function")) table.prefill = NULL;
   if (is("no name")) table.name = NULL;
   if (is("device memory")) table.memories = kRectoDeviceMemory;
+  if (is("no memory")) table.memories = 0;
   if (is("abort in table")) abort();
   return &table;
 }

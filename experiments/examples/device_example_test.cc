@@ -1,0 +1,24 @@
+// The example under every law with all its memory on a stand-in for a device: each pointer of each
+// call is moved there, and what is written comes back.
+
+#include <iostream>
+
+#include "bazel/testing/catch.h"
+#include "verify/kernel_abi/kernel_library_report.h"
+#include "verify/kernel_abi/stand_in_device.h"
+
+namespace recto::verify {
+namespace {
+
+TEST_CASE("a library that is right on the host is right on a device") {
+  testing::StandInDevice device;
+  const Result<LawReport> report =
+      kernel_library_report("experiments/examples/libpaged_kernel_on_device.so", library_cases(10),
+                            {.device = &device}, {.failures_kept = 1});
+  REQUIRE(report.status() == Status::ok());
+  report.value().print(std::cout);
+  CHECK(report.value().passed());
+}
+
+}  // namespace
+}  // namespace recto::verify

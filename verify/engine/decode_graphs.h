@@ -1,0 +1,72 @@
+#pragma once
+
+// Decode steps as graphs: captured once for each layer and size of batch, then replayed while
+// contexts grow and sequences come and go. What changes lies in memory that a graph reads; a batch
+// that does not fill its graph is padded.
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "core/paged_kv_view.h"
+#include "cuda/attention_plan.h"
+#include "reference/dense_attention.h"
+#include "verify/engine/model_shape.h"
+
+namespace recto::verify {
+
+// A replay that is done wrong on purpose: for tests of the law.
+enum class GraphFault : std::uint8_t {
+  kNone,
+  kStaleLengths,  // those of the first step that the graph served
+};
+
+struct DecodeGraphOptions {
+  std::int64_t max_length = 0;  // of any context, the step's token included
+  std::optional<AttentionKernel> kernel = {};
+  GraphFault fault = GraphFault::kNone;
+};
+
+// One row a sequence, in the codes of the rows' type.
+struct DecodeRows {
+  std::span<const std::byte> q;                  // [sequences, num_q_heads, head_dim]
+  std::span<const std::byte> k;                  // [sequences, num_kv_heads, head_dim]
+  std::span<const std::byte> v;                  // [sequences, num_kv_heads, head_dim]
+  std::span<const std::int32_t> context_length;  // [sequences], with these tokens
+  std::span<const std::int32_t> table;           // [sequences, max_blocks], -1: no block
+  std::int64_t max_blocks = 0;
+};
+
+class DecodeGraphs {
+ public:
+  DecodeGraphs(const ModelShape& shape, const KvRounding& rounding,
+               const DecodeGraphOptions& options);
+  DecodeGraphs(const DecodeGraphs&) = delete;
+  DecodeGraphs& operator=(const DecodeGraphs&) = delete;
+  ~DecodeGraphs();
+
+  // Appends K and V to the layer's cache, which stays where it is, and gives the attention of q,
+  // [sequences, q_size]. A graph that cannot be captured, or fails, breaks a contract.
+  reference::Matrix decode(std::int64_t layer, const MutablePagedKvView& kv,
+                           const DecodeRows& rows);
+
+  std::int64_t captured() const { return std::ssize(graphs_); }
+  std::int64_t replayed() const { return replayed_; }
+
+ private:
+  struct Graph;
+  using Key = std::pair<std::int64_t, std::int64_t>;  // layer, rows
+
+  Graph& graph_of(std::int64_t layer, const MutablePagedKvView& kv, const DecodeRows& rows);
+
+  const ModelShape shape_;
+  const KvRounding rounding_;
+  const DecodeGraphOptions options_;
+  std::map<Key, Graph> graphs_;
+  std::int64_t replayed_ = 0;
+};
+
+}  // namespace recto::verify

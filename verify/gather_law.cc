@@ -1,0 +1,106 @@
+#include "verify/gather_law.h"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "reference/kv_cache_ops.h"
+
+namespace recto::verify {
+namespace {
+
+constexpr std::int64_t kRowGap = 16;  // elements
+constexpr std::byte kUntouched{0x55};
+
+// Where contexts are gathered to.
+struct GatheredRows {
+  MutableRowsView shape = {};
+  std::vector<std::byte> memory = {};
+
+  GatheredRows(const KvTensorView& cache, std::int64_t num_rows)
+      : shape{.type = cache.type,
+              .num_rows = num_rows,
+              .num_heads = cache.num_kv_heads,
+              .head_dim = cache.head_dim,
+              .row_stride = cache.num_kv_heads * cache.head_dim + kRowGap,
+              .head_stride = cache.head_dim},
+        memory(static_cast<std::size_t>(num_rows * shape.row_stride * element_bytes(cache.type)),
+               kUntouched) {}
+
+  MutableRowsView view() {
+    MutableRowsView rows = shape;
+    rows.data = memory.data();
+    return rows;
+  }
+  std::int64_t num_codes() const { return shape.num_rows * shape.row_stride; }
+};
+
+std::string differences(const char* what, const GatheredRows& seen, const GatheredRows& expected) {
+  for (std::size_t byte = 0; byte < seen.memory.size(); ++byte) {
+    if (seen.memory[byte] == expected.memory[byte]) continue;
+    const std::int64_t element = static_cast<std::int64_t>(byte) / element_bytes(seen.shape.type);
+    return fmt::format("{}: wrong, first in row {} of {}, at element {}\n", what,
+                       element / seen.shape.row_stride, seen.shape.num_rows,
+                       element % seen.shape.row_stride);
+  }
+  return {};
+}
+
+// The last sequence's rows come first. Returns how many there are.
+std::int64_t place_contexts(std::span<const std::int32_t> lengths,
+                            std::vector<std::int64_t>& starts) {
+  starts.resize(lengths.size());
+  std::int64_t rows = 0;
+  for (std::size_t s = lengths.size(); s-- > 0;) {
+    starts[s] = rows;
+    rows += lengths[s] + 1;
+  }
+  return rows;
+}
+
+LawVerdict check(const KvGatherer& gatherer, const LawCase& law_case) {
+  const PlacedProblem placed(law_case.problem, law_case.placement);
+  const PagedAttentionInputs& inputs = placed.inputs();
+  std::vector<std::int64_t> starts;
+  const std::int64_t num_rows = place_contexts(inputs.context_length, starts);
+  GatheredRows k(inputs.kv.k, num_rows);
+  GatheredRows v(inputs.kv.v, num_rows);
+  GatheredRows expected_k = k;
+  GatheredRows expected_v = v;
+  GatherInputs gathered{.kv = inputs.kv,
+                        .block_table = inputs.block_table,
+                        .context_length = inputs.context_length,
+                        .context_start = starts,
+                        .k = expected_k.view(),
+                        .v = expected_v.view()};
+  reference::gather_kv(gathered);
+  gathered.k = k.view();
+  gathered.v = v.view();
+  LawVerdict verdict;
+  verdict.skipped = gatherer.why_unsupported(gathered);
+  if (verdict.skipped) return verdict;
+  gatherer.gather(gathered);
+  verdict.comparison.elements = verdict.comparison.by_bits = k.num_codes() + v.num_codes();
+  const std::string found = differences("k", k, expected_k) + differences("v", v, expected_v);
+  if (!found.empty()) verdict.thrown = found + "against the reference's gather";
+  return verdict;
+}
+
+}  // namespace
+
+Law gather_law(const KvGatherer& gatherer) {
+  return {.name = "gather",
+          .statement = "contexts are gathered as they are, and not a byte changes otherwise",
+          .why_not_applicable = [](const LawCase&) { return std::optional<std::string>(); },
+          .check =
+              [gatherer](const Backend& backend, const LawCase& law_case, BoundKind) {
+                if (backend.name == gatherer.backend) return check(gatherer, law_case);
+                LawVerdict verdict;
+                verdict.skipped = "it gathers no contexts";
+                return verdict;
+              }};
+}
+
+}  // namespace recto::verify

@@ -1,0 +1,54 @@
+#pragma once
+
+// A call's buffers on a device, for as long as the call takes; in the library's process.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "verify/kernel_abi/guarded_arena.h"
+#include "verify/kernel_abi/kernel_device.h"
+
+namespace recto::verify {
+
+class DeviceCopies {
+ public:
+  // The pages are open, as whenever anything is copied. All of them go to the device, with bytes of
+  // all ones before and behind. Of a sparse buffer only what was written to it is copied.
+  DeviceCopies(KernelDevice& device, const GuardedArena& arena, std::span<const OpenPages> pages);
+  DeviceCopies(const DeviceCopies&) = delete;
+  DeviceCopies& operator=(const DeviceCopies&) = delete;
+  ~DeviceCopies();
+
+  // Whether all of them found room.
+  bool are_there() const { return are_there_; }
+
+  // Where it lies on the device: of an address within these pages.
+  std::byte* moved(const void* address) const;
+
+  // Copies back what may be written. A byte that changed though nobody may write it, as an access
+  // to the arena, or nothing.
+  std::optional<MemoryFault> take_back();
+
+  static constexpr std::int64_t kGuardBytes = 4096;
+
+ private:
+  struct Copy {
+    OpenPages pages;
+    std::byte* memory = nullptr;  // guard, pages, guard
+  };
+
+  void fill(const Copy& copy);
+  std::optional<std::int64_t> changed_byte(const Copy& copy, std::int64_t first,
+                                           std::int64_t end) const;
+  std::optional<std::int64_t> changed_guard(const Copy& copy) const;
+
+  KernelDevice& device_;
+  const GuardedArena& arena_;
+  std::vector<Copy> copies_;
+  bool are_there_ = true;
+};
+
+}  // namespace recto::verify

@@ -1,0 +1,138 @@
+// Libraries that take a device's memory, on a stand-in for one: what they get is copied there and
+// back, what they do wrong is told as on the host, and a program without a device refuses them.
+
+#include <stdlib.h>
+
+#include <string>
+
+#include "bazel/testing/catch.h"
+#include "verify/kernel_abi/kernel_library.h"
+#include "verify/kernel_abi/stand_in_device.h"
+#include "verify/placed_problem.h"
+
+namespace recto::verify {
+namespace {
+
+using testing::StandInDevice;
+
+const std::string kFaults = "verify/kernel_abi/libfaults_on_device.so";
+
+// One sequence of ten tokens in blocks of two, in a table of one row.
+const PlacedProblem& placed() {
+  AttentionProblem problem;
+  problem.shape = {.num_q_heads = 2, .num_kv_heads = 1, .head_dim_k = 4, .head_dim_v = 4};
+  problem.sequences.push_back({.num_rows = 1,
+                               .context_length = 10,
+                               .q = std::vector<float>(8, 1.0F),
+                               .k = std::vector<float>(40, 1.0F),
+                               .v = std::vector<float>(40, 1.0F)});
+  static const PlacedProblem placed(problem, {.block_size = 2, .row_padding = 16});
+  return placed;
+}
+
+CallOutcome outcome_with(const char* fault, StandInDevice device = {}) {
+  setenv("RECTO_TEST_FAULT", fault, 1);
+  const auto library = KernelLibrary::open(kFaults, {.device = &device}).value();
+  reference::AttentionResult result;
+  CallOutcome outcome = library->attend(KernelFunction::kPrefill, placed().inputs(), result);
+  unsetenv("RECTO_TEST_FAULT");
+  return outcome;
+}
+
+void check_wrong(const CallOutcome& outcome, const std::string& words) {
+  CHECK(outcome.kind == CallOutcome::Kind::kWrong);
+  CHECK(outcome.text == "prefill " + words);
+}
+
+TEST_CASE("results come back from the device") {
+  StandInDevice device;
+  const auto library = KernelLibrary::open(kFaults, {.device = &device}).value();
+  for (int call = 0; call < 3; ++call) {
+    reference::AttentionResult result;
+    const CallOutcome outcome =
+        library->attend(KernelFunction::kPrefill, placed().inputs(), result);
+    CHECK(outcome.text.empty());
+    REQUIRE(result.out.size() == 8);
+    // Where nothing is copied back there is NaN.
+    for (const double value : result.out) CHECK(value == 0);
+    for (const double value : result.lse_ln) CHECK(value == 0);
+  }
+}
+
+TEST_CASE("what is read of a pool lies on the device") {
+  const CallOutcome right = outcome_with("right offsets");
+  CHECK(right.kind == CallOutcome::Kind::kDone);
+}
+
+TEST_CASE("the message goes to the host") {
+  CHECK(outcome_with("unsupported").text == "soft caps");
+  check_wrong(outcome_with("failed"), "returned 2: 'out of shared memory'");
+}
+
+TEST_CASE("writes that nothing stops are found by comparing what came back") {
+  check_wrong(outcome_with("write context_length"),
+              "went beyond its memory: a write at byte 4 of context_length, which has 4");
+  const CallOutcome beside = outcome_with("write beside lse");
+  CHECK(beside.kind == CallOutcome::Kind::kWrong);
+  CHECK((beside.text.find("went beyond its memory: a write") != std::string::npos));
+  CHECK((beside.text.find("lse_ln, which has 8") != std::string::npos));
+  check_wrong(outcome_with("change table"),
+              "went beyond its memory: a write at byte 0 of block_table, which may only be read");
+}
+
+TEST_CASE("an address of the host is none of the device's") {
+  const CallOutcome outcome = outcome_with("read the host's q");
+  CHECK(outcome.kind == CallOutcome::Kind::kWrong);
+  CHECK((outcome.text.find("prefill was ended by SIGSEGV: a read ") == 0));
+  CHECK((outcome.text.find(" q, which ") != std::string::npos));
+}
+
+TEST_CASE("a device that fails ends the library's process, and the next call has another one") {
+  StandInDevice device;
+  device.failure = "an illegal memory access was encountered";
+  const auto library = KernelLibrary::open(kFaults, {.device = &device}).value();
+  reference::AttentionResult result;
+  const std::string words = "left the device with 'an illegal memory access was encountered'";
+  check_wrong(library->attend(KernelFunction::kPrefill, placed().inputs(), result), words);
+  device.failure = nullptr;
+  const PlacedProblem other(
+      [] {
+        AttentionProblem problem;
+        problem.shape = {.num_q_heads = 1, .num_kv_heads = 1, .head_dim_k = 4, .head_dim_v = 4};
+        problem.sequences.push_back({.num_rows = 1,
+                                     .context_length = 1,
+                                     .q = std::vector<float>(4, 1.0F),
+                                     .k = std::vector<float>(4, 1.0F),
+                                     .v = std::vector<float>(4, 1.0F)});
+        return problem;
+      }(),
+      {});
+  CHECK(library->attend(KernelFunction::kPrefill, other.inputs(), result).kind ==
+        CallOutcome::Kind::kDone);
+}
+
+TEST_CASE("a call that finds no room on the device is skipped") {
+  StandInDevice device;
+  device.room_bytes = 1 << 10;
+  const CallOutcome outcome = outcome_with("", device);
+  CHECK(outcome.kind == CallOutcome::Kind::kUnsupported);
+  CHECK(outcome.text == "the device has no room for the call's memory");
+}
+
+TEST_CASE("a library that takes a device's memory alone is refused where there is none") {
+  const std::string path = kFaults + ": ";
+  CHECK(KernelLibrary::open(kFaults, {}).status() ==
+        Status::invalid_input(path +
+                              "memories: expected kRectoHostMemory (1), got kRectoDeviceMemory (2) "
+                              "alone: this program has no device's memory; recto_on_gpu "
+                              "(//experiments:recto_on_gpu) has"));
+  StandInDevice device;
+  device.why_not_there = "no CUDA-capable device is detected";
+  CHECK(KernelLibrary::open(kFaults, {.device = &device}).status() ==
+        Status::invalid_input(path +
+                              "takes a device's memory, and there is no GPU: no CUDA-capable "
+                              "device is detected"));
+}
+
+}  // namespace
+}  // namespace recto::verify

@@ -1,0 +1,38 @@
+#pragma once
+
+// Appending the newest token of each sequence where its block table says, judged by the reference's
+// write at those slots over whole pools, in the shape of a law.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "core/attention_views.h"
+#include "verify/law.h"
+
+namespace recto::verify {
+
+struct KvAppendInputs {
+  RowsView k = {};  // [num_seqs, num_kv_heads, k.head_dim]
+  RowsView v = {};  // [num_seqs, num_kv_heads, v.head_dim]
+  BlockTableView block_table = {};
+  // [num_seqs]: the position of the new token; negative: padding, nothing is written.
+  std::span<const std::int32_t> cached_length = {};
+  MutablePagedKvView kv = {};
+  std::span<std::int32_t> context_length = {};  // [num_seqs], written: tokens there are afterwards
+};
+
+struct KvAppender {
+  std::string backend;  // whose name the law is put to; it skips all others
+  std::function<std::optional<std::string>(const KvAppendInputs&)> why_unsupported;
+  std::function<void(const KvAppendInputs&)> append;
+};
+
+// "kv_append", on the tokens of kv_write_case.h: each is the newest of a sequence of its own, whose
+// table has one block that counts, at any of its places. Those that go nowhere are padding, or have
+// no block in their table.
+Law kv_append_law(const KvAppender& appender);
+
+}  // namespace recto::verify
