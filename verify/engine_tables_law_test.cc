@@ -47,6 +47,18 @@ TEST_CASE("the reference keeps the law, and so does who takes one row a sequence
   CHECK(decoding.counts[0].held >= 10);
 }
 
+TEST_CASE("a case is a step of each manager's") {
+  Backend counting = naive();
+  std::int64_t calls = 0;
+  counting.run = [right = counting.run, &calls](const PagedAttentionInputs& inputs) {
+    ++calls;
+    return right(inputs);
+  };
+  const LawReport report = report_of(counting);
+  CHECK(report.passed());
+  CHECK(calls == 2 * report.counts[0].held);
+}
+
 TEST_CASE("blocks that are taken to ascend are seen") {
   Backend faulty = naive();
   faulty.run = [right = faulty.run](const PagedAttentionInputs& inputs) {
@@ -66,6 +78,7 @@ TEST_CASE("blocks that are taken to ascend are seen") {
   REQUIRE(report.failures.size() == 1);
   INFO(report.failures[0]);
   CHECK((report.failures[0].find("against the oracle, in step ") != std::string::npos));
+  CHECK((report.failures[0].find(" of an engine with the ") != std::string::npos));
 }
 
 }  // namespace

@@ -42,6 +42,16 @@ struct Law {
   // Why it says nothing of this case (a precondition that does not hold), or nothing.
   std::function<std::optional<std::string>(const LawCase&)> why_not_applicable;
   std::function<LawVerdict(const Backend&, const LawCase&, BoundKind)> check;
+  // Why it says nothing of this backend, whatever the case. Empty: it is about attention, and says
+  // nothing of those that compute none.
+  std::function<std::optional<std::string>(const Backend&)> why_never = {};
 };
+
+// Why the law cannot be put to the backend, whatever the case, or nothing.
+inline std::optional<std::string> why_never(const Law& law, const Backend& backend) {
+  if (law.why_never) return law.why_never(backend);
+  if (!backend.run) return "it computes no attention";
+  return std::nullopt;
+}
 
 }  // namespace recto::verify

@@ -6,6 +6,8 @@
 #include <exception>
 #include <utility>
 
+#include "verify/case_work.h"
+
 namespace recto::verify {
 namespace {
 
@@ -17,16 +19,51 @@ struct Attempt {
   const LawRunOptions& options;
 };
 
+// Of trials of one small case.
+constexpr std::int64_t kLeastShrinkingWork = 50'000'000;
+
 LawVerdict verdict_on(const Attempt& attempt, const DescribedCase& described) {
   return verdict_of(attempt.law, attempt.backend, described.law_case, attempt.options.bound_kind);
 }
 
-void try_case(const Attempt& attempt, LawCount& count, std::vector<std::string>& failures) {
-  const LawVerdict verdict = verdict_on(attempt, attempt.described);
+// The simplest case found that fails as `attempt` does. Takes from `work_left`, until it is spent.
+DescribedCase shrunk(const Attempt& attempt, std::int64_t& work_left) {
+  const bool is_thrown = verdict_on(attempt, attempt.described).thrown.has_value();
+  DescribedCase smallest = attempt.described;
+  std::int64_t trials_left = attempt.options.shrinking_trials;
+  for (bool found = true; found;) {
+    found = false;
+    if (!smallest.simpler_cases) return smallest;
+    for (const std::function<DescribedCase()>& make : smallest.simpler_cases()) {
+      if (trials_left-- <= 0 || work_left <= 0) return smallest;
+      DescribedCase simpler = make();
+      work_left -= case_work(simpler.law_case.problem);
+      const LawVerdict verdict = verdict_on(attempt, simpler);
+      found = !verdict.skipped && verdict.failed() && verdict.thrown.has_value() == is_thrown;
+      if (!found) continue;
+      smallest = std::move(simpler);
+      break;
+    }
+  }
+  return smallest;
+}
+
+// `shrinking_work_left` is that of all failing cases.
+void try_case(const Attempt& attempt, LawCount& count, std::vector<std::string>& failures,
+              std::int64_t& shrinking_work_left) {
+  const auto& [law, backend, described, options] = attempt;
+  std::optional<std::string> left_out;
+  if (options.why_left_out) left_out = options.why_left_out(law, backend, described);
+  if (left_out) {
+    ++count.skipped[*left_out];
+    return;
+  }
+  const LawVerdict verdict = verdict_on(attempt, described);
   if (verdict.skipped) {
     ++count.skipped[*verdict.skipped];
     return;
   }
+  if (options.after_each) options.after_each(law, backend, described);
   for (const std::string& part : verdict.skipped_parts) ++count.skipped_parts[part];
   count.worst_ratio = std::max(count.worst_ratio, verdict.comparison.worst_ratio);
   count.elements += verdict.comparison.elements;
@@ -35,14 +72,13 @@ void try_case(const Attempt& attempt, LawCount& count, std::vector<std::string>&
     ++count.held;
     return;
   }
-  if (++count.failed > attempt.options.failures_kept) return;
-  DescribedCase smallest =
-      shrink_failure(attempt.law, attempt.backend, attempt.described, attempt.options);
-  if (attempt.options.keep) {
-    smallest.replay = attempt.options.keep(attempt.law, attempt.backend, smallest);
-  }
-  failures.push_back(
-      failure_text(attempt.law, attempt.backend, smallest, verdict_on(attempt, smallest)));
+  if (++count.failed > options.failures_kept) return;
+  const std::int64_t work = std::max(kLeastShrinkingWork, shrinking_work_left / 4);
+  std::int64_t work_left = work;
+  DescribedCase smallest = shrunk(attempt, work_left);
+  shrinking_work_left -= work - work_left;
+  if (options.keep) smallest.replay = options.keep(law, backend, smallest);
+  failures.push_back(failure_text(law, backend, smallest, verdict_on(attempt, smallest)));
 }
 
 std::string indented(const std::string& text) {
@@ -123,12 +159,14 @@ LawReport run_laws(const std::vector<Law>& laws, const std::vector<Backend>& bac
       report.counts.push_back(count);
     }
   }
+  std::int64_t shrinking_work_left = options.shrinking_work;
   while (const std::optional<DescribedCase> described = next_case()) {
     auto count = report.counts.begin();
     for (const Law& law : laws) {
       for (const Backend& backend : backends) {
         if (options.before_each) options.before_each(law, backend);
-        try_case({law, backend, *described, options}, *count++, report.failures);
+        try_case({law, backend, *described, options}, *count++, report.failures,
+                 shrinking_work_left);
       }
     }
   }
@@ -154,26 +192,8 @@ LawVerdict verdict_of(const Law& law, const Backend& backend, const LawCase& law
 
 DescribedCase shrink_failure(const Law& law, const Backend& backend, const DescribedCase& failing,
                              const LawRunOptions& options) {
-  const auto verdict_on = [&](const DescribedCase& described) {
-    return verdict_of(law, backend, described.law_case, options.bound_kind);
-  };
-  const bool is_thrown = verdict_on(failing).thrown.has_value();
-  DescribedCase smallest = failing;
-  std::int64_t trials_left = options.shrinking_trials;
-  for (bool found = true; found;) {
-    found = false;
-    if (!smallest.simpler_cases) return smallest;
-    for (const std::function<DescribedCase()>& make : smallest.simpler_cases()) {
-      if (trials_left-- <= 0) return smallest;
-      DescribedCase simpler = make();
-      const LawVerdict verdict = verdict_on(simpler);
-      found = !verdict.skipped && verdict.failed() && verdict.thrown.has_value() == is_thrown;
-      if (!found) continue;
-      smallest = std::move(simpler);
-      break;
-    }
-  }
-  return smallest;
+  std::int64_t work_left = options.shrinking_work;
+  return shrunk({law, backend, failing, options}, work_left);
 }
 
 std::string failure_text(const Law& law, const Backend& backend, const DescribedCase& described,

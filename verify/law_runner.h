@@ -53,9 +53,17 @@ struct LawRunOptions {
   BoundKind bound_kind = BoundKind::kHard;
   std::int64_t failures_kept = 3;       // texts, per law and backend
   std::int64_t shrinking_trials = 400;  // of one failing case, at most
+  // Work (case_work.h) of these trials, in all failing cases. Each gets a quarter of what is left,
+  // and what small cases need in any case.
+  std::int64_t shrinking_work = 4'000'000'000;
   // Keeps a failing case, once it is small, and says how it is replayed. If empty: as it is.
   std::function<std::string(const Law&, const Backend&, const DescribedCase&)> keep = {};
   std::function<void(const Law&, const Backend&)> before_each = {};  // case, of progress
+  // Why a case is not for this law and backend: counted as skipped. If empty: all are for all.
+  std::function<std::optional<std::string>(const Law&, const Backend&, const DescribedCase&)>
+      why_left_out = {};
+  // What was compared, or failed: not what was skipped.
+  std::function<void(const Law&, const Backend&, const DescribedCase&)> after_each = {};
 };
 
 struct LawReport {

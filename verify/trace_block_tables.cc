@@ -54,8 +54,8 @@ constexpr std::array<Moment, 5> kMoments = {{
 
 class TableObserver final : public sim::SimulationObserver {
  public:
-  TableObserver(const sim::PagedAllocator& allocator, const SnapshotOptions& options)
-      : allocator_(allocator), options_(options) {}
+  TableObserver(const TracedAllocator& traced, const SnapshotOptions& options)
+      : traced_(traced), options_(options) {}
 
   void on_step(const sim::StepPlan& plan, const sim::StepCost&, SimTime) override {
     is_new_step_ = plan.kind == sim::StepPlan::Kind::kStep;
@@ -87,15 +87,15 @@ class TableObserver final : public sim::SimulationObserver {
 
  private:
   std::int64_t unheld_slots() const {
-    const sim::PoolCounts counts = allocator_.counts();
+    const sim::PoolCounts counts = traced_.allocator.counts();
     return counts.free.value() + counts.cached.value();
   }
 
   TableSnapshot look(const sim::Scheduler& scheduler) const {
-    const std::int64_t block_size = allocator_.block_size().value();
+    const std::int64_t block_size = traced_.allocator.block_size().value();
     TableSnapshot snapshot = {.moment = "",
                               .step = steps_,
-                              .num_blocks = allocator_.counts().pool.value() / block_size,
+                              .num_blocks = traced_.allocator.counts().pool.value() / block_size,
                               .block_size = block_size,
                               .sequences = {}};
     for (const sim::Group* group : scheduler.holders()) {
@@ -106,7 +106,7 @@ class TableObserver final : public sim::SimulationObserver {
         sequence.num_rows = rows;
         sequence.context_length = scheduler.context(*group, member) + rows;
         sequence.was_preempted = preempted_.contains(group->request.id);
-        for (const BlockId block : allocator_.block_table(group->members[member])) {
+        for (const BlockId block : traced_.block_table(group->members[member])) {
           sequence.blocks.push_back(block.value());
         }
       }
@@ -122,7 +122,7 @@ class TableObserver final : public sim::SimulationObserver {
     return prefills ? group.planned_chunk : 0;
   }
 
-  const sim::PagedAllocator& allocator_;
+  const TracedAllocator& traced_;
   const SnapshotOptions options_;
   std::array<Moment, kMoments.size()> moments_ = kMoments;
   bool is_new_step_ = false;
@@ -154,15 +154,14 @@ TableSnapshot decoding_part(const TableSnapshot& snapshot) {
   return part;
 }
 
-Result<TracedTables> trace_block_tables(sim::RequestSource& requests,
-                                        sim::PagedAllocator& allocator,
+Result<TracedTables> trace_block_tables(sim::RequestSource& requests, const TracedAllocator& traced,
                                         const sim::SchedulerOptions& rules,
                                         const SnapshotOptions& options) {
-  TableObserver observer(allocator, options);
+  TableObserver observer(traced, options);
   sim::SimulationOptions simulation;
   simulation.scheduler = rules;
   const Result<sim::Report> report =
-      sim::simulate(requests, allocator, time_model(), simulation, &observer);
+      sim::simulate(requests, traced.allocator, time_model(), simulation, &observer);
   RECTO_RETURN_IF_ERROR(report.status());
   const sim::Counters& counters = report.value().counters;
   return TracedTables{.snapshots = observer.take(),

@@ -4,11 +4,14 @@
 // what order blocks came, who shares them, and how much of them is context.
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/status.h"
-#include "sim/allocators/paged_allocator.h"
+#include "core/units.h"
+#include "sim/allocators/allocator.h"
 #include "sim/request.h"
 #include "sim/scheduling/scheduler.h"
 
@@ -57,12 +60,28 @@ struct SnapshotOptions {
   std::int64_t steps_between = 40;  // of one moment, at least
 };
 
+// What holds the blocks of an engine, and a sequence's in logical order.
+struct TracedAllocator {
+  sim::Allocator& allocator;
+  std::function<std::span<const BlockId>(sim::SequenceId)> block_table;
+};
+
 // Serves all requests, and looks at moments like these: "full pool", no block without a holder;
 // "after preemption", sequences that have come back; "shared blocks"; "early", the first two
 // sequences; "later", any other. Fails where the simulator does.
-Result<TracedTables> trace_block_tables(sim::RequestSource& requests,
-                                        sim::PagedAllocator& allocator,
+Result<TracedTables> trace_block_tables(sim::RequestSource& requests, const TracedAllocator& traced,
                                         const sim::SchedulerOptions& rules,
                                         const SnapshotOptions& options);
+
+// Of the simulator's own, and of the production manager in its place.
+template <typename Paged>
+Result<TracedTables> trace_block_tables(sim::RequestSource& requests, Paged& allocator,
+                                        const sim::SchedulerOptions& rules,
+                                        const SnapshotOptions& options) {
+  const auto table_of = [&allocator](sim::SequenceId sequence) {
+    return std::span<const BlockId>(allocator.block_table(sequence));
+  };
+  return trace_block_tables(requests, TracedAllocator{allocator, table_of}, rules, options);
+}
 
 }  // namespace recto::verify

@@ -5,7 +5,6 @@
 
 #include "verify/generators/served_domain.h"
 #include "verify/kernel_abi/kernel_library_report.h"
-#include "verify/placed_problem.h"
 
 namespace recto::experiments {
 namespace {
@@ -20,11 +19,7 @@ using verify::DrawnCases;
 constexpr int kWideDraws = 64;
 constexpr int kDrawsMax = 400;
 
-std::optional<std::string> why_refused_as_placed(const Backend& backend,
-                                                 const verify::LawCase& law_case) {
-  const verify::PlacedProblem placed(law_case.problem, law_case.placement);
-  return backend.why_unsupported(placed.inputs());
-}
+constexpr std::int64_t kLargeEvery = 5;  // cases, one is of serving size
 
 // What all sets have, in one.
 verify::CaseDomain union_of(const std::vector<DrawnCases>& sets) {
@@ -42,9 +37,13 @@ verify::CaseDomain union_of(const std::vector<DrawnCases>& sets) {
 
 }  // namespace
 
-CaseSupply::CaseSupply(const std::vector<Backend>& backends, std::uint64_t seed)
-    : sets_(verify::library_cases(1)) {
-  for (DrawnCases& set : sets_) set.seed = seed;
+CaseSupply::CaseSupply(const std::vector<Backend>& backends, std::uint64_t seed,
+                       std::int64_t context_max)
+    : sets_(verify::library_cases(1)), large_(seed, context_max) {
+  for (DrawnCases& set : sets_) {
+    set.seed = seed;
+    set.domain.context_max = std::min(set.domain.context_max, context_max);
+  }
   for (const Backend& backend : backends)
     if (backend.run) customers_.push_back({.backend = &backend, .sets = sets_});
 }
@@ -53,16 +52,55 @@ std::optional<DescribedCase> CaseSupply::next(const std::function<bool()>& is_la
   if (is_late()) return std::nullopt;
   if (customers_.empty()) return draw(sets_);
   std::optional<DescribedCase> drawn;
+  if (issued_ % kLargeEvery == kLargeEvery - 1) drawn = draw_large(is_late);
+  is_of_serving_size_ = drawn.has_value();
+  if (!drawn) drawn = draw_small(is_late);
+  if (!drawn) return std::nullopt;
+  for (Customer& customer : customers_) {
+    if (why_refused_as_placed(*customer.backend, drawn->law_case)) continue;
+    ++(is_of_serving_size_ ? customer.served_large : customer.served);
+  }
+  ++issued_;
+  return drawn;
+}
+
+std::optional<DescribedCase> CaseSupply::find(
+    const Backend& backend, const std::function<bool(const DescribedCase&)>& is_wanted) {
+  const auto customer = std::ranges::find(customers_, &backend, &Customer::backend);
+  const std::vector<DrawnCases>& sets = customer == customers_.end() ? sets_ : customer->sets;
+  for (int tried = 0; tried < kWideDraws; ++tried) {
+    DescribedCase drawn = draw(sets);
+    if (is_wanted(drawn)) return drawn;
+  }
+  return std::nullopt;
+}
+
+std::optional<DescribedCase> CaseSupply::draw_large(const std::function<bool()>& is_late) {
+  Customer* const customer = whose_large_turn();
+  if (customer == nullptr) return std::nullopt;
+  ++customer->large_turns;
+  const auto is_narrowed = [&] { return customer->sets.size() > sets_.size(); };
+  const auto draw = [&] {
+    return large_.draw_for(*customer->backend,
+                           is_narrowed() ? &customer->sets.back().domain : nullptr, is_late,
+                           refusals_);
+  };
+  std::optional<DescribedCase> drawn = draw();
+  if (!drawn && !is_narrowed() && !is_late()) {
+    narrow(*customer);
+    drawn = draw();
+  }
+  return drawn;
+}
+
+std::optional<DescribedCase> CaseSupply::draw_small(const std::function<bool()>& is_late) {
+  std::optional<DescribedCase> drawn;
   if (customers_.size() > 1 && issued_ % 2 == 0) drawn = draw_for_anybody(is_late);
   while (Customer* const customer = drawn || is_late() ? nullptr : whose_turn()) {
     drawn = draw_for(*customer, is_late);
     // So that there is one by which it is told why.
     if (customer->gets_no_more && issued_ > 0) drawn.reset();
   }
-  if (!drawn) return std::nullopt;
-  for (Customer& customer : customers_)
-    if (!why_refused_as_placed(*customer.backend, drawn->law_case)) ++customer.served;
-  ++issued_;
   return drawn;
 }
 
@@ -86,6 +124,19 @@ CaseSupply::Customer* CaseSupply::whose_turn() {
   for (Customer& customer : customers_) {
     if (customer.gets_no_more) continue;
     if (next == nullptr || customer.served < next->served) next = &customer;
+  }
+  return next;
+}
+
+// In turn, so that who serves all kinds gets those that others refuse.
+CaseSupply::Customer* CaseSupply::whose_large_turn() {
+  Customer* next = nullptr;
+  const auto rank = [](const Customer& customer) {
+    return std::pair(customer.large_turns, customer.served_large);
+  };
+  for (Customer& customer : customers_) {
+    if (customer.gets_no_more) continue;
+    if (next == nullptr || rank(customer) < rank(*next)) next = &customer;
   }
   return next;
 }

@@ -9,7 +9,9 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "experiments/support/output_file.h"
 #include "experiments/support/usage_error.h"
 #include "experiments/verify/trial.h"
 #include "experiments/verify/verify_run.h"
@@ -20,6 +22,7 @@ namespace {
 
 constexpr std::int64_t kCasesMax = 10'000'000;
 constexpr double kSecondsMax = 1e6;
+constexpr std::int64_t kContextMax = 131'072;
 
 constexpr const char* kFooter = R"(
 Each law, and the comparison with the oracle, is put to each backend over drawn cases. A case that
@@ -41,19 +44,14 @@ struct VerifyFlags {
 };
 
 // Those that were asked for and skipped every case. Of laws that were picked, not all need to have
-// something to say of each backend, nor any of one that computes no attention.
+// something to say of each backend.
 std::string untried_names(const VerifyFlags& flags, const Trial& trial,
-                          const verify::LawReport& report) {
+                          const VerifyOutcome& outcome) {
   const bool are_laws_picked = !flags.trial.laws.empty();
   if (are_laws_picked && flags.trial.backends.empty()) return "";
   std::string names;
-  for (const std::string& name : report.untried_backends()) {
-    const auto listed = std::ranges::find_if(
-        trial.backends,
-        [&name](const verify::ListedBackend& candidate) { return candidate.backend.name == name; });
-    if (are_laws_picked && listed != trial.backends.end() && !listed->backend.run) continue;
+  for (const std::string& name : untried_backends(trial, outcome))
     names += (names.empty() ? "" : ", ") + name;
-  }
   return names;
 }
 
@@ -62,22 +60,32 @@ Status verdict_of(const VerifyFlags& flags, const Trial& trial, const VerifyOutc
   std::int64_t ran = 0;
   for (const verify::LawCount& count : report.counts) ran += count.ran();
   if (report.failed() > 0) {
-    return Status::failed(
-        fmt::format("{} of {} checks failed{}", report.failed(), ran,
-                    outcome.kept.empty() ? "" : "; first: " + outcome.kept.front().file));
+    const bool is_kept = !outcome.kept.empty() && outcome.kept.front().file;
+    return Status::failed(fmt::format("{} of {} checks failed{}", report.failed(), ran,
+                                      is_kept ? "; first: " + *outcome.kept.front().file : ""));
   }
   if (ran == 0) return Status::failed("every case was skipped, and nothing was checked");
-  const std::string untried = untried_names(flags, trial, report);
+  const std::string untried = untried_names(flags, trial, outcome);
   return untried.empty() ? Status::ok() : Status::failed("every case was skipped by " + untried);
 }
 
-// It is made when there is something to be kept; what stands in its place is no folder.
-Status check_folder(const std::string& folder) {
+// Makes it and writes to it, so that a run does not end without its failures; leaves nothing.
+Status try_folder(const std::string& folder) {
+  namespace fs = std::filesystem;
   std::error_code error;
-  if (!std::filesystem::exists(folder, error) || std::filesystem::is_directory(folder, error)) {
-    return Status::ok();
+  if (fs::exists(folder, error) && !fs::is_directory(folder, error)) {
+    return Status::invalid_input(
+        fmt::format("--out: {}: expected a folder, or nothing yet", folder));
   }
-  return Status::invalid_input(fmt::format("--out: {}: expected a folder, or nothing yet", folder));
+  std::vector<fs::path> made;
+  for (fs::path path = folder; !path.empty() && !fs::exists(path, error);
+       path = path.parent_path()) {
+    made.push_back(path);
+  }
+  Status status = make_folder(folder);
+  if (status.is_ok()) status = OutputFile::create(folder + "/failing-case").status();
+  for (const fs::path& path : made) fs::remove(path, error);
+  return status.is_ok() ? status : Status::invalid_input("--out: " + status.message());
 }
 
 Status run_command(VerifyFlags& flags, CommandContext& context) {
@@ -91,7 +99,7 @@ Status run_command(VerifyFlags& flags, CommandContext& context) {
     context.out << trial_text(trial.value());
     return Status::ok();
   }
-  RECTO_RETURN_IF_ERROR(check_folder(flags.options.folder));
+  RECTO_RETURN_IF_ERROR(try_folder(flags.options.folder));
   const VerifyOutcome outcome = run_verify(trial.value(), flags.options, context);
   if (flags.is_json) {
     context.out << verify_json(trial.value(), flags.options, outcome).dump(2) << '\n';
@@ -124,6 +132,11 @@ void add_run_flags(CLI::App& command, VerifyFlags& flags) {
   command.add_option("--seed", flags.options.seed, "of the cases [2026]")
       ->option_text("N")
       ->check(check_whole_number);
+  command
+      .add_option("--context-max", flags.options.context_max,
+                  fmt::format("longest context, tokens [{}]", verify::kServingContext))
+      ->option_text("N")
+      ->check(CLI::Range(std::int64_t{1}, kContextMax));
   command.add_option("--bound", flags.bound, "hard or sharp [sharp]")
       ->option_text("KIND")
       ->check(CLI::IsMember({"hard", "sharp"}));
@@ -138,8 +151,8 @@ void add_run_flags(CLI::App& command, VerifyFlags& flags) {
       ->check(check_folder_named);
   command.add_flag("--json", flags.is_json, "for machines");
   CLI::Option* list = command.add_flag("--list", flags.is_list, "backends and laws; runs nothing");
-  for (const char* unused :
-       {"--cases", "--seconds", "--seed", "--bound", "--failures", "--out", "--json"}) {
+  for (const char* unused : {"--cases", "--seconds", "--seed", "--context-max", "--bound",
+                             "--failures", "--out", "--json"}) {
     list->excludes(command.get_option(unused));
   }
 }

@@ -199,11 +199,48 @@ TEST_CASE("of failures as many are kept as are asked for") {
 }
 
 TEST_CASE("a failing case that cannot be written is a failure that says so") {
-  const auto tried =
-      verify({"--kernel", kFaulty, "--law", "oracle", "--cases", "200", "--out", "/dev/null/x"});
+  // A folder stands where its file would.
+  const std::string folder = folder_named("taken");
+  std::filesystem::create_directories(folder + "/faulty-c-prefill-oracle-1.json");
+  const auto tried = verify({"--kernel", kFaulty, "--backend", "prefill", "--law", "oracle",
+                             "--cases", "60", "--out", folder});
+  INFO(tried.out << tried.err);
   CHECK(tried.exit_code == 1);
-  CHECK_THAT(tried.err, ContainsSubstring("/dev/null/x"));
+  CHECK_THAT(tried.err, ContainsSubstring("faulty-c-prefill-oracle-1.json"));
   CHECK_THAT(tried.out, ContainsSubstring("faulty-c prefill  oracle"));
+  CHECK_THAT(tried.out, ContainsSubstring("none, as the case could not be kept: " + folder));
+  CHECK_THAT(tried.out, !ContainsSubstring("recto replay"));
+}
+
+TEST_CASE("a folder for failing cases is tried before the run, and not made without need") {
+  const auto refused = verify({"--kernel", kRight, "--out", "/dev/null/x"});
+  CHECK(refused.exit_code == 2);
+  CHECK(refused.out.empty());
+  CHECK_THAT(refused.err, ContainsSubstring("--out: /dev/null/x: "));
+  const std::string folder = folder_named("no-need") + "/deeper";
+  const auto tried = verify({"--backend", "naive-fp64", "--cases", "1", "--out", folder});
+  CHECK(tried.exit_code == 0);
+  CHECK_FALSE(std::filesystem::exists(folder_named("no-need")));
+}
+
+TEST_CASE("laws that cannot be put to a backend are told from those that met no case") {
+  const auto tried = verify({"--kernel", kRight, "--law", "oracle,merge_identity,chunking",
+                             "--cases", "16", "--out", folder_named("never")});
+  INFO(tried.out);
+  CHECK(tried.exit_code == 0);
+  CHECK_THAT(tried.out, ContainsSubstring("merge_identity: hands out no merge of partial states: "
+                                          "plain-c decode, plain-c prefill"));
+  CHECK_THAT(tried.out, ContainsSubstring("it computes no attention: plain-c kv_write"));
+  CHECK_THAT(tried.out, ContainsSubstring("  plain-c decode: chunking\n"));
+  CHECK_THAT(tried.out, !ContainsSubstring("untried"));
+}
+
+TEST_CASE("a run of the default length puts each law to whom it can be put") {
+  const auto tried = verify({"--backend", "naive-fp64,paged-prefill", "--law", "oracle,chunking"});
+  INFO(tried.out);
+  CHECK(tried.exit_code == 0);
+  CHECK_THAT(tried.out, ContainsSubstring("\npaged-prefill  chunking"));
+  CHECK_THAT(tried.out, !ContainsSubstring("Met no case"));
 }
 
 TEST_CASE("what names nothing, no folder or no time is refused") {
@@ -229,6 +266,8 @@ TEST_CASE("bad flags are named, with what was expected") {
                 "--backend: found 'naive-fp64'; expected one of plain-c decode, plain-c prefill");
   check_refused({"--cases", "0"}, "--cases");
   check_refused({"--seconds", "-1"}, "--seconds");
+  check_refused({"--context-max", "0"}, "--context-max");
+  check_refused({"--context-max", "1e9"}, "--context-max");
   check_refused({"--seed", "-1"}, "--seed: found '-1'; expected an integer of at least 0");
   check_refused({"--bound", "soft"}, "--bound");
   check_refused({"--failures", "0"}, "--failures");
@@ -252,7 +291,7 @@ TEST_CASE("help shows every flag and examples") {
   CHECK(tried.exit_code == 0);
   for (const char* part :
        {"--backend", "--law", "--kernel", "--list", "--cases", "--seconds", "--seed", "--bound",
-        "--failures", "--out", "--json", "Examples:", "  recto verify"})
+        "--context-max", "--failures", "--out", "--json", "Examples:", "  recto verify"})
     CHECK_THAT(tried.out, ContainsSubstring(part));
   for (const std::string& line : lines_of(tried.out)) CHECK(display_width(line) <= 100);
 }

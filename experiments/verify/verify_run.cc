@@ -2,14 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "experiments/support/output_file.h"
 #include "experiments/support/progress.h"
 #include "experiments/support/shell_word.h"
 #include "experiments/verify/case_supply.h"
+#include "verify/case_work.h"
 #include "verify/saved_case.h"
 
 namespace recto::experiments {
@@ -19,6 +22,12 @@ using Clock = std::chrono::steady_clock;
 using verify::Backend;
 using verify::DescribedCase;
 using verify::Law;
+
+// Of a case of serving size: laws beside the oracle, what they may have to do, and what the
+// executor may, of case_work.h.
+constexpr std::size_t kLawsOfLarge = 2;
+constexpr std::int64_t kLawsWorkMax = 12'000'000;
+constexpr std::int64_t kSlowWorkMax = 20'000'000;
 
 // A name that any file system takes.
 std::string plain_name(std::string name) {
@@ -37,7 +46,8 @@ class VerifyRun {
         laws_(trial.laws),
         options_(options),
         program_(context.program),
-        supply_(backends_, options.seed),
+        kinds_(kinds_of(trial)),
+        supply_(backends_, options.seed, options.context_max),
         begin_(Clock::now()),
         // With a limit of time alone, the bar is one of seconds.
         progress_(context.err, context.terminal,
@@ -50,6 +60,13 @@ class VerifyRun {
       return keep(law, backend, smallest);
     };
     how.before_each = [this](const Law& law, const Backend& backend) { advance(law, backend); };
+    how.why_left_out = [this](const Law& law, const Backend& backend, const DescribedCase& drawn) {
+      return why_left_out(law, backend, drawn);
+    };
+    how.after_each = [this](const Law& law, const Backend& backend, const DescribedCase& drawn) {
+      met_.insert({law.name, backend.name});
+      outcome_.sizes[backend.name].add(drawn.law_case);
+    };
     outcome_.report = run_laws(
         laws_, backends_, [this] { return next_case(); }, how);
     outcome_.passed_over = supply_.refusals();
@@ -71,11 +88,64 @@ class VerifyRun {
   }
 
   std::optional<DescribedCase> next_case() {
-    if (outcome_.cases == cases_max()) return std::nullopt;
+    if (outcome_.cases >= cases_max()) return next_unmet();
     std::optional<DescribedCase> drawn =
         supply_.next([this] { return options_.seconds && seconds_passed() > *options_.seconds; });
-    if (drawn) ++outcome_.cases;
+    if (!drawn) return drawn;
+    ++outcome_.cases;
+    if (supply_.is_of_serving_size()) ++outcome_.large_cases;
     return drawn;
+  }
+
+  // A case for the next law and backend that have not met, be it possible: of a run whose length
+  // nobody chose.
+  std::optional<DescribedCase> next_unmet() {
+    if (options_.cases || options_.seconds) return std::nullopt;
+    for (; next_pair_ < laws_.size() * backends_.size(); ++next_pair_) {
+      const Law& law = laws_[next_pair_ / backends_.size()];
+      const Backend& backend = backends_[next_pair_ % backends_.size()];
+      if (met_.contains({law.name, backend.name}) || why_never(law, backend)) continue;
+      std::optional<DescribedCase> drawn =
+          supply_.find(backend, [&](const DescribedCase& candidate) {
+            return !verdict_of(law, backend, candidate.law_case, options_.bound_kind).skipped;
+          });
+      if (!drawn) continue;
+      ++outcome_.cases;
+      ++outcome_.late_cases;
+      return drawn;
+    }
+    return std::nullopt;
+  }
+
+  // What is large goes to the oracle and to few laws, for its time.
+  std::optional<std::string> why_left_out(const Law& law, const Backend& backend,
+                                          const DescribedCase& drawn) const {
+    if (outcome_.late_cases > 0) {
+      if (!met_.contains({law.name, backend.name})) return std::nullopt;
+      return "a case drawn for laws that had met none";
+    }
+    if (!supply_.is_of_serving_size()) return std::nullopt;
+    const std::int64_t work = case_work(drawn.law_case.problem);
+    if (is_slow(backend) && work > kSlowWorkMax)
+      return "of serving size, too much for the executor";
+    if (law.name == "oracle" || !backend.run) return std::nullopt;
+    if (work > kLawsWorkMax) return "of serving size, so large that it goes to the oracle alone";
+    const std::size_t turn = kLawsOfLarge * static_cast<std::size_t>(outcome_.large_cases);
+    const auto place = static_cast<std::size_t>(&law - laws_.data());
+    if ((turn + place) % laws_.size() < kLawsOfLarge) return std::nullopt;
+    return "of serving size: it goes to the oracle and to a few other laws, in turn";
+  }
+
+  bool is_slow(const Backend& backend) const {
+    const verify::BackendKind kind = kinds_.at(backend.name);
+    return kind == verify::BackendKind::kExecutor || kind == verify::BackendKind::kHostApi;
+  }
+
+  static std::map<std::string, verify::BackendKind> kinds_of(const Trial& trial) {
+    std::map<std::string, verify::BackendKind> kinds;
+    for (const verify::ListedBackend& listed : trial.backends)
+      kinds[listed.backend.name] = listed.kind;
+    return kinds;
   }
 
   void advance(const Law& law, const Backend& backend) {
@@ -98,7 +168,9 @@ class VerifyRun {
                                   .spec = *smallest.spec};
     if (status.is_ok()) status = write_file(file, saved_case_text(saved));
     if (outcome_.written.is_ok()) outcome_.written = status;
-    outcome_.kept.push_back({law.name, backend.name, file});
+    outcome_.kept.push_back({law.name, backend.name});
+    if (!status.is_ok()) return "none, as the case could not be kept: " + status.message();
+    outcome_.kept.back().file = file;
     return fmt::format("{} replay {}{}", program_, shell_word(file), options_.replay_flags);
   }
 
@@ -106,15 +178,29 @@ class VerifyRun {
   const std::vector<Law>& laws_;
   const VerifyOptions& options_;
   const std::string program_;
+  const std::map<std::string, verify::BackendKind> kinds_;
   CaseSupply supply_;
   Clock::time_point begin_;
   ProgressBar progress_;
   double seconds_shown_ = 0;
+  std::set<std::pair<std::string, std::string>> met_;  // law and backend
+  std::size_t next_pair_ = 0;                          // of a law and a backend
   std::map<std::string, int> numbers_;
   VerifyOutcome outcome_;
 };
 
 }  // namespace
+
+std::vector<std::string> untried_backends(const Trial& trial, const VerifyOutcome& outcome) {
+  std::vector<std::string> untried = outcome.report.untried_backends();
+  const std::vector<Backend> backends = trial.backends_here();
+  std::erase_if(untried, [&](const std::string& name) {
+    const auto backend = std::ranges::find(backends, name, &Backend::name);
+    return std::ranges::all_of(
+        trial.laws, [&](const Law& law) { return why_never(law, *backend).has_value(); });
+  });
+  return untried;
+}
 
 VerifyOutcome run_verify(const Trial& trial, const VerifyOptions& options,
                          CommandContext& context) {

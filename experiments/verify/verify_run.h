@@ -11,12 +11,14 @@
 #include "core/status.h"
 #include "experiments/support/command.h"
 #include "experiments/verify/trial.h"
+#include "experiments/verify/tried_sizes.h"
 #include "verify/law_runner.h"
+#include "verify/serving_cases.h"
 
 namespace recto::experiments {
 
 // Few, as the executor takes its time; a library is quick, and refuses types that it does not take.
-inline constexpr std::int64_t kDefaultCases = 12;
+inline constexpr std::int64_t kDefaultCases = 15;
 inline constexpr std::int64_t kDefaultLibraryCases = 80;
 
 struct VerifyOptions {
@@ -24,6 +26,7 @@ struct VerifyOptions {
   std::int64_t cases_by_default = kDefaultCases;  // without `seconds`, else without end
   std::optional<double> seconds = {};             // no case is begun after that
   std::uint64_t seed = 2026;
+  std::int64_t context_max = verify::kServingContext;
   verify::BoundKind bound_kind = verify::BoundKind::kSharp;
   std::int64_t failures_kept = 1;  // of each law on each backend
   std::string folder = {};         // of failing cases
@@ -33,17 +36,23 @@ struct VerifyOptions {
 struct KeptFailure {
   std::string law;
   std::string backend;
-  std::string file;
+  std::optional<std::string> file = {};  // nothing where it could not be written
 };
 
 struct VerifyOutcome {
   verify::LawReport report;
   std::int64_t cases = 0;
+  std::int64_t large_cases = 0;             // of these, of serving size
+  std::int64_t late_cases = 0;              // of these, drawn for laws that had met none
+  std::map<std::string, TriedSizes> sizes;  // by backend, of what was compared
   // Of cases that were drawn beside those, each for a backend that refused it: why.
   std::map<std::string, std::int64_t> passed_over;
   std::vector<KeptFailure> kept;  // in the order of report.failures
   Status written = {};            // failed where a failing case could not be kept
 };
+
+// Those that some law is about, and that skipped every case.
+std::vector<std::string> untried_backends(const Trial& trial, const VerifyOutcome& outcome);
 
 VerifyOutcome run_verify(const Trial& trial, const VerifyOptions& options, CommandContext& context);
 

@@ -93,20 +93,62 @@ std::string reasons_text(const std::map<std::string, std::int64_t>& reasons) {
   return text;
 }
 
-// Of each backend that some law was put to, the laws that were not.
-std::string silent_text(const Trial& trial, const verify::LawReport& report) {
-  std::string text;
+// The sizes that each kind of backend, or each function of a library, was tried with.
+std::map<std::string, TriedSizes> sizes_by_kind(const Trial& trial, const VerifyOutcome& outcome) {
+  std::map<std::string, TriedSizes> sizes;
   for (const verify::ListedBackend& listed : trial.backends) {
+    const auto found = outcome.sizes.find(listed.backend.name);
+    if (found == outcome.sizes.end()) continue;
+    const bool is_of_library = listed.kind == verify::BackendKind::kLibrary;
+    sizes[is_of_library ? listed.backend.name : backend_kind_name(listed.kind)].add(found->second);
+  }
+  return sizes;
+}
+
+std::string sizes_text(const Trial& trial, const VerifyOutcome& outcome) {
+  std::string text;
+  for (const auto& [name, sizes] : sizes_by_kind(trial, outcome))
+    text += fmt::format("  {}: {}\n", name, sizes.text());
+  return text.empty() ? "" : "\nTried, of each size by itself from the least to the most\n" + text;
+}
+
+// Laws that are not about a backend, whatever the case: why, and of whom.
+std::string never_text(const Trial& trial) {
+  constexpr std::size_t kLawsNamed = 8;
+  std::map<std::pair<std::string, std::string>, std::string> backends;  // of a reason and laws
+  for (const verify::Backend& backend : trial.backends_here()) {
+    std::map<std::string, std::vector<std::string>> laws;  // by reason
+    for (const verify::Law& law : trial.laws)
+      if (const auto why = why_never(law, backend)) laws[*why].push_back(law.name);
+    for (const auto& [why, names] : laws) {
+      const std::string text = names.size() > kLawsNamed ? fmt::format("{} laws", names.size())
+                                                         : fmt::format("{}", fmt::join(names, " "));
+      std::string& of = backends[{text, why}];
+      of += (of.empty() ? "" : ", ") + backend.name;
+    }
+  }
+  std::string text;
+  for (const auto& [laws, names] : backends)
+    text += fmt::format("  {}: {}: {}\n", laws.first, laws.second, names);
+  return text.empty() ? "" : "\nCannot be put to, whatever the case\n" + text;
+}
+
+// Of each backend that some law was put to, the laws that could be, and met no case that they say
+// something of.
+std::string unmet_text(const Trial& trial, const verify::LawReport& report) {
+  std::string text;
+  for (const verify::Backend& backend : trial.backends_here()) {
     std::string laws;
     std::int64_t ran = 0;
     for (const LawCount& count : report.counts) {
-      if (count.backend != listed.backend.name) continue;
+      if (count.backend != backend.name) continue;
       ran += count.ran();
-      if (count.ran() == 0) laws += " " + count.law;
+      const auto law = std::ranges::find(trial.laws, count.law, &verify::Law::name);
+      if (count.ran() == 0 && !why_never(*law, backend)) laws += " " + count.law;
     }
-    if (ran > 0 && !laws.empty()) text += fmt::format("  {}:{}\n", listed.backend.name, laws);
+    if (ran > 0 && !laws.empty()) text += fmt::format("  {}:{}\n", backend.name, laws);
   }
-  return text.empty() ? "" : "\nNever put to, for the reasons below\n" + text;
+  return text.empty() ? "" : "\nMet no case that they say something of, as told below\n" + text;
 }
 
 std::string skips_text(const verify::LawReport& report) {
@@ -165,16 +207,19 @@ Json count_json(const LawCount& count) {
 
 std::string verify_text(const Trial& trial, const VerifyOptions& options,
                         const VerifyOutcome& outcome) {
-  std::string text = fmt::format("{} cases, seed {}, {} bounds\n\n", outcome.cases, options.seed,
+  std::string text = fmt::format("{} cases, seed {}, {} bounds", outcome.cases, options.seed,
                                  bound_kind_name(options.bound_kind));
-  text += counts_text(trial, outcome.report) + silent_text(trial, outcome.report) +
-          skips_text(outcome.report);
+  if (outcome.large_cases > 0) text += fmt::format("; {} of serving size", outcome.large_cases);
+  if (outcome.late_cases > 0)
+    text += fmt::format("; {} for laws that had met none", outcome.late_cases);
+  text += "\n\n" + counts_text(trial, outcome.report) + sizes_text(trial, outcome) +
+          never_text(trial) + unmet_text(trial, outcome.report) + skips_text(outcome.report);
   if (!outcome.passed_over.empty()) {
     text += "\nPassed over: other cases, each drawn for a backend that refused it, and why\n";
     text += reasons_text(outcome.passed_over);
   }
   text += absent_text(trial) + tests_text(trial);
-  for (const std::string& backend : outcome.report.untried_backends())
+  for (const std::string& backend : untried_backends(trial, outcome))
     text += fmt::format("\nuntried: {}: every case was skipped\n", backend);
   for (const std::string& failure : outcome.report.failures) text += "\n" + failure;
   return text;
@@ -182,11 +227,15 @@ std::string verify_text(const Trial& trial, const VerifyOptions& options,
 
 Json verify_json(const Trial& trial, const VerifyOptions& options, const VerifyOutcome& outcome) {
   Json json = {{"cases", outcome.cases},
+               {"cases_of_serving_size", outcome.large_cases},
+               {"cases_for_unmet_laws", outcome.late_cases},
+               {"context_max", options.context_max},
                {"seed", options.seed},
                {"bound", bound_kind_name(options.bound_kind)},
                {"passed_over", outcome.passed_over},
                {"failed", outcome.report.failed()},
-               {"untried", outcome.report.untried_backends()},
+               {"untried", untried_backends(trial, outcome)},
+               {"sizes", Json::object()},
                {"backends", Json::array()},
                {"counts", Json::array()},
                {"failures", Json::array()}};
@@ -196,12 +245,14 @@ Json verify_json(const Trial& trial, const VerifyOptions& options, const VerifyO
          {"kind", backend_kind_name(listed.kind)},
          {"why_not_here", listed.why_not_here ? Json(*listed.why_not_here) : Json(nullptr)}});
   }
+  for (const auto& [name, sizes] : sizes_by_kind(trial, outcome))
+    json["sizes"][name] = sizes.json();
   for (const LawCount& count : outcome.report.counts) json["counts"].push_back(count_json(count));
   for (std::size_t i = 0; i < outcome.kept.size(); ++i) {
     const KeptFailure& kept = outcome.kept[i];
     json["failures"].push_back({{"backend", kept.backend},
                                 {"law", kept.law},
-                                {"file", kept.file},
+                                {"file", kept.file ? Json(*kept.file) : Json(nullptr)},
                                 {"text", outcome.report.failures[i]}});
   }
   return json;

@@ -33,7 +33,7 @@ std::uint64_t draw_seed(RandomStream& stream) {
 ProblemShape draw_shape(const CaseDomain& domain, KvLayout layout, RandomStream stream) {
   const TypePair types = draw_of(domain.types, stream);
   ProblemShape shape{.q_type = types.q, .kv_type = types.kv};
-  shape.num_kv_heads = draw_between(1, domain.num_kv_heads_max, stream);
+  shape.num_kv_heads = draw_between(domain.num_kv_heads_min, domain.num_kv_heads_max, stream);
   shape.num_q_heads = shape.num_kv_heads * draw_of(domain.groups, stream);
   const std::int64_t pack = layout == KvLayout::kPacked ? packed_width_k(types.kv) : 1;
   shape.head_dim_k = (draw_of(domain.head_dims, stream) + pack - 1) / pack * pack;
@@ -76,15 +76,32 @@ SequenceSpec draw_sequence(RowsKind kind, const CaseDomain& domain, LengthDomain
   RECTO_UNREACHABLE("all kinds are listed");
 }
 
+// One that is as large as the first has to be, if one comes.
+SequenceSpec draw_first_sequence(RowsKind kind, const CaseDomain& domain,
+                                 const LengthDomain& lengths, RandomStream& stream) {
+  constexpr int kAttempts = 64;
+  SequenceSpec sequence = draw_sequence(kind, domain, lengths, stream);
+  for (int attempt = 1; attempt < kAttempts; ++attempt) {
+    if (sequence.context_length >= domain.first_context_min &&
+        sequence.num_rows >= domain.first_rows_min) {
+      return sequence;
+    }
+    sequence = draw_sequence(kind, domain, lengths, stream);
+  }
+  return sequence;
+}
+
 std::vector<SequenceSpec> draw_sequences(const CaseDomain& domain, std::int64_t block_size,
                                          RandomStream stream) {
   LengthDomain lengths{.sizes = domain.tile_sizes, .max = domain.context_max};
   lengths.sizes.push_back(block_size);
   const RowsKind kind = draw_of(domain.rows, stream);
-  const std::int64_t count = draw_between(1, domain.num_seqs_max, stream);
-  std::vector<SequenceSpec> sequences;
-  for (std::int64_t i = 0; i < count; ++i) {
-    sequences.push_back(draw_sequence(kind, domain, lengths, stream));
+  const std::int64_t count = draw_between(domain.num_seqs_min, domain.num_seqs_max, stream);
+  std::vector<SequenceSpec> sequences = {draw_first_sequence(kind, domain, lengths, stream)};
+  for (std::int64_t i = 1; i < count; ++i) {
+    LengthDomain own = lengths;
+    if (domain.lengths == Lengths::kSkewed) own.max >>= draw_between(0, 6, stream);
+    sequences.push_back(draw_sequence(kind, domain, own, stream));
     sequences.back().id = static_cast<std::uint64_t>(i);
   }
   return sequences;

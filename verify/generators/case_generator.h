@@ -34,6 +34,12 @@ enum class Dimensions : std::uint8_t {
   kAny,
 };
 
+// Contexts of the sequences of a batch, but for the first one's.
+enum class Lengths : std::uint8_t {
+  kAlike,   // up to the longest that there may be
+  kSkewed,  // of each up to that, or to a half of it, a quarter, ..., a 64th: a few are long
+};
+
 enum class ValueHeadDim : std::uint8_t { kOwn, kSameAsKeys };
 
 // Limits of what is drawn. Each list has one entry at least, the families one for any tensor;
@@ -48,10 +54,16 @@ struct CaseDomain {
   std::vector<std::int64_t> groups = {1, 2, 3, 4, 5, 7, 8};
   std::vector<std::int64_t> block_sizes = {1, 2, 4, 8, 16, 32, 48, 64};
   std::vector<std::int64_t> tile_sizes = {32, 64};  // of kernels, and of their splits
+  std::int64_t num_seqs_min = 1;
   std::int64_t num_seqs_max = 5;
+  std::int64_t num_kv_heads_min = 1;
   std::int64_t num_kv_heads_max = 4;
   std::int64_t num_rows_max = 12;  // of one sequence
   std::int64_t context_max = 96;
+  // What the first sequence has at least, as far as its kind of rows allows.
+  std::int64_t first_rows_min = 0;
+  std::int64_t first_context_min = 0;
+  Lengths lengths = Lengths::kAlike;
   std::vector<FloatFamily> families = {kFloatFamilies.begin(), kFloatFamilies.end()};
   std::vector<Poison> poisons = {kPoisons.begin(), kPoisons.end()};
   bool has_softcap = true;

@@ -103,6 +103,17 @@ void add_bold(Candidates& candidates) {
   });
 }
 
+// The second half, backwards, then without some at the end: a half, a quarter, ..., one.
+void add_smaller_batches(Candidates& candidates) {
+  const std::size_t count = candidates.from().sequences.size();
+  candidates.add([&](CaseSpec& spec) {
+    std::ranges::reverse(spec.sequences);
+    spec.sequences.resize(count / 2);
+  });
+  for (std::size_t less = count / 2; less > 0; less /= 2)
+    candidates.add([&](CaseSpec& spec) { spec.sequences.resize(count - less); });
+}
+
 void add_fewer_sequences(Candidates& candidates) {
   const std::size_t count = candidates.from().sequences.size();
   for (std::size_t i = 0; i < count; ++i) {
@@ -226,7 +237,6 @@ void add_plainer_placement(Candidates& candidates) {
       [](CaseSpec & spec) -> auto& { return spec.placement.row_padding; }, 0, 16);
 }
 
-// Nothing but other random numbers.
 void add_other_numbers(Candidates& candidates) {
   candidates.add_value(&CaseSpec::placement, &Placement::seed, std::uint64_t{0});
   candidates.add([](CaseSpec& spec) { spec.seed = 0; });
@@ -248,16 +258,21 @@ std::int64_t complexity(const CaseSpec& spec) {
 }
 
 std::vector<CaseSpec> simpler_cases(const CaseSpec& spec) {
+  // Of more than a few, what is about each comes last: it would take all trials.
+  const bool has_few_sequences = spec.sequences.size() <= 8;
   Candidates candidates(spec);
-  add_fewer_sequences(candidates);
+  (has_few_sequences ? add_fewer_sequences : add_smaller_batches)(candidates);
   add_bold(candidates);
-  add_shorter_sequences(candidates);
+  if (has_few_sequences) add_shorter_sequences(candidates);
   add_smaller_heads(candidates);
   add_plainer_options(candidates);
   add_plainer_values(candidates);
   add_fewer_varied_tokens(candidates);
   add_plainer_placement(candidates);
   add_other_numbers(candidates);
+  if (has_few_sequences) return candidates.take();
+  add_fewer_sequences(candidates);
+  add_shorter_sequences(candidates);
   return candidates.take();
 }
 

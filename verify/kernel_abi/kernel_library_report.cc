@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "verify/engine_tables_law.h"
 #include "verify/kernel_abi/kernel_library_backends.h"
 #include "verify/laws/laws.h"
 #include "verify/oracle_comparison.h"
@@ -43,7 +44,7 @@ Result<LawReport> kernel_library_report(const std::string& path,
   const Result<KernelLibraryTrial> trial = kernel_library_trial(path, options);
   RECTO_RETURN_IF_ERROR(trial.status());
   std::vector<Law> laws = all_laws();
-  laws.push_back(oracle_comparison());
+  laws.insert(laws.end(), {engine_tables_law(), oracle_comparison()});
   laws.insert(laws.end(), trial.value().laws.begin(), trial.value().laws.end());
   std::vector<CaseSource> sources;
   for (const DrawnCases& set : cases) sources.push_back(drawn_cases(set, asked.value()));

@@ -17,8 +17,8 @@ namespace recto::verify {
 // kernels are made for: head dims of models, block sizes from 16 on. So many cases of each.
 std::vector<DrawnCases> library_cases(std::uint64_t count);
 
-// All laws, the oracle and the law of writing, on these cases, as far as RECTO_CASE asks for them,
-// or all of them.
+// All laws, those of engines' tables and of writing among them, and the oracle, on these cases, as
+// far as RECTO_CASE asks for them, or all of them.
 Result<LawReport> kernel_library_report(const std::string& path,
                                         const std::vector<DrawnCases>& cases,
                                         const KernelLibraryOptions& options = {},

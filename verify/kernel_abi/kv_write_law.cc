@@ -28,15 +28,20 @@ std::optional<std::string> why_no_token(const LawCase& law_case) {
 }  // namespace
 
 Law kv_write_law(const KvWriter& writer) {
+  const auto why_never = [writer](const Backend& backend) -> std::optional<std::string> {
+    if (backend.name == writer.backend) return std::nullopt;
+    return "it writes no K and V";
+  };
   return {.name = "kv_write",
           .statement = "tokens go to their slots, and not a byte of the pools changes otherwise",
           .why_not_applicable = why_no_token,
-          .check = [writer](const Backend& backend, const LawCase& law_case, BoundKind) {
-            if (backend.name == writer.backend) return check(writer, law_case);
-            LawVerdict verdict;
-            verdict.skipped = "it writes no K and V";
-            return verdict;
-          }};
+          .check =
+              [writer, why_never](const Backend& backend, const LawCase& law_case, BoundKind) {
+                LawVerdict verdict;
+                verdict.skipped = why_never(backend);
+                return verdict.skipped ? verdict : check(writer, law_case);
+              },
+          .why_never = why_never};
 }
 
 }  // namespace recto::verify

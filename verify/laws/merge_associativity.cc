@@ -81,9 +81,11 @@ Law merge_associativity_law() {
   return {.name = "merge_associativity",
           .statement = "merging is associative within the bound",
           .why_not_applicable = why_no_states,
-          .check = [](const Backend& backend, const LawCase& law_case, BoundKind) {
-            return check_merges(backend, law_case, "merged in the other order", check_row);
-          }};
+          .check =
+              [](const Backend& backend, const LawCase& law_case, BoundKind) {
+                return check_merges(backend, law_case, "merged in the other order", check_row);
+              },
+          .why_never = why_no_merge};
 }
 
 }  // namespace recto::verify

@@ -34,9 +34,11 @@ Law merge_commutativity_law() {
   return {.name = "merge_commutativity",
           .statement = "merging commutes, bit for bit",
           .why_not_applicable = why_no_states,
-          .check = [](const Backend& backend, const LawCase& law_case, BoundKind) {
-            return check_merges(backend, law_case, "merged the other way round", check_row);
-          }};
+          .check =
+              [](const Backend& backend, const LawCase& law_case, BoundKind) {
+                return check_merges(backend, law_case, "merged the other way round", check_row);
+              },
+          .why_never = why_no_merge};
 }
 
 }  // namespace recto::verify

@@ -32,9 +32,11 @@ Law merge_identity_law() {
   return {.name = "merge_identity",
           .statement = "merging with (-inf, 0, 0) changes nothing, bit for bit",
           .why_not_applicable = why_no_states,
-          .check = [](const Backend& backend, const LawCase& law_case, BoundKind) {
-            return check_merges(backend, law_case, "merged with the identity", check_row);
-          }};
+          .check =
+              [](const Backend& backend, const LawCase& law_case, BoundKind) {
+                return check_merges(backend, law_case, "merged with the identity", check_row);
+              },
+          .why_never = why_no_merge};
 }
 
 }  // namespace recto::verify

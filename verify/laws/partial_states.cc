@@ -86,7 +86,7 @@ LawVerdict check_merges(const Backend& backend, const LawCase& law_case, const s
                         const std::function<void(const MergeTrial&)>& check_row) {
   LawTrial trial(backend, BoundKind::kHard);
   if (!backend.state_merge) {
-    trial.record_skip("hands out no merge of partial states");
+    trial.record_skip(*why_no_merge(backend));
     return trial.verdict();
   }
   const std::unique_ptr<const PlacedProblem> placed = trial.place(law_case);
@@ -97,6 +97,11 @@ LawVerdict check_merges(const Backend& backend, const LawCase& law_case, const s
     check_row({*backend.state_merge, row, numerics, comparer});
   trial.record(what, comparer.comparison());
   return trial.verdict();
+}
+
+std::optional<std::string> why_no_merge(const Backend& backend) {
+  if (backend.state_merge) return std::nullopt;
+  return "hands out no merge of partial states";
 }
 
 std::optional<std::string> why_no_states(const LawCase& law_case) {

@@ -35,6 +35,9 @@ struct MergeTrial {
 LawVerdict check_merges(const Backend& backend, const LawCase& law_case, const std::string& what,
                         const std::function<void(const MergeTrial&)>& check_row);
 
+// Whom none of them is about.
+std::optional<std::string> why_no_merge(const Backend& backend);
+
 // The precondition of all of them.
 std::optional<std::string> why_no_states(const LawCase& law_case);
 

@@ -17,6 +17,11 @@ std::optional<std::string> why_not_applicable(const LawCase& law_case) {
   return std::nullopt;
 }
 
+std::optional<std::string> why_unsplit(const Backend& backend) {
+  if (backend.with_split_size) return std::nullopt;
+  return "the backend cannot be told where to split";
+}
+
 void compare_unsplit(const Backend& backend, const LawCase& law_case, LawTrial& trial) {
   const std::int64_t longest = longest_context(law_case.problem);
   const std::optional<Backend> as_long = backend.with_split_size(longest);
@@ -39,8 +44,8 @@ void compare_unsplit(const Backend& backend, const LawCase& law_case, LawTrial& 
 
 LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind bound_kind) {
   LawTrial trial(backend, bound_kind);
-  if (!backend.with_split_size) {
-    trial.record_skip("the backend cannot be told where to split");
+  if (const std::optional<std::string> why = why_unsplit(backend)) {
+    trial.record_skip(*why);
     return trial.verdict();
   }
   const std::optional<LawSide> base = trial.run(law_case);
@@ -76,7 +81,8 @@ Law split_size_law() {
               "how a context is split does not matter, within the bounds; where it is one "
               "split, bit for bit with fixed tiles",
           .why_not_applicable = why_not_applicable,
-          .check = check};
+          .check = check,
+          .why_never = why_unsplit};
 }
 
 }  // namespace recto::verify

@@ -1,0 +1,71 @@
+// A kernel that is wrong at the sizes of servers alone fails in the default run, and its cases get
+// small in bounded time.
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "experiments/support/tried_command.h"
+#include "experiments/verify/verify_command.h"
+
+namespace recto::experiments {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const std::string kLibrary = "experiments/verify/liblarge_faults.so";
+
+Json verify(const char* fault, std::vector<std::string> arguments) {
+  const auto folder = std::filesystem::path(std::getenv("TEST_TMPDIR")) / fault;
+  setenv("RECTO_TEST_FAULT", fault, 1);
+  arguments.insert(arguments.begin(), {"verify", "--kernel", kLibrary, "--json", "--out", folder});
+  const auto tried = testing::try_command(add_verify_command, std::move(arguments));
+  unsetenv("RECTO_TEST_FAULT");
+  INFO(tried.err);
+  CHECK(tried.exit_code <= 1);
+  return Json::parse(tried.out);
+}
+
+std::int64_t failed_of_oracle(const Json& json) {
+  std::int64_t failed = 0;
+  for (const Json& count : json["counts"])
+    if (count["law"] == "oracle") failed += count["failed"].get<std::int64_t>();
+  return failed;
+}
+
+TEST_CASE("right below 512 keys, below 33 sequences, or in four KV heads: each is caught") {
+  for (const char* fault : {"context", "sequence", "head"}) {
+    CAPTURE(fault);
+    const Json json = verify(fault, {"--law", "oracle,batch_independence"});
+    CHECK(json["cases_of_serving_size"] == 16);
+    CHECK(failed_of_oracle(json) >= 2);
+    CHECK(json["failures"].size() >= 2);
+  }
+}
+
+TEST_CASE("without its fault it passes, and what was tried is said") {
+  const Json json = verify("none", {"--law", "oracle"});
+  CHECK(json["failed"] == 0);
+  const Json& sizes = json["sizes"]["large-faults prefill"];
+  CHECK(sizes["context"][1].get<int>() > 1024);
+  CHECK(sizes["sequences"][1].get<int>() > 32);
+  CHECK(sizes["rows"][1].get<int>() >= 128);
+  CHECK(sizes["q heads"][1] == 32);
+  CHECK(sizes["KV heads"][1] == 8);
+  CHECK(sizes["head dim"][1] == 256);
+  CHECK(sizes["block"][1] == 256);
+}
+
+TEST_CASE("below the sizes that it is wrong at nothing is seen, and the sizes say so") {
+  const Json json = verify("context", {"--law", "oracle", "--context-max", "512"});
+  CHECK(json["failed"] == 0);
+  CHECK(json["context_max"] == 512);
+  CHECK(json["sizes"]["large-faults decode"]["context"][1].get<int>() <= 512);
+}
+
+}  // namespace
+}  // namespace recto::experiments

@@ -1,0 +1,39 @@
+#pragma once
+
+// Cases of serving size for one backend at a time: kind after kind, as far as it serves them.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "verify/backend.h"
+#include "verify/drawn_cases.h"
+
+namespace recto::experiments {
+
+class ServingSupply {
+ public:
+  ServingSupply(std::uint64_t seed, std::int64_t context_max);
+
+  // The next kind's case, or one of those after it, that the backend serves; nothing once
+  // `is_late`, or where some two dozen draws of each kind found none. `served` is what of small
+  // sizes it was found to serve, or null. Counts in `refusals` why others were refused.
+  std::optional<verify::DescribedCase> draw_for(const verify::Backend& backend,
+                                                const verify::CaseDomain* served,
+                                                const std::function<bool()>& is_late,
+                                                std::map<std::string, std::int64_t>& refusals);
+
+ private:
+  std::vector<verify::DrawnCases> kinds_;
+  std::size_t next_kind_ = 0;
+  std::uint64_t drawn_ = 0;
+};
+
+// Why the backend refuses the case, in memory as it is placed.
+std::optional<std::string> why_refused_as_placed(const verify::Backend& backend,
+                                                 const verify::LawCase& law_case);
+
+}  // namespace recto::experiments

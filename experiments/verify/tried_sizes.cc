@@ -1,0 +1,50 @@
+#include "experiments/verify/tried_sizes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace recto::experiments {
+
+void TriedSizes::Range::add(std::int64_t value) { add({.min = value, .max = value}); }
+
+void TriedSizes::Range::add(const Range& other) {
+  min = std::min(min, other.min);
+  max = std::max(max, other.max);
+}
+
+void TriedSizes::add(const verify::LawCase& law_case) {
+  const verify::ProblemShape& shape = law_case.problem.shape;
+  for (const verify::SequenceProblem& sequence : law_case.problem.sequences) {
+    ranges_[kContext].add(sequence.context_length);
+    ranges_[kRows].add(sequence.num_rows);
+  }
+  ranges_[kSequences].add(std::ssize(law_case.problem.sequences));
+  ranges_[kQHeads].add(shape.num_q_heads);
+  ranges_[kKvHeads].add(shape.num_kv_heads);
+  ranges_[kHeadDim].add(shape.head_dim_k);
+  ranges_[kHeadDim].add(shape.head_dim_v);
+  ranges_[kBlock].add(law_case.placement.block_size);
+}
+
+void TriedSizes::add(const TriedSizes& other) {
+  for (std::size_t i = 0; i < std::size(ranges_); ++i) ranges_[i].add(other.ranges_[i]);
+}
+
+std::string TriedSizes::text() const {
+  std::string text;
+  for (std::size_t i = 0; i < std::size(ranges_); ++i) {
+    text +=
+        fmt::format("{}{} {}-{}", i == 0 ? "" : ", ", kNames[i], ranges_[i].min, ranges_[i].max);
+  }
+  return text;
+}
+
+nlohmann::ordered_json TriedSizes::json() const {
+  nlohmann::ordered_json json;
+  for (std::size_t i = 0; i < std::size(ranges_); ++i)
+    json[kNames[i]] = {ranges_[i].min, ranges_[i].max};
+  return json;
+}
+
+}  // namespace recto::experiments

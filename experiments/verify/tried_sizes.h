@@ -1,0 +1,42 @@
+#pragma once
+
+// The sizes of what was tried, so that nobody takes a run for more than it was.
+
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "verify/law.h"
+
+namespace recto::experiments {
+
+// Contexts and rows are those of each sequence. Each by itself: that the largest of two were met
+// together does not follow.
+class TriedSizes {
+ public:
+  void add(const verify::LawCase& law_case);
+  void add(const TriedSizes& other);
+
+  // "context 0-4096, sequences 1-40, ..."
+  std::string text() const;
+  // {"context": [0, 4096], "sequences": [1, 40], ...}
+  nlohmann::ordered_json json() const;
+
+ private:
+  struct Range {
+    std::int64_t min = std::numeric_limits<std::int64_t>::max();
+    std::int64_t max = std::numeric_limits<std::int64_t>::min();
+    void add(std::int64_t value);
+    void add(const Range& other);
+  };
+
+  enum Size : std::uint8_t { kContext, kSequences, kRows, kQHeads, kKvHeads, kHeadDim, kBlock };
+  static constexpr const char* kNames[] = {"context",  "sequences", "rows", "q heads",
+                                           "KV heads", "head dim",  "block"};
+
+  Range ranges_[std::size(kNames)];
+};
+
+}  // namespace recto::experiments

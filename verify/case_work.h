@@ -1,0 +1,25 @@
+#pragma once
+
+// How much there is to do in a case, so that large ones can be counted, and not timed.
+
+#include <cstdint>
+
+#include "verify/attention_problem.h"
+
+namespace recto::verify {
+
+// Multiplications of attention, and ten for each number of K and V, which are drawn, placed and
+// read: the oracle takes some five nanoseconds for each. Linear in the sequences.
+inline std::int64_t case_work(const AttentionProblem& problem) {
+  const ProblemShape& shape = problem.shape;
+  std::int64_t pairs = 0;
+  std::int64_t tokens = 0;
+  for (const SequenceProblem& sequence : problem.sequences) {
+    pairs += sequence.num_rows * sequence.context_length;
+    tokens += sequence.context_length;
+  }
+  return (pairs * shape.num_q_heads + 10 * tokens * shape.num_kv_heads) *
+         (shape.head_dim_k + shape.head_dim_v);
+}
+
+}  // namespace recto::verify
