@@ -115,7 +115,7 @@ def open_table(mutants, still_open):
     for mutant in mutants:
         if mutant["name"] in still_open:
             text = mutant["text"].replace("|", "\\|")
-            rows.append([mutant["name"], f"`{text}`", still_open[mutant["name"]]])
+            rows.append([mutant["name"], text, still_open[mutant["name"]]])
     return table_of(rows)
 
 
