@@ -40,10 +40,10 @@ std::int64_t failed_of_oracle(const Json& json) {
 TEST_CASE("right below 512 keys, below 33 sequences, or in four KV heads: each is caught") {
   for (const char* fault : {"context", "sequence", "head"}) {
     CAPTURE(fault);
-    const Json json = verify(fault, {"--law", "oracle,batch_independence"});
+    const Json json = verify(fault, {"--law", "oracle"});
     CHECK(json["cases_of_serving_size"] == 16);
     CHECK(failed_of_oracle(json) >= 2);
-    CHECK(json["failures"].size() >= 2);
+    CHECK_FALSE(json["failures"].empty());
   }
 }
 
