@@ -48,7 +48,7 @@ struct VerifyOutcome {
   // Of cases that were drawn beside those, each for a backend that refused it: why.
   std::map<std::string, std::int64_t> passed_over;
   std::vector<KeptFailure> kept;  // in the order of report.failures
-  Status written = {};            // failed where a failing case could not be kept
+  Status written = {};            // why a failing case could not be kept
 };
 
 // Those that some law is about, and that skipped every case.
