@@ -32,6 +32,20 @@ TEST_CASE("alike addends drift by one rounding each, random ones hardly") {
   CHECK(rounding_drift({}, kToNearest) == 0);
 }
 
+// Partial sums up to 1024 have ulps of 2^-13. Terms 0.4 of an eighth of that above multiples of it
+// are all rounded down there; where ulps are larger, as many are rounded up as down.
+TEST_CASE("the smallest ulp that drift is looked for in is an eighth of the largest one") {
+  const double eighth = 0x1p-16;
+  const auto drift = [](double spacing) {
+    std::vector<double> terms;
+    for (int term = 0; term < 64; ++term) terms.push_back(16 + (term % 16 + 0.4) * spacing);
+    return rounding_drift(terms, kToNearest);
+  };
+  CHECK(drift(eighth) == Approx(64 * 0.4 * eighth));
+  // Of a sixteenth, they would all be rounded down where nobody looks.
+  CHECK(drift(eighth / 2) == Approx(64 * 0.1 * eighth / 2));
+}
+
 TEST_CASE("of a sum that is infinite no drift is told") {
   const Accumulation coarse{.unit_roundoff = 0.5};
   CHECK(rounding_drift(std::vector<double>{0.3}, coarse) > 0);

@@ -20,11 +20,40 @@ TEST_CASE("glibc's functions of fp64 are off by one unit in the last place, tanh
   CHECK(numerics.tanh_relative == 0x1p-51);
 }
 
-TEST_CASE("kernels of others may use CUDA's fast functions") {
-  const KernelNumerics numerics = third_party_numerics(ElementType::kFp16, ElementType::kFp16);
-  CHECK(numerics.exponential == ExponentialError{2 * kUlp, kFastExpSlope, 0x1p-126});
-  CHECK(numerics.log_relative == 3 * kUlp);
-  CHECK(numerics.tanh_relative == 0x1p-10);
+// Larger ones would let more through, and nothing else would notice.
+TEST_CASE("the profile that kernels of others are judged by has these figures") {
+  const Accumulation cut{.terms_per_step = 4, .rounding = AccumulatorRounding::kTruncate};
+  const KernelNumerics fp16{.underflow = 0x1p-126,
+                            .input_flush = 0x1p-126,
+                            .score_sum = cut,
+                            .score_roundings = 2,
+                            .shared_scale = kUlp,
+                            .tanh_relative = 0x1p-10,
+                            .bias_roundings = 2,
+                            .argument_roundings = 2,
+                            .exponential = {2 * kUlp, kFastExpSlope, 0x1p-126},
+                            .weight_type = ElementType::kFp16,
+                            .output_sum = cut,
+                            .tile_size = 16,
+                            .tile_order = TileOrder::kUnknown,
+                            .state_merges = 5,
+                            .split_merge = SplitMerge::kNormalised,
+                            .log_relative = 3 * kUlp,
+                            .log_absolute = 0x1p-21,
+                            .output_type = ElementType::kFp16};
+  CHECK(third_party_numerics(ElementType::kFp16, ElementType::kFp16) == fp16);
+
+  KernelNumerics fp32 = fp16;  // no tensor cores
+  fp32.score_sum = fp32.output_sum = {};
+  fp32.weight_type.reset();
+  fp32.output_type = ElementType::kFp32;
+  CHECK(third_party_numerics(ElementType::kFp32, ElementType::kFp32) == fp32);
+
+  // Codes times scale are rounded to fp32, and then to fp16: 2^-24, and 2^-11 of what that left.
+  KernelNumerics of_codes = fp16;
+  of_codes.kv_read = 0x1p-24 + 0x1p-11 + 0x1p-35;
+  of_codes.kv_read_underflow = 0x1p-25;  // half of the smallest subnormal number
+  CHECK(third_party_numerics(ElementType::kFp16, ElementType::kE4m3) == of_codes);
 }
 
 TEST_CASE(
@@ -46,6 +75,20 @@ TEST_CASE(
   CHECK(numerics.log_relative == 3 * kUlp);
   CHECK(numerics.log_absolute == Approx(std::exp2(-21.41)));
   CHECK(numerics.tanh_relative == 0x1p-11);
+}
+
+TEST_CASE("subnormals that the run in low precision flushes are declared, and no others") {
+  PagedAttentionInputs inputs;
+  inputs.q.type = inputs.kv.k.type = inputs.kv.v.type = ElementType::kFp16;
+  const KernelNumerics kept = low_precision_numerics(inputs, {});
+  CHECK(kept.underflow == 0x1p-149);
+  CHECK(kept.input_flush == 0);
+  CHECK(kept.exponential.flush == 0x1p-149);
+  const KernelNumerics flushed =
+      low_precision_numerics(inputs, {.subnormals = Subnormals::kFlushed});
+  CHECK(flushed.underflow == 0x1p-126);
+  CHECK(flushed.input_flush == 0x1p-126);
+  CHECK(flushed.exponential.flush == 0x1p-126);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "reference/score_error.h"
 
 #include <cmath>
+#include <cstdint>
 
 #include "bazel/testing/catch.h"
 
@@ -19,10 +20,10 @@ constexpr KernelNumerics kExact{.unit_roundoff = 0,
                                 .tanh_relative = 0};
 
 ScoreErrors of_one_key(double q, double k, const HeadOptions& options,
-                       const KernelNumerics& numerics) {
+                       const KernelNumerics& numerics, std::int64_t distance = 0) {
   const Matrix keys = Matrix::Constant(1, 1, k);
   const Vector coherence = Vector::Ones(1);
-  return score_errors(Matrix::Constant(1, 1, q), {keys, coherence}, options, numerics);
+  return score_errors(Matrix::Constant(1, 1, q), {keys, coherence, distance}, options, numerics);
 }
 
 TEST_CASE("four roundings of a score of 6 deviate by the root of 4 units of 6, and at most by 4") {
@@ -35,6 +36,21 @@ TEST_CASE("four roundings of a score of 6 deviate by the root of 4 units of 6, a
   CHECK(errors.deviation[0] == Approx(2 * kUnit * 6));
   CHECK(errors.hard[0] == Approx(4 * kUnit * 6).epsilon(1e-6));
   CHECK(errors.systematic[0] == 0);
+}
+
+// Two tokens behind the key, with a slope of 2: a bias of -4 on a score of 6.
+TEST_CASE("a bias is rounded as often as is declared, and its sum with the score once") {
+  KernelNumerics numerics = kExact;
+  numerics.unit_roundoff = kUnit;
+  numerics.score_roundings = 0;
+  numerics.bias_roundings = 0;
+  const auto errors = [&] { return of_one_key(2, 3, {.alibi_slope = 2}, numerics, -2); };
+  CHECK(errors().scores[0] == 2);
+  CHECK(errors().deviation[0] == Approx(kUnit * 2));
+  CHECK(errors().hard[0] == Approx(kUnit * 2).epsilon(1e-6));
+  numerics.bias_roundings = 3;
+  CHECK(errors().deviation[0] == Approx(kUnit * std::sqrt(3 * 4 * 4 + 2 * 2)));
+  CHECK(errors().hard[0] == Approx(kUnit * (3 * 4 + 2)).epsilon(1e-6));
 }
 
 // A derivative is the square of 1 / cosh.

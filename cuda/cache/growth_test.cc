@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
+#include "cuda/cache/cache_core.h"
 #include "cuda/cache/testing/checked_manager.h"
 
 namespace recto::cache {
@@ -108,6 +109,23 @@ TEST_CASE("lookahead is held and not used, and appends go into it") {
         Status::invalid_input("reserve: length 33; expected 0 to the 32 of a block table"));
   CHECK(reserve(-1).status().code() == StatusCode::kInvalidInput);
   CHECK(reserve(kMost).status().code() == StatusCode::kInvalidInput);
+}
+
+// The long way does the same, so that only time would tell.
+TEST_CASE("the short way lasts to the end of a sequence's blocks, and a fork ends it") {
+  CheckedManager cache(small_options(8));
+  const SequenceHandle sequence = cache.admit(Ids{1});
+  const auto run_end = [&] { return cache.manager().core().sequences[sequence.index].run_end; };
+  cache.append(sequence, 1);
+  CHECK(run_end() == 4);
+  cache.append({sequence});
+  CHECK(run_end() == 4);
+  cache.append(sequence, 3);
+  CHECK(run_end() == 8);
+  cache.reserve(sequence, 16);
+  CHECK(run_end() == 16);
+  cache.fork(sequence);
+  CHECK(run_end() == 5);  // the next token needs a copy of the block that it goes into
 }
 
 TEST_CASE("who writes into a shared block gets a copy, and the last one does not") {

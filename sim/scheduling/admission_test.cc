@@ -174,6 +174,11 @@ TEST_CASE("a static batch pads its prompts, and keeps every slot to the end of i
                             "1 arrived 2", "148 first token 0", "148 finished 0",
                             "148 first token 1", "385 finished 1", "385 admitted 2",
                             "497 first token 2", "497 finished 2"});
+  const StepLoad& prefill = seen.plans.front().load;
+  CHECK(prefill.prefill_sequences == 2);
+  CHECK(prefill.prefill_tokens == TokenCount(16));
+  CHECK(prefill.prefill_kv_tokens == TokenCount(16));
+  CHECK(prefill.prefill_pairs == 2 * 36);  // 1 + 2 + ... + 8
   CHECK(seen.gauges_at(148)[Gauge::kUsed] == 12);
   CHECK(seen.gauges_at(384)[Gauge::kHeldBlocks] == 4);
   CHECK(report.counters.requests_finished == 3);

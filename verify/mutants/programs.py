@@ -156,7 +156,7 @@ class PlantedKernels(Planted):
 class Simulator(Program):
     groups = {
         "its own tests": tests(
-            "admission preemption running_list host_pool event_queue simulator"
+            "admission preemption running_list host_pool kv_holdings event_queue simulator"
         ),
         "properties": tests(
             "simulator_property plain_simulator_property token_memory_property"

@@ -80,6 +80,7 @@ SIMULATOR_TESTS = ["//sim%s_test.cc" % name for name in [
     ":simulator",
     ":simulator_property",
     "/scheduling:admission",
+    "/scheduling:kv_holdings",
     "/scheduling:preemption",
     "/scheduling:running_list",
     "/testing:plain_simulator_property",
