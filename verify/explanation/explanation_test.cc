@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -165,6 +166,29 @@ TEST_CASE("a fault of V alone leaves the weights as they are") {
   const Explanation explanation = explain(wrong, law_case, BoundKind::kSharp);
   CHECK(explanation.diagnosis.step == Step::kOutput);
   CHECK_FALSE(explanation.diagnosis.key);
+}
+
+TEST_CASE("slopes that are read by KV head are named") {
+  Backend wrong = canary_backend("wrong", Fault::kNone);
+  wrong.run = [run = wrong.run](const PagedAttentionInputs& inputs) {
+    const std::span<const float> slopes = inputs.options.alibi_slopes;
+    std::vector<float> read;
+    for (std::size_t head = 0; head < slopes.size(); ++head) read.push_back(slopes[head / 2]);
+    PagedAttentionInputs changed = inputs;
+    changed.options.alibi_slopes = read;
+    return run(changed);
+  };
+  CaseSpec spec;
+  spec.shape.num_q_heads = 4;
+  spec.shape.num_kv_heads = 2;
+  spec.sequences = {{.num_rows = 1, .context_length = 9}};
+  spec.v = FloatFamily::kSmallIntegers;
+  spec.options.alibi = AlibiFamily::kUsual;
+  const Explanation explanation =
+      explain(wrong, {make_problem(spec), spec.placement}, BoundKind::kSharp);
+  REQUIRE(explanation.is_wrong());
+  CHECK(explanation.hypotheses.fitting ==
+        std::vector<std::string>{"ALiBi's slopes are read by KV head"});
 }
 
 TEST_CASE("contexts that would take too many runs are told without weights") {

@@ -116,10 +116,17 @@ void add_scores(Trial& trial) {
   if (options.alibi_slopes.empty()) return;
   add_options(trial, "ALiBi is left out",
               [](AttentionOptions& changed) { changed.alibi_slopes = {}; });
-  std::vector<float> negated(options.alibi_slopes.begin(), options.alibi_slopes.end());
-  for (float& slope : negated) slope = -slope;
+  const std::size_t group = trial.inputs().q.num_heads / trial.inputs().kv.k.num_kv_heads;
+  std::vector<float> negated;
+  std::vector<float> of_kv_heads;
+  for (std::size_t head = 0; head < options.alibi_slopes.size(); ++head) {
+    negated.push_back(-options.alibi_slopes[head]);
+    of_kv_heads.push_back(options.alibi_slopes[head / group]);
+  }
   add_options(trial, "ALiBi has the wrong sign",
               [&negated](AttentionOptions& changed) { changed.alibi_slopes = negated; });
+  add_options(trial, "ALiBi's slopes are read by KV head",
+              [&of_kv_heads](AttentionOptions& changed) { changed.alibi_slopes = of_kv_heads; });
 }
 
 // Faults of the lse alone, and of sinks.
