@@ -67,11 +67,13 @@ LawVerdict check_copy(const CopyBlocks& copy, const LawCase& law_case) {
   const PagedKvView& kv = placed.inputs().kv;
   const std::vector<BlockPair> pairs =
       pairs_within(kv.k.num_blocks, RandomStream(roomy.placement.seed).split("copies"));
-  KvPools expected = other_pools(kv);
-  KvPools seen = expected;
+  const KvPools before = other_pools(kv);
+  KvPools expected = before;
+  KvPools seen = before;
   reference::copy_blocks(expected.over(kv), pairs);
   copy(seen.over(kv), pairs);
-  return verdict_of(expected.num_codes(kv), pool_differences(seen, expected, kv, NanCodes::kSame));
+  return verdict_of(expected.num_codes(kv),
+                    pool_differences({before, expected, seen}, kv, NanCodes::kSame));
 }
 
 LawVerdict check_swap(const SwapBlocks& swap, const LawCase& law_case) {
@@ -86,15 +88,17 @@ LawVerdict check_swap(const SwapBlocks& swap, const LawCase& law_case) {
   const PagedKvView& to = target.inputs().kv;
   const std::vector<BlockPair> pairs = pairs_between(
       from.k.num_blocks, to.k.num_blocks, RandomStream(roomy.placement.seed).split("swaps"));
-  KvPools expected = other_pools(to);
-  KvPools seen = expected;
+  const KvPools before = other_pools(to);
+  KvPools expected = before;
+  KvPools seen = before;
   const KvPools source_before = copied_pools(from);
   KvPools source_seen = source_before;
   reference::swap_blocks(from, expected.over(to), pairs);
   swap(as_const(source_seen.over(from)), seen.over(to), pairs);
-  return verdict_of(expected.num_codes(to),
-                    pool_differences(seen, expected, to, NanCodes::kSame) +
-                        pool_differences(source_seen, source_before, from, NanCodes::kSame));
+  return verdict_of(
+      expected.num_codes(to),
+      pool_differences({before, expected, seen}, to, NanCodes::kSame) +
+          pool_differences({source_before, source_before, source_seen}, from, NanCodes::kSame));
 }
 
 Law law_of(const std::string& name, const std::string& statement, const std::string& backend,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "reference/kv_cache_ops.h"
+#include "verify/slot_contents.h"
 
 namespace recto::verify {
 namespace {
@@ -37,13 +38,33 @@ struct GatheredRows {
   std::int64_t num_codes() const { return shape.num_rows * shape.row_stride; }
 };
 
+// The rows as the slots of one block.
+KvTensorView as_slots(const MutableRowsView& rows) {
+  return {.type = rows.type,
+          .layout = KvLayout::kTokenMajor,
+          .num_blocks = 1,
+          .block_size = rows.num_rows,
+          .num_kv_heads = rows.num_heads,
+          .head_dim = rows.head_dim,
+          .block_stride = rows.num_rows * rows.row_stride,
+          .head_stride = rows.head_stride,
+          .slot_stride = rows.row_stride};
+}
+
+std::string row_text(const SlotPlace& place) {
+  return fmt::format("row {}, head {}", place.slot, place.head);
+}
+
 std::string differences(const char* what, const GatheredRows& seen, const GatheredRows& expected) {
   for (std::size_t byte = 0; byte < seen.memory.size(); ++byte) {
     if (seen.memory[byte] == expected.memory[byte]) continue;
+    const std::vector<std::byte> before(seen.memory.size(), kUntouched);
+    const KvTensorView slots = as_slots(seen.shape);
     const std::int64_t element = static_cast<std::int64_t>(byte) / element_bytes(seen.shape.type);
-    return fmt::format("{}: wrong, first in row {} of {}, at element {}\n", what,
-                       element / seen.shape.row_stride, seen.shape.num_rows,
-                       element % seen.shape.row_stride);
+    return fmt::format(
+        "{}: wrong, first in {} of {} rows\n  {}\n", what, element_text(slots, element, row_text),
+        seen.shape.num_rows,
+        found_instead({before, expected.memory, seen.memory}, slots, element, row_text));
   }
   return {};
 }

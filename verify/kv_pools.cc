@@ -9,6 +9,7 @@
 #include "core/contract.h"
 #include "core/element_type.h"
 #include "reference/rounding.h"
+#include "verify/slot_contents.h"
 
 namespace recto::verify {
 namespace {
@@ -48,30 +49,12 @@ std::uint32_t code_at(const std::vector<std::byte>& pool, std::int64_t element,
   return code;
 }
 
-// The slot, head and dim that lie `offset` elements into a block.
-std::string place_text(const KvTensorView& cache, std::int64_t offset) {
-  for (std::int64_t slot = 0; slot < cache.block_size; ++slot) {
-    for (std::int64_t head = 0; head < cache.num_kv_heads; ++head) {
-      for (std::int64_t dim = 0; dim < cache.head_dim; ++dim) {
-        const std::int64_t within =
-            cache.layout == KvLayout::kPacked
-                ? dim / cache.pack_width * cache.pack_stride + dim % cache.pack_width
-                : dim;
-        if (slot * cache.slot_stride + head * cache.head_stride + within == offset)
-          return fmt::format("slot {}, head {}, dim {}", slot, head, dim);
-      }
-    }
-  }
-  return fmt::format("a gap, {} elements in", offset);
+std::string slot_text(const SlotPlace& place) {
+  return fmt::format("block {}, slot {}, head {}", place.block, place.slot, place.head);
 }
 
-struct PoolPair {
-  const char* name;
-  const std::vector<std::byte>& seen;
-  const std::vector<std::byte>& expected;
-};
-
-std::string differences(const PoolPair& pool, const KvTensorView& cache, NanCodes nans) {
+std::string differences(const char* name, const WrittenMemory& pool, const KvTensorView& cache,
+                        NanCodes nans) {
   const std::int64_t bytes = element_bytes(cache.type);
   const auto is_nan = [&cache](std::uint32_t code) {
     return std::isnan(reference::decode(code, cache.type));
@@ -84,12 +67,11 @@ std::string differences(const PoolPair& pool, const KvTensorView& cache, NanCode
     const std::uint32_t got = code_at(pool.seen, i, bytes);
     if (got == wanted || (any_nan && is_nan(wanted) && is_nan(got))) continue;
     if (wrong++ > 0) continue;
-    first = fmt::format("block {}, {}: seen {:#x}, expected {:#x}", i / cache.block_stride,
-                        place_text(cache, i % cache.block_stride), got, wanted);
+    first = fmt::format("{}: seen {:#x}, expected {:#x}\n  {}", element_text(cache, i, slot_text),
+                        got, wanted, found_instead(pool, cache, i, slot_text));
   }
   if (wrong == 0) return "";
-  return fmt::format("{} codes of the pool of {} are wrong, first in {}\n", wrong, pool.name,
-                     first);
+  return fmt::format("{} codes of the pool of {} are wrong, first in {}\n", wrong, name, first);
 }
 
 }  // namespace
@@ -110,12 +92,14 @@ KvPools other_pools(const PagedKvView& kv) {
   return {.k = other_pool(kv.k), .v = other_pool(kv.v)};
 }
 
-std::string pool_differences(const KvPools& seen, const KvPools& expected, const PagedKvView& kv,
-                             NanCodes nans) {
-  RECTO_CHECK_EQ(seen.k.size(), expected.k.size());
-  RECTO_CHECK_EQ(seen.v.size(), expected.v.size());
-  return differences({"K", seen.k, expected.k}, kv.k, nans) +
-         differences({"V", seen.v, expected.v}, kv.v, nans);
+std::string pool_differences(const WrittenPools& pools, const PagedKvView& kv, NanCodes nans) {
+  const auto& [before, expected, seen] = pools;
+  for (const KvPools* other : {&before, &seen}) {
+    RECTO_CHECK_EQ(other->k.size(), expected.k.size());
+    RECTO_CHECK_EQ(other->v.size(), expected.v.size());
+  }
+  return differences("K", {before.k, expected.k, seen.k}, kv.k, nans) +
+         differences("V", {before.v, expected.v, seen.v}, kv.v, nans);
 }
 
 }  // namespace recto::verify

@@ -28,8 +28,14 @@ KvPools other_pools(const PagedKvView& kv);
 // Where numbers are converted to fp8, which NaN one becomes is nobody's promise.
 enum class NanCodes : std::uint8_t { kSame, kAnyOfFp8 };
 
-// What is wrong in each pool, and where first; empty if all is right.
-std::string pool_differences(const KvPools& seen, const KvPools& expected, const PagedKvView& kv,
-                             NanCodes nans);
+// Before something was to be written, as they should be afterwards, and as they are.
+struct WrittenPools {
+  const KvPools& before;
+  const KvPools& expected;
+  const KvPools& seen;
+};
+
+// What is wrong in each pool, where first, and what is there instead; empty if all is right.
+std::string pool_differences(const WrittenPools& pools, const PagedKvView& kv, NanCodes nans);
 
 }  // namespace recto::verify

@@ -114,7 +114,7 @@ KvWriteInputs KvWriteCase::inputs(KvPools& pools) const {
 std::int64_t KvWriteCase::num_codes() const { return expected_.num_codes(kv()); }
 
 std::string KvWriteCase::differences(const KvPools& seen) const {
-  return pool_differences(seen, expected_, kv(), NanCodes::kAnyOfFp8);
+  return pool_differences({before_, expected_, seen}, kv(), NanCodes::kAnyOfFp8);
 }
 
 }  // namespace recto::verify

@@ -31,7 +31,7 @@ class KvWriteCase {
 
   // Every code of both pools, gaps included.
   std::int64_t num_codes() const;
-  // What is wrong in each pool, and where first; empty if all is right.
+  // What is wrong in each pool, where first, and what is there instead; empty if all is right.
   std::string differences(const KvPools& seen) const;
 
  private:

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <numeric>
 #include <vector>
 
@@ -107,6 +108,48 @@ Diagnosis of_right_weights(const RowProbe& probe) {
                              error, probe.lse_ln_seen / probe.lse_ln_expected)};
 }
 
+Keys missing_keys(const RowProbe& probe) {
+  return keys_where(probe, [&](std::int64_t key) {
+    return probe.expected[at(key)] > 4.0 * probe.bound[at(key)] && probe.seen[at(key)] <= 0.0;
+  });
+}
+
+Keys extra_keys(const RowProbe& probe) {
+  return keys_where(probe, [&](std::int64_t key) {
+    return probe.expected[at(key)] == 0.0 && probe.seen[at(key)] > probe.bound[at(key)];
+  });
+}
+
+// Each key's weight is that beside the maximum of the keys up to some key from it on: as it was
+// when the key's tile was read. O(n log n) in the keys.
+bool are_beside_running_maximum(const RowProbe& probe) {
+  if (!missing_keys(probe).empty() || !extra_keys(probe).empty()) return false;
+  const Keys telling = keys_where(probe, [&](std::int64_t key) { return tells(probe, key); });
+  std::vector<double> maxima;  // of the scores up to each of them
+  for (const std::int64_t key : telling) {
+    const double score = std::log(probe.expected[at(key)]) + probe.lse_ln_expected;
+    maxima.push_back(maxima.empty() ? score : std::max(maxima.back(), score));
+  }
+  for (std::size_t i = 0; i < telling.size(); ++i) {
+    const std::optional<double> error = implied_score_error(probe, telling[i]);
+    if (!error) return false;
+    const double tolerance = 2.0 * score_tolerance(probe, telling[i]);
+    const double maximum = maxima.back() - *error;
+    const auto from = maxima.begin() + static_cast<std::ptrdiff_t>(i);
+    const auto found = std::lower_bound(from, maxima.end(), maximum - tolerance);
+    if (found == maxima.end() || *found > maximum + tolerance) return false;
+  }
+  return !telling.empty();
+}
+
+Diagnosis of_running_maximum(const Keys& keys) {
+  return {.step = Step::kMax,
+          .why = "the weights of " + list_text(keys) +
+                 " are those beside the maximum as it was when they were read: what was summed by "
+                 "then is not rescaled as the maximum grows",
+          .key = keys.front()};
+}
+
 // The lse is right: so are the scores that it was summed of.
 Diagnosis of_right_lse_ln(const RowProbe& probe, const Keys& wrong) {
   if (const std::optional<double> factor = common_factor(probe)) {
@@ -116,6 +159,7 @@ Diagnosis of_right_lse_ln(const RowProbe& probe, const Keys& wrong) {
                                *factor),
             .key = wrong.front()};
   }
+  if (are_beside_running_maximum(probe)) return of_running_maximum(wrong);
   if (are_permuted(probe)) {
     return {.step = Step::kOutput,
             .why = fmt::format("the lse is right, and so are the weights, but V of other keys gets "
@@ -150,12 +194,13 @@ std::optional<double> common_error(const RowProbe& probe, const Keys& departing,
 
 Diagnosis of_scores(const RowProbe& probe, const Keys& departing) {
   const Keys telling = keys_where(probe, [&](std::int64_t key) { return tells(probe, key); });
+  if (are_beside_running_maximum(probe)) return of_running_maximum(departing);
   const std::size_t others = telling.size() - departing.size();
   if (const std::optional<double> error = common_error(probe, departing, telling.size())) {
     return {.step = Step::kSum,
             .why = fmt::format("{} weigh {:.6g} times what they should beside the {} others: "
-                               "partial sums that are not rescaled as the maximum grows, or keys "
-                               "that are counted more than once",
+                               "partial sums that are not rescaled, or keys that are counted more "
+                               "than once",
                                list_text(departing), std::exp(*error), others),
             .key = departing.front()};
   }
@@ -174,9 +219,7 @@ Diagnosis of_wrong_lse_ln(const RowProbe& probe) {
     return error && std::abs(*error) > score_tolerance(probe, key);
   });
   if (!departing.empty()) return of_scores(probe, departing);
-  const Keys missing = keys_where(probe, [&](std::int64_t key) {
-    return probe.expected[at(key)] > 4.0 * probe.bound[at(key)] && probe.seen[at(key)] <= 0.0;
-  });
+  const Keys missing = missing_keys(probe);
   if (!missing.empty()) {
     return {.step = Step::kScores,
             .why = list_text(missing) +
@@ -184,9 +227,7 @@ Diagnosis of_wrong_lse_ln(const RowProbe& probe) {
                    "others are right: which keys are visited, or the mask",
             .key = missing.front()};
   }
-  const Keys extra = keys_where(probe, [&](std::int64_t key) {
-    return probe.expected[at(key)] == 0.0 && probe.seen[at(key)] > probe.bound[at(key)];
-  });
+  const Keys extra = extra_keys(probe);
   if (!extra.empty()) {
     return {.step = Step::kScores,
             .why = list_text(extra) +
@@ -213,6 +254,13 @@ std::optional<double> implied_score_error(const RowProbe& probe, std::int64_t ke
 Diagnosis diagnose(const RowProbe& probe) {
   const Keys no_numbers =
       keys_where(probe, [&](std::int64_t key) { return !std::isfinite(probe.seen[at(key)]); });
+  const bool is_infinite = std::isinf(probe.lse_ln_seen) && probe.lse_ln_seen > 0.0;
+  if (is_infinite && std::isfinite(probe.lse_ln_expected)) {
+    return {.step = Step::kMax,
+            .why =
+                "the lse is infinite, so the sum of exponentials overflows: beside the row's own "
+                "maximum none is larger than 1"};
+  }
   if (!no_numbers.empty() || std::isnan(probe.lse_ln_seen)) {
     const bool is_output = lse_ln_is_right(probe);
     return {.step = is_output ? Step::kOutput : Step::kUnknown,

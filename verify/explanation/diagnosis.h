@@ -11,12 +11,12 @@
 
 namespace recto::verify {
 
-// In the order in which a row is computed. The running maximum is none of them: it cancels from
-// everything that a kernel hands out.
-enum class Step : std::uint8_t { kScores, kSum, kWeights, kOutput, kUnknown };
+// In the order in which a row is computed. A maximum that is wrong for all keys alike cancels from
+// everything that a kernel hands out; one that is not shows.
+enum class Step : std::uint8_t { kScores, kMax, kSum, kWeights, kOutput, kUnknown };
 
 constexpr const char* step_name(Step step) {
-  constexpr const char* kNames[] = {"scores", "sum", "weights", "output", "unknown"};
+  constexpr const char* kNames[] = {"scores", "max", "sum", "weights", "output", "unknown"};
   return kNames[static_cast<int>(step)];
 }
 

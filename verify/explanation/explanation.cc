@@ -118,6 +118,7 @@ std::string diagnosis_text(const Explanation& explanation, const PagedAttentionI
     text += fmt::format("  first at key {}: block {}, slot {}\n", *diagnosis.key, place.block,
                         place.slot);
   }
+  if (diagnosis.step == Step::kMax) return text;
   return text + "  not told: the running maximum, which cancels from out and lse\n";
 }
 

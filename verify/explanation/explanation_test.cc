@@ -4,11 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "bazel/testing/catch.h"
+#include "reference/kv_cache_reader.h"
+#include "reference/numerics.h"
 #include "verify/canaries/canary.h"
 #include "verify/drawn_cases.h"
 #include "verify/law_runner.h"
@@ -54,7 +58,7 @@ const std::vector<Expected>& expected() {
       {Fault::kWindowOffByOne, {Step::kScores}, "the window is one key too narrow"},
       {Fault::kTopLeftCausal, {Step::kScores}},
       {Fault::kSoftcapAfterMask, {Step::kScores}},
-      {Fault::kMissingRescale, {Step::kSum}},
+      {Fault::kMissingRescale, {Step::kMax}},
       // Which K, or where K is equal which V.
       {Fault::kWrongGroup,
        {Step::kScores, Step::kOutput},
@@ -165,6 +169,73 @@ TEST_CASE("a fault of V alone leaves the weights as they are") {
   const Explanation explanation = explain(wrong, law_case, BoundKind::kSharp);
   CHECK(explanation.diagnosis.step == Step::kOutput);
   CHECK_FALSE(explanation.diagnosis.key);
+}
+
+// Exponentials in fp32 beside the maximum of the first `tile` keys, of a row of one head.
+Backend first_tile_backend(std::int64_t tile) {
+  Backend backend = canary_backend("first tile", Fault::kNone);
+  backend.run = [tile](const PagedAttentionInputs& inputs) {
+    const std::int64_t keys = inputs.context_length[0];
+    const std::int32_t* const blocks = inputs.block_table.data;
+    const auto k = reference::gather_head(inputs.kv.k, blocks, keys, 0);
+    const auto v = reference::gather_head(inputs.kv.v, blocks, keys, 0);
+    const reference::Vector scores =
+        k * reference::read_rows(inputs.q, 0, 0, 1).transpose() * inputs.options.scale;
+    const double maximum = scores.head(std::min(tile, keys)).maxCoeff();
+    reference::AttentionResult result(1, 1, v.cols());
+    double sum = 0.0;
+    for (std::int64_t key = 0; key < keys; ++key) {
+      const auto weight = static_cast<double>(std::exp(static_cast<float>(scores[key] - maximum)));
+      sum += weight;
+      for (std::int64_t d = 0; d < v.cols(); ++d) result.out_at(0, 0, d) += weight * v(key, d);
+    }
+    for (double& out : result.out) out /= sum;
+    result.lse_ln_at(0, 0) = maximum + std::log(sum);
+    return result;
+  };
+  // Of fp32, generously.
+  backend.numerics = [](const PagedAttentionInputs& inputs) {
+    return reference::third_party_numerics(inputs.q.type, inputs.kv.k.type);
+  };
+  return backend;
+}
+
+TEST_CASE("a maximum of the first tile alone is told where the sum overflows") {
+  CaseSpec spec;
+  spec.sequences = {{.num_rows = 1, .context_length = 6}};
+  LawCase law_case{make_problem(spec), spec.placement};
+  law_case.problem.sequences[0].k[5] = 100.0F;
+  const Explanation explanation = explain(first_tile_backend(4), law_case, BoundKind::kSharp);
+  INFO(explanation_text(explanation, law_case));
+  REQUIRE(explanation.is_wrong());
+  CHECK(explanation.diagnosis.step == Step::kMax);
+  CHECK_FALSE(explain(first_tile_backend(6), law_case, BoundKind::kSharp).is_wrong());
+  // Where nothing overflows it cancels.
+  law_case.problem.sequences[0].k[5] = 50.0F;
+  CHECK_FALSE(explain(first_tile_backend(4), law_case, BoundKind::kSharp).is_wrong());
+}
+
+TEST_CASE("slopes that are read by KV head are named") {
+  Backend wrong = canary_backend("wrong", Fault::kNone);
+  wrong.run = [run = wrong.run](const PagedAttentionInputs& inputs) {
+    const std::span<const float> slopes = inputs.options.alibi_slopes;
+    std::vector<float> read;
+    for (std::size_t head = 0; head < slopes.size(); ++head) read.push_back(slopes[head / 2]);
+    PagedAttentionInputs changed = inputs;
+    changed.options.alibi_slopes = read;
+    return run(changed);
+  };
+  CaseSpec spec;
+  spec.shape.num_q_heads = 4;
+  spec.shape.num_kv_heads = 2;
+  spec.sequences = {{.num_rows = 1, .context_length = 9}};
+  spec.v = FloatFamily::kSmallIntegers;
+  spec.options.alibi = AlibiFamily::kUsual;
+  const Explanation explanation =
+      explain(wrong, {make_problem(spec), spec.placement}, BoundKind::kSharp);
+  REQUIRE(explanation.is_wrong());
+  CHECK(explanation.hypotheses.fitting ==
+        std::vector<std::string>{"ALiBi's slopes are read by KV head"});
 }
 
 TEST_CASE("contexts that would take too many runs are told without weights") {

@@ -5,78 +5,18 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <optional>
-#include <utility>
 
-#include "core/attention_gate.h"
-#include "reference/error_bound.h"
+#include "verify/explanation/hypothesis_trial.h"
+#include "verify/explanation/truncation_hypotheses.h"
 
 namespace recto::verify {
 namespace {
 
-using reference::AttentionResult;
+using Trial = HypothesisTrial;
 using reference::BoundedResult;
 
 // Tables that read one block from another place: of larger cases, too many.
 constexpr std::int64_t kOtherBlocksMax = 600;
-
-// Unlike a comparison it takes what no bound is known of: a fault may read NaN.
-bool is_as(const std::vector<double>& seen, const std::vector<double>& exact,
-           const std::vector<double>& bound) {
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    const bool are_equal = seen[i] == exact[i] || (std::isnan(seen[i]) && std::isnan(exact[i]));
-    if (!are_equal && !(std::abs(seen[i] - exact[i]) <= bound[i])) return false;
-  }
-  return true;
-}
-
-class Trial {
- public:
-  Trial(const Backend& backend, const PagedAttentionInputs& inputs, const AttentionResult& seen,
-        BoundKind bound_kind)
-      : backend_(backend),
-        inputs_(inputs),
-        seen_(seen),
-        bound_kind_(bound_kind),
-        right_(bounded(inputs)) {}
-
-  const PagedAttentionInputs& inputs() const { return inputs_; }
-  const BoundedResult& right() const { return right_; }
-
-  BoundedResult bounded(const PagedAttentionInputs& inputs) const {
-    return reference::bounded_attention(inputs, backend_.numerics(inputs));
-  }
-
-  // The inputs as the fault takes them.
-  void add(const std::string& what, const PagedAttentionInputs& inputs) {
-    if (!check_contents(inputs).is_ok()) return report_.left_out.push_back(what + ": impossible");
-    add(what, bounded(inputs));
-  }
-
-  // What the fault makes of them.
-  void add(const std::string& what, const BoundedResult& faulty) {
-    if (fits(faulty.exact, right_)) return;
-    ++report_.tried;
-    if (fits(seen_, faulty)) report_.fitting.push_back(what);
-  }
-
-  void leave_out(const std::string& what) { report_.left_out.push_back(what); }
-  HypothesisReport take() { return std::move(report_); }
-
- private:
-  bool fits(const AttentionResult& seen, const BoundedResult& result) const {
-    const AttentionResult& bound = bound_kind_ == BoundKind::kHard ? result.hard : result.sharp;
-    return is_as(seen.out, result.exact.out, bound.out) &&
-           is_as(seen.lse_ln, result.exact.lse_ln, bound.lse_ln);
-  }
-
-  const Backend& backend_;
-  const PagedAttentionInputs& inputs_;
-  const AttentionResult& seen_;
-  BoundKind bound_kind_;
-  BoundedResult right_;
-  HypothesisReport report_;
-};
 
 template <typename Change>
 void add_options(Trial& trial, const char* what, const Change& change) {
@@ -116,10 +56,17 @@ void add_scores(Trial& trial) {
   if (options.alibi_slopes.empty()) return;
   add_options(trial, "ALiBi is left out",
               [](AttentionOptions& changed) { changed.alibi_slopes = {}; });
-  std::vector<float> negated(options.alibi_slopes.begin(), options.alibi_slopes.end());
-  for (float& slope : negated) slope = -slope;
+  const std::size_t group = trial.inputs().q.num_heads / trial.inputs().kv.k.num_kv_heads;
+  std::vector<float> negated;
+  std::vector<float> of_kv_heads;
+  for (std::size_t head = 0; head < options.alibi_slopes.size(); ++head) {
+    negated.push_back(-options.alibi_slopes[head]);
+    of_kv_heads.push_back(options.alibi_slopes[head / group]);
+  }
   add_options(trial, "ALiBi has the wrong sign",
               [&negated](AttentionOptions& changed) { changed.alibi_slopes = negated; });
+  add_options(trial, "ALiBi's slopes are read by KV head",
+              [&of_kv_heads](AttentionOptions& changed) { changed.alibi_slopes = of_kv_heads; });
 }
 
 // Faults of the lse alone, and of sinks.
@@ -276,12 +223,13 @@ void add_groups(Trial& trial, const LawCase& law_case) {
 }  // namespace
 
 HypothesisReport try_hypotheses(const Backend& backend, const LawCase& law_case,
-                                const AttentionResult& seen, BoundKind bound_kind) {
+                                const reference::AttentionResult& seen, BoundKind bound_kind) {
   const PlacedProblem placed(law_case.problem, law_case.placement);
   Trial trial(backend, placed.inputs(), seen, bound_kind);
   add_masks(trial);
   add_scores(trial);
   add_sums(trial);
+  add_truncations(trial);
   add_cache_scales(trial);
   add_lengths(trial);
   add_groups(trial, law_case);

@@ -1,0 +1,92 @@
+#include "verify/explanation/hypothesis_trial.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+#include "core/attention_gate.h"
+
+namespace recto::verify {
+namespace {
+
+using reference::AttentionResult;
+using reference::BoundedResult;
+
+// Unlike a comparison it takes what no bound is known of: a fault may read NaN.
+bool is_as(const std::vector<double>& seen, const std::vector<double>& exact,
+           const std::vector<double>& bound) {
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    const bool are_equal = seen[i] == exact[i] || (std::isnan(seen[i]) && std::isnan(exact[i]));
+    if (!are_equal && !(std::abs(seen[i] - exact[i]) <= bound[i])) return false;
+  }
+  return true;
+}
+
+double sum_of_squares(const std::vector<double>& seen, const std::vector<double>& exact,
+                      const std::vector<double>& bound) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < seen.size(); ++i)
+    if (seen[i] != exact[i] && bound[i] > 0) sum += std::pow((seen[i] - exact[i]) / bound[i], 2);
+  return sum;
+}
+
+}  // namespace
+
+HypothesisTrial::HypothesisTrial(const Backend& backend, const PagedAttentionInputs& inputs,
+                                 const AttentionResult& seen, BoundKind bound_kind)
+    : backend_(backend),
+      inputs_(inputs),
+      seen_(seen),
+      bound_kind_(bound_kind),
+      right_(bounded(inputs)) {}
+
+BoundedResult HypothesisTrial::bounded(const PagedAttentionInputs& inputs) const {
+  return reference::bounded_attention(inputs, backend_.numerics(inputs));
+}
+
+void HypothesisTrial::add(const std::string& what, const PagedAttentionInputs& inputs) {
+  if (!check_contents(inputs).is_ok()) return leave_out(what + ": impossible");
+  add(what, bounded(inputs));
+}
+
+void HypothesisTrial::add(const std::string& what, const BoundedResult& faulty) {
+  if (fits(faulty.exact, right_)) return;
+  ++report_.tried;
+  if (fits(seen_, faulty)) report_.fitting.push_back(what);
+}
+
+void HypothesisTrial::add_roundings(const std::vector<Variant>& variants) {
+  const Variant* closest = nullptr;
+  std::int64_t fitting = 0;
+  for (const Variant& variant : variants) {
+    ++report_.tried;
+    BoundedResult faulty = right_;
+    faulty.exact = variant.exact;
+    if (!fits(seen_, faulty)) continue;
+    ++fitting;
+    if (closest == nullptr || squared_distance(variant.exact) < squared_distance(closest->exact))
+      closest = &variant;
+  }
+  if (closest == nullptr) return;
+  report_.fitting.push_back(
+      fitting == 1 ? closest->what
+                   : fmt::format("{} (the closest of {} of its kind)", closest->what, fitting));
+}
+
+HypothesisReport HypothesisTrial::take() { return std::move(report_); }
+
+bool HypothesisTrial::fits(const AttentionResult& seen, const BoundedResult& result) const {
+  const AttentionResult& bound = bound_kind_ == BoundKind::kHard ? result.hard : result.sharp;
+  return is_as(seen.out, result.exact.out, bound.out) &&
+         is_as(seen.lse_ln, result.exact.lse_ln, bound.lse_ln);
+}
+
+// Each error in units of its bound.
+double HypothesisTrial::squared_distance(const AttentionResult& exact) const {
+  const AttentionResult& bound = bound_kind_ == BoundKind::kHard ? right_.hard : right_.sharp;
+  return sum_of_squares(seen_.out, exact.out, bound.out) +
+         sum_of_squares(seen_.lse_ln, exact.lse_ln, bound.lse_ln);
+}
+
+}  // namespace recto::verify

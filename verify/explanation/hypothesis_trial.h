@@ -1,0 +1,55 @@
+#pragma once
+
+// What was seen beside what the oracle would give if it had a fault.
+
+#include <string>
+#include <vector>
+
+#include "reference/error_bound.h"
+#include "verify/explanation/hypotheses.h"
+#include "verify/law.h"
+
+namespace recto::verify {
+
+class HypothesisTrial {
+ public:
+  // All of them outlive it.
+  HypothesisTrial(const Backend& backend, const PagedAttentionInputs& inputs,
+                  const reference::AttentionResult& seen, BoundKind bound_kind);
+
+  const PagedAttentionInputs& inputs() const { return inputs_; }
+  const reference::BoundedResult& right() const { return right_; }
+  reference::KernelNumerics numerics() const { return backend_.numerics(inputs_); }
+
+  reference::BoundedResult bounded(const PagedAttentionInputs& inputs) const;
+
+  // The inputs as the fault takes them.
+  void add(const std::string& what, const PagedAttentionInputs& inputs);
+  // What the fault makes of them.
+  void add(const std::string& what, const reference::BoundedResult& faulty);
+
+  // Faults no larger than roundings, which the bounds of what is right have room for: of those that
+  // fit the closest is named.
+  struct Variant {
+    std::string what;
+    reference::AttentionResult exact;
+  };
+  void add_roundings(const std::vector<Variant>& variants);
+
+  void leave_out(const std::string& what) { report_.left_out.push_back(what); }
+  HypothesisReport take();
+
+ private:
+  bool fits(const reference::AttentionResult& seen, const reference::BoundedResult& result) const;
+
+  double squared_distance(const reference::AttentionResult& exact) const;
+
+  const Backend& backend_;
+  const PagedAttentionInputs& inputs_;
+  const reference::AttentionResult& seen_;
+  BoundKind bound_kind_;
+  reference::BoundedResult right_;
+  HypothesisReport report_;
+};
+
+}  // namespace recto::verify
