@@ -55,6 +55,18 @@ Diagnosis diagnose_results(const reference::AttentionResult& seen, std::int64_t 
               "values, addresses or scale"};
 }
 
+// Of an element that the oracle has no number for, whatever the backend makes of it.
+std::optional<Diagnosis> diagnose_no_number(const ComparedValues& values) {
+  if (!std::isnan(values.expected)) return std::nullopt;
+  const std::string cause =
+      "what the row addresses holds NaN, or infinities that meet: outside the domain, where "
+      "nothing "
+      "is judged";
+  return Diagnosis{.why = std::isnan(values.seen)
+                              ? "NaN is seen, and expected as well: " + cause
+                              : "a number is seen where the oracle has NaN: " + cause};
+}
+
 // Where a key lies in the cache.
 struct KeyPlace {
   std::int64_t block = 0;
@@ -148,6 +160,12 @@ Explanation explain(const Backend& backend, const LawCase& law_case, BoundKind b
   if (explanation.comparison.passed()) return explanation;
   const ElementPlace& worst = explanation.comparison.worst->place;
   explanation.place = {.sequence = worst.sequence, .row = worst.row, .head = worst.head};
+  explanation.hypotheses = try_hypotheses(backend, law_case, seen.value(), bound_kind);
+  if (const auto diagnosis = diagnose_no_number(explanation.comparison.worst->values)) {
+    explanation.why_no_probe = "there is nothing to hold them against";
+    explanation.diagnosis = *diagnosis;
+    return explanation;
+  }
   const auto probe = probe_row(backend, law_case, explanation.place, bound_kind);
   if (probe.status().is_ok()) {
     explanation.probe = probe.value();
@@ -156,7 +174,6 @@ Explanation explain(const Backend& backend, const LawCase& law_case, BoundKind b
     explanation.why_no_probe = probe.status().message();
     explanation.diagnosis = diagnose_outputs(explanation.comparison);
   }
-  explanation.hypotheses = try_hypotheses(backend, law_case, seen.value(), bound_kind);
   return explanation;
 }
 
@@ -175,8 +192,11 @@ Explanation explain_results(const reference::AttentionResult& seen, const Compar
   const ElementPlace& worst = comparison.worst->place;
   explanation.place = {.sequence = worst.sequence, .row = worst.row, .head = worst.head};
   explanation.why_no_probe = "results in a file cannot be asked again, with another V";
-  explanation.diagnosis = diagnose_results(seen, row_index(law_case.problem, explanation.place),
-                                           explanation.place, oracle, bound_kind);
+  const auto no_number = diagnose_no_number(comparison.worst->values);
+  explanation.diagnosis =
+      no_number ? *no_number
+                : diagnose_results(seen, row_index(law_case.problem, explanation.place),
+                                   explanation.place, oracle, bound_kind);
   explanation.hypotheses = try_hypotheses(judged, law_case, seen, bound_kind);
   return explanation;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -213,6 +214,32 @@ TEST_CASE("a maximum of the first tile alone is told where the sum overflows") {
   // Where nothing overflows it cancels.
   law_case.problem.sequences[0].k[5] = 50.0F;
   CHECK_FALSE(explain(first_tile_backend(4), law_case, BoundKind::kSharp).is_wrong());
+}
+
+TEST_CASE("where the oracle has NaN it is said that nothing is judged, and no fault is named") {
+  LawCase law_case = small_case();
+  law_case.problem.sequences[0].v[9] = std::numeric_limits<float>::quiet_NaN();
+  const Backend right = canary_backend("right", Fault::kNone);
+  const Explanation same = explain(right, law_case, BoundKind::kSharp);
+  INFO(explanation_text(same, law_case));
+  CHECK((same.diagnosis.why.starts_with("NaN is seen, and expected as well: what the row addr")));
+  CHECK(same.hypotheses.fitting.empty());
+  Backend silent = right;
+  silent.run = [run = right.run](const PagedAttentionInputs& inputs) {
+    reference::AttentionResult result = run(inputs);
+    for (double& out : result.out) out = std::isnan(out) ? 0.0 : out;
+    return result;
+  };
+  const Explanation number = explain(silent, law_case, BoundKind::kSharp);
+  CHECK((number.diagnosis.why.starts_with("a number is seen where the oracle has NaN: ")));
+  // NaN where a number is expected is a fault like any other.
+  law_case.problem.sequences[0].v[9] = 1.0F;
+  silent.run = [run = right.run](const PagedAttentionInputs& inputs) {
+    reference::AttentionResult result = run(inputs);
+    result.out[0] = std::numeric_limits<double>::quiet_NaN();
+    return result;
+  };
+  CHECK(explain(silent, law_case, BoundKind::kSharp).diagnosis.step == Step::kOutput);
 }
 
 TEST_CASE("slopes that are read by KV head are named") {
