@@ -1,7 +1,6 @@
 #include "verify/distant_pools.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -10,6 +9,7 @@
 
 #include "core/contract.h"
 #include "core/units.h"
+#include "verify/sparse_memory.h"
 
 namespace recto::verify {
 namespace {
@@ -32,7 +32,7 @@ Result<std::unique_ptr<const DistantPools>> DistantPools::create(
 
 DistantPools::~DistantPools() {
   for (const Mapping& mapping : mappings_)
-    if (mapping.data != nullptr) munmap(mapping.data, mapping.bytes);
+    if (mapping.data != nullptr) unmap_sparse_memory(mapping.data, mapping.bytes);
 }
 
 Status DistantPools::spread(KvTensorView& pool, Mapping& mapping) {
@@ -43,9 +43,8 @@ Status DistantPools::spread(KvTensorView& pool, Mapping& mapping) {
       (ceil_div(kReach, (pool.num_blocks - 1) * kAlignment) + 1) * kAlignment;
   const std::int64_t stride = std::max(pool.block_stride, distance);
   mapping.bytes = static_cast<std::size_t>((kBefore + pool.num_blocks * stride) * element);
-  void* const data = mmap(nullptr, mapping.bytes, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (data == MAP_FAILED) {
+  void* const data = map_sparse_memory(mapping.bytes);
+  if (data == nullptr) {
     return Status::failed(
         fmt::format("address space for blocks beyond 2^31 elements: {}", std::strerror(errno)));
   }

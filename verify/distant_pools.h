@@ -16,7 +16,7 @@ class DistantPools {
  public:
   // Pools of two blocks at least. Each block keeps its id and its bytes, gaps included; what lies
   // between blocks is zero. Block ids from half of the pool on lie beyond 2^31 elements. Failed
-  // where the system gives no addresses: 20 GiB for each pool of fp32.
+  // where the system gives no addresses: 24 GiB for each pool of two blocks in fp32.
   static Result<std::unique_ptr<const DistantPools>> create(const PagedAttentionInputs& inputs);
   DistantPools(const DistantPools&) = delete;
   DistantPools& operator=(const DistantPools&) = delete;

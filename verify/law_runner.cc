@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <limits>
 #include <utility>
 
 #include "verify/case_work.h"
@@ -66,6 +67,8 @@ void try_case(const Attempt& attempt, LawCount& count, std::vector<std::string>&
   if (options.after_each) options.after_each(law, backend, described);
   for (const std::string& part : verdict.skipped_parts) ++count.skipped_parts[part];
   count.worst_ratio = std::max(count.worst_ratio, verdict.comparison.worst_ratio);
+  // Without a result there is no error that a bound would hold.
+  if (verdict.thrown) count.worst_ratio = std::numeric_limits<double>::infinity();
   count.elements += verdict.comparison.elements;
   count.by_bits += verdict.comparison.by_bits;
   if (!verdict.failed()) {

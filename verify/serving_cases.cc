@@ -28,6 +28,7 @@ DrawnCases kind_named(const char* name, std::int64_t context_max) {
 DrawnCases long_context(std::int64_t context_max) {
   DrawnCases kind = kind_named("long-context", context_max);
   kind.domain.groups = {1, 4, 8};
+  kind.domain.num_seqs_min = 2;
   kind.domain.num_kv_heads_max = 1;
   kind.domain.rows = {RowsKind::kDecode, RowsKind::kDecode, RowsKind::kChunk};
   kind.domain.first_context_min = std::min<std::int64_t>(513, context_max);
@@ -80,6 +81,13 @@ DrawnCases serving_batch(std::int64_t context_max) {
 std::vector<DrawnCases> serving_cases(std::int64_t context_max) {
   return {long_context(context_max), many_sequences(context_max), many_heads(context_max),
           long_prompt(context_max), serving_batch(context_max)};
+}
+
+CaseSpec with_longest_last(CaseSpec spec) {
+  const auto longest = std::ranges::max_element(spec.sequences, {}, &SequenceSpec::context_length);
+  if (longest != spec.sequences.end()) std::swap(*longest, spec.sequences.back());
+  spec.placement.table_padding = std::max<std::int64_t>(1, spec.placement.table_padding);
+  return spec;
 }
 
 CaseSpec small_likeness(CaseSpec spec) {

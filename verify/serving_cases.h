@@ -19,6 +19,10 @@ inline constexpr std::int64_t kServingContext = 4096;
 // dims 64, 128 and 256; lengths of a batch are skewed. No context is longer than `context_max`.
 std::vector<DrawnCases> serving_cases(std::int64_t context_max);
 
+// The same with a longest sequence in the last row of a table whose rows are wider than any
+// sequence takes: a wrong stride of rows, or a row's wrong end, shows in no other case.
+CaseSpec with_longest_last(CaseSpec spec);
+
 // A case of the same kinds with a few short sequences: who refuses it mostly refuses the case.
 CaseSpec small_likeness(CaseSpec spec);
 

@@ -73,6 +73,19 @@ TEST_CASE("a case takes the oracle a second at most, by the work that it is") {
   }
 }
 
+TEST_CASE("the longest sequence can be had last, in rows that are wider than it takes") {
+  for (const DrawnCases& kind : serving_cases(kServingContext)) {
+    for (std::uint64_t number = 0; number < kCases; ++number) {
+      const CaseSpec drawn = drawn_spec(kind, number);
+      const CaseSpec spec = with_longest_last(drawn);
+      CHECK(check_case(spec).is_ok());
+      CHECK(spec.sequences.back().context_length == drawn.longest_context());
+      CHECK(spec.placement.table_padding > 0);
+      CHECK((kind.name == "long-prompt" || spec.sequences.size() > 1));
+    }
+  }
+}
+
 TEST_CASE("no context is longer than asked for, and a likeness is small") {
   for (const std::int64_t context_max : {1, 2, 100, 513}) {
     for (const DrawnCases& kind : serving_cases(context_max)) {

@@ -47,6 +47,13 @@ TEST_CASE("right below 512 keys, below 33 sequences, or in four KV heads: each i
   }
 }
 
+TEST_CASE("a wrong stride of the table's rows is caught behind 512 keys, whatever the seed") {
+  for (const char* seed : {"2026", "7"}) {
+    CAPTURE(seed);
+    CHECK(failed_of_oracle(verify("stride", {"--law", "oracle", "--seed", seed})) >= 2);
+  }
+}
+
 TEST_CASE("without its fault it passes, and what was tried is said") {
   const Json json = verify("none", {"--law", "oracle"});
   CHECK(json["failed"] == 0);

@@ -68,8 +68,11 @@ std::optional<DescribedCase> ServingSupply::draw_for(
     DrawnCases kind = kinds_[(first + tried) % kinds_.size()];
     if (served != nullptr) kind.domain = within(std::move(kind.domain), *served);
     for (int draw = 0; draw < kDrawsOfAKind && !is_late(); ++draw) {
+      CaseSpec spec = drawn_spec(kind, drawn_++);
+      if (kind.domain.has_padding && first / kinds_.size() % 2 == 0)
+        spec = with_longest_last(std::move(spec));
       DescribedCase drawn;
-      const auto why = why_refused(backend, drawn_spec(kind, drawn_++), drawn);
+      const auto why = why_refused(backend, spec, drawn);
       if (!why) return drawn;
       ++refusals[*why];
     }

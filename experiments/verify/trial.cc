@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/contract.h"
 #include "experiments/support/offered_values.h"
 #include "experiments/support/shell_word.h"
 #include "experiments/support/table.h"
@@ -98,6 +99,11 @@ Result<std::string> library_path(const TrialFlags& flags, Trial& trial) {
   return trial.built->path();
 }
 
+// Such as a variable that is not set.
+std::string check_names_given(const std::string& text) {
+  return text.empty() ? "found ''; expected names of recto verify --list" : "";
+}
+
 // On the executor calls take their time: it has bounds of its own on kernels that never end.
 verify::KernelLibraryOptions library_options(const TrialFlags& flags) {
   verify::KernelLibraryOptions options;
@@ -125,15 +131,19 @@ void add_backend_flag(CLI::App& command, TrialFlags& flags, const std::string& a
     if (std::ranges::find(names, kind) == names.end()) names.push_back(kind);
     if (listed.backend.name != kind) names.push_back(listed.backend.name);
   }
-  offer_values(*command.add_option("--backend", flags.backends, about)->option_text("LIST"), names);
+  offer_values(*command.add_option("--backend", flags.backends, about)
+                    ->option_text("LIST")
+                    ->check(check_names_given),
+               names);
 }
 
 void add_law_flag(CLI::App& command, TrialFlags& flags) {
   std::vector<std::string> names;
   for (const Law& law : laws_without_library(verify::backend_list())) names.push_back(law.name);
-  offer_values(
-      *command.add_option("--law", flags.laws, "names of --list [all]")->option_text("LIST"),
-      names);
+  offer_values(*command.add_option("--law", flags.laws, "names of --list [all]")
+                    ->option_text("LIST")
+                    ->check(check_names_given),
+               names);
 }
 
 void add_library_flags(CLI::App& command, TrialFlags& flags) {
@@ -200,6 +210,8 @@ Result<Trial> choose_trial(const TrialFlags& flags) {
   auto chosen = choose_laws(laws, law_names.value());
   RECTO_RETURN_IF_ERROR(chosen.status());
   trial.laws = std::move(chosen).value();
+  // What is found in a kernel ends its case, and not the program.
+  install_throwing_contract_handler();
   return trial;
 }
 

@@ -17,6 +17,7 @@ shopt -s nullglob # A bundle may have no tests, or no benchmarks.
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 flags=() only_verify=
 cases=60 # of all laws
+limit=1800 # seconds for each program that verifies: a kernel may hang
 
 usage() {
   sed -n '2,/^set/{s/^# \{0,1\}//p}' "$here/run.sh"
@@ -38,10 +39,11 @@ export CUDA_VISIBLE_DEVICES=${CUDA_VISIBLE_DEVICES:-0}
 
 # Only our programs get our libraries: others, Python's, have their own. The C library is the
 # machine's, but where that is older than the one that they were linked with.
-linker=() blas=
+linker=() blas= limited=()
 ours() {
   local folders=$here/lib${linker:+:$here/lib/system}${blas:+:$blas}
-  LD_LIBRARY_PATH="$folders${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "${linker[@]}" "$@"
+  "${limited[@]}" env "LD_LIBRARY_PATH=$folders${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
+    "${linker[@]}" "$@"
 }
 find_linker() {
   local said
@@ -75,11 +77,14 @@ ran_nothing() {
 # One program that verifies: its name in the table, a file for what it says, and its command. A log
 # is kept where it failed.
 try() {
-  local name=$1 said=$results/$2 outcome
+  local name=$1 said=$results/$2 outcome status=0 limited=(timeout "$limit")
   shift 2
-  if ! (cd "$here" && ours "$@") >"$said" 2>&1; then
+  (cd "$here" && ours "$@") >"$said" 2>&1 || status=$?
+  if ((status != 0)); then
     failed=$((failed + 1))
-    echo "FAILED  $name" | tee -a "$results/verification.txt"
+    outcome="FAILED  $name"
+    ((status != 124)) || outcome+=": no end within $limit s"
+    echo "$outcome" | tee -a "$results/verification.txt"
     return
   fi
   if ran_nothing "$said"; then

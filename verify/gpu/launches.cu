@@ -17,8 +17,9 @@ const char* finished() {
 }
 
 Status finished_after(const Status& launched) {
-  if (!launched.is_ok()) return launched;
+  // After a launch that failed, too: earlier ones of the same call are still at its memory.
   const char* error = finished();
+  if (!launched.is_ok()) return launched;
   return error == nullptr ? Status::ok() : Status::failed(error);
 }
 

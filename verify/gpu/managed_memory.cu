@@ -11,4 +11,13 @@ void* managed_memory(std::size_t bytes) {
   return nullptr;
 }
 
+bool free_managed_memory(void* memory) {
+  cudaPointerAttributes attributes = {};
+  if (cudaPointerGetAttributes(&attributes, memory) != cudaSuccess) {
+    cudaGetLastError();
+    return false;
+  }
+  return attributes.type == cudaMemoryTypeManaged && cudaFree(memory) == cudaSuccess;
+}
+
 }  // namespace recto::verify::gpu

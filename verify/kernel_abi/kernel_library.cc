@@ -16,7 +16,9 @@ namespace {
 
 std::string message_of(const KernelRequest& request) {
   const char* const text = reinterpret_cast<const char*>(request.message.ours);
-  return {text, strnlen(text, static_cast<std::size_t>(request.message.bytes))};
+  std::string message(text, strnlen(text, static_cast<std::size_t>(request.message.bytes)));
+  std::ranges::replace_if(message, is_control_character, '?');
+  return message;
 }
 
 std::string signal_name(int number) {

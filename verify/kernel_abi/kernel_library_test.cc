@@ -135,6 +135,7 @@ TEST_CASE("a status is what it says") {
   CHECK(outcome_with("unsupported").kind == CallOutcome::Kind::kUnsupported);
   CHECK(outcome_with("unsupported").text == "soft caps");
   CHECK(outcome_with("unsupported without a word").text == "unsupported, it says no more");
+  CHECK(outcome_with("unsupported in colours").text == "?[31mno?");
   check_wrong("failed", "returned 2: 'out of shared memory'");
   check_wrong("status 7", "returned 7, which is no status: ''");
 }

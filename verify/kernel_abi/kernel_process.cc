@@ -22,8 +22,8 @@
 namespace recto::verify {
 namespace {
 
-// Addresses, of which a call takes what it fills.
-// Of addresses: room for two pools whose blocks lie beyond 2^32 elements of four bytes.
+// Address space, which takes memory only where it is written: room for two pools whose blocks lie
+// beyond 2^32 elements of four bytes.
 constexpr std::int64_t kArenaBytes = std::int64_t{48} << 30;
 constexpr std::int64_t kPrintedBytes = 2000;
 // What has closed its channel and does not end within this time is ended.

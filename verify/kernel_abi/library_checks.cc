@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <string_view>
 
 #include "core/contract.h"
 #include "verify/kernel_abi/recto_kernel.h"
@@ -49,6 +50,9 @@ Status check_table(const LoadedTable& table) {
   }
   if (table.name[0] == '\0') {
     return Status::invalid_input("name: expected what tables are to call it, got nothing");
+  }
+  if (std::ranges::any_of(std::string_view(table.name), is_control_character)) {
+    return Status::invalid_input("name: expected text, got a control character");
   }
   if (std::ranges::count(table.has_function, true) == 0) {
     return Status::invalid_input("the table: expected decode, prefill or kv_write, all are null");

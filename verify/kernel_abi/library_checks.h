@@ -9,6 +9,12 @@
 
 namespace recto::verify {
 
+// Such as a terminal obeys: none belongs into what is shown of a library.
+inline bool is_control_character(char c) {
+  const auto code = static_cast<unsigned char>(c);
+  return code < 0x20 || code == 0x7f;
+}
+
 // The absolute path of a file. Invalid input if there is none, or it is no plain file.
 Result<std::string> library_file(const std::string& path);
 

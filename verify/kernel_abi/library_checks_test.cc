@@ -88,6 +88,8 @@ TEST_CASE("tables that cannot be used are refused, by their field") {
         refused("struct_bytes: expected sizeof(RectoKernelTable), at least 56, got 48"));
   CHECK(opened_with("no name") ==
         refused("name: expected what tables are to call it, got nothing"));
+  CHECK(opened_with("name with colours") ==
+        refused("name: expected text, got a control character"));
   CHECK(opened_with("no function") ==
         refused("the table: expected decode, prefill or kv_write, all are null"));
   CHECK(opened_with("device memory") ==

@@ -1,7 +1,8 @@
 // The kernel of experiments/examples that is right, made wrong at the sizes of servers alone, as
 // RECTO_TEST_FAULT says: "context", keys from the 513th on are lost; "sequence", from the 33rd
 // sequence on contexts are those of the ones 32 before, where they are shorter; "head", what
-// belongs to KV heads from the fifth on is that of the four before.
+// belongs to KV heads from the fifth on is that of the four before; "stride", rows of the block table
+// are taken to follow each other where a context has more than 512 keys.
 
 #include <stdlib.h>
 
@@ -44,9 +45,12 @@ static void repeat_heads(const RectoAttentionCall* call) {
 static int32_t run_wrong(const RectoAttentionCall* call, Attention right) {
   if (call->num_seqs > kLengths) return refuse(&call->context, "more than 4096 sequences");
   int32_t lengths[kLengths];
-  for (int64_t s = 0; s < call->num_seqs; ++s)
-    lengths[s] = shorter_context(call->context_length, s);
   RectoAttentionCall changed = *call;
+  for (int64_t s = 0; s < call->num_seqs; ++s) {
+    lengths[s] = shorter_context(call->context_length, s);
+    if (has_fault("stride") && lengths[s] > kKeysMax)
+      changed.block_table_row_stride = call->max_blocks;
+  }
   changed.context_length = lengths;
   const int32_t status = right(&changed);
   if (status == kRectoOk && has_fault("head")) repeat_heads(call);

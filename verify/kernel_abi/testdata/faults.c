@@ -122,6 +122,7 @@ static int32_t prefill(const RectoAttentionCall* call) {
   if (is("print")) printf("nobody reads this\n");
   if (is("unsupported")) return say(&call->context, "soft caps", kRectoUnsupported);
   if (is("unsupported without a word")) return kRectoUnsupported;
+  if (is("unsupported in colours")) return say(&call->context, "\033[31mno\n", kRectoUnsupported);
   if (is("failed")) return say(&call->context, "out of shared memory", kRectoFailed);
   if (is("status 7")) return 7;
   return kRectoOk;
@@ -148,6 +149,7 @@ const RectoKernelTable* recto_kernel_table(void) {
   if (is("short table")) table.struct_bytes -= 8;
   if (is("no function")) table.prefill = NULL;
   if (is("no name")) table.name = NULL;
+  if (is("name with colours")) table.name = "faults\033[31m";
   if (is("device memory")) table.memories = kRectoDeviceMemory;
   if (is("no memory")) table.memories = 0;
   if (is("abort in table")) abort();
