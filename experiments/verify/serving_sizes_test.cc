@@ -50,7 +50,8 @@ TEST_CASE("right below 512 keys, below 33 sequences, or in four KV heads: each i
 TEST_CASE("a wrong stride of the table's rows is caught behind 512 keys, whatever the seed") {
   for (const char* seed : {"2026", "7"}) {
     CAPTURE(seed);
-    CHECK(failed_of_oracle(verify("stride", {"--law", "oracle", "--seed", seed})) >= 2);
+    const Json json = verify("stride", {"--law", "oracle", "--backend", "decode", "--seed", seed});
+    CHECK(failed_of_oracle(json) >= 1);
   }
 }
 
