@@ -9,6 +9,7 @@
 #include "core/random_stream.h"
 #include "reference/kv_cache_ops.h"
 #include "verify/kv_pools.h"
+#include "verify/single_backend_law.h"
 
 namespace recto::verify {
 namespace {
@@ -103,21 +104,12 @@ LawVerdict check_swap(const SwapBlocks& swap, const LawCase& law_case) {
 
 Law law_of(const std::string& name, const std::string& statement, const std::string& backend,
            std::function<LawVerdict(const LawCase&)> check) {
-  const auto why_never = [backend](const Backend& put_to) -> std::optional<std::string> {
-    if (put_to.name == backend) return std::nullopt;
-    return "it copies no blocks";
-  };
-  return {.name = name,
-          .statement = statement,
-          .why_not_applicable = [](const LawCase&) { return std::optional<std::string>(); },
-          .check =
-              [why_never, check = std::move(check)](const Backend& put_to, const LawCase& law_case,
-                                                    BoundKind) {
-                LawVerdict verdict;
-                verdict.skipped = why_never(put_to);
-                return verdict.skipped ? verdict : check(law_case);
-              },
-          .why_never = why_never};
+  return single_backend_law(
+      {.name = name,
+       .statement = statement,
+       .why_not_applicable = [](const LawCase&) { return std::optional<std::string>(); },
+       .check = {}},
+      backend, "it copies no blocks", std::move(check));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "reference/kv_cache_ops.h"
+#include "verify/single_backend_law.h"
 #include "verify/slot_contents.h"
 
 namespace recto::verify {
@@ -112,16 +113,13 @@ LawVerdict check(const KvGatherer& gatherer, const LawCase& law_case) {
 }  // namespace
 
 Law gather_law(const KvGatherer& gatherer) {
-  return {.name = "gather",
-          .statement = "contexts are gathered as they are, and not a byte changes otherwise",
-          .why_not_applicable = [](const LawCase&) { return std::optional<std::string>(); },
-          .check =
-              [gatherer](const Backend& backend, const LawCase& law_case, BoundKind) {
-                if (backend.name == gatherer.backend) return check(gatherer, law_case);
-                LawVerdict verdict;
-                verdict.skipped = "it gathers no contexts";
-                return verdict;
-              }};
+  return single_backend_law(
+      {.name = "gather",
+       .statement = "contexts are gathered as they are, and not a byte changes otherwise",
+       .why_not_applicable = [](const LawCase&) { return std::optional<std::string>(); },
+       .check = {}},
+      gatherer.backend, "it gathers no contexts",
+      [gatherer](const LawCase& law_case) { return check(gatherer, law_case); });
 }
 
 }  // namespace recto::verify

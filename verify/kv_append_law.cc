@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "verify/kv_write_case.h"
+#include "verify/single_backend_law.h"
 
 namespace recto::verify {
 namespace {
@@ -70,24 +71,16 @@ LawVerdict check(const KvAppender& appender, const LawCase& law_case) {
   return verdict;
 }
 
-std::optional<std::string> why_no_token(const LawCase& law_case) {
-  for (const SequenceProblem& sequence : law_case.problem.sequences)
-    if (sequence.context_length > 0) return std::nullopt;
-  return "no token to be written";
-}
-
 }  // namespace
 
 Law kv_append_law(const KvAppender& appender) {
-  return {.name = "kv_append",
-          .statement = "newest tokens go where tables say, and not a byte changes otherwise",
-          .why_not_applicable = why_no_token,
-          .check = [appender](const Backend& backend, const LawCase& law_case, BoundKind) {
-            if (backend.name == appender.backend) return check(appender, law_case);
-            LawVerdict verdict;
-            verdict.skipped = "it appends no K and V";
-            return verdict;
-          }};
+  return single_backend_law(
+      {.name = "kv_append",
+       .statement = "newest tokens go where tables say, and not a byte changes otherwise",
+       .why_not_applicable = why_no_token,
+       .check = {}},
+      appender.backend, "it appends no K and V",
+      [appender](const LawCase& law_case) { return check(appender, law_case); });
 }
 
 }  // namespace recto::verify

@@ -117,4 +117,10 @@ std::string KvWriteCase::differences(const KvPools& seen) const {
   return pool_differences({before_, expected_, seen}, kv(), NanCodes::kAnyOfFp8);
 }
 
+std::optional<std::string> why_no_token(const LawCase& law_case) {
+  for (const SequenceProblem& sequence : law_case.problem.sequences)
+    if (sequence.context_length > 0) return std::nullopt;
+  return "no token to be written";
+}
+
 }  // namespace recto::verify

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,5 +43,8 @@ class KvWriteCase {
   KvPools before_;
   KvPools expected_;
 };
+
+// Why nothing of the case is to be written; nothing where something is.
+std::optional<std::string> why_no_token(const LawCase& law_case);
 
 }  // namespace recto::verify

@@ -22,16 +22,6 @@ void put(std::span<const std::byte> from, std::vector<std::byte>& to) {
   std::ranges::copy(from, to.begin());
 }
 
-RowsView read_only(const MutableRowsView& rows) {
-  return {.data = rows.data,
-          .type = rows.type,
-          .num_rows = rows.num_rows,
-          .num_heads = rows.num_heads,
-          .head_dim = rows.head_dim,
-          .row_stride = rows.row_stride,
-          .head_stride = rows.head_stride};
-}
-
 }  // namespace
 
 // A captured step, and all that it reads and writes but for the cache.
@@ -81,24 +71,26 @@ DecodeGraphs::Graph& DecodeGraphs::graph_of(std::int64_t layer, const MutablePag
   const auto [found, is_new] = graphs_.try_emplace({layer, num_rows});
   Graph& graph = found->second;
   if (!is_new) return graph;
-  const auto view = [&](std::vector<std::byte>& codes, std::int64_t heads) {
+  // A view over all of the codes, which get their size.
+  const auto over = [&](std::vector<std::byte>& codes, std::int64_t heads, auto view) {
     const std::int64_t elements = num_rows * heads * shape_.head_dim;
     codes.resize(static_cast<std::size_t>(elements * element_bytes(rounding_.type)));
-    return MutableRowsView{.data = codes.data(),
-                           .type = rounding_.type,
-                           .num_rows = num_rows,
-                           .num_heads = heads,
-                           .head_dim = shape_.head_dim,
-                           .row_stride = heads * shape_.head_dim,
-                           .head_stride = shape_.head_dim};
+    view.data = codes.data();
+    view.type = rounding_.type;
+    view.num_rows = num_rows;
+    view.num_heads = heads;
+    view.head_dim = shape_.head_dim;
+    view.row_stride = heads * shape_.head_dim;
+    view.head_stride = shape_.head_dim;
+    return view;
   };
   graph.max_blocks = ceil_div(options_.max_length, kv.k.block_size);
   graph.table.assign(static_cast<std::size_t>(num_rows * graph.max_blocks), -1);
   graph.cached_length.assign(static_cast<std::size_t>(num_rows), -1);
   graph.lse_ln.resize(static_cast<std::size_t>(num_rows * shape_.num_q_heads));
-  const DecodeStep step{.q = read_only(view(graph.q, shape_.num_q_heads)),
-                        .new_k = read_only(view(graph.k, shape_.num_kv_heads)),
-                        .new_v = read_only(view(graph.v, shape_.num_kv_heads)),
+  const DecodeStep step{.q = over(graph.q, shape_.num_q_heads, RowsView{}),
+                        .new_k = over(graph.k, shape_.num_kv_heads, RowsView{}),
+                        .new_v = over(graph.v, shape_.num_kv_heads, RowsView{}),
                         .kv = kv,
                         .block_table = {.data = graph.table.data(),
                                         .num_seqs = num_rows,
@@ -113,7 +105,7 @@ DecodeGraphs::Graph& DecodeGraphs::graph_of(std::int64_t layer, const MutablePag
                               .split_size = options_.max_length});
   RECTO_CHECK_EQ(plan.status(), Status::ok());
   graph.memory.resize(static_cast<std::size_t>(plan.value().workspace_bytes));
-  const AttentionOutputs outputs{.out = view(graph.out, shape_.num_q_heads),
+  const AttentionOutputs outputs{.out = over(graph.out, shape_.num_q_heads, MutableRowsView{}),
                                  .lse_ln = graph.lse_ln};
   const Workspace workspace{.data = graph.memory.data(), .bytes = plan.value().workspace_bytes};
   RECTO_CHECK_EQ(graph.step.capture(plan.value(), step, outputs, workspace), Status::ok());

@@ -1,6 +1,7 @@
 #include "verify/kernel_abi/kv_write_law.h"
 
 #include "verify/kv_write_case.h"
+#include "verify/single_backend_law.h"
 
 namespace recto::verify {
 namespace {
@@ -19,29 +20,16 @@ LawVerdict check(const KvWriter& writer, const LawCase& law_case) {
   return verdict;
 }
 
-std::optional<std::string> why_no_token(const LawCase& law_case) {
-  for (const SequenceProblem& sequence : law_case.problem.sequences)
-    if (sequence.context_length > 0) return std::nullopt;
-  return "no token to be written";
-}
-
 }  // namespace
 
 Law kv_write_law(const KvWriter& writer) {
-  const auto why_never = [writer](const Backend& backend) -> std::optional<std::string> {
-    if (backend.name == writer.backend) return std::nullopt;
-    return "it writes no K and V";
-  };
-  return {.name = "kv_write",
-          .statement = "tokens go to their slots, and not a byte of the pools changes otherwise",
-          .why_not_applicable = why_no_token,
-          .check =
-              [writer, why_never](const Backend& backend, const LawCase& law_case, BoundKind) {
-                LawVerdict verdict;
-                verdict.skipped = why_never(backend);
-                return verdict.skipped ? verdict : check(writer, law_case);
-              },
-          .why_never = why_never};
+  return single_backend_law(
+      {.name = "kv_write",
+       .statement = "tokens go to their slots, and not a byte of the pools changes otherwise",
+       .why_not_applicable = why_no_token,
+       .check = {}},
+      writer.backend, "it writes no K and V",
+      [writer](const LawCase& law_case) { return check(writer, law_case); });
 }
 
 }  // namespace recto::verify
