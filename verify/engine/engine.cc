@@ -172,9 +172,11 @@ void Engine::compute_step() {
   if (!single.empty()) compute(single);
   if (!several.empty()) compute(several);
   const std::vector<BeamBranching> branchings = choose(parts);
+  const std::map<std::int64_t, std::int64_t> kept = settle_drafts(parts);
   cache_->begin_completion();
   scheduler_->complete(SimTime(now_));
   cache_->end_completion();
+  for (const auto& [request, drafts] : kept) scheduler_->gain(request, drafts, SimTime(now_));
   go_on(branchings);
 }
 

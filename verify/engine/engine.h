@@ -70,7 +70,9 @@ class Engine final : public sim::SchedulerObserver {
   StepRows rows_of(std::span<EnginePart* const> parts) const;
   void compute(std::span<EnginePart* const> parts);
   std::vector<BeamBranching> choose(std::vector<EnginePart>& parts);
-  void settle_drafts(EnginePart& part);
+  std::map<std::int64_t, std::int64_t> settle_drafts(std::vector<EnginePart>& parts);
+  std::int64_t right_drafts(const EnginePart& part) const;
+  void keep_drafts(EnginePart& part, std::int64_t kept);
   void go_on(const std::vector<BeamBranching>& branchings);
 
   const EngineOptions options_;

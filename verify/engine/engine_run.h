@@ -30,6 +30,8 @@ enum class EngineFault : std::uint8_t {
   kShiftedPosition,  // of what is computed again after a preemption: by one
   kStaleTable,       // a new block's entry is still that of the block before
   kUncheckedDraft,   // the first draft is taken for the next token
+  kRejectedDraft,    // rolled back one too few: K and V of the first wrong draft stay
+  kLostDraft,        // rolled back one too many: K and V of the last right draft are lost
   kWrongParent,      // beams keep their blocks, whoever's text they go on with
   kStaleGraph,       // a graph that is replayed has the lengths of its first step
 };
@@ -89,14 +91,13 @@ struct EngineCounts {
   std::int64_t graphs = 0;          // captured: one for each layer and size of batch
   std::int64_t replayed_steps = 0;  // batches that were served by them
   std::int64_t drafted = 0;
-  std::int64_t accepted = 0;  // drafts that were the next tokens
+  std::int64_t accepted = 0;           // drafts that were the next tokens, and stayed
+  std::int64_t partial_rollbacks = 0;  // of sequences that kept some drafts, and gave others back
 };
 
 struct EngineText {
   std::vector<std::vector<Token>> outputs;             // [width][output_tokens]
   std::vector<std::vector<reference::Vector>> logits;  // [width][output_tokens], of beams as a line
-  // Tokens that accepted drafts told before their step, and that then were others.
-  std::int64_t broken_promises = 0;
 };
 
 struct EngineRun {

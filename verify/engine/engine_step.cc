@@ -1,5 +1,7 @@
 // One step of the engine: which tokens are computed, where their K and V go, and what follows.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -162,21 +164,46 @@ std::vector<BeamBranching> Engine::choose(std::vector<EnginePart>& parts) {
                           .parent_of = std::move(parent_of),
                           .context = TokenCount(part.shape.context + part.shape.rows)});
   }
-  for (EnginePart& part : parts) settle_drafts(part);
   return branchings;
 }
 
-// The scheduler counts a token a step: what drafts told beforehand is computed again, and must come
-// out the same.
-void Engine::settle_drafts(EnginePart& part) {
-  if (part.drafts.empty()) return;
-  const Token guess = part.drafts.front();
-  if (options_.fault == EngineFault::kUncheckedDraft) {
-    part.job->replace_last(part.shape.member, guess);
+std::int64_t Engine::right_drafts(const EnginePart& part) const {
+  return part.job->right_drafts(part.shape.member, part.drafts, std::span(part.logits).subspan(1));
+}
+
+// All sequences of a request have equal contexts: they keep as many drafts as were right of each.
+// By request, where there are any.
+std::map<std::int64_t, std::int64_t> Engine::settle_drafts(std::vector<EnginePart>& parts) {
+  std::map<std::int64_t, std::int64_t> kept;
+  for (const EnginePart& part : parts) {
+    if (options_.fault == EngineFault::kUncheckedDraft && !part.drafts.empty()) {
+      part.job->replace_last(part.shape.member, part.drafts.front());
+    }
+    std::int64_t right = part.drafts.empty() ? 0 : right_drafts(part);
+    const bool is_any_wrong = right < std::ssize(part.drafts);
+    if (options_.fault == EngineFault::kRejectedDraft && is_any_wrong) ++right;
+    const auto [found, is_first] = kept.try_emplace(part.shape.request, right);
+    if (!is_first) found->second = std::min(found->second, right);
   }
-  const std::vector<Vector> behind(part.logits.begin() + 1, part.logits.end());
-  run_.counts.accepted += part.job->accept(part.shape.member, part.drafts, behind);
-  cache_->take_back(part.sequence, TokenCount(part.shape.context + 1));
+  for (EnginePart& part : parts) {
+    if (!part.drafts.empty()) keep_drafts(part, kept.at(part.shape.request));
+  }
+  std::erase_if(kept, [](const auto& each) { return each.second == 0; });
+  return kept;
+}
+
+// K and V of the first `kept` drafts stay where they are, and with them the tokens that they led
+// to; the tail is rolled back.
+void Engine::keep_drafts(EnginePart& part, std::int64_t kept) {
+  const std::int64_t rejected = part.shape.drafts - kept;
+  run_.counts.accepted += kept;
+  run_.counts.partial_rollbacks += kept > 0 && rejected > 0 ? 1 : 0;
+  part.job->go_on(part.shape.member,
+                  std::span(part.logits).subspan(1, static_cast<std::size_t>(kept)));
+  const bool is_one_lost = options_.fault == EngineFault::kLostDraft && kept > 0;
+  cache_->take_back(part.sequence, TokenCount(part.shape.context + 1),
+                    TokenCount(is_one_lost ? kept - 1 : kept));
+  tell(part.shape.request, fmt::format("keeps {} of {} drafts", kept, part.shape.drafts));
 }
 
 void Engine::go_on(const std::vector<BeamBranching>& branchings) {
