@@ -68,6 +68,7 @@ class Engine final : public sim::SchedulerObserver {
   void add_drafts(const sim::Group& group, EnginePart& part);
   void note(const std::vector<EnginePart>& parts);
   StepRows rows_of(std::span<EnginePart* const> parts) const;
+  bool replays(std::span<EnginePart* const> parts);
   void compute(std::span<EnginePart* const> parts);
   std::vector<BeamBranching> choose(std::vector<EnginePart>& parts);
   std::map<std::int64_t, std::int64_t> settle_drafts(std::vector<EnginePart>& parts);

@@ -96,6 +96,13 @@ TEST_CASE("a graph that is replayed with the lengths of its first step is seen")
   expect_seen(scenario, EngineFault::kStaleGraph);
 }
 
+TEST_CASE("a rollback at the wrong place is seen where steps with drafts are replayed, too") {
+  EngineScenario scenario = guessing(5);
+  scenario.options.graphs = StepGraphs::kReplayed;
+  CHECK(judge_engine(scenario).counts.replayed_drafts > 0);
+  expect_seen(scenario, EngineFault::kRejectedDraft);
+}
+
 TEST_CASE("beams that keep the blocks of another text are seen") {
   const EngineScenario scenario = scenario_of(sim::Decoding::kBeam, 3, 6);
   CHECK(judge_engine(scenario).counts.beam_switches > 0);

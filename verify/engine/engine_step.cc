@@ -115,6 +115,21 @@ StepRows Engine::rows_of(std::span<EnginePart* const> parts) const {
   return step;
 }
 
+// Parts of prompts are launched: their number of rows is another one at each step.
+bool Engine::replays(std::span<EnginePart* const> parts) {
+  if (options_.graphs == StepGraphs::kOff) return false;
+  std::int64_t drafts = 0;
+  bool decode = true;
+  for (const EnginePart* part : parts) {
+    decode = decode && part->shape.decodes();
+    drafts += part->shape.drafts;
+  }
+  EngineCounts& counts = run_.counts;
+  (decode ? counts.replayed_steps : counts.launched_steps) += 1;
+  counts.replayed_drafts += decode ? drafts : 0;
+  return decode;
+}
+
 void Engine::compute(std::span<EnginePart* const> parts) {
   const StepRows step = rows_of(parts);
   std::vector<Token> tokens;
@@ -125,9 +140,7 @@ void Engine::compute(std::span<EnginePart* const> parts) {
       positions.push_back(part->shape.context + row + (part->is_shifted ? 1 : 0));
     }
   }
-  const bool is_replayed =
-      options_.graphs == StepGraphs::kReplayed && tokens.size() == parts.size();
-  run_.counts.replayed_steps += is_replayed ? 1 : 0;
+  const bool is_replayed = replays(parts);
   Matrix x = model_.embed(tokens);
   for (std::int64_t layer = 0; layer < layers_; ++layer) {
     const HostModel::Projected projected = model_.project(layer, x, positions);
