@@ -14,15 +14,15 @@
 #include "sim/time/linear_time_model.h"
 
 namespace recto::verify {
-namespace {
 
-// The entries of a table that its context reaches.
 std::span<const std::int32_t> reached(const TableSnapshot& snapshot,
                                       const TracedSequence& sequence) {
   const std::int64_t count = ceil_div(sequence.context_length, snapshot.block_size);
   RECTO_CHECK_LE(count, std::ssize(sequence.blocks));
   return std::span(sequence.blocks).first(static_cast<std::size_t>(count));
 }
+
+namespace {
 
 // Of the order of an 8B model on one card: only the mixture of phases that it leads to matters.
 const sim::TimeModel& time_model() {
@@ -67,6 +67,12 @@ class TableObserver final : public sim::SimulationObserver {
   // A step has its slots, and is under way.
   void on_gauges(const sim::GaugeValues&, const sim::Scheduler& scheduler, SimTime) override {
     if (!std::exchange(is_new_step_, false)) return;
+    count_tables(scheduler);
+    if (steps_ >= options_.window_begin && steps_ < options_.window_end) {
+      snapshots_.push_back(look(scheduler));
+      snapshots_.back().moment = "window";
+      return;
+    }
     const auto may_be_due = [this](const Moment& moment) {
       return moment.taken < options_.of_each_moment && steps_ >= moment.next_step;
     };
@@ -84,11 +90,20 @@ class TableObserver final : public sim::SimulationObserver {
   }
 
   std::vector<TableSnapshot> take() { return std::move(snapshots_); }
+  std::int64_t tables() const { return tables_; }
 
  private:
   std::int64_t unheld_slots() const {
     const sim::PoolCounts counts = traced_.allocator.counts();
     return counts.free.value() + counts.cached.value();
+  }
+
+  void count_tables(const sim::Scheduler& scheduler) {
+    for (const sim::Group* group : scheduler.holders()) {
+      for (std::size_t member = 0; member < group->members.size(); ++member) {
+        tables_ += rows_of(*group, member) > 0 ? 1 : 0;
+      }
+    }
   }
 
   TableSnapshot look(const sim::Scheduler& scheduler) const {
@@ -127,6 +142,7 @@ class TableObserver final : public sim::SimulationObserver {
   std::array<Moment, kMoments.size()> moments_ = kMoments;
   bool is_new_step_ = false;
   std::int64_t steps_ = 0;
+  std::int64_t tables_ = 0;
   std::set<std::int64_t> preempted_;  // requests
   std::vector<TableSnapshot> snapshots_;
 };
@@ -168,7 +184,8 @@ Result<TracedTables> trace_block_tables(sim::RequestSource& requests, const Trac
                       .requests = counters.requests_finished,
                       .steps = counters.steps,
                       .preemptions = counters.preemptions_recompute + counters.preemptions_swap,
-                      .copied_slots = counters.copied_slots};
+                      .copied_slots = counters.copied_slots,
+                      .tables = observer.tables()};
 }
 
 }  // namespace recto::verify

@@ -34,6 +34,10 @@ struct TableSnapshot {
   std::vector<TracedSequence> sequences;
 };
 
+// The entries of a sequence's table that its context reaches.
+std::span<const std::int32_t> reached(const TableSnapshot& snapshot,
+                                      const TracedSequence& sequence);
+
 // What of a batch is worth testing.
 struct TableTraits {
   std::int64_t sequences = 0;
@@ -53,11 +57,15 @@ struct TracedTables {
   std::int64_t steps = 0;
   std::int64_t preemptions = 0;
   std::int64_t copied_slots = 0;  // copy-on-write
+  std::int64_t tables = 0;        // of all steps: one for each sequence that computes something
 };
 
 struct SnapshotOptions {
   std::int64_t of_each_moment = 2;  // snapshots
   std::int64_t steps_between = 40;  // of one moment, at least
+  // Steps, counted from 1, of which each is a snapshot besides.
+  std::int64_t window_begin = 0;
+  std::int64_t window_end = 0;
 };
 
 // What holds the blocks of an engine, and a sequence's in logical order.

@@ -183,58 +183,25 @@ TEST_CASE("a wrong block in a table is seen") {
   }
 }
 
-constexpr auto kForget = sim::PreemptionRule::kRecompute;
-constexpr auto kSwap = sim::PreemptionRule::kSwap;
-constexpr const char* kAzure = "azure-llm-2023-conv.csv";
-constexpr const char* kMooncake = "mooncake-fast25-conversation.jsonl";
-
 TEST_CASE("pools that run full while a real trace is served") {
-  const WorkloadSpec prompts = {"sharegpt-like", "poisson:8", "none", "single",
-                                "gamma:mean=700,shape=2,max=1200"};
-  for (const Traffic& traffic :
-       {Traffic{kAzure, 120, prompts, PrefixCache::kNo, 300, 16, kForget, 2048},
-        Traffic{kAzure, 120, prompts, PrefixCache::kNo, 45, 128, kSwap, 2048}}) {
-    CHECK(run_traffic(traffic).traits.preempted > 0);
-  }
+  for (const Traffic& traffic : kFullPools) CHECK(run_traffic(traffic).traits.preempted > 0);
 }
 
 TEST_CASE("prefixes that the requests of a real trace share") {
-  const WorkloadSpec templates = {"sharegpt-like", "poisson:8", "templates:count=2,tokens=512",
-                                  "single", "gamma:mean=300,shape=2,max=600"};
-  const Seen seen = run_traffic({kMooncake, 1200, templates, PrefixCache::kYes, 300, 16, kForget});
+  const Seen seen = run_traffic(kSharedPrefixes);
   CHECK(seen.traits.shared_blocks > 0);
   CHECK(seen.traits.preempted > 0);
 }
 
 TEST_CASE("beams, samples of one prompt, and chats") {
-  const Seen beams = run_traffic({nullptr,
-                                  0,
-                                  {"alpaca-like", "poisson:8", "none", "beam:4"},
-                                  PrefixCache::kNo,
-                                  60,
-                                  8,
-                                  kForget});
+  const Seen beams = run_traffic(kBeams);
   CHECK(beams.traits.shared_blocks > 0);
   CHECK(beams.copied_slots > 0);
   CHECK(beams.traits.preempted > 0);
-  const Seen samples =
-      run_traffic({nullptr,
-                   0,
-                   {"alpaca-like", "poisson:8", "templates:count=3,tokens=100", "parallel:3"},
-                   PrefixCache::kYes,
-                   700,
-                   1,
-                   kSwap});
+  const Seen samples = run_traffic(kSamples);
   CHECK(samples.traits.shared_blocks > 0);
   CHECK(samples.traits.preempted > 0);
-  const Seen chats = run_traffic({nullptr,
-                                  0,
-                                  {"chat", "poisson:8", "sessions:turns=4,active=12", "single"},
-                                  PrefixCache::kYes,
-                                  150,
-                                  32,
-                                  kForget});
-  CHECK(chats.traits.shared_blocks > 0);
+  CHECK(run_traffic(kChats).traits.shared_blocks > 0);
 }
 
 }  // namespace

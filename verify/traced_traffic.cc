@@ -10,12 +10,15 @@
 #include "sim/traces/real_traces.h"
 #include "sim/traces/trace_reader.h"
 #include "sim/workloads/builtin_workloads.h"
+#include "verify/managed_simulation/managed_allocator.h"
 
 namespace recto::verify {
 namespace {
 
 // So many times more arrivals than a trace has: the engine here is a small one.
 constexpr double kDenser = 20;
+
+constexpr std::int32_t kMostBeams = 4;
 
 struct NamedSource {
   std::string name;
@@ -56,6 +59,20 @@ std::unique_ptr<sim::PagedAllocator> allocator_of(const Traffic& traffic) {
   return std::make_unique<sim::PrefixCachedAllocator>(pool);
 }
 
+std::unique_ptr<ManagedAllocator> manager_of(const Traffic& traffic,
+                                             const sim::SchedulerOptions& rules) {
+  const bool finds_prefixes = traffic.prefix_cache == PrefixCache::kYes;
+  return ManagedAllocator::create(
+             {.pool_slots = TokenCount(traffic.num_blocks * traffic.block_size),
+              .block_size = TokenCount(traffic.block_size),
+              .caching = finds_prefixes ? cache::PrefixCaching::kOn : cache::PrefixCaching::kOff,
+              .host_pool = rules.host_pool,
+              .max_sequences = rules.max_sequences,
+              .max_length = rules.max_length,
+              .max_width = kMostBeams})
+      .value();
+}
+
 sim::SchedulerOptions rules_of(const Traffic& traffic) {
   sim::SchedulerOptions rules;
   rules.max_sequences = 10;
@@ -71,16 +88,26 @@ sim::SchedulerOptions rules_of(const Traffic& traffic) {
 
 }  // namespace
 
-TracedTables serve(const Traffic& traffic, std::ostream& out) {
+TracedTables serve(const Traffic& traffic, std::ostream& out, const ServeOptions& options) {
   const NamedSource source = source_of(traffic, out);
-  const std::unique_ptr<sim::PagedAllocator> allocator = allocator_of(traffic);
-  const TracedTables traced =
-      trace_block_tables(*source.requests, *allocator, rules_of(traffic), {}).value();
+  const sim::SchedulerOptions rules = rules_of(traffic);
+  const bool is_simulated = options.producer == TableProducer::kSimulator;
+  TracedTables traced;
+  std::string pool;
+  if (is_simulated) {
+    const std::unique_ptr<sim::PagedAllocator> allocator = allocator_of(traffic);
+    traced = trace_block_tables(*source.requests, *allocator, rules, options.snapshots).value();
+    pool = allocator->describe();
+  } else {
+    const std::unique_ptr<ManagedAllocator> manager = manager_of(traffic, rules);
+    traced = trace_block_tables(*source.requests, *manager, rules, options.snapshots).value();
+    pool = manager->describe() + ", by the production manager";
+  }
   out << fmt::format(
       "{} on {} blocks of {}, {}, seed {}: {} requests, {} steps, {} preemptions, {} slots "
       "copied\n",
-      source.name, traffic.num_blocks, traffic.block_size, allocator->describe(), kTrafficSeed,
-      traced.requests, traced.steps, traced.preemptions, traced.copied_slots);
+      source.name, traffic.num_blocks, traffic.block_size, pool, kTrafficSeed, traced.requests,
+      traced.steps, traced.preemptions, traced.copied_slots);
   return traced;
 }
 

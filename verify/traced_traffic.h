@@ -36,7 +36,65 @@ struct Traffic {
   std::int64_t longest = 1280;
 };
 
+// Pools that run full; prefixes that requests share; beams; samples of one prompt; chats.
+inline constexpr Traffic kFullPools[] = {
+    {"azure-llm-2023-conv.csv",
+     120,
+     {"sharegpt-like", "poisson:8", "none", "single", "gamma:mean=700,shape=2,max=1200"},
+     PrefixCache::kNo,
+     300,
+     16,
+     sim::PreemptionRule::kRecompute,
+     2048},
+    {"azure-llm-2023-conv.csv",
+     120,
+     {"sharegpt-like", "poisson:8", "none", "single", "gamma:mean=700,shape=2,max=1200"},
+     PrefixCache::kNo,
+     45,
+     128,
+     sim::PreemptionRule::kSwap,
+     2048}};
+inline constexpr Traffic kSharedPrefixes = {
+    "mooncake-fast25-conversation.jsonl",
+    1200,
+    {"sharegpt-like", "poisson:8", "templates:count=2,tokens=512", "single",
+     "gamma:mean=300,shape=2,max=600"},
+    PrefixCache::kYes,
+    300,
+    16,
+    sim::PreemptionRule::kRecompute};
+inline constexpr Traffic kBeams = {nullptr,
+                                   0,
+                                   {"alpaca-like", "poisson:8", "none", "beam:4"},
+                                   PrefixCache::kNo,
+                                   60,
+                                   8,
+                                   sim::PreemptionRule::kRecompute};
+inline constexpr Traffic kSamples = {
+    nullptr,
+    0,
+    {"alpaca-like", "poisson:8", "templates:count=3,tokens=100", "parallel:3"},
+    PrefixCache::kYes,
+    700,
+    1,
+    sim::PreemptionRule::kSwap};
+inline constexpr Traffic kChats = {nullptr,
+                                   0,
+                                   {"chat", "poisson:8", "sessions:turns=4,active=12", "single"},
+                                   PrefixCache::kYes,
+                                   150,
+                                   32,
+                                   sim::PreemptionRule::kRecompute};
+
+// Whose tables.
+enum class TableProducer : std::uint8_t { kSimulator, kProduction };
+
+struct ServeOptions {
+  TableProducer producer = TableProducer::kSimulator;
+  SnapshotOptions snapshots = {};
+};
+
 // Says on `out` what was served. A workload that does not parse breaks a contract.
-TracedTables serve(const Traffic& traffic, std::ostream& out);
+TracedTables serve(const Traffic& traffic, std::ostream& out, const ServeOptions& options = {});
 
 }  // namespace recto::verify

@@ -1,5 +1,5 @@
-// Decode and prefill by the host API, and a step's layers launched one by one against a CUDA graph
-// that replays them.
+// Decode and prefill by the host API; a step's layers launched one by one against a CUDA graph that
+// replays them; and paged attention against gathering all contexts into a padded batch first.
 
 #include <benchmark/benchmark.h>
 #include <kernel_dialect.h>
@@ -8,11 +8,13 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cuda/bench/attention_cases.h"
 #include "cuda/bench/device.h"
 #include "cuda/bench/measured.h"
 #include "cuda/bench/turns.h"
+#include "cuda/kernels/gather.h"
 #include "cuda/paged_attention.h"
 
 namespace recto::bench {
@@ -144,6 +146,104 @@ void attend_in_layers(benchmark::State& state, const BatchShape& shape, How how)
   }
 }
 
+// All sequences as long as the longest, each in one piece.
+BatchShape padded(BatchShape shape) {
+  shape.lengths = Lengths::kEqual;
+  shape.placement = Placement::kContiguous;
+  return shape;
+}
+
+// A token-major pool, whose blocks lie side by side.
+MutableRowsView rows_of(const MutableKvTensorView& pool) {
+  return {.data = pool.data,
+          .type = pool.type,
+          .num_rows = pool.num_blocks * pool.block_size,
+          .num_heads = pool.num_kv_heads,
+          .head_dim = pool.head_dim,
+          .row_stride = pool.slot_stride,
+          .head_stride = pool.head_stride};
+}
+
+// As engines did of old, at each step anew. Whose context a query meets is no matter of time.
+class PaddedGather {
+ public:
+  explicit PaddedGather(const BatchShape& shape)
+      : from_(shape),
+        to_({.name = {}, .shape = padded(shape)}),
+        starts_(static_cast<std::int64_t>(sizeof(std::int64_t)) * shape.num_seqs),
+        status_(fill_starts(shape)) {}
+
+  const Turns& from() const { return from_; }
+  const Attention& to() const { return to_; }
+
+  Status run(std::int64_t turn) const {
+    RECTO_RETURN_IF_ERROR(status_);
+    const AttentionBatch& batch = from_.at(turn);
+    const PagedAttentionInputs inputs = batch.inputs();
+    const MutablePagedKvView& gathered = to_.turns.at(turn).kv();
+    RECTO_RETURN_IF_ERROR(
+        kernels::launch_gather({.kv = inputs.kv,
+                                .block_table = inputs.block_table,
+                                .context_length = inputs.context_length.data(),
+                                .context_start = static_cast<const std::int64_t*>(starts_.data()),
+                                .max_context_length = batch.shape().context_length,
+                                .k = rows_of(gathered.k),
+                                .v = rows_of(gathered.v)},
+                               nullptr));
+    return to_.run(turn, nullptr);
+  }
+
+ private:
+  Status fill_starts(const BatchShape& shape) const {
+    if (starts_.data() == nullptr) return too_little_memory(starts_.bytes());
+    std::vector<std::int64_t> starts;
+    for (std::int64_t s = 0; s < shape.num_seqs; ++s) starts.push_back(s * shape.context_length);
+    return upload(starts_, starts.data(), starts_.bytes());
+  }
+
+  Turns from_;
+  Attention to_;
+  DeviceBytes starts_;
+  Status status_;
+};
+
+Work padded_gather_work(const BatchShape& shape) {
+  const Work gathered = gather_work(shape);
+  Work work = attention_work(padded(shape));
+  work.bytes += gathered.bytes;
+  return work;
+}
+
+void gather_and_attend(benchmark::State& state, const BatchShape& shape) {
+  const PaddedGather gather(shape);
+  if (!is_ready(state, gather.from()) || !is_ready(state, gather.to())) return;
+  add_counters(state, shape);
+  measure(state, {.work = padded_gather_work(shape)},
+          [&](std::int64_t turn) { return gather.run(turn); });
+}
+
+// Each beside the other, over the same batches.
+void register_paged_and_padded() {
+  for (const Lengths lengths : {Lengths::kEqual, Lengths::kSkewed}) {
+    for (const std::int64_t batch : {8, 64}) {
+      for (const std::int64_t context : {1024, 8192}) {
+        const BatchShape shape = {.num_seqs = batch,
+                                  .context_length = context,
+                                  .layout = KvLayout::kTokenMajor,
+                                  .lengths = lengths};
+        const std::string sizes =
+            std::string(lengths == Lengths::kSkewed ? "/lengths:skewed" : "/lengths:equal") +
+            "/batch:" + std::to_string(batch) + "/context:" + std::to_string(context);
+        register_case("step_paged" + sizes, [shape](benchmark::State& state) {
+          attend(state, {.name = {}, .shape = shape});
+        });
+        register_case("step_padded_gather" + sizes,
+                      [shape](benchmark::State& state) { gather_and_attend(state, shape); });
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void register_benchmarks(CaseSet set) {
@@ -163,6 +263,7 @@ void register_benchmarks(CaseSet set) {
       });
     }
   }
+  register_paged_and_padded();
 }
 
 }  // namespace recto::bench

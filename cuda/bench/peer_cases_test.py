@@ -14,8 +14,8 @@ BENCHMARK, PEERS = sys.argv[1:3]
 del sys.argv[1:3]
 
 # What recto's benchmark has beyond that: fp8 and contiguous K and V, which no peer serves; other
-# kernels and layouts for a case that has a name of its own; layers of a step.
-OF_RECTO_ALONE = r"/types:bf16-e4m3/|/block:contiguous$|^decode_(?!skewed)|^layers_"
+# kernels and layouts for a case that has a name of its own; steps and their layers.
+OF_RECTO_ALONE = r"/types:bf16-e4m3/|/block:contiguous$|^decode_(?!skewed)|^(layers|step)_"
 
 
 def lines(*command):

@@ -128,7 +128,7 @@ std::string savings_text(const GenerateConfig& config, const EngineRun& run) {
              "\n{} steps computed {} tokens; {} were found cached. Blocks copied on write: {}, "
              "moved "
              "to the host\nor back: {}. Preempted: {} computed again, {} swapped. Beams that "
-             "switched: {}. Drafts: {} of {}\nwere right.\n",
+             "switched: {}. Drafts: {} of {}\nwere kept.\n",
              counts.steps, counts.rows, counts.hit_tokens, counts.copied_blocks,
              counts.swapped_blocks, counts.recomputes, counts.swaps, counts.beam_switches,
              counts.accepted, counts.drafted);

@@ -34,6 +34,10 @@ class ContinuousScheduler final : public Scheduler {
   void enqueue(const Request& request, SimTime now) override;
   const StepPlan& plan(SimTime now) override;
   void complete(SimTime now) override;
+  // Speculative decoding: the step that was completed last gave each member of a decoding group
+  // `tokens` more than the one that it counts, at most up to the final context. Nobody gives way
+  // for their slots: an allocator that has none breaks a contract. Beams can't. O(groups running).
+  void gain(std::int64_t request_id, std::int64_t tokens, SimTime now);
   GaugeValues gauges() const override;
   std::vector<const Group*> holders() const override;
   std::int64_t context(const Group& group, std::size_t member) const override {

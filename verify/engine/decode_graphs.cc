@@ -66,8 +66,7 @@ DecodeGraphs::~DecodeGraphs() = default;
 
 DecodeGraphs::Graph& DecodeGraphs::graph_of(std::int64_t layer, const MutablePagedKvView& kv,
                                             const DecodeRows& rows) {
-  const auto sequences = static_cast<std::uint64_t>(rows.context_length.size());
-  const auto num_rows = static_cast<std::int64_t>(std::bit_ceil(sequences));
+  const auto num_rows = static_cast<std::int64_t>(std::bit_ceil(rows.context_length.size()));
   const auto [found, is_new] = graphs_.try_emplace({layer, num_rows});
   Graph& graph = found->second;
   if (!is_new) return graph;

@@ -30,13 +30,15 @@ struct DecodeGraphOptions {
   GraphFault fault = GraphFault::kNone;
 };
 
-// One row a sequence, in the codes of the rows' type.
+// In the codes of the rows' type. A sequence with drafts has several rows, each of which passes for
+// a sequence of its own, one token longer than the one before: all K and V are appended before
+// anybody attends.
 struct DecodeRows {
-  std::span<const std::byte> q;                  // [sequences, num_q_heads, head_dim]
-  std::span<const std::byte> k;                  // [sequences, num_kv_heads, head_dim]
-  std::span<const std::byte> v;                  // [sequences, num_kv_heads, head_dim]
-  std::span<const std::int32_t> context_length;  // [sequences], with these tokens
-  std::span<const std::int32_t> table;           // [sequences, max_blocks], -1: no block
+  std::span<const std::byte> q;                  // [rows, num_q_heads, head_dim]
+  std::span<const std::byte> k;                  // [rows, num_kv_heads, head_dim]
+  std::span<const std::byte> v;                  // [rows, num_kv_heads, head_dim]
+  std::span<const std::int32_t> context_length;  // [rows], with each row's token
+  std::span<const std::int32_t> table;           // [rows, max_blocks], -1: no block
   std::int64_t max_blocks = 0;
 };
 
@@ -49,7 +51,7 @@ class DecodeGraphs {
   ~DecodeGraphs();
 
   // Appends K and V to the layer's cache, which stays where it is, and gives the attention of q,
-  // [sequences, q_size]. A graph that cannot be captured, or fails, breaks a contract.
+  // [rows, q_size]. A graph that cannot be captured, or fails, breaks a contract.
   reference::Matrix decode(std::int64_t layer, const MutablePagedKvView& kv,
                            const DecodeRows& rows);
 

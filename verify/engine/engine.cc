@@ -166,15 +166,19 @@ void Engine::compute_step() {
   std::vector<EnginePart*> single;
   std::vector<EnginePart*> several;
   for (EnginePart& part : parts) {
-    const bool is_single = part.shape.rows == 1 && options_.calls == StepCalls::kApart;
-    (is_single ? single : several).push_back(&part);
+    // A graph takes drafts, too.
+    const bool has_graph = options_.graphs == StepGraphs::kReplayed && part.shape.decodes();
+    const bool is_single = part.shape.rows == 1 || has_graph;
+    (is_single && options_.calls == StepCalls::kApart ? single : several).push_back(&part);
   }
   if (!single.empty()) compute(single);
   if (!several.empty()) compute(several);
   const std::vector<BeamBranching> branchings = choose(parts);
+  const std::map<std::int64_t, std::int64_t> kept = settle_drafts(parts);
   cache_->begin_completion();
   scheduler_->complete(SimTime(now_));
   cache_->end_completion();
+  for (const auto& [request, drafts] : kept) scheduler_->gain(request, drafts, SimTime(now_));
   go_on(branchings);
 }
 

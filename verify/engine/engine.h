@@ -68,9 +68,12 @@ class Engine final : public sim::SchedulerObserver {
   void add_drafts(const sim::Group& group, EnginePart& part);
   void note(const std::vector<EnginePart>& parts);
   StepRows rows_of(std::span<EnginePart* const> parts) const;
+  bool replays(std::span<EnginePart* const> parts);
   void compute(std::span<EnginePart* const> parts);
   std::vector<BeamBranching> choose(std::vector<EnginePart>& parts);
-  void settle_drafts(EnginePart& part);
+  std::map<std::int64_t, std::int64_t> settle_drafts(std::vector<EnginePart>& parts);
+  std::int64_t right_drafts(const EnginePart& part) const;
+  void keep_drafts(EnginePart& part, std::int64_t kept);
   void go_on(const std::vector<BeamBranching>& branchings);
 
   const EngineOptions options_;

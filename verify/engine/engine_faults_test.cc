@@ -71,11 +71,36 @@ TEST_CASE("a draft that nobody checks is seen") {
   expect_seen(scenario, EngineFault::kUncheckedDraft);
 }
 
+// Blocks of one slot, so that each token that is rolled back loses its block.
+EngineScenario guessing(std::uint64_t seed) {
+  EngineScenario scenario = scenario_of(sim::Decoding::kSingle, 1, seed);
+  scenario.pool = PoolSize::kRoomy;
+  scenario.options.block_size = 1;
+  scenario.options.draft_tokens = 3;
+  CHECK(judge_engine(scenario).counts.partial_rollbacks > 0);
+  return scenario;
+}
+
+TEST_CASE("a rollback that leaves a wrong draft in the cache is seen") {
+  expect_seen(guessing(5), EngineFault::kRejectedDraft);
+}
+
+TEST_CASE("a rollback that takes a right draft from the cache is seen") {
+  expect_seen(guessing(5), EngineFault::kLostDraft);
+}
+
 TEST_CASE("a graph that is replayed with the lengths of its first step is seen") {
   EngineScenario scenario = scenario_of(sim::Decoding::kSingle, 1, 7);
   scenario.options.graphs = StepGraphs::kReplayed;
   CHECK(judge_engine(scenario).counts.replayed_steps > 0);
   expect_seen(scenario, EngineFault::kStaleGraph);
+}
+
+TEST_CASE("a rollback at the wrong place is seen where steps with drafts are replayed, too") {
+  EngineScenario scenario = guessing(5);
+  scenario.options.graphs = StepGraphs::kReplayed;
+  CHECK(judge_engine(scenario).counts.replayed_drafts > 0);
+  expect_seen(scenario, EngineFault::kRejectedDraft);
 }
 
 TEST_CASE("beams that keep the blocks of another text are seen") {

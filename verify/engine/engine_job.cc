@@ -55,16 +55,14 @@ std::vector<std::int32_t> EngineJob::choose() {
   return parent_of;
 }
 
+Token EngineJob::token_by(std::int32_t member, std::int64_t output, const Vector& logits) const {
+  return best_token(token_scores(request_, {.member = member, .output = output}, logits));
+}
+
 void EngineJob::sample() {
-  const std::int64_t output = outputs();
   for (std::size_t i = 0; i < members_.size(); ++i) {
-    Member& member = members_[i];
-    const Draw draw{.member = static_cast<std::int32_t>(i), .output = output};
-    const Token token = best_token(token_scores(request_, draw, *member.told));
-    const auto promise = member.promises.find(output);
-    if (promise != member.promises.end() && promise->second != token) ++broken_promises_;
-    texts_[i].push_back(token);
-    member.logits.push_back(*member.told);
+    const Vector told = *members_[i].told;
+    go_on(static_cast<std::int32_t>(i), std::span(&told, 1));
   }
 }
 
@@ -96,18 +94,23 @@ std::vector<std::int32_t> EngineJob::search() {
   return parent_of;
 }
 
-std::int64_t EngineJob::accept(std::int32_t index, std::span<const Token> drafts,
-                               const std::vector<Vector>& logits) {
-  Member& member = members_[static_cast<std::size_t>(index)];
-  Token next = text(index).back();
-  std::int64_t accepted = 0;
-  for (std::size_t i = 0; i < drafts.size() && drafts[i] == next; ++i) {
-    const Draw draw{.member = index, .output = outputs() + accepted};
-    next = best_token(token_scores(request_, draw, logits[i]));
-    member.promises[draw.output] = next;
-    ++accepted;
+std::int64_t EngineJob::right_drafts(std::int32_t member, std::span<const Token> drafts,
+                                     std::span<const Vector> logits) const {
+  Token next = text(member).back();
+  std::size_t right = 0;
+  for (; right < drafts.size() && drafts[right] == next; ++right) {
+    next = token_by(member, outputs() + static_cast<std::int64_t>(right), logits[right]);
   }
-  return accepted;
+  return static_cast<std::int64_t>(right);
+}
+
+void EngineJob::go_on(std::int32_t member, std::span<const Vector> logits) {
+  std::vector<Token>& text = texts_[static_cast<std::size_t>(member)];
+  for (const Vector& each : logits) {
+    const std::int64_t output = std::ssize(text) - std::ssize(request_.prompt);
+    text.push_back(token_by(member, output, each));
+    members_[static_cast<std::size_t>(member)].logits.push_back(each);
+  }
 }
 
 void EngineJob::replace_last(std::int32_t member, Token token) {
@@ -120,7 +123,6 @@ EngineText EngineJob::result() const {
     result.outputs.emplace_back(texts_[i].begin() + std::ssize(request_.prompt), texts_[i].end());
     result.logits.push_back(members_[i].logits);
   }
-  result.broken_promises = broken_promises_;
   return result;
 }
 

@@ -4,7 +4,6 @@
 // anything lies in memory is not known here.
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -39,10 +38,12 @@ class EngineJob {
   // One more token for each member, by what was told; whose text each goes on with.
   std::vector<std::int32_t> choose();
 
-  // Logits behind each of these drafts, in the step that chose a token: how many drafts were right.
-  // What they say of later tokens is held against these when they come.
-  std::int64_t accept(std::int32_t member, std::span<const Token> drafts,
-                      const std::vector<reference::Vector>& logits);
+  // By the logits behind each of these drafts, in the step that chose a token: how many drafts were
+  // right, one after the other.
+  std::int64_t right_drafts(std::int32_t member, std::span<const Token> drafts,
+                            std::span<const reference::Vector> logits) const;
+  // One more token of a member by each of these logits.
+  void go_on(std::int32_t member, std::span<const reference::Vector> logits);
   // For a fault: another last token.
   void replace_last(std::int32_t member, Token token);
 
@@ -52,17 +53,16 @@ class EngineJob {
   struct Member {
     std::optional<reference::Vector> told;
     std::vector<reference::Vector> logits;
-    double score = 0;                        // of a beam
-    std::map<std::int64_t, Token> promises;  // by output
+    double score = 0;  // of a beam
   };
 
+  Token token_by(std::int32_t member, std::int64_t output, const reference::Vector& logits) const;
   void sample();
   std::vector<std::int32_t> search();
 
   GenerationRequest request_;
   std::vector<std::vector<Token>> texts_;  // [width]
   std::vector<Member> members_;            // [width]
-  std::int64_t broken_promises_ = 0;
 };
 
 }  // namespace recto::verify

@@ -80,7 +80,6 @@ struct Comparer {
   }
 
   void compare(std::int64_t request, const GeneratedText& dense, const EngineText& engine) {
-    verdict.broken_promises += engine.broken_promises;
     for (std::size_t member = 0; member < dense.outputs.size(); ++member) {
       const std::vector<Token>& right = dense.outputs[member];
       const std::vector<Token>& seen = engine.outputs[member];
@@ -175,10 +174,10 @@ void EngineReport::add(const EngineScenario& scenario, const EngineVerdict& verd
   out << fmt::format(
       "{:<68} tokens {:>3}  steps {:>3}  recomputed {:>2}  swapped {:>2}  copies {:>3}  hits {:>3} "
       " "
-      "switches {:>2}  drafts {:>2}/{:<2}  replayed {:>3}  worst {:.2f}{}\n",
+      "switches {:>2}  drafts {:>2}/{:<2} ({} in part)  replayed {:>3}  worst {:.2f}{}\n",
       scenario.name, verdict.tokens, counts.steps, counts.recomputes, counts.swaps,
       counts.copied_blocks, counts.hit_tokens, counts.beam_switches, counts.accepted,
-      counts.drafted, counts.replayed_steps, verdict.worst_logit,
+      counts.drafted, counts.partial_rollbacks, counts.replayed_steps, verdict.worst_logit,
       verdict.failed() ? "  FAILED: " + verdict.first : "");
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstdlib>
 #include <iostream>
+#include <set>
 #include <vector>
 
 #include "bazel/testing/catch.h"
@@ -28,8 +29,11 @@ void add(EngineCounts& sum, const EngineCounts& counts) {
   sum.beam_switches += counts.beam_switches;
   sum.graphs += counts.graphs;
   sum.replayed_steps += counts.replayed_steps;
+  sum.replayed_drafts += counts.replayed_drafts;
+  sum.launched_steps += counts.launched_steps;
   sum.drafted += counts.drafted;
   sum.accepted += counts.accepted;
+  sum.partial_rollbacks += counts.partial_rollbacks;
 }
 
 // Each of its own counts, and their sum last.
@@ -65,6 +69,7 @@ void expect_everything_happened(const EngineCounts& sum) {
   CHECK(sum.beam_switches > 0);
   CHECK(sum.accepted > 0);
   CHECK(sum.drafted > sum.accepted);
+  CHECK(sum.partial_rollbacks > 0);
 }
 
 TEST_CASE("tokens are those of the dense run, whatever the engine does with its memory") {
@@ -72,12 +77,45 @@ TEST_CASE("tokens are those of the dense run, whatever the engine does with its 
     expect_everything_happened(expect_dense_tokens(engine_cover(cover)).back());
 }
 
+// What the combinations below cross, of one scenario.
+std::vector<std::int64_t> crossed(const EngineScenario& scenario) {
+  const EngineOptions& options = scenario.options;
+  const auto way = 100 * static_cast<std::int64_t>(scenario.traffic.decoding) +
+                   (options.draft_tokens > 0 ? 1 : 0);
+  const auto memory = 100 * static_cast<std::int64_t>(scenario.pool) +
+                      static_cast<std::int64_t>(options.preemption);
+  return {way, options.block_size, options.max_batched_tokens, memory,
+          static_cast<std::int64_t>(options.caching)};
+}
+
+// Any two of them in any of their values.
+std::set<std::vector<std::int64_t>> pairs_of(const std::vector<EngineScenario>& scenarios) {
+  std::set<std::vector<std::int64_t>> pairs;
+  for (const EngineScenario& scenario : scenarios) {
+    const std::vector<std::int64_t> row = crossed(scenario);
+    for (std::size_t a = 0; a < row.size(); ++a) {
+      for (std::size_t b = a + 1; b < row.size(); ++b) {
+        pairs.insert({static_cast<std::int64_t>(a), static_cast<std::int64_t>(b), row[a], row[b]});
+      }
+    }
+  }
+  return pairs;
+}
+
+TEST_CASE("any two choices of all combinations meet in the cover that always runs") {
+  const auto pairs = pairs_of(engine_product());
+  CHECK(pairs.size() ==
+        5 * 5 + 5 * 3 + 5 * 3 + 5 * 2 + 5 * 3 + 5 * 3 + 5 * 2 + 3 * 3 + 3 * 2 + 3 * 2);
+  CHECK(pairs_of(engine_cover(0)) == pairs);
+}
+
 TEST_CASE("they are in every combination of what it does with its memory") {
   const std::vector<EngineScenario> all = engine_product();
   CHECK(all.size() == 450);
   if (!is_full_run()) {
-    std::cout << "SKIPPED: all but every 41st of " << all.size()
-              << " combinations; RECTO_FULL=1 has them all\n";
+    std::cout
+        << "SKIPPED: all but every 41st of " << all.size()
+        << " combinations, any two choices of which meet in the cover; RECTO_FULL=1 has them all\n";
   }
   std::vector<EngineScenario> tried;
   for (std::size_t i = 0; i < all.size(); i += is_full_run() ? 1 : 41) tried.push_back(all[i]);
@@ -86,12 +124,15 @@ TEST_CASE("they are in every combination of what it does with its memory") {
 }
 
 TEST_CASE("they are where somebody has to give way at every few steps") {
-  std::vector<EngineCounts> counts = expect_dense_tokens(tiny_pools());
-  counts.pop_back();
-  for (const EngineCounts& run : counts) {
+  const std::vector<EngineScenario> scenarios = tiny_pools();
+  const std::vector<EngineCounts> counts = expect_dense_tokens(scenarios);
+  for (std::size_t i = 0; i < scenarios.size(); ++i) {
+    INFO(scenarios[i].name);
+    const EngineCounts& run = counts[i];
     const std::int64_t preemptions = run.recomputes + run.swaps;
     CHECK(preemptions >= 10);
     CHECK(run.steps <= 10 * preemptions);
+    if (scenarios[i].options.draft_tokens > 0) CHECK(run.partial_rollbacks > 0);
   }
 }
 
@@ -109,12 +150,17 @@ TEST_CASE("they are where decode steps are graphs, captured once and replayed") 
   }
   const EngineCounts& sum = counts.back();
   CHECK(sum.replayed_steps > sum.graphs);
+  CHECK(sum.replayed_drafts > 0);
+  CHECK(sum.partial_rollbacks > 0);
   CHECK(sum.recomputes > 0);
   CHECK(sum.swaps > 0);
   CHECK(sum.copied_blocks > 0);
-  std::cout << fmt::format("{} graphs {}, replayed in {} steps\n", sum.graphs,
-                           runs_on_gpu() ? "of CUDA" : "of the executor, as no GPU is here",
-                           sum.replayed_steps);
+  std::cout << fmt::format(
+      "{} graphs {}, replayed for {} batches with {} drafts; {} batches with parts of prompts, "
+      "whose "
+      "numbers of rows change, were launched\n",
+      sum.graphs, runs_on_gpu() ? "of CUDA" : "of the executor, as no GPU is here",
+      sum.replayed_steps, sum.replayed_drafts, sum.launched_steps);
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ namespace recto::verify {
 // Whether one call of attention takes a step's decoding and prefilling sequences alike.
 enum class StepCalls : std::uint8_t { kApart, kTogether };
 
-// Whether steps in which every sequence has one row are graphs, captured once and replayed.
+// Whether batches of sequences that decode, drafts with them, are graphs, captured once and
+// replayed.
 enum class StepGraphs : std::uint8_t { kOff, kReplayed };
 
 // A step that is done wrong on purpose: for tests of the law.
@@ -30,6 +31,8 @@ enum class EngineFault : std::uint8_t {
   kShiftedPosition,  // of what is computed again after a preemption: by one
   kStaleTable,       // a new block's entry is still that of the block before
   kUncheckedDraft,   // the first draft is taken for the next token
+  kRejectedDraft,    // rolled back one too few: K and V of the first wrong draft stay
+  kLostDraft,        // rolled back one too many: K and V of the last right draft are lost
   kWrongParent,      // beams keep their blocks, whoever's text they go on with
   kStaleGraph,       // a graph that is replayed has the lengths of its first step
 };
@@ -68,6 +71,9 @@ struct SequenceStep {
   std::int64_t rows = 0;     // computed in it; of these drafts
   std::int64_t drafts = 0;
   std::vector<std::int32_t> blocks;  // its table
+
+  // Nothing of it but its last token, and drafts behind that.
+  bool decodes() const { return rows == 1 + drafts; }
 };
 
 struct EngineStep {
@@ -88,15 +94,16 @@ struct EngineCounts {
   std::int64_t beam_switches = 0;   // beams that went on from another one
   std::int64_t graphs = 0;          // captured: one for each layer and size of batch
   std::int64_t replayed_steps = 0;  // batches that were served by them
+  std::int64_t replayed_drafts = 0;
+  std::int64_t launched_steps = 0;  // batches with parts of prompts, though there are graphs
   std::int64_t drafted = 0;
-  std::int64_t accepted = 0;  // drafts that were the next tokens
+  std::int64_t accepted = 0;           // drafts that were the next tokens, and stayed
+  std::int64_t partial_rollbacks = 0;  // of sequences that kept some drafts, and gave others back
 };
 
 struct EngineText {
   std::vector<std::vector<Token>> outputs;             // [width][output_tokens]
   std::vector<std::vector<reference::Vector>> logits;  // [width][output_tokens], of beams as a line
-  // Tokens that accepted drafts told before their step, and that then were others.
-  std::int64_t broken_promises = 0;
 };
 
 struct EngineRun {

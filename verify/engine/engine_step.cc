@@ -1,5 +1,7 @@
 // One step of the engine: which tokens are computed, where their K and V go, and what follows.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -113,6 +115,21 @@ StepRows Engine::rows_of(std::span<EnginePart* const> parts) const {
   return step;
 }
 
+// Parts of prompts are launched: their number of rows is another one at each step.
+bool Engine::replays(std::span<EnginePart* const> parts) {
+  if (options_.graphs == StepGraphs::kOff) return false;
+  std::int64_t drafts = 0;
+  bool decode = true;
+  for (const EnginePart* part : parts) {
+    decode = decode && part->shape.decodes();
+    drafts += part->shape.drafts;
+  }
+  EngineCounts& counts = run_.counts;
+  (decode ? counts.replayed_steps : counts.launched_steps) += 1;
+  counts.replayed_drafts += decode ? drafts : 0;
+  return decode;
+}
+
 void Engine::compute(std::span<EnginePart* const> parts) {
   const StepRows step = rows_of(parts);
   std::vector<Token> tokens;
@@ -123,9 +140,7 @@ void Engine::compute(std::span<EnginePart* const> parts) {
       positions.push_back(part->shape.context + row + (part->is_shifted ? 1 : 0));
     }
   }
-  const bool is_replayed =
-      options_.graphs == StepGraphs::kReplayed && tokens.size() == parts.size();
-  run_.counts.replayed_steps += is_replayed ? 1 : 0;
+  const bool is_replayed = replays(parts);
   Matrix x = model_.embed(tokens);
   for (std::int64_t layer = 0; layer < layers_; ++layer) {
     const HostModel::Projected projected = model_.project(layer, x, positions);
@@ -162,21 +177,46 @@ std::vector<BeamBranching> Engine::choose(std::vector<EnginePart>& parts) {
                           .parent_of = std::move(parent_of),
                           .context = TokenCount(part.shape.context + part.shape.rows)});
   }
-  for (EnginePart& part : parts) settle_drafts(part);
   return branchings;
 }
 
-// The scheduler counts a token a step: what drafts told beforehand is computed again, and must come
-// out the same.
-void Engine::settle_drafts(EnginePart& part) {
-  if (part.drafts.empty()) return;
-  const Token guess = part.drafts.front();
-  if (options_.fault == EngineFault::kUncheckedDraft) {
-    part.job->replace_last(part.shape.member, guess);
+std::int64_t Engine::right_drafts(const EnginePart& part) const {
+  return part.job->right_drafts(part.shape.member, part.drafts, std::span(part.logits).subspan(1));
+}
+
+// All sequences of a request have equal contexts: they keep as many drafts as were right of each.
+// By request, where there are any.
+std::map<std::int64_t, std::int64_t> Engine::settle_drafts(std::vector<EnginePart>& parts) {
+  std::map<std::int64_t, std::int64_t> kept;
+  for (const EnginePart& part : parts) {
+    if (options_.fault == EngineFault::kUncheckedDraft && !part.drafts.empty()) {
+      part.job->replace_last(part.shape.member, part.drafts.front());
+    }
+    std::int64_t right = part.drafts.empty() ? 0 : right_drafts(part);
+    const bool is_any_wrong = right < std::ssize(part.drafts);
+    if (options_.fault == EngineFault::kRejectedDraft && is_any_wrong) ++right;
+    const auto [found, is_first] = kept.try_emplace(part.shape.request, right);
+    if (!is_first) found->second = std::min(found->second, right);
   }
-  const std::vector<Vector> behind(part.logits.begin() + 1, part.logits.end());
-  run_.counts.accepted += part.job->accept(part.shape.member, part.drafts, behind);
-  cache_->take_back(part.sequence, TokenCount(part.shape.context + 1));
+  for (EnginePart& part : parts) {
+    if (!part.drafts.empty()) keep_drafts(part, kept.at(part.shape.request));
+  }
+  std::erase_if(kept, [](const auto& each) { return each.second == 0; });
+  return kept;
+}
+
+// K and V of the first `kept` drafts stay where they are, and with them the tokens that they led
+// to; the tail is rolled back.
+void Engine::keep_drafts(EnginePart& part, std::int64_t kept) {
+  const std::int64_t rejected = part.shape.drafts - kept;
+  run_.counts.accepted += kept;
+  run_.counts.partial_rollbacks += kept > 0 && rejected > 0 ? 1 : 0;
+  part.job->go_on(part.shape.member,
+                  std::span(part.logits).subspan(1, static_cast<std::size_t>(kept)));
+  const bool is_one_lost = options_.fault == EngineFault::kLostDraft && kept > 0;
+  cache_->take_back(part.sequence, TokenCount(part.shape.context + 1),
+                    TokenCount(is_one_lost ? kept - 1 : kept));
+  tell(part.shape.request, fmt::format("keeps {} of {} drafts", kept, part.shape.drafts));
 }
 
 void Engine::go_on(const std::vector<BeamBranching>& branchings) {

@@ -33,6 +33,26 @@ TEST_CASE("steps, tables and events of a run are kept") {
   CHECK(run.events[1].text == "is finished");
 }
 
+TEST_CASE("a step goes on by the drafts that were right, and by its own token") {
+  EngineOptions options;
+  options.block_size = 2;
+  GenerationRequest request = request_of(0, {1, 2, 1, 2, 1});
+  request.output_tokens = 40;
+  const ModelWeights weights = drawn_weights(kShape, {});
+  const EngineRun plain = run_engine(weights, {request}, options).value();
+  options.draft_tokens = 4;
+  const EngineRun run = run_engine(weights, {request}, options).value();
+  CHECK(run.texts.at(0).outputs == plain.texts.at(0).outputs);
+  CHECK(run.counts.accepted > 0);
+  CHECK(run.counts.partial_rollbacks > 0);
+  CHECK(run.counts.steps == plain.counts.steps - run.counts.accepted);
+  for (std::size_t i = 1; i + 1 < run.steps.size(); ++i) {
+    const SequenceStep& step = run.steps[i].sequences.at(0);
+    const std::int64_t gained = run.steps[i + 1].sequences.at(0).context - step.context - 1;
+    CHECK((gained >= 0 && gained <= step.drafts));
+  }
+}
+
 TEST_CASE("what is found in the prefix cache is not computed") {
   EngineOptions options;
   options.block_size = 2;

@@ -39,6 +39,26 @@ struct CheckedOp {
 
 using BlockLists = std::vector<std::vector<std::int64_t>>;
 
+// Each row with the context that ends with it, and its sequence's table.
+struct RowTables {
+  explicit RowTables(const StepRows& step) {
+    for (std::int64_t s = 0; s < step.num_sequences(); ++s) {
+      const auto place = static_cast<std::size_t>(s);
+      const std::int32_t rows = step.query_start[place + 1] - step.query_start[place];
+      const auto blocks = std::span(step.table)
+                              .subspan(place * static_cast<std::size_t>(step.max_blocks),
+                                       static_cast<std::size_t>(step.max_blocks));
+      for (std::int32_t behind = rows - 1; behind >= 0; --behind) {
+        context_length.push_back(step.context_length[place] - behind);
+        table.insert(table.end(), blocks.begin(), blocks.end());
+      }
+    }
+  }
+
+  std::vector<std::int32_t> context_length;  // [rows]
+  std::vector<std::int32_t> table;           // [rows, max_blocks]
+};
+
 }  // namespace
 
 KvStore::Pool::Pool(const KvPoolShape& shape, const KvRounding& rounding) {
@@ -196,12 +216,13 @@ Matrix KvStore::decode(std::int64_t layer, const StepRows& step, const Matrix& q
   const std::vector<std::byte> q_codes = encode(q);
   const std::vector<std::byte> k_codes = encode(k);
   const std::vector<std::byte> v_codes = encode(v);
+  const RowTables rows(step);
   return graphs_->decode(layer, device_[static_cast<std::size_t>(layer)].view,
                          {.q = q_codes,
                           .k = k_codes,
                           .v = v_codes,
-                          .context_length = step.context_length,
-                          .table = step.table,
+                          .context_length = rows.context_length,
+                          .table = rows.table,
                           .max_blocks = step.max_blocks});
 }
 

@@ -62,7 +62,8 @@ class KvStore {
              const reference::Matrix& v);
   reference::Matrix attend(std::int64_t layer, const StepRows& step, const reference::Matrix& q);
 
-  // Both at once, of one row a sequence, by a graph that is replayed. There are options for graphs.
+  // Both at once, by a graph that is replayed: of sequences that decode, with their drafts. There
+  // are options for graphs.
   reference::Matrix decode(std::int64_t layer, const StepRows& step, const reference::Matrix& q,
                            const reference::Matrix& k, const reference::Matrix& v);
   std::int64_t captured_graphs() const { return graphs_ ? graphs_->captured() : 0; }

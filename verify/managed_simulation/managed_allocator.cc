@@ -75,7 +75,8 @@ void ManagedAllocator::open(sim::SequenceId sequence, const sim::SequenceSpec& s
   if (place >= members_.size()) members_.resize(place + 1);
   hashes_.resize(members_.size());
   hashes_[place].clear();
-  members_[place] = {.spec = spec, .handle = {}, .swapped_room = {}};
+  members_[place] = {};
+  members_[place].spec = spec;
   tokens_.open(sequence, spec);
 }
 
@@ -172,9 +173,11 @@ std::optional<sim::Growth> ManagedAllocator::admit(std::span<const sim::Sequence
 
 std::optional<sim::Growth> ManagedAllocator::grow(sim::SequenceId sequence, TokenCount context,
                                                   TokenCount length) {
-  const Member& mine = member(sequence);
-  catch_up(mine, context);
-  sim::Growth growth{.held_before = view(mine).capacity};
+  Member& mine = member(sequence);
+  const TokenCount kept = std::exchange(mine.kept_drafts, TokenCount(0));
+  catch_up(mine, context + kept);
+  const TokenCount capacity = view(mine).capacity;
+  sim::Growth growth{.held_before = kept == TokenCount(0) ? capacity : mine.told_capacity};
   const Result<std::span<const cache::BlockCopy>> copies = manager_.reserve(*mine.handle, length);
   if (is_refused(copies)) return std::nullopt;
   for (const cache::BlockCopy& copy : copies.value()) {
@@ -183,7 +186,7 @@ std::optional<sim::Growth> ManagedAllocator::grow(sim::SequenceId sequence, Toke
   }
   on_copies(copies.value());
   growth.held_after = view(mine).capacity;
-  table_entries_ += blocks_of(growth.held_after - growth.held_before);
+  table_entries_ += blocks_of(growth.held_after - capacity);
   return growth;
 }
 
@@ -266,10 +269,6 @@ sim::PoolCounts ManagedAllocator::counts() const {
 std::string ManagedAllocator::describe() const {
   return "paged, block " + std::to_string(block_size().value()) +
          (reuses_prefixes() ? ", prefix cache" : "");
-}
-
-void ManagedAllocator::follow(sim::SequenceId sequence, TokenCount context) {
-  if (is_running(member(sequence))) catch_up(member(sequence), context);
 }
 
 cache::SequenceView ManagedAllocator::view(const Member& member) const {

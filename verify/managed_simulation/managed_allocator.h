@@ -91,9 +91,12 @@ class ManagedAllocator : public sim::Allocator {
   cache::SequenceHandle handle(sim::SequenceId sequence) const { return *member(sequence).handle; }
 
   // Appends up to `count` more tokens behind a context of `context`, as many as there is room for
-  // without anybody giving way; how many. To be taken back before the scheduler goes on.
+  // without anybody giving way; how many.
   TokenCount append_drafts(sim::SequenceId sequence, TokenCount context, TokenCount count);
-  void take_back(sim::SequenceId sequence, TokenCount context);
+  // Before the scheduler goes on: of what lies behind `context`, which is how far it counts, the
+  // first `kept` tokens stay, and the rest is taken back. If any stay, it has to ask for their room
+  // next (`grow`), as ContinuousScheduler::gain does.
+  void take_back(sim::SequenceId sequence, TokenCount context, TokenCount kept);
 
   // Member i goes on from member parent_of[i]; all run, with a context of `context`.
   void branch(std::span<const sim::SequenceId> members, std::span<const std::int32_t> parent_of,
@@ -117,7 +120,9 @@ class ManagedAllocator : public sim::Allocator {
   struct Member {
     sim::SequenceSpec spec;
     std::optional<cache::SequenceHandle> handle;  // from the first admission on
-    TokenCount swapped_room;  // on the way to the host and back: room that passes for context
+    TokenCount swapped_room;   // on the way to the host and back: room that passes for context
+    TokenCount told_capacity;  // what it had before the last drafts, as the scheduler knows it
+    TokenCount kept_drafts;    // of which the scheduler does not know yet
   };
   // A set on its way to the host.
   struct Departure {

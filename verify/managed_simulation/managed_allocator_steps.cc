@@ -1,15 +1,20 @@
-// What an engine does to sequences within a step, of which the simulator knows nothing: drafts that
-// are taken back, and beams that go on from one another.
+// What an engine does to sequences within a step, of which the simulator knows nothing: tokens
+// one by one, drafts of which some are taken back, and beams that go on from one another.
 
 #include "core/contract.h"
 #include "verify/managed_simulation/managed_allocator.h"
 
 namespace recto::verify {
 
+void ManagedAllocator::follow(sim::SequenceId sequence, TokenCount context) {
+  if (is_running(member(sequence))) catch_up(member(sequence), context);
+}
+
 TokenCount ManagedAllocator::append_drafts(sim::SequenceId sequence, TokenCount context,
                                            TokenCount count) {
-  const Member& mine = member(sequence);
+  Member& mine = member(sequence);
   catch_up(mine, context);
+  mine.told_capacity = view(mine).capacity;
   for (; count > TokenCount(0); count = count - TokenCount(1)) {
     const TokenCount before = view(mine).capacity;
     const auto copies = manager_.append(*mine.handle, count);
@@ -21,11 +26,12 @@ TokenCount ManagedAllocator::append_drafts(sim::SequenceId sequence, TokenCount 
   return count;
 }
 
-void ManagedAllocator::take_back(sim::SequenceId sequence, TokenCount context) {
-  const Member& mine = member(sequence);
+void ManagedAllocator::take_back(sim::SequenceId sequence, TokenCount context, TokenCount kept) {
+  Member& mine = member(sequence);
   const TokenCount before = view(mine).capacity;
-  RECTO_CHECK_EQ(manager_.truncate(*mine.handle, context), Status::ok());
+  RECTO_CHECK_EQ(manager_.truncate(*mine.handle, context + kept), Status::ok());
   table_entries_ -= blocks_of(before - view(mine).capacity);
+  mine.kept_drafts = kept;
 }
 
 void ManagedAllocator::branch(std::span<const sim::SequenceId> members,

@@ -144,5 +144,31 @@ TEST_CASE("what is found again is told apart from what is evicted for the rest")
   CHECK(growth->held_after == TokenCount(12));
 }
 
+TEST_CASE("drafts that stay are room that the scheduler asks for, and the others are rolled back") {
+  Pool pool(blocks(4));
+  REQUIRE(pool->admit(alone(kFirst), TokenCount(6)));
+  // A token of the step and twelve drafts, of which the pool has room for nine.
+  CHECK(pool->append_drafts(kFirst, TokenCount(6), TokenCount(13)) == TokenCount(10));
+  CHECK(pool->block_table(kFirst).size() == 4);
+  pool->take_back(kFirst, TokenCount(7), TokenCount(2));
+  CHECK(pool->block_table(kFirst).size() == 3);
+  const sim::Growth growth = pool->grow(kFirst, TokenCount(7), TokenCount(9)).value();
+  CHECK(growth.held_before == TokenCount(8));
+  CHECK(growth.held_after == TokenCount(12));
+  CHECK(pool->counts().table_entries == 3);
+  CHECK(pool->manager().view(pool->handle(kFirst)).value().context_length == TokenCount(9));
+}
+
+TEST_CASE("drafts of which none stays leave no trace") {
+  Pool pool(blocks(4));
+  REQUIRE(pool->admit(alone(kFirst), TokenCount(6)));
+  CHECK(pool->append_drafts(kFirst, TokenCount(6), TokenCount(4)) == TokenCount(4));
+  pool->take_back(kFirst, TokenCount(7), TokenCount(0));
+  CHECK(pool->counts().table_entries == 2);
+  const sim::Growth growth = pool->grow(kFirst, TokenCount(8), TokenCount(9)).value();
+  CHECK(growth.held_before == TokenCount(8));
+  CHECK(growth.held_after == TokenCount(12));
+}
+
 }  // namespace
 }  // namespace recto::verify
