@@ -183,7 +183,9 @@ class Bundle(BundleCase):
         results = self.work / "results" / "FAKE-1"
         self.assertRegex((results / "comparison.txt").read_text(), "pretended .* 1.500")
         aims = (results / "aims.txt").read_text()
-        self.assertRegex(aims, r"below 1: met \(.*\); 1 of 1 case, wrong 1 time; no figure: other")
+        self.assertRegex(aims, r"below 1: not measured \(1 of at least 8 cases, .*\); "
+                         r"1 of 1 case, wrong 1 time; in few cases: pretended \(1\); "
+                         "no figure: other")
         self.assertIn("pretended 0.667, other wrong\n", aims)
         self.assertNotIn("done: ", printed)
 
