@@ -42,6 +42,14 @@ cc_library(
     linkstatic = True,
 )
 """,
+    "simdjson": """
+cc_library(
+    name = "simdjson",
+    srcs = ["simdjson/singleheader/simdjson.cpp", "simdjson/singleheader/simdjson.h"],
+    copts = ["-O2", "-w"],
+    linkstatic = True,
+)
+""",
     "zip": """
 cc_library(
     name = "zip_alone",
