@@ -8,6 +8,22 @@ load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
 load("//bazel:defs.bzl", "recto_binary", "recto_test")
 load("//bazel:program_test.bzl", "program_test")
 
+_ARCHIVES = Label("@archives//:missing.txt").workspace_root
+
+# Of programs that are carried to a GPU elsewhere: only glibc stays shared.
+_PORTABLE = {
+    "additional_linker_inputs": ["@archives//:archives"],
+    "linkopts": select({
+        # Sanitizers' own libraries share the C++ library with the program.
+        "//bazel:instrumented": [],
+        "//conditions:default": [
+            "-L{}/installed".format(_ARCHIVES),
+            "-L$(BINDIR)/" + _ARCHIVES,
+            "-static-libgcc",
+        ],
+    }),
+}
+
 # $1 nvcc, $2 a folder for intermediate files, $3 source, $4 object, $5 cubin, $6 log; then options.
 # What ptxas says goes to the log, and is shown if the compilation fails.
 _COMPILE = """
@@ -188,6 +204,7 @@ def cuda_binary(name, srcs, hdrs = [], includes = [], deps = [], testonly = Fals
         # Its own objects are what it is for, whether or not a library asks for them.
         alwayslink = True,
     )
+    kwargs.update(_PORTABLE)
     cc_binary(name = name, testonly = testonly, deps = [main] + deps, linkstatic = True, **kwargs)
 
 def cuda_shared_library(name, srcs, hdrs = [], **kwargs):
@@ -211,17 +228,20 @@ def cuda_test(name, srcs, hdrs = [], includes = [], deps = [], **kwargs):
     main = name + "_main"
     _compile(name = main, srcs = srcs, hdrs = hdrs, includes = includes, testonly = True)
     kwargs.update(_ON_GPU)
+    kwargs.update(_PORTABLE)
     cc_test(name = name, deps = [main] + deps, linkstatic = True, **kwargs)
 
 def gpu_binary(name, **kwargs):
     """A recto_binary that is linked with //verify/gpu; none where there is no toolkit."""
     if TOOLKIT.nvcc:
+        kwargs.update(_PORTABLE)
         recto_binary(name = name, **kwargs)
 
 def gpu_test(name, deps, **kwargs):
     """A recto_test that is linked with //verify/gpu; skipped where there is no toolkit."""
     if TOOLKIT.nvcc:
         kwargs.update(_ON_GPU)
+        kwargs.update(_PORTABLE)
         recto_test(name = name, deps = deps + ["//verify/gpu:gate"], **kwargs)
     else:
         _skipped_test(name = name, **_ON_GPU)

@@ -1,5 +1,6 @@
 """What MODULE.bazel uses. Bazel 4 knows no module_extension, so this stands apart."""
 
+load("//bazel:archives.bzl", "archives_repository")
 load("//bazel:compilers.bzl", "compilers_repository")
 load("//bazel:cuda_toolkit.bzl", "cuda_repository")
 load("//bazel:libs.bzl", "libs_repository")
@@ -9,6 +10,11 @@ def _libs_impl(_ctx):
     libs_repository(name = "libs")
 
 libs = module_extension(implementation = _libs_impl)
+
+def _archives_impl(_ctx):
+    archives_repository(name = "archives")
+
+archives = module_extension(implementation = _archives_impl)
 
 def _compilers_impl(_ctx):
     compilers_repository(name = "compilers")

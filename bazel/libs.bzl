@@ -81,6 +81,13 @@ def _linkopts(ctx, row):
         fail("libs: pkg-config cannot tell how to link {}: {}".format(name, result.stderr.strip()))
     return [word for word in result.stdout.strip().split(" ") if word]
 
+def library_names(ctx, table):
+    """Returns NAME of each -lNAME that the libraries of the table are linked by."""
+    words = []
+    for row in _parse(ctx.read(table)):
+        words += _linkopts(ctx, row)
+    return [word[len("-l"):] for word in words if word.startswith("-l")]
+
 def _library(ctx, row, paths):
     """Returns the cc_library of a row, whose headers are installed as `paths`."""
     forwarders = []

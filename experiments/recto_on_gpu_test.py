@@ -8,6 +8,7 @@ LIBRARY takes device memory alone.
 
 import json
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -101,6 +102,22 @@ class RectoOnGpu(unittest.TestCase):
                               cwd=self.folder, capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(done.stdout, self.run_here("verify", "--list")[1])
+        if self.why_no_gpu() is not None:
+            case = os.path.join(bundle, "cases", "gather_bf16_e5m2_packed.json")
+            self.assertEqual(self.run_here("replay", case, "--backend", "gpu")[0], NO_GPU)
+
+    def test_each_case_of_a_bundle_is_right_and_what_its_law_is_about(self):
+        program, kinds = PROGRAM, "gpu"
+        if self.why_no_gpu() is not None:
+            program, kinds = RECTO, "executor,host-api"
+        cases = sorted(pathlib.Path(BUNDLE_SH).parent.glob("gpu_bundle/cases/*.json"))
+        self.assertGreater(len(cases), 10)
+        for case in cases:
+            law = json.loads(case.read_text())["law"]
+            done = subprocess.run([program, "replay", case, "--backend", kinds],
+                                  capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), case.name + done.stdout)
+            self.assertRegex(done.stdout, rf"(?m)^({law} +ok: |law +{law} holds, )")
 
     def test_all_laws_hold_on_the_gpu(self):
         why = self.why_no_gpu()

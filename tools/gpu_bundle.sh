@@ -35,8 +35,9 @@ build_programs() {
   done
 }
 
-# What the dynamic linker finds for a program. The C library and the linker lie apart: the machine's
-# own are taken, if they are not too old. The driver is looked for when a program runs.
+# What the dynamic linker finds for a program: the C library, and what could not be linked
+# statically (bazel/archives.bzl). The C library and the linker lie apart: the machine's own are
+# taken, if they are not too old. The driver is looked for when a program runs.
 copy_libraries() {
   # A script has none.
   { ldd "$1" 2>/dev/null || true; } | while read -r name arrow path _; do
@@ -76,7 +77,7 @@ out=$(realpath -m "$out")
 built_from=$(commit)
 ((${#programs[@]})) || build_programs
 
-mkdir -p "$out"/{bin,tests,bench,lib/system}
+mkdir -p "$out"/{bin,tests,bench,cases,lib/system}
 for program in "${programs[@]}"; do
   case $program in
     *_benchmark) folder=bench ;;
@@ -90,9 +91,12 @@ chmod -R u+w "$out"
 (cd "$root/tools" && find -L bench_peers -name '*.py' ! -name '*_test.py' \
   -exec cp -L --parents {} "$out" \;)
 cp -L "$root/tools/gpu_bundle"/{run.sh,aims.py,find_cublas.py} "$out/"
+cp -L "$root"/tools/gpu_bundle/cases/*.json "$out/cases/"
 echo "$built_from" >"$out/COMMIT"
 cat >"$out/README" <<END
 Verifies recto's kernels on this machine's GPU, and measures them:  ./run.sh
 It asks for a driver, and nothing else. Exit codes and flags: ./run.sh --help
 END
-echo "$out: tests: $(ls "$out/tests" | wc -l), benchmarks: $(ls "$out/bench" | wc -l)"
+count() { find "$@" -type f | wc -l; }
+echo "$out: cases: $(count "$out/cases"), tests: $(count "$out/tests"), benchmarks:" \
+  "$(count "$out/bench"), shared libraries but the system's: $(count "$out/lib" -maxdepth 1)"

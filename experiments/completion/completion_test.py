@@ -21,6 +21,31 @@ _recto
 printf '%s\n' "${COMPREPLY[@]}"
 """
 
+# Types each argument and a tab into a zsh of its own, on a terminal, and prints what stands there.
+ASK_ZSH = r"""
+zmodload zsh/zpty
+zpty shell zsh -f -i
+zpty -w shell 'autoload -Uz compinit; compinit -u -D; source script; compdef _recto recto
+show() { print -r -- "<<$BUFFER>>" }; zle -N show; bindkey "^T" show
+zstyle ":completion:*" insert-tab false; print READ""Y'
+zpty -r shell said '*READY*'
+for typed; do
+  zpty -w -n shell $'\C-u'"$typed"$'\t\C-t'
+  zpty -r shell said '*>>*'
+  print -r -- ${${said##*<<}%%>>*}
+done
+"""
+ZSH_COMPLETES = (
+    ("recto frag", "recto fragmentation "),
+    ("recto fragmentation --vi", "recto fragmentation --view="),
+    ("recto fragmentation --view p", "recto fragmentation --view paper "),
+    ("recto simulate --model Llama-3.1-8", "recto simulate --model Llama-3.1-8B "),
+    ("recto sweep --manager simulator,p", "recto sweep --manager simulator,production,"),
+    ("recto verify --law orac", "recto verify --law oracle,"),
+    ("recto completion f", "recto completion fish "),
+    ("recto nothing --", "recto nothing --"),
+)
+
 # What is typed, in bash's words, and what must be among the offers, or all of them.
 AMONG = (
     ("recto|", "fragmentation simulate sweep trace verify completion man --help --version"),
@@ -128,9 +153,14 @@ class Zsh(Shell):
 
     def test_every_option_is_one_that_arguments_takes(self):
         # _arguments complains about specifications that it cannot read when it is called.
-        code = "autoload -Uz compinit; compinit -u -d dump; source script; whence -w _recto"
+        code = "autoload -Uz compinit; compinit -u -D; source script; whence -w _recto"
         done = self.run_shell("-f", "-c", code)
-        self.assertIn("_recto: function", done.stdout, done.stderr)
+        self.assertEqual((done.stdout, done.stderr), ("_recto: function\n", ""))
+
+    def test_it_completes_what_is_typed(self):
+        typed, expected = zip(*ZSH_COMPLETES)
+        done = self.run_shell("-f", "-c", ASK_ZSH, "zsh", *typed)
+        self.assertEqual((done.stdout.splitlines(), done.stderr), (list(expected), ""))
 
 
 class Fish(Shell):

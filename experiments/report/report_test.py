@@ -5,6 +5,7 @@
 """
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -95,6 +96,23 @@ class Report(unittest.TestCase):
         self.assertEqual(self.kernels("sweep", "--block-size", "1,16", "--pool-slots",
                                       str(64 * 2560)),
                          [(1, 0.064, "interpolated"), (16, 0.032, "interpolated")])
+
+    def test_a_measured_time_model_is_found_from_another_folder_than_the_studys(self):
+        home = Path(self.scratch.name, "measured-home")
+        results = home / "experiments" / "results" / "synthetic-not-measured"
+        shutil.copytree("sim/time/testdata/synthetic-not-measured", results)
+        subprocess.run([PROGRAM, "fragmentation", *MEASURED, "--allocators", "paged",
+                        "--block-sizes", "16", "--report", "--out", "study"], check=True,
+                       capture_output=True, cwd=home)
+        page = self.page(home / "study")
+        for place, folder in (("/", home / "study"), (home / "study", ".")):
+            run = subprocess.run([PROGRAM, "report", folder], capture_output=True, text=True,
+                                 cwd=place)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertEqual(self.page(home / "study"), page)
+        (results / "attention.json").unlink()
+        self.assertIn("inputs: found experiments/results/synthetic-not-measured/attention.json, "
+                      "which is neither here", self.refused(home / "study"))
 
     def test_kernel_time_is_not_measured_by_default(self):
         for folder in (self.study, self.sweep):

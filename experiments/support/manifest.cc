@@ -62,6 +62,16 @@ std::vector<std::string> input_files(const RunConfig& config) {
 }
 
 void replace_input(RunConfig& config, const std::string& from, const std::string& to) {
+  namespace fs = std::filesystem;
+  constexpr std::string_view kMeasured = "measured:";
+  if (config.time_model.starts_with(kMeasured)) {
+    const fs::path card = fs::path(config.time_model.substr(kMeasured.size())).filename();
+    if (fs::path(from).parent_path().filename() == card && from.ends_with("/attention.json")) {
+      std::error_code gone;  // then the path stays as it is, and is told where it is read
+      config.time_model = kMeasured;
+      config.time_model += fs::absolute(to, gone).parent_path().string();
+    }
+  }
   for (const NamedFile& file : named_files(config)) {
     std::string& text = config.*file.member;
     if (file.path == from && text.ends_with(from)) {

@@ -14,7 +14,7 @@ namespace recto::experiments {
 // Files that a configuration reads: trace, lengths, model, time model.
 std::vector<std::string> input_files(const RunConfig& config);
 
-// Has `config` read `to` wherever it names the file `from`. A card of `measured:` names none.
+// Has `config` read `to` wherever it names the file `from`: a card of `measured:` by its results.
 void replace_input(RunConfig& config, const std::string& from, const std::string& to);
 
 // Invalid input if `output` is one of the files that are read: writing would destroy it.

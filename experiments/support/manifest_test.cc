@@ -48,5 +48,15 @@ TEST_CASE("an input is replaced wherever it is named, and nothing else is") {
   CHECK(config.time_model == "linear:/b/a.csv");
 }
 
+TEST_CASE("a measured card is replaced by where its results are, and by no other file") {
+  RunConfig config;
+  config.time_model = "measured:H200";
+  replace_input(config, "H200/trace.csv", "/elsewhere/H200/trace.csv");
+  replace_input(config, "results/H100/attention.json", "/elsewhere/H100/attention.json");
+  CHECK(config.time_model == "measured:H200");
+  replace_input(config, "results/H200/attention.json", "/elsewhere/H200/attention.json");
+  CHECK(config.time_model == "measured:/elsewhere/H200");
+}
+
 }  // namespace
 }  // namespace recto::experiments

@@ -35,7 +35,19 @@ std::vector<std::string> measured_cards(const fs::path& results) {
   return cards;
 }
 
+// As a report asks for it, which knows where the file was found that a study read.
+Result<TimeModelChoice> choose_folder(const fs::path& folder) {
+  std::error_code error;
+  if (fs::is_regular_file(folder / kFile, error)) {
+    return TimeModelChoice{TimeModelKind::kMeasured, folder / kFile};
+  }
+  return Status::invalid_input(
+      fmt::format("--time-model measured:{}: no {} is there; expected a folder of results",
+                  folder.string(), kFile));
+}
+
 Result<TimeModelChoice> choose_measured(const std::string& card) {
+  if (fs::path(card).is_absolute()) return choose_folder(card);
   const fs::path results = results_folder();
   const std::vector<std::string> cards = measured_cards(results);
   if (std::ranges::find(cards, card) != cards.end()) {

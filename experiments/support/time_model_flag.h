@@ -17,9 +17,9 @@ struct TimeModelChoice {
   std::string file;  // that it is read from; empty for the roofline
 };
 
-// Of "roofline", "linear:FILE" or "measured:GPU", where GPU is a folder of results:
-// experiments/results in the current folder, or what RECTO_GPU_RESULTS names. Invalid input for
-// anything else, and for a card without results, with those that have some.
+// Of "roofline", "linear:FILE" or "measured:GPU". GPU is a folder of results by its absolute path,
+// or one in experiments/results of the current folder or in what RECTO_GPU_RESULTS names. Invalid
+// input for anything else, and for a card without results, with those that have some.
 Result<TimeModelChoice> choose_time_model(std::string_view flag);
 
 }  // namespace recto::experiments

@@ -49,6 +49,18 @@ TEST_CASE("measured names a card with results") {
   }
 }
 
+TEST_CASE("an absolute path names a folder of results, wherever others are") {
+  const auto results = std::filesystem::absolute(make_results("elsewhere"));
+  add_card(results, "H200");
+  setenv("RECTO_GPU_RESULTS", "/nowhere", 1);
+  const auto choice = choose_time_model("measured:" + (results / "H200").string());
+  REQUIRE(choice.is_ok());
+  CHECK(choice.value().file == results / "H200" / "attention.json");
+  const std::string gone = "measured:" + (results / "H100").string();
+  CHECK(choose_time_model(gone).status().message() ==
+        "--time-model " + gone + ": no attention.json is there; expected a folder of results");
+}
+
 TEST_CASE("where nothing was measured, that is said") {
   make_results("none");
   CHECK(has(choose_time_model("measured:H200").status().message(), "no results yet: "));

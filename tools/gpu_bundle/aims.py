@@ -3,9 +3,10 @@
 
     aims.py FOLDER      attention.json in it, and peers.json if it is there
 
-A line for each aim: met, not met, or not measured; with how many figures, and the worst. An aim
-over peers is judged over the cases that both ran, and says how many of recto's these are, which
-peers had no figure in any of them, and how often one refused a case or was wrong. Below it a line
+A line for each aim: met, not met, or not measured; with how many figures, and the worst. Fewer than
+8 cases are no verdict, whatever they say. An aim over peers is judged over the cases that both ran,
+and says how many of recto's these are, which peers had a figure in fewer than 8 of them or in none,
+and how often one refused a case or was wrong. Below it a line
 for each case that peers were asked. What no peer is asked, caches of 8 bits and contiguous ones, is
 no such case. Exit codes: 0 whatever the outcome, 2 bad usage or a file that is no measurement.
 """
@@ -16,6 +17,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+CASES_LEAST = 8  # for a verdict; of each aim the default set has at least twice as many
 PEERS_SERVE = re.compile(r"/types:(bf16-bf16|fp16-fp16)/block:\d+(/|$)")
 SUFFIX = "/iterations:1/manual_time"
 
@@ -98,23 +100,26 @@ class Peers:
 def over_peers(rows, peers, is_met):
     """The verdict over all peers, and a line for each case that they were asked."""
     figures, gaps, lines, compared = {}, Counter(), [], 0
-    silent = set(peers.names)
+    cases_of = Counter(dict.fromkeys(peers.names, 0))
     for row in rows:
         ratios, left_out = peers.ratios(row), peers.left_out(row["name"])
         if not ratios and not left_out:
             continue
         compared += bool(ratios)
-        silent -= ratios.keys()
+        cases_of.update(ratios.keys())
         gaps.update(state for state in left_out.values() if state != "skipped")
         figures |= {f"{row['name']} over {peer}": ratio for peer, ratio in ratios.items()}
         told = [f"{peer} {ratio:.3f}" for peer, ratio in ratios.items()]
         told += [f"{peer} {state}" for peer, state in left_out.items()]
         lines.append(f"    {row['name']}: {', '.join(told)}")
-    outcome = verdict(figures, is_met, max)
+    outcome = verdict(figures, is_met, max, num_cases=compared)
     if not lines:
         return [outcome]
     outcome += f"; {compared} of {counted(len(rows), 'case')}"
     outcome += "".join(f", {state} {counted(times, 'time')}" for state, times in gaps.items())
+    few = [f"{peer} ({count})" for peer, count in cases_of.items() if 0 < count < CASES_LEAST]
+    silent = [peer for peer, count in cases_of.items() if count == 0]
+    outcome += f"; in few cases: {', '.join(sorted(few))}" if few else ""
     outcome += f"; no figure: {', '.join(sorted(silent))}" if silent else ""
     return [outcome, *lines]
 
@@ -123,11 +128,18 @@ def counted(count, what):
     return f"{count} {what}{'s' * (count != 1)}"
 
 
-def verdict(figures, is_met, worst_of):
-    """Whether all of the figures are met, by names; `worst_of` is min or max."""
+def verdict(figures, is_met, worst_of, num_cases=None):
+    """Whether all of the figures are met, by names; `worst_of` is min or max.
+
+    Of how many cases they are, unless each is of its own.
+    """
     if not figures:
         return "not measured"
     worst = worst_of(figures, key=figures.get)
+    num_cases = len(figures) if num_cases is None else num_cases
+    if num_cases < CASES_LEAST:
+        return (f"not measured ({num_cases} of at least {CASES_LEAST} cases, "
+                f"worst {figures[worst]:.3f}: {worst})")
     missed = sum(not is_met(figure) for figure in figures.values())
     told = f"{missed} of " * (missed > 0) + counted(len(figures), "figure")
     return f"{'not met' if missed else 'met'} ({told}, worst {figures[worst]:.3f}: {worst})"

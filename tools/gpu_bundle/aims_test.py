@@ -18,6 +18,12 @@ def decode(us, *, fraction=0.95, context=4096, group=4, block="16"):
             "group": group}
 
 
+def many(row, count=8):
+    """The row as the first of so many cases, which differ in their names."""
+    head, _, tail = row["name"].partition("/")
+    return [row, *(row | {"name": f"{head}/case:{n}/{tail}"} for n in range(1, count))]
+
+
 class Aims(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -49,57 +55,71 @@ class Aims(unittest.TestCase):
         self.assertTrue(all(line.endswith(": not measured")
                             for line in self.lines([skipped, *others])))
 
+    def test_fewer_than_eight_cases_are_no_verdict_and_the_default_set_has_more(self):
+        for fraction in (0.95, 0.8):
+            self.assertRegex(self.lines(many(decode(1, fraction=fraction), 7))[0],
+                             rf"0.90: not measured \(7 of at least 8 cases, worst {fraction:.3f}: ")
+        self.assertIn(": met (8 figures", self.lines(many(decode(1)))[0])
+        self.assertIn(": not met (8 of 8", self.lines(many(decode(1, fraction=0.8)))[0])
+
     def test_the_copy_rate(self):
-        self.assertIn("met (1 figure, worst 0.900", self.lines([decode(1, fraction=0.9)])[0])
-        missed = self.lines([decode(1), decode(1, fraction=0.89, group=8),
+        self.assertIn(": met (8 figures, worst 0.900",
+                      self.lines(many(decode(1, fraction=0.9)))[0])
+        missed = self.lines([*many(decode(1)), decode(1, fraction=0.89, group=8),
                              decode(1, fraction=0.5, context=16384)])[0]
-        self.assertIn("not met (2 of 3 figures, worst 0.500: decode/batch:64/context:16384/",
+        self.assertIn("not met (2 of 10 figures, worst 0.500: decode/batch:64/context:16384/",
                       missed)
 
     def test_contiguous_memory(self):
         def told(paged_us):
-            return self.lines([decode(paged_us), decode(100, block="contiguous")])[1]
-        self.assertIn("met (1 figure, worst 1.030", told(103))
-        self.assertIn("not met (1 of 1 figure, worst 1.031", told(103.1))
+            return self.lines(many(decode(paged_us)) + many(decode(100, block="contiguous")))[1]
+        self.assertIn(": met (8 figures, worst 1.030", told(103))
+        self.assertIn("not met (8 of 8 figures, worst 1.031", told(103.1))
 
     def test_every_peer_counts(self):
         name = STEM.format(4096, 4, "16")
-        peers = [{"name": name, "peer": "a", "median_us": 12},
-                 {"name": name, "peer": "b", "median_us": 10}]
-        met = self.lines([decode(9.9)], peers)[2]
-        self.assertIn(f"met (2 figures, worst 0.990: {name} over b); 1 of 1 case", met)
-        self.assertEqual(self.below, [f"    {name}: a 0.825, b 0.990"])
-        self.assertIn("not met (1 of 2 figures, worst 1.000", self.lines([decode(10)], peers)[2])
-        name = "prefill/types:fp16-fp16/block:16"
-        prefill = {"name": name, "median_us": 11, "context": 4096, "group": 4,
-                   "fraction_of_copy_rate": 0.1}
-        peers = [{"name": name, "peer": "a", "median_us": 10}]
-        self.assertIn("1.10: met (1 figure, worst 1.100", self.lines([prefill], peers)[3])
-        self.assertIn("1.10: not met", self.lines([prefill | {"median_us": 11.1}], peers)[3])
+        slow, fast = ({"name": name, "peer": peer, "median_us": us}
+                      for peer, us in (("a", 12), ("b", 10)))
+        met = self.lines(many(decode(9.9)), many(slow) + many(fast))[2]
+        self.assertIn(f"met (16 figures, worst 0.990: {name} over b); 8 of 8 cases", met)
+        self.assertEqual(self.below[0], f"    {name}: a 0.825, b 0.990")
+        self.assertIn("not met (8 of 16 figures, worst 1.000",
+                      self.lines(many(decode(10)), many(slow) + many(fast))[2])
+        prefill = {"name": "prefill/types:fp16-fp16/block:16", "median_us": 11, "context": 4096,
+                   "group": 4, "fraction_of_copy_rate": 0.1}
+        peers = many(slow | {"name": prefill["name"], "median_us": 10})
+        self.assertIn("1.10: met (8 figures, worst 1.100", self.lines(many(prefill), peers)[3])
+        self.assertIn("1.10: not met", self.lines(many(prefill | {"median_us": 11.1}), peers)[3])
 
     def test_an_aim_over_peers_is_judged_over_what_both_ran_and_says_of_how_much(self):
         near, far = STEM.format(4096, 4, "16"), STEM.format(16384, 4, "16")
-        rows = [decode(9), decode(9, context=16384)]
-        peers = [{"name": name, "peer": "a", "median_us": 10} for name in (near, far)]
+        rows = [*many(decode(9)), decode(9, context=16384)]
+        near_peers = many({"name": near, "peer": "a", "median_us": 10})
+        peers = [*near_peers, {"name": far, "peer": "a", "median_us": 10}]
         def told(left_out, measured=tuple(peers), rows=rows):
             return self.lines(rows, list(measured), [
                 {"name": name, "peer": peer, "state": state, "why": ""}
                 for name, peer, state in left_out])[2].partition("below 1: ")[2]
-        self.assertRegex(told([]), r"^met \(2 figures, .*\); 2 of 2 cases$")
+        self.assertRegex(told([]), r"^met \(9 figures, .*\); 9 of 9 cases$")
         # What peers were not asked is counted, and has no line.
-        self.assertRegex(told([], peers[:1]), r"^met \(1 figure, .*\); 1 of 2 cases$")
-        self.assertEqual(self.below, [f"    {near}: a 0.900"])
+        self.assertRegex(told([], near_peers), r"^met \(8 figures, .*\); 8 of 9 cases$")
+        self.assertEqual((self.below[0], len(self.below)), (f"    {near}: a 0.900", 8))
+        self.assertRegex(told([], near_peers[:7]), r"^not measured \(7 of at least 8 cases, worst "
+                         r"0\.900: .*\); 7 of 9 cases; in few cases: a \(7\)$")
+        few = [*peers, {"name": far, "peer": "b", "median_us": 10}]
+        self.assertRegex(told([], few), r"^met \(10 .*\); 9 of 9 cases; in few cases: b \(1\)$")
         skipped = [(near, "b", "skipped"), (far, "b", "skipped")]
-        self.assertRegex(told(skipped), r"^met \(2 figures, .*\); 2 of 2 cases; no figure: b$")
+        self.assertRegex(told(skipped), r"^met \(9 figures, .*\); 9 of 9 cases; no figure: b$")
         for state in ("wrong", "refused"):
             self.assertRegex(told([skipped[0], (far, "b", state)]),
-                             rf"^met \(2 .*; 2 of 2 cases, {state} 1 time; no figure: b$")
+                             rf"^met \(9 .*; 9 of 9 cases, {state} 1 time; no figure: b$")
             self.assertIn(f"    {far}: a 0.900, b {state}", self.below)
         self.assertRegex(told([(far, "a", "refused")], []),
-                         "^not measured; 0 of 2 cases, refused 1 time; no figure: a$")
-        self.assertRegex(told([], peers[:1], [decode(11), rows[1]]), r"^not met \(1 of 1 figure,")
+                         "^not measured; 0 of 9 cases, refused 1 time; no figure: a$")
+        self.assertRegex(told([], near_peers, [decode(11), *rows[1:]]),
+                         r"^not met \(1 of 8 figures,")
         eight_bits = decode(9) | {"name": near.replace("bf16-bf16", "bf16-e4m3")}
-        self.assertRegex(told([], rows=[*rows, eight_bits]), "; 2 of 2 cases$")
+        self.assertRegex(told([], rows=[*rows, eight_bits]), "; 9 of 9 cases$")
 
     def test_bad_input(self):
         self.write("attention.json", [])

@@ -1,23 +1,19 @@
 #!/usr/bin/env python3
-"""A bundle is made and run: of real programs, as far as a machine without a GPU goes; and of
-scripts that pretend to be programs on a card, through all that run.sh does.
+"""A bundle of scripts that pretend to be programs on a card, through all that run.sh does.
 
-    gpu_bundle_test.py GPU_BUNDLE_SH PROGRAM...
+    gpu_bundle_test.py GPU_BUNDLE_SH
 """
 
 import json
-import os
 import shutil
 import re
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
-sys.dont_write_bytecode = True
+from bundle_case import BundleCase
 
-NO_GPU = 3
 BENCHMARK = """#!/bin/bash
 [[ $1 != --card ]] || { echo FAKE-1; exit 0; }
 for word; do
@@ -45,78 +41,10 @@ sys.exit(1)
 """ % (FIELDS % (CASE, 3, 3), CASE)
 
 
-class Bundle(unittest.TestCase):
-    script = programs = None
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-        self.work = self.folder / "work"
-        self.work.mkdir()
-
-    def make(self, programs):
-        out = self.folder / "bundle"
-        done = subprocess.run([self.script, "--out", out, "--programs", *programs],
-                              capture_output=True, text=True, check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return out
-
-    def run_bundle(self, bundle, *flags, env=None):
-        """In an empty folder, by default with an empty environment."""
-        done = subprocess.run([bundle / "run.sh", *flags], capture_output=True, text=True,
-                              check=False, env=env or {}, cwd=self.work)
-        return done.returncode, done.stdout, done.stderr
-
-    def fake(self, name, text):
-        path = self.folder / name
-        path.write_text(text)
-        path.chmod(0o755)
-        return path
-
+class Bundle(BundleCase):
     def fakes(self, test="#!/bin/bash\necho fine\n"):
         return [self.fake("law_test_on_gpu", test), self.fake("attention_benchmark", BENCHMARK),
                 self.fake("cache_benchmark", BENCHMARK)]
-
-    def test_without_a_gpu_it_says_so_and_writes_nothing(self):
-        bundle = self.make(self.programs)
-        status, printed, complaint = self.run_bundle(bundle)
-        if status != NO_GPU and list(self.work.iterdir()):
-            print("SKIPPED: gpu_bundle_test: there is a GPU; what is said without one is not seen")
-            return
-        self.assertEqual((status, complaint), (NO_GPU, ""))
-        self.assertRegex(printed, r"\Ano GPU: .+\n\Z")
-        self.assertEqual(list(self.work.iterdir()), [])
-
-    def test_each_program_runs_from_the_bundle_and_says_that_there_is_no_gpu(self):
-        bundle = self.make(self.programs)
-        for program in [*bundle.glob("tests/*"), *bundle.glob("bench/*")]:
-            done = subprocess.run([program], capture_output=True, text=True, check=False,
-                                  env={"LD_LIBRARY_PATH": str(bundle / "lib")},
-                                  cwd=bundle)
-            if "no GPU" not in done.stdout:
-                print(f"SKIPPED: gpu_bundle_test: {program.name}: there is a GPU")
-                continue
-            self.assertEqual(done.returncode, NO_GPU if program.parent.name == "bench" else 0)
-
-    def test_it_has_all_libraries_the_system_s_apart(self):
-        bundle = self.make(self.programs)
-        for program in [*bundle.glob("tests/*"), *bundle.glob("bench/*")]:
-            listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=True,
-                                    env={"LD_LIBRARY_PATH": str(bundle / "lib")}).stdout
-            for name, path in re.findall(r"(\S+) => (\S+)", listed):
-                if re.match(r"lib(c|m|dl|pthread|rt)\.so", name):
-                    self.assertTrue((bundle / "lib" / "system" / name).is_file())
-                else:
-                    self.assertEqual(Path(path), bundle / "lib" / name)
-
-    def test_programs_run_with_the_c_library_of_the_bundle(self):
-        bundle = self.make(self.programs)
-        for program in bundle.glob("bench/*"):
-            done = subprocess.run([bundle / "lib/system/linker", program, "--card"],
-                                  env={"LD_LIBRARY_PATH": f"{bundle}/lib:{bundle}/lib/system"},
-                                  capture_output=True, text=True, check=False)
-            self.assertIn((done.returncode, done.stderr), ((0, ""), (NO_GPU, "")))
 
     def test_a_machine_whose_c_library_is_too_old_gets_that_of_the_bundle(self):
         old = ("#!/bin/bash\n[[ -n $VIA_LINKER ]] || { echo \"$0: /lib/libc.so.6: version "
@@ -154,18 +82,35 @@ class Bundle(unittest.TestCase):
         status, printed, complaint = self.run_bundle(
             self.make([*self.fakes(), laws]), "--only-verify")
         self.assertEqual((status, complaint), (0, ""))
-        self.assertLess(printed.index("passed  recto_on_gpu"),
-                        printed.index("passed  law_test_on_gpu"))
+        cases = sorted(path.stem for path in (self.folder / "bundle" / "cases").iterdir())
+        self.assertGreater(len(cases), 10)
+        self.assertEqual(re.findall(r"^passed  (.+)$", printed, re.M), [
+            *(f"case {name}" for name in cases), "recto_on_gpu", "law_test_on_gpu"])
         results = self.work / "results" / "FAKE-1"
         self.assertRegex((results / "laws.txt").read_text(), r"\Alaws: verify --backend gpu "
                          rf"--cases \d+ --out {results}/failing-cases\n\Z")
 
+    def test_where_a_case_is_wrong_its_log_says_how_and_nothing_is_measured(self):
+        replay = self.fake("recto_on_gpu", "#!/bin/bash\necho \"$*\"\n"
+                           "[[ $1 != replay || $2 != */gather_* ]]\n")
+        status, printed, complaint = self.run_bundle(self.make([*self.fakes(), replay]))
+        self.assertEqual(status, 1)
+        failed = re.findall(r"^FAILED  case (gather_.+)$", printed, re.M)
+        self.assertEqual(len(failed), 1)
+        self.assertIn("0 skipped, 1 failed", printed)
+        self.assertIn("nothing is measured", complaint)
+        logs = list((self.work / "results" / "FAKE-1").glob("*.log"))
+        self.assertEqual([log.name for log in logs], [f"case_{failed[0]}.log"])
+        self.assertEqual(logs[0].read_text(), f"replay {self.folder}/bundle/cases/{failed[0]}.json "
+                         "--backend gpu\n")
+
     def test_where_a_law_is_broken_nothing_is_measured(self):
-        laws = self.fake("recto_on_gpu", "#!/bin/bash\necho broken\nexit 1\n")
+        laws = self.fake("recto_on_gpu", "#!/bin/bash\n[[ $1 != replay ]] || exit 0\n"
+                         "echo broken\nexit 1\n")
         status, printed, complaint = self.run_bundle(self.make([*self.fakes(), laws]))
         self.assertEqual(status, 1)
         self.assertIn("FAILED  recto_on_gpu", printed)
-        self.assertIn("tests: 1 passed (0 of them skipped a part), 0 skipped, 1 failed", printed)
+        self.assertRegex(printed, r"tests: \d+ passed \(0 of them .*\), 0 skipped, 1 failed")
         self.assertIn("nothing is measured", complaint)
         laws = self.work / "results" / "FAKE-1" / "laws.txt"
         self.assertEqual(laws.read_text(), "broken\n")
@@ -211,7 +156,7 @@ class Bundle(unittest.TestCase):
         self.assertFalse((self.work / "results" / "FAKE-1" / "attention.json").exists())
 
     def test_peers_run_from_the_bundle(self):
-        bundle = self.make(self.programs)
+        bundle = self.make(self.fakes())
         for flag in ("--help", "--list"):
             done = subprocess.run(["python3", "bench_peers/gpu_peers.py", flag], cwd=bundle,
                                   capture_output=True, text=True, check=False)
@@ -238,7 +183,9 @@ class Bundle(unittest.TestCase):
         results = self.work / "results" / "FAKE-1"
         self.assertRegex((results / "comparison.txt").read_text(), "pretended .* 1.500")
         aims = (results / "aims.txt").read_text()
-        self.assertRegex(aims, r"below 1: met \(.*\); 1 of 1 case, wrong 1 time; no figure: other")
+        self.assertRegex(aims, r"below 1: not measured \(1 of at least 8 cases, .*\); "
+                         r"1 of 1 case, wrong 1 time; in few cases: pretended \(1\); "
+                         "no figure: other")
         self.assertIn("pretended 0.667, other wrong\n", aims)
         self.assertNotIn("done: ", printed)
 
@@ -296,5 +243,4 @@ class Bundle(unittest.TestCase):
 
 if __name__ == "__main__":
     Bundle.script = Path(sys.argv[1]).absolute()
-    Bundle.programs = [os.path.abspath(path) for path in sys.argv[2:]]
     unittest.main(argv=sys.argv[:1])

@@ -2,7 +2,7 @@
 # Verifies recto's kernels on this machine's GPU, then measures them, and the peers if there is a
 # Python with PyTorch. Writes results/<gpu>/ in the current folder:
 #
-#   verification.txt    each test: passed, skipped or FAILED, whose logs lie beside it
+#   verification.txt    each case and test: passed, skipped or FAILED, whose logs lie beside it
 #   laws.txt            each law on each kernel: cases, failures, worst error in parts of the bound
 #   attention.json cache.json merge.json    what was measured (Google Benchmark's JSON)
 #   peers.json, comparison.txt    the same of peers, and recto beside them
@@ -74,7 +74,7 @@ ran_nothing() {
   grep -q '^SKIPPED:' "$1" && ! grep -v '^SKIPPED:' "$1" | grep -q '[^[:space:]]'
 }
 
-# One program that verifies: its name in the table, a file for what it says, and its command. A log
+# One run that verifies: its name in the table, a file for what it says, and its command. A log
 # is kept where it failed.
 try() {
   local name=$1 said=$results/$2 outcome status=0 limited=(timeout "$limit")
@@ -99,11 +99,18 @@ try() {
 }
 
 verify() {
-  local program name passed=0 failed=0 skipped=0 in_part=0
+  local program file name passed=0 failed=0 skipped=0 in_part=0
   : >"$results/verification.txt"
   program=$here/bin/recto_on_gpu
-  [[ ! -e $program ]] || try recto_on_gpu laws.txt "$program" verify --backend gpu \
-    --cases "$cases" --out "$PWD/$results/failing-cases"
+  if [[ -e $program ]]; then
+    # Those of the bundle take seconds; most of what a kernel can get wrong shows here.
+    for file in "$here"/cases/*.json; do
+      name=$(basename "$file" .json)
+      try "case $name" "case_$name.log" "$program" replay "$file" --backend gpu
+    done
+    try recto_on_gpu laws.txt "$program" verify --backend gpu \
+      --cases "$cases" --out "$PWD/$results/failing-cases"
+  fi
   for program in "$here"/tests/*; do
     name=$(basename "$program")
     try "$name" "$name.log" "$program"
@@ -151,7 +158,11 @@ any=("$here"/bench/*_benchmark)
 find_linker "${any[0]}"
 status=0
 card=$(ours "${any[0]}" --card) || status=$?
-((status == 0)) || { echo "$card"; exit "$status"; }
+((status == 0)) || {
+  echo "$card"
+  echo "nothing is verified or measured, no results are written"
+  exit "$status"
+}
 results=results/$card
 mkdir -p "$results"
 echo "$card: results go to $results"

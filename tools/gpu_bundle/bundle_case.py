@@ -1,0 +1,39 @@
+"""What tests of a bundle share: one is made of given programs, and run in an empty folder."""
+
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+
+
+class BundleCase(unittest.TestCase):
+    script = None  # gpu_bundle.sh, which the test is told of
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.work = self.folder / "work"
+        self.work.mkdir()
+
+    def make(self, programs):
+        out = self.folder / "bundle"
+        done = subprocess.run([self.script, "--out", out, "--programs", *programs],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return out
+
+    def run_bundle(self, bundle, *flags, env=None):
+        """In an empty folder, by default with an empty environment."""
+        done = subprocess.run([bundle / "run.sh", *flags], capture_output=True, text=True,
+                              check=False, env=env or {}, cwd=self.work)
+        return done.returncode, done.stdout, done.stderr
+
+    def fake(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        path.chmod(0o755)
+        return path
