@@ -19,7 +19,8 @@ NESTED = ("[" * LEVELS + "]" * LEVELS, '{"a":' * LEVELS + "1" + "}" * LEVELS)
 # The command, the file that it reads, and what stands around the nested value.
 READERS = (
     ("replay case.json", "case.json", '{"backend": @}'),
-    ("replay case.json", "case.json", '{"recto_case": 1, "case": {"sequences": [@]}}'),
+    ("replay case.json", "case.json",
+     '{"recto_case": 1, "law": "", "backend": "", "bound": "hard", "case": {"shape": @}}'),
     ("replay case.json", "case.json", '{"unknown": @}'),
     ("check cases", "cases/cases.json", '{"recto_cases": @}'),
     ("sweep --out grid --grid grid.json", "grid.json", '{"axes": @}'),

@@ -3,16 +3,24 @@
 // The comparison with the oracle, in the shape of a law, so that one runner tries, counts, shrinks
 // and prints both.
 
+#include <functional>
+
+#include "reference/error_bound.h"
 #include "verify/law.h"
 
 namespace recto::verify {
 
+// Sees results that lie within the bound, beside the oracle's.
+using OracleWatch =
+    std::function<void(const Backend&, const PagedAttentionInputs&,
+                       const reference::AttentionResult& seen, const reference::BoundedResult&)>;
+
 // What a law says that holds a backend's results for `inputs` against the fp64 result. `inputs`
 // pass the gate.
 LawVerdict compare_with_oracle(const Backend& backend, const PagedAttentionInputs& inputs,
-                               BoundKind bound_kind);
+                               BoundKind bound_kind, const OracleWatch& watch = {});
 
 // "oracle": out and lse lie within the bound around the fp64 result.
-Law oracle_comparison();
+Law oracle_comparison(const OracleWatch& watch = {});
 
 }  // namespace recto::verify

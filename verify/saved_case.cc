@@ -32,17 +32,19 @@ Result<SavedCase> parse_saved_case(std::string_view text) {
   FieldReader reader(object.value(), "");
   std::int64_t version = 0;
   SavedCase saved;
+  // First, as what another version has is not known.
+  if (reader.find("recto_case", "1, as recto verify and recto check write it") == nullptr) {
+    return reader.finish();
+  }
   reader.read("recto_case", version);
+  if (version != kVersion) {
+    reader.fail("recto_case", std::to_string(kVersion), std::to_string(version));
+  }
   reader.read("law", saved.law);
   reader.read("backend", saved.backend);
-  reader.read("answer", saved.answer);
+  if (reader.find("answer") != nullptr) reader.read("answer", saved.answer);
   reader.read_choice("bound", saved.bound_kind, kBoundKinds, bound_kind_name);
-  const Json* spec = reader.find("case");
-  if (version != kVersion) {
-    reader.fail("recto_case", std::to_string(kVersion),
-                version == 0 ? "none" : std::to_string(version));
-  }
-  if (spec == nullptr) reader.fail("case", "an object", "none");
+  const Json* spec = reader.find("case", "an object");
   RECTO_RETURN_IF_ERROR(reader.finish());
   const Result<CaseSpec> read = read_case(*spec, "case");
   RECTO_RETURN_IF_ERROR(read.status());

@@ -22,7 +22,9 @@ struct SavedCase {
 // JSON, a line for each topic, ending in a newline. Equal cases give equal texts.
 std::string saved_case_text(const SavedCase& saved);
 
-// Invalid input, naming the line, or the field and what was expected.
+// Invalid input, naming the line, or the field and what was expected. A saved case is whole: `law`
+// and `backend` may be empty texts, `answer` and values.varied_tokens may be left out, and nothing
+// else.
 Result<SavedCase> parse_saved_case(std::string_view text);
 
 constexpr const char* bound_kind_name(BoundKind kind) {

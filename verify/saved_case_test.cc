@@ -2,6 +2,7 @@
 
 #include "verify/saved_case.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,7 +66,7 @@ TEST_CASE("a case of more heads than anybody waits for is refused") {
   CHECK(parse_saved_case(saved_case_text(saved)).status() == Status::ok());
   saved.spec.shape.num_q_heads = kCaseHeadsMax + 1;
   check_refused(saved_case_text(saved),
-                "case.shape.num_q_heads: expected at most 65536 in 1 sequences, got 65537");
+                "case.shape.num_q_heads: expected at most 65536 in 1 sequences, found 65537");
 }
 
 TEST_CASE("a saved case is small, and a line says one thing") {
@@ -76,11 +77,59 @@ TEST_CASE("a saved case is small, and a line says one thing") {
   CHECK(std::count(text.begin(), text.end(), '\n') == 13);
 }
 
-TEST_CASE("what a case does not name is as in the plainest one") {
-  const SavedCase read = parse_saved_case(R"({"recto_case": 1, "case": {}})").value();
-  CHECK(read.spec == CaseSpec{});
-  CHECK(read.law.empty());
-  CHECK(read.bound_kind == BoundKind::kSharp);
+// Every way to a field of `json`.
+std::vector<Json::json_pointer> fields_of(const Json& json) {
+  std::vector<Json::json_pointer> fields;
+  const Json leaves = json.flatten();
+  for (const auto& [pointer, value] : leaves.items()) {
+    for (Json::json_pointer at(pointer); !at.empty(); at = at.parent_pointer())
+      if (json.at(at.parent_pointer()).is_object()) fields.push_back(at);
+  }
+  return fields;
+}
+
+// As messages have it: /case/sequences/0/id is case.sequences[0].id.
+std::string path_of(const Json::json_pointer& field) {
+  std::string path = field.to_string().substr(1);
+  std::ranges::replace(path, '/', '.');
+  const std::size_t item = path.find(".0");
+  return item == std::string::npos ? path : path.replace(item, 2, "[0]");
+}
+
+TEST_CASE("a field that is missing, or stands twice, is named, each of them") {
+  SavedCase saved = small_case();
+  const Json whole = Json::parse(saved_case_text(saved));
+  const std::vector<Json::json_pointer> fields = fields_of(whole);
+  CHECK(fields.size() > 40);
+  for (const Json::json_pointer& field : fields) {
+    Json without = whole;
+    without.at(field.parent_pointer()).erase(field.back());
+    const Status missing = parse_saved_case(without.dump()).status();
+    INFO(path_of(field));
+    CHECK(missing.code() == StatusCode::kInvalidInput);
+    CHECK((missing.message().starts_with(path_of(field) + ": expected ")));
+    CHECK((missing.message().ends_with(", found no such field")));
+    // JSON that no library writes: a second field of the name, last in its object.
+    Json marked = whole;
+    marked.at(field.parent_pointer())["MARK"] = 0;
+    check_refused(replaced(marked.dump(), "MARK", field.back()),
+                  path_of(field) + ": expected once, and it stands there twice");
+  }
+}
+
+TEST_CASE("two fields may be left out, and mean nothing then") {
+  SavedCase saved = small_case();
+  saved.answer = "decode-01.out.npy";
+  saved.spec.varied_tokens = TokenRange{1, 3};
+  Json json = Json::parse(saved_case_text(saved));
+  json.erase("answer");
+  json["case"]["values"].erase("varied_tokens");
+  const SavedCase read = parse_saved_case(json.dump()).value();
+  CHECK(read.answer.empty());
+  CHECK(!read.spec.varied_tokens);
+  json["case"]["values"]["varied_tokens"] = {{"begin", 1}};
+  check_refused(json.dump(),
+                "case.values.varied_tokens.end: expected an integer, found no such field");
 }
 
 TEST_CASE("what is no JSON is refused, with its line") {
@@ -91,20 +140,22 @@ TEST_CASE("what is no JSON is refused, with its line") {
   check_refused("[1, 2]", "expected one JSON object");
   check_refused(replaced(text, "\"seed\":0", "\"seed\":1e999"),
                 "expected numbers that a double holds");
-  check_refused(replaced(text, "\"softcap\"", "\"scale\""), "'scale' stands twice in one object");
+  check_refused(replaced(text, "\"softcap\"", "\"scale\""),
+                "case.options.scale: expected once, and it stands there twice");
 }
 
 TEST_CASE("fields that are wrong are named, with what was expected") {
   const std::string text = saved_case_text(small_case());
   const std::pair<std::pair<std::string, std::string>, std::string> faults[] = {
       {{"\"recto_case\": 1", "\"recto_case\": 2"}, "recto_case: expected 1, found 2"},
-      {{"\"recto_case\": 1", "\"law\": \"oracle\""}, "'law' stands twice in one object"},
+      {{"\"recto_case\": 1", "\"law\": \"oracle\""},
+       "law: expected once, and it stands there twice"},
       {{"\"bound\": \"sharp\"", "\"bound\": \"soft\""},
-       "bound: expected one of hard, sharp, found 'soft'"},
+       "bound: expected one of hard, sharp, found \"soft\""},
       {{"\"law\": \"oracle\"", "\"law\": 3"}, "law: expected a text, found 3"},
       {{"\"num_rows\":1", "\"num_rows\":1.5"},
        "case.sequences[0].num_rows: expected an integer, found 1.5"},
-      {{"\"num_rows\":1", "\"num_row\":1"},
+      {{"\"num_rows\":1", "\"num_rows\":1,\"num_row\":1"},
        "case.sequences[0].num_row: expected no such field but context_length, id, num_rows, found "
        "1"},
       {{"\"causal\":true", "\"causal\":1"}, "case.options.causal: expected true or false, found 1"},
@@ -115,31 +166,34 @@ TEST_CASE("fields that are wrong are named, with what was expected") {
       {{"\"seed\":0", "\"seed\":-1"},
        "case.values.seed: expected an integer from 0 to 2^64 - 1, found -1"},
       {{"\"alibi\":\"none\"", "\"alibi\":\"no\""},
-       "case.options.alibi: expected one of none, usual, negative, mixed, found 'no'"},
+       "case.options.alibi: expected one of none, usual, negative, mixed, found \"no\""},
       {{"\"shape\": {", "\"shape\": [{\"\":"}, "line 7: expected JSON"},
       // What the case's own rules refuse.
       {{"\"block_size\":1", "\"block_size\":12"},
-       "case: block_size: expected a power of two or a multiple of 16, got 12"},
+       "case.placement.block_size: expected a power of two or a multiple of 16, found 12"},
       {{"\"head_dim_k\":1", "\"head_dim_k\":0"},
-       "case: head_dim_k: expected 1 ... 16777216, got 0"}};
+       "case.shape.head_dim_k: expected 1 ... 16777216, found 0"},
+      {{"\"num_q_heads\":1", "\"num_q_heads\":-3"},
+       "case.shape.num_q_heads: expected 1 ... 16777216, found -3"},
+      {{"\"window\":3", "\"window\":0"}, "case.options.window: expected 1 ... 16777216, found 0"}};
   for (const auto& [change, message] : faults)
     check_refused(replaced(text, change.first, change.second), message);
-  check_refused("{\"recto_case\": 1}", "case: expected an object, found none");
-  check_refused("{\"case\": {}}", "recto_case: expected 1, found none");
-  check_refused("{\"recto_case\": 1, \"case\": {\"sequences\": 4}}",
-                "case.sequences: expected a list, found 4");
+  Json json = Json::parse(text);
+  json["case"]["sequences"] = 4;
+  check_refused(json.dump(), "case.sequences: expected a list, found 4");
+  json["case"] = 4;
+  check_refused(json.dump(), "case: expected an object, found 4");
 }
 
 TEST_CASE("a case that no memory holds is refused, one of half the size is not") {
-  const auto of_context = [](const char* length) {
-    return parse_saved_case(
-               "{\"recto_case\": 1, \"case\": {\"shape\": {\"head_dim_k\": 16}, "
-               "\"sequences\": [{\"context_length\": " +
-               std::string(length) + "}]}}")
-        .status();
+  const auto of_context = [](std::int64_t length) {
+    SavedCase saved;
+    saved.spec.shape.head_dim_k = 16;
+    saved.spec.sequences[0].context_length = length;
+    return parse_saved_case(saved_case_text(saved)).status();
   };
-  CHECK(of_context("16777216").message().starts_with("case: expected at most 268435456 numbers"));
-  CHECK(of_context("8388608").is_ok());
+  CHECK(of_context(16777216).message().starts_with("case: expected at most 268435456 numbers"));
+  CHECK(of_context(8388608).is_ok());
 }
 
 }  // namespace

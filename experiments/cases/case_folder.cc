@@ -49,9 +49,8 @@ Result<CaseFile> read_case_file(const Json& json, const std::string& path) {
   reader.read("name", file.name);
   reader.read_choice("op", file.operation, verify::kCaseOperations, verify::case_operation_name);
   reader.read("xxh3_128", file.content_hash);
-  const Json* spec = reader.find("case");
+  const Json* spec = reader.find("case", "an object");
   if (!is_plain(file.name)) reader.fail("name", "letters, digits, - and _", "'" + file.name + "'");
-  if (spec == nullptr) reader.fail("case", "an object", "none");
   RECTO_RETURN_IF_ERROR(reader.finish());
   const Result<verify::CaseSpec> read = verify::read_case(*spec, path + ".case");
   RECTO_RETURN_IF_ERROR(read.status());
@@ -73,6 +72,24 @@ Status read_cases(const Json& list, std::vector<CaseFile>& cases) {
   return Status::ok();
 }
 
+// What DIR is, where it is not what recto cases writes.
+Status check_folder(const std::string& folder, const std::string& manifest) {
+  namespace fs = std::filesystem;
+  constexpr const char* kExpected =
+      "expected a folder that recto cases --out DIR wrote: cases.json, an NAME.npz for each case, "
+      "and your program's NAME.out.npy or NAME.out.npz beside it";
+  std::error_code error;
+  const fs::file_status status = fs::status(folder, error);
+  if (status.type() == fs::file_type::not_found) {
+    return Status::invalid_input(fmt::format("{}: No such folder; {}", folder, kExpected));
+  }
+  if (fs::is_directory(status) && fs::exists(manifest, error)) return Status::ok();
+  const char* const found = !fs::is_directory(status)     ? "no folder"
+                            : fs::is_empty(folder, error) ? "an empty folder"
+                                                          : "no cases.json in it";
+  return Status::invalid_input(fmt::format("{}: {}; found {}", folder, kExpected, found));
+}
+
 }  // namespace
 
 std::string case_manifest_text(const CaseManifest& manifest) {
@@ -92,14 +109,16 @@ Result<CaseManifest> parse_case_manifest(const std::string& text) {
   std::string checksum;
   CaseManifest manifest;
   reader.read("recto_cases", format);
-  if (format != kFormat) reader.fail("recto_cases", std::to_string(kFormat), "another number");
+  if (format != kFormat) {
+    reader.fail("recto_cases", std::to_string(kFormat), std::to_string(format));
+  }
   reader.read("version", manifest.version);
   reader.read("commit", manifest.commit);
   reader.read("seed", manifest.seed);
   reader.read("checksum", checksum);
-  if (const Json* settings = reader.find("settings")) manifest.settings = *settings;
-  const Json* list = reader.find("cases");
-  if (list == nullptr || !list->is_array()) reader.fail("cases", "a list", "none");
+  if (const Json* settings = reader.find("settings", "an object")) manifest.settings = *settings;
+  const Json* list = reader.find("cases", "a list");
+  if (list != nullptr && !list->is_array()) reader.fail_found("cases", "a list", *list);
   RECTO_RETURN_IF_ERROR(reader.finish());
   RECTO_RETURN_IF_ERROR(read_cases(*list, manifest.cases));
   if (checksum != content_hash(case_lines(manifest.cases))) {
@@ -118,6 +137,7 @@ Result<std::string> case_file_bytes(const CaseFile& file) {
 
 Result<CaseManifest> read_case_manifest(const std::string& folder) {
   const std::string path = case_manifest_path(folder);
+  RECTO_RETURN_IF_ERROR(check_folder(folder, path));
   const Result<std::string> text = read_text_file(path);
   RECTO_RETURN_IF_ERROR(text.status());
   Result<CaseManifest> manifest = parse_case_manifest(text.value());

@@ -84,7 +84,7 @@ Status run_cases(const CasesFlags& flags, CommandContext& context) {
   RECTO_RETURN_IF_ERROR(check_empty(flags.folder));
   Result<std::vector<CaseFile>> files = draw_case_files(flags.wish);
   RECTO_RETURN_IF_ERROR(files.status());
-  RECTO_RETURN_IF_ERROR(make_folder(flags.folder));
+  RECTO_RETURN_IF_ERROR(make_folder(flags.folder).in("--out"));
   WrittenOf written;
   {
     ProgressBar progress(context.err, context.terminal, files.value().size());

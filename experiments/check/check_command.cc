@@ -9,6 +9,7 @@
 
 #include "experiments/check/check_run.h"
 #include "experiments/check/check_text.h"
+#include "experiments/support/output_file.h"
 #include "experiments/support/usage_error.h"
 
 namespace recto::experiments {
@@ -48,6 +49,7 @@ Status verdict_of(const std::vector<JudgedCase>& cases) {
 Status run_check(CheckFlags& flags, CommandContext& context) {
   flags.options.bound_kind =
       flags.bound == "hard" ? verify::BoundKind::kHard : verify::BoundKind::kSharp;
+  RECTO_RETURN_IF_ERROR(try_folder(flags.options.kept_folder).in("--out"));
   const Result<std::vector<JudgedCase>> cases = judge_folder(flags.options, context);
   RECTO_RETURN_IF_ERROR(cases.status());
   if (flags.is_json) {

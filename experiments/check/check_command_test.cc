@@ -1,7 +1,6 @@
 #include "experiments/check/check_command.h"
 
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -10,7 +9,7 @@
 
 #include "bazel/testing/catch.h"
 #include "experiments/cases/case_folder.h"
-#include "experiments/cases/cases_command.h"
+#include "experiments/check/answered_folder.h"
 #include "experiments/replay/replay_command.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/text_file.h"
@@ -27,93 +26,12 @@ using verify::NpyArray;
 using verify::NpyType;
 using verify::NpzArrays;
 
-// A folder of cases, with spaces in its path, and right answers to all of them.
-class Folder {
- public:
-  explicit Folder(std::vector<std::string> flags = {"--cases", "6"}) {
-    const auto root = std::filesystem::path(std::getenv("TEST_TMPDIR"));
-    std::filesystem::remove_all(root / "of a test");
-    path = (root / "of a test" / "cases").string();
-    kept = (root / "of a test" / "failing cases").string();
-    flags.insert(flags.begin(), {"cases", "--out", path});
-    const TriedCommand tried = testing::try_command(add_cases_command, flags);
-    INFO(tried.err);
-    REQUIRE(tried.exit_code == 0);
-    files = read_case_manifest(path).value().cases;
-    for (const CaseFile& file : files) answer(file, right(file));
-  }
-
-  static constexpr std::int64_t kRoom = 1 << 28;
-
-  NpzArrays arrays_of(const CaseFile& file) const {
-    return verify::parse_npz(read_text_file(case_path(path, file)).value(), kRoom).value();
-  }
-
-  NpzArrays right(const CaseFile& file) const {
-    const NpzArrays arrays = arrays_of(file);
-    NpzArrays answer;
-    if (file.operation == verify::CaseOperation::kKvWrite) {
-      answer["k_cache"] = arrays.at("expected_k_cache");
-      answer["v_cache"] = arrays.at("expected_v_cache");
-      return answer;
-    }
-    const NpyArray& expected = arrays.at("expected");
-    std::vector<float> out;
-    for (std::int64_t i = 0; i < expected.count(); ++i)
-      out.push_back(static_cast<float>(expected.at<double>(i)));
-    answer["out"] = make_npy_array(NpyType::kFloat32, expected.shape, out);
-    return answer;
-  }
-
-  void answer(const CaseFile& file, const NpzArrays& arrays) const {
-    std::vector<verify::NpzMember> members;
-    for (const auto& [name, array] : arrays) members.push_back({name, array});
-    write(file.name + ".out.npz", npz_bytes(members).value());
-  }
-
-  void write(const std::string& name, const std::string& bytes) const {
-    REQUIRE(write_file(path + "/" + name, bytes).is_ok());
-  }
-  std::string read(const std::string& name) const {
-    return read_text_file(path + "/" + name).value();
-  }
-  void remove(const std::string& name) const { std::filesystem::remove(path + "/" + name); }
-
-  TriedCommand check(std::vector<std::string> flags = {}) const {
-    flags.insert(flags.begin(), {"check", path, "--out", kept});
-    return testing::try_command(add_check_command, std::move(flags));
-  }
-
-  // The first case's answer is these bytes.
-  void check_wrong(const std::string& suffix, const std::string& bytes,
-                   const std::string& message) const {
-    remove(files.front().name + ".out.npz");
-    write(files.front().name + suffix, bytes);
-    const TriedCommand tried = check();
-    remove(files.front().name + suffix);
-    CHECK(tried.exit_code == 1);
-    CHECK_THAT(tried.out, ContainsSubstring(message));
-    CHECK_THAT(tried.err, ContainsSubstring("1 of 6 cases are wrong; first: "));
-  }
-
-  void check_refused(const std::string& message) const {
-    const TriedCommand tried = check();
-    CHECK(tried.exit_code == 2);
-    CHECK_THAT(tried.err, ContainsSubstring(message));
-    CHECK(tried.out.empty());
-  }
-
-  std::string path;
-  std::string kept;
-  std::vector<CaseFile> files;
-};
-
 void set_item(NpyArray& array, std::int64_t index, float value) {
   std::memcpy(array.data.data() + index * array.item_bytes, &value, sizeof value);
 }
 
 TEST_CASE("right answers pass, and nothing is kept") {
-  const Folder folder;
+  const AnsweredFolder folder;
   const TriedCommand tried = folder.check();
   INFO(tried.out << tried.err);
   CHECK(tried.exit_code == 0);
@@ -123,7 +41,7 @@ TEST_CASE("right answers pass, and nothing is kept") {
 }
 
 TEST_CASE("a wrong element is named, kept and replayed, and the others are right") {
-  const Folder folder({"--cases", "6", "--op", "decode", "--type", "fp32"});
+  const AnsweredFolder folder({"--cases", "6", "--op", "decode", "--type", "fp32"});
   NpzArrays answer = folder.right(folder.files[1]);
   set_item(answer.at("out"), 0, 1e20F);
   folder.answer(folder.files[1], answer);
@@ -148,7 +66,7 @@ TEST_CASE("a wrong element is named, kept and replayed, and the others are right
 }
 
 TEST_CASE("a fault that is known is told from outputs alone, and with lse_ln where it departs") {
-  const Folder folder({"--cases", "1", "--op", "decode", "--type", "fp32"});
+  const AnsweredFolder folder({"--cases", "1", "--op", "decode", "--type", "fp32"});
   const NpzArrays arrays = folder.arrays_of(folder.files[0]);
   NpzArrays answer = folder.right(folder.files[0]);
   NpyArray& lse_ln = answer["lse_ln"] = arrays.at("expected_lse_ln");
@@ -167,7 +85,7 @@ TEST_CASE("a fault that is known is told from outputs alone, and with lse_ln whe
 }
 
 TEST_CASE("a token written elsewhere is told by block and slot, here and in a replay") {
-  const Folder folder({"--cases", "2", "--op", "kv_write", "--type", "fp32"});
+  const AnsweredFolder folder({"--cases", "2", "--op", "kv_write", "--type", "fp32"});
   NpzArrays answer = folder.right(folder.files[0]);
   answer.at("v_cache").data[0] ^= std::byte{1};
   folder.answer(folder.files[0], answer);
@@ -182,7 +100,7 @@ TEST_CASE("a token written elsewhere is told by block and slot, here and in a re
 }
 
 TEST_CASE("what is not answered is counted and named, and is no success") {
-  const Folder folder;
+  const AnsweredFolder folder;
   folder.remove(folder.files[2].name + ".out.npz");
   const TriedCommand tried = folder.check();
   CHECK(tried.exit_code == 1);
@@ -192,7 +110,7 @@ TEST_CASE("what is not answered is counted and named, and is no success") {
 }
 
 TEST_CASE("an answer that is no array, or another one, fails with what was expected") {
-  const Folder folder;
+  const AnsweredFolder folder;
   const std::string whole = folder.read(folder.files.front().name + ".out.npz");
   const NpyArray out = folder.right(folder.files.front()).at("out");
   folder.check_wrong(".out.npz", whole.substr(0, whole.size() / 2), "expected an npz, which is a");
@@ -209,45 +127,8 @@ TEST_CASE("an answer that is no array, or another one, fails with what was expec
   folder.check_wrong(".out.npy", npy_bytes(other), "seen nan");
 }
 
-TEST_CASE("files that are not as they were written end it, by name") {
-  const Folder folder;
-  const std::string name = folder.files[1].name + ".npz";
-  const std::string path = (std::filesystem::path(folder.path) / name).string();
-  const std::string whole = folder.read(name);
-  folder.write(name, whole.substr(0, whole.size() - 1));
-  folder.check_refused(path + ": expected an npz, which is a zip archive");
-  NpzArrays arrays = verify::parse_npz(whole, Folder::kRoom).value();
-  std::vector<verify::NpzMember> members;
-  for (auto& [member, array] : arrays) {
-    if (member == "bound") array.data.assign(array.data.size(), std::byte{0x7f});
-    members.push_back({member, array});
-  }
-  folder.write(name, npz_bytes(members).value());
-  folder.check_refused(path + ": expected the file as it was written; it was changed");
-  for (verify::NpzMember& member : members)
-    if (member.name == "k_cache") member.array.data[0] ^= std::byte{1};
-  folder.write(name, npz_bytes(members).value());
-  folder.check_refused(path + ": k_cache: expected what this recto makes of the case");
-  folder.remove(name);
-  folder.check_refused(path + ": No such file or directory");
-}
-
-TEST_CASE("a folder without a manifest, with two answers, or none at all is bad input") {
-  const Folder folder;
-  folder.write(folder.files[0].name + ".out.npy", "");
-  folder.check_refused(": expected one answer, found ");
-  std::filesystem::remove(case_manifest_path(folder.path));
-  folder.check_refused(case_manifest_path(folder.path) + ": No such file or directory");
-  const auto tried = [](const std::string& path) {
-    return testing::try_command(add_check_command, {"check", path});
-  };
-  CHECK(tried("nowhere").exit_code == 2);
-  CHECK(tried("").exit_code == 2);
-  CHECK(testing::try_command(add_check_command, {"check"}).exit_code == 2);
-}
-
 TEST_CASE("JSON has each case with its state") {
-  const Folder folder;
+  const AnsweredFolder folder;
   NpzArrays answer = folder.right(folder.files[0]);
   set_item(answer.at("out"), 0, NAN);
   folder.answer(folder.files[0], answer);

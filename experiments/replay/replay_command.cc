@@ -8,6 +8,7 @@
 
 #include "experiments/replay/replay_answer.h"
 #include "experiments/support/text_file.h"
+#include "experiments/support/usage_error.h"
 #include "experiments/verify/trial.h"
 #include "verify/drawn_cases.h"
 #include "verify/explanation/explanation.h"
@@ -49,11 +50,13 @@ Result<std::string> saved_backend(const ReplayFlags& flags, const SavedCase& sav
   const std::size_t space = saved.backend.rfind(' ');
   const bool is_of_library = space != std::string::npos;
   if (saved.backend.empty()) {
-    return Status::invalid_input(flags.file + ": names no backend; expected --backend");
+    return Status::invalid_input(
+        flags.file + ": backend: expected a name of recto verify --list, or --backend beside it");
   }
   if (is_of_library && !flags.trial.has_library()) {
     return Status::invalid_input(
-        fmt::format("{}: '{}' is of a kernel library; expected --kernel, --adapter or --backend",
+        fmt::format("{}: backend: '{}' is of a kernel library; expected --kernel, --adapter or "
+                    "--backend",
                     flags.file, saved.backend));
   }
   return is_of_library ? saved.backend.substr(space + 1) : saved.backend;
@@ -63,13 +66,13 @@ Result<std::string> saved_backend(const ReplayFlags& flags, const SavedCase& sav
 Result<Trial> trial_of(const ReplayFlags& flags, const SavedCase& saved) {
   TrialFlags wanted = flags.trial;
   wanted.laws = saved.law.empty() ? "oracle" : saved.law;
+  wanted.laws_named_by = flags.file + ": law";
   if (!wanted.backends.empty()) return choose_trial(wanted);
   const Result<std::string> backend = saved_backend(flags, saved);
   RECTO_RETURN_IF_ERROR(backend.status());
   wanted.backends = backend.value();
-  Result<Trial> trial = choose_trial(wanted);
-  RECTO_RETURN_IF_ERROR(trial.status().in(flags.file));
-  return trial;
+  wanted.backends_named_by = flags.file + ": backend";
+  return choose_trial(wanted);
 }
 
 enum class Replayed : std::uint8_t { kSkipped, kHeld, kFailed };
@@ -143,6 +146,7 @@ void add_replay_command(CLI::App& app, CommandContext& context) {
       app.add_subcommand("replay", "one case that failed, again, and what is wrong in it");
   command->add_option("file", flags->file, "as recto verify or recto check writes it")
       ->option_text("FILE")
+      ->check(check_file_named)
       ->required();
   add_backend_flag(*command, flags->trial,
                    "names or kinds of recto verify --list [that of the file]");

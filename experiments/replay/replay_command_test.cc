@@ -94,20 +94,26 @@ TEST_CASE("what no backend takes is skipped aloud, and no success") {
 
 TEST_CASE("bad input is named, with what was expected") {
   check_refused({}, "file");
+  check_refused({""}, "file: found ''; expected a file");
   check_refused({"nowhere.json"}, "nowhere.json: No such file or directory");
   check_refused({"/dev/zero"}, "/dev/zero: expected a file, found a device, which may never end");
-  const std::string broken = file_with("{\"recto_case\": 1, \"case\": {\"shape\": {\"q\": 1}}}");
-  check_refused({broken}, broken + ": case.shape.q: expected no such field but ");
   verify::SavedCase saved = windowed();
+  std::string text = saved_case_text(saved);
+  const std::string window = "\"window\":3,";
+  REQUIRE(text.find(window) != std::string::npos);
+  const std::string broken = file_with(text.erase(text.find(window), window.size()));
+  check_refused({broken}, broken + ": case.options.window: expected an integer or null, found no ");
   const std::string of_library = file_with(saved_case_text(saved));
   check_refused({of_library}, "'faulty-c decode' is of a kernel library; expected --kernel");
   check_refused({of_library, "--backend", "naive"}, "--backend: found 'naive'; expected one of");
   check_refused({of_library, "--kernel", "nowhere.so"}, "--kernel: nowhere.so: No such file");
   saved.backend = "";
-  check_refused({file_with(saved_case_text(saved))}, "names no backend; expected --backend");
+  check_refused({file_with(saved_case_text(saved))},
+                ": backend: expected a name of recto verify --list, or --backend beside");
   saved.backend = "naive-fp64";
   saved.law = "gravity";
-  check_refused({file_with(saved_case_text(saved))}, "--law: found 'gravity'; expected one of");
+  check_refused({file_with(saved_case_text(saved))},
+                "case.json: law: found 'gravity'; expected one of");
 }
 
 TEST_CASE("help shows every flag and examples") {

@@ -16,6 +16,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/input_file.h"
 #include "core/json_nesting.h"
 #include "experiments/support/length_source.h"
 #include "experiments/support/text_file.h"
@@ -92,23 +93,22 @@ Status check_no_input(const std::string& output, const std::vector<std::string>&
 }
 
 Result<Json> describe_file(const std::string& path) {
-  const auto reason = [&] { return Status::invalid_input(path + ": " + std::strerror(errno)); };
   if (std::error_code unknown; std::filesystem::is_fifo(path, unknown)) {
     return Status::invalid_input(path + ": is a pipe, which is read once; expected a file");
   }
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
-                                                             std::fclose);
-  if (file == nullptr) return reason();
+  const Result<InputFile> opened = open_input_file(path);
+  RECTO_RETURN_IF_ERROR(opened.status().in(path));
+  std::FILE* const file = opened.value().get();
   const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state(XXH3_createState(),
                                                                               XXH3_freeState);
   XXH3_128bits_reset(state.get());
   std::array<char, 1 << 16> chunk;
   std::int64_t bytes = 0;
-  while (const std::size_t size = std::fread(chunk.data(), 1, chunk.size(), file.get())) {
+  while (const std::size_t size = std::fread(chunk.data(), 1, chunk.size(), file)) {
     XXH3_128bits_update(state.get(), chunk.data(), size);
     bytes += static_cast<std::int64_t>(size);
   }
-  if (std::ferror(file.get()) != 0) return reason();
+  if (std::ferror(file) != 0) return Status::invalid_input(path + ": " + std::strerror(errno));
   return Json{{"path", path},
               {"bytes", bytes},
               {"xxh3_128", hexadecimal(XXH3_128bits_digest(state.get()))}};

@@ -6,8 +6,7 @@
 
 namespace recto::experiments {
 
-// The whole file, or pipe. Invalid input naming it, with the system's reason, where it cannot be
-// read; devices are not.
+// The whole file, or open pipe, as of core/input_file.h. Invalid input naming it.
 Result<std::string> read_text_file(const std::string& path);
 
 }  // namespace recto::experiments

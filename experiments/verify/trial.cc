@@ -25,10 +25,10 @@ constexpr std::int64_t kExecutorLimitMs = 120'000;
 using verify::Law;
 using verify::ListedBackend;
 
-Result<std::vector<std::string>> names_in(const std::string& list, const char* flag) {
+Result<std::vector<std::string>> names_in(const std::string& list, const std::string& named_by) {
   if (list.empty()) return std::vector<std::string>{};
   Result<std::vector<std::string>> names = split_list(list);
-  RECTO_RETURN_IF_ERROR(names.status().in(flag));
+  RECTO_RETURN_IF_ERROR(names.status().in(named_by));
   return names;
 }
 
@@ -43,8 +43,7 @@ Result<std::vector<ListedBackend>> library_functions(const std::vector<verify::B
       continue;
     std::string known;
     for (const auto& backend : backends) known += (known.empty() ? "" : ", ") + backend.name;
-    return Status::invalid_input(
-        fmt::format("--backend: found '{}'; expected one of {}", name, known));
+    return Status::invalid_input(fmt::format("found '{}'; expected one of {}", name, known));
   }
   std::vector<ListedBackend> chosen;
   for (const verify::Backend& backend : backends) {
@@ -72,7 +71,7 @@ Result<std::vector<Law>> choose_laws(const std::vector<Law>& laws,
     }
     std::string known;
     for (const Law& law : laws) known += (known.empty() ? "" : ", ") + law.name;
-    return Status::invalid_input(fmt::format("--law: found '{}'; expected one of {}", name, known));
+    return Status::invalid_input(fmt::format("found '{}'; expected one of {}", name, known));
   }
   return chosen;
 }
@@ -184,9 +183,9 @@ std::vector<verify::Backend> Trial::backends_here() const {
 }
 
 Result<Trial> choose_trial(const TrialFlags& flags) {
-  const auto backend_names = names_in(flags.backends, "--backend");
+  const auto backend_names = names_in(flags.backends, flags.backends_named_by);
   RECTO_RETURN_IF_ERROR(backend_names.status());
-  const auto law_names = names_in(flags.laws, "--law");
+  const auto law_names = names_in(flags.laws, flags.laws_named_by);
   RECTO_RETURN_IF_ERROR(law_names.status());
   std::vector<Law> laws = laws_of_attention();
   Trial trial;
@@ -194,7 +193,7 @@ Result<Trial> choose_trial(const TrialFlags& flags) {
     verify::let_kernels_reach_heap();
     const std::vector<ListedBackend> list = verify::backend_list();
     auto chosen = verify::choose_backends(list, backend_names.value());
-    RECTO_RETURN_IF_ERROR(chosen.status().in("--backend"));
+    RECTO_RETURN_IF_ERROR(chosen.status().in(flags.backends_named_by));
     trial.backends = std::move(chosen).value();
     laws = laws_without_library(list);
   } else {
@@ -203,12 +202,12 @@ Result<Trial> choose_trial(const TrialFlags& flags) {
     const auto library = verify::kernel_library_trial(path.value(), library_options(flags));
     RECTO_RETURN_IF_ERROR(library.status().in(flags.kernel.empty() ? "--cuda" : "--kernel"));
     auto chosen = library_functions(library.value().backends, backend_names.value());
-    RECTO_RETURN_IF_ERROR(chosen.status());
+    RECTO_RETURN_IF_ERROR(chosen.status().in(flags.backends_named_by));
     trial.backends = std::move(chosen).value();
     laws.insert(laws.end(), library.value().laws.begin(), library.value().laws.end());
   }
   auto chosen = choose_laws(laws, law_names.value());
-  RECTO_RETURN_IF_ERROR(chosen.status());
+  RECTO_RETURN_IF_ERROR(chosen.status().in(flags.laws_named_by));
   trial.laws = std::move(chosen).value();
   // What is found in a kernel ends its case, and not the program.
   install_throwing_contract_handler();

@@ -17,6 +17,9 @@ namespace recto::experiments {
 struct TrialFlags {
   std::string backends = {};  // lists, as flags take them; empty: all
   std::string laws = {};
+  // Where they stand, for messages.
+  std::string backends_named_by = "--backend";
+  std::string laws_named_by = "--law";
   // Somebody's kernels, in place of the list of backends: a shared library, or CUDA sources with
   // the adapter that makes one of them.
   std::string kernel = {};

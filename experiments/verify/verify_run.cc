@@ -13,6 +13,7 @@
 #include "experiments/support/shell_word.h"
 #include "experiments/verify/case_supply.h"
 #include "verify/case_work.h"
+#include "verify/oracle_comparison.h"
 #include "verify/saved_case.h"
 
 namespace recto::experiments {
@@ -43,7 +44,7 @@ class VerifyRun {
  public:
   VerifyRun(const Trial& trial, const VerifyOptions& options, CommandContext& context)
       : backends_(trial.backends_here()),
-        laws_(trial.laws),
+        laws_(watched(trial.laws)),
         options_(options),
         program_(context.program),
         kinds_(kinds_of(trial)),
@@ -59,7 +60,11 @@ class VerifyRun {
     how.keep = [this](const Law& law, const Backend& backend, const DescribedCase& smallest) {
       return keep(law, backend, smallest);
     };
-    how.before_each = [this](const Law& law, const Backend& backend) { advance(law, backend); };
+    how.before_each = [this](const Law& law, const Backend& backend) {
+      advance(law, backend);
+      // Once of each case: what failures shrink to says nothing of chance.
+      is_watching_ = has_values_by_chance_;
+    };
     how.why_left_out = [this](const Law& law, const Backend& backend, const DescribedCase& drawn) {
       return why_left_out(law, backend, drawn);
     };
@@ -70,10 +75,24 @@ class VerifyRun {
     outcome_.report = run_laws(
         laws_, backends_, [this] { return next_case(); }, how);
     outcome_.passed_over = supply_.refusals();
+    for (const auto& [name, bias] : biases_)
+      if (const auto finding = bias.finding()) outcome_.biased.emplace(name, *finding);
     return std::move(outcome_);
   }
 
  private:
+  // The same, and outputs are looked at for what bounds have room for.
+  std::vector<Law> watched(std::vector<Law> laws) {
+    const auto watch = [this](const Backend& backend, const PagedAttentionInputs& inputs,
+                              const reference::AttentionResult& seen,
+                              const reference::BoundedResult& oracle) {
+      if (std::exchange(is_watching_, false)) biases_[backend.name].add(inputs, seen, oracle);
+    };
+    for (Law& law : laws)
+      if (law.name == "oracle") law = verify::oracle_comparison(watch);
+    return laws;
+  }
+
   bool counts_cases() const { return options_.cases || !options_.seconds; }
   std::int64_t cases_max() const {
     if (!counts_cases()) return std::numeric_limits<std::int64_t>::max();
@@ -92,6 +111,10 @@ class VerifyRun {
     std::optional<DescribedCase> drawn =
         supply_.next([this] { return options_.seconds && seconds_passed() > *options_.seconds; });
     if (!drawn) return drawn;
+    const verify::FloatFamily v = drawn->spec->v;
+    has_values_by_chance_ =
+        drawn->spec->shared_prefix == 0 &&
+        (v == verify::FloatFamily::kUniform || v == verify::FloatFamily::kNormal);
     ++outcome_.cases;
     if (supply_.is_of_serving_size()) ++outcome_.large_cases;
     return drawn;
@@ -101,6 +124,7 @@ class VerifyRun {
   // nobody chose.
   std::optional<DescribedCase> next_unmet() {
     if (options_.cases || options_.seconds) return std::nullopt;
+    has_values_by_chance_ = false;
     for (; next_pair_ < laws_.size() * backends_.size(); ++next_pair_) {
       const Law& law = laws_[next_pair_ / backends_.size()];
       const Backend& backend = backends_[next_pair_ % backends_.size()];
@@ -175,7 +199,7 @@ class VerifyRun {
   }
 
   const std::vector<Backend> backends_;
-  const std::vector<Law>& laws_;
+  const std::vector<Law> laws_;
   const VerifyOptions& options_;
   const std::string program_;
   const std::map<std::string, verify::BackendKind> kinds_;
@@ -186,6 +210,9 @@ class VerifyRun {
   std::set<std::pair<std::string, std::string>> met_;  // law and backend
   std::size_t next_pair_ = 0;                          // of a law and a backend
   std::map<std::string, int> numbers_;
+  std::map<std::string, verify::RoundingBias> biases_;  // by backend
+  bool has_values_by_chance_ = false;                   // the case that is tried
+  bool is_watching_ = false;
   VerifyOutcome outcome_;
 };
 

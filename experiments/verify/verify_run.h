@@ -13,6 +13,7 @@
 #include "experiments/verify/trial.h"
 #include "experiments/verify/tried_sizes.h"
 #include "verify/law_runner.h"
+#include "verify/rounding_bias.h"
 #include "verify/serving_cases.h"
 
 namespace recto::experiments {
@@ -48,7 +49,9 @@ struct VerifyOutcome {
   // Of cases that were drawn beside those, each for a backend that refused it: why.
   std::map<std::string, std::int64_t> passed_over;
   std::vector<KeptFailure> kept;  // in the order of report.failures
-  Status written = {};            // why a failing case could not be kept
+  // Backends whose outputs are off to one side, which is no failure.
+  std::map<std::string, verify::RoundingBias::Finding> biased = {};
+  Status written = {};  // why a failing case could not be kept
 };
 
 // Those that some law is about, and that skipped every case.

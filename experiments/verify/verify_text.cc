@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "experiments/support/table.h"
-#include "verify/reason_kind.h"
+#include "experiments/verify/skips_text.h"
 #include "verify/saved_case.h"
 
 namespace recto::experiments {
@@ -17,22 +17,6 @@ namespace {
 
 using verify::LawCount;
 using Json = nlohmann::ordered_json;
-
-constexpr std::size_t kReasonsShown = 24;
-constexpr std::size_t kReasonWidth = 90;  // columns
-
-// Without its middle where it is long: the end says what was there.
-std::string shortened(const std::string& reason) {
-  if (reason.size() <= kReasonWidth) return reason;
-  constexpr std::size_t kEnd = 30;
-  return reason.substr(0, kReasonWidth - kEnd - 5) + " ... " + reason.substr(reason.size() - kEnd);
-}
-
-std::int64_t skipped_cases(const LawCount& count) {
-  std::int64_t cases = 0;
-  for (const auto& [reason, number] : count.skipped) cases += number;
-  return cases;
-}
 
 // Of nothing but bits there is no bound.
 std::string ratio_text(const LawCount& count) {
@@ -60,39 +44,6 @@ std::string counts_text(const Trial& trial, const verify::LawReport& report) {
   return table.text();
 }
 
-// Of reasons that differ in numbers alone, one; the most frequent ones; the number of the others,
-// so that nothing goes unsaid.
-std::string reasons_text(const std::map<std::string, std::int64_t>& reasons) {
-  struct Kind {
-    std::string text;
-    std::int64_t times = 0;
-  };
-  std::map<std::string, Kind> kinds;
-  for (const auto& [reason, times] : reasons) {
-    const std::string name = verify::reason_kind(reason);
-    const auto [kind, is_new] = kinds.try_emplace(name, Kind{reason});
-    if (!is_new) kind->second.text = name;
-    kind->second.times += times;
-  }
-  std::vector<Kind> sorted;
-  for (const auto& [name, kind] : kinds) sorted.push_back(kind);
-  std::ranges::stable_sort(sorted, std::ranges::greater(), &Kind::times);
-  std::string text;
-  std::int64_t others = 0;
-  for (std::size_t i = 0; i < sorted.size(); ++i) {
-    if (i >= kReasonsShown) {
-      others += sorted[i].times;
-    } else {
-      text += fmt::format("{:>8}  {}\n", sorted[i].times, shortened(sorted[i].text));
-    }
-  }
-  if (others > 0) {
-    text += fmt::format("{:>8}  for {} other reasons, which --json has\n", others,
-                        sorted.size() - kReasonsShown);
-  }
-  return text;
-}
-
 // The sizes that each kind of backend, or each function of a library, was tried with.
 std::map<std::string, TriedSizes> sizes_by_kind(const Trial& trial, const VerifyOutcome& outcome) {
   std::map<std::string, TriedSizes> sizes;
@@ -112,57 +63,35 @@ std::string sizes_text(const Trial& trial, const VerifyOutcome& outcome) {
   return text.empty() ? "" : "\nTried, of each size by itself from the least to the most\n" + text;
 }
 
-// Laws that are not about a backend, whatever the case: why, and of whom.
-std::string never_text(const Trial& trial) {
-  constexpr std::size_t kLawsNamed = 8;
-  std::map<std::pair<std::string, std::string>, std::string> backends;  // of a reason and laws
-  for (const verify::Backend& backend : trial.backends_here()) {
-    std::map<std::string, std::vector<std::string>> laws;  // by reason
-    for (const verify::Law& law : trial.laws)
-      if (const auto why = why_never(law, backend)) laws[*why].push_back(law.name);
-    for (const auto& [why, names] : laws) {
-      const std::string text = names.size() > kLawsNamed ? fmt::format("{} laws", names.size())
-                                                         : fmt::format("{}", fmt::join(names, " "));
-      std::string& of = backends[{text, why}];
-      of += (of.empty() ? "" : ", ") + backend.name;
-    }
-  }
+std::string biases_text(const VerifyOutcome& outcome) {
   std::string text;
-  for (const auto& [laws, names] : backends)
-    text += fmt::format("  {}: {}: {}\n", laws.first, laws.second, names);
-  return text.empty() ? "" : "\nCannot be put to, whatever the case\n" + text;
+  for (const auto& [backend, bias] : outcome.biased) {
+    text += fmt::format(
+        "\nNote: outputs of {} in {} lie {:.2f} ulp towards zero on average, over {} contexts: "
+        "they,\nor weights before them, are cut off and not rounded to nearest. The bound has room "
+        "for it;\nover layers and steps it adds up.\n",
+        backend, element_type_name(bias.type), bias.ulps, bias.contexts);
+  }
+  return text;
 }
 
-// Of each backend that some law was put to, the laws that could be, and met no case that they say
-// something of.
-std::string unmet_text(const Trial& trial, const verify::LawReport& report) {
-  std::string text;
-  for (const verify::Backend& backend : trial.backends_here()) {
-    std::string laws;
-    std::int64_t ran = 0;
-    for (const LawCount& count : report.counts) {
-      if (count.backend != backend.name) continue;
-      ran += count.ran();
-      const auto law = std::ranges::find(trial.laws, count.law, &verify::Law::name);
-      if (count.ran() == 0 && !why_never(*law, backend)) laws += " " + count.law;
-    }
-    if (ran > 0 && !laws.empty()) text += fmt::format("  {}:{}\n", backend.name, laws);
+// How many there are, and which of them are shown.
+std::string failures_text(const VerifyOptions& options, const verify::LawReport& report) {
+  if (report.failed() == 0) return "";
+  const auto failed = static_cast<std::size_t>(report.failed());
+  const std::size_t shown = report.failures.size();
+  std::string text = fmt::format("\nFailed: {} checks, ", failed);
+  if (shown == failed) {
+    text += fmt::format("all shown below and kept in {}, as small as they get\n", options.folder);
+  } else {
+    text += fmt::format(
+        "{} of them shown below and kept in {}, as small as they get: the first {}of each law on\n"
+        "each backend, as others mostly have the same cause; --failures N shows N of each\n",
+        shown, options.folder,
+        options.failures_kept == 1 ? "" : fmt::format("{} ", options.failures_kept));
   }
-  return text.empty() ? "" : "\nMet no case that they say something of, as told below\n" + text;
-}
-
-std::string skips_text(const verify::LawReport& report) {
-  std::map<std::string, std::int64_t> whole;
-  std::map<std::string, std::int64_t> parts;
-  for (const LawCount& count : report.counts) {
-    for (const auto& [reason, cases] : count.skipped) whole[reason] += cases;
-    for (const auto& [part, cases] : count.skipped_parts) parts[part] += cases;
-  }
-  std::string text;
-  if (!whole.empty()) text += "\nSkipped: times that a law was not put to a backend, and why\n";
-  text += reasons_text(whole);
-  if (!parts.empty()) text += "\nSkipped in part\n";
-  return text + reasons_text(parts);
+  for (const std::string& failure : report.failures) text += "\n" + failure;
+  return text;
 }
 
 std::string absent_text(const Trial& trial) {
@@ -213,7 +142,7 @@ std::string verify_text(const Trial& trial, const VerifyOptions& options,
   if (outcome.late_cases > 0)
     text += fmt::format("; {} for laws that had met none", outcome.late_cases);
   text += "\n\n" + counts_text(trial, outcome.report) + sizes_text(trial, outcome) +
-          never_text(trial) + unmet_text(trial, outcome.report) + skips_text(outcome.report);
+          skips_text(trial, outcome.report);
   if (!outcome.passed_over.empty()) {
     text += "\nPassed over: other cases, each drawn for a backend that refused it, and why\n";
     text += reasons_text(outcome.passed_over);
@@ -221,8 +150,7 @@ std::string verify_text(const Trial& trial, const VerifyOptions& options,
   text += absent_text(trial) + tests_text(trial);
   for (const std::string& backend : untried_backends(trial, outcome))
     text += fmt::format("\nuntried: {}: every case was skipped\n", backend);
-  for (const std::string& failure : outcome.report.failures) text += "\n" + failure;
-  return text;
+  return text + biases_text(outcome) + failures_text(options, outcome.report);
 }
 
 Json verify_json(const Trial& trial, const VerifyOptions& options, const VerifyOutcome& outcome) {
@@ -238,6 +166,7 @@ Json verify_json(const Trial& trial, const VerifyOptions& options, const VerifyO
                {"sizes", Json::object()},
                {"backends", Json::array()},
                {"counts", Json::array()},
+               {"biased", Json::array()},
                {"failures", Json::array()}};
   for (const verify::ListedBackend& listed : trial.backends) {
     json["backends"].push_back(
@@ -248,6 +177,12 @@ Json verify_json(const Trial& trial, const VerifyOptions& options, const VerifyO
   for (const auto& [name, sizes] : sizes_by_kind(trial, outcome))
     json["sizes"][name] = sizes.json();
   for (const LawCount& count : outcome.report.counts) json["counts"].push_back(count_json(count));
+  for (const auto& [backend, bias] : outcome.biased) {
+    json["biased"].push_back({{"backend", backend},
+                              {"type", element_type_name(bias.type)},
+                              {"ulps_towards_zero", bias.ulps},
+                              {"contexts", bias.contexts}});
+  }
   for (std::size_t i = 0; i < outcome.kept.size(); ++i) {
     const KeptFailure& kept = outcome.kept[i];
     json["failures"].push_back({{"backend", kept.backend},

@@ -1,14 +1,10 @@
 #include "sim/time/json_object.h"
 
-#include <array>
-#include <cerrno>
 #include <cstdint>
-#include <cstdio>
-#include <cstring>
 #include <functional>
-#include <memory>
 #include <set>
 
+#include "core/input_file.h"
 #include "core/json_nesting.h"
 
 namespace recto::sim {
@@ -43,22 +39,11 @@ std::int64_t line_of(std::string_view text, std::size_t byte) {
 
 }  // namespace
 
-// By stdio: a stream buffer throws where a folder is read.
 Result<std::string> read_text(const std::string& path, std::string_view expected) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
-                                                             std::fclose);
-  std::string text;
-  std::array<char, 1 << 14> chunk;
-  while (file != nullptr) {
-    const std::size_t size = std::fread(chunk.data(), 1, chunk.size(), file.get());
-    if (size == 0) break;
-    text.append(chunk.data(), size);
-  }
-  if (file == nullptr || std::ferror(file.get()) != 0) {
-    return Status::invalid_input(path + ": cannot be read: " + std::strerror(errno) +
-                                 "; expected " + std::string(expected));
-  }
-  return text;
+  Result<std::string> text = read_input_file(path);
+  if (text.is_ok()) return text;
+  return Status::invalid_input(path + ": cannot be read: " + text.status().message() +
+                               "; expected " + std::string(expected));
 }
 
 Result<Json> parse_json_object(std::string_view text, const std::string& file_name,

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/input_file.h"
 #include "sim/traces/gzip_source.h"
 
 namespace recto::sim {
@@ -16,7 +17,7 @@ namespace {
 
 class FileSource final : public ByteSource {
  public:
-  explicit FileSource(std::FILE* file) : file_(file) {}
+  explicit FileSource(InputFile file) : file_(std::move(file)) {}
 
   Result<std::size_t> read(std::span<char> buffer) override {
     const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), file_.get());
@@ -27,10 +28,7 @@ class FileSource final : public ByteSource {
   }
 
  private:
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  std::unique_ptr<std::FILE, Close> file_;
+  InputFile file_;
 };
 
 class MemorySource final : public ByteSource {
@@ -72,16 +70,14 @@ Result<std::unique_ptr<ByteSource>> open_file_source(const std::string& path) {
   if (std::filesystem::is_directory(path, ignored)) {
     return Status::invalid_input("is a directory: expected a trace file");
   }
-  std::FILE* file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr && path == "-") {
+  Result<InputFile> file = open_input_file(path);
+  if (!file.is_ok() && path == "-") {
     return Status::invalid_input("is no name of standard input here: expected a trace file");
   }
-  if (file == nullptr) {
-    return Status::invalid_input(std::string("cannot be opened: ") + std::strerror(errno));
-  }
+  RECTO_RETURN_IF_ERROR(file.status().in("cannot be opened"));
   // Whoever reads has a buffer of its own.
-  std::setvbuf(file, nullptr, _IONBF, 0);
-  return std::unique_ptr<ByteSource>(std::make_unique<FileSource>(file));
+  std::setvbuf(file.value().get(), nullptr, _IONBF, 0);
+  return std::unique_ptr<ByteSource>(std::make_unique<FileSource>(std::move(file).value()));
 }
 
 std::unique_ptr<ByteSource> make_memory_source(std::string bytes) {

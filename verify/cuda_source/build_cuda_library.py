@@ -78,6 +78,8 @@ class Sources:
         if file in self.shown:
             return file
         self.shown[file] = shown
+        if file.exists() and not file.is_file() and not file.is_dir():
+            raise Refusal(f"{shown}: expected a file, found a pipe or a device")
         try:
             text = file.read_text(encoding="utf-8")
             translated = translate(text, shown)

@@ -6,6 +6,7 @@
 Without a kit, as where no CUDA Toolkit is, there is nothing to test.
 """
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -95,6 +96,13 @@ class BuildCudaLibraryTest(unittest.TestCase):
         self.write("fill.cu", KERNEL)
         result = self.build("fill.cu", "--adapter", "other.cc")
         self.check_refused(result, "other.cc: No such file")
+
+    def test_pipes_and_devices_are_refused_and_not_waited_for(self):
+        os.mkfifo(self.folder / "pipe.cc")
+        self.check_refused(self.build("--adapter", "pipe.cc"),
+                           "pipe.cc: expected a file, found a pipe or a device")
+        self.check_refused(self.build("--adapter", "/dev/zero"),
+                           "/dev/zero: expected a file, found a pipe or a device")
 
     def test_what_cannot_be_translated_is_told_with_its_line(self):
         self.write("fill.cu", "// A kernel.\n#define LAUNCH fill<<<1, 32>>>\n")

@@ -5,16 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <optional>
 #include <set>
-#include <system_error>
 #include <utility>
 
 #include "core/element_type.h"
+#include "core/input_file.h"
 #include "reference/rounding.h"
 
 namespace recto::verify {
@@ -150,14 +147,9 @@ double decode(const char* bytes, const Type& type) {
 }  // namespace
 
 Result<SafetensorsFile> SafetensorsFile::read(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (std::error_code unknown; std::filesystem::is_character_file(path, unknown)) {
-    return wrong(path, "a device; expected a safetensors file");
-  }
-  if (!file) return wrong(path, "cannot be opened; expected a safetensors file");
-  std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  if (file.bad()) return Status::failed(path + ": cannot be read");
-  return parse(path, std::move(bytes));
+  Result<std::string> bytes = read_input_file(path);
+  if (bytes.is_ok()) return parse(path, std::move(bytes).value());
+  return wrong(path, bytes.status().message() + "; expected a safetensors file");
 }
 
 Result<SafetensorsFile> SafetensorsFile::parse(const std::string& name, std::string bytes) {

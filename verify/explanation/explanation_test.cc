@@ -47,7 +47,8 @@ std::vector<LawCase> failing_cases(const Backend& backend, std::size_t count) {
   return failing;
 }
 
-// What may be told of a fault, and the words for it where there are some: of one case at least.
+// What may be told of a fault, and the first words for it where there are some: of one case at
+// least.
 struct Expected {
   Fault fault = Fault::kNone;
   std::vector<Step> steps;
@@ -59,7 +60,9 @@ const std::vector<Expected>& expected() {
       {Fault::kWindowOffByOne, {Step::kScores}, "the window is one key too narrow"},
       {Fault::kTopLeftCausal, {Step::kScores}},
       {Fault::kSoftcapAfterMask, {Step::kScores}},
-      {Fault::kMissingRescale, {Step::kMax}},
+      {Fault::kMissingRescale,
+       {Step::kMax},
+       "sum and output of the keys before are not rescaled as the running maximum grows"},
       // Which K, or where K is equal which V.
       {Fault::kWrongGroup,
        {Step::kScores, Step::kOutput},
@@ -71,9 +74,13 @@ const std::vector<Expected>& expected() {
       {Fault::kBase2LogSum, {Step::kScores, Step::kSum}, "the lse is a logarithm of base 2"},
       {Fault::kScaleAppliedTwice, {Step::kScores}, "the scale is applied twice"},
       {Fault::kBiasSign, {Step::kScores}, "ALiBi has the wrong sign"},
-      {Fault::kMergeWithoutWeights, {Step::kWeights}},
+      {Fault::kMergeWithoutWeights,
+       {Step::kWeights},
+       "normalised outputs of parts are averaged, unweighted, by parts of 32"},
       {Fault::kConsecutiveBlocks, {Step::kScores, Step::kOutput}, "blocks taken to be consecutive"},
-      {Fault::kTableWithoutStride, {Step::kScores, Step::kOutput}},
+      {Fault::kTableWithoutStride,
+       {Step::kScores, Step::kOutput},
+       "rows of the block table are looked for at distances of "},
       {Fault::kSlotByMask, {Step::kScores, Step::kSum, Step::kUnknown}},
       {Fault::kKeyStridesForValues, {Step::kOutput}},
       {Fault::kWrongPackWidth, {Step::kScores}},
@@ -99,8 +106,10 @@ TEST_CASE("the step is the fault's own, and a fault that has a name is named") {
       CHECK(explanation.is_wrong());
       CHECK(std::ranges::count(expected()[i].steps, explanation.diagnosis.step) == 1);
       CHECK(explanation.hypotheses.tried > 0);
-      is_named =
-          is_named || std::ranges::count(explanation.hypotheses.fitting, expected()[i].named) == 1;
+      is_named = is_named ||
+                 std::ranges::any_of(explanation.hypotheses.fitting, [&](const std::string& what) {
+                   return what.starts_with(expected()[i].named);
+                 });
     }
     INFO(canary.name);
     CHECK(is_named);

@@ -7,6 +7,8 @@
 #include <numbers>
 
 #include "verify/explanation/hypothesis_trial.h"
+#include "verify/explanation/row_hypotheses.h"
+#include "verify/explanation/table_hypotheses.h"
 #include "verify/explanation/truncation_hypotheses.h"
 
 namespace recto::verify {
@@ -14,9 +16,6 @@ namespace {
 
 using Trial = HypothesisTrial;
 using reference::BoundedResult;
-
-// Tables that read one block from another place: of larger cases, too many.
-constexpr std::int64_t kOtherBlocksMax = 600;
 
 template <typename Change>
 void add_options(Trial& trial, const char* what, const Change& change) {
@@ -130,66 +129,6 @@ void add_lengths(Trial& trial) {
   trial.add("context lengths rounded up to whole blocks", inputs);
 }
 
-// A copy of the table, to be changed.
-struct Table {
-  explicit Table(const PagedAttentionInputs& from) : inputs(from) {
-    const BlockTableView& table = from.block_table;
-    const std::int64_t rows = std::ssize(from.context_length);
-    for (std::int64_t s = 0; s < rows; ++s) {
-      const std::int32_t* row = table.data + s * table.row_stride;
-      ids.insert(ids.end(), row, row + table.max_blocks);
-    }
-    inputs.block_table.data = ids.data();
-    inputs.block_table.row_stride = table.max_blocks;
-  }
-
-  std::int32_t& at(std::int64_t sequence, std::int64_t block) {
-    return ids[static_cast<std::size_t>(sequence * inputs.block_table.max_blocks + block)];
-  }
-  std::int64_t blocks_of(std::int64_t sequence) const {
-    const std::int64_t length = inputs.context_length[static_cast<std::size_t>(sequence)];
-    return (length + inputs.kv.k.block_size - 1) / inputs.kv.k.block_size;
-  }
-
-  std::vector<std::int32_t> ids;
-  PagedAttentionInputs inputs;
-};
-
-void add_tables(Trial& trial) {
-  const std::int64_t num_seqs = std::ssize(trial.inputs().context_length);
-  const auto num_blocks = static_cast<std::int32_t>(trial.inputs().kv.k.num_blocks);
-  Table identity(trial.inputs());
-  Table consecutive(trial.inputs());
-  std::int64_t others = 0;
-  for (std::int64_t s = 0; s < num_seqs; ++s) {
-    for (std::int64_t i = 0; i < identity.blocks_of(s); ++i) {
-      identity.at(s, i) = static_cast<std::int32_t>(i);
-      consecutive.at(s, i) = (consecutive.at(s, 0) + static_cast<std::int32_t>(i)) % num_blocks;
-      others += num_blocks;
-    }
-  }
-  trial.add("logical blocks taken for physical ones", identity.inputs);
-  trial.add("blocks taken to be consecutive", consecutive.inputs);
-  if (others > kOtherBlocksMax) {
-    return trial.leave_out(fmt::format("one block read from another place: {} ways, more than {}",
-                                       others, kOtherBlocksMax));
-  }
-  for (std::int64_t s = 0; s < num_seqs; ++s) {
-    Table table(trial.inputs());
-    for (std::int64_t i = 0; i < table.blocks_of(s); ++i) {
-      const std::int32_t own = table.at(s, i);
-      for (std::int32_t id = 0; id < num_blocks; ++id) {
-        if (id == own) continue;
-        table.at(s, i) = id;
-        trial.add(fmt::format("block {} of sequence {} is read from block {} in place of {}", i, s,
-                              id, own),
-                  table.inputs);
-      }
-      table.at(s, i) = own;
-    }
-  }
-}
-
 // Query head h attends to KV head h % num_kv_heads: the same problem with a KV head for each.
 void add_groups(Trial& trial, const LawCase& law_case) {
   LawCase changed = law_case;
@@ -232,7 +171,10 @@ HypothesisReport try_hypotheses(const Backend& backend, const LawCase& law_case,
   add_truncations(trial);
   add_cache_scales(trial);
   add_lengths(trial);
+  add_cut_offs(trial);
+  add_unscaled_sums(trial);
   add_groups(trial, law_case);
+  add_table_strides(trial);
   add_tables(trial);
   return trial.take();
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -12,6 +13,9 @@ namespace {
 
 using reference::AttentionResult;
 using reference::BoundedResult;
+
+// Some seconds.
+constexpr double kProductsMax = 4e9;
 
 // Unlike a comparison it takes what no bound is known of: a fault may read NaN.
 bool is_as(const std::vector<double>& seen, const std::vector<double>& exact,
@@ -33,6 +37,17 @@ double sum_of_squares(const std::vector<double>& seen, const std::vector<double>
 
 }  // namespace
 
+std::string either_of(const std::vector<std::string>& names) {
+  constexpr std::size_t kNamed = 4;
+  const std::size_t named = std::min(kNamed, names.size());
+  std::string text;
+  for (std::size_t i = 0; i < named; ++i) {
+    const bool is_last = i + 1 == names.size();
+    text += (i == 0 ? "" : is_last ? " or " : ", ") + names[i];
+  }
+  return names.size() > kNamed ? text + fmt::format(" or {} others", names.size() - kNamed) : text;
+}
+
 HypothesisTrial::HypothesisTrial(const Backend& backend, const PagedAttentionInputs& inputs,
                                  const AttentionResult& seen, BoundKind bound_kind)
     : backend_(backend),
@@ -51,9 +66,13 @@ void HypothesisTrial::add(const std::string& what, const PagedAttentionInputs& i
 }
 
 void HypothesisTrial::add(const std::string& what, const BoundedResult& faulty) {
-  if (fits(faulty.exact, right_)) return;
+  if (explains(faulty)) name(what);
+}
+
+bool HypothesisTrial::explains(const BoundedResult& faulty) {
+  if (fits(faulty.exact, right_)) return false;
   ++report_.tried;
-  if (fits(seen_, faulty)) report_.fitting.push_back(what);
+  return fits(seen_, faulty);
 }
 
 void HypothesisTrial::add_roundings(const std::vector<Variant>& variants) {
@@ -74,6 +93,20 @@ void HypothesisTrial::add_roundings(const std::vector<Variant>& variants) {
   report_.fitting.push_back(
       fitting == 1 ? closest->what
                    : fmt::format("{} (the closest of {} of its kind)", closest->what, fitting));
+}
+
+bool HypothesisTrial::affords(const std::string& what, std::int64_t faults) {
+  double products = 0.0;
+  for (std::size_t s = 0; s < inputs_.context_length.size(); ++s) {
+    const std::int64_t rows = inputs_.query_start[s + 1] - inputs_.query_start[s];
+    products += static_cast<double>(rows) * inputs_.context_length[s];
+  }
+  products *= static_cast<double>(inputs_.q.num_heads) *
+              static_cast<double>(inputs_.q.head_dim + inputs_.kv.v.head_dim) *
+              static_cast<double>(faults);
+  if (products <= kProductsMax) return true;
+  leave_out(fmt::format("{}: {:.2g} products, more than {:.2g}", what, products, kProductsMax));
+  return false;
 }
 
 HypothesisReport HypothesisTrial::take() { return std::move(report_); }

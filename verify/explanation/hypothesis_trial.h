@@ -2,6 +2,7 @@
 
 // What was seen beside what the oracle would give if it had a fault.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,9 @@
 #include "verify/law.h"
 
 namespace recto::verify {
+
+// "a", "a or b", "a, b or c"; of more than four the first ones and a number.
+std::string either_of(const std::vector<std::string>& names);
 
 class HypothesisTrial {
  public:
@@ -28,6 +32,11 @@ class HypothesisTrial {
   // What the fault makes of them.
   void add(const std::string& what, const reference::BoundedResult& faulty);
 
+  // The same for faults of one kind in several sizes, which are told in one line: whether one fits
+  // what was seen, and the line.
+  bool explains(const reference::BoundedResult& faulty);
+  void name(const std::string& what) { report_.fitting.push_back(what); }
+
   // Faults no larger than roundings, which the bounds of what is right have room for: of those that
   // fit the closest is named.
   struct Variant {
@@ -37,6 +46,8 @@ class HypothesisTrial {
   void add_roundings(const std::vector<Variant>& variants);
 
   void leave_out(const std::string& what) { report_.left_out.push_back(what); }
+  // Whether the case is small enough for so many faults of a kind; else they are left out.
+  bool affords(const std::string& what, std::int64_t faults);
   HypothesisReport take();
 
  private:

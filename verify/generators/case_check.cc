@@ -7,6 +7,7 @@
 #include <cmath>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/dense_kv_view.h"
 
@@ -16,13 +17,13 @@ namespace {
 // No length, count or padding is larger: positions are exact in fp32, and sums do not overflow.
 constexpr std::int64_t kSizeMax = std::int64_t{1} << 24;
 
-Status refuse(std::string_view field, std::string_view expected, const std::string& got) {
+Status refuse(std::string_view field, std::string_view expected, const std::string& found) {
   return Status::invalid_input(std::string(field) + ": expected " + std::string(expected) +
-                               ", got " + got);
+                               ", found " + found);
 }
 
 struct SizeField {
-  const char* name;
+  std::string name;
   std::int64_t value;
   std::int64_t min;
   std::int64_t multiple_of = 1;
@@ -41,14 +42,15 @@ Status check_size(const SizeField& size) {
 }
 
 Status check_shape(const ProblemShape& shape, KvLayout layout) {
-  RECTO_RETURN_IF_ERROR(check_size({"num_kv_heads", shape.num_kv_heads, 1}));
-  RECTO_RETURN_IF_ERROR(check_size({"num_q_heads", shape.num_q_heads, 1, shape.num_kv_heads}));
+  RECTO_RETURN_IF_ERROR(check_size({"shape.num_kv_heads", shape.num_kv_heads, 1}));
+  RECTO_RETURN_IF_ERROR(
+      check_size({"shape.num_q_heads", shape.num_q_heads, 1, shape.num_kv_heads}));
   const std::int64_t pack = layout == KvLayout::kPacked ? packed_width_k(shape.kv_type) : 1;
-  RECTO_RETURN_IF_ERROR(check_size({"head_dim_k", shape.head_dim_k, 1, pack}));
-  RECTO_RETURN_IF_ERROR(check_size({"head_dim_v", shape.head_dim_v, 1}));
+  RECTO_RETURN_IF_ERROR(check_size({"shape.head_dim_k", shape.head_dim_k, 1, pack}));
+  RECTO_RETURN_IF_ERROR(check_size({"shape.head_dim_v", shape.head_dim_v, 1}));
   const TypePair types{shape.q_type, shape.kv_type};
   if (std::ranges::count(kTypePairs, types) == 0) {
-    return refuse("kv_type", std::string("a partner of ") + element_type_name(shape.q_type),
+    return refuse("shape.kv_type", std::string("a partner of ") + element_type_name(shape.q_type),
                   element_type_name(shape.kv_type));
   }
   return Status::ok();
@@ -56,43 +58,52 @@ Status check_shape(const ProblemShape& shape, KvLayout layout) {
 
 Status check_options(const OptionsSpec& options, ElementType kv_type) {
   if (options.scale == 0.0F || !std::isfinite(options.scale)) {
-    return refuse("scale", "a number other than 0", std::to_string(options.scale));
+    return refuse("options.scale", "a number other than 0", std::to_string(options.scale));
   }
   if (!(options.softcap >= 0.0F) || !std::isfinite(options.softcap)) {
-    return refuse("softcap", "0 or a positive number", std::to_string(options.softcap));
+    return refuse("options.softcap", "0 or a positive number", std::to_string(options.softcap));
   }
-  RECTO_RETURN_IF_ERROR(check_size({"window", options.window.value_or(1), 1}));
-  for (const ScaleKind kind : {options.k_scales, options.v_scales}) {
+  RECTO_RETURN_IF_ERROR(check_size({"options.window", options.window.value_or(1), 1}));
+  for (const auto& [name, kind] : {std::pair{"options.k_scales", options.k_scales},
+                                   std::pair{"options.v_scales", options.v_scales}}) {
     if (kind == ScaleKind::kNone || is_fp8(kv_type)) continue;
-    return refuse("k_scales, v_scales", "none, as only fp8 is scaled", element_type_name(kv_type));
+    return refuse(name, "none, as only fp8 is scaled", element_type_name(kv_type));
   }
   return Status::ok();
+}
+
+// Two families are of one tensor: a dominating key of K, huge values of V.
+Status check_families(const CaseSpec& spec) {
+  const auto check = [](const char* name, FloatFamily family, FloatFamily of_another) {
+    if (family != of_another) return Status::ok();
+    return refuse(name, "a family of any tensor", float_family_name(family));
+  };
+  RECTO_RETURN_IF_ERROR(check("values.q", spec.q, FloatFamily::kDominatingKey));
+  RECTO_RETURN_IF_ERROR(check("values.v", spec.v, FloatFamily::kDominatingKey));
+  RECTO_RETURN_IF_ERROR(check("values.q", spec.q, FloatFamily::kHugeValues));
+  return check("values.k", spec.k, FloatFamily::kHugeValues);
 }
 
 Status check_sequences(const CaseSpec& spec) {
   if (spec.sequences.empty()) return refuse("sequences", "at least one", "none");
   for (const SequenceSpec& sequence : spec.sequences) {
-    RECTO_RETURN_IF_ERROR(check_size({"num_rows", sequence.num_rows, 0}));
-    RECTO_RETURN_IF_ERROR(check_size({"context_length", sequence.context_length, 0}));
+    const std::string place =
+        "sequences[" + std::to_string(&sequence - spec.sequences.data()) + "]";
+    RECTO_RETURN_IF_ERROR(check_size({place + ".num_rows", sequence.num_rows, 0}));
+    RECTO_RETURN_IF_ERROR(check_size({place + ".context_length", sequence.context_length, 0}));
   }
-  RECTO_RETURN_IF_ERROR(check_size({"rows of all sequences", spec.num_rows(), 0}));
-  RECTO_RETURN_IF_ERROR(check_size({"shared_prefix", spec.shared_prefix, 0}));
+  RECTO_RETURN_IF_ERROR(check_size({"sequences, rows of all of them", spec.num_rows(), 0}));
+  RECTO_RETURN_IF_ERROR(check_size({"values.shared_prefix", spec.shared_prefix, 0}));
   if (spec.varied_tokens) {
     const TokenRange& tokens = *spec.varied_tokens;
-    RECTO_RETURN_IF_ERROR(check_size({"varied_tokens.begin", tokens.begin, 0}));
-    RECTO_RETURN_IF_ERROR(check_size({"varied_tokens.end", tokens.end, tokens.begin}));
-    if (spec.has_plain_kv()) return refuse("varied_tokens", "none, as k and v are ones", "a range");
+    RECTO_RETURN_IF_ERROR(check_size({"values.varied_tokens.begin", tokens.begin, 0}));
+    RECTO_RETURN_IF_ERROR(check_size({"values.varied_tokens.end", tokens.end, tokens.begin}));
+    if (spec.has_plain_kv())
+      return refuse("values.varied_tokens", "none, as k and v are ones", "a range");
   }
-  for (const FloatFamily family : {spec.q, spec.v}) {
-    if (family != FloatFamily::kDominatingKey) continue;
-    return refuse("q, v", "a family of any tensor", float_family_name(family));
-  }
-  for (const FloatFamily family : {spec.q, spec.k}) {
-    if (family != FloatFamily::kHugeValues) continue;
-    return refuse("q, k", "a family of any tensor", float_family_name(family));
-  }
+  RECTO_RETURN_IF_ERROR(check_families(spec));
   if (spec.k == FloatFamily::kDominatingKey && spec.shared_prefix > 0) {
-    return refuse("shared_prefix", "0, as each sequence has its own dominating keys",
+    return refuse("values.shared_prefix", "0, as each sequence has its own dominating keys",
                   std::to_string(spec.shared_prefix));
   }
   return Status::ok();
@@ -100,14 +111,15 @@ Status check_sequences(const CaseSpec& spec) {
 
 Status check_placement(const Placement& placement) {
   const std::int64_t block_size = placement.block_size;
-  RECTO_RETURN_IF_ERROR(check_size({"block_size", block_size, 1}));
+  RECTO_RETURN_IF_ERROR(check_size({"placement.block_size", block_size, 1}));
   if (!std::has_single_bit(static_cast<std::uint64_t>(block_size)) && block_size % 16 != 0) {
-    return refuse("block_size", "a power of two or a multiple of 16", std::to_string(block_size));
+    return refuse("placement.block_size", "a power of two or a multiple of 16",
+                  std::to_string(block_size));
   }
-  RECTO_RETURN_IF_ERROR(check_size({"spare_blocks", placement.spare_blocks, 0}));
-  RECTO_RETURN_IF_ERROR(check_size({"block_padding", placement.block_padding, 0, 16}));
-  RECTO_RETURN_IF_ERROR(check_size({"row_padding", placement.row_padding, 0, 16}));
-  return check_size({"table_padding", placement.table_padding, 0});
+  RECTO_RETURN_IF_ERROR(check_size({"placement.spare_blocks", placement.spare_blocks, 0}));
+  RECTO_RETURN_IF_ERROR(check_size({"placement.block_padding", placement.block_padding, 0, 16}));
+  RECTO_RETURN_IF_ERROR(check_size({"placement.row_padding", placement.row_padding, 0, 16}));
+  return check_size({"placement.table_padding", placement.table_padding, 0});
 }
 
 }  // namespace
@@ -133,7 +145,7 @@ Status check_case(const CaseSpec& spec) {
   RECTO_RETURN_IF_ERROR(check_sequences(spec));
   RECTO_RETURN_IF_ERROR(check_placement(spec.placement));
   if (score_bound(spec) <= kScoreLimit) return Status::ok();
-  return refuse("scale, q, k", "scores within " + std::to_string(kScoreLimit),
+  return refuse("options.scale, values.q, values.k", "scores within " + std::to_string(kScoreLimit),
                 "up to " + std::to_string(score_bound(spec)));
 }
 

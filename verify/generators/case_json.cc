@@ -122,10 +122,10 @@ void read_placement(FieldReader& reader, Placement& placement) {
   reader.read("seed", placement.seed);
 }
 
-// The object in field `name` of `outer`, where it has one, through `read(reader)`.
+// The object in field `name` of `outer` through `read(reader)`.
 template <typename Read>
 void read_part(FieldReader& outer, const char* name, const Read& read) {
-  const Json* found = outer.find(name);
+  const Json* found = outer.find(name, "an object");
   if (found == nullptr) return;
   FieldReader reader(*found, outer.path_of(name));
   read(reader);
@@ -139,6 +139,8 @@ void read_values(FieldReader& reader, CaseSpec& spec) {
   reader.read_choice("v", spec.v, families, float_family_name);
   reader.read("shared_prefix", spec.shared_prefix);
   reader.read("seed", spec.seed);
+  // Nothing where all tokens are varied.
+  if (reader.find("varied_tokens") == nullptr) return;
   read_part(reader, "varied_tokens", [&spec](FieldReader& range) {
     spec.varied_tokens.emplace();
     range.read("begin", spec.varied_tokens->begin);
@@ -147,9 +149,9 @@ void read_values(FieldReader& reader, CaseSpec& spec) {
 }
 
 void read_sequences(FieldReader& outer, std::vector<SequenceSpec>& sequences) {
-  const Json* found = outer.find("sequences");
+  const Json* found = outer.find("sequences", "a list");
   if (found == nullptr) return;
-  if (!found->is_array()) return outer.fail("sequences", "a list", found->dump());
+  if (!found->is_array()) return outer.fail_found("sequences", "a list", *found);
   sequences.clear();
   for (const Json& item : *found) {
     FieldReader reader(item, fmt::format("{}[{}]", outer.path_of("sequences"), sequences.size()));
@@ -207,15 +209,16 @@ Result<CaseSpec> read_case(const Json& json, const std::string& path) {
   read_part(reader, "values", [&](FieldReader& part) { read_values(part, spec); });
   read_part(reader, "placement", [&](FieldReader& part) { read_placement(part, spec.placement); });
   RECTO_RETURN_IF_ERROR(reader.finish());
-  RECTO_RETURN_IF_ERROR(check_case(spec).in(path));
+  const Status checked = check_case(spec);
+  if (!checked.is_ok()) return Status::invalid_input(path + "." + checked.message());
   const auto sequences = std::max<std::int64_t>(1, std::ssize(spec.sequences));
   if (spec.shape.num_q_heads > kCaseHeadsMax / sequences) {
     return Status::invalid_input(
-        fmt::format("{}.shape.num_q_heads: expected at most {} in {} sequences, got {}", path,
+        fmt::format("{}.shape.num_q_heads: expected at most {} in {} sequences, found {}", path,
                     kCaseHeadsMax / sequences, sequences, spec.shape.num_q_heads));
   }
   if (case_numbers(spec) > kCaseNumbersMax) {
-    return Status::invalid_input(fmt::format("{}: expected at most {:.0f} numbers, got {:.3g}",
+    return Status::invalid_input(fmt::format("{}: expected at most {:.0f} numbers, found {:.3g}",
                                              path, kCaseNumbersMax, case_numbers(spec)));
   }
   return spec;

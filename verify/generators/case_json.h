@@ -11,15 +11,15 @@
 
 namespace recto::verify {
 
-// Every field; equal cases give equal texts.
+// Every field, but values.varied_tokens where all are; equal cases give equal texts.
 Json case_json(const CaseSpec& spec);
 
 // A line for each topic, and no newline at the end.
 std::string topic_lines(const Json& json, const std::string& indent);
 
-// What it does not name is as in CaseSpec{}. Invalid input, naming the field below `path`, for what
-// is no case, no valid one (check_case), or one of more than kCaseNumbersMax numbers or, in all
-// sequences, more than kCaseHeadsMax query heads: each takes its time.
+// Invalid input, naming the field below `path`, for what is no whole case (all fields but
+// values.varied_tokens), no valid one (check_case), or one of more than kCaseNumbersMax numbers or,
+// in all sequences, more than kCaseHeadsMax query heads: each takes its time.
 Result<CaseSpec> read_case(const Json& json, const std::string& path);
 
 inline constexpr double kCaseNumbersMax = 1 << 28;

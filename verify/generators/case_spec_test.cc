@@ -93,14 +93,14 @@ void check_refused(const char* message, const Change& change) {
 TEST_CASE("a case at the limits is valid") { CHECK(check_case(valid_case()) == Status::ok()); }
 
 TEST_CASE("shapes that no kernel is asked for are refused") {
-  check_refused("num_q_heads: expected a multiple of 2, got 5",
+  check_refused("shape.num_q_heads: expected a multiple of 2, found 5",
                 [](CaseSpec& spec) { spec.shape.num_q_heads = 5; });
-  check_refused("num_kv_heads: expected 1 ... 16777216, got 0",
+  check_refused("num_kv_heads: expected 1 ... 16777216, found 0",
                 [](CaseSpec& spec) { spec.shape.num_kv_heads = 0; });
-  check_refused("head_dim_k: expected a multiple of 16, got 24",
+  check_refused("head_dim_k: expected a multiple of 16, found 24",
                 [](CaseSpec& spec) { spec.shape.head_dim_k = 24; });
   check_refused("head_dim_v", [](CaseSpec& spec) { spec.shape.head_dim_v = 0; });
-  check_refused("kv_type: expected a partner of fp16, got bf16",
+  check_refused("kv_type: expected a partner of fp16, found bf16",
                 [](CaseSpec& spec) { spec.shape.kv_type = ElementType::kBf16; });
 }
 
@@ -122,29 +122,30 @@ TEST_CASE("options out of range are refused") {
   CHECK(check_case(negative) == Status::ok());
   check_refused("softcap", [](CaseSpec& spec) { spec.options.softcap = -0.5F; });
   check_refused("window", [](CaseSpec& spec) { spec.options.window = 0; });
-  check_refused("k_scales, v_scales: expected none, as only fp8 is scaled, got fp16",
+  check_refused("options.k_scales: expected none, as only fp8 is scaled, found fp16",
                 [](CaseSpec& spec) { spec.shape.kv_type = ElementType::kFp16; });
 }
 
 TEST_CASE("sequences and values out of range are refused") {
   check_refused("sequences", [](CaseSpec& spec) { spec.sequences.clear(); });
-  check_refused("num_rows", [](CaseSpec& spec) { spec.sequences[0].num_rows = -1; });
+  check_refused("sequences[0].num_rows: expected 0 ... 16777216, found -1",
+                [](CaseSpec& spec) { spec.sequences[0].num_rows = -1; });
   check_refused("context_length", [](CaseSpec& spec) { spec.sequences[1].context_length = -1; });
   check_refused("context_length",
                 [](CaseSpec& spec) { spec.sequences[1].context_length = (1 << 24) + 1; });
-  check_refused("rows of all sequences",
+  check_refused("sequences, rows of all of them: expected 0 ... 16777216, found 16777217",
                 [](CaseSpec& spec) { spec.sequences[0].num_rows = (1 << 24) - 1; });
   check_refused("shared_prefix", [](CaseSpec& spec) { spec.shared_prefix = -1; });
-  check_refused("q, v: expected a family of any tensor, got dominating-key",
+  check_refused("values.v: expected a family of any tensor, found dominating-key",
                 [](CaseSpec& spec) { spec.v = FloatFamily::kDominatingKey; });
-  check_refused("varied_tokens.end: expected 5 ... 16777216, got 4", [](CaseSpec& spec) {
+  check_refused("varied_tokens.end: expected 5 ... 16777216, found 4", [](CaseSpec& spec) {
     spec.varied_tokens = TokenRange{5, 4};
   });
   check_refused("varied_tokens: expected none, as k and v are ones", [](CaseSpec& spec) {
     spec.k = spec.v = FloatFamily::kOnes;
     spec.varied_tokens = TokenRange{0, 1};
   });
-  check_refused("q, k: expected a family of any tensor, got huge-values",
+  check_refused("values.k: expected a family of any tensor, found huge-values",
                 [](CaseSpec& spec) { spec.k = FloatFamily::kHugeValues; });
   check_refused("shared_prefix: expected 0", [](CaseSpec& spec) {
     spec.k = FloatFamily::kDominatingKey;
@@ -156,7 +157,7 @@ TEST_CASE("placements out of range are refused") {
   for (const std::int64_t size : {0, 3, 24, 40}) {
     check_refused("block_size", [&](CaseSpec& spec) { spec.placement.block_size = size; });
   }
-  check_refused("block_padding: expected a multiple of 16, got 8",
+  check_refused("block_padding: expected a multiple of 16, found 8",
                 [](CaseSpec& spec) { spec.placement.block_padding = 8; });
   check_refused("row_padding", [](CaseSpec& spec) { spec.placement.row_padding = 17; });
   check_refused("table_padding", [](CaseSpec& spec) { spec.placement.table_padding = -1; });

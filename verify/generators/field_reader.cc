@@ -18,20 +18,41 @@ class RepeatedKeys {
   bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {
     if (depth >= kJsonNestingMax) return false;
     const auto level = static_cast<std::size_t>(depth);
+    const bool is_object = event == Json::parse_event_t::object_start;
+    const bool is_start = is_object || event == Json::parse_event_t::array_start;
+    if (level > 0 && (is_start || event == Json::parse_event_t::value)) ++open_[level - 1].items;
     // The end of an object that is left out is not told: so levels are counted, and not pushed.
-    if (event == Json::parse_event_t::object_start) keys_[level].clear();
+    if (is_start) open_[level] = {.is_object = is_object};
     if (event == Json::parse_event_t::key) {
-      const std::string key = parsed.get<std::string>();
-      if (!keys_[level - 1].insert(key).second && first_.empty()) first_ = key;
+      Open& object = open_[level - 1];
+      object.key = parsed.get<std::string>();
+      if (!object.keys.insert(object.key).second && first_.empty()) first_ = path_to(level);
     }
     return true;
   }
 
+  // The path of the first one; empty where there is none.
   const std::string& first() const { return first_; }
 
  private:
-  std::array<std::set<std::string>, kJsonNestingMax>
-      keys_;  // of the object that is open at each level
+  // An object or a list that is open.
+  struct Open {
+    bool is_object = true;
+    std::set<std::string> keys = {};
+    std::string key = {};    // the last one
+    std::int64_t items = 0;  // begun in it
+  };
+
+  std::string path_to(std::size_t level) const {
+    std::string path;
+    for (std::size_t i = 0; i < level; ++i) {
+      const Open& part = open_[i];
+      path += part.is_object ? (i == 0 ? "" : ".") + part.key : fmt::format("[{}]", part.items - 1);
+    }
+    return path.empty() ? "''" : path;
+  }
+
+  std::array<Open, kJsonNestingMax> open_;
   std::string first_;
 };
 
@@ -60,52 +81,57 @@ const Json* FieldReader::find(const char* name) {
   return found == object_->end() ? nullptr : &*found;
 }
 
-void FieldReader::read(const char* name, std::int64_t& value) {
+const Json* FieldReader::find(const char* name, std::string_view expected) {
   const Json* found = find(name);
+  if (found == nullptr && object_ != nullptr) fail(name, expected, "no such field");
+  return found;
+}
+
+void FieldReader::read(const char* name, std::int64_t& value) {
+  const Json* found = find(name, "an integer");
   if (found == nullptr) return;
   const bool fits =
       found->is_number_integer() &&
       !(found->is_number_unsigned() && found->get<std::uint64_t>() > std::uint64_t{INT64_MAX});
-  if (!fits) return fail(name, "an integer", found_text(*found));
+  if (!fits) return fail_found(name, "an integer", *found);
   value = found->get<std::int64_t>();
 }
 
 void FieldReader::read(const char* name, std::uint64_t& value) {
-  const Json* found = find(name);
+  constexpr const char* kExpected = "an integer from 0 to 2^64 - 1";
+  const Json* found = find(name, kExpected);
   if (found == nullptr) return;
-  if (!found->is_number_unsigned()) {
-    return fail(name, "an integer from 0 to 2^64 - 1", found_text(*found));
-  }
+  if (!found->is_number_unsigned()) return fail_found(name, kExpected, *found);
   value = found->get<std::uint64_t>();
 }
 
 void FieldReader::read(const char* name, float& value) {
-  const Json* found = find(name);
+  const Json* found = find(name, "a number of fp32");
   if (found == nullptr) return;
   const double number = found->is_number() ? found->get<double>() : NAN;
   if (!std::isfinite(static_cast<float>(number))) {
-    return fail(name, "a number of fp32", found_text(*found));
+    return fail_found(name, "a number of fp32", *found);
   }
   value = static_cast<float>(number);
 }
 
 std::optional<bool> FieldReader::read_truth(const char* name) {
-  const Json* found = find(name);
+  const Json* found = find(name, "true or false");
   if (found == nullptr) return std::nullopt;
   if (found->is_boolean()) return found->get<bool>();
-  fail(name, "true or false", found_text(*found));
+  fail_found(name, "true or false", *found);
   return std::nullopt;
 }
 
 void FieldReader::read(const char* name, std::string& value) {
-  const Json* found = find(name);
+  const Json* found = find(name, "a text");
   if (found == nullptr) return;
-  if (!found->is_string()) return fail(name, "a text", found_text(*found));
+  if (!found->is_string()) return fail_found(name, "a text", *found);
   value = found->get<std::string>();
 }
 
 void FieldReader::read(const char* name, std::optional<std::int64_t>& value) {
-  const Json* found = find(name);
+  const Json* found = find(name, "an integer or null");
   if (found == nullptr) return;
   if (found->is_null()) return value.reset();
   std::int64_t number = 0;
@@ -119,6 +145,10 @@ void FieldReader::fail(std::string_view name, std::string_view expected, std::st
       fmt::format("{}{}expected {}, found {}", path, path.empty() ? "" : ": ", expected, found)));
 }
 
+void FieldReader::fail_found(std::string_view name, std::string_view expected, const Json& found) {
+  fail(name, expected, found_text(found));
+}
+
 void FieldReader::merge(const Status& status) {
   if (status_.is_ok()) status_ = status;
 }
@@ -129,7 +159,7 @@ Status FieldReader::finish() {
     if (known_.contains(key)) continue;
     std::string known;
     for (const std::string& name : known_) known += (known.empty() ? "" : ", ") + name;
-    fail(key, "no such field but " + known, found_text(value));
+    fail_found(key, "no such field but " + known, value);
   }
   return status_;
 }
@@ -149,7 +179,7 @@ Result<Json> parse_json_object(std::string_view text) {
   }
   if (!object.is_object()) return Status::invalid_input("expected one JSON object");
   if (!repeated.first().empty()) {
-    return Status::invalid_input(fmt::format("'{}' stands twice in one object", repeated.first()));
+    return Status::invalid_input(repeated.first() + ": expected once, and it stands there twice");
   }
   return object;
 }

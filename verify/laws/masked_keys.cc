@@ -44,6 +44,13 @@ LawCase with_mask(LawCase law_case) {
   return law_case;
 }
 
+// What the case does not show, so that it can be tried by hand.
+std::string mask_text(const LawCase& law_case, const LawCase& masked) {
+  if (law_case.problem.options.window == masked.problem.options.window) return "";
+  return fmt::format("with a window of {}, which the law puts on this case, ",
+                     *masked.problem.options.window);
+}
+
 // What the spared row of each sequence does not see, set to `value`.
 LawCase spoilt(LawCase law_case, SparedRow spared, std::vector<float> SequenceProblem::*tensor,
                float value) {
@@ -122,8 +129,8 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
     for (const auto tensor : {&SequenceProblem::k, &SequenceProblem::v}) {
       for (const float value : spoiling_values(backend, base->inputs(), tensor)) {
         const std::string what =
-            fmt::format("{} in {} that the {} row does not see", value,
-                        tensor == &SequenceProblem::k ? "keys" : "values", name_of(spared));
+            fmt::format("{}{} in {} that the {} row does not see", mask_text(law_case, masked),
+                        value, tensor == &SequenceProblem::k ? "keys" : "values", name_of(spared));
         const std::optional<LawSide> side = trial.run(spoilt(masked, spared, tensor, value), what);
         if (!side) continue;
         trial.record(what, compare_spared(masked.problem, spared, *side, *base));

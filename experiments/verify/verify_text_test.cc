@@ -1,0 +1,88 @@
+// What is said of failures that are not shown, and of reasons that are not listed.
+
+#include "experiments/verify/verify_text.h"
+
+#include <string>
+
+#include "bazel/testing/catch.h"
+
+namespace recto::experiments {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+// One law of attention, on a backend that computes it and on one that does not.
+Trial small_trial() {
+  Trial trial;
+  for (const char* name : {"attends", "writes"}) {
+    verify::ListedBackend listed;
+    listed.backend.name = name;
+    trial.backends.push_back(listed);
+  }
+  trial.backends[0].backend.run = [](const PagedAttentionInputs&) {
+    return reference::AttentionResult();
+  };
+  trial.laws.emplace_back().name = "oracle";
+  return trial;
+}
+
+VerifyOutcome outcome_of(std::int64_t failed, std::size_t shown) {
+  VerifyOutcome outcome;
+  verify::LawCount attends;
+  attends.law = "oracle";
+  attends.backend = "attends";
+  attends.failed = failed;
+  attends.held = 3;
+  verify::LawCount writes;
+  writes.law = "oracle";
+  writes.backend = "writes";
+  writes.skipped["it writes K and V, and computes no attention"] = 40;
+  outcome.report.counts = {attends, writes};
+  for (std::size_t i = 0; i < shown; ++i) outcome.report.failures.push_back("a block\n");
+  return outcome;
+}
+
+std::string text_of(const VerifyOutcome& outcome, std::int64_t failures_kept = 1) {
+  const VerifyOptions options{.failures_kept = failures_kept, .folder = "kept"};
+  return verify_text(small_trial(), options, outcome);
+}
+
+TEST_CASE("it is said how many failures there are, how many are shown, and how to see more") {
+  const std::string text = text_of(outcome_of(161, 2));
+  CHECK_THAT(text, ContainsSubstring(
+                       "\nFailed: 161 checks, 2 of them shown below and kept in kept, as small as "
+                       "they get: the first of each law on\neach backend, as others mostly have "
+                       "the same cause; --failures N shows N of each\n\na block\n\na block\n"));
+  CHECK_THAT(text_of(outcome_of(161, 6), 3), ContainsSubstring("the first 3 of each law on\neach"));
+  CHECK_THAT(text_of(outcome_of(2, 2)),
+             ContainsSubstring("Failed: 2 checks, all shown below and kept in kept"));
+  CHECK_THAT(text_of(outcome_of(0, 0)), !ContainsSubstring("Failed"));
+}
+
+TEST_CASE("outputs that are off to one side are a note, and no failure") {
+  VerifyOutcome outcome = outcome_of(0, 0);
+  CHECK_THAT(text_of(outcome), !ContainsSubstring("Note"));
+  outcome.biased["attends"] = {.type = ElementType::kBf16, .ulps = 0.5, .contexts = 320};
+  CHECK_THAT(text_of(outcome), ContainsSubstring("\nNote: outputs of attends in bf16 lie 0.50 ulp "
+                                                 "towards zero on average, over 320 contexts"));
+  CHECK(verify_json(small_trial(), {}, outcome)["biased"][0]["ulps_towards_zero"] == 0.5);
+}
+
+TEST_CASE("what can never be put to a backend is one number, and rare reasons are another") {
+  VerifyOutcome outcome = outcome_of(0, 0);
+  for (int i = 1; i <= 12; ++i)
+    outcome.report.counts[0].skipped[std::string("reason ") + static_cast<char>('a' + i)] = i;
+  const std::string text = text_of(outcome);
+  CHECK_THAT(text, ContainsSubstring("      40  cannot be put to it, as told above\n"));
+  CHECK_THAT(text, !ContainsSubstring("it writes K and V"));
+  CHECK_THAT(text, ContainsSubstring("      12  reason m\n      11  reason l\n"));
+  // 1 + 2 + 3 + 4 times.
+  CHECK_THAT(text, ContainsSubstring("       5  reason f\n      10  for 4 other reasons, which "
+                                     "--json has\n"));
+  const auto json = verify_json(small_trial(), {}, outcome);
+  CHECK(json["counts"][0]["skipped"].size() == 12);
+  CHECK(json["counts"][1]["skipped"].size() == 1);
+}
+
+}  // namespace
+}  // namespace recto::experiments
