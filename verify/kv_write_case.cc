@@ -98,17 +98,17 @@ KvWriteCase::KvWriteCase(const LawCase& law_case) : placed_(law_case.problem, la
   for (const NewToken& token : tokens) slots_.push_back(token.slot);
   before_ = other_pools(kv());
   expected_ = before_;
-  const KvWriteInputs write = inputs(expected_);
+  const KvWriteInputs write = inputs(expected_.over(kv()));
   RECTO_CHECK_EQ(check_contents(write), Status::ok());
   reference::write_kv(write);
 }
 
-KvWriteInputs KvWriteCase::inputs(KvPools& pools) const {
+KvWriteInputs KvWriteCase::inputs(const MutablePagedKvView& pools) const {
   const ElementType type = placed_.inputs().q.type;
   return {.k = rows_view(new_k_, kv().k, type, num_tokens()),
           .v = rows_view(new_v_, kv().v, type, num_tokens()),
           .slot_mapping = slots_,
-          .kv = pools.over(kv())};
+          .kv = pools};
 }
 
 std::int64_t KvWriteCase::num_codes() const { return expected_.num_codes(kv()); }

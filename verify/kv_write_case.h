@@ -27,8 +27,8 @@ class KvWriteCase {
   const KvPools& before() const { return before_; }
   const KvPools& expected() const { return expected_; }
 
-  // The call, on pools that both this and `pools` outlive.
-  KvWriteInputs inputs(KvPools& pools) const;
+  // The call, on pools of kv()'s shape, which this outlives; their strides may be others.
+  KvWriteInputs inputs(const MutablePagedKvView& pools) const;
 
   // Every code of both pools, gaps included.
   std::int64_t num_codes() const;
