@@ -60,8 +60,7 @@ std::vector<BlockPair> pairs_between(std::int64_t from_blocks, std::int64_t to_b
 LawVerdict verdict_of(std::int64_t num_codes, const std::string& differences) {
   LawVerdict verdict;
   verdict.comparison.elements = verdict.comparison.by_bits = num_codes;
-  if (!differences.empty()) verdict.thrown = differences + "against the reference's copies";
-  return verdict;
+  return with_findings(std::move(verdict), "against the reference's copies", differences);
 }
 
 LawVerdict skipped(const std::string& why) {

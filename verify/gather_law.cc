@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "reference/kv_cache_ops.h"
@@ -110,9 +111,8 @@ LawVerdict check(const KvGatherer& gatherer, const LawCase& law_case, PoolDistan
   if (verdict.skipped) return verdict;
   gatherer.gather(gathered);
   verdict.comparison.elements = verdict.comparison.by_bits = k.num_codes() + v.num_codes();
-  const std::string found = differences("k", k, expected_k) + differences("v", v, expected_v);
-  if (!found.empty()) verdict.thrown = found + "against the reference's gather";
-  return verdict;
+  return with_findings(std::move(verdict), "against the reference's gather",
+                       differences("k", k, expected_k) + differences("v", v, expected_v));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <utility>
 #include <vector>
 
 #include "verify/kv_write_case.h"
@@ -68,11 +69,10 @@ LawVerdict check(const KvAppender& appender, const LawCase& law_case, PoolDistan
   if (verdict.skipped) return verdict;
   appender.append(inputs);
   verdict.comparison.elements = verdict.comparison.by_bits = write_case.num_codes();
-  const std::string found = write_case.differences(pools.value().contents()) +
-                            pools.value().stray_writes() +
-                            length_differences(places, context_length);
-  if (!found.empty()) verdict.thrown = found + "against the reference's write";
-  return verdict;
+  return with_findings(std::move(verdict), "against the reference's write",
+                       write_case.differences(pools.value().contents()) +
+                           pools.value().stray_writes() +
+                           length_differences(places, context_length));
 }
 
 }  // namespace

@@ -55,7 +55,9 @@ std::string differences(const char* name, const WrittenMemory& pool, const KvTen
                         got, wanted, found_instead(pool, cache, i, slot_text));
   }
   if (wrong == 0) return "";
-  return fmt::format("{} codes of the pool of {} are wrong, first in {}\n", wrong, name, first);
+  return fmt::format("{} of the pool of {} wrong, first in {}\n",
+                     wrong == 1 ? "1 code" : fmt::format("{} codes", wrong),
+                     fmt::format("{} {}", name, wrong == 1 ? "is" : "are"), first);
 }
 
 }  // namespace

@@ -32,7 +32,8 @@ LawVerdict near_and_distant(
   const std::string what = fmt::format("blocks {}", kBeyond32Bits);
   verdict.comparison.append(distant.comparison);
   if (distant.skipped) verdict.skipped_parts.push_back(what + ": " + *distant.skipped);
-  if (distant.thrown) verdict.thrown = what + "\n" + *distant.thrown;
+  if (distant.found) verdict.what = distant.what + ", with " + what;
+  verdict.found = distant.found;
   return verdict;
 }
 

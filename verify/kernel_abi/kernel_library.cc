@@ -36,6 +36,16 @@ std::string indented(const std::string& text) {
   return result;
 }
 
+// Where a write went before a cache, as that of slot -1 does.
+std::string padding_text(const KvWriteInputs& inputs, const std::string& text) {
+  const auto row = std::ranges::find(inputs.slot_mapping, -1);
+  const bool is_before = text.find(" before k_cache") != std::string::npos ||
+                         text.find(" before v_cache") != std::string::npos;
+  if (row == inputs.slot_mapping.end() || !is_before) return "";
+  return fmt::format("\nrow {} has slot -1: nothing is to be written for it",
+                     row - inputs.slot_mapping.begin());
+}
+
 std::string printed_text(const KernelAnswer& answer) {
   return answer.printed.empty() ? "" : "\nit printed\n" + indented(answer.printed);
 }
@@ -110,7 +120,9 @@ CallOutcome KernelLibrary::write_kv(const KvWriteInputs& inputs) {
     put_back(request.value().written[0], made.written[0], inputs.kv.k.data);
     put_back(request.value().written[1], made.written[1], inputs.kv.v.data);
   }
-  return made.outcome;
+  CallOutcome outcome = made.outcome;
+  if (outcome.kind == CallOutcome::Kind::kWrong) outcome.text += padding_text(inputs, outcome.text);
+  return outcome;
 }
 
 const KernelLibrary::MadeCall& KernelLibrary::make(const Result<KernelRequest>& request) {

@@ -1,5 +1,7 @@
 #include "verify/kernel_abi/kv_write_law.h"
 
+#include <utility>
+
 #include "verify/kv_write_case.h"
 #include "verify/single_backend_law.h"
 #include "verify/tried_pools.h"
@@ -18,10 +20,9 @@ LawVerdict check(const KvWriter& writer, const LawCase& law_case, PoolDistance d
   if (verdict.skipped) return verdict;
   writer.write(write);
   verdict.comparison.elements = verdict.comparison.by_bits = write_case.num_codes();
-  const std::string found =
-      write_case.differences(pools.value().contents()) + pools.value().stray_writes();
-  if (!found.empty()) verdict.thrown = found + "against the reference's write";
-  return verdict;
+  return with_findings(
+      std::move(verdict), "against the reference's write",
+      write_case.differences(pools.value().contents()) + pools.value().stray_writes());
 }
 
 }  // namespace

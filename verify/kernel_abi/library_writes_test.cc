@@ -72,6 +72,26 @@ TEST_CASE("offsets of 32 bits are seen where they lead, on the host and on a dev
   }
 }
 
+TEST_CASE("a row of slot -1 that is written is named, with the slot and what was to be there") {
+  const std::string first = failure_with("padding to slot 0");
+  INFO(first);
+  CHECK_THAT(first, ContainsSubstring("\nagainst the reference's write\n"));
+  CHECK_THAT(
+      first,
+      ContainsSubstring(
+          " has slot -1, and was written to block 0, slot 0, which was to stay as it was\n"));
+  const std::string last = failure_with("padding to the last slot");
+  INFO(last);
+  CHECK_THAT(last, ContainsSubstring(" has slot -1, and was written to block "));
+}
+
+TEST_CASE("a write before the cache names the row whose slot is -1") {
+  const std::string failure = failure_with("padding before the cache");
+  INFO(failure);
+  CHECK_THAT(failure, ContainsSubstring(" before k_cache, which has "));
+  CHECK_THAT(failure, ContainsSubstring(" has slot -1: nothing is to be written for it\n"));
+}
+
 TEST_CASE("a crash that only distant pools bring about says so") {
   const std::string failure = failure_with("abort beyond 32 bits");
   CHECK_THAT(failure, ContainsSubstring("kv_write was ended by SIGABRT\n"));

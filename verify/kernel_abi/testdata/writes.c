@@ -48,7 +48,7 @@ static int32_t kv_write(const RectoKvWriteCall* call) {
     int64_t slot = call->slot_mapping[token];
     if (slot < 0 && is("padding to slot 0")) slot = 0;
     if (slot < 0 && is("padding to the last slot")) slot += slots;
-    if (slot < 0) continue;
+    if (slot < 0 && !is("padding before the cache")) continue;
     write_token(&call->k, token, &call->k_cache, slot);
     write_token(&call->v, token, &call->v_cache, slot);
   }
