@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "reference/kv_cache_ops.h"
 #include "verify/kv_pools.h"
 #include "verify/single_backend_law.h"
+#include "verify/tried_pools.h"
 
 namespace recto::verify {
 namespace {
@@ -58,11 +60,16 @@ std::vector<BlockPair> pairs_between(std::int64_t from_blocks, std::int64_t to_b
 LawVerdict verdict_of(std::int64_t num_codes, const std::string& differences) {
   LawVerdict verdict;
   verdict.comparison.elements = verdict.comparison.by_bits = num_codes;
-  if (!differences.empty()) verdict.thrown = differences + "against the reference's copies";
+  return with_findings(std::move(verdict), "against the reference's copies", differences);
+}
+
+LawVerdict skipped(const std::string& why) {
+  LawVerdict verdict;
+  verdict.skipped = why;
   return verdict;
 }
 
-LawVerdict check_copy(const CopyBlocks& copy, const LawCase& law_case) {
+LawVerdict check_copy(const CopyBlocks& copy, const LawCase& law_case, PoolDistance distance) {
   const LawCase roomy = with_spare_blocks(law_case);
   const PlacedProblem placed(roomy.problem, roomy.placement);
   const PagedKvView& kv = placed.inputs().kv;
@@ -70,14 +77,17 @@ LawVerdict check_copy(const CopyBlocks& copy, const LawCase& law_case) {
       pairs_within(kv.k.num_blocks, RandomStream(roomy.placement.seed).split("copies"));
   const KvPools before = other_pools(kv);
   KvPools expected = before;
-  KvPools seen = before;
   reference::copy_blocks(expected.over(kv), pairs);
-  copy(seen.over(kv), pairs);
-  return verdict_of(expected.num_codes(kv),
-                    pool_differences({before, expected, seen}, kv, NanCodes::kSame));
+  Result<TriedPools> pools = TriedPools::create(distance, kv, before);
+  if (!pools.is_ok()) return skipped(pools.status().message());
+  copy(pools.value().kv(), pairs);
+  return verdict_of(
+      expected.num_codes(kv),
+      pool_differences({before, expected, pools.value().contents()}, kv, NanCodes::kSame) +
+          pools.value().stray_writes());
 }
 
-LawVerdict check_swap(const SwapBlocks& swap, const LawCase& law_case) {
+LawVerdict check_swap(const SwapBlocks& swap, const LawCase& law_case, PoolDistance distance) {
   const LawCase roomy = with_spare_blocks(law_case);
   LawCase other = roomy;
   other.placement.layout = roomy.placement.layout == KvLayout::kTokenMajor ? KvLayout::kHeadMajor
@@ -91,38 +101,49 @@ LawVerdict check_swap(const SwapBlocks& swap, const LawCase& law_case) {
       from.k.num_blocks, to.k.num_blocks, RandomStream(roomy.placement.seed).split("swaps"));
   const KvPools before = other_pools(to);
   KvPools expected = before;
-  KvPools seen = before;
-  const KvPools source_before = copied_pools(from);
-  KvPools source_seen = source_before;
   reference::swap_blocks(from, expected.over(to), pairs);
-  swap(as_const(source_seen.over(from)), seen.over(to), pairs);
+  const KvPools held = copied_pools(from);
+  Result<TriedPools> sources = TriedPools::create(distance, from, held);
+  Result<TriedPools> targets = TriedPools::create(distance, to, before);
+  for (const Result<TriedPools>* pools : {&sources, &targets})
+    if (!pools->is_ok()) return skipped(pools->status().message());
+  swap(as_const(sources.value().kv()), targets.value().kv(), pairs);
   return verdict_of(
       expected.num_codes(to),
-      pool_differences({before, expected, seen}, to, NanCodes::kSame) +
-          pool_differences({source_before, source_before, source_seen}, from, NanCodes::kSame));
+      pool_differences({before, expected, targets.value().contents()}, to, NanCodes::kSame) +
+          pool_differences({held, held, sources.value().contents()}, from, NanCodes::kSame) +
+          targets.value().stray_writes() + sources.value().stray_writes());
 }
 
+using CheckPools = std::function<LawVerdict(const LawCase&, PoolDistance)>;
+
 Law law_of(const std::string& name, const std::string& statement, const std::string& backend,
-           std::function<LawVerdict(const LawCase&)> check) {
+           CheckPools check) {
   return single_backend_law(
       {.name = name,
        .statement = statement,
        .why_not_applicable = [](const LawCase&) { return std::optional<std::string>(); },
        .check = {}},
-      backend, "it copies no blocks", std::move(check));
+      backend, "it copies no blocks", [check = std::move(check)](const LawCase& law_case) {
+        return near_and_distant(law_case, check);
+      });
 }
 
 }  // namespace
 
 Law block_copy_law(const std::string& backend, const CopyBlocks& copy) {
   return law_of("block_copy", "blocks are copied, and not a byte of the pools changes otherwise",
-                backend, [copy](const LawCase& law_case) { return check_copy(copy, law_case); });
+                backend, [copy](const LawCase& law_case, PoolDistance distance) {
+                  return check_copy(copy, law_case, distance);
+                });
 }
 
 Law block_swap_law(const std::string& backend, const SwapBlocks& swap) {
   return law_of("block_swap",
                 "blocks go to another cache, and not a byte of both changes otherwise", backend,
-                [swap](const LawCase& law_case) { return check_swap(swap, law_case); });
+                [swap](const LawCase& law_case, PoolDistance distance) {
+                  return check_swap(swap, law_case, distance);
+                });
 }
 
 }  // namespace recto::verify

@@ -37,7 +37,7 @@ void expect_broken(const Law& law) {
   CHECK(report.counts[0].failed > 0);
   REQUIRE(report.failures.size() == 1);
   INFO(report.failures[0]);
-  CHECK((report.failures[0].find("are wrong, first in block ") != std::string::npos));
+  CHECK((report.failures[0].find(" wrong, first in block ") != std::string::npos));
 }
 
 std::byte* first_byte(const void* pool) { return static_cast<std::byte*>(const_cast<void*>(pool)); }

@@ -4,11 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "reference/kv_cache_ops.h"
 #include "verify/single_backend_law.h"
 #include "verify/slot_contents.h"
+#include "verify/tried_pools.h"
 
 namespace recto::verify {
 namespace {
@@ -82,7 +84,7 @@ std::int64_t place_contexts(std::span<const std::int32_t> lengths,
   return rows;
 }
 
-LawVerdict check(const KvGatherer& gatherer, const LawCase& law_case) {
+LawVerdict check(const KvGatherer& gatherer, const LawCase& law_case, PoolDistance distance) {
   const PlacedProblem placed(law_case.problem, law_case.placement);
   const PagedAttentionInputs& inputs = placed.inputs();
   std::vector<std::int64_t> starts;
@@ -101,13 +103,16 @@ LawVerdict check(const KvGatherer& gatherer, const LawCase& law_case) {
   gathered.k = k.view();
   gathered.v = v.view();
   LawVerdict verdict;
+  Result<TriedPools> pools = TriedPools::create(distance, inputs.kv, copied_pools(inputs.kv));
+  if (!pools.is_ok()) verdict.skipped = pools.status().message();
+  if (verdict.skipped) return verdict;
+  gathered.kv = as_const(pools.value().kv());
   verdict.skipped = gatherer.why_unsupported(gathered);
   if (verdict.skipped) return verdict;
   gatherer.gather(gathered);
   verdict.comparison.elements = verdict.comparison.by_bits = k.num_codes() + v.num_codes();
-  const std::string found = differences("k", k, expected_k) + differences("v", v, expected_v);
-  if (!found.empty()) verdict.thrown = found + "against the reference's gather";
-  return verdict;
+  return with_findings(std::move(verdict), "against the reference's gather",
+                       differences("k", k, expected_k) + differences("v", v, expected_v));
 }
 
 }  // namespace
@@ -118,8 +123,11 @@ Law gather_law(const KvGatherer& gatherer) {
        .statement = "contexts are gathered as they are, and not a byte changes otherwise",
        .why_not_applicable = [](const LawCase&) { return std::optional<std::string>(); },
        .check = {}},
-      gatherer.backend, "it gathers no contexts",
-      [gatherer](const LawCase& law_case) { return check(gatherer, law_case); });
+      gatherer.backend, "it gathers no contexts", [gatherer](const LawCase& law_case) {
+        return near_and_distant(law_case, [&](const LawCase& tried, PoolDistance distance) {
+          return check(gatherer, tried, distance);
+        });
+      });
 }
 
 }  // namespace recto::verify

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <utility>
 #include <vector>
 
 #include "verify/kv_write_case.h"
 #include "verify/single_backend_law.h"
+#include "verify/tried_pools.h"
 
 namespace recto::verify {
 namespace {
@@ -45,10 +47,13 @@ std::string length_differences(const Places& places, const std::vector<std::int3
   return {};
 }
 
-LawVerdict check(const KvAppender& appender, const LawCase& law_case) {
+LawVerdict check(const KvAppender& appender, const LawCase& law_case, PoolDistance distance) {
   const KvWriteCase write_case(law_case);
-  KvPools pools = write_case.before();
-  const KvWriteInputs write = write_case.inputs(pools);
+  Result<TriedPools> pools = TriedPools::create(distance, write_case.kv(), write_case.before());
+  LawVerdict verdict;
+  if (!pools.is_ok()) verdict.skipped = pools.status().message();
+  if (verdict.skipped) return verdict;
+  const KvWriteInputs write = write_case.inputs(pools.value().kv());
   const Places places(write.slot_mapping, write.kv.k.block_size);
   std::vector<std::int32_t> context_length(places.cached_length.size(), -7);
   const KvAppendInputs inputs{.k = write.k,
@@ -60,15 +65,14 @@ LawVerdict check(const KvAppender& appender, const LawCase& law_case) {
                               .cached_length = places.cached_length,
                               .kv = write.kv,
                               .context_length = context_length};
-  LawVerdict verdict;
   verdict.skipped = appender.why_unsupported(inputs);
   if (verdict.skipped) return verdict;
   appender.append(inputs);
   verdict.comparison.elements = verdict.comparison.by_bits = write_case.num_codes();
-  const std::string found =
-      write_case.differences(pools) + length_differences(places, context_length);
-  if (!found.empty()) verdict.thrown = found + "against the reference's write";
-  return verdict;
+  return with_findings(std::move(verdict), "against the reference's write",
+                       write_case.differences(pools.value().contents()) +
+                           pools.value().stray_writes() +
+                           length_differences(places, context_length));
 }
 
 }  // namespace
@@ -79,8 +83,11 @@ Law kv_append_law(const KvAppender& appender) {
        .statement = "newest tokens go where tables say, and not a byte changes otherwise",
        .why_not_applicable = why_no_token,
        .check = {}},
-      appender.backend, "it appends no K and V",
-      [appender](const LawCase& law_case) { return check(appender, law_case); });
+      appender.backend, "it appends no K and V", [appender](const LawCase& law_case) {
+        return near_and_distant(law_case, [&](const LawCase& tried, PoolDistance distance) {
+          return check(appender, tried, distance);
+        });
+      });
 }
 
 }  // namespace recto::verify

@@ -26,22 +26,6 @@ std::vector<std::byte> other_pool(const KvTensorView& cache) {
   return pool;
 }
 
-MutableKvTensorView view_over(const KvTensorView& cache, std::vector<std::byte>& pool) {
-  return {.data = pool.data(),
-          .type = cache.type,
-          .layout = cache.layout,
-          .num_blocks = cache.num_blocks,
-          .block_size = cache.block_size,
-          .num_kv_heads = cache.num_kv_heads,
-          .head_dim = cache.head_dim,
-          .block_stride = cache.block_stride,
-          .head_stride = cache.head_stride,
-          .slot_stride = cache.slot_stride,
-          .pack_width = cache.pack_width,
-          .pack_stride = cache.pack_stride,
-          .scale = cache.scale};
-}
-
 std::uint32_t code_at(const std::vector<std::byte>& pool, std::int64_t element,
                       std::int64_t bytes) {
   std::uint32_t code = 0;
@@ -71,13 +55,31 @@ std::string differences(const char* name, const WrittenMemory& pool, const KvTen
                         got, wanted, found_instead(pool, cache, i, slot_text));
   }
   if (wrong == 0) return "";
-  return fmt::format("{} codes of the pool of {} are wrong, first in {}\n", wrong, name, first);
+  return fmt::format("{} of the pool of {} wrong, first in {}\n",
+                     wrong == 1 ? "1 code" : fmt::format("{} codes", wrong),
+                     fmt::format("{} {}", name, wrong == 1 ? "is" : "are"), first);
 }
 
 }  // namespace
 
+MutableKvTensorView view_over(const KvTensorView& cache, void* data) {
+  return {.data = data,
+          .type = cache.type,
+          .layout = cache.layout,
+          .num_blocks = cache.num_blocks,
+          .block_size = cache.block_size,
+          .num_kv_heads = cache.num_kv_heads,
+          .head_dim = cache.head_dim,
+          .block_stride = cache.block_stride,
+          .head_stride = cache.head_stride,
+          .slot_stride = cache.slot_stride,
+          .pack_width = cache.pack_width,
+          .pack_stride = cache.pack_stride,
+          .scale = cache.scale};
+}
+
 MutablePagedKvView KvPools::over(const PagedKvView& kv) {
-  return {.k = view_over(kv.k, k), .v = view_over(kv.v, v)};
+  return {.k = view_over(kv.k, k.data()), .v = view_over(kv.v, v.data())};
 }
 
 std::int64_t KvPools::num_codes(const PagedKvView& kv) const {

@@ -25,6 +25,9 @@ KvPools copied_pools(const PagedKvView& kv);
 // With none of its codes, so that new ones are new.
 KvPools other_pools(const PagedKvView& kv);
 
+// `data` with the shape and strides of `cache`.
+MutableKvTensorView view_over(const KvTensorView& cache, void* data);
+
 // Where numbers are converted to fp8, which NaN one becomes is nobody's promise.
 enum class NanCodes : std::uint8_t { kSame, kAnyOfFp8 };
 

@@ -1,5 +1,7 @@
 #include "verify/kv_write_case.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -7,6 +9,7 @@
 #include "core/attention_gate.h"
 #include "core/contract.h"
 #include "reference/kv_cache_ops.h"
+#include "reference/kv_cache_reader.h"
 #include "reference/rounding.h"
 
 namespace recto::verify {
@@ -16,6 +19,7 @@ struct NewToken {
   std::size_t sequence = 0;
   std::int64_t position = 0;
   std::int64_t slot = -1;
+  bool is_padding = false;  // has the negative of the position's values
 };
 
 std::vector<NewToken> new_tokens(const AttentionProblem& problem,
@@ -33,7 +37,7 @@ std::vector<NewToken> new_tokens(const AttentionProblem& problem,
       const std::int64_t slot = blocks[position / block_size] * block_size + position % block_size;
       tokens.push_back({s, position, taken.insert(slot).second ? slot : -1});
       // One that goes nowhere, as batches are padded with.
-      if (tokens.size() % 3 == 2) tokens.push_back({s, position, -1});
+      if (tokens.size() % 3 == 2) tokens.push_back({s, position, -1, true});
     }
   }
   return tokens;
@@ -69,7 +73,8 @@ std::vector<std::byte> new_rows(const AttentionProblem& problem,
     const float* const from =
         (problem.sequences[token.sequence].*values).data() + token.position * row;
     for (std::int64_t i = 0; i < row; ++i) {
-      const double value = new_value(from[i], token.position + i, problem.shape);
+      const double sign = token.is_padding ? -1 : 1;
+      const double value = sign * new_value(from[i], token.position + i, problem.shape);
       const std::uint32_t code = reference::encode(value, type);
       const auto* const bytes = reinterpret_cast<const std::byte*>(&code);
       memory.insert(memory.end(), bytes, bytes + element_bytes(type));
@@ -89,6 +94,22 @@ RowsView rows_view(const std::vector<std::byte>& memory, const KvTensorView& cac
           .head_stride = cache.head_dim};
 }
 
+// All heads' codes.
+std::vector<std::byte> slot_codes(const KvTensorView& cache, const std::vector<std::byte>& pool,
+                                  std::int64_t slot) {
+  const std::int64_t bytes = element_bytes(cache.type);
+  std::vector<std::byte> codes;
+  for (std::int64_t head = 0; head < cache.num_kv_heads; ++head) {
+    for (std::int64_t dim = 0; dim < cache.head_dim; ++dim) {
+      const std::int64_t element = reference::element_offset(cache, slot / cache.block_size, head,
+                                                             slot % cache.block_size, dim);
+      const auto code = pool.begin() + element * bytes;
+      codes.insert(codes.end(), code, code + bytes);
+    }
+  }
+  return codes;
+}
+
 }  // namespace
 
 KvWriteCase::KvWriteCase(const LawCase& law_case) : placed_(law_case.problem, law_case.placement) {
@@ -98,23 +119,57 @@ KvWriteCase::KvWriteCase(const LawCase& law_case) : placed_(law_case.problem, la
   for (const NewToken& token : tokens) slots_.push_back(token.slot);
   before_ = other_pools(kv());
   expected_ = before_;
-  const KvWriteInputs write = inputs(expected_);
+  const KvWriteInputs write = inputs(expected_.over(kv()));
   RECTO_CHECK_EQ(check_contents(write), Status::ok());
   reference::write_kv(write);
 }
 
-KvWriteInputs KvWriteCase::inputs(KvPools& pools) const {
+KvWriteInputs KvWriteCase::inputs(const MutablePagedKvView& pools) const {
   const ElementType type = placed_.inputs().q.type;
   return {.k = rows_view(new_k_, kv().k, type, num_tokens()),
           .v = rows_view(new_v_, kv().v, type, num_tokens()),
           .slot_mapping = slots_,
-          .kv = pools.over(kv())};
+          .kv = pools};
 }
 
 std::int64_t KvWriteCase::num_codes() const { return expected_.num_codes(kv()); }
 
 std::string KvWriteCase::differences(const KvPools& seen) const {
-  return pool_differences({before_, expected_, seen}, kv(), NanCodes::kAnyOfFp8);
+  const std::string found = pool_differences({before_, expected_, seen}, kv(), NanCodes::kAnyOfFp8);
+  return found.empty() ? found : found + written_padding(seen);
+}
+
+// A wrong slot that holds what such a row has.
+std::string KvWriteCase::written_padding(const KvPools& seen) const {
+  const PagedKvView& cache = kv();
+  const auto are_equal = [&cache](const KvPools& a, const KvPools& b, std::int64_t slot) {
+    return slot_codes(cache.k, a.k, slot) == slot_codes(cache.k, b.k, slot) &&
+           slot_codes(cache.v, a.v, slot) == slot_codes(cache.v, b.v, slot);
+  };
+  for (std::int64_t slot = 0; slot < cache.k.num_blocks * cache.k.block_size; ++slot) {
+    if (are_equal(seen, expected_, slot)) continue;
+    for (std::size_t row = 0; row < slots_.size(); ++row) {
+      if (slots_[row] >= 0 || !are_equal(seen, with_row(row, slot), slot)) continue;
+      const auto owner = std::ranges::find(slots_, slot);
+      const std::string right = owner == slots_.end()
+                                    ? "was to stay as it was"
+                                    : fmt::format("is row {}'s", owner - slots_.begin());
+      return fmt::format("row {} has slot -1, and was written to block {}, slot {}, which {}\n",
+                         row, slot / cache.k.block_size, slot % cache.k.block_size, right);
+    }
+  }
+  return {};
+}
+
+// The pools where this row alone is written, there.
+KvPools KvWriteCase::with_row(std::size_t row, std::int64_t slot) const {
+  KvPools pools = before_;
+  std::vector<std::int64_t> slots(slots_.size(), -1);
+  slots[row] = slot;
+  KvWriteInputs write = inputs(pools.over(kv()));
+  write.slot_mapping = slots;
+  reference::write_kv(write);
+  return pools;
 }
 
 std::optional<std::string> why_no_token(const LawCase& law_case) {

@@ -18,8 +18,8 @@ namespace recto::verify {
 class KvWriteCase {
  public:
   // Of each sequence the last tokens, as many as it has rows but one at least, are new, each in its
-  // slot; no slot is named twice, and some tokens go nowhere. Some values fp8 has to round, ties
-  // among them, or to saturate.
+  // slot; no slot is named twice, and some tokens, which are no others', go nowhere. Some values
+  // fp8 has to round, ties among them, or to saturate.
   explicit KvWriteCase(const LawCase& law_case);
 
   const PagedKvView& kv() const { return placed_.inputs().kv; }  // whose strides pools have
@@ -27,15 +27,20 @@ class KvWriteCase {
   const KvPools& before() const { return before_; }
   const KvPools& expected() const { return expected_; }
 
-  // The call, on pools that both this and `pools` outlive.
-  KvWriteInputs inputs(KvPools& pools) const;
+  // The call, on pools of kv()'s shape, which this outlives; their strides may be others.
+  KvWriteInputs inputs(const MutablePagedKvView& pools) const;
 
   // Every code of both pools, gaps included.
   std::int64_t num_codes() const;
-  // What is wrong in each pool, where first, and what is there instead; empty if all is right.
+  // What is wrong in each pool, where first, and what is there instead, and the first row that went
+  // somewhere though its slot is -1: lines; empty if all is right.
   std::string differences(const KvPools& seen) const;
 
  private:
+  // O(slots rows head_dim).
+  std::string written_padding(const KvPools& seen) const;
+  KvPools with_row(std::size_t row, std::int64_t slot) const;
+
   PlacedProblem placed_;
   std::vector<std::byte> new_k_;
   std::vector<std::byte> new_v_;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "verify/attention_problem.h"
@@ -31,10 +32,26 @@ struct LawVerdict {
   std::optional<std::string> skipped;
   // Parts of the law that could not, beside others that were compared: which, and why.
   std::vector<std::string> skipped_parts;
+  std::optional<std::string> found;   // what is wrong, by a law that compares no numbers
   std::optional<std::string> thrown;  // message of what ended the law; the runner catches it
 
-  bool failed() const { return thrown || !comparison.passed(); }
+  bool failed() const { return thrown || found || !comparison.passed(); }
+  // Of one that failed: what was looked at, or that it threw; and what is wrong, in several lines.
+  std::string heading() const { return thrown ? "thrown" : what; }
+  std::string details() const {
+    if (thrown) return *thrown;
+    return found ? *found : comparison.text();
+  }
 };
+
+// The verdict of a law that looked at `what` and found these lines; as it is if there are none.
+inline LawVerdict with_findings(LawVerdict verdict, const std::string& what, std::string found) {
+  if (found.empty()) return verdict;
+  if (found.ends_with('\n')) found.pop_back();
+  verdict.what = what;
+  verdict.found = std::move(found);
+  return verdict;
+}
 
 struct Law {
   std::string name;

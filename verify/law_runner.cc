@@ -27,61 +27,88 @@ LawVerdict verdict_on(const Attempt& attempt, const DescribedCase& described) {
   return verdict_of(attempt.law, attempt.backend, described.law_case, attempt.options.bound_kind);
 }
 
-// The simplest case found that fails as `attempt` does. Takes from `work_left`, until it is spent.
-DescribedCase shrunk(const Attempt& attempt, std::int64_t& work_left) {
-  const bool is_thrown = verdict_on(attempt, attempt.described).thrown.has_value();
-  DescribedCase smallest = attempt.described;
+// A case, what came of it, and why nothing can run any more after it.
+struct FailingCase {
+  DescribedCase described;
+  LawVerdict verdict;
+  std::optional<std::string> lost;
+};
+
+FailingCase failing_case(const Attempt& attempt, DescribedCase described, LawVerdict verdict) {
+  FailingCase failing{std::move(described), std::move(verdict), std::nullopt};
+  if (attempt.options.why_lost) failing.lost = attempt.options.why_lost();
+  return failing;
+}
+
+// The simplest case found that fails as `smallest` does. Takes from `work_left`, until it is spent.
+FailingCase shrunk(const Attempt& attempt, FailingCase smallest, std::int64_t& work_left) {
+  const bool is_thrown = smallest.verdict.thrown.has_value();
   std::int64_t trials_left = attempt.options.shrinking_trials;
-  for (bool found = true; found;) {
+  for (bool found = true; found && !smallest.lost;) {
     found = false;
-    if (!smallest.simpler_cases) return smallest;
-    for (const std::function<DescribedCase()>& make : smallest.simpler_cases()) {
+    if (!smallest.described.simpler_cases) return smallest;
+    for (const std::function<DescribedCase()>& make : smallest.described.simpler_cases()) {
       if (trials_left-- <= 0 || work_left <= 0) return smallest;
       DescribedCase simpler = make();
       work_left -= case_work(simpler.law_case.problem);
-      const LawVerdict verdict = verdict_on(attempt, simpler);
-      found = !verdict.skipped && verdict.failed() && verdict.thrown.has_value() == is_thrown;
+      LawVerdict verdict = verdict_on(attempt, simpler);
+      if (verdict.skipped || !verdict.failed()) continue;
+      FailingCase failing = failing_case(attempt, std::move(simpler), std::move(verdict));
+      found = failing.lost || failing.verdict.thrown.has_value() == is_thrown;
       if (!found) continue;
-      smallest = std::move(simpler);
+      smallest = std::move(failing);
       break;
     }
   }
   return smallest;
 }
 
-// `shrinking_work_left` is that of all failing cases.
-void try_case(const Attempt& attempt, LawCount& count, std::vector<std::string>& failures,
-              std::int64_t& shrinking_work_left) {
+// Made small, kept, and told; why nothing can run any more.
+std::optional<std::string> tell(const Attempt& attempt, FailingCase failing,
+                                std::vector<std::string>& failures,
+                                std::int64_t& shrinking_work_left) {
+  const std::int64_t work = std::max(kLeastShrinkingWork, shrinking_work_left / 4);
+  std::int64_t work_left = work;
+  FailingCase smallest = shrunk(attempt, std::move(failing), work_left);
+  shrinking_work_left -= work - work_left;
+  const auto& [law, backend, described, options] = attempt;
+  if (options.keep) smallest.described.replay = options.keep(law, backend, smallest.described);
+  failures.push_back(failure_text(law, backend, smallest.described, smallest.verdict));
+  if (!smallest.lost) return std::nullopt;
+  failures.back() += fmt::format("nothing was run after it\n  {}\n", *smallest.lost);
+  return fmt::format("law {} on {}: {}", law.name, backend.name, *smallest.lost);
+}
+
+// `shrinking_work_left` is that of all failing cases. Why nothing can run any more, or nothing.
+std::optional<std::string> try_case(const Attempt& attempt, LawCount& count,
+                                    std::vector<std::string>& failures,
+                                    std::int64_t& shrinking_work_left) {
   const auto& [law, backend, described, options] = attempt;
   std::optional<std::string> left_out;
   if (options.why_left_out) left_out = options.why_left_out(law, backend, described);
   if (left_out) {
     ++count.skipped[*left_out];
-    return;
+    return std::nullopt;
   }
   const LawVerdict verdict = verdict_on(attempt, described);
   if (verdict.skipped) {
     ++count.skipped[*verdict.skipped];
-    return;
+    return std::nullopt;
   }
   if (options.after_each) options.after_each(law, backend, described);
   for (const std::string& part : verdict.skipped_parts) ++count.skipped_parts[part];
   count.worst_ratio = std::max(count.worst_ratio, verdict.comparison.worst_ratio);
-  // Without a result there is no error that a bound would hold.
-  if (verdict.thrown) count.worst_ratio = std::numeric_limits<double>::infinity();
+  // Of what is no number there is no error that a bound would hold.
+  if (verdict.thrown || verdict.found) count.worst_ratio = std::numeric_limits<double>::infinity();
   count.elements += verdict.comparison.elements;
   count.by_bits += verdict.comparison.by_bits;
   if (!verdict.failed()) {
     ++count.held;
-    return;
+    return std::nullopt;
   }
-  if (++count.failed > options.failures_kept) return;
-  const std::int64_t work = std::max(kLeastShrinkingWork, shrinking_work_left / 4);
-  std::int64_t work_left = work;
-  DescribedCase smallest = shrunk(attempt, work_left);
-  shrinking_work_left -= work - work_left;
-  if (options.keep) smallest.replay = options.keep(law, backend, smallest);
-  failures.push_back(failure_text(law, backend, smallest, verdict_on(attempt, smallest)));
+  FailingCase failing = failing_case(attempt, described, verdict);
+  if (++count.failed > options.failures_kept && !failing.lost) return std::nullopt;
+  return tell(attempt, std::move(failing), failures, shrinking_work_left);
 }
 
 std::string indented(const std::string& text) {
@@ -142,6 +169,7 @@ std::string LawReport::table() const {
     text += fmt::format("skipped {:>6}  in part, {}\n", cases, part);
   for (const std::string& backend : untried_backends())
     text += fmt::format("untried         {}: every case was skipped\n", backend);
+  if (lost) text += fmt::format("ended early     with {}\n", *lost);
   return text;
 }
 
@@ -163,13 +191,20 @@ LawReport run_laws(const std::vector<Law>& laws, const std::vector<Backend>& bac
     }
   }
   std::int64_t shrinking_work_left = options.shrinking_work;
-  while (const std::optional<DescribedCase> described = next_case()) {
+  while (!report.lost) {
+    const std::optional<DescribedCase> described = next_case();
+    if (!described) break;
     auto count = report.counts.begin();
     for (const Law& law : laws) {
       for (const Backend& backend : backends) {
+        LawCount& counted = *count++;
+        if (report.lost) {
+          ++counted.skipped["not run: the run ended with " + *report.lost];
+          continue;
+        }
         if (options.before_each) options.before_each(law, backend);
-        try_case({law, backend, *described, options}, *count++, report.failures,
-                 shrinking_work_left);
+        report.lost = try_case({law, backend, *described, options}, counted, report.failures,
+                               shrinking_work_left);
       }
     }
   }
@@ -196,17 +231,16 @@ LawVerdict verdict_of(const Law& law, const Backend& backend, const LawCase& law
 DescribedCase shrink_failure(const Law& law, const Backend& backend, const DescribedCase& failing,
                              const LawRunOptions& options) {
   std::int64_t work_left = options.shrinking_work;
-  return shrunk({law, backend, failing, options}, work_left);
+  const Attempt attempt{law, backend, failing, options};
+  FailingCase first = failing_case(attempt, failing, verdict_on(attempt, failing));
+  return shrunk(attempt, std::move(first), work_left).described;
 }
 
 std::string failure_text(const Law& law, const Backend& backend, const DescribedCase& described,
                          const LawVerdict& verdict) {
-  const std::string found =
-      verdict.thrown ? fmt::format("thrown\n{}", indented(*verdict.thrown))
-                     : fmt::format("{}\n{}", verdict.what, indented(verdict.comparison.text()));
-  return fmt::format("law {} is broken by {}\n  {}\ncase\n{}\n{}\nreplay\n  {}\n", law.name,
-                     backend.name, law.statement, indented(described.description), found,
-                     described.replay);
+  return fmt::format("law {} is broken by {}\n  {}\ncase\n{}\n{}\n{}\nreplay\n  {}\n", law.name,
+                     backend.name, law.statement, indented(described.description),
+                     verdict.heading(), indented(verdict.details()), described.replay);
 }
 
 }  // namespace recto::verify

@@ -62,6 +62,9 @@ struct LawRunOptions {
   // Why a case is not for this law and backend: counted as skipped. If empty: all are for all.
   std::function<std::optional<std::string>(const Law&, const Backend&, const DescribedCase&)>
       why_left_out = {};
+  // Asked after each failure, also of cases that it shrinks to: why nothing can run any more, as
+  // after an error that a device keeps. The run ends there. If empty: everything always can.
+  std::function<std::optional<std::string>()> why_lost = {};
   // What was compared, or failed: not what was skipped.
   std::function<void(const Law&, const Backend&, const DescribedCase&)> after_each = {};
 };
@@ -69,6 +72,9 @@ struct LawRunOptions {
 struct LawReport {
   std::vector<LawCount> counts;       // [laws, backends]
   std::vector<std::string> failures;  // readable blocks
+  // The law, the backend and why, if the run ended early by LawRunOptions::why_lost: laws that had
+  // not come to their turn with this case count as skipped, and no other case was drawn.
+  std::optional<std::string> lost = {};
 
   std::int64_t failed() const;  // cases, over all laws and backends
   // Those of which no law said anything: each case was skipped.

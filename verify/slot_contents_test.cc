@@ -35,10 +35,10 @@ LawCase small_case() {
   return {make_problem(spec), spec.placement};
 }
 
-std::string thrown_by(const Law& law) {
+std::string found_by(const Law& law) {
   Backend backend;
   backend.name = "tried";
-  return verdict_of(law, backend, small_case(), BoundKind::kSharp).thrown.value_or("nothing");
+  return verdict_of(law, backend, small_case(), BoundKind::kSharp).found.value_or("nothing");
 }
 
 // Slots of the new tokens, moved by `shift` where they are any.
@@ -62,7 +62,7 @@ std::string appended(const Shift shift) {
     }
     reference::write_kv({.k = inputs.k, .v = inputs.v, .slot_mapping = slots, .kv = inputs.kv});
   };
-  return thrown_by(
+  return found_by(
       kv_append_law({.backend = "tried",
                      .why_unsupported = [](const KvAppendInputs&) -> std::optional<std::string> {
                        return std::nullopt;
@@ -83,7 +83,7 @@ TEST_CASE("of an append it is told what was not written, and what went where") {
 
 TEST_CASE("of a copy it is told which block came in place of another, and a write beyond") {
   const auto copied = [](const CopyBlocks& copy) {
-    return thrown_by(block_copy_law("tried", copy));
+    return found_by(block_copy_law("tried", copy));
   };
   CHECK(copied(reference::copy_blocks) == "nothing");
   CHECK_THAT(copied([](const MutablePagedKvView& kv, std::span<const BlockPair> pairs) {
@@ -102,7 +102,7 @@ TEST_CASE("of a copy it is told which block came in place of another, and a writ
 
 TEST_CASE("of a gather it is told which row came in place of another") {
   const auto gathered = [](void (*gather)(const GatherInputs&)) {
-    return thrown_by(
+    return found_by(
         gather_law({.backend = "tried",
                     .why_unsupported = [](const GatherInputs&) -> std::optional<std::string> {
                       return std::nullopt;
@@ -130,7 +130,7 @@ TEST_CASE("of a gather it is told which row came in place of another") {
                static_cast<float*>(inputs.k.data)[inputs.k.head_dim] = 77.0F;
              }),
              ContainsSubstring("row 0, head 0, a gap 4 elements on of ") &&
-                 ContainsSubstring("\n  a write beyond the dims of all slots\n"));
+                 ContainsSubstring("\n  a write beyond the dims of all slots"));
 }
 
 }  // namespace

@@ -72,13 +72,13 @@ Result<BlasLibrary> BlasLibrary::open(const std::string& path) {
 }
 
 Result<BlasLibrary> BlasLibrary::open() {
-  Status newest;
+  std::string why;
   for (const char* name : {"libcublas.so.13", "libcublas.so.12"}) {
     Result<BlasLibrary> library = open(name);
     if (library.is_ok()) return library;
-    if (newest.is_ok()) newest = library.status();
+    why += (why.empty() ? "" : "; ") + library.status().message();
   }
-  return newest;
+  return Status::failed(why);
 }
 
 std::string BlasLibrary::name() const {

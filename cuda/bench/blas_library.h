@@ -14,7 +14,7 @@ namespace recto::bench {
 class BlasLibrary {
  public:
   // `path` as of dlopen(); by default the names that toolkits and PyTorch's packages have. Failed,
-  // in the linker's words, where there is none; in cuBLAS's, where it finds no card.
+  // in the linker's words, where there is none; in cuBLAS's, where it finds no card; of all names.
   static Result<BlasLibrary> open();
   static Result<BlasLibrary> open(const std::string& path);
 

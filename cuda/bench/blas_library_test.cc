@@ -23,6 +23,13 @@ TEST_CASE("a library that is not there is named") {
   CHECK_THAT(none.status().message(), ContainsSubstring("libnowhere.so.1: cannot open"));
 }
 
+TEST_CASE("where none is found it is told of each name why") {
+  const auto found = BlasLibrary::open();
+  if (found.is_ok()) return;
+  CHECK_THAT(found.status().message(),
+             ContainsSubstring("libcublas.so.13") && ContainsSubstring("; libcublas.so.12"));
+}
+
 TEST_CASE("a library that is another has none of its functions") {
   const auto other = BlasLibrary::open("libm.so.6");
   REQUIRE_FALSE(other.is_ok());

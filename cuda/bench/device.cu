@@ -103,10 +103,10 @@ HostBytes::~HostBytes() { cudaFreeHost(data_); }
 
 Status too_little_memory(std::int64_t wanted_bytes) {
   const Result<Card> here = card();
-  const std::int64_t free_bytes = here.is_ok() ? here.value().free_bytes : 0;
+  RECTO_RETURN_IF_ERROR(here.status());
   return Status::exhausted("needs " + std::to_string(wanted_bytes >> 20) +
                            " MiB of the card's memory, of which " +
-                           std::to_string(free_bytes >> 20) + " MiB are free");
+                           std::to_string(here.value().free_bytes >> 20) + " MiB are free");
 }
 
 void fill_random(const DeviceBytes& memory, ElementType type, std::uint64_t seed) {
@@ -135,22 +135,28 @@ struct ColdTimer::Events {
 };
 
 // Twice what any card has of L2.
-ColdTimer::ColdTimer() : events_(new Events), flushed_(std::int64_t{256} << 20) {
-  cudaEventCreate(&events_->begin);
-  cudaEventCreate(&events_->end);
+ColdTimer::ColdTimer()
+    : events_(new Events), flushed_(std::int64_t{256} << 20), status_(make_events()) {}
+
+Status ColdTimer::make_events() const {
+  if (flushed_.data() == nullptr) return too_little_memory(flushed_.bytes());
+  RECTO_RETURN_IF_ERROR(status_of(cudaEventCreate(&events_->begin)));
+  return status_of(cudaEventCreate(&events_->end));
 }
 
 ColdTimer::~ColdTimer() {
-  cudaEventDestroy(events_->begin);
-  cudaEventDestroy(events_->end);
+  for (const cudaEvent_t event : {events_->begin, events_->end})
+    if (event != nullptr) cudaEventDestroy(event);
   delete events_;
 }
 
 Result<double> ColdTimer::seconds_of(const std::function<Status()>& launch) const {
-  cudaMemsetAsync(flushed_.data(), 1, static_cast<std::size_t>(flushed_.bytes()));
-  cudaEventRecord(events_->begin);
+  RECTO_RETURN_IF_ERROR(status_);
+  RECTO_RETURN_IF_ERROR(
+      status_of(cudaMemsetAsync(flushed_.data(), 1, static_cast<std::size_t>(flushed_.bytes()))));
+  RECTO_RETURN_IF_ERROR(status_of(cudaEventRecord(events_->begin)));
   RECTO_RETURN_IF_ERROR(launch());
-  cudaEventRecord(events_->end);
+  RECTO_RETURN_IF_ERROR(status_of(cudaEventRecord(events_->end)));
   RECTO_RETURN_IF_ERROR(status_of(cudaEventSynchronize(events_->end)));
   float milliseconds = 0;
   RECTO_RETURN_IF_ERROR(

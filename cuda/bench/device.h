@@ -61,6 +61,7 @@ class HostBytes {
   void* data_ = nullptr;
 };
 
+// Exhausted; or failed, in CUDA's words, where an error of before is why nothing is given.
 Status too_little_memory(std::int64_t wanted_bytes);
 
 // Numbers in (-1, 1), the same for one seed.
@@ -75,13 +76,17 @@ class ColdTimer {
   ColdTimer(const ColdTimer&) = delete;
   ColdTimer& operator=(const ColdTimer&) = delete;
 
-  // `launch` only launches, on the default stream.
+  // `launch` only launches, on the default stream. Fails in CUDA's words, also for what could not
+  // be made for it.
   Result<double> seconds_of(const std::function<Status()>& launch) const;
 
  private:
   struct Events;
+  Status make_events() const;
+
   Events* events_;
   DeviceBytes flushed_;
+  Status status_;
 };
 
 }  // namespace recto::bench

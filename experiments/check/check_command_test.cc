@@ -91,7 +91,7 @@ TEST_CASE("a token written elsewhere is told by block and slot, here and in a re
   folder.answer(folder.files[0], answer);
   const TriedCommand tried = folder.check();
   CHECK(tried.exit_code == 1);
-  const std::string where = "1 codes of the pool of V are wrong, first in block 0, slot 0, head 0";
+  const std::string where = "1 code of the pool of V is wrong, first in block 0, slot 0, head 0";
   CHECK_THAT(tried.out, ContainsSubstring(where));
   const TriedCommand again =
       testing::try_command(add_replay_command, {"replay", folder.kept + "/kv_write-01.json"});

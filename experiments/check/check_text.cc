@@ -69,7 +69,7 @@ std::string indented(const std::string& text) {
 
 std::string what_text(const JudgedCase& judged) {
   if (judged.verdict.thrown) return *judged.verdict.thrown;
-  return judged.verdict.what + "\n" + judged.verdict.comparison.text();
+  return judged.verdict.what + "\n" + judged.verdict.details();
 }
 
 std::string failure_text(const JudgedCase& judged) {

@@ -24,7 +24,7 @@ Status replay_write(const verify::SavedCase& saved, const verify::NpzArrays& arr
                     std::ostream& out) {
   const verify::LawVerdict verdict =
       judge_answer(CaseOperation::kKvWrite, saved.spec, arrays, saved.bound_kind);
-  out << (verdict.thrown ? *verdict.thrown : verdict.comparison.text()) << '\n';
+  out << verdict.details() << '\n';
   return verdict.failed() ? Status::failed(kStillWrong) : Status::ok();
 }
 

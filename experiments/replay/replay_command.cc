@@ -85,8 +85,7 @@ std::string verdict_text(const Law& law, const verify::LawVerdict& verdict) {
     return fmt::format("law        {} holds, {}\n", law.name, verdict.comparison.text());
   }
   return fmt::format("law        {} is broken: {}\n{}\n", law.name, law.statement,
-                     verdict.thrown ? "thrown\n" + *verdict.thrown
-                                    : verdict.what + "\n" + verdict.comparison.text());
+                     verdict.heading() + "\n" + verdict.details());
 }
 
 Replayed replay_on(const Backend& backend, const Law& law, const SavedCase& saved,

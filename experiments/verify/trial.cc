@@ -20,8 +20,6 @@
 namespace recto::experiments {
 namespace {
 
-constexpr std::int64_t kExecutorLimitMs = 120'000;
-
 using verify::Law;
 using verify::ListedBackend;
 
@@ -103,11 +101,10 @@ std::string check_names_given(const std::string& text) {
   return text.empty() ? "found ''; expected names of recto verify --list" : "";
 }
 
-// On the executor calls take their time: it has bounds of its own on kernels that never end.
 verify::KernelLibraryOptions library_options(const TrialFlags& flags) {
   verify::KernelLibraryOptions options;
   options.device = verify::kernel_device();
-  if (!flags.cuda.adapter.empty()) options.time_limit_ms = kExecutorLimitMs;
+  if (!flags.cuda.adapter.empty()) options.time_limit_ms = kSourcesLimitMs;
   return options;
 }
 

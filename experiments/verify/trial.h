@@ -3,6 +3,7 @@
 // What is put to which laws: backends of the list, or the functions of somebody's kernel library.
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +14,10 @@
 #include "verify/law.h"
 
 namespace recto::experiments {
+
+// Of one call of a library that is made of CUDA sources. The executor takes its time, and has
+// bounds of its own on kernels that never end.
+inline constexpr std::int64_t kSourcesLimitMs = 120'000;
 
 struct TrialFlags {
   std::string backends = {};  // lists, as flags take them; empty: all

@@ -27,5 +27,18 @@ TEST_CASE("names that are not set choose nothing, and not everything") {
   }
 }
 
+TEST_CASE("types and layouts that were tried are told with the sizes") {
+  const auto tried = testing::try_command(
+      add_verify_command, {"verify", "--backend", "naive-fp64", "--law", "oracle", "--cases", "4"});
+  CHECK_THAT(tried.out, ContainsSubstring("; types of q / of the cache\n") &&
+                            ContainsSubstring(", types ") && ContainsSubstring(", layouts "));
+}
+
+TEST_CASE("how long a library's call may take is told") {
+  const auto tried = testing::try_command(add_verify_command, {"verify", "--help"});
+  CHECK_THAT(tried.out, ContainsSubstring("A call of a library that is not back after 10 s, or "
+                                          "120 s where it is made of sources, fails"));
+}
+
 }  // namespace
 }  // namespace recto::experiments

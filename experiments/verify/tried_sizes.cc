@@ -25,10 +25,15 @@ void TriedSizes::add(const verify::LawCase& law_case) {
   ranges_[kHeadDim].add(shape.head_dim_k);
   ranges_[kHeadDim].add(shape.head_dim_v);
   ranges_[kBlock].add(law_case.placement.block_size);
+  types_.insert(
+      fmt::format("{}/{}", element_type_name(shape.q_type), element_type_name(shape.kv_type)));
+  layouts_.insert(kv_layout_name(law_case.placement.layout));
 }
 
 void TriedSizes::add(const TriedSizes& other) {
   for (std::size_t i = 0; i < std::size(ranges_); ++i) ranges_[i].add(other.ranges_[i]);
+  types_.insert(other.types_.begin(), other.types_.end());
+  layouts_.insert(other.layouts_.begin(), other.layouts_.end());
 }
 
 std::string TriedSizes::text() const {
@@ -37,13 +42,16 @@ std::string TriedSizes::text() const {
     text +=
         fmt::format("{}{} {}-{}", i == 0 ? "" : ", ", kNames[i], ranges_[i].min, ranges_[i].max);
   }
-  return text;
+  return text +
+         fmt::format(", types {}, layouts {}", fmt::join(types_, " "), fmt::join(layouts_, " "));
 }
 
 nlohmann::ordered_json TriedSizes::json() const {
   nlohmann::ordered_json json;
   for (std::size_t i = 0; i < std::size(ranges_); ++i)
     json[kNames[i]] = {ranges_[i].min, ranges_[i].max};
+  json["types"] = types_;
+  json["layouts"] = layouts_;
   return json;
 }
 

@@ -1,11 +1,12 @@
 #pragma once
 
-// The sizes of what was tried, so that nobody takes a run for more than it was.
+// The sizes, types and layouts of what was tried, so that nobody takes a run for more than it was.
 
 #include <cstdint>
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 
 #include "verify/law.h"
@@ -19,9 +20,9 @@ class TriedSizes {
   void add(const verify::LawCase& law_case);
   void add(const TriedSizes& other);
 
-  // "context 0-4096, sequences 1-40, ..."
+  // "context 0-4096, sequences 1-40, ..., types fp16/e4m3 fp32/fp32, layouts packed"
   std::string text() const;
-  // {"context": [0, 4096], "sequences": [1, 40], ...}
+  // {"context": [0, 4096], "sequences": [1, 40], ..., "types": ["fp32/fp32"], "layouts": [...]}
   nlohmann::ordered_json json() const;
 
  private:
@@ -37,6 +38,8 @@ class TriedSizes {
                                            "KV heads", "head dim",  "block"};
 
   Range ranges_[std::size(kNames)];
+  std::set<std::string> types_;  // of q and of the cache
+  std::set<std::string> layouts_;
 };
 
 }  // namespace recto::experiments

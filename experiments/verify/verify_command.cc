@@ -16,6 +16,8 @@
 #include "experiments/verify/trial.h"
 #include "experiments/verify/verify_run.h"
 #include "experiments/verify/verify_text.h"
+#include "verify/device_loss.h"
+#include "verify/kernel_abi/kernel_library.h"
 
 namespace recto::experiments {
 namespace {
@@ -27,6 +29,9 @@ constexpr std::int64_t kContextMax = 131'072;
 constexpr const char* kFooter = R"(
 Each law, and the comparison with the oracle, is put to each backend over drawn cases. A case that
 fails is made as small as it gets, printed, and kept in a file for recto replay.
+
+A call of a library that is not back after {} s, or {} s where it is made of sources, fails its
+case, and after {} of them no call is made that was not made before.
 
 Examples:
   recto verify --list
@@ -93,6 +98,8 @@ Status run_command(VerifyFlags& flags, CommandContext& context) {
       flags.bound == "hard" ? verify::BoundKind::kHard : verify::BoundKind::kSharp;
   flags.options.replay_flags = flags.trial.library_text();
   if (flags.trial.has_library()) flags.options.cases_by_default = kDefaultLibraryCases;
+  // A library fails in processes of its own.
+  if (!flags.trial.has_library()) flags.options.why_lost = verify::why_device_lost;
   const Result<Trial> trial = choose_trial(flags.trial);
   RECTO_RETURN_IF_ERROR(trial.status());
   if (flags.is_list) {
@@ -167,7 +174,9 @@ void add_verify_command(CLI::App& app, CommandContext& context) {
       "verify", "whether paged attention is right: laws and an oracle on kernels, yours too");
   add_choice_flags(*command, *flags);
   add_run_flags(*command, *flags);
-  command->footer(kFooter);
+  const verify::KernelLibraryOptions library;
+  command->footer(fmt::format(kFooter, library.time_limit_ms / 1000, kSourcesLimitMs / 1000,
+                              library.time_outs_max));
   command->callback([flags, &context] {
     context.chosen = [flags, &context] { return run_command(*flags, context); };
   });

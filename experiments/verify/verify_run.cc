@@ -57,6 +57,7 @@ class VerifyRun {
   VerifyOutcome run() {
     verify::LawRunOptions how{.bound_kind = options_.bound_kind,
                               .failures_kept = options_.failures_kept};
+    how.why_lost = options_.why_lost;
     how.keep = [this](const Law& law, const Backend& backend, const DescribedCase& smallest) {
       return keep(law, backend, smallest);
     };

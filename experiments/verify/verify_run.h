@@ -3,6 +3,7 @@
 // Laws on backends over drawn cases, as many as are asked for, or as fit into so many seconds.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -32,6 +33,8 @@ struct VerifyOptions {
   std::int64_t failures_kept = 1;  // of each law on each backend
   std::string folder = {};         // of failing cases
   std::string replay_flags = {};   // what `recto replay FILE` needs beside the file
+  // Why nothing can run any more, asked after each failure: LawRunOptions::why_lost.
+  std::function<std::optional<std::string>()> why_lost = {};
 };
 
 struct KeptFailure {

@@ -60,7 +60,9 @@ std::string sizes_text(const Trial& trial, const VerifyOutcome& outcome) {
   std::string text;
   for (const auto& [name, sizes] : sizes_by_kind(trial, outcome))
     text += fmt::format("  {}: {}\n", name, sizes.text());
-  return text.empty() ? "" : "\nTried, of each size by itself from the least to the most\n" + text;
+  if (text.empty()) return "";
+  return "\nTried: each size by itself, from the least to the most; types of q / of the cache\n" +
+         text;
 }
 
 std::string biases_text(const VerifyOutcome& outcome) {
@@ -141,6 +143,9 @@ std::string verify_text(const Trial& trial, const VerifyOptions& options,
   if (outcome.large_cases > 0) text += fmt::format("; {} of serving size", outcome.large_cases);
   if (outcome.late_cases > 0)
     text += fmt::format("; {} for laws that had met none", outcome.late_cases);
+  if (outcome.report.lost)
+    text += fmt::format("\nended early, with {}: what is not in the table was not run",
+                        *outcome.report.lost);
   text += "\n\n" + counts_text(trial, outcome.report) + sizes_text(trial, outcome) +
           skips_text(trial, outcome.report);
   if (!outcome.passed_over.empty()) {
@@ -162,6 +167,7 @@ Json verify_json(const Trial& trial, const VerifyOptions& options, const VerifyO
                {"bound", bound_kind_name(options.bound_kind)},
                {"passed_over", outcome.passed_over},
                {"failed", outcome.report.failed()},
+               {"ended_early", outcome.report.lost ? Json(*outcome.report.lost) : Json(nullptr)},
                {"untried", untried_backends(trial, outcome)},
                {"sizes", Json::object()},
                {"backends", Json::array()},

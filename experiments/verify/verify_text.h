@@ -13,7 +13,7 @@ namespace recto::experiments {
 std::string verify_text(const Trial& trial, const VerifyOptions& options,
                         const VerifyOutcome& outcome);
 
-// {"cases", "seed", "bound", "passed", "backends", "counts", "failures"}
+// {"cases", "seed", "bound", "failed", "ended_early", "backends", "counts", "failures"}
 nlohmann::ordered_json verify_json(const Trial& trial, const VerifyOptions& options,
                                    const VerifyOutcome& outcome);
 

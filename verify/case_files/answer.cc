@@ -105,9 +105,8 @@ LawVerdict judge_write(const LawCase& law_case, const NpzArrays& arrays) {
   }
   if (verdict.thrown) return verdict;
   verdict.comparison.elements = write_case.num_codes();
-  const std::string found = write_case.differences({k.value()->data, v.value()->data});
-  if (!found.empty()) verdict.thrown = found + "against the reference's write";
-  return verdict;
+  return with_findings(std::move(verdict), "against the reference's write",
+                       write_case.differences({k.value()->data, v.value()->data}));
 }
 
 }  // namespace

@@ -118,7 +118,7 @@ CaseArrays attention_arrays(CaseOperation operation, const LawCase& law_case) {
 CaseArrays write_arrays(const LawCase& law_case) {
   const KvWriteCase write_case(law_case);
   KvPools pools = write_case.before();
-  const KvWriteInputs inputs = write_case.inputs(pools);
+  const KvWriteInputs inputs = write_case.inputs(pools.over(write_case.kv()));
   const PagedKvView& kv = write_case.kv();
   const KvPools& expected = write_case.expected();
   CaseArrays arrays{.inputs = common_members(CaseOperation::kKvWrite, kv, inputs.k.type)};

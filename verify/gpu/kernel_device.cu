@@ -22,7 +22,7 @@ class CudaDevice final : public KernelDevice {
     void* memory = nullptr;
     const cudaError_t error = cudaMalloc(&memory, static_cast<std::size_t>(bytes));
     if (error == cudaSuccess) return static_cast<std::byte*>(memory);
-    // No room is an answer, and no failure.
+    // No room is an answer, and no failure; whatever else is one, such as an error of before.
     if (error != cudaErrorMemoryAllocation) note(error);
     (void)cudaGetLastError();
     return nullptr;

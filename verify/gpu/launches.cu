@@ -32,6 +32,13 @@ const char* why_no_gpu() {
   return count == 0 ? "no device" : nullptr;
 }
 
+// An error that stays says so to whoever waits, and again to whoever asks afterwards.
+const char* why_lost() {
+  (void)cudaDeviceSynchronize();
+  (void)cudaGetLastError();
+  return finished();
+}
+
 #define RECTO_DEFINE(function, parameters)                              \
   Status function(const kernels::parameters& params) {                  \
     return finished_after(kernels::launch_##function(params, nullptr)); \

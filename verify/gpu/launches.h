@@ -40,6 +40,8 @@ namespace recto::verify::gpu {
 
 // Why there is no GPU, or null.
 const char* why_no_gpu();
+// The error by which every call fails from now on, or null.
+const char* why_lost();
 
 #define RECTO_DECLARE(function, parameters) Status function(const kernels::parameters& params);
 RECTO_GPU_LAUNCHES(RECTO_DECLARE)

@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::size_t kSlabBytes = std::size_t{256} << 20;
 constexpr std::size_t kLeastBytes = 64;
-constexpr std::size_t kSlabsMax = 64;
 
 // What stands before each piece.
 struct alignas(kLeastBytes) Header {
@@ -27,40 +26,54 @@ struct alignas(kLeastBytes) Header {
 
 class ManagedHeap {
  public:
-  // Null if there is no GPU, or if CUDA itself asks, in the midst of this.
+  // Null if there is no GPU, or if CUDA itself asks, in the midst of this. CUDA is asked without
+  // the lock: it may give back meanwhile what it was handed before.
   Header* take(std::size_t bytes) {
     static thread_local bool is_within = false;
     if (is_within) return nullptr;
+    const std::size_t whole = std::bit_ceil(bytes);
+    if (Header* const piece = cut(whole)) return piece;
+    const std::size_t slab_bytes = whole > kSlabBytes ? whole : kSlabBytes;
     is_within = true;
-    const std::lock_guard lock(mutex_);
-    Header* piece = cut(std::bit_ceil(bytes));
+    void* const slab = recto::verify::gpu::managed_memory(slab_bytes);
     is_within = false;
-    return piece;
+    return slab == nullptr ? nullptr : cut_first(slab, slab_bytes, whole);
   }
 
   void give_back(Header* piece) {
     const std::lock_guard lock(mutex_);
-    Header*& list = free_[static_cast<std::size_t>(std::countr_zero(piece->bytes))];
+    Header*& list = list_of(piece->bytes);
     piece->next = list;
     list = piece;
   }
 
  private:
+  Header*& list_of(std::size_t bytes) {
+    return free_[static_cast<std::size_t>(std::countr_zero(bytes))];
+  }
+
+  // A power of two. Null if that takes a new slab.
   Header* cut(std::size_t bytes) {
-    Header*& list = free_[static_cast<std::size_t>(std::countr_zero(bytes))];
+    const std::lock_guard lock(mutex_);
+    Header*& list = list_of(bytes);
     if (list != nullptr) {
-      Header* piece = list;
+      Header* const piece = list;
       list = piece->next;
       return piece;
     }
-    if (bytes > left_) {
-      const std::size_t slab = bytes > kSlabBytes ? bytes : kSlabBytes;
-      auto* memory = static_cast<std::byte*>(recto::verify::gpu::managed_memory(slab));
-      if (memory == nullptr) return nullptr;
-      at_ = memory;
-      left_ = slab;
-    }
-    auto* piece = new (at_) Header{.bytes = bytes};
+    return bytes > left_ ? nullptr : cut_slab(bytes);
+  }
+
+  // What was left of the slab before is lost, or of that of another thread.
+  Header* cut_first(void* slab, std::size_t slab_bytes, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    at_ = static_cast<std::byte*>(slab);
+    left_ = slab_bytes;
+    return cut_slab(bytes);
+  }
+
+  Header* cut_slab(std::size_t bytes) {
+    auto* const piece = new (at_) Header{.bytes = bytes};
     at_ += bytes;
     left_ -= bytes;
     return piece;

@@ -119,6 +119,14 @@ TEST_CASE("a call that finds no room on the device is skipped") {
   CHECK(outcome.text == "the device has no room for the call's memory");
 }
 
+TEST_CASE("a device that gives nothing for an error of before is told by that error") {
+  StandInDevice device;
+  device.room_bytes = 1 << 10;
+  device.failure = "an illegal memory access was encountered";
+  check_wrong(outcome_with("", device),
+              "left the device with 'an illegal memory access was encountered'");
+}
+
 TEST_CASE("a library that takes a device's memory alone is refused where there is none") {
   const std::string path = kFaults + ": ";
   CHECK(KernelLibrary::open(kFaults, {}).status() ==

@@ -72,16 +72,19 @@ void GuardedArena::clear() { buffers_.clear(); }
 
 Result<GuardedBuffer> GuardedArena::add(const BufferRequest& request) {
   RECTO_CHECK_GE(request.bytes, 0);
+  RECTO_CHECK_EQ(request.bytes_before % page_bytes(), 0);
   const std::int64_t before = buffers_.empty() ? 0 : buffers_.back().pages.end;
-  if (request.bytes > bytes_ - before - 2 * kGuardBytes - page_bytes()) {
+  if (request.bytes > bytes_ - before - request.bytes_before - 2 * kGuardBytes - page_bytes()) {
     return Status::exhausted(fmt::format(
         "{} has {} bytes, more than is left of the memory of a call", request.name, request.bytes));
   }
   const std::int64_t bytes = ceil_div(request.bytes, request.alignment) * request.alignment;
-  const std::int64_t pages = std::max<std::int64_t>(1, ceil_div(bytes, page_bytes()));
+  const std::int64_t pages =
+      std::max<std::int64_t>(1, ceil_div(request.bytes_before + bytes, page_bytes()));
   const std::int64_t begin = before + kGuardBytes;
   const std::int64_t end = begin + pages * page_bytes();
-  const std::int64_t offset = request.end == GuardedEnd::kFront ? begin : end - bytes;
+  const std::int64_t offset =
+      request.end == GuardedEnd::kFront ? begin + request.bytes_before : end - bytes;
   if (!request.is_sparse) {
     std::fill(ours_ + begin, ours_ + end, kOutside);
   } else if (madvise(ours_ + begin, static_cast<std::size_t>(end - begin), MADV_REMOVE) != 0) {
@@ -91,7 +94,8 @@ Result<GuardedBuffer> GuardedArena::add(const BufferRequest& request) {
                       .ours = ours_ + offset,
                       .theirs = theirs_ + offset,
                       .bytes = request.bytes,
-                      .pages = {.begin = begin, .end = end, .access = request.access}});
+                      .pages = {.begin = begin, .end = end, .access = request.access},
+                      .is_sparse = request.is_sparse});
   return buffers_.back();
 }
 
@@ -106,6 +110,14 @@ std::vector<OpenPages> GuardedArena::filled(const OpenPages& pages) const {
   return filled;
 }
 
+std::vector<std::span<const std::byte>> GuardedArena::filled_bytes(
+    const GuardedBuffer& buffer) const {
+  std::vector<std::span<const std::byte>> bytes;
+  for (const OpenPages& pages : filled(buffer.pages))
+    bytes.emplace_back(ours_ + pages.begin, ours_ + pages.end);
+  return bytes;
+}
+
 std::string GuardedArena::place_text(const GuardedBuffer& buffer, std::int64_t place) {
   if (place < 0) {
     return fmt::format("{} bytes before {}, which has {}", -place, buffer.name, buffer.bytes);
@@ -117,7 +129,7 @@ std::string GuardedArena::place_text(const GuardedBuffer& buffer, std::int64_t p
 
 std::string GuardedArena::overrun_text() const {
   for (const GuardedBuffer& buffer : buffers_) {
-    if (buffer.pages.access == BufferAccess::kRead) continue;
+    if (buffer.pages.access == BufferAccess::kRead || buffer.is_sparse) continue;
     const std::byte* const begin = ours_ + buffer.pages.begin;
     const std::byte* const end = ours_ + buffer.pages.end;
     // The nearest one that is no longer as it was.

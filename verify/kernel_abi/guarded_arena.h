@@ -29,6 +29,8 @@ struct BufferRequest {
   GuardedEnd end = GuardedEnd::kBack;
   // Zeros, which take no memory before they are written, in place of bytes of all ones.
   bool is_sparse = false;
+  // Of a sparse one: so many bytes before it, whole pages, may be touched as well.
+  std::int64_t bytes_before = 0;
 };
 
 // Pages that a call may touch, [begin, end), as offsets in the arena.
@@ -44,6 +46,7 @@ struct GuardedBuffer {
   std::byte* theirs = nullptr;  // not to be followed here
   std::int64_t bytes = 0;
   OpenPages pages = {};
+  bool is_sparse = false;
 };
 
 // An access that the machine refused.
@@ -70,8 +73,10 @@ class GuardedArena {
   std::byte* theirs() const { return theirs_; }
   // What was ever written of these pages, which is all but where a buffer is sparse.
   std::vector<OpenPages> filled(const OpenPages& pages) const;
+  // The same of a buffer's pages, as ours.
+  std::vector<std::span<const std::byte>> filled_bytes(const GuardedBuffer& buffer) const;
 
-  // What was written beside the buffers that may be written, or nothing.
+  // What was written beside the buffers that may be written, or nothing. Not of sparse ones.
   std::string overrun_text() const;
   // "a read 4 bytes beyond the end of block_table (24 bytes)".
   std::string fault_text(const MemoryFault& fault) const;

@@ -16,7 +16,7 @@ class KernelDevice {
   // Makes it current. Why it is not there, or null.
   virtual const char* begin() = 0;
 
-  // At a multiple of 256 bytes; null if there is no room.
+  // At a multiple of 256 bytes; null if there is no room, or for what finish() says then.
   virtual std::byte* allocate(std::int64_t bytes) = 0;
   virtual void release(std::byte* memory) = 0;
 

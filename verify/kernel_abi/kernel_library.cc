@@ -36,6 +36,16 @@ std::string indented(const std::string& text) {
   return result;
 }
 
+// Where a write went before a cache, as that of slot -1 does.
+std::string padding_text(const KvWriteInputs& inputs, const std::string& text) {
+  const auto row = std::ranges::find(inputs.slot_mapping, -1);
+  const bool is_before = text.find(" before k_cache") != std::string::npos ||
+                         text.find(" before v_cache") != std::string::npos;
+  if (row == inputs.slot_mapping.end() || !is_before) return "";
+  return fmt::format("\nrow {} has slot -1: nothing is to be written for it",
+                     row - inputs.slot_mapping.begin());
+}
+
 std::string printed_text(const KernelAnswer& answer) {
   return answer.printed.empty() ? "" : "\nit printed\n" + indented(answer.printed);
 }
@@ -103,13 +113,16 @@ CallOutcome KernelLibrary::attend(KernelFunction function, const PagedAttentionI
 
 CallOutcome KernelLibrary::write_kv(const KvWriteInputs& inputs) {
   RECTO_CHECK(has(KernelFunction::kKvWrite));
-  const MadeCall made = make(request_kv_write(inputs, process_->arena()));
+  const Result<KernelRequest> request = request_kv_write(inputs, process_->arena());
+  const MadeCall made = make(request);
   kept_.reset();
   if (made.outcome.kind == CallOutcome::Kind::kDone) {
-    std::ranges::copy(made.written[0], static_cast<std::byte*>(inputs.kv.k.data));
-    std::ranges::copy(made.written[1], static_cast<std::byte*>(inputs.kv.v.data));
+    put_back(request.value().written[0], made.written[0], inputs.kv.k.data);
+    put_back(request.value().written[1], made.written[1], inputs.kv.v.data);
   }
-  return made.outcome;
+  CallOutcome outcome = made.outcome;
+  if (outcome.kind == CallOutcome::Kind::kWrong) outcome.text += padding_text(inputs, outcome.text);
+  return outcome;
 }
 
 const KernelLibrary::MadeCall& KernelLibrary::make(const Result<KernelRequest>& request) {
@@ -120,10 +133,8 @@ const KernelLibrary::MadeCall& KernelLibrary::make(const Result<KernelRequest>& 
   const KernelRequest& wanted = request.value();
   if (kept_ && kept_->key == wanted.key) return *kept_;
   MadeCall made{.key = wanted.key, .outcome = call(wanted)};
-  for (std::size_t i = 0; i < std::size(made.written); ++i) {
-    const GuardedBuffer& buffer = wanted.written[i];
-    made.written[i].assign(buffer.ours, buffer.ours + buffer.bytes);
-  }
+  for (std::size_t i = 0; i < std::size(made.written); ++i)
+    made.written[i] = contents_of(wanted.written[i]);
   kept_ = std::move(made);
   return *kept_;
 }
@@ -148,6 +159,8 @@ CallOutcome KernelLibrary::call(const KernelRequest& request) {
   CallOutcome outcome = judge(request, answer);
   if (outcome.kind == CallOutcome::Kind::kWrong) {
     outcome.text = fmt::format("{} {}", kernel_function_name(request.function), outcome.text);
+    if (request.is_distant)
+      outcome.text += fmt::format("\nin pools whose blocks lie {}", kBeyond32Bits);
     went_wrong_[request.key] = outcome.text;
   }
   return outcome;
@@ -173,9 +186,12 @@ CallOutcome KernelLibrary::judge(const KernelRequest& request, const KernelAnswe
                                 answer.code == kRectoFailed ? "" : ", which is no status", message,
                                 printed_text(answer))};
   }
-  if (request.function == KernelFunction::kKvWrite) return {kDone, ""};
-  const GuardedBuffer& out = request.written[0];
-  const std::string gap = gap_text(request, {out.ours, out.ours + out.bytes});
+  if (request.function == KernelFunction::kKvWrite) {
+    const std::string stray = stray_text(request, process_->arena());
+    if (stray.empty()) return {kDone, ""};
+    return {kWrong, "went beyond its blocks: " + stray + printed_text(answer)};
+  }
+  const std::string gap = gap_text(request, contents_of(request.written[0]));
   return gap.empty() ? CallOutcome{kDone, ""} : CallOutcome{kWrong, "went beyond its rows: " + gap};
 }
 

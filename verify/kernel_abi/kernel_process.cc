@@ -23,8 +23,8 @@ namespace recto::verify {
 namespace {
 
 // Address space, which takes memory only where it is written: room for two pools whose blocks lie
-// beyond 2^32 elements of four bytes.
-constexpr std::int64_t kArenaBytes = std::int64_t{48} << 30;
+// beyond 2^32 elements of four bytes, and half as much before each.
+constexpr std::int64_t kArenaBytes = std::int64_t{64} << 30;
 constexpr std::int64_t kPrintedBytes = 2000;
 // What has closed its channel and does not end within this time is ended.
 constexpr int kGraceMs = 1000;

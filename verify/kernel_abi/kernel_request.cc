@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/contract.h"
+#include "verify/kernel_abi/kernel_result.h"
 #include "verify/kernel_abi/request_builder.h"
 #include "verify/stale_memory.h"
 
@@ -43,10 +44,9 @@ Result<KernelRequest> finished(const RequestBuilder& builder, const Call& call,
   request.call.resize(sizeof(Call));
   std::memcpy(request.call.data(), &call, sizeof(Call));
   request.key = key_of(request, builder);
-  for (std::size_t i = 0; i < std::size(request.written); ++i) {
-    const GuardedBuffer& buffer = request.written[i];
-    request.before[i].assign(buffer.ours, buffer.ours + buffer.bytes);
-  }
+  for (std::size_t i = 0; i < std::size(request.written); ++i)
+    request.before[i] = contents_of(request.written[i]);
+  request.is_distant = builder.has_far_blocks();
   return request;
 }
 
@@ -107,10 +107,11 @@ void set_outputs(const PagedAttentionInputs& inputs, RequestBuilder& builder,
                                .head_dim = head_dim,
                                .row_stride = q.num_heads * head_dim + gap,
                                .head_stride = head_dim};
-  request.written[0] = builder.written("out", span_bytes(out), nullptr);
-  request.written[1] =
+  GuardedBuffer& held = request.written[0].buffer;
+  held = builder.written("out", span_bytes(out), nullptr);
+  request.written[1].buffer =
       builder.written("lse_ln", q.num_rows * q.num_heads * std::int64_t{sizeof(float)}, nullptr);
-  call.out = {.data = request.written[0].theirs,
+  call.out = {.data = held.theirs,
               .type = static_cast<std::int32_t>(out.type),
               .reserved = 0,
               .num_rows = out.num_rows,
@@ -118,7 +119,7 @@ void set_outputs(const PagedAttentionInputs& inputs, RequestBuilder& builder,
               .head_dim = out.head_dim,
               .row_stride = out.row_stride,
               .head_stride = out.head_stride};
-  call.lse_ln = reinterpret_cast<float*>(request.written[1].theirs);
+  call.lse_ln = reinterpret_cast<float*>(request.written[1].buffer.theirs);
 }
 
 }  // namespace
@@ -153,7 +154,7 @@ Result<KernelRequest> request_attention(KernelFunction function, const PagedAtte
   set_options(inputs.options, builder, call);
   set_outputs(inputs, builder, call, request);
   if (builder.status().is_ok()) {
-    for (const GuardedBuffer& buffer : request.written)
+    for (const auto& [buffer, far] : request.written)
       fill_with({buffer.ours, static_cast<std::size_t>(buffer.bytes)}, stale);
   }
   return finished(builder, call, std::move(request));
@@ -169,12 +170,12 @@ Result<KernelRequest> request_kv_write(const KvWriteInputs& inputs, GuardedArena
   call.v = builder.rows("v", inputs.v);
   call.slot_mapping = builder.array("slot_mapping", inputs.slot_mapping);
   call.num_tokens = std::ssize(inputs.slot_mapping);
-  request.written[0] = builder.written("k_cache", span_bytes(inputs.kv.k), inputs.kv.k.data);
-  request.written[1] = builder.written("v_cache", span_bytes(inputs.kv.v), inputs.kv.v.data);
+  request.written[0] = builder.written_cache("k_cache", inputs.kv.k);
+  request.written[1] = builder.written_cache("v_cache", inputs.kv.v);
   call.k_cache =
-      builder.cache<RectoMutableKvTensor>(inputs.kv.k, request.written[0], "k_cache.scale");
+      builder.cache<RectoMutableKvTensor>(inputs.kv.k, request.written[0].buffer, "k_cache.scale");
   call.v_cache =
-      builder.cache<RectoMutableKvTensor>(inputs.kv.v, request.written[1], "v_cache.scale");
+      builder.cache<RectoMutableKvTensor>(inputs.kv.v, request.written[1].buffer, "v_cache.scale");
   return finished(builder, call, std::move(request));
 }
 

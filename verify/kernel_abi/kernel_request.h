@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/attention_views.h"
@@ -12,6 +13,7 @@
 #include "verify/kernel_abi/guarded_arena.h"
 #include "verify/kernel_abi/kernel_mailbox.h"
 #include "verify/kernel_abi/recto_kernel.h"
+#include "verify/narrow_offsets.h"
 
 namespace recto::verify {
 
@@ -23,20 +25,29 @@ struct RequestKey {
   friend auto operator<=>(const RequestKey&, const RequestKey&) = default;
 };
 
+// What a call writes, as the arena has it before the call.
+struct WrittenBuffer {
+  GuardedBuffer buffer = {};
+  // Of a pool so large that its blocks alone are looked at.
+  std::optional<FarBlocks> far = {};
+};
+
 struct KernelRequest {
   KernelFunction function = KernelFunction::kDecode;
   std::vector<std::byte> call;  // RectoAttentionCall or RectoKvWriteCall
   RequestKey key;
   GuardedBuffer message;
-  // What is written, as the arena has it before the call. Attention: out and lse_ln; KV write: K
-  // and V.
-  GuardedBuffer written[2];
-  std::vector<std::byte> before[2];
+  // Attention: out and lse_ln; KV write: K and V.
+  WrittenBuffer written[2];
+  std::vector<std::byte> before[2];  // kernel_result.h: contents_of()
+  bool is_distant = false;           // some pool is one of far blocks
 };
 
 // The inputs have passed the gate of core/. Rows of out have the gap between them that rows of q
 // have; both hold `stale` (verify/stale_memory.h). Which end of a buffer is guarded follows from
-// the inputs. Exhausted where the arena has no room for it.
+// the inputs. Exhausted where the arena has no room for it. Of pools of more than a GiB only blocks
+// are handed over, far from each other: zeros that take no memory lie between them, and before
+// pools that are written, as far as offsets of 32 bits lead.
 Result<KernelRequest> request_attention(KernelFunction function, const PagedAttentionInputs& inputs,
                                         std::uint32_t stale, GuardedArena& arena);
 Result<KernelRequest> request_kv_write(const KvWriteInputs& inputs, GuardedArena& arena);

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 
+#include "core/units.h"
 #include "reference/rounding.h"
 
 namespace recto::verify {
@@ -23,6 +26,28 @@ RowBytes row_bytes(const KernelRequest& request) {
   const std::int64_t bytes = element_bytes(static_cast<ElementType>(call.out.type));
   return {.row = static_cast<std::size_t>(call.out.num_heads * call.out.head_dim * bytes),
           .stride = static_cast<std::size_t>(call.out.row_stride * bytes)};
+}
+
+std::int64_t block_bytes(const FarBlocks& far) { return far.elements * far.element_bytes; }
+
+std::int64_t offset_of(const FarBlocks& far, std::int64_t block) {
+  return block * far.stride * far.element_bytes;
+}
+
+// Outside of blocks only zeros were handed over, and what is watched.
+std::optional<std::int64_t> written_between_blocks(const GuardedBuffer& buffer,
+                                                   const FarBlocks& far,
+                                                   const GuardedArena& arena) {
+  for (const std::span<const std::byte> filled : arena.filled_bytes(buffer)) {
+    for (const std::byte& byte : filled) {
+      if (byte == std::byte{} || byte == kWatchedByte) continue;
+      const std::int64_t place = &byte - buffer.ours;
+      const std::int64_t element =
+          place < 0 ? -ceil_div(-place, far.element_bytes) : place / far.element_bytes;
+      if (!is_in_block(far, element)) return element;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -45,6 +70,40 @@ reference::AttentionResult attention_result(const PagedAttentionInputs& inputs,
     result.lse_ln[i] = value;
   }
   return result;
+}
+
+std::vector<std::byte> contents_of(const WrittenBuffer& written) {
+  const GuardedBuffer& buffer = written.buffer;
+  if (!written.far) return {buffer.ours, buffer.ours + buffer.bytes};
+  std::vector<std::byte> contents;
+  for (std::int64_t block = 0; block < written.far->num_blocks; ++block) {
+    const std::byte* const first = buffer.ours + offset_of(*written.far, block);
+    contents.insert(contents.end(), first, first + block_bytes(*written.far));
+  }
+  return contents;
+}
+
+void put_back(const WrittenBuffer& written, const std::vector<std::byte>& contents, void* pool) {
+  auto* const first = static_cast<std::byte*>(pool);
+  if (!written.far) {
+    std::ranges::copy(contents, first);
+    return;
+  }
+  const std::int64_t bytes = block_bytes(*written.far);
+  for (std::int64_t block = 0; block < written.far->num_blocks; ++block) {
+    std::memcpy(first + offset_of(*written.far, block), contents.data() + block * bytes,
+                static_cast<std::size_t>(bytes));
+  }
+}
+
+std::string stray_text(const KernelRequest& request, const GuardedArena& arena) {
+  for (const auto& [buffer, far] : request.written) {
+    if (!far) continue;
+    std::optional<std::int64_t> element = changed_narrow_offset(buffer.ours, *far);
+    if (!element) element = written_between_blocks(buffer, *far, arena);
+    if (element) return stray_write_text(buffer.name, *far, *element);
+  }
+  return {};
 }
 
 std::string gap_text(const KernelRequest& request, const std::vector<std::byte>& out) {

@@ -19,6 +19,14 @@ reference::AttentionResult attention_result(const PagedAttentionInputs& inputs,
                                             const std::vector<std::byte>& out,
                                             const std::vector<std::byte>& lse_ln);
 
+// What it holds: all of it, or of far blocks one after the other.
+std::vector<std::byte> contents_of(const WrittenBuffer& written);
+// The same to where the caller's pool lies.
+void put_back(const WrittenBuffer& written, const std::vector<std::byte>& contents, void* pool);
+
+// The first write between far blocks, or before them, in words, or nothing.
+std::string stray_text(const KernelRequest& request, const GuardedArena& arena);
+
 // The first byte between the rows of out that is not as it was, in words, or nothing.
 std::string gap_text(const KernelRequest& request, const std::vector<std::byte>& out);
 

@@ -196,6 +196,8 @@ std::int32_t call_on_device(const WorkerSetup& setup, const RectoKernelTable& ta
   setup.arena->open_pages(pages);
   DeviceCopies copies(*setup.device, *setup.arena, others);
   if (!copies.are_there()) {
+    // Or an error of before, which is no lack of room.
+    end_if_wrong(setup);
     snprintf(call.context().message, static_cast<std::size_t>(call.context().message_bytes),
              "the device has no room for the call's memory");
     return kRectoUnsupported;

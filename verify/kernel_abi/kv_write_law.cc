@@ -1,23 +1,28 @@
 #include "verify/kernel_abi/kv_write_law.h"
 
+#include <utility>
+
 #include "verify/kv_write_case.h"
 #include "verify/single_backend_law.h"
+#include "verify/tried_pools.h"
 
 namespace recto::verify {
 namespace {
 
-LawVerdict check(const KvWriter& writer, const LawCase& law_case) {
+LawVerdict check(const KvWriter& writer, const LawCase& law_case, PoolDistance distance) {
   const KvWriteCase write_case(law_case);
-  KvPools pools = write_case.before();
-  const KvWriteInputs write = write_case.inputs(pools);
+  Result<TriedPools> pools = TriedPools::create(distance, write_case.kv(), write_case.before());
   LawVerdict verdict;
+  if (!pools.is_ok()) verdict.skipped = pools.status().message();
+  if (verdict.skipped) return verdict;
+  const KvWriteInputs write = write_case.inputs(pools.value().kv());
   verdict.skipped = writer.why_unsupported(write);
   if (verdict.skipped) return verdict;
   writer.write(write);
   verdict.comparison.elements = verdict.comparison.by_bits = write_case.num_codes();
-  const std::string found = write_case.differences(pools);
-  if (!found.empty()) verdict.thrown = found + "against the reference's write";
-  return verdict;
+  return with_findings(
+      std::move(verdict), "against the reference's write",
+      write_case.differences(pools.value().contents()) + pools.value().stray_writes());
 }
 
 }  // namespace
@@ -28,8 +33,11 @@ Law kv_write_law(const KvWriter& writer) {
        .statement = "tokens go to their slots, and not a byte of the pools changes otherwise",
        .why_not_applicable = why_no_token,
        .check = {}},
-      writer.backend, "it writes no K and V",
-      [writer](const LawCase& law_case) { return check(writer, law_case); });
+      writer.backend, "it writes no K and V", [writer](const LawCase& law_case) {
+        return near_and_distant(law_case, [&](const LawCase& tried, PoolDistance distance) {
+          return check(writer, tried, distance);
+        });
+      });
 }
 
 }  // namespace recto::verify

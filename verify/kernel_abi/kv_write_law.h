@@ -18,7 +18,8 @@ struct KvWriter {
   std::function<void(const KvWriteInputs&)> write;
 };
 
-// "kv_write", on the tokens of verify/kv_write_case.h.
+// "kv_write", on the tokens of verify/kv_write_case.h, in pools near and distant
+// (verify/tried_pools.h).
 Law kv_write_law(const KvWriter& writer);
 
 }  // namespace recto::verify

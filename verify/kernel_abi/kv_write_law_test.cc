@@ -108,9 +108,19 @@ TEST_CASE("whoever does one thing wrong breaks it") {
     const LawReport report = report_of(write);
     CHECK(report.failed() > 0);
     REQUIRE(report.failures.size() == 1);
-    CHECK((report.failures[0].find("codes of the pool of ") != std::string::npos));
-    CHECK((report.failures[0].find("are wrong, first in block ") != std::string::npos));
+    INFO(report.failures[0]);
+    CHECK((report.failures[0].find("\nagainst the reference's write\n") != std::string::npos));
+    CHECK((report.failures[0].find(" of the pool of ") != std::string::npos));
+    CHECK((report.failures[0].find(" wrong, first in block ") != std::string::npos));
   }
+}
+
+TEST_CASE("a row of slot -1 that is written is named, with what was to be there") {
+  const std::string failure = report_of(write_to_nowhere).failures.at(0);
+  INFO(failure);
+  CHECK((failure.find(" has slot -1, and was written to block 0, slot 0, which ") !=
+         std::string::npos));
+  CHECK((report_of(write_keys_alone).failures.at(0).find("slot -1") == std::string::npos));
 }
 
 }  // namespace

@@ -12,13 +12,15 @@
 #include "core/attention_views.h"
 #include "core/status.h"
 #include "verify/kernel_abi/guarded_arena.h"
+#include "verify/kernel_abi/kernel_request.h"
 #include "verify/kernel_abi/recto_kernel.h"
+#include "verify/narrow_offsets.h"
 
 namespace recto::verify {
 
 inline constexpr std::int64_t kVectorBytes = 16;
 inline constexpr std::int64_t kMessageBytes = 512;
-// Of pools that are larger, only the blocks that contexts address are copied.
+// Of pools that are larger, only blocks are copied: those that contexts address, or all to write.
 inline constexpr std::int64_t kWholePoolBytesMax = std::int64_t{1} << 30;
 
 // From the first byte to the last that the view names.
@@ -49,6 +51,7 @@ class RequestBuilder {
   }
 
   const Status& status() const { return status_; }
+  bool has_far_blocks() const { return has_far_blocks_; }
   // All that the library may read, but for zeros of large pools.
   std::span<const std::span<const std::byte>> contents() const { return contents_; }
 
@@ -121,7 +124,31 @@ class RequestBuilder {
     request.is_sparse = request.bytes > kWholePoolBytesMax;
     const GuardedBuffer held = buffer(request, request.is_sparse ? nullptr : view.data);
     if (request.is_sparse && status_.is_ok()) copy_blocks(view, blocks, held);
+    has_far_blocks_ = has_far_blocks_ || request.is_sparse;
     return cache<RectoKvTensor>(view, held, scale_name);
+  }
+
+  // With what lies before a large one, as far as an offset leads that has lost its upper half.
+  WrittenBuffer written_cache(const char* name, const MutableKvTensorView& view) {
+    if (span_bytes(view) <= kWholePoolBytesMax)
+      return {.buffer = written(name, span_bytes(view), view.data)};
+    MutableKvTensorView one = view;
+    one.num_blocks = 1;
+    const std::int64_t element = element_bytes(view.type);
+    const FarBlocks far{.num_blocks = view.num_blocks,
+                        .stride = view.block_stride,
+                        .elements = span_bytes(one) / element,
+                        .element_bytes = element};
+    has_far_blocks_ = true;
+    const GuardedBuffer held = buffer({.name = name,
+                                       .bytes = span_bytes(view),
+                                       .alignment = kVectorBytes,
+                                       .access = BufferAccess::kWrite,
+                                       .is_sparse = true,
+                                       .bytes_before = element << 31},
+                                      nullptr);
+    if (status_.is_ok()) copy_far_blocks(as_const(view), far, held);
+    return {.buffer = held, .far = far};
   }
 
   // `data` is null where nothing was there before.
@@ -159,9 +186,19 @@ class RequestBuilder {
     }
   }
 
+  // All of them. Where narrow offsets of them lead is filled, so that whoever copies what is filled
+  // copies these places, too.
+  void copy_far_blocks(const KvTensorView& view, const FarBlocks& far, const GuardedBuffer& held) {
+    watch_narrow_offsets(held.ours, far);
+    std::set<std::int64_t> blocks;
+    for (std::int64_t block = 0; block < far.num_blocks; ++block) blocks.insert(block);
+    copy_blocks(view, blocks, held);
+  }
+
   GuardedArena& arena_;
   std::uint64_t ends_;
   Status status_;
+  bool has_far_blocks_ = false;
   std::vector<std::span<const std::byte>> contents_;
 };
 
