@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "experiments/mutants/kept_campaigns.h"
+
 namespace recto::experiments {
 namespace {
 
@@ -63,6 +65,18 @@ Result<CampaignResult> parse_campaign_result(const std::string& name, const std:
     }
   }
   return result;
+}
+
+Result<CampaignResult> last_campaign() {
+  return parse_campaign_result("the last campaign", last_campaign_json());
+}
+
+Result<CampaignResult> uninstrumented_campaign() {
+  return parse_campaign_result("the uninstrumented campaign", uninstrumented_campaign_json());
+}
+
+Result<CampaignResult> second_draw() {
+  return parse_campaign_result("the second draw", second_draw_json());
 }
 
 }  // namespace recto::experiments

@@ -32,7 +32,11 @@ struct CampaignResult {
 // Invalid input naming `name` and the field, where something is missing or of another type.
 Result<CampaignResult> parse_campaign_result(const std::string& name, const std::string& text);
 
-// The JSON of the last full campaign, verify/mutants/result.json.
-std::string last_campaign();
+// Those that are kept in verify/mutants, and built in: the last full campaign (result.json); the
+// mutants that the compiler's checks were the first to see, tried without these
+// (uninstrumented/result.json); and another draw (held_out/result.json).
+Result<CampaignResult> last_campaign();
+Result<CampaignResult> uninstrumented_campaign();
+Result<CampaignResult> second_draw();
 
 }  // namespace recto::experiments

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "experiments/mutants/campaign_result.h"
+#include "experiments/mutants/mutant_counts.h"
+#include "experiments/mutants/summary.h"
 #include "experiments/support/table.h"
 #include "experiments/support/text_file.h"
 
@@ -37,72 +39,8 @@ struct MutantsArguments {
 
 using Mutants = std::vector<TriedMutant>;
 
-// As report.py tells sorts of checks: what `recto verify` has for anybody's kernel, and what the
-// compiler put into the mutated copies. Others are of tests and properties of recto's own parts.
-bool is_of_verify(const std::string& sort) {
-  return sort == "checks of the executor" || sort == "the oracle" || sort.starts_with("law: ");
-}
-
-bool is_instrumentation(const std::string& sort) {
-  return sort == "bounds of containers" || sort == "undefined behaviour";
-}
-
-struct Share {
-  std::int64_t part = 0;
-  std::int64_t whole = 0;
-
-  void add(bool is_part) {
-    part += is_part ? 1 : 0;
-    ++whole;
-  }
-
-  std::string text() const {
-    if (whole == 0) return "-";
-    return fmt::format("{}/{} ({:.1f} %)", part, whole,
-                       100 * static_cast<double>(part) / static_cast<double>(whole));
-  }
-};
-
-struct AreaCounts {
-  std::int64_t mutants = 0;
-  std::int64_t untried = 0;
-  std::int64_t same_code = 0;
-  std::int64_t equivalent = 0;  // and other code
-  std::int64_t by_verify = 0;
-  std::int64_t by_instrumentation = 0;
-  std::int64_t survived = 0;
-  std::int64_t ended_otherwise = 0;  // in a crash, by the clock
-  Share killed;
-  Share imitations[2];
-
-  void add(const TriedMutant& mutant) {
-    ++mutants;
-    if (mutant.ours == "untried") {
-      ++untried;
-    } else if (mutant.is_equivalent) {
-      ++(mutant.is_same_code ? same_code : equivalent);
-    } else {
-      add_real(mutant);
-    }
-  }
-
-  void add_real(const TriedMutant& mutant) {
-    const bool is_killed = mutant.ours == "killed";
-    killed.add(is_killed);
-    by_verify += is_killed && is_of_verify(mutant.sort) ? 1 : 0;
-    by_instrumentation += is_killed && is_instrumentation(mutant.sort) ? 1 : 0;
-    survived += mutant.ours == "passed" ? 1 : 0;
-    ended_otherwise += mutant.ours == "crashed" || mutant.ours == "clock" ? 1 : 0;
-    for (std::size_t i = 0; i < std::min<std::size_t>(2, mutant.imitations.size()); ++i) {
-      imitations[i].add(mutant.imitations[i] == "killed");
-    }
-  }
-
-  std::int64_t not_killed() const { return untried + survived + ended_otherwise; }
-};
-
 // By area, and of all.
-using Rows = std::vector<std::pair<std::string, AreaCounts>>;
+using Rows = std::vector<std::pair<std::string, MutantCounts>>;
 
 constexpr const char* kLegend = R"(
 The first check that sees a mutant ends its trial; others might see it, too. "recto verify": the
@@ -148,8 +86,8 @@ std::string first_killers_text(const Rows& rows) {
 }
 
 std::string areas_text(const Mutants& mutants) {
-  std::map<std::string, AreaCounts> areas;
-  AreaCounts all;
+  std::map<std::string, MutantCounts> areas;
+  MutantCounts all;
   for (const TriedMutant& mutant : mutants) {
     areas[mutant.area].add(mutant);
     all.add(mutant);
@@ -199,28 +137,34 @@ std::string list_text(const Mutants& mutants) {
 }
 
 Result<CampaignResult> result_of(const std::string& path) {
-  if (path.empty()) return parse_campaign_result("the last campaign", last_campaign());
+  if (path.empty()) return last_campaign();
   const Result<std::string> text = read_text_file(path);
   RECTO_RETURN_IF_ERROR(text.status());
   return parse_campaign_result(path, text.value());
+}
+
+// Invalid input where there is none of it.
+Status keep_area(const std::string& area, Mutants& mutants) {
+  std::string areas;
+  for (const TriedMutant& mutant : mutants) {
+    if (areas.find(mutant.area) == std::string::npos) {
+      areas += (areas.empty() ? "" : ", ") + mutant.area;
+    }
+  }
+  std::erase_if(mutants, [&](const auto& mutant) { return mutant.area != area; });
+  if (!mutants.empty()) return Status::ok();
+  return Status::invalid_input("--area: found '" + area + "'; expected one of " + areas);
 }
 
 Status show(const MutantsArguments& arguments, CommandContext& context) {
   Result<CampaignResult> result = result_of(arguments.result);
   RECTO_RETURN_IF_ERROR(result.status());
   Mutants& mutants = result.value().mutants;
-  if (!arguments.area.empty()) {
-    std::string areas;
-    for (const TriedMutant& mutant : mutants) {
-      if (areas.find(mutant.area) == std::string::npos) {
-        areas += (areas.empty() ? "" : ", ") + mutant.area;
-      }
-    }
-    std::erase_if(mutants, [&](const auto& mutant) { return mutant.area != arguments.area; });
-    if (mutants.empty()) {
-      return Status::invalid_input("--area: found '" + arguments.area + "'; expected one of " +
-                                   areas);
-    }
+  if (!arguments.area.empty()) RECTO_RETURN_IF_ERROR(keep_area(arguments.area, mutants));
+  if (arguments.result.empty() && arguments.area.empty()) {
+    const Result<std::string> summary = summary_text(result.value());
+    RECTO_RETURN_IF_ERROR(summary.status());
+    context.out << summary.value() << '\n';
   }
   context.out << fmt::format("campaign of {}, {} mutants\n\n", result.value().date, mutants.size())
               << areas_text(mutants) << '\n'

@@ -5,6 +5,7 @@
 
 #include "bazel/testing/catch.h"
 #include "experiments/mutants/campaign_result.h"
+#include "experiments/mutants/summary.h"
 #include "experiments/support/tried_command.h"
 
 namespace recto::experiments {
@@ -70,6 +71,33 @@ TEST_CASE("the last campaign is built in, and has every area") {
                            "scheduler", "reference"}) {
     CHECK_THAT(tried.out, ContainsSubstring(std::string("\n") + area));
   }
+}
+
+TEST_CASE(
+    "a row each is of the campaign, of it without the compiler's checks, and of another draw") {
+  const std::string out = mutants({}).out;
+  for (const char* row : {"picked ones and the first draw",
+                          "\nthe same, without the compiler's checks", "\na second draw"}) {
+    CHECK_THAT(out, ContainsSubstring(row));
+  }
+  CHECK_THAT(mutants({"--area", "kernels"}).out, !ContainsSubstring("a second draw"));
+}
+
+TriedMutant tried(const char* name, const char* ours) {
+  TriedMutant mutant;
+  mutant.name = name;
+  mutant.ours = ours;
+  return mutant;
+}
+
+TEST_CASE("what was tried anew became what it became there, and others what they were") {
+  const std::vector<TriedMutant> first = {tried("a", "killed"), tried("b", "killed")};
+  const auto anew = tried_anew(first, {tried("b", "crashed")});
+  REQUIRE(anew.is_ok());
+  CHECK(anew.value()[0].ours == "killed");
+  CHECK(anew.value()[1].ours == "crashed");
+  CHECK(tried_anew(first, {tried("c", "killed")}).status() ==
+        Status::invalid_input("mutant 'c': expected one of the campaign's"));
 }
 
 TEST_CASE("what is no result is refused by field") {

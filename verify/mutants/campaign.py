@@ -3,7 +3,7 @@
 
     campaign.py --programs KIND=PROGRAM=MUTANTS... --equivalent EQUIVALENT.txt --open OPEN.txt
                 [--sample N] [--jobs N] [--seconds S] [--only NAME...] [--drawn-only]
-                [--result JSON]
+                [--first-by-compiler RESULT.json] [--result JSON] [--built-from COMMIT]
 
 A program is a Catch2 test of the copies (programs.py has the kinds). Its cases named "imitation:
 ..." are what others do, and are counted beside the rest, which is ours. A mutant is killed by an
@@ -11,7 +11,8 @@ assertion, by a check of the executor, or by those of bounds and of what C++ doe
 (bounds.cc). What a crash or the clock ends is told apart. Fails if a
 mutant survives that is not listed as equivalent or open, if one is killed that is, or if there is a
 finding without a mutant. Open are those that ought to be killed, and are not yet; tables count them
-as survivors. A sample has N mutants of each area, always the same ones.
+as survivors. A sample has N mutants of each area, always the same ones. Of copies that are built
+without instrumentation, those that it was the first to see: they fail nothing where they survive.
 """
 
 import argparse
@@ -197,7 +198,11 @@ def parse(arguments):
     parser.add_argument("--seconds", type=int, default=900)
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--drawn-only", action="store_true", help="no picked ones")
+    parser.add_argument(
+        "--first-by-compiler", type=Path, help="those alone of that result; survivors are counted"
+    )
     parser.add_argument("--result", type=Path, help="is written, for tables")
+    parser.add_argument("--built-from", default="", help="the commit, for the result")
     return parser.parse_args(arguments)
 
 
@@ -205,6 +210,10 @@ def trials_of(asked, found, listed):
     trials = [Trial(p, m, listed.get(m["name"])) for p in found for m in p.mutants]
     if asked.drawn_only:
         trials = [t for t in trials if t.mutant["operator"] != "picked"]
+    if asked.first_by_compiler:
+        mutants = report.read(asked.first_by_compiler)["mutants"]
+        names = {mutant["name"] for mutant in mutants if report.is_first_by_compiler(mutant)}
+        return [t for t in trials if t.mutant["name"] in names]
     if asked.only:
         return [t for t in trials if any(part in t.mutant["name"] for part in asked.only)]
     return sample_of(trials, asked.sample) if asked.sample else trials
@@ -228,15 +237,17 @@ def seen_by_of(mutants):
     return {mutant["name"]: mutant["seen_by"] for mutant in mutants if "seen_by" in mutant}
 
 
-def write_result(path, results):
-    """For the table of docs/mutation.md, and `recto mutants`."""
+def write_result(path, asked, results, seconds):
+    """For the tables of docs/mutation.md, and `recto mutants`."""
     today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    head = {"date": today, "built_from": asked.built_from, "jobs": asked.jobs}
+    head |= {"minutes": round(seconds / 60), "mutants": []}
     lines = ",\n".join(json.dumps(result) for result in results)
-    path.write_text(f'{{"date": "{today}", "mutants": [\n{lines}\n]}}\n', encoding="utf-8")
+    path.write_text(f"{json.dumps(head)[:-2]}\n{lines}\n]}}\n", encoding="utf-8")
 
 
 def main(arguments):
-    asked = parse(arguments)
+    asked, begin = parse(arguments), time.monotonic()
     found = programs.programs_of(asked.programs)
     equivalent, still_open = read_arguments(asked.equivalent), read_arguments(asked.open)
     listed = read_lists(asked.equivalent, asked.open)
@@ -247,7 +258,8 @@ def main(arguments):
     results = [trial.result() for trial in trials]
     mutants = [trial.mutant for trial in trials]
     report.print_tables(results, equivalent, seen_by_of(mutants))
-    failures += [failure for trial in trials for failure in trial.failures()]
+    if not asked.first_by_compiler:
+        failures += [failure for trial in trials for failure in trial.failures()]
     failures += failures_of_lists(found, listed)
     for result in results:
         if result["listed"] == "open":
@@ -255,7 +267,7 @@ def main(arguments):
     if asked.result:
         # Under Bazel, among the outputs of the test.
         folder = os.environ.get("TEST_UNDECLARED_OUTPUTS_DIR", "")
-        write_result(Path(folder) / asked.result, results)
+        write_result(Path(folder) / asked.result, asked, results, time.monotonic() - begin)
     for failure in failures:
         print(f"FAILED: {failure}")
     used = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -61,10 +61,14 @@ def mutated_program(name, sources, tests, users = [], picked = [], data = [], de
         copts = [
             "-w",
             "-Wno-narrowing",
-            "-D_GLIBCXX_ASSERTIONS",
-            "-fsanitize=" + _UNDEFINED,
-            "-fno-sanitize-recover=" + _UNDEFINED,
-        ],
+        ] + select({
+            ":uninstrumented": ["-include verify/mutants/uninstrumented.h"],
+            "//conditions:default": [
+                "-D_GLIBCXX_ASSERTIONS",
+                "-fsanitize=" + _UNDEFINED,
+                "-fno-sanitize-recover=" + _UNDEFINED,
+            ],
+        }),
         data = data,
         tags = ["manual"],
         deps = deps + [
@@ -72,5 +76,8 @@ def mutated_program(name, sources, tests, users = [], picked = [], data = [], de
             "//core:contract",
             "//core:status",
             "//core:units",
-        ],
+        ] + select({
+            ":uninstrumented": [":without_instrumentation"],
+            "//conditions:default": [],
+        }),
     )

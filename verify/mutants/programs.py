@@ -82,6 +82,8 @@ class Kernels(Program):
             "finder: oracle\\, more cases",
             "finder: oracle\\, preempted",
         ],
+        # Last, as no result is wrong.
+        "bank conflicts": ["finder: no warp waits for a bank"],
     }
     preferred = [
         (r"contents_check", ["contents of tables", "refusals, plans and calls"]),

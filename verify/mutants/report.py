@@ -25,6 +25,15 @@ def share(part, whole):
     return f"{part} of {whole} ({100 * part / whole:.1f} %)" if whole else "-"
 
 
+def read(result):
+    """What a campaign has written: its mutants, the date and, where they are known, more."""
+    return json.loads(Path(result).read_text(encoding="utf-8"))
+
+
+def is_first_by_compiler(mutant):
+    return mutant["ours"] == "killed" and bool(INSTRUMENTED.fullmatch(mutant["sort"]))
+
+
 def table_of(rows):
     """Of markdown, for docs/mutation.md."""
     lines = ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
@@ -147,9 +156,8 @@ def main(result, equivalent, *picked):
     import campaign  # which needs this module
     import copies
 
-    listed = json.loads(Path(result).read_text(encoding="utf-8"))
     seen_by = {mutant.name: mutant.seen_by for mutant in copies.read_picked(picked)}
-    print_tables(listed["mutants"], campaign.read_arguments(equivalent), seen_by)
+    print_tables(read(result)["mutants"], campaign.read_arguments(equivalent), seen_by)
     return 0
 
 
