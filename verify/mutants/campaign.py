@@ -29,6 +29,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+import listed_mutants  # noqa: E402
 import programs  # noqa: E402
 import report  # noqa: E402
 import watched  # noqa: E402
@@ -170,24 +171,6 @@ def sample_of(trials, each):
     return found
 
 
-def read_arguments(path):
-    """Names, and the argument of each."""
-    arguments = {}
-    for line in Path(path).read_text(encoding="utf-8").splitlines():
-        if line and not line.startswith("#"):
-            name, _, argument = line.partition(": ")
-            arguments[name.strip()] = argument.strip()
-    return arguments
-
-
-def read_lists(equivalent, still_open):
-    """Names, and "same code", "equivalent" or "open"."""
-    listed = dict.fromkeys(read_arguments(still_open), "open")
-    for name, argument in read_arguments(equivalent).items():
-        listed[name] = "same code" if argument.startswith("same machine code: ") else "equivalent"
-    return listed
-
-
 def parse(arguments):
     parser = argparse.ArgumentParser()
     parser.add_argument("--programs", nargs="+", required=True)
@@ -249,8 +232,9 @@ def write_result(path, asked, results, seconds):
 def main(arguments):
     asked, begin = parse(arguments), time.monotonic()
     found = programs.programs_of(asked.programs)
-    equivalent, still_open = read_arguments(asked.equivalent), read_arguments(asked.open)
-    listed = read_lists(asked.equivalent, asked.open)
+    equivalent = listed_mutants.read_arguments(asked.equivalent)
+    still_open = listed_mutants.read_arguments(asked.open)
+    listed = listed_mutants.read_lists(asked.equivalent, asked.open)
     trials = trials_of(asked, found, listed)
     with ThreadPoolExecutor(asked.jobs) as pool:
         failures = failures_without_mutant(asked, found, pool)

@@ -11,16 +11,16 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-import campaign  # noqa: E402
 import copies  # noqa: E402
+import listed_mutants  # noqa: E402
 import report  # noqa: E402
 
 
 class HeldOut(unittest.TestCase):
     def setUp(self):
         result, equivalent, survived, self.document, *self.drawn = FILES
-        self.equivalent = campaign.read_arguments(equivalent)
-        self.survived = campaign.read_arguments(survived)
+        self.equivalent = listed_mutants.read_arguments(equivalent)
+        self.survived = listed_mutants.read_arguments(survived)
         self.result = json.loads(Path(result).read_text(encoding="utf-8"))["mutants"]
 
     def test_it_has_what_was_drawn(self):

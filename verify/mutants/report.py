@@ -12,6 +12,9 @@ import statistics
 import sys
 from pathlib import Path
 
+import copies
+import listed_mutants
+
 
 # Reasons for which nobody can see a mutant.
 UNSEEN = ("same code", "equivalent")
@@ -153,11 +156,8 @@ def print_tables(mutants, equivalent, seen_by):
 
 
 def main(result, equivalent, *picked):
-    import campaign  # which needs this module
-    import copies
-
     seen_by = {mutant.name: mutant.seen_by for mutant in copies.read_picked(picked)}
-    print_tables(read(result)["mutants"], campaign.read_arguments(equivalent), seen_by)
+    print_tables(read(result)["mutants"], listed_mutants.read_arguments(equivalent), seen_by)
     return 0
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 import campaign  # noqa: E402
+import listed_mutants  # noqa: E402
 import programs  # noqa: E402: which knows where plant.py is
 import plant  # noqa: E402
 import report  # noqa: E402
@@ -21,9 +22,9 @@ class Result(unittest.TestCase):
     def setUp(self):
         result, equivalent, still_open, self.document, *lists = FILES
         self.result = json.loads(Path(result).read_text(encoding="utf-8"))["mutants"]
-        self.equivalent = campaign.read_arguments(equivalent)
-        self.open = campaign.read_arguments(still_open)
-        self.listed = campaign.read_lists(equivalent, still_open)
+        self.equivalent = listed_mutants.read_arguments(equivalent)
+        self.open = listed_mutants.read_arguments(still_open)
+        self.listed = listed_mutants.read_lists(equivalent, still_open)
         faults = [file for file in lists if file.endswith(".txt")]
         self.planted = {f"planted:{fault.name}" for fault in plant.read_faults(faults)}
         self.seen_by = {}

@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-import campaign  # noqa: E402
+import listed_mutants  # noqa: E402
 import same_code  # noqa: E402
 
 SOURCE = """#include "verify/mutants/steps.h"
@@ -50,7 +50,7 @@ class SameCode(unittest.TestCase):
         for line in lines:
             word, name = line.split()
             found[word].append(name)
-        listed = campaign.read_lists(equivalent, still_open)
+        listed = listed_mutants.read_lists(equivalent, still_open)
         marked = [name for name in listed if listed[name] == "same code"]
         self.assertEqual(sorted(found["same"]), sorted(marked))
         self.assertEqual(sorted(found["other"]), sorted(listed.keys() - set(marked)))

@@ -6,6 +6,7 @@
 
 import sys
 
+import listed_mutants
 import report
 
 COLUMNS = ["first seen by instrumentation", "killed without it", "by oracle, laws, executor"]
@@ -49,11 +50,10 @@ def left_table(mutants, survived):
 
 
 def main(result, survived):
-    import campaign  # which needs what it is linked to
 
     mutants = report.read(result)["mutants"]
     print(area_table(mutants))
-    print(left_table(mutants, campaign.read_arguments(survived)))
+    print(left_table(mutants, listed_mutants.read_arguments(survived)))
     return 0
 
 
