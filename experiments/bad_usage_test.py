@@ -45,7 +45,7 @@ BAD_USAGE = (
     ("simulate --max-batched-tokens 8", "the 256 of --max-sequences"),
     ("simulate --trace nowhere.csv", "nowhere.csv: cannot be opened: No such file or directory"),
     ("simulate --trace .", "is a directory"),
-    ("simulate --trace /dev/null", "is empty"),
+    ("simulate --trace /dev/null", "expected a file, found a device"),
     ("simulate --trace x.csv --workload chat", "--workload"),
     ("simulate --model-file .", "Is a directory"),
     ("simulate --time-model linear:nowhere.json", "nowhere.json: cannot be read"),
