@@ -110,22 +110,30 @@ def _configure_zip(ctx):
     ctx.file("zip/lib/zip_err_str.c", _ZIP_ERRORS % (texts, kinds))
 
 def _link_installed(ctx):
-    """Makes a link to each archive that the compiler would find."""
+    """Makes a link to each archive that the compiler would find, and returns what has none."""
     names = [name for name in library_names(ctx, ctx.attr.table) if name not in _SYSTEM]
+    names.append("stdc++")
     script = "for name; do g++ -print-file-name=lib$name.a; done"
-    found = ctx.execute(["bash", "-c", script, "find"] + names + ["stdc++"])
-    for path in found.stdout.splitlines():
+    found = ctx.execute(["bash", "-c", script, "find"] + names)
+    absent = []
+    for name, path in zip(names, found.stdout.splitlines()):
         if path.startswith("/"):
             ctx.symlink(path, "installed/" + path.rpartition("/")[2])
+        else:
+            absent.append(name)
+    return absent
 
 def _archives_impl(ctx):
-    _link_installed(ctx)
-    compiled, missing = [], []
+    # Looked at anew when libraries are installed anew, as @libs is.
+    ctx.path(ctx.attr.libs)
+    absent = _link_installed(ctx)
+    compiled, missing, listed = [], [], []
     for line in ctx.read(ctx.attr.sources).splitlines():
         words = [word for word in line.split(" ") if word]
         if not words or words[0].startswith("#"):
             continue
         name = words[0]
+        listed.append(name)
         if ctx.path("installed/lib{}.a".format(name)).exists:
             continue
         fetched = ctx.execute(["bash", ctx.path(ctx.attr.fetch)] + words)
@@ -133,6 +141,9 @@ def _archives_impl(ctx):
             compiled.append(name)
         else:
             missing.append("{}: {}\n".format(name, fetched.stdout.strip()))
+    for name in absent:
+        if name not in listed:
+            missing.append("{}: no archive is installed\n".format(name))
     if "zip" in compiled:
         _configure_zip(ctx)
     ctx.file("missing.txt", "".join(missing))
@@ -144,6 +155,7 @@ archives_repository = repository_rule(
     implementation = _archives_impl,
     attrs = {
         "fetch": attr.label(default = "//bazel:fetch_source.sh", allow_single_file = True),
+        "libs": attr.label(default = "@libs//:BUILD.bazel", allow_single_file = True),
         "sources": attr.label(default = "//bazel:sources.txt", allow_single_file = True),
         "table": attr.label(default = "//bazel:libs.txt", allow_single_file = True),
     },

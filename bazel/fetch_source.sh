@@ -22,11 +22,13 @@ version=$(dpkg-query --show --showformat='${source:Upstream-Version}' "$package"
 address=$(apt-get download --print-uris "$package" 2>/dev/null | cut -d "'" -f 2) || true
 [[ $address == */* ]] || give_up "apt does not say where $package is from"
 
-work=$(mktemp -d)
+work=$(mktemp -d) || give_up "no temporary folder can be made"
 trap 'rm -rf "$work"' EXIT
-"$helper" -o Acquire::Retries=0 -o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20 \
+timeout 120 "$helper" \
+  -o Acquire::Retries=0 -o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20 \
   download-file "${address%/*}/$file" "$work/$file" "SHA256:$sum" >"$work/log" 2>&1 ||
   give_up "apt could not fetch $file:$(sed -n 's|^E: Failed to fetch [^ ]*||p' "$work/log")"
-mkdir -p "$folder"
+mkdir -p "$folder" || give_up "the folder $folder cannot be made"
 tar --extract --file "$work/$file" --directory "$folder" --strip-components=1 \
-  --wildcards "*/$part/*"
+  --wildcards "*/$part/*" 2>"$work/log" ||
+  give_up "tar could not unpack $file: $(tail -n 1 "$work/log")"

@@ -63,8 +63,8 @@ Status DistantPools::spread(const KvTensorView& near, MutableKvTensorView& pool,
                          .elements = near.block_stride,
                          .element_bytes = element_bytes(near.type)};
   mapping.blocks = blocks;
-  mapping.bytes = static_cast<std::size_t>((kBefore + blocks.num_blocks * blocks.stride) *
-                                           blocks.element_bytes);
+  mapping.bytes = static_cast<std::size_t>(
+      (kBefore + (blocks.num_blocks - 1) * blocks.stride + blocks.elements) * blocks.element_bytes);
   void* const data = map_sparse_memory(mapping.bytes);
   if (data == nullptr) {
     return Status::failed(

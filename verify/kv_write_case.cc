@@ -139,37 +139,44 @@ std::string KvWriteCase::differences(const KvPools& seen) const {
   return found.empty() ? found : found + written_padding(seen);
 }
 
-// A wrong slot that holds what such a row has.
-std::string KvWriteCase::written_padding(const KvPools& seen) const {
-  const PagedKvView& cache = kv();
-  const auto are_equal = [&cache](const KvPools& a, const KvPools& b, std::int64_t slot) {
-    return slot_codes(cache.k, a.k, slot) == slot_codes(cache.k, b.k, slot) &&
-           slot_codes(cache.v, a.v, slot) == slot_codes(cache.v, b.v, slot);
-  };
-  for (std::int64_t slot = 0; slot < cache.k.num_blocks * cache.k.block_size; ++slot) {
-    if (are_equal(seen, expected_, slot)) continue;
-    for (std::size_t row = 0; row < slots_.size(); ++row) {
-      if (slots_[row] >= 0 || !are_equal(seen, with_row(row, slot), slot)) continue;
-      const auto owner = std::ranges::find(slots_, slot);
-      const std::string right = owner == slots_.end()
-                                    ? "was to stay as it was"
-                                    : fmt::format("is row {}'s", owner - slots_.begin());
-      return fmt::format("row {} has slot -1, and was written to block {}, slot {}, which {}\n",
-                         row, slot / cache.k.block_size, slot % cache.k.block_size, right);
-    }
+// What each row of slot -1 would leave in a slot, to be looked up in the wrong ones: the codes of
+// a row do not depend on where it goes.
+std::map<KvWriteCase::SlotCodes, std::size_t> KvWriteCase::padding_rows() const {
+  std::map<SlotCodes, std::size_t> rows;
+  KvPools scratch = before_;
+  std::vector<std::int64_t> slots(slots_.size(), -1);
+  KvWriteInputs write = inputs(scratch.over(kv()));
+  write.slot_mapping = slots;
+  for (std::size_t row = 0; row < slots_.size(); ++row) {
+    if (slots_[row] >= 0) continue;
+    slots[row] = 0;
+    reference::write_kv(write);
+    slots[row] = -1;
+    rows.try_emplace(codes_at(scratch, 0), row);
   }
-  return {};
+  return rows;
 }
 
-// The pools where this row alone is written, there.
-KvPools KvWriteCase::with_row(std::size_t row, std::int64_t slot) const {
-  KvPools pools = before_;
-  std::vector<std::int64_t> slots(slots_.size(), -1);
-  slots[row] = slot;
-  KvWriteInputs write = inputs(pools.over(kv()));
-  write.slot_mapping = slots;
-  reference::write_kv(write);
-  return pools;
+KvWriteCase::SlotCodes KvWriteCase::codes_at(const KvPools& pools, std::int64_t slot) const {
+  return {slot_codes(kv().k, pools.k, slot), slot_codes(kv().v, pools.v, slot)};
+}
+
+std::string KvWriteCase::written_padding(const KvPools& seen) const {
+  const PagedKvView& cache = kv();
+  const std::map<SlotCodes, std::size_t> rows = padding_rows();
+  if (rows.empty()) return {};
+  for (std::int64_t slot = 0; slot < cache.k.num_blocks * cache.k.block_size; ++slot) {
+    const SlotCodes codes = codes_at(seen, slot);
+    const auto row = rows.find(codes);
+    if (row == rows.end() || codes == codes_at(expected_, slot)) continue;
+    const auto owner = std::ranges::find(slots_, slot);
+    const std::string right = owner == slots_.end()
+                                  ? "was to stay as it was"
+                                  : fmt::format("is row {}'s", owner - slots_.begin());
+    return fmt::format("row {} has slot -1, and was written to block {}, slot {}, which {}\n",
+                       row->second, slot / cache.k.block_size, slot % cache.k.block_size, right);
+  }
+  return {};
 }
 
 std::optional<std::string> why_no_token(const LawCase& law_case) {

@@ -5,8 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/attention_views.h"
@@ -37,9 +39,13 @@ class KvWriteCase {
   std::string differences(const KvPools& seen) const;
 
  private:
-  // O(slots rows head_dim).
+  // Of K and of V, in one slot.
+  using SlotCodes = std::pair<std::vector<std::byte>, std::vector<std::byte>>;
+
+  // O((slots + padding rows) (heads head_dim + log(padding rows))).
   std::string written_padding(const KvPools& seen) const;
-  KvPools with_row(std::size_t row, std::int64_t slot) const;
+  std::map<SlotCodes, std::size_t> padding_rows() const;
+  SlotCodes codes_at(const KvPools& pools, std::int64_t slot) const;
 
   PlacedProblem placed_;
   std::vector<std::byte> new_k_;

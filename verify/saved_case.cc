@@ -33,7 +33,7 @@ Result<SavedCase> parse_saved_case(std::string_view text) {
   std::int64_t version = 0;
   SavedCase saved;
   // First, as what another version has is not known.
-  if (reader.find("recto_case", "1, as recto verify and recto check write it") == nullptr) {
+  if (reader.require("recto_case", "1, as recto verify and recto check write it") == nullptr) {
     return reader.finish();
   }
   reader.read("recto_case", version);
@@ -44,7 +44,7 @@ Result<SavedCase> parse_saved_case(std::string_view text) {
   reader.read("backend", saved.backend);
   if (reader.find("answer") != nullptr) reader.read("answer", saved.answer);
   reader.read_choice("bound", saved.bound_kind, kBoundKinds, bound_kind_name);
-  const Json* spec = reader.find("case", "an object");
+  const Json* spec = reader.require("case", "an object");
   RECTO_RETURN_IF_ERROR(reader.finish());
   const Result<CaseSpec> read = read_case(*spec, "case");
   RECTO_RETURN_IF_ERROR(read.status());

@@ -25,7 +25,10 @@ TEST_CASE("a library that is not there is named") {
 
 TEST_CASE("where none is found it is told of each name why") {
   const auto found = BlasLibrary::open();
-  if (found.is_ok()) return;
+  if (found.is_ok()) {
+    std::cout << "SKIPPED: what is told where there is no cuBLAS: there is one\n";
+    return;
+  }
   CHECK_THAT(found.status().message(),
              ContainsSubstring("libcublas.so.13") && ContainsSubstring("; libcublas.so.12"));
 }

@@ -76,7 +76,7 @@ Status read_cases(const Json& list, std::vector<CaseFile>& cases) {
 Status check_folder(const std::string& folder, const std::string& manifest) {
   namespace fs = std::filesystem;
   constexpr const char* kExpected =
-      "expected a folder that recto cases --out DIR wrote: cases.json, an NAME.npz for each case, "
+      "expected a folder that recto cases --out DIR wrote: cases.json, a NAME.npz for each case, "
       "and your program's NAME.out.npy or NAME.out.npz beside it";
   std::error_code error;
   const fs::file_status status = fs::status(folder, error);

@@ -80,7 +80,7 @@ TEST_CASE("a folder without a manifest, with two answers, or none at all is bad 
   const std::string empty = folder.path + "/empty";
   std::filesystem::create_directory(empty);
   CHECK_THAT(tried(empty).err,
-             ContainsSubstring("cases.json, an NAME.npz for each case, and your program's "
+             ContainsSubstring("cases.json, a NAME.npz for each case, and your program's "
                                "NAME.out.npy or NAME.out.npz beside it; found an empty folder"));
   CHECK(tried("").exit_code == 2);
   CHECK(testing::try_command(add_check_command, {"check"}).exit_code == 2);

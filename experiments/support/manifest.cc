@@ -66,11 +66,13 @@ void replace_input(RunConfig& config, const std::string& from, const std::string
   namespace fs = std::filesystem;
   constexpr std::string_view kMeasured = "measured:";
   if (config.time_model.starts_with(kMeasured)) {
-    const fs::path card = fs::path(config.time_model.substr(kMeasured.size())).filename();
+    // An absolute path may end with a slash, behind which there is no name.
+    const fs::path gpu = config.time_model.substr(kMeasured.size());
+    const fs::path card = gpu.has_filename() ? gpu.filename() : gpu.parent_path().filename();
     if (fs::path(from).parent_path().filename() == card && from.ends_with("/attention.json")) {
       std::error_code gone;  // then the path stays as it is, and is told where it is read
-      config.time_model = kMeasured;
-      config.time_model += fs::absolute(to, gone).parent_path().string();
+      const fs::path there = fs::absolute(to, gone).parent_path();
+      if (!gone) config.time_model = std::string(kMeasured) + there.string();
     }
   }
   for (const NamedFile& file : named_files(config)) {

@@ -63,8 +63,7 @@ class VerifyRun {
     };
     how.before_each = [this](const Law& law, const Backend& backend) {
       advance(law, backend);
-      // Once of each case: what failures shrink to says nothing of chance.
-      is_watching_ = has_values_by_chance_;
+      is_watching_ = has_values_by_chance_ && law.name == "oracle";
     };
     how.why_left_out = [this](const Law& law, const Backend& backend, const DescribedCase& drawn) {
       return why_left_out(law, backend, drawn);
@@ -72,6 +71,8 @@ class VerifyRun {
     how.after_each = [this](const Law& law, const Backend& backend, const DescribedCase& drawn) {
       met_.insert({law.name, backend.name});
       outcome_.sizes[backend.name].add(drawn.law_case);
+      // What failures shrink to, or what is searched for, says nothing of chance.
+      is_watching_ = false;
     };
     outcome_.report = run_laws(
         laws_, backends_, [this] { return next_case(); }, how);
@@ -87,7 +88,7 @@ class VerifyRun {
     const auto watch = [this](const Backend& backend, const PagedAttentionInputs& inputs,
                               const reference::AttentionResult& seen,
                               const reference::BoundedResult& oracle) {
-      if (std::exchange(is_watching_, false)) biases_[backend.name].add(inputs, seen, oracle);
+      if (is_watching_) biases_[backend.name].add(inputs, seen, oracle);
     };
     for (Law& law : laws)
       if (law.name == "oracle") law = verify::oracle_comparison(watch);

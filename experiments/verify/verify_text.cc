@@ -78,18 +78,23 @@ std::string biases_text(const VerifyOutcome& outcome) {
 }
 
 // How many there are, and which of them are shown.
-std::string failures_text(const VerifyOptions& options, const verify::LawReport& report) {
+std::string failures_text(const VerifyOptions& options, const VerifyOutcome& outcome) {
+  const verify::LawReport& report = outcome.report;
   if (report.failed() == 0) return "";
   const auto failed = static_cast<std::size_t>(report.failed());
   const std::size_t shown = report.failures.size();
+  // Where one could not be kept, its own text says why.
+  const std::string shown_where = outcome.written.is_ok()
+                                      ? fmt::format("shown below and kept in {}", options.folder)
+                                      : "shown below";
   std::string text = fmt::format("\nFailed: {} checks, ", failed);
   if (shown == failed) {
-    text += fmt::format("all shown below and kept in {}, as small as they get\n", options.folder);
+    text += fmt::format("all {}, as small as they get\n", shown_where);
   } else {
     text += fmt::format(
-        "{} of them shown below and kept in {}, as small as they get: the first {}of each law on\n"
+        "{} of them {}, as small as they get: the first {}of each law on\n"
         "each backend, as others mostly have the same cause; --failures N shows N of each\n",
-        shown, options.folder,
+        shown, shown_where,
         options.failures_kept == 1 ? "" : fmt::format("{} ", options.failures_kept));
   }
   for (const std::string& failure : report.failures) text += "\n" + failure;
@@ -155,7 +160,7 @@ std::string verify_text(const Trial& trial, const VerifyOptions& options,
   text += absent_text(trial) + tests_text(trial);
   for (const std::string& backend : untried_backends(trial, outcome))
     text += fmt::format("\nuntried: {}: every case was skipped\n", backend);
-  return text + biases_text(outcome) + failures_text(options, outcome.report);
+  return text + biases_text(outcome) + failures_text(options, outcome);
 }
 
 Json verify_json(const Trial& trial, const VerifyOptions& options, const VerifyOutcome& outcome) {

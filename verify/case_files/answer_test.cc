@@ -80,7 +80,7 @@ TEST_CASE("what is expected is right, of every operation, type and layout that i
       const CaseSpec spec = drawn_spec(cases, number);
       if (!has_results(operation, spec)) continue;
       const LawVerdict verdict = judge(right_answer(operation, spec), spec, operation);
-      INFO(spec << '\n' << verdict.comparison.text() << verdict.thrown.value_or(""));
+      INFO(spec << '\n' << verdict.heading() << '\n' << verdict.details());
       CHECK(!verdict.failed());
       CHECK(verdict.comparison.elements > 0);
     }

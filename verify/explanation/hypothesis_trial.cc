@@ -38,14 +38,14 @@ double sum_of_squares(const std::vector<double>& seen, const std::vector<double>
 }  // namespace
 
 std::string either_of(const std::vector<std::string>& names) {
-  constexpr std::size_t kNamed = 4;
-  const std::size_t named = std::min(kNamed, names.size());
+  // All of five, rather than that there is one other.
+  const std::size_t named = names.size() <= 5 ? names.size() : 4;
   std::string text;
   for (std::size_t i = 0; i < named; ++i) {
     const bool is_last = i + 1 == names.size();
     text += (i == 0 ? "" : is_last ? " or " : ", ") + names[i];
   }
-  return names.size() > kNamed ? text + fmt::format(" or {} others", names.size() - kNamed) : text;
+  return names.size() > named ? text + fmt::format(" or {} others", names.size() - named) : text;
 }
 
 HypothesisTrial::HypothesisTrial(const Backend& backend, const PagedAttentionInputs& inputs,

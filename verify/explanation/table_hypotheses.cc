@@ -14,6 +14,7 @@ namespace {
 
 // Tables that read one block from another place: of larger cases, too many.
 constexpr std::int64_t kOtherBlocksMax = 600;
+
 // A copy of the table, to be changed.
 struct Table {
   explicit Table(const PagedAttentionInputs& from) : inputs(from) {

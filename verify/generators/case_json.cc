@@ -125,7 +125,7 @@ void read_placement(FieldReader& reader, Placement& placement) {
 // The object in field `name` of `outer` through `read(reader)`.
 template <typename Read>
 void read_part(FieldReader& outer, const char* name, const Read& read) {
-  const Json* found = outer.find(name, "an object");
+  const Json* found = outer.require(name, "an object");
   if (found == nullptr) return;
   FieldReader reader(*found, outer.path_of(name));
   read(reader);
@@ -149,7 +149,7 @@ void read_values(FieldReader& reader, CaseSpec& spec) {
 }
 
 void read_sequences(FieldReader& outer, std::vector<SequenceSpec>& sequences) {
-  const Json* found = outer.find("sequences", "a list");
+  const Json* found = outer.require("sequences", "a list");
   if (found == nullptr) return;
   if (!found->is_array()) return outer.fail_found("sequences", "a list", *found);
   sequences.clear();

@@ -81,14 +81,14 @@ const Json* FieldReader::find(const char* name) {
   return found == object_->end() ? nullptr : &*found;
 }
 
-const Json* FieldReader::find(const char* name, std::string_view expected) {
+const Json* FieldReader::require(const char* name, std::string_view expected) {
   const Json* found = find(name);
   if (found == nullptr && object_ != nullptr) fail(name, expected, "no such field");
   return found;
 }
 
 void FieldReader::read(const char* name, std::int64_t& value) {
-  const Json* found = find(name, "an integer");
+  const Json* found = require(name, "an integer");
   if (found == nullptr) return;
   const bool fits =
       found->is_number_integer() &&
@@ -99,14 +99,14 @@ void FieldReader::read(const char* name, std::int64_t& value) {
 
 void FieldReader::read(const char* name, std::uint64_t& value) {
   constexpr const char* kExpected = "an integer from 0 to 2^64 - 1";
-  const Json* found = find(name, kExpected);
+  const Json* found = require(name, kExpected);
   if (found == nullptr) return;
   if (!found->is_number_unsigned()) return fail_found(name, kExpected, *found);
   value = found->get<std::uint64_t>();
 }
 
 void FieldReader::read(const char* name, float& value) {
-  const Json* found = find(name, "a number of fp32");
+  const Json* found = require(name, "a number of fp32");
   if (found == nullptr) return;
   const double number = found->is_number() ? found->get<double>() : NAN;
   if (!std::isfinite(static_cast<float>(number))) {
@@ -116,7 +116,7 @@ void FieldReader::read(const char* name, float& value) {
 }
 
 std::optional<bool> FieldReader::read_truth(const char* name) {
-  const Json* found = find(name, "true or false");
+  const Json* found = require(name, "true or false");
   if (found == nullptr) return std::nullopt;
   if (found->is_boolean()) return found->get<bool>();
   fail_found(name, "true or false", *found);
@@ -124,14 +124,14 @@ std::optional<bool> FieldReader::read_truth(const char* name) {
 }
 
 void FieldReader::read(const char* name, std::string& value) {
-  const Json* found = find(name, "a text");
+  const Json* found = require(name, "a text");
   if (found == nullptr) return;
   if (!found->is_string()) return fail_found(name, "a text", *found);
   value = found->get<std::string>();
 }
 
 void FieldReader::read(const char* name, std::optional<std::int64_t>& value) {
-  const Json* found = find(name, "an integer or null");
+  const Json* found = require(name, "an integer or null");
   if (found == nullptr) return;
   if (found->is_null()) return value.reset();
   std::int64_t number = 0;

@@ -35,7 +35,7 @@ class FieldReader {
     std::string known;
     for (const T& candidate : values)
       known += (known.empty() ? "" : ", ") + std::string(name_of(candidate));
-    const Json* found = find(name, "one of " + known);
+    const Json* found = require(name, "one of " + known);
     if (found == nullptr) return;
     const std::string text = found->is_string() ? found->get<std::string>() : "";
     for (const T& candidate : values) {
@@ -49,7 +49,7 @@ class FieldReader {
   // The field, for another reader; null if it is missing, which may be.
   const Json* find(const char* name);
   // The same; a missing one is wrong.
-  const Json* find(const char* name, std::string_view expected);
+  const Json* require(const char* name, std::string_view expected);
   std::string path_of(std::string_view name) const;
 
   void fail(std::string_view name, std::string_view expected, std::string_view found);

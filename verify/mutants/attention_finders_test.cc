@@ -45,8 +45,8 @@ std::int64_t expect_holds(const Law& law, const std::vector<Backend>& backends,
     for (const Backend& backend : backends) {
       const LawVerdict verdict = verdict_of(law, backend, drawn.law_case, BoundKind::kSharp);
       if (verdict.failed()) {
-        FAIL(law.name << " on " << backend.name << ": "
-                      << verdict.thrown.value_or(verdict.what + verdict.comparison.text()));
+        FAIL(law.name << " on " << backend.name << ": " << verdict.heading() << '\n'
+                      << verdict.details());
       }
       held += verdict.skipped ? 0 : 1;
     }

@@ -50,7 +50,6 @@ def left_table(mutants, survived):
 
 
 def main(result, survived):
-
     mutants = report.read(result)["mutants"]
     print(area_table(mutants))
     print(left_table(mutants, listed_mutants.read_arguments(survived)))
