@@ -94,20 +94,18 @@ RowsView rows_view(const std::vector<std::byte>& memory, const KvTensorView& cac
           .head_stride = cache.head_dim};
 }
 
-// All heads' codes.
-std::vector<std::byte> slot_codes(const KvTensorView& cache, const std::vector<std::byte>& pool,
-                                  std::int64_t slot) {
+// Appends all heads' codes.
+void add_codes(const KvTensorView& cache, const std::vector<std::byte>& pool, std::int64_t slot,
+               std::string& codes) {
   const std::int64_t bytes = element_bytes(cache.type);
-  std::vector<std::byte> codes;
   for (std::int64_t head = 0; head < cache.num_kv_heads; ++head) {
     for (std::int64_t dim = 0; dim < cache.head_dim; ++dim) {
       const std::int64_t element = reference::element_offset(cache, slot / cache.block_size, head,
                                                              slot % cache.block_size, dim);
-      const auto code = pool.begin() + element * bytes;
-      codes.insert(codes.end(), code, code + bytes);
+      const auto* const code = reinterpret_cast<const char*>(pool.data() + element * bytes);
+      codes.append(code, static_cast<std::size_t>(bytes));
     }
   }
-  return codes;
 }
 
 }  // namespace
@@ -141,8 +139,8 @@ std::string KvWriteCase::differences(const KvPools& seen) const {
 
 // What each row of slot -1 would leave in a slot, to be looked up in the wrong ones: the codes of
 // a row do not depend on where it goes.
-std::map<KvWriteCase::SlotCodes, std::size_t> KvWriteCase::padding_rows() const {
-  std::map<SlotCodes, std::size_t> rows;
+std::map<std::string, std::size_t> KvWriteCase::padding_rows() const {
+  std::map<std::string, std::size_t> rows;
   KvPools scratch = before_;
   std::vector<std::int64_t> slots(slots_.size(), -1);
   KvWriteInputs write = inputs(scratch.over(kv()));
@@ -157,16 +155,19 @@ std::map<KvWriteCase::SlotCodes, std::size_t> KvWriteCase::padding_rows() const 
   return rows;
 }
 
-KvWriteCase::SlotCodes KvWriteCase::codes_at(const KvPools& pools, std::int64_t slot) const {
-  return {slot_codes(kv().k, pools.k, slot), slot_codes(kv().v, pools.v, slot)};
+std::string KvWriteCase::codes_at(const KvPools& pools, std::int64_t slot) const {
+  std::string codes;
+  add_codes(kv().k, pools.k, slot, codes);
+  add_codes(kv().v, pools.v, slot, codes);
+  return codes;
 }
 
 std::string KvWriteCase::written_padding(const KvPools& seen) const {
   const PagedKvView& cache = kv();
-  const std::map<SlotCodes, std::size_t> rows = padding_rows();
+  const std::map<std::string, std::size_t> rows = padding_rows();
   if (rows.empty()) return {};
   for (std::int64_t slot = 0; slot < cache.k.num_blocks * cache.k.block_size; ++slot) {
-    const SlotCodes codes = codes_at(seen, slot);
+    const std::string codes = codes_at(seen, slot);
     const auto row = rows.find(codes);
     if (row == rows.end() || codes == codes_at(expected_, slot)) continue;
     const auto owner = std::ranges::find(slots_, slot);

@@ -8,7 +8,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/attention_views.h"
@@ -39,13 +38,12 @@ class KvWriteCase {
   std::string differences(const KvPools& seen) const;
 
  private:
-  // Of K and of V, in one slot.
-  using SlotCodes = std::pair<std::vector<std::byte>, std::vector<std::byte>>;
-
   // O((slots + padding rows) (heads head_dim + log(padding rows))).
   std::string written_padding(const KvPools& seen) const;
-  std::map<SlotCodes, std::size_t> padding_rows() const;
-  SlotCodes codes_at(const KvPools& pools, std::int64_t slot) const;
+  // Rows by what they leave in a slot.
+  std::map<std::string, std::size_t> padding_rows() const;
+  // The bytes of K and of V in one slot.
+  std::string codes_at(const KvPools& pools, std::int64_t slot) const;
 
   PlacedProblem placed_;
   std::vector<std::byte> new_k_;

@@ -49,7 +49,7 @@ Result<CaseFile> read_case_file(const Json& json, const std::string& path) {
   reader.read("name", file.name);
   reader.read_choice("op", file.operation, verify::kCaseOperations, verify::case_operation_name);
   reader.read("xxh3_128", file.content_hash);
-  const Json* spec = reader.find("case", "an object");
+  const Json* spec = reader.require("case", "an object");
   if (!is_plain(file.name)) reader.fail("name", "letters, digits, - and _", "'" + file.name + "'");
   RECTO_RETURN_IF_ERROR(reader.finish());
   const Result<verify::CaseSpec> read = verify::read_case(*spec, path + ".case");
@@ -116,8 +116,8 @@ Result<CaseManifest> parse_case_manifest(const std::string& text) {
   reader.read("commit", manifest.commit);
   reader.read("seed", manifest.seed);
   reader.read("checksum", checksum);
-  if (const Json* settings = reader.find("settings", "an object")) manifest.settings = *settings;
-  const Json* list = reader.find("cases", "a list");
+  if (const Json* settings = reader.require("settings", "an object")) manifest.settings = *settings;
+  const Json* list = reader.require("cases", "a list");
   if (list != nullptr && !list->is_array()) reader.fail_found("cases", "a list", *list);
   RECTO_RETURN_IF_ERROR(reader.finish());
   RECTO_RETURN_IF_ERROR(read_cases(*list, manifest.cases));
