@@ -2,7 +2,7 @@
 // mutants. Neither looks at log-sum-exps, nor at what memory is touched.
 //
 // fixed tolerance, as engines test their kernels: seven sequences, K, V and Q uniform in +-scale,
-// one seed, atol 1e-3; writes, copies and gathers of one shape, whole pools compared.
+// one seed, atol 1e-3; writes and copies of one shape, whole pools compared.
 // factor two, as FlashAttention does: normal inputs, the largest error at most twice that of a
 // plain run in the same types, plus 1e-5; causal, with a window, and with ALiBi.
 
