@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "core/contract.h"
-#include "core/random_stream.h"
 
 namespace recto::verify {
 namespace {
@@ -25,32 +24,23 @@ Matrix draw_matrix(RandomStream stream, std::int64_t rows, std::int64_t cols, do
   return matrix;
 }
 
-// Gains around `mean`: a norm that is left out, or taken twice, shows.
-Vector draw_gains(RandomStream stream, std::int64_t size, double mean) {
-  Vector gains(size);
-  for (std::int64_t i = 0; i < size; ++i) {
-    gains[i] = static_cast<float>(mean * (0.75 + 0.5 * stream.next_unit()));
-  }
-  return gains;
-}
-
 LayerWeights draw_layer(const ModelShape& shape, const WeightDraw& draw,
                         const RandomStream& stream) {
   const double per_input = 1 / std::sqrt(static_cast<double>(shape.hidden));
   // Of q.k / sqrt(head_dim), with the spread shared by q and k.
   const double gain = std::sqrt(draw.score_spread);
   LayerWeights layer;
-  layer.attention_norm = draw_gains(stream.split("attention norm"), shape.hidden, 1);
+  layer.attention_norm = drawn_gains(stream.split("attention norm"), shape.hidden, 1);
   layer.q = draw_matrix(stream.split("q"), shape.q_size(), shape.hidden, gain * per_input);
   layer.k = draw_matrix(stream.split("k"), shape.kv_size(), shape.hidden, gain * per_input);
   layer.v = draw_matrix(stream.split("v"), shape.kv_size(), shape.hidden, per_input);
   if (shape.has_qk_norm) {
-    layer.q_norm = draw_gains(stream.split("q norm"), shape.head_dim, gain);
-    layer.k_norm = draw_gains(stream.split("k norm"), shape.head_dim, gain);
+    layer.q_norm = drawn_gains(stream.split("q norm"), shape.head_dim, gain);
+    layer.k_norm = drawn_gains(stream.split("k norm"), shape.head_dim, gain);
   }
   layer.o = draw_matrix(stream.split("o"), shape.hidden, shape.q_size(),
                         draw.attention_share / std::sqrt(static_cast<double>(shape.q_size())));
-  layer.ffn_norm = draw_gains(stream.split("ffn norm"), shape.hidden, 1);
+  layer.ffn_norm = drawn_gains(stream.split("ffn norm"), shape.hidden, 1);
   layer.gate = draw_matrix(stream.split("gate"), shape.ffn, shape.hidden, per_input);
   layer.up = draw_matrix(stream.split("up"), shape.ffn, shape.hidden, per_input);
   // silu(a) u of unit normals has a standard deviation of about 0.6.
@@ -71,10 +61,18 @@ ModelWeights drawn_weights(const ModelShape& shape, const WeightDraw& draw) {
     weights.layers.push_back(
         draw_layer(shape, draw, stream.split("layer").split(static_cast<std::uint64_t>(layer))));
   }
-  weights.final_norm = draw_gains(stream.split("final norm"), shape.hidden, 1);
+  weights.final_norm = drawn_gains(stream.split("final norm"), shape.hidden, 1);
   weights.head = draw_matrix(stream.split("head"), shape.vocabulary, shape.hidden,
                              draw.logit_spread / std::sqrt(static_cast<double>(shape.hidden)));
   return weights;
+}
+
+Vector drawn_gains(RandomStream stream, std::int64_t size, double mean) {
+  Vector gains(size);
+  for (std::int64_t i = 0; i < size; ++i) {
+    gains[i] = static_cast<float>(mean * (0.75 + 0.5 * stream.next_unit()));
+  }
+  return gains;
 }
 
 }  // namespace recto::verify

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/random_stream.h"
 #include "reference/dense_attention.h"
 #include "verify/engine/model_shape.h"
 
@@ -46,5 +47,8 @@ struct WeightDraw {
 
 // The shape is right (check_shape).
 ModelWeights drawn_weights(const ModelShape& shape, const WeightDraw& draw);
+
+// Gains of a norm, in +-25 % of `mean`: one that is left out, or taken twice, shows.
+reference::Vector drawn_gains(RandomStream stream, std::int64_t size, double mean);
 
 }  // namespace recto::verify
