@@ -14,21 +14,13 @@
 namespace recto::verify {
 namespace {
 
-struct Numbers {
-  const char* name;
-  KvRounding rounding;
-  // The coarser the numbers, the less may hang on what attention makes of them: else rounding
-  // decides too many tokens.
-  double attention_share;
-};
-
 // Scales so that values of a few units lie well inside what fp8 holds.
 constexpr std::array kNumbers = {
-    Numbers{"fp32", {ElementType::kFp32, ElementType::kFp32, 1, 1}, 1.0},
-    Numbers{"fp16", {ElementType::kFp16, ElementType::kFp16, 1, 1}, 0.05},
-    Numbers{"bf16", {ElementType::kBf16, ElementType::kBf16, 1, 1}, 0.01},
-    Numbers{"fp16/e4m3", {ElementType::kFp16, ElementType::kE4m3, 0.02F, 0.025F}, 0.008},
-    Numbers{"bf16/e5m2", {ElementType::kBf16, ElementType::kE5m2, 0.01F, 0.0125F}, 0.006}};
+    EngineNumbers{"fp32", {ElementType::kFp32, ElementType::kFp32, 1, 1}, 1.0},
+    EngineNumbers{"fp16", {ElementType::kFp16, ElementType::kFp16, 1, 1}, 0.05},
+    EngineNumbers{"bf16", {ElementType::kBf16, ElementType::kBf16, 1, 1}, 0.01},
+    EngineNumbers{"fp16/e4m3", {ElementType::kFp16, ElementType::kE4m3, 0.02F, 0.025F}, 0.008},
+    EngineNumbers{"bf16/e5m2", {ElementType::kBf16, ElementType::kE5m2, 0.01F, 0.0125F}, 0.006}};
 
 struct Sequences {
   const char* name;
@@ -69,6 +61,10 @@ constexpr std::array kMemories = {
 
 constexpr std::array kLayouts = {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked};
 
+// Where numbers are coarse, mixing weights are damped, and turn few tokens: copying ones come twice
+// as often.
+constexpr std::array kWeights = {WeightKind::kCopying, WeightKind::kCopying, WeightKind::kMixing};
+
 enum Factor {
   kNumber,
   kSequence,
@@ -79,6 +75,7 @@ enum Factor {
   kLayout,
   kCall,
   kModel,
+  kWeight,
   kFactors
 };
 
@@ -86,7 +83,7 @@ EngineScenario scenario_of(const std::vector<int>& row, std::uint64_t seed) {
   const auto pick = [&row](const auto& values, Factor factor) {
     return values[static_cast<std::size_t>(row[static_cast<std::size_t>(factor)])];
   };
-  const Numbers numbers = pick(kNumbers, kNumber);
+  const EngineNumbers numbers = pick(kNumbers, kNumber);
   const Sequences sequences = pick(kSequences, kSequence);
   const Memory memory = pick(kMemories, kMemory);
   const Model model = pick(kModels, kModel);
@@ -99,6 +96,8 @@ EngineScenario scenario_of(const std::vector<int>& row, std::uint64_t seed) {
   const bool is_16_bit = element_bytes(numbers.rounding.cache) == 2;
   scenario.shape.head_dim = is_16_bit ? model.head_dim_16_bit : model.head_dim;
   scenario.draw = {.seed = seed, .attention_share = numbers.attention_share};
+  // fp32 decides by what all of attention mixes, too.
+  if (!numbers.is_fp32()) scenario.weights = pick(kWeights, kWeight);
   scenario.traffic.decoding = sequences.decoding;
   scenario.traffic.width = sequences.width;
   scenario.pool = memory.pool;
@@ -113,10 +112,11 @@ EngineScenario scenario_of(const std::vector<int>& row, std::uint64_t seed) {
   options.draft_tokens = sequences.drafts;
   options.calls = row[kCall] == 1 ? StepCalls::kTogether : StepCalls::kApart;
   if (row[kCall] == 2) options.decode_kernel = AttentionKernel::kPlainDecode;
-  scenario.name = fmt::format("{}, {}, {}, block {}, {} tokens, {}, dim {}{}", numbers.name,
+  scenario.name = fmt::format("{}, {}, {}, block {}, {} tokens, {}, dim {}{}{}", numbers.name,
                               sequences.name, memory.name, options.block_size,
                               options.max_batched_tokens, kv_layout_name(options.layout),
-                              scenario.shape.head_dim, row[kCache] == 1 ? ", cache" : "");
+                              scenario.shape.head_dim, row[kCache] == 1 ? ", cache" : "",
+                              scenario.weights == WeightKind::kCopying ? ", copying" : "");
   return scenario;
 }
 
@@ -131,10 +131,13 @@ std::array<int, kFactors> levels_of_all() {
   levels[kLayout] = std::ssize(kLayouts);
   levels[kCall] = 3;
   levels[kModel] = std::ssize(kModels);
+  levels[kWeight] = std::ssize(kWeights);
   return levels;
 }
 
 }  // namespace
+
+std::span<const EngineNumbers> engine_numbers() { return kNumbers; }
 
 std::vector<EngineScenario> engine_cover(unsigned number) {
   std::vector<EngineScenario> scenarios;

@@ -7,6 +7,7 @@
 
 #include "core/contract.h"
 #include "core/random_stream.h"
+#include "verify/engine/copying_weights.h"
 
 namespace recto::verify {
 namespace {
@@ -144,8 +145,14 @@ DrawnTraffic draw_traffic(const EngineScenario& scenario, const ModelWeights& we
   return traffic;
 }
 
+ModelWeights weights_of(const EngineScenario& scenario) {
+  return scenario.weights == WeightKind::kCopying
+             ? copying_weights(scenario.shape, scenario.draw.seed)
+             : drawn_weights(scenario.shape, scenario.draw);
+}
+
 EngineVerdict judge_engine(const EngineScenario& scenario) {
-  const ModelWeights weights = drawn_weights(scenario.shape, scenario.draw);
+  const ModelWeights weights = weights_of(scenario);
   const DrawnTraffic traffic = draw_traffic(scenario, weights);
   EngineOptions options = scenario.options;
   options.num_blocks = traffic.num_blocks;
@@ -167,18 +174,31 @@ EngineVerdict judge_engine(const EngineScenario& scenario) {
 
 void EngineReport::add(const EngineScenario& scenario, const EngineVerdict& verdict,
                        std::ostream& out) {
+  ++scenarios;
   drawn += verdict.drawn;
   undecided += verdict.undecided;
-  failures += verdict.failed() ? 1 : 0;
+  tokens += verdict.tokens;
+  wrong_tokens += verdict.wrong_tokens;
+  worst_logit = verdict.worst_logit <= worst_logit ? worst_logit : verdict.worst_logit;
   const EngineCounts& counts = verdict.counts;
   out << fmt::format(
-      "{:<68} tokens {:>3}  steps {:>3}  recomputed {:>2}  swapped {:>2}  copies {:>3}  hits {:>3} "
-      " "
-      "switches {:>2}  drafts {:>2}/{:<2} ({} in part)  replayed {:>3}  worst {:.2f}{}\n",
-      scenario.name, verdict.tokens, counts.steps, counts.recomputes, counts.swaps,
-      counts.copied_blocks, counts.hit_tokens, counts.beam_switches, counts.accepted,
-      counts.drafted, counts.partial_rollbacks, counts.replayed_steps, verdict.worst_logit,
+      "{:<78} tokens {:>3} right of {:>3}  logits within {:.2f} of {:.0f} deviations  steps {:>3}  "
+      "recomputed {:>2}  swapped {:>2}  copies {:>3}  hits {:>3}  switches {:>2}  drafts "
+      "{:>2}/{:<2} ({} in part)  replayed {:>3}{}\n",
+      scenario.name, verdict.tokens - verdict.wrong_tokens, verdict.tokens, verdict.worst_logit,
+      kFlowLambda, counts.steps, counts.recomputes, counts.swaps, counts.copied_blocks,
+      counts.hit_tokens, counts.beam_switches, counts.accepted, counts.drafted,
+      counts.partial_rollbacks, counts.replayed_steps,
       verdict.failed() ? "  FAILED: " + verdict.first : "");
+}
+
+void EngineReport::sum_up(std::ostream& out) const {
+  out << fmt::format(
+      "{} scenarios. Tokens: {} of {} are those of the dense run. Logits: the farthest is {:.2f} "
+      "deviations from it, {:.0f} are allowed. {} of {} requests were drawn again, as rounding "
+      "could turn a choice: {:.1f} %, {:.0f} % are allowed\n",
+      scenarios, tokens - wrong_tokens, tokens, worst_logit, kFlowLambda, undecided, drawn,
+      100 * undecided_share(), 100 * kUndecidedMax);
 }
 
 double EngineReport::undecided_share() const {

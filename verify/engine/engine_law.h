@@ -1,13 +1,18 @@
 #pragma once
 
-// The law: an engine that schedules, pages, shares, copies, preempts, guesses and takes back gives
-// the tokens of the dense run, and logits within what rounding can explain.
+// The law, in two parts, of an engine that schedules, pages, shares, copies, preempts, guesses and
+// takes back:
+//
+//   tokens  are those of the dense run, one and all;
+//   logits  that a token was chosen by are within kFlowLambda deviations of the dense run's: it
+//           shows what turns no token. Beyond a token that is another one, no logit is compared.
 //
 // Requests whose choices rounding could turn are drawn again. That is judged from the dense run
 // alone, before the engine starts, and how many there were is part of the verdict.
 
 #include <cstdint>
 #include <iosfwd>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,10 +41,28 @@ struct EngineTraffic {
   std::int32_t width = 1;
 };
 
+// What a model is that computes in these numbers.
+struct EngineNumbers {
+  const char* name;
+  KvRounding rounding;
+  // Of mixing weights. The coarser the numbers, the less may hang on what attention makes of them:
+  // else rounding decides too many tokens.
+  double attention_share;
+
+  bool is_fp32() const { return rounding.cache == ElementType::kFp32; }
+};
+std::span<const EngineNumbers> engine_numbers();
+
+enum class WeightKind : std::uint8_t {
+  kMixing,   // drawn_weights: attention mixes what it reads
+  kCopying,  // copying_weights: tokens hang on single keys. Not for fp32
+};
+
 struct EngineScenario {
   std::string name;
   ModelShape shape;
-  WeightDraw draw;
+  WeightKind weights = WeightKind::kMixing;
+  WeightDraw draw;  // kCopying: its seed alone
   EngineTraffic traffic;
   PoolSize pool = PoolSize::kRoomy;
   EngineOptions options;  // but for num_blocks and host_blocks
@@ -55,6 +78,8 @@ struct DrawnTraffic {
   std::int64_t num_blocks = 0;
 };
 DrawnTraffic draw_traffic(const EngineScenario& scenario, const ModelWeights& weights);
+
+ModelWeights weights_of(const EngineScenario& scenario);
 
 struct EngineVerdict {
   std::int64_t drawn = 0;
@@ -90,11 +115,16 @@ std::vector<EngineScenario> replayed_steps();
 
 // A row of a table for each verdict; sums, and the share of undecided requests.
 struct EngineReport {
+  std::int64_t scenarios = 0;
   std::int64_t drawn = 0;
   std::int64_t undecided = 0;
-  std::int64_t failures = 0;
+  std::int64_t tokens = 0;
+  std::int64_t wrong_tokens = 0;
+  double worst_logit = 0;  // in deviations
 
   void add(const EngineScenario& scenario, const EngineVerdict& verdict, std::ostream& out);
+  // Both parts of the law, and what was drawn again.
+  void sum_up(std::ostream& out) const;
   double undecided_share() const;
 };
 

@@ -50,9 +50,7 @@ std::vector<EngineCounts> expect_dense_tokens(const std::vector<EngineScenario>&
     counts.push_back(verdict.counts);
     add(sum, verdict.counts);
   }
-  std::cout << fmt::format(
-      "{} scenarios; {} of {} requests drawn again, as rounding could turn a choice: {:.1f} %\n",
-      scenarios.size(), report.undecided, report.drawn, 100 * report.undecided_share());
+  report.sum_up(std::cout);
   CHECK(report.undecided_share() <= kUndecidedMax);
   counts.push_back(sum);
   return counts;
