@@ -81,18 +81,25 @@ KernelRun run_again(std::uint64_t time) {
   return how;
 }
 
-// Makes a call that is the last one again as run_again() says.
-Backend rescheduled(const KernelEntry& entry) {
+// Makes a call that is the last one again as run_again() says; in splits of other sizes, too.
+Backend rescheduled(const std::function<Backend(const KernelRun&)>& make) {
   struct Calls {
     PagedAttentionInputs last;
     std::uint64_t times = 0;
   };
-  Backend backend = entry.make(kRun);
-  backend.run = [first = backend.run, make = entry.make,
+  Backend backend = make(kRun);
+  backend.run = [first = backend.run, make,
                  calls = std::make_shared<Calls>()](const PagedAttentionInputs& inputs) {
     calls->times = is_same_call(inputs, calls->last) ? calls->times + 1 : 0;
     calls->last = inputs;
     return calls->times == 0 ? first(inputs) : make(run_again(calls->times)).run(inputs);
+  };
+  if (!backend.with_split_size) return backend;
+  backend.with_split_size =
+      [make, can_split = backend.with_split_size](std::int64_t size) -> std::optional<Backend> {
+    if (!can_split(size)) return std::nullopt;
+    return rescheduled(
+        [make, size](const KernelRun& how) { return make(how).with_split_size(size).value(); });
   };
   return backend;
 }
@@ -119,7 +126,8 @@ ListedBackend attention_backend(const KernelEntry& entry, const KernelBuild& bui
                        .about = entry.about,
                        .kernel = entry.kernel == nullptr ? "" : entry.kernel,
                        .why_not_here = build.why_not_here};
-  if (!build.why_not_here) listed.backend = build.is_gpu ? entry.make(kRun) : rescheduled(entry);
+  if (!build.why_not_here)
+    listed.backend = build.is_gpu ? entry.make(kRun) : rescheduled(entry.make);
   listed.backend.name = build.name_of(entry.name);
   return build.why_not_here ? skipping(std::move(listed), *build.why_not_here) : listed;
 }

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,16 @@ struct LawCase {
 // Which bound of reference/error_bound.h a law compares within. Bit-for-bit laws look at neither.
 enum class BoundKind { kHard, kSharp };
 
+// What a backend throws that knows in what way a call failed, such as "SIGSEGV" or "time-out".
+struct FailureOfKind : std::runtime_error {
+  FailureOfKind(std::string failure_kind, const std::string& text)
+      : std::runtime_error(text), kind(std::move(failure_kind)) {}
+
+  std::string kind;
+};
+
+inline constexpr const char* kWrongNumbers = "wrong numbers";
+
 struct LawVerdict {
   Comparison comparison;  // all of the law's, together
   std::string what;       // which of them failed first; empty if none did
@@ -34,8 +45,15 @@ struct LawVerdict {
   std::vector<std::string> skipped_parts;
   std::optional<std::string> found;   // what is wrong, by a law that compares no numbers
   std::optional<std::string> thrown;  // message of what ended the law; the runner catches it
+  std::string thrown_kind = "thrown";
 
   bool failed() const { return thrown || found || !comparison.passed(); }
+  // Of one that failed: in what way. Failures of two kinds have two causes, or tell of one cause
+  // what the other does not.
+  std::string kind() const {
+    if (thrown) return thrown_kind;
+    return found ? "wrong contents" : kWrongNumbers;
+  }
   // Of one that failed: what was looked at, or that it threw; and what is wrong, in several lines.
   std::string heading() const { return thrown ? "thrown" : what; }
   std::string details() const {

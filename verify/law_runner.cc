@@ -40,9 +40,13 @@ FailingCase failing_case(const Attempt& attempt, DescribedCase described, LawVer
   return failing;
 }
 
+using FailingCases = std::map<std::string, FailingCase>;  // by kind
+
 // The simplest case found that fails as `smallest` does. Takes from `work_left`, until it is spent.
-FailingCase shrunk(const Attempt& attempt, FailingCase smallest, std::int64_t& work_left) {
-  const bool is_thrown = smallest.verdict.thrown.has_value();
+// What fails in another way goes to `others`, the first of each kind.
+FailingCase shrunk(const Attempt& attempt, FailingCase smallest, std::int64_t& work_left,
+                   FailingCases& others) {
+  const std::string kind = smallest.verdict.kind();
   std::int64_t trials_left = attempt.options.shrinking_trials;
   for (bool found = true; found && !smallest.lost;) {
     found = false;
@@ -54,8 +58,11 @@ FailingCase shrunk(const Attempt& attempt, FailingCase smallest, std::int64_t& w
       LawVerdict verdict = verdict_on(attempt, simpler);
       if (verdict.skipped || !verdict.failed()) continue;
       FailingCase failing = failing_case(attempt, std::move(simpler), std::move(verdict));
-      found = failing.lost || failing.verdict.thrown.has_value() == is_thrown;
-      if (!found) continue;
+      found = failing.lost || failing.verdict.kind() == kind;
+      if (!found) {
+        others.try_emplace(failing.verdict.kind(), std::move(failing));
+        continue;
+      }
       smallest = std::move(failing);
       break;
     }
@@ -63,26 +70,44 @@ FailingCase shrunk(const Attempt& attempt, FailingCase smallest, std::int64_t& w
   return smallest;
 }
 
-// Made small, kept, and told; why nothing can run any more.
-std::optional<std::string> tell(const Attempt& attempt, FailingCase failing,
-                                std::vector<std::string>& failures,
-                                std::int64_t& shrinking_work_left) {
-  const std::int64_t work = std::max(kLeastShrinkingWork, shrinking_work_left / 4);
-  std::int64_t work_left = work;
-  FailingCase smallest = shrunk(attempt, std::move(failing), work_left);
-  shrinking_work_left -= work - work_left;
+// Where failures go.
+struct Telling {
+  LawCount& count;  // of the attempt
+  std::vector<std::string>& failures;
+  std::int64_t& shrinking_work_left;  // of all failing cases
+};
+
+// Made small, kept, and told, and then what that met of kinds that were not told before; why
+// nothing can run any more, or nothing.
+std::optional<std::string> tell(const Attempt& attempt, FailingCase failing, Telling& telling) {
   const auto& [law, backend, described, options] = attempt;
-  if (options.keep) smallest.described.replay = options.keep(law, backend, smallest.described);
-  failures.push_back(failure_text(law, backend, smallest.described, smallest.verdict));
-  if (!smallest.lost) return std::nullopt;
-  failures.back() += fmt::format("nothing was run after it\n  {}\n", *smallest.lost);
-  return fmt::format("law {} on {}: {}", law.name, backend.name, *smallest.lost);
+  const std::int64_t work = std::max(kLeastShrinkingWork, telling.shrinking_work_left / 4);
+  std::int64_t work_left = work;
+  FailingCases others;
+  FailingCase smallest = shrunk(attempt, std::move(failing), work_left, others);
+  telling.shrinking_work_left -= work - work_left;
+  ++telling.count.failures[smallest.verdict.kind()].shown;
+  if (options.keep) {
+    smallest.described.replay = options.keep(law, backend, smallest.described, smallest.verdict);
+  }
+  telling.failures.push_back(failure_text(law, backend, smallest.described, smallest.verdict));
+  if (smallest.lost) {
+    telling.failures.back() += fmt::format("nothing was run after it\n  {}\n", *smallest.lost);
+    return fmt::format("law {} on {}: {}", law.name, backend.name, *smallest.lost);
+  }
+  for (auto& [kind, other] : others) {
+    FailureCount& counted = telling.count.failures[kind];
+    if (counted.shown > 0) continue;
+    ++counted.met_shrinking;
+    std::optional<std::string> lost = tell(attempt, std::move(other), telling);
+    if (lost) return lost;
+  }
+  return std::nullopt;
 }
 
-// `shrinking_work_left` is that of all failing cases. Why nothing can run any more, or nothing.
-std::optional<std::string> try_case(const Attempt& attempt, LawCount& count,
-                                    std::vector<std::string>& failures,
-                                    std::int64_t& shrinking_work_left) {
+// Why nothing can run any more, or nothing.
+std::optional<std::string> try_case(const Attempt& attempt, Telling telling) {
+  LawCount& count = telling.count;
   const auto& [law, backend, described, options] = attempt;
   std::optional<std::string> left_out;
   if (options.why_left_out) left_out = options.why_left_out(law, backend, described);
@@ -107,8 +132,11 @@ std::optional<std::string> try_case(const Attempt& attempt, LawCount& count,
     return std::nullopt;
   }
   FailingCase failing = failing_case(attempt, described, verdict);
-  if (++count.failed > options.failures_kept && !failing.lost) return std::nullopt;
-  return tell(attempt, std::move(failing), failures, shrinking_work_left);
+  ++count.failed;
+  FailureCount& of_kind = count.failures[verdict.kind()];
+  ++of_kind.cases;
+  if (of_kind.shown >= options.failures_kept && !failing.lost) return std::nullopt;
+  return tell(attempt, std::move(failing), telling);
 }
 
 std::string indented(const std::string& text) {
@@ -203,8 +231,8 @@ LawReport run_laws(const std::vector<Law>& laws, const std::vector<Backend>& bac
           continue;
         }
         if (options.before_each) options.before_each(law, backend);
-        report.lost = try_case({law, backend, *described, options}, counted, report.failures,
-                               shrinking_work_left);
+        report.lost = try_case({law, backend, *described, options},
+                               {counted, report.failures, shrinking_work_left});
       }
     }
   }
@@ -220,6 +248,9 @@ LawVerdict verdict_of(const Law& law, const Backend& backend, const LawCase& law
     verdict = law.check(backend, law_case, bound_kind);
     if (!verdict.skipped && verdict.comparison.elements == 0)
       verdict.skipped = "nothing to compare";
+  } catch (const FailureOfKind& failure) {
+    verdict.thrown = failure.what();
+    verdict.thrown_kind = failure.kind;
   } catch (const std::exception& exception) {
     verdict.thrown = exception.what();
   } catch (...) {
@@ -233,7 +264,8 @@ DescribedCase shrink_failure(const Law& law, const Backend& backend, const Descr
   std::int64_t work_left = options.shrinking_work;
   const Attempt attempt{law, backend, failing, options};
   FailingCase first = failing_case(attempt, failing, verdict_on(attempt, failing));
-  return shrunk(attempt, std::move(first), work_left).described;
+  FailingCases others;
+  return shrunk(attempt, std::move(first), work_left, others).described;
 }
 
 std::string failure_text(const Law& law, const Backend& backend, const DescribedCase& described,

@@ -32,12 +32,20 @@ struct DescribedCase {
 // The next case, or nothing after the last.
 using CaseSource = std::function<std::optional<DescribedCase>()>;
 
+// Failures of one kind (LawVerdict::kind).
+struct FailureCount {
+  std::int64_t cases = 0;          // of those that were drawn
+  std::int64_t shown = 0;          // with a text in LawReport::failures
+  std::int64_t met_shrinking = 0;  // of these, as a case that failed in another way was made small
+};
+
 // What came of one law on one backend.
 struct LawCount {
   std::string law;
   std::string backend;
   std::int64_t held = 0;
   std::int64_t failed = 0;
+  std::map<std::string, FailureCount> failures;       // by kind
   std::map<std::string, std::int64_t> skipped;        // reason -> cases
   std::map<std::string, std::int64_t> skipped_parts;  // part and reason -> cases otherwise tried
   double worst_ratio = 0.0;                           // of error to bound
@@ -51,13 +59,14 @@ struct LawCount {
 
 struct LawRunOptions {
   BoundKind bound_kind = BoundKind::kHard;
-  std::int64_t failures_kept = 3;       // texts, per law and backend
+  std::int64_t failures_kept = 3;       // texts, per law, backend and kind of failure
   std::int64_t shrinking_trials = 400;  // of one failing case, at most
   // Work (case_work.h) of these trials, in all failing cases. Each gets a quarter of what is left,
   // and what small cases need in any case.
   std::int64_t shrinking_work = 4'000'000'000;
   // Keeps a failing case, once it is small, and says how it is replayed. If empty: as it is.
-  std::function<std::string(const Law&, const Backend&, const DescribedCase&)> keep = {};
+  std::function<std::string(const Law&, const Backend&, const DescribedCase&, const LawVerdict&)>
+      keep = {};
   std::function<void(const Law&, const Backend&)> before_each = {};  // case, of progress
   // Why a case is not for this law and backend: counted as skipped. If empty: all are for all.
   std::function<std::optional<std::string>(const Law&, const Backend&, const DescribedCase&)>
@@ -95,8 +104,7 @@ LawReport run_laws(const std::vector<Law>& laws, const std::vector<Backend>& bac
 LawVerdict verdict_of(const Law& law, const Backend& backend, const LawCase& law_case,
                       BoundKind bound_kind);
 
-// The simplest case found that breaks the law on the backend, as `failing` does: by what it
-// computes, or by what it throws.
+// The simplest case found that breaks the law on the backend in the way that `failing` does.
 DescribedCase shrink_failure(const Law& law, const Backend& backend, const DescribedCase& failing,
                              const LawRunOptions& options);
 

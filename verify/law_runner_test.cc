@@ -257,7 +257,8 @@ TEST_CASE("parts of a law that were skipped are counted, and cases that compare 
 TEST_CASE("who keeps failing cases gets the small one, as many as are kept, and names the replay") {
   std::vector<std::string> kept;
   LawRunOptions options{.failures_kept = 2};
-  options.keep = [&kept](const Law& law, const Backend& backend, const DescribedCase& smallest) {
+  options.keep = [&kept](const Law& law, const Backend& backend, const DescribedCase& smallest,
+                         const LawVerdict&) {
     kept.push_back(law.name + " on " + backend.name + ", " + smallest.replay);
     return "keeper " + std::to_string(kept.size());
   };

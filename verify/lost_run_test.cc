@@ -93,7 +93,7 @@ TEST_CASE("the case that loses the device while it is made smaller is the one th
   int drawn = 0;
   int failures = 0;
   LawRunOptions options;
-  options.keep = [](const Law&, const Backend&, const DescribedCase& kept) {
+  options.keep = [](const Law&, const Backend&, const DescribedCase& kept, const LawVerdict&) {
     return "replays " + kept.description;
   };
   options.why_lost = [&]() -> std::optional<std::string> {

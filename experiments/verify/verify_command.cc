@@ -31,7 +31,7 @@ Each law, and the comparison with the oracle, is put to each backend over drawn 
 fails is made as small as it gets, printed, and kept in a file for recto replay.
 
 A call of a library that is not back after {} s, or {} s where it is made of sources, fails its
-case, and after {} of them no call is made that was not made before.
+case, and after {} of them no call of that function is made that was not made before.
 
 Examples:
   recto verify --list
@@ -150,7 +150,7 @@ void add_run_flags(CLI::App& command, VerifyFlags& flags) {
       ->check(CLI::IsMember({"hard", "sharp"}));
   command
       .add_option("--failures", flags.options.failures_kept,
-                  "shown and kept, of each law on each backend [1]")
+                  "shown and kept of each kind, of each law on each backend [1]")
       ->option_text("N")
       ->check(CLI::Range(1, 1000));
   command

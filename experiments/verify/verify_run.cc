@@ -58,7 +58,9 @@ class VerifyRun {
     verify::LawRunOptions how{.bound_kind = options_.bound_kind,
                               .failures_kept = options_.failures_kept};
     how.why_lost = options_.why_lost;
-    how.keep = [this](const Law& law, const Backend& backend, const DescribedCase& smallest) {
+    how.keep = [this](const Law& law, const Backend& backend, const DescribedCase& smallest,
+                      const verify::LawVerdict& verdict) {
+      outcome_.kept.push_back({law.name, backend.name, verdict.kind()});
       return keep(law, backend, smallest);
     };
     how.before_each = [this](const Law& law, const Backend& backend) {
@@ -183,7 +185,7 @@ class VerifyRun {
     }
   }
 
-  // Writes the case, and says how it is replayed.
+  // Writes the case that was kept last, and says how it is replayed.
   std::string keep(const Law& law, const Backend& backend, const DescribedCase& smallest) {
     const std::string stem = plain_name(fmt::format("{}-{}", backend.name, law.name));
     const std::string file = fmt::format("{}/{}-{}.json", options_.folder, stem, ++numbers_[stem]);
@@ -194,7 +196,6 @@ class VerifyRun {
                                   .spec = *smallest.spec};
     if (status.is_ok()) status = write_file(file, saved_case_text(saved));
     if (outcome_.written.is_ok()) outcome_.written = status;
-    outcome_.kept.push_back({law.name, backend.name});
     if (!status.is_ok()) return "none, as the case could not be kept: " + status.message();
     outcome_.kept.back().file = file;
     return fmt::format("{} replay {}{}", program_, shell_word(file), options_.replay_flags);

@@ -30,7 +30,7 @@ struct VerifyOptions {
   std::uint64_t seed = 2026;
   std::int64_t context_max = verify::kServingContext;
   verify::BoundKind bound_kind = verify::BoundKind::kSharp;
-  std::int64_t failures_kept = 1;  // of each law on each backend
+  std::int64_t failures_kept = 1;  // of each kind, of each law on each backend
   std::string folder = {};         // of failing cases
   std::string replay_flags = {};   // what `recto replay FILE` needs beside the file
   // Why nothing can run any more, asked after each failure: LawRunOptions::why_lost.
@@ -40,6 +40,7 @@ struct VerifyOptions {
 struct KeptFailure {
   std::string law;
   std::string backend;
+  std::string kind;
   std::optional<std::string> file = {};  // nothing where it could not be written
 };
 

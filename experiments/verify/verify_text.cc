@@ -44,6 +44,33 @@ std::string counts_text(const Trial& trial, const verify::LawReport& report) {
   return table.text();
 }
 
+// How the checks of a backend failed, over all laws: kind -> those of drawn cases, and those that
+// were met as others were made small.
+std::map<std::string, std::int64_t> failures_by_kind(const verify::LawReport& report,
+                                                     const std::string& backend) {
+  std::map<std::string, std::int64_t> kinds;
+  for (const LawCount& count : report.counts) {
+    if (count.backend != backend) continue;
+    for (const auto& [kind, failures] : count.failures)
+      kinds[kind] += failures.cases + failures.met_shrinking;
+  }
+  return kinds;
+}
+
+// Of backends that do not only compute wrong numbers: crashes, calls that did not come back, ...
+std::string kinds_text(const Trial& trial, const verify::LawReport& report) {
+  std::string text;
+  for (const verify::ListedBackend& listed : trial.backends) {
+    const auto kinds = failures_by_kind(report, listed.backend.name);
+    if (kinds.empty() || (kinds.size() == 1 && kinds.contains(verify::kWrongNumbers))) continue;
+    std::string counts;
+    for (const auto& [kind, checks] : kinds)
+      counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", kind, checks);
+    text += fmt::format("  {}: {}\n", listed.backend.name, counts);
+  }
+  return text.empty() ? "" : "\nKinds of failure, and the checks that ended in them\n" + text;
+}
+
 // The sizes that each kind of backend, or each function of a library, was tried with.
 std::map<std::string, TriedSizes> sizes_by_kind(const Trial& trial, const VerifyOutcome& outcome) {
   std::map<std::string, TriedSizes> sizes;
@@ -82,7 +109,10 @@ std::string failures_text(const VerifyOptions& options, const VerifyOutcome& out
   const verify::LawReport& report = outcome.report;
   if (report.failed() == 0) return "";
   const auto failed = static_cast<std::size_t>(report.failed());
-  const std::size_t shown = report.failures.size();
+  std::int64_t met_shrinking = 0;
+  for (const LawCount& count : report.counts)
+    for (const auto& [kind, failures] : count.failures) met_shrinking += failures.met_shrinking;
+  const std::size_t shown = report.failures.size() - static_cast<std::size_t>(met_shrinking);
   // Where one could not be kept, its own text says why.
   const std::string shown_where = outcome.written.is_ok()
                                       ? fmt::format("shown below and kept in {}", options.folder)
@@ -92,11 +122,15 @@ std::string failures_text(const VerifyOptions& options, const VerifyOutcome& out
     text += fmt::format("all {}, as small as they get\n", shown_where);
   } else {
     text += fmt::format(
-        "{} of them {}, as small as they get: the first {}of each law on\n"
-        "each backend, as others mostly have the same cause; --failures N shows N of each\n",
+        "{} of them {}, as small as they get: the first {}of each kind, of\n"
+        "each law on each backend, as others mostly have the same cause; --failures N shows N of "
+        "each\n",
         shown, shown_where,
         options.failures_kept == 1 ? "" : fmt::format("{} ", options.failures_kept));
   }
+  if (met_shrinking > 0)
+    text +=
+        fmt::format("Met as these were made small, of other kinds, and shown: {}\n", met_shrinking);
   for (const std::string& failure : report.failures) text += "\n" + failure;
   return text;
 }
@@ -123,7 +157,10 @@ std::string tests_text(const Trial& trial) {
   if (!has_kernels) return "";
   return "\nTests, and no laws: both sides of each dispatch threshold, in "
          "//verify:kernel_thresholds_test,\n"
-         "  //verify:host_api_thresholds_test and //verify:kernel_cache_thresholds_test\n";
+         "  //verify:host_api_thresholds_test and //verify:kernel_cache_thresholds_test; each "
+         "access "
+         "to memory,\n"
+         "  in //verify:kernel_checks_test and //verify:cache_checks_test\n";
 }
 
 Json count_json(const LawCount& count) {
@@ -133,6 +170,12 @@ Json count_json(const LawCount& count) {
                {"elements", count.elements}, {"by_bits", count.by_bits}};
   for (const auto& [reason, cases] : count.skipped) json["skipped"][reason] = cases;
   for (const auto& [part, cases] : count.skipped_parts) json["skipped_parts"][part] = cases;
+  json["failed_by_kind"] = Json::object();
+  for (const auto& [kind, failures] : count.failures) {
+    json["failed_by_kind"][kind] = {{"cases", failures.cases},
+                                    {"shown", failures.shown},
+                                    {"met_shrinking", failures.met_shrinking}};
+  }
   // JSON has no infinity.
   json["worst_error_to_bound"] =
       std::isfinite(count.worst_ratio) ? Json(count.worst_ratio) : Json("infinite");
@@ -151,8 +194,8 @@ std::string verify_text(const Trial& trial, const VerifyOptions& options,
   if (outcome.report.lost)
     text += fmt::format("\nended early, with {}: what is not in the table was not run",
                         *outcome.report.lost);
-  text += "\n\n" + counts_text(trial, outcome.report) + sizes_text(trial, outcome) +
-          skips_text(trial, outcome.report);
+  text += "\n\n" + counts_text(trial, outcome.report) + kinds_text(trial, outcome.report) +
+          sizes_text(trial, outcome) + skips_text(trial, outcome.report);
   if (!outcome.passed_over.empty()) {
     text += "\nPassed over: other cases, each drawn for a backend that refused it, and why\n";
     text += reasons_text(outcome.passed_over);
@@ -198,6 +241,7 @@ Json verify_json(const Trial& trial, const VerifyOptions& options, const VerifyO
     const KeptFailure& kept = outcome.kept[i];
     json["failures"].push_back({{"backend", kept.backend},
                                 {"law", kept.law},
+                                {"kind", kept.kind},
                                 {"file", kept.file ? Json(*kept.file) : Json(nullptr)},
                                 {"text", outcome.report.failures[i]}});
   }

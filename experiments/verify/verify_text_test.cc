@@ -51,12 +51,32 @@ TEST_CASE("it is said how many failures there are, how many are shown, and how t
   const std::string text = text_of(outcome_of(161, 2));
   CHECK_THAT(text, ContainsSubstring(
                        "\nFailed: 161 checks, 2 of them shown below and kept in kept, as small as "
-                       "they get: the first of each law on\neach backend, as others mostly have "
-                       "the same cause; --failures N shows N of each\n\na block\n\na block\n"));
-  CHECK_THAT(text_of(outcome_of(161, 6), 3), ContainsSubstring("the first 3 of each law on\neach"));
+                       "they get: the first of each kind, of\neach law on each backend, as others "
+                       "mostly have the same cause; --failures N shows N of each\n\na block\n\na "
+                       "block\n"));
+  CHECK_THAT(text_of(outcome_of(161, 6), 3), ContainsSubstring("the first 3 of each kind, of\n"));
   CHECK_THAT(text_of(outcome_of(2, 2)),
              ContainsSubstring("Failed: 2 checks, all shown below and kept in kept"));
   CHECK_THAT(text_of(outcome_of(0, 0)), !ContainsSubstring("Failed"));
+}
+
+TEST_CASE("crashes and calls that did not come back are counted by backend, those met late, too") {
+  VerifyOutcome outcome = outcome_of(9, 3);
+  auto& kinds = outcome.report.counts[0].failures;
+  kinds["wrong numbers"] = {.cases = 9, .shown = 1};
+  CHECK_THAT(text_of(outcome), !ContainsSubstring("Kinds of failure"));
+  kinds["wrong numbers"].cases = 5;
+  kinds["SIGSEGV"] = {.cases = 4, .shown = 1};
+  kinds["time-out"] = {.shown = 1, .met_shrinking = 1};
+  const std::string text = text_of(outcome);
+  CHECK_THAT(text, ContainsSubstring("\nKinds of failure, and the checks that ended in them\n"
+                                     "  attends: SIGSEGV 4, time-out 1, wrong numbers 5\n"));
+  CHECK_THAT(text, ContainsSubstring("\nFailed: 9 checks, 2 of them shown below"));
+  CHECK_THAT(text,
+             ContainsSubstring("\nMet as these were made small, of other kinds, and shown: 1\n"));
+  const auto json = verify_json(small_trial(), {}, outcome);
+  CHECK(json["counts"][0]["failed_by_kind"]["SIGSEGV"]["cases"] == 4);
+  CHECK(json["counts"][0]["failed_by_kind"]["time-out"]["met_shrinking"] == 1);
 }
 
 TEST_CASE("outputs that are off to one side are a note, and no failure") {

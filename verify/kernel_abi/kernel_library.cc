@@ -70,11 +70,11 @@ Status KernelLibrary::load() {
   RECTO_RETURN_IF_ERROR(answer.status());
   const KernelMailbox& mailbox = process_->mailbox();
   if (answer.value().end != KernelEnd::kAnswered) {
-    return Status::invalid_input(fmt::format("{} {}",
-                                             mailbox.load_step == LoadStep::kLoading
-                                                 ? "what runs when it is loaded"
-                                                 : "recto_kernel_table()",
-                                             words_for(answer.value(), options_.load_limit_ms)));
+    return Status::invalid_input(
+        fmt::format("{} {}",
+                    mailbox.load_step == LoadStep::kLoading ? "what runs when it is loaded"
+                                                            : "recto_kernel_table()",
+                    judge_end(answer.value(), options_.load_limit_ms).text));
   }
   RECTO_RETURN_IF_ERROR(check_loaded(mailbox));
   name_ = mailbox.table.name;
@@ -141,67 +141,76 @@ const KernelLibrary::MadeCall& KernelLibrary::make(const Result<KernelRequest>& 
 
 CallOutcome KernelLibrary::call(const KernelRequest& request) {
   if (const auto known = went_wrong_.find(request.key); known != went_wrong_.end()) {
-    return {CallOutcome::Kind::kWrong, known->second};
+    return known->second;
   }
-  if (time_outs_ >= options_.time_outs_max) {
+  std::int64_t& time_outs = time_outs_of(request.function);
+  if (time_outs >= options_.time_outs_max) {
     return {CallOutcome::Kind::kUnsupported,
-            fmt::format("given up after {} calls that did not come back", time_outs_)};
+            fmt::format("given up after {} calls that did not come back", time_outs)};
   }
   if (!process_->is_running()) {
     const Status loaded = load();
     if (!loaded.is_ok()) {
-      return {CallOutcome::Kind::kWrong, "loaded again: " + loaded.message()};
+      return {CallOutcome::Kind::kWrong, "loaded again: " + loaded.message(), "load failure"};
     }
   }
   const KernelAnswer answer =
       process_->call(request.function, request.call, options_.time_limit_ms);
-  if (answer.end == KernelEnd::kTimeLimit) ++time_outs_;
+  if (answer.end == KernelEnd::kTimeLimit) ++time_outs;
   CallOutcome outcome = judge(request, answer);
   if (outcome.kind == CallOutcome::Kind::kWrong) {
     outcome.text = fmt::format("{} {}", kernel_function_name(request.function), outcome.text);
     if (request.is_distant)
       outcome.text += fmt::format("\nin pools whose blocks lie {}", kBeyond32Bits);
-    went_wrong_[request.key] = outcome.text;
+    went_wrong_[request.key] = outcome;
   }
   return outcome;
 }
 
 CallOutcome KernelLibrary::judge(const KernelRequest& request, const KernelAnswer& answer) const {
   using enum CallOutcome::Kind;
-  if (answer.end != KernelEnd::kAnswered)
-    return {kWrong, words_for(answer, options_.time_limit_ms)};
+  constexpr const char* kWrongMemory = "wrong memory";
+  if (answer.end != KernelEnd::kAnswered) return judge_end(answer, options_.time_limit_ms);
   const std::string message = message_of(request);
   const std::string overrun = process_->arena().overrun_text();
   if (!overrun.empty())
-    return {kWrong, "went beyond its memory: " + overrun + printed_text(answer)};
+    return {kWrong, "went beyond its memory: " + overrun + printed_text(answer), kWrongMemory};
   if (const auto& stray = process_->mailbox().stray_write) {
-    return {kWrong, "went beyond its memory: " + process_->arena().fault_text(*stray) +
-                        printed_text(answer)};
+    return {
+        kWrong,
+        "went beyond its memory: " + process_->arena().fault_text(*stray) + printed_text(answer),
+        kWrongMemory};
   }
   if (answer.code == kRectoUnsupported) {
     return {kUnsupported, message.empty() ? "unsupported, it says no more" : message};
   }
   if (answer.code != kRectoOk) {
-    return {kWrong, fmt::format("returned {}{}: '{}'{}", answer.code,
-                                answer.code == kRectoFailed ? "" : ", which is no status", message,
-                                printed_text(answer))};
+    return {kWrong,
+            fmt::format("returned {}{}: '{}'{}", answer.code,
+                        answer.code == kRectoFailed ? "" : ", which is no status", message,
+                        printed_text(answer)),
+            "status"};
   }
   if (request.function == KernelFunction::kKvWrite) {
     const std::string stray = stray_text(request, process_->arena());
-    if (stray.empty()) return {kDone, ""};
-    return {kWrong, "went beyond its blocks: " + stray + printed_text(answer)};
+    if (stray.empty()) return {kDone};
+    return {kWrong, "went beyond its blocks: " + stray + printed_text(answer), kWrongMemory};
   }
   const std::string gap = gap_text(request, contents_of(request.written[0]));
-  return gap.empty() ? CallOutcome{kDone, ""} : CallOutcome{kWrong, "went beyond its rows: " + gap};
+  if (gap.empty()) return {kDone};
+  return {kWrong, "went beyond its rows: " + gap, kWrongMemory};
 }
 
-std::string KernelLibrary::words_for(const KernelAnswer& answer, std::int64_t time_limit_ms) const {
+// What ended it instead of an answer.
+CallOutcome KernelLibrary::judge_end(const KernelAnswer& answer, std::int64_t time_limit_ms) const {
   std::string text;
+  std::string kind;
   switch (answer.end) {
     case KernelEnd::kAnswered:
       RECTO_UNREACHABLE("an answer is judged by its status");
     case KernelEnd::kSignal:
-      text = fmt::format("was ended by {}", signal_name(answer.code));
+      kind = signal_name(answer.code);
+      text = "was ended by " + kind;
       if (answer.code == SIGSEGV || answer.code == SIGBUS) {
         text += ": " + process_->arena().fault_text(answer.fault);
       } else if (answer.code == SIGXFSZ) {
@@ -210,19 +219,23 @@ std::string KernelLibrary::words_for(const KernelAnswer& answer, std::int64_t ti
       }
       break;
     case KernelEnd::kExit:
+      kind = "exit";
       text = fmt::format("ended its process, with exit code {}", answer.code);
       break;
     case KernelEnd::kDevice:
+      kind = "device error";
       text = fmt::format("left the device with '{}'", process_->mailbox().device_failure);
       break;
     case KernelEnd::kClosed:
+      kind = "closed files";
       text = "closed files that are not its own, and did not go on";
       break;
     case KernelEnd::kTimeLimit:
+      kind = "time-out";
       text = fmt::format("did not come back within {} ms", time_limit_ms);
       break;
   }
-  return text + printed_text(answer);
+  return {CallOutcome::Kind::kWrong, text + printed_text(answer), kind};
 }
 
 }  // namespace recto::verify

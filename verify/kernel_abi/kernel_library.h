@@ -24,8 +24,8 @@ namespace recto::verify {
 struct KernelLibraryOptions {
   std::int64_t load_limit_ms = 10'000;  // wall clock, as all limits
   std::int64_t time_limit_ms = 10'000;  // of one call
-  // Calls that ran into it, after which calls that were not made before are not made: shrinking a
-  // loop without end would take the limit for each trial.
+  // Calls of a function that ran into it, after which those that were not made before are not made:
+  // shrinking a loop without end would take the limit for each trial.
   std::int64_t time_outs_max = 4;
   // Whose memory a library gets that takes it (kernel_device()); null: this program has none.
   KernelDevice* device = nullptr;
@@ -36,7 +36,8 @@ struct CallOutcome {
   enum class Kind : std::uint8_t { kDone, kUnsupported, kWrong };
 
   Kind kind = Kind::kDone;
-  std::string text;  // the library's reason, or what went wrong; several lines
+  std::string text = {};     // the library's reason, or what went wrong; several lines
+  std::string failure = {};  // of a wrong one, the kind: "SIGSEGV", "time-out", "wrong memory", ...
 };
 
 class KernelLibrary {
@@ -82,15 +83,18 @@ class KernelLibrary {
   const MadeCall& make(const Result<KernelRequest>& request);
   CallOutcome call(const KernelRequest& request);
   CallOutcome judge(const KernelRequest& request, const KernelAnswer& answer) const;
-  std::string words_for(const KernelAnswer& answer, std::int64_t time_limit_ms) const;
+  CallOutcome judge_end(const KernelAnswer& answer, std::int64_t time_limit_ms) const;
+  std::int64_t& time_outs_of(KernelFunction function) {
+    return time_outs_[static_cast<int>(function)];
+  }
 
   std::string path_;
   KernelLibraryOptions options_;
   std::unique_ptr<KernelProcess> process_;
   std::string name_;
   bool has_function_[kKernelFunctions.size()] = {};
-  std::int64_t time_outs_ = 0;
-  std::map<RequestKey, std::string> went_wrong_;
+  std::int64_t time_outs_[kKernelFunctions.size()] = {};
+  std::map<RequestKey, CallOutcome> went_wrong_;
   std::optional<MadeCall> kept_;
 };
 

@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <utility>
 
 #include "reference/numerics.h"
@@ -14,7 +13,10 @@ namespace {
 using Library = std::shared_ptr<KernelLibrary>;
 
 void throw_unless_done(const CallOutcome& outcome) {
-  if (outcome.kind != CallOutcome::Kind::kDone) throw std::runtime_error(outcome.text);
+  using enum CallOutcome::Kind;
+  if (outcome.kind == kDone) return;
+  // Asked before, it supported the call.
+  throw FailureOfKind(outcome.kind == kWrong ? outcome.failure : "refused", outcome.text);
 }
 
 bool has_one_row_each(const PagedAttentionInputs& inputs) {

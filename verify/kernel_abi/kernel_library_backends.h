@@ -21,7 +21,7 @@ struct KernelLibraryTrial {
 };
 
 // Attention is judged by reference::third_party_numerics. A call that goes wrong throws a
-// std::runtime_error with what KernelLibrary says of it, which runners of laws take for a failure.
+// FailureOfKind with what KernelLibrary says of it, which runners of laws take for a failure.
 // Errors of KernelLibrary::open.
 Result<KernelLibraryTrial> kernel_library_trial(const std::string& path,
                                                 const KernelLibraryOptions& options = {});

@@ -68,7 +68,7 @@ TEST_CASE("where rows are not independent, the most rows of a call may choose th
 
 TEST_CASE("a result that changes from run to run is seen") {
   const auto runs = std::make_shared<int>(0);
-  expect_caught_by("the same call again", repetition_law(), small_case(),
+  expect_caught_by("the same call again, 100 runs", repetition_law(), small_case(),
                    wrong([runs](const PagedAttentionInputs& inputs) {
                      return ++*runs % 90 == 0 ? off_by_a_bit(inputs)
                                               : reference::paged_attention(inputs);
@@ -86,9 +86,21 @@ TEST_CASE("of a case that is too large for a hundred runs a piece has them") {
     const int run = ++*(is_piece ? of_the_piece : of_the_whole);
     return is_piece && run % 100 == 0 ? off_by_a_bit(inputs) : reference::paged_attention(inputs);
   });
-  expect_caught_by("a short piece of it, a hundred times", repetition_law(), large, backend);
+  expect_caught_by("a short piece of it, 100 runs", repetition_law(), large, backend);
   CHECK(*of_the_piece == 200);  // of two trials
   CHECK(*of_the_whole < 100);
+}
+
+TEST_CASE("a merge that changes from run to run is seen, though the case is one split") {
+  const auto merges = std::make_shared<int>(0);
+  expect_caught_by(
+      "a short piece of it in two splits, 100 runs", repetition_law(), small_case(),
+      splitting([merges](const reference::SoftmaxState& a, const reference::SoftmaxState& b) {
+        reference::SoftmaxState merged = reference::merge(a, b);
+        // One split alone is merged with nothing.
+        if (a.sum > 0 && b.sum > 0 && ++*merges % 300 == 0) merged.weighted[0] += 1e-6;
+        return merged;
+      }));
 }
 
 TEST_CASE("what another call leaves behind is seen") {

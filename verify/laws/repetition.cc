@@ -1,6 +1,9 @@
 // The same call gives the same bits, as often as it is made. Kernels that the executor runs take
 // another schedule of threads each time (../backend_list.h). What is too large for a hundred runs
-// has a few, and a short piece of it has the hundred.
+// has a few, and a short piece of it has the hundred. Where the backend can be told where to split,
+// a piece has a hundred in two splits, so that as many runs go through the merge.
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
@@ -9,6 +12,7 @@
 
 #include "verify/laws/law_trial.h"
 #include "verify/laws/laws.h"
+#include "verify/laws/problem_geometry.h"
 
 namespace recto::verify {
 namespace {
@@ -62,16 +66,31 @@ void run_again(const Backend& backend, const LawSide& first, std::int64_t runs,
   }
 }
 
+// The same, in two splits of the piece, or nothing where it cannot.
+std::optional<Backend> splitting_in_two(const Backend& backend, const LawCase& piece) {
+  const std::int64_t keys = longest_context(piece.problem);
+  if (!backend.with_split_size || keys < 2) return std::nullopt;
+  std::optional<Backend> splitting = backend.with_split_size((keys + 1) / 2);
+  if (!splitting || !LawTrial(*splitting, BoundKind::kHard).place(piece)) return std::nullopt;
+  return splitting;
+}
+
 LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind bound_kind) {
   LawTrial trial(backend, bound_kind);
   const std::optional<LawSide> whole = trial.run(law_case);
   if (!whole) return trial.verdict();
   const std::int64_t runs = runs_of(law_case.problem);
-  run_again(backend, *whole, runs, "the same call again", trial);
-  if (runs == kRuns) return trial.verdict();
-  const std::string variant = "a short piece of it, a hundred times";
-  if (const std::optional<LawSide> piece = trial.run(short_piece(law_case), variant))
-    run_again(backend, *piece, kRuns, variant, trial);
+  run_again(backend, *whole, runs, fmt::format("the same call again, {} runs", runs), trial);
+  const LawCase piece = short_piece(law_case);
+  if (const std::optional<Backend> splitting = splitting_in_two(backend, piece)) {
+    const std::optional<LawSide> side = LawTrial(*splitting, bound_kind).run(piece);
+    const std::string what = fmt::format("a short piece of it in two splits, {} runs", kRuns);
+    run_again(*splitting, *side, kRuns, what, trial);
+  } else if (runs < kRuns) {
+    const std::string what = fmt::format("a short piece of it, {} runs", kRuns);
+    if (const std::optional<LawSide> side = trial.run(piece, what))
+      run_again(backend, *side, kRuns, what, trial);
+  }
   return trial.verdict();
 }
 
@@ -79,7 +98,9 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
 
 Law repetition_law() {
   return {.name = "repetition",
-          .statement = "the same call gives the same bits a hundred times, in any order of threads",
+          .statement =
+              "the same call gives the same bits in any order of threads: 100 runs, or 4 "
+              "and more of a large case and 100 of a piece of it",
           .why_not_applicable = always_applicable,
           .check = check};
 }

@@ -119,6 +119,12 @@ static int32_t prefill(const RectoAttentionCall* call) {
     while (sink == 0) {
     }
   }
+  if (is("three faults")) {
+    if (call->num_seqs > 2) abort();
+    while (call->num_seqs == 2 && sink == 0) {
+    }
+    return say(&call->context, "one sequence", 99);
+  }
   if (is("print")) printf("nobody reads this\n");
   if (is("unsupported")) return say(&call->context, "soft caps", kRectoUnsupported);
   if (is("unsupported without a word")) return kRectoUnsupported;

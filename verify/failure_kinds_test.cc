@@ -1,0 +1,107 @@
+// Crashes, calls that never come back and wrong numbers are failures of different kinds: none of
+// them hides another one.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "verify/law_runner.h"
+
+namespace recto::verify {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+Backend named(const std::string& name) {
+  Backend backend;
+  backend.name = name;
+  return backend;
+}
+
+// A law that asks `call`, which throws for some sizes of blocks.
+Law breaking(const std::function<void(std::int64_t block_size)>& call) {
+  return {.name = "calls",
+          .statement = "calls come back",
+          .why_not_applicable = [](const LawCase&) { return std::optional<std::string>(); },
+          .check =
+              [call](const Backend&, const LawCase& law_case, BoundKind) {
+                call(law_case.placement.block_size);
+                LawVerdict verdict;
+                verdict.comparison.elements = 1;
+                return verdict;
+              }};
+}
+
+// Blocks of `size`, of 10 less, and so on, to blocks of at most 10.
+DescribedCase shrinking_block(std::int64_t size) {
+  DescribedCase described;
+  described.law_case.placement.block_size = size;
+  described.description = "block size " + std::to_string(size);
+  described.replay = "replay it";
+  if (size > 10) {
+    described.simpler_cases = [size] {
+      return std::vector<std::function<DescribedCase()>>{
+          [size] { return shrinking_block(size - 10); }};
+    };
+  }
+  return described;
+}
+
+CaseSource blocks(std::int64_t first, std::int64_t last) {
+  return [last, next = first]() mutable -> std::optional<DescribedCase> {
+    if (next > last) return std::nullopt;
+    return shrinking_block(next++);
+  };
+}
+
+TEST_CASE("a call that never came back does not shrink to one that returned a status") {
+  const Law law = breaking([](std::int64_t block_size) {
+    if (block_size > 30) throw FailureOfKind("time-out", "did not come back");
+    throw FailureOfKind("status", "returned 99");
+  });
+  const DescribedCase smallest = shrink_failure(law, named("a"), shrinking_block(55), {});
+  CHECK(smallest.description == "block size 35");
+}
+
+TEST_CASE("each kind of failure is shown, be it met only as another was made small") {
+  const Law law = breaking([](std::int64_t block_size) {
+    if (block_size > 30) throw FailureOfKind("SIGSEGV", "was ended by SIGSEGV");
+    if (block_size > 10) throw FailureOfKind("time-out", "did not come back");
+  });
+  std::vector<std::string> kinds;
+  LawRunOptions options{.failures_kept = 1};
+  options.keep = [&kinds](const Law&, const Backend&, const DescribedCase& smallest,
+                          const LawVerdict& verdict) {
+    kinds.push_back(verdict.kind());
+    return smallest.replay;
+  };
+  const LawReport report = run_laws({law}, {named("a")}, blocks(55, 57), options);
+  CHECK(report.failed() == 3);
+  CHECK(kinds == std::vector<std::string>{"SIGSEGV", "time-out"});
+  REQUIRE(report.failures.size() == 2);
+  CHECK_THAT(report.failures[0], ContainsSubstring("\n  block size 35\nthrown\n"));
+  CHECK_THAT(report.failures[1], ContainsSubstring("\n  block size 15\nthrown\n"));
+  const std::map<std::string, FailureCount>& counts = report.counts.at(0).failures;
+  CHECK(counts.at("SIGSEGV").cases == 3);
+  CHECK(counts.at("SIGSEGV").shown == 1);
+  CHECK(counts.at("time-out").cases == 0);
+  CHECK(counts.at("time-out").met_shrinking == 1);
+}
+
+TEST_CASE("as many failures of each kind are shown as are kept, though another kind came first") {
+  const Law law = breaking([](std::int64_t block_size) {
+    if (block_size % 2 == 0) throw FailureOfKind("SIGSEGV", "was ended by SIGSEGV");
+    throw FailureOfKind("time-out", "did not come back");
+  });
+  const LawReport report = run_laws({law}, {named("a")}, blocks(1, 9), {.failures_kept = 2});
+  CHECK(report.failures.size() == 4);
+  CHECK(report.counts.at(0).failures.at("SIGSEGV").cases == 4);
+  CHECK(report.counts.at(0).failures.at("time-out").cases == 5);
+}
+
+}  // namespace
+}  // namespace recto::verify
