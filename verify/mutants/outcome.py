@@ -15,7 +15,6 @@ import watched
 # Long names go on in a second line, behind their colon if they have one; sections of a case stand
 # apart by two blanks.
 HEADER = re.compile(r"^-{79}\n(\S.*\n(?:(?:|   +)\S.*\n)*)(?:  .*\n)*-{79}\n", re.MULTILINE)
-# Only the first: what follows it, follows from it.
 FAILED = re.compile(r"^\S.*: FAILED:\n((?:.*\n)*?)(?=\S.*: FAILED:$|[-=.]{79}$|\Z)", re.MULTILINE)
 BY_THE_CLOCK = "no switch"
 # bounds.cc prints them.
@@ -33,6 +32,12 @@ THROWN = re.compile(
 # They are about exceptions: another one than was expected fails them.
 ABOUT_EXCEPTIONS = re.compile(r"(CHECK|REQUIRE)_(NO)?THROW")
 CONTRACT = "contract broken: "
+# Says nothing of what was found. Where lines are broken, paths have blanks.
+NOISE = re.compile(
+    r"\{Unknown expression[^}]*\} |due to unexpected exception with messages?: "
+    r"|bazel-out/ ?\S+/ ?bin/ ?verify/ ?mutants/ ?copies/ ?"
+    r"|verify/device_call\.cc:\d+: contract broken: nothing is found in the kernels \("
+)
 SHOWN = 120
 
 
@@ -46,28 +51,39 @@ class Outcome:
 
     def shown(self):
         """For tables: what was said, shortened."""
-        return self.said if len(self.said) <= SHOWN else self.said[: SHOWN - 3] + "..."
+        said = NOISE.sub("", self.said)
+        return said if len(said) <= SHOWN else said[: SHOWN - 3] + "..."
 
 
 def run(program, spec, number, seconds, **more):
-    """`more` are further variables of the environment."""
+    """`more` are further variables of the environment. Ends with the first case that fails; after a
+    foreign exception the others have their say, too."""
     environment = {**os.environ, program.variable: str(number), **more}
     environment.pop("TESTBRIDGE_TEST_ONLY", None)
+    command = [program.path, "-#", spec]
+    first = outcome_under([*command, "--abort"], environment, seconds)
+    if first.kind != "threw":
+        return first
+    whole = outcome_under(command, environment, seconds)
+    return whole if whole.kind == "killed" else first
+
+
+def outcome_under(command, environment, seconds):
     try:
-        done = watched.run([program.path, "-#", spec, "--abort"], environment, seconds)
+        done = watched.run(command, environment, seconds)
     except watched.Waits:
         return Outcome("crashed", said="it waits for itself")
     except subprocess.TimeoutExpired:
         return Outcome("clock")
     if done.returncode == 0:
         if "All tests passed" not in done.stdout:
-            sys.exit(f"'{spec}' did not run:\n{done.stdout[-2000:]}")
+            sys.exit(f"'{command}' did not run:\n{done.stdout[-2000:]}")
         return Outcome("passed", said=done.stdout)
     return outcome_of(done)
 
 
 def outcome_of(done):
-    """Of a program that failed."""
+    """Of a program that failed; of its cases the first that killed, if one did."""
     left = LEFT.search(done.stdout)
     if left:
         return Outcome("killed", CHECKED[left[1]], left[0], CHECKED[left[1]])
@@ -75,10 +91,26 @@ def outcome_of(done):
     by = " ".join(header[1].split()) if header else ""
     if done.returncode < 0 or "fatal error condition" in done.stdout:
         return Outcome("crashed", by, crash_of(done))
-    failed = header and FAILED.search(done.stdout, header.end())
-    if not failed:
+    cases = outcomes_of_cases(done.stdout)
+    if not cases:
         return Outcome("crashed", by, " ".join(done.stdout[-200:].split()))
-    said = " ".join(failed[1].split())
+    return next((case for case in cases if case.kind == "killed"), cases[0])
+
+
+def outcomes_of_cases(text):
+    """Of each that failed, by its first failure: others may follow from that."""
+    headers = list(HEADER.finditer(text))
+    ends = [header.start() for header in headers[1:]] + [len(text)]
+    cases = []
+    for header, end in zip(headers, ends):
+        failed = FAILED.search(text, header.end(), end)
+        if failed:
+            cases.append(outcome_of_case(header, failed))
+    return cases
+
+
+def outcome_of_case(header, failed):
+    by, said = " ".join(header[1].split()), " ".join(failed[1].split())
     if BY_THE_CLOCK in said:
         return Outcome("clock", by, said)
     if is_foreign(said):

@@ -75,12 +75,25 @@ class Endings(unittest.TestCase):
     def test_by_what_the_executor_finds(self):
         found = self.fails(UNEXPECTED + EXECUTOR)
         self.assertEqual((found.kind, found.sort), ("killed", outcome.EXECUTOR))
+        self.assertEqual(found.shown(), "race in kernel 'paged_decode': x.cuh:3: thread 1)")
+
+    def test_paths_of_a_build_are_not_shown(self):
+        path = "bazel-out/k8-opt/bin/verify/\n  mutants/copies/sim/x.cc:3: "
+        found = self.fails(f"  {{Unknown expression}}\n{UNEXPECTED}  {path}contract broken: a\n")
+        self.assertEqual(found.shown(), "sim/x.cc:3: contract broken: a")
 
     def test_by_a_foreign_exception(self):
         for before in ("", "  CHECK( f() == 1 )\n", "  {Unknown expression after it}\n"):
             found = self.fails(before + FOREIGN)
             self.assertEqual(found.kind, "threw")
             self.assertIn("vector::_M_default_append", found.said)
+
+    def test_by_an_assertion_of_another_case_behind_a_foreign_exception(self):
+        first, second = HEAD + FOREIGN, HEAD.replace("budget", "end") + "  CHECK( a )\n"
+        script = f"import sys\nif '--abort' in sys.argv:\n    print({first + TAIL!r})\n"
+        script += f"else:\n    print({first + second + TAIL!r})\nraise SystemExit(2)"
+        found = self.ends(script)
+        self.assertEqual((found.kind, found.by), ("killed", "a prompt beyond the end"))
 
     def test_by_a_foreign_one_where_an_assertion_is_about_exceptions(self):
         for macro in ("CHECK_THROWS_AS( f(), ContractFailure )", "REQUIRE_NOTHROW( f() )"):
