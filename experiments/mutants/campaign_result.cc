@@ -19,6 +19,21 @@ Status read_text(const Json& json, const char* field, std::string& text) {
   return Status::ok();
 }
 
+Status read_texts(const Json& json, const char* field, std::vector<std::string>& texts) {
+  if (!json.contains(field) || !json[field].is_array()) return expected(field, "a list");
+  for (const Json& text : json[field]) {
+    if (!text.is_string()) return expected(field, "a list of texts");
+    texts.push_back(text.get<std::string>());
+  }
+  return Status::ok();
+}
+
+Status read_alone(const Json& json, TriedAlone& alone) {
+  if (!json.is_object()) return expected("alone", "an object");
+  RECTO_RETURN_IF_ERROR(read_text(json, "verify", alone.verify));
+  return read_texts(json, "laws", alone.laws);
+}
+
 Status read_mutant(const Json& json, TriedMutant& mutant) {
   if (!json.is_object()) return Status::invalid_input("expected an object");
   RECTO_RETURN_IF_ERROR(read_text(json, "name", mutant.name));
@@ -35,14 +50,9 @@ Status read_mutant(const Json& json, TriedMutant& mutant) {
   mutant.is_same_code = json.contains("listed") && json["listed"] == "same code";
   mutant.is_equivalent =
       mutant.is_same_code || (json.contains("listed") && json["listed"] == "equivalent");
-  if (!json.contains("imitations") || !json["imitations"].is_array()) {
-    return expected("imitations", "a list");
-  }
-  for (const Json& kind : json["imitations"]) {
-    if (!kind.is_string()) return expected("imitations", "a list of texts");
-    mutant.imitations.push_back(kind.get<std::string>());
-  }
-  return Status::ok();
+  RECTO_RETURN_IF_ERROR(read_texts(json, "imitations", mutant.imitations));
+  if (!json.contains("alone")) return Status::ok();
+  return read_alone(json["alone"], mutant.alone.emplace());
 }
 
 }  // namespace
@@ -54,6 +64,10 @@ Result<CampaignResult> parse_campaign_result(const std::string& name, const std:
   if (!json.is_object()) return Status::invalid_input(name + ": expected an object");
   const Status date = read_text(json, "date", result.date);
   if (!date.is_ok()) return date.in(name);
+  if (json.contains("laws")) {
+    const Status laws = read_texts(json, "laws", result.laws);
+    if (!laws.is_ok()) return laws.in(name);
+  }
   if (!json.contains("mutants") || !json["mutants"].is_array()) {
     return expected("mutants", "a list").in(name);
   }

@@ -2,6 +2,7 @@
 
 // What a campaign of verify/mutants has written down: its date, and what became of each mutant.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,12 +10,18 @@
 
 namespace recto::experiments {
 
+// What `recto verify` and each law made of a mutant without recto's own tests.
+struct TriedAlone {
+  std::string verify;             // as TriedMutant::ours
+  std::vector<std::string> laws;  // that saw it
+};
+
 struct TriedMutant {
   std::string name;
   std::string area;
   std::string place;  // "cuda/kernels/kv_write.cuh:30"
   std::string text;   // what was changed
-  std::string ours;   // "killed", "passed", "crashed", "clock" or "untried"
+  std::string ours;   // "killed", "passed", "threw", "crashed", "clock" or "untried"
   std::string by;     // the test that killed it
   std::string sort;   // of check, that it is: "law: chunking", "checks of the executor"
   double seconds = 0;
@@ -22,10 +29,12 @@ struct TriedMutant {
   bool is_equivalent = false;
   bool is_same_code = false;
   std::vector<std::string> imitations;  // as `ours`; of a fixed tolerance, of a factor of two
+  std::optional<TriedAlone> alone;      // of campaigns with such columns, where imitations ran
 };
 
 struct CampaignResult {
   std::string date;
+  std::vector<std::string> laws;  // that were tried alone
   std::vector<TriedMutant> mutants;
 };
 

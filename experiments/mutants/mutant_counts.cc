@@ -13,6 +13,10 @@ void count(bool is_part, Share& share) {
   ++share.whole;
 }
 
+bool is_ended_otherwise(const std::string& ours) {
+  return ours == "threw" || ours == "crashed" || ours == "clock";
+}
+
 }  // namespace
 
 bool is_of_verify(const std::string& sort) {
@@ -21,6 +25,11 @@ bool is_of_verify(const std::string& sort) {
 
 bool is_instrumentation(const std::string& sort) {
   return sort == "bounds of containers" || sort == "undefined behaviour";
+}
+
+bool is_by_reference(const std::string& law) {
+  return law == "oracle" || law == "kv_write" || law == "kv_append" || law == "block_copy" ||
+         law == "block_swap" || law == "gather";
 }
 
 std::string Share::text() const {
@@ -44,10 +53,14 @@ void MutantCounts::add(const TriedMutant& mutant) {
   by_verify += is_killed && is_of_verify(mutant.sort) ? 1 : 0;
   by_instrumentation += is_killed && is_instrumentation(mutant.sort) ? 1 : 0;
   survived += mutant.ours == "passed" ? 1 : 0;
-  ended_otherwise += mutant.ours == "crashed" || mutant.ours == "clock" ? 1 : 0;
+  ended_otherwise += is_ended_otherwise(mutant.ours) ? 1 : 0;
   for (std::size_t i = 0; i < std::min<std::size_t>(2, mutant.imitations.size()); ++i) {
     count(mutant.imitations[i] == "killed", imitations[i]);
   }
+  if (!mutant.alone) return;
+  count(is_killed, beside_alone);
+  count(mutant.alone->verify == "killed", verify_alone);
+  count(!std::ranges::all_of(mutant.alone->laws, is_by_reference), laws_alone);
 }
 
 }  // namespace recto::experiments

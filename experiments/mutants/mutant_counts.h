@@ -14,6 +14,9 @@ namespace recto::experiments {
 bool is_of_verify(const std::string& sort);
 bool is_instrumentation(const std::string& sort);
 
+// Whether a law holds results against what the reference says, as the oracle does.
+bool is_by_reference(const std::string& law);
+
 struct Share {
   std::int64_t part = 0;
   std::int64_t whole = 0;
@@ -29,9 +32,14 @@ struct MutantCounts {
   std::int64_t by_verify = 0;
   std::int64_t by_instrumentation = 0;
   std::int64_t survived = 0;
-  std::int64_t ended_otherwise = 0;  // in a crash, by the clock
+  std::int64_t ended_otherwise = 0;  // by a foreign exception, in a crash, by the clock
   Share killed;                      // of those that were tried, and that somebody may see
   Share imitations[2];               // of a fixed tolerance, of a factor of two
+  // Of mutants that `recto verify` was tried on alone, and so were the two above: by all of recto's
+  // checks, by these alone, and by laws that compare a backend with itself.
+  Share beside_alone;
+  Share verify_alone;
+  Share laws_alone;
 
   void add(const TriedMutant& mutant);
   std::int64_t not_killed() const { return untried + survived + ended_otherwise; }

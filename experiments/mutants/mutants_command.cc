@@ -20,11 +20,11 @@ namespace recto::experiments {
 namespace {
 
 constexpr const char* kFooter = R"(
-A campaign wakes hundreds of mutants, a process for each, and takes half an hour or more; this
-shows what the last one wrote. Run it anew, from the sources:
+A campaign wakes hundreds of mutants, a process for each, and takes hours; this shows what the last
+one wrote. Run it anew, from the sources:
 
   ./bazelw test //verify/mutants:sample_test --test_output=all     # four of each area
-  ./bazelw test //verify/mutants:full_campaign --test_output=all --test_timeout=10800   # all
+  ./bazelw test //verify/mutants:full_campaign --test_output=all --test_timeout=36000   # all
 
 Examples:
   recto mutants
@@ -45,14 +45,21 @@ using Rows = std::vector<std::pair<std::string, MutantCounts>>;
 constexpr const char* kLegend = R"(
 The first check that sees a mutant ends its trial; others might see it, too. "recto verify": the
 oracle, a law or the executor's checks. "own tests": of recto's own parts. "compiler": bounds and
-undefined behaviour, by what the compiler puts into the copies. The last two columns are imitations
-of usual tests, which kernels, launch code and the host API are put to.
+undefined behaviour, by what the compiler puts into the copies. "other end": a crash, the clock, or
+an exception that is no check's. The last two columns are imitations of usual tests, which kernels,
+launch code and the host API are put to.
+)";
+
+constexpr const char* kAloneLegend = R"(
+Of the mutants that each of them was tried on by itself. "recto verify": laws, oracle and the
+executor's checks, without recto's own tests. "laws, no oracle": those that compare a backend with
+itself.
 )";
 
 std::string kills_text(const Rows& rows, bool has_failures) {
   std::vector<TableColumn> columns = {
       {"area", Align::kLeft}, {"mutants"}, {"same machine code"}, {"equivalent"}, {"killed"}};
-  if (has_failures) columns.insert(columns.end(), {{"survived"}, {"crash, clock"}, {"untried"}});
+  if (has_failures) columns.insert(columns.end(), {{"survived"}, {"other end"}, {"untried"}});
   Table table(columns);
   for (const auto& [area, counts] : rows) {
     std::vector<std::string> row = {area, std::to_string(counts.mutants),
@@ -85,6 +92,24 @@ std::string first_killers_text(const Rows& rows) {
   return table.text();
 }
 
+// Nothing of a campaign without such columns.
+std::string alone_text(const Rows& rows) {
+  Table table({{"each alone", Align::kLeft},
+               {"all checks"},
+               {"recto verify"},
+               {"laws, no oracle"},
+               {"fixed tolerance"},
+               {"factor two"}});
+  for (const auto& [area, counts] : rows) {
+    if (counts.verify_alone.whole == 0) continue;
+    table.add_row({area, counts.beside_alone.text(), counts.verify_alone.text(),
+                   counts.laws_alone.text(), counts.imitations[0].text(),
+                   counts.imitations[1].text()});
+  }
+  if (rows.empty() || rows.back().second.verify_alone.whole == 0) return "";
+  return '\n' + table.text() + kAloneLegend;
+}
+
 std::string areas_text(const Mutants& mutants) {
   std::map<std::string, MutantCounts> areas;
   MutantCounts all;
@@ -94,7 +119,8 @@ std::string areas_text(const Mutants& mutants) {
   }
   Rows rows(areas.begin(), areas.end());
   if (rows.size() > 1) rows.emplace_back("all", all);
-  return kills_text(rows, all.not_killed() > 0) + '\n' + first_killers_text(rows) + kLegend;
+  return kills_text(rows, all.not_killed() > 0) + '\n' + first_killers_text(rows) + kLegend +
+         alone_text(rows);
 }
 
 // Of two in the middle their mean, as report.py has it.
@@ -119,6 +145,24 @@ std::string killers_text(const Mutants& mutants) {
                    fmt::format("{:.1f}", times.back())});
   }
   return table.text();
+}
+
+// Each law, which kills most first; nothing of a campaign that tried none alone.
+std::string laws_text(const CampaignResult& result) {
+  if (result.laws.empty()) return "";
+  std::vector<std::pair<std::string, std::int64_t>> laws;
+  for (const std::string& law : result.laws) {
+    laws.emplace_back(law, std::ranges::count_if(result.mutants, [&](const TriedMutant& mutant) {
+                        return mutant.alone && std::ranges::count(mutant.alone->laws, law) > 0;
+                      }));
+  }
+  std::ranges::stable_sort(laws, [](const auto& a, const auto& b) { return a.second > b.second; });
+  Table table({{"law alone", Align::kLeft}, {"mutants"}, {"compares with", Align::kLeft}});
+  for (const auto& [law, count] : laws) {
+    table.add_row(
+        {law, std::to_string(count), is_by_reference(law) ? "the reference" : "the same backend"});
+  }
+  return '\n' + table.text();
 }
 
 std::string list_text(const Mutants& mutants) {
@@ -168,7 +212,8 @@ Status show(const MutantsArguments& arguments, CommandContext& context) {
   }
   context.out << fmt::format("campaign of {}, {} mutants\n\n", result.value().date, mutants.size())
               << areas_text(mutants) << '\n'
-              << (arguments.lists ? list_text(mutants) : killers_text(mutants));
+              << (arguments.lists ? list_text(mutants)
+                                  : killers_text(mutants) + laws_text(result.value()));
   return Status::ok();
 }
 

@@ -41,7 +41,7 @@ TEST_CASE("equivalent mutants are set apart, and shares are of the others") {
   CHECK(tried.exit_code == 0);
   CHECK_THAT(tried.out, ContainsSubstring("campaign of 2026-01-02, 4 mutants"));
   CHECK_THAT(tried.out, ContainsSubstring("kernels        4                  1           1  "
-                                          "1/2 (50.0 %)         1             0        0"));
+                                          "1/2 (50.0 %)         1          0        0"));
   CHECK_THAT(tried.out, ContainsSubstring("2/2 (100.0 %)  0/2 (0.0 %)"));
   CHECK_THAT(tried.out, ContainsSubstring("some law         1              1.5   1.5"));
   const testing::TriedCommand listed = mutants({"--result", path, "--list", "--area", "kernels"});
@@ -62,6 +62,28 @@ TEST_CASE("who killed first is counted apart, and that none was left is said") {
   const testing::TriedCommand tried = mutants({"--result", path});
   CHECK_THAT(tried.out, ContainsSubstring("None survived, crashed, or was ended by the clock."));
   CHECK_THAT(tried.out, ContainsSubstring("kernels                     3          2         2"));
+}
+
+TEST_CASE("what each kills alone is shown of campaigns that tried it") {
+  const auto with_alone = [](const char* verify, const char* laws) {
+    std::string one = mutant("a", "killed", "null");
+    one.pop_back();
+    return one + R"(, "alone": {"verify": ")" + verify + R"(", "laws": [)" + laws + "]}}";
+  };
+  const std::string mutants_of_it = with_alone("killed", R"("chunking", "oracle")") + ", " +
+                                    with_alone("killed", R"("oracle")") + ", " +
+                                    with_alone("threw", "");
+  const std::string path =
+      written(R"({"date": "2026-01-02", "laws": ["chunking", "history", "oracle"], "mutants": [)" +
+              mutants_of_it + "]}");
+  const std::string out = mutants({"--result", path}).out;
+  CHECK_THAT(out, ContainsSubstring("3/3 (100.0 %)  2/3 (66.7 %)     1/3 (33.3 %)"));
+  CHECK_THAT(out, ContainsSubstring("\noracle           2  the reference"));
+  CHECK_THAT(out, ContainsSubstring("\nchunking         1  the same backend"));
+  CHECK_THAT(out, ContainsSubstring("\nhistory          0  the same backend"));
+  const std::string without =
+      written(R"({"date": "", "mutants": [)" + mutant("a", "killed", "null") + "]}");
+  CHECK_THAT(mutants({"--result", without}).out, !ContainsSubstring("alone"));
 }
 
 TEST_CASE("the last campaign is built in, and has every area") {
@@ -112,6 +134,11 @@ TEST_CASE("what is no result is refused by field") {
   CHECK(refusal(R"({"date": "", "mutants": [1]})") == "x: mutant 1: expected an object");
   CHECK(refusal(R"({"date": "", "mutants": [{"name": "a"}]})") ==
         "x: mutant 1: field 'area': expected text");
+  CHECK(refusal(R"({"date": "", "laws": 1})") == "x: field 'laws': expected a list");
+  std::string alone = mutant("a", "killed", "null");
+  alone.replace(alone.size() - 1, 1, R"(, "alone": {"verify": "killed", "laws": [1]}})");
+  CHECK(refusal(R"({"date": "", "mutants": [)" + alone + "]}") ==
+        "x: mutant 1: field 'laws': expected a list of texts");
   CHECK(mutants({"--result", "nowhere.json"}).exit_code == 2);
   const testing::TriedCommand tried = mutants({"--area", "x"});
   CHECK(tried.exit_code == 2);

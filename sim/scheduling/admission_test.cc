@@ -69,6 +69,13 @@ TEST_CASE("decoding sequences take their tokens off the budget first") {
   CHECK(prefilled_per_step(seen) == std::vector<std::int64_t>{4, 3, 3, 0});
 }
 
+TEST_CASE("a sequence that decodes alone ends") {
+  Scenario scenario = blocks_of_four(8);
+  add(scenario, 0, 2, 4);
+  Recorder seen;
+  CHECK_NOTHROW(run_scenario(scenario, &seen));
+}
+
 TEST_CASE("a whole prompt beyond the budget has the prefill of a step to itself") {
   Scenario scenario = blocks_of_four(16);
   scenario.options.scheduler.max_sequences = 8;

@@ -15,6 +15,14 @@ std::vector<GroupIndex> listed(const RunningList& list) {
   return result;
 }
 
+TEST_CASE("whoever comes first is taken in, whatever its index") {
+  for (const GroupIndex index : {0, 1, 5}) {
+    RunningList list;
+    REQUIRE_NOTHROW(list.insert(index, 7));
+    CHECK(listed(list) == std::vector<GroupIndex>{index});
+  }
+}
+
 TEST_CASE("a running list is what a sorted vector would be") {
   rc::prop("for groups that join and leave in any order", [] {
     RunningList list;

@@ -89,6 +89,17 @@ TEST_CASE("a request may gain its last tokens, and no more") {
   }
 }
 
+TEST_CASE("who does not run gains nothing") {
+  PagedAllocator allocator({.pool_slots = TokenCount(32), .block_size = TokenCount(4)});
+  Run run(allocator, {});
+  run.scheduler.enqueue(request_of(0, 5, 5), SimTime(0));
+  CHECK_THROWS_AS(run.gain(0, 1), ContractFailure);  // it waits
+  REQUIRE(run.plan());
+  run.complete();
+  CHECK_THROWS_AS(run.gain(1, 1), ContractFailure);
+  run.gain(0, 1);
+}
+
 // What any group that decodes might gain, where the pool has room for it at once. Returns how many
 // tokens were gained.
 std::int64_t gain_at_random(Run& run, const Allocator& allocator, RandomStream& stream) {

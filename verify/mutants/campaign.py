@@ -3,12 +3,14 @@
 
     campaign.py --programs KIND=PROGRAM=MUTANTS... --equivalent EQUIVALENT.txt --open OPEN.txt
                 [--sample N] [--jobs N] [--seconds S] [--only NAME...] [--drawn-only]
-                [--first-by-compiler RESULT.json] [--result JSON] [--built-from COMMIT]
+                [--first-by-compiler RESULT.json] [--columns] [--result JSON]
+                [--built-from COMMIT]
 
 A program is a Catch2 test of the copies (programs.py has the kinds). Its cases named "imitation:
 ..." are what others do, and are counted beside the rest, which is ours. A mutant is killed by an
-assertion, by a check of the executor, or by those of bounds and of what C++ does not define
-(bounds.cc). What a crash or the clock ends is told apart. Fails if a
+assertion, by a broken contract, as checks of the executor are told, or by those of bounds and of
+what C++ does not define (bounds.cc). What another exception, a crash or the clock ends is told
+apart. With --columns, what `recto verify` kills alone, and what each law (alone.py). Fails if a
 mutant survives that is not listed as equivalent or open, if one is killed that is, or if there is a
 finding without a mutant. Open are those that ought to be killed, and are not yet; tables count them
 as survivors. A sample has N mutants of each area, always the same ones. Of copies that are built
@@ -20,79 +22,18 @@ import datetime
 import hashlib
 import json
 import os
-import re
 import resource
-import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+import alone  # noqa: E402
 import listed_mutants  # noqa: E402
 import programs  # noqa: E402
 import report  # noqa: E402
-import watched  # noqa: E402
-
-# Long names go on in a second line, behind their colon if they have one; sections of a case stand
-# apart by two blanks.
-HEADER = re.compile(r"^-{79}\n(\S.*\n(?:(?:|   +)\S.*\n)*)(?:  .*\n)*-{79}\n", re.MULTILINE)
-BY_THE_CLOCK = "no switch"
-# bounds.cc prints them.
-LEFT = re.compile("^(out of bounds|undefined): .*", re.MULTILINE)
-EXECUTOR, ORACLE = "checks of the executor", "the oracle"
-CHECKED = {"out of bounds": "bounds of containers", "undefined": "undefined behaviour"}
-# Of attention_finders_test.cc.
-LAW = re.compile(r"explicitly with message: (\w+) on ")
-
-
-class Outcome:
-    """Of one program under one mutant: "passed", "killed", "crashed" or "clock"; the test case,
-    what it said, and what sort of check it was, where that shows."""
-
-    def __init__(self, kind, by="", said="", sort=None):
-        self.kind, self.by, self.said, self.sort = kind, by, said, sort
-
-
-def run(program, spec, number, seconds):
-    environment = {**os.environ, program.variable: str(number)}
-    environment.pop("TESTBRIDGE_TEST_ONLY", None)
-    try:
-        done = watched.run([program.path, "-#", spec, "--abort"], environment, seconds)
-    except watched.Waits:
-        return Outcome("crashed")
-    except subprocess.TimeoutExpired:
-        return Outcome("clock")
-    if done.returncode == 0:
-        if "All tests passed" not in done.stdout:
-            sys.exit(f"'{spec}' did not run:\n{done.stdout[-2000:]}")
-        return Outcome("passed")
-    return outcome_of(done)
-
-
-def outcome_of(done):
-    """Of a program that failed."""
-    left = LEFT.search(done.stdout)
-    if left:
-        return Outcome("killed", CHECKED[left[1]], left[0], CHECKED[left[1]])
-    header = HEADER.search(done.stdout)
-    by = " ".join(header[1].split()) if header else ""
-    if done.returncode < 0 or "fatal error condition" in done.stdout:
-        return Outcome("crashed", by)
-    if not header:
-        return Outcome("crashed", by, done.stdout[-200:])
-    said = " ".join(done.stdout[header.end() :].split())
-    kind = "clock" if BY_THE_CLOCK in said else "killed"
-    return Outcome(kind, by, said[:300], sort_of(said))
-
-
-def sort_of(said):
-    """Which law failed; or the executor's checks, which tell the kernel they found something in."""
-    if " in kernel '" in said:
-        return EXECUTOR
-    law = LAW.search(said)
-    return law and (ORACLE if law[1] == "oracle" else f"law: {law[1]}")
-
+from outcome import Outcome, run  # noqa: E402
 
 class Trial:
     """One mutant of a program: what ours and the imitations say of it."""
@@ -100,6 +41,7 @@ class Trial:
     def __init__(self, program, mutant, listed):
         self.program, self.mutant, self.listed = program, mutant, listed
         self.ours, self.imitations, self.seconds = Outcome("passed"), [], 0.0
+        self.alone = None
 
     def run(self, asked):
         begin = time.monotonic()
@@ -108,7 +50,7 @@ class Trial:
         for stage in self.program.stages_of(self.mutant, left_out):
             outcome = run(self.program, stage, number, asked.seconds)
             outcome.sort = outcome.sort or self.program.group_of(stage)
-            # What ends in a crash may be told by others, who look at accesses.
+            # What ends in a crash, or throws, may be told by others, who look at accesses.
             if outcome.kind == "killed" or self.ours.kind == "passed":
                 self.ours = outcome
             if outcome.kind == "killed":
@@ -116,6 +58,8 @@ class Trial:
         self.seconds = time.monotonic() - begin
         for spec in self.program.imitations:
             self.imitations.append(run(self.program, spec, number, asked.seconds).kind)
+        if self.program.laws and self.listed not in report.UNSEEN:
+            self.alone = alone.Alone().run(self.program, number, asked.seconds)
         print(self.line(), flush=True)
         return self
 
@@ -123,7 +67,13 @@ class Trial:
         return (
             f"{self.ours.kind:7} {self.seconds:6.1f} s  {self.mutant['name']}"
             f"  [{' '.join(self.imitations)}]  {self.mutant['place']}  {self.ours.by}"
+            f"{self.alone_text()}"
         )
+
+    def alone_text(self):
+        if not self.alone:
+            return ""
+        return f"  alone: {self.alone.verify.kind}; laws: {' '.join(self.alone.laws) or 'none'}"
 
     def failures(self):
         kind, name, place = self.ours.kind, self.mutant["name"], self.mutant["place"]
@@ -138,14 +88,16 @@ class Trial:
     def result(self):
         """What tables are made of."""
         mutant = self.mutant
-        return {key: mutant[key] for key in ("name", "area", "operator", "place", "text")} | {
+        result = {key: mutant[key] for key in ("name", "area", "operator", "place", "text")} | {
             "listed": self.listed,
             "ours": self.ours.kind,
             "by": self.ours.by,
             "sort": self.ours.sort if self.ours.kind == "killed" else "",
+            "said": self.ours.shown() if self.ours.kind != "passed" else "",
             "seconds": round(self.seconds, 1),
             "imitations": self.imitations,
         }
+        return result | ({"alone": self.alone.result()} if self.alone else {})
 
 
 def failures_without_mutant(asked, found, pool):
@@ -154,7 +106,9 @@ def failures_without_mutant(asked, found, pool):
     for program in found:
         specs = program.specs(program.long if asked.sample else []) + program.imitations
         runs += [(program, spec) for spec in specs]
-    outcomes = pool.map(lambda one: run(*one, 0, asked.seconds), runs)
+    outcomes = list(pool.map(lambda one: run(*one, 0, asked.seconds), runs))
+    laws = [(program, law) for program in found for law in program.laws]
+    outcomes += pool.map(lambda one: alone.run_law(*one, 0), laws)
     return [
         f"without a mutant '{outcome.by}' {outcome.kind}: {outcome.said}"
         for outcome in outcomes
@@ -183,6 +137,9 @@ def parse(arguments):
     parser.add_argument("--drawn-only", action="store_true", help="no picked ones")
     parser.add_argument(
         "--first-by-compiler", type=Path, help="those alone of that result; survivors are counted"
+    )
+    parser.add_argument(
+        "--columns", action="store_true", help="what recto verify alone kills, and each law alone"
     )
     parser.add_argument("--result", type=Path, help="is written, for tables")
     parser.add_argument("--built-from", default="", help="the commit, for the result")
@@ -220,11 +177,18 @@ def seen_by_of(mutants):
     return {mutant["name"]: mutant["seen_by"] for mutant in mutants if "seen_by" in mutant}
 
 
-def write_result(path, asked, results, seconds):
-    """For the tables of docs/mutation.md, and `recto mutants`."""
+def head_of(asked, found, seconds):
+    """What a result begins with."""
     today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
     head = {"date": today, "built_from": asked.built_from, "jobs": asked.jobs}
-    head |= {"minutes": round(seconds / 60), "mutants": []}
+    head |= {"minutes": round(seconds / 60)}
+    laws = [law for program in found for law in program.laws]
+    return head | ({"laws": laws} if laws else {})
+
+
+def write_result(path, head, results):
+    """For the tables of docs/mutation.md, and `recto mutants`."""
+    head = head | {"mutants": []}
     lines = ",\n".join(json.dumps(result) for result in results)
     path.write_text(f"{json.dumps(head)[:-2]}\n{lines}\n]}}\n", encoding="utf-8")
 
@@ -236,12 +200,16 @@ def main(arguments):
     still_open = listed_mutants.read_arguments(asked.open)
     listed = listed_mutants.read_lists(asked.equivalent, asked.open)
     trials = trials_of(asked, found, listed)
+    if asked.columns:
+        for program in found:
+            program.laws = alone.laws_of(program) if program.imitations else []
     with ThreadPoolExecutor(asked.jobs) as pool:
         failures = failures_without_mutant(asked, found, pool)
         list(pool.map(lambda trial: trial.run(asked), trials))
     results = [trial.result() for trial in trials]
     mutants = [trial.mutant for trial in trials]
-    report.print_tables(results, equivalent, seen_by_of(mutants))
+    head = head_of(asked, found, time.monotonic() - begin)
+    report.print_tables(head | {"mutants": results}, equivalent, seen_by_of(mutants))
     if not asked.first_by_compiler:
         failures += [failure for trial in trials for failure in trial.failures()]
     failures += failures_of_lists(found, listed)
@@ -251,7 +219,7 @@ def main(arguments):
     if asked.result:
         # Under Bazel, among the outputs of the test.
         folder = os.environ.get("TEST_UNDECLARED_OUTPUTS_DIR", "")
-        write_result(Path(folder) / asked.result, asked, results, time.monotonic() - begin)
+        write_result(Path(folder) / asked.result, head, results)
     for failure in failures:
         print(f"FAILED: {failure}")
     used = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -21,6 +21,8 @@ class Program:
     # Minutes, which a sample has for mutants alone that nothing else kills, and are not equivalent.
     long = []
     imitations = []
+    verifies = []  # specs of what `recto verify` has, every access checked
+    laws = []  # each tried alone, if columns are asked for
     variable = "RECTO_MUTANT"
 
     def __init__(self, path, listed):
@@ -97,6 +99,7 @@ class Kernels(Program):
     ]
     long = ["laws", "more cases", "NaN and infinities"]
     imitations = IMITATIONS
+    verifies = ["finder: oracle*", "finder: laws*"]
 
 
 def tests(names):
@@ -158,7 +161,8 @@ class PlantedKernels(Planted):
 class Simulator(Program):
     groups = {
         "its own tests": tests(
-            "admission preemption running_list host_pool kv_holdings event_queue simulator"
+            "admission preemption speculation running_list host_pool kv_holdings event_queue"
+            " simulator"
         ),
         "properties": tests(
             "simulator_property plain_simulator_property token_memory_property"

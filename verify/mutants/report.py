@@ -12,6 +12,7 @@ import statistics
 import sys
 from pathlib import Path
 
+import alone
 import copies
 import listed_mutants
 
@@ -47,8 +48,13 @@ HEADINGS = ["mutants", "same machine code", "equivalent", "killed by ours"]
 HEADINGS += ["first by oracle, laws, executor", "by own tests", "by instrumentation"]
 HEADINGS += ["fixed tolerance", "factor two"]
 # Of these there should be none: a column only where there are.
-FAILURES = {"untried": "not tried", "passed": "survived", "crashed": "crashed"}
-FAILURES |= {"clock": "by the clock"}
+FAILURES = {"untried": "not tried", "passed": "survived", "threw": "by a foreign exception"}
+FAILURES |= {"crashed": "crashed", "clock": "by the clock"}
+
+
+def tells_exceptions(mutants):
+    """Earlier campaigns counted an exception that is none of ours as a kill, and kept no word."""
+    return any("said" in mutant for mutant in mutants)
 
 
 def failures_of(mutants):
@@ -84,8 +90,49 @@ def table_by(key, mutants):
 
 def left_over(mutants):
     """A sentence that stands for columns which are not there."""
-    absent = [FAILURES[kind] for kind in FAILURES if kind not in failures_of(mutants)]
+    known = [kind for kind in FAILURES if kind != "threw" or tells_exceptions(mutants)]
+    absent = [FAILURES[kind] for kind in known if kind not in failures_of(mutants)]
     return f"There are no columns for mutants that there are none of: {', '.join(absent)}.\n"
+
+
+ALONE_HEADINGS = ["mutants", "all of recto's checks", "recto verify alone"]
+ALONE_HEADINGS += ["laws alone, no oracle", "fixed tolerance", "factor two"]
+
+
+def laws_without_oracle(mutant):
+    return [law for law in mutant["alone"]["laws"] if law not in alone.BY_REFERENCE]
+
+
+def alone_row(name, mutants):
+    killed = [sum(m["ours"] == "killed" for m in mutants)]
+    killed.append(sum(m["alone"]["verify"] == "killed" for m in mutants))
+    killed.append(sum(bool(laws_without_oracle(m)) for m in mutants))
+    killed += [sum(m["imitations"][i] == "killed" for m in mutants) for i in range(2)]
+    return [name, len(mutants), *(share(count, len(mutants)) for count in killed)]
+
+
+def alone_table(mutants):
+    """Of those on which each was tried by itself: nothing, if a campaign had no such columns."""
+    tried = [mutant for mutant in mutants if "alone" in mutant]
+    if not tried:
+        return ""
+    rows = [["area", *ALONE_HEADINGS]]
+    for area in sorted({mutant["area"] for mutant in tried}):
+        rows.append(alone_row(area, [mutant for mutant in tried if mutant["area"] == area]))
+    return table_of([*rows, alone_row("all", tried)])
+
+
+def law_table(mutants, laws):
+    """Those that each law kills, with nothing before it; and those that no other law does."""
+    kills = [mutant["alone"]["laws"] for mutant in mutants if "alone" in mutant]
+    if not kills:
+        return ""
+    count = {law: sum(law in killers for killers in kills) for law in laws}
+    rows = [["law", "mutants that it kills", "that no other law kills", "compares with"]]
+    for law in sorted(count, key=lambda name: (-count[name], name)):
+        with_what = "the reference" if law in alone.BY_REFERENCE else "the same backend"
+        rows.append([law, count[law], sum(killers == [law] for killers in kills), with_what])
+    return table_of(rows)
 
 
 def executor_sentence(mutants):
@@ -144,11 +191,14 @@ def seen_otherwise(mutants, seen_by):
     return f"{count}\n\n{table_of(rows)}"
 
 
-def print_tables(mutants, equivalent, seen_by):
+def print_tables(campaign, equivalent, seen_by):
+    mutants = campaign["mutants"]
     print()
     print(table_by("area", mutants))
     print(left_over(mutants))
     print(table_by("operator", mutants))
+    print(alone_table(mutants))
+    print(law_table(mutants, campaign.get("laws", [])))
     print(killer_table(mutants))
     print(executor_sentence(mutants))
     print(seen_otherwise(mutants, seen_by))
@@ -157,7 +207,7 @@ def print_tables(mutants, equivalent, seen_by):
 
 def main(result, equivalent, *picked):
     seen_by = {mutant.name: mutant.seen_by for mutant in copies.read_picked(picked)}
-    print_tables(read(result)["mutants"], listed_mutants.read_arguments(equivalent), seen_by)
+    print_tables(read(result), listed_mutants.read_arguments(equivalent), seen_by)
     return 0
 
 

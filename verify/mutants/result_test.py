@@ -2,7 +2,8 @@
 """The last full campaign that is kept, result.json, is of the mutants that there are, and
 docs/mutation.md shows its tables.
 
-    result_test.py RESULT.json EQUIVALENT.txt OPEN.txt MUTATION.md MUTANTS.json... FAULTS.txt...
+    result_test.py RESULT.json EQUIVALENT.txt OPEN.txt UNTRIED.txt MUTATION.md MUTANTS.json...
+                   FAULTS.txt...
 """
 
 import json
@@ -13,6 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 import campaign  # noqa: E402
 import listed_mutants  # noqa: E402
+import outcome  # noqa: E402
 import programs  # noqa: E402: which knows where plant.py is
 import plant  # noqa: E402
 import report  # noqa: E402
@@ -20,8 +22,10 @@ import report  # noqa: E402
 
 class Result(unittest.TestCase):
     def setUp(self):
-        result, equivalent, still_open, self.document, *lists = FILES
-        self.result = json.loads(Path(result).read_text(encoding="utf-8"))["mutants"]
+        result, equivalent, still_open, untried, self.document, *lists = FILES
+        self.campaign = report.read(result)
+        self.result = self.campaign["mutants"]
+        self.untried = listed_mutants.read_arguments(untried)
         self.equivalent = listed_mutants.read_arguments(equivalent)
         self.open = listed_mutants.read_arguments(still_open)
         self.listed = listed_mutants.read_lists(equivalent, still_open)
@@ -37,7 +41,8 @@ class Result(unittest.TestCase):
     def test_it_has_every_mutant(self):
         known = {mutant["name"] for mutant in self.result}
         self.assertEqual(len(known), len(self.result))
-        self.assertEqual(sorted(self.planted - known), [], "run the campaign anew")
+        since = self.planted - known
+        self.assertEqual(sorted(since), sorted(self.untried), "run the campaign anew")
         self.assertEqual(sorted(known - self.planted), [], "run the campaign anew")
 
     def test_what_was_not_killed_is_listed_with_its_reason(self):
@@ -45,11 +50,11 @@ class Result(unittest.TestCase):
             name = mutant["name"]
             self.assertEqual(mutant["listed"], self.listed.get(name), name)
             # The document tells of a whole campaign.
-            self.assertIn(mutant["ours"], {"killed", "passed", "crashed", "clock"}, name)
+            self.assertIn(mutant["ours"], {"killed", "passed", "threw", "crashed", "clock"}, name)
             self.assertEqual(mutant["ours"] == "killed", mutant["listed"] is None, name)
 
     def test_what_ought_to_see_them_are_sorts_of_checks(self):
-        sorts = {campaign.EXECUTOR, campaign.ORACLE, *campaign.CHECKED.values()}
+        sorts = {outcome.EXECUTOR, outcome.ORACLE, *outcome.CHECKED.values()}
         sorts |= {group for kind in programs.KINDS.values() for group in kind.groups}
         picked = {mutant["name"] for mutant in self.result if mutant["operator"] == "picked"}
         names = {name for name in picked if not name.startswith("planted:")}
@@ -58,8 +63,15 @@ class Result(unittest.TestCase):
             unknown = {sort for sort in expected if not sort.startswith("law: ")} - sorts
             self.assertEqual(unknown, set(), name)
 
+    def test_the_document_names_what_was_not_tried(self):
+        text = Path(self.document).read_text(encoding="utf-8")
+        for name in self.untried:
+            self.assertIn(f"`{name}`", text)
+
     def test_the_document_shows_its_tables(self):
         text = Path(self.document).read_text(encoding="utf-8")
+        self.assertIn(report.alone_table(self.result), text)
+        self.assertIn(report.law_table(self.result, self.campaign.get("laws", [])), text)
         self.assertIn(report.table_by("area", self.result), text)
         self.assertIn(report.left_over(self.result), text)
         self.assertIn(report.table_by("operator", self.result), text)

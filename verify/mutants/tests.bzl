@@ -83,6 +83,7 @@ SIMULATOR_TESTS = ["//sim%s_test.cc" % name for name in [
     "/scheduling:kv_holdings",
     "/scheduling:preemption",
     "/scheduling:running_list",
+    "/scheduling:speculation",
     "/testing:plain_simulator_property",
     "/testing:token_memory_property",
 ]]
