@@ -84,7 +84,7 @@ TEST_CASE("beside one that is choosy, one that serves everything gets all kinds"
                                          that_refuses(why_not_one_kind)};
   CaseSupply supply(backends, 2026, {});
   int with_many_rows = 0;
-  for (int i = 0; i < 12; ++i)
+  for (int i = 0; i < 24; ++i)
     with_many_rows += supply.next(kNeverLate)->law_case.problem.num_rows() > 5 ? 1 : 0;
   CHECK(with_many_rows >= 2);
 }
