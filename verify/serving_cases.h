@@ -20,8 +20,8 @@ struct SizeLimits {
 
 // "long-context", of more than 512 tokens; "many-sequences", of which there are 33 to 72;
 // "many-heads", up to 128 query heads over up to 32 KV heads; "long-prompt", of 128 query rows and
-// more; "serving-batch", 33 sequences and more with 32 to 128 over 8 heads; "wide-groups", 12 to
-// 128 query heads over one or two KV heads; "short-sequences", of which there are 129 and more.
+// more; "serving-batch", 33 sequences and more with 32 to 128 over 8 heads; "wide-groups", 16 to
+// 128 query heads over one KV head; "short-sequences", of which there are 129 and more.
 // Block sizes from 16 to 512, head dims 64, 128 and 256; lengths of a batch are skewed.
 std::vector<DrawnCases> serving_cases(const SizeLimits& limits);
 

@@ -42,7 +42,7 @@ TEST_CASE("each kind is large in its way") {
     CHECK(spec.shape.num_kv_heads > 4);
     CHECK(spec.shape.num_q_heads <= 128);
   }
-  for (const CaseSpec& spec : cases_of("wide-groups")) CHECK(spec.shape.group() >= 12);
+  for (const CaseSpec& spec : cases_of("wide-groups")) CHECK(spec.shape.group() >= 16);
   for (const CaseSpec& spec : cases_of("serving-batch"))
     CHECK((spec.shape.num_q_heads >= 32 && spec.shape.num_kv_heads == 8));
   for (const CaseSpec& spec : cases_of("long-prompt")) CHECK(spec.num_rows() >= 128);
