@@ -13,7 +13,8 @@ DrawnCases kind_named(const char* name, std::int64_t context_max) {
   DrawnCases kind{.name = name, .count = 1};
   kind.domain.head_dims = {64, 128, 256};
   kind.domain.value_head_dim = ValueHeadDim::kSameAsKeys;
-  kind.domain.block_sizes = {16, 32, 64, 128, 256};
+  // Those beyond 256 more often: a fault there shows in contexts alone that cross so many.
+  kind.domain.block_sizes = {16, 32, 64, 128, 256, 272, 512, 512};
   kind.domain.tile_sizes = kThresholds;
   kind.domain.lengths = Lengths::kSkewed;
   // Equal numbers hide which of them was read, and one case of these costs as much as many small.
@@ -27,60 +28,114 @@ DrawnCases kind_named(const char* name, std::int64_t context_max) {
 
 DrawnCases long_context(std::int64_t context_max) {
   DrawnCases kind = kind_named("long-context", context_max);
-  kind.domain.groups = {1, 4, 8};
+  kind.domain.groups = {1, 1, 4, 6, 8, 12};
   kind.domain.num_seqs_min = 2;
   kind.domain.num_kv_heads_max = 1;
   kind.domain.rows = {RowsKind::kDecode, RowsKind::kDecode, RowsKind::kChunk};
-  kind.domain.first_context_min = std::min<std::int64_t>(513, context_max);
+  kind.domain.first_context_min = 513;
   return kind;
 }
 
-DrawnCases many_sequences(std::int64_t context_max) {
-  DrawnCases kind = kind_named("many-sequences", std::min<std::int64_t>(640, context_max));
+DrawnCases many_sequences() {
+  DrawnCases kind = kind_named("many-sequences", 640);
   kind.domain.head_dims = {64, 128};
-  kind.domain.groups = {1, 4};
+  kind.domain.groups = {1, 4, 5};
   kind.domain.rows = {RowsKind::kDecode, RowsKind::kDecode, RowsKind::kMixed};
   kind.domain.num_seqs_min = 33;
-  kind.domain.num_seqs_max = 40;
+  kind.domain.num_seqs_max = 72;
   return kind;
 }
 
-DrawnCases many_heads(std::int64_t context_max) {
-  DrawnCases kind = kind_named("many-heads", std::min<std::int64_t>(320, context_max));
-  kind.domain.groups = {1, 4};
+// Of models: 32 over 32, 64 over 8, 128 over 8 or 16.
+DrawnCases many_heads() {
+  DrawnCases kind = kind_named("many-heads", 288);
+  kind.domain.head_dims = {64, 128};
+  kind.domain.groups = {1, 4, 6, 8, 12, 16};
   kind.domain.num_kv_heads_min = 5;
-  kind.domain.num_kv_heads_max = 8;
+  kind.domain.num_kv_heads_max = 32;
   kind.domain.rows = {RowsKind::kDecode, RowsKind::kDecode, RowsKind::kChunk};
-  kind.domain.first_context_min = std::min<std::int64_t>(33, context_max);
+  kind.domain.first_context_min = 33;
   return kind;
 }
 
-DrawnCases long_prompt(std::int64_t context_max) {
-  DrawnCases kind = kind_named("long-prompt", std::min<std::int64_t>(384, context_max));
+DrawnCases long_prompt() {
+  DrawnCases kind = kind_named("long-prompt", 384);
   kind.domain.head_dims = {64, 128};
   kind.domain.groups = {1, 2};
   kind.domain.num_seqs_max = 1;
   kind.domain.num_rows_max = 256;
   kind.domain.rows = {RowsKind::kChunk, RowsKind::kPrefill};
-  kind.domain.first_rows_min = std::min<std::int64_t>(128, context_max - 1);
+  kind.domain.first_rows_min = 128;
   return kind;
 }
 
-DrawnCases serving_batch(std::int64_t context_max) {
-  DrawnCases kind = many_sequences(context_max);
+DrawnCases serving_batch() {
+  DrawnCases kind = many_sequences();
   kind.name = "serving-batch";
   kind.domain.head_dims = {128};
-  kind.domain.groups = {4};
+  kind.domain.groups = {4, 4, 8, 12, 16};
   kind.domain.num_kv_heads_min = kind.domain.num_kv_heads_max = 8;
-  kind.domain.context_max = std::min<std::int64_t>(520, context_max);
+  kind.domain.num_seqs_max = 40;
+  kind.domain.context_max = 520;
+  // A larger block for each sequence and 8 heads would be a pool to be filled, and little more.
+  kind.domain.block_sizes = {16, 32, 64, 128, 256};
+  return kind;
+}
+
+// Of models: 48, 64 or 71 over one, and 128 over one where keys of all heads are one latent.
+DrawnCases wide_groups(const SizeLimits& limits) {
+  DrawnCases kind = kind_named("wide-groups", 800);
+  kind.domain.head_dims = {64, 128};
+  kind.domain.groups = {16, 24, 32, 48, 64, 64, 71, 128};
+  if (limits.num_q_heads_max > 128) kind.domain.groups.push_back(limits.num_q_heads_max);
+  kind.domain.num_seqs_min = 2;
+  kind.domain.num_seqs_max = 3;
+  kind.domain.num_kv_heads_max = 1;
+  kind.domain.num_rows_max = 2;
+  kind.domain.rows = {RowsKind::kDecode, RowsKind::kDecode, RowsKind::kChunk};
+  return kind;
+}
+
+DrawnCases short_sequences(const SizeLimits& limits) {
+  DrawnCases kind = kind_named("short-sequences", 40);
+  kind.domain.head_dims = {64};
+  kind.domain.groups = {1, 4, 9};
+  kind.domain.block_sizes = {8, 16, 32};
+  kind.domain.tile_sizes = {8, 32};
+  kind.domain.lengths = Lengths::kAlike;
+  kind.domain.rows = {RowsKind::kDecode, RowsKind::kDecode, RowsKind::kMixed};
+  kind.domain.num_kv_heads_max = 1;
+  kind.domain.num_seqs_min = 129;
+  kind.domain.num_seqs_max = std::max<std::int64_t>(129, limits.num_seqs_max);
   return kind;
 }
 
 }  // namespace
 
-std::vector<DrawnCases> serving_cases(std::int64_t context_max) {
-  return {long_context(context_max), many_sequences(context_max), many_heads(context_max),
-          long_prompt(context_max), serving_batch(context_max)};
+std::vector<DrawnCases> serving_cases(const SizeLimits& limits) {
+  std::vector<DrawnCases> kinds = {long_context(limits.context_max),
+                                   wide_groups(limits),
+                                   many_sequences(),
+                                   many_heads(),
+                                   long_prompt(),
+                                   short_sequences(limits),
+                                   serving_batch()};
+  for (DrawnCases& kind : kinds) kind.domain = within(limits, std::move(kind.domain));
+  return kinds;
+}
+
+CaseDomain within(const SizeLimits& limits, CaseDomain domain) {
+  const auto lower = [](std::int64_t& size, std::int64_t limit) { size = std::min(size, limit); };
+  lower(domain.context_max, limits.context_max);
+  lower(domain.first_context_min, limits.context_max);
+  lower(domain.first_rows_min, limits.context_max - 1);
+  lower(domain.num_seqs_max, limits.num_seqs_max);
+  lower(domain.num_seqs_min, limits.num_seqs_max);
+  const std::int64_t q_heads_max = limits.num_q_heads_max;
+  domain.num_q_heads_max = std::min(domain.num_q_heads_max.value_or(q_heads_max), q_heads_max);
+  std::erase_if(domain.groups, [&](std::int64_t group) { return group > q_heads_max; });
+  if (domain.groups.empty()) domain.groups = {q_heads_max};
+  return domain;
 }
 
 CaseSpec with_longest_last(CaseSpec spec) {

@@ -30,9 +30,9 @@ void add_wish_flags(CLI::App& command, CaseWish& wish);
 
 verify::Json wish_json(const CaseWish& wish);
 
-// Operations in turn, each with small sizes and those of models in turn, as `recto verify` draws
-// them. Without hashes. Invalid input that names the flag: for what is unknown, for head dims that
-// a layout cannot have, and for more than kCaseBytesMax in all.
+// Operations in turn, each with small sizes, those of models and many heads in turn, as `recto
+// verify` draws them. Without hashes. Invalid input that names the flag: for what is unknown, for
+// head dims that a layout cannot have, and for more than kCaseBytesMax in all.
 Result<std::vector<CaseFile>> draw_case_files(const CaseWish& wish);
 
 inline constexpr double kCaseBytesMax = 0x1p32;

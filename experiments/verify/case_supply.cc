@@ -21,6 +21,9 @@ constexpr int kDrawsMax = 400;
 
 constexpr std::int64_t kLargeEvery = 5;  // cases, one is of serving size
 
+// Of small cases of what a backend serves, where head dims may be those of models, too.
+constexpr std::int64_t kServedQHeadsMax = 32;
+
 // What all sets have, in one.
 verify::CaseDomain union_of(const std::vector<DrawnCases>& sets) {
   verify::CaseDomain domain = sets.front().domain;
@@ -30,6 +33,7 @@ verify::CaseDomain union_of(const std::vector<DrawnCases>& sets) {
   };
   for (const DrawnCases& set : sets) {
     add(domain.head_dims, set.domain.head_dims);
+    add(domain.groups, set.domain.groups);
     add(domain.block_sizes, set.domain.block_sizes);
   }
   return domain;
@@ -38,11 +42,11 @@ verify::CaseDomain union_of(const std::vector<DrawnCases>& sets) {
 }  // namespace
 
 CaseSupply::CaseSupply(const std::vector<Backend>& backends, std::uint64_t seed,
-                       std::int64_t context_max)
-    : sets_(verify::library_cases(1)), large_(seed, context_max) {
+                       const verify::SizeLimits& limits)
+    : sets_(verify::library_cases(1)), large_(seed, limits) {
   for (DrawnCases& set : sets_) {
     set.seed = seed;
-    set.domain.context_max = std::min(set.domain.context_max, context_max);
+    set.domain = within(limits, std::move(set.domain));
   }
   for (const Backend& backend : backends)
     if (backend.run) customers_.push_back({.backend = &backend, .sets = sets_});
@@ -174,7 +178,7 @@ std::optional<DescribedCase> CaseSupply::take_found(Customer& customer) {
   return std::nullopt;
 }
 
-// From now on every third case is of what it serves.
+// From now on every fourth case is of what it serves.
 void CaseSupply::narrow(Customer& customer) {
   const auto why_refused = [&customer](const CaseSpec& spec) {
     std::optional<std::string> why =
@@ -187,6 +191,8 @@ void CaseSupply::narrow(Customer& customer) {
   DrawnCases set = sets_.front();
   set.name = "served";
   set.domain = std::move(*served);
+  set.domain.num_q_heads_max =
+      std::min(kServedQHeadsMax, set.domain.num_q_heads_max.value_or(kServedQHeadsMax));
   customer.sets.push_back(std::move(set));
 }
 

@@ -17,10 +17,10 @@ namespace recto::experiments {
 
 class CaseSupply {
  public:
-  // `backends` must outlive it. Those that compute no attention take what others get. No context is
-  // longer than `context_max`.
+  // `backends` must outlive it. Those that compute no attention take what others get. No size is
+  // beyond `limits`.
   CaseSupply(const std::vector<verify::Backend>& backends, std::uint64_t seed,
-             std::int64_t context_max);
+             const verify::SizeLimits& limits);
 
   // By turns a case that somebody serves, and one for the backend that has had fewest; every fifth
   // is of serving size. Nothing once `is_late`, and where nobody serves any; such backends get one
@@ -45,7 +45,8 @@ class CaseSupply {
     std::int64_t large_turns = 0;
     std::int64_t served_large = 0;
     bool gets_no_more = false;
-    // Of sizes of every kind and those of models in turn, then of what it was found to serve.
+    // Of sizes of every kind, those of models and many heads in turn, then of what it was found to
+    // serve.
     std::vector<verify::DrawnCases> sets;
     std::vector<verify::CaseSpec> found = {};  // by asking what it serves
   };

@@ -64,7 +64,7 @@ int served_of(CaseSupply& supply, const Backend& backend, int cases) {
 
 TEST_CASE("a kernel for one of everything gets as many cases as are asked for") {
   const std::vector<Backend> backends = {that_refuses(why_not_one_kind)};
-  CaseSupply supply(backends, 2026, verify::kServingContext);
+  CaseSupply supply(backends, 2026, {});
   CHECK(served_of(supply, backends[0], 20) == 20);
   std::int64_t refused = 0;
   for (const auto& [why, times] : supply.refusals()) refused += times;
@@ -75,16 +75,16 @@ TEST_CASE("a kernel for one of everything gets as many cases as are asked for") 
 TEST_CASE("beside one that serves everything it gets its share") {
   const std::vector<Backend> backends = {that_refuses(refuses_nothing),
                                          that_refuses(why_not_one_kind)};
-  CaseSupply supply(backends, 2026, verify::kServingContext);
+  CaseSupply supply(backends, 2026, {});
   CHECK(served_of(supply, backends[1], 12) >= 6);
 }
 
 TEST_CASE("beside one that is choosy, one that serves everything gets all kinds") {
   const std::vector<Backend> backends = {that_refuses(refuses_nothing),
                                          that_refuses(why_not_one_kind)};
-  CaseSupply supply(backends, 2026, verify::kServingContext);
+  CaseSupply supply(backends, 2026, {});
   int with_many_rows = 0;
-  for (int i = 0; i < 12; ++i)
+  for (int i = 0; i < 24; ++i)
     with_many_rows += supply.next(kNeverLate)->law_case.problem.num_rows() > 5 ? 1 : 0;
   CHECK(with_many_rows >= 2);
 }
@@ -92,7 +92,7 @@ TEST_CASE("beside one that is choosy, one that serves everything gets all kinds"
 TEST_CASE("every fifth case is of serving size, also of one that is choosy") {
   for (const auto& refusal : {std::function(refuses_nothing), std::function(why_not_one_kind)}) {
     const std::vector<Backend> backends = {that_refuses(refusal)};
-    CaseSupply supply(backends, 2026, verify::kServingContext);
+    CaseSupply supply(backends, 2026, {});
     std::int64_t large = 0;
     std::int64_t longest = 0;
     for (int i = 0; i < 20; ++i) {
@@ -108,13 +108,13 @@ TEST_CASE("every fifth case is of serving size, also of one that is choosy") {
 
 TEST_CASE("no context is longer than is asked for") {
   const std::vector<Backend> backends = {that_refuses(refuses_nothing)};
-  CaseSupply supply(backends, 2026, 40);
+  CaseSupply supply(backends, 2026, {.context_max = 40});
   for (int i = 0; i < 16; ++i) CHECK(supply.next(kNeverLate)->spec->longest_context() <= 40);
 }
 
 TEST_CASE("what is wanted is found where it is drawn at all") {
   const std::vector<Backend> backends = {that_refuses(refuses_nothing)};
-  CaseSupply supply(backends, 2026, verify::kServingContext);
+  CaseSupply supply(backends, 2026, {});
   const auto found = supply.find(backends[0], [](const verify::DescribedCase& drawn) {
     return drawn.law_case.problem.options.causal && drawn.spec->num_rows() > 8;
   });
@@ -126,7 +126,7 @@ TEST_CASE("what is wanted is found where it is drawn at all") {
 TEST_CASE("who serves nothing gets one case, so that it is told why") {
   const std::vector<Backend> backends = {
       that_refuses([](const PagedAttentionInputs&) { return std::optional<std::string>("no"); })};
-  CaseSupply supply(backends, 2026, verify::kServingContext);
+  CaseSupply supply(backends, 2026, {});
   CHECK(supply.next(kNeverLate));
   CHECK_FALSE(supply.next(kNeverLate));
 }
@@ -135,7 +135,7 @@ TEST_CASE("who serves nothing does not end the others' run") {
   const std::vector<Backend> backends = {
       that_refuses([](const PagedAttentionInputs&) { return std::optional<std::string>("no"); }),
       that_refuses(refuses_nothing)};
-  CaseSupply supply(backends, 2026, verify::kServingContext);
+  CaseSupply supply(backends, 2026, {});
   CHECK(served_of(supply, backends[1], 5) == 5);
 }
 
@@ -156,7 +156,7 @@ std::function<std::optional<std::string>(const PagedAttentionInputs&)> giving_up
 
 TEST_CASE("of who serves nothing any more there are the cases that it served before") {
   const std::vector<Backend> backends = {that_refuses(giving_up())};
-  CaseSupply supply(backends, 2026, verify::kServingContext);
+  CaseSupply supply(backends, 2026, {});
   CHECK(served_of(supply, backends[0], 1) == 1);
 }
 
@@ -164,16 +164,16 @@ TEST_CASE("those that compute no attention take what comes") {
   Backend writer = that_refuses(refuses_nothing);
   writer.run = {};
   const std::vector<Backend> backends = {writer};
-  CaseSupply supply(backends, 2026, verify::kServingContext);
+  CaseSupply supply(backends, 2026, {});
   CHECK(served_of(supply, writer, 5) == 5);
   CHECK(supply.refusals().empty());
 }
 
 TEST_CASE("equal seeds give equal cases, and nothing comes once it is late") {
   const std::vector<Backend> backends = {that_refuses(why_not_one_kind)};
-  CaseSupply one(backends, 3, verify::kServingContext);
-  CaseSupply two(backends, 3, verify::kServingContext);
-  CaseSupply other(backends, 4, verify::kServingContext);
+  CaseSupply one(backends, 3, {});
+  CaseSupply two(backends, 3, {});
+  CaseSupply other(backends, 4, {});
   const std::string first = one.next(kNeverLate)->description;
   CHECK(two.next(kNeverLate)->description == first);
   CHECK(other.next(kNeverLate)->description != first);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
+#include "experiments/support/text_file.h"
 #include "experiments/support/tried_command.h"
 #include "experiments/verify/verify_command.h"
 
@@ -38,7 +39,7 @@ std::int64_t failed_of_oracle(const Json& json) {
 }
 
 TEST_CASE("right below 512 keys, below 33 sequences, or in four KV heads: each is caught") {
-  for (const char* fault : {"context", "sequence", "head"}) {
+  for (const char* fault : {"context:512", "sequence:32", "head:4"}) {
     CAPTURE(fault);
     const Json json = verify(fault, {"--law", "oracle"});
     CHECK(json["cases_of_serving_size"] == 16);
@@ -47,10 +48,30 @@ TEST_CASE("right below 512 keys, below 33 sequences, or in four KV heads: each i
   }
 }
 
+TEST_CASE("wide groups, many heads, many sequences and large blocks: each fault there is caught") {
+  for (const char* fault : {"group:16", "q-head:64", "sequence:64", "block:256"}) {
+    CAPTURE(fault);
+    const Json json = verify(fault, {"--law", "oracle"});
+    CHECK(failed_of_oracle(json) >= 2);
+    CHECK_FALSE(json["failures"].empty());
+  }
+}
+
+TEST_CASE("right in groups of 8: it is caught, and shrinks to a group of 9") {
+  const Json json = verify("group:8", {"--law", "oracle"});
+  CHECK(failed_of_oracle(json) >= 2);
+  REQUIRE_FALSE(json["failures"].empty());
+  const std::string file = json["failures"][0]["file"];
+  const Json saved = Json::parse(read_text_file(file).value());
+  CHECK(saved["case"]["shape"]["num_q_heads"] == 9);
+  CHECK(saved["case"]["shape"]["num_kv_heads"] == 1);
+}
+
 TEST_CASE("a wrong stride of the table's rows is caught behind 512 keys, whatever the seed") {
   for (const char* seed : {"2026", "7"}) {
     CAPTURE(seed);
-    const Json json = verify("stride", {"--law", "oracle", "--backend", "decode", "--seed", seed});
+    const Json json =
+        verify("stride:512", {"--law", "oracle", "--backend", "decode", "--seed", seed});
     CHECK(failed_of_oracle(json) >= 1);
   }
 }
@@ -60,16 +81,33 @@ TEST_CASE("without its fault it passes, and what was tried is said") {
   CHECK(json["failed"] == 0);
   const Json& sizes = json["sizes"]["large-faults prefill"];
   CHECK(sizes["context"][1].get<int>() > 1024);
-  CHECK(sizes["sequences"][1].get<int>() > 32);
   CHECK(sizes["rows"][1].get<int>() >= 128);
-  CHECK(sizes["q heads"][1] == 32);
-  CHECK(sizes["KV heads"][1] == 8);
+  CHECK(sizes["sequences"][1].get<int>() > 128);
+  CHECK(sizes["q heads"][1].get<int>() > 64);
+  CHECK(sizes["KV heads"][1].get<int>() > 16);
   CHECK(sizes["head dim"][1] == 256);
-  CHECK(sizes["block"][1] == 256);
+  CHECK(sizes["groups"].back().get<int>() > 32);
+  CHECK(sizes["block sizes"].back() == 512);
+}
+
+TEST_CASE("no batch and no heads are drawn beyond what is asked for, and that is said") {
+  const Json json = verify("sequence:32", {"--law", "oracle", "--sequences-max", "32",
+                                           "--q-heads-max", "8", "--cases", "40"});
+  CHECK(json["failed"] == 0);
+  CHECK(json["sequences_max"] == 32);
+  CHECK(json["q_heads_max"] == 8);
+  const Json& sizes = json["sizes"]["large-faults decode"];
+  CHECK(sizes["sequences"][1] == 32);
+  CHECK(sizes["q heads"][1] == 8);
+  CHECK(sizes["groups"].back() == 8);
+  const Json wider = verify("none", {"--law", "oracle", "--sequences-max", "600", "--q-heads-max",
+                                     "200", "--backend", "decode"});
+  CHECK(wider["failed"] == 0);
+  CHECK(wider["sizes"]["large-faults decode"]["sequences"][1].get<int>() > 256);
 }
 
 TEST_CASE("below the sizes that it is wrong at nothing is seen, and the sizes say so") {
-  const Json json = verify("context", {"--law", "oracle", "--context-max", "512"});
+  const Json json = verify("context:512", {"--law", "oracle", "--context-max", "512"});
   CHECK(json["failed"] == 0);
   CHECK(json["context_max"] == 512);
   CHECK(json["sizes"]["large-faults decode"]["context"][1].get<int>() <= 512);

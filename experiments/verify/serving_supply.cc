@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "verify/placed_problem.h"
-#include "verify/serving_cases.h"
 
 namespace recto::experiments {
 namespace {
@@ -26,7 +25,7 @@ std::vector<Value> common(const std::vector<Value>& wanted, const std::vector<Va
   return both.empty() ? served : both;
 }
 
-CaseDomain within(CaseDomain kind, const CaseDomain& served) {
+CaseDomain as_served(CaseDomain kind, const CaseDomain& served) {
   kind.types = served.types;
   kind.layouts = served.layouts;
   kind.rows = common(kind.rows, served.rows);
@@ -55,8 +54,8 @@ std::optional<std::string> why_refused(const Backend& backend, const CaseSpec& s
 
 }  // namespace
 
-ServingSupply::ServingSupply(std::uint64_t seed, std::int64_t context_max)
-    : kinds_(verify::serving_cases(context_max)) {
+ServingSupply::ServingSupply(std::uint64_t seed, const verify::SizeLimits& limits)
+    : kinds_(verify::serving_cases(limits)) {
   for (DrawnCases& kind : kinds_) kind.seed = seed;
 }
 
@@ -66,7 +65,7 @@ std::optional<DescribedCase> ServingSupply::draw_for(
   const std::size_t first = next_kind_++;
   for (std::size_t tried = 0; tried < kinds_.size(); ++tried) {
     DrawnCases kind = kinds_[(first + tried) % kinds_.size()];
-    if (served != nullptr) kind.domain = within(std::move(kind.domain), *served);
+    if (served != nullptr) kind.domain = as_served(std::move(kind.domain), *served);
     for (int draw = 0; draw < kDrawsOfAKind && !is_late(); ++draw) {
       CaseSpec spec = drawn_spec(kind, drawn_++);
       if (kind.domain.has_padding && first / kinds_.size() % 2 == 0)

@@ -11,12 +11,13 @@
 
 #include "verify/backend.h"
 #include "verify/drawn_cases.h"
+#include "verify/serving_cases.h"
 
 namespace recto::experiments {
 
 class ServingSupply {
  public:
-  ServingSupply(std::uint64_t seed, std::int64_t context_max);
+  ServingSupply(std::uint64_t seed, const verify::SizeLimits& limits);
 
   // The next kind's case, or one of those after it, that the backend serves; nothing once
   // `is_late`, or where some two dozen draws of each kind found none. `served` is what of small

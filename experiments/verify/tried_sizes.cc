@@ -24,7 +24,8 @@ void TriedSizes::add(const verify::LawCase& law_case) {
   ranges_[kKvHeads].add(shape.num_kv_heads);
   ranges_[kHeadDim].add(shape.head_dim_k);
   ranges_[kHeadDim].add(shape.head_dim_v);
-  ranges_[kBlock].add(law_case.placement.block_size);
+  groups_.insert(shape.group());
+  block_sizes_.insert(law_case.placement.block_size);
   types_.insert(
       fmt::format("{}/{}", element_type_name(shape.q_type), element_type_name(shape.kv_type)));
   layouts_.insert(kv_layout_name(law_case.placement.layout));
@@ -32,24 +33,29 @@ void TriedSizes::add(const verify::LawCase& law_case) {
 
 void TriedSizes::add(const TriedSizes& other) {
   for (std::size_t i = 0; i < std::size(ranges_); ++i) ranges_[i].add(other.ranges_[i]);
+  groups_.insert(other.groups_.begin(), other.groups_.end());
+  block_sizes_.insert(other.block_sizes_.begin(), other.block_sizes_.end());
   types_.insert(other.types_.begin(), other.types_.end());
   layouts_.insert(other.layouts_.begin(), other.layouts_.end());
 }
 
-std::string TriedSizes::text() const {
+std::string TriedSizes::text(const std::string& indent) const {
   std::string text;
   for (std::size_t i = 0; i < std::size(ranges_); ++i) {
     text +=
         fmt::format("{}{} {}-{}", i == 0 ? "" : ", ", kNames[i], ranges_[i].min, ranges_[i].max);
   }
-  return text +
-         fmt::format(", types {}, layouts {}", fmt::join(types_, " "), fmt::join(layouts_, " "));
+  return text + fmt::format(",\n{0}groups {1},\n{0}block sizes {2},\n{0}types {3}, layouts {4}",
+                            indent, fmt::join(groups_, " "), fmt::join(block_sizes_, " "),
+                            fmt::join(types_, " "), fmt::join(layouts_, " "));
 }
 
 nlohmann::ordered_json TriedSizes::json() const {
   nlohmann::ordered_json json;
   for (std::size_t i = 0; i < std::size(ranges_); ++i)
     json[kNames[i]] = {ranges_[i].min, ranges_[i].max};
+  json["groups"] = groups_;
+  json["block sizes"] = block_sizes_;
   json["types"] = types_;
   json["layouts"] = layouts_;
   return json;

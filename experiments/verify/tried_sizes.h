@@ -20,9 +20,12 @@ class TriedSizes {
   void add(const verify::LawCase& law_case);
   void add(const TriedSizes& other);
 
-  // "context 0-4096, sequences 1-40, ..., types fp16/e4m3 fp32/fp32, layouts packed"
-  std::string text() const;
-  // {"context": [0, 4096], "sequences": [1, 40], ..., "types": ["fp32/fp32"], "layouts": [...]}
+  // "context 0-4096, sequences 1-256, ..., groups 1 2 3, block sizes 16 32, types fp32/fp32,
+  // layouts packed": what is drawn from lists is listed. Several lines, each but the first after
+  // `indent`; no newline at the end.
+  std::string text(const std::string& indent) const;
+  // {"context": [0, 4096], "sequences": [1, 256], ..., "groups": [1, 2, 3], ...}: ranges, and
+  // lists.
   nlohmann::ordered_json json() const;
 
  private:
@@ -33,11 +36,13 @@ class TriedSizes {
     void add(const Range& other);
   };
 
-  enum Size : std::uint8_t { kContext, kSequences, kRows, kQHeads, kKvHeads, kHeadDim, kBlock };
-  static constexpr const char* kNames[] = {"context",  "sequences", "rows", "q heads",
-                                           "KV heads", "head dim",  "block"};
+  enum Size : std::uint8_t { kContext, kSequences, kRows, kQHeads, kKvHeads, kHeadDim };
+  static constexpr const char* kNames[] = {"context", "sequences", "rows",
+                                           "q heads", "KV heads",  "head dim"};
 
   Range ranges_[std::size(kNames)];
+  std::set<std::int64_t> groups_;
+  std::set<std::int64_t> block_sizes_;
   std::set<std::string> types_;  // of q and of the cache
   std::set<std::string> layouts_;
 };

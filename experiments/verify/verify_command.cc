@@ -25,6 +25,8 @@ namespace {
 constexpr std::int64_t kCasesMax = 10'000'000;
 constexpr double kSecondsMax = 1e6;
 constexpr std::int64_t kContextMax = 131'072;
+constexpr std::int64_t kSequencesMax = 4096;
+constexpr std::int64_t kQHeadsMax = 1024;
 
 constexpr const char* kFooter = R"(
 Each law, and the comparison with the oracle, is put to each backend over drawn cases. A case that
@@ -124,6 +126,19 @@ void add_choice_flags(CLI::App& command, VerifyFlags& flags) {
   add_library_flags(command, flags.trial);
 }
 
+// What is given is the greatest that is drawn, be it less than without the flag or more.
+void add_limit_flags(CLI::App& command, verify::SizeLimits& limits) {
+  const auto add = [&command](const char* flag, std::int64_t& limit, const char* about,
+                              std::int64_t most) {
+    command.add_option(flag, limit, fmt::format("{} [{}]", about, limit))
+        ->option_text("N")
+        ->check(CLI::Range(std::int64_t{1}, most));
+  };
+  add("--context-max", limits.context_max, "longest context, tokens", kContextMax);
+  add("--sequences-max", limits.num_seqs_max, "most sequences of a batch", kSequencesMax);
+  add("--q-heads-max", limits.num_q_heads_max, "most query heads", kQHeadsMax);
+}
+
 void add_run_flags(CLI::App& command, VerifyFlags& flags) {
   command
       .add_option("--cases", flags.options.cases,
@@ -140,11 +155,7 @@ void add_run_flags(CLI::App& command, VerifyFlags& flags) {
   command.add_option("--seed", flags.options.seed, "of the cases [2026]")
       ->option_text("N")
       ->check(check_whole_number);
-  command
-      .add_option("--context-max", flags.options.context_max,
-                  fmt::format("longest context, tokens [{}]", verify::kServingContext))
-      ->option_text("N")
-      ->check(CLI::Range(std::int64_t{1}, kContextMax));
+  add_limit_flags(command, flags.options.limits);
   command.add_option("--bound", flags.bound, "hard or sharp [sharp]")
       ->option_text("KIND")
       ->check(CLI::IsMember({"hard", "sharp"}));
@@ -159,8 +170,8 @@ void add_run_flags(CLI::App& command, VerifyFlags& flags) {
       ->check(check_folder_named);
   command.add_flag("--json", flags.is_json, "for machines");
   CLI::Option* list = command.add_flag("--list", flags.is_list, "backends and laws; runs nothing");
-  for (const char* unused : {"--cases", "--seconds", "--seed", "--context-max", "--bound",
-                             "--failures", "--out", "--json"}) {
+  for (const char* unused : {"--cases", "--seconds", "--seed", "--context-max", "--sequences-max",
+                             "--q-heads-max", "--bound", "--failures", "--out", "--json"}) {
     list->excludes(command.get_option(unused));
   }
 }

@@ -48,7 +48,7 @@ class VerifyRun {
         options_(options),
         program_(context.program),
         kinds_(kinds_of(trial)),
-        supply_(backends_, options.seed, options.context_max),
+        supply_(backends_, options.seed, options.limits),
         begin_(Clock::now()),
         // With a limit of time alone, the bar is one of seconds.
         progress_(context.err, context.terminal,

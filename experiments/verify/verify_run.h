@@ -28,7 +28,7 @@ struct VerifyOptions {
   std::int64_t cases_by_default = kDefaultCases;  // without `seconds`, else without end
   std::optional<double> seconds = {};             // no case is begun after that
   std::uint64_t seed = 2026;
-  std::int64_t context_max = verify::kServingContext;
+  verify::SizeLimits limits = {};
   verify::BoundKind bound_kind = verify::BoundKind::kSharp;
   std::int64_t failures_kept = 1;  // of each kind, of each law on each backend
   std::string folder = {};         // of failing cases

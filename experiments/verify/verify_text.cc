@@ -86,10 +86,9 @@ std::map<std::string, TriedSizes> sizes_by_kind(const Trial& trial, const Verify
 std::string sizes_text(const Trial& trial, const VerifyOutcome& outcome) {
   std::string text;
   for (const auto& [name, sizes] : sizes_by_kind(trial, outcome))
-    text += fmt::format("  {}: {}\n", name, sizes.text());
+    text += fmt::format("  {}: {}\n", name, sizes.text("    "));
   if (text.empty()) return "";
-  return "\nTried: each size by itself, from the least to the most; types of q / of the cache\n" +
-         text;
+  return "\nTried: each size by itself, as a range or a list; types of q / of the cache\n" + text;
 }
 
 std::string biases_text(const VerifyOutcome& outcome) {
@@ -210,7 +209,9 @@ Json verify_json(const Trial& trial, const VerifyOptions& options, const VerifyO
   Json json = {{"cases", outcome.cases},
                {"cases_of_serving_size", outcome.large_cases},
                {"cases_for_unmet_laws", outcome.late_cases},
-               {"context_max", options.context_max},
+               {"context_max", options.limits.context_max},
+               {"sequences_max", options.limits.num_seqs_max},
+               {"q_heads_max", options.limits.num_q_heads_max},
                {"seed", options.seed},
                {"bound", bound_kind_name(options.bound_kind)},
                {"passed_over", outcome.passed_over},

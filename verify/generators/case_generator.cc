@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 
 #include "core/contract.h"
 #include "core/dense_kv_view.h"
@@ -30,11 +31,22 @@ std::uint64_t draw_seed(RandomStream& stream) {
   return stream.next_below(1'000'000'000);  // short enough to be copied by hand
 }
 
+void draw_heads(const CaseDomain& domain, RandomStream& stream, ProblemShape& shape) {
+  const std::int64_t group_min = std::ranges::min(domain.groups);
+  const std::int64_t q_heads_max = std::max(
+      domain.num_q_heads_max.value_or(std::numeric_limits<std::int64_t>::max()), group_min);
+  const std::int64_t most = std::min(domain.num_kv_heads_max, q_heads_max / group_min);
+  shape.num_kv_heads = draw_between(std::min(domain.num_kv_heads_min, most), most, stream);
+  std::vector<std::int64_t> groups = domain.groups;
+  std::erase_if(groups,
+                [&](std::int64_t group) { return group > q_heads_max / shape.num_kv_heads; });
+  shape.num_q_heads = shape.num_kv_heads * draw_of(groups, stream);
+}
+
 ProblemShape draw_shape(const CaseDomain& domain, KvLayout layout, RandomStream stream) {
   const TypePair types = draw_of(domain.types, stream);
   ProblemShape shape{.q_type = types.q, .kv_type = types.kv};
-  shape.num_kv_heads = draw_between(domain.num_kv_heads_min, domain.num_kv_heads_max, stream);
-  shape.num_q_heads = shape.num_kv_heads * draw_of(domain.groups, stream);
+  draw_heads(domain, stream, shape);
   const std::int64_t pack = layout == KvLayout::kPacked ? packed_width_k(types.kv) : 1;
   shape.head_dim_k = (draw_of(domain.head_dims, stream) + pack - 1) / pack * pack;
   shape.head_dim_v = draw_of(domain.head_dims, stream);

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/random_stream.h"
@@ -58,6 +59,9 @@ struct CaseDomain {
   std::int64_t num_seqs_max = 5;
   std::int64_t num_kv_heads_min = 1;
   std::int64_t num_kv_heads_max = 4;
+  // Where there are many KV heads, groups are those that fit; where none fits, KV heads are fewer.
+  // At least the smallest group, even so.
+  std::optional<std::int64_t> num_q_heads_max = {};
   std::int64_t num_rows_max = 12;  // of one sequence
   std::int64_t context_max = 96;
   // What the first sequence has at least, as far as its kind of rows allows.

@@ -59,6 +59,32 @@ TEST_CASE("a group shrinks to two query heads on one KV head") {
   check_shrinks({[](const CaseSpec& spec) { return spec.shape.group() > 1; }, minimal});
 }
 
+TEST_CASE("many heads, sequences and large blocks shrink to the least that fails, in few trials") {
+  CaseSpec large;
+  large.shape.num_kv_heads = 8;
+  large.shape.num_q_heads = 128;
+  for (std::uint64_t id = 1; id < 200; ++id) large.sequences.push_back({.id = id});
+  large.placement.block_size = 512;
+  const auto smallest = [&](const CasePredicate& fails) {
+    const ShrunkCase shrunk = shrink(large, fails);
+    CHECK(shrunk.is_minimal);
+    CHECK(shrunk.evaluations < 400);
+    return shrunk.spec;
+  };
+  CaseSpec q_heads;
+  q_heads.shape.num_q_heads = 65;
+  CHECK(smallest([](const CaseSpec& spec) { return spec.shape.num_q_heads > 64; }) == q_heads);
+  CaseSpec group;
+  group.shape.num_q_heads = 9;
+  CHECK(smallest([](const CaseSpec& spec) { return spec.shape.group() > 8; }) == group);
+  CaseSpec block;
+  block.placement.block_size = 272;
+  CHECK(smallest([](const CaseSpec& spec) { return spec.placement.block_size > 256; }) == block);
+  const CaseSpec batch = smallest([](const CaseSpec& spec) { return spec.sequences.size() > 64; });
+  CHECK(batch.sequences.size() == 65);
+  CHECK(batch.shape == CaseSpec{}.shape);
+}
+
 TEST_CASE("packed e4m3 shrinks to one pack, beside the plainest type that goes with it") {
   CaseSpec minimal;
   minimal.shape.head_dim_k = 16;

@@ -17,7 +17,7 @@ using CaseRefusal = std::function<std::optional<std::string>(const CaseSpec&)>;
 
 // The domain, with those values of each list, and those options, that are served beside one plain
 // case that is. Combinations of them may still be refused. Nothing where no such case was found:
-// there is one if each reason to refuse is about one list or option. Asks about sixty cases for
+// there is one if each reason to refuse is about one list or option. Asks about seventy cases for
 // each reason that is met, and a thousand at most.
 std::optional<CaseDomain> served_domain(const CaseDomain& domain, const CaseRefusal& why_refused);
 

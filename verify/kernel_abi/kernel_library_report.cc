@@ -24,6 +24,7 @@ CaseSource all_of(std::vector<CaseSource> sources) {
 
 std::vector<DrawnCases> library_cases(std::uint64_t count) {
   DrawnCases small{.name = "small", .count = count};
+  small.domain.groups = {1, 2, 3, 4, 5, 6, 7, 8, 12};
   small.domain.num_seqs_max = 3;
   small.domain.num_kv_heads_max = 2;
   DrawnCases model{.name = "model", .count = count};
@@ -32,7 +33,16 @@ std::vector<DrawnCases> library_cases(std::uint64_t count) {
   model.domain.value_head_dim = ValueHeadDim::kSameAsKeys;
   model.domain.block_sizes = {16, 32, 64};
   model.domain.num_rows_max = 6;
-  return {small, model};
+  // Many heads, or wide groups, of few and short sequences: they cost as much as the others.
+  DrawnCases heads{.name = "heads", .count = count};
+  heads.domain.groups = {1, 6, 9, 12, 16, 17, 24, 24, 32, 32, 48, 64, 71};
+  heads.domain.num_kv_heads_max = 8;
+  heads.domain.num_q_heads_max = 128;
+  heads.domain.head_dims = {1, 2, 3, 4, 5, 7, 8, 12, 16, 24};
+  heads.domain.num_seqs_max = 2;
+  heads.domain.num_rows_max = 6;
+  heads.domain.context_max = 40;
+  return {small, model, heads};
 }
 
 Result<LawReport> kernel_library_report(const std::string& path,

@@ -14,7 +14,8 @@
 namespace recto::verify {
 
 // "small" has sizes of every kind, which find most faults and shrink well; "model" has those that
-// kernels are made for: head dims of models, block sizes from 16 on. So many cases of each.
+// kernels are made for: head dims of models, block sizes from 16 on; "heads" has up to 128 query
+// heads over up to 8 KV heads, in groups of up to 71. So many cases of each.
 std::vector<DrawnCases> library_cases(std::uint64_t count);
 
 // All laws, those of engines' tables and of writing among them, and the oracle, on these cases, as

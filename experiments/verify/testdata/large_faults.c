@@ -1,8 +1,11 @@
 // The kernel of experiments/examples that is right, made wrong at the sizes of servers alone, as
-// RECTO_TEST_FAULT says: "context", keys from the 513th on are lost; "sequence", from the 33rd
-// sequence on contexts are those of the ones 32 before, where they are shorter; "head", what
-// belongs to KV heads from the fifth on is that of the four before; "stride", rows of the block table
-// are taken to follow each other where a context has more than 512 keys.
+// RECTO_TEST_FAULT says, by name and by the size that is right still. "context:512": keys from the
+// 513th on are lost. "block:256": so are those from the 257th on where a block has more.
+// "sequence:32": from the 33rd sequence on contexts are those of the ones 32 before, where they are
+// shorter. "head:4": what belongs to KV heads from the fifth on is that of the four before.
+// "q-head:64", "group:8": query heads from the 65th on, or from the ninth of a group on, are
+// skipped. "stride:512": rows of the block table are taken to follow each other where a context has
+// more than 512 keys.
 
 #include <stdlib.h>
 
@@ -10,33 +13,47 @@
 #include "experiments/examples/paged_kernel.c"
 #undef recto_kernel_table
 
-enum { kKeysMax = 512, kSequencesMax = 32, kKvHeadsMax = 4, kLengths = 4096 };
+enum { kLengths = 4096 };
 
 typedef int32_t (*Attention)(const RectoAttentionCall* call);
 
-static int has_fault(const char* name) {
-  const char* const fault = getenv("RECTO_TEST_FAULT");
-  return fault != NULL && strcmp(fault, name) == 0;
+// The size that is right still; without the fault, every size is.
+static int64_t right_until(const char* fault) {
+  const char* const asked = getenv("RECTO_TEST_FAULT");
+  const size_t name = strlen(fault);
+  if (asked == NULL || strncmp(asked, fault, name) != 0 || asked[name] != ':') return INT64_MAX;
+  return strtoll(asked + name + 1, NULL, 10);
 }
 
-static int32_t shorter_context(const int32_t* lengths, int64_t sequence) {
-  const int32_t length = lengths[sequence];
-  if (has_fault("context") && length > kKeysMax) return kKeysMax;
-  if (!has_fault("sequence") || sequence < kSequencesMax) return length;
-  const int32_t other = lengths[sequence - kSequencesMax];
-  return other < length ? other : length;
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static int32_t shorter_context(const RectoAttentionCall* call, int64_t sequence) {
+  int64_t length = least(call->context_length[sequence], right_until("context"));
+  if (call->k.block_size > right_until("block")) length = least(length, right_until("block"));
+  const int64_t sequences = right_until("sequence");
+  if (sequence >= sequences) length = least(length, call->context_length[sequence - sequences]);
+  return (int32_t)length;
 }
 
-static void repeat_heads(const RectoAttentionCall* call) {
-  const int64_t heads = call->q.num_heads;
-  const int64_t first = heads / call->k.num_kv_heads * kKvHeadsMax;
+// Where it takes the head's results from, or nothing.
+static int64_t head_taken(const RectoAttentionCall* call, int64_t head) {
+  const int64_t group = call->q.num_heads / call->k.num_kv_heads;
+  if (head >= right_until("q-head") || head % group >= right_until("group")) return -1;
+  const int64_t kv_heads = right_until("head");
+  return head / group >= kv_heads ? head - kv_heads * group : head;
+}
+
+static void mix_heads(const RectoAttentionCall* call) {
   for (int64_t row = 0; row < call->out.num_rows; ++row) {
-    for (int64_t head = first; head < heads; ++head) {
-      const int64_t to = row * call->out.row_stride + head * call->out.head_stride;
-      const int64_t from = to - first * call->out.head_stride;
+    for (int64_t head = 0; head < call->q.num_heads; ++head) {
+      const int64_t taken = head_taken(call, head);
+      if (taken == head) continue;
+      const int64_t start = row * call->out.row_stride;
+      const int64_t to = start + head * call->out.head_stride;
+      const int64_t from = start + taken * call->out.head_stride;
       for (int64_t dim = 0; dim < call->out.head_dim; ++dim) {
         store(call->out.data, call->out.type, to + dim,
-              load(call->out.data, call->out.type, from + dim));
+              taken < 0 ? 0.0F : load(call->out.data, call->out.type, from + dim));
       }
     }
   }
@@ -47,13 +64,12 @@ static int32_t run_wrong(const RectoAttentionCall* call, Attention right) {
   int32_t lengths[kLengths];
   RectoAttentionCall changed = *call;
   for (int64_t s = 0; s < call->num_seqs; ++s) {
-    lengths[s] = shorter_context(call->context_length, s);
-    if (has_fault("stride") && lengths[s] > kKeysMax)
-      changed.block_table_row_stride = call->max_blocks;
+    lengths[s] = shorter_context(call, s);
+    if (lengths[s] > right_until("stride")) changed.block_table_row_stride = call->max_blocks;
   }
   changed.context_length = lengths;
   const int32_t status = right(&changed);
-  if (status == kRectoOk && has_fault("head")) repeat_heads(call);
+  if (status == kRectoOk) mix_heads(call);
   return status;
 }
 
