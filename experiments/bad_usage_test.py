@@ -77,6 +77,7 @@ BAD_USAGE = (
     ("report no.json", "folder: no.json/manifest.json: No such file or directory; expected a"),
     ("simulate --trace -", "-: is no name of standard input here: expected a trace file"),
     ("trace -", "-: is no name of standard input here: expected a trace file"),
+    ("verify --backend \x1b[2J", "--backend: found '?[2J'; expected one of"),
     ("numerics --types int4", "--types: found 'int4'; expected fp32, fp16, bf16, or one"),
 )
 

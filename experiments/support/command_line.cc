@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -29,8 +31,17 @@ void shape_help(Formatter& formatter) {
   }
 }
 
+// A message quotes what files and arguments hold, which may steer a terminal.
+std::string without_control_characters(std::string text) {
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return c != '\n' && c != '\t' && std::iscntrl(c) != 0; }, '?');
+  return text;
+}
+
 int report(const Program& program, const Status& status) {
-  if (!status.is_ok()) std::cerr << program.name << ": " << status.message() << '\n';
+  if (!status.is_ok()) {
+    std::cerr << program.name << ": " << without_control_characters(status.message()) << '\n';
+  }
   return exit_code(status);
 }
 

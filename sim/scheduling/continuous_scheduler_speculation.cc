@@ -9,6 +9,7 @@ namespace recto::sim {
 
 // The common clock counts one token a step, so that the group leaves it and joins it again.
 void ContinuousScheduler::gain(std::int64_t request_id, std::int64_t tokens, SimTime now) {
+  RECTO_CHECK_GT(tokens, 0);
   const RunningList& running = batch_.running();
   auto at = running.begin();
   while (at != running.end() && this->request_id(*at) != request_id) ++at;
