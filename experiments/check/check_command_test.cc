@@ -118,7 +118,7 @@ TEST_CASE("an answer that is no array, or another one, fails with what was expec
   folder.check_wrong(".out.npy", "", "expected the npy format, which begins with");
   NpyArray other = out;
   other.shape.insert(other.shape.begin(), 1);
-  folder.check_wrong(".out.npy", npy_bytes(other), "out: expected float32 [");
+  folder.check_wrong(".out.npy", npy_bytes(other), "found float32 [1, ");
   other = make_npy_array(NpyType::kFloat64, out.shape,
                          std::vector<double>(static_cast<std::size_t>(out.count())));
   folder.check_wrong(".out.npy", npy_bytes(other), "found float64 [");

@@ -31,7 +31,8 @@ TEST_CASE("types and layouts that were tried are told with the sizes") {
   const auto tried = testing::try_command(
       add_verify_command, {"verify", "--backend", "naive-fp64", "--law", "oracle", "--cases", "4"});
   CHECK_THAT(tried.out, ContainsSubstring("; types of q / of the cache\n") &&
-                            ContainsSubstring(", types ") && ContainsSubstring(", layouts "));
+                            ContainsSubstring("types bf16/bf16 ") &&
+                            ContainsSubstring(", layouts "));
 }
 
 TEST_CASE("how long a library's call may take is told") {

@@ -272,7 +272,7 @@ TEST_CASE("bad flags are named, with what was expected") {
   check_refused({"--bound", "soft"}, "--bound");
   check_refused({"--failures", "0"}, "--failures");
   check_refused({"--out", ""}, "--out: found ''; expected a folder");
-  check_refused({"--list", "--cases", "3"}, "--list");
+  check_refused({"--list", "--cases", "3"}, "--list: runs nothing, and excludes --cases");
 }
 
 TEST_CASE("the lists have every backend and law, and run nothing") {
