@@ -3,14 +3,14 @@
 
     campaign.py --programs KIND=PROGRAM=MUTANTS... --equivalent EQUIVALENT.txt --open OPEN.txt
                 [--sample N] [--jobs N] [--seconds S] [--only NAME...] [--drawn-only]
-                [--first-by-compiler RESULT.json] [--columns] [--result JSON]
+                [--first-by-compiler RESULT.json] [--columns N] [--result JSON]
                 [--built-from COMMIT]
 
 A program is a Catch2 test of the copies (programs.py has the kinds). Its cases named "imitation:
 ..." are what others do, and are counted beside the rest, which is ours. A mutant is killed by an
 assertion, by a broken contract, as checks of the executor are told, or by those of bounds and of
 what C++ does not define (bounds.cc). What another exception, a crash or the clock ends is told
-apart. With --columns, what `recto verify` kills alone, and what each law (alone.py). Fails if a
+apart. Of N mutants, what `recto verify` kills alone, and what each law (alone.py). Fails if a
 mutant survives that is not listed as equivalent or open, if one is killed that is, or if there is a
 finding without a mutant. Open are those that ought to be killed, and are not yet; tables count them
 as survivors. A sample has N mutants of each area, always the same ones. Of copies that are built
@@ -58,8 +58,8 @@ class Trial:
         self.seconds = time.monotonic() - begin
         for spec in self.program.imitations:
             self.imitations.append(run(self.program, spec, number, asked.seconds).kind)
-        if self.program.laws and self.listed not in report.UNSEEN:
-            self.alone = alone.Alone().run(self.program, number, asked.seconds)
+        if self.alone:
+            self.alone.run(self.program, number, asked.seconds)
         print(self.line(), flush=True)
         return self
 
@@ -116,9 +116,14 @@ def failures_without_mutant(asked, found, pool):
     ]
 
 
+def shuffled(trials):
+    """In an order that their names make."""
+    return sorted(trials, key=lambda t: hashlib.sha256(t.mutant["name"].encode()).hexdigest())
+
+
 def sample_of(trials, each):
-    """So many of each area, the first ones in an order that their names make."""
-    order = sorted(trials, key=lambda t: hashlib.sha256(t.mutant["name"].encode()).hexdigest())
+    """So many of each area, always the same ones."""
+    order = shuffled(trials)
     found = []
     for area in sorted({trial.mutant["area"] for trial in trials}):
         found += [trial for trial in order if trial.mutant["area"] == area][:each]
@@ -139,7 +144,8 @@ def parse(arguments):
         "--first-by-compiler", type=Path, help="those alone of that result; survivors are counted"
     )
     parser.add_argument(
-        "--columns", action="store_true", help="what recto verify alone kills, and each law alone"
+        "--columns", type=int, default=0, metavar="N",
+        help="of so many mutants, what recto verify alone kills, and each law alone",
     )
     parser.add_argument("--result", type=Path, help="is written, for tables")
     parser.add_argument("--built-from", default="", help="the commit, for the result")
@@ -203,6 +209,9 @@ def main(arguments):
     if asked.columns:
         for program in found:
             program.laws = alone.laws_of(program) if program.imitations else []
+    seen = [t for t in trials if t.program.laws and t.listed not in report.UNSEEN]
+    for trial in shuffled(seen)[: asked.columns]:
+        trial.alone = alone.Alone()
     with ThreadPoolExecutor(asked.jobs) as pool:
         failures = failures_without_mutant(asked, found, pool)
         list(pool.map(lambda trial: trial.run(asked), trials))
