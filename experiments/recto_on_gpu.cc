@@ -4,7 +4,7 @@
 #include "experiments/replay/replay_command.h"
 #include "experiments/support/command_line.h"
 #include "experiments/verify/verify_command.h"
-#include "verify/device_call.h"
+#include "verify/kernels/device_call.h"
 
 namespace recto::experiments {
 namespace {

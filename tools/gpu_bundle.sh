@@ -26,7 +26,8 @@ build_programs() {
   local labels label
   cd "$root"
   labels=$(./bazelw query 'kind("cc_test", attr(tags, "\bcuda\b",
-      //cuda/... + //verify:all + //verify/engine:all))
+      //cuda/... + //verify:all + //verify/block_tables:all + //verify/engine:all
+      + //verify/host_api:all + //verify/kernels:all))
     + kind("cc_binary", //cuda/bench:all) + //experiments:recto_on_gpu')
   ./bazelw build $labels
   for label in $labels; do

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "cuda/attention_plan.h"
-#include "verify/cache_kernels.h"
-#include "verify/device_call.h"
-#include "verify/host_api_backends.h"
-#include "verify/kernel_backends.h"
+#include "verify/host_api/host_api_backends.h"
+#include "verify/kernels/cache_kernels.h"
+#include "verify/kernels/device_call.h"
+#include "verify/kernels/kernel_backends.h"
 
 namespace recto::verify {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "bazel/testing/catch.h"
 #include "cuda/instantiations.h"
-#include "verify/device_call.h"
 #include "verify/drawn_cases.h"
+#include "verify/kernels/device_call.h"
 #include "verify/oracle_comparison.h"
 
 namespace recto::verify {

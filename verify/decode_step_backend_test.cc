@@ -9,7 +9,7 @@
 #include "reference/numerics.h"
 #include "reference/paged_attention.h"
 #include "verify/oracle_comparison.h"
-#include "verify/placed_problem.h"
+#include "verify/problems/placed_problem.h"
 
 namespace recto::verify {
 namespace {

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "verify/attention_problem.h"
 #include "verify/backend.h"
 #include "verify/comparison.h"
-#include "verify/placed_problem.h"
+#include "verify/problems/attention_problem.h"
+#include "verify/problems/placed_problem.h"
 
 namespace recto::verify {
 

@@ -8,7 +8,7 @@
 #include "experiments/generate/generate_text.h"
 #include "experiments/support/text_file.h"
 #include "verify/engine/weights_file.h"
-#include "verify/kernel_heap.h"
+#include "verify/kernels/kernel_heap.h"
 
 namespace recto::experiments {
 namespace {

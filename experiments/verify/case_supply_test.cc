@@ -15,7 +15,7 @@
 
 #include "bazel/testing/catch.h"
 #include "verify/generators/case_spec.h"
-#include "verify/placed_problem.h"
+#include "verify/problems/placed_problem.h"
 #include "verify/serving_cases.h"
 
 namespace recto::experiments {

@@ -10,10 +10,10 @@
 #include "experiments/support/table.h"
 #include "experiments/support/text_list.h"
 #include "experiments/support/usage_error.h"
-#include "verify/engine_tables_law.h"
+#include "verify/block_tables/engine_tables_law.h"
 #include "verify/kernel_abi/kernel_device.h"
 #include "verify/kernel_abi/kernel_library_backends.h"
-#include "verify/kernel_heap.h"
+#include "verify/kernels/kernel_heap.h"
 #include "verify/laws/laws.h"
 #include "verify/oracle_comparison.h"
 

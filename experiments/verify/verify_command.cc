@@ -16,8 +16,8 @@
 #include "experiments/verify/trial.h"
 #include "experiments/verify/verify_run.h"
 #include "experiments/verify/verify_text.h"
-#include "verify/device_loss.h"
 #include "verify/kernel_abi/kernel_library.h"
+#include "verify/kernels/device_loss.h"
 
 namespace recto::experiments {
 namespace {

@@ -155,11 +155,12 @@ std::string tests_text(const Trial& trial) {
   });
   if (!has_kernels) return "";
   return "\nTests, and no laws: both sides of each dispatch threshold, in "
-         "//verify:kernel_thresholds_test,\n"
-         "  //verify:host_api_thresholds_test and //verify:kernel_cache_thresholds_test; each "
+         "//verify/kernels:kernel_thresholds_test,\n"
+         "  //verify/host_api:host_api_thresholds_test and "
+         "//verify/kernels:kernel_cache_thresholds_test; each "
          "access "
          "to memory,\n"
-         "  in //verify:kernel_checks_test and //verify:cache_checks_test\n";
+         "  in //verify/kernels:kernel_checks_test and //verify/kernels:cache_checks_test\n";
 }
 
 Json count_json(const LawCount& count) {

@@ -10,7 +10,7 @@
 
 #include "reference/error_bound.h"
 #include "reference/rounding.h"
-#include "verify/kv_write_case.h"
+#include "verify/kv_moves/kv_write_case.h"
 #include "verify/npz/npy_format.h"
 
 namespace recto::verify {

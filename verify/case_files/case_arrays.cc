@@ -9,7 +9,7 @@
 
 #include "core/contract.h"
 #include "reference/error_bound.h"
-#include "verify/kv_write_case.h"
+#include "verify/kv_moves/kv_write_case.h"
 
 namespace recto::verify {
 namespace {

@@ -9,8 +9,8 @@
 #include "core/units.h"
 #include "cuda/decode_step.h"
 #include "reference/rounding.h"
-#include "verify/captured_step.h"
 #include "verify/engine/attention_flow.h"
+#include "verify/host_api/captured_step.h"
 
 namespace recto::verify {
 namespace {

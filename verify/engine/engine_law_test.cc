@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
-#include "verify/device_call.h"
+#include "verify/kernels/device_call.h"
 
 namespace recto::verify {
 namespace {

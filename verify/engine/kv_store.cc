@@ -7,8 +7,8 @@
 #include "cuda/cache_ops.h"
 #include "reference/rounding.h"
 #include "verify/engine/attention_flow.h"
-#include "verify/host_api_backends.h"
-#include "verify/kernel_numerics.h"
+#include "verify/host_api/host_api_backends.h"
+#include "verify/kernels/kernel_numerics.h"
 
 namespace recto::verify {
 namespace {

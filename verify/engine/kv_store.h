@@ -16,9 +16,9 @@
 #include "reference/dense_attention.h"
 #include "reference/numerics.h"
 #include "verify/backend.h"
-#include "verify/device_call.h"
 #include "verify/engine/decode_graphs.h"
 #include "verify/engine/model_shape.h"
+#include "verify/kernels/device_call.h"
 
 namespace recto::verify {
 

@@ -12,9 +12,9 @@
 
 #include "core/paged_kv_view.h"
 #include "core/status.h"
-#include "verify/attention_problem.h"
 #include "verify/generators/float_family.h"
-#include "verify/placed_problem.h"
+#include "verify/problems/attention_problem.h"
+#include "verify/problems/placed_problem.h"
 
 namespace recto::verify {
 

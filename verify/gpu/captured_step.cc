@@ -1,6 +1,6 @@
 // A step as a CUDA graph.
 
-#include "verify/captured_step.h"
+#include "verify/host_api/captured_step.h"
 
 #include "verify/gpu/launches.h"
 

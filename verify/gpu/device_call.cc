@@ -1,7 +1,7 @@
 // A call whose kernels run on the GPU. All memory is managed, so that nothing is registered; nobody
 // looks on.
 
-#include "verify/device_call.h"
+#include "verify/kernels/device_call.h"
 
 #include <errno.h>
 #include <sys/wait.h>

@@ -1,6 +1,6 @@
 // The error that the GPU keeps.
 
-#include "verify/device_loss.h"
+#include "verify/kernels/device_loss.h"
 
 #include "verify/gpu/launches.h"
 #include "verify/gpu/managed_memory.h"

@@ -1,6 +1,6 @@
 // The heap becomes managed memory.
 
-#include "verify/kernel_heap.h"
+#include "verify/kernels/kernel_heap.h"
 
 #include "verify/gpu/managed_memory.h"
 

@@ -1,7 +1,7 @@
 // Sparse memory that kernels on a GPU reach: managed, once the heap is. Its pages come into being
 // where they are touched first, on the host or on the device.
 
-#include "verify/sparse_memory.h"
+#include "verify/problems/sparse_memory.h"
 
 #include <sys/mman.h>
 

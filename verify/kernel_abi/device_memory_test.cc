@@ -8,7 +8,7 @@
 #include "bazel/testing/catch.h"
 #include "verify/kernel_abi/kernel_library.h"
 #include "verify/kernel_abi/stand_in_device.h"
-#include "verify/placed_problem.h"
+#include "verify/problems/placed_problem.h"
 
 namespace recto::verify {
 namespace {

@@ -17,7 +17,7 @@
 #include "reference/paged_attention.h"
 #include "verify/kernel_abi/kernel_process.h"
 #include "verify/kernel_abi/kernel_request.h"
-#include "verify/stale_memory.h"
+#include "verify/problems/stale_memory.h"
 
 namespace recto::verify {
 

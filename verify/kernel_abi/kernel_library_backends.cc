@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "reference/numerics.h"
-#include "verify/kernel_abi/kv_write_law.h"
+#include "verify/kv_moves/kv_write_law.h"
 
 namespace recto::verify {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "bazel/testing/catch.h"
-#include "verify/placed_problem.h"
+#include "verify/problems/placed_problem.h"
 
 namespace recto::verify {
 namespace {

@@ -11,7 +11,7 @@
 #include "core/contract.h"
 #include "verify/kernel_abi/kernel_result.h"
 #include "verify/kernel_abi/request_builder.h"
-#include "verify/stale_memory.h"
+#include "verify/problems/stale_memory.h"
 
 namespace recto::verify {
 namespace {

@@ -13,7 +13,7 @@
 #include "verify/kernel_abi/guarded_arena.h"
 #include "verify/kernel_abi/kernel_mailbox.h"
 #include "verify/kernel_abi/recto_kernel.h"
-#include "verify/narrow_offsets.h"
+#include "verify/kv_moves/narrow_offsets.h"
 
 namespace recto::verify {
 
@@ -44,10 +44,10 @@ struct KernelRequest {
 };
 
 // The inputs have passed the gate of core/. Rows of out have the gap between them that rows of q
-// have; both hold `stale` (verify/stale_memory.h). Which end of a buffer is guarded follows from
-// the inputs. Exhausted where the arena has no room for it. Of pools of more than a GiB only blocks
-// are handed over, far from each other: zeros that take no memory lie between them, and before
-// pools that are written, as far as offsets of 32 bits lead.
+// have; both hold `stale` (verify/problems/stale_memory.h). Which end of a buffer is guarded
+// follows from the inputs. Exhausted where the arena has no room for it. Of pools of more than a
+// GiB only blocks are handed over, far from each other: zeros that take no memory lie between them,
+// and before pools that are written, as far as offsets of 32 bits lead.
 Result<KernelRequest> request_attention(KernelFunction function, const PagedAttentionInputs& inputs,
                                         std::uint32_t stale, GuardedArena& arena);
 Result<KernelRequest> request_kv_write(const KvWriteInputs& inputs, GuardedArena& arena);

@@ -14,7 +14,7 @@
 #include "verify/kernel_abi/guarded_arena.h"
 #include "verify/kernel_abi/kernel_request.h"
 #include "verify/kernel_abi/recto_kernel.h"
-#include "verify/narrow_offsets.h"
+#include "verify/kv_moves/narrow_offsets.h"
 
 namespace recto::verify {
 

@@ -9,10 +9,10 @@
 
 #include "core/contract.h"
 #include "core/random_stream.h"
-#include "verify/contents_call.h"
 #include "verify/generators/case_generator.h"
-#include "verify/kernel_calls.h"
 #include "verify/kernel_cover/taint.h"
+#include "verify/kernels/contents_call.h"
+#include "verify/kernels/kernel_calls.h"
 
 namespace recto::verify {
 namespace {

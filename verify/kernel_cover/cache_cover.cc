@@ -8,9 +8,9 @@
 #include "core/attention_views.h"
 #include "core/dense_kv_view.h"
 #include "core/random_stream.h"
-#include "verify/contents_call.h"
-#include "verify/kernel_cache_ops.h"
 #include "verify/kernel_cover/taint.h"
+#include "verify/kernels/contents_call.h"
+#include "verify/kernels/kernel_cache_ops.h"
 
 namespace recto::verify {
 namespace {

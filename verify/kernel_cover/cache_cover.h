@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "verify/device_call.h"
+#include "verify/kernels/device_call.h"
 
 namespace recto::verify {
 

@@ -23,13 +23,13 @@
 #include <string_view>
 #include <vector>
 
-#include "verify/kernel_calls.h"
 #include "verify/kernel_cover/attention_cover.h"
 #include "verify/kernel_cover/cache_cover.h"
 #include "verify/kernel_cover/outcome.h"
 #include "verify/kernel_cover/planted_fault.h"
 #include "verify/kernel_cover/taint.h"
-#include "verify/placed_problem.h"
+#include "verify/kernels/kernel_calls.h"
+#include "verify/problems/placed_problem.h"
 #include "verify/whole_number.h"
 
 namespace recto::verify {

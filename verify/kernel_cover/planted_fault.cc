@@ -9,7 +9,7 @@
 #include "core/attention_views.h"
 #include "verify/kernel_cover/attention_cover.h"
 #include "verify/kernel_cover/taint.h"
-#include "verify/placed_problem.h"
+#include "verify/problems/placed_problem.h"
 
 namespace recto::verify {
 namespace {

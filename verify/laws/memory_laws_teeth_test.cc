@@ -11,7 +11,7 @@
 #include "bazel/testing/catch.h"
 #include "verify/laws/laws.h"
 #include "verify/laws/testing/faulty_backends.h"
-#include "verify/stale_memory.h"
+#include "verify/problems/stale_memory.h"
 
 namespace recto::verify {
 namespace {

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "verify/distant_pools.h"
+#include "verify/kv_moves/distant_pools.h"
 #include "verify/laws/law_trial.h"
 #include "verify/laws/laws.h"
 

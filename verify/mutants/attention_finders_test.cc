@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
-#include "verify/checked_kernel_run.h"
 #include "verify/drawn_cases.h"
-#include "verify/group_scores.h"
-#include "verify/host_api_backends.h"
-#include "verify/kernel_backends.h"
+#include "verify/host_api/host_api_backends.h"
+#include "verify/kernels/checked_kernel_run.h"
+#include "verify/kernels/group_scores.h"
+#include "verify/kernels/kernel_backends.h"
 #include "verify/laws/laws.h"
 #include "verify/oracle_comparison.h"
 

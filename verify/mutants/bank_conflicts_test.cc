@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "bazel/testing/catch.h"
-#include "verify/kernel_traffic.h"
+#include "verify/kernels/kernel_traffic.h"
 
 namespace recto::verify {
 namespace {

@@ -23,7 +23,7 @@ sim/x_test.cc:62: FAILED:
 TAIL = f"\n{'=' * 79}\ntest cases: 1 | 1 failed\n"
 UNEXPECTED = "due to unexpected exception with message:\n"
 FOREIGN = UNEXPECTED + "  vector::_M_default_append\n"
-EXECUTOR = """  verify/device_call.cc:236: contract broken: nothing is found in the kernels
+EXECUTOR = """  verify/kernels/device_call.cc:236: contract broken: nothing is found in the kernels
   (race in kernel 'paged_decode': x.cuh:3: thread 1)
 """
 

@@ -1,23 +1,10 @@
 """Tests that are put to mutants as they are, and the headers that they include."""
 
-# Of verify/, put to those of kernels.
-
-MUTANT_TESTS = [
+# Of verify/kernels.
+KERNEL_TESTS = [
     "attention_refusals",
     "kernel_refusals",
     "group_scores_refusals",
-    "host_api_refusals",
-    "host_api_plans",
-    "host_api_thresholds",
-    "kernel_instantiations",
-    "caller_shapes",
-    "cache_ops",
-    "device_scales",
-    "gather_op",
-    "bad_input_walk",
-    "bad_input_cache_walk",
-    "bad_input_shapes_walk",
-    "flash_attn_call",
     "contents_check",
     "contents_checks",
     "kernel_cache_ops_property",
@@ -31,17 +18,36 @@ MUTANT_TESTS = [
     "non_finite_inputs",
 ]
 
-MUTANT_TEST_HEADERS = [
+KERNEL_TEST_HEADERS = [
     "access_name.h",
+    "checked_kernel_run.h",
+    "kernel_refusals.h",
+]
+
+# Of verify/host_api.
+HOST_API_TESTS = [
+    "host_api_refusals",
+    "host_api_plans",
+    "host_api_thresholds",
+    "kernel_instantiations",
+    "caller_shapes",
+    "cache_ops",
+    "device_scales",
+    "gather_op",
+    "bad_input_walk",
+    "bad_input_cache_walk",
+    "bad_input_shapes_walk",
+    "flash_attn_call",
+]
+
+HOST_API_TEST_HEADERS = [
     "api_calls.h",
     "api_faults.h",
     "api_leaves.h",
     "bad_input_walk.h",
     "caller_batch.h",
-    "checked_kernel_run.h",
     "chosen_plan.h",
     "host_api_call.h",
-    "kernel_refusals.h",
 ]
 
 # Counts bytes that are allocated, and what headers say of them.

@@ -24,7 +24,7 @@
 #include "core/random_stream.h"
 #include "verify/generators/case_generator.h"
 #include "verify/kernel_cover/taint.h"
-#include "verify/placed_problem.h"
+#include "verify/problems/placed_problem.h"
 #include "verify/simt/examples/packed_decode_backend.h"
 #include "verify/simt/examples/packed_decode_cases.h"
 

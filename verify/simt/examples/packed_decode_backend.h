@@ -8,7 +8,7 @@
 #include <span>
 
 #include "verify/backend.h"
-#include "verify/device_call.h"
+#include "verify/kernels/device_call.h"
 #include "verify/simt/executor/executor.h"
 
 namespace recto::verify {

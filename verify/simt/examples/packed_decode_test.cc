@@ -10,7 +10,7 @@
 #include "reference/error_bound.h"
 #include "verify/comparison.h"
 #include "verify/generators/case_generator.h"
-#include "verify/placed_problem.h"
+#include "verify/problems/placed_problem.h"
 #include "verify/simt/examples/packed_decode_backend.h"
 #include "verify/simt/examples/packed_decode_cases.h"
 

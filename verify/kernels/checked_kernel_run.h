@@ -1,0 +1,101 @@
+#pragma once
+
+// Kernels under the checks of memory, for tests: how they are run, and what of a cover has been.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "core/element_type.h"
+#include "core/paged_kv_view.h"
+#include "verify/kernels/access_name.h"
+#include "verify/kernels/device_call.h"
+#include "verify/simt/checks/access_checker.h"
+
+namespace recto::verify {
+
+// Adds what each call's checker has seen to `accesses`, which outlives the calls.
+inline KernelRun checked_run(const simt::Schedule& schedule, std::uint64_t& accesses) {
+  return {.executor = {.schedule = schedule},
+          .observer = [&accesses](const simt::DeviceMemory& memory) {
+            return std::shared_ptr<simt::AccessChecker>(new simt::AccessChecker(memory, {}),
+                                                        [&accesses](simt::AccessChecker* checker) {
+                                                          accesses += checker->accesses();
+                                                          delete checker;
+                                                        });
+          }};
+}
+
+// Under which every configuration is checked.
+inline constexpr std::array<simt::Schedule, 3> kCheckedSchedules = {{
+    {.policy = simt::SchedulePolicy::kReverse, .seed = 3},
+    {.policy = simt::SchedulePolicy::kRandomWarp, .seed = 4, .preemption_period = 50},
+    {.policy = simt::SchedulePolicy::kRandomThread, .seed = 5, .preemption_period = 7},
+}};
+
+// Four policies with sixteen seeds in all, preempted often and now and then.
+inline simt::Schedule preempting_schedule(std::uint64_t seed) {
+  return {.policy = simt::kSchedulePolicies[seed % 4],
+          .seed = seed,
+          .preemption_period = seed / 4 % 2 == 0 ? 7U : 50U};
+}
+inline constexpr std::uint64_t kPreemptingSeeds = 16;
+
+inline constexpr std::array<KvLayout, 3> kCheckedLayouts = {
+    KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked};
+
+// How often each configuration has been run, and with how many accesses that were looked at.
+class RunCover {
+ public:
+  void add(const std::string& kernel, const std::string& configuration, std::uint64_t accesses) {
+    Count& count = counts_[kernel][configuration];
+    ++count.runs;
+    count.accesses += accesses;
+  }
+
+  // Configurations of which `runs` runs have been, and in each of them some access.
+  std::size_t complete(const std::string& kernel, int runs) const {
+    std::size_t configurations = 0;
+    const auto of_kernel = counts_.find(kernel);
+    if (of_kernel == counts_.end()) return 0;
+    for (const auto& [configuration, count] : of_kernel->second) {
+      configurations += count.runs == runs && count.accesses >= static_cast<std::uint64_t>(runs);
+    }
+    return configurations;
+  }
+
+  // Configurations, of any kernel, with this word in their names.
+  std::size_t configurations_with(const std::string& word) const {
+    std::size_t with = 0;
+    for (const auto& [kernel, configurations] : counts_) {
+      for (const auto& [configuration, count] : configurations) {
+        with += configuration.find(word) != std::string::npos;
+      }
+    }
+    return with;
+  }
+
+  void print() const {
+    for (const auto& [kernel, configurations] : counts_) {
+      for (const auto& [configuration, count] : configurations) {
+        std::cout << fmt::format("{:13} {:32} {:3} runs {:9} accesses\n", kernel, configuration,
+                                 count.runs, count.accesses);
+      }
+    }
+  }
+
+ private:
+  struct Count {
+    int runs = 0;
+    std::uint64_t accesses = 0;
+  };
+  std::map<std::string, std::map<std::string, Count>> counts_;
+};
+
+}  // namespace recto::verify

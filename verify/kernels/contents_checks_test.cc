@@ -1,0 +1,226 @@
+// The kernels that look at tables and lengths, slots and pairs, under the checks of memory:
+// whatever stands there, they touch what is their own, in order, and their answers depend on no
+// schedule.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "core/random_stream.h"
+#include "verify/kernels/checked_kernel_run.h"
+#include "verify/kernels/contents_call.h"
+
+namespace recto::verify {
+namespace {
+
+using kernels::ContentsCheckParams;
+using kernels::ContentsRule;
+using enum kernels::ContentsRule;
+
+constexpr std::int64_t kSeqs = 600;  // two or three for each thread
+constexpr std::int64_t kMaxBlocks = 4;
+constexpr std::int64_t kRowStride = 6;
+constexpr std::int64_t kBlockSize = 8;
+constexpr std::int64_t kNumBlocks = 50;
+constexpr std::int64_t kMaxQueries = 3;
+constexpr std::int64_t kMaxContext = 30;
+
+// All as it should be; what contexts do not reach holds anything.
+struct Contents {
+  Contents() : query_start(kSeqs + 1), lengths(kSeqs), table(kSeqs * kRowStride) {
+    RandomStream random = RandomStream(2026).split("contents");
+    for (std::size_t i = 0; i < kSeqs; ++i) {
+      const auto rows = static_cast<std::int32_t>(random.next_below(kMaxQueries + 1));
+      query_start[i + 1] = query_start[i] + rows;
+      lengths[i] = static_cast<std::int32_t>(random.next_below(kMaxContext + 1));
+      for (std::size_t column = 0; column < kRowStride; ++column) {
+        const bool is_reached = static_cast<std::int64_t>(column) * kBlockSize < lengths[i];
+        table[i * kRowStride + column] =
+            is_reached ? static_cast<std::int32_t>(random.next_below(kNumBlocks)) : 1 << 30;
+      }
+    }
+    params = {.block_table = {table.data(), kSeqs, kMaxBlocks, kRowStride},
+              .num_blocks = kNumBlocks,
+              .block_size = kBlockSize,
+              .query_start = query_start.data(),
+              .lengths = lengths.data(),
+              .num_query_rows = query_start.back(),
+              .max_query_length = kMaxQueries,
+              .max_context_length = kMaxContext};
+  }
+  Contents(const Contents&) = delete;
+  Contents& operator=(const Contents&) = delete;
+
+  // A context of some length, of which one id is as told and those before it are right.
+  void set_id(std::size_t sequence, std::size_t column, std::int64_t id) {
+    lengths[sequence] = static_cast<std::int32_t>(column * kBlockSize + 1);
+    for (std::size_t i = 0; i < column; ++i) table[sequence * kRowStride + i] = 0;
+    table[sequence * kRowStride + column] = static_cast<std::int32_t>(id);
+  }
+
+  std::vector<std::int32_t> query_start;
+  std::vector<std::int32_t> lengths;
+  std::vector<std::int32_t> table;
+  ContentsCheckParams params;
+};
+
+struct Fault {
+  std::string name;
+  std::function<void(Contents&)> plant;
+  kernels::ContentsViolation expected;
+};
+
+// Of each rule; in the first sequence, the last one, and where one round of threads ends.
+const std::vector<Fault>& faults() {
+  static const std::vector<Fault> kFaults = {
+      {"none", [](Contents&) {}, {}},
+      {"no rows are told", [](Contents& c) { c.params.query_start = nullptr; }, {}},
+      {"rows from 1", [](Contents& c) { c.query_start[0] = 1; }, {kQueryStartFirst, 0, 0, 1, 0}},
+      {"rows that go back",
+       [](Contents& c) {
+         c.query_start[256] = 7;
+         c.query_start[257] = 6;
+         c.query_start[255] = 5;
+       },
+       {kQueryStartAscends, 254, 0, 5, 0}},
+      {"rows beyond the limit",
+       [](Contents& c) { c.query_start[kSeqs] += 4; },
+       {kQueryLength, kSeqs - 1, 0, 0, kMaxQueries}},
+      {"rows that are not there",
+       [](Contents& c) { ++c.params.num_query_rows; },
+       {kQueryStartEnd, kSeqs - 1, 0, 0, 0}},
+      {"a negative context",
+       [](Contents& c) { c.lengths[255] = -3; },
+       {kContextNegative, 255, 0, -3, 0}},
+      {"padding",
+       [](Contents& c) {
+         c.params.added_tokens = 1;
+         c.params.max_context_length = kMaxContext + 1;
+         for (std::int32_t& length : c.lengths) length = -1;
+       },
+       {}},
+      {"a context beyond the plan",
+       [](Contents& c) { c.lengths[256] = kMaxContext + 1; },
+       {kContextBeyondPlan, 256, 0, kMaxContext + 1, kMaxContext}},
+      {"a context beyond the table",
+       [](Contents& c) {
+         c.params.max_context_length = 1000;
+         c.lengths[kSeqs - 1] = 33;
+       },
+       {kContextBeyondTable, kSeqs - 1, 0, 33, kMaxBlocks * kBlockSize}},
+      {"a position beyond the angles",
+       [](Contents& c) {
+         c.params.num_positions = 29;
+         for (std::int32_t& length : c.lengths) length = 0;
+         c.lengths[511] = 29;
+       },
+       {kPositionBeyondRotary, 511, 0, 29, 29}},
+      {"an id too large",
+       [](Contents& c) { c.set_id(0, 2, kNumBlocks); },
+       {kBlockId, 0, 2, kNumBlocks, kNumBlocks}},
+      {"an id below 0, and others behind it",
+       [](Contents& c) {
+         for (const std::size_t sequence : {599, 300, 512, 557}) c.set_id(sequence, 1, -1);
+       },
+       {kBlockId, 300, 1, -1, kNumBlocks}},
+  };
+  return kFaults;
+}
+
+// What chance has drawn beside the fault is told as it stands.
+kernels::ContentsViolation expected_of(const Fault& fault, const Contents& contents) {
+  kernels::ContentsViolation expected = fault.expected;
+  const auto sequence = static_cast<std::size_t>(expected.index);
+  const std::int64_t first = contents.query_start[sequence];
+  const std::int64_t end = contents.query_start[sequence + 1];
+  if (expected.rule == kQueryStartAscends) expected.limit = first;
+  if (expected.rule == kQueryLength) expected.value = end - first;
+  if (expected.rule == kQueryStartEnd) {
+    expected.value = end;
+    expected.limit = contents.params.num_query_rows;
+  }
+  return expected;
+}
+
+void check_fault(const Fault& fault, const simt::Schedule& schedule) {
+  Contents contents;
+  fault.plant(contents);
+  std::uint64_t accesses = 0;
+  const KernelRun how = checked_run(schedule, accesses);
+  simt::Executor executor(how.executor);
+  INFO(fault.name << ", " << simt::schedule_policy_name(schedule.policy) << ", seed "
+                  << schedule.seed);
+  CHECK(fields_of(call_contents_check(executor, how.observer, contents.params)) ==
+        fields_of(expected_of(fault, contents)));
+  CHECK(accesses > kSeqs);
+}
+
+TEST_CASE("the check of contents touches what is its own, in order, whatever stands there") {
+  for (const Fault& fault : faults()) {
+    for (const simt::Schedule& schedule : kCheckedSchedules) check_fault(fault, schedule);
+  }
+}
+
+// Two of 300 slots are one, or none are.
+void check_slots(bool is_repeated, const simt::Schedule& schedule) {
+  std::vector<std::int64_t> slots(300);
+  std::iota(slots.begin(), slots.end(), 0);
+  if (is_repeated) slots[299] = 17;
+  std::uint64_t accesses = 0;
+  const KernelRun how = checked_run(schedule, accesses);
+  simt::Executor executor(how.executor);
+  const kernels::ContentsViolation found =
+      call_slot_check(executor, how.observer,
+                      {.slot_mapping = slots.data(),
+                       .num_tokens = 300,
+                       .num_slots = 300,
+                       .repeated = kernels::RepeatedSlots::kNone});
+  CHECK(found.rule == (is_repeated ? kRepeatedSlot : kNone));
+  if (is_repeated) CHECK((found.index == 299 && found.other == 17));
+  CHECK(accesses > 300);
+}
+
+// Of 300 pairs within one cache the last writes what another reads, or none does.
+void check_pairs(bool is_overwritten, const simt::Schedule& schedule) {
+  std::vector<BlockPair> pairs;
+  for (std::int32_t i = 0; i < 300; ++i) pairs.push_back({i, 300 + i});
+  if (is_overwritten) pairs[299].destination = 17;
+  std::uint64_t accesses = 0;
+  const KernelRun how = checked_run(schedule, accesses);
+  simt::Executor executor(how.executor);
+  const kernels::ContentsViolation found = call_pair_check(executor, how.observer,
+                                                           {.pairs = pairs.data(),
+                                                            .num_pairs = 300,
+                                                            .num_sources = 600,
+                                                            .num_destinations = 600,
+                                                            .caches = kernels::Caches::kOne});
+  CHECK(found.rule == (is_overwritten ? kOverwrittenSource : kNone));
+  if (is_overwritten) CHECK((found.index == 17 && found.other == 299));
+  CHECK(accesses > 300);
+}
+
+TEST_CASE("the checks of slots and of pairs touch what is their own, in order") {
+  for (const bool is_wrong : {false, true}) {
+    for (const simt::Schedule& schedule : kCheckedSchedules) {
+      check_slots(is_wrong, schedule);
+      check_pairs(is_wrong, schedule);
+    }
+  }
+}
+
+TEST_CASE("no answer depends on where threads are preempted") {
+  for (std::uint64_t seed = 0; seed < kPreemptingSeeds; ++seed) {
+    check_fault(faults().front(), preempting_schedule(seed));
+    check_fault(faults().back(), preempting_schedule(seed));
+    check_slots(true, preempting_schedule(seed));
+    check_pairs(true, preempting_schedule(seed));
+  }
+}
+
+}  // namespace
+}  // namespace recto::verify

@@ -1,0 +1,75 @@
+#pragma once
+
+// Calls of the kernels of cuda/kernels on the executor. They know nothing of the reference, so that
+// programs with them are built quickly in every mode.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/attention_views.h"
+#include "cuda/kernels/group_scores.h"
+#include "verify/kernels/device_call.h"
+
+namespace recto::verify {
+
+// What a call before has left there, until somebody writes it.
+struct DecodeResults {
+  explicit DecodeResults(const PagedAttentionInputs& inputs, std::uint32_t stale = kStaleNaN);
+
+  std::vector<std::byte> out;  // [num_rows, num_heads, v.head_dim], of q's type
+  std::vector<float> lse_ln;   // [num_rows, num_heads]
+  std::uint32_t stale;         // in workspaces, too
+};
+
+// What the decode kernels do not serve of these inputs, or nothing.
+std::optional<std::string> why_not_decoded(const PagedAttentionInputs& inputs);
+
+// The inputs have passed core/attention_gate.h and why_not_decoded().
+void call_paged_decode(simt::Executor& executor, const ObserverMaker& observer,
+                       const PagedAttentionInputs& inputs, DecodeResults& results);
+void call_split_decode(simt::Executor& executor, const ObserverMaker& observer,
+                       const PagedAttentionInputs& inputs, std::int64_t split_size,
+                       DecodeResults& results);
+
+// Scores, NaN until somebody writes them.
+struct ScoreResults {
+  explicit ScoreResults(const PagedAttentionInputs& inputs);
+
+  std::int64_t num_heads = 0;
+  std::int64_t max_context_length = 0;  // of these inputs
+  std::vector<float> scores;            // [num_seqs, num_heads, max_context_length]
+
+  float at(std::int64_t sequence, std::int64_t head, std::int64_t position) const;
+};
+
+// What launch_group_scores does not serve of these inputs, or nothing. It takes scale and no other
+// option.
+std::optional<std::string> why_not_scored(const PagedAttentionInputs& inputs);
+
+// The kernel, or one that stands in for it.
+using ScoreLaunch = Status (*)(const kernels::GroupScoresParams& params, KernelStream stream);
+
+// As for the calls above, but for why_not_scored().
+void call_group_scores(simt::Executor& executor, const ObserverMaker& observer, ScoreLaunch launch,
+                       const PagedAttentionInputs& inputs, ScoreResults& results);
+// What the group-packed decode kernel does not serve of them, or nothing.
+std::optional<std::string> why_not_group_decoded(const PagedAttentionInputs& inputs);
+void call_group_decode(simt::Executor& executor, const ObserverMaker& observer,
+                       const PagedAttentionInputs& inputs, std::int64_t split_size,
+                       DecodeResults& results);
+
+// The same of the one that fetches whole blocks.
+std::optional<std::string> why_not_bulk_decoded(const PagedAttentionInputs& inputs);
+void call_bulk_decode(simt::Executor& executor, const ObserverMaker& observer,
+                      const PagedAttentionInputs& inputs, std::int64_t split_size,
+                      DecodeResults& results);
+
+// What the prefill kernel does not serve of them, or nothing.
+std::optional<std::string> why_not_prefilled(const PagedAttentionInputs& inputs);
+void call_paged_prefill(simt::Executor& executor, const ObserverMaker& observer,
+                        const PagedAttentionInputs& inputs, DecodeResults& results);
+
+}  // namespace recto::verify

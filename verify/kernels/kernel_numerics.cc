@@ -1,0 +1,100 @@
+#include "verify/kernels/kernel_numerics.h"
+
+namespace recto::verify {
+namespace {
+
+// Sums of products by FMA under nvcc; without, where the host compiler may not contract (-ffp-
+// contract=off). The latter rounds once more.
+constexpr std::int64_t kProductRoundings = 1;
+
+}  // namespace
+
+reference::KernelNumerics decode_kernel_numerics(ElementType q_type, ElementType kv_type,
+                                                 std::int64_t split_size) {
+  reference::KernelNumerics numerics;
+  // IEEE fp32 with subnormals: nvcc's defaults -ftz=false, -prec-div=true; x86-64's SSE.
+  numerics.unit_roundoff = 0x1p-24;
+  numerics.underflow = 0x1p-149;
+  numerics.input_flush = 0.0;
+  // All types are exact in fp32; q is not scaled before the product. dequantise_four: a code times
+  // its scale is rounded.
+  numerics.kv_read = is_fp8(kv_type) ? 0x1p-24 : 0.0;
+  numerics.query_read = 0.0;
+
+  // product_of_key: four lanes with four sums each, added in a tree.
+  numerics.score_sum = {.lanes = 16, .product_roundings = kProductRoundings};
+  // ScoreRule: product * scale; cap * tanhf(score / cap); slope * distance, then the sum.
+  numerics.score_roundings = 1;
+  numerics.shared_scale = 0.0;
+  numerics.softcap_roundings = 1;
+  numerics.tanh_relative = 0x1p-22;  // tanhf: 2 ulp (CUDA C++ Programming Guide; glibc manual)
+  numerics.bias_roundings = 1;
+
+  // warp_pass: expf(score - maximum), which is within 2 ulp, of subnormals too (the same).
+  numerics.argument_roundings = 0;
+  numerics.exponential = {.relative = 0x1p-22, .relative_slope = 0.0, .flush = 0x1p-148};
+  // Weights stay in fp32.
+  numerics.weight_type = {};
+  numerics.summed_weights = reference::SummedWeights::kUnrounded;
+
+  // A lane adds up the weights of its own keys, one of a tile; warp_sum adds the lanes in a tree.
+  numerics.weight_sum = {.lanes = 32};
+  // add_values: key after key.
+  numerics.output_sum = {.product_roundings = kProductRoundings};
+  // A warp passes over consecutive keys, 32 at a time; the states of four warps are merged one
+  // after the other (decode_pass).
+  numerics.tile_size = 32;
+  numerics.tile_order = reference::TileOrder::kConsecutive;
+  numerics.state_merges = 3;
+  // split_merge: as states, one after the other.
+  numerics.split_size = split_size;
+  numerics.split_merge = reference::SplitMerge::kState;
+
+  // finish_row: o / l; m + logf(l), which is within 1 ulp (the same sources).
+  numerics.normalisation_roundings = 1;
+  numerics.log_relative = 0x1p-23;
+  numerics.log_absolute = 0.0;
+  numerics.lse_ln_roundings = 1;
+  numerics.output_type = q_type;
+  return numerics;
+}
+
+reference::KernelNumerics group_decode_numerics(ElementType q_type, ElementType kv_type,
+                                                std::int64_t split_size) {
+  reference::KernelNumerics numerics = decode_kernel_numerics(q_type, kv_type, split_size);
+  const bool has_tensor_cores = q_type != ElementType::kFp32;
+  if (has_tensor_cores) {
+    // mma.sync: on sm_80 eight terms at a time, on later cards sixteen, aligned and cut off.
+    numerics.score_sum = {.terms_per_step = 8,
+                          .rounding = reference::AccumulatorRounding::kTruncate};
+    numerics.output_sum = numerics.score_sum;
+    numerics.weight_type = q_type;
+    numerics.tile_size = 16;
+  } else {
+    // multiply_keys: every fourth dim has a sum of its own.
+    numerics.score_sum = {.lanes = 4, .product_roundings = kProductRoundings};
+    numerics.tile_size = 8;
+  }
+  // Four lanes share a row's keys.
+  numerics.weight_sum = {.lanes = 4};
+  if (is_fp8(kv_type)) {
+    // Codes are exact in fp16 and bf16; K's scale is multiplied with that of scores, V's with o.
+    numerics.kv_read = 0.0;
+    numerics.shared_scale = 0x1p-24;
+    numerics.normalisation_roundings += 1;
+  }
+  return numerics;
+}
+
+reference::KernelNumerics prefill_numerics(ElementType q_type, ElementType kv_type,
+                                           std::int64_t head_dim) {
+  reference::KernelNumerics numerics = group_decode_numerics(q_type, kv_type, 0);
+  // All keys in a row, in larger tiles, without states to be merged; a sink is let in through a
+  // factor, which rounds once more.
+  numerics.tile_size *= head_dim <= 128 ? 4 : 2;
+  numerics.state_merges = 0;
+  numerics.normalisation_roundings += 1;
+  return numerics;
+}
+
+}  // namespace recto::verify

@@ -1,0 +1,35 @@
+#!/usr/bin/env python3
+"""What kernels ask for of shared memory is what it was when somebody looked at it.
+
+    shared_memory_test.py PROGRAM GOLDEN
+
+No thread block may have more than a card of sm_80 has for one, which is the least of all.
+"""
+
+import difflib
+import subprocess
+import sys
+from pathlib import Path
+
+MOST_BYTES = 163 * 1024 - 1024  # less what CUDA keeps, and the kernels have besides
+
+
+def main(program, golden):
+    printed = subprocess.run([program], check=True, capture_output=True, text=True).stdout
+    failed = False
+    for line in printed.splitlines()[2:]:
+        if int(line.split()[0]) > MOST_BYTES:
+            print(f"more than {MOST_BYTES} bytes: {line}")
+            failed = True
+    expected = Path(golden).read_text("utf-8")
+    if printed != expected:
+        lines = (expected.splitlines(), printed.splitlines())
+        print("\n".join(difflib.unified_diff(*lines, golden, "now", lineterm="")))
+        print("if this is as it should be:")
+        print("    ./bazelw run //verify/kernels:shared_memory_table > the file")
+        failed = True
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,276 @@
+// The kernels that share keys among query rows (key_stream.cuh): group-packed decode, in splits and
+// without, row by row and in whole blocks, and prefill, on the executor. Drawn cases against the
+// oracle and every law, in every configuration that is instantiated, whatever tensor cores and fast
+// functions do where CUDA leaves it open. RECTO_CASE=SET:NUMBER tries one case of one of the sets
+// decode, prefill, decode-laws, block-laws and prefill-laws.
+
+#include <algorithm>
+#include <bit>
+#include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "cuda/kernels/bulk_decode.h"
+#include "cuda/kernels/group_decode.h"
+#include "cuda/kernels/kernel_table.h"
+#include "cuda/kernels/paged_prefill.h"
+#include "verify/drawn_cases.h"
+#include "verify/generators/case_spec.h"
+#include "verify/kernels/kernel_backends.h"
+#include "verify/law_runner.h"
+#include "verify/laws/laws.h"
+#include "verify/laws_over_cases.h"
+#include "verify/oracle_comparison.h"
+
+namespace recto::verify {
+namespace {
+
+constexpr std::int64_t kNoSplits = 100000;
+
+// All that is served, in every layout and block size.
+CaseDomain served() {
+  CaseDomain domain;
+  domain.head_dims = {64, 80, 96, 128, 192, 256};
+  domain.value_head_dim = ValueHeadDim::kSameAsKeys;
+  domain.groups = {1, 2, 3, 4, 8, 16, 17};
+  domain.block_sizes = {1, 2, 4, 8, 16, 32, 48, 64, 128, 256, 512};
+  domain.num_seqs_max = 3;
+  domain.num_kv_heads_max = 2;
+  domain.context_max = 150;
+  return domain;
+}
+
+CaseDomain decode_domain() {
+  CaseDomain domain = served();
+  domain.rows = {RowsKind::kDecode};
+  return domain;
+}
+
+CaseDomain prefill_domain() {
+  CaseDomain domain = served();
+  domain.num_rows_max = 40;
+  return domain;
+}
+
+DrawnCases decode_cases() { return {.name = "decode", .count = 150, .domain = decode_domain()}; }
+DrawnCases prefill_cases() { return {.name = "prefill", .count = 100, .domain = prefill_domain()}; }
+DrawnCases decode_law_cases() {
+  return {.name = "decode-laws", .count = 16, .domain = decode_domain()};
+}
+// What is fetched in whole blocks.
+DrawnCases block_law_cases() {
+  DrawnCases cases = decode_law_cases();
+  cases.name = "block-laws";
+  cases.domain.layouts = {KvLayout::kHeadMajor};
+  cases.domain.head_dims = {64, 128};
+  cases.domain.types = {{ElementType::kFp16, ElementType::kFp16},
+                        {ElementType::kBf16, ElementType::kBf16}};
+  return cases;
+}
+DrawnCases prefill_law_cases() {
+  DrawnCases cases = {.name = "prefill-laws", .count = 16, .domain = prefill_domain()};
+  cases.domain.head_dims = {64, 128};
+  cases.domain.context_max = 80;
+  cases.domain.num_rows_max = 12;
+  return cases;
+}
+
+CaseSets of_all(const DrawnCases& tried) {
+  return {
+      {decode_cases(), prefill_cases(), decode_law_cases(), block_law_cases(), prefill_law_cases()},
+      tried};
+}
+
+KernelRun run_with(const simt::Arithmetic& arithmetic, simt::SchedulePolicy policy) {
+  return {.executor = {.schedule = {.policy = policy, .seed = 7}, .arithmetic = arithmetic}};
+}
+
+// To nearest; as an A100 sums; as an H100 does, with functions that err by what is documented.
+const std::vector<std::pair<std::string, simt::Arithmetic>>& arithmetics() {
+  using enum simt::MatrixSum;
+  static const std::vector<std::pair<std::string, simt::Arithmetic>> kAll = {
+      {"to nearest", {}},
+      {"truncated in eights", {.matrix_sum = kTruncated, .products_per_step = 8, .extra_bits = 0}},
+      {"truncated in sixteens, perturbed",
+       {.fast_math = simt::FastMath::kPerturbed, .matrix_sum = kTruncated}}};
+  return kAll;
+}
+
+TEST_CASE("the oracle holds of group decode, however the hardware rounds") {
+  std::vector<Backend> backends;
+  for (const auto& [name, arithmetic] : arithmetics()) {
+    const KernelRun how = run_with(arithmetic, simt::SchedulePolicy::kReverse);
+    for (const std::int64_t split_size : {std::int64_t{40}, kNoSplits}) {
+      backends.push_back(group_decode_backend(how, split_size));
+      backends.back().name += " " + name;
+      backends.push_back(bulk_decode_backend(how, split_size));
+      backends.back().name += " " + name;
+    }
+  }
+  expect_laws_hold({oracle_comparison()}, backends, of_all(decode_cases()));
+}
+
+TEST_CASE("the oracle holds of prefill, however the hardware rounds") {
+  std::vector<Backend> backends;
+  for (const auto& [name, arithmetic] : arithmetics()) {
+    backends.push_back(paged_prefill_backend(run_with(arithmetic, simt::SchedulePolicy::kReverse)));
+    backends.back().name += " " + name;
+  }
+  expect_laws_hold({oracle_comparison()}, backends, of_all(prefill_cases()));
+}
+
+TEST_CASE("every law holds of group decode and of prefill") {
+  const KernelRun how = run_with({}, simt::SchedulePolicy::kRandomWarp);
+  const std::vector<Backend> decode = {group_decode_backend(how, 40),
+                                       group_decode_backend(how, kNoSplits)};
+  const Backend bulk = bulk_decode_backend(how, 40);
+  const Backend prefill = paged_prefill_backend(how);
+  // Decode has one row a sequence, nothing to cut; prefill has no splits.
+  expect_each_law_ran(expect_laws_hold(all_laws(), decode, of_all(decode_law_cases())),
+                      {{"chunking", decode[0].name}, {"chunking", decode[1].name}});
+  expect_each_law_ran(expect_laws_hold(all_laws(), {bulk}, of_all(block_law_cases())),
+                      {{"chunking", bulk.name}});
+  expect_each_law_ran(expect_laws_hold(all_laws(), {prefill}, of_all(prefill_law_cases())),
+                      {{"split_size", prefill.name}});
+}
+
+// The cases, of each row's types and head dim, in each layout. All of them are tried.
+template <typename Params>
+void expect_table_right(const kernels::KernelTable<Params>& table, const Backend& backend,
+                        const DrawnCases& like) {
+  for (const kernels::KernelEntry<Params>& entry : table) {
+    for (const KvLayout layout : like.domain.layouts) {
+      DrawnCases cases = like;
+      cases.domain.types = {{entry.q_type, entry.kv_type}};
+      cases.domain.head_dims = {entry.head_dim};
+      cases.domain.layouts = {layout};
+      const LawReport report = run_laws({oracle_comparison()}, {backend}, drawn_cases(cases, {}),
+                                        {.bound_kind = BoundKind::kSharp});
+      INFO(backend.name << " of " << drawn_case(cases, 0).description);
+      for (const std::string& failure : report.failures) std::cout << failure;
+      CHECK(report.passed());
+      CHECK(report.counts[0].ran() == static_cast<std::int64_t>(cases.count));
+    }
+  }
+}
+
+std::int64_t most_rows(const DrawnCases& cases) {
+  std::int64_t rows = 0;
+  for (std::uint64_t number = 0; number < cases.count; ++number) {
+    for (const SequenceSpec& sequence : drawn_spec(cases, number).sequences) {
+      rows = std::max(rows, sequence.num_rows);
+    }
+  }
+  return rows;
+}
+
+// Not only what chance draws: each row of the tables, in each layout that it serves.
+TEST_CASE("whatever is instantiated is right") {
+  DrawnCases decode = {.name = "instantiated", .count = 2, .domain = decode_domain()};
+  decode.domain.layouts = {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked};
+  DrawnCases blocks = decode;
+  blocks.domain.layouts = {KvLayout::kHeadMajor};
+  DrawnCases prefill = decode;
+  prefill.domain.rows = {RowsKind::kChunk};
+  prefill.domain.num_rows_max = prefill_domain().num_rows_max;
+  prefill.count = 4;
+  CHECK(most_rows(prefill) > 8);
+  expect_table_right(kernels::group_decode_table(), group_decode_backend({}, 48), decode);
+  expect_table_right(kernels::bulk_decode_table(), bulk_decode_backend({}, 48), blocks);
+  expect_table_right(kernels::paged_prefill_table(), paged_prefill_backend({}), prefill);
+  CHECK(kernels::group_decode_table().size() == 6 * 7);
+  CHECK(kernels::paged_prefill_table().size() == 6 + 6 + 5 * 2);
+}
+
+std::vector<std::uint64_t> bits_of(const std::vector<double>& values) {
+  std::vector<std::uint64_t> bits;
+  for (const double value : values) bits.push_back(std::bit_cast<std::uint64_t>(value));
+  return bits;
+}
+
+// The elements of a row are summed in one order, wherever they lie.
+TEST_CASE("no bit of a result depends on the layout") {
+  for (std::uint64_t number = 0; number < 20; ++number) {
+    const DescribedCase drawn = drawn_case(decode_cases(), number);
+    for (const Backend& backend :
+         {group_decode_backend({}, kNoSplits), paged_prefill_backend({})}) {
+      std::vector<reference::AttentionResult> results;
+      for (const KvLayout layout :
+           {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked}) {
+        Placement placement = drawn.law_case.placement;
+        placement.layout = layout;
+        const PlacedProblem placed(drawn.law_case.problem, placement);
+        if (backend.why_unsupported(placed.inputs())) continue;
+        results.push_back(backend.run(placed.inputs()));
+      }
+      INFO(backend.name << ", case " << number);
+      for (const auto& result : results) {
+        CHECK(bits_of(result.out) == bits_of(results[0].out));
+        CHECK(bits_of(result.lse_ln) == bits_of(results[0].lse_ln));
+      }
+    }
+  }
+}
+
+void expect_same_bits(const Backend& backend, const reference::AttentionResult& expected,
+                      const PagedAttentionInputs& inputs) {
+  const reference::AttentionResult seen = backend.run(inputs);
+  CHECK(bits_of(seen.out) == bits_of(expected.out));
+  CHECK(bits_of(seen.lse_ln) == bits_of(expected.lse_ln));
+}
+
+TEST_CASE("no bit of a result depends on how tiles are fetched") {
+  DrawnCases cases = block_law_cases();
+  cases.count = 30;
+  for (std::uint64_t number = 0; number < cases.count; ++number) {
+    const DescribedCase drawn = drawn_case(cases, number);
+    const PlacedProblem placed(drawn.law_case.problem, drawn.law_case.placement);
+    INFO(drawn.description);
+    for (const std::int64_t split_size : {std::int64_t{40}, kNoSplits}) {
+      const Backend backend = bulk_decode_backend({}, split_size);
+      CHECK(backend.why_unsupported(placed.inputs()) == std::nullopt);
+      expect_same_bits(backend, group_decode_backend({}, split_size).run(placed.inputs()),
+                       placed.inputs());
+    }
+  }
+}
+
+using BackendsWith = std::vector<Backend> (*)(const KernelRun& how);
+
+void expect_one_result(const DrawnCases& cases, BackendsWith backends_with) {
+  for (std::uint64_t number = 0; number < cases.count; ++number) {
+    const DescribedCase drawn = drawn_case(cases, number);
+    const PlacedProblem placed(drawn.law_case.problem, drawn.law_case.placement);
+    std::vector<reference::AttentionResult> expected;
+    for (const Backend& backend : backends_with({})) {
+      expected.push_back(backend.run(placed.inputs()));
+    }
+    for (const simt::SchedulePolicy policy : simt::kSchedulePolicies) {
+      for (std::uint64_t seed = 0; seed < 16; ++seed) {
+        const unsigned os_threads = 1 + seed % 2;
+        INFO(simt::schedule_policy_name(policy) << ", seed " << seed << ", " << os_threads);
+        const std::vector<Backend> backends = backends_with(
+            {.executor = {.schedule = {.policy = policy, .seed = seed}, .os_threads = os_threads}});
+        for (std::size_t i = 0; i < backends.size(); ++i) {
+          expect_same_bits(backends[i], expected[i], placed.inputs());
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("no bit of a result depends on the schedule") {
+  DrawnCases cases = {.name = "schedules", .count = 4, .domain = decode_domain()};
+  cases.domain.head_dims = {64, 128};
+  expect_one_result(cases, [](const KernelRun& how) {
+    return std::vector{group_decode_backend(how, 40), paged_prefill_backend(how)};
+  });
+  cases = {.name = "schedules", .count = 2, .domain = block_law_cases().domain};
+  expect_one_result(cases,
+                    [](const KernelRun& how) { return std::vector{bulk_decode_backend(how, 40)}; });
+}
+
+}  // namespace
+}  // namespace recto::verify

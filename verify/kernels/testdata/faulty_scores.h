@@ -1,0 +1,35 @@
+#pragma once
+
+// The kernel group_scores with one fault each, for verify/kernels/group_scores_checks_test.cc. A
+// fault is a macro in place of one function of the dialect; each file includes the kernel's own
+// source after it, in a namespace of its own. What that source includes otherwise is included here,
+// as it is.
+
+#include <kernel_dialect.h>
+#include <kernel_ptx.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cuda/kernels/block_cursor.cuh"
+#include "cuda/kernels/dispatch.cuh"
+#include "cuda/kernels/group_scores.h"
+#include "cuda/kernels/paged_decode.h"
+#include "cuda/kernels/warp.cuh"
+
+#define FAULTY_SCORES(name)                                                         \
+  namespace recto::name {                                                           \
+  using namespace recto::kernels;                                                   \
+  Status launch_group_scores(const GroupScoresParams& params, KernelStream stream); \
+  }
+FAULTY_SCORES(exchanged_registers)
+FAULTY_SCORES(no_block_barrier)
+FAULTY_SCORES(no_warp_barrier)
+FAULTY_SCORES(transposed_fragments)
+FAULTY_SCORES(uncommitted_copies)
+FAULTY_SCORES(unwaited_copies)
+FAULTY_SCORES(unwaited_group)
+#undef FAULTY_SCORES
+
+// The kernel's own would be found, too, by its argument.
+#define check_served check_served_by_faulty_scores

@@ -1,0 +1,6 @@
+// No thread waits for the queries that others copy.
+#include "verify/kernels/testdata/faulty_scores.h"
+
+#define kernels no_block_barrier
+#define __syncthreads()
+#include "cuda/kernels/group_scores.cu"

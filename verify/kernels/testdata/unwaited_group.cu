@@ -1,0 +1,13 @@
+// A group too many may be under way: the tile that is multiplied next.
+#include "verify/kernels/testdata/faulty_scores.h"
+
+namespace recto::unwaited_group {
+template <int kGroupsLeft>
+void wait_for_fewer() {
+  wait_for_copies<kGroupsLeft + 1>();
+}
+}  // namespace recto::unwaited_group
+
+#define kernels unwaited_group
+#define wait_for_copies wait_for_fewer
+#include "cuda/kernels/group_scores.cu"

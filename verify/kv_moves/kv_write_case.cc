@@ -1,0 +1,189 @@
+#include "verify/kv_moves/kv_write_case.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "core/attention_gate.h"
+#include "core/contract.h"
+#include "reference/kv_cache_ops.h"
+#include "reference/kv_cache_reader.h"
+#include "reference/rounding.h"
+
+namespace recto::verify {
+namespace {
+
+struct NewToken {
+  std::size_t sequence = 0;
+  std::int64_t position = 0;
+  std::int64_t slot = -1;
+  bool is_padding = false;  // has the negative of the position's values
+};
+
+std::vector<NewToken> new_tokens(const AttentionProblem& problem,
+                                 const PagedAttentionInputs& inputs) {
+  const std::int64_t block_size = inputs.kv.k.block_size;
+  std::vector<NewToken> tokens;
+  std::set<std::int64_t> taken;  // sequences may share blocks
+  for (std::size_t s = 0; s < problem.sequences.size(); ++s) {
+    const SequenceProblem& sequence = problem.sequences[s];
+    const std::int32_t* const blocks =
+        inputs.block_table.data + static_cast<std::int64_t>(s) * inputs.block_table.row_stride;
+    const std::int64_t count = std::max<std::int64_t>(1, sequence.num_rows);
+    for (std::int64_t position = std::max<std::int64_t>(0, sequence.context_length - count);
+         position < sequence.context_length; ++position) {
+      const std::int64_t slot = blocks[position / block_size] * block_size + position % block_size;
+      tokens.push_back({s, position, taken.insert(slot).second ? slot : -1});
+      // One that goes nowhere, as batches are padded with.
+      if (tokens.size() % 3 == 2) tokens.push_back({s, position, -1, true});
+    }
+  }
+  return tokens;
+}
+
+// Every value of a cache is exact in q's type. Into fp8 goes as well, by turns, what lies halfway
+// between two of its values, and what is beyond them all.
+double new_value(float value, std::int64_t turn, const ProblemShape& shape) {
+  const ElementType type = shape.kv_type;
+  if (!is_fp8(type) || std::isnan(value)) return value;
+  const double largest = reference::largest_finite(type);
+  if (turn % 4 == 1) {
+    const std::uint32_t code = reference::encode(value, type);
+    const double next = reference::decode(code + 1, type);
+    return std::abs(value) < largest ? (value + next) / 2 : value;
+  }
+  if (turn % 4 == 3) {
+    const double beyond = std::min(2 * largest, reference::largest_finite(shape.q_type));
+    return std::copysign(beyond, value);
+  }
+  return value;
+}
+
+// K or V of the new tokens, in q's type.
+std::vector<std::byte> new_rows(const AttentionProblem& problem,
+                                const std::vector<NewToken>& tokens,
+                                std::vector<float> SequenceProblem::*values,
+                                std::int64_t head_dim) {
+  const ElementType type = problem.shape.q_type;
+  const std::int64_t row = problem.shape.num_kv_heads * head_dim;
+  std::vector<std::byte> memory;
+  for (const NewToken& token : tokens) {
+    const float* const from =
+        (problem.sequences[token.sequence].*values).data() + token.position * row;
+    for (std::int64_t i = 0; i < row; ++i) {
+      const double sign = token.is_padding ? -1 : 1;
+      const double value = sign * new_value(from[i], token.position + i, problem.shape);
+      const std::uint32_t code = reference::encode(value, type);
+      const auto* const bytes = reinterpret_cast<const std::byte*>(&code);
+      memory.insert(memory.end(), bytes, bytes + element_bytes(type));
+    }
+  }
+  return memory;
+}
+
+RowsView rows_view(const std::vector<std::byte>& memory, const KvTensorView& cache,
+                   ElementType type, std::int64_t num_rows) {
+  return {.data = memory.data(),
+          .type = type,
+          .num_rows = num_rows,
+          .num_heads = cache.num_kv_heads,
+          .head_dim = cache.head_dim,
+          .row_stride = cache.num_kv_heads * cache.head_dim,
+          .head_stride = cache.head_dim};
+}
+
+// Appends all heads' codes.
+void add_codes(const KvTensorView& cache, const std::vector<std::byte>& pool, std::int64_t slot,
+               std::string& codes) {
+  const std::int64_t bytes = element_bytes(cache.type);
+  for (std::int64_t head = 0; head < cache.num_kv_heads; ++head) {
+    for (std::int64_t dim = 0; dim < cache.head_dim; ++dim) {
+      const std::int64_t element = reference::element_offset(cache, slot / cache.block_size, head,
+                                                             slot % cache.block_size, dim);
+      const auto* const code = reinterpret_cast<const char*>(pool.data() + element * bytes);
+      codes.append(code, static_cast<std::size_t>(bytes));
+    }
+  }
+}
+
+}  // namespace
+
+KvWriteCase::KvWriteCase(const LawCase& law_case) : placed_(law_case.problem, law_case.placement) {
+  const std::vector<NewToken> tokens = new_tokens(law_case.problem, placed_.inputs());
+  new_k_ = new_rows(law_case.problem, tokens, &SequenceProblem::k, kv().k.head_dim);
+  new_v_ = new_rows(law_case.problem, tokens, &SequenceProblem::v, kv().v.head_dim);
+  for (const NewToken& token : tokens) slots_.push_back(token.slot);
+  before_ = other_pools(kv());
+  expected_ = before_;
+  const KvWriteInputs write = inputs(expected_.over(kv()));
+  RECTO_CHECK_EQ(check_contents(write), Status::ok());
+  reference::write_kv(write);
+}
+
+KvWriteInputs KvWriteCase::inputs(const MutablePagedKvView& pools) const {
+  const ElementType type = placed_.inputs().q.type;
+  return {.k = rows_view(new_k_, kv().k, type, num_tokens()),
+          .v = rows_view(new_v_, kv().v, type, num_tokens()),
+          .slot_mapping = slots_,
+          .kv = pools};
+}
+
+std::int64_t KvWriteCase::num_codes() const { return expected_.num_codes(kv()); }
+
+std::string KvWriteCase::differences(const KvPools& seen) const {
+  const std::string found = pool_differences({before_, expected_, seen}, kv(), NanCodes::kAnyOfFp8);
+  return found.empty() ? found : found + written_padding(seen);
+}
+
+// What each row of slot -1 would leave in a slot, to be looked up in the wrong ones: the codes of
+// a row do not depend on where it goes.
+std::map<std::string, std::size_t> KvWriteCase::padding_rows() const {
+  std::map<std::string, std::size_t> rows;
+  KvPools scratch = before_;
+  std::vector<std::int64_t> slots(slots_.size(), -1);
+  KvWriteInputs write = inputs(scratch.over(kv()));
+  write.slot_mapping = slots;
+  for (std::size_t row = 0; row < slots_.size(); ++row) {
+    if (slots_[row] >= 0) continue;
+    slots[row] = 0;
+    reference::write_kv(write);
+    slots[row] = -1;
+    rows.try_emplace(codes_at(scratch, 0), row);
+  }
+  return rows;
+}
+
+std::string KvWriteCase::codes_at(const KvPools& pools, std::int64_t slot) const {
+  std::string codes;
+  add_codes(kv().k, pools.k, slot, codes);
+  add_codes(kv().v, pools.v, slot, codes);
+  return codes;
+}
+
+std::string KvWriteCase::written_padding(const KvPools& seen) const {
+  const PagedKvView& cache = kv();
+  const std::map<std::string, std::size_t> rows = padding_rows();
+  if (rows.empty()) return {};
+  for (std::int64_t slot = 0; slot < cache.k.num_blocks * cache.k.block_size; ++slot) {
+    const std::string codes = codes_at(seen, slot);
+    const auto row = rows.find(codes);
+    if (row == rows.end() || codes == codes_at(expected_, slot)) continue;
+    const auto owner = std::ranges::find(slots_, slot);
+    const std::string right = owner == slots_.end()
+                                  ? "was to stay as it was"
+                                  : fmt::format("is row {}'s", owner - slots_.begin());
+    return fmt::format("row {} has slot -1, and was written to block {}, slot {}, which {}\n",
+                       row->second, slot / cache.k.block_size, slot % cache.k.block_size, right);
+  }
+  return {};
+}
+
+std::optional<std::string> why_no_token(const LawCase& law_case) {
+  for (const SequenceProblem& sequence : law_case.problem.sequences)
+    if (sequence.context_length > 0) return std::nullopt;
+  return "no token to be written";
+}
+
+}  // namespace recto::verify

@@ -1,0 +1,127 @@
+// The law of writing holds of the reference's write, and of none that does one thing wrong.
+
+#include "verify/kv_moves/kv_write_law.h"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "reference/kv_cache_ops.h"
+#include "reference/rounding.h"
+#include "verify/drawn_cases.h"
+#include "verify/law_runner.h"
+
+namespace recto::verify {
+namespace {
+
+using Write = void (*)(const KvWriteInputs& inputs);
+
+Backend named(const std::string& name) {
+  Backend backend;
+  backend.name = name;
+  return backend;
+}
+
+LawReport report_of(const Write write) {
+  const KvWriter writer{.backend = "writer",
+                        .why_unsupported =
+                            [](const KvWriteInputs& inputs) {
+                              return inputs.kv.k.block_size == 48
+                                         ? std::optional<std::string>("blocks of 48")
+                                         : std::nullopt;
+                            },
+                        .write = write};
+  return run_laws({kv_write_law(writer)}, {named("writer"), named("attention")},
+                  drawn_cases({.name = "writes", .count = 60}, {}),
+                  {.failures_kept = 1, .shrinking_trials = 50});
+}
+
+std::byte* slot_of(const MutableKvTensorView& cache, std::int64_t slot) {
+  return static_cast<std::byte*>(cache.data) + (slot / cache.block_size * cache.block_stride +
+                                                slot % cache.block_size * cache.slot_stride) *
+                                                   element_bytes(cache.type);
+}
+
+void write_last_slot_again(const KvWriteInputs& inputs) {
+  reference::write_kv(inputs);
+  const std::int64_t last = inputs.kv.v.num_blocks * inputs.kv.v.block_size - 1;
+  *slot_of(inputs.kv.v, last) ^= std::byte{1};
+}
+
+void write_to_nowhere(const KvWriteInputs& inputs) {
+  std::vector<std::int64_t> slots(inputs.slot_mapping.begin(), inputs.slot_mapping.end());
+  for (std::int64_t& slot : slots)
+    if (slot == -1) slot = 0;
+  KvWriteInputs wrong = inputs;
+  wrong.slot_mapping = slots;
+  reference::write_kv(wrong);
+}
+
+void write_keys_alone(const KvWriteInputs& inputs) {
+  KvWriteInputs wrong = inputs;
+  wrong.v = inputs.k;
+  wrong.kv.v = inputs.kv.k;
+  reference::write_kv(wrong);
+}
+
+void write_unscaled(const KvWriteInputs& inputs) {
+  KvWriteInputs wrong = inputs;
+  wrong.kv.k.scale = wrong.kv.v.scale = {};
+  reference::write_kv(wrong);
+}
+
+void write_all_but_the_last(const KvWriteInputs& inputs) {
+  KvWriteInputs wrong = inputs;
+  wrong.slot_mapping = inputs.slot_mapping.first(inputs.slot_mapping.size() - 1);
+  reference::write_kv(wrong);
+}
+
+// Into fp8 with ties away from zero: what is written is taken a little larger.
+void write_ties_up(const KvWriteInputs& inputs) {
+  KvWriteInputs wrong = inputs;
+  std::vector<float> larger[2];
+  for (RowsView* const view : {&wrong.k, &wrong.v}) {
+    std::vector<double> values(static_cast<std::size_t>(view->num_rows * view->row_stride));
+    reference::decode_row(view->data, view->type, values);
+    std::vector<float>& rows = larger[view == &wrong.v ? 1 : 0];
+    for (const double value : values) rows.push_back(static_cast<float>(value * (1 + 0x1p-20)));
+    view->data = rows.data();
+    view->type = ElementType::kFp32;
+  }
+  reference::write_kv(is_fp8(inputs.kv.k.type) ? wrong : inputs);
+}
+
+TEST_CASE("the reference's write keeps the law; whoever writes nothing is skipped") {
+  const LawReport report = report_of(reference::write_kv);
+  INFO(report.table());
+  CHECK(report.failed() == 0);
+  CHECK(report.counts[0].held > 40);
+  CHECK(report.counts[0].skipped.at("blocks of 48") > 0);
+  CHECK(report.counts[1].ran() == 0);
+  CHECK(report.counts[1].skipped.at("it writes no K and V") > 40);
+}
+
+TEST_CASE("whoever does one thing wrong breaks it") {
+  for (const Write write : {write_last_slot_again, write_to_nowhere, write_keys_alone,
+                            write_unscaled, write_all_but_the_last, write_ties_up}) {
+    const LawReport report = report_of(write);
+    CHECK(report.failed() > 0);
+    REQUIRE(report.failures.size() == 1);
+    INFO(report.failures[0]);
+    CHECK((report.failures[0].find("\nagainst the reference's write\n") != std::string::npos));
+    CHECK((report.failures[0].find(" of the pool of ") != std::string::npos));
+    CHECK((report.failures[0].find(" wrong, first in block ") != std::string::npos));
+  }
+}
+
+TEST_CASE("a row of slot -1 that is written is named, with what was to be there") {
+  const std::string failure = report_of(write_to_nowhere).failures.at(0);
+  INFO(failure);
+  CHECK((failure.find(" has slot -1, and was written to block 0, slot 0, which ") !=
+         std::string::npos));
+  CHECK((report_of(write_keys_alone).failures.at(0).find("slot -1") == std::string::npos));
+}
+
+}  // namespace
+}  // namespace recto::verify
