@@ -54,7 +54,7 @@ std::vector<std::string> groups_of(const CommandOutline& command) {
 std::string options_of(const CommandOutline& command) {
   std::string made;
   for (const std::string& group : groups_of(command)) {
-    made += fmt::format(".PP\n{}:\n", text_of(group));
+    made += fmt::format("{}{}:\n", made.empty() ? "" : ".PP\n", text_of(group));
     for (const OptionOutline& option : command.options) {
       if (option.group != group) continue;
       made += fmt::format(".TP\n{}\n{}\n", flags_of(option), text_of(option.help));
@@ -68,7 +68,7 @@ std::string verbatim(const std::string& text) {
   const std::size_t begin = std::min(text.find_first_not_of('\n'), text.size());
   const std::size_t end = text.find_last_not_of('\n');
   if (begin == text.size()) return "";
-  return fmt::format(".PP\n.nf\n{}\n.fi\n", text_of(text.substr(begin, end + 1 - begin)));
+  return fmt::format(".nf\n{}\n.fi\n", text_of(text.substr(begin, end + 1 - begin)));
 }
 
 std::string section_of(const CommandOutline& program, const CommandOutline& command) {
@@ -76,9 +76,11 @@ std::string section_of(const CommandOutline& program, const CommandOutline& comm
   for (const OptionOutline& option : command.options) {
     if (option.is_positional()) synopsis += " " + flags_of(option);
   }
-  return fmt::format(".SS {} {}\n{} [\\fIoption\\fR ...]\n.PP\n{}.\n{}{}", text_of(program.name),
-                     text_of(command.name), synopsis, text_of(command.about), options_of(command),
-                     verbatim(command.footer));
+  const std::string footer = verbatim(command.footer);
+  return fmt::format(".SS {} {}\n{} [\\fIoption\\fR ...]\n.PP\n{}.\n.PP\n{}{}{}",
+                     text_of(program.name), text_of(command.name), synopsis,
+                     text_of(command.about), options_of(command), footer.empty() ? "" : ".PP\n",
+                     footer);
 }
 
 }  // namespace
