@@ -1,15 +1,15 @@
 #pragma once
 
-// Block tables as kernels read them: one flat buffer [num_groups, max_rows, max_blocks] of a
-// caller, such as pinned memory, that is kept up to date by writing what changed.
+// Block tables as kernels read them: a flat buffer [num_groups, max_rows, max_blocks] that the
+// caller owns, such as pinned memory, and that is kept up to date by writing only what changed.
 //
 //   std::vector<std::int32_t> buffer(1 * 2 * 4);  // [num_groups, max_rows, max_blocks]
 //   BatchTables tables = BatchTables::create(manager, {.max_rows = 2}, buffer).value();
 //   status = tables.assign(1, sequence);
 //   for (const TableRange& range : tables.update()) upload(range);  // elements of the buffer
 //
-// Whatever has no block is padding: rows without a sequence, columns behind its blocks, blocks that
-// a window gave back. The manager outlives its tables.
+// Entries without a block are padding: rows without a sequence, columns past a sequence's blocks,
+// blocks that a window gave back. The manager must outlive its tables.
 
 #include <cstdint>
 #include <optional>
@@ -37,24 +37,26 @@ struct TableRange {
 class BatchTables {
  public:
   // Fills the buffer with padding. Invalid input unless the buffer has num_groups * max_rows *
-  // max_blocks_per_sequence elements and padding is none, or a null block of the pool.
+  // max_blocks_per_sequence elements and the padding is kNoBlock or a null block of the pool.
   static Result<BatchTables> create(const BlockManager& manager, const BatchTableOptions& options,
                                     std::span<std::int32_t> buffer);
 
-  // The row is this sequence's, from the next `update` on. Invalid input if it is another's, or the
-  // sequence has another row. O(1).
+  // Gives the row to this sequence, as of the next `update`. Invalid input if the row belongs to
+  // another sequence, or the sequence has another row. O(1).
   Status assign(std::int32_t row, SequenceHandle sequence);
-  // The row is nobody's; nothing to do if it was nobody's. O(1).
+  // Frees the row; does nothing if it is already free. O(1).
   Status clear(std::int32_t row);
 
-  // Writes what changed since the last time, and returns where; ranges may overlap. Rows of
-  // sequences that were released become nobody's. O(changed entries * groups); or all rows in use,
-  // if more changed than the manager remembers (ChangeLog::capacity). Valid until the next call.
+  // Writes what changed since the last call, and returns where; ranges may overlap. Frees the rows
+  // of sequences that were released. O(changed entries * groups); all rows in use are rewritten if
+  // more changed than the manager remembers (ChangeLog::capacity). The result is valid until the
+  // next call.
   std::span<const TableRange> update();
 
-  // What kernels take. Rows behind the last one in use may be left out by the caller. O(1).
+  // The table of one group, to be passed to kernels. The caller may leave out the rows behind the
+  // last one in use. O(1).
   BlockTableView view(std::int32_t group) const;
-  // Whose a row is; none if nobody's, or there is no such row. O(1).
+  // The sequence that has the row; none if the row is free or does not exist. O(1).
   std::optional<SequenceHandle> row(std::int32_t row) const;
 
  private:
@@ -87,7 +89,7 @@ class BatchTables {
   FixedArray<TableRange> ranges_;
   std::int64_t num_stale_ = 0;
   std::int64_t num_ranges_ = 0;
-  std::int64_t seen_ = 0;  // changes of the manager's log
+  std::int64_t seen_ = 0;  // changes read from the manager's log
 };
 
 }  // namespace recto::cache

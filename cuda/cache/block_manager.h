@@ -1,8 +1,8 @@
 #pragma once
 
-// Which physical blocks of a paged KV cache hold which tokens of which sequence: what a serving
-// engine asks before each step. Host memory only; K and V themselves are moved by who asks, as the
-// answers say.
+// The KV block manager of a serving engine: decides which physical blocks of a paged KV cache hold
+// which tokens of which sequence. The engine calls it before each step. It uses host memory only; K
+// and V themselves are moved by the caller, as the results say.
 //
 //   CacheOptions options;
 //   options.num_blocks = BlockCount(8);
@@ -25,19 +25,19 @@
 //   for (const BlockCopy& copy : copies) copy_block(copy);
 //   status = manager.release(admitted.sequence);
 //
-// Lengths. `context_length` counts the tokens whose K and V are in the cache, this step's included:
-// append raises it before they are written. `capacity` counts the slots that the table has for
-// them. `published` counts the leading blocks that are in the prefix cache.
+// Lengths. `context_length` counts the tokens whose K and V are in the cache, including those of
+// this step: append raises it before they are written. `capacity` counts the slots that the table
+// has for tokens. `published` counts the leading blocks that are in the prefix cache.
 //
-// Failure. Every operation that can't be done returns a status and changes nothing at all: invalid
-// input for misuse (an unknown or released handle, a length that can't be, a sequence that is not
-// running), exhausted where there is not enough (what was needed, and what there was). Success
-// allocates nothing on the heap; messages of failures do.
+// Failure. An operation that cannot be done returns a status and changes nothing: invalid input for
+// misuse (an unknown or released handle, an impossible length, a sequence that is not running),
+// exhausted if there is not enough of something (the message says what was needed and what there
+// was). Success allocates nothing on the heap; the messages of failures do.
 //
-// Spans that are returned are valid until the next call of a non-const member.
+// Returned spans are valid until the next call of a non-const member.
 //
-// Threads: const members may be called by many threads while none calls another member. Managers
-// are independent.
+// Threads: many threads may call const members at the same time, as long as none calls a non-const
+// member. Managers are independent of each other.
 
 #include <cstdint>
 #include <memory>
@@ -71,13 +71,14 @@ const char* sequence_state_name(SequenceState state);
 
 struct Admission {
   SequenceHandle sequence = {};
-  TokenCount hit{};  // leading tokens that were found cached; its context length
+  TokenCount hit{};  // leading tokens found cached; the sequence's context length
 };
 
-// K and V of the first `slots` slots of a block, in all layers of a group, to be copied before this
-// step's are written. In one answer no destination stands twice, and no source is a destination, so
-// that they are made in any order, or at once; those of a later answer after those of an earlier
-// one, as what was copied from may have been given away between the two.
+// A copy of K and V in the first `slots` slots of a block, in all layers of a group, to be made
+// before the K and V of this step are written. Within one result no destination occurs twice and no
+// source is also a destination, so its copies may be made in any order, or all at once. The copies
+// of a later result must be made after those of an earlier one, because the source of an earlier
+// copy may have been given away in between.
 struct BlockCopy {
   std::int32_t group = 0;
   BlockId source{};
@@ -85,7 +86,7 @@ struct BlockCopy {
   TokenCount slots{};
 };
 
-// One block of a group that goes to the host or comes back, whole.
+// A copy of one whole block of a group, to the host or back.
 struct SwapCopy {
   std::int32_t group = 0;
   BlockId device{};
@@ -111,131 +112,132 @@ struct SequenceView {
 
 class BlockManager {
  public:
-  // Invalid input as check_options says; exhausted if there is no memory for the tables.
+  // Invalid input if check_options fails; exhausted if there is no memory for the tables.
   // O(num_blocks + host_blocks + max_nodes + max_sequences * groups).
   static Result<BlockManager> create(const CacheOptions& options);
-  // What was moved from may be assigned to and destroyed, nothing else.
+  // A moved-from manager may only be assigned to or destroyed.
   BlockManager(BlockManager&&) noexcept;
   BlockManager& operator=(BlockManager&&) noexcept;
   ~BlockManager();
 
-  // ---- A sequence comes. With n blocks of prompt in g groups: O(n g) and hashing the prompt up to
-  // the first miss.
+  // ---- Admission. For n blocks of prompt in g groups: O(n g), plus hashing the prompt up to the
+  // first miss.
 
-  // A new sequence that has the longest cached prefix of the prompt, in whole blocks, at most
-  // floor((length - 1) / block_size) of them: its last token is always left to be computed, and no
-  // shared block is written into. Its capacity covers `room` tokens (default: the prompt), and the
-  // prefix if that is more. Exhausted without a free sequence, or if fewer than `watermark` blocks
-  // would stay available.
+  // Starts a sequence with the longest cached prefix of the prompt, in whole blocks, at most
+  // floor((length - 1) / block_size) of them: the prompt's last token is always left to be
+  // computed, and no shared block is written to. The capacity covers `room` tokens (default: the
+  // prompt), or the prefix if that is longer. Exhausted if no sequence is free, or if fewer than
+  // `watermark` blocks would stay available.
   Result<Admission> admit(const Prompt& prompt, std::optional<TokenCount> room = {});
   // Whether `admit` would succeed now.
   bool can_admit(const Prompt& prompt, std::optional<TokenCount> room = {}) const;
-  // The tokens that `admit` would find cached now; 0 of a prompt that it refuses.
+  // The number of tokens that `admit` would find cached now; 0 for an invalid prompt.
   TokenCount cached_prefix(const Prompt& prompt) const;
-  // The hashes of the prompt's first whole blocks, for as many as there is room in `hashes`, to be
-  // kept with it as Prompt::hashes: who asks about a prompt again and again hashes it once. Those
-  // that it has already are taken over, so that a prompt that grew is hashed where it is new.
-  // Returns how many: it ends before a block with too many items, and without a prefix cache at
-  // once. Invalid input for items that can't be. O(tokens).
+  // Writes the hashes of the prompt's first whole blocks to `hashes`, as many as fit. Keep them
+  // with the prompt, as Prompt::hashes, to hash a prompt only once however often it is asked about.
+  // Hashes that the prompt already has are copied, so that only the new part of a prompt that grew
+  // is hashed. Returns the number written: it stops before a block with too many items, and is 0
+  // without a prefix cache. Invalid input for invalid items. O(tokens).
   Result<std::int64_t> hash_prompt(const Prompt& prompt, std::span<BlockHash> hashes) const;
 
-  // ---- It grows. O(new blocks * groups); one token inside a block costs no more than a few
-  // comparisons. In groups with a window, blocks that no row from the context on can see are given
-  // back first; so much of the context can't be truncated away any more.
+  // ---- Growth. O(new blocks * groups); one token inside a block costs only a few comparisons. In
+  // groups with a window, blocks that no row from the context on can see are given back first,
+  // which limits how far the context can be truncated later.
 
-  // Slots for tokens [context, length), for this sequence to write: lookahead, or a chunk of the
-  // prompt. Nothing to do if the context is not shorter. Copies where others see the block that the
-  // context ends in.
+  // Reserves slots for tokens [context, length), to be written by this sequence: lookahead, or a
+  // chunk of the prompt. Does nothing if the context is not shorter than `length`. Returns copies
+  // if others see the block in which the context ends.
   Result<std::span<const BlockCopy>> reserve(SequenceHandle sequence, TokenCount length);
-  // The same for `count` more tokens, which belong to the context from now on.
+  // The same for `count` more tokens, which become part of the context.
   Result<std::span<const BlockCopy>> append(SequenceHandle sequence, TokenCount count);
-  // One token for each of these, or for none. Invalid input if one stands twice.
+  // Appends one token to each of these sequences, or to none. Invalid input if one occurs twice.
   Result<std::span<const BlockCopy>> append(std::span<const SequenceHandle> sequences);
-  // Whether that `append` would succeed now. Changes nothing, but plans in memory that is not to be
-  // shared between threads.
+  // Whether that `append` would succeed now. Changes nothing, but plans in memory that threads must
+  // not share.
   bool can_append(std::span<const SequenceHandle> sequences);
 
-  // K and V of these tokens, the context's (and maybe more), are computed: its full blocks can be
-  // found from now on. Of two blocks with the same content the first stays the one that is found.
-  // That K and V belong to these ids is the caller's word; blocks that it published before keep the
-  // ids that they had.
-  // A sequence that was alive at a reset publishes no more. O(new full blocks * groups) and hashing
-  // them. Invalid input if there are fewer ids than context, or items that can't be.
+  // Declares that K and V of these tokens, the context's and possibly more, are computed: the
+  // context's full blocks can be found from now on. If two blocks have the same content, the first
+  // remains the one that is found. The caller guarantees that K and V belong to these ids; blocks
+  // that the sequence published before keep the ids that they had.
+  // A sequence that was alive at a reset publishes nothing more, unless it is preempted and
+  // resumed. O(new full blocks * groups), plus hashing them. Invalid input if there are fewer ids
+  // than context tokens, or for invalid items.
   Status commit(SequenceHandle sequence, const Tokens& tokens);
 
-  // ---- It branches. O(blocks * groups); no block is needed, and none is copied before somebody
-  // writes.
+  // ---- Branching. O(blocks * groups). Takes no blocks: a block is copied only when somebody
+  // writes to it.
 
-  // A sequence with the same context, in the same blocks. Lookahead stays with the parent.
+  // Creates a sequence with the same context, in the same blocks. Lookahead stays with the parent.
   Result<SequenceHandle> fork(SequenceHandle parent);
-  // New beams from old ones: beam i continues parents[parent_of[i]]. The first child of a parent
-  // takes its place and its handle, parents without a child are released. Handles in the order of
-  // `parent_of`.
+  // Makes new beams from old ones: beam i continues parents[parent_of[i]]. A parent's first child
+  // takes over its place and its handle; parents without a child are released. Returns the handles
+  // in the order of `parent_of`.
   Result<std::span<const SequenceHandle>> beam_step(std::span<const SequenceHandle> parents,
                                                     std::span<const std::int32_t> parent_of);
 
-  // ---- It gives back. O(blocks given back * groups).
+  // ---- Giving back. O(blocks given back * groups).
 
-  // The context ends at `length` again; all blocks behind are given back, lookahead as well. May go
-  // below what is cached or shared. Invalid input beyond the context, or where a window group gave
-  // back what the next row would see.
+  // Cuts the context to `length` tokens and gives back all blocks behind it, lookahead included.
+  // May cut into what is cached or shared. Invalid input if `length` is beyond the context, or if a
+  // window group has already given back what the next row would see.
   Status truncate(SequenceHandle sequence, TokenCount length);
-  // The handle is no good any more. What is cached can be evicted, its end before its start. Of a
-  // sequence whose blocks are on the move, they stay until `complete`.
+  // Ends the sequence and invalidates its handle. Its cached blocks can then be evicted, those at
+  // its end first. If its blocks are being swapped, they are held until `complete`.
   Status release(SequenceHandle sequence);
-  // Gives all back and keeps the handle, to be computed again after `resume`.
+  // Gives back all blocks but keeps the handle; after `resume` the sequence is computed again.
   Status preempt(SequenceHandle sequence);
-  // As admit, for a sequence that was preempted. Returns the tokens found cached.
+  // As `admit`, for a preempted sequence. Returns the number of tokens found cached.
   Result<TokenCount> resume(SequenceHandle sequence, const Prompt& prompt,
                             std::optional<TokenCount> room = {});
   bool can_resume(SequenceHandle sequence, const Prompt& prompt,
                   std::optional<TokenCount> room = {}) const;
 
-  // ---- It waits in host memory. O(blocks * groups). Between the call and `complete` a sequence
-  // can only be looked at or released, and its blocks are held on both sides.
+  // ---- Swapping to host memory. O(blocks * groups). Between the call and `complete` a sequence
+  // can only be inspected or released, and its blocks are held on both sides.
 
-  // Running sequences go to the host pool; a block that several of them share goes once, and is
-  // shared again when they come back together. Lookahead and what is out of a window is given back
-  // at once.
+  // Moves running sequences to the host pool. A block that several of them share is copied once,
+  // and is shared again when they come back together. Lookahead, and blocks outside a window, are
+  // given back at once.
   Result<Transfer> swap_out(std::span<const SequenceHandle> sequences);
   bool can_swap_out(std::span<const SequenceHandle> sequences) const;
-  // They come back, with capacity for `lookahead` tokens beyond the context. With any, each
-  // gets a block of its own where its context ends, so that so many can be appended. Exhausted if
-  // fewer than `watermark` blocks would stay available.
+  // Brings sequences back, with capacity for `lookahead` tokens beyond the context. If `lookahead`
+  // is not 0, each sequence gets a block of its own where its context ends, so that it can append
+  // that many. Exhausted if fewer than `watermark` blocks would stay available.
   Result<Transfer> swap_in(std::span<const SequenceHandle> sequences,
                            TokenCount lookahead = TokenCount(0));
   bool can_swap_in(std::span<const SequenceHandle> sequences,
                    TokenCount lookahead = TokenCount(0)) const;
-  // The copies of a transfer are made: the source's blocks are given back.
+  // Declares that the copies of a transfer are made, and gives back the blocks on the source side.
   Status complete(TransferHandle transfer);
 
   // ---- The prefix cache.
 
-  // Keeps the longest cached prefix of these tokens, in whole blocks, from being evicted. Invalid
-  // input if nothing of it is cached; exhausted without a free pin. O(blocks * groups).
+  // Protects the longest cached prefix of these tokens, in whole blocks, from eviction. Invalid
+  // input if none of it is cached; exhausted if no pin is free. O(blocks * groups).
   Result<Pin> pin(const Prompt& prompt);
   Status unpin(PinHandle pin);
-  // Forgets all content, pins as well, as after a change of weights. Sequences go on with what they
-  // hold. O(nodes * groups + sequences).
+  // Forgets all cached content and all pins, as is needed after a change of weights. Sequences keep
+  // what they hold. O(nodes * groups + sequences).
   void reset_prefix_cache();
 
-  // ---- Looking at it. O(1), all of them; `states` and the like O(groups).
+  // ---- Inspection. All O(1), except `states` and the like, which are O(groups).
 
   Result<SequenceView> view(SequenceHandle sequence) const;
-  // Physical blocks by logical index, kNoBlock where a window group gave one back: the device's, or
-  // of a sequence that is swapped or comes back none.
+  // The sequence's physical blocks on the device by logical index; kNoBlock where a window group
+  // gave one back. Empty while the sequence is preempted or swapped out.
   Result<std::span<const BlockId>> block_table(SequenceHandle sequence, std::int32_t group) const;
 
   BlockCount available_blocks() const;  // free and evictable
-  std::int32_t num_sequences() const;   // alive, and released ones on the move
+  std::int32_t num_sequences() const;   // alive, or released while being swapped
   PoolStates states() const;
-  GroupStates group_states(std::int32_t group) const;  // group is one of the options'
+  GroupStates group_states(std::int32_t group) const;  // precondition: the group exists
   PoolStates host_states() const;
   const CacheStatistics& statistics() const;
   CacheMemory memory() const;
   const CacheOptions& options() const;
 
-  // The parts that it is made of, for checks and for the tables of a batch.
+  // The parts of the manager, for checks and for the tables of a batch.
   const CacheCore& core() const { return *core_; }
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 
-// What becomes findable in a prefix cache and what ceases to be, told as it happens: for routers
-// that send requests where their prefix is.
+// Reports what becomes findable in a prefix cache, and what stops being so, as it happens: for
+// routers that send requests to where their prefix is.
 //
 //   struct Router final : CacheEvents {
 //     void on_stored(const StoredBlock& stored) override { known.insert(stored.hash.low); }
@@ -21,7 +21,7 @@
 
 namespace recto::cache {
 
-// A block of a group holds these tokens behind that parent.
+// A block of a group that now holds these tokens, after that parent.
 struct StoredBlock {
   BlockHash hash = {};
   BlockHash parent_hash = {};                       // root_hash() of the first block
@@ -37,8 +37,8 @@ struct RemovedBlock {
   BlockId block{};
 };
 
-// Called in the middle of operations: it may not call the manager. Stored and removed of a
-// (hash, group) alternate unless hashes collide; after `on_cleared` nothing is stored.
+// Called in the middle of operations, so it must not call the manager. For each (hash, group),
+// stored and removed alternate unless hashes collide. `on_cleared` removes everything stored.
 class CacheEvents {
  public:
   virtual ~CacheEvents() = default;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a manager remembers, in bytes: all memory that it has from its making on, but for a fixed
-// few hundred bytes and some for each layer group.
+// The memory of a manager, in bytes: all that it allocates when it is created, except a fixed few
+// hundred bytes and some for each layer group.
 //
 //   const CacheMemory memory = manager.memory();
 //   const std::int64_t bytes_each = memory.block_bytes / manager.options().num_blocks.value();

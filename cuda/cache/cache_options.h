@@ -39,13 +39,14 @@ enum class PrefixCaching : std::uint8_t { kOn, kOff };
 struct PrefixCacheOptions {
   PrefixCaching caching = PrefixCaching::kOn;
   BlockHasher hasher = {};
-  // Blocks' worth of tokens that can be known at a time, whatever the number of groups. What finds
-  // no room takes that of what was used least recently; where all is in use it is not cached, and
-  // counted. With the default that can't be where nothing has keys or items: see max_nodes(). A
-  // block that has some takes the place of others beside its own: one for each block_size / 2
-  // words, of which keys are two and an item is three.
+  // The most blocks' worth of tokens (nodes) that can be known at a time, whatever the number of
+  // groups. If there is no room for a new one, the least recently used content is evicted; if all
+  // of it is in use, the new one is not cached, and that is counted (CacheStatistics::no_node).
+  // With the default this cannot happen where nothing has keys or items: see max_nodes(). A block
+  // that has some takes the places of other nodes besides its own: one for every block_size / 2
+  // words; keys are two words, an item is three.
   std::optional<std::int32_t> max_nodes = {};
-  // A block on which more multimodal items lie is not cached, nor is what follows it.
+  // A block with more multimodal items than this is not cached, nor are the blocks after it.
   std::int32_t max_items_per_block = 2;  // at most kMaxItemsPerBlock
   std::int32_t max_pins = 64;            // prefixes pinned at a time
 };
@@ -53,21 +54,22 @@ struct PrefixCacheOptions {
 struct CacheOptions {
   BlockCount num_blocks{};           // of the pool, null blocks included
   TokenCount block_size{16};         // slots of a block
-  BlockCount null_blocks{0};         // the first ones, set apart: padding of engines points there
+  BlockCount null_blocks{0};         // the first ones, set apart: an engine's padding points there
   BlockCount host_blocks{0};         // of the pool that sequences are swapped to
-  BlockCount watermark{0};           // available blocks that admit, resume and swap_in leave over
+  BlockCount watermark{0};           // available blocks that admit, resume and swap_in leave
   std::int32_t max_sequences = 256;  // alive at a time: running, preempted or swapped
   BlockCount max_blocks_per_sequence{};  // of a table, in each group
   std::vector<LayerGroup> groups = {LayerGroup{}};
   PrefixCacheOptions prefix = {};
-  CacheEvents* events = nullptr;  // outlives the manager; or none
+  CacheEvents* events = nullptr;  // must outlive the manager; may be null
 };
 
-// The nodes that a prefix cache of these options has room for. By default one for each block: what
-// is in use stands, in a group without a window, for a block of its own, that somebody holds or
-// that is pinned. Where all groups have a window, blocks are given back and what stood in them
-// remains the identity of what follows; then, beside, what all sequences and pins can know. Where
-// most blocks have items, twice as many cache as much as without.
+// The number of nodes that a prefix cache with these options has room for. The default is one for
+// each block: in a group without a window, each node in use has a block of its own, which somebody
+// holds or which is pinned. If all groups have a window, blocks are given back but their nodes
+// remain, because they identify what follows; the default then adds as many nodes as all sequences
+// and pins can know. Where most blocks have items, twice as many nodes cache as much as without
+// items.
 std::int32_t max_nodes(const CacheOptions& options);
 
 // Invalid input, "cache options: FIELD = VALUE; expected WHAT", for the first field that is wrong.

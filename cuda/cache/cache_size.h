@@ -24,8 +24,8 @@ struct CacheSizeRequest {
   GpuSpec gpu = {};
   PoolOptions pool = {};                  // block size, element bytes, ranks, utilisation, reserve
   std::optional<ByteCount> weights = {};  // on each rank; default: what the model's data say
-  // Layer groups that have tables of their own, of equally many layers: a block then holds the
-  // tokens of one group's layers. 1, or a divisor of the model's layers.
+  // Layer groups that have tables of their own, with equally many layers each: a block then holds
+  // tokens for the layers of one group. 1, or a divisor of the model's layers.
   std::int32_t num_groups = 1;
   ByteCount host_memory{0};  // for swapped sequences, on each rank
 };
@@ -35,12 +35,12 @@ struct CacheSize {
   BlockCount host_blocks{};
   ByteCount block_bytes{};      // on one rank
   ByteCount remainder_bytes{};  // of the card: less than a block, or beyond 2^31 - 1 blocks
-  // Tokens of one sequence that fill the pool, in all groups.
+  // The length of a single sequence that fills the pool, in all groups.
   TokenCount max_tokens{};
 };
 
-// Invalid input for a request that can't be, or where a figure of the model or the card that it
-// takes is missing; exhausted, with the figures, if not one block fits (in each group). O(1).
+// Invalid input for an impossible request, or if a required figure of the model or the card is
+// missing; exhausted, with the figures, if there is no room for one block in each group. O(1).
 Result<CacheSize> size_cache(const CacheSizeRequest& request);
 
 }  // namespace recto::cache

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which state the slots of a pool are in. A slot that several tables share counts once, and is used
-// if any holder uses it. Read in O(groups), at any time.
+// How many slots of a pool are in each state. A slot that several tables share counts once, and is
+// used if any holder uses it. Can be read at any time, in O(groups).
 //
 //   const PoolStates states = manager.states();
 //   const TokenCount idle = states.cached + states.free;  // could be had
@@ -11,12 +11,12 @@
 
 namespace recto::cache {
 
-// All in slots. used + held_empty + cached + free + overhead are the pool.
+// All in slots. used + held_empty + cached + free + overhead add up to the pool.
 struct PoolStates {
   TokenCount used{};        // hold a token that a later row of some holder will see
   TokenCount held_empty{};  // held, but not (yet, any more) used: reserved or internal
   TokenCount cached{};      // nobody's, with content that can be found
-  TokenCount pinned{};      // the part of cached that is not evicted
+  TokenCount pinned{};      // the part of cached that cannot be evicted
   TokenCount free{};        // nobody's, without content
   TokenCount overhead{};    // null blocks
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// What a prefix cache did since its manager was made. An operation that is refused counts nothing.
+// Counts of what a prefix cache did since its manager was created. A refused operation counts
+// nothing.
 //
 //   const CacheStatistics& counts = manager.statistics();  // of now, whenever it is read
 //   const std::int64_t computed = counts.query_tokens - counts.hit_tokens;

@@ -1,7 +1,8 @@
 #pragma once
 
-// Which entries of the device's block tables changed, in the order in which they did, for tables of
-// batches that follow. Bounded: who falls behind by more than the capacity has to read everything.
+// A log of changes to entries of the device's block tables, in order, for the tables of batches
+// that follow them. Bounded: a reader that falls behind by more than the capacity has to read
+// everything.
 
 #include <bit>
 #include <cstdint>
@@ -12,8 +13,8 @@
 
 namespace recto::cache {
 
-// Entries [first, first + count) of a sequence's tables, in all groups; what of them is behind its
-// blocks is no entry any more.
+// Entries [first, first + count) of a sequence's tables, in all groups. Those past the sequence's
+// blocks are no longer entries.
 struct TableChange {
   std::int32_t sequence = 0;  // index
   std::int32_t first = 0;
@@ -40,7 +41,7 @@ class ChangeLog {
                                  .count = static_cast<std::int32_t>(end - first)};
   }
 
-  // Changes so far; those numbered [total - capacity, total) can be read.
+  // The number of changes so far; those numbered [total - capacity, total) can be read.
   std::int64_t total() const { return total_; }
   std::int64_t capacity() const { return changes_.ssize(); }
   std::int64_t bytes() const { return changes_.bytes(); }

@@ -1,7 +1,7 @@
 #pragma once
 
-// How callers name what a manager keeps for them: a place, and which of the lives of that place is
-// meant, so that a name that is no longer good is told from those that are.
+// Handles by which callers name what a manager keeps for them: an index, and a generation that says
+// which of the successive uses of that index is meant, so that stale handles are recognized.
 //
 //   const SequenceHandle handle = manager.admit(prompt).value().sequence;
 //   const Status first = manager.release(handle);
@@ -12,10 +12,10 @@
 
 namespace recto::cache {
 
-// Equal handles name the same thing of one manager; a default one names nothing. Of another manager
-// a handle names what has that place and that life there, if anything: a handle does not say whose
-// it is. An index is used again after 2^32 - 1 generations only under names that nobody should
-// still have.
+// Equal handles of one manager name the same thing; a default one names nothing. A handle does not
+// say which manager it belongs to: another manager takes it for whatever it has under that index
+// and generation, if anything. The handles of an index repeat after 2^32 - 1 generations; by then
+// nobody should still have the old ones.
 template <typename Tag>
 struct Handle {
   std::int32_t index = 0;

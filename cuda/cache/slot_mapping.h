@@ -14,7 +14,7 @@
 
 namespace recto::cache {
 
-// A slot mapping's entry that writes nothing.
+// The entry of a slot mapping for which nothing is written.
 inline constexpr std::int64_t kNoSlot = -1;
 
 // Tokens [first, first + count) of a sequence.
@@ -24,9 +24,9 @@ struct TokenRange {
   std::int64_t count = 0;
 };
 
-// The slots of these tokens in a group, block_id * block_size + offset, one after the other;
-// kNoSlot in what of `slots` is left. Invalid input, and nothing written, if a sequence is not
-// running, a token has no slot, is at the place of one that others see, or `slots` is too short.
+// Writes the slots of these tokens in a group, block_id * block_size + offset, one after the other,
+// to `slots`, and kNoSlot to the rest. Invalid input, and nothing written, if a sequence is not
+// running, a token has no slot or is in a block that others see, or `slots` is too short.
 // O(tokens).
 Status write_slot_mapping(const BlockManager& manager, std::int32_t group,
                           std::span<const TokenRange> tokens, std::span<std::int64_t> slots);
