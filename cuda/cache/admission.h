@@ -1,6 +1,6 @@
 #pragma once
 
-// How a sequence begins: what of its prompt is cached, and whether there is room for the rest.
+// How a sequence begins: how much of its prompt is cached, and whether there is room for the rest.
 
 #include <cstdint>
 #include <optional>
@@ -11,22 +11,22 @@
 
 namespace recto::cache {
 
-// The longest prefix of a prompt that every group has what the next row sees of.
+// The longest prefix of a prompt for which every group has the blocks that the next row sees.
 struct PrefixMatch {
   NodeId end = kRoot;  // its last node; those before are its ancestors
   std::int32_t blocks = 0;
   std::int64_t collisions = 0;
 };
 
-// Of the prompt's first `max_blocks` blocks; its tokens pass check_tokens. O(blocks * groups) and
-// hashing them, up to the first miss.
+// Looks only at the prompt's first `max_blocks` blocks; its tokens must pass check_tokens. O(blocks
+// * groups), plus hashing them, up to the first miss.
 PrefixMatch match_prefix(const CacheCore& core, const Prompt& prompt, std::int64_t max_blocks);
 
 // As BlockManager::hash_prompt.
 Result<std::int64_t> hash_prompt(const CacheCore& core, const Prompt& prompt,
                                  std::span<BlockHash> hashes);
 
-// The tokens of it that an admission would find; 0 of a prompt that can't be.
+// The number of tokens that an admission would find cached; 0 for an invalid prompt.
 TokenCount cached_prefix(const CacheCore& core, const Prompt& prompt);
 
 // What admitting a prompt takes.
@@ -34,18 +34,19 @@ struct AdmissionPlan {
   PrefixMatch match;
   std::int64_t blocks = 0;   // logical blocks of the table
   std::int64_t fresh = 0;    // blocks of the pool, without content
-  std::int64_t revived = 0;  // found ones that could have been evicted
+  std::int64_t revived = 0;  // cached blocks of the match that are evictable now
 };
 
-// Invalid input for a prompt or room that can't be.
+// Invalid input for an invalid prompt or `room`.
 Result<AdmissionPlan> plan_admission(const CacheCore& core, const Prompt& prompt,
                                      std::optional<TokenCount> room);
 
-// Whether the pool has enough for it; and the same with a message.
+// Whether the pool has enough blocks for the plan; check_room says the same with a message.
 bool has_room(const CacheCore& core, const AdmissionPlan& plan);
 Status check_room(const CacheCore& core, const AdmissionPlan& plan);
 
-// A running sequence that holds nothing gets what was planned, and nothing happened in between.
+// Gives a running sequence that holds nothing what was planned. Nothing may have happened since the
+// plan was made.
 void carry_out(CacheCore& core, std::int32_t sequence, const Prompt& prompt,
                const AdmissionPlan& plan);
 

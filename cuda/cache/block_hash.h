@@ -1,7 +1,7 @@
 #pragma once
 
-// The hash of a block's worth of tokens behind a parent: chained xxHash (XXH3), 64 bits or 128. A
-// hash finds candidates, it never decides: the prefix index compares what was hashed.
+// The hash of a block's worth of tokens after a parent: chained xxHash (XXH3), 64 or 128 bits. A
+// hash finds candidates but never decides: the prefix index compares what was hashed.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,10 +13,10 @@ namespace recto::cache {
 
 enum class HashWidth : std::uint8_t { k64, k128 };
 
-// Words that may enter a hash beside the tokens.
+// The most words that may enter a hash besides the tokens.
 inline constexpr std::size_t kMaxExtraWords = 98;
 
-// The parent of first blocks.
+// The parent hash of first blocks.
 constexpr BlockHash root_hash() { return {.low = 0x7265'6374'6f00'0001U, .high = 0}; }
 
 // How blocks are hashed. `mask` is for tests that want collisions: it is applied to both words.
@@ -24,7 +24,7 @@ struct BlockHasher {
   HashWidth width = HashWidth::k64;
   std::uint64_t mask = ~std::uint64_t{0};
 
-  // The same on every little-endian machine. O(tokens + words), no allocation.
+  // Gives the same hash on every little-endian machine. O(tokens + words), no allocation.
   BlockHash operator()(const BlockHash& parent, std::span<const TokenId> tokens,
                        std::span<const std::uint64_t> extra_words) const;
 };

@@ -1,8 +1,8 @@
 #pragma once
 
-// Physical blocks: who holds how many, which are free, which content is where, and which blocks
-// could be had by evicting; what a content is, others know. All operations are O(1), but `create`
-// and `hold_again`, which are O(blocks). None allocates after `create`.
+// Physical blocks: how many holders each has, which are free, which block has which content, and
+// which can be had by eviction. What a content means is known elsewhere. All operations are O(1),
+// except `create` and `hold_again`, which are O(blocks). None allocates after `create`.
 //
 //   BlockPool pool = BlockPool::create(BlockCount(100), BlockCount(1), 10).value();
 //   const BlockPool::Allocation given = pool.allocate();  // held once
@@ -11,8 +11,8 @@
 //   pool.release(given.block);                 // evictable
 //   pool.hold(pool.block_with(ContentId(7)));  // a hit: held again
 //
-// Misuse (a block that is not held is released, ...) is a broken contract; BlockManager is what
-// callers outside of this folder talk to.
+// Misuse (such as releasing a block that is not held) is a broken contract. Callers outside this
+// folder use BlockManager.
 
 #include <cstdint>
 #include <span>
@@ -28,7 +28,7 @@ enum class BlockState : std::uint8_t {
   kNull,       // set apart
   kFree,       // nobody's, without content; given out first, last in first out
   kEvictable,  // nobody's, its content can be found; given out then, least recently used first
-  kPinned,     // nobody's, its content can be found, and is to stay
+  kPinned,     // nobody's, its content can be found, and is not evicted
   kHeld,       // in one table or several; may have content, and be pinned as well
 };
 
@@ -40,46 +40,47 @@ class BlockPool {
     ContentId evicted = kNoContent;
   };
 
-  // Blocks [0, null_blocks) are set apart; contents are [0, num_contents). Invalid input unless
-  // 0 <= null_blocks < num_blocks and num_contents fits; exhausted if there is no memory.
+  // Blocks [0, null_blocks) are set apart; contents are numbered [0, num_contents). Invalid input
+  // unless 0 <= null_blocks < num_blocks and num_contents fits; exhausted if there is no memory.
   // O(num_blocks + num_contents).
   static Result<BlockPool> create(BlockCount num_blocks, BlockCount null_blocks,
                                   std::int64_t num_contents = 0);
   // A pool without blocks.
   BlockPool() = default;
 
-  // A block that is held once, is not pinned and has no content. There must be one available.
+  // Allocates a block that is held once, is not pinned and has no content. One must be available.
   Allocation allocate();
-  // One table entry more. The block has holders or content.
+  // Adds a holder (a table entry). The block must have holders or content.
   void hold(BlockId block) {
     if (holders(block) == 0) revive(block);
     ++at(block).use;
   }
-  // The same of many, all of which have holders. O(blocks).
+  // The same for many blocks, all of which must have holders. O(blocks).
   void hold_again(std::span<const BlockId> blocks) {
     for (const BlockId block : blocks) ++at(block).use;
   }
-  // One table entry fewer; returns what the block is now.
+  // Removes a holder; returns the block's new state.
   BlockState release(BlockId block) {
     if (holders(block) < 2) return release_last(block);
     --at(block).use;
     return BlockState::kHeld;
   }
 
-  // For plans that count references and leave all as it was: a holder fewer, and no more than that,
-  // until it is undone.
+  // For plans that count references and leave everything as it was: removes a holder, with no other
+  // effect, until undone.
   void pretend_release(BlockId block) { --at(block).use; }
   void undo_release(BlockId block) { ++at(block).use; }
 
-  // The block is held and has no content, and no block has this one.
+  // The block must be held and have no content, and no block may have this content.
   void set_content(BlockId block, ContentId content);
-  // The content can't be found any more: an evictable or pinned block is free now, a held one stays
-  // with its holders. It is pinned no more.
+  // Makes the content unfindable: an evictable or pinned block becomes free, a held one stays with
+  // its holders. The block is no longer pinned.
   void forget_content(BlockId block);
 
-  // The block has content. Evictable becomes pinned.
+  // The block must have content. An evictable block becomes pinned.
   void pin(BlockId block);
-  // The block is pinned. If nobody holds it, it is the most recently used of the evictable now.
+  // The block must be pinned. If nobody holds it, it becomes the most recently used evictable
+  // block.
   void unpin(BlockId block);
 
   BlockState state(BlockId block) const;
@@ -89,14 +90,14 @@ class BlockPool {
   bool is_pinned(BlockId block) const { return (at(block).use & (kListed | kPinned)) == kPinned; }
   // What is in the block, or kNoContent.
   ContentId content(BlockId block) const;
-  // The block that it is in, or kNoBlock.
+  // The block that has the content, or kNoBlock.
   BlockId block_with(ContentId content) const { return places_[content.value()]; }
-  // Whether its one holder may write into it without changing what anybody else reads, once its
-  // content, if any, is forgotten.
+  // Whether the block's only holder may write to it without changing what anybody else reads, once
+  // its content, if any, is forgotten.
   bool is_exclusive(BlockId block) const { return (at(block).use & ~kUneven) == 1; }
 
-  // A note about a held block, gone when nobody holds it: its holders do not use the same slots, or
-  // not all though it has content.
+  // A mark on a held block, removed when nobody holds it any more: its holders do not all use the
+  // same slots, or it has content and not all of its slots are used.
   bool is_uneven(BlockId block) const { return (at(block).use & (kListed | kUneven)) == kUneven; }
   void mark_uneven(BlockId block) { at(block).use |= kUneven; }
   void mark_even(BlockId block) { at(block).use &= ~kUneven; }
@@ -109,16 +110,16 @@ class BlockPool {
   BlockCount held() const { return size() - null_blocks() - free() - evictable() - pinned(); }
   BlockCount available() const { return free() + evictable(); }
 
-  // The ends of the lists, for who wants to walk them; kNoBlock if empty.
+  // The ends of the lists, for walking them; kNoBlock if empty.
   BlockId oldest_evictable() const { return block_or_none(oldest_); }
   BlockId first_free() const { return BlockId(first_free_); }
-  // The next in its list: more recently used, or freed before.
+  // The next block in its list: the next more recently used one, or the one freed before.
   BlockId next(BlockId block) const {
     return is_listed(block) ? block_or_none(newer(block)) : BlockId(at(block).link);
   }
   BlockId previous(BlockId block) const { return block_or_none(older(block)); }  // evictable only
 
-  // A block's record, without the 4 bytes that each content takes.
+  // The size of a block's record, without the 4 bytes for each content.
   static constexpr std::int64_t bytes_per_block();
   std::int64_t bytes() const { return blocks_.bytes() + places_.bytes(); }
 
@@ -129,9 +130,9 @@ class BlockPool {
   static constexpr std::uint32_t kUneven = 1U << 29;
   static constexpr std::uint32_t kCountMask = kUneven - 1;
 
-  // Who is held or pinned is in no list, and who is in the list of the evictable has no holders:
-  // the same bytes say the one or the other. That list goes from content to content, so that a
-  // block need not say its own beside: its neighbour does.
+  // A held or pinned block is in no list, and an evictable block has no holders, so the same bytes
+  // serve for both. The list of evictable blocks links contents rather than blocks, so a block in
+  // it need not also store its own content: its neighbour does.
   struct Block {
     std::uint32_t use;  // holders, and the flags; evictable: kListed and the older content
     std::int32_t link;  // its content; evictable: the newer content; free: the next of the free
@@ -140,10 +141,10 @@ class BlockPool {
   Block& at(BlockId block) { return blocks_[block.value()]; }
   const Block& at(BlockId block) const { return blocks_[block.value()]; }
   bool is_listed(BlockId block) const { return (at(block).use & kListed) != 0; }
-  // Of evictable blocks; kNoContent at the ends.
+  // The neighbours of an evictable block in its list; kNoContent at the ends.
   ContentId older(BlockId block) const { return as_older(at(block).use); }
   ContentId newer(BlockId block) const { return ContentId(at(block).link); }
-  // In 31 bits, of which all ones, that no content has, are none.
+  // The older content, in 31 bits: all ones, which no content has, stand for none.
   static ContentId as_older(std::uint32_t use) {
     return use == as_use(kNoContent) ? kNoContent
                                      : ContentId(static_cast<std::int32_t>(use & ~kListed));

@@ -1,7 +1,7 @@
 #pragma once
 
-// The block tables of sequences into one pool: a row of physical blocks by logical index for each
-// (sequence, layer group). Memory is touched only where a sequence reached.
+// The block tables of sequences into one pool: for each (sequence, layer group) a row of physical
+// blocks by logical index. Memory is touched only as far as sequences have reached.
 
 #include <cstdint>
 #include <span>
@@ -38,7 +38,8 @@ class BlockTables {
                                   static_cast<std::size_t>(blocks));
   }
 
-  // The entries of a row before this one are kNoBlock: out of the group's window.
+  // The index of a row's first entry that is not out of the group's window; those before it are
+  // kNoBlock.
   std::int32_t& first(std::int32_t sequence, std::int32_t group) {
     return first_[std::int64_t{sequence} * num_groups_ + group];
   }

@@ -1,8 +1,8 @@
 #pragma once
 
-// The parts of a block manager, and the few steps that touch several of them. What operations do
-// with them is in files of their own: admission, growth, publication, branching, giving_back,
-// swapping, pinning.
+// The parts of a block manager, and the few steps that touch several of them. The operations on
+// them have files of their own: admission, growth, publication, branching, giving_back, swapping,
+// pinning.
 
 #include <cstdint>
 #include <memory>
@@ -28,7 +28,7 @@ struct TransferRecord {
 };
 
 struct PinRecord {
-  NodeId end = kRoot;  // the last node that is pinned; all before it are, too
+  NodeId end = kRoot;  // the last node that is pinned; its ancestors are pinned, too
 };
 
 // A sequence that wants slots for tokens up to `length`.
@@ -37,7 +37,7 @@ struct GrowthRequest {
   std::int64_t length = 0;
 };
 
-// Memory that operations work and answer in.
+// Scratch memory in which operations work, and return results.
 struct CacheScratch {
   FixedArray<BlockCopy> copies;           // [max_sequences * num_groups]
   FixedArray<SwapCopy> swaps;             // [host_blocks + max_sequences * num_groups]
@@ -51,7 +51,7 @@ struct CacheScratch {
 };
 
 struct CacheCore {
-  // As CacheCore::create has them made.
+  // What CacheCore::create makes.
   struct Parts {
     SequenceTable sequences = {};
     BlockPool device_pool = {};
@@ -70,22 +70,23 @@ struct CacheCore {
   CacheCore(const CacheCore&) = delete;
   CacheCore& operator=(const CacheCore&) = delete;
 
-  // A new block of the device; what is evicted for it can't be found any more.
+  // Takes a new block of the device; content that is evicted for it can no longer be found.
   BlockId take(const TablePlace& place);
-  // New blocks in all groups for logical blocks up to `blocks`, behind those that it has.
+  // Takes new blocks in all groups, after those that the sequence has, up to `blocks` logical
+  // blocks.
   void take_until(std::int32_t sequence, std::int64_t blocks);
-  // The block's only holder is to write into it: its content can't be found any more.
+  // Makes the block's content unfindable, as its only holder is about to write to it.
   void forget(BlockId block);
-  // The least recently used of the evictable blocks, of which there is one, is free.
+  // Frees the least recently used evictable block; there must be one.
   void evict_oldest();
-  // Appends to this sequence look at everything again.
+  // Makes appends to this sequence check everything again.
   void stop_run(std::int32_t sequence) {
     sequences[sequence].run_end = sequences[sequence].device.length;
   }
-  // How far they need not, from now on (Sequence::run_end). O(groups).
+  // Recomputes how far appends need not check (Sequence::run_end). O(groups).
   void refresh_run(std::int32_t sequence);
-  // The sequence's chain in the prefix index ends with its first `blocks` blocks, at the latest.
-  // O(blocks by which it is cut).
+  // Cuts the sequence's chain in the prefix index to its first `blocks` blocks, if it is longer.
+  // O(blocks cut off).
   void cut_chain(std::int32_t sequence, std::int64_t blocks);
 
   // The block that has a node's tokens for a group, or kNoBlock.

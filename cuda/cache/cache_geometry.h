@@ -1,7 +1,7 @@
 #pragma once
 
-// Which block a token is in, and what rows of each layer group see: arithmetic of lengths, without
-// state. Lengths are in tokens, places in tables in blocks.
+// Which block a token is in, and what rows of each layer group see: stateless arithmetic of
+// lengths. Lengths are in tokens, positions in tables in blocks.
 
 #include <cstdint>
 #include <limits>
@@ -34,7 +34,7 @@ class CacheGeometry {
   std::int64_t max_blocks() const { return max_blocks_; }
   std::int64_t max_tokens() const { return max_blocks_ * block_size_; }
 
-  // Blocks that these tokens fill, and that they touch.
+  // The number of blocks that so many tokens fill (full_blocks), and that they touch (blocks_for).
   std::int64_t full_blocks(std::int64_t tokens) const {
     return shift_ >= 0 ? tokens >> shift_ : tokens / block_size_;
   }
@@ -51,11 +51,11 @@ class CacheGeometry {
     const std::int64_t window = windows_[static_cast<std::size_t>(group)];
     return {.begin = length >= window ? length - window + 1 : 0, .end = length};
   }
-  // The part of them in one block.
+  // The part of the visible tokens that is in one block.
   SlotRange visible_in(std::int32_t group, std::int64_t length, std::int64_t block) const {
     return intersection(slots_of(block), visible(group, length));
   }
-  // The first block that any row from position `length` on sees, or writes.
+  // The first block that any row at position `length` or later sees or writes.
   std::int64_t first_needed(std::int32_t group, std::int64_t length) const {
     return full_blocks(visible(group, length).begin);
   }
@@ -63,20 +63,21 @@ class CacheGeometry {
   bool has_window(std::int32_t group) const {
     return windows_[static_cast<std::size_t>(group)] != kNoWindow;
   }
-  // Groups with a window, and the distinct windows in ascending order.
+  // Groups with a window, and one more than the number of distinct windows.
   const std::vector<std::int32_t>& window_groups() const { return window_groups_; }
   std::int32_t num_levels() const { return static_cast<std::int32_t>(distinct_.size()) + 1; }
-  // How many of the windows a context of this length fills: a token more takes another one's place.
+  // How many of the distinct windows a context of this length fills: in those, one more token
+  // displaces another.
   std::int32_t level(std::int64_t length) const {
     std::int32_t level = 0;
     while (level < num_levels() - 1 && length >= level_begin(level + 1)) ++level;
     return level;
   }
-  // The shortest length of a level, from 1 on.
+  // The shortest length of a level, which must be at least 1.
   std::int64_t level_begin(std::int32_t level) const {
     return distinct_[static_cast<std::size_t>(level - 1)] - 1;
   }
-  // The levels at which a token more is a slot more in use: those up to this one.
+  // The last level at which one more token puts one more slot of the group into use.
   std::int32_t last_growing_level(std::int32_t group) const {
     return last_growing_level_[static_cast<std::size_t>(group)];
   }
@@ -85,7 +86,7 @@ class CacheGeometry {
   static constexpr std::int64_t kNoWindow = std::numeric_limits<std::int64_t>::max();
 
   std::int64_t block_size_ = 1;
-  int shift_ = 0;  // of block sizes that are powers of two; else -1
+  int shift_ = 0;  // log2 of the block size if that is a power of two; else -1
   std::int32_t num_groups_ = 1;
   std::int64_t max_blocks_ = 0;
   std::vector<std::int64_t> windows_;  // by group

@@ -8,16 +8,16 @@
 
 namespace recto::cache {
 
-// An entry of a table that has no block: no row will see its tokens.
+// A table entry without a block: no row will see its tokens.
 inline constexpr BlockId kNoBlock{-1};
 
-// A block's worth of tokens behind a parent, in the prefix index.
+// A block's worth of tokens after a parent, in the prefix index.
 using NodeId = Ordinal<struct NodeIdTag, Quantity<struct NodeCountTag>, std::int32_t>;
 
-// The parent of first blocks, which is no node.
+// The parent of first blocks, which is not a node itself.
 inline constexpr NodeId kRoot{-1};
 
-// What is in a block: a node, for a layer group.
+// The content of a block: that of a node, for one layer group.
 using ContentId = Ordinal<struct ContentIdTag, Quantity<struct ContentCountTag>, std::int32_t>;
 
 inline constexpr ContentId kNoContent{-1};

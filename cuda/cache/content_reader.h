@@ -1,7 +1,7 @@
 #pragma once
 
-// What the prefix index is told of each block of a prompt: its tokens, and the extra words that
-// decide with them whether two blocks are the same.
+// What the prefix index is given for each block of a prompt: its tokens, and the extra words that,
+// together with the tokens, decide whether two blocks are the same.
 
 #include <array>
 #include <cstdint>
@@ -17,24 +17,24 @@ namespace recto::cache {
 // Invalid input if items have no length, are not in ascending order, or overlap. O(items).
 Status check_tokens(const Tokens& tokens);
 
-// Words of a first block, and of an item.
+// The extra words that the keys take in a first block, and that an item takes.
 inline constexpr std::int32_t kKeyWords = 2;
 inline constexpr std::int32_t kItemWords = 3;
 
 static_assert(kMaxExtraWords >= kKeyWords + kItemWords * kMaxItemsPerBlock);
 
-// Tokens that pass check_tokens, in blocks. A first block's words are its keys, unless both are 0;
-// then come, in any block, for each item that lies on it the item's hash, where it starts, seen
-// from the block, and its length.
+// Reads tokens that pass check_tokens, block by block. The extra words of a first block begin with
+// the keys, unless both are 0. In any block there follow, for each item that overlaps it, the
+// item's hash, its start relative to the block, and its length.
 class ContentReader {
  public:
   ContentReader(const Tokens& tokens, const CacheKeys& keys, std::int32_t max_items)
       : tokens_(tokens), keys_(keys), max_items_(max_items) {}
 
-  // Looks at block `block` of `block_size` tokens, all of which are there; false if more than
-  // `max_items` lie on it. O(log items).
+  // Reads block `block` of `block_size` tokens, all of which must be there; false if more than
+  // `max_items` items overlap it. O(log items).
   bool read(std::int64_t block, std::int64_t block_size);
-  // What was read last, until the next call.
+  // The block that was read last; valid until the next `read`.
   const BlockContent& content() const { return content_; }
 
  private:

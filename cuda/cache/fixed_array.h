@@ -1,7 +1,7 @@
 #pragma once
 
-// An array whose size is decided once. Its memory is not touched before it is used, so that a large
-// one costs only what of it is needed; and if there is no memory for it, that is a status.
+// An array of fixed size. Its memory is not touched before it is used, so that a large array costs
+// only the part that is needed. Lack of memory is reported as a status.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +25,8 @@ class FixedArray {
  public:
   FixedArray() = default;
 
-  // `size` elements of no value yet. Exhausted, naming what it was for, if there is no memory.
+  // Creates `size` uninitialized elements. Exhausted, naming what they are for, if there is no
+  // memory.
   static Result<FixedArray> create(std::int64_t size, const std::string& what) {
     constexpr auto kMost = std::numeric_limits<std::int64_t>::max() / std::int64_t{sizeof(T)};
     void* memory = nullptr;
@@ -46,7 +47,8 @@ class FixedArray {
     return array;
   }
 
-  // Of spans, whose bounds the standard library checks where it is built to (_GLIBCXX_ASSERTIONS).
+  // Indexes a span, whose bounds the standard library checks if it is built to
+  // (_GLIBCXX_ASSERTIONS).
   T& operator[](std::int64_t index) { return all()[static_cast<std::size_t>(index)]; }
   const T& operator[](std::int64_t index) const { return all()[static_cast<std::size_t>(index)]; }
   std::int64_t ssize() const { return size_; }

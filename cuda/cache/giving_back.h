@@ -7,10 +7,10 @@
 
 namespace recto::cache {
 
-// A sequence holds nothing in the device's pool any more, and is at the start of its chain.
-// O(blocks * groups).
+// Gives back all that a sequence holds in the device's pool, and returns it to the start of its
+// chain. O(blocks * groups).
 void give_back_device(CacheCore& core, std::int32_t sequence);
-// The same in the host's.
+// Gives back all that it holds in the host's pool.
 void give_back_host(CacheCore& core, std::int32_t sequence);
 
 // As BlockManager's members.

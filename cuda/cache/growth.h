@@ -1,6 +1,7 @@
 #pragma once
 
-// How sequences grow: slots for the next tokens, alone in their blocks, for all or for none.
+// How sequences grow: slots for the next tokens, in blocks that are theirs alone, for all or for
+// none.
 
 #include <cstdint>
 #include <span>
@@ -17,16 +18,16 @@ struct GrowthPlan {
   std::int64_t returned = 0;  // given back first, as no row will see them
 };
 
-// Running sequences, each once, to lengths of at most a table's. Counts references for a moment in
-// the pool, and leaves them as they were. O(blocks concerned).
+// For running sequences, each given once, and lengths of at most a table's. Changes the reference
+// counts in the pool temporarily, and restores them. O(blocks concerned).
 GrowthPlan plan_growth(CacheCore& core, std::span<const GrowthRequest> requests);
 
-// Whether there is enough for the plan; and the same with a message.
+// Whether there are enough blocks for the plan; check_room says the same with a message.
 bool has_room(const CacheCore& core, const GrowthPlan& plan);
 Status check_room(const CacheCore& core, const GrowthPlan& plan);
 
-// Plans, checks, and gives; the context lengths stay. The copies are in core.scratch. O(blocks
-// concerned).
+// Plans, checks, and takes the blocks; context lengths do not change. The returned copies are in
+// core.scratch. O(blocks concerned).
 Result<std::span<const BlockCopy>> make_room(CacheCore& core,
                                              std::span<const GrowthRequest> requests);
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// One pool, the tables into it, and in which state its slots are: the steps that all operations are
-// made of. Each keeps references, tables and counters in agreement. Whether there is room, and what
-// the prefix index says of a block, is for the caller to know.
+// A pool, the block tables into it, and the states of its slots, with the steps that all operations
+// are made of. Each step keeps references, tables and counters in agreement. The caller has to know
+// whether there is room, and what the prefix index says of a block.
 
 #include <cstdint>
 #include <span>
@@ -31,22 +31,24 @@ class Holdings {
   Holdings(const Holdings&) = delete;  // its parts look at each other
   Holdings& operator=(const Holdings&) = delete;
 
-  // ---- Entries of tables. A place that gets a block has none; the caller keeps row(s).blocks.
+  // ---- Table entries. A place that gets a block must have none; the caller maintains
+  // row(s).blocks.
 
-  // A new block.
+  // Takes a new block.
   BlockPool::Allocation take(const TablePlace& place);
-  // A block with content that was found.
+  // Takes a block whose content was found.
   void adopt(const TablePlace& place, BlockId block);
-  // A block that a sequence got just before, of a set that is being copied here: no token counts
-  // yet.
+  // Takes a block that another sequence, of a set that is being copied here, just got: none of its
+  // tokens count yet.
   void join(const TablePlace& place, BlockId block);
-  // What the parent has in its first `blocks` logical blocks, for a child of the same length.
+  // Gives a child what the parent has in its first `blocks` logical blocks, and the parent's
+  // length.
   void share(std::int32_t parent, std::int32_t child, std::int32_t blocks);
-  // The place has no block any more.
+  // Gives back the block of a place.
   void drop(const TablePlace& place);
-  // Blocks from `blocks` on are given back, the last one first.
+  // Gives back the blocks from `blocks` on, the last one first.
   void drop_behind(std::int32_t sequence, std::int64_t blocks);
-  // So are those before `block` in one group.
+  // Gives back the blocks before `block` in one group.
   void drop_before(std::int32_t sequence, std::int32_t group, std::int64_t block);
 
   // ---- Lengths, as in UsedSlots.
@@ -62,12 +64,13 @@ class Holdings {
   void pin(BlockId block);
   void unpin(BlockId block);
 
-  // ---- Looking.
+  // ---- Inspection.
 
   TableRow& row(std::int32_t sequence) { return (*sequences_)[sequence].*row_; }
   const TableRow& row(std::int32_t sequence) const { return (*sequences_)[sequence].*row_; }
   BlockId block(const TablePlace& place) const { return tables_.at(place); }
-  // The sequence's only, and nobody's to find: it may be written.
+  // Whether the sequence may write to the block: it is the only holder, and nobody can find the
+  // block.
   bool is_writable(const TablePlace& place) const {
     return pool_.is_exclusive(block(place)) && pool_.content(block(place)) == kNoContent;
   }

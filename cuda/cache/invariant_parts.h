@@ -16,7 +16,7 @@ Status check_holdings(const CacheCore& core, const Holdings& holdings, const std
 // Failed unless the hash table, nodes, blocks, chains and pins point at each other.
 Status check_index(const CacheCore& core);
 
-// Failed unless lengths, states, runs and transfers of sequences are what they can be.
+// Failed unless the lengths, states, runs and transfers of sequences are possible ones.
 Status check_sequences(const CacheCore& core);
 
 // Failed, with both values, unless they are equal.

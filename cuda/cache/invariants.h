@@ -8,16 +8,16 @@
 namespace recto::cache {
 
 // Failed, naming the first thing that does not hold, in each pool:
-//   - references of a block are its table entries; a block is held if and only if there are any
-//   - each block is in exactly one list or state, and lists are as long as their counters
-//   - tables have blocks where rows see tokens, and a block stands in one group, at one index
-//   - counters of states, of the pool and of groups, are what a walk over all slots counts; they
-//     sum to the pool
+//   - a block has as many references as table entries, and is held if and only if it has any
+//   - each block is in exactly one list or state, and lists are as long as their counters say
+//   - tables have blocks wherever rows see tokens, and a block is in one group, at one index
+//   - the counters of states, of the pool and of groups, are what a walk over all slots counts, and
+//     add up to the pool
 // and of the prefix index and the sequences:
-//   - hash table, nodes and blocks point at each other; users and pins are what uses and pins
-//   - a block that can be found is not where anybody may write next without being asked
-//   - who may write next, without looking, holds its block alone
-//   - lengths fit the state; who is on the move is in one transfer
+//   - hash table, nodes and blocks refer to each other; users and pins are counted correctly
+//   - a block that can be found is never one that a sequence can write to without a check
+//   - a sequence that can write without a check is the only holder of the block
+//   - lengths fit the state; a sequence that is being swapped is in one transfer
 // O(sequences * blocks * groups * block_size + nodes).
 Status check_invariants(const BlockManager& manager);
 

@@ -1,9 +1,9 @@
 #pragma once
 
-// From the hash of a node to the nodes that have it: open addressing with linear probing, at most
-// 68 percent full, 4 bytes an entry, and nothing left behind by what is removed. Who is further
-// from where its hash belongs stands first (Robin Hood), so that a search that finds nothing ends
-// early. O(1), expected; no allocation after `create`.
+// Maps the hash of a node to the nodes that have it: open addressing with linear probing, at most
+// 68 percent full, 4 bytes per entry, no tombstones. Entries further from their home slot come
+// first (Robin Hood), so that an unsuccessful search ends early. O(1), expected; no allocation
+// after `create`.
 
 #include <cstdint>
 #include <span>
@@ -15,7 +15,7 @@
 
 namespace recto::cache {
 
-// What is looked at when a candidate is met, packed: 12 bytes.
+// What is read of a node when it is a candidate, packed into 12 bytes.
 struct NodeRecord {
   std::uint32_t hash_low[2];  // the hash's low word
   std::int32_t up;            // of PrefixIndex
@@ -33,8 +33,9 @@ class NodeTable {
   NodeTable() = default;
 
   void insert(const BlockHash& hash, NodeId node);
-  // The node is in the table under this hash. Where an entry is too far for that to be written
-  // down, its node's record tells where it belongs: those of all nodes in the table are there.
+  // The node must be in the table under this hash. Where an entry is too far from its home slot for
+  // the distance to be stored, the record of its node tells where home is; `records` holds those of
+  // all nodes in the table.
   void erase(const BlockHash& hash, NodeId node, std::span<const NodeRecord> records);
   void clear();
 
@@ -60,13 +61,13 @@ class NodeTable {
 
  private:
   static constexpr std::uint32_t kEmpty = 0;
-  // An entry is a node's number and one, in as many bits as nodes need; above it how far it stands
-  // from where its hash belongs, or far_ if that is as far or further; and above that bits of the
+  // From the low bits up, an entry holds a node's number plus one, in as many bits as nodes need;
+  // its distance from its home slot, or far_ if the distance is at least that; and bits of the
   // hash.
   static constexpr std::uint32_t kDistanceBits = 5;
 
-  // Spread once more: masks that make collisions, and salts that differ in high bits, are no reason
-  // for long walks through what does not collide.
+  // Mixes the hash once more, so that masks that make collisions, and salts that differ in high
+  // bits, do not cause long walks through entries that do not collide.
   static std::uint64_t mix(std::uint64_t hash) {
     return (hash ^ (hash >> 32U)) * 0x9e37'79b9'7f4a'7c15U;
   }
@@ -75,7 +76,7 @@ class NodeTable {
                                      32U);
   }
   std::int64_t next(std::int64_t at) const { return at + 1 == capacity() ? 0 : at + 1; }
-  // Of an entry that stands where it belongs.
+  // The distance and hash bits of an entry in its home slot.
   std::uint32_t label(std::uint64_t mixed) const {
     return (static_cast<std::uint32_t>(mixed) & tag_mask_) << distance_bits_;
   }
@@ -83,7 +84,7 @@ class NodeTable {
     return NodeId(static_cast<std::int32_t>(entry & id_mask_) - 1);
   }
   std::uint32_t written_distance(std::uint32_t entry) const { return entry >> id_bits_ & far_; }
-  // How far from where it belongs an entry stands, or would stand, there.
+  // The distance of an entry from its home slot if it is, or were, at slot `at`.
   std::uint32_t distance(std::int64_t at, std::uint32_t entry,
                          std::span<const NodeRecord> records) const;
 

@@ -1,8 +1,9 @@
 #pragma once
 
-// How many users nodes have, and how many pins lead to them: 2 bytes a node, as few are many. What
-// does not fit stands in a list beside, which has room for all that there can be: so many users
-// have only so many nodes. O(1), of nodes in a list O(its length); no allocation after `create`.
+// How many users nodes have, and how many pins lead to them: 2 bytes a node, because large counts
+// are rare. Counts that do not fit are kept in a side list, which has room for all that are
+// possible: a given number of users can give only so many nodes a large count. O(1), or O(list
+// length) for nodes in the list; no allocation after `create`.
 
 #include <cstdint>
 
@@ -12,20 +13,20 @@
 
 namespace recto::cache {
 
-// The few nodes of which more is to be said than fits, in no order.
+// The few nodes whose counts do not fit, in no order.
 class CountList {
  public:
   static Result<CountList> create(std::int64_t capacity);
   CountList() = default;
 
-  // A node that is in it.
+  // The node must be in the list.
   std::int32_t& of(NodeId node) { return entries_[find(node)].count; }
   std::int32_t of(NodeId node) const { return entries_[find(node)].count; }
   void remove(NodeId node) {
     entries_[find(node)] = entries_[size_ - 1];
     --size_;
   }
-  // One that is not; there is room.
+  // The node must not be in the list, and there must be room.
   void add(NodeId node, std::int32_t count);
 
   void clear() { size_ = 0; }
@@ -46,7 +47,7 @@ class CountList {
 
 class NodeUses {
  public:
-  // `most_users`: of all nodes together, at any time.
+  // `most_users`: the most that all nodes together have at any time.
   static Result<NodeUses> create(std::int32_t max_nodes, std::int64_t most_users,
                                  std::int64_t most_pins);
   NodeUses() = default;
@@ -58,24 +59,24 @@ class NodeUses {
   void add_user(NodeId node);
   // Returns how many are left.
   std::int32_t remove_user(NodeId node);
-  // One that had none has one, and no pins.
+  // Gives a node that had no users one user, and no pins.
   void open(NodeId node) { at(node) = 1; }
 
-  // Pins that end at the node, and its children that are pinned.
+  // Pins that end at the node, plus its pinned children.
   std::int32_t pins(NodeId node) const;
   bool is_pinned(NodeId node) const { return (at(node) & kPinned) != 0; }
   void add_pin(NodeId node);
   void remove_pin(NodeId node);
 
-  // Nobody has any. O(nodes).
+  // Removes all users and pins. O(nodes).
   void clear();
   std::int64_t bytes() const { return words_.bytes() + users_.bytes() + pins_.bytes(); }
 
  private:
   static constexpr std::uint16_t kPinned = 1U << 15U;
-  static constexpr std::uint16_t kPinnedAgain = 1U << 14U;  // how often is in the list
+  static constexpr std::uint16_t kPinnedAgain = 1U << 14U;  // the number of pins is in the list
   static constexpr std::uint16_t kCountMask = kPinnedAgain - 1;
-  static constexpr std::uint16_t kMany = kCountMask;  // users are in the list
+  static constexpr std::uint16_t kMany = kCountMask;  // the number of users is in the list
 
   std::uint16_t& at(NodeId node) { return words_[node.value()]; }
   std::uint16_t at(NodeId node) const { return words_[node.value()]; }

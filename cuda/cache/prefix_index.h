@@ -1,13 +1,13 @@
 #pragma once
 
-// The identity of content, apart from memory. A node stands for one block's worth of tokens behind
-// a parent node. Which physical block of each layer group holds it, if any does, the pool knows
-// (BlockPool::block_with), by the number that a node and a group have together.
+// The identity of content, apart from memory. A node stands for one block's worth of tokens after a
+// parent node. The pool knows which physical block of each layer group holds the node's content, if
+// any does (BlockPool::block_with), by a number for each pair of node and group.
 //
 // A node lives as long as it has users: children, sequences whose chain ends there, blocks, pins. A
-// child keeps its parent alive, so that a node's number is the identity of the parent, and a chain
-// of nodes that was walked means what it says. A lookup compares the parent's number, the tokens
-// and the extra words: equal hashes of different content cost a miss, never a wrong answer.
+// child keeps its parent alive, so that the parent's number identifies it, and a chain of nodes,
+// once walked, keeps its meaning. A lookup compares the parent's number, the tokens and the extra
+// words: equal hashes of different content cost a miss, never a wrong answer.
 //
 //   PrefixIndex index = PrefixIndex::create({.max_nodes = 8, .block_size = 2}).value();
 //   const std::vector<TokenId> tokens = {5, 6};
@@ -21,12 +21,12 @@
 //   pool.forget_content(hit);
 //   index.remove_user(node);  // and without a block the node is gone
 //
-// Extra words are rare, and stand where other nodes would: a node that has some takes the places of
-// extra_places() more.
+// Extra words are rare, and are stored in the places of other nodes: a node that has some takes
+// extra_places() more places.
 //
-// Lookups cost O(tokens + words), expected; everything else O(1), of which forgetting a node may
-// forget its ancestors, each of which was once inserted. Nothing allocates after `create`. Misuse
-// is a broken contract.
+// Lookups cost O(tokens + words), expected; everything else is O(1), except that forgetting a node
+// may also forget ancestors, each of which was inserted once. Nothing allocates after `create`.
+// Misuse is a broken contract.
 
 #include <array>
 #include <cstdint>
@@ -52,7 +52,7 @@ struct PrefixIndexOptions {
   BlockHasher hasher = {};
 };
 
-// What a node stands for, beside its parent.
+// What a node stands for, besides its parent.
 struct BlockContent {
   std::span<const TokenId> tokens = {};             // [block_size]
   std::span<const std::uint64_t> extra_words = {};  // [at most kMaxExtraWords]
@@ -69,40 +69,41 @@ class PrefixIndex {
   };
   struct Found {
     std::optional<NodeId> node = {};
-    std::int64_t collisions = 0;  // nodes with that hash that are something else
+    std::int64_t collisions = 0;  // nodes with that hash but other content
   };
 
-  // Invalid input if a size is not what it can be; exhausted if there is no memory.
+  // Invalid input if a size is out of range; exhausted if there is no memory.
   static Result<PrefixIndex> create(const PrefixIndexOptions& options);
   // An index without room for any node.
   PrefixIndex() = default;
 
   Key key(NodeId parent, const BlockContent& content) const;
   Found find(const Key& key, const BlockContent& content) const;
-  // A new node, with one user: the caller. None if there is no room. The content is in no block
+  // Inserts a node with one user, the caller; none if there is no room. The content is in no block
   // yet.
   std::optional<NodeId> insert(const Key& key, const BlockContent& content);
-  // The places of nodes that the extra words of one take beside its own.
+  // The number of places that a node's extra words take besides its own.
   std::int64_t extra_places(std::size_t num_words) const {
     return (kHalves * static_cast<std::int64_t>(num_words) + block_size_ - 1) / block_size_;
   }
 
-  // A user more or fewer; without any, the node is forgotten. Nothing is done for kRoot.
+  // Adds or removes a user; a node without users is forgotten. Does nothing for kRoot.
   void add_user(NodeId node);
   void remove_user(NodeId node);
 
-  // Pins of a node keep what leads to it pinned: true if its parent is to get, or to lose, one,
-  // too. A pin's end is a user, which these do not see to.
+  // Adds or removes a pin of a node. A pinned node keeps its ancestors pinned: returns true if the
+  // caller must do the same to the parent. The node at which a pin ends also has it as a user,
+  // which the caller must add or remove.
   [[nodiscard]] bool add_pin(NodeId node);
   [[nodiscard]] bool remove_pin(NodeId node);
   bool is_pinned(NodeId node) const { return uses_.is_pinned(node); }
-  // Pins that end at the node, and children of it that are pinned.
+  // Pins that end at the node, plus its pinned children.
   std::int32_t pins(NodeId node) const { return uses_.pins(node); }
 
-  // Forgets everything at once, whoever uses it. O(nodes).
+  // Forgets everything at once, even what is in use. O(nodes).
   void clear();
 
-  // The number of (node, group) in the block pool, and back.
+  // Converts a node and a group to their number in the block pool, and back.
   ContentId content_id(NodeId node, std::int32_t group) const {
     return ContentId(node.value() * num_groups_ + group);
   }
@@ -110,22 +111,22 @@ class PrefixIndex {
   std::int32_t group_of(ContentId content) const { return content.value() % num_groups_; }
 
   NodeId parent(NodeId node) const;
-  // root_hash() of kRoot.
+  // root_hash() for kRoot.
   BlockHash hash(NodeId node) const;
   std::int32_t users(NodeId node) const { return uses_.users(node); }
   bool is_live(NodeId node) const { return users(node) > 0; }
-  // The words, if it has some, are put into `words`.
+  // Extra words, if there are any, are written to `words`.
   BlockContent content(NodeId node, ExtraWords& words) const;
 
   std::int32_t num_nodes() const { return num_nodes_; }
-  // Places that are taken: of nodes, and of their extra words.
+  // Places taken by nodes and by their extra words.
   std::int32_t num_places() const { return num_places_; }
   std::int32_t max_nodes() const { return static_cast<std::int32_t>(nodes_.ssize()); }
   std::int32_t num_groups() const { return num_groups_; }
   std::int32_t block_size() const { return block_size_; }
   const BlockHasher& hasher() const { return hasher_; }
   const NodeTable& table() const { return table_; }
-  // All that it holds, but for tokens; and these.
+  // The bytes of everything except the tokens, and those of the tokens.
   std::int64_t bytes() const {
     return nodes_.bytes() + high_words_.bytes() + uses_.bytes() + table_.bytes();
   }
@@ -134,9 +135,9 @@ class PrefixIndex {
  private:
   static constexpr std::int32_t kHalves = 2;  // a word is as long as two tokens
 
-  // Of a node `up` is its parent; or, if it has extra words, place_to_up() of the first place that
-  // has these, whose `up` leads on in the same way. The hash of that place is how many they are; it
-  // has no users. Of a place that is not taken `up` is the next such.
+  // The `up` of a node is its parent or, if the node has extra words, place_to_up() of the first
+  // place that stores them; that place's `up` leads on in the same way. The hash of that place is
+  // the number of words; it has no users. The `up` of an unused place is the next unused one.
   static std::int32_t place_to_up(NodeId place) { return -2 - place.value(); }
   static NodeId up_to_place(std::int32_t up) { return NodeId(-2 - up); }
   static bool is_words(std::int32_t up) { return up < kRoot.value(); }

@@ -1,7 +1,7 @@
 #pragma once
 
-// The sequences of a manager: who is alive, in which state, how long. Where their blocks are,
-// Holdings knows.
+// The sequences of a manager: which are alive, in which state, and how long. Holdings knows where
+// their blocks are.
 
 #include <cstdint>
 #include <span>
@@ -23,33 +23,33 @@ struct TableRow {
 enum class SequenceLife : std::uint8_t {
   kNone,  // the place is free
   kAlive,
-  kReleased,  // its handle is no good any more, but its blocks are on the move
+  kReleased,  // its handle is invalid, but its blocks are still being swapped
 };
 
 // One cache line: appending a token touches nothing else.
 struct Sequence {
   TableRow device;
   TableRow host;
-  // Appends up to this context length change nothing but the length: slots are there, nobody else
-  // sees them, and nothing becomes visible or falls out of a window other than one by one.
+  // Appends up to this context length change nothing but the length: the slots are there, nobody
+  // else sees them, and tokens become visible, or fall out of a window, only one by one.
   std::int64_t run_end;
   std::int32_t published;    // leading blocks whose chain in the prefix index is known
-  NodeId chain;              // the node of the last of these; a user of it
+  NodeId chain;              // the node of the last of these; the sequence is its user
   std::int32_t committed;    // full blocks at the last commit
   std::uint32_t generation;  // from 1 on
-  std::uint32_t mark;        // the last operation that met it, to find those that stand twice
+  std::uint32_t mark;        // of the last operation that met it, to find duplicates
   std::int16_t level;        // CacheGeometry::level of the length, while a run lasts
   SequenceState state;
   SequenceLife life;
 
-  // What it has computed, wherever that is.
+  // The tokens that are computed, on the device or on the host.
   std::int64_t context() const { return device.length + host.length; }
 };
 
-// What is needed rarely.
+// The rarely needed part of a sequence.
 struct SequenceDetails {
   CacheKeys keys;
-  PrefixCaching publishing;       // off after a reset: its weights may be others
+  PrefixCaching publishing;       // off after a reset: its K and V may be of other weights
   std::int32_t next_in_transfer;  // sequence index, or -1
 };
 
@@ -58,17 +58,17 @@ class SequenceTable {
   static Result<SequenceTable> create(std::int32_t max_sequences);
   SequenceTable() = default;
 
-  // The place of a sequence that is alive; invalid input, saying what is wrong with the handle.
+  // The index of a live sequence; otherwise invalid input that says what is wrong with the handle.
   Result<std::int32_t> find(SequenceHandle handle) const;
-  // The same, of one that is running.
+  // The same, for a running sequence.
   Result<std::int32_t> find_running(SequenceHandle handle) const;
   bool is_alive(SequenceHandle handle) const;
 
-  // A new sequence, running, that holds nothing. There must be a free place.
+  // Opens a running sequence that holds nothing. There must be a free place.
   std::int32_t open();
-  // The handle is no good any more; the place is kept until `close`.
+  // Invalidates the handle; the place is kept until `close`.
   void retire(std::int32_t index);
-  // The place of a sequence that was retired is free.
+  // Frees the place of a retired sequence.
   void close(std::int32_t index);
 
   // A mark that no sequence has.
@@ -86,7 +86,7 @@ class SequenceTable {
   std::int32_t size() const { return static_cast<std::int32_t>(sequences_.ssize()); }
   std::int64_t bytes() const { return sequences_.bytes() + details_.bytes() + free_.bytes(); }
   std::int32_t num_free() const { return num_free_; }
-  // Places from here on were never used.
+  // Places from this index on were never used.
   std::int32_t used_end() const { return used_end_; }
   const std::int32_t* free_places() const { return &free_[0]; }  // [num_free]
 

@@ -1,13 +1,13 @@
 #pragma once
 
-// How many slots of each layer group are in use, kept as sums. A slot that several tables share
-// counts once, and is used if any of its holders uses it, that is, has a token there that its next
-// row sees.
+// How many slots of each layer group are in use, kept as running sums. A slot that several tables
+// share counts once, and is used if any of its holders uses it, that is, has a token there that its
+// next row sees.
 //
-// Holders of one block almost always use the same slots of it, and all of them if the block can be
-// found by others; then no change of one of them needs a look at the rest. Where that may not be
-// so, after a truncation into a block that others see, or where the edge of a window lies inside
-// one, the block is marked uneven, and changes are found by comparing its holders: O(sequences).
+// The holders of a block almost always use the same slots of it, and all of them if the block can
+// be found by others; then a change of one holder needs no look at the rest. Where that may not be
+// so (after a truncation into a block that others see, or where the edge of a window lies inside a
+// block), the block is marked uneven, and changes are found by comparing its holders: O(sequences).
 
 #include <cstdint>
 #include <vector>
@@ -21,7 +21,7 @@ namespace recto::cache {
 
 class UsedSlots {
  public:
-  // What it looks at, all of which outlives it. `row` is what sequences have in this pool.
+  // What it works on, all of which must outlive it. `row` is what sequences have in this pool.
   struct Scope {
     const CacheGeometry* geometry = nullptr;
     const SequenceTable* sequences = nullptr;
@@ -35,19 +35,20 @@ class UsedSlots {
   // Slots of a group in use. O(windows).
   std::int64_t count(std::int32_t group) const;
 
-  // A sequence gets a block that had, or had not, holders before.
+  // A sequence gets a block, which was in state `before`.
   void join(const TablePlace& place, BlockId block, BlockState before);
   // A holder is about to give a block back.
   void leave(const TablePlace& place, BlockId block);
   // The block can be found by others from now on.
   void publish(const TablePlace& place, BlockId block);
 
-  // The sequence's length changes from what its row says; of the blocks that both lengths differ
-  // in, those that its tables have count. O(those blocks).
+  // The sequence's length changes from what its row says to `length`. Of the blocks in which the
+  // two lengths differ, those that its tables have are counted. O(those blocks).
   void change_length(std::int32_t sequence, std::int64_t length);
-  // The same of one that grows, whose blocks from its length on are its own.
+  // The same for a sequence that grows, and whose blocks from its old length on are its own.
   void grow(std::int32_t sequence, std::int64_t length);
-  // Sequences in the midst of a run (Sequence::run_end), all of one level, took a token each.
+  // Sequences in the middle of a run (Sequence::run_end), all of one level, took so many tokens in
+  // total.
   void count_run(std::int32_t level, std::int64_t tokens) {
     run_tokens_[static_cast<std::size_t>(level)] += tokens;
   }
@@ -72,7 +73,7 @@ class UsedSlots {
   const TableRow& row(std::int32_t sequence) const {
     return (*scope_.sequences)[sequence].*scope_.row;
   }
-  // Slots of a block that none of its other holders uses.
+  // How many of these slots of a block none of its other holders uses.
   std::int64_t uncovered(const TablePlace& place, BlockId block, SlotRange slots) const;
   void change_group(const TablePlace& first, std::int64_t length);
   void change_block(const TablePlace& place, std::int64_t length);
