@@ -1,7 +1,7 @@
 #pragma once
 
-// Calls that pass the gates, for tests to break. Tables and lengths are real memory; tensors are
-// addresses that nobody reads, so that messages are known to the letter.
+// Valid calls for tests to break. Tables and lengths are real memory; tensors are fixed addresses
+// that are never read, so that tests know every message exactly.
 
 #include <cstdint>
 #include <limits>
@@ -17,7 +17,7 @@ namespace recto::testing {
 
 inline void* address(std::uintptr_t value) { return reinterpret_cast<void*>(value); }
 
-// Far enough apart for every tensor below.
+// These are far enough apart for every tensor below.
 inline constexpr std::uintptr_t kQAddress = 0x10000;
 inline constexpr std::uintptr_t kKAddress = 0x20000;
 inline constexpr std::uintptr_t kVAddress = 0x30000;
@@ -51,13 +51,13 @@ BasicRowsView<Pointer> dense_rows(std::uintptr_t data, std::int64_t rows, std::i
           .head_stride = dim};
 }
 
-// What both calls of attention hold. The views point into it, so that it stays where it is.
+// The memory that both attention calls share. The views point into it, so it must not move.
 struct CallMemory {
   CallMemory() = default;
   CallMemory(const CallMemory&) = delete;
   CallMemory& operator=(const CallMemory&) = delete;
 
-  // [3, 3] in rows of 4; what no context reaches is garbage.
+  // [3, 3] with a row stride of 4; entries that no context reaches are garbage.
   std::vector<std::int32_t> table = {7, 0, -1, 99, -5, 1 << 30, 8, 99, 3, 3, 6, 99};
   std::vector<std::int32_t> query_start = {0, 2, 2, 5};
   std::vector<std::int32_t> lengths = {20, 0, 48};
@@ -128,7 +128,7 @@ struct CacheCall {
   Status check() const { return check_shapes(kv, {}, gate); }
 };
 
-// One side and the other of a limit, and what is said beyond it.
+// A call just within a limit, a call just beyond it, and the message for the latter.
 template <typename Call>
 struct RuleCase {
   void (*within)(Call&);

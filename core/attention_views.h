@@ -1,7 +1,7 @@
 #pragma once
 
-// What attention over a paged cache is asked for: inputs, options, outputs, as plain fields over
-// memory of the caller. core/attention_gate.h checks them.
+// The inputs, options and outputs of attention over a paged cache, as plain fields over the
+// caller's memory. core/attention_gate.h checks them.
 
 #include <cstdint>
 #include <optional>
@@ -27,7 +27,7 @@ struct BasicRowsView {
 using RowsView = BasicRowsView<const void*>;
 using MutableRowsView = BasicRowsView<void*>;
 
-// The options of attention; row r of m, in a context of n, stands at i = n - m + r:
+// The options of attention. Row r of m, in a context of n, is at position i = n - m + r:
 //
 //   s_j = softcap(scale * q.k_j) + alibi_slope * (j - i), for visible j
 //   visible: j <= i if causal, and i - window < j if there is a window
@@ -41,19 +41,19 @@ struct AttentionOptions {
   std::span<const float> sinks = {};  // [num_q_heads], or empty: exp(sink) joins the denominator
 };
 
-// One call: queries of all sequences, one after the other, against their cached contexts, which
-// include the keys of these queries' own tokens.
+// One call: the queries of all sequences, concatenated, against their cached contexts, which
+// include the keys of the queries' own tokens.
 struct PagedAttentionInputs {
   RowsView q = {};  // [num_query_rows, num_q_heads, k.head_dim]
   PagedKvView kv = {};
   BlockTableView block_table = {};
-  // [num_seqs + 1], ascending from 0; or empty: one row for each sequence.
+  // [num_seqs + 1], ascending from 0; empty means one row per sequence.
   std::span<const std::int32_t> query_start = {};
   std::span<const std::int32_t> context_length = {};  // [num_seqs]
   AttentionOptions options = {};
 };
 
-// The decode step of engines that keep the newest token outside the cache: one query row for each
+// The decode step of engines that keep the newest token outside the cache: one query row per
 // sequence, whose own K and V (row s of new_k and new_v) follow the cached ones.
 struct DecodeStepInputs {
   RowsView q = {};      // [num_seqs, num_q_heads, k.head_dim]

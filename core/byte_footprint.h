@@ -1,7 +1,7 @@
 #pragma once
 
-// Which bytes a strided tensor occupies, without overflow; whether two of its elements share one,
-// and whether two tensors do.
+// Computes, without overflow, which bytes a strided tensor occupies, whether two of its elements
+// share a byte, and whether two tensors do.
 
 #include <array>
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace recto {
 
-// One index of a tensor. `field` names the stride in messages.
+// One dimension of a tensor. `field` names its stride in messages.
 struct StrideLevel {
   const char* field = "";
   std::int64_t count = 1;   // at least 0
@@ -21,7 +21,7 @@ struct StrideLevel {
 
 inline constexpr std::size_t kStrideLevelsMax = 4;
 
-// A tensor as its view describes it: `run` elements side by side, repeated at each level.
+// A tensor as its view describes it: `run` adjacent elements, repeated at each level.
 struct StridedTensor {
   const char* name = "";
   const void* data = nullptr;
@@ -31,7 +31,7 @@ struct StridedTensor {
   std::array<StrideLevel, kStrideLevelsMax> levels;  // the innermost first
 };
 
-// The same in bytes. Levels are those of more than one step, by ascending stride.
+// The same in bytes. It has only levels of more than one step, sorted by ascending stride.
 struct ByteFootprint {
   struct Level {
     const char* field = "";
@@ -50,21 +50,23 @@ struct ByteFootprint {
   std::int64_t span_bytes(std::size_t first_levels) const {
     return first_levels == 0 ? run_bytes : levels[first_levels - 1].span_bytes;
   }
-  // From the first byte to the last; 0 without elements.
+  // Bytes from the first to the last; 0 if there are no elements.
   std::int64_t span_bytes() const { return span_bytes(num_levels); }
   std::string range() const;  // "[0x100, 0x180)"
 };
 
-// Refuses negative strides, a byte at 2^63 or beyond, null data where there are elements, and data
-// or strides that are no multiples of `alignment_bytes` (a power of two) and of the element.
+// Refuses negative strides, bytes at or beyond 2^63, null data where there are elements, and data
+// or strides that are not multiples of both `alignment_bytes` (0 or a power of two) and the element
+// size.
 Result<ByteFootprint> footprint_of(const StridedTensor& tensor, std::int64_t alignment_bytes);
 
-// Refuses a tensor whose levels do not nest: each stride must step over all that lies within. Then
-// no byte belongs to two elements.
+// Refuses a tensor whose levels do not nest: each stride must be at least the span of the levels
+// within it. Nesting guarantees that no byte belongs to two elements.
 Status check_nested(const ByteFootprint& tensor);
 
-// Whether the tensors have a byte in common. Exact if both are nested and their strides are equal,
-// as of slices that interleave in one buffer; otherwise ranges that overlap count.
+// Returns whether the tensors have a byte in common. Exact if both are nested and their strides are
+// equal, as for slices that interleave in one buffer; otherwise conservative: overlapping byte
+// ranges count.
 bool do_overlap(const ByteFootprint& left, const ByteFootprint& right);
 
 // Refuses `tensor` if it overlaps `other`.

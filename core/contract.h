@@ -1,7 +1,7 @@
 #pragma once
 
-// Contracts: what the code relies on. A broken contract is a defect of ours, never bad input;
-// bad input is a Status (core/status.h).
+// Contracts: what the code relies on. A broken contract is a defect in recto, never bad input; bad
+// input is a Status (core/status.h).
 //
 // RECTO_CHECK_EQ(a, b) and its kin are always on, print both operands, and call one handler. The
 // handler aborts in programs; tests install one that throws, so that a property test can shrink.
@@ -32,7 +32,7 @@ struct ContractReport {
 
 using ContractHandler = void (*)(const ContractReport&);
 
-// Replaces the handler and returns the old one. A handler that returns is followed by abort().
+// Replaces the handler and returns the old one. If a handler returns, abort() is called.
 ContractHandler set_contract_handler(ContractHandler handler);
 
 void install_throwing_contract_handler();
@@ -95,6 +95,6 @@ constexpr void check_comparison(Compare compare, const Left& left, const Right& 
 #define RECTO_CHECK_GT(left, right) RECTO_CHECK_COMPARISON(left, >, right)
 #define RECTO_CHECK_GE(left, right) RECTO_CHECK_COMPARISON(left, >=, right)
 
-// For branches that cannot be taken.
+// Marks branches that cannot be taken.
 #define RECTO_UNREACHABLE(why) \
   ::recto::internal::fail_condition(__FILE__, __LINE__, "unreachable", why)

@@ -1,6 +1,6 @@
 #pragma once
 
-// Views of pools without padding: the strides that a layout means (core/paged_kv_view.h).
+// Views of pools without padding: the strides that each layout implies (core/paged_kv_view.h).
 
 #include <cstdint>
 
@@ -20,7 +20,7 @@ struct KvPoolShape {
   std::int64_t head_dim_v = 0;
 };
 
-// Dims of K that lie side by side in the packed layout: 16 bytes, one vector load of a GPU thread.
+// Adjacent dims of K in the packed layout: 16 bytes, one vector load of a GPU thread.
 constexpr std::int64_t packed_width_k(ElementType type) { return 16 / element_bytes(type); }
 inline constexpr std::int64_t kPackedWidthV = 1;
 
@@ -29,11 +29,13 @@ struct KvPoolElements {
   std::int64_t v = 0;
 };
 
-// How many elements each tensor holds. Invalid input for a size below 1 (a pool may have 0 blocks),
-// a tensor of 2^63 bytes or more, or, if packed, a head_dim_k that is no multiple of its packs.
+// Returns how many elements each tensor holds. Invalid input for a size below 1 (a pool may have 0
+// blocks), a tensor of 2^63 bytes or more, or, if packed, a head_dim_k that is not a multiple of
+// the pack width.
 Result<KvPoolElements> count_pool_elements(const KvPoolShape& shape);
 
-// The pool over `k` and `v`, each with room for its elements; without scales. Fails likewise.
+// Returns a view of the pool over `k` and `v`, without scales. Each must have room for its
+// elements. Same errors as count_pool_elements.
 Result<MutablePagedKvView> dense_kv_view(const KvPoolShape& shape, void* k, void* v);
 
 }  // namespace recto

@@ -1,6 +1,6 @@
 #pragma once
 
-// What gathering contexts out of a paged cache is asked for. core/attention_gate.h checks it.
+// The inputs of gathering contexts from a paged cache. core/attention_gate.h checks them.
 
 #include <cstdint>
 #include <span>

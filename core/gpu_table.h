@@ -1,7 +1,7 @@
 #pragma once
 
 // Graphics cards as data: memory, bandwidth and peak rates. Peaks are vendor figures for dense
-// matrices; what a kernel reaches of them is the business of whoever uses the table.
+// matrices; how much of them a kernel reaches is up to the users of the table.
 
 #include <cstdint>
 #include <optional>
@@ -14,8 +14,8 @@
 
 namespace recto {
 
-// Where `GpuSpec::memory` comes from. An engine sees the CUDA figure; where only the other is
-// public, the pool comes out 0.5-2 % of the card too large.
+// Where `GpuSpec::memory` comes from. An engine sees the CUDA figure; where only the other one is
+// public, the computed pool is too large by 0.5-2 % of the card.
 enum class MemoryBasis : std::uint8_t {
   kCudaRuntime,  // cudaMemGetInfo's total
   kNvidiaSmi,    // nvidia-smi's memory.total
@@ -38,12 +38,12 @@ struct GpuSpec {
 // All known cards, in the order of the documentation.
 const std::vector<GpuSpec>& gpu_table();
 
-// Looks a card up by name, whatever its case and separators ("rtx 4090"). Invalid input, with the
-// list of names, if there is none.
+// Looks a card up by name, ignoring case and separators ("rtx 4090"). Invalid input, listing the
+// known names, if there is none.
 Result<GpuSpec> find_gpu(std::string_view name);
 
-// Invalid input if there is no memory, or more than a petabyte. For cards that do not come from the
-// table.
+// For cards that are not from the table: invalid input if there is no memory, or more than a
+// petabyte.
 Status check_gpu_memory(const GpuSpec& gpu);
 
 }  // namespace recto

@@ -1,7 +1,7 @@
 #pragma once
 
-// The one way in which files that a user names are opened to be read: it never waits. Opening a
-// named pipe to which nobody writes would, and a device may never end.
+// The only way to open user-named files for reading. It never blocks: opening a named pipe without
+// a writer would, and a device may never end.
 
 #include <cstdio>
 #include <memory>
@@ -13,12 +13,12 @@ namespace recto {
 
 using InputFile = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 
-// A regular file, or a pipe that is open already, such as the shell's <(...) and /dev/stdin.
-// Invalid input for all else, with what was found or the system's reason, and without the path:
-// callers have words of their own around it.
+// Opens a regular file, or a pipe that is already open, such as the shell's <(...) and /dev/stdin.
+// Invalid input for anything else; the message says what was found or gives the system's reason,
+// but not the path, which callers add.
 Result<InputFile> open_input_file(const std::string& path);
 
-// All of it. Errors as of open_input_file; O(bytes).
+// Reads the whole file. Same errors as open_input_file. O(bytes).
 Result<std::string> read_input_file(const std::string& path);
 
 }  // namespace recto

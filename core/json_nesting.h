@@ -2,11 +2,12 @@
 
 namespace recto {
 
-// How deep the JSON nests that is read: no file of ours comes near. Whoever prints or walks down a
-// value recurses, so that a text of brackets alone would exhaust the stack.
+// The deepest nesting of JSON that is read; recto's own files come nowhere near it. Code that
+// prints or walks a value recurses, so without a limit a text of nothing but brackets would exhaust
+// the stack.
 inline constexpr int kJsonNestingMax = 64;
 
-// For nlohmann's `parse`: leaves out what nests deeper.
+// A callback for nlohmann's `parse` that discards values nested deeper.
 inline constexpr auto within_nesting_max = [](int depth, auto /*event*/, const auto& /*parsed*/) {
   return depth < kJsonNestingMax;
 };

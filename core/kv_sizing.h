@@ -1,7 +1,7 @@
 #pragma once
 
-// How much memory the KV cache of a model takes, and how many blocks a card, or several under
-// tensor parallelism, has room for.
+// How much memory a model's KV cache takes, and how many blocks fit on one card, or on several with
+// tensor parallelism.
 
 #include <cstdint>
 
@@ -12,19 +12,20 @@
 
 namespace recto {
 
-// How the KV cache is cut: into blocks, and over the ranks of a tensor-parallel group.
+// How the KV cache is divided into blocks and over the ranks of a tensor-parallel group.
 struct KvShape {
   TokenCount block_size{16};
   std::int64_t kv_element_bytes = 2;
   std::int64_t tensor_parallel = 1;
 };
 
-// Invalid input if a field of the shape, or one of the model that K and V depend on, is not
-// positive, or heads do not divide over the ranks: query heads must, KV heads may instead be fewer
-// than the ranks and divide them.
+// Invalid input if a field of the shape, or a field of the model that K and V depend on, is not
+// positive, or if the heads do not divide over the ranks. The number of query heads must be a
+// multiple of the ranks; so must that of KV heads, unless it is smaller than the number of ranks
+// and divides it.
 Status check_kv_shape(const ModelSpec& model, const KvShape& shape);
 
-// The functions below need a shape that passes check_kv_shape.
+// The functions below require a shape that passes check_kv_shape.
 
 // KV heads that each rank holds. With more ranks than KV heads they are replicated, one per rank.
 std::int64_t kv_heads_per_rank(const ModelSpec& model, const KvShape& shape);
@@ -35,8 +36,8 @@ ByteCount kv_bytes_per_token(const ModelSpec& model, const KvShape& shape);
 // The same for the slots of one block.
 ByteCount kv_bytes_per_block(const ModelSpec& model, const KvShape& shape);
 
-// What an engine takes beside weights and KV: CUDA context, libraries, activations. 1.34 GiB is
-// what vLLM logs for a mid-sized model (0.33 GiB non-torch and 1.01 GiB peak activation,
+// Memory that an engine needs besides weights and KV: CUDA context, libraries, activations. 1.34
+// GiB is what vLLM logs for a mid-sized model (0.33 GiB non-torch and 1.01 GiB peak activation,
 // github.com/vllm-project/vllm/issues/14452); it grows with the batched tokens and the vocabulary.
 inline constexpr ByteCount kDefaultReserve{std::int64_t{1372} << 20};
 
@@ -46,8 +47,8 @@ struct PoolOptions {
   ByteCount reserve = kDefaultReserve;  // per card
 };
 
-// Where the memory of one rank goes. weights + reserve + blocks + remainder + what utilisation
-// leaves alone add up to the card.
+// Where the memory of one rank goes. Weights, reserve, blocks, remainder and unused (what
+// memory_utilization leaves alone) add up to the card's memory.
 struct PoolSize {
   BlockCount blocks;
   TokenCount slots;
@@ -60,17 +61,17 @@ struct PoolSize {
   std::int64_t tensor_parallel = 1;
 };
 
-// The pool of `options.shape.tensor_parallel` such cards. Invalid input for impossible options, or
-// where a figure of the model or the card is missing; exhausted, with the figures, where weights
-// and reserve leave no room for one block.
+// Sizes the pool of `options.shape.tensor_parallel` such cards. Invalid input for impossible
+// options, or if a figure of the model or the card is missing; exhausted, with the figures, if
+// weights and reserve leave no room for one block.
 Result<PoolSize> size_pool(const ModelSpec& model, const GpuSpec& gpu, const PoolOptions& options);
 
-// Blocks that fit into `kv_memory` bytes on each rank, whatever else the card holds.
+// The number of blocks that fit into `kv_memory` bytes on each rank, whatever else the card holds.
 BlockCount blocks_in(ByteCount kv_memory, const ModelSpec& model, const KvShape& shape);
 
-// The fewest ranks whose pool has room for `min_slots` tokens; only counts over which the heads
-// divide are tried. Exhausted if even one rank per query head is not enough. The shape's own
-// tensor_parallel is ignored. O(query heads).
+// The smallest number of ranks whose pool has room for `min_slots` tokens. Only tries counts over
+// which the heads divide; ignores the shape's own tensor_parallel. Exhausted if even one rank per
+// query head is not enough. O(query heads).
 Result<std::int64_t> smallest_tensor_parallel(const ModelSpec& model, const GpuSpec& gpu,
                                               const PoolOptions& options, TokenCount min_slots);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Language models as data: the shape figures that decide how much memory a token takes and how
-// much work a step does. Each row names the published configuration it was copied from.
+// Language models as data: the dimensions that determine how much memory a token takes and how much
+// work a step does. Each row names the published configuration it was copied from.
 
 #include <cstdint>
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace recto {
 
-// Which parts a transformer block has, as far as counting parameters goes.
+// The parts of a transformer block, as far as they matter for counting parameters.
 enum class Architecture : std::uint8_t {
   kGpt2,   // learned positions, layer norm, biased projections, two FFN matrices
   kOpt,    // as GPT-2; its position table has two spare rows
@@ -48,21 +48,21 @@ struct ModelSpec {
 // All known models, in the order of the documentation.
 const std::vector<ModelSpec>& model_table();
 
-// Looks a model up by name, whatever its case, with or without an organisation in front
-// ("meta-llama/Llama-3.1-8B"). Invalid input, with the list of names, if there is none.
+// Looks a model up by name, ignoring case, with or without a leading organisation
+// ("meta-llama/Llama-3.1-8B"). Invalid input, listing the known names, if there is none.
 Result<ModelSpec> find_model(std::string_view name);
 
-// Invalid input if a field is not positive, heads do not divide, or the parameter count is more
-// than 1 % off what the architecture implies. For models that do not come from the table.
+// For models that are not from the table: invalid input if a field is not positive, heads do not
+// divide, or the parameter count is more than 1 % off what the architecture implies.
 Status check_model(const ModelSpec& model);
 
-// The part of it that the size of K and V depends on: layers, heads and head_dim.
+// The part of check_model that covers the size of K and V: layers, heads and head_dim.
 Status check_kv_fields(const ModelSpec& model);
 
-// The part that `weight_bytes` depends on.
+// The part of check_model that covers what `weight_bytes` depends on.
 Status check_weight_fields(const ModelSpec& model);
 
-// Weights of one layer that multiply each token: Q, K, V, output and FFN matrices.
+// Weights per layer that multiply each token: Q, K, V, output and FFN matrices.
 std::int64_t layer_matmul_parameters(const ModelSpec& model);
 
 // Weights of the matrix that turns a hidden state into logits.

@@ -1,9 +1,9 @@
 #pragma once
 
 // Non-owning views of a paged KV cache: plain fields that the reference, the kernels and the tests
-// share. There is no address arithmetic here, so that nobody inherits anybody's mistake in it.
+// share. There is no address arithmetic here, so that no user inherits another's mistake in it.
 //
-// Where element (block, head, slot, dim) lies is said by strides, all counted in elements:
+// Strides, all in elements, say where element (block, head, slot, dim) is:
 //
 //   layout        K                                              V
 //   token-major   [num_blocks, block_size, num_kv_heads, head_dim]             the same
@@ -12,9 +12,9 @@
 //                 with x = 16 bytes of elements                  num_kv_heads, head_dim,
 //                 block_size]
 //
-// The first two are FlashAttention's and FlashInfer's, the third is that of vLLM v0. Shapes are
-// those of dense pools; gaps may be anywhere. Token-major and head-major are names for the order of
-// two strides, to which nobody holds them: strides alone say where elements lie.
+// The first two are FlashAttention's and FlashInfer's, the third is that of vLLM v0. The shapes
+// above are those of dense pools; gaps may be anywhere. Token-major and head-major merely name an
+// order of two strides, which is not enforced: strides alone say where elements are.
 
 #include <cstdint>
 #include <ostream>
@@ -36,7 +36,7 @@ inline std::ostream& operator<<(std::ostream& out, KvLayout layout) {
 
 enum class ScaleKind : std::uint8_t { kNone, kPerTensor, kPerKvHead };
 
-// What a stored code is multiplied by when it is read; fp8 caches only.
+// The factor that a stored code is multiplied by when it is read; fp8 caches only.
 struct KvScale {
   ScaleKind kind = ScaleKind::kNone;
   const float* data = nullptr;  // none, [1] or [num_kv_heads]
@@ -55,8 +55,8 @@ struct BasicKvTensorView {
   std::int64_t block_stride = 0;
   std::int64_t head_stride = 0;
   std::int64_t slot_stride = 0;
-  // Packed layout only: `pack_width` consecutive dims lie side by side, and `pack_stride` leads to
-  // the next pack. K has x dims in a pack, V has one.
+  // Packed layout only: `pack_width` consecutive dims are adjacent in memory, and packs are
+  // `pack_stride` apart. A pack has x dims in K and one in V.
   std::int64_t pack_width = 0;
   std::int64_t pack_stride = 0;
   KvScale scale = {};
@@ -65,8 +65,8 @@ struct BasicKvTensorView {
 using KvTensorView = BasicKvTensorView<const void*>;
 using MutableKvTensorView = BasicKvTensorView<void*>;
 
-// K and V of one layer. They have num_blocks, block_size and num_kv_heads in common; head dim,
-// strides and scale are their own.
+// K and V of one layer. They have num_blocks, block_size and num_kv_heads in common; each has its
+// own head_dim, strides and scale.
 template <typename Pointer>
 struct BasicPagedKvView {
   BasicKvTensorView<Pointer> k = {};
@@ -96,7 +96,7 @@ constexpr PagedKvView as_const(const MutablePagedKvView& view) {
   return {.k = as_const(view.k), .v = as_const(view.v)};
 }
 
-// Logical block index -> physical block id, a row per sequence. What lies beyond a sequence's
+// Logical block index -> physical block id, one row per sequence. Entries beyond a sequence's
 // blocks may hold anything.
 struct BlockTableView {
   const std::int32_t* data = nullptr;  // [num_seqs, max_blocks]
@@ -105,7 +105,7 @@ struct BlockTableView {
   std::int64_t row_stride = 0;  // elements, >= max_blocks
 };
 
-// One block to be copied, within a cache or from one to another.
+// One block to copy, within a cache or from one cache to another.
 struct BlockPair {
   std::int32_t source = 0;
   std::int32_t destination = 0;

@@ -1,14 +1,16 @@
 #pragma once
 
 // Random numbers that are the same on every machine. One seed gives a tree of named streams:
-// drawing from one never moves another, so adding a consumer changes nobody else's numbers.
+// drawing from one never advances another, so adding a consumer does not change any other
+// consumer's numbers.
 //
 //   RandomStream root(seed);
 //   RandomStream arrivals = root.split("arrivals");
 //   RandomStream request_17 = root.split("beams").split(17);
 //
 // The generator is xoshiro256** (Blackman & Vigna, "Scrambled linear pseudorandom number
-// generators", 2021), seeded through SplitMix64. Distributions are sim/workloads/distributions.h.
+// generators", 2021), seeded through SplitMix64. Distributions are in
+// sim/workloads/distributions.h.
 
 #include <array>
 #include <cstdint>
@@ -20,7 +22,8 @@ class RandomStream {
  public:
   explicit RandomStream(std::uint64_t seed);
 
-  // A stream that depends on this one's seed path and the name, not on what was drawn so far.
+  // Returns a stream that depends on this one's seed path and the name, not on what was drawn so
+  // far.
   RandomStream split(std::string_view name) const;
   RandomStream split(std::uint64_t index) const;
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// How bad input is refused: "FIELD: expected WHAT, got VALUE". Text is made only once a rule is
-// broken, so that a call that is right costs no allocation.
+// How bad input is refused: "FIELD: expected WHAT, got VALUE". The text is built only when a rule
+// is broken, so that a valid call costs no allocation.
 
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace recto {
 
-// A field of a view and what it holds: {"kv.k", "num_blocks", 64} is kv.k.num_blocks = 64.
+// A field of a view and its value: {"kv.k", "num_blocks", 64} is kv.k.num_blocks = 64.
 template <typename T>
 struct Named {
   constexpr Named(const char* view_name, const char* field_name, T held)
@@ -33,7 +33,7 @@ inline Status refusal(std::string_view field, std::string_view expected, std::st
                                ", got " + std::string(got));
 }
 
-// "LIST[INDEX]FIELD": an element of what is looked into, or a field of one.
+// "LIST[INDEX]FIELD": an element of a list, or a field of one.
 inline std::string element_name(std::string_view list, std::int64_t index,
                                 std::string_view field = "") {
   return std::string(list) + "[" + std::to_string(index) + "]" + std::string(field);
@@ -55,7 +55,7 @@ Status expect_equal(const Named<T>& got, const Named<T>& other) {
   return refusal(got.name(), other.text() + " as in " + other.name(), got.text());
 }
 
-// `of` is at least 1.
+// `of` must be at least 1.
 inline Status expect_multiple(const NamedSize& got, const NamedSize& of) {
   if (got.value % of.value == 0) return Status::ok();
   return refusal(got.name(), "a multiple of " + of.name() + " = " + of.text(), got.text());

@@ -1,7 +1,7 @@
 #pragma once
 
-// Status: how bad input and failures of the outside world are reported. A message names the file,
-// line and field, and what was expected there; nothing of the kind travels as an exception.
+// Status reports bad input and failures of the outside world. A message names the file, line and
+// field, and what was expected there; none of these is ever an exception.
 
 #include <ostream>
 #include <string>
@@ -38,7 +38,7 @@ class [[nodiscard]] Status {
   StatusCode code() const { return code_; }
   const std::string& message() const { return message_; }
 
-  // The same failure with `context` (a file name, a flag) put in front of the message.
+  // Returns the same failure with `context` (a file name, a flag) prepended to the message.
   Status in(const std::string& context) const {
     return is_ok() ? Status() : Status(code_, context + ": " + message_);
   }
@@ -91,7 +91,7 @@ class [[nodiscard]] Result {
 
 }  // namespace recto
 
-// Hands a failure on to the caller.
+// Returns a failure to the caller.
 #define RECTO_RETURN_IF_ERROR(expression)           \
   do {                                              \
     ::recto::Status recto_status = (expression);    \

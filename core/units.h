@@ -1,7 +1,7 @@
 #pragma once
 
-// Strong types for the quantities that could be confused. Counts add, subtract and scale; ids and
-// instants only move by the count or duration that belongs to them; nothing mixes by accident.
+// Strong types for quantities that could be confused. Counts add, subtract and scale; ids and
+// instants move only by their own count or duration type; nothing mixes by accident.
 
 #include <cstddef>
 #include <cstdint>
@@ -42,7 +42,8 @@ class Quantity {
   std::int64_t value_ = 0;
 };
 
-// A place in a sequence of like things: an id, or an instant. `Distance` is what lies between two.
+// A position in a sequence of like things: an id, or an instant. `Distance` is the type of the
+// difference of two.
 template <typename Tag, typename Distance, typename Rep = std::int64_t>
 class Ordinal {
  public:
@@ -90,7 +91,8 @@ constexpr double seconds(SimDuration duration) {
 }
 constexpr double seconds(SimTime time) { return seconds(time - SimTime()); }
 
-// Smallest multiple count that covers `amount`: both operands non-negative, `unit` positive.
+// The smallest number of units that covers `amount`; `amount` must be non-negative, `unit`
+// positive.
 constexpr std::int64_t ceil_div(std::int64_t amount, std::int64_t unit) {
   return (amount + unit - 1) / unit;
 }

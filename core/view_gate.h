@@ -1,7 +1,8 @@
 #pragma once
 
-// The rules of single tensors: sizes, types, layouts, strides, alignment; and that nothing that a
-// call writes overlaps anything else of it. core/attention_gate.h makes calls of them.
+// The rules for single tensors: sizes, types, layouts, strides and alignment; and that nothing a
+// call writes overlaps anything else in the call. core/attention_gate.h builds the checks of whole
+// calls from them.
 
 #include <array>
 #include <cstddef>
@@ -22,12 +23,13 @@ struct NamedRows {
   RowsView view = {};
 };
 
-// What is asked of a call, and what it touches, beside what its inputs and outputs say.
+// Requirements on a call, and memory that it touches, besides its inputs and outputs.
 struct GateOptions {
-  // What the addresses of q, out, K and V and all strides over their rows must be multiples of: 16
-  // for kernels that load vectors. Never less than an element; arrays need no more than that.
+  // The addresses of q, out, K and V and all strides over their rows must be multiples of this: 16
+  // for kernels that use vector loads. It is never less than an element; arrays need only element
+  // alignment.
   std::int64_t alignment_bytes = 0;
-  // kWrite: of a decode step that appends.
+  // kWrite for a decode step that appends to the cache.
   Access step_cache = Access::kRead;
   std::span<const NamedRows> read_rows = {};  // at most kReadRowsMax
   std::span<std::byte> workspace = {};        // written
@@ -42,27 +44,27 @@ struct KvNames {
   const char* v_scale = "kv.v.scale";
 };
 
-// One call's gate. Each tensor is checked by itself and against those before it. Memory is never
-// read.
+// The gate of one call. Each tensor is checked by itself and against those before it. Never reads
+// memory.
 class ViewGate {
  public:
   explicit ViewGate(const GateOptions& options) : options_(options) {}
 
-  // Batch sizes may be 0, the sizes of a row may not.
+  // Batch sizes may be 0; the sizes of a row may not.
   Status rows(const char* name, const RowsView& view);
   Status written_rows(const char* name, const MutableRowsView& view);
 
-  // K and V by themselves, and as two of a kind: type, layout, blocks and heads are the same. No
-  // two elements of one share memory, be it only read: strides that step over less than the sizes
-  // say are another cache's.
+  // Checks K and V each by itself and against each other: type, layout, blocks and heads must be
+  // the same. No two elements of one tensor may share memory, even if it is only read: strides that
+  // step over less than the sizes imply belong to another cache.
   Status kv(const KvNames& names, const PagedKvView& view, Access access);
 
   Status block_table(const BlockTableView& table);
 
-  // As pairs of ids: their address needs no more alignment than an id's.
+  // Treated as pairs of ids: the address needs only the alignment of an id.
   Status block_pairs(const char* name, std::span<const BlockPair> pairs);
 
-  // Once all else has been looked at: what the options say that the call touches.
+  // Checks what the options say the call touches. Call it last, after all other checks.
   Status beside();
 
   template <typename T>

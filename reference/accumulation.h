@@ -1,6 +1,6 @@
 #pragma once
 
-// What a sum of floating-point terms may be off by, relative to the sum of their magnitudes.
+// Error bounds of a floating-point sum, relative to the sum of the terms' magnitudes. See
 // docs/numerics.md, "Sums".
 
 #include <cstdint>
@@ -15,24 +15,24 @@ struct SumError {
   double deviation = 0.0;  // sqrt(depth) u: to be multiplied by lambda
 };
 
-// Additions that a term passes through on its way into the result.
+// The number of additions that a term passes through on its way into the result.
 std::int64_t depth(const Accumulation& sum, std::int64_t terms);
 
-// `coherence` terms (>= 1) are alike and round alike; `further_roundings` to nearest are passed by
-// each term besides the additions.
+// `coherence` (>= 1) is the number of terms that are alike and so round alike. `further_roundings`
+// is the number of roundings to nearest that each term undergoes besides the additions.
 SumError sum_error(const Accumulation& sum, std::int64_t terms, double coherence,
                    double further_roundings);
 
-// What the sharp bound knows of the terms themselves.
+// What the sharp bound knows about the terms themselves.
 struct SummedTerms {
   double magnitudes = 0.0;    // sum of |term|
   double partial_sums = 0.0;  // the largest |partial sum| or |term|, at most `magnitudes`
   double net_terms = 0.0;     // how many more are of one sign than of the other, in any stretch
 };
 
-// The sharp bound of a sum, relative to the sum of magnitudes. Roundings are relative to partial
-// sums, which stay small where terms have both signs; so do, on the average, the cuts of a
-// truncating sum.
+// The sharp bound of a sum, relative to the sum of magnitudes. Rounding errors are relative to
+// partial sums, which stay small where terms have both signs; the same holds, on average, for the
+// truncation errors of a truncating sum.
 double sharp_sum_error(const Accumulation& sum, std::int64_t terms, const SumError& error,
                        const SummedTerms& summed, double lambda);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Attention as the textbook has it: softmax(Q K^T) V in fp64, on contiguous matrices, for one query
-// head. Prefill, chunked prefill and decode are the same definition with other numbers of rows.
+// Textbook attention: softmax(Q K^T) V in fp64, on contiguous matrices, for one query head.
+// Prefill, chunked prefill and decode share this definition and differ only in the number of rows.
 
 #include <Eigen/Core>
 #include <cstdint>
@@ -30,11 +30,11 @@ struct KeyRange {
   std::int64_t size() const { return end - begin; }
 };
 
-// Where row `row` of `num_rows` stands in a context of `context_length` keys: aligned bottom right.
-// Negative if there are more rows than keys.
+// The position of row `row` of `num_rows` in a context of `context_length` keys: aligned bottom
+// right. Negative if there are more rows than keys.
 std::int64_t position_of(std::int64_t row, std::int64_t num_rows, std::int64_t context_length);
 
-// The keys that this row sees; begin <= end.
+// The keys that a row sees; begin <= end.
 KeyRange visible_keys(const HeadOptions& options, std::int64_t row, std::int64_t num_rows,
                       std::int64_t context_length);
 
@@ -49,8 +49,8 @@ struct HeadOutput {
   Vector lse_ln;  // [m]; -inf, or the sink, where a row sees no key
 };
 
-// The scores of one query row against consecutive keys: scale, softcap, then bias. The first key
-// stands `first_distance` positions after the row (before it, if negative).
+// The scores of one query row against consecutive keys: scale, softcap, then bias. The first key is
+// `first_distance` positions after the row (before it, if negative).
 //   q [head_dim_k], keys [n, head_dim_k] -> [n]
 Vector score_keys(const Eigen::Ref<const Eigen::RowVectorXd>& q,
                   const Eigen::Ref<const Matrix>& keys, const HeadOptions& options,

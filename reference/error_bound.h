@@ -1,11 +1,11 @@
 #pragma once
 
-// How far a kernel may be from the fp64 result, element by element. docs/numerics.md has the
+// Per-element bounds on how far a kernel may be from the fp64 result. docs/numerics.md has the
 // derivation.
 //
-//   hard    rigorous inside the domain: beyond it lies a defect, always
-//   sharp   rounding errors as independent variables: one element that is right is beyond it with
-//           probability kSharpFailure at most, as far as that model holds
+//   hard    rigorous inside the domain: an error beyond it is always a defect
+//   sharp   models rounding errors as independent variables: a correct element exceeds it with
+//           probability at most kSharpFailure, as far as that model holds
 //
 // The domain: finite addressed inputs, scores within +-1e4, no fp32 partial sum that overflows.
 
@@ -19,7 +19,7 @@
 
 namespace recto::reference {
 
-// Six random terms, each beyond lambda sqrt(n) u with probability 2 exp(-3 lambda^2 / 2) if
+// Six random terms; each exceeds lambda sqrt(n) u with probability 2 exp(-3 lambda^2 / 2) if
 // rounding errors are independent and uniform in +-u.
 inline constexpr double kSharpFailure = 6 * 2 * 3.775e-11;
 
@@ -33,13 +33,13 @@ struct HeadBound {
 // The bounds for one KV head's keys and values, for all query heads that share it.
 class HeadErrorModel {
  public:
-  // k [n, head_dim_k] and v [n, head_dim_v] outlive the model. O(n (head_dim_k + head_dim_v)).
+  // k [n, head_dim_k] and v [n, head_dim_v] must outlive the model. O(n (head_dim_k + head_dim_v)).
   HeadErrorModel(const Matrix& k, const Matrix& v, const KernelNumerics& numerics);
 
   // `exact` is dense_attention({q, k, v}, options). O(m n (head_dim_k + head_dim_v)).
   HeadBound bound(const Matrix& q, const HeadOptions& options, const HeadOutput& exact) const;
 
-  // To be called when the owner of k has changed one of its rows. O(head_dim_k).
+  // Must be called after the owner of k changes one of its rows. O(head_dim_k).
   void reread_key(std::int64_t key);
 
  private:
@@ -50,8 +50,8 @@ class HeadErrorModel {
   Vector value_coherence_;  // [head_dim_v]: how often a dim's most frequent magnitude occurs
 };
 
-// The oracle: exact results and both bounds, each as [num_rows, num_heads, head_dim] and
-// [num_rows, num_heads].
+// The oracle: exact results and both bounds, each with `out` as [num_rows, num_heads, head_dim] and
+// `lse_ln` as [num_rows, num_heads].
 struct BoundedResult {
   AttentionResult exact;
   AttentionResult hard;
@@ -60,8 +60,8 @@ struct BoundedResult {
 
 BoundedResult bounded_attention(const PagedAttentionInputs& inputs, const KernelNumerics& numerics);
 
-// The same of a decode step, whose newest token is outside the cache. numerics.kv_read is charged
-// on its K and V as well, though these have no scale.
+// The same for a decode step, whose newest token is outside the cache. numerics.kv_read is charged
+// to that token's K and V as well, although they have no scale.
 BoundedResult bounded_decode_step(const DecodeStepInputs& inputs, const KernelNumerics& numerics);
 
 }  // namespace recto::reference

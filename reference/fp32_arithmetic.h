@@ -1,22 +1,22 @@
 #pragma once
 
-// fp32 arithmetic of kernels where it is not the machine's: flushed subnormals, and functions that
-// err by as much as their documents allow.
+// The fp32 arithmetic of kernels where it differs from the host's: flushed subnormals, and
+// functions whose errors are as large as their documentation allows.
 
 #include <cmath>
 
 namespace recto::reference {
 
-// What scores are exponentiated with. In base 2 scores, sinks and maxima are multiplied by log2(e)
-// first, and rounded, as in kernels that have a fast exp2.
+// The base that scores are exponentiated with. In base 2, scores, sinks and maxima are first
+// multiplied by log2(e) and rounded, as in kernels that use a fast exp2.
 enum class ExponentialBase { kE, kTwo };
 
-// Flushed: inputs below 2^-126 are read as 0 and results below it become 0 of their sign, as with
-// nvcc's -ftz=true.
+// kFlushed: inputs below 2^-126 in magnitude are read as 0, and results below it become 0 of the
+// same sign, as with nvcc's -ftz=true.
 enum class Subnormals { kKept, kFlushed };
 
-// The machine's library, or functions that are off by all that CUDA's fast ones are documented to
-// be, to the side that a hash of the argument's bits says.
+// kLibrary: the host's math library. kFast: functions that are off by the full documented error of
+// CUDA's fast ones; a hash of the argument's bits picks the direction.
 enum class MathFunctions { kLibrary, kFast };
 
 struct Fp32Arithmetic {
@@ -24,7 +24,7 @@ struct Fp32Arithmetic {
   Subnormals subnormals = Subnormals::kKept;
   MathFunctions functions = MathFunctions::kLibrary;
 
-  // Of every input and every result.
+  // Applied to every input and every result.
   float flushed(float value) const {
     if (subnormals == Subnormals::kKept || !(std::abs(value) < 0x1p-126F)) return value;
     return std::copysign(0.0F, value);

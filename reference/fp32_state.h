@@ -1,6 +1,6 @@
 #pragma once
 
-// Partial states (m, l, o) in fp32, as kernels hold and merge them.
+// Partial softmax states (m, l, o) in fp32, as kernels hold and merge them.
 
 #include <cstdint>
 #include <limits>
@@ -22,7 +22,7 @@ struct Fp32State {
 
   Fp32State(std::int64_t head_dim_v, const Fp32Arithmetic& arithmetic_of_all);
 
-  // A key of value 0.
+  // The state of a sink: a key whose value is 0.
   static Fp32State of_sink(std::int64_t head_dim_v, float sink, const Fp32Arithmetic& arithmetic);
 
   void rescale(float new_maximum);
@@ -31,11 +31,11 @@ struct Fp32State {
 
 void merge_into(Fp32State& whole, Fp32State part);
 
-// Divides, and returns lse; 0 and -inf where no part has a key.
+// Divides by the sum and returns the log-sum-exp; 0 and -inf if no part has a key.
 float finish(const Fp32State& state, std::span<float> out);  // [head_dim_v]
 
-// Each part is normalised and handed on with its lse, as FlashAttention's splits are: the sum of
-// exp(lse_k - lse) out_k, not divided again. Returns lse.
+// Normalises each part and combines it by its log-sum-exp, as FlashAttention does with its splits:
+// the sum of exp(lse_k - lse) out_k, not divided again. Returns lse.
 float combine_normalised(std::span<const Fp32State> parts, std::span<float> out);  // [head_dim_v]
 
 // merge() in fp32.

@@ -1,6 +1,6 @@
 #pragma once
 
-// Sums in fp32, term by term as an Accumulation says.
+// Sums in fp32, in the order and rounding that an Accumulation specifies.
 
 #include <span>
 
@@ -9,12 +9,13 @@
 
 namespace recto::reference {
 
-// sum + a_0 b_0 + a_1 b_1 ... With several lanes each step goes to the next one's partial sum,
-// which begin at 0; a tree adds them up, and `sum` last. (Truncating sums: a and b of 16 bits.)
+// sum + a_0 b_0 + a_1 b_1 ... With several lanes, each step goes to the next lane's partial sum,
+// which begins at 0; a tree adds the lanes up, and `sum` is added last. (Truncating sums need a and
+// b of 16 bits.)
 float add_products(float sum, std::span<const float> a, std::span<const float> b,
                    const Accumulation& how, const Fp32Arithmetic& arithmetic);
 
-// The same of terms that are not products, each addition to nearest.
+// The same for terms that are not products; each addition rounds to nearest.
 float add_terms(float sum, std::span<const float> terms, const Accumulation& how,
                 const Fp32Arithmetic& arithmetic);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// The golden cases: inputs in memory, and results to thirty digits by an implementation that is not
-// ours. golden/README.md says what a file holds.
+// The golden cases: inputs in memory, and results to thirty digits from an independent
+// implementation. golden/README.md describes the file format.
 
 #include <cstddef>
 #include <cstdint>
@@ -35,20 +35,20 @@ struct GoldenCase {
   std::string name;
   std::string why;
   std::unique_ptr<const GoldenMemory> memory;
-  // One of the two.
+  // Exactly one of these is set.
   std::optional<PagedAttentionInputs> attention;
   std::optional<DecodeStepInputs> decode;
-  // As long doubles, which keep eleven bits more than the results that are compared with them.
+  // long double keeps eleven bits more than the results that are compared with these.
   std::vector<long double> out;     // [num_rows, num_q_heads, v.head_dim]
   std::vector<long double> lse_ln;  // [num_rows, num_q_heads]
 
   const PagedKvView& kv() const { return attention ? attention->kv : decode->kv; }
 };
 
-// Invalid input, naming the file and what is wrong there, for text that is no golden case.
+// Returns invalid input, naming the file and the fault, if `text` is not a golden case.
 Result<GoldenCase> parse_golden_case(std::string_view text, const std::string& file_name);
 
-// The cases of all JSON files of a folder, by name; invalid input if there is none.
+// Loads the cases of all JSON files in a folder, sorted by name; invalid input if there is none.
 Result<std::vector<GoldenCase>> load_golden_cases(const std::string& folder);
 
 }  // namespace recto::reference

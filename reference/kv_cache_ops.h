@@ -1,7 +1,7 @@
 #pragma once
 
-// Moving K and V about, as plain loops over elements: they define, bit for bit, what the kernels
-// must do, and that they touch nothing else. Views must have passed the gate of core/.
+// Moves of K and V, as plain loops over elements. They define, bit for bit, what the kernels must
+// do, and that the kernels touch nothing else. Views must have passed the gate in core/.
 
 #include <cstdint>
 #include <span>
@@ -11,20 +11,21 @@
 
 namespace recto::reference {
 
-// Writes token t into slot slot_mapping[t]; -1 writes nothing. If two tokens name one slot, the
-// later one stays. fp8: y = float(x) / scale, rounded and saturated; other types: the bits of x,
-// whose type must be the cache's, or (fp32 into fp16 or bf16) x rounded to nearest even.
+// Writes token t into slot slot_mapping[t]; -1 writes nothing. If two tokens name the same slot,
+// the later one wins. fp8: y = float(x) / scale, rounded and saturated; Other types: the bits of x,
+// which must have the cache's type, or (fp32 into fp16 or bf16) x rounded to nearest even.
 void write_kv(const KvWriteInputs& inputs);
 
-// Copies whole blocks of K and V within a cache, in the order given. No destination is a source.
+// Copies whole blocks of K and V within a cache, in the order given. No destination may be a
+// source.
 void copy_blocks(const MutablePagedKvView& kv, std::span<const BlockPair> pairs);
 
-// Copies whole blocks between two caches of equal shape and type (device and host pool): swap in
-// and out. Strides and layouts may differ.
+// Copies whole blocks between two caches of equal block shape and type (device and host pool): swap
+// in and out. Strides and layouts may differ.
 void swap_blocks(const PagedKvView& from, const MutablePagedKvView& to,
                  std::span<const BlockPair> pairs);
 
-// The contexts of all sequences as contiguous rows.
+// Copies the contexts of all sequences into contiguous rows.
 void gather_kv(const GatherInputs& inputs);
 
 }  // namespace recto::reference

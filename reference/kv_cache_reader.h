@@ -1,6 +1,6 @@
 #pragma once
 
-// Values out of a paged cache, in fp64: where a slot lies, and what its code means.
+// Reads values from a paged cache in fp64: where a slot is, and what its code means.
 
 #include <cstdint>
 
@@ -9,14 +9,14 @@
 
 namespace recto::reference {
 
-// Offset of an element from the view's data, in elements.
+// The offset of an element from the view's data, in elements.
 std::int64_t element_offset(const KvTensorView& view, std::int64_t block, std::int64_t head,
                             std::int64_t slot, std::int64_t dim);
 
-// The factor of a KV head's codes; 1 where the view has no scale.
+// The factor that a KV head's codes are multiplied by; 1 if the view has no scale.
 double scale_of(const KvTensorView& view, std::int64_t head);
 
-// One slot of one head: head_dim values, into `row`. The product of code and scale is exact.
+// Reads one slot of one head, head_dim values, into `row`. The product of code and scale is exact.
 void read_slot(const KvTensorView& view, std::int64_t block, std::int64_t head, std::int64_t slot,
                Eigen::Ref<Eigen::RowVectorXd> row);
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// Attention in the precision of kernels, plainly: inputs as stored, sums in fp32, P rounded to q's
-// type for the product with V, the result rounded to q's type. It is the yardstick of
-// FlashAttention's rule (a kernel may err by twice as much), and what the bounds are tested on.
+// Attention at the precision of kernels, written plainly: inputs as stored, sums in fp32, P rounded
+// to q's type for the product with V, and the result rounded to q's type. It is the baseline of
+// FlashAttention's rule (a kernel's error may be twice as large), and the bounds are tested on it.
 
 #include "core/attention_views.h"
 #include "reference/fp32_arithmetic.h"
@@ -14,7 +14,7 @@ namespace recto::reference {
 // What an fp8 code times its scale is rounded to: fp32, or fp32 and then q's type.
 enum class Dequantised { kFp32, kQueryType };
 
-// How it computes beyond the types. Each setting has its counterpart in KernelNumerics.
+// How it computes, apart from the types. Each setting has its counterpart in KernelNumerics.
 struct LowPrecisionOptions {
   std::int64_t tile_size = 64;
   std::int64_t split_size = 0;  // keys; 0: no splits
@@ -32,7 +32,7 @@ struct LowPrecisionOptions {
 AttentionResult low_precision_attention(const PagedAttentionInputs& inputs,
                                         const LowPrecisionOptions& options);
 
-// The numerics of that run, for error_bound().
+// The numerics of that run, for the error bounds.
 KernelNumerics low_precision_numerics(const PagedAttentionInputs& inputs,
                                       const LowPrecisionOptions& options);
 

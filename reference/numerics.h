@@ -1,7 +1,8 @@
 #pragma once
 
-// How a kernel computes, as far as its rounding errors depend on it. reference/error_bound.h turns
-// this into bounds; docs/numerics.md derives them and says where each constant comes from.
+// Describes how a kernel computes, as far as its rounding errors depend on it.
+// reference/error_bound.h turns this into bounds; docs/numerics.md derives them and says where each
+// constant comes from.
 
 #include <cstdint>
 #include <optional>
@@ -37,14 +38,15 @@ struct ExponentialError {
   friend bool operator==(const ExponentialError&, const ExponentialError&) = default;
 };
 
-// What the sum l adds up: P as it was computed, or as it was rounded for the product with V.
+// What the sum l adds up: P as computed, or P as rounded for the product with V.
 enum class SummedWeights { kUnrounded, kRounded };
 
-// How partial results of splits meet: as (m, l, o), or each normalised, with its log-sum-exp.
+// How the partial results of splits are merged: as (m, l, o), or each normalised, with its
+// log-sum-exp.
 enum class SplitMerge { kState, kNormalised };
 
-// Which keys one pass sees: consecutive ones, forwards or backwards, or some of them, in order (as
-// lanes do that take every other tile).
+// Which keys one pass sees: consecutive keys, forwards or backwards; or a subset of them, in order
+// (as when each lane takes every other tile).
 enum class TileOrder { kConsecutive, kUnknown };
 
 struct KernelNumerics {
@@ -65,11 +67,11 @@ struct KernelNumerics {
   double tanh_relative = 0x1p-22;  // 2 ulp
   double bias_roundings = 1;       // slope * distance; the addition is counted apart
 
-  // Roundings, as large as a score, in forming the argument of one exponential: 0 for exp(s - m),
-  // 2 where s * log2(e) and m * log2(e) are rounded before their difference.
+  // Roundings, each relative to a score's magnitude, in forming the argument of one exponential: 0
+  // for exp(s - m), 2 where s * log2(e) and m * log2(e) are rounded before the subtraction.
   double argument_roundings = 0;
   ExponentialError exponential = {};
-  // What P is rounded to for the product with V; nothing: it stays as it was computed.
+  // The type that P is rounded to for the product with V; nullopt: it stays as computed.
   std::optional<ElementType> weight_type = {};
   SummedWeights summed_weights = SummedWeights::kUnrounded;
 
@@ -91,16 +93,16 @@ struct KernelNumerics {
   friend bool operator==(const KernelNumerics&, const KernelNumerics&) = default;
 };
 
-// What the fp64 reference itself commits, streaming over tiles of `tile_size` keys.
+// The numerics of the fp64 reference itself, streaming over tiles of `tile_size` keys.
 KernelNumerics fp64_numerics(std::int64_t tile_size);
 
-// fp8 codes times their scale: rounded to fp32, and if `type` is another one, then to it (as
-// kernels do that hand them to tensor cores).
+// Charges the dequantisation of fp8 codes: code times scale is rounded to fp32 and then, if `type`
+// is a different type, to `type` (as in kernels that feed tensor cores).
 void set_dequantisation(ElementType type, KernelNumerics& numerics);
 
-// The fixed profile that kernels of others are judged by, for a type of q: tensor cores that
-// truncate, P and dequantised fp8 rounded to q's type, exponentials and tanh by the fast
-// instructions.
+// The fixed profile that third-party kernels are judged by, for a type of q: tensor cores that
+// truncate, P and dequantised fp8 rounded to q's type, and exponentials and tanh computed by the
+// fast instructions.
 KernelNumerics third_party_numerics(ElementType q_type, ElementType kv_type);
 
 }  // namespace recto::reference

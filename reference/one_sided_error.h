@@ -1,7 +1,7 @@
 #pragma once
 
-// Where rounding errors of a row's sums go in one direction instead of averaging out: terms that
-// are alike, that lie in one rounding cell, or that are too small to move the sum.
+// Rounding errors of a row's sums that go in one direction instead of averaging out: of terms that
+// are alike, that fall into one rounding cell, or that are too small to move the sum. See
 // docs/numerics.md, "The sharp bound".
 
 #include <vector>

@@ -1,7 +1,7 @@
 #pragma once
 
 // Softmax without seeing all scores at once: partial states (m, l, o) of disjoint sets of keys,
-// which merge in any order (Milakov & Gimelshein 2018, arXiv 1805.02867).
+// which can be merged in any order (Milakov & Gimelshein 2018, arXiv 1805.02867).
 
 #include <cstdint>
 #include <limits>
@@ -11,7 +11,7 @@
 
 namespace recto::reference {
 
-// What is known of one query row after some of its keys. The sink is no part of it.
+// What is known of one query row after some of its keys. It does not include the sink.
 struct SoftmaxState {
   double maximum = -std::numeric_limits<double>::infinity();  // m: largest score
   double sum = 0.0;                                           // l: sum of exp(score - m)
@@ -20,7 +20,8 @@ struct SoftmaxState {
   static SoftmaxState identity(std::int64_t head_dim_v);
 };
 
-// Commutes, and has the identity, bit for bit; associative within the bound.
+// Commutative, with identity() as its neutral element, both bit for bit; associative within the
+// error bound.
 SoftmaxState merge(const SoftmaxState& a, const SoftmaxState& b);
 
 // The state of a tile of keys: scores [n], values [n, head_dim_v].
@@ -31,7 +32,7 @@ struct RowOutput {
   double lse_ln = 0.0;
 };
 
-// Lets the sink in, once, and divides.
+// Adds the sink, once, and divides by the sum.
 RowOutput finish(const SoftmaxState& state, std::optional<double> sink);
 
 // dense_attention, streaming over tiles of `tile_size` keys.

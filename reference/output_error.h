@@ -1,7 +1,7 @@
 #pragma once
 
-// From errors of the weights to errors of the output: one row of one head. docs/numerics.md,
-// "Output".
+// Turns errors of the weights into errors of the output, for one row of one head. See
+// docs/numerics.md, "Output".
 
 #include "reference/dense_attention.h"
 #include "reference/numerics.h"

@@ -1,7 +1,7 @@
 #pragma once
 
 // Attention over a paged cache in fp64: the oracle that kernels are compared with. It reads the
-// views' fields, checked before by core/attention_gate.h, and has its own index formulas.
+// fields of views that core/attention_gate.h has already checked, and has its own index formulas.
 
 #include <cstdint>
 #include <functional>
@@ -27,17 +27,19 @@ struct AttentionResult {
   double& lse_ln_at(std::int64_t row, std::int64_t head);
   double lse_ln_at(std::int64_t row, std::int64_t head) const;
 
-  // The output of one head, rows [first_row, first_row + output.out.rows()).
+  // Stores the output of one head into rows [first_row, first_row + output.out.rows()).
   void store(std::int64_t first_row, std::int64_t head, const HeadOutput& output);
 };
 
-// Gathers each sequence's context, then dense_attention.
+// Gathers each sequence's context, then runs dense_attention on it.
 AttentionResult paged_attention(const PagedAttentionInputs& inputs);
 
-// The same without gathering: one online state per row, a block at a time.
+// The same without gathering: keeps one online softmax state per row and visits one block at a
+// time.
 AttentionResult paged_attention_over_blocks(const PagedAttentionInputs& inputs);
 
-// The newest token's K and V are not in the cache yet; cached_length + 1 keys are seen.
+// One decode step. The newest token's K and V are not in the cache yet, so each row sees up to
+// cached_length + 1 keys.
 AttentionResult decode_step(const DecodeStepInputs& inputs);
 
 // One sequence's rows of a batch, and its blocks.
@@ -61,12 +63,13 @@ struct KvHeadContext {
 };
 using KvHeadVisit = std::function<void(const KvHeadContext&)>;
 
-// Each KV head of each sequence, in order, gathered once. A decode step's context is what is cached
-// and the newest token, as it is handed over: only what the cache holds has been quantised.
+// Visits each KV head of each sequence, in order; each is gathered once. The context of a decode
+// step is the cached tokens followed by the newest token as it was passed in: only the cached
+// tokens have been quantised.
 void for_each_kv_head(const PagedAttentionInputs& inputs, const KvHeadVisit& visit);
 void for_each_kv_head(const DecodeStepInputs& inputs, const KvHeadVisit& visit);
 
-// HeadOptions of query head `head`.
+// The HeadOptions of query head `head`.
 HeadOptions head_options(const AttentionOptions& options, std::int64_t head);
 
 }  // namespace recto::reference

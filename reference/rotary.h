@@ -1,7 +1,8 @@
 #pragma once
 
 // Rotary position embedding (Su et al. 2021, arXiv 2104.09864), in fp64: the first rotary_dim dims
-// of a head are rotated in pairs by position * base^(-2 p / rotary_dim), p the pair's number.
+// of a head are rotated in pairs by position * base^(-2 p / rotary_dim), where p is the pair's
+// index.
 
 #include <cstdint>
 
@@ -9,8 +10,8 @@
 
 namespace recto::reference {
 
-// Which dims make a pair: p and p + rotary_dim / 2 (GPT-NeoX, Llama in Hugging Face), or 2 p and
-// 2 p + 1 (GPT-J, `interleaved` in FlashAttention).
+// Which dims form a pair: p and p + rotary_dim / 2 (GPT-NeoX, Llama in Hugging Face), or 2 p and 2
+// p + 1 (GPT-J, `interleaved` in FlashAttention).
 enum class RotaryPairing { kHalves, kInterleaved };
 
 struct RotaryOptions {
@@ -19,13 +20,13 @@ struct RotaryOptions {
   double base = 10000.0;
 };
 
-// Row r of `rows` [count, head_dim] stands at position first_position + r.
+// Rotates `rows` [count, head_dim]; row r is at position first_position + r.
 Matrix rotate(const Matrix& rows, std::int64_t first_position, const RotaryOptions& options);
 
-// How far a kernel may be from rotate(), element by element, that reads `rows` exactly, computes in
-// fp32 from cos and sin tables of fp32 entries (each off by at most `table_error`), fused or not,
-// and rounds the result once to its type; inside the range where nothing overflows.
-// docs/numerics.md has the derivation. [count, head_dim]
+// Per-element bound [count, head_dim] on how far a kernel may be from rotate(). The kernel reads
+// `rows` exactly, computes in fp32 from cos and sin tables of fp32 entries (each off by at most
+// `table_error`), fused or not, and rounds the result once to its type. Valid where nothing
+// overflows. docs/numerics.md has the derivation.
 struct RotaryNumerics {
   double table_error = 0.0;       // absolute, of cos and sin
   double output_roundoff = 0.0;   // relative; 0 for fp32, whose last operation is counted already

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a kernel's scores may be off by, key by key, before the exponential. docs/numerics.md,
+// Per-key error bounds of a kernel's scores, before the exponential. See docs/numerics.md,
 // "Scores".
 
 #include "reference/dense_attention.h"
@@ -16,7 +16,7 @@ struct ScoreErrors {
   Vector common;      // [n], shift per relative error of the scale, the same for all keys
 };
 
-// Visible keys of one query row.
+// The visible keys of one query row.
 struct KeyRows {
   Eigen::Ref<const Matrix> keys;       // [n, head_dim_k]
   Eigen::Ref<const Vector> coherence;  // [n]: how often each key's most frequent magnitude occurs

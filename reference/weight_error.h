@@ -1,6 +1,6 @@
 #pragma once
 
-// What a kernel's softmax weights may be off by. docs/numerics.md, "Weights".
+// Error bounds of a kernel's softmax weights. See docs/numerics.md, "Weights".
 
 #include "reference/dense_attention.h"
 #include "reference/numerics.h"
@@ -8,11 +8,11 @@
 
 namespace recto::reference {
 
-// Deviations allowed per random term of the sharp bound.
+// How many deviations the sharp bound allows per random term.
 inline constexpr double kSharpLambda = 4.0;
 
-// One row's weights, exact, and what may move them, in units of the weights (they sum to 1).
-// Index n stands for the sink: a key whose value is 0.
+// The exact weights of one row and their error bounds, in units of the weights (which sum to 1).
+// Index n is the sink: a key whose value is 0.
 struct WeightErrors {
   Vector weights;                  // [n + 1], p
   double denominator = 1.0;        // sum of exp(score - largest), >= 1
@@ -27,10 +27,10 @@ struct WeightErrors {
   double rescaling_deviation = 0.0;  // relative, the same for all keys before a rescaling
   Vector vanished;  // [n + 1], part of both bounds: flushed to zero by the exponential
 
-  // Of the weight exp(lse_k - lse) that a split's normalised part gets; 0 if states are merged.
+  // Error of the weight exp(lse_k - lse) of a split's normalised part; 0 if states are merged.
   double split_error = 0.0;
 
-  // The same for the sum of all weights, where what keys have in common does not cancel.
+  // The bounds for the sum of all weights, where the errors common to all keys do not cancel.
   double sum_hard = 0.0;
   double sum_sharp = 0.0;
 };
