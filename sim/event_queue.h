@@ -1,8 +1,8 @@
 #pragma once
 
-// The future of a simulation. Events are totally ordered by (time, priority, sequence number), so
-// that equal times never depend on how they are kept: in a sorted array, since few are known at a
-// time, the end of a step and the next arrival.
+// The pending events of a simulation. Events are totally ordered by (time, priority, sequence
+// number), so that the order of simultaneous events never depends on the container. That is a
+// sorted array, since few events are pending at a time: the end of a step and the next arrival.
 
 #include <cstdint>
 #include <tuple>
@@ -13,8 +13,8 @@
 
 namespace recto::sim {
 
-// Of events at the same instant, smaller values come first: a step ends, and gives its slots back,
-// before a request that arrives just then is looked at.
+// Among events at the same instant, smaller values come first: a step ends, and returns its slots,
+// before a request that arrives at that instant is considered.
 enum class EventKind : std::uint8_t { kStepEnd = 0, kTransferEnd = 1, kArrival = 2 };
 
 struct Event {
@@ -25,7 +25,7 @@ struct Event {
 
 class EventQueue {
  public:
-  // The event lies at or after `now()`. O(earlier events).
+  // Schedules an event at or after `now()`. O(earlier events).
   void schedule(SimTime time, EventKind kind) {
     RECTO_CHECK_GE(time, now_);
     const Event event{time, kind, next_sequence_number_++};
@@ -34,7 +34,7 @@ class EventQueue {
     events_.insert(place, event);
   }
 
-  // The earliest event; time moves to it. There is one.
+  // Removes and returns the earliest event and advances time to it. The queue must not be empty.
   Event pop() {
     const Event event = events_.back();
     events_.pop_back();

@@ -1,7 +1,7 @@
 #pragma once
 
-// A request as the simulator sees it: when it arrives, how many tokens go in and come out, what
-// its tokens *are* as far as sharing cares, and how many sequences it decodes into.
+// A request as the simulator sees it: when it arrives, how many tokens go in and come out, what its
+// tokens *are* as far as sharing needs to know, and how many sequences it decodes into.
 
 #include <cstdint>
 #include <memory>
@@ -15,7 +15,7 @@
 namespace recto::sim {
 
 // A run of tokens with one identity. Two runs with the same `content_id` agree token by token
-// from their starts; runs with different ids share nothing. Traces without content give none.
+// from their starts; runs with different ids share nothing. Traces without content have no runs.
 struct ContentRun {
   std::uint64_t content_id = 0;
   TokenCount length;
@@ -24,13 +24,13 @@ struct ContentRun {
 };
 
 // What the tokens of a request are: either explicit token ids, or runs of known identity. Runs
-// cover the prompt from its first token; whatever lies beyond the last run, prompt or output, is
-// unlike anything else unless `output_content_id` names it.
+// cover the prompt from its first token; tokens beyond the last run, of prompt or output, match
+// nothing else unless `output_content_id` identifies them.
 struct TokenContent {
   std::vector<ContentRun> prompt_runs{};
   std::vector<std::int32_t> prompt_token_ids{};  // [prompt_tokens], or empty
   std::vector<std::int32_t> output_token_ids{};  // [output_tokens], or empty
-  // Identity of the output, for sessions whose next turn repeats it in its prompt.
+  // Identity of the output, for sessions whose next prompt repeats it.
   std::optional<std::uint64_t> output_content_id{};
 
   friend bool operator==(const TokenContent&, const TokenContent&) = default;
@@ -53,31 +53,31 @@ struct Request {
 
   TokenCount final_length() const { return prompt_tokens + output_tokens; }
 
-  // What one sequence has in the cache at its end: the last token of its output is handed out,
-  // but nothing is computed from it, so it never gets a slot.
+  // Tokens that one sequence has in the cache at its end. The last output token is returned to the
+  // user, but nothing is computed from it, so it never gets a slot.
   TokenCount final_context() const { return final_length() - TokenCount(1); }
 };
 
-// Where requests come from: a trace file, or a synthetic workload. Pulled one at a time in order
-// of arrival, so that memory does not grow with their number.
+// A source of requests: a trace file, or a synthetic workload. Requests are pulled one at a time in
+// order of arrival, so that memory does not grow with their number.
 class RequestSource {
  public:
   virtual ~RequestSource() = default;
 
-  // When the next request will arrive, as far as is known now; nullopt when there is none now; an
-  // error where the input is bad. An open-loop source has none only at its end. A closed-loop one
-  // has none while all its clients wait for an answer, and `finish` may give it an earlier one.
+  // Returns when the next request will arrive, as far as is known now; nullopt if there is none
+  // now; an error if the input is bad. An open-loop source has none only at its end. A closed-loop
+  // source has none while all its clients wait for an answer, and `finish` may add an earlier one.
   virtual Result<std::optional<SimTime>> next_arrival() = 0;
 
-  // The request that arrives then; of a closed loop, to be asked for when its time has come.
+  // Returns that request. For a closed loop, call this only once its arrival time has come.
   // Arrivals never decrease.
   virtual Result<std::optional<Request>> next() = 0;
 
-  // True once no further request will ever come.
+  // Returns true once no further request will ever come.
   virtual bool exhausted() const = 0;
 
-  // Tells a closed-loop source that `request_id` was answered at `now`; it may then have a next
-  // request, no earlier than `now`. Open-loop sources ignore it.
+  // Tells a closed-loop source that `request_id` was answered at `now`; the source may then have a
+  // next request, no earlier than `now`. Open-loop sources ignore it.
   virtual void finish(std::int64_t request_id, SimTime now) {
     static_cast<void>(request_id);
     static_cast<void>(now);

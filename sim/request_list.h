@@ -8,7 +8,7 @@
 
 namespace recto::sim {
 
-// Requests that are known beforehand, as a source; `rewind` lets it serve again.
+// A source of requests that are known beforehand; `rewind` restarts it.
 class RequestList final : public RequestSource {
  public:
   explicit RequestList(std::vector<Request> requests) : requests_(std::move(requests)) {}

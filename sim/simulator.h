@@ -33,16 +33,16 @@ struct SimulationOptions {
   double host_bandwidth_bytes_per_s = 25e9;  // for swaps
 };
 
-// Follows a run from outside: timelines, checks. Called after the event is handled.
+// Observes a run, for timelines and checks. Called after each event has been handled.
 class SimulationObserver : public SchedulerObserver {
  public:
   virtual void on_step(const StepPlan&, const StepCost&, SimTime) {}
   virtual void on_gauges(const GaugeValues&, const Scheduler&, SimTime) {}
 };
 
-// Runs until the source is exhausted and every request is answered or rejected. Time is
-// proportional to steps, arrivals and block boundaries, not to tokens. Fails where the source
-// does, and where options or a request make no sense together.
+// Runs until the source is exhausted and every request is answered or rejected. Run time is
+// proportional to steps, arrivals and block boundaries, not to tokens. Fails if the source fails,
+// or if options or a request are inconsistent.
 Result<Report> simulate(RequestSource& source, Allocator& allocator, const TimeModel& time_model,
                         const SimulationOptions& options, SimulationObserver* observer = nullptr);
 

@@ -1,7 +1,7 @@
 #pragma once
 
 // The buddy system (Knuth, The Art of Computer Programming, vol. 1, 2.5): sizes are rounded up to
-// powers of two, a region is split in halves down to its size, and freed halves join again.
+// powers of two, a free region is halved down to the requested size, and freed halves merge again.
 
 #include <array>
 #include <cstdint>
@@ -13,7 +13,8 @@ namespace recto::sim {
 
 class BuddyPlacement final : public Placement {
  public:
-  // A pool that is no power of two is cut into the powers that add up to it, largest first.
+  // A pool whose size is not a power of two is split into the powers of two that add up to it,
+  // largest first.
   explicit BuddyPlacement(std::int64_t pool_slots);
 
   std::int64_t rounded(std::int64_t slots) const override;

@@ -1,8 +1,8 @@
 #pragma once
 
 // One region of consecutive slots per sequence, reserved when its request is admitted and held
-// until its end: how engines kept the KV cache before paging. How much is reserved is the rule
-// of a subclass; where it goes is the placement policy.
+// until it ends, as engines did before paging. A subclass decides how much to reserve; the
+// placement policy decides where.
 
 #include <cstdint>
 #include <memory>
@@ -42,11 +42,11 @@ class ContiguousAllocator : public Allocator {
   bool is_paged() const override { return false; }
   std::string describe() const override;
 
-  // Where the sequence's slots are; size 0 while it holds none.
+  // The sequence's region; size 0 while it holds none.
   Region region(SequenceId sequence) const;
 
  protected:
-  // Slots to reserve for one sequence of the request; at least its final context.
+  // The slots to reserve for one sequence of the request; at least its final context.
   virtual TokenCount reservation(const Request& request) const = 0;
   virtual std::string name() const = 0;
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Reserves the longest context that the engine serves, whatever the request will need: the state
-// of the art before iteration-level knowledge of lengths (Orca (Max) in the PagedAttention paper).
+// Reserves the longest context that the engine serves, whatever the request needs: the state of the
+// art before iteration-level knowledge of lengths (Orca (Max) in the PagedAttention paper).
 
 #include <string>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Reserves exactly what the sequence will fill, as if the engine knew the length of the output
-// beforehand (Orca (Oracle) in the PagedAttention paper): what contiguous regions could reach.
+// Reserves exactly what the sequence will fill, as if the engine knew the output length in advance
+// (Orca (Oracle) in the PagedAttention paper): the best that contiguous regions could do.
 
 #include <string>
 

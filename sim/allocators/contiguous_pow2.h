@@ -1,7 +1,7 @@
 #pragma once
 
-// Reserves the prompt and the output rounded up to a power of two, as if the engine could guess
-// the length of an output within a factor of two (Orca (Pow2) in the PagedAttention paper).
+// Reserves the prompt and the output length rounded up to a power of two, as if the engine could
+// guess an output's length within a factor of two (Orca (Pow2) in the PagedAttention paper).
 
 #include <algorithm>
 #include <bit>

@@ -1,7 +1,8 @@
 #pragma once
 
-// The free blocks of a pool: a stack, so that what was freed last is given out first. It lies at
-// the end of an array and grows towards its start, so that both ways are a copy in one piece.
+// The free blocks of a pool, as a stack: the blocks freed last are allocated first. The stack is at
+// the end of an array and grows towards its start, so that taking and giving are each one
+// contiguous copy.
 
 #include <algorithm>
 #include <cstdint>
@@ -15,7 +16,7 @@ namespace recto::sim {
 
 class FreeBlocks {
  public:
-  // Blocks [first, end), low ids on top.
+  // Holds blocks [first, end), lowest ids on top.
   FreeBlocks(std::int64_t first, std::int64_t end) {
     blocks_.reserve(static_cast<std::size_t>(end - first));
     for (std::int64_t id = first; id < end; ++id) {
@@ -26,7 +27,7 @@ class FreeBlocks {
 
   std::int64_t size() const { return blocks_.end() - top_; }
 
-  // Appends the topmost `count` to `table`.
+  // Moves the topmost `count` blocks to the end of `table`.
   void take(std::int64_t count, std::vector<BlockId>& table) {
     RECTO_CHECK_LE(count, size());
     const std::size_t held = table.size();
@@ -35,7 +36,7 @@ class FreeBlocks {
     top_ += count;
   }
 
-  // The first of these is the next to be taken.
+  // Frees these blocks; the first of them is the next to be taken.
   void give(std::span<const BlockId> blocks) {
     RECTO_CHECK_LE(static_cast<std::int64_t>(blocks.size()), top_ - blocks_.begin());
     top_ -= static_cast<std::ptrdiff_t>(blocks.size());

@@ -1,7 +1,7 @@
 #pragma once
 
-// Placement without rounding: free runs kept by address, neighbours joined at once. Which of the
-// runs that are large enough is taken is the policy.
+// Placement without rounding: keeps free runs by address and merges neighbours at once. The policy
+// chooses among the runs that are large enough.
 
 #include <cstdint>
 #include <map>
@@ -30,7 +30,7 @@ class HoleListPlacement : public Placement {
     std::set<std::pair<std::int64_t, std::int64_t>> by_size;  // (size, begin) of the same
   };
 
-  // Where the hole begins that `slots` are to be cut from, if any is large enough.
+  // Returns the begin of the hole to cut `slots` from, if any is large enough.
   virtual std::optional<std::int64_t> choose(const Holes& holes, std::int64_t slots) const = 0;
 
  private:
@@ -42,7 +42,7 @@ class HoleListPlacement : public Placement {
   Holes holes_;
 };
 
-// The lowest address that is large enough. O(holes).
+// Takes the hole at the lowest address that is large enough. O(holes).
 class FirstFitPlacement final : public HoleListPlacement {
  public:
   using HoleListPlacement::HoleListPlacement;
@@ -51,7 +51,7 @@ class FirstFitPlacement final : public HoleListPlacement {
   std::optional<std::int64_t> choose(const Holes& holes, std::int64_t slots) const override;
 };
 
-// The smallest hole that is large enough; of equal ones the lowest. O(log holes).
+// Takes the smallest hole that is large enough; the lowest among equals. O(log holes).
 class BestFitPlacement final : public HoleListPlacement {
  public:
   using HoleListPlacement::HoleListPlacement;

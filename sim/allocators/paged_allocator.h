@@ -1,8 +1,8 @@
 #pragma once
 
-// Paging in the simplest form that is obviously right: a stack of free blocks, a table per
-// sequence, and per block how many tables share it. The production block manager is held against
-// this.
+// Paging in the simplest obviously correct form: a stack of free blocks, a table per sequence, and
+// for each block the number of tables that share it. The production block manager is compared with
+// it.
 
 #include <cstdint>
 #include <span>
@@ -44,19 +44,22 @@ class PagedAllocator : public Allocator {
   std::string describe() const override;
 
   const std::vector<BlockId>& block_table(SequenceId sequence) const;
-  // Tables that hold a block beside the first one; 0 for a block that nobody holds.
+  // The number of tables that hold a block besides the first one; 0 for a block that no table
+  // holds.
   std::int32_t sharers(BlockId block) const {
     return sharers_[static_cast<std::size_t>(block.value())];
   }
 
  protected:
-  // Blocks that `take` could give now, by evicting if it must.
+  // The blocks that `take` could provide now, evicting if necessary.
   virtual std::int64_t available() const { return free_.size(); }
   virtual std::int64_t evictable() const { return 0; }
 
-  // Appends `count` blocks without holder or content; the caller knows that they are there.
+  // Appends `count` blocks without holder or content to `table`. The caller must know that they are
+  // available.
   virtual void take(std::int64_t count, std::vector<BlockId>& table);
-  // A sequence was the last holder of these blocks. Its start is to outlive its end.
+  // Drops blocks whose last holder was one sequence. Blocks of its start should be evicted later
+  // than those of its end.
   virtual void drop(std::span<const BlockId> blocks);
 
   struct Holder {
@@ -70,8 +73,8 @@ class PagedAllocator : public Allocator {
     return holders_[static_cast<std::size_t>(sequence.value())];
   }
 
-  // Full blocks in `tokens`. A division by a number that is not known to the compiler is the most
-  // expensive step of growing by a token, so powers of two shift.
+  // The number of full blocks in `tokens`. A division by a runtime value is the most expensive step
+  // of growing by a token, so powers of two use a shift.
   std::int64_t full_blocks(TokenCount tokens) const {
     return shift_ >= 0 ? tokens.value() >> shift_ : tokens.value() / block_size_;
   }
@@ -79,9 +82,9 @@ class PagedAllocator : public Allocator {
     return full_blocks(tokens + TokenCount(block_size_ - 1));
   }
   std::int64_t slots(std::int64_t blocks) const { return blocks * block_size_; }
-  // Blocks that members after the first will need for themselves, up to `length`.
+  // The blocks that members after the first will need for themselves, up to `length`.
   std::int64_t own_blocks_of_others(std::span<const SequenceId> members, TokenCount length) const;
-  // One more entry for a block that has a holder.
+  // Adds a further table entry for a block that has a holder.
   void share_block(std::vector<BlockId>& table, BlockId block);
 
   FreeBlocks free_;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Where in a contiguous pool a region of a given size goes. Policies know holes and sizes, not
-// sequences.
+// Placement policies decide where in a contiguous pool a region of a given size goes. They know
+// holes and sizes, not sequences.
 
 #include <cstdint>
 #include <memory>
@@ -23,15 +23,16 @@ class Placement {
  public:
   virtual ~Placement() = default;
 
-  // The size that a request for `slots` takes up: at least `slots`.
+  // The size that a request for `slots` occupies: at least `slots`.
   virtual std::int64_t rounded(std::int64_t slots) const = 0;
 
-  // A free region of rounded(slots), or nullopt, which changes nothing. O(log pool) or O(holes).
+  // Takes a free region of rounded(slots); on nullopt, nothing has changed. O(log pool) or
+  // O(holes).
   virtual std::optional<Region> place(std::int64_t slots) = 0;
 
   virtual void free(Region region) = 0;
 
-  // How many regions for `slots` an empty pool takes.
+  // How many regions for `slots` fit into an empty pool.
   virtual std::int64_t capacity(std::int64_t slots) const = 0;
 
   virtual std::int64_t free_slots() const = 0;    // O(1)

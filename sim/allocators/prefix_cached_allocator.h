@@ -1,7 +1,7 @@
 #pragma once
 
-// Paging with a prefix cache: full blocks are found again by the chained hash of their tokens,
-// while someone holds them and after, until they are evicted, least recently used first and the
+// Paging with a prefix cache: full blocks are found by the chained hash of their tokens, both while
+// a sequence holds them and afterwards, until they are evicted: least recently used first, and the
 // tail of a sequence before its start.
 
 #include <cstdint>
@@ -27,11 +27,11 @@ class PrefixCachedAllocator final : public PagedAllocator {
   bool reuses_prefixes() const override { return true; }
   std::string describe() const override;
 
-  // Does nobody hold the block, though its content is known?
+  // Returns whether the block's content is known but no sequence holds it.
   bool is_evictable(BlockId block) const {
     return states_[static_cast<std::size_t>(block.value())].is_evictable;
   }
-  // Is the block's content known, so that it may be found?
+  // Returns whether the block's content is known, so that it may be found.
   bool is_cached(BlockId block) const {
     return states_[static_cast<std::size_t>(block.value())].is_cached;
   }
@@ -45,8 +45,8 @@ class PrefixCachedAllocator final : public PagedAllocator {
  private:
   static constexpr std::int32_t kNone = -1;
 
-  // What is known of a block's content, and its place among the evictable: a list threaded
-  // through the blocks, oldest first.
+  // What is known about a block's content, and its position among the evictable blocks: a list
+  // threaded through the blocks, oldest first.
   struct BlockState {
     std::uint64_t hash = 0;
     bool is_cached = false;

@@ -1,8 +1,8 @@
 #pragma once
 
-// Identity of the full blocks of a sequence: a chain of 64-bit hashes, each over the tokens of
-// its block and the hash before it, so that equal hashes mean equal prefixes (up to a collision,
-// 2^-64 a pair).
+// Identifies the full blocks of a sequence by a chain of 64-bit hashes, each over the tokens of its
+// block and the previous hash, so that equal hashes mean equal prefixes (up to collisions, with
+// probability 2^-64 per pair).
 
 #include <cstdint>
 #include <vector>
@@ -16,11 +16,11 @@ class TokenHashes {
  public:
   TokenHashes() = default;
 
-  // `member` tells the outputs of parallel samples apart; the request outlives this object.
+  // `member` distinguishes the outputs of parallel samples. The request must outlive this object.
   TokenHashes(const Request* request, std::int32_t member, TokenCount block_size);
 
-  // Hash of logical block `index`. Amortised O(block_size / shortest run), or O(block_size) for
-  // explicit token ids. The block lies within the final length.
+  // The hash of logical block `index`, which must be within the final length. Amortised
+  // O(block_size / shortest run), or O(block_size) for explicit token ids.
   std::uint64_t at(std::int64_t index);
 
  private:

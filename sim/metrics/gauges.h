@@ -1,7 +1,7 @@
 #pragma once
 
-// The quantities that are watched over simulated time. Adding one is a line in the table below;
-// means, percentiles, series and output columns follow from it.
+// The quantities that are tracked over simulated time. A new one needs only an enumerator and a
+// line in the table below; means, percentiles, series and output columns follow from it.
 
 #include <array>
 #include <cstddef>

@@ -1,7 +1,7 @@
 #pragma once
 
 // A histogram whose memory does not grow with the number of values: exact below 256, then 128
-// buckets per power of two. A percentile is the middle of its bucket, at most 0.4 % off.
+// buckets per power of two. A percentile is the middle of its bucket, so at most 0.4 % off.
 
 #include <bit>
 #include <cstdint>
@@ -13,7 +13,8 @@ namespace recto::sim {
 
 class Histogram {
  public:
-  // Values are non-negative; a weight is a count, or the nanoseconds that a value held. O(1).
+  // Adds a non-negative value. The weight is a count, or the nanoseconds for which the value held.
+  // O(1).
   void add(std::int64_t value, std::int64_t weight = 1) {
     RECTO_CHECK_GE(value, 0);
     const std::size_t bucket = bucket_of(static_cast<std::uint64_t>(value));
@@ -21,11 +22,11 @@ class Histogram {
     weights_[bucket] += weight;
   }
 
-  // O(buckets), as all that follows.
+  // O(buckets), as are the functions below.
   std::int64_t total_weight() const;
 
-  // Nearest rank: the smallest value with at least `per_mille` thousandths of the weight at or
-  // below it. 0 for an empty histogram.
+  // Nearest-rank percentile: the smallest value with at least `per_mille` thousandths of the weight
+  // at or below it. 0 for an empty histogram.
   std::int64_t percentile(std::int64_t per_mille) const;
 
   void merge(const Histogram& other);

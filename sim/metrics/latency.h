@@ -22,7 +22,7 @@ class LatencyRecorder {
   std::int64_t max_ns_ = 0;
 };
 
-// Limits that a request must meet to count as goodput; absent ones are always met.
+// Limits that a request must meet to count as goodput; an absent limit is always met.
 struct LatencyLimits {
   std::optional<SimDuration> ttft;
   std::optional<SimDuration> tpot;

@@ -1,10 +1,10 @@
 #pragma once
 
-// Which state each slot of a pool is in, kept as running sums. Every change costs O(1): what is
-// added when a sequence grows is what its logical positions say, never a walk over its slots.
+// Tracks how many slots of a pool are in which state, as running sums. Every change costs O(1): it
+// is computed from a sequence's logical positions, never by a walk over its slots.
 //
-// The states are those of the accounting rules: a held slot at logical position p is *used* if
-// p < context, *reserved* if p < final length, else *internal*, in four parts.
+// The states of the accounting rules: a held slot at logical position p is *used* if p < context,
+// *reserved* if p < final context, else *internal*, in four parts.
 
 #include <cstdint>
 
@@ -17,7 +17,7 @@ namespace recto::sim {
 struct PoolStates {
   TokenCount used;
   TokenCount reserved;
-  TokenCount over_reservation;  // internal: requested beyond the final length
+  TokenCount over_reservation;  // internal: requested beyond the final context
   TokenCount rounding;          // internal: added by the placement policy
   TokenCount tail;              // internal: rest of the last block
   TokenCount out_of_window;     // internal: no later token will see it
@@ -49,7 +49,8 @@ class PoolAccount {
     held_.tail += (after - before) - wanted;
   }
 
-  // A region of `placed` slots for `requested`, of which the sequence will fill `final_context`.
+  // A sequence now holds a region of `placed` slots for `requested`, of which it will fill
+  // `final_context`.
   void hold_region(TokenCount requested, TokenCount placed, TokenCount final_context) {
     held_.reserved += final_context;
     held_.over_reservation += requested - final_context;
@@ -59,7 +60,8 @@ class PoolAccount {
   // Slots came back from the cache with their content, or were copied with it.
   void hold_written(TokenCount slots) { held_.used += slots; }
 
-  // `count` sequences wrote one token each; `beyond_window` of them lost sight of one.
+  // `count` sequences wrote one token each; for `beyond_window` of them, an old one left the
+  // window.
   void write_one_each(std::int64_t count, std::int64_t beyond_window) {
     held_.used += TokenCount(count - beyond_window);
     held_.out_of_window += TokenCount(beyond_window);
@@ -74,14 +76,14 @@ class PoolAccount {
     held_.reserved -= after - before;
   }
 
-  // A sequence let go of slots [0, held), except for `kept` ones below `context` that others
-  // still hold, and `kept_open` more at or beyond it, in the block that `context` ends in.
+  // A sequence released slots [0, held), except for `kept` slots below `context` that others still
+  // hold, and `kept_open` more at or beyond `context`, in the block that `context` ends in.
   void release(TokenCount held, TokenCount context, TokenCount final_context, TokenCount kept,
                TokenCount kept_open);
   void release_region(TokenCount requested, TokenCount placed, TokenCount context,
                       TokenCount final_context);
 
-  // Tokens of a context that a next token would still see in the cache.
+  // The tokens of a context that the next token would still see in the cache.
   TokenCount visible_of(TokenCount context) const {
     return window_.value() == 0 ? context : min(context, window_ - TokenCount(1));
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// What one simulated run amounts to: plain numbers, ready to be written. Times are integers of
+// The results of one simulated run: plain numbers, ready to be written. Times are integer
 // nanoseconds, sizes are slots; shares are computed where they are shown.
 
 #include <array>
@@ -15,8 +15,8 @@
 
 namespace recto::sim {
 
-// Over finished requests. Percentiles are nearest rank, at most 0.4 % off; means are exact. All
-// are 0 where the count is.
+// Statistics over finished requests. Percentiles are nearest rank, at most 0.4 % off; means are
+// exact. All are 0 if the count is.
 struct LatencySummary {
   std::int64_t count = 0;  // outputs of one token have no time per further token
   double mean_ns = 0;
@@ -52,7 +52,7 @@ struct Counters {
   friend bool operator==(const Counters&, const Counters&) = default;
 };
 
-// Sums of StepCost parts over all steps, and the time that copies to and from the host stalled.
+// Sums of the StepCost parts over all steps, and the time stalled by copies to and from the host.
 struct TimeSpent {
   SimDuration fixed;
   SimDuration linear;

@@ -1,7 +1,7 @@
 #pragma once
 
 // Means, percentiles and series of the gauges over simulated time. Gauges change only at events;
-// between two events each holds its value, and counts with that many nanoseconds.
+// between two events each keeps its value, weighted by the nanoseconds between them.
 
 #include <array>
 #include <cstdint>
@@ -23,7 +23,7 @@ struct GaugeSummary {
   friend bool operator==(const GaugeSummary&, const GaugeSummary&) = default;
 };
 
-// Means over equal windows of time; the last one may be shorter.
+// Means over windows of equal length; the last window may be shorter.
 struct SeriesWindow {
   SimTime begin;
   SimDuration length;
@@ -41,22 +41,23 @@ class TimeWeighted {
  public:
   explicit TimeWeighted(const TimeWeightedOptions& options = {});
 
-  // Lets time pass to `now` with the present values. O(1), plus O(gauges) per series window.
+  // Advances time to `now` with the present values. O(1), plus O(gauges) per series window.
   void advance(SimTime now);
-  // O(gauges) comparisons; only gauges that change cost more.
+  // Sets the present values. O(gauges) comparisons; only gauges that change cost more.
   void set(const GaugeValues& values);
 
-  // Summaries cover the time between these two; without `open` nothing is summed up.
+  // Summaries cover the time between these two calls; without `open`, there is nothing to
+  // summarise.
   void open(SimTime now);
   void close(SimTime now);
   bool is_open() const { return is_open_; }
 
-  // Time is over; what follows reads the results.
+  // Ends time; the functions below read the results.
   void finish();
 
-  // Of the window between open and close; of everything since `open` where that window is empty.
+  // Summaries of the time between `open` and `close`; of all time since `open` if that is empty.
   std::array<GaugeSummary, kGaugeCount> summaries() const;
-  // Length of what `summaries` covers.
+  // The length of the time that `summaries` covers.
   SimDuration covered() const;
   bool covers_drain() const { return covers_drain_; }
 
@@ -65,7 +66,7 @@ class TimeWeighted {
  private:
   using Integrals = std::array<__int128, kGaugeCount>;  // value * nanoseconds
 
-  // A gauge's sums lie together, since they change together.
+  // A gauge's sums are stored together, since they change together.
   struct Sums {
     SimTime since;                  // up to here it is summed up
     __int128 integral = 0;          // since time 0

@@ -1,6 +1,6 @@
 #pragma once
 
-// The groups that run, and sums over them. Whatever a step costs is read off the sums; they
+// The running groups, and sums over them. The cost of a step is computed from the sums, which
 // change when a group starts or stops, and by one formula with every tick of the decode clock.
 
 #include <cstdint>
@@ -19,27 +19,27 @@ class Batch {
   // `block_size` 0: sequences never grow. `window` 0: every token stays visible.
   Batch(std::int64_t block_size, std::int64_t window);
 
-  // Storage of groups: an index stays valid until `destroy`, and so does its address.
+  // Storage of groups: a group's index and address stay valid until `destroy`.
   GroupIndex create(const Request& request);
   void destroy(GroupIndex index);
   Group& at(GroupIndex index) { return *groups_[static_cast<std::size_t>(index)]; }
   const Group& at(GroupIndex index) const { return *groups_[static_cast<std::size_t>(index)]; }
 
-  // Running groups by request id; whoever arrived last stands last.
+  // Running groups in order of request id; the latest arrival is last.
   const RunningList& running() const { return running_; }
   std::int64_t running_sequences() const { return running_sequences_; }
   void add_running(GroupIndex index);
   void remove_running(GroupIndex index);
 
-  // A running group starts to decode from its `context`; `deadline_context` is where something
-  // will happen to it next. `stop_decoding` leaves its context as of now.
+  // A running group starts to decode from its `context`; `deadline_context` is the context at which
+  // its next event is due. `stop_decoding` stores its present context.
   void start_decoding(GroupIndex index, std::int64_t deadline_context);
   void stop_decoding(GroupIndex index);
   void set_deadline(GroupIndex index, std::int64_t deadline_context);
-  // The group's next tokens each push an old one out of sight.
+  // From now on, each new token of the group moves an old one out of the window.
   void enter_beyond_window(GroupIndex index);
 
-  // One more block for each sequence that fills its blocks with the present tick.
+  // The sequences whose blocks are full at the present tick; each needs one more block.
   struct DueBlocks {
     std::vector<SequenceId> sequences{};
     TokenCount wanted{};  // of the new slots: those that will hold tokens
@@ -53,20 +53,20 @@ class Batch {
     return group.context + clock_.now() - group.anchor_clock;
   }
   std::int64_t context(GroupIndex index) const { return context(at(index)); }
-  // Tokens that a member has in the device's cache, in any phase.
+  // Tokens that a member has in the device cache, in any phase.
   std::int64_t context(const Group& group, std::size_t member) const;
   DecodeClock& clock() { return clock_; }
 
-  // What one more token for every decoding sequence reads.
+  // Adds what one more token of every decoding sequence reads.
   void add_decode_load(StepLoad& load) const;
-  // What one more token of a sequence that is not counted among the decoding reads.
+  // Adds what one more token of a sequence reads that is not counted as decoding.
   void add_row_load(std::int64_t context, StepLoad& load) const;
-  // Every decoding sequence gained a token.
+  // Advances the clock: every decoding sequence gained a token.
   void tick();
 
  private:
-  // Of a decoding group, what a new block needs to know: side by side, since most of the time of
-  // a simulation goes into new blocks.
+  // What handing out a new block needs to know about a decoding group. Stored contiguously, since a
+  // simulation spends most of its time on new blocks.
   struct Growing {
     std::int64_t end = 0;  // tick at which its context is final
     std::int32_t width = 0;

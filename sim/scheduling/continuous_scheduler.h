@@ -1,14 +1,14 @@
 #pragma once
 
-// Continuous batching: requests join and leave at every step. First come, first served; running
-// requests go first, then new ones are admitted; where memory runs out, the latest arrival gives
-// way, whole groups at a time.
+// Continuous batching: requests join and leave at every step. First come, first served: running
+// requests go first, then new ones are admitted. When memory runs out, the latest arrival is
+// preempted, whole groups at a time.
 //
 // The rules are those of vLLM's scheduler (vllm/v1/core/sched/scheduler.py): running requests are
-// served in order of arrival; one that finds no slots preempts the last one, itself if need be;
-// a preempted one goes to the front of the queue; no admission in a step that preempted; a
-// request is admitted only where its whole prompt fits (`scheduler_reserve_full_isl`), though
-// slots are given out chunk by chunk; slots are given back at the end of a step.
+// served in order of arrival; one that finds no slots preempts the last one, possibly itself; a
+// preempted request goes to the front of the queue; a step that preempted admits nothing; a request
+// is admitted only if its whole prompt fits (`scheduler_reserve_full_isl`), although its slots are
+// allocated chunk by chunk; slots are returned at the end of a step.
 
 #include <cstdint>
 #include <deque>
@@ -27,16 +27,17 @@ namespace recto::sim {
 
 class ContinuousScheduler final : public Scheduler {
  public:
-  // All references outlive this object; `observer` may be null.
+  // All references must outlive this object; `observer` may be null.
   ContinuousScheduler(const SchedulerOptions& options, Allocator& allocator, Counters& counters,
                       SchedulerObserver* observer);
 
   void enqueue(const Request& request, SimTime now) override;
   const StepPlan& plan(SimTime now) override;
   void complete(SimTime now) override;
-  // Speculative decoding: the step that was completed last gave each member of a decoding group
-  // `tokens` more than the one that it counts, at most up to the final context. Nobody gives way
-  // for their slots: an allocator that has none breaks a contract. Beams can't. O(groups running).
+  // Speculative decoding: records that the last completed step gave each member of a decoding group
+  // `tokens` more tokens than the one already counted, at most up to the final context. This
+  // preempts nobody: running out of slots is a broken contract. Not for groups whose beams switch.
+  // O(running groups).
   void gain(std::int64_t request_id, std::int64_t tokens, SimTime now);
   GaugeValues gauges() const override;
   std::vector<const Group*> holders() const override;
@@ -102,7 +103,7 @@ class ContinuousScheduler final : public Scheduler {
   std::vector<GroupIndex> prefilling_;  // running, by request id; all but the last end this step
   std::vector<GroupIndex> forked_;      // share their last blocks until they write next
 
-  // Of the step that is planned.
+  // State of the step that is planned.
   StepPlan plan_;
   std::int64_t planned_tick_ = -1;  // of the decode clock, when slots were last given out
   std::int64_t budget_ = 0;         // tokens

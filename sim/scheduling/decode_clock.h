@@ -1,9 +1,9 @@
 #pragma once
 
-// Who is due at which step. All decoding groups gain one token per step, so their contexts are a
-// function of a common clock, and nobody is touched until something happens to it: a group needs
-// its next block every block_size ticks, always at the same residue of the clock; it ends, or
-// leaves its window, or switches beams, at one known tick.
+// Tracks which group is due at which step. All decoding groups gain one token per step, so their
+// contexts are a function of a common clock, and a group is not touched until something happens to
+// it: it needs its next block every block_size ticks, always at the same residue of the clock; it
+// ends, grows beyond its window, or switches beams at one known tick.
 
 #include <cstdint>
 #include <vector>
@@ -23,25 +23,25 @@ class DecodeClock {
     if (++residue_ >= block_size_) residue_ = 0;
   }
 
-  // Of those that grow: `now` modulo the block size, and what it is when a sequence that has
-  // `context` tokens now has filled its blocks.
+  // Only if sequences grow. residue() is `now` modulo the block size; residue_of() is its value at
+  // the ticks at which a sequence that has `context` tokens now has filled its blocks.
   std::size_t residue() const { return static_cast<std::size_t>(residue_); }
   std::size_t residue_of(std::int64_t context) const {
     const std::int64_t residue = residue_ - context % block_size_;
     return static_cast<std::size_t>(residue < 0 ? residue + block_size_ : residue);
   }
 
-  // The group decodes from now on. `context` is its present one, `deadline` the tick at which
-  // something will happen to it. O(groups of the same residue).
+  // The group decodes from now on. `context` is its present context, `deadline` the tick of its
+  // next event. O(groups of the same residue).
   void start(GroupIndex group, std::int64_t request_id, std::int64_t context,
              std::int64_t deadline);
   void stop(GroupIndex group);
   void set_deadline(GroupIndex group, std::int64_t deadline);
 
-  // Groups whose context is a multiple of the block size now, by request id.
+  // The groups whose context is now a multiple of the block size, by request id.
   const std::vector<GroupIndex>& due() const { return residues_[residue()]; }
 
-  // Appends the groups whose deadline is now to `out`, by request id, and forgets the deadline.
+  // Appends the groups whose deadline is now to `out`, by request id, and clears their deadlines.
   void take_deadlines(std::vector<GroupIndex>& out);
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// The gauges of a scheduler, read off its parts.
+// Computes the gauges of a scheduler from its parts.
 
 #include <cstdint>
 
@@ -17,7 +17,7 @@ struct QueueState {
   PoolStates host{};
 };
 
-// Checks on the way that the states sum to the pool. O(1).
+// Also checks that the states sum to the pool. O(1).
 GaugeValues gauge_values(const KvHoldings& holdings, const Batch& batch, const QueueState& queue);
 
 }  // namespace recto::sim

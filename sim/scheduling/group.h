@@ -1,7 +1,7 @@
 #pragma once
 
-// A request in flight: the sequences that it decodes into, which live and die together. All of
-// them have equal context while they decode, so that one place in every queue serves them all.
+// A request in flight: the sequences that it decodes into, which share one lifetime. All of them
+// have the same context while they decode, so that one queue entry serves them all.
 
 #include <cstdint>
 #include <memory>
@@ -38,20 +38,21 @@ struct Group {
   GroupPhase phase = GroupPhase::kWaiting;
   std::vector<SequenceId> members;
 
-  // Tokens of context in the cache. Of a decoding group: at `anchor_clock`; it grows by one with
-  // every tick of the decode clock since.
+  // Tokens of context in the cache. For a decoding group, the value at `anchor_clock`; it has grown
+  // by one with every tick of the decode clock since.
   std::int64_t context = 0;
   std::int64_t anchor_clock = 0;
 
-  // Prefill computes members one after the other: [context, prefill_target) of the first, then
-  // what each further one does not share with it.
+  // Prefill computes the members one after the other: [context, prefill_target) of the first, then
+  // what each further member does not share with it.
   std::int64_t prefill_target = 0;
   std::size_t prefill_member = 0;
   std::int64_t prefill_context = 0;  // of that member
   std::int64_t planned_chunk = 0;    // tokens that the present step computes
 
-  // Context ever reached: computing below it again is waste. The newest token of a preempted
-  // group was sampled, but not computed; members up to `refilled_members` have done so since.
+  // The largest context ever computed: computing below it again is waste. The newest token of a
+  // preempted group was sampled but not computed; members up to `refilled_members` have computed it
+  // since.
   std::int64_t computed_once = 0;
   std::size_t refilled_members = 0;
   std::int64_t preemptions = 0;
@@ -69,7 +70,7 @@ struct Group {
   std::int64_t final_context() const { return request.final_context().value(); }
 };
 
-// Position of a group in the scheduler's table; used again after the group ended.
+// Position of a group in the scheduler's table; reused after the group has ended.
 using GroupIndex = std::int32_t;
 
 }  // namespace recto::sim

@@ -1,7 +1,7 @@
 #pragma once
 
-// Where swapped sequences wait: a pool of slots in host memory, given out by whole blocks. Only
-// amounts matter here, since any blocks of the host serve.
+// A pool of slots in host memory, allocated in whole blocks, where swapped sequences wait. Only
+// amounts are tracked, since any host blocks will do.
 
 #include <cstdint>
 
@@ -18,7 +18,7 @@ class HostPool {
 
   bool has_room_for(TokenCount slots) const { return held_.held() + slots <= usable_; }
 
-  // What a swapped group holds, state by state.
+  // Adds what a swapped group holds, state by state.
   void hold(const PoolStates& states) {
     RECTO_CHECK(has_room_for(states.held()));
     held_ += states;
@@ -28,7 +28,7 @@ class HostPool {
     RECTO_CHECK_GE(held_.held(), TokenCount(0));
   }
 
-  // All states; checks that they sum to the pool.
+  // Returns all states; checks that they sum to the pool.
   PoolStates states() const {
     PoolStates states = held_;
     states.free = usable_ - held_.held();

@@ -1,7 +1,7 @@
 #pragma once
 
-// The allocator and the account in step: whoever moves slots does it here, so that no slot
-// changes hands without changing state.
+// Keeps the allocator and the account in step: all code that moves slots goes through here, so that
+// no slot changes hands without changing state.
 
 #include <cstdint>
 #include <optional>
@@ -16,32 +16,32 @@ namespace recto::sim {
 
 class KvHoldings {
  public:
-  // All outlive this object. `window` 0: every token stays visible.
+  // All references must outlive this object. `window` 0: every token stays visible.
   KvHoldings(Allocator& allocator, Counters& counters, TokenCount window);
 
-  // Makes the members of a group known to the allocator, from here to `close`; they hold nothing
-  // at either end.
+  // Registers the members of a group with the allocator until `close`; they must hold nothing at
+  // either call.
   void open(const Group& group);
   void close(const Group& group);
 
-  // Room for the first `length` tokens of a new or recomputed group; the context that was found
-  // cached, or nullopt, which changes nothing.
+  // Allocates room for the first `length` tokens of a new or recomputed group. Returns the context
+  // that was found cached, or nullopt, in which case nothing changes.
   std::optional<std::int64_t> admit(const Group& group, std::int64_t length);
 
-  // Room for [context, length) of one member; false changes nothing.
+  // Allocates room for [context, length) of one member. If false, nothing changes.
   bool grow(const Group& group, std::size_t member, std::int64_t context, std::int64_t length);
 
-  // One more block for each of these sequences, whose blocks are full; `wanted` of the new slots
-  // will hold tokens. All or nothing.
+  // Appends one block to each of these sequences, whose blocks must be full; `wanted` of the new
+  // slots will hold tokens. All or nothing.
   bool append_blocks(std::span<const SequenceId> sequences, TokenCount wanted);
 
-  // A further member gets the first `length` tokens of another one.
+  // Gives a further member the first `length` tokens of another one.
   void share(const Group& group, std::size_t parent, std::size_t child, std::int64_t length);
 
-  // A beam of `context` tokens gives way to a fork of another one.
+  // Replaces a beam of `context` tokens by a fork of another one.
   void replace(const Group& group, std::size_t parent, std::size_t child, std::int64_t context);
 
-  // One member computed [before, after) in slots that it holds.
+  // Records that one member computed [before, after) in slots that it holds.
   void write(std::int64_t before, std::int64_t after) {
     account_.write(TokenCount(before), TokenCount(after));
   }
@@ -55,23 +55,23 @@ class KvHoldings {
     allocator_.commit(group.members[member], TokenCount(context));
   }
 
-  // The member holds nothing any more; `context` is what it had computed.
+  // Releases all slots of the member; `context` is what it had computed.
   void release(const Group& group, std::size_t member, std::int64_t context);
 
-  // Room for a swapped group; its tokens count as written once `finish_restore` says so.
+  // Allocates room for a swapped group; its tokens count as written from `finish_restore` on.
   bool restore(const Group& group, TokenCount spare);
   void finish_restore(const Group& group);
 
-  // The slots that a swapped group holds on the host, shared ones once, when the first `context`
-  // tokens of its members are there.
+  // The slots that a swapped group holds on the host when the first `context` tokens of its members
+  // are there; shared slots count once.
   PoolStates parked_states(const Group& group, std::int64_t context) const;
 
-  // All states; checks that they sum to the pool and agree with the allocator. O(1).
+  // Returns all states; checks that they sum to the pool and agree with the allocator. O(1).
   PoolStates states(const PoolCounts& counts) const;
 
   Allocator& allocator() { return allocator_; }
   const Allocator& allocator() const { return allocator_; }
-  // Copies on the device since the last call.
+  // Slots copied on the device since the last call.
   TokenCount take_copied_slots();
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 
-// The groups that run, in order of arrival: a list threaded through a table, so that a group
-// leaves in O(1) from wherever it stands, and joins in O(1) as the latest, which nearly all do.
+// The running groups in order of arrival: a linked list threaded through a table, so that a group
+// leaves from any position in O(1), and joins in O(1) if it is the latest, as nearly all are.
 
 #include <cstddef>
 #include <cstdint>
@@ -31,7 +31,7 @@ class RunningList {
 
   bool empty() const { return count_ == 0; }
   std::int64_t size() const { return count_; }
-  // The earliest and the latest arrival, of a list that is not empty.
+  // The earliest and the latest arrival. The list must not be empty.
   GroupIndex front() const { return first_; }
   GroupIndex back() const { return last_; }
   Iterator begin() const { return {*this, first_}; }

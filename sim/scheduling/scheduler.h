@@ -1,7 +1,7 @@
 #pragma once
 
-// Who computes what in the next step. A scheduler owns the requests in flight and drives the
-// allocator; it knows the time only as something to stamp on requests.
+// Decides which sequence computes what in the next step. A scheduler owns the requests in flight
+// and drives the allocator; it uses time only to stamp requests.
 
 #include <cstdint>
 #include <vector>
@@ -56,7 +56,7 @@ struct StepPlan {
 
 enum class PreemptionKind : std::uint8_t { kRecompute, kSwap };
 
-// Sees what happens to requests. All calls come in order of simulated time.
+// Observes what happens to requests. Calls come in order of simulated time.
 class SchedulerObserver {
  public:
   virtual ~SchedulerObserver() = default;
@@ -74,17 +74,18 @@ class Scheduler {
 
   virtual void enqueue(const Request& request, SimTime now) = 0;
 
-  // Decides the next step and gives out its slots. After kStep, `complete` follows; after a swap,
-  // `complete` and then `plan` again; after kIdle, `enqueue`. Valid until the next call of `plan`.
+  // Decides the next step and allocates its slots. After kStep, call `complete`; after a swap,
+  // `complete` and then `plan` again; after kIdle, `enqueue`. The plan is valid until the next call
+  // of `plan`.
   virtual const StepPlan& plan(SimTime now) = 0;
   virtual void complete(SimTime now) = 0;
 
-  // Values of all gauges now; checks that the states sum to the pool. O(1), but
-  // for the head of the queue: the allocator is asked whether it fits.
+  // Returns the present values of all gauges; checks that the states sum to the pool. O(1), except
+  // for asking the allocator whether the head of the queue fits.
   virtual GaugeValues gauges() const = 0;
 
-  // For checks that walk over everything: all groups that hold slots here or on the host, and how
-  // many tokens a member of one has in the device's cache now.
+  // For exhaustive checks: all groups that hold slots on the device or the host, and how many
+  // tokens a member of one has in the device cache now.
   virtual std::vector<const Group*> holders() const = 0;
   virtual std::int64_t context(const Group& group, std::size_t member) const = 0;
 };

@@ -1,8 +1,8 @@
 #pragma once
 
-// Static batching, the baseline of old: requests are taken in order of arrival until the batch or
-// the memory is full, prompts are padded to the longest, and nobody leaves or joins before the
-// last one is done.
+// Static batching, the old baseline: requests are taken in order of arrival until the batch or the
+// memory is full, prompts are padded to the longest, and no request leaves or joins before the last
+// one is done.
 
 #include <cstdint>
 #include <deque>
@@ -19,7 +19,7 @@ namespace recto::sim {
 
 class StaticScheduler final : public Scheduler {
  public:
-  // As ContinuousScheduler. Slots for the whole of each request are taken at its admission.
+  // Same parameters as ContinuousScheduler. All slots of a request are taken at its admission.
   StaticScheduler(const SchedulerOptions& options, Allocator& allocator, Counters& counters,
                   SchedulerObserver* observer);
 

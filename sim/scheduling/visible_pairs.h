@@ -5,8 +5,9 @@
 
 namespace recto::sim {
 
-// (query, key) pairs that causal attention computes for queries [context, context + count) of a
-// sequence: query i sees the keys (i - window, i], or all up to i where the window is 0. O(1).
+// Counts the (query, key) pairs that causal attention computes for queries [context, context +
+// count) of a sequence: query i sees the keys (i - window, i], or all up to i if the window is 0.
+// O(1).
 inline std::int64_t visible_pairs(std::int64_t context, std::int64_t count, std::int64_t window) {
   const std::int64_t end = context + count;
   // Query i sees i + 1 keys while that is within the window, and `window` keys from then on.

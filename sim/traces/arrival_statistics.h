@@ -11,12 +11,13 @@ namespace recto::sim {
 
 struct ArrivalFigures {
   SimDuration duration;  // from the first arrival to the last
-  // Gaps per second, (count - 1) / duration; nullopt where all arrive at once.
+  // Gaps per second, (count - 1) / duration; nullopt if all arrive at once.
   std::optional<double> mean_per_second;
-  // Most arrivals in one window [k s, (k + 1) s) or [k min, (k + 1) min) from the first arrival.
+  // The most arrivals in any window [k s, (k + 1) s) or [k min, (k + 1) min), counted from the
+  // first arrival.
   std::int64_t peak_per_second = 0;
   std::int64_t peak_per_minute = 0;
-  // Standard deviation of the gaps over their mean: 1 for Poisson arrivals, more for bursts.
+  // Standard deviation of the gaps over their mean: 1 for Poisson arrivals, larger for bursts.
   std::optional<double> gap_variation;
 };
 
@@ -26,7 +27,7 @@ class ArrivalStatistics {
   ArrivalFigures figures() const;
 
  private:
-  // The fullest of the windows of one length.
+  // Finds the fullest of the windows of one length.
   class Windows {
    public:
     explicit Windows(SimDuration length) : length_(length) {}

@@ -1,7 +1,7 @@
 #pragma once
 
 // Where the bytes of a trace come from: a file, memory, or the plain text inside gzip data. Bytes
-// are pulled in pieces of the caller's size, so that memory does not grow with the file.
+// are pulled in chunks of the caller's size, so that memory does not grow with the file.
 
 #include <cstddef>
 #include <memory>
@@ -16,19 +16,19 @@ class ByteSource {
  public:
   virtual ~ByteSource() = default;
 
-  // Writes up to `buffer.size()` (> 0) bytes and returns how many; 0 means the end, for good.
-  // Failures carry no file name: the caller knows it.
+  // Writes up to `buffer.size()` (> 0) bytes and returns how many; 0 means the permanent end. Error
+  // messages do not name the file; the caller knows it.
   virtual Result<std::size_t> read(std::span<char> buffer) = 0;
 };
 
-// The file's bytes as they are. A missing file and a directory are kInvalidInput.
+// The file's raw bytes. kInvalidInput for a missing file or a directory.
 Result<std::unique_ptr<ByteSource>> open_file_source(const std::string& path);
 
 std::unique_ptr<ByteSource> make_memory_source(std::string bytes);
 
-// `source` itself, or its decompressed content if it starts with gzip's magic bytes. Members that
-// follow one another are joined, as gzip does; anything else after a member is an error, and so
-// is data that stops short. `chunk_bytes` (> 0) is how much compressed data is held at a time.
+// `source` itself, or its decompressed content if it starts with gzip's magic bytes. Consecutive
+// members are concatenated, as gzip does; anything else after a member is an error, and so is
+// truncated data. `chunk_bytes` (> 0) is how much compressed data is held at a time.
 Result<std::unique_ptr<ByteSource>> decompress_if_gzip(std::unique_ptr<ByteSource> source,
                                                        std::size_t chunk_bytes);
 

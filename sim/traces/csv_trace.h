@@ -11,11 +11,12 @@
 
 namespace recto::sim {
 
-// A parser for the rows under `header`, which tells the format by its column names, in any order
-// and with any others between them. kInvalidInput where it is no known header, or nearly one.
+// Returns a parser for the rows under `header`, whose column names identify the format; they may be
+// in any order and mixed with others. kInvalidInput if the header is unknown, or only nearly a
+// known one.
 Result<std::unique_ptr<RowParser>> make_csv_row_parser(const Line& header);
 
-// The headers that are known, for messages: "A,B,C or D,E,F".
+// The known headers, for messages: "A,B,C or D,E,F".
 std::string known_csv_headers();
 
 }  // namespace recto::sim

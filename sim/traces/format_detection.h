@@ -1,6 +1,6 @@
 #pragma once
 
-// Which format a trace is in, told by its first line and never by its name.
+// Detects the format of a trace from its first line, never from its file name.
 
 #include <memory>
 
@@ -20,8 +20,8 @@ struct DetectedFormat {
   FirstLine first_line;
 };
 
-// kInvalidInput, with what was expected and, where it can be told, what the file is instead
-// (UTF-16, zstd, a JSON array, a Git LFS pointer and the like).
+// kInvalidInput if no format matches, with what was expected and, if recognisable, what the file is
+// instead (UTF-16, zstd, a JSON array, a Git LFS pointer and the like).
 Result<DetectedFormat> detect_format(const Line& first_line);
 
 }  // namespace recto::sim

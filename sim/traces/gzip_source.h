@@ -1,6 +1,6 @@
 #pragma once
 
-// Decompression of gzip data as it is pulled; see `decompress_if_gzip` in byte_source.h.
+// Decompresses gzip data as it is pulled; see `decompress_if_gzip` in byte_source.h.
 
 #include <cstddef>
 #include <cstdint>
@@ -31,11 +31,11 @@ class GzipSource final : public ByteSource {
  private:
   enum class Place { kInsideMember, kBetweenMembers, kEnd };
 
-  // One step: some output, or progress towards it.
+  // Makes one step: some output, or progress towards it.
   Status advance();
-  // Makes sure that compressed bytes are at hand, unless the source is at its end.
+  // Ensures that compressed bytes are available, unless the source is at its end.
   Status refill();
-  // Decides between another member, the end and rubbish.
+  // Decides whether another member, the end, or garbage follows.
   Status enter_next_member();
   Status inflate_some();
   std::int64_t offset() const { return bytes_taken_ - static_cast<std::int64_t>(stream_.avail_in); }

@@ -7,7 +7,7 @@
 
 namespace recto::testing {
 
-// One member that holds `text`.
+// Returns one gzip member that holds `text`.
 std::string gzip(std::string_view text);
 
 }  // namespace recto::testing

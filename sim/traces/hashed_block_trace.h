@@ -8,8 +8,8 @@
 
 namespace recto::sim {
 
-// {"timestamp": ms, "input_length": n, "output_length": n, "hash_ids": [one per 512 tokens]}. An
-// id stands for a block and all before it, so equal ids have equal prefixes.
+// {"timestamp": ms, "input_length": n, "output_length": n, "hash_ids": [one per 512 tokens]}. An id
+// stands for a block and all blocks before it, so equal ids mean equal prefixes.
 std::unique_ptr<RowParser> make_mooncake_row_parser();
 
 // The same fields with "timestamp" in seconds and one id per 16 tokens, among others such as

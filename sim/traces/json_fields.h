@@ -1,7 +1,7 @@
 #pragma once
 
-// The fields of one line of a JSON-lines file, visited in the order in which they stand. Numbers
-// are handed on as text where their exact decimal value matters.
+// Visits the fields of one line of a JSON-lines file in file order. Numbers are passed on as text
+// where their exact decimal value matters.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,13 +18,14 @@
 
 namespace recto::sim {
 
-// The field's number as it is written in the file, or what stands there instead.
+// The text of the field's number as written in the file, or whatever is there instead.
 std::string_view raw_text(simdjson::ondemand::value& value);
 
-// "field F: expected E, got ...": the raw text must be taken before anything else is read.
+// Errors read "field F: expected E, got ...": the raw text must be taken before anything else is
+// read.
 Result<std::int64_t> read_token_count(std::string_view field, simdjson::ondemand::value value);
 
-// A time of at least 0 in units of 10^power ns, called `unit` in the message.
+// A non-negative time in units of 10^power ns, which messages call `unit`.
 struct JsonTime {
   std::int64_t ns = 0;
   std::string_view text;
@@ -32,13 +33,13 @@ struct JsonTime {
 Result<JsonTime> read_time(std::string_view field, simdjson::ondemand::value value, int power,
                            std::string_view unit);
 
-// An array of whole numbers from 0 to the largest that T holds. O(length).
+// Reads an array of whole numbers from 0 to the largest that the element type holds. O(length).
 Result<std::vector<std::uint64_t>> read_content_ids(std::string_view field,
                                                     simdjson::ondemand::value value);
 Result<std::vector<std::int32_t>> read_token_ids(std::string_view field,
                                                  simdjson::ondemand::value value);
 
-// Which of a handful of names have been met on a line.
+// Tracks which of a few names have been seen on a line.
 class SeenFields {
  public:
   explicit SeenFields(std::span<const std::string_view> names)
@@ -46,7 +47,8 @@ class SeenFields {
 
   void clear() { is_seen_.assign(names_.size(), 0); }
 
-  // The index of `name`, names_.size() for one that nobody asked for; an error the second time.
+  // Returns the index of `name`, or names_.size() if it is not one of them; an error the second
+  // time.
   Result<std::size_t> claim(std::string_view name);
 
   bool has(std::size_t index) const { return is_seen_[index] != 0; }
@@ -58,8 +60,8 @@ class SeenFields {
 
 class JsonFields {
  public:
-  // Calls `visit(name, value)` -> Status for each field of the one object on `line`, up to the
-  // first failure. Texts handed out are valid as long as the line is. O(length).
+  // Calls `visit(name, value)` -> Status for each field of the one object on `line`, until the
+  // first failure. String views passed to it are valid as long as the line is. O(length).
   template <typename Visit>
   Status visit(const Line& line, Visit visit) {
     namespace ondemand = simdjson::ondemand;

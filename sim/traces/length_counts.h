@@ -1,6 +1,6 @@
 #pragma once
 
-// Exact statistics of token lengths, by counting how often each length occurs.
+// Exact statistics of token lengths, from the number of occurrences of each length.
 
 #include <cstdint>
 #include <map>
@@ -24,8 +24,8 @@ class LengthCounts {
  public:
   void add(TokenCount length);  // O(log distinct lengths)
 
-  // The smallest length such that at least `percent` % of all lengths are no longer (the nearest
-  // rank, ceil(percent/100 * count); no interpolation). `percent` in 1..100; 0 without lengths.
+  // The smallest length that at least `percent` % of all lengths do not exceed (nearest rank,
+  // ceil(percent/100 * count); no interpolation). `percent` in 1..100; 0 if there are no lengths.
   TokenCount percentile(int percent) const;
 
   LengthFigures figures() const;

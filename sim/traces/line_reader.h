@@ -1,6 +1,6 @@
 #pragma once
 
-// Lines of text out of a byte source, in a buffer that grows to the longest line and no further.
+// Reads lines of text from a byte source, in a buffer that grows only to the longest line.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Line {
   std::size_t readable_bytes = 0;  // from text.data() on: the text and at least kLinePadding more
 };
 
-// Bytes that may be read, though not used, behind a line: fast parsers read whole vectors.
+// Bytes after a line that may be read, though not used: fast parsers read whole vectors.
 inline constexpr std::size_t kLinePadding = 64;
 
 struct LineReaderOptions {
@@ -32,19 +32,19 @@ class LineReader {
  public:
   LineReader(std::unique_ptr<ByteSource> source, const LineReaderOptions& options);
 
-  // The next line that is not blank; nullopt at the end. "\n" and "\r\n" end a line, the last one
-  // needs neither. A UTF-8 byte-order mark at the start is dropped. Amortised O(bytes).
+  // Returns the next line that is not blank; nullopt at the end. "\n" and "\r\n" end a line; the
+  // last line needs neither. A UTF-8 byte-order mark at the start is dropped. Amortised O(bytes).
   Result<std::optional<Line>> next();
 
-  // The line that `next` returned last, or was reading when it failed.
+  // The number of the line that `next` returned last, or was reading when it failed.
   std::int64_t line_number() const { return line_number_; }
 
   // Bytes of text pulled from the source so far.
   std::int64_t bytes_read() const { return bytes_read_; }
 
  private:
-  // Finds the end of the line that starts at begin_, pulling bytes as needed. Returns false when
-  // there is none because the text is over.
+  // Finds the end of the line that starts at begin_, pulling bytes as needed. Returns false if
+  // there is no line because the text has ended.
   Result<bool> find_line_end();
   Status pull_more();
 

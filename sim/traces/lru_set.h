@@ -1,6 +1,6 @@
 #pragma once
 
-// A set of keys that forgets the one that was touched longest ago.
+// A bounded set of keys that evicts the least recently touched one.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,8 @@ class LruSet {
   bool contains(std::uint64_t key) const { return places_.contains(key); }
   std::size_t size() const { return places_.size(); }
 
-  // Makes `key` the newest, putting it in if need be; the oldest then gives way. O(1) amortised.
+  // Makes `key` the newest, inserting it if it is absent; an insertion beyond the capacity evicts
+  // the oldest. Amortised O(1).
   void touch(std::uint64_t key);
 
  private:

@@ -1,6 +1,7 @@
 #pragma once
 
-// How much of the prompts a prefix cache could have had already: without bound, and per size.
+// How much of the prompts a prefix cache could have served: an unbounded cache, and caches of given
+// sizes.
 
 #include <cstdint>
 #include <vector>
@@ -14,17 +15,17 @@
 namespace recto::sim {
 
 struct PrefixReuseOptions {
-  // Above 0. Prompts with explicit token ids have full blocks only. In prompts of content runs no
-  // block spans two runs, and each run may end in a partial block; so for a trace with one id per
-  // block this is the format's block size.
+  // Must be above 0. Prompts with explicit token ids have only full blocks. In prompts of content
+  // runs, no block spans two runs, and each run may end in a partial block; so for a trace with one
+  // id per block, this should be the format's block size.
   TokenCount block_tokens{16};
   std::vector<TokenCount> lru_capacities = {TokenCount(1'000'000), TokenCount(3'000'000),
                                             TokenCount(10'000'000), TokenCount(50'000'000)};
 };
 
-// The blocks of a request match from the first one to the first that the cache lacks. After it,
-// they are touched in reverse order, so that the tail of a prompt is evicted first. What lies
-// outside blocks never matches but counts as prompt tokens.
+// The blocks of a request match from the first up to the first one that the cache lacks. Afterwards
+// they are touched in reverse order, so that the tail of a prompt is evicted first. Tokens outside
+// blocks never match but count as prompt tokens.
 struct LruFigures {
   TokenCount capacity;  // in whole blocks, a partial one taking a whole
   std::int64_t hit_blocks = 0;
@@ -43,7 +44,7 @@ struct PrefixReuseFigures {
   TokenCount full_hit_tokens;
   std::vector<LruFigures> lru;  // partial blocks included
 
-  // Shares of all blocks, partial ones included, and of all prompt tokens; 0 where there are none.
+  // Shares of all blocks, including partial ones, and of all prompt tokens; 0 if there are none.
   double hit_block_share() const { return share(hit_blocks, blocks); }
   double hit_token_share() const { return share(hit_tokens.value(), prompt_tokens.value()); }
   double full_hit_block_share() const { return share(full_hit_blocks, blocks); }
@@ -70,7 +71,7 @@ class PrefixReuse {
   PrefixReuseFigures figures() const;
 
  private:
-  // Split a prompt into blocks_, each with a key that stands for it and all before it.
+  // These split a prompt into blocks_, each with a key for itself and all blocks before it.
   void split_token_ids(const std::vector<std::int32_t>& ids);
   void split_runs(const std::vector<ContentRun>& runs);
   void count_infinite();

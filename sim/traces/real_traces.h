@@ -1,6 +1,6 @@
 #pragma once
 
-// Where tests find the public traces, which are not part of this repository.
+// Finds the public traces for tests; they are not part of this repository.
 
 #include <optional>
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace recto::testing {
 
-// The path of `file` in the folder that the environment variable RECTO_TRACES names or, without
-// one, in shared/traces beside the workspace; nullopt if it is not there. Use:
+// Returns the path of `file` in the folder named by the environment variable RECTO_TRACES or, if it
+// is not set, in shared/traces beside the workspace; nullopt if it is not there. Use:
 //
 //   const auto path = recto::testing::find_real_trace("azure-llm-2023-conv.csv");
 //   if (!path) RECTO_SKIP(recto::testing::kNoRealTrace);

@@ -1,6 +1,7 @@
 #pragma once
 
-// What every trace format has in common: a line becomes a row, or a reason why it cannot.
+// The interface of all trace formats: turns a line into a row, or into an error that says why it is
+// not one.
 
 #include <cstdint>
 #include <memory>
@@ -16,7 +17,7 @@
 
 namespace recto::sim {
 
-// More than this in one prompt or output is taken for a damaged file.
+// A prompt or output with more tokens than this indicates a damaged file.
 inline constexpr std::int64_t kTokensPerRequestMax = 100'000'000;
 
 enum class RowOutcome : std::uint8_t {
@@ -40,11 +41,11 @@ class RowParser {
 
   virtual TraceFormat format() const = 0;
 
-  // Tokens that one content id stands for; zero where the format has no such ids.
+  // Tokens that one content id stands for; zero if the format has no such ids.
   virtual TokenCount content_block_tokens() const { return TokenCount(0); }
 
-  // O(length). Failures are kInvalidInput, name the field, and leave the parser usable; file and
-  // line number are the caller's to add.
+  // Parses one line. O(length). Errors are kInvalidInput, name the field, and leave the parser
+  // usable; the caller adds the file and line number.
   virtual Result<TraceRow> parse(const Line& line) = 0;
 };
 
@@ -54,12 +55,12 @@ Status field_error(std::string_view field, std::string_view expected, std::strin
 // "field F: expected E, but it is missing"
 Status missing_field_error(std::string_view field, std::string_view expected);
 
-// `text` in quotes, shortened, with what cannot be printed as \xNN.
+// `text` in quotes, shortened, with unprintable bytes as \xNN.
 std::string quote_for_message(std::string_view text);
 
 inline constexpr std::string_view kExpectedTokenCount = "a whole number from 1 to 100000000";
 
-// `tokens` if it is a length that a request may have; `field` and `got` are for the message.
+// Returns `tokens` if it is a valid length for a request; `field` and `got` are for the message.
 Result<std::int64_t> check_token_count(std::string_view field, std::optional<std::int64_t> tokens,
                                        std::string_view got);
 

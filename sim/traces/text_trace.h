@@ -1,6 +1,6 @@
 #pragma once
 
-// Traces written out in tests.
+// Helpers for traces that tests write as text.
 
 #include <memory>
 #include <optional>
@@ -15,7 +15,7 @@
 
 namespace recto::testing {
 
-// All requests of a trace that reads `bytes`, or its error. The file is called "t" in messages.
+// All requests of the trace `bytes`, or its error. Messages call the file "t".
 inline Result<std::vector<sim::Request>> read_text(std::string_view bytes,
                                                    const sim::TraceOptions& options = {}) {
   auto trace = sim::read_trace(sim::make_memory_source(std::string(bytes)), "t", options);
@@ -34,7 +34,7 @@ inline std::string error_of(std::string_view bytes, const sim::TraceOptions& opt
   return read_text(bytes, options).status().message();
 }
 
-// What lengths and times a trace without content has, as "arrival_ns prompt output; ...".
+// The times and lengths of the requests, as "arrival_ns prompt output; ...".
 inline std::string outline(const Result<std::vector<sim::Request>>& requests) {
   if (!requests.is_ok()) return requests.status().message();
   std::string text;
@@ -47,7 +47,7 @@ inline std::string outline(const Result<std::vector<sim::Request>>& requests) {
   return text;
 }
 
-// The same of a file.
+// The same for a file.
 inline std::string outline_of_file(const std::string& path) {
   auto trace = sim::open_trace(path);
   if (!trace.is_ok()) return trace.status().message();

@@ -1,6 +1,6 @@
 #pragma once
 
-// The formats that traces come in. README.md shows a line of each.
+// The known trace formats. README.md shows a line of each.
 
 #include <cstdint>
 #include <string_view>
@@ -17,7 +17,7 @@ enum class TraceFormat : std::uint8_t {
   kLlmServingSim,  // JSON lines, explicit token ids
 };
 
-// As shown to users, such as "Azure CSV".
+// The name shown to users, such as "Azure CSV".
 constexpr std::string_view format_name(TraceFormat format) {
   switch (format) {
     case TraceFormat::kAzure:

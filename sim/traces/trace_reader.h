@@ -53,13 +53,14 @@ class TraceReader final : public RequestSource {
  public:
   Result<std::optional<SimTime>> next_arrival() override;
 
-  // The next request; the first one arrives at 0, and `id` counts from 0 what is handed out.
-  // Rows that arrive at the same time are in order. After the end, and after an error, the same
-  // answer is given again. A trace without any request is an error, unless the limit is 0.
-  // O(length of the line); memory O(longest line).
+  // Returns the next request. The first one arrives at 0, and ids count the returned requests from
+  // 0. Rows may have equal arrival times. After the end, and after an error, the same result is
+  // returned again. A trace without any request is an error, unless the limit is 0. O(length of the
+  // line); memory O(longest line).
   Result<std::optional<Request>> next() override;
 
-  // True as soon as the last request, or an error, was handed out: one row is read ahead.
+  // True as soon as the last request, or an error, has been returned: the reader reads one row
+  // ahead.
   bool exhausted() const override;
 
   TraceFormat format() const { return parser_->format(); }
@@ -71,7 +72,7 @@ class TraceReader final : public RequestSource {
   const std::string& name() const { return name_; }
   TraceCounters counters() const;
 
-  // What the user should know about what was left out so far, a sentence each.
+  // Warnings for the user about what was left out so far, one sentence each.
   std::vector<std::string> warnings() const;
 
  private:
@@ -86,12 +87,12 @@ class TraceReader final : public RequestSource {
 
   Result<std::optional<Request>> read_ahead();
   Result<std::optional<Line>> next_line();
-  // The request on `line`; nullopt for a row that holds none.
+  // Returns the request on `line`; nullopt for a row that holds none.
   Result<std::optional<Request>> read_row(const Line& line);
   Status check_order(const TraceRow& row) const;
   Result<SimTime> place_arrival(const TraceRow& row) const;
   Status end_without_requests() const;
-  // `problem` with the file and the line that it is in.
+  // Adds the file and the line to `problem`.
   Status located(const Status& problem, std::int64_t line_number) const;
 
   std::unique_ptr<LineReader> lines_;
@@ -102,7 +103,7 @@ class TraceReader final : public RequestSource {
   TraceCounters counters_;
   std::int64_t requests_read_ = 0;
 
-  // Of the row that came before, for the order and its message.
+  // The arrival of the previous row, for checking the order and for its message.
   struct Arrival {
     std::int64_t ns;
     std::int64_t line_number;
@@ -115,13 +116,13 @@ class TraceReader final : public RequestSource {
   enum class State : std::uint8_t { kRunning, kErrorHandedOut } state_ = State::kRunning;
 };
 
-// Opens the trace at `path`: plain text or gzip, any format, both told from the content. A file
-// that cannot be read or is no trace is kInvalidInput, and so are options out of range; problems
-// of rows come from next().
+// Opens the trace at `path`: plain text or gzip, any format; both are detected from the content.
+// kInvalidInput if the file cannot be read or is not a trace, or if options are out of range;
+// next() reports errors in rows.
 Result<std::unique_ptr<TraceReader>> open_trace(const std::string& path,
                                                 const TraceOptions& options = {});
 
-// The same from any bytes; `name` stands for the file in messages.
+// The same for any bytes; messages use `name` as the file name.
 Result<std::unique_ptr<TraceReader>> read_trace(std::unique_ptr<ByteSource> bytes, std::string name,
                                                 const TraceOptions& options = {});
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is in a trace, in one pass over its requests.
+// Summarises a trace in one pass over its requests.
 
 #include <cstdint>
 #include <optional>
@@ -16,7 +16,8 @@
 
 namespace recto::sim {
 
-// What paging would leave unused at the end of each request, paged alone: its last block's rest.
+// What paging would leave unused at the end of each request if paged alone: the rest of its last
+// block.
 struct TailWaste {
   TokenCount block_size;
   TokenCount allocated;
@@ -40,7 +41,8 @@ struct TraceSummary {
 
 inline constexpr std::int64_t kTailBlockSizeMax = 512;
 
-// Memory does not grow with the requests, except for what PrefixReuse and LengthCounts state.
+// Memory does not grow with the number of requests, except as stated for PrefixReuse and
+// LengthCounts.
 class TraceSummarizer {
  public:
   explicit TraceSummarizer(const PrefixReuseOptions& options);
@@ -57,7 +59,7 @@ class TraceSummarizer {
 };
 
 // Reads `trace` to its end. Prefix reuse is counted in the blocks that the format has ids for, or
-// in blocks of 16 tokens where it has the tokens themselves.
+// in blocks of 16 tokens if it has the tokens themselves.
 Result<TraceSummary> summarize_trace(TraceReader& trace);
 
 // The same for any open-loop source.

@@ -1,6 +1,6 @@
 #pragma once
 
-// Arrival times, one after the other, as an ArrivalSpec (sim/workloads/arrivals.h) says.
+// Generates arrival times, one after the other, from an ArrivalSpec (sim/workloads/arrivals.h).
 
 #include <cstdint>
 #include <memory>
@@ -18,30 +18,31 @@ struct Arrival {
   std::optional<std::int64_t> client;  // who sends it, from 0; open loops have no clients
 };
 
-// Hands out arrivals in order of time; the k-th one, from 0, is request k. Memory does not grow
-// with their number.
+// Generates arrivals in order of time; the k-th arrival, from 0, is that of request k. Memory does
+// not grow with their number.
 class ArrivalProcess {
  public:
   virtual ~ArrivalProcess() = default;
 
-  // When `next` will be, as far as is known now; an answer to a closed loop may make it earlier.
-  // O(1).
+  // The time of the next arrival, as far as is known now; in a closed loop, an answer may make it
+  // earlier. O(1).
   virtual Result<std::optional<SimTime>> next_time() = 0;
 
-  // Times never decrease. nullopt if all clients of a closed loop wait for an answer; an open loop
-  // never ends. An error once simulated time would pass 292 years. O(1); O(log clients).
+  // Returns the next arrival. Times never decrease. nullopt if all clients of a closed loop wait
+  // for an answer; an open loop never ends. An error once simulated time would exceed 292 years.
+  // O(1); O(log clients) in a closed loop.
   virtual Result<std::optional<Arrival>> next() = 0;
 
-  // Request `request` was answered (or refused) at `now`: its client begins to think. Each request
-  // of a closed loop is finished once. Open loops take no notice.
+  // Reports that `request` was answered (or refused) at `now`: its client begins to think. Each
+  // request of a closed loop must be finished once. Open loops ignore this.
   virtual void finish(std::int64_t request, SimTime now);
 };
 
-// The spec must be valid. The first arrival comes one gap, or one think time, after time zero; an
-// on/off process begins in its long-run mixture of on and off.
+// The spec must be valid. The first arrival is one gap, or one think time, after time zero; an
+// on/off process begins in its stationary mixture of on and off.
 //
-// A closed loop should be asked for an arrival when its time has come: times never decrease, so a
-// client that becomes ready before an arrival already handed out is held back until then.
+// Ask a closed loop for an arrival only when its time has come: times never decrease, so a client
+// that becomes ready before an arrival that was already returned is delayed until then.
 std::unique_ptr<ArrivalProcess> make_arrival_process(const ArrivalSpec& spec,
                                                      const RandomStream& stream);
 

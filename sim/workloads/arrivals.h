@@ -1,6 +1,6 @@
 #pragma once
 
-// When requests arrive, as data and as text; sim/workloads/arrival_process.h makes the times.
+// When requests arrive, as data and as text; sim/workloads/arrival_process.h generates the times.
 //
 //   poisson:2                      exponential gaps, 2 requests/s
 //   gamma:rate=2,cv=3              gamma gaps: cv > 1 is burstier than Poisson, cv < 1 smoother
@@ -49,22 +49,23 @@ struct ClosedLoopArrivals {
 using ArrivalSpec = std::variant<PoissonArrivals, GammaArrivals, OnOffArrivals, ConstantArrivals,
                                  ClosedLoopArrivals>;
 
-// An error names the field at fault and the values it may have.
+// An error names the invalid field and its allowed values.
 Status check_arrivals(const ArrivalSpec& spec);
 
-// Parsed and checked.
+// Parses and checks `text`.
 Result<ArrivalSpec> parse_arrivals(std::string_view text);
-// How each kind is written.
+// The syntax of each kind.
 std::vector<std::string> arrival_usages();
 
-// The text form, which parses back to an equal spec.
+// Returns the text form, which parses back to an equal spec.
 std::string describe(const ArrivalSpec& spec);
 
-// Mean requests per second over a long time; nullopt for a closed loop, whose rate is an answer.
+// Mean requests per second in the long run; nullopt for a closed loop, whose rate depends on the
+// answers.
 std::optional<double> mean_rate_per_s(const ArrivalSpec& spec);
 
-// All arrivals moved nearer by `factor` > 0, bursts and their periods included, so that the same
-// seed gives the same pattern. A closed loop has no rate to scale: an error.
+// Compresses all arrival times by `factor` > 0, including bursts and their periods, so that the
+// same seed gives the same pattern. An error for a closed loop, which has no rate to scale.
 Result<ArrivalSpec> scale_rate(const ArrivalSpec& spec, double factor);
 
 }  // namespace recto::sim

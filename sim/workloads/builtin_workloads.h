@@ -16,7 +16,7 @@ struct BuiltinWorkload {
   std::string_view description;  // one line
   std::string_view source;       // of its figures
 
-  // In their text forms; no follow_ups means as prompts.
+  // Parts in their text forms; empty follow_ups means the same as prompts.
   std::string_view arrivals;
   std::string_view prompts;
   std::string_view follow_ups;
@@ -29,7 +29,8 @@ struct BuiltinWorkload {
 
 std::span<const BuiltinWorkload> builtin_workloads();
 
-// Its options, to run as they are or to change; an error for an unknown name lists the names.
+// Returns the options of a workload, to run as they are or to change. The error for an unknown name
+// lists the known names.
 Result<SyntheticOptions> builtin_workload(std::string_view name);
 
 }  // namespace recto::sim

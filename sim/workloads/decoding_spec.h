@@ -1,6 +1,6 @@
 #pragma once
 
-// Into how many sequences a request decodes, as data and as text: `single`, `parallel:4` (four
+// How many sequences a request decodes into, as data and as text: `single`, `parallel:4` (four
 // samples of one prompt), `beam:6` (beam search of width six).
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 #pragma once
 
-// Distributions over RandomStream that give the same bits on every machine, which those of std::
-// do not promise. Each is a small value: built once with its parameters, then called with a
-// stream. Parameters out of range are a broken contract; text from outside is checked before it
-// gets here (length_distribution.h, arrivals.h).
+// Distributions over RandomStream that give the same bits on every machine, which those of std:: do
+// not guarantee. Each is a small value type: built once with its parameters, then called with a
+// stream. Parameters out of range are a broken contract; external text is checked before it gets
+// here (length_distribution.h, arrivals.h).
 
 #include <cstdint>
 
@@ -11,7 +11,7 @@
 
 namespace recto::sim {
 
-// Mean `mean` > 0, by inversion. One draw.
+// Exponential with mean `mean` > 0, by inversion. One draw.
 class Exponential {
  public:
   explicit Exponential(double mean);
@@ -21,8 +21,8 @@ class Exponential {
   double mean_;
 };
 
-// Mean 0, variance 1: the polar method (Marsaglia & Bray, SIAM Review 6(3), 1964), without its
-// second value, so that a draw depends on nothing but the stream. 2.55 draws on average.
+// Normal with mean 0 and variance 1: the polar method (Marsaglia & Bray, SIAM Review 6(3), 1964),
+// discarding its second value, so that a draw depends only on the stream. 2.55 draws on average.
 class StandardNormal {
  public:
   double operator()(RandomStream& stream) const;
@@ -34,7 +34,8 @@ struct GammaOptions {
 };
 
 // Marsaglia & Tsang, "A simple method for generating gamma variables", ACM TOMS 26(3), 2000. For
-// shape < 1 a draw of shape + 1 is multiplied by U^(1 / shape), as there. Accepts above 95 %.
+// shape < 1, a draw for shape + 1 is multiplied by U^(1 / shape), as in the paper. Acceptance is
+// above 95 %.
 class Gamma {
  public:
   explicit Gamma(GammaOptions options);
@@ -85,8 +86,8 @@ class Zipf {
   double sure_width_;  // a draw this close to its integer is accepted without looking further
 };
 
-// Number of trials up to and including the first success, each succeeding with `success`
-// in (0, 1]. By inversion: one draw. Saturates at 2^62.
+// The number of trials up to and including the first success; each succeeds with probability
+// `success` in (0, 1]. By inversion: one draw. Saturates at 2^62.
 class Geometric {
  public:
   explicit Geometric(double success);
@@ -101,7 +102,7 @@ struct UniformIntegerOptions {
   std::int64_t max = 0;  // inclusive, >= min, and max - min < 2^63
 };
 
-// Without modulo bias.
+// Uniform over [min, max], without modulo bias.
 class UniformInteger {
  public:
   explicit UniformInteger(UniformIntegerOptions options);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Draws lengths as a LengthSpec says (sim/workloads/length_spec.h has the kinds and their text).
+// Draws lengths from a LengthSpec (sim/workloads/length_spec.h has the kinds and their text forms).
 
 #include <memory>
 #include <span>
@@ -16,14 +16,15 @@ namespace recto::sim {
 
 class LengthSampler;  // in the .cc: a spec with its constants worked out
 
-// Immutable and cheap to copy.
+// Immutable, cheap to copy.
 class LengthDistribution {
  public:
-  // An error names the field at fault and the values it may have.
+  // An error names the invalid field and its allowed values.
   static Result<LengthDistribution> create(LengthSpec spec);
   static Result<LengthDistribution> parse(std::string_view text);
 
-  // Each length as often as it occurs, such as the lengths of a trace. Not empty.
+  // Draws each length with the frequency at which it occurs in `lengths`, such as those of a trace.
+  // `lengths` must not be empty.
   static Result<LengthDistribution> from_lengths(std::span<const TokenCount> lengths);
 
   // O(1); O(log k) for k distinct empirical lengths.
@@ -31,7 +32,7 @@ class LengthDistribution {
 
   LengthRange range() const { return length_range(spec_); }
 
-  // The text form; `parse` of it gives an equal distribution.
+  // Returns the text form, which parses back to an equal distribution.
   std::string describe() const { return sim::describe(spec_); }
 
   const LengthSpec& spec() const { return spec_; }

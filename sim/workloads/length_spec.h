@@ -11,9 +11,9 @@
 //   mixture:max=99,3xconstant:64+1xgamma:mean=30,shape=2          (weight x part; max optional)
 //
 // Continuous draws are rounded to the nearest integer, those below 1/2 up to 1. `max` truncates by
-// drawing again; the stated mean and cv are those *before* truncation and rounding. `max` is at
-// least the mean, so that at least half of all draws are kept. (No form has a character that means
-// something to a shell: each is one word of a command line, without quotes.)
+// redrawing; the stated mean and cv are those *before* truncation and rounding. `max` must be at
+// least the mean, so that at least half of all draws are kept. (No form contains a character that
+// is special to a shell: each is one unquoted word on a command line.)
 
 #include <cstdint>
 #include <string>
@@ -26,7 +26,7 @@
 
 namespace recto::sim {
 
-// No sequence is longer than this, whatever a text asks for.
+// The longest sequence that a spec may ask for.
 inline constexpr TokenCount kLongestSequence{1'000'000'000};
 
 struct ConstantLength {
@@ -59,10 +59,10 @@ struct ZipfLength {
 using SimpleLength =
     std::variant<ConstantLength, UniformLength, LogNormalLength, GammaLength, ZipfLength>;
 
-// Draws a part, with probability proportional to its weight (3 to 2 is 0.6 to 0.4, and described as
-// it was given), then from that part. Above `max` both
-// are drawn again: the mixture as a whole is truncated, and a part with a long tail loses some of
-// its share. (A part's own max redraws from that part alone and leaves the shares.)
+// Draws a part with probability proportional to its weight (3 to 2 is 0.6 to 0.4; describe() prints
+// the weights as given), then a length from that part. If the length is above `max`, both are
+// redrawn: the mixture as a whole is truncated, and a part with a long tail loses some of its
+// share. (A part's own max redraws from that part alone and does not change the shares.)
 struct MixtureLength {
   struct Part {
     double weight = 1;
@@ -86,18 +86,18 @@ struct EmpiricalLength {
 using LengthSpec = std::variant<ConstantLength, UniformLength, LogNormalLength, GammaLength,
                                 ZipfLength, EmpiricalLength, MixtureLength>;
 
-// An error names the field at fault and the values it may have.
+// An error names the invalid field and its allowed values.
 Status check_length_spec(const LengthSpec& spec);
 
-// Parsed and checked.
+// Parses and checks `text`.
 Result<LengthSpec> parse_length_spec(std::string_view text);
-// How each kind is written.
+// The syntax of each kind.
 std::vector<std::string> length_usages();
 
-// The text form, which parses back to an equal spec.
+// Returns the text form, which parses back to an equal spec.
 std::string describe(const LengthSpec& spec);
 
-// What can be drawn, inclusive.
+// The range of lengths that can be drawn, inclusive.
 struct LengthRange {
   TokenCount min;
   TokenCount max;

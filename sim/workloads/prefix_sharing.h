@@ -1,7 +1,7 @@
 #pragma once
 
 // Which requests begin with the same tokens, as data and as text; sim/workloads/session_pool.h
-// makes the content. One model with two ingredients covers the usual kinds:
+// generates the content. One model with two ingredients covers the usual kinds:
 //
 //   none
 //   templates:count=32,tokens=512,s=1    few-shot prompts: each request begins with one of 32
@@ -37,15 +37,15 @@ struct PrefixSharing {
   friend bool operator==(const PrefixSharing&, const PrefixSharing&) = default;
 };
 
-// An error names the field at fault and the values it may have.
+// An error names the invalid field and its allowed values.
 Status check_prefix_sharing(const PrefixSharing& sharing);
 
-// Parsed and checked.
+// Parses and checks `text`.
 Result<PrefixSharing> parse_prefix_sharing(std::string_view text);
-// How each kind is written.
+// The syntax of each kind.
 std::vector<std::string> sharing_usages();
 
-// The text form, which parses back to what behaves the same.
+// Returns the text form, which parses back to a value that behaves the same.
 std::string describe(const PrefixSharing& sharing);
 
 }  // namespace recto::sim

@@ -1,8 +1,8 @@
 #pragma once
 
 // Bounds for tests that draw random numbers with fixed seeds. A correct sampler exceeds each with
-// probability at most 1e-9 over the choice of the seed, so that a failure means a fault. (Those for
-// means and variances rest on the central limit theorem.)
+// probability at most 1e-9 over the choice of the seed, so a failure indicates a fault. (The bounds
+// for means and variances rely on the central limit theorem.)
 
 #include <algorithm>
 #include <bit>
@@ -16,10 +16,11 @@
 
 namespace recto::sim::testing {
 
-// Deviations of a normal variable that are passed, either way, with probability 1e-9.
+// A normal variable deviates by more than this many standard deviations, in either direction, with
+// probability 1e-9.
 inline constexpr double kDeviations = 6.11;
 
-// Largest distance between the samples' distribution function and `cdf`.
+// The largest distance between the samples' distribution function and `cdf`.
 template <typename Cdf>
 double ks_distance(std::vector<double> samples, const Cdf& cdf) {
   std::ranges::sort(samples);
@@ -54,7 +55,7 @@ inline double chi_square_bound(std::size_t degrees_of_freedom) {
   return d + 2 * std::sqrt(d * t) + 2 * t;
 }
 
-// How far a share of n samples may be from its probability.
+// How far an observed share of n samples may be from its probability.
 inline double share_bound(double probability, std::size_t samples) {
   return kDeviations * std::sqrt(probability * (1 - probability) / static_cast<double>(samples));
 }
@@ -91,7 +92,7 @@ std::vector<double> draws(const Distribution& distribution, std::size_t count,
   return samples;
 }
 
-// One number for a sequence of numbers, bit for bit.
+// A hash of a sequence of numbers, sensitive to every bit.
 class GoldenHash {
  public:
   void add(std::uint64_t word) { value_ = mix_bits(std::rotl(value_, 5) ^ word); }

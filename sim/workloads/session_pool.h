@@ -1,10 +1,10 @@
 #pragma once
 
-// What the tokens of synthetic requests are: templates, chats and agents that repeat one another's
-// prefixes, as a PrefixSharing (sim/workloads/prefix_sharing.h) says.
+// Generates the token content of synthetic requests: templates, chats and agents that repeat one
+// another's prefixes, as specified by a PrefixSharing (sim/workloads/prefix_sharing.h).
 //
-// Runs are canonical: the prompt of a turn is exactly the runs of the turn before, then that
-// turn's output, then what is new. Two requests share a prefix if and only if their runs agree.
+// Runs are canonical: the prompt of a turn is exactly the runs of the previous turn, then that
+// turn's output, then the new tokens. Two requests share a prefix if and only if their runs agree.
 
 #include <cstdint>
 #include <deque>
@@ -20,7 +20,7 @@
 
 namespace recto::sim {
 
-// A chat, or a single request, at some turn. It begins with its template, if there are any.
+// A chat, or a single request, at some turn. It begins with its template, if templates are used.
 struct Session {
   std::int64_t turns_done = 0;
   std::int64_t turns_left = 0;
@@ -35,12 +35,12 @@ struct Turn {
   TokenCount output_tokens;
 };
 
-// In an open loop every request picks a session by chance, but never one of the half that spoke
-// last: a turn so comes at least half as many arrivals after the one before as there are active
+// In an open loop, every request picks a random session, but never one of the most recently used
+// half: consecutive turns of a session are at least half as many arrivals apart as there are active
 // sessions, which leaves time for the answer. (Sessions in strict rotation would give a cache
-// either every hit or none.) In a closed loop every client has a session of its own.
+// either every hit or none.) In a closed loop, every client has a session of its own.
 //
-// Choices for request i come from streams split off by i. Memory: the runs of the active sessions.
+// Choices for request i are drawn from streams split by i. Memory: the runs of the active sessions.
 class SessionPool {
  public:
   struct Options {
@@ -49,13 +49,14 @@ class SessionPool {
   };
   SessionPool(const Options& options, const RandomStream& stream);
 
-  // The session that `request` continues; begun anew if it has had all its turns. O(1).
+  // Returns the session that `request` continues; it is restarted if it has had all its turns.
+  // O(1).
   Session& pick(std::int64_t request, std::optional<std::int64_t> client);
 
-  // Begins the session anew with `request` as its first turn. O(1).
+  // Restarts the session with `request` as its first turn. O(1).
   void begin(Session& session, std::int64_t request);
 
-  // Adds the turn to the session and returns what its request's tokens are; null if nothing is
+  // Adds the turn to the session and returns the token content of its request; null if nothing is
   // shared. O(turns so far).
   std::shared_ptr<const TokenContent> add_turn(Session& session, const Turn& turn);
 

@@ -1,9 +1,9 @@
 #pragma once
 
 // The short text form of a workload's parts: `kind`, or `kind:name=value,name=value`, such as
-// `lognormal:mean=161,cv=1.2,max=2048`. A value may also stand without its name, in the order of
-// the form: `uniform:16,1024`. This file knows the syntax; what values are allowed is checked by
-// the part itself, with check_number and check_count.
+// `lognormal:mean=161,cv=1.2,max=2048`. Names may be omitted if the values are in the order of the
+// form: `uniform:16,1024`. This file knows only the syntax; each part checks its own values, with
+// check_number and check_count.
 
 #include <cstdint>
 #include <optional>
@@ -16,8 +16,8 @@
 
 namespace recto::sim {
 
-// Reads the fields of one text. The first error sticks and is reported by `finish`; values read
-// after it are meaningless.
+// Reads the fields of one text. The first error is kept and returned by `finish`; values read after
+// it are meaningless.
 class SpecReader {
  public:
   explicit SpecReader(std::string_view text);
@@ -29,15 +29,15 @@ class SpecReader {
   double number_or(std::string_view name, double fallback);
   std::int64_t count_or(std::string_view name, std::int64_t fallback);
 
-  // Everything after the kind, as it stands, for forms that are not a list of fields.
+  // Everything after the kind, verbatim, for forms that are not a list of fields.
   std::string_view whole();
 
-  // All values not yet read, which must stand without names.
+  // All values not yet read, which must be unnamed.
   std::vector<std::string> unnamed_values();
 
   void fail(std::string message);
 
-  // The first error, or that a field was given that nobody read.
+  // Returns the first error, or an error if a given field was never read.
   Status finish() const;
 
  private:
@@ -58,7 +58,7 @@ class SpecReader {
   Status failure_;
 };
 
-// One kind of text and how it is read.
+// One kind of text and how to read it.
 template <typename Spec>
 struct SpecForm {
   std::string_view kind;
@@ -66,7 +66,7 @@ struct SpecForm {
   Spec (*read)(SpecReader& reader);
 };
 
-// Parses `text` by the form of its kind, then checks the values.
+// Parses `text` with the form of its kind, then checks the values.
 template <typename Spec>
 Result<Spec> read_spec(std::string_view text, std::span<const SpecForm<Spec>> forms,
                        Status (*check)(const Spec&)) {
@@ -86,7 +86,7 @@ Result<Spec> read_spec(std::string_view text, std::span<const SpecForm<Spec>> fo
                                "'; expected one of " + usages);
 }
 
-// How each kind is written, for help.
+// The syntax of each kind, for help.
 template <typename Spec>
 std::vector<std::string> usages_of(std::span<const SpecForm<Spec>> forms) {
   std::vector<std::string> usages;
@@ -104,7 +104,7 @@ struct CountRange {
   std::int64_t max;
 };
 
-// An error that names the field, the range and the value, unless the value lies in the range.
+// Returns an error that names the field, the range and the value, unless the value is in the range.
 Status check_number(std::string_view field, double value, NumberRange range);
 Status check_count(std::string_view field, std::int64_t value, CountRange range);
 

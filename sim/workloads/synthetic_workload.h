@@ -1,8 +1,8 @@
 #pragma once
 
-// Requests made up from named parts: arrivals, lengths, shared prefixes, decoding. Every part draws
-// from a stream of its own, split off the seed by the part's name and the request's number, so
-// that changing one part leaves the draws of the others where they were.
+// Synthetic requests composed of named parts: arrivals, lengths, shared prefixes, decoding. Each
+// part draws from its own stream, split from the seed by the part's name and the request's number,
+// so that changing one part does not change the draws of the others.
 
 #include <cstdint>
 #include <memory>
@@ -26,8 +26,8 @@ namespace recto::sim {
 struct SyntheticOptions {
   LengthDistribution prompts;  // what a request adds to its template, if it has one
   LengthDistribution outputs;
-  // What a later turn of a session adds to its history: the user's next words, or what a tool
-  // returned. `prompts` where not given.
+  // What a later turn of a session adds to its history: the user's next words, or a tool's result.
+  // Defaults to `prompts`.
   std::optional<LengthDistribution> follow_ups;
 
   ArrivalSpec arrivals;
@@ -37,12 +37,12 @@ struct SyntheticOptions {
   std::int64_t request_count = 1000;
   std::uint64_t seed = 1;
 
-  // Prompt + output, if limited. A first turn that would be longer has both lengths drawn again; a
-  // later turn that would be longer begins a new session instead.
+  // Limit of prompt + output, if any. If a first turn would be longer, both lengths are redrawn; if
+  // a later turn would be, it begins a new session instead.
   std::optional<TokenCount> max_context;
 };
 
-// One part by its name and its text form, for manifests.
+// The name and the text form of one part, for manifests.
 struct NamedPart {
   std::string name;
   std::string text;
@@ -52,12 +52,12 @@ std::vector<NamedPart> describe_parts(const SyntheticOptions& options);
 // O(turns of the session) per request; memory does not grow with the number of requests.
 class SyntheticWorkload : public RequestSource {
  public:
-  // An error where a part is invalid, where parts contradict each other (sessions whose turns have
-  // several outputs), or where nothing can fit in `max_context`.
+  // An error if a part is invalid, if parts contradict each other (sessions whose turns have
+  // several outputs), or if nothing can fit in `max_context`.
   static Result<std::unique_ptr<SyntheticWorkload>> create(SyntheticOptions options);
 
   // An error, with the request's number, if lengths that fit in `max_context` are so rare that
-  // 10,000 draws found none, or if time passes 292 years.
+  // 10,000 draws found none, or if simulated time exceeds 292 years.
   Result<std::optional<SimTime>> next_arrival() override;
   Result<std::optional<Request>> next() override;
   bool exhausted() const override { return issued_ == options_.request_count; }
