@@ -1,8 +1,8 @@
 #pragma once
 
-// An independent check of the accounting. After every event it walks over every sequence and every
-// slot, decides each slot's state from the definition alone, and compares with the gauges, which
-// the simulator keeps as running sums. It shares no arithmetic with them.
+// An independent check of the accounting. After every event, it walks over every sequence and every
+// slot, determines each slot's state from the definition alone, and compares the counts with the
+// gauges, which the simulator keeps as running sums. It shares no arithmetic with them.
 
 #include <cstdint>
 #include <map>
@@ -17,7 +17,7 @@
 
 namespace recto::sim {
 
-// How often the things happened that a test wants to have seen.
+// Counts of the things that a test wants to have happened.
 struct Happenings {
   std::int64_t events = 0;
   std::int64_t preemptions_recompute = 0;
@@ -42,10 +42,10 @@ struct Happenings {
   void add(const Report& report);
 };
 
-// Fails by contract. One audit follows one run.
+// Reports errors as broken contracts. One audit follows one run.
 class Audit final : public SimulationObserver {
  public:
-  // The allocator is one of this folder's own and outlives the audit, as do the happenings.
+  // The allocator must be one of sim's own. It and `happenings` must outlive the audit.
   Audit(const Allocator& allocator, const AuditOptions& options, Happenings& happenings);
 
   void on_arrived(const Group& group, SimTime now) override;

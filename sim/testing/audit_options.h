@@ -1,6 +1,6 @@
 #pragma once
 
-// What checks of a run need to know about its pool and its rules.
+// What the checks of a run need to know about its pool and its rules.
 
 #include <cstdint>
 #include <functional>
@@ -15,7 +15,7 @@ struct AuditOptions {
   SchedulerOptions rules;
   Batching batching = Batching::kContinuous;
   BlockCount null_blocks{0};
-  // Slots that a contiguous allocator asks for, and how it places them; for paged ones nothing.
+  // The slots that a contiguous allocator requests, and how it places them; unused for paged ones.
   std::function<std::int64_t(const Request&)> reservation;
   PlacementKind placement = PlacementKind::kBuddy;
   std::int64_t steps_max = 100'000;  // more than this is taken for a run that never ends

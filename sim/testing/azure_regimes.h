@@ -1,6 +1,6 @@
 #pragma once
 
-// The loads under which the event-driven simulator is held against the plain one on the public
+// The loads under which the event-driven simulator is compared with the plain one on the public
 // Azure conversation trace: for equality in a test, for speed in a benchmark.
 
 #include <array>
@@ -22,14 +22,14 @@ struct AzureRegime {
 inline constexpr std::array kAzureRegimes{AzureRegime{1, 256}, AzureRegime{1, 512},
                                           AzureRegime{2, 512}, AzureRegime{2, 1024}};
 
-// Empty where the trace is not here (real_traces.h says where it is looked for).
+// Empty if the trace is not available (real_traces.h says where it is looked for).
 std::vector<Request> azure_requests(std::int64_t scale_rate);
 
-// A pool that is large enough, and no limit but `max_sequences`.
+// A pool that is large enough, and no limits except `max_sequences`.
 PagedOptions roomy_pool(std::int64_t max_sequences);
 SimulationOptions roomy_options(std::int64_t max_sequences);
 
-// Coefficients of the order of an 8B model on one card; only the batch that they lead to matters.
+// Coefficients on the order of an 8B model on one card; only the resulting batch size matters.
 const TimeModel& card_time_model();
 
 }  // namespace recto::sim

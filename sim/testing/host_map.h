@@ -1,6 +1,6 @@
 #pragma once
 
-// Every slot of the host pool with its state, found by walking over all swapped groups.
+// The state of every slot of the host pool, found by walking over all swapped groups.
 
 #include <array>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 
-// The parts of the plain simulator (plain_simulator.h says what it is for).
+// The parts of the plain simulator (plain_simulator.h describes its purpose).
 
 #include <cstdint>
 #include <deque>

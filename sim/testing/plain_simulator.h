@@ -2,11 +2,11 @@
 
 // The simulator in its straightforward form: every sequence is touched at every step, states are
 // counted by walking over all sequences, blocks come from a std::deque, and requests live in a
-// std::unordered_map. It serves as the model that the event-driven one must equal byte for byte,
-// and as the baseline that its speed is measured against.
+// std::unordered_map. It is the model that the event-driven simulator must match byte for byte, and
+// the baseline for its speed.
 //
-// Paged without prefix cache, continuous batching, one sequence per request, no window,
-// preemption by recompute.
+// It covers paging without prefix cache, continuous batching, one sequence per request, no window,
+// and preemption by recompute.
 
 #include "core/status.h"
 #include "sim/allocators/paged_allocator.h"

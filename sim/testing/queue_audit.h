@@ -1,7 +1,7 @@
 #pragma once
 
-// Who waits, and whether the first of them fits: decided after every event from the map of slots
-// and from what is in them, not from what the allocator says.
+// Checks which requests wait, and whether the first of them fits. Both are determined after every
+// event from the map of slots and their contents, not from what the allocator says.
 
 #include <cstdint>
 #include <map>
@@ -16,18 +16,18 @@ namespace recto::sim {
 
 class QueueAudit {
  public:
-  // All outlive this object.
+  // All arguments must outlive this object.
   QueueAudit(const Allocator& allocator, const AuditOptions& options, const TokenMemory& memory)
       : allocator_(allocator), options_(options), memory_(memory) {}
 
-  // From its arrival to its end the group is known.
+  // A group is registered from its arrival to its end.
   void add(const Group& group) { groups_[group.request.id] = &group; }
   void remove(const Group& group) { groups_.erase(group.request.id); }
 
   void check(const GaugeValues& gauges, const SlotMap& map) const;
 
  private:
-  // Both of the room that a group asks for.
+  // Two properties of the room that a group asks for.
   struct Room {
     bool is_enough_in_sum = true;
     bool has_places = true;

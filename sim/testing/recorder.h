@@ -1,6 +1,6 @@
 #pragma once
 
-// Writes down what an observer sees, one line an event, for examples that are checked by hand.
+// Records what an observer sees, one line per event, for examples that are checked by hand.
 
 #include <string>
 #include <vector>
@@ -37,7 +37,7 @@ class Recorder final : public SimulationObserver {
     gauges.push_back({now, values});
   }
 
-  // Values after the event at `time`.
+  // The gauge values after the event at `time`.
   const GaugeValues& gauges_at(std::int64_t time) const {
     for (auto entry = gauges.rbegin(); entry != gauges.rend(); ++entry) {
       if (entry->time <= SimTime(time)) return entry->values;

@@ -1,6 +1,6 @@
 #pragma once
 
-// A small simulation as one value: a pool, rules, requests. What a property draws and prints.
+// A small simulation as one value: a pool, rules, requests. Property tests draw and print it.
 
 #include <memory>
 #include <ostream>
@@ -44,14 +44,14 @@ std::ostream& operator<<(std::ostream& out, const Scenario& scenario);
 
 std::unique_ptr<Allocator> make_allocator(const PoolSpec& pool);
 
-// 100 ns a step, 3 a prefilled token, 2 a decoding sequence, 1 a KV token read: so short that
-// arrivals fall upon ends of steps.
+// 100 ns per step, 3 per prefilled token, 2 per decoding sequence, 1 per KV token read: so short
+// that arrivals coincide with ends of steps.
 const TimeModel& scenario_time_model();
 
-// What an audit needs to know about this pool.
+// What an audit needs to know about this scenario.
 AuditOptions audit_options(const Scenario& scenario);
 
-// With an observer of the caller's, or with an audit after every event.
+// Runs the scenario with the caller's observer, or with an audit after every event.
 Report run_scenario(const Scenario& scenario, SimulationObserver* observer);
 Report run_audited(const Scenario& scenario, Happenings& happenings);
 

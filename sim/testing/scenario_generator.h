@@ -1,7 +1,7 @@
 #pragma once
 
-// Random small scenarios. Each case switches some features off, so that none always hides another
-// (swarm testing: Groce et al., ISSTA 2012).
+// Random small scenarios. Each case turns some features off, so that no feature always hides
+// another (swarm testing: Groce et al., ISSTA 2012).
 
 #include <rapidcheck.h>
 
@@ -12,10 +12,11 @@ namespace recto::sim {
 // Any allocator, any rules.
 rc::Gen<Scenario> arbitrary_scenario();
 
-// The same over one kind of allocator.
+// The same for one kind of allocator.
 rc::Gen<Scenario> arbitrary_scenario(AllocatorKind kind);
 
-// Paged: as few blocks as the neediest request can do with, and everybody at once.
+// Paged only: the fewest blocks that suffice for the request that needs the most, with requests
+// arriving close together.
 rc::Gen<Scenario> squeezed_scenario(AllocatorKind kind);
 
 }  // namespace recto::sim

@@ -1,6 +1,6 @@
 #pragma once
 
-// Every slot of a pool with its state, found by walking over all that is held.
+// The state of every slot of a pool, found by walking over everything that is held.
 
 #include <array>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace recto::sim {
 
-// Of two holders' views of one slot the first here wins.
+// If two holders of a slot disagree on its state, the one listed first wins.
 enum class SlotState : std::uint8_t {
   kUsed,
   kReserved,
@@ -25,14 +25,14 @@ enum class SlotState : std::uint8_t {
   kOverhead,
 };
 
-// What decides the states of a sequence's slots.
+// What determines the states of a sequence's slots.
 struct Holding {
   std::int64_t context = 0;
   std::int64_t final_context = 0;
   std::int64_t window = 0;  // 0: none
 };
 
-// Of the slot at a logical position; `beyond` is what it is behind the final context.
+// The state of the slot at a logical position; `beyond` is the state beyond the final context.
 SlotState state_at(const Holding& holding, std::int64_t position, SlotState beyond);
 
 struct SlotMapOptions {
@@ -41,22 +41,23 @@ struct SlotMapOptions {
   std::function<std::int64_t(const Request&)> reservation;  // of a contiguous allocator
 };
 
-// Checks on the way: reference counts are table entries; nobody overlaps but by sharing; shared
-// blocks stand at equal places, and between groups only below both contexts; regions are disjoint.
+// Also checks that reference counts match table entries; that holders overlap only by sharing; that
+// shared blocks are at the same logical position in all tables and, between groups, only below both
+// contexts; and that regions are disjoint.
 class SlotMap {
  public:
   SlotMap(const Allocator& allocator, const Scheduler& scheduler, const SlotMapOptions& options);
 
   std::int64_t count(SlotState state) const { return counts_[static_cast<std::size_t>(state)]; }
 
-  // Paged: entries that name the block, over all tables.
+  // Paged only: the entries that name the block, over all tables.
   std::int64_t references(std::int64_t block) const {
     return references_[static_cast<std::size_t>(block)];
   }
   std::int64_t table_entries() const { return table_entries_; }
   std::int64_t held_blocks() const { return held_blocks_; }  // or regions
-  // How many runs of `size` slots without holder there are side by side, where each begins at a
-  // multiple of `alignment`.
+  // The number of disjoint runs of `size` slots without holder, each beginning at a multiple of
+  // `alignment`.
   std::int64_t places_for(std::int64_t size, std::int64_t alignment) const;
   std::int64_t longest_free_run() const { return longest_free_run_; }
 

@@ -1,9 +1,9 @@
 #pragma once
 
-// What is in the slots of a paged pool: for each slot a hash of the token in it and of all before
-// it, as whoever wrote it had them before its eyes. Sequences are followed from plan to plan: what
-// they compute is written into the slots that their tables name; what they did not compute they
-// must find there, and it must be theirs.
+// The contents of the slots of a paged pool: for each slot, a hash of its token and of all tokens
+// before it, as the sequence that wrote it saw them. Follows sequences from plan to plan: what they
+// compute is written into the slots that their tables name; what they did not compute must already
+// be there, and must be theirs.
 
 #include <cstdint>
 #include <map>
@@ -19,7 +19,7 @@ class TokenMemory final : public SimulationObserver {
  public:
   using Key = std::pair<std::int64_t, std::size_t>;  // request, member
 
-  // The allocator outlives this object; one that is not paged is not followed.
+  // The allocator must outlive this object; if it is not paged, nothing is followed.
   TokenMemory(const Allocator& allocator, Batching batching);
 
   void on_step(const StepPlan& plan, const StepCost& cost, SimTime now) override;
@@ -27,11 +27,11 @@ class TokenMemory final : public SimulationObserver {
   void on_preempted(const Group& group, PreemptionKind kind, SimTime now) override;
   void on_finished(const Group& group, SimTime now) override;
 
-  // The hash at a block's last slot.
+  // The hash in a block's last slot.
   std::uint64_t block_end(BlockId block) const;
 
-  // Of every sequence that ended: the hash over all its tokens that were ever cached, its context
-  // at the end.
+  // For every finished sequence, the hash over all its tokens that were ever cached, i.e. over its
+  // final context.
   const std::map<Key, std::uint64_t>& finished() const { return finished_; }
 
  private:

@@ -1,8 +1,8 @@
 #pragma once
 
-// How much of a card's memory bandwidth paged decode attention reaches, by block size. Small
-// blocks mean short contiguous reads and more address arithmetic; without such a curve block
-// size 1, which wastes no slot, would always win a simulation.
+// The share of a card's memory bandwidth that paged decode attention reaches, by block size. Small
+// blocks mean short contiguous reads and more address arithmetic; without such a curve, block size
+// 1, which wastes no slot, would always win a simulation.
 
 #include <cstdint>
 #include <string>
@@ -19,7 +19,7 @@ struct EfficiencyPoint {
   double efficiency;        // KV bytes per second over the card's peak, in (0, 1]
 };
 
-// Whether a curve was taken from publications or measured on the very card that it is used for.
+// Whether a curve was taken from publications or measured on the card that it is used for.
 enum class Provenance : std::uint8_t { kCited, kMeasured };
 
 struct AttentionCurve {
@@ -30,15 +30,15 @@ struct AttentionCurve {
 };
 
 // Decode attention over contiguous KV reaches 70-83 % of peak: FlashInfer on skewed batches
-// (arXiv 2501.01005). The middle is what curves published relative to a contiguous kernel are
-// multiplied with.
+// (arXiv 2501.01005). Curves published relative to a contiguous kernel are multiplied by the
+// midpoint.
 inline constexpr double kContiguousAttentionEfficiency = 0.765;
 
-// The cited curves. The default one is first.
+// The cited curves, the default one first.
 const std::vector<AttentionCurve>& attention_curves();
 const AttentionCurve& default_attention_curve();
 
-// Invalid input, with the list of names, if there is none.
+// Looks a curve up by name. Invalid input, listing the known names, if there is none.
 Result<AttentionCurve> find_attention_curve(std::string_view name);
 
 // Invalid input unless there are points, their block sizes ascend from 1 or more, and each

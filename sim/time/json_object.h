@@ -1,6 +1,6 @@
 #pragma once
 
-// Objects in JSON files, read so that a mistake is told by file, line and field.
+// Reads objects in JSON files; errors name the file, line and field.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace recto::sim {
 
-// All of a file. Invalid input where it cannot be read, a folder, for instance; `expected` says
-// what should be there: "a JSON file of coefficients".
+// Reads a whole file. Invalid input if it cannot be read, for instance if it is a folder;
+// `expected` says what should be there: "a JSON file of coefficients".
 Result<std::string> read_text(const std::string& path, std::string_view expected);
 
-// Invalid input for what is no object, or has a key of it twice; `expected`: "an object of
+// Invalid input if `text` is not an object or repeats one of its keys; `expected`: "an object of
 // coefficients".
 Result<nlohmann::json> parse_json_object(std::string_view text, const std::string& file_name,
                                          std::string_view expected);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Step time as a sum of at most five terms, for coefficients that were fitted to a measured run.
+// Step time as a sum of at most five terms, with coefficients that were fitted to a measured run.
 
 #include <string>
 
@@ -9,7 +9,7 @@
 
 namespace recto::sim {
 
-// Nanoseconds, not necessarily whole. Finite and not negative.
+// In nanoseconds, not necessarily whole; finite and non-negative.
 struct LinearCoefficients {
   double fixed_ns = 0;              // per step
   double per_prefill_token_ns = 0;  // per prompt token computed
@@ -21,16 +21,16 @@ struct LinearCoefficients {
   friend bool operator==(const LinearCoefficients&, const LinearCoefficients&) = default;
 };
 
-// Invalid input, naming the coefficient, unless each is within 0 .. kMaxCoefficientNs.
+// Invalid input, naming the coefficient, unless each is in [0, kMaxCoefficientNs].
 Status check_linear_coefficients(const LinearCoefficients& coefficients);
 
-// An hour: anything larger is a mistake of units.
+// One hour: anything larger is a unit error.
 inline constexpr double kMaxCoefficientNs = 3.6e12;
 
 // step = fixed + per_prefill_token * prefill_tokens + per_kv_token * decode_kv_tokens
 //              + per_sequence * decode_sequences + per_kv_block * decode_kv_blocks
-// In parts: fixed; linear = prefill and sequences; attention = KV tokens and blocks. Each part is
-// rounded once. Without per_kv_block nothing depends on the block size.
+// Parts of the cost: fixed; linear = prefill and sequences; attention = KV tokens and blocks. Each
+// part is rounded once. Without per_kv_block, nothing depends on the block size.
 class LinearTimeModel final : public TimeModel {
  public:
   // The coefficients must pass check_linear_coefficients.

@@ -1,7 +1,7 @@
 #pragma once
 
-// Time by amount of work, through points that were measured. More work never takes less time, and
-// no point is extrapolated to a speed that nobody saw.
+// Time by amount of work, through measured points. More work never takes less time, and no point is
+// extrapolated to a speed that was not measured.
 
 #include <cstdint>
 #include <vector>
@@ -13,22 +13,22 @@ struct MeasuredPoint {
   double ns = 0;    // more than 0
 };
 
-// Where work lies: only at a point is its time one that was measured.
+// Where an amount of work is relative to the points: only at a point is its time a measured one.
 enum class CurvePart : std::uint8_t { kBelowFirst, kAtPoint, kBetween, kBeyondLast };
 
-// Of points of equal work the mean counts; a point that took less time than one with less work,
-// takes that one's time. No work takes no time. Up to the first point all work takes the first
-// one's time, as a launch takes what it takes; between points time is linear; beyond the last one
-// it grows in proportion, at the last one's speed.
+// Points of equal work are averaged; a point that took less time than one with less work gets that
+// one's time. No work takes no time. Work up to the first point takes the first point's time, since
+// a launch has a minimum cost; between points, time is linear; beyond the last point, it grows in
+// proportion, at the last point's speed.
 class MeasuredCurve {
  public:
   // At least one point, in any order. O(points log points).
   explicit MeasuredCurve(std::vector<MeasuredPoint> points);
 
-  // `work` is at least 0. O(log points).
+  // `work` must be at least 0. O(log points).
   double ns(double work) const;
 
-  // Likewise, of work above 0.
+  // `work` must be above 0. O(log points).
   CurvePart part(double work) const;
 
  private:

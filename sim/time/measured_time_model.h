@@ -1,8 +1,8 @@
 #pragma once
 
-// Step time from attention that was measured on a card (cuda/bench), with that card's own copy and
-// matrix rates for everything else. What no kernel of ours does, launches between kernels and
-// all-reduces, stays as cited. docs/time_models.md has the formulae.
+// Step time from attention measured on a card (cuda/bench), with that card's own copy and matrix
+// rates for everything else. What none of recto's kernels does, launches between kernels and
+// all-reduces, keeps its cited constants. docs/time_models.md has the formulae.
 
 #include <string>
 
@@ -14,11 +14,11 @@
 
 namespace recto::sim {
 
-// Whether a sequence's K and V lie in blocks or in one piece.
+// Whether a sequence's K and V are in blocks or contiguous.
 enum class KvPlacement : std::uint8_t { kBlocks, kContiguous };
 
 struct MeasuredSetup {
-  // Model, card, ranks, block size and host work; curve and rates are replaced by measured ones.
+  // Model, card, ranks, block size and host work; measured values replace the curve and the rates.
   RooflineSetup roofline;
   KvPlacement placement = KvPlacement::kBlocks;
 };
@@ -29,20 +29,20 @@ struct MeasuredDecode {
   CurvePart part = CurvePart::kAtPoint;
 };
 
-// Parts of the cost: fixed, linear and copy as of the roofline, with measured rates and no
-// efficiencies; attention = what decode took for as many bytes of K and V, and prefill for as many
-// operations, or decode for what prefill reads, if that is more.
+// Parts of the cost: fixed, linear and copy as in the roofline model, with measured rates and no
+// efficiencies; attention = the measured decode time for as many bytes of K and V, plus that of
+// prefill for as many operations or, if longer, of decode for as many bytes as prefill reads.
 class MeasuredTimeModel final : public TimeModel {
  public:
   // Invalid input unless the setup is usable and `times` has decode and prefill of this group, head
-  // dim, size of KV elements and block size; the message says what there is.
+  // dim, KV element size and block size; the message lists the nearest that were measured.
   static Result<MeasuredTimeModel> make(const MeasuredSetup& setup, const MeasuredTimes& times);
 
   // O(log points).
   StepCost cost(const StepLoad& load) const override;
   std::string describe() const override { return description_; }
 
-  // Of a step that reads K and V of `tokens`, at least 1. O(log points).
+  // Decode attention of a step that reads K and V of `tokens`, at least 1. O(log points).
   MeasuredDecode decode(TokenCount tokens) const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// What cuda/bench measured on one card, as far as a time model needs it, and its reader.
+// What cuda/bench measured on one card, as far as a time model needs it, and the reader for it.
 
 #include <cstdint>
 #include <string>
@@ -13,7 +13,7 @@ namespace recto::sim {
 
 enum class MeasuredStage : std::uint8_t { kDecode, kPrefill };
 
-// One case: attention of one layer, of equal contexts in a head-major cache.
+// One case: attention of one layer, over equal contexts in a head-major cache.
 struct MeasuredAttention {
   MeasuredStage stage = MeasuredStage::kDecode;
   std::int64_t group = 0;  // query heads of a KV head
@@ -35,13 +35,13 @@ struct MeasuredTimes {
   std::vector<MeasuredAttention> attention;
 };
 
-// The JSON of cuda/bench:attention_benchmark (experiments/results/README.md): the benchmarks
-// decode/... and prefill/..., without those that were skipped. Invalid input naming `file_name`,
-// the benchmark and the field for a field that is missing or of the wrong type, a number that is
-// not above 0, or a file without such benchmarks.
+// Parses the JSON of cuda/bench:attention_benchmark (experiments/results/README.md): the benchmarks
+// decode/... and prefill/..., except for skipped ones. Invalid input, naming `file_name`, the
+// benchmark and the field, for a field that is missing or of the wrong type, a number that is not
+// above 0, or a file without such benchmarks.
 Result<MeasuredTimes> parse_measured_times(std::string_view text, const std::string& file_name);
 
-// Reads `path` and parses it. A file that cannot be read is invalid input as well.
+// Reads `path` and parses it. Also invalid input if the file cannot be read.
 Result<MeasuredTimes> load_measured_times(const std::string& path);
 
 }  // namespace recto::sim

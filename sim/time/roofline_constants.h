@@ -1,7 +1,7 @@
 #pragma once
 
-// Every constant of the roofline model that is not a figure of the model or of the card. They
-// were taken from publications, are the same for every card, and are not fitted to any run.
+// Every constant of the roofline model that is not a property of the language model or of the card.
+// They are taken from publications, are the same for every card, and are not fitted to any run.
 
 #include <array>
 
@@ -37,13 +37,13 @@ struct RooflineConstants {
       7,
       "Hazy Research, Look Ma, No Bubbles (2025): about 100 kernels for the 16 layers of "
       "Llama-1B in vLLM and SGLang"};
-  // Time between two kernels of a CUDA graph in which no useful work is done.
+  // Idle time between two kernels of a CUDA graph.
   CitedConstant kernel_launch_ns{
       1300,
       "Hazy Research, Look Ma, No Bubbles (2025): about 1.3 us per kernel on an H100 with "
       "CUDA graphs"};
-  // Scheduling and input preparation while the card waits; only for engines that do not run the
-  // host ahead of the card.
+  // Scheduling and input preparation while the card waits; only for engines whose host does not run
+  // ahead of the card.
   CitedConstant exposed_host_ns{
       4'000'000,
       "github.com/vllm-project/vllm/issues/6854: about 4 ms of idle GPU per decode "
@@ -61,7 +61,7 @@ struct NamedConstant {
   CitedConstant constant;
 };
 
-// All of them with their names, for reports and checks.
+// All constants with their names, for reports and checks.
 inline std::array<NamedConstant, 9> named_constants(const RooflineConstants& constants) {
   return {{
       {"streaming_efficiency", constants.streaming_efficiency},

@@ -30,7 +30,7 @@ struct RooflineSetup {
   HostWork host_work = HostWork::kOverlapped;
 };
 
-// The setup boiled down to nanoseconds per unit of a StepLoad, on one rank.
+// The setup reduced to nanoseconds per unit of a StepLoad, on one rank.
 struct RooflineRates {
   double fixed_ns = 0;
   double weight_read_ns = 0;         // all weights once
@@ -49,7 +49,7 @@ struct RooflineRates {
 // max(KV reads, pairs); copy = copy-on-write.
 class RooflineTimeModel final : public TimeModel {
  public:
-  // Invalid input if the model, the shape, the curve or a constant is not usable.
+  // Invalid input if the model, the shape, the curve or a constant is unusable.
   static Result<RooflineTimeModel> make(const RooflineSetup& setup);
 
   StepCost cost(const StepLoad& load) const override;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The one place where simulated time turns from a real number into whole nanoseconds.
+// The only place where simulated time is converted from a real number to whole nanoseconds.
 
 #include <cstdint>
 
@@ -10,15 +10,16 @@
 
 namespace recto::sim {
 
-// Nearest nanosecond, halves up. `ns` is finite, not negative, below 2^62. Plain IEEE arithmetic:
-// the same bits on every machine, as long as the compiler does not contract it.
+// Rounds to the nearest nanosecond, halves up. `ns` must be finite, non-negative and below 2^62.
+// Plain IEEE arithmetic: the same bits on every machine, as long as the compiler does not contract
+// it.
 inline SimDuration round_ns(double ns) {
   RECTO_CHECK_GE(ns, 0.0);
   RECTO_CHECK_LT(ns, 4611686018427387904.0);
   return SimDuration(static_cast<std::int64_t>(ns + 0.5));
 }
 
-// Time moves on with every step: a cost that rounds to nothing gets 1 ns of fixed time.
+// Ensures that time advances with every step: a cost that rounds to 0 gets 1 ns of fixed time.
 inline StepCost at_least_one_ns(StepCost cost) {
   if (cost.total() < SimDuration(1)) cost.fixed += SimDuration(1) - cost.total();
   return cost;

@@ -1,7 +1,8 @@
 #pragma once
 
 // Two things that engines do to a step, on top of any time model: pad the decode batch to the
-// sizes for which a CUDA graph was captured, and run prefill beside decode on a second stream.
+// sizes for which a CUDA graph was captured, and run prefill concurrently with decode on a second
+// stream.
 
 #include <cstdint>
 #include <memory>
@@ -14,12 +15,12 @@
 namespace recto::sim {
 
 struct StepOptions {
-  // Ascending batch sizes with a captured graph. A decode batch costs what the next size up does
-  // in the linear part; its attention reads no more KV. Larger batches run unpadded, as do all if
-  // there are no sizes.
+  // Batch sizes with a captured graph, ascending. In the linear part, a decode batch costs as much
+  // as the next larger size; its attention reads no more KV. Batches beyond the largest size run
+  // unpadded, as do all if there are no sizes.
   std::vector<std::int64_t> graph_batch_sizes;
 
-  // Slowdown of both streams while both are busy, 1 (none) to 2 (nothing gained). Without a value
+  // Slowdown of both streams while both are busy, 1 (none) to 2 (nothing gained). Without a value,
   // prefill and decode share one batch on one stream. There is no default: published slowdowns
   // depend on kernels and shapes.
   std::optional<double> stream_interference;
@@ -36,12 +37,12 @@ std::vector<std::int64_t> power_of_two_graph_batch_sizes();
 // O(log sizes).
 std::int64_t padded_batch(const std::vector<std::int64_t>& sizes, std::int64_t batch);
 
-// Wraps `model`. Invalid input if sizes do not ascend from 1 or more, or the interference is out
-// of range. Overlap: with s and l the shorter and longer side (linear + attention of prefill or
-// decode, each as a batch of its own) and f the interference, both sides run at 1/f of their speed
-// until the shorter ends after f s; then the longer goes on alone. The two take l + (f - 1) s
-// instead of s + l, and the difference is reported as StepCost::overlap. Fixed and copy costs
-// are paid once, outside.
+// Wraps `model`. Invalid input if sizes do not ascend from 1 or more, or the interference is out of
+// range. Overlap: let s and l be the shorter and longer side (linear + attention of prefill or
+// decode, each as a batch of its own) and f the interference. Both sides run at 1/f of their speed
+// until the shorter ends after f s; then the longer continues alone. Together they take l + (f - 1)
+// s instead of s + l; the difference is reported as StepCost::overlap. Fixed and copy costs are
+// paid once, and do not overlap.
 Result<std::unique_ptr<TimeModel>> with_step_options(std::unique_ptr<TimeModel> model,
                                                      StepOptions options);
 

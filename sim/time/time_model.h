@@ -1,7 +1,8 @@
 #pragma once
 
-// How long one step of the engine takes. The simulator counts what a step does (StepLoad); a time
-// model turns the counts into nanoseconds, in parts, so that a report can say where time went.
+// Computes how long one step of the engine takes. The simulator counts what a step does (StepLoad);
+// a time model converts the counts to nanoseconds, in parts, so that a report can say where time
+// went.
 
 #include <cstdint>
 #include <string>
@@ -39,7 +40,7 @@ class TimeModel {
  public:
   virtual ~TimeModel() = default;
 
-  // O(1). At least 1 ns, so that time moves on with every step.
+  // O(1). At least 1 ns, so that time advances with every step.
   virtual StepCost cost(const StepLoad& load) const = 0;
 
   // One line for reports: which model, and whether its constants were measured or cited.

@@ -1,7 +1,7 @@
 #pragma once
 
-// Attention of the dense run over a whole text, and what the kernels and the errors of q, K and V
-// may do to it.
+// Attention of the dense run over a whole text, and how far the kernels and the errors of q, K and
+// V may move it.
 
 #include <vector>
 
@@ -17,12 +17,12 @@ struct AttentionFlows {
   const Flow& v;  // [tokens, kv_size]
 };
 
-// Causal, scaled by 1 / sqrt(head_dim): [tokens, q_size]. A row may be computed by any of
-// `kernels`; the worst of them is charged.
+// Causal, scaled by 1 / sqrt(head_dim): [tokens, q_size]. Any of `kernels` may compute a row; the
+// worst of them is charged.
 Flow attention_flow(const AttentionFlows& inputs, const ModelShape& shape,
                     const std::vector<reference::KernelNumerics>& kernels);
 
-// That scale, as the host API takes it.
+// That scale, in the form that the host API takes.
 float attention_scale(const ModelShape& shape);
 
 }  // namespace recto::verify

@@ -1,8 +1,8 @@
 #pragma once
 
-// Decode steps as graphs: captured once for each layer and size of batch, then replayed while
-// contexts grow and sequences come and go. What changes lies in memory that a graph reads; a batch
-// that does not fill its graph is padded.
+// Decode steps as graphs: captured once for each layer and batch size, then replayed while contexts
+// grow and sequences come and go. Everything that changes is in memory that the graph reads; a
+// batch that does not fill its graph is padded.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace recto::verify {
 
-// A replay that is done wrong on purpose: for tests of the law.
+// A deliberate fault in the replay, for tests of the law.
 enum class GraphFault : std::uint8_t {
   kNone,
   kStaleLengths,  // those of the first step that the graph served
@@ -30,9 +30,9 @@ struct DecodeGraphOptions {
   GraphFault fault = GraphFault::kNone;
 };
 
-// In the codes of the rows' type. A sequence with drafts has several rows, each of which passes for
-// a sequence of its own, one token longer than the one before: all K and V are appended before
-// anybody attends.
+// Rows as codes of the rows' type. A sequence with drafts has several rows; each acts as a sequence
+// of its own, one token longer than the one before. All K and V are appended before any row
+// attends.
 struct DecodeRows {
   std::span<const std::byte> q;                  // [rows, num_q_heads, head_dim]
   std::span<const std::byte> k;                  // [rows, num_kv_heads, head_dim]
@@ -50,8 +50,9 @@ class DecodeGraphs {
   DecodeGraphs& operator=(const DecodeGraphs&) = delete;
   ~DecodeGraphs();
 
-  // Appends K and V to the layer's cache, which stays where it is, and gives the attention of q,
-  // [rows, q_size]. A graph that cannot be captured, or fails, breaks a contract.
+  // Appends K and V to the layer's cache, which must not move between calls, and returns the
+  // attention of q, [rows, q_size]. A graph that cannot be captured, or fails, is a broken
+  // contract.
   reference::Matrix decode(std::int64_t layer, const MutablePagedKvView& kv,
                            const DecodeRows& rows);
 

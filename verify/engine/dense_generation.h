@@ -1,8 +1,8 @@
 #pragma once
 
-// What a request's sequences are, by the dense model: one at a time, without a cache, each token
-// from the whole text before it. And whether rounding could make any choice another one, judged
-// from this run alone, before any kernel runs.
+// Generates a request's sequences with the dense model: one at a time, without a cache, each token
+// from the whole text before it. Also decides whether rounding could change any choice, from this
+// run alone, before any kernel runs.
 
 #include <vector>
 
@@ -20,7 +20,7 @@ struct LogitFlow {
 struct GeneratedText {
   std::vector<std::vector<Token>> outputs;     // [width][output_tokens]
   std::vector<std::vector<LogitFlow>> logits;  // [width][output_tokens], of beams as they stood
-  // Deviations between what was chosen and what was not, at the closest choice.
+  // The lead of the chosen over the rejected at the closest choice, in deviations.
   double closest = 0;
 
   bool is_decided() const { return closest > kFlowLambda; }

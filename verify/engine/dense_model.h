@@ -1,7 +1,7 @@
 #pragma once
 
-// The model as it is defined: a whole text at once, dense, in fp64, on Eigen. K and V are rounded
-// as the cache stores them, q as it is handed over. Nothing of cuda/ is in it.
+// The model by its definition: a whole text at once, dense, in fp64, with Eigen. K and V are
+// rounded as the cache stores them, q as the kernels receive it. It uses nothing from cuda/.
 
 #include <cstdint>
 #include <span>
@@ -15,11 +15,12 @@ namespace recto::verify {
 
 class DenseModel {
  public:
-  // `weights` outlive it. `kernels` may compute a row of attention.
+  // `weights` must outlive the model. Any of `kernels` may compute a row of attention.
   DenseModel(const ModelWeights& weights, const KvRounding& rounding,
              std::vector<reference::KernelNumerics> kernels);
 
-  // What the final norm makes of each token: [tokens, hidden]. With errors, if they are followed.
+  // The output of the final norm for each token: [tokens, hidden]; with errors, if they are
+  // followed.
   Flow run(std::span<const std::int32_t> tokens, Following following) const;
 
   const ModelWeights& weights() const { return weights_; }

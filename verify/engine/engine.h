@@ -1,7 +1,7 @@
 #pragma once
 
-// The engine of a run: requests through the simulator's scheduler, the production block manager and
-// the kernels, a step at a time. engine_run.h is how others call it.
+// The engine of one run: it takes requests through the simulator's scheduler, the production block
+// manager and the kernels, one step at a time. Callers use engine_run.h.
 
 #include <cstdint>
 #include <map>
@@ -31,7 +31,7 @@ struct EnginePart {
   std::vector<reference::Vector> logits;  // of that row and the drafts
 };
 
-// Beams that go on once the scheduler has completed the step.
+// Beams that branch once the scheduler has completed the step.
 struct BeamBranching {
   std::int64_t request = 0;
   std::vector<std::int32_t> parent_of;
@@ -40,12 +40,12 @@ struct BeamBranching {
 
 class Engine final : public sim::SchedulerObserver {
  public:
-  // `weights` outlive it.
+  // `weights` must outlive the engine.
   Engine(const ModelWeights& weights, const EngineOptions& options);
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // Once.
+  // May be called once.
   Result<EngineRun> run(const std::vector<GenerationRequest>& requests);
 
  private:

@@ -1,11 +1,11 @@
 #pragma once
 
-// The production block manager under the simulator's scheduler, with K and V behind it: what it
-// says is to be copied is copied at once.
+// The production block manager under the simulator's scheduler, with K and V behind it: copies that
+// it requests are made at once.
 //
-// The scheduler draws at random which beam goes on from which. It is made to do so at every step,
-// which is how it comes to see to their slots; that the draw is not followed, but the beams' scores
-// are, stays between the engine and this class (`branch`).
+// The scheduler draws at random which beam continues which. It is made to do so at every step, so
+// that it manages their slots. The engine and this class ignore the draw and follow the beams'
+// scores (`branch`); the scheduler does not know.
 
 #include <functional>
 #include <memory>
@@ -15,26 +15,26 @@
 
 namespace recto::verify {
 
-// Told after it is done.
+// Callbacks, called after the move is done.
 struct CacheMoves {
   std::function<void(std::span<const cache::BlockCopy>)> copied;
   std::function<void(std::span<const cache::SwapCopy>)> swapped_out;
   std::function<void(std::span<const cache::SwapCopy>)> swapped_in;
 };
 
-// For tests of the law: what is left out.
+// What is left out, for tests of the law.
 enum class CacheFault { kNone, kCopy, kSwapIn };
 
 class EngineCache final : public ManagedAllocator {
  public:
-  // `store` outlives it. Fails where the manager can't be made.
+  // `store` must outlive the cache. Fails if the manager cannot be created.
   static Result<std::unique_ptr<EngineCache>> create(const ManagedOptions& options, KvStore& store,
                                                      CacheMoves moves, CacheFault fault);
 
   sim::Growth share(sim::SequenceId parent, sim::SequenceId child, TokenCount length) override;
   sim::Release release(sim::SequenceId sequence, TokenCount context) override;
 
-  // Between the two, the scheduler completes a step.
+  // Called before and after the scheduler completes a step.
   void begin_completion() { is_completing_ = true; }
   void end_completion() { is_completing_ = false; }
 

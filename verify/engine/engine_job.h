@@ -1,7 +1,7 @@
 #pragma once
 
-// A request in the engine: the texts of its sequences, and the choice of their next tokens. Where
-// anything lies in memory is not known here.
+// A request in the engine: the texts of its sequences, and the choice of their next tokens. It does
+// not know where anything is in memory.
 
 #include <cstdint>
 #include <optional>
@@ -25,26 +25,27 @@ class EngineJob {
     return texts_[static_cast<std::size_t>(member)];
   }
 
-  // Guesses of what comes after the text: what followed the last time that its last token stood in
-  // it; nothing if it never did.
+  // Guesses the continuation of the text: what followed the previous occurrence of its last token;
+  // empty if there is none.
   std::vector<Token> drafts(std::int32_t member, std::int64_t count) const;
 
-  // The logits of a member's last token, which all members share as long as nothing is written.
-  // True if now all members have theirs.
+  // Records the logits of a member's last token; as long as there is no output, all members share
+  // them. Returns true if all members now have theirs.
   bool tell(std::int32_t member, const reference::Vector& logits);
-  // They are computed again.
+  // Forgets the recorded logits, since they will be computed again.
   void forget_logits();
 
-  // One more token for each member, by what was told; whose text each goes on with.
+  // Appends one token to each member, by the recorded logits. Returns whose text each member
+  // continues.
   std::vector<std::int32_t> choose();
 
-  // By the logits behind each of these drafts, in the step that chose a token: how many drafts were
-  // right, one after the other.
+  // Returns how many leading drafts were right, by the logits after each draft, in the step that
+  // chose a token.
   std::int64_t right_drafts(std::int32_t member, std::span<const Token> drafts,
                             std::span<const reference::Vector> logits) const;
-  // One more token of a member by each of these logits.
+  // Appends one token to a member for each of these logits.
   void go_on(std::int32_t member, std::span<const reference::Vector> logits);
-  // For a fault: another last token.
+  // Replaces the last token, for a fault.
   void replace_last(std::int32_t member, Token token);
 
   EngineText result() const;

@@ -1,14 +1,14 @@
 #pragma once
 
-// The law, in two parts, of an engine that schedules, pages, shares, copies, preempts, guesses and
-// takes back:
+// The law, in two parts, of an engine that schedules, pages, shares, copies, preempts, drafts and
+// rolls back:
 //
-//   tokens  are those of the dense run, one and all;
-//   logits  that a token was chosen by are within kFlowLambda deviations of the dense run's: it
-//           shows what turns no token. Beyond a token that is another one, no logit is compared.
+//   tokens  are all equal to those of the dense run;
+//   logits  that a token was chosen by are within kFlowLambda deviations of the dense run's. This
+//           finds errors that change no token. After a wrong token, no logit is compared.
 //
-// Requests whose choices rounding could turn are drawn again. That is judged from the dense run
-// alone, before the engine starts, and how many there were is part of the verdict.
+// Requests whose choices rounding could change are drawn again. That is decided from the dense run
+// alone, before the engine starts, and their number is part of the verdict.
 
 #include <cstdint>
 #include <iosfwd>
@@ -21,7 +21,7 @@
 
 namespace recto::verify {
 
-// Of all requests that are drawn, those that may be undecided.
+// The largest share of drawn requests that may be undecided.
 inline constexpr double kUndecidedMax = 0.05;
 
 enum class PoolSize : std::uint8_t {
@@ -41,12 +41,12 @@ struct EngineTraffic {
   std::int32_t width = 1;
 };
 
-// What a model is that computes in these numbers.
+// The number formats of a model, and settings that go with them.
 struct EngineNumbers {
   const char* name;
   KvRounding rounding;
-  // Of mixing weights. The coarser the numbers, the less may hang on what attention makes of them:
-  // else rounding decides too many tokens.
+  // For mixing weights. The coarser the numbers, the less may depend on the output of attention, or
+  // rounding would decide too many tokens.
   double attention_share;
 
   bool is_fp32() const { return rounding.cache == ElementType::kFp32; }
@@ -69,7 +69,7 @@ struct EngineScenario {
   std::uint64_t seed = 0;
 };
 
-// What a scenario draws: requests that are decided, and their dense runs.
+// What a scenario draws: decided requests, and their dense runs.
 struct DrawnTraffic {
   std::vector<GenerationRequest> requests;
   std::vector<GeneratedText> texts;  // [requests]
@@ -94,26 +94,25 @@ struct EngineVerdict {
   bool failed() const { return wrong_tokens + wrong_logits > 0; }
 };
 
-// Aborts where the scenario can't be served.
+// Aborts if the scenario cannot be served.
 EngineVerdict judge_engine(const EngineScenario& scenario);
 
-// Scenarios in which any two settings meet in any two of their values. Each number has others, with
-// other weights and requests.
+// Scenarios that cover every pair of values of every two settings. Each `number` gives different
+// scenarios, with different weights and requests.
 std::vector<EngineScenario> engine_cover(unsigned number);
 
-// Every block size with every chunk, with and without prefix caching, every memory (roomy, or tight
-// with either preemption) and every way to decode, drafts and beams among them; what is not crossed
-// is drawn.
+// All combinations of block size, chunk, prefix caching on or off, memory (roomy, or tight with
+// either preemption) and decoding, including drafts and beams; other settings are drawn.
 std::vector<EngineScenario> engine_product();
 
-// Pools that one request fills, and eight that want to grow in them, in each way to decode and to
-// preempt.
+// Pools that one request fills, with eight requests that need to grow in them, for each kind of
+// decoding and preemption.
 std::vector<EngineScenario> tiny_pools();
 
-// Steps as graphs that are replayed: tiny pools, and a cover of settings.
+// Scenarios with replayed graphs: tiny pools, and a cover of settings.
 std::vector<EngineScenario> replayed_steps();
 
-// A row of a table for each verdict; sums, and the share of undecided requests.
+// Prints a table row for each verdict; keeps sums, and the share of undecided requests.
 struct EngineReport {
   std::int64_t scenarios = 0;
   std::int64_t drawn = 0;
@@ -123,7 +122,7 @@ struct EngineReport {
   double worst_logit = 0;  // in deviations
 
   void add(const EngineScenario& scenario, const EngineVerdict& verdict, std::ostream& out);
-  // Both parts of the law, and what was drawn again.
+  // Prints both parts of the law, and how many requests were drawn again.
   void sum_up(std::ostream& out) const;
   double undecided_share() const;
 };

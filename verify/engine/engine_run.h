@@ -16,14 +16,14 @@
 
 namespace recto::verify {
 
-// Whether one call of attention takes a step's decoding and prefilling sequences alike.
+// Whether one attention call serves both the decoding and the prefilling sequences of a step.
 enum class StepCalls : std::uint8_t { kApart, kTogether };
 
-// Whether batches of sequences that decode, drafts with them, are graphs, captured once and
+// Whether batches of decoding sequences, including drafts, run as graphs, captured once and
 // replayed.
 enum class StepGraphs : std::uint8_t { kOff, kReplayed };
 
-// A step that is done wrong on purpose: for tests of the law.
+// A deliberate fault in a step, for tests of the law.
 enum class EngineFault : std::uint8_t {
   kNone,
   kDroppedCopy,      // of a shared block that is written to
@@ -72,7 +72,7 @@ struct SequenceStep {
   std::int64_t drafts = 0;
   std::vector<std::int32_t> blocks;  // its table
 
-  // Nothing of it but its last token, and drafts behind that.
+  // True if the step computes only its last token, and drafts after it.
   bool decodes() const { return rows == 1 + drafts; }
 };
 
@@ -113,11 +113,11 @@ struct EngineRun {
   EngineCounts counts;
 };
 
-// Invalid input for what can't be asked for, whatever is in the pool.
+// Invalid input for requests or options that cannot be served whatever is in the pool.
 Status check_engine(const ModelShape& shape, const std::vector<GenerationRequest>& requests,
                     const EngineOptions& options);
 
-// Serves all requests. Invalid input for what the scheduler refuses or no kernel serves.
+// Serves all requests. Invalid input if the scheduler rejects one or no kernel serves it.
 Result<EngineRun> run_engine(const ModelWeights& weights,
                              const std::vector<GenerationRequest>& requests,
                              const EngineOptions& options);

@@ -1,6 +1,6 @@
 #pragma once
 
-// All of the model but attention, as the engine computes it: rows of tokens wherever they stand, in
+// All of the model except attention, as the engine computes it: rows of tokens at any positions, in
 // fp64 and plain loops. It shares no formula with the dense run.
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace recto::verify {
 
 class HostModel {
  public:
-  // `weights` outlive it.
+  // `weights` must outlive the model.
   explicit HostModel(const ModelWeights& weights) : weights_(weights) {}
 
   struct Projected {
@@ -23,10 +23,10 @@ class HostModel {
   };
 
   reference::Matrix embed(std::span<const std::int32_t> tokens) const;  // [rows, hidden]
-  // Row r stands at positions[r].
+  // Row r is at position positions[r].
   Projected project(std::int64_t layer, const reference::Matrix& x,
                     std::span<const std::int64_t> positions) const;
-  // What attention gave joins the residual stream; then the feed-forward part.
+  // Adds the output of attention to the residual stream, then applies the feed-forward part.
   void finish_layer(std::int64_t layer, const reference::Matrix& attention,
                     reference::Matrix& x) const;
   reference::Vector logits(const reference::Matrix& x, std::int64_t row) const;  // [vocabulary]

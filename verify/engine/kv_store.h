@@ -1,7 +1,7 @@
 #pragma once
 
-// The memory of K and V, a pool for each layer on the device and one on the host, and the host
-// API's calls on it: everything that the kernels do for the engine.
+// The memory of K and V, one pool per layer on the device and one on the host, and the host API's
+// calls on it: everything that the kernels do for the engine.
 
 #include <cstddef>
 #include <cstdint>
@@ -32,7 +32,7 @@ struct KvStoreOptions {
   KernelRun how = {};
 };
 
-// Rows of a step, sequence after sequence.
+// The rows of a step, sequence after sequence.
 struct StepRows {
   std::vector<std::int64_t> slots;           // [rows]
   std::vector<std::int32_t> query_start;     // [sequences + 1]
@@ -45,30 +45,30 @@ struct StepRows {
 
 class KvStore {
  public:
-  // NaN everywhere. The head dim's kernels are there, or `attend` breaks a contract: see
-  // `why_unsupported`.
+  // The pools are filled with NaN. There must be kernels for the head dim, or `attend` breaks a
+  // contract: see `why_unsupported`.
   KvStore(const ModelShape& shape, const KvRounding& rounding, const KvStoreOptions& options);
   KvStore(const KvStore&) = delete;
   KvStore& operator=(const KvStore&) = delete;
 
-  // Of all layers.
+  // These move blocks of all layers.
   void copy(std::span<const cache::BlockCopy> copies);
   void swap_out(std::span<const cache::SwapCopy> copies);
   void swap_in(std::span<const cache::SwapCopy> copies);
 
-  // Rounds rows of K and V [rows, kv_size] and writes them; rounds q [rows, q_size], and gives its
-  // attention, [rows, q_size].
+  // write() rounds rows of K and V [rows, kv_size] and writes them; attend() rounds q [rows,
+  // q_size] and returns its attention, [rows, q_size].
   void write(std::int64_t layer, const StepRows& step, const reference::Matrix& k,
              const reference::Matrix& v);
   reference::Matrix attend(std::int64_t layer, const StepRows& step, const reference::Matrix& q);
 
-  // Both at once, by a graph that is replayed: of sequences that decode, with their drafts. There
-  // are options for graphs.
+  // Both at once, by a replayed graph, for decoding sequences with their drafts. The store's
+  // options must have `graphs`.
   reference::Matrix decode(std::int64_t layer, const StepRows& step, const reference::Matrix& q,
                            const reference::Matrix& k, const reference::Matrix& v);
   std::int64_t captured_graphs() const { return graphs_ ? graphs_->captured() : 0; }
 
-  // Why the host API has no kernel for such a model, if it has none.
+  // The reason if the host API has no kernel for this model.
   std::optional<std::string> why_unsupported();
 
  private:
@@ -99,7 +99,7 @@ class KvStore {
   std::optional<DecodeGraphs> graphs_;
 };
 
-// The kernels that the host API's rule may take for one row.
+// The kernels that the host API's rule may choose for one row.
 std::vector<reference::KernelNumerics> kernels_of(const ModelShape& shape,
                                                   const KvRounding& rounding);
 

@@ -28,11 +28,11 @@ struct ModelShape {
   friend bool operator==(const ModelShape&, const ModelShape&) = default;
 };
 
-// Invalid input, "model: FIELD = VALUE; expected WHAT", for the first field that is wrong.
+// Invalid input, "model: FIELD = VALUE; expected WHAT", for the first invalid field.
 Status check_shape(const ModelShape& shape);
 
-// What q, K and V are rounded to on their way: q to `type`, K and V to `type` and then to what the
-// cache stores. In fp8 codes stand for multiples of the scales.
+// What q, K and V are rounded to: q to `type`; K and V to `type` and then to the cache's type. In
+// fp8, codes stand for multiples of the scales.
 struct KvRounding {
   ElementType type = ElementType::kFp32;
   ElementType cache = ElementType::kFp32;

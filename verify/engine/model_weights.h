@@ -1,6 +1,6 @@
 #pragma once
 
-// The weights of such a model. Values are what fp32 can hold, kept in fp64.
+// The weights of the model. Values are representable in fp32, but kept in fp64.
 
 #include <cstdint>
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace recto::verify {
 
-// Matrices are [outputs, inputs], as in the files of models.
+// Matrices are [outputs, inputs], as in model files.
 struct LayerWeights {
   reference::Vector attention_norm;  // [hidden]
   reference::Matrix q;               // [q_size, hidden]
@@ -37,18 +37,18 @@ struct ModelWeights {
 struct WeightDraw {
   std::uint64_t seed = 0;
   // Standard deviations of scores, and of what attention and feed-forward add to the residual
-  // stream, whose own is 1. Attention that is sharp sees single keys; what it adds in full decides
-  // tokens, and so does its rounding.
+  // stream, whose own is 1. Sharp attention sees single keys; if its output is added in full, it
+  // decides tokens, and so does its rounding.
   double score_spread = 2.0;
   double attention_share = 0.3;
   double ffn_share = 0.3;
   double logit_spread = 4.0;
 };
 
-// The shape is right (check_shape).
+// The shape must pass check_shape.
 ModelWeights drawn_weights(const ModelShape& shape, const WeightDraw& draw);
 
-// Gains of a norm, in +-25 % of `mean`: one that is left out, or taken twice, shows.
+// Gains of a norm, within +-25 % of `mean`, so that a gain that is left out or applied twice shows.
 reference::Vector drawn_gains(RandomStream stream, std::int64_t size, double mean);
 
 }  // namespace recto::verify

@@ -1,7 +1,7 @@
 #pragma once
 
-// The baseline of old beside paged attention: at each step gather all blocks of all sequences into
-// one padded batch, then attend densely. Beside the result, what it moves and computes.
+// The old baseline for paged attention: at each step, gather all blocks of all sequences into one
+// padded batch, then attend densely. Besides the result, it counts what is moved and computed.
 
 #include <cstdint>
 #include <vector>
@@ -11,9 +11,9 @@
 
 namespace recto::verify {
 
-// Of one layer. A number is moved when memory gives it or takes it; what a cache of the hardware
-// catches is not known here. A product and its addition are two operations; those of the softmax
-// are not counted.
+// The work of one layer. A number counts as moved when it is read from or written to memory;
+// hardware caches are not modelled. A product and its addition are two operations; those of the
+// softmax are not counted.
 struct AttentionWork {
   std::int64_t gathered_bytes = 0;  // K and V, read block by block and written side by side
   std::int64_t read_bytes = 0;      // K and V, and tables, by attention itself
@@ -25,7 +25,7 @@ struct AttentionWork {
   friend bool operator==(const AttentionWork&, const AttentionWork&) = default;
 };
 
-// Rows that each sequence computes, and its context with them.
+// The rows that a sequence computes, and its context including them.
 struct SequenceWork {
   std::int64_t rows = 0;
   std::int64_t context = 0;
@@ -39,9 +39,9 @@ struct WorkShape {
   std::int64_t block_size = 16;
 };
 
-// Each key that is needed once, each pair that causal attention sees.
+// Counts each needed key once, and each pair that causal attention sees.
 AttentionWork paged_work(const WorkShape& shape, const std::vector<SequenceWork>& step);
-// All as long as the longest, with as many rows as the most.
+// Counts all sequences as long as the longest, with as many rows as the largest number.
 AttentionWork padded_gather_work(const WorkShape& shape, const std::vector<SequenceWork>& step);
 
 struct PaddedGather {
@@ -49,7 +49,7 @@ struct PaddedGather {
   AttentionWork work;  // as it was counted on the way
 };
 
-// Without options but the scale and causality. In fp64.
+// Supports no options except the scale and causality. In fp64.
 PaddedGather padded_gather_attention(const PagedAttentionInputs& inputs);
 
 }  // namespace recto::verify

@@ -1,12 +1,12 @@
 #pragma once
 
-// Numbers of the dense run, and how far those of a right engine may be from them: a standard
-// deviation for each, which flows on beside the numbers. Errors of different numbers are taken for
-// independent, as in the sharp bounds of reference/error_bound.h; what is derived is of first
+// Numbers of the dense run, and how far those of a correct engine may be from them: a standard
+// deviation for each, which is propagated with the numbers. Errors of different numbers are assumed
+// to be independent, as in the sharp bounds of reference/error_bound.h; propagation is to first
 // order.
 //
-// Both sides compute in fp64 but for attention, so that errors come from two places alone: the
-// kernels, and stores, where numbers that are apart may be rounded apart, by a whole step.
+// Both sides compute everything except attention in fp64, so errors come from only two places: the
+// kernels, and stores, where numbers that differ slightly may be rounded a whole step apart.
 
 #include <functional>
 
@@ -14,8 +14,8 @@
 
 namespace recto::verify {
 
-// Deviations that an error may have: one that is right is beyond with a probability of 2e-9 if it
-// is normal.
+// The largest error allowed, in deviations: a correct error exceeds it with a probability of 2e-9
+// if it is normally distributed.
 inline constexpr double kFlowLambda = 6.0;
 
 struct Flow {
@@ -27,13 +27,14 @@ struct Flow {
 
 enum class Following { kNo, kYes };
 
-// Exact numbers; what fp64 itself does to them, in another order, is charged.
+// Exact numbers; the fp64 errors of a different order of operations are charged.
 Flow exact_flow(reference::Matrix value, Following following);
 
 // x W^T, with W as [outputs, inputs].
 Flow linear(const Flow& x, const reference::Matrix& weights);
 
-// Of each run of gains.size() numbers in a row: over its root mean square, times the gains.
+// Normalises each run of gains.size() numbers in a row: divides by its root mean square and
+// multiplies by the gains.
 Flow rms_norm(const Flow& x, const reference::Vector& gains, double epsilon);
 
 Flow add(const Flow& a, const Flow& b);
@@ -41,17 +42,17 @@ Flow add(const Flow& a, const Flow& b);
 // silu(gate) * up.
 Flow swiglu(const Flow& gate, const Flow& up);
 
-// Heads of head_dim numbers, row r at position r, in pairs p and p + head_dim / 2.
+// Rotates heads of head_dim numbers, with row r at position r, in pairs p and p + head_dim / 2.
 Flow rotate_heads(const Flow& x, std::int64_t head_dim, double base);
 
-// How a number is rounded, and an upper limit of the distance to its neighbours.
+// How a number is rounded, and an upper bound on the distance to its neighbours.
 struct Store {
   std::function<double(double)> round;
   std::function<double(double)> step;
 };
 
-// Rounded numbers. Where one and its error stay on one side of all borders, the error is gone; else
-// a whole step of it is charged.
+// Rounds the numbers. If a number cannot cross a rounding boundary within its error, the error
+// vanishes; otherwise a whole step is charged.
 Flow store(const Flow& x, const Store& how);
 
 }  // namespace recto::verify

@@ -1,9 +1,9 @@
 #pragma once
 
-// Files of weights in the safetensors format: eight bytes with the length of a header, the header
-// in JSON, and the tensors' bytes, which it says the places of. Nothing of a file is trusted: every
-// place lies inside, no two overlap and no byte is nobody's, and each has the bytes of its type and
-// shape.
+// Weight files in the safetensors format: eight bytes with the length of a header, the header in
+// JSON, and the tensors' bytes, whose ranges the header gives. Nothing in a file is trusted: every
+// range must be inside the file, no two may overlap, no byte may be unused, and each must have the
+// size of its type and shape.
 
 #include <cstddef>
 #include <cstdint>
@@ -26,14 +26,14 @@ struct SafetensorsEntry {
 
 class SafetensorsFile {
  public:
-  // Invalid input, "FILE: what is wrong, and what was expected".
+  // Return invalid input: "FILE: what is wrong, and what was expected".
   static Result<SafetensorsFile> read(const std::string& path);
   static Result<SafetensorsFile> parse(const std::string& name, std::string bytes);
 
   const std::map<std::string, SafetensorsEntry>& entries() const { return entries_; }
   bool has(const std::string& tensor) const { return entries_.contains(tensor); }
 
-  // The numbers of a tensor of floating-point type, which must have this shape.
+  // The values of a tensor, which must have a floating-point type and this shape.
   Result<std::vector<double>> values(const std::string& tensor,
                                      std::span<const std::int64_t> shape) const;
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Files of the format, for tests: as they should be, and as they should not.
+// Valid and invalid safetensors files, for tests.
 
 #include <cstdint>
 #include <cstring>
@@ -22,7 +22,7 @@ inline std::string bytes_of(const std::vector<float>& values) {
   return bytes;
 }
 
-// F32 tensors, one behind the other.
+// F32 tensors, one after the other.
 class SafetensorsText {
  public:
   void add(const std::string& name, const std::string& shape, const std::vector<float>& values) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which token comes next, given logits: by the dense run and by the engine alike.
+// Chooses the next token from logits, for both the dense run and the engine.
 
 #include <cstdint>
 #include <vector>
@@ -12,7 +12,7 @@ namespace recto::verify {
 
 using Token = std::int32_t;
 
-// A prompt, and what is to be made of it.
+// A prompt, and what to generate from it.
 struct GenerationRequest {
   std::int64_t id = 0;  // their order, from 0
   std::int64_t arrival_step = 0;
@@ -30,24 +30,25 @@ struct Draw {
   std::int64_t output = 0;  // which of its tokens
 };
 
-// What is compared to choose a token: logits, over the temperature and with Gumbel noise that
-// depends on the seed, the member and the place alone, so that the largest is a sample.
+// The scores that are compared to choose a token: logits, divided by the temperature and with
+// Gumbel noise that depends only on the seed, the member and the position, so that the largest is a
+// sample.
 reference::Vector token_scores(const GenerationRequest& request, const Draw& draw,
                                const reference::Vector& logits);
 
-// The largest; of equal ones the first.
+// The token with the largest score; the first among equals.
 Token best_token(const reference::Vector& scores);
 
 reference::Vector log_probabilities(const reference::Vector& logits);
 
-// A beam of one step that goes on with a token.
+// A beam of one step, continued with a token.
 struct BeamCandidate {
   std::int32_t parent = 0;
   Token token = 0;
   double score = 0;  // cumulative
 };
 
-// All that beams of these cumulative scores may go on with, best first; of equal ones the earlier
+// All continuations of beams with these cumulative scores, best first; among equals, the earlier
 // beam, then the smaller token.
 std::vector<BeamCandidate> beam_candidates(const std::vector<double>& scores,
                                            const std::vector<reference::Vector>& logits);

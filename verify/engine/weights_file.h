@@ -1,7 +1,7 @@
 #pragma once
 
-// The weights of a model out of a safetensors file, by the names that Llama's have in files of
-// Hugging Face.
+// Reads the weights of a model from a safetensors file, by the names that Llama's weights have in
+// Hugging Face files.
 
 #include <string>
 
@@ -11,8 +11,8 @@
 
 namespace recto::verify {
 
-// A file tells sizes of matrices alone: how many heads they are is the shape's, which they must
-// agree with. Without "lm_head.weight" the head is the embedding. Values must be finite.
+// A file gives only the sizes of matrices; the shape gives the number of heads, and the sizes must
+// agree with it. Without "lm_head.weight", the head is the embedding. Values must be finite.
 Result<ModelWeights> weights_of(const SafetensorsFile& file, const ModelShape& shape);
 
 }  // namespace recto::verify

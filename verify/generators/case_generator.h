@@ -1,7 +1,7 @@
 #pragma once
 
 // Draws cases. A case is determined by one 64-bit number and the domain, so that a program without
-// rapidcheck finds the same ones.
+// rapidcheck draws the same cases.
 
 #include <array>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace recto::verify {
 
-// How many query rows sequences have beside their contexts.
+// How many query rows sequences have, relative to their contexts.
 enum class RowsKind : std::uint8_t {
   kDecode,         // one each
   kChunk,          // several, fewer than keys where there are two keys or more
@@ -26,16 +26,16 @@ inline constexpr std::array<RowsKind, 5> kRowsKinds = {RowsKind::kDecode, RowsKi
                                                        RowsKind::kPrefill, RowsKind::kBeyondContext,
                                                        RowsKind::kMixed};
 
-// Whether two sizes of a case may be equal. An index taken for another one goes unseen in a shape
-// where both have the same range.
+// Whether two sizes of a case may be equal. A mix-up of two indices goes unnoticed in a shape where
+// both have the same range.
 enum class Dimensions : std::uint8_t {
-  // No two as far as the domain allows, but one case in four as it comes: there are callers with
-  // as many query heads as KV heads, with one head dim, with one sequence.
+  // No two sizes are equal as far as the domain allows, except that one case in four is left as
+  // drawn: some callers have as many query heads as KV heads, one head dim, or one sequence.
   kMostlyDistinct,
   kAny,
 };
 
-// Contexts of the sequences of a batch, but for the first one's.
+// Context lengths of a batch, except that of the first sequence.
 enum class Lengths : std::uint8_t {
   kAlike,   // up to the longest that there may be
   kSkewed,  // of each up to that, or to a half of it, a quarter, ..., a 64th: a few are long
@@ -43,13 +43,13 @@ enum class Lengths : std::uint8_t {
 
 enum class ValueHeadDim : std::uint8_t { kOwn, kSameAsKeys };
 
-// Limits of what is drawn. Each list has one entry at least, the families one for any tensor;
-// maxima are inclusive.
+// Limits of what is drawn. Each list must have at least one entry, the families at least one that
+// suits any tensor; maxima are inclusive.
 struct CaseDomain {
   std::vector<TypePair> types = {kTypePairs.begin(), kTypePairs.end()};
   std::vector<KvLayout> layouts = {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked};
   std::vector<RowsKind> rows = {kRowsKinds.begin(), kRowsKinds.end()};
-  // Rounded up to whole packs where the layout asks for it. Kernels: 64, 80, 96, 128, 192, 256.
+  // Rounded up to whole packs if the layout requires it. Kernels: 64, 80, 96, 128, 192, 256.
   std::vector<std::int64_t> head_dims = {1, 2, 3, 4, 5, 7, 8, 12, 16, 24, 31, 32};
   ValueHeadDim value_head_dim = ValueHeadDim::kOwn;
   std::vector<std::int64_t> groups = {1, 2, 3, 4, 5, 7, 8};
@@ -59,12 +59,12 @@ struct CaseDomain {
   std::int64_t num_seqs_max = 5;
   std::int64_t num_kv_heads_min = 1;
   std::int64_t num_kv_heads_max = 4;
-  // Where there are many KV heads, groups are those that fit; where none fits, KV heads are fewer.
-  // At least the smallest group, even so.
+  // With many KV heads, only groups that fit are drawn; if none fits, there are fewer KV heads.
+  // There is always at least one KV head with the smallest group.
   std::optional<std::int64_t> num_q_heads_max = {};
   std::int64_t num_rows_max = 12;  // of one sequence
   std::int64_t context_max = 96;
-  // What the first sequence has at least, as far as its kind of rows allows.
+  // Minima for the first sequence, as far as its kind of rows allows.
   std::int64_t first_rows_min = 0;
   std::int64_t first_context_min = 0;
   Lengths lengths = Lengths::kAlike;
@@ -80,12 +80,12 @@ struct CaseDomain {
   Dimensions dimensions = Dimensions::kMostlyDistinct;
 };
 
-// A valid case (check_case). Takes one number from the stream.
+// Draws a valid case (check_case). Takes one number from the stream.
 CaseSpec draw_case(RandomStream& stream, const CaseDomain& domain);
 
-// Pairs of equal sizes among: sequences, query rows, longest context, query heads, KV heads, both
-// head dims, block size, blocks of the longest context. What follows from the kind of case is not
-// counted: rows and sequences in decode.
+// The number of pairs of equal sizes among: sequences, query rows, longest context, query heads, KV
+// heads, both head dims, block size, blocks of the longest context. Pairs that follow from the kind
+// of case are not counted: rows and sequences in decode.
 std::int64_t count_equal_dimensions(const CaseSpec& spec);
 
 }  // namespace recto::verify

@@ -1,7 +1,7 @@
 #pragma once
 
-// Makes failing cases small: fewer sequences, rows, keys, heads and dims; options off; plain
-// numbers, types and placements.
+// Shrinks failing cases: fewer sequences, rows, keys, heads and dims; options off; plain numbers,
+// types and placements.
 
 #include <cstdint>
 #include <functional>
@@ -11,11 +11,11 @@
 
 namespace recto::verify {
 
-// How far from plain: a sum in which each size and each choice that is not plain has its share.
-// Never negative; with each step of shrinking it falls, so that shrinking ends.
+// How far a case is from plain: a sum over all sizes and all choices that are not plain. Never
+// negative; it decreases with each step of shrinking, so that shrinking ends.
 std::int64_t complexity(const CaseSpec& spec);
 
-// Valid cases of less complexity, each one change away, from the boldest change to the mildest.
+// Valid cases of lower complexity, each one change away, from the boldest change to the mildest.
 std::vector<CaseSpec> simpler_cases(const CaseSpec& spec);
 
 using CasePredicate = std::function<bool(const CaseSpec&)>;
@@ -26,8 +26,8 @@ struct ShrunkCase {
   bool is_minimal = false;  // none of its simpler cases fails; else evaluations ran out
 };
 
-// Follows the first simpler case that still fails, until none does or the predicate was evaluated
-// `max_evaluations` times. `failing` itself is taken to fail.
+// Repeatedly moves to the first simpler case that still fails, until none does or the predicate was
+// evaluated `max_evaluations` times. `failing` itself is assumed to fail.
 ShrunkCase shrink(const CaseSpec& failing, const CasePredicate& still_fails,
                   std::int64_t max_evaluations = 2000);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Everything that determines a case, small enough to be read, saved and shrunk: sizes, options,
+// Everything that determines a case, small enough to read, save and shrink: sizes, options,
 // families of numbers, placement and a seed. The tensors follow from it.
 
 #include <array>
@@ -18,7 +18,7 @@
 
 namespace recto::verify {
 
-// Types of q and of the cache that go together, from the plainest on.
+// Types of q and of the cache that go together, the plainest first.
 struct TypePair {
   ElementType q = ElementType::kFp32;
   ElementType kv = ElementType::kFp32;
@@ -39,7 +39,7 @@ inline constexpr std::array<TypePair, 7> kTypePairs = {{
 struct SequenceSpec {
   std::int64_t num_rows = 1;
   std::int64_t context_length = 0;
-  // Names its random numbers, so that leaving out a sequence changes no other.
+  // Identifies its random numbers, so that removing a sequence changes no other.
   std::uint64_t id = 0;
 
   friend bool operator==(const SequenceSpec&, const SequenceSpec&) = default;
@@ -62,8 +62,8 @@ constexpr const char* sink_family_name(SinkFamily family) {
   return kNames[static_cast<int>(family)];
 }
 
-// Slopes of ALiBi: 2^(-8 (h + 1) / H), h of H query heads (Press et al. 2022), and variations that
-// the interface allows.
+// ALiBi slopes: 2^(-8 (h + 1) / H) for head h of H query heads (Press et al. 2022), and variations
+// that the interface allows.
 enum class AlibiFamily : std::uint8_t {
   kNone,
   kUsual,
@@ -95,14 +95,14 @@ struct OptionsSpec {
 inline constexpr double kScaleMin = 0.25;
 inline constexpr double kScaleMax = 2.0;
 
-// FloatSource::largest of q and k, and of v.
+// FloatSource::largest for q and k, and for v.
 inline constexpr double kQueryKeyLimit = 16.0;
 inline constexpr double kValueLimit = 256.0;
 
-// The domain of the design: no score is further from 0.
+// The supported domain: no score is further from 0.
 inline constexpr double kScoreLimit = 1e4;
 
-// What any difference from is news: what cases shrink to.
+// What cases shrink to; reports list only differences from it.
 constexpr Placement plain_placement() {
   return {.block_size = 1,
           .order = BlockOrder::kAscending,
@@ -125,13 +125,14 @@ struct CaseSpec {
   std::vector<SequenceSpec> sequences = {SequenceSpec{}};
   std::int64_t shared_prefix = 0;  // leading tokens whose K and V all sequences have in common
   FloatFamily q = FloatFamily::kOnes;
-  // With kDominatingKey each KV head has one key of magnitude kQueryKeyLimit, at a multiple of the
-  // block size, 64 or 128, or just before, or last; and each q gets the signs of that key, so that
-  // its score is kQueryKeyLimit times the largest that another key could have.
+  // With kDominatingKey, each KV head has one key of magnitude kQueryKeyLimit, at a multiple of the
+  // block size, of 64 or of 128, or just before one, or last. Each q gets the signs of that key, so
+  // that its score is kQueryKeyLimit times the largest that any other key could have.
   FloatFamily k = FloatFamily::kOnes;
   FloatFamily v = FloatFamily::kOnes;
-  // Tokens whose K and V are of their families, where all others' are ones; nothing: all are. No
-  // case is drawn with it: it is how failing cases lose the numbers that do not matter.
+  // Tokens whose K and V are drawn from their families, while those of all others are ones;
+  // nullopt: all tokens. No case is drawn with it; shrinking uses it to remove numbers that do not
+  // matter.
   std::optional<TokenRange> varied_tokens;
   Placement placement = plain_placement();
   std::uint64_t seed = 0;  // of the tensors, sinks and scales
@@ -144,21 +145,22 @@ struct CaseSpec {
   bool has_plain_kv() const { return k == FloatFamily::kOnes && v == FloatFamily::kOnes; }
   TokenRange tokens_varied() const;  // of the longest context; none if K and V are plain
 
-  // A readable block: what differs from plain, one line a topic, without a newline at the end.
+  // A readable block: what differs from plain, one line per topic, without a newline at the end.
   std::string text() const;
 };
 
 std::ostream& operator<<(std::ostream& out, const CaseSpec& spec);
 
-// No score of the case lies further from 0, whatever the seed.
+// No score of the case is further from 0, whatever the seed.
 double score_bound(const CaseSpec& spec);
 
-// Invalid input, naming the field, unless both gates of core/ will let the case through and it lies
-// in the domain of the design.
+// Invalid input, naming the field, unless the case would pass both gates of core/ and is in the
+// supported domain.
 Status check_case(const CaseSpec& spec);
 
-// The tensors. Each number depends on the seed, its tensor, its sequence's id and its place in it,
-// so that with a dimension made smaller the rest keep their numbers. The spec must be valid.
+// Builds the tensors. Each number depends on the seed, its tensor, its sequence's id and its
+// position in it, so that shrinking a dimension keeps the remaining numbers. The spec must be
+// valid.
 AttentionProblem make_problem(const CaseSpec& spec);
 
 }  // namespace recto::verify

@@ -1,7 +1,7 @@
 #pragma once
 
-// Context lengths where kernels change their mind: around multiples of the block size, of a tile
-// and of a split, and everywhere else now and then.
+// Context lengths at which kernels change their behaviour: mostly around multiples of the block
+// size, of a tile and of a split, and sometimes anywhere else.
 
 #include <cstdint>
 #include <vector>
@@ -16,11 +16,11 @@ struct LengthDomain {
 };
 
 // 0, 1, max, and m * size - 1, m * size, m * size + 1 for every size and every m, as far as they
-// lie in [0, max]: sorted, each once.
+// are in [0, max]; sorted, without duplicates.
 std::vector<std::int64_t> edge_lengths(const LengthDomain& domain);
 
-// An edge of one of the sizes, each as likely, three times out of four; else anything in [0, max].
-// So every residue of every size comes, and those of -1, 0 and 1 most often.
+// Three times out of four, an edge of one of the sizes, which are equally likely; else anything in
+// [0, max]. So every residue of every size occurs, and -1, 0 and 1 most often.
 std::int64_t draw_length(const LengthDomain& domain, RandomStream& stream);
 
 }  // namespace recto::verify

@@ -1,8 +1,8 @@
 #pragma once
 
-// Takes fields out of a JSON object, each once, by name. A field that is not there is wrong, unless
-// it is looked for by `find`: a default that nobody wrote would be taken for what somebody meant.
-// The first thing that is wrong sticks, with the path of its field.
+// Reads fields of a JSON object by name, each once. A missing field is an error, except with
+// `find`: an implicit default could be mistaken for an intended value. The first error is kept,
+// with the path of its field.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 
 class FieldReader {
  public:
-  // `object` outlives it. `path` is that of the object, empty for the outermost one.
+  // `object` must outlive the reader. `path` is that of the object, empty for the outermost one.
   FieldReader(const Json& object, std::string path);
 
   void read(const char* name, std::int64_t& value);
@@ -29,7 +29,7 @@ class FieldReader {
   void read(const char* name, std::string& value);
   void read(const char* name, std::optional<std::int64_t>& value);  // null: nothing
 
-  // One of `values`, by the name that `name_of` gives it.
+  // Reads one of `values`, by the name that `name_of` gives it.
   template <typename T, typename Values, typename NameOf>
   void read_choice(const char* name, T& value, const Values& values, NameOf name_of) {
     std::string known;
@@ -46,18 +46,19 @@ class FieldReader {
     fail_found(name, "one of " + known, *found);
   }
 
-  // The field, for another reader; null if it is missing, which may be.
+  // Returns the field, for another reader; null if it is missing, which is allowed.
   const Json* find(const char* name);
-  // The same; a missing one is wrong.
+  // The same, but a missing field is an error.
   const Json* require(const char* name, std::string_view expected);
   std::string path_of(std::string_view name) const;
 
   void fail(std::string_view name, std::string_view expected, std::string_view found);
   void fail_found(std::string_view name, std::string_view expected, const Json& found);
-  // What another reader, or a check, has found.
+  // Adds the error, if any, of another reader or of a check.
   void merge(const Status& status);
 
-  // Invalid input where something was wrong, or the object has a field that nobody has asked for.
+  // Returns invalid input if anything was wrong, or if the object has a field that was never asked
+  // for.
   Status finish();
 
  private:
@@ -67,8 +68,8 @@ class FieldReader {
   Status status_;
 };
 
-// The text as one JSON object. Invalid input with the line where it is none, or with the path of a
-// field that stands twice.
+// Parses the text as one JSON object. Invalid input with the line if it is not one, or with the
+// path of a repeated field.
 Result<Json> parse_json_object(std::string_view text);
 
 }  // namespace recto::verify

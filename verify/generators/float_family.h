@@ -1,8 +1,8 @@
 #pragma once
 
-// Where the numbers of a generated tensor come from: families, each of which has led kernels astray
-// in its own way, and two plain ones that counterexamples shrink to. Every value is exact in the
-// element type that it is drawn for, and bits do not depend on the machine: no std::log, no
+// The numbers of generated tensors come from families, each of which exposes a different weakness
+// of kernels, and two plain ones that counterexamples shrink to. Every value is exact in the
+// element type that it is drawn for, and the bits do not depend on the machine: no std::log, no
 // std::cos.
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace recto::verify {
 
-// From the plainest on. [a, b) before rounding to the element type:
+// The plainest first. Ranges [a, b) are before rounding to the element type:
 enum class FloatFamily : std::uint8_t {
   kOnes,
   kSmallIntegers,     // -4 ... 4
@@ -57,27 +57,29 @@ inline std::ostream& operator<<(std::ostream& out, FloatFamily family) {
 inline constexpr double kNormalLimit = 8.0;  // beyond it lies 1 in 10^15: drawn again
 
 // What a tensor is drawn from. `largest` is a power of two, at least 16, and bounds the families
-// that reach far; small enough for any product and sum of the domain (design, section 3).
+// with a wide range; it must be small enough for any product and sum of the domain (design, section
+// 3).
 struct FloatSource {
   FloatFamily family = FloatFamily::kOnes;
   ElementType type = ElementType::kFp32;
   double largest = 16.0;
 };
 
-// About 1e30 where fp32's range is had, else what outputs of q's type and scales of 2 leave room
-// for: 2^24 values (no context is longer) add up below fp32's overflow, which is where the domain
-// ends.
+// About 1e30 for types with fp32's range, else as large as outputs of q's type and scales of 2
+// leave room for. 2^24 values (no context is longer) add up to less than fp32's overflow, which is
+// where the domain ends.
 double huge_magnitude(ElementType type);
 
-// No value of the source is larger.
+// No value of the source is larger in magnitude.
 double largest_magnitude(const FloatSource& source);
 
-// One head of one token: [head_dim]. A longer row begins with the same values.
+// Fills one head of one token: [head_dim]. A longer row begins with the same values.
 void fill_row(const FloatSource& source, std::int64_t token, RandomStream& stream,
               std::span<float> row);
 
-// Mean 0, variance 1, unrounded and unlimited. Exact up to the 2^-53 grid of its uniforms: Karney,
-// "Sampling exactly from the normal distribution", ACM TOMS 42(1), 2016, algorithm N.
+// A normal number with mean 0 and variance 1, unrounded and unlimited. Exact up to the 2^-53 grid
+// of its uniforms: Karney, "Sampling exactly from the normal distribution", ACM TOMS 42(1), 2016,
+// algorithm N.
 double draw_normal(RandomStream& stream);
 
 }  // namespace recto::verify

@@ -7,7 +7,7 @@
 //     ...
 //   });
 //
-// A counterexample shrinks by simpler_cases and is printed as a block.
+// Counterexamples shrink by simpler_cases and are printed as blocks.
 
 #include <rapidcheck.h>
 
@@ -19,7 +19,7 @@
 namespace recto::verify {
 
 inline rc::Gen<CaseSpec> arbitrary_case(const CaseDomain& domain) {
-  // The size that rapidcheck hands in is left alone: the domain says what is small enough.
+  // The size that rapidcheck passes is ignored: the domain says what is small enough.
   return [domain](const rc::Random& random, int) {
     rc::Random seeds = random;
     RandomStream stream(seeds.next());
@@ -29,7 +29,7 @@ inline rc::Gen<CaseSpec> arbitrary_case(const CaseDomain& domain) {
   };
 }
 
-// Found by rapidcheck where it prints counterexamples.
+// Called by rapidcheck to print counterexamples.
 inline void showValue(const CaseSpec& spec, std::ostream& out) { out << '\n' << spec; }
 
 }  // namespace recto::verify

@@ -1,6 +1,6 @@
 #pragma once
 
-// Bounds for tests of samplers with fixed seeds: six standard deviations, which a right sampler
+// Bounds for tests of samplers with fixed seeds: six standard deviations, which a correct sampler
 // exceeds with probability 2e-9 over the choice of the seed.
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace recto::verify {
 
 inline constexpr double kDeviations = 6.0;
 
-// How far a share of `samples` draws may be from its probability.
+// How far an observed share of `samples` draws may be from its probability.
 inline double share_bound(double probability, std::size_t samples) {
   return kDeviations * std::sqrt(probability * (1.0 - probability) / static_cast<double>(samples));
 }
@@ -24,7 +24,8 @@ double share_of(const std::vector<double>& values, const Predicate& holds) {
          static_cast<double>(values.size());
 }
 
-// Mean of value^power, and how far it may be off, by the samples' own mean of value^(2 power).
+// The mean of value^power, and how far it may be off, estimated from the samples' own mean of
+// value^(2 power).
 struct Moment {
   double value = 0.0;
   double bound = 0.0;
@@ -43,7 +44,7 @@ inline Moment moment_of(const std::vector<double>& values, int power) {
   return {mean, kDeviations * std::sqrt((squares / count - mean * mean) / count)};
 }
 
-// Largest distance between the samples' distribution function and a continuous `cdf`.
+// The largest distance between the samples' distribution function and a continuous `cdf`.
 template <typename Cdf>
 double largest_distance(std::vector<double> values, const Cdf& cdf) {
   std::ranges::sort(values);

@@ -1,8 +1,8 @@
 #pragma once
 
-// What of a domain somebody serves who refuses most of it, as kernels for one type, one head dim
-// and one layout do: found by changing one thing at a time, where cases drawn at random would need
-// the product of all choices.
+// Finds the part of a domain that an implementation serves which refuses most of it, such as
+// kernels for one type, one head dim and one layout. It changes one thing at a time; cases drawn at
+// random would need the product of all choices.
 
 #include <functional>
 #include <optional>
@@ -12,13 +12,14 @@
 
 namespace recto::verify {
 
-// Why a case is refused, in words that do not vary with sizes; nothing if it is served.
+// Returns why a case is refused, in words that do not vary with sizes; nullopt if it is served.
 using CaseRefusal = std::function<std::optional<std::string>(const CaseSpec&)>;
 
-// The domain, with those values of each list, and those options, that are served beside one plain
-// case that is. Combinations of them may still be refused. Nothing where no such case was found:
-// there is one if each reason to refuse is about one list or option. Asks about seventy cases for
-// each reason that is met, and a thousand at most.
+// Returns the domain restricted to those values of each list, and those options, that are served as
+// single changes to one plain served case. Combinations of them may still be refused. nullopt if no
+// such case was found; one is found if each reason to refuse is about one list or option. Asks
+// about seventy cases for each reason that is met, and at most a thousand to find the case and a
+// thousand to change it.
 std::optional<CaseDomain> served_domain(const CaseDomain& domain, const CaseRefusal& why_refused);
 
 }  // namespace recto::verify

@@ -1,6 +1,6 @@
 #pragma once
 
-// The struct of a call, with all that it points to but the message moved to a device.
+// The struct of a call, with everything that it points to, except the message, moved to a device.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace recto::verify {
 
 class DeviceCallStruct {
  public:
-  // `call` is a RectoAttentionCall or a RectoKvWriteCall, as the function says.
+  // `call` is a RectoAttentionCall or a RectoKvWriteCall, depending on the function.
   DeviceCallStruct(KernelFunction function, const std::byte* call) : function_(function) {
     std::memcpy(bytes_, call, sizeof bytes_);
   }
@@ -21,7 +21,7 @@ class DeviceCallStruct {
   const void* bytes() const { return bytes_; }
   RectoCallContext& context() { return *reinterpret_cast<RectoCallContext*>(bytes_); }
 
-  // moved(address): where it lies on the device. Which is the first one.
+  // `moved(address)` returns where the address is on the device, which is the first one.
   template <typename Moved>
   void move(const Moved& moved) {
     const auto each = [&moved](auto&... pointers) { (move_one(moved, pointers), ...); };

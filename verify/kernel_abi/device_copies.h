@@ -1,6 +1,6 @@
 #pragma once
 
-// A call's buffers on a device, for as long as the call takes; in the library's process.
+// A call's buffers on a device for the duration of the call; used in the library's process.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,21 +15,22 @@ namespace recto::verify {
 
 class DeviceCopies {
  public:
-  // The pages are open, as whenever anything is copied. All of them go to the device, with bytes of
-  // all ones before and behind. Of a sparse buffer only what was written to it is copied.
+  // The pages must be open now and at each later copy. All of them are copied to the device, with
+  // guard bytes of all ones before and after. Of a sparse buffer, only what was written to it is
+  // copied.
   DeviceCopies(KernelDevice& device, const GuardedArena& arena, std::span<const OpenPages> pages);
   DeviceCopies(const DeviceCopies&) = delete;
   DeviceCopies& operator=(const DeviceCopies&) = delete;
   ~DeviceCopies();
 
-  // Whether all of them found room.
+  // Whether there was room for all of them.
   bool are_there() const { return are_there_; }
 
-  // Where it lies on the device: of an address within these pages.
+  // Where an address within these pages is on the device.
   std::byte* moved(const void* address) const;
 
-  // Copies back what may be written. A byte that changed though nobody may write it, as an access
-  // to the arena, or nothing.
+  // Copies back what may be written. If a byte has changed that must not be written, returns it as
+  // an access to the arena; else nullopt.
   std::optional<MemoryFault> take_back();
 
   static constexpr std::int64_t kGuardBytes = 4096;

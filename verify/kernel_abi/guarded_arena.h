@@ -1,8 +1,8 @@
 #pragma once
 
-// Memory that two processes share, in buffers with pages around them that nobody may touch. We see
-// all of it; the other process, forked from ours, sees the buffers only, at other addresses, and
-// may write to those alone that a call says it writes.
+// Memory shared by two processes, in buffers surrounded by guard pages that must not be touched.
+// Our process sees all of it; the other process, forked from ours, sees only the buffers, at other
+// addresses, and may write only to those that the call declares as written.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace recto::verify {
 
 enum class BufferAccess : std::uint8_t { kRead, kWrite };
 
-// Which end of a buffer touches the pages that nobody may touch. At the other end there is the rest
-// of a page; it holds bytes of all ones (NaN, -1), which are compared where the buffer is written.
+// Which end of a buffer touches the guard pages. At the other end is the rest of a page; it holds
+// bytes of all ones (NaN, -1), which are checked if the buffer may be written.
 enum class GuardedEnd : std::uint8_t { kFront, kBack };
 
 struct BufferRequest {
@@ -27,9 +27,9 @@ struct BufferRequest {
   std::int64_t alignment = 1;  // of its address: a power of two up to a page
   BufferAccess access = BufferAccess::kRead;
   GuardedEnd end = GuardedEnd::kBack;
-  // Zeros, which take no memory before they are written, in place of bytes of all ones.
+  // Starts with zeros, which take no memory until they are written, instead of bytes of all ones.
   bool is_sparse = false;
-  // Of a sparse one: so many bytes before it, whole pages, may be touched as well.
+  // Sparse buffers only: this many bytes before it, in whole pages, may be touched as well.
   std::int64_t bytes_before = 0;
 };
 
@@ -49,7 +49,7 @@ struct GuardedBuffer {
   bool is_sparse = false;
 };
 
-// An access that the machine refused.
+// An access that the hardware refused.
 struct MemoryFault {
   std::uintptr_t address = 0;
   enum class Kind : std::uint8_t { kUnknown, kRead, kWrite } kind = Kind::kUnknown;
@@ -57,31 +57,34 @@ struct MemoryFault {
 
 class GuardedArena {
  public:
-  // For buffers that fill `bytes` with their guards, of which only what they fill takes memory.
-  // Failed where the system does not give it.
+  // Reserves `bytes` for buffers and their guards; only what is filled takes memory. Failed if the
+  // system does not provide it.
   static Result<std::unique_ptr<GuardedArena>> create(std::int64_t bytes);
   GuardedArena(const GuardedArena&) = delete;
   GuardedArena& operator=(const GuardedArena&) = delete;
   ~GuardedArena();
 
-  // Forgets all buffers. Those of the next call begin with bytes of all ones, or of none.
+  // Forgets all buffers. Those of the next call begin with bytes of all ones, or with zeros if
+  // sparse.
   void clear();
-  // Exhausted where it does not fit; failed where the system does not take memory back.
+  // Adds a buffer. Exhausted if it does not fit; failed if the system does not take memory back.
   Result<GuardedBuffer> add(const BufferRequest& request);
   const std::vector<GuardedBuffer>& buffers() const { return buffers_; }
-  // Where the other process sees it; not to be followed in ours.
+  // Where the other process sees the arena; must not be dereferenced in ours.
   std::byte* theirs() const { return theirs_; }
-  // What was ever written of these pages, which is all but where a buffer is sparse.
+  // The parts of these pages that were ever written: everything, unless a buffer is sparse.
   std::vector<OpenPages> filled(const OpenPages& pages) const;
-  // The same of a buffer's pages, as ours.
+  // The same for a buffer's pages, at our addresses.
   std::vector<std::span<const std::byte>> filled_bytes(const GuardedBuffer& buffer) const;
 
-  // What was written beside the buffers that may be written, or nothing. Not of sparse ones.
+  // Describes a write just outside a buffer that may be written; empty if there was none. Ignores
+  // sparse buffers.
   std::string overrun_text() const;
   // "a read 4 bytes beyond the end of block_table (24 bytes)".
   std::string fault_text(const MemoryFault& fault) const;
 
-  // In the other process only: gives up our view; lets pages be seen; hides all of them again.
+  // In the other process only: enter() gives up our view, open_pages() makes pages visible,
+  // close_pages() hides all of them again.
   void enter();
   void open_pages(std::span<const OpenPages> pages);
   void close_pages();
@@ -92,7 +95,7 @@ class GuardedArena {
   GuardedArena(int file, std::byte* ours, std::byte* theirs, std::int64_t bytes)
       : file_(file), ours_(ours), theirs_(theirs), bytes_(bytes) {}
 
-  // What of it one buffer's text says of an address `place` bytes from its start.
+  // Describes an address `place` bytes from the start of a buffer.
   static std::string place_text(const GuardedBuffer& buffer, std::int64_t place);
 
   int file_;

@@ -1,6 +1,6 @@
 #pragma once
 
-// A device whose memory a kernel library may ask for: CUDA's in a program that has it, a stand-in
+// A device whose memory a kernel library may ask for: CUDA's in programs that have it, a stand-in
 // in tests.
 
 #include <cstddef>
@@ -13,22 +13,23 @@ class KernelDevice {
  public:
   virtual ~KernelDevice() = default;
 
-  // Makes it current. Why it is not there, or null.
+  // Makes the device current. Returns why it is unavailable, or null.
   virtual const char* begin() = 0;
 
-  // At a multiple of 256 bytes; null if there is no room, or for what finish() says then.
+  // Returns memory at a multiple of 256 bytes; null if there is no room, or for a reason that
+  // finish() then returns.
   virtual std::byte* allocate(std::int64_t bytes) = 0;
   virtual void release(std::byte* memory) = 0;
 
   virtual void copy_in(std::byte* device, const std::byte* host, std::int64_t bytes) = 0;
   virtual void copy_out(std::byte* host, const std::byte* device, std::int64_t bytes) = 0;
 
-  // Waits for all that is under way. What went wrong in it, or in a call before, or null; the
-  // process has no use for the device after that.
+  // Waits for all pending work. Returns what went wrong in it, or in an earlier call, or null;
+  // after an error, the process can no longer use the device.
   virtual const char* finish() = 0;
 };
 
-// Of this program; null if it has none.
+// The device of this program; null if it has none.
 KernelDevice* kernel_device();
 
 }  // namespace recto::verify

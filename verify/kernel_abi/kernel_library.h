@@ -1,8 +1,9 @@
 #pragma once
 
-// Somebody's kernels, from a shared library with the interface of recto_kernel.h. They run in a
-// process of their own: a crash, an exit, a loop without end, a stray access or a status that is
-// none are answers like others, with words for what happened, and the next call has a new process.
+// Third-party kernels from a shared library with the interface of recto_kernel.h. They run in a
+// separate process: a crash, an exit, an endless loop, a stray access or an invalid status is an
+// outcome like any other, with a description of what happened, and the next call gets a new
+// process.
 
 #include <cstdint>
 #include <map>
@@ -24,14 +25,15 @@ namespace recto::verify {
 struct KernelLibraryOptions {
   std::int64_t load_limit_ms = 10'000;  // wall clock, as all limits
   std::int64_t time_limit_ms = 10'000;  // of one call
-  // Calls of a function that ran into it, after which those that were not made before are not made:
-  // shrinking a loop without end would take the limit for each trial.
+  // After this many calls of a function have run into time_limit_ms, no new call of it is made:
+  // shrinking an endless loop would take the limit for each trial.
   std::int64_t time_outs_max = 4;
-  // Whose memory a library gets that takes it (kernel_device()); null: this program has none.
+  // The device whose memory a library gets if it takes it (kernel_device()); null: this program has
+  // none.
   KernelDevice* device = nullptr;
 };
 
-// What became of one call.
+// The outcome of one call.
 struct CallOutcome {
   enum class Kind : std::uint8_t { kDone, kUnsupported, kWrong };
 
@@ -42,10 +44,10 @@ struct CallOutcome {
 
 class KernelLibrary {
  public:
-  // Loads it, in its own process. Invalid input, naming the path and what is wrong with it: no
-  // file, no shared library, no table, another version, nothing in it, a memory that this program
-  // does not hand over; or what loading it came to. Failed where the system gives no process or
-  // memory.
+  // Loads the library, in its own process. Invalid input, naming the path and what is wrong with
+  // it: no file, not a shared library, no table, another version, an empty table, a kind of memory
+  // that this program does not provide, or how loading it ended. Failed if the system provides no
+  // process or memory.
   static Result<std::shared_ptr<KernelLibrary>> open(const std::string& path,
                                                      const KernelLibraryOptions& options = {});
 
@@ -53,19 +55,20 @@ class KernelLibrary {
   const std::string& path() const { return path_; }
   bool has(KernelFunction function) const { return has_function_[static_cast<int>(function)]; }
 
-  // Of all below: the library has the function, and what decode gets has one row a sequence.
+  // All functions below require that the library has the function, and that decode gets one row per
+  // sequence.
   //
-  // Makes the call and keeps what came of it, so that making it next costs nothing. A call that
-  // goes wrong is not unsupported.
+  // Makes the call and keeps its result, so that making the same call next costs nothing. A call
+  // that goes wrong does not count as unsupported.
   std::optional<std::string> why_unsupported(KernelFunction function,
                                              const PagedAttentionInputs& inputs);
   std::optional<std::string> why_unsupported(const KvWriteInputs& inputs);
 
-  // The result is there if it is done; where it goes, `stale` stands before. Equal calls that went
-  // wrong are not made again.
+  // Sets `result` if the outcome is kDone. Before the call, the output buffers hold `stale`. Calls
+  // that went wrong are not repeated.
   CallOutcome attend(KernelFunction function, const PagedAttentionInputs& inputs,
                      reference::AttentionResult& result, std::uint32_t stale = kStaleNaN);
-  // The caches are as the library left them if it is done, and as before if not.
+  // If the outcome is kDone, the caches are as the library left them; otherwise they are unchanged.
   CallOutcome write_kv(const KvWriteInputs& inputs);
 
  private:

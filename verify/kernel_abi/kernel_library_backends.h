@@ -1,7 +1,6 @@
 #pragma once
 
-// The kernels of a shared library as implementations under test: every law, and the oracle, run on
-// them.
+// The kernels of a shared library as implementations under test, for every law and the oracle.
 
 #include <string>
 #include <vector>
@@ -13,20 +12,20 @@
 
 namespace recto::verify {
 
-// What a library is put to: its functions as backends, "NAME decode", "NAME prefill" and "NAME
-// kv_write", as far as it has them; and the law of writing, which is about the last one alone.
+// What a library is tested with: the functions that it has as backends, "NAME decode", "NAME
+// prefill" and "NAME kv_write"; and the law of writing, which applies only to the last one.
 struct KernelLibraryTrial {
   std::vector<Backend> backends;
   std::vector<Law> laws;  // beside those of attention
 };
 
 // Attention is judged by reference::third_party_numerics. A call that goes wrong throws a
-// FailureOfKind with what KernelLibrary says of it, which runners of laws take for a failure.
-// Errors of KernelLibrary::open.
+// FailureOfKind with KernelLibrary's description, which law runners treat as a failure. Same errors
+// as KernelLibrary::open.
 Result<KernelLibraryTrial> kernel_library_trial(const std::string& path,
                                                 const KernelLibraryOptions& options = {});
 
-// The backends alone.
+// Returns only the backends.
 Result<std::vector<Backend>> kernel_library_backends(const std::string& path,
                                                      const KernelLibraryOptions& options = {});
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Everything there is, run on a kernel library.
+// Runs all laws and the oracle on a kernel library.
 
 #include <cstdint>
 #include <string>
@@ -13,13 +13,13 @@
 
 namespace recto::verify {
 
-// "small" has sizes of every kind, which find most faults and shrink well; "model" has those that
-// kernels are made for: head dims of models, block sizes from 16 on; "heads" has up to 128 query
-// heads over up to 8 KV heads, in groups of up to 71. So many cases of each.
+// `count` cases of each kind: "small" has sizes of every kind, which find most faults and shrink
+// well; "model" has the sizes that kernels are made for: head dims of models, block sizes of at
+// least 16; "heads" has up to 128 query heads over up to 8 KV heads, in groups of up to 71.
 std::vector<DrawnCases> library_cases(std::uint64_t count);
 
-// All laws, those of engines' tables and of writing among them, and the oracle, on these cases, as
-// far as RECTO_CASE asks for them, or all of them.
+// Runs all laws, including those of engines' tables and of writing, and the oracle, on these cases;
+// only on those that RECTO_CASE selects, if it is set.
 Result<LawReport> kernel_library_report(const std::string& path,
                                         const std::vector<DrawnCases>& cases,
                                         const KernelLibraryOptions& options = {},

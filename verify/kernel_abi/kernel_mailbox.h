@@ -1,7 +1,7 @@
 #pragma once
 
-// What recto and the process that runs a kernel library say to each other: plain memory that both
-// see. One of them reads while the other one waits.
+// The messages between recto and the process that runs a kernel library: plain memory that both
+// see. Only one of them uses it while the other one waits.
 
 #include <array>
 #include <cstddef>
@@ -22,7 +22,7 @@ constexpr const char* kernel_function_name(KernelFunction function) {
   return kNames[static_cast<int>(function)];
 }
 
-// What became of loading the library, in the order in which it is tried.
+// How far loading the library got, in order of the steps.
 enum class LoadStep : std::int32_t {
   kLoading,      // dlopen has not come back
   kNotLoaded,    // `text` has the loader's words
@@ -33,7 +33,7 @@ enum class LoadStep : std::int32_t {
   kLoaded
 };
 
-// The library's table, as far as it goes.
+// The library's table, as far as it extends.
 struct LoadedTable {
   std::uint64_t struct_bytes = 0;
   std::int32_t abi_major = 0;
@@ -43,14 +43,14 @@ struct LoadedTable {
   bool has_function[kKernelFunctions.size()] = {};
 };
 
-// The signal that ended the library, and what it was about.
+// The signal that ended the library, and its cause.
 struct FatalSignal {
   std::int32_t number = 0;  // 0: none
   MemoryFault fault = {};
 };
 
-// What a file of the library's process may grow to, standard output and standard error among them,
-// which lie in memory: SIGXFSZ ends what goes on.
+// The size limit for files of the library's process, including standard output and standard error,
+// which are in memory: SIGXFSZ ends a process that exceeds it.
 inline constexpr std::int64_t kFileBytesMax = std::int64_t{64} << 20;
 
 struct KernelMailbox {
@@ -66,7 +66,8 @@ struct KernelMailbox {
 
   std::int32_t returned = 0;
   FatalSignal fatal_signal = {};
-  // On a device: a write that nothing stopped, and what the device came to, which ends the process.
+  // On a device: a stray write that nothing stopped, and a failure of the device, which ends the
+  // process.
   std::optional<MemoryFault> stray_write = {};
   char device_failure[256] = {};
 };

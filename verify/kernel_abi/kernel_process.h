@@ -1,7 +1,7 @@
 #pragma once
 
-// A process that runs a kernel library, seen from ours: it is started, called, waited for up to a
-// limit, and started anew once it has ended. Nothing that the library does there can end ours.
+// Our handle to the process that runs a kernel library: it is started, called, waited for up to a
+// limit, and restarted once it has ended. Nothing that the library does there can end our process.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace recto::verify {
 
-// How a wait for the library ended.
+// How waiting for the library ended.
 enum class KernelEnd : std::uint8_t {
   kAnswered,
   kSignal,    // a fault, or another signal
@@ -35,16 +35,16 @@ struct KernelAnswer {
 
 class KernelProcess {
  public:
-  // `path` is absolute; `device`, which outlives it, is null where there is none. Failed where the
-  // system gives no memory.
+  // `path` must be absolute; `device` must outlive the object and is null if there is none. Failed
+  // if the system provides no memory.
   static Result<std::unique_ptr<KernelProcess>> create(const std::string& path,
                                                        KernelDevice* device = nullptr);
   KernelProcess(const KernelProcess&) = delete;
   KernelProcess& operator=(const KernelProcess&) = delete;
   ~KernelProcess();
 
-  // Ends a process that runs, and starts one that loads the library; what came of that is in
-  // mailbox(). Failed where the system gives no process.
+  // Ends a running process and starts one that loads the library; the result of loading is in
+  // mailbox(). Failed if the system provides no process.
   Result<KernelAnswer> start(std::int64_t time_limit_ms);
   bool is_running() const { return process_ > 0; }
 
@@ -52,8 +52,9 @@ class KernelProcess {
   GuardedArena& arena() { return *arena_; }
   const KernelMailbox& mailbox() const { return *mailbox_; }
 
-  // Runs. `call` is a RectoAttentionCall or a RectoKvWriteCall, of their addresses. Whatever end
-  // but an answer leaves it not running.
+  // Makes a call; the process must be running. `call` is a RectoAttentionCall or a RectoKvWriteCall
+  // with the other process's addresses. After any end except an answer, the process is no longer
+  // running.
   KernelAnswer call(KernelFunction function, std::span<const std::byte> call,
                     std::int64_t time_limit_ms);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// A call as a kernel library sees it: everything that the views of core/ name, copied into guarded
-// buffers, and the call's struct with those buffers' addresses.
+// A call as a kernel library sees it: everything that the views of core/ refer to, copied into
+// guarded buffers, and the call's struct with the addresses of those buffers.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace recto::verify {
 
-// What two calls have in common that are the same to a library.
+// A key that is equal for calls that are the same to a library.
 struct RequestKey {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
@@ -25,10 +25,10 @@ struct RequestKey {
   friend auto operator<=>(const RequestKey&, const RequestKey&) = default;
 };
 
-// What a call writes, as the arena has it before the call.
+// A buffer that a call writes, as it is in the arena before the call.
 struct WrittenBuffer {
   GuardedBuffer buffer = {};
-  // Of a pool so large that its blocks alone are looked at.
+  // Set for a pool so large that only its blocks are checked.
   std::optional<FarBlocks> far = {};
 };
 
@@ -43,11 +43,11 @@ struct KernelRequest {
   bool is_distant = false;           // some pool is one of far blocks
 };
 
-// The inputs have passed the gate of core/. Rows of out have the gap between them that rows of q
-// have; both hold `stale` (verify/problems/stale_memory.h). Which end of a buffer is guarded
-// follows from the inputs. Exhausted where the arena has no room for it. Of pools of more than a
-// GiB only blocks are handed over, far from each other: zeros that take no memory lie between them,
-// and before pools that are written, as far as offsets of 32 bits lead.
+// The inputs must have passed the gate of core/. Rows of out have the same gap between them as rows
+// of q; out and lse_ln are filled with `stale` (verify/problems/stale_memory.h). The inputs
+// determine which end of each buffer is guarded. Exhausted if the arena has no room. Of pools
+// larger than 1 GiB, only blocks are passed, far from each other: between them, and before pools
+// that are written as far as 32-bit offsets can reach, are zeros that take no memory.
 Result<KernelRequest> request_attention(KernelFunction function, const PagedAttentionInputs& inputs,
                                         std::uint32_t stale, GuardedArena& arena);
 Result<KernelRequest> request_kv_write(const KvWriteInputs& inputs, GuardedArena& arena);

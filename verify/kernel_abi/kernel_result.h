@@ -1,6 +1,6 @@
 #pragma once
 
-// What a library wrote, read back.
+// Reads back what a library wrote.
 
 #include <cstddef>
 #include <string>
@@ -12,22 +12,22 @@
 
 namespace recto::verify {
 
-// Of request_attention(..., inputs, ...); `out` and `lse_ln` are the buffers after the call. An
-// element that nobody wrote is NaN.
+// The result of request_attention(..., inputs, ...); `out` and `lse_ln` are the buffers after the
+// call. Elements that were not written are NaN.
 reference::AttentionResult attention_result(const PagedAttentionInputs& inputs,
                                             const KernelRequest& request,
                                             const std::vector<std::byte>& out,
                                             const std::vector<std::byte>& lse_ln);
 
-// What it holds: all of it, or of far blocks one after the other.
+// The contents of the buffer: all of it or, with far blocks, the blocks one after the other.
 std::vector<std::byte> contents_of(const WrittenBuffer& written);
-// The same to where the caller's pool lies.
+// Copies these contents back to the caller's pool.
 void put_back(const WrittenBuffer& written, const std::vector<std::byte>& contents, void* pool);
 
-// The first write between far blocks, or before them, in words, or nothing.
+// Describes the first write between or before far blocks; empty if there is none.
 std::string stray_text(const KernelRequest& request, const GuardedArena& arena);
 
-// The first byte between the rows of out that is not as it was, in words, or nothing.
+// Describes the first changed byte between the rows of out; empty if there is none.
 std::string gap_text(const KernelRequest& request, const std::vector<std::byte>& out);
 
 }  // namespace recto::verify

@@ -1,6 +1,6 @@
 #pragma once
 
-// The other process: loads a kernel library and calls its functions.
+// The library's process: loads a kernel library and calls its functions.
 
 #include <string>
 
@@ -10,20 +10,20 @@
 
 namespace recto::verify {
 
-// What a new process has of the one that it was forked from.
+// What a new process inherits from the one that it was forked from.
 struct WorkerSetup {
   std::string path;        // of the library, absolute
   GuardedArena* arena;     // its pages are opened for each call
   KernelMailbox* mailbox;  // shared
   int channel = -1;        // a byte arrives for each call, and is sent for each answer
   int printed = -1;        // file that becomes standard output and standard error
-  // Whose memory is handed over, if the library takes it.
+  // The device whose memory is passed, if the library takes it.
   KernelDevice* device = nullptr;
 };
 
-// To be called in the new process at once. Answers once for loading the library, then for each
-// call, until the channel is closed. What the library does to its process ends it; a signal that
-// stands for a fault is written down first.
+// Must be called in the new process at once. Answers once for loading the library, then for each
+// call, until the channel is closed. The library can end only this process; a signal that indicates
+// a fault is recorded first.
 [[noreturn]] void serve_kernel_calls(const WorkerSetup& setup);
 
 }  // namespace recto::verify

@@ -1,6 +1,6 @@
 #pragma once
 
-// Puts what a call names into guarded buffers, one after the other, until one has no room.
+// Puts what a call refers to into guarded buffers, one after the other, until one does not fit.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,10 +20,11 @@ namespace recto::verify {
 
 inline constexpr std::int64_t kVectorBytes = 16;
 inline constexpr std::int64_t kMessageBytes = 512;
-// Of pools that are larger, only blocks are copied: those that contexts address, or all to write.
+// Of larger pools, only blocks are copied: those that contexts address or, if they are written,
+// all.
 inline constexpr std::int64_t kWholePoolBytesMax = std::int64_t{1} << 30;
 
-// From the first byte to the last that the view names.
+// Bytes from the first to the last that the view refers to.
 template <typename Pointer>
 std::int64_t span_bytes(const BasicRowsView<Pointer>& rows) {
   if (rows.num_rows == 0) return 0;
@@ -45,17 +46,17 @@ std::int64_t span_bytes(const BasicKvTensorView<Pointer>& cache) {
 
 class RequestBuilder {
  public:
-  // Bit i of `ends` says which end of buffer i is guarded.
+  // Bit i of `ends` selects the guarded end of buffer i.
   RequestBuilder(GuardedArena& arena, std::uint64_t ends) : arena_(arena), ends_(ends) {
     arena_.clear();
   }
 
   const Status& status() const { return status_; }
   bool has_far_blocks() const { return has_far_blocks_; }
-  // All that the library may read, but for zeros of large pools.
+  // Everything that the library may read, except the zeros of large pools.
   std::span<const std::span<const std::byte>> contents() const { return contents_; }
 
-  // What the library may read, or write, from `data` on.
+  // A buffer that the library may read or write, filled from `data` unless that is null.
   GuardedBuffer buffer(const BufferRequest& request, const void* data) {
     BufferRequest guarded = request;
     guarded.end = (ends_ & 1) == 0 ? GuardedEnd::kBack : GuardedEnd::kFront;
@@ -69,7 +70,7 @@ class RequestBuilder {
     return added.value();
   }
 
-  // Null for nothing, but for arrays that are there with no element.
+  // Null if `values` has no address; an empty array with an address still gets a buffer.
   template <typename T>
   const T* array(const char* name, std::span<const T> values) {
     if (values.data() == nullptr) return nullptr;
@@ -93,7 +94,7 @@ class RequestBuilder {
             .head_stride = view.head_stride};
   }
 
-  // Of RectoKvTensor, or RectoMutableKvTensor over `held`.
+  // Makes a RectoKvTensor or RectoMutableKvTensor over `held`.
   template <typename Tensor, typename Pointer>
   Tensor cache(const BasicKvTensorView<Pointer>& view, const GuardedBuffer& held,
                const char* scale_name) {
@@ -117,7 +118,7 @@ class RequestBuilder {
     return tensor;
   }
 
-  // `blocks` are those that contexts address.
+  // `blocks` are the ones that contexts address.
   RectoKvTensor read_cache(const char* name, const char* scale_name, const KvTensorView& view,
                            const std::set<std::int64_t>& blocks) {
     BufferRequest request = {.name = name, .bytes = span_bytes(view), .alignment = kVectorBytes};
@@ -128,7 +129,8 @@ class RequestBuilder {
     return cache<RectoKvTensor>(view, held, scale_name);
   }
 
-  // With what lies before a large one, as far as an offset leads that has lost its upper half.
+  // Includes what is before a large cache, as far as an offset can reach that has lost its upper
+  // half.
   WrittenBuffer written_cache(const char* name, const MutableKvTensorView& view) {
     if (span_bytes(view) <= kWholePoolBytesMax)
       return {.buffer = written(name, span_bytes(view), view.data)};
@@ -151,7 +153,7 @@ class RequestBuilder {
     return {.buffer = held, .far = far};
   }
 
-  // `data` is null where nothing was there before.
+  // `data` is null if the buffer has no earlier contents.
   GuardedBuffer written(const char* name, std::int64_t bytes, const void* data) {
     return buffer(
         {.name = name, .bytes = bytes, .alignment = kVectorBytes, .access = BufferAccess::kWrite},
@@ -186,8 +188,8 @@ class RequestBuilder {
     }
   }
 
-  // All of them. Where narrow offsets of them lead is filled, so that whoever copies what is filled
-  // copies these places, too.
+  // Copies all blocks. Also fills the places that narrow offsets of them lead to, so that code that
+  // copies filled memory copies these places too.
   void copy_far_blocks(const KvTensorView& view, const FarBlocks& far, const GuardedBuffer& held) {
     watch_narrow_offsets(held.ours, far);
     std::set<std::int64_t> blocks;

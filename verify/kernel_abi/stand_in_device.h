@@ -1,8 +1,8 @@
 #pragma once
 
-// A device for tests without a GPU: its memory is the process's own, and none of the host's. While
-// a library is called nobody sees the host's copies, so that an address that was not moved is a
-// fault.
+// A device for tests without a GPU: its memory is in the same process, but apart from the host's
+// buffers. While a library is called, the host's copies are inaccessible, so that using an address
+// that was not moved is a fault.
 
 #include <sys/mman.h>
 
@@ -46,7 +46,7 @@ class StandInDevice final : public KernelDevice {
   std::int64_t room_bytes = std::int64_t{64} << 30;  // for one buffer
 
  private:
-  // Only what was allocated counts as the device's.
+  // Only allocated memory counts as the device's.
   void copy(std::byte* to, const std::byte* from, const std::byte* on_device, std::int64_t bytes) {
     const auto behind = sizes_.upper_bound(const_cast<std::byte*>(on_device));
     const bool is_inside =
