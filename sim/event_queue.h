@@ -1,8 +1,9 @@
 #pragma once
 
 // The pending events of a simulation. Events are totally ordered by (time, priority, sequence
-// number), so that the order of simultaneous events never depends on the container. That is a
-// sorted array, since few events are pending at a time: the end of a step and the next arrival.
+// number), so that the order of simultaneous events never depends on the container. The container
+// is a sorted array, since few events are pending at a time: the end of a step and the next
+// arrival.
 
 #include <cstdint>
 #include <tuple>

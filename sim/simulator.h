@@ -40,7 +40,7 @@ class SimulationObserver : public SchedulerObserver {
   virtual void on_gauges(const GaugeValues&, const Scheduler&, SimTime) {}
 };
 
-// Runs until the source is exhausted and every request is answered or rejected. Run time is
+// Runs until the source is exhausted and every request is answered or rejected. Running time is
 // proportional to steps, arrivals and block boundaries, not to tokens. Fails if the source fails,
 // or if options or a request are inconsistent.
 Result<Report> simulate(RequestSource& source, Allocator& allocator, const TimeModel& time_model,

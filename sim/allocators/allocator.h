@@ -63,7 +63,7 @@ struct PoolCounts {
 };
 
 // How the block tables of some sequences share blocks, without the block ids: what must be
-// remembered over a swap to the host. Contiguous regions share nothing and have no tables.
+// remembered across a swap to the host. Contiguous regions share nothing and have no tables.
 struct TableShape {
   TokenCount slots{};                                // that hold the sequences' tokens, each once
   std::vector<std::vector<std::int32_t>> entries{};  // [member][logical block] -> which block

@@ -30,7 +30,7 @@ class HoleListPlacement : public Placement {
     std::set<std::pair<std::int64_t, std::int64_t>> by_size;  // (size, begin) of the same
   };
 
-  // Returns the begin of the hole to cut `slots` from, if any is large enough.
+  // Returns the start of the hole to cut `slots` from, if any is large enough.
   virtual std::optional<std::int64_t> choose(const Holes& holes, std::int64_t slots) const = 0;
 
  private:

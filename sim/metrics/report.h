@@ -75,7 +75,7 @@ struct Report {
   std::string time_model;
 
   SimDuration makespan;  // first arrival to last answer
-  SimDuration covered;   // what the gauges' means are over
+  SimDuration covered;   // the time that the gauges' means cover
   bool covers_drain = false;
   std::array<GaugeSummary, kGaugeCount> gauges{};
   std::vector<SeriesWindow> series;

@@ -23,8 +23,8 @@ class DecodeClock {
     if (++residue_ >= block_size_) residue_ = 0;
   }
 
-  // Only if sequences grow. residue() is `now` modulo the block size; residue_of() is its value at
-  // the ticks at which a sequence that has `context` tokens now has filled its blocks.
+  // Valid only if sequences grow. residue() is `now` modulo the block size; residue_of() is its
+  // value at the ticks at which a sequence that has `context` tokens now has filled its blocks.
   std::size_t residue() const { return static_cast<std::size_t>(residue_); }
   std::size_t residue_of(std::int64_t context) const {
     const std::int64_t residue = residue_ - context % block_size_;
@@ -54,7 +54,7 @@ class DecodeClock {
     bool has_deadline = false;
   };
   static constexpr GroupIndex kNone = -1;
-  static constexpr std::int64_t kRing = 4096;  // a later deadline is met again, a turn later
+  static constexpr std::int64_t kRing = 4096;  // a later deadline waits for further turns
 
   Entry& entry(GroupIndex group) { return entries_[static_cast<std::size_t>(group)]; }
   GroupIndex& ring(std::int64_t tick) { return ring_[static_cast<std::size_t>(tick % kRing)]; }

@@ -18,7 +18,7 @@ struct AuditOptions {
   // The slots that a contiguous allocator requests, and how it places them; unused for paged ones.
   std::function<std::int64_t(const Request&)> reservation;
   PlacementKind placement = PlacementKind::kBuddy;
-  std::int64_t steps_max = 100'000;  // more than this is taken for a run that never ends
+  std::int64_t steps_max = 100'000;  // a run with more steps is assumed never to end
 };
 
 }  // namespace recto::sim

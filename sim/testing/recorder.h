@@ -51,7 +51,7 @@ class Recorder final : public SimulationObserver {
   std::vector<RecordedGauges> gauges;
 
  private:
-  static constexpr std::size_t kStepsMax = 100'000;  // more is taken for a run that never ends
+  static constexpr std::size_t kStepsMax = 100'000;  // a longer run is assumed never to end
 
   void add(SimTime now, const std::string& what, const Group& group) {
     add(now, what, group.request.id);

@@ -25,7 +25,7 @@ class CsvFields {
   Status split_quoted(std::string_view& rest);
 
   std::vector<std::string_view> fields_;
-  std::string unquoted_;  // text of the quoted fields, one behind the other
+  std::string unquoted_;  // text of the quoted fields, one after the other
 };
 
 }  // namespace recto::sim

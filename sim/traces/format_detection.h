@@ -11,8 +11,8 @@
 namespace recto::sim {
 
 enum class FirstLine : std::uint8_t {
-  kHeader,    // names the columns and is no row
-  kFirstRow,  // is to be parsed as a row too
+  kHeader,    // names the columns; not a row
+  kFirstRow,  // must also be parsed as a row
 };
 
 struct DetectedFormat {

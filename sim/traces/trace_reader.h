@@ -33,14 +33,14 @@ enum class OnBadRow : std::uint8_t {
 
 struct TraceOptions {
   double scale_rate = 1.0;  // arrival times are divided by it; finite, above 0
-  std::optional<std::int64_t> limit = std::nullopt;  // only so many requests from the start
+  std::optional<std::int64_t> limit = std::nullopt;  // only this many requests, from the start
   OnBadRow on_bad_row = OnBadRow::kFail;
   LineReaderOptions lines = {};  // memory bounds; the defaults suit everyone but tests
 };
 
 struct TraceCounters {
   std::int64_t rows = 0;             // read, whatever became of them; one ahead of the requests
-  std::int64_t requests = 0;         // handed out by next()
+  std::int64_t requests = 0;         // returned by next()
   std::int64_t failed_requests = 0;  // recorded without an answer, left out
   std::int64_t skipped_rows = 0;     // bad, left out under OnBadRow::kSkip
   std::int64_t text_bytes = 0;       // read so far, after decompression

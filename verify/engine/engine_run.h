@@ -1,6 +1,6 @@
 #pragma once
 
-// What an engine is told to do, and what it did.
+// The options of an engine's run, and what it did.
 
 #include <cstdint>
 #include <map>
@@ -33,7 +33,7 @@ enum class EngineFault : std::uint8_t {
   kUncheckedDraft,   // the first draft is taken for the next token
   kRejectedDraft,    // rolled back one too few: K and V of the first wrong draft stay
   kLostDraft,        // rolled back one too many: K and V of the last right draft are lost
-  kWrongParent,      // beams keep their blocks, whoever's text they go on with
+  kWrongParent,      // beams keep their blocks, whichever text they continue
   kStaleGraph,       // a graph that is replayed has the lengths of its first step
 };
 

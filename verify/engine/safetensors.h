@@ -20,7 +20,7 @@ namespace recto::verify {
 struct SafetensorsEntry {
   std::string type;                 // "F32", "BF16", ...
   std::vector<std::int64_t> shape;  // elements; empty: one number
-  std::int64_t begin = 0;           // bytes, behind the header
+  std::int64_t begin = 0;           // bytes, after the header
   std::int64_t end = 0;
 };
 

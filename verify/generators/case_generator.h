@@ -18,7 +18,7 @@ enum class RowsKind : std::uint8_t {
   kDecode,         // one each
   kChunk,          // several, fewer than keys where there are two keys or more
   kPrefill,        // as many as keys, at least one
-  kBeyondContext,  // more than keys: the first ones stand at negative positions
+  kBeyondContext,  // more than keys: the first rows have negative positions
   kMixed,          // of the above, each sequence its own, and now and then none
 };
 

@@ -49,7 +49,7 @@ enum class SinkFamily : std::uint8_t {
   kNone,
   kZero,
   kNormal,
-  kNegligible,  // normal - 1000: its exponential is 0 beside ordinary scores
+  kNegligible,  // normal - 1000: its exponential is 0 next to ordinary scores
   kDominating,  // normal + 100: what it leaves of the keys is tiny
 };
 

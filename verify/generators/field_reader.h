@@ -25,7 +25,7 @@ class FieldReader {
   void read(const char* name, std::int64_t& value);
   void read(const char* name, std::uint64_t& value);
   void read(const char* name, float& value);         // rounded to fp32; finite
-  std::optional<bool> read_truth(const char* name);  // nothing where it is wrong
+  std::optional<bool> read_truth(const char* name);  // nullopt if it is wrong
   void read(const char* name, std::string& value);
   void read(const char* name, std::optional<std::int64_t>& value);  // null: nothing
 

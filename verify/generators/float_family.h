@@ -54,7 +54,7 @@ inline std::ostream& operator<<(std::ostream& out, FloatFamily family) {
   return out << float_family_name(family);
 }
 
-inline constexpr double kNormalLimit = 8.0;  // beyond it lies 1 in 10^15: drawn again
+inline constexpr double kNormalLimit = 8.0;  // 1 in 10^15 is beyond it: redrawn
 
 // What a tensor is drawn from. `largest` is a power of two, at least 16, and bounds the families
 // with a wide range; it must be small enough for any product and sum of the domain (design, section

@@ -16,7 +16,7 @@ namespace recto::verify {
 // prefill" and "NAME kv_write"; and the law of writing, which applies only to the last one.
 struct KernelLibraryTrial {
   std::vector<Backend> backends;
-  std::vector<Law> laws;  // beside those of attention
+  std::vector<Law> laws;  // besides those of attention
 };
 
 // Attention is judged by reference::third_party_numerics. A call that goes wrong throws a
