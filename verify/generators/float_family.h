@@ -57,8 +57,7 @@ inline std::ostream& operator<<(std::ostream& out, FloatFamily family) {
 inline constexpr double kNormalLimit = 8.0;  // 1 in 10^15 is beyond it: redrawn
 
 // What a tensor is drawn from. `largest` is a power of two, at least 16, and bounds the families
-// with a wide range; it must be small enough for any product and sum of the domain (design, section
-// 3).
+// with a wide range; it must be small enough for any product and sum of the domain.
 struct FloatSource {
   FloatFamily family = FloatFamily::kOnes;
   ElementType type = ElementType::kFp32;
