@@ -1,22 +1,23 @@
 #pragma once
 
-// How attention over a paged cache is to be computed: by which kernel, in how many splits, with how
-// much workspace. A plan is made of shapes and options alone, before any call, and serves all calls
-// whose contexts and queries stay within its limits, so that a captured graph stays valid while
-// contexts grow.
+// How to compute attention over a paged cache: with which kernel, in how many splits, and with how
+// much workspace. A plan depends on shapes and options alone and is made before any call. It serves
+// every call whose contexts and queries stay within its limits, so a captured graph stays valid
+// while contexts grow.
 //
-// A context longer than max_context_length is never cut: the last split takes the rest of it,
-// alone, so that it takes longer, and its bits depend on the limit. With ContentsCheck::kOnDevice
-// it is refused. Query rows of a sequence beyond max_query_length are not computed.
+// A context longer than max_context_length is never truncated: the last split processes all that
+// remains, alone, so the call takes longer and its bits depend on the limit. With
+// ContentsCheck::kOnDevice such a context is refused. Query rows of a sequence beyond
+// max_query_length are not computed.
 //
-// Unless told otherwise:
+// Defaults:
 //
-//   kernel      kPrefill for several query rows a sequence; else kGroupDecode for what it serves;
-//               else kPlainDecode. kBulkDecode is taken if asked for.
-//               Batch-invariant: max_query_length alone says whether it is kPrefill, so that in a
-//               plan for one query row a sequence each has one, and calls of others are refused.
-//   split_size  so that thread blocks fill the card twice, but not less than 256 keys; of a batch
-//               that fills it anyway, the whole context. Batch-invariant: 1024, whatever the batch.
+//   kernel      kPrefill for several query rows per sequence; otherwise kGroupDecode where it
+//               serves the inputs; otherwise kPlainDecode. kBulkDecode is used only on request.
+//               Batch-invariant: max_query_length alone decides whether it is kPrefill, so a plan
+//               for one query row per sequence refuses calls that do not have exactly one each.
+//   split_size  so that thread blocks fill the card twice, but at least 256 keys; for a batch that
+//               fills it anyway, the whole context. Batch-invariant: 1024, whatever the batch.
 
 #include <kernel_dialect.h>
 
@@ -46,12 +47,12 @@ enum class BatchInvariance : std::uint8_t {
   kRows,  // its own sequence and the options; not the batch, the longest context, or neighbours
 };
 
-// Whether tables and lengths are looked at before each call, by a kernel whose answer is waited
-// for: for debugging, and not for graphs.
+// Whether a kernel checks tables and lengths before each call. The call waits for its answer, so
+// this is for debugging and cannot be used in graphs.
 enum class ContentsCheck : std::uint8_t { kNone, kOnDevice };
 
 struct PlanOptions {
-  // Tokens: the longest context of any call, 1 to kernels::kContextLengthMax. It has to be given.
+  // Longest context of any call, in tokens: 1 to kernels::kContextLengthMax. Required.
   std::int64_t max_context_length = 0;
   std::int64_t max_query_length = 1;  // at least the most query rows of a sequence
   std::int64_t num_multiprocessors = 132;
@@ -68,16 +69,16 @@ struct AttentionPlan {
   std::int64_t max_context_length = 0;
   std::int64_t max_query_length = 1;
   ContentsCheck contents_check = ContentsCheck::kNone;
-  std::int64_t workspace_bytes = 0;  // of calls with as many sequences, heads and dims, or fewer
+  std::int64_t workspace_bytes = 0;  // for at most as many sequences, heads and dims
 };
 
-// Of `inputs` shapes and options are looked at, and no memory. Invalid input: they do not pass
-// core/attention_gate.h, or no kernel, or not the one that is asked for, serves them.
+// Reads the shapes and options of `inputs`, but no memory. Invalid input: they do not pass
+// core/attention_gate.h, or no kernel serves them, or the requested one does not.
 Result<AttentionPlan> plan_attention(const PagedAttentionInputs& inputs,
                                      const PlanOptions& options);
 
-// Whether there can be such a plan, and it serves these inputs; if not, invalid input that names
-// what differs.
+// Checks that `plan` is a possible plan and that it serves `inputs`. If not, returns invalid input
+// that names the mismatch.
 Status check_plan(const AttentionPlan& plan, const PagedAttentionInputs& inputs);
 
 }  // namespace recto

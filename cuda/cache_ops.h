@@ -1,13 +1,13 @@
 #pragma once
 
-// Moving K and V about on a GPU, as calls that are checked: new tokens into the cache, whole blocks
-// within one and from one to another, contexts out of it. All pointers, spans too, are to device
-// memory; one cache of two may be in pinned memory of the host.
+// Checked calls that move K and V on a GPU: new tokens into the cache, whole blocks within a cache
+// or between two, and contexts out of it. All pointers, including spans, are to device memory; of
+// two caches, one may be in pinned host memory.
 //
-// Nothing is launched unless everything that can be known on the host is right:
+// Nothing is launched unless everything that the host can check is valid:
 //   invalid input  shapes, types, strides and overlaps (core/attention_gate.h); what no kernel
 //                  serves; a workspace that is too small or misaligned
-//   failed         CUDA refuses a launch, by its own words
+//   failed         CUDA refuses a launch; the message is CUDA's
 
 #include <kernel_dialect.h>
 
@@ -25,30 +25,32 @@
 namespace recto {
 
 struct CacheOpOptions {
-  // kOnDevice: what mappings, pairs, tables, lengths and scales hold is looked at before anything
-  // is written; the call waits for the stream.
+  // kOnDevice: the contents of mappings, pairs, tables, lengths and scales are checked before
+  // anything is written; the call waits for the stream.
   ContentsCheck contents_check = ContentsCheck::kNone;
-  Workspace workspace = {};  // of kContentsCheckBytes, for a check
+  Workspace workspace = {};  // needed only for a check: kContentsCheckBytes
 };
 inline constexpr std::int64_t kContentsCheckBytes = 48;
 
-// Token t into slot slot_mapping[t]; -1 writes nothing. Of repeated slots, RepeatedSlots::kNone is
-// a promise, which the check holds the caller to.
+// Writes token t into slot slot_mapping[t]; -1 writes nothing. RepeatedSlots::kNone promises that
+// no slot is repeated; the check verifies that promise.
 Status run_kv_write(const KvWriteInputs& inputs, kernels::RepeatedSlots repeated,
                     const CacheOpOptions& options, KernelStream stream);
 
-// Whole blocks, in any order: no destination stands twice, and none is a source.
+// Copies whole blocks, in any order: no destination may appear twice, and none may be a source.
 Status run_block_copy(const MutablePagedKvView& kv, std::span<const BlockPair> copies,
                       const CacheOpOptions& options, KernelStream stream);
 
-// The same between two caches, to swap blocks out and in; no destination stands twice.
+// As run_block_copy(), but between two caches, to swap blocks out and in; no destination may appear
+// twice.
 Status run_block_swap(const PagedKvView& from, const MutablePagedKvView& to,
                       std::span<const BlockPair> copies, const CacheOpOptions& options,
                       KernelStream stream);
 
-// The contexts of all sequences as contiguous rows, of which no two have one in common.
-// `max_context_length`: tokens, at least the longest context, at most kernels::kGatheredMax. So
-// many of each sequence are gathered, even if there are more, which the check refuses.
+// Copies the contexts of all sequences into contiguous rows, which must not overlap between
+// sequences. `max_context_length`: in tokens, at least the longest context, at most
+// kernels::kGatheredMax. The check refuses longer contexts; without it they are cut at the next
+// multiple of 32.
 Status run_gather(const GatherInputs& inputs, std::int64_t max_context_length,
                   const CacheOpOptions& options, KernelStream stream);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The shapes in which engines hand over their caches, as those of decode_step.h and
+// The shapes in which engines pass their caches, converted to those of decode_step.h and
 // paged_attention.h: nothing is copied, and one pair of gates checks them all. Pointers are to
 // device memory.
 
@@ -19,8 +19,8 @@
 
 namespace recto {
 
-// Caches of all layers in one buffer each for K and V, with block tables of their own; the newest
-// token is outside the cache.
+// The caches of all layers in one buffer for K and one for V, with a block table for each layer.
+// The newest token is outside the cache.
 struct LayeredCache {
   void* k = nullptr;  // [num_layers, num_blocks, num_heads, block_size, head_dim]
   void* v = nullptr;  // the same
@@ -43,12 +43,12 @@ struct LayerRows {
   RowsView new_v = {};  // the same
 };
 
-// Invalid input: there is no such layer, or sizes whose product overflows.
+// Invalid input: the layer does not exist, or a product of sizes overflows.
 Result<DecodeStep> step_of_layer(const LayeredCache& cache, std::int64_t layer,
                                  const LayerRows& rows, const AttentionOptions& options);
 
-// What flash_attn_with_kvcache() of FlashAttention takes, of one query row a sequence, by its
-// names.
+// The parameters of FlashAttention's flash_attn_with_kvcache(), by its names, for one query row per
+// sequence.
 struct FlashAttnWithKvcache {
   RowsView q = {};  // [batch_size, nheads, headdim]: seqlen 1
   // [num_blocks, page_block_size, nheads_k, headdim]
@@ -66,13 +66,15 @@ struct FlashAttnWithKvcache {
   kernels::RotaryPairing rotary_pairing = kernels::RotaryPairing::kInterleaved;
   std::span<const float> alibi_slopes = {};  // [nheads], or empty
 };
-// With k and v, for run_decode_step(). Invalid input: there are none, or window_left is negative.
+// For calls with k and v: inputs of run_decode_step(). Invalid input: there is neither k nor v, or
+// window_left is negative.
 Result<DecodeStep> step_of(const FlashAttnWithKvcache& call);
-// Without them, for run_attention(): cache_seqlens count all tokens. Invalid input: there are k, v
-// or angles to turn by, or window_left is negative.
+// For calls without k and v: inputs of run_attention(); cache_seqlens count all tokens. Invalid
+// input: k, v, rotary_cos or rotary_sin are given, or window_left is negative.
 Result<PagedAttentionInputs> inputs_of(const FlashAttnWithKvcache& call);
 
-// What paged_attention_v1() and paged_attention_v2() of vLLM's first engine take, by their names.
+// The parameters of paged_attention_v1() and paged_attention_v2() of vLLM's first engine, by its
+// names.
 struct VllmPagedAttention {
   RowsView query = {};            // [num_seqs, num_heads, head_size]
   KvTensorView key_cache = {};    // [num_blocks, num_kv_heads, head_size / x, block_size, x]
@@ -84,8 +86,8 @@ struct VllmPagedAttention {
 };
 PagedAttentionInputs inputs_of(const VllmPagedAttention& call);
 
-// v1: the whole context of a (sequence, head) by one thread block; v2: partitions of 512 keys, and
-// their reduction.
+// v1: one thread block processes the whole context of a (sequence, head). v2: partitions of 512
+// keys, followed by a reduction.
 enum class VllmVersion : std::uint8_t { kV1, kV2 };
 PlanOptions plan_options(VllmVersion version, std::int64_t max_seq_len);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// One step of generation: the newest token of each sequence goes into the cache, turned to its
-// position if there is rotary embedding, and its query attends to the context that ends with it.
+// One decode step: the newest token of each sequence is written into the cache, with rotary
+// embedding applied if there is any, and its query attends to the context that ends with it.
 
 #include <kernel_dialect.h>
 
@@ -16,8 +16,8 @@
 
 namespace recto {
 
-// As DecodeStepInputs of core/attention_views.h, but for the cache, which is written. Of a sequence
-// with a negative cached_length (padding) nothing is written into the cache, and out is 0.
+// As DecodeStepInputs of core/attention_views.h, except that the cache is written. For a sequence
+// with a negative cached_length (padding), nothing is written into the cache, and out is 0.
 struct DecodeStep {
   RowsView q = {};      // [num_seqs, num_q_heads, k.head_dim]
   RowsView new_k = {};  // [num_seqs, num_kv_heads, k.head_dim]
@@ -29,11 +29,12 @@ struct DecodeStep {
   AttentionOptions options = {};
 };
 
-// As plan_attention(), for run_decode_step(): contexts are one longer than what was cached.
+// As plan_attention(), but for run_decode_step(): each context is one token longer than what is
+// cached.
 Result<AttentionPlan> plan_decode_step(const DecodeStep& step, const PlanOptions& options);
 
-// As run_attention(). Contents are checked after the new tokens' lengths are known and before the
-// cache is written.
+// As run_attention(). Contents are checked before the cache is written, with each new token counted
+// in the length of its context.
 Status run_decode_step(const AttentionPlan& plan, const DecodeStep& step,
                        const AttentionOutputs& outputs, const Workspace& workspace,
                        KernelStream stream);

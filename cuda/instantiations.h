@@ -1,6 +1,6 @@
 #pragma once
 
-// What kernels are instantiated for, as text.
+// Which types and head dims kernels are instantiated for, as text.
 
 #include <kernel_dialect.h>
 
@@ -12,12 +12,13 @@
 
 namespace recto {
 
-// Invalid input that lists what there is, if the kernel has no instantiation for the types and head
-// dims of these inputs.
+// Returns invalid input that lists the instantiations if the kernel has none for the types and head
+// dims of `inputs`.
 Status check_instantiated(AttentionKernel kernel, const PagedAttentionInputs& inputs);
 
-// In Markdown: a row for each kernel of a table, type of q and type of the cache; then one for each
-// kernel that is instantiated for types alone, with all pairs that its check lets through.
+// Markdown: a row for each combination of a kernel that has a table, a type of q and a type of the
+// cache; then a row for each kernel that is instantiated for types alone, with all pairs that its
+// check accepts.
 std::string instantiation_table();
 
 }  // namespace recto

@@ -1,6 +1,6 @@
 #pragma once
 
-// From the views of core/ to the parameters of kernels.
+// Converts the views of core/ to the parameters of kernels.
 
 #include <kernel_dialect.h>
 
@@ -11,7 +11,7 @@
 
 namespace recto {
 
-// Everything but states; those of a call without outputs, too, for the gates of kernels.
+// Fills in everything but the states. `outputs` may lack memory, for the gates of kernels.
 kernels::SplitDecodeParams decode_params(const AttentionPlan& plan,
                                          const PagedAttentionInputs& inputs,
                                          const AttentionOutputs& outputs);

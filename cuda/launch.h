@@ -1,6 +1,6 @@
 #pragma once
 
-// What calls have in common once their shapes have passed the gates. For the host API only.
+// What calls share once their shapes have passed the gates. For the host API only.
 
 #include <kernel_dialect.h>
 
@@ -15,34 +15,34 @@
 
 namespace recto {
 
-// For gates: what a call may write of its own, where there is such memory at all.
+// The workspace memory that a call may write, for gates; empty if there is none.
 std::span<std::byte> written_of(const Workspace& workspace);
 
-// Whether there are so many bytes at an aligned address.
+// Checks that the workspace has at least `bytes` bytes at an aligned address.
 Status check_workspace(const Workspace& workspace, std::int64_t bytes);
 
-// What a plan and the shapes of a call say of the check.
+// Parameters of the contents check that follow from a plan and the shapes of a call.
 kernels::ContentsCheckParams contents_params(const AttentionPlan& plan,
                                              const PagedAttentionInputs& inputs,
                                              kernels::ContentsViolation* violation);
 
-// What a check has written. Waits for the stream.
+// Reads back what a check has written. Waits for the stream.
 Result<kernels::ContentsViolation> found_on_device(const kernels::ContentsViolation* violation,
                                                    KernelStream stream);
 
-// Waits for the stream. Invalid input names the first sequence and rule; `longest` is what contexts
-// are held against.
+// Waits for the stream. Invalid input names the first violating sequence and the rule it violates;
+// `longest` names the limit that contexts are compared with.
 Status check_contents_on_device(const kernels::ContentsCheckParams& params, KernelStream stream,
                                 const char* longest = "plan.max_context_length");
 
-// The scales of a cache, likewise.
+// As check_contents_on_device(), for the scales of a cache.
 Status check_scales_on_device(const KvNames& names, const PagedKvView& kv,
                               kernels::ContentsViolation* violation, KernelStream stream);
 
-// Of inputs that have passed the gate.
+// As plan_attention(), for inputs that have passed the gate.
 Result<AttentionPlan> plan_checked(const PagedAttentionInputs& inputs, const PlanOptions& options);
 
-// Of what has been checked.
+// Launches a call that has been checked.
 Status launch_attention(const AttentionPlan& plan, const PagedAttentionInputs& inputs,
                         const AttentionOutputs& outputs, const AttentionMemory& memory,
                         KernelStream stream);

@@ -6,8 +6,9 @@
 //   ... memory for plan.value().workspace_bytes, once ...
 //   const Status status = run_attention(plan.value(), inputs, outputs, workspace, stream);
 //
-// A call only launches: it does not wait, allocate, or read device memory on the host, so that it
-// may be part of a graph. All pointers of inputs and outputs, spans too, are to device memory.
+// A call only launches kernels: it does not wait, allocate, or read device memory on the host, so
+// it can be captured in a graph. All pointers of inputs and outputs, including spans, are to device
+// memory.
 
 #include <kernel_dialect.h>
 
@@ -18,12 +19,12 @@
 
 namespace recto {
 
-// Writes out and lse_ln of all query rows, in the order of the stream. Nothing is launched unless
-// everything that can be known on the host is right:
+// Writes out and lse_ln of all query rows, in stream order. Nothing is launched unless everything
+// that the host can check is valid:
 //   invalid input  shapes, types, strides, overlaps and options (core/attention_gate.h); what the
 //                  plan's kernel does not serve; a workspace that is too small or misaligned
-//   failed         CUDA refuses a launch, by its own words
-// With ContentsCheck::kOnDevice, contents too: then it waits for the stream.
+//   failed         CUDA refuses a launch; the message is CUDA's
+// With ContentsCheck::kOnDevice, contents are checked too, and the call waits for the stream.
 Status run_attention(const AttentionPlan& plan, const PagedAttentionInputs& inputs,
                      const AttentionOutputs& outputs, const Workspace& workspace,
                      KernelStream stream);

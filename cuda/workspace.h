@@ -1,6 +1,6 @@
 #pragma once
 
-// Device memory that calls work in; the caller's, so that nothing is allocated per call.
+// Device memory that calls work in. The caller owns it, so nothing is allocated per call.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace recto {
 
-// Two calls that may run at the same time need two.
+// Calls that may run concurrently need separate workspaces.
 struct Workspace {
   void* data = nullptr;  // at a multiple of kAlignment; null if nothing is needed
   std::int64_t bytes = 0;
@@ -20,7 +20,8 @@ struct Workspace {
   static constexpr std::int64_t kAlignment = 16;
 };
 
-// Hands out parts of a workspace, one after the other; of none, counts what would be taken.
+// Hands out consecutive parts of a workspace. Constructed with null, it only counts the bytes that
+// would be taken.
 class WorkspaceParts {
  public:
   explicit WorkspaceParts(void* data) : data_(static_cast<std::byte*>(data)) {}
