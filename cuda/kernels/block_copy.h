@@ -1,7 +1,7 @@
 #pragma once
 
-// Whole blocks of K and V to other places: within a cache, as copy-on-write needs them, or from one
-// to another, as swapping does.
+// Copies whole blocks of K and V: within a cache, as copy-on-write needs, or from one cache to
+// another, as swapping does.
 
 #include <kernel_dialect.h>
 
@@ -15,11 +15,11 @@ namespace recto::kernels {
 // Both caches are in memory that the device addresses: its own, or pinned memory of the host.
 struct BlockCopyParams {
   PagedKvView from = {};  // in any layout, of any type
-  // Blocks of the same size, heads, head dims and type; how many, and how they lie, may differ. It
-  // may be the same cache.
+  // Its blocks have the same size, heads, head dims and type; their number and layout may differ.
+  // May be the same cache as `from`.
   MutablePagedKvView to = {};
-  // [num_pairs], in device memory. No destination stands twice, and within one cache none is a
-  // source: the copies are made in any order.
+  // [num_pairs], in device memory. The copies are made in any order, so no destination may appear
+  // twice and, within one cache, none may be a source.
   const BlockPair* pairs = nullptr;
   std::int64_t num_pairs = 0;
 };
@@ -27,9 +27,9 @@ struct BlockCopyParams {
 // Invalid input: what is not served.
 Status check_copy(const BlockCopyParams& params);
 
-// One thread block for each (pair, KV head). What lies between rows is not touched. Invalid
-// input names the field of `params` that is not served, a failure is CUDA's; nothing was launched
-// then.
+// One thread block for each (pair, KV head). Does not touch what lies between rows. Invalid input
+// names the field of `params` that is not served; a failure is CUDA's. In both cases nothing has
+// been launched.
 Status launch_block_copy(const BlockCopyParams& params, KernelStream stream);
 
 }  // namespace recto::kernels

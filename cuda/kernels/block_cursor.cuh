@@ -1,7 +1,7 @@
 #pragma once
 
-// From a token's place in its sequence to its address: by the block table to a slot, by strides to
-// the first element of a head.
+// Maps a token's position in its sequence to its address: the block table gives the slot, and
+// strides give the first element of a head.
 
 #include <kernel_dialect.h>
 
@@ -11,13 +11,13 @@
 
 namespace recto::kernels {
 
-// Where a token lies, in any tensor of the cache.
+// The place of a token, in any tensor of the cache.
 struct Slot {
   std::int64_t block_id;
   std::int64_t offset;  // within the block
 };
 
-// Walks through one sequence. It reads the table at the positions asked for, and nowhere else.
+// Walks through one sequence. Reads the table only at the requested positions.
 struct BlockCursor {
   const std::int32_t* block_ids;  // [blocks of the sequence]
   int block_size;
@@ -32,8 +32,8 @@ __device__ inline BlockCursor cursor_of(const BlockTableView& table, int block_s
   return {table.data + sequence * table.row_stride, block_size};
 }
 
-// Where slots lie in one tensor, for one head; in elements, from the tensor's first one. Pools have
-// more than 2^31 elements, hence 64 bits from the first multiplication on.
+// Offsets of slots in one tensor, for one head, in elements from the tensor's first one. Pools may
+// have more than 2^31 elements, so arithmetic is 64-bit from the first multiplication on.
 struct HeadOffsets {
   std::int64_t head_offset;
   std::int64_t block_stride;

@@ -1,8 +1,8 @@
 #pragma once
 
-// Tiles of a stream, block by block: where the slots of a block lie side by side, as in head-major
-// caches, all of them that a tile takes come by one bulk copy. Copies of a stage count on its
-// mbarrier.
+// Fetches the tiles of a stream block by block, for caches in which the slots of a block are
+// contiguous, as in head-major ones: one bulk copy transfers all slots of a block that a tile
+// takes. The copies of a stage complete on its mbarrier.
 
 #include <kernel_dialect.h>
 #include <kernel_ptx.h>
@@ -15,7 +15,7 @@
 
 namespace recto::kernels {
 
-// As RowFetch; values have a row for each key.
+// Interface as RowFetch; a tile of values has a row for each key.
 template <typename Shape>
 class BlockFetch {
  public:
@@ -60,7 +60,7 @@ class BlockFetch {
     Team::meet();
   }
 
-  // Before shared memory is used for something else.
+  // To be called before the shared memory is used for something else.
   __device__ void end() {
     if (Team::rank() < kStages) invalidate_mbarrier(memory_.mbarriers() + Team::rank());
     Team::meet();
@@ -78,7 +78,7 @@ class BlockFetch {
     return cache_.cursor.block_ids[position / cache_.cursor.block_size];
   }
 
-  // All rows but those from `first` to `end`, which copies fill.
+  // Zeroes all rows except [first, end), which copies fill.
   __device__ void clear_stage(int stage, int first, int end) const {
     constexpr int kRowChunks = kHeadDim / kChunk<Stored>;
     for (int i = Team::rank(); i < kKeys * kRowChunks; i += Team::kThreads) {
@@ -87,14 +87,14 @@ class BlockFetch {
       reinterpret_cast<uint4*>(memory_.keys(stage))[i] = make_uint4(0, 0, 0, 0);
       reinterpret_cast<uint4*>(memory_.values(stage))[i] = make_uint4(0, 0, 0, 0);
     }
-    fence_async_proxy();  // copies of later tiles come after it
+    fence_async_proxy();  // orders later tiles' copies after it
   }
 
   const HeadCache<Stored>& cache_;
   const KeyRange keys_;
   const StreamMemory<Shape> memory_;
   std::int32_t block_id_;
-  unsigned parities_ = 0;  // of the phases to be waited for, a bit for each stage
+  unsigned parities_ = 0;  // of the next phase to wait for, one bit per stage
 };
 
 }  // namespace recto::kernels

@@ -15,7 +15,7 @@ __device__ inline ContentsViolation violation(ContentsRule rule, std::int64_t in
   return {rule, index, 0, value, limit};
 }
 
-// Of a sequence's first query row and the one after its last.
+// Checks a sequence's first query row and the one after its last.
 __device__ inline ContentsViolation wrong_queries(const ContentsCheckParams& params,
                                                   std::int64_t sequence) {
   const std::int32_t* start = params.query_start;
@@ -60,8 +60,9 @@ __device__ inline ContentsViolation wrong_context(const ContentsCheckParams& par
   return {};
 }
 
-// Each thread looks at every 256th of `count` things until it finds something; the first of what
-// all have found is written, or that there is nothing. find(index) is what is wrong with one.
+// Each thread checks every 256th of `count` items until it finds a violation; the first violation
+// that any thread found is written, or that there is none. find(index) returns what is wrong with
+// an item.
 template <typename Find>
 __device__ inline void write_first(std::int64_t count, ContentsViolation* written,
                                    const Find& find) {
@@ -164,7 +165,7 @@ __device__ inline ContentsViolation wrong_rows(const RowCheckParams& params,
   for (std::int64_t other = 0; other < sequence; ++other) {
     const std::int64_t other_length = params.context_length[other];
     const std::int64_t other_start = params.context_start[other];
-    // That of one which lies beyond the rows is told of that sequence.
+    // If `other` lies beyond the rows, that is reported for `other`.
     if (other_length > 0 && other_start < start + length && start - other_length < other_start) {
       return {ContentsRule::kSharedRows, sequence, other, start, 0};
     }

@@ -1,6 +1,6 @@
 #pragma once
 
-// What stands in lengths and tables, looked at where they are: for debugging.
+// Checks the contents of lengths and tables in device memory: for debugging.
 
 #include <kernel_dialect.h>
 
@@ -13,30 +13,30 @@
 
 namespace recto::kernels {
 
-// In the order in which they are looked for in a sequence.
+// In the order in which a sequence is checked. The comments state what must hold.
 enum class ContentsRule : std::int32_t {
   kNone,             // nothing is wrong
   kQueryStartFirst,  // query_start[0] is 0
   kQueryStartAscends,
   kQueryLength,           // at most max_query_length rows
   kQueryStartEnd,         // the last one is num_rows
-  kContextNegative,       // unless a token is to be added: such a sequence is padding
+  kContextNegative,       // at least 0, or a token is to be added: then it is padding
   kContextBeyondPlan,     // at most max_context_length
   kContextBeyondTable,    // at most max_blocks * block_size
   kPositionBeyondRotary,  // of the added token, below num_positions
-  kBlockId,               // from 0 to num_blocks - 1, where a context reaches
-  // Of slots.
+  kBlockId,               // from 0 to num_blocks - 1, up to the context's end
+  // For slots.
   kSlot,          // -1, or from 0 to num_slots - 1
   kRepeatedSlot,  // no earlier token's
-  // Of pairs of blocks.
+  // For pairs of blocks.
   kSource,             // from 0 to num_sources - 1
   kDestination,        // from 0 to num_destinations - 1
   kRepeatedWrite,      // a destination: no earlier pair's
   kOverwrittenSource,  // within one cache: no pair's destination
-  // Of scales.
+  // For scales.
   kScaleK,  // a finite number above 0
   kScaleV,  // the same
-  // Of rows that contexts are gathered into.
+  // For rows that contexts are gathered into.
   kRowsBeyond,  // from 0 to num_rows - 1
   kSharedRows   // no earlier sequence's
 };
@@ -44,9 +44,9 @@ enum class ContentsRule : std::int32_t {
 struct ContentsViolation {
   ContentsRule rule = ContentsRule::kNone;
   std::int64_t index = 0;  // of the sequence, token, pair or KV head
-  // Column of the block table; or the token, pair or sequence that it is at odds with.
+  // Column of the block table; or the token, pair or sequence that `index` conflicts with.
   std::int64_t other = 0;
-  std::int64_t value = 0;  // of scales: the code of the fp32
+  std::int64_t value = 0;  // of scales: the bits of the fp32
   std::int64_t limit = 0;
 };
 
@@ -56,18 +56,18 @@ struct ContentsCheckParams {
   std::int64_t num_blocks = 0;
   std::int64_t block_size = 0;
   const std::int32_t* query_start = nullptr;  // [num_seqs + 1], or null
-  // [num_seqs]: of contexts; of what is cached of them, if a token is to be added to each.
+  // [num_seqs]: of contexts; if a token is to be added to each, of their cached part.
   const std::int32_t* lengths = nullptr;
   std::int64_t added_tokens = 0;   // 0 or 1
   std::int64_t num_positions = 0;  // of rotary embedding; 0: none
   std::int64_t num_query_rows = 0;
   std::int64_t max_query_length = 0;
   std::int64_t max_context_length = 0;
-  // The first one by sequence, rule and column.
+  // The first violation by sequence, rule and column.
   ContentsViolation* violation = nullptr;
 };
 
-// One thread block, as of all checks. A failure is CUDA's; nothing was launched then.
+// One thread block, as for all checks here. A failure is CUDA's, and nothing has been launched.
 Status launch_contents_check(const ContentsCheckParams& params, KernelStream stream);
 
 struct SlotCheckParams {
@@ -78,7 +78,7 @@ struct SlotCheckParams {
   ContentsViolation* violation = nullptr;               // the first one by token and rule
 };
 
-// O(num_tokens) for each thread; without repeated slots O(num_tokens^2 / 256).
+// O(num_tokens) for each thread; O(num_tokens^2 / 256) with RepeatedSlots::kNone.
 Status launch_slot_check(const SlotCheckParams& params, KernelStream stream);
 
 enum class Caches : std::uint8_t { kOne, kTwo };

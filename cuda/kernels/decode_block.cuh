@@ -1,7 +1,7 @@
 #pragma once
 
-// How the thread block of a decode kernel is made up: which warp has which keys, which thread which
-// dims of the result, and where the result goes.
+// How the thread block of a decode kernel divides its work: which keys each warp has, which dims of
+// the result each thread has, and where the result goes.
 
 #include <kernel_dialect.h>
 
@@ -18,15 +18,15 @@ namespace recto::kernels {
 inline constexpr int kDecodeWarps = 4;
 inline constexpr int kDecodeThreads = kDecodeWarps * kWarpLanes;
 
-// Thread blocks that a multiprocessor is to hold at least. That leaves a thread 128 registers; with
+// Minimum number of thread blocks per multiprocessor. It leaves each thread 128 registers; with
 // fewer, some are spilled on sm_100.
 inline constexpr int kDecodeBlocksPerSm = 4;
 
-// Of a state that all threads hold together: threadIdx.x and threadIdx.x + kDecodeThreads.
+// Dims that each thread holds of a shared state: threadIdx.x and threadIdx.x + kDecodeThreads.
 inline constexpr int kDimsPerThread = kHeadDimMax / kDecodeThreads;
 
-// A warp's part of the keys: as many whole tiles as the others have, or fewer. It follows from the
-// range alone, and with it the bits of a result.
+// A warp's part of the keys: as many whole tiles as the other warps have, or fewer. It follows from
+// the range alone, and so do the bits of a result.
 __device__ inline KeyRange stretch_of_warp(const KeyRange& keys, int warp) {
   const int tiles = (keys.size() + kTileKeys - 1) / kTileKeys;
   const int stretch = (tiles + kDecodeWarps - 1) / kDecodeWarps * kTileKeys;
@@ -51,7 +51,7 @@ __device__ inline DecodeResult<Element> decode_result(const PagedDecodeParams& p
           static_cast<int>(params.kv.v.head_dim)};
 }
 
-// By the whole thread block, each thread with its dims of the state.
+// Called by the whole thread block; each thread passes its dims of the state.
 template <typename Element>
 __device__ inline void finish_row(SoftmaxState<kDimsPerThread> state, const float* sink,
                                   const DecodeResult<Element>& result) {

@@ -1,7 +1,7 @@
 #pragma once
 
 // Attention of one query head over a range of its keys, by one thread block. Each warp takes a
-// stretch of consecutive keys; at the end the warps' states are merged. Between its first and its
+// range of consecutive keys; at the end the warps' states are merged. Between the first and the
 // last barrier no warp waits for another.
 
 #include <kernel_dialect.h>
@@ -17,8 +17,8 @@
 
 namespace recto::kernels {
 
-// The state of all `keys`, the same m and l in every thread, and o by kDimsPerThread. To be called
-// by the whole thread block.
+// Returns the state of all `keys`: every thread has the same m and l, and kDimsPerThread dims of o.
+// Must be called by the whole thread block.
 template <typename Access, typename Query, typename Cached>
 __device__ inline SoftmaxState<kDimsPerThread> decode_pass(
     const DecodeRow<Access, Query, Cached>& row, const KeyRange& keys) {

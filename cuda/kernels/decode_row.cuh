@@ -1,7 +1,7 @@
 #pragma once
 
-// One query head of one sequence, as the thread block sees it that computes its attention: where
-// its query and its keys lie, which keys it sees, and how a product becomes a score.
+// One query head of one sequence, as seen by the thread block that computes its attention: where
+// its query and keys are, which keys it sees, and how a product becomes a score.
 
 #include <kernel_dialect.h>
 
@@ -16,7 +16,7 @@
 
 namespace recto::kernels {
 
-// From q.k to the score, see core/attention_views.h.
+// How q.k becomes a score; see core/attention_views.h.
 struct ScoreRule {
   float scale;
   float softcap;

@@ -1,7 +1,7 @@
 #pragma once
 
-// From types and strides that are known when a launch is asked for to the instantiation that serves
-// them. Host code.
+// Selects the instantiation that serves the types and strides of a launch, which are known at run
+// time. Host code.
 
 #include <kernel_dialect.h>
 
@@ -21,7 +21,7 @@
 
 namespace recto::kernels {
 
-// What no grid can have becomes one that every launch refuses.
+// An extent that no grid can have becomes one that every launch refuses.
 inline dim3 grid_of(std::int64_t x, std::int64_t y = 1, std::int64_t z = 1) {
   const auto extent = [](std::int64_t count) {
     return static_cast<unsigned>(std::min<std::int64_t>(count, UINT32_MAX));
@@ -34,7 +34,7 @@ struct TypeTag {
   using Type = T;
 };
 
-// call(TypeTag<Element>) for what `type` stands for.
+// Returns call(TypeTag<Element>) for the element type that `type` denotes.
 template <typename Call>
 Status with_element(ElementType type, const Call& call) {
   switch (type) {
@@ -58,12 +58,12 @@ Status with_fp8(ElementType type, const Call& call) {
   return refusal("type", "e4m3 or e5m2", element_type_name(type));
 }
 
-// The types of q and of the cache that attention is computed for.
+// Whether attention is computed for these types of q and of the cache.
 inline bool are_attended(ElementType q, ElementType cached) {
   return (q == cached && !is_fp8(q)) || (element_bytes(q) == 2 && is_fp8(cached));
 }
 
-// call(TypeTag<Query>, TypeTag<Cached>) for such a pair.
+// Returns call(TypeTag<Query>, TypeTag<Cached>) for such a pair.
 template <typename Call>
 Status with_attended(ElementType q, ElementType cached, const Call& call) {
   return with_element(q, [&](auto query) -> Status {
@@ -76,8 +76,8 @@ Status with_attended(ElementType q, ElementType cached, const Call& call) {
   });
 }
 
-// call(TypeTag<Source>, TypeTag<Cached>) for rows that are written into a cache: as they are, fp32
-// rounded to 16 bits, or any type to fp8.
+// Returns call(TypeTag<Source>, TypeTag<Cached>) for rows that are written into a cache: unchanged,
+// fp32 rounded to 16 bits, or any type to fp8.
 template <typename Call>
 Status with_written(ElementType source, ElementType cached, const Call& call) {
   if (is_fp8(cached)) {
@@ -91,7 +91,7 @@ Status with_written(ElementType source, ElementType cached, const Call& call) {
   });
 }
 
-// The same for those that copy elements and do not look at them.
+// For kernels that copy elements without interpreting them.
 template <typename Call>
 Status with_element_of_size(std::int64_t bytes, const Call& call) {
   if (bytes == 4) return call(TypeTag<std::uint32_t>());
@@ -108,7 +108,7 @@ bool is_packed(const BasicRowsView<Pointer>& /*rows*/) {
   return false;
 }
 
-// Packs hold a power of two: those of 16 bytes, and those of one element, do.
+// Packs must hold a power of two of elements, as packs of 16 bytes and of one element do.
 template <typename Pointer>
 Status check_packs(const char* name, const BasicKvTensorView<Pointer>& tensor) {
   if (!is_packed(tensor) || std::has_single_bit(static_cast<std::uint64_t>(tensor.pack_width))) {
@@ -118,14 +118,14 @@ Status check_packs(const char* name, const BasicKvTensorView<Pointer>& tensor) {
                  std::to_string(tensor.pack_width));
 }
 
-// Sizes that kernels count in int.
+// Checks the sizes that kernels count in int.
 template <typename Pointer>
 Status check_counted(const char* name, const BasicKvTensorView<Pointer>& tensor) {
   RECTO_RETURN_IF_ERROR(expect_at_most({name, "block_size", tensor.block_size}, kBlockSizeMax));
   return expect_at_most({name, "head_dim", tensor.head_dim}, kMovedSizeMax);
 }
 
-// Invalid input: what no kernel serves of a cache.
+// Invalid input: a cache that no kernel serves.
 template <typename Pointer>
 Status check_reached(const BasicPagedKvView<Pointer>& kv) {
   RECTO_RETURN_IF_ERROR(check_counted("kv.k", kv.k));
@@ -134,7 +134,7 @@ Status check_reached(const BasicPagedKvView<Pointer>& kv) {
   return check_packs("kv.v", kv.v);
 }
 
-// A field that is to have another one's type.
+// The type of a view, for comparison with another one's.
 struct NamedType {
   const char* view;
   ElementType type;
@@ -143,16 +143,16 @@ inline Status expect_same_type(const NamedType& got, const NamedType& other) {
   return expect_equal(Named(got.view, "type", got.type), Named(other.view, "type", other.type));
 }
 
-// Numbers, not codes.
+// Expects a type of numbers, not of fp8 codes.
 inline Status expect_number(const NamedType& got) {
   if (element_bytes(got.type) > 1) return Status::ok();
-  // A type that there is not has no name.
+  // A value outside the enum has no name.
   return refusal(
       std::string(got.view) + ".type", "fp32, fp16 or bf16",
       is_fp8(got.type) ? element_type_name(got.type) : std::to_string(static_cast<int>(got.type)));
 }
 
-// Invalid input: what is not served of rows to be written into a cache.
+// Invalid input: rows that cannot be written into this cache.
 inline Status check_write(const RowsView& k, const RowsView& v, const MutablePagedKvView& kv) {
   const ElementType source = k.type;
   const ElementType cached = kv.k.type;
@@ -167,7 +167,7 @@ inline Status check_write(const RowsView& k, const RowsView& v, const MutablePag
   return check_reached(kv);
 }
 
-// Of kernels that read 16 bytes at a time.
+// For kernels that read 16 bytes at a time.
 inline Status expect_at_chunk(const char* view, const void* data) {
   const std::uintptr_t behind = reinterpret_cast<std::uintptr_t>(data) % 16;
   if (behind == 0) return Status::ok();
@@ -181,7 +181,7 @@ inline Status expect_chunks(const NamedSize& stride, ElementType type) {
                  stride.text());
 }
 
-// What has been checked.
+// Launches a kernel whose parameters have been checked.
 template <typename... Parameters>
 Status launch_served(const char* name, const KernelLaunch& how, void (*kernel)(Parameters...),
                      std::type_identity_t<Parameters>... arguments) {
@@ -189,7 +189,8 @@ Status launch_served(const char* name, const KernelLaunch& how, void (*kernel)(P
   return status.error == nullptr ? Status::ok() : Status::failed(status.error).in(name);
 }
 
-// call(TypeTag<Access>): fours where all rows of all views allow them.
+// Returns call(TypeTag<Access>): Packs if a view is packed, else Fours if all rows of all views
+// allow them, else Singles.
 template <typename Call, typename... Views>
 Status with_access(const Call& call, const Views&... views) {
   if ((is_packed(views) || ...)) return call(TypeTag<Packs>());

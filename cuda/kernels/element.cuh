@@ -1,7 +1,7 @@
 #pragma once
 
 // Elements of queries, caches and outputs: fp32, fp16 and bf16; of caches also e4m3 and e5m2. They
-// are loaded four at a time and turned into fp32, in which all arithmetic is done.
+// are loaded four at a time and converted to fp32, in which all arithmetic is done.
 
 #include <kernel_dialect.h>
 
@@ -13,8 +13,8 @@ template <typename Element>
 inline constexpr bool kIsFp8 =
     std::is_same_v<Element, __nv_fp8_e4m3> || std::is_same_v<Element, __nv_fp8_e5m2>;
 
-// Rounds to nearest even, and what is too large for fp8 becomes its largest number. What has the
-// type already keeps its bits, a NaN's too; other NaNs stay NaN.
+// Rounds to nearest even; values too large for fp8 saturate to its largest number. A value that
+// already has the target type keeps its bits, including a NaN's; other NaNs stay NaN.
 template <typename Target, typename Source>
 __device__ inline Target convert(Source value) {
   if constexpr (std::is_same_v<Source, __half> && !std::is_same_v<Target, __half>) {
@@ -35,20 +35,20 @@ __device__ inline Target convert(Source value) {
   }
 }
 
-// Four neighbours; in registers, or in memory at a multiple of their size.
+// Four neighbouring elements, in registers or in memory at a multiple of their total size.
 template <typename Element>
 struct alignas(4 * sizeof(Element)) Four {
   Element at[4];
 };
 
-// (Written out: host compilers make one vector of it then, and nvcc unrolls anyway.)
+// (Written out so that host compilers vectorise it; nvcc unrolls loops anyway.)
 template <typename Target, typename Source>
 __device__ inline Four<Target> convert_four(const Four<Source>& values) {
   return {{convert<Target>(values.at[0]), convert<Target>(values.at[1]),
            convert<Target>(values.at[2]), convert<Target>(values.at[3])}};
 }
 
-// fp8 by pairs, as instructions have it.
+// Converts fp8 in pairs, as the hardware instructions do.
 template <typename Target, typename Fp8>
 requires(kIsFp8<Fp8>&& std::is_same_v<Target, float>) __device__
     inline Four<float> convert_four(const Four<Fp8>& codes) {

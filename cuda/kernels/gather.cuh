@@ -1,6 +1,6 @@
 #pragma once
 
-// A thread block for each (sequence, 32 tokens, KV head), a warp for each token.
+// One thread block per (sequence, 32 tokens, KV head), one warp per token.
 
 #include <kernel_dialect.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The paged contexts of all sequences as contiguous rows.
+// Copies the paged contexts of all sequences into contiguous rows.
 
 #include <kernel_dialect.h>
 
@@ -23,13 +23,13 @@ struct GatherParams {
   MutableRowsView v = {};                        // [rows, num_kv_heads, v.head_dim]
 };
 
-// 32 tokens of each sequence for each of as many thread blocks as a grid has in one direction.
+// A thread block gathers 32 tokens of a sequence; a grid has at most 65535 in that dimension.
 inline constexpr std::int64_t kGatheredMax = 32 * 65535;
 
 // Invalid input: what is not served.
 Status check_gather(const GatherParams& params);
 
-// One thread block for each (sequence, 32 tokens, KV head). Errors as of launch_kv_write().
+// One thread block for each (sequence, 32 tokens, KV head). Errors as for launch_kv_write().
 Status launch_gather(const GatherParams& params, KernelStream stream);
 
 }  // namespace recto::kernels

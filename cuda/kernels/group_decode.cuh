@@ -1,7 +1,7 @@
 #pragma once
 
-// A thread block's warps take stretches of its keys, each with all sixteen rows, and merge their
-// states at the end. Between its first and its last barrier no warp waits for another.
+// Each warp of a thread block takes a range of its keys, with all sixteen rows; the states are
+// merged at the end. Between the first and the last barrier no warp waits for another.
 
 #include <kernel_dialect.h>
 
@@ -28,7 +28,7 @@ struct GroupShape : GroupStream<NumbersType, kDims> {
   static constexpr int kQueryBytes =
       Stream::RowTile::size(kTileRows) * static_cast<int>(sizeof(typename Stream::Element));
   static constexpr int kSharedBytes = kQueryBytes + kDecodeWarps * Stream::kBytes;
-  // Thread blocks that a multiprocessor is to hold at least: it has registers for so many.
+  // Minimum number of thread blocks per multiprocessor: it has registers for that many.
   static constexpr int kBlocksPerSm = Stream::Products::blocks_per_sm(kDims);
 };
 
@@ -40,7 +40,7 @@ struct HeadRows {
   int count;
 };
 
-// Of (KV head, tile of its query heads) number `tile`.
+// Of the (KV head, tile of its query heads) with number `tile`.
 __device__ inline HeadRows head_rows(const PagedDecodeParams& params, std::int64_t sequence,
                                      std::int64_t tile) {
   const std::int64_t group = params.q.num_heads / params.kv.k.num_kv_heads;
@@ -51,7 +51,7 @@ __device__ inline HeadRows head_rows(const PagedDecodeParams& params, std::int64
           static_cast<int>(group - within < kTileRows ? group - within : kTileRows)};
 }
 
-// Rows that there are not are zero. Each is one warp's.
+// Fills missing rows with zeros. One warp loads each row.
 template <typename Shape>
 __device__ inline void load_queries(const PagedDecodeParams& params, const HeadRows& rows,
                                     typename Shape::Element* tile) {
@@ -64,7 +64,7 @@ __device__ inline void load_queries(const PagedDecodeParams& params, const HeadR
       tile[Shape::RowTile::index(row, dim)] =
           row < rows.count ? q[row * params.q.head_stride + dim] : convert<Element>(0.0F);
     }
-    // Some lanes may have had a dim more than others.
+    // Some lanes may have had one dim more than others.
     if constexpr (Shape::kHeadDim % kWarpLanes != 0) __syncwarp();
   }
 }
@@ -86,7 +86,7 @@ __device__ inline RowRules row_rules(const PagedDecodeParams& params, const Head
   return rules;
 }
 
-// What warp number `warp` has of shared memory.
+// Shared memory of warp number `warp`.
 template <typename Shape>
 __device__ inline std::uint32_t* part_of_warp(std::uint32_t* warps_begin, int warp) {
   return warps_begin + warp * (Shape::kBytes / static_cast<int>(sizeof(std::uint32_t)));
@@ -96,7 +96,7 @@ __device__ inline float* sums_of(std::uint32_t* warps_begin, int warp) {  // [kT
   return reinterpret_cast<float*>(part_of_warp<Shape>(warps_begin, warp));
 }
 
-// The states of all warps, where whoever merges them finds them.
+// The states of all warps, shared for merging.
 struct WarpStates {
   float maximum[kDecodeWarps][kTileRows];
   float sum[kDecodeWarps][kTileRows];
@@ -119,7 +119,7 @@ __device__ inline void share_states(const RowStates<Shape::kHeadDim>& states, in
   }
 }
 
-// One row's state over all keys of the thread block, its dims over the lanes of a warp.
+// One row's state over all keys of the thread block; its dims are spread over a warp's lanes.
 template <int kHeadDim>
 inline constexpr int kLaneDims = (kHeadDim + kWarpLanes - 1) / kWarpLanes;
 

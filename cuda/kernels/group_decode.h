@@ -1,7 +1,7 @@
 #pragma once
 
 // Decode attention, packed by group: the query heads that share a KV head are the rows of one
-// product, so that keys and values are read once for all of them.
+// matrix product, so keys and values are read once for all of them.
 
 #include <kernel_dialect.h>
 
@@ -12,15 +12,15 @@
 namespace recto::kernels {
 
 // One thread block for each (sequence, KV head, sixteen of its query heads, split). With one split
-// it writes out and lse, and needs no states; with more it writes `states`, and
-// launch_split_merge() is to follow.
+// it writes out and lse and needs no states; with more it writes `states`, and launch_split_merge()
+// must follow.
 Status launch_group_decode(const SplitDecodeParams& params, KernelStream stream);
 
 // Invalid input: what is not in its table, K and V of different head dims, and caches that cannot
 // be read 16 bytes at a time.
 Status check_group_served(const SplitDecodeParams& params);
 
-// What is instantiated.
+// The instantiations.
 KernelTable<SplitDecodeParams> group_decode_table();
 
 }  // namespace recto::kernels

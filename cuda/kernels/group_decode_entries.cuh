@@ -1,6 +1,6 @@
 #pragma once
 
-// The instantiations of one file, as rows of the table. Host code.
+// The instantiations in one source file, as rows of the table. Host code.
 
 #include <kernel_dialect.h>
 

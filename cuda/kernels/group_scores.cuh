@@ -1,8 +1,9 @@
 #pragma once
 
-// A group's scores: heads are the rows of a product, keys its columns, so that a key is read once
-// for all heads. Each warp takes every fourth tile of sixteen keys, and copies the next one while
-// it multiplies the last. It waits for its own lanes only, but for the queries, which all share.
+// A group's scores as a matrix product: rows are heads and columns are keys, so each key is read
+// once for all heads. Each warp takes every fourth tile of sixteen keys and copies the next one
+// while it multiplies the current one. It waits only for its own lanes, except for the queries,
+// which all warps share.
 
 #include <kernel_dialect.h>
 #include <kernel_ptx.h>
@@ -20,12 +21,12 @@ namespace recto::kernels {
 inline constexpr int kScoreWarps = 4;
 inline constexpr int kScoreThreads = kScoreWarps * kWarpLanes;
 inline constexpr int kScoreRound = kScoreWarps * kTileRows;  // keys: a tile for each warp
-inline constexpr int kScoreBuffers = 2;                      // of a warp: one under way, one read
+inline constexpr int kScoreBuffers = 2;                      // per warp: one in flight, one read
 
 static_assert(kGroupMax == kTileRows, "one tile holds the queries of a group");
 static_assert(kScoreThreads == kTileRows * kCopyLanes, "a thread block copies the queries at once");
 
-// Of dynamic shared memory: the tile of queries, then those of keys, warp by warp.
+// Elements of dynamic shared memory: the tile of queries, then those of keys, warp by warp.
 constexpr std::size_t score_shared_elements(int head_dim) {
   constexpr int kTiles = 1 + kScoreWarps * kScoreBuffers;
   return static_cast<std::size_t>(kTiles * kTileRows * row_tile_stride(head_dim));
@@ -66,7 +67,7 @@ __device__ inline Group<Element> group_of(const GroupScoresParams& params, std::
           params.max_context_length};
 }
 
-// By the whole thread block. Rows beyond the group are zeros.
+// Called by the whole thread block. Rows beyond the group are zeros.
 template <typename Element>
 __device__ inline void copy_queries_async(const Group<Element>& group,
                                           const RowTile<Element>& tile) {
@@ -77,7 +78,8 @@ __device__ inline void copy_queries_async(const Group<Element>& group,
                  is_there ? kUnitBytes : 0, group.head_dim, thread % kCopyLanes, tile.row(head));
 }
 
-// Keys from `first` on, by a warp. Rows beyond the context are zeros; `first` is within it.
+// Copies keys from `first` on, by one warp. Rows beyond the context are zeros; `first` is within
+// it.
 template <typename Element>
 __device__ inline void copy_keys_async(const Group<Element>& group, int first,
                                        const RowTile<Element>& tile) {
@@ -85,14 +87,14 @@ __device__ inline void copy_keys_async(const Group<Element>& group, int first,
   for (int row = lane / kCopyLanes; row < kTileRows; row += kWarpLanes / kCopyLanes) {
     const int position = first + row;
     const bool is_there = position < group.num_keys;
-    // The table is read, and an address made of it, for keys that are there.
+    // The table is read, and an address computed, only for keys that exist.
     const Slot slot = group.cursor.slot_of(is_there ? position : first);
     copy_row_async(group.keys + group.key_offsets.of(slot), is_there ? kUnitBytes : 0,
                    group.head_dim, lane % kCopyLanes, tile.row(row));
   }
 }
 
-// Products of a tile of keys with all queries, by a warp; of key 8 n + c, sums[n] has column c.
+// Products of a tile of keys with all queries, by one warp; column c of sums[n] is key 8 n + c.
 template <typename Element>
 __device__ inline void multiply(const RowTile<Element>& queries, const RowTile<Element>& keys,
                                 int head_dim, float (&sums)[2][4]) {
@@ -108,7 +110,7 @@ __device__ inline void multiply(const RowTile<Element>& queries, const RowTile<E
   }
 }
 
-// Each lane those that it has of a product, see kernel_ptx.h.
+// Each lane stores its own elements of a product; see kernel_ptx.h.
 template <typename Element>
 __device__ inline void store_scores(const Group<Element>& group, int first,
                                     const float (&sums)[2][4]) {
@@ -124,7 +126,7 @@ __device__ inline void store_scores(const Group<Element>& group, int first,
   }
 }
 
-// Grid: (num_seqs, num_kv_heads). Dynamic shared memory: score_shared_elements() of them.
+// Grid: (num_seqs, num_kv_heads). Dynamic shared memory: score_shared_elements() elements.
 template <typename Element>
 __global__ void __launch_bounds__(kScoreThreads) group_scores(const GroupScoresParams params) {
   KERNEL_DYNAMIC_SHARED(unsigned char, shared);
@@ -138,8 +140,8 @@ __global__ void __launch_bounds__(kScoreThreads) group_scores(const GroupScoresP
   const RowTile<Element> queries = tile(0);
   const int first_buffer = 1 + warp * kScoreBuffers;
 
-  // Committed one after the other: the queries, then a tile of keys each time, or nothing where no
-  // tile is left. So it is always all but the last commit that must have arrived.
+  // Commits, in order: the queries, then a tile of keys each time, or nothing if no tile is left.
+  // So the wait is always for all commits but the last one.
   copy_queries_async(group, queries);
   commit_copies();
   int first = warp * kTileRows;
@@ -153,11 +155,11 @@ __global__ void __launch_bounds__(kScoreThreads) group_scores(const GroupScoresP
     if (next < group.num_keys) copy_keys_async(group, next, tile(first_buffer + (buffer ^ 1)));
     commit_copies();
     wait_for_copies<1>();
-    __syncwarp();  // what the other lanes have copied is there, too
+    __syncwarp();  // the other lanes' copies have arrived, too
     float sums[2][4] = {};
     multiply(queries, tile(first_buffer + buffer), group.head_dim, sums);
     store_scores(group, first, sums);
-    __syncwarp();  // the tile after the next overwrites what was read here
+    __syncwarp();  // before the tile after the next overwrites it
   }
 }
 

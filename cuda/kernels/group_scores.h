@@ -1,9 +1,9 @@
 #pragma once
 
-// A study of the tensor cores, which no call of the host API uses: see group_decode.h for that.
+// A study of tensor cores, unused by the host API, which uses group_decode.h.
 //
-// Scores of decode by tensor cores: the query heads that share a KV head, a group, against the
-// paged keys of their sequence.
+// Decode scores on tensor cores: the query heads that share a KV head (a group) against the paged
+// keys of their sequence.
 
 #include <kernel_dialect.h>
 
@@ -26,13 +26,13 @@ struct GroupScoresParams {
   const std::int32_t* context_length = nullptr;  // [num_seqs]
   std::int64_t max_context_length = 0;           // at least the longest of them
   float scale = 1.0F;
-  // scale * q.k; what lies beyond a context is not written.
+  // scale * q.k; elements beyond a context are not written.
   float* scores = nullptr;  // [num_seqs, num_q_heads, max_context_length]
 };
 
-// One thread block for each (sequence, KV head). head_dim is a multiple of 16 and at most 256, rows
+// One thread block for each (sequence, KV head). head_dim is a multiple of 16 and at most 256; rows
 // of q and k begin at multiples of 16 bytes. Invalid input names the field of `params` that the
-// kernel does not serve, a failure is CUDA's; nothing was launched then.
+// kernel does not serve; a failure is CUDA's. In both cases nothing has been launched.
 Status launch_group_scores(const GroupScoresParams& params, KernelStream stream);
 
 // Invalid input: what the kernel does not serve.

@@ -1,6 +1,6 @@
 #pragma once
 
-// One KV head of one sequence, as kernels see it that share its keys among query rows.
+// One KV head of one sequence, as seen by kernels that share its keys among query rows.
 
 #include <kernel_dialect.h>
 
@@ -23,7 +23,7 @@ struct HeadCache {
   ValueOrder value_order;
 };
 
-// Of a head of a cache, whose bytes are fp8 codes.
+// The scale of a head of a cache; a Stored of one byte is an fp8 code.
 template <typename Stored>
 __device__ inline float stored_scale(const KvTensorView& tensor, std::int64_t kv_head) {
   using Element = std::conditional_t<sizeof(Stored) == 1, __nv_fp8_e4m3, Stored>;

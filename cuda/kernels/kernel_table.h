@@ -1,6 +1,6 @@
 #pragma once
 
-// Tables of what is instantiated, by types and head dim. Host code.
+// Tables of instantiations, by types and head dim. Host code.
 
 #include <kernel_dialect.h>
 
@@ -29,8 +29,8 @@ struct KernelEntry {
 template <typename Params>
 using KernelTable = std::vector<KernelEntry<Params>>;
 
-// A row for each of these shapes and each type of the cache: such types are alike but for their
-// codes. Launcher has Params, and launch<Shape>(params, stream).
+// Returns a row for each combination of these shapes and types of the cache, which differ only in
+// their codes. Launcher has Params, and launch<Shape>(params, stream).
 template <typename Launcher, typename... Shapes>
 KernelTable<typename Launcher::Params> entries_of(ElementType q_type,
                                                   std::initializer_list<ElementType> kv_types) {
@@ -52,7 +52,7 @@ KernelTable<Params> joined(std::initializer_list<KernelTable<Params>> tables) {
   return all;
 }
 
-// The row that serves it, or null.
+// Returns the row that serves q and k, or null.
 template <typename Params>
 const KernelEntry<Params>* find_entry(const KernelTable<Params>& table, const RowsView& q,
                                       const KvTensorView& k) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Keys and values, tile after tile, as they come from the cache in the background: scores, softmax
-// and weighted values of the rows that see them.
+// Streams keys and values tile by tile from the cache in the background, and computes scores,
+// softmax and weighted values of the rows that see them.
 
 #include <kernel_dialect.h>
 #include <kernel_ptx.h>
@@ -24,14 +24,14 @@ template <typename Shape>
 using Fetch =
     std::conditional_t<Shape::kTransfer == Transfer::kBlocks, BlockFetch<Shape>, RowFetch<Shape>>;
 
-// Keys that some row of a team sees, and those among them that all of its rows do; of these there
-// may be less than none.
+// The keys that at least one row of a team sees, and those that all of its rows see; the size of
+// the latter may be negative.
 struct TeamKeys {
   KeyRange any;
   KeyRange all;
 };
 
-// By a team, for sixteen rows of each of its warps.
+// Used by a team, with sixteen rows for each of its warps.
 template <typename Shape>
 class KeyStream {
  public:
@@ -41,20 +41,20 @@ class KeyStream {
   using Products = typename Shape::Products;
   static constexpr int kHeadDim = Shape::kHeadDim;
   static constexpr int kKeys = Shape::kKeys;
-  // The tile behind a context's last one begins within int, and so do its threads' positions.
+  // The tile after a context's last one begins within int, and so do its threads' positions.
   static_assert(kContextLengthMax % kKeys == 0);
   static_assert(kContextLengthMax + Team::kThreads - 1 <= INT32_MAX);
 
-  // `rows` are the calling lane's.
+  // `rows` are those of the calling lane.
   __device__ KeyStream(const HeadCache<Stored>& cache, const TeamKeys& keys,
                        const StreamMemory<Shape>& memory, const RowRules& rows)
       : cache_(cache), keys_(keys.any), seen_by_all_(keys.all), memory_(memory), rows_(rows) {}
 
-  // The rows' states after all keys. query: the warp's rows, see RowMajorTile.
+  // Returns the rows' states after all keys. query: the warp's rows, see RowMajorTile.
   __device__ RowStates<kHeadDim> run(const Element* query) {
     RowStates<kHeadDim> states;
     if (keys_.size() <= 0) return states;
-    // Tiles begin at multiples of their size, so that those of one sequence are always the same.
+    // Tiles begin at multiples of their size, so a sequence is always divided into the same tiles.
     const int first = keys_.begin / kKeys;
     const int end = (keys_.end + kKeys - 1) / kKeys;
     Fetch<Shape> fetch(cache_, keys_, memory_);
@@ -67,7 +67,7 @@ class KeyStream {
       const int stage = tile % Shape::kStages;
       fetch.wait(stage);
       attend(tile, stage, query, states);
-      Team::meet();  // before what was read is overwritten
+      Team::meet();  // before the stage just read is overwritten
     }
     fetch.end();
     states.close();
@@ -91,13 +91,13 @@ class KeyStream {
                                                    memory_.scratch(warp), lane, states.weighted);
   }
 
-  // Of the keys that the tile has.
+  // Whether all rows see all keys of the tile.
   __device__ bool is_seen_by_all(int tile) const {
     return max(tile * kKeys, keys_.begin) >= seen_by_all_.begin &&
            min(tile * kKeys + kKeys, keys_.end) <= seen_by_all_.end;
   }
 
-  // Rows weigh what they do not see with 0, and 0 times NaN or infinity is NaN.
+  // Rows weight the keys that they do not see with 0, and 0 times NaN or infinity is NaN.
   __device__ void keep_to_seers(int tile, Element* values, int lane,
                                 Fragment (&weighted)[kHeadDim / 8]) const {
     const NonFiniteValues<Shape> found(values, cache_.value_order);
@@ -108,7 +108,7 @@ class KeyStream {
     Team::meet();
   }
 
-  // A tile as the products take it.
+  // A tile in the form that the products take.
   __device__ const Element* wide_keys(int stage) const {
     if constexpr (Shape::kIsStaged) {
       return settled_rows(memory_.keys(stage));

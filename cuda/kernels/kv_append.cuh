@@ -1,6 +1,6 @@
 #pragma once
 
-// A thread block for each sequence, a warp for each of its heads.
+// One thread block per sequence, one warp per head.
 
 #include <kernel_dialect.h>
 
@@ -14,10 +14,10 @@
 
 namespace recto::kernels {
 
-// As for decode: with fewer registers than that leaves, some are spilled.
+// As for decode: with fewer registers than this leaves, some are spilled.
 inline constexpr int kAppendBlocksPerSm = 4;
 
-// Where a new token goes; a negative block is none.
+// Slot of a new token; a negative block means none.
 __device__ inline Slot slot_of_new(const KvAppendParams& params, std::int64_t sequence,
                                    int position) {
   const int block_size = static_cast<int>(params.kv.k.block_size);
@@ -26,8 +26,8 @@ __device__ inline Slot slot_of_new(const KvAppendParams& params, std::int64_t se
   return cursor_of(params.block_table, block_size, sequence).slot_of(position);
 }
 
-// By the whole thread block. K and V of one token are little: rows are reached in any layout by one
-// policy.
+// Called by the whole thread block. K and V of one token are small, so one policy accesses rows of
+// any layout.
 template <typename Source, typename Cached>
 __device__ inline void append_token(const KvAppendParams& params, std::int64_t sequence,
                                     const Slot& slot, int position) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// The newest token of each sequence into the cache, where its block table says, with rotary
-// embedding on the way: what comes before the attention of a decode step.
+// Writes the newest token of each sequence into the cache, where its block table says, with rotary
+// embedding applied on the way: what comes before the attention of a decode step.
 
 #include <kernel_dialect.h>
 
@@ -17,10 +17,10 @@ namespace recto::kernels {
 enum class RotaryPairing : std::uint8_t { kHalves, kInterleaved };
 
 struct Rotary {
-  std::int64_t dim = 0;  // so many leading dims of a head, in pairs; 0: none
+  std::int64_t dim = 0;  // number of leading dims of a head that are rotated; 0: none
   RotaryPairing pairing = RotaryPairing::kHalves;
-  // Of the angle of each pair at each position: [positions, 1, dim / 2], of one type among fp32,
-  // fp16 and bf16, in device memory.
+  // Cosine and sine of each pair's angle at each position: [positions, 1, dim / 2], both of the
+  // same type (fp32, fp16 or bf16), in device memory.
   RowsView cosines = {};
   RowsView sines = {};
 };
@@ -30,14 +30,14 @@ struct KvAppendParams {
   RowsView k = {};  // [num_seqs, num_kv_heads, k.head_dim]
   RowsView v = {};  // [num_seqs, num_kv_heads, v.head_dim]
   BlockTableView block_table = {};
-  // [num_seqs]: the position of the new token. Of a sequence with a negative one (padding), whose
-  // table has no block there (a negative id, or no column), or that is beyond the positions of
-  // `rotary`, nothing is written into the cache.
+  // [num_seqs]: the position of the new token. Nothing is written into the cache for a sequence
+  // whose position is negative (padding), has no block in its table (a negative id, or no column),
+  // or is beyond the positions of `rotary`.
   const std::int32_t* cached_length = nullptr;
   MutablePagedKvView kv = {};  // as in kv_write.h
   Rotary rotary = {};          // of k and q
   // [num_seqs, num_q_heads, k.head_dim], of k's type, or null. `rotated_q` may be the same memory;
-  // where there is no position to turn to, rows stay as they are.
+  // rows without a valid position are copied unchanged.
   RowsView q = {};
   MutableRowsView rotated_q = {};
   // [num_seqs], or null: tokens in the cache afterwards, for the attention that follows.
@@ -47,8 +47,8 @@ struct KvAppendParams {
 // Invalid input: what is not served.
 Status check_append(const KvAppendParams& params);
 
-// One thread block for each sequence. Invalid input names the field of `params` that is not served,
-// a failure is CUDA's; nothing was launched then.
+// One thread block for each sequence. Invalid input names the field of `params` that is not served;
+// a failure is CUDA's. In both cases nothing has been launched.
 Status launch_kv_append(const KvAppendParams& params, KernelStream stream);
 
 }  // namespace recto::kernels

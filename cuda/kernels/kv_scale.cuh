@@ -1,7 +1,7 @@
 #pragma once
 
-// The scales of fp8 caches: what is written is divided by a head's scale, what is read is
-// multiplied by it, in fp32. Caches of other types have none, and nothing is done or read for them.
+// The scales of fp8 caches: writing divides by a head's scale and reading multiplies by it, in
+// fp32. Caches of other types have no scales; nothing is computed or read for them.
 
 #include <kernel_dialect.h>
 
@@ -12,7 +12,7 @@
 
 namespace recto::kernels {
 
-// Of a head of a cache of `Element`.
+// The scale of a head of a cache of `Element`.
 template <typename Element, typename Pointer>
 __device__ inline float scale_of(const BasicKvTensorView<Pointer>& tensor, std::int64_t head) {
   if constexpr (!kIsFp8<Element>) return 1.0F;
@@ -20,7 +20,8 @@ __device__ inline float scale_of(const BasicKvTensorView<Pointer>& tensor, std::
   return tensor.scale.data[tensor.scale.kind == ScaleKind::kPerKvHead ? head : 0];
 }
 
-// To be read as number * scale. The quotient is rounded, to nearest even, before it becomes a code.
+// The code to be read as number * scale. The quotient is rounded to nearest even before it becomes
+// a code.
 template <typename Cached, typename Number>
 __device__ inline Cached quantise(Number number, float scale) {
   if constexpr (kIsFp8<Cached>) {

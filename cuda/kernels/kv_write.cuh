@@ -1,6 +1,6 @@
 #pragma once
 
-// A thread block for each token, a warp for each of its heads.
+// One thread block per token, one warp per head.
 
 #include <kernel_dialect.h>
 
@@ -12,9 +12,9 @@
 
 namespace recto::kernels {
 
-// Whether a later token names the same slot. Thread blocks run in any order: if both wrote, whoever
-// came last would stay. O(tokens / threads); what engines hand over has no such pair, but nothing
-// forbids it. To be called by the whole thread block.
+// Whether a later token names the same slot. Thread blocks run in any order, so if both wrote, the
+// last one to run would win. O(tokens / threads); engines pass no such pair, but nothing forbids
+// it. Must be called by the whole thread block.
 __device__ inline bool is_overwritten(const KvWriteParams& params, std::int64_t token) {
   const std::int64_t slot = params.slot_mapping[token];
   bool is_named_again = false;

@@ -1,6 +1,6 @@
 #pragma once
 
-// New tokens' K and V into their slots of the cache.
+// Writes new tokens' K and V into their slots of the cache.
 
 #include <kernel_dialect.h>
 
@@ -12,9 +12,9 @@
 
 namespace recto::kernels {
 
-// What becomes of tokens that name one slot.
+// What happens to tokens that name the same slot.
 enum class RepeatedSlots : std::uint8_t {
-  kLaterStays,  // each token looks through all slots behind its own: O(num_tokens) reads of it
+  kLaterStays,  // the last token wins; each token reads all later slots: O(num_tokens)
   kNone,        // the caller promises that there are none, as in engines' mappings
 };
 
@@ -22,20 +22,20 @@ enum class RepeatedSlots : std::uint8_t {
 struct KvWriteParams {
   RowsView k = {};  // [num_tokens, num_kv_heads, k.head_dim]
   RowsView v = {};  // [num_tokens, num_kv_heads, v.head_dim]
-  // [num_tokens]: block_id * block_size + offset, or -1: nothing is written.
+  // [num_tokens]: block_id * block_size + offset; -1 writes nothing.
   const std::int64_t* slot_mapping = nullptr;
   RepeatedSlots repeated_slots = RepeatedSlots::kLaterStays;
-  // In any layout; of the rows' type, or fp16 or bf16 for fp32 rows, which are rounded to nearest
-  // even then, or e4m3 or e5m2: x / scale in fp32, rounded likewise and saturated. (Which NaN one
-  // becomes that is rounded is left open.)
+  // In any layout. Its type is that of the rows; or fp16 or bf16 for fp32 rows, which are then
+  // rounded to nearest even; or e4m3 or e5m2: x / scale in fp32, rounded likewise and saturated.
+  // (Which NaN a rounded NaN becomes is unspecified.)
   MutablePagedKvView kv = {};
 };
 
 // Invalid input: what is not served.
 Status check_write(const KvWriteParams& params);
 
-// One thread block for each token. Invalid input names the field of `params` that is not served, a
-// failure is CUDA's; nothing was launched then.
+// One thread block for each token. Invalid input names the field of `params` that is not served; a
+// failure is CUDA's. In both cases nothing has been launched.
 Status launch_kv_write(const KvWriteParams& params, KernelStream stream);
 
 }  // namespace recto::kernels

@@ -1,19 +1,19 @@
 #pragma once
 
-// How large sizes may be that kernels count in int.
+// Limits of sizes that kernels count in int.
 
 #include <cstdint>
 
 namespace recto::kernels {
 
-// Of contexts, in tokens. A thread block goes over its keys in tiles, which may reach beyond the
-// last key, and each of its threads has a position there: up to 127 behind the last tile.
+// Contexts, in tokens. A thread block processes its keys in tiles, which may extend past the last
+// key, and each of its threads has a position there: up to 127 past the last tile.
 inline constexpr std::int64_t kContextLengthMax = (std::int64_t{1} << 31) - 128;
 
-// Of blocks, in slots.
+// Blocks, in slots.
 inline constexpr std::int64_t kBlockSizeMax = (std::int64_t{1} << 31) - 1;
 
-// Of rows that are moved, in elements: threads step over 128 at a time.
+// Rows that are moved, in elements: threads step over 128 at a time.
 inline constexpr std::int64_t kMovedSizeMax = (std::int64_t{1} << 31) - 128;
 
 }  // namespace recto::kernels

@@ -1,8 +1,7 @@
 #pragma once
 
-// NaN and infinities among the values of a tile of which rows see different keys: they are added to
-// the rows that see them, and taken out of the tile, which then holds nothing that 0 times is not
-// 0.
+// Handles NaN and infinities among the values of a tile whose rows see different keys: adds them to
+// the rows that see them and removes them from the tile, so that 0 times whatever remains is 0.
 
 #include <kernel_dialect.h>
 
@@ -15,7 +14,8 @@
 
 namespace recto::kernels {
 
-// Of a tile of a stream; what is said of none of them, each thread of the team does for its part.
+// Non-finite values of a tile of a stream. Unless stated otherwise, each thread of the team handles
+// its part of them.
 template <typename Shape>
 class NonFiniteValues {
  public:
@@ -35,7 +35,8 @@ class NonFiniteValues {
     return !are_finite;
   }
 
-  // All of them, by a warp, to its own rows. The tile's first key is at position `first`.
+  // Adds all of them, by one warp, to the warp's own rows. The tile's first key is at position
+  // `first`.
   __device__ void add_where_seen(const RowRules& rows, int first, int lane,
                                  Fragment (&weighted)[kHeadDim / 8]) const {
 #pragma unroll 1
@@ -78,8 +79,8 @@ class NonFiniteValues {
     return fabsf(convert<float>(element)) < INFINITY;
   }
 
-  // Neighbours have the same chunk of neighbouring keys, or neighbours of a row of dims: so that
-  // they meet no bank twice.
+  // Neighbouring threads access the same chunk of neighbouring keys, or neighbouring chunks of a
+  // row of dims, so there are no bank conflicts.
   __device__ Chunk* chunk_at(int i) const {
     Element* at = order_ == ValueOrder::kKeyRows
                       ? tile_ + Shape::RowTile::index(i % kKeys, i / kKeys * kChunk<Element>)

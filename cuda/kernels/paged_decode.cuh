@@ -1,8 +1,8 @@
 #pragma once
 
-// The simplest rung: a thread block computes one query head of one sequence from beginning to end.
-// Heads that share a KV head read it again, and a long context keeps one multiprocessor busy while
-// others are done; split_decode.cuh mends the latter.
+// The simplest kernel: a thread block computes one query head of one sequence from beginning to
+// end. Heads that share a KV head read it again, and a long context keeps one multiprocessor busy
+// after the others are done; split_decode.cuh solves the latter.
 
 #include <kernel_dialect.h>
 

@@ -19,12 +19,12 @@ inline constexpr int kHeadDimMax = 256;
 
 inline constexpr std::int64_t kNoWindow = std::numeric_limits<std::int64_t>::max();
 
-// As AttentionOptions of core/attention_views.h, in device memory. The newest key is the last one
-// of the context, so that every key is causal.
+// As AttentionOptions of core/attention_views.h, in device memory. The query is at the position of
+// the last key of the context, so every key is causal.
 struct DecodeOptions {
   float scale = 1.0F;
   float softcap = 0.0F;                 // 0: none
-  std::int64_t window = kNoWindow;      // keys seen, the newest among them
+  std::int64_t window = kNoWindow;      // keys seen, including the newest
   const float* alibi_slopes = nullptr;  // [num_q_heads], or null
   const float* sinks = nullptr;         // [num_q_heads], or null
 };
@@ -40,8 +40,8 @@ struct PagedDecodeParams {
   float* lse_ln = nullptr;   // [num_seqs, num_q_heads], or null
 };
 
-// One thread block for each (sequence, query head). Invalid input names the field of `params`
-// that the kernel does not serve, a failure is CUDA's; nothing was launched then.
+// One thread block for each (sequence, query head). Invalid input names the field of `params` that
+// the kernel does not serve; a failure is CUDA's. In both cases nothing has been launched.
 Status launch_paged_decode(const PagedDecodeParams& params, KernelStream stream);
 
 // Invalid input: what this kernel and those of split_decode.h do not serve.

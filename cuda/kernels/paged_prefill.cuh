@@ -1,7 +1,7 @@
 #pragma once
 
-// A thread block's warps have sixteen rows each and share all keys, which come in larger tiles than
-// in decode: here arithmetic is what takes time, and memory is read once for 64 rows.
+// The warps of a thread block have sixteen rows each and share all keys, which come in larger tiles
+// than in decode: prefill is bound by arithmetic, and memory is read once for 64 rows.
 
 #include <kernel_dialect.h>
 
@@ -17,7 +17,7 @@ namespace recto::kernels {
 
 inline constexpr int kPrefillWarps = 4;
 inline constexpr int kPrefillThreads = kPrefillWarps * kWarpLanes;
-// Shared memory holds as many, or one.
+// Shared memory has room for this many, or for one.
 inline constexpr int kPrefillBlocksPerSm = 2;
 inline constexpr int kPrefillRows = kPrefillWarps * kTileRows;
 
@@ -35,8 +35,8 @@ struct PrefillShape : PrefillStream<Products, Stored, kDims> {
   static constexpr int kSharedBytes = kQueryBytes + Stream::kBytes;
 };
 
-// The rows of one (sequence, KV head) that a thread block has: row r, counted from the sequence's
-// first, is head r % group of query r / group.
+// A thread block's rows of one (sequence, KV head): row r, counted from the sequence's first, is
+// head r % group of query r / group.
 struct PrefillRows {
   std::int64_t sequence;
   std::int64_t kv_head;
@@ -64,7 +64,7 @@ __device__ inline PrefillRows prefill_rows(const PagedPrefillParams& params) {
           first,       min(kPrefillRows, queries * group - first)};
 }
 
-// The keys that a query at this position sees.
+// The keys that a query at `position` sees.
 __device__ inline KeyRange visible_from(const PagedPrefillParams& params, int position,
                                         int context) {
   const int end = max(params.mask == Mask::kCausal ? min(position + 1, context) : context, 0);
@@ -72,14 +72,14 @@ __device__ inline KeyRange visible_from(const PagedPrefillParams& params, int po
   return {begin <= 0 ? 0 : min(static_cast<int>(begin), end), end};
 }
 
-// What some row of the thread block sees, and all of them.
+// The keys that at least one row of the thread block sees, and those that all of them see.
 __device__ inline TeamKeys keys_of(const PagedPrefillParams& params, const PrefillRows& rows) {
   const KeyRange first = visible_from(params, rows.position_of(0), rows.context);
   const KeyRange last = visible_from(params, rows.position_of(rows.count - 1), rows.context);
   return {{first.begin, last.end}, {last.begin, first.end}};
 }
 
-// Rows that there are not are zero. Each is one warp's.
+// Fills missing rows with zeros. One warp loads each row.
 template <typename Shape>
 __device__ inline void load_query_rows(const PagedPrefillParams& params, const PrefillRows& rows,
                                        typename Shape::Element* tile) {
@@ -94,12 +94,12 @@ __device__ inline void load_query_rows(const PagedPrefillParams& params, const P
       tile[Shape::RowTile::index(row, dim)] =
           row < rows.count ? q[from + dim] : convert<Element>(0.0F);
     }
-    // Some lanes may have had a dim more than others.
+    // Some lanes may have had one dim more than others.
     if constexpr (Shape::kHeadDim % kWarpLanes != 0) __syncwarp();
   }
 }
 
-// Of the calling lane. Rows that there are not see nothing.
+// Rules of the calling lane's rows. Missing rows see nothing.
 template <typename Shape>
 __device__ inline RowRules prefill_rules(const PagedPrefillParams& params, const PrefillRows& rows,
                                          int warp, int lane) {
@@ -122,7 +122,7 @@ __device__ inline RowRules prefill_rules(const PagedPrefillParams& params, const
   return rules;
 }
 
-// A sink is let in at the end; then o is divided by l.
+// The sink is merged at the end; then o is divided by l.
 template <typename Shape>
 __device__ inline void write_rows(const PagedPrefillParams& params, const PrefillRows& rows,
                                   int warp, int lane, const RowStates<Shape::kHeadDim>& states) {
@@ -136,7 +136,7 @@ __device__ inline void write_rows(const PagedPrefillParams& params, const Prefil
     SoftmaxState<1> state{states.maximum[half], states.sum[half], {1.0F}};
     const float* sink = sink_of(params.options, head);
     if (sink != nullptr) state = merge(state, sink_state<1>(*sink));
-    // What merging has multiplied o by.
+    // The factor by which merging has multiplied o.
     const float factor = state.weighted[0] * value_scale;
     auto* out = static_cast<Element*>(params.out.data) + query * params.out.row_stride +
                 head * params.out.head_stride + fragment_column(lane, 0);

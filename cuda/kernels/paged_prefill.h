@@ -1,7 +1,7 @@
 #pragma once
 
-// Attention of several query rows a sequence against their paged context: prompts in chunks, and
-// the check of speculative tokens. The rows' own keys are in the cache.
+// Attention of several query rows per sequence against their paged context: chunked prompts and
+// verification of speculative tokens. The rows' own keys are already in the cache.
 
 #include <kernel_dialect.h>
 
@@ -31,20 +31,19 @@ struct PagedPrefillParams {
   float* lse_ln = nullptr;   // [num_query_rows, num_q_heads], or null
 };
 
-// One thread block for each 64 rows of a (sequence, KV head), where a query has a row for each head
-// of the group. Of V, NaN and infinities of a key that some row of a thread block sees reach all
-// 64: tensor cores weigh it with 0 for the others, and 0 times these is NaN. (Of K they do not, and
-// in decode neither.) Invalid input names the field of `params` that is not served, a failure is
-// CUDA's; nothing was launched then.
+// One thread block for each 64 rows of a (sequence, KV head), where a query has one row for each
+// head of the group. NaN and infinities of K and V reach only the rows that see their key. Invalid
+// input names the field of `params` that is not served; a failure is CUDA's. In both cases nothing
+// has been launched.
 Status launch_paged_prefill(const PagedPrefillParams& params, KernelStream stream);
 
-// Its thread blocks for each sequence, which come sequence after sequence.
+// Number of its thread blocks per sequence; they are ordered by sequence.
 std::int64_t prefill_blocks_per_sequence(const PagedPrefillParams& params);
 
 // Invalid input: what this kernel does not serve, see check_group_served().
 Status check_prefill(const PagedPrefillParams& params);
 
-// What is instantiated.
+// The instantiations.
 KernelTable<PagedPrefillParams> paged_prefill_table();
 
 }  // namespace recto::kernels

@@ -1,6 +1,6 @@
 #pragma once
 
-// The instantiations of one file, as rows of the table. Host code.
+// The instantiations in one source file, as rows of the table. Host code.
 
 #include <kernel_dialect.h>
 
@@ -13,7 +13,7 @@
 
 namespace recto::kernels {
 
-// Of a sequence's rows, for each KV head.
+// Tiles of a sequence's rows, for each KV head.
 inline std::int64_t prefill_tiles(const PagedPrefillParams& params) {
   const std::int64_t group = params.q.num_heads / params.kv.k.num_kv_heads;
   return (params.max_query_length * group + kPrefillRows - 1) / kPrefillRows;

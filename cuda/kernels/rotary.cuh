@@ -1,7 +1,7 @@
 #pragma once
 
-// Rotary position embedding of one row: pairs of its dims are turned by angles that grow with the
-// position, whose cosines and sines are tables of the caller.
+// Rotary position embedding of one row: pairs of its dims are rotated by angles that grow with the
+// position; the caller provides tables of their cosines and sines.
 
 #include <kernel_dialect.h>
 
@@ -14,7 +14,7 @@
 
 namespace recto::kernels {
 
-// Rows are turned to a position.
+// The rotation of rows to a position.
 struct Turn {
   Rotary rotary;
   int position;
@@ -30,7 +30,7 @@ __device__ inline DimPair dims_of_pair(const Rotary& rotary, int pair) {
   return {pair, pair + static_cast<int>(rotary.dim / 2)};
 }
 
-// Whether the tables have it.
+// Whether the tables have this position.
 __device__ inline bool has_position(const Rotary& rotary, int position) {
   return position >= 0 && (rotary.dim == 0 || position < rotary.cosines.num_rows);
 }
@@ -47,9 +47,9 @@ __device__ inline float table_entry(const RowsView& table, std::int64_t position
   }
 }
 
-// By one warp, in fp32, rounded once; dims from rotary.dim on are moved as they are. A lane reads
-// both of a pair before it writes them, so that the rows may be the same. `scale` is the target's,
-// if it is fp8.
+// Called by one warp. Rotates in fp32 and rounds once; dims from rotary.dim on are moved unrotated.
+// A lane reads both dims of a pair before it writes them, so `from` and `to` may be the same row.
+// `scale` is the target's, if it is fp8.
 template <typename Access, typename Source, typename Target>
 __device__ inline void move_rotated(const Row<Access, Source>& from, const Row<Access, Target>& to,
                                     std::int64_t head_dim, const Turn& turn, float scale = 1.0F) {

@@ -1,13 +1,13 @@
 #pragma once
 
-// How the elements of a head's row are reached: four neighbouring dims at a time, wherever a layout
-// puts them. A policy of the kernels, chosen by dispatch.cuh, with
+// Policies for access to a head's row, four neighbouring dims at a time, wherever a layout puts
+// them. dispatch.cuh chooses the policy of a kernel. Each has
 //
 //   of<Element>(view)                   the policy for that view's rows
 //   load(row, dim, head_dim)            elements [dim, dim + 4) of a row, zeros beyond its end
 //   store(values, row, dim, head_dim)   likewise; nothing is written beyond the row's end
 //
-// No bit of a result depends on it: sums are formed in the same order.
+// No bit of a result depends on the policy: sums are formed in the same order.
 
 #include <kernel_dialect.h>
 
@@ -19,14 +19,15 @@
 
 namespace recto::kernels {
 
-// Whether any four dims from a multiple of four on lie side by side, at a multiple of their size.
+// Whether every group of four dims that starts at a multiple of four is contiguous, at a multiple
+// of its size.
 __host__ __device__ inline bool lies_in_fours(const void* data, std::int64_t element_bytes,
                                               std::int64_t dims_and_strides) {
   const auto bytes = static_cast<std::uintptr_t>(4 * element_bytes);
   return reinterpret_cast<std::uintptr_t>(data) % bytes == 0 && dims_and_strides % 4 == 0;
 }
 
-// (The bits of all sizes together are a multiple of four where each of them is.)
+// (The bitwise OR of all sizes is a multiple of four if each of them is.)
 template <typename Pointer>
 __host__ __device__ inline bool lies_in_fours(const BasicKvTensorView<Pointer>& tensor,
                                               std::int64_t element_bytes) {
@@ -42,7 +43,7 @@ __host__ __device__ inline bool lies_in_fours(const BasicRowsView<Pointer>& rows
                        rows.head_dim | rows.row_stride | rows.head_stride);
 }
 
-// Four by one instruction: rows are contiguous, aligned, and hold a multiple of four elements.
+// Four at a time by one instruction: rows are contiguous, aligned, and a multiple of four long.
 struct Fours {
   template <typename Element, typename View>
   __device__ static Fours of(const View& /*view*/) {
@@ -81,8 +82,8 @@ struct Singles {
   }
 };
 
-// Rows in packs of 2^shift dims, `stride` elements from one pack to the next; how they are aligned
-// is looked at when the policy is made. It reaches contiguous rows, too: they are a single pack.
+// Rows in packs of 2^shift dims, with `stride` elements from one pack to the next; alignment is
+// checked when the policy is made. Also accesses contiguous rows, which are a single pack.
 struct Packs {
   static constexpr int kOnePack = 31;
 
@@ -101,7 +102,7 @@ struct Packs {
     return {kOnePack, lies_in_fours(rows, sizeof(Element)), 0};
   }
 
-  // Where a dim lies, in elements from the row's first one.
+  // Offset of a dim, in elements from the row's first one.
   __device__ std::int64_t place_of(int dim) const {
     return (dim >> shift) * stride + (dim & static_cast<int>((1U << shift) - 1));
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Tiles of a stream, row by row: 16 bytes at a time, wherever they lie.
+// Fetches the tiles of a stream row by row: 16 bytes at a time, wherever they are.
 
 #include <kernel_dialect.h>
 #include <kernel_ptx.h>
@@ -14,8 +14,8 @@
 
 namespace recto::kernels {
 
-// By a team, whose threads all call each function. Tiles are started in turn, those that there are
-// not too, and waited for in turn.
+// Used by a team, all of whose threads call each function. Tiles are started in order, including
+// those past the last one, and waited for in order.
 template <typename Shape>
 class RowFetch {
  public:
@@ -24,12 +24,12 @@ class RowFetch {
   static constexpr int kHeadDim = Shape::kHeadDim;
   static constexpr int kKeys = Shape::kKeys;
 
-  // Some of `keys`, which are not none, are in the first tile.
+  // `keys` is not empty, and its first keys are in the first tile.
   __device__ RowFetch(const HeadCache<Stored>& cache, const KeyRange& keys,
                       const StreamMemory<Shape>& memory)
       : cache_(cache), keys_(keys), memory_(memory), block_id_(block_of(keys.begin / kKeys)) {}
 
-  // Sets a tile's copies into a stage going. Its table entries came with the tile before.
+  // Starts a tile's copies into a stage. Its table entries were read with the previous tile.
   __device__ void start(int tile, int stage) {
     if (tile * kKeys < keys_.end) {
       if (Team::rank() < kKeys) note_offsets(tile);
@@ -41,7 +41,7 @@ class RowFetch {
     commit_copies();
   }
 
-  // Until the oldest tile that is under way may be read by the team, from its stage.
+  // Waits until the team may read the oldest tile in flight from its stage.
   __device__ void wait(int /*stage*/) {
     wait_for_copies<Shape::kStages - 1>();
     Team::meet();

@@ -1,6 +1,6 @@
 #pragma once
 
-// Sixteen rows of attention over the lanes of one warp, as tensor cores leave their sums.
+// Sixteen rows of attention across the lanes of one warp, as tensor cores leave their sums.
 
 #include <kernel_dialect.h>
 
@@ -18,7 +18,7 @@ using Fragment = float[4];
 __device__ inline int fragment_row(int lane, int i) { return lane / 4 + i / 2 * 8; }
 __device__ inline int fragment_column(int lane, int i) { return lane % 4 * 2 + i % 2; }
 
-// Over the four lanes that share a row; each gets the result.
+// Reduces over the four lanes that share a row; each gets the result.
 __device__ inline float row_max(float value) {
   value = fmaxf(value, __shfl_xor_sync(kAllLanes, value, 1));
   return fmaxf(value, __shfl_xor_sync(kAllLanes, value, 2));

@@ -1,6 +1,6 @@
 #pragma once
 
-// Moving one head's row of K or V: what writing, copying and gathering come down to.
+// Moves one head's row of K or V: the building block of writing, copying and gathering.
 
 #include <kernel_dialect.h>
 
@@ -25,7 +25,7 @@ struct Row {
   Element* data;
   Access access;
 
-  // For policies that tell where a dim lies.
+  // For policies that have place_of().
   __device__ Element& at(int dim) const { return data[access.place_of(dim)]; }
 };
 
@@ -54,8 +54,8 @@ __device__ inline Row<Access, Element> row_of(const MutableKvTensorView& tensor,
           Access::template of<Element>(tensor)};
 }
 
-// By one warp: lanes take four neighbouring dims each, so that a contiguous row is read and written
-// in one stretch. `scale` is the target's, if it is fp8.
+// Called by one warp: each lane takes four neighbouring dims, so a contiguous row is read and
+// written in one piece. `scale` is the target's, if it is fp8.
 template <typename Access, typename Source, typename Target>
 __device__ inline void move_row(const Row<Access, Source>& from, const Row<Access, Target>& to,
                                 std::int64_t head_dim, float scale = 1.0F) {

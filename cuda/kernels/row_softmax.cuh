@@ -11,7 +11,7 @@
 
 namespace recto::kernels {
 
-// What a lane knows of its two rows; half 0 is row g, half 1 row g + 8.
+// A lane's state of its two rows; half 0 is row g, half 1 is row g + 8.
 template <int kHeadDim>
 struct RowStates {
   float maximum[2] = {-INFINITY, -INFINITY};
@@ -29,8 +29,8 @@ struct RowRules {
   KeyRange visible[2];
 };
 
-// Scores of keys from position `first` on become weights relative to the rows' maxima, which grow
-// if they must; the states are rescaled then.
+// Converts the scores of keys from position `first` on to weights relative to the rows' maxima. If
+// the maxima grow, the states are rescaled.
 template <int kHeadDim, int kBlocks>
 __device__ inline void weigh(const RowRules& rows, int first, int lane, Fragment (&scores)[kBlocks],
                              RowStates<kHeadDim>& states) {
@@ -47,7 +47,7 @@ __device__ inline void weigh(const RowRules& rows, int first, int lane, Fragment
   for (int half = 0; half < 2; ++half) {
     maximum[half] = fmaxf(states.maximum[half], row_max(maximum[half]));
   }
-  // Most tiles have no larger score than those before them, and one vote tells.
+  // Most tiles have no larger score than those before them; one vote detects that.
   if (__any_sync(kAllLanes, maximum[0] > states.maximum[0] || maximum[1] > states.maximum[1])) {
     float factor[2];
     for (int half = 0; half < 2; ++half) {

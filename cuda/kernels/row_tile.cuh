@@ -1,7 +1,7 @@
 #pragma once
 
-// Sixteen rows of 16-bit elements in shared memory, on their way to the tensor cores: copied in the
-// background (cp.async), loaded as fragments (ldmatrix).
+// Sixteen rows of 16-bit elements in shared memory, for the tensor cores: copied in the background
+// (cp.async), loaded as fragments (ldmatrix).
 
 #include <kernel_dialect.h>
 #include <kernel_ptx.h>
@@ -11,17 +11,17 @@
 
 namespace recto::kernels {
 
-// What mma.sync takes of dims at once.
+// Dims that one mma.sync takes.
 inline constexpr int kStepDims = 16;
 
 // A unit is what one lane copies, and one row of ldmatrix.
 inline constexpr int kUnitBytes = 16;
 inline constexpr int kUnitDims = 8;
-// Together they copy one row, 128 bytes at a time.
+// Lanes that together copy one row, 128 bytes at a time.
 inline constexpr int kCopyLanes = 8;
 
-// Elements from row to row. One unit more than a row has, which is an even number of them: so that
-// eight consecutive rows, of which ldmatrix reads a unit each, have it in different banks.
+// Row stride in elements. It is one unit more than a row, which has an even number of units, so
+// that eight consecutive rows, of which ldmatrix reads one unit each, are in different banks.
 __host__ __device__ constexpr int row_tile_stride(int head_dim) { return head_dim + kUnitDims; }
 
 template <typename Element>
@@ -32,8 +32,8 @@ struct RowTile {
   __device__ Element* row(int index) const { return data + index * stride; }
 };
 
-// By kCopyLanes neighbours, of which this is lane `part`. `unit_bytes` is kUnitBytes, or 0 for a
-// row of zeros: nothing is read then.
+// Called by kCopyLanes neighbouring lanes, of which this is lane `part`. `unit_bytes` is
+// kUnitBytes, or 0 for a row of zeros, for which nothing is read.
 template <typename Element>
 __device__ inline void copy_row_async(const Element* source, unsigned unit_bytes, int head_dim,
                                       int part, Element* row) {
@@ -42,9 +42,10 @@ __device__ inline void copy_row_async(const Element* source, unsigned unit_bytes
   }
 }
 
-// Dims [dim, dim + kStepDims) of all rows, by a warp; rows below 8 are in fragment[0] and [2], the
-// others in [1] and [3], the upper half of the dims in [2] and [3]. That is a of the product, and
-// its two pairs are b of two products, each with eight rows as its columns.
+// Loads dims [dim, dim + kStepDims) of all rows, by one warp. Rows below 8 are in fragment[0] and
+// [2], the others in [1] and [3]; the upper half of the dims is in [2] and [3]. This is operand a
+// of the product; its two pairs are operands b of two products, each with eight rows as its
+// columns.
 template <typename Element>
 __device__ inline void load_fragment(unsigned (&fragment)[4], const RowTile<Element>& tile,
                                      int dim) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// The two products of attention in fp32, by one warp for sixteen rows, without tensor cores; in the
-// same fragments as theirs.
+// The two products of attention in fp32, by one warp for sixteen rows, without tensor cores; with
+// the same fragments as theirs.
 
 #include <kernel_dialect.h>
 
@@ -17,10 +17,10 @@ struct ScalarProducts {
   static constexpr int blocks_per_sm(int head_dim) {
     return head_dim <= 64 ? 3 : head_dim <= 192 ? 2 : 1;
   }
-  // Weights change lanes through shared memory, [16][8].
+  // Weights are exchanged between lanes through shared memory, [16][8].
   static constexpr int kScratch = kTileRows * kKeysPerStep;
 
-  // scores = Q K^T. Every fourth dim has a sum of its own.
+  // scores = Q K^T. Every fourth dim has its own sum.
   template <int kHeadDim, int kKeys>
   __device__ static void multiply_keys(const float* query, const float* keys, int lane,
                                        Fragment (&scores)[kKeys / 8]) {
@@ -44,7 +44,8 @@ struct ScalarProducts {
     }
   }
 
-  // weighted += P V. One loop for both orders: two would keep both their addresses in registers.
+  // weighted += P V. One loop serves both orders: two would keep the addresses of both in
+  // registers.
   template <int kHeadDim, int kKeys>
   __device__ static void add_values(const Fragment (&weights)[kKeys / 8],
                                     const ValueTile<float>& values, float* scratch, int lane,
@@ -68,8 +69,8 @@ struct ScalarProducts {
   }
 
  private:
-  // Every fourth row lies on the same banks; the halves of every other one of these change places,
-  // so that eight rows may read one key's weights.
+  // Every fourth row is in the same banks; the halves of every other one of these are swapped, so
+  // that eight rows can read one key's weights.
   __device__ static int scratch_index(int row, int key) {
     return row * kKeysPerStep + (key ^ (row & 4));
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-// What came as it lies in the cache, into a tile: elements as they are, fp8 codes as fp16 or bf16,
-// which hold all of them exactly. Scales are left to others.
+// Converts data from its form in the cache to a tile: elements unchanged, fp8 codes to fp16 or
+// bf16, which represent all of them exactly. Does not apply scales.
 
 #include <kernel_dialect.h>
 
@@ -23,7 +23,7 @@ __device__ inline Element settled(std::uint8_t code, __nv_fp8_interpretation_t k
   return convert<Element>(__half(__nv_cvt_fp8_to_halfraw(code, kind)));
 }
 
-// A tile as it came: [kRows][kColumns], rows of which are kStride apart.
+// A tile as it was fetched: [kRows][kColumns], with rows kStride apart.
 template <int kRowCount, int kColumnCount, int kRowStride>
 struct StoredTile {
   static constexpr int kRows = kRowCount;
@@ -31,7 +31,7 @@ struct StoredTile {
   static constexpr int kStride = kRowStride;
 };
 
-// To index(row, column), of which eight neighbours are one chunk.
+// Writes to index(row, column); eight neighbours are one chunk.
 template <typename Shape, typename Tile, typename Index>
 __device__ inline void settle(const typename Shape::Stored* from, __nv_fp8_interpretation_t kind,
                               typename Shape::Element* tile, const Index& index,
@@ -46,8 +46,9 @@ __device__ inline void settle(const typename Shape::Stored* from, __nv_fp8_inter
   };
   static_assert(sizeof(Chunk) == kChunkBytes);
   constexpr int kRowChunks = Tile::kColumns / kChunk<Stored>;
-  // Neighbours have the same chunk of neighbouring rows if these lie an odd number of chunks apart,
-  // or else the chunks of a row: so that they meet no bank twice, neither there nor here.
+  // Neighbouring threads take the same chunk of neighbouring rows if these are an odd number of
+  // chunks apart, and otherwise neighbouring chunks of a row, so that neither reads nor writes have
+  // bank conflicts.
   constexpr bool kIsDown = Tile::kStride / kChunk<Stored> % 2 == 1;
   for (int i = workers.own; i < Tile::kRows * kRowChunks; i += workers.count) {
     const int row = kIsDown ? i % Tile::kRows : i / kRowChunks;

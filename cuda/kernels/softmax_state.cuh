@@ -1,7 +1,7 @@
 #pragma once
 
-// What is known of one query row after some of its keys: (m, l, o), with which softmax is computed
-// without seeing all scores at once, in any number of parts.
+// The state (m, l, o) of one query row after some of its keys. It allows softmax to be computed
+// without all scores at once, in any number of parts.
 
 #include <kernel_dialect.h>
 
@@ -9,16 +9,16 @@
 
 namespace recto::kernels {
 
-// o is spread over threads: each holds `kDims` of its dims, and all of them m and l. As
-// constructed, the state of no keys.
+// o is distributed over threads: each holds `kDims` of its dims, and all of them hold m and l. The
+// default-constructed state is that of no keys.
 template <int kDims>
 struct SoftmaxState {
   float maximum = -INFINITY;  // m: largest score
   float sum = 0.0F;           // l: sum of exp(score - m)
-  // o: sum of exp(score - m) v, not normalised. Fours of them are moved at once.
+  // o: sum of exp(score - m) v, not normalised. Four of them are moved at once.
   alignas(kDims % 4 == 0 ? 16 : 4) float weighted[kDims] = {};
 
-  // States it relative to another maximum, not below its own.
+  // Restates it relative to another maximum, not below its own.
   __device__ void rescale(float new_maximum) {
     const float factor = expf(maximum - new_maximum);
     maximum = new_maximum;
@@ -27,7 +27,7 @@ struct SoftmaxState {
   }
 };
 
-// `lead` has the larger maximum, or the same one.
+// `lead` has the larger maximum, or both are equal.
 template <int kDims>
 __device__ inline SoftmaxState<kDims> absorb(SoftmaxState<kDims> lead,
                                              const SoftmaxState<kDims>& rest) {
@@ -39,16 +39,17 @@ __device__ inline SoftmaxState<kDims> absorb(SoftmaxState<kDims> lead,
   return lead;
 }
 
-// The state of the keys of both. It commutes, and the state of no keys leaves the other one as it
-// is, bit for bit: for that, the larger one is not multiplied at all. (In a sum of two products,
-// nvcc contracts one of them with the addition, which then rounds once; the other rounds twice.)
+// The state of both sets of keys. It is commutative, and the state of no keys leaves the other one
+// unchanged, bit for bit: for that, the state with the larger maximum is not multiplied at all. (In
+// a sum of two products, nvcc contracts one of them with the addition, which then rounds once; the
+// other rounds twice.)
 template <int kDims>
 __device__ inline SoftmaxState<kDims> merge(const SoftmaxState<kDims>& a,
                                             const SoftmaxState<kDims>& b) {
   return a.maximum >= b.maximum ? absorb(a, b) : absorb(b, a);
 }
 
-// A sink is a key with a score and no value. It is let in once, at the end.
+// A sink is a key with a score and no value. It is merged once, at the end.
 template <int kDims>
 __device__ inline SoftmaxState<kDims> sink_state(float sink) {
   SoftmaxState<kDims> state;
@@ -57,7 +58,7 @@ __device__ inline SoftmaxState<kDims> sink_state(float sink) {
   return state;
 }
 
-// Without keys l is 0: the row is 0, and its log-sum-exp that of nothing.
+// Without keys l is 0: then the row is 0, and its log-sum-exp is that of no keys.
 __device__ inline float normalised(float weighted, float sum) {
   return sum == 0.0F ? 0.0F : weighted / sum;
 }

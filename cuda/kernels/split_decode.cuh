@@ -1,8 +1,8 @@
 #pragma once
 
-// Splits of a context by a thread block each, and their merge. The states that stand between the
-// two are what decode_pass gives: unnormalised, so that merging is the algebra of softmax_state.cuh
-// once more.
+// The splits of a context, computed by one thread block each, and their merge. The intermediate
+// states are unnormalised, as decode_pass returns them, so merging again uses the algebra of
+// softmax_state.cuh.
 
 #include <kernel_dialect.h>
 
@@ -14,15 +14,15 @@
 
 namespace recto::kernels {
 
-// The first key of split `split`; where there is none, the range's end.
+// The first key of split `split`; the range's end if there is no such split.
 __device__ inline int split_begin(const KeyRange& keys, std::int64_t split_size,
                                   std::int64_t split) {
   const std::int64_t from = split * split_size;
   return from < keys.size() ? keys.begin + static_cast<int>(from) : keys.end;
 }
 
-// Those of a split. The last one takes all that is left, so that a context which is longer than it
-// was said to be is not cut.
+// The keys of a split. The last split takes all the remaining keys, so a context that is longer
+// than declared is not truncated.
 __device__ inline KeyRange keys_of_split(const KeyRange& keys, const SplitDecodeParams& params,
                                          std::int64_t split) {
   return {
@@ -30,7 +30,7 @@ __device__ inline KeyRange keys_of_split(const KeyRange& keys, const SplitDecode
       split + 1 == params.num_splits ? keys.end : split_begin(keys, params.split_size, split + 1)};
 }
 
-// Where the states of one row's splits begin.
+// Index of the first state of one row's splits.
 __device__ inline std::int64_t first_state(const SplitDecodeParams& params, std::int64_t sequence,
                                            std::int64_t head) {
   return (sequence * params.decode.q.num_heads + head) * params.num_splits;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Decode attention in two launches: thread blocks take a part of a context each, so that one long
-// sequence is worked on by many of them; then the parts are merged.
+// Decode attention in two launches: each thread block takes one part of a context, so that many of
+// them work on one long sequence; then the parts are merged.
 
 #include <kernel_dialect.h>
 
@@ -12,7 +12,7 @@
 
 namespace recto::kernels {
 
-// Workspace: the softmax states of splits. Those of splits that a context does not reach are
+// Workspace: the softmax states of splits. States of splits that a context does not reach are
 // neither written nor read.
 struct SplitStates {
   float* maximum = nullptr;   // [num_seqs, num_q_heads, num_splits]
@@ -22,19 +22,20 @@ struct SplitStates {
 
 struct SplitDecodeParams {
   PagedDecodeParams decode = {};
-  // Keys of one split, counted from the first visible one; 1 to 2^31 - 1. It alone decides where a
-  // context is cut, so that a row's bits depend on nothing of other rows.
+  // Keys per split, counted from the first visible one; 1 to 2^31 - 1. It alone decides where a
+  // context is divided, so the bits of a row do not depend on other rows.
   std::int64_t split_size = 0;
-  // What the longest context has, see num_splits(). The last split takes all that is left: so a
-  // longer context is computed whole, but its bits follow from this number too.
+  // The number of splits of the longest context, see num_splits(). The last split takes all the
+  // remaining keys, so a longer context is computed completely, but its bits then depend on this
+  // number too.
   std::int64_t num_splits = 0;
   SplitStates states = {};
 };
 
-// Of a context of up to `max_context_length` tokens, at least 1.
+// Number of splits of a context of up to `max_context_length` tokens, at least 1.
 std::int64_t num_splits(std::int64_t max_context_length, std::int64_t split_size);
 
-// Invalid input: splits that there cannot be. Of all kernels that split.
+// For all kernels that split. Invalid input: impossible splits.
 Status check_splits(const SplitDecodeParams& params);
 
 // One thread block for each (sequence, query head, split): writes `states`.

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which calls a stream of keys serves. Host code.
+// Checks which calls a stream of keys serves. Host code.
 
 #include <kernel_dialect.h>
 
@@ -10,19 +10,19 @@
 
 namespace recto::kernels {
 
-// What a call of attention reads and writes.
+// The tensors that a call of attention reads and writes.
 struct StreamedViews {
   const RowsView& q;
   const PagedKvView& kv;
   const MutableRowsView& out;
 };
 
-// Invalid input: results of another type than q's, K and V of different types or head dims, packs
-// of another width than the layout's, and data or strides that are not multiples of 16 bytes.
+// Invalid input: `out` whose type is not q's, K and V of different types or head dims, packs whose
+// width is not the layout's, and data or strides that are not multiples of 16 bytes.
 Status check_streamed(const StreamedViews& views);
 
-// The same of caches that come in whole blocks: packed ones, and those whose slots of a block and
-// KV head do not lie side by side.
+// For caches that are fetched in whole blocks. Invalid input: packed caches, and those in which the
+// slots of a block and KV head are not contiguous.
 Status check_in_blocks(const PagedKvView& kv);
 
 }  // namespace recto::kernels

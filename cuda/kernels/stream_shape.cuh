@@ -1,6 +1,6 @@
 #pragma once
 
-// What a stream of keys keeps in shared memory, known when it is compiled.
+// Compile-time layout of the shared memory of a stream of keys.
 
 #include <kernel_dialect.h>
 #include <kernel_ptx.h>
@@ -15,11 +15,11 @@ namespace recto::kernels {
 // How tiles come from the cache: row_fetch.cuh or block_fetch.cuh.
 enum class Transfer : std::uint8_t { kRows, kBlocks };
 
-// Which keys the rows of a team see: all the same, or each its own.
+// Whether all rows of a team see the same keys, or each row its own.
 enum class Sight : std::uint8_t { kShared, kOfEachRow };
 
-// In what is computed, tensor_core_products.cuh or scalar_products.cuh, and what the cache holds,
-// of which bytes are fp8 codes.
+// The products that are used, tensor_core_products.cuh or scalar_products.cuh, and the element type
+// of the cache; bytes are fp8 codes.
 template <typename ProductsType, typename StoredElement, Transfer kHow = Transfer::kRows>
 struct Numbers {
   using Products = ProductsType;
@@ -37,27 +37,27 @@ struct StreamShape {
   static constexpr int kHeadDim = kDims;
   static constexpr int kKeys = kTileKeys;
   static_assert(kKeys % Products::kKeysPerStep == 0 && kKeys <= Team::kThreads);
-  // While one tile is worked on, the next one is under way.
+  // While one tile is processed, the next one is being fetched.
   static constexpr int kStages = 2;
   static constexpr Transfer kTransfer = NumbersType::kTransfer;
-  // All rows of a team see the same keys; PrefillStream has others.
+  // All rows of a team see the same keys; PrefillStream overrides this.
   static constexpr Sight kSight = Sight::kShared;
-  // What comes as it lies in the cache is settled into a tile before the products read it: codes,
-  // which become elements, and whole blocks, whose rows lie bank upon bank.
+  // Whether fetched data is settled into a tile before the products read it: codes, which become
+  // elements, and whole blocks, whose rows would conflict in banks.
   static constexpr bool kIsStaged =
       sizeof(Stored) != sizeof(Element) || kTransfer == Transfer::kBlocks;
 
   using RowTile = RowMajorTile<Element, kHeadDim>;
   using DimTile = DimMajorTile<Element, kKeys>;
-  // Bulk copies leave rows side by side.
+  // Bulk copies leave rows contiguous.
   static constexpr int kStoredStride =
       kTransfer == Transfer::kBlocks ? kHeadDim : odd_stride<Stored>(kHeadDim);
-  static constexpr int kStoredDimStride = kKeys;  // of a row for each dim, where they are staged
+  static constexpr int kStoredDimStride = kKeys;  // when staged with a row for each dim
   static constexpr int kStoredTile = kStoredStride * kKeys;
   static constexpr int kSettledTile = kIsStaged ? RowTile::size(kKeys) : 0;
   static_assert(DimTile::size(kHeadDim) <= RowTile::size(kKeys));
 
-  // Of one team, in this order; all are multiples of 16. Scratch is each warp's own.
+  // The memory of one team, in this order; all are multiples of 16. Each warp has its own scratch.
   static constexpr int kStageBytes = 2 * kStoredTile * static_cast<int>(sizeof(Stored));
   static constexpr int kSettledBytes = kSettledTile * static_cast<int>(sizeof(Element));
   static constexpr int kScratchBytes = Products::kScratch * static_cast<int>(sizeof(Element));
@@ -66,7 +66,7 @@ struct StreamShape {
                                 Team::kThreads / kWarpLanes * kScratchBytes + kOffsetBytes;
 };
 
-// What a team has of shared memory.
+// The shared memory of a team.
 template <typename Shape>
 struct StreamMemory {
   using Stored = typename Shape::Stored;
@@ -81,7 +81,7 @@ struct StreamMemory {
     return at<std::int64_t>(kSettledAt + Shape::kSettledBytes);
   }
   __device__ std::int64_t* value_offsets() const { return key_offsets() + Shape::kKeys; }
-  // Instead of offsets, where blocks are fetched.
+  // In place of offsets, if blocks are fetched.
   __device__ Mbarrier* mbarriers() const {  // [kStages]
     return reinterpret_cast<Mbarrier*>(key_offsets());
   }

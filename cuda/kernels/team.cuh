@@ -19,7 +19,7 @@ struct BlockTeam {
   static constexpr int kThreads = kBlockThreads;
   __device__ static int rank() { return static_cast<int>(threadIdx.x); }
   __device__ static void meet() { __syncthreads(); }
-  // Not 0 if it is so of any of them.
+  // Returns nonzero if `own` is nonzero in any thread.
   __device__ static int any(int own) { return __syncthreads_or(own); }
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// The two products of attention on tensor cores, by one warp for sixteen rows: fp16 and bf16, sums
-// in fp32. The fragments of an instruction are in kernel_ptx.h.
+// The two products of attention on tensor cores, by one warp for sixteen rows: fp16 and bf16, with
+// sums in fp32. kernel_ptx.h describes the fragments of an instruction.
 
 #include <kernel_dialect.h>
 #include <kernel_ptx.h>
@@ -12,7 +12,7 @@
 
 namespace recto::kernels {
 
-// Two neighbours of a row, the first one in the lower half.
+// Two neighbouring elements of a row, the first in the lower half.
 __device__ inline unsigned packed_pair(__half first, __half second) {
   return __half_as_ushort(first) | static_cast<unsigned>(__half_as_ushort(second)) << 16;
 }
@@ -24,9 +24,9 @@ template <typename T>
 struct TensorCoreProducts {
   using Element = T;
   static constexpr int kKeysPerStep = 16;
-  // Elements of shared memory that a warp needs beside the tiles.
+  // Elements of shared memory that a warp needs besides the tiles.
   static constexpr int kScratch = 0;
-  // Thread blocks of four warps for whose sixteen rows a multiprocessor has registers.
+  // Thread blocks of four warps, with sixteen rows each, for which a multiprocessor has registers.
   static constexpr int blocks_per_sm(int head_dim) { return head_dim <= 128 ? 3 : 2; }
 
   // scores = Q K^T.
@@ -95,7 +95,7 @@ struct TensorCoreProducts {
     }
   }
 
-  // Sixteen columns: the fragments of eight of them stand one after the other in b.
+  // Sixteen columns: b holds the fragments of the first eight, then of the other eight.
   __device__ static void multiply_pair(const unsigned (&a)[4], const unsigned (&b)[4],
                                        Fragment& first, Fragment& second) {
     const unsigned first_columns[2] = {b[0], b[1]};

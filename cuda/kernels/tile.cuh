@@ -1,7 +1,7 @@
 #pragma once
 
-// Tiles of keys and values in shared memory. Whatever reads or writes the same 16 bytes of eight
-// neighbouring rows meets no bank twice.
+// Tiles of keys and values in shared memory. Accesses to the same 16 bytes of eight neighbouring
+// rows have no bank conflicts.
 
 #include <kernel_dialect.h>
 
@@ -11,17 +11,17 @@
 
 namespace recto::kernels {
 
-// What one access moves.
+// Bytes that one access moves.
 inline constexpr int kChunkBytes = 16;
 
 template <typename Element>
 inline constexpr int kChunk = kChunkBytes / static_cast<int>(sizeof(Element));
 
-// Where the offset of a key stands among those of its tile. Lanes that copy neighbouring chunks of
-// packed values read those of every eighth key, and meet no bank twice.
+// Index of a key's offset among those of its tile. Lanes that copy neighbouring chunks of packed
+// values read the offsets of every eighth key, without bank conflicts.
 __device__ inline int offset_index(int key) { return key ^ (key / 8 % 8); }
 
-// Whether a tile of values has a row for each key, or for each dim, as packed caches have them.
+// Whether a tile of values has a row for each key, or a row for each dim, as in packed caches.
 enum class ValueOrder : std::uint8_t { kKeyRows, kDimRows };
 
 template <typename Element>
@@ -30,7 +30,7 @@ struct ValueTile {
   ValueOrder order;
 };
 
-// From row to row, so that rows lie an odd number of chunks apart.
+// Row stride such that rows are an odd number of chunks apart.
 template <typename Element>
 __host__ __device__ constexpr int odd_stride(int columns) {
   return (columns / kChunk<Element> | 1) * kChunk<Element>;
@@ -46,8 +46,8 @@ struct RowMajorTile {
   static constexpr int size(int rows) { return rows * kStride; }
 };
 
-// [kDims][kKeys], a row for each dim: the order of packed values. Rows are short and powers of two,
-// so that their chunks change places instead.
+// [kDims][kKeys], a row for each dim: the order of packed values. Rows are short, and their sizes
+// are powers of two, so their chunks are permuted instead.
 template <typename Element, int kKeys>
 struct DimMajorTile {
   static constexpr int kChunks = kKeys / kChunk<Element>;
@@ -61,8 +61,8 @@ struct DimMajorTile {
   static constexpr int size(int dims) { return dims * kKeys; }
 };
 
-// A lane's two dims of a key's first eight, in the place that fragments have them, and how far on
-// those of the next eight are.
+// A lane's two dims among the first eight of a key, in the order of fragments, and the distance to
+// those of the next eight.
 template <typename Element>
 struct LaneValues {
   const Element* first;
@@ -79,7 +79,7 @@ __device__ inline LaneValues<Element> lane_values(const ValueTile<Element>& valu
     return {first, first + 1, 8};
   }
   using Tile = DimMajorTile<Element, kKeys>;
-  // Eight rows on, chunks lie in the same order again.
+  // Eight rows later, chunks are in the same order again.
   static_assert(8 % (Tile::kRowsPerTurn * Tile::kChunks) == 0);
   return {values.elements + Tile::index(dim, key), values.elements + Tile::index(dim + 1, key),
           8 * kKeys};

@@ -1,7 +1,7 @@
 #pragma once
 
-// Keys and values of a tile from the cache to shared memory, in the background. Of slots that no
-// row of a tile may see nothing is read: zeros stand in their place.
+// Copies keys and values of a tile from the cache to shared memory, in the background. Slots that
+// no row of a tile may see are not read; their elements are zeros.
 
 #include <kernel_dialect.h>
 #include <kernel_ptx.h>
@@ -15,7 +15,7 @@
 
 namespace recto::kernels {
 
-// Where there is no key to be read.
+// The offset for a missing key.
 inline constexpr std::int64_t kNoKey = -1;
 
 // Threads that share a piece of work.
@@ -24,8 +24,8 @@ struct Workers {
   int count;
 };
 
-// How packed values of consecutive keys are copied: several at once, if blocks hold whole chunks
-// and these are aligned, or one by one.
+// How packed values of consecutive keys are copied: several at once, if blocks hold whole aligned
+// chunks, or one by one.
 enum class KeyAccess : std::uint8_t { kChunks, kSingles };
 
 // One KV head's part of K or V.
@@ -33,7 +33,7 @@ template <typename Stored>
 struct HeadTensor {
   const Stored* data;
   HeadOffsets offsets;
-  // From a chunk of a key to its next one, and from a dim of packed values to the next one.
+  // Distance between the chunks of a key, or between the dims of packed values.
   std::int64_t step;
   KeyAccess key_access;  // of packed values
 };
@@ -52,10 +52,11 @@ struct TileChunk {
   int chunk;
 };
 
-// Copy number i, where a key's chunks lie side by side. Eight neighbours, which shared memory takes
-// at once, lie in different banks of a tile whose rows are an odd number of chunks apart, and lanes
-// of a warp fetch whole sectors. Rows of an odd number of chunks, of which sectors may begin at
-// any, are not shared by warps: what is left of a warp has a key that there is not.
+// Copy number i, if a key's chunks are contiguous. Eight neighbouring copies, which shared memory
+// takes at once, are in different banks of a tile whose rows are an odd number of chunks apart, and
+// the lanes of a warp fetch whole sectors. Rows of an odd number of chunks, which may begin
+// anywhere in a sector, are not split between warps: the remaining lanes of a warp get a key that
+// does not exist.
 template <int kChunks, int kKeys>
 __device__ inline TileChunk chunk_along_row(int i) {
   if constexpr (kChunks % 2 == 1) {
@@ -64,7 +65,7 @@ __device__ inline TileChunk chunk_along_row(int i) {
     if (lane >= kWarpKeys * kChunks) return {kKeys, 0};
     return {i / kWarpLanes * kWarpKeys + lane / kChunks, lane % kChunks};
   } else {
-    // The eight are kSide chunks of 8 / kSide keys, every kSide-th of eight keys.
+    // The eight are kSide chunks of 8 / kSide keys, taking every kSide-th of eight keys.
     constexpr int kSide = kChunks % 8 == 0 ? 8 : kChunks % 4 == 0 ? 4 : 2;
     constexpr int kColumns = kChunks / kSide;
     const int set = i / 8 / kColumns;
@@ -82,8 +83,9 @@ __host__ __device__ constexpr int copies_along_rows() {
   }
 }
 
-// Rows of kHeadDim elements for kKeys keys, which begin at offsets[offset_index(key)], or at
-// kNoKey. Rows of the tile are `stride` elements apart, an odd number of chunks.
+// Copies rows of kHeadDim elements for kKeys keys, which begin at offsets[offset_index(key)], or
+// are missing if that is kNoKey. Rows of the tile are `stride` elements apart, an odd number of
+// chunks.
 template <int kHeadDim, int kKeys, typename Stored>
 __device__ inline void copy_rows(const HeadTensor<Stored>& tensor, const std::int64_t* offsets,
                                  Stored* tile, int stride, const Workers& workers) {
@@ -101,7 +103,7 @@ __device__ inline void copy_rows(const HeadTensor<Stored>& tensor, const std::in
     for (int i = workers.own; i < copies_along_rows<kChunks, kKeys>(); i += workers.count) {
       copy(chunk_along_row<kChunks, kKeys>(i));
     }
-    // Some lanes have had a copy more than others.
+    // Some lanes have had one copy more than others.
     if constexpr (kChunks % 2 == 1) __syncwarp();
   } else {  // packed keys: the same chunk of neighbouring keys lies side by side
 #pragma unroll 2
@@ -111,8 +113,8 @@ __device__ inline void copy_rows(const HeadTensor<Stored>& tensor, const std::in
   }
 }
 
-// Packed values: a row of the tile for each dim, index(dim, key). Where blocks do not hold whole
-// chunks, or the first keys of a chunk are not there, its elements are read one by one.
+// Copies packed values: the tile has a row for each dim, at index(dim, key). If blocks do not hold
+// whole chunks, or the first keys of a chunk are missing, its elements are read one by one.
 template <int kHeadDim, int kKeys, typename Stored, typename Index>
 __device__ inline void copy_dims(const HeadTensor<Stored>& tensor, const std::int64_t* offsets,
                                  Stored* tile, const Index& index, const Workers& workers) {

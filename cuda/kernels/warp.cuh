@@ -1,6 +1,6 @@
 #pragma once
 
-// What the 32 lanes of a warp work out together, from register to register.
+// Operations of the 32 lanes of a warp together, from register to register.
 
 #include <kernel_dialect.h>
 
@@ -26,9 +26,9 @@ __device__ inline float warp_sum(float value) {
   return value;
 }
 
-// Lanes 4 n to 4 n + 3 have a part each of the same four sums; lane 4 n + i gets sum i. Each step
-// gives away what the other lane will keep, so that three shuffles do where four sums, one after
-// the other, would take eight.
+// Lanes 4 n to 4 n + 3 hold one part each of the same four sums; lane 4 n + i gets sum i. Each step
+// gives away what the other lane keeps, so three shuffles replace the eight that four separate sums
+// would take.
 __device__ inline float sum_in_fours(const float (&parts)[4], int lane) {
   const bool is_upper = (lane & 2) != 0;
   const float given_0 = is_upper ? parts[0] : parts[2];

@@ -1,7 +1,7 @@
 #pragma once
 
-// Attention of one query head over a stretch of its keys, by one warp: tiles of 32 keys, online
-// softmax. A warp waits for its own lanes only.
+// Attention of one query head over a range of its keys, by one warp: tiles of 32 keys, online
+// softmax. A warp waits only for its own lanes.
 
 #include <kernel_dialect.h>
 
@@ -16,13 +16,13 @@
 
 namespace recto::kernels {
 
-// A lane for each key of a tile: it finds the key's slot, and keeps its score and its weight.
+// One lane per key of a tile: it finds the key's slot, and holds its score and its weight.
 inline constexpr int kTileKeys = kWarpLanes;
 static_assert(kContextLengthMax + kTileKeys <= INT32_MAX);
 // Four lanes share the product of a key: together they read neighbouring elements, 64 bytes of fp32
-// or 32 bytes of a 16-bit type, so that no sector of memory is fetched for a part of it.
+// or 32 bytes of a 16-bit type, so that no memory sector is fetched for only a part of it.
 inline constexpr int kLanesPerKey = 4;
-// The output's dims: a lane has four neighbours of every 128.
+// Dims of the output per lane: four neighbouring ones of every 128.
 inline constexpr int kDimsPerLane = kHeadDimMax / kWarpLanes;
 
 // Shared memory of one warp.
@@ -55,7 +55,7 @@ __device__ inline float product_of_key(const CachedHead<Access, Element>& keys, 
   return sum_in_fours(parts, lane);
 }
 
-// o += P V, for the first `count` keys of a tile; `weighted` is o from dim `dim` on, four of it.
+// o += P V, for the first `count` keys of a tile; `weighted` is o from dim `dim` on, four dims.
 template <typename Access, typename Element>
 __device__ inline void add_values(const CachedHead<Access, Element>& values,
                                   const WarpScratch& scratch, int count, int dim, float* weighted) {
@@ -66,7 +66,7 @@ __device__ inline void add_values(const CachedHead<Access, Element>& values,
   Fours::store(sum, weighted, 0, kDimsPerLane);
 }
 
-// The state of one warp's keys, each lane with its own dims.
+// The state of one warp's keys; each lane has its own dims.
 template <typename Access, typename Query, typename Cached>
 __device__ inline SoftmaxState<kDimsPerLane> warp_pass(const DecodeRow<Access, Query, Cached>& row,
                                                        const float* query, const KeyRange& keys,
@@ -74,8 +74,8 @@ __device__ inline SoftmaxState<kDimsPerLane> warp_pass(const DecodeRow<Access, Q
   SoftmaxState<kDimsPerLane> state;
   for (int tile = keys.begin; tile < keys.end; tile += kTileKeys) {
     const int count = min(kTileKeys, keys.end - tile);
-    // Where a tile has fewer keys than lanes, the last key stands in for those that are missing: it
-    // may be read, and is given no weight.
+    // If a tile has fewer keys than lanes, the last key stands in for the missing ones: it may be
+    // read, and gets no weight.
     const int position = tile + min(lane, count - 1);
     const Slot slot = row.cursor.slot_of(position);
     scratch.key_offsets[lane] = row.keys.offsets.of(slot);
@@ -84,12 +84,12 @@ __device__ inline SoftmaxState<kDimsPerLane> warp_pass(const DecodeRow<Access, Q
 
     const float product = product_of_key(row.keys, query, scratch.key_offsets, lane);
     const float score = lane < count ? row.rule.score(product, position) : -INFINITY;
-    // Most tiles have no larger score than those before them, and one vote tells.
+    // Most tiles have no larger score than those before them; one vote detects that.
     if (__any_sync(kAllLanes, score > state.maximum)) {
       state.rescale(fmaxf(state.maximum, warp_max(score)));
     }
     const float weight = expf(score - state.maximum);
-    state.sum += weight;  // the lane's own keys; the warp's are added up at the end
+    state.sum += weight;  // of the lane's own keys; summed over the warp at the end
     scratch.weights[lane] = weight;
     __syncwarp();
 
@@ -99,7 +99,7 @@ __device__ inline SoftmaxState<kDimsPerLane> warp_pass(const DecodeRow<Access, Q
         add_values(row.values, scratch, count, dim, state.weighted + i);
       }
     }
-    __syncwarp();  // the next tile overwrites what was read here
+    __syncwarp();  // before the next tile overwrites it
   }
   state.sum = warp_sum(state.sum);
   return state;
