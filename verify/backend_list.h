@@ -1,8 +1,8 @@
 #pragma once
 
-// Every implementation that recto has, by name: the reference's own, the kernels of cuda/ and the
-// host API that launches them. Who adds an entry adds no test code: laws, the oracle and the
-// command line take what stands here, and a kernel that does not is a test's failure.
+// Every implementation in recto, by name: the reference's own, the kernels of cuda/ and the host
+// API that launches them. Adding an entry needs no test code: laws, the oracle and the command line
+// run every entry of this list, and a test fails if a kernel is missing from it.
 
 #include <cstdint>
 #include <optional>
@@ -20,7 +20,7 @@ enum class BackendKind : std::uint8_t {
   kExecutor,
   kHostApi,
   kGpu,
-  kLibrary,  // of other people: in no list
+  kLibrary,  // third-party: in no list
 };
 
 constexpr const char* backend_kind_name(BackendKind kind) {
@@ -32,23 +32,25 @@ struct ListedBackend {
   Backend backend = {};  // its name is the one in the list
   BackendKind kind = BackendKind::kReference;
   std::string about = {};  // one line
-  // The one of cuda/ that it launches, as cuda/instantiations.h names it; empty: as it chooses, or
-  // none.
+  // The kernel of cuda/ that it launches, as named by cuda/instantiations.h; empty if it launches
+  // its own choice, or none.
   std::string kernel = {};
-  // Which are about it alone, beside those of attention. Who moves K and V about has these, and no
-  // run(); there are some wherever this program has the kernel, with or without a GPU.
+  // Laws for this backend only, in addition to those of attention. Backends that move K and V have
+  // such laws and no run(); the laws are listed wherever this program has the kernel, with or
+  // without a GPU.
   std::vector<Law> laws = {};
-  // Why this program cannot run it on this machine; such a backend skips every case with that.
+  // Why this program cannot run it on this machine; if set, the backend skips every case with this
+  // reason.
   std::optional<std::string> why_not_here = {};
 };
 
-// Kernels stand in it twice: as the executor runs them on the CPU, and as "NAME@gpu". A program is
-// linked with one of the two builds; the other one is listed with why it is not there. On the
-// executor a call that is made again, with nothing between, takes another schedule of threads.
+// Kernels are listed twice: as run on the CPU by the executor, and as "NAME@gpu". A program is
+// linked with one of the two builds and lists the other with the reason why it is missing. On the
+// executor, repeating a call immediately uses another schedule of threads.
 std::vector<ListedBackend> backend_list();
 
-// Those of these names, which are of backends or of kinds, in the order of the list; all without
-// names. Invalid input that names what is known.
+// Returns the entries whose name or kind is in `names`, in the order of the list; all entries if
+// `names` is empty. Invalid input names what is known.
 Result<std::vector<ListedBackend>> choose_backends(const std::vector<ListedBackend>& list,
                                                    const std::vector<std::string>& names);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// How much there is to do in a case, so that large ones can be counted, and not timed.
+// Estimates the work of a case, so that large cases can be budgeted without timing them.
 
 #include <cstdint>
 
@@ -8,8 +8,8 @@
 
 namespace recto::verify {
 
-// Multiplications of attention, and ten for each number of K and V, which are drawn, placed and
-// read: the oracle takes some five nanoseconds for each. Linear in the sequences.
+// Multiplications of attention, plus ten for each number of K and V, for drawing, placing and
+// reading it: the oracle takes about five nanoseconds for each. Linear in the number of sequences.
 inline std::int64_t case_work(const AttentionProblem& problem) {
   const ProblemShape& shape = problem.shape;
   std::int64_t pairs = 0;

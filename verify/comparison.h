@@ -1,8 +1,8 @@
 #pragma once
 
-// Compares what a backend computed with what was expected, element by element: err <= bound, so
-// that NaN fails, and an infinity equals only itself. The first and the worst mismatch are located
-// as (sequence, head, dim, block, slot).
+// Compares what a backend computed with what was expected, element by element: err <= bound, so NaN
+// fails, and an infinity equals only itself. The first and the worst mismatch are located as
+// (sequence, head, dim, block, slot).
 
 #include <cstdint>
 #include <optional>
@@ -15,18 +15,18 @@ namespace recto::verify {
 
 enum class MismatchKind {
   kBeyondBound,
-  kNaN,               // seen, or what it is held against
+  kNaN,               // in `seen` or in `expected`
   kInfinity,          // seen, where a finite number was expected
   kExpectedInfinity,  // lse of a row without keys
   kDifferentBits,
 };
 
-// What an element is of.
+// The tensor that an element belongs to.
 enum class ComparedTensor {
   kOut,
   kLseLn,
-  kOutDifference,  // of dim and its right neighbour, in the law of the convex hull
-  // Of a partial state (m, l, o).
+  kOutDifference,  // between dim and dim + 1, in the convex hull law
+  // Components of a partial state (m, l, o).
   kStateMaximum,
   kStateSum,
   kStateWeighted,
@@ -38,21 +38,21 @@ struct ElementPlace {
   std::int64_t sequence = 0;
   std::int64_t row = 0;  // within the sequence
   std::int64_t head = 0;
-  std::int64_t dim = 0;  // 0 where the tensor has none
+  std::int64_t dim = 0;  // 0 if the tensor has no dims
 };
 
 struct ComparedValues {
   double seen = 0.0;
   double expected = 0.0;
-  // Of |seen - expected|; not NaN, not negative, and of finite numbers not infinite.
+  // Upper bound of |seen - expected|; not NaN, not negative, and finite for finite numbers.
   double bound = 0.0;
 };
 
-// One element that is wrong.
+// One incorrect element.
 struct Mismatch {
   MismatchKind kind = MismatchKind::kBeyondBound;
   ElementPlace place;
-  // Where the row's own token lies in the cache, if it has one.
+  // Location of the row's own token in the cache, if it has one.
   std::optional<std::int64_t> block;  // physical id
   std::optional<std::int64_t> slot;   // within the block
   ComparedValues values;
@@ -67,7 +67,7 @@ struct Comparison {
   std::int64_t by_bits = 0;  // of these, where no error is allowed
   std::int64_t mismatches = 0;
   std::optional<Mismatch> first;
-  std::optional<Mismatch> worst;  // by ratio; of equals the first
+  std::optional<Mismatch> worst;  // by ratio; the first of equal ones
   double worst_ratio = 0.0;       // of all elements, wrong or not
 
   bool passed() const { return mismatches == 0; }
@@ -75,16 +75,17 @@ struct Comparison {
   std::string text() const;  // a readable block; "ok" with the worst ratio if all is well
 };
 
-// Collects a comparison of elements of one call's results.
+// Accumulates a comparison of the elements of one call's results.
 class ElementComparer {
  public:
-  // `inputs` must outlive it: its block table says where tokens lie.
+  // `inputs` must outlive this object: its block table locates tokens.
   explicit ElementComparer(const PagedAttentionInputs& inputs) : inputs_(inputs) {}
 
-  // |seen - expected| <= bound. The difference is taken in fp64.
+  // Expects |seen - expected| <= bound, with the difference computed in fp64.
   void expect_within(const ElementPlace& place, const ComparedValues& values);
 
-  // The bits of the fp64 numbers; the bound is not looked at. NaN equals NaN of the same bits.
+  // Expects equal bits of the fp64 numbers and ignores the bound. NaN equals NaN with the same
+  // bits.
   void expect_same_bits(const ElementPlace& place, double seen, double expected);
 
   const Comparison& comparison() const { return comparison_; }
@@ -96,9 +97,9 @@ class ElementComparer {
   Comparison comparison_;
 };
 
-// `bound` is bounds.hard or bounds.sharp, of bounded_attention(inputs, ...). All three have the
-// shape that `inputs` asks for. An infinite output stands for the smallest number that rounds to it
-// in q's type.
+// `bound` is bounds.hard or bounds.sharp, of bounded_attention(inputs, ...). All three results have
+// the shape that `inputs` imply. An infinite output counts as the smallest number that rounds to
+// infinity in q's type.
 Comparison compare(const PagedAttentionInputs& inputs, const reference::AttentionResult& seen,
                    const reference::AttentionResult& expected,
                    const reference::AttentionResult& bound);

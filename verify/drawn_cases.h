@@ -1,8 +1,8 @@
 #pragma once
 
-// Cases of the generators as the runner takes them: described, replayable, and with simpler ones to
-// shrink to. A test draws them from sets that have names, so that RECTO_CASE=NAME tries one set
-// alone, and RECTO_CASE=NAME:NUMBER one case of it.
+// Cases of the generators in the form that the runner takes: described, replayable, and with
+// simpler cases to shrink to. A test draws them from named sets: RECTO_CASE=NAME tries one set
+// only, and RECTO_CASE=NAME:NUMBER one case of it.
 
 #include <cstdint>
 #include <optional>
@@ -16,26 +16,26 @@
 
 namespace recto::verify {
 
-// Numbered cases; a number stands for the same case in every run.
+// Numbered cases; a number denotes the same case in every run.
 struct DrawnCases {
   std::string name = {};
-  std::uint64_t count = 0;  // with RECTO_FULL set, kFullFactor times as many
+  std::uint64_t count = 0;  // multiplied by kFullFactor if RECTO_FULL is set
   CaseDomain domain = {};
   std::uint64_t seed = 2026;
-  std::string stream = {};  // of random numbers; if empty, named as the set
+  std::string stream = {};  // of random numbers; if empty, the set's name
 };
 
 inline constexpr std::uint64_t kFullFactor = 10;
 
 CaseSpec drawn_spec(const DrawnCases& cases, std::uint64_t number);
 
-// `replay` is the command that tries this case, or the one it was shrunk from.
+// `replay` is the command that runs this case, or the case from which it was shrunk.
 DescribedCase drawn_case(const CaseSpec& spec, const std::string& replay);
 
-// Replayed by RECTO_CASE, in the test that runs.
+// Replayed with RECTO_CASE, in the running test.
 DescribedCase drawn_case(const DrawnCases& cases, std::uint64_t number);
 
-// What of a test's sets is to be tried: all, one set, or one case of it.
+// Which of a test's sets to try: all, one set, or one case of it.
 struct CaseChoice {
   std::optional<std::string> set = {};
   std::optional<std::uint64_t> number = {};
@@ -43,14 +43,14 @@ struct CaseChoice {
   bool includes(const DrawnCases& cases) const { return !set || *set == cases.name; }
 };
 
-// Reads NAME or NAME:NUMBER. Invalid input unless the test has the set, and the set the case, be it
-// in a full run only.
+// Parses NAME or NAME:NUMBER. Invalid input: the test has no such set, or the set has no such case
+// even in a full run.
 Result<CaseChoice> parse_case_choice(std::string_view text, const std::vector<DrawnCases>& sets);
 
-// What RECTO_CASE asks for; all where it is not set.
+// The choice in RECTO_CASE; all sets if it is not set.
 Result<CaseChoice> asked_cases(const std::vector<DrawnCases>& sets);
 
-// The cases of one set that are to be tried, none where the choice is of another set.
+// The cases of one set that are to be tried; none if `choice` names another set.
 CaseSource drawn_cases(const DrawnCases& cases, const CaseChoice& choice);
 
 }  // namespace recto::verify

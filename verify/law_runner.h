@@ -1,8 +1,8 @@
 #pragma once
 
-// Runs laws on backends over cases and counts: what held, what failed and how it is replayed, what
-// said nothing and why. A failing case is made as small as it can be before it is printed. What a
-// law or a backend throws is such a failure too: in tests, a broken contract is.
+// Runs laws on backends over cases and counts what held, what failed and how to replay it, and what
+// did not apply and why. A failing case is shrunk as far as possible before it is printed. An
+// exception from a law or a backend counts as a failure too; in tests, a broken contract throws.
 
 #include <cstdint>
 #include <functional>
@@ -22,11 +22,11 @@ struct CaseSpec;  // verify/generators/case_spec.h
 struct DescribedCase {
   LawCase law_case;
   std::string description;  // shape and options, for people; several lines
-  std::string replay;       // the command that tries this case again
-  // Simpler cases, boldest first, each made when it is wanted; empty if nobody knows any.
+  std::string replay;       // the command that runs this case again
+  // Simpler cases, most aggressive first, each created on demand; empty if none are known.
   std::function<std::vector<std::function<DescribedCase()>>()> simpler_cases = {};
   std::shared_ptr<const CaseSpec> spec =
-      {};  // what the generators made it of; null if they did not
+      {};  // what the generators made it from; null if they did not make it
 };
 
 // The next case, or nothing after the last.
@@ -34,12 +34,13 @@ using CaseSource = std::function<std::optional<DescribedCase>()>;
 
 // Failures of one kind (LawVerdict::kind).
 struct FailureCount {
-  std::int64_t cases = 0;          // of those that were drawn
-  std::int64_t shown = 0;          // with a text in LawReport::failures
-  std::int64_t met_shrinking = 0;  // of these, as a case that failed in another way was made small
+  std::int64_t cases = 0;  // drawn cases
+  std::int64_t shown = 0;  // with a text in LawReport::failures
+  std::int64_t met_shrinking =
+      0;  // of `shown`, found while shrinking a case that failed in another way
 };
 
-// What came of one law on one backend.
+// The outcome of one law on one backend.
 struct LawCount {
   std::string law;
   std::string backend;
@@ -49,66 +50,68 @@ struct LawCount {
   std::map<std::string, std::int64_t> skipped;        // reason -> cases
   std::map<std::string, std::int64_t> skipped_parts;  // part and reason -> cases otherwise tried
   double worst_ratio = 0.0;                           // of error to bound
-  std::int64_t elements = 0;                          // compared, of all cases that were tried
+  std::int64_t elements = 0;                          // compared, over all tried cases
   std::int64_t by_bits = 0;                           // of these, bit for bit
 
   std::int64_t ran() const { return held + failed; }
-  // "bits" where no bit may differ, "bound", or "both" where some elements have a bound.
+  // "bits" if all elements must match bit for bit, "bound", or "both" if some have a bound.
   const char* held_to() const;
 };
 
 struct LawRunOptions {
   BoundKind bound_kind = BoundKind::kHard;
-  std::int64_t failures_kept = 3;       // texts, per law, backend and kind of failure
-  std::int64_t shrinking_trials = 400;  // of one failing case, at most
-  // Work (case_work.h) of these trials, in all failing cases. Each gets a quarter of what is left,
-  // and what small cases need in any case.
+  std::int64_t failures_kept = 3;       // texts kept per law, backend and kind of failure
+  std::int64_t shrinking_trials = 400;  // at most, per failing case
+  // Work (case_work.h) of these trials over all failing cases. Each case gets a quarter of what is
+  // left, and at least what small cases need.
   std::int64_t shrinking_work = 4'000'000'000;
-  // Keeps a failing case, once it is small, and says how it is replayed. If empty: as it is.
+  // Saves a shrunk failing case and returns its replay command. If empty, the replay stays as it
+  // is.
   std::function<std::string(const Law&, const Backend&, const DescribedCase&, const LawVerdict&)>
       keep = {};
-  std::function<void(const Law&, const Backend&)> before_each = {};  // case, of progress
-  // Why a case is not for this law and backend: counted as skipped. If empty: all are for all.
+  std::function<void(const Law&, const Backend&)> before_each = {};  // per case, for progress
+  // Why a case is left out for this law and backend: counted as skipped. If empty, none is.
   std::function<std::optional<std::string>(const Law&, const Backend&, const DescribedCase&)>
       why_left_out = {};
-  // Asked after each failure, also of cases that it shrinks to: why nothing can run any more, as
-  // after an error that a device keeps. The run ends there. If empty: everything always can.
+  // Called after each failure, including those of shrinking: why nothing can run any more, for
+  // example after a sticky device error. The run then ends. If empty, running is always possible.
   std::function<std::optional<std::string>()> why_lost = {};
-  // What was compared, or failed: not what was skipped.
+  // Called for cases that were compared or failed, not for skipped ones.
   std::function<void(const Law&, const Backend&, const DescribedCase&)> after_each = {};
 };
 
 struct LawReport {
   std::vector<LawCount> counts;       // [laws, backends]
   std::vector<std::string> failures;  // readable blocks
-  // The law, the backend and why, if the run ended early by LawRunOptions::why_lost: laws that had
-  // not come to their turn with this case count as skipped, and no other case was drawn.
+  // The law, the backend and the reason, if LawRunOptions::why_lost ended the run early: laws that
+  // had not yet run on this case count as skipped, and no other case was drawn.
   std::optional<std::string> lost = {};
 
   std::int64_t failed() const;  // cases, over all laws and backends
-  // Those of which no law said anything: each case was skipped.
+  // Backends to which no law applied: every case was skipped.
   std::vector<std::string> untried_backends() const;
-  // Nothing failed, and of each backend some law held: false of a report of nothing.
+  // Whether nothing failed and, on each backend, at least one law held; false for an empty report.
   bool passed() const;
 
-  // A line per law and backend, then the reasons of what was skipped, and who went untried.
+  // A line per law and backend, then the reasons for skips, then the untried backends.
   std::string table() const;
-  // The table and the failures, as they are: a test's framework would wrap replays at 80 columns.
+  // Prints the table and the failures verbatim: a test framework would wrap replay commands at 80
+  // columns.
   void print(std::ostream& out) const;
 };
 
 LawReport run_laws(const std::vector<Law>& laws, const std::vector<Backend>& backends,
                    const CaseSource& next_case, const LawRunOptions& options);
 
-// The law put to the backend: skipped where it says nothing of the case or compares nothing.
+// Applies the law to the backend: skipped if it does not apply to the case or compares nothing.
 LawVerdict verdict_of(const Law& law, const Backend& backend, const LawCase& law_case,
                       BoundKind bound_kind);
 
-// The simplest case found that breaks the law on the backend in the way that `failing` does.
+// The simplest case found that breaks the law on the backend in the same way as `failing`.
 DescribedCase shrink_failure(const Law& law, const Backend& backend, const DescribedCase& failing,
                              const LawRunOptions& options);
 
-// A failing case as people read it: law, case, which element, seen, expected, bound, ratio, replay.
+// Human-readable failing case: law, case, which element, seen, expected, bound, ratio, replay.
 std::string failure_text(const Law& law, const Backend& backend, const DescribedCase& described,
                          const LawVerdict& verdict);
 

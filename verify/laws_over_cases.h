@@ -1,7 +1,7 @@
 #pragma once
 
-// Laws on backends over a set of drawn cases, in tests with several sets, of which RECTO_CASE may
-// ask for one.
+// Runs laws on backends over a set of drawn cases, in tests with several sets, one of which
+// RECTO_CASE may select.
 
 #include <cstddef>
 #include <iostream>
@@ -22,8 +22,8 @@ struct CaseSets {
   DrawnCases tried;             // one of them
 };
 
-// Nothing may fail, within sharp bounds; of a whole set, of each backend some law must hold. The
-// report of a whole set, or nothing if less of it was asked for.
+// Expects that nothing fails within sharp bounds and, for a whole set, that some law holds on each
+// backend. Returns the report of a whole set, or nothing if only part of it was requested.
 inline std::optional<LawReport> expect_laws_hold(const std::vector<Law>& laws,
                                                  const std::vector<Backend>& backends,
                                                  const CaseSets& sets) {
@@ -42,8 +42,8 @@ inline std::optional<LawReport> expect_laws_hold(const std::vector<Law>& laws,
 // A law and a backend's name.
 using LawOnBackend = std::pair<std::string, std::string>;
 
-// Of a whole set, each law held of each backend at least once, but for those that can say nothing;
-// if one of these does, it is to be taken out.
+// For a whole set, expects that each law held at least once on each backend, except for the
+// `silent` pairs, which never apply; a pair that does apply must be removed from them.
 inline void expect_each_law_ran(const std::optional<LawReport>& report,
                                 const std::set<LawOnBackend>& silent) {
   if (!report) return;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The comparison with the oracle, in the shape of a law, so that one runner tries, counts, shrinks
+// The comparison with the oracle, in the form of a law, so that one runner tries, counts, shrinks
 // and prints both.
 
 #include <functional>
@@ -10,13 +10,13 @@
 
 namespace recto::verify {
 
-// Sees results that lie within the bound, beside the oracle's.
+// Observes results that lie within the bound, together with the oracle's.
 using OracleWatch =
     std::function<void(const Backend&, const PagedAttentionInputs&,
                        const reference::AttentionResult& seen, const reference::BoundedResult&)>;
 
-// What a law says that holds a backend's results for `inputs` against the fp64 result. `inputs`
-// pass the gate.
+// The verdict of a law that compares a backend's results for `inputs` with the fp64 result.
+// `inputs` must pass the gate.
 LawVerdict compare_with_oracle(const Backend& backend, const PagedAttentionInputs& inputs,
                                BoundKind bound_kind, const OracleWatch& watch = {});
 

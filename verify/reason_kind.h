@@ -1,6 +1,6 @@
 #pragma once
 
-// Reasons for which cases are refused, which differ in the sizes that they name.
+// Groups the reasons for which cases are refused, which differ in the sizes that they name.
 
 #include <cctype>
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace recto::verify {
 
-// The same for reasons that differ in numbers alone: each stands as "*", but for those that are
-// part of a name, such as fp16, or 2^31.
+// Maps reasons that differ only in numbers to the same text: each number becomes "*", except those
+// that are part of a name, such as fp16, or 2^31.
 inline std::string reason_kind(std::string_view reason) {
   const auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
   const auto is_of_name = [](char c) {

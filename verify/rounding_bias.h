@@ -1,8 +1,8 @@
 #pragma once
 
-// Whether a backend cuts its 16-bit outputs off where it could round them to nearest. That is no
-// fault, as the bound has room for it (docs/numerics.md), but an error with a sign, which adds up
-// over layers and steps.
+// Detects whether a backend truncates its 16-bit outputs instead of rounding them to nearest. This
+// is not a fault, since the bound has room for it (docs/numerics.md), but it is a signed error,
+// which accumulates over layers and steps.
 
 #include <cstdint>
 #include <map>
@@ -15,23 +15,23 @@ namespace recto::verify {
 
 class RoundingBias {
  public:
-  // Results of one call, and the oracle's of it. Fp32 says nothing, nor do elements whose bound is
-  // wider than kBoundUlpsMax; and V should be drawn from a continuum, so that where exact results
-  // lie between two numbers of the type is a matter of chance.
+  // Adds the results of one call and the oracle's results for it. Fp32 is ignored, as are elements
+  // whose bound is wider than kBoundUlpsMax. V should be drawn from a continuum, so that the
+  // position of exact results between two numbers of the type is random.
   void add(const PagedAttentionInputs& inputs, const reference::AttentionResult& seen,
            const reference::BoundedResult& oracle);
 
   struct Finding {
     ElementType type = ElementType::kFp16;
     double ulps = 0.0;          // towards zero, on average
-    std::int64_t contexts = 0;  // of a KV head each
+    std::int64_t contexts = 0;  // (context, KV head) pairs
   };
 
-  // What is too far from 0 to be chance. An element counts from -1 to 1 ulp, and the elements of a
-  // context and KV head, which share weights or values, as their mean alone. Rounding to nearest
-  // errs to either side alike; the mean of N such means is then beyond t with a probability of at
-  // most exp(-N t^2 / 2) (Hoeffding 1963), which is to be less than kFalseAlarm, and t at least
-  // kLeastUlps: sums that truncate are off by less.
+  // A bias too far from 0 to be chance. Each element counts from -1 to 1 ulp. Elements of the same
+  // context and KV head share weights or values, so only their mean counts. Rounding to nearest
+  // errs equally to both sides; the mean of N such means then exceeds t with a probability of at
+  // most exp(-N t^2 / 2) (Hoeffding 1963), which must be less than kFalseAlarm. t is at least
+  // kLeastUlps: the error of sums that truncate is less.
   std::optional<Finding> finding() const;
 
   static constexpr double kBoundUlpsMax = 4.0;

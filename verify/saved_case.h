@@ -1,6 +1,6 @@
 #pragma once
 
-// A failing case in a file: what broke, on which backend, and the case that shows it.
+// A failing case saved in a file: what broke, on which backend, and the case that shows it.
 
 #include <string>
 #include <string_view>
@@ -13,18 +13,18 @@ namespace recto::verify {
 
 struct SavedCase {
   std::string law = {};      // empty: the oracle
-  std::string backend = {};  // on which it was seen; may be empty
-  std::string answer = {};   // the file of results in which it was seen, or empty
+  std::string backend = {};  // on which it was observed; may be empty
+  std::string answer = {};   // the file of results in which it was observed, or empty
   BoundKind bound_kind = BoundKind::kSharp;
   CaseSpec spec = {};
 };
 
-// JSON, a line for each topic, ending in a newline. Equal cases give equal texts.
+// JSON with one line per topic, ending in a newline. Equal cases produce equal texts.
 std::string saved_case_text(const SavedCase& saved);
 
-// Invalid input, naming the line, or the field and what was expected. A saved case is whole: `law`
-// and `backend` may be empty texts, `answer` and values.varied_tokens may be left out, and nothing
-// else.
+// Invalid input names the line, or the field and what was expected. A saved case must be complete:
+// `law` and `backend` may be empty strings, and only `answer` and values.varied_tokens may be
+// omitted.
 Result<SavedCase> parse_saved_case(std::string_view text);
 
 constexpr const char* bound_kind_name(BoundKind kind) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Cases of the sizes that servers have. Each kind is large in one way, so that a case stays
-// affordable, and one is large in several.
+// Cases with sizes as in serving. Each kind is large in one way, so that a case stays affordable;
+// one kind is large in several.
 
 #include <cstdint>
 #include <vector>
@@ -10,29 +10,31 @@
 
 namespace recto::verify {
 
-// Of every case, whatever its kind; each is met by some kind, so that larger ones widen what is
-// drawn, and smaller ones narrow it.
+// Upper limits for all cases of every kind. Some kind reaches each limit, so larger limits widen
+// what is drawn, and smaller limits narrow it.
 struct SizeLimits {
   std::int64_t context_max = 4096;
   std::int64_t num_seqs_max = 256;
   std::int64_t num_q_heads_max = 128;
 };
 
-// "long-context", of more than 512 tokens; "many-sequences", of which there are 33 to 72;
-// "many-heads", up to 128 query heads over up to 32 KV heads; "long-prompt", of 128 query rows and
-// more; "serving-batch", 33 sequences and more with 32 to 128 over 8 heads; "wide-groups", 16 to
-// 128 query heads over one KV head; "short-sequences", of which there are 129 and more.
-// Block sizes from 16 to 512, head dims 64, 128 and 256; lengths of a batch are skewed.
+// "long-context": more than 512 tokens; "many-sequences": 33 to 72 sequences; "many-heads": up to
+// 128 query heads over up to 32 KV heads; "long-prompt": at least 128 query rows; "serving-batch":
+// at least 33 sequences, with 32 to 128 query heads over 8 KV heads; "wide-groups": 16 to 128 query
+// heads over one KV head; "short-sequences": at least 129 sequences. Block sizes from 16 to 512,
+// head dims 64, 128 and 256, and skewed lengths within a batch; in "short-sequences", block sizes
+// from 8 to 32 and similar lengths.
 std::vector<DrawnCases> serving_cases(const SizeLimits& limits);
 
-// What the domain has of these sizes, groups among them.
+// Restricts the domain to these sizes, including its groups.
 CaseDomain within(const SizeLimits& limits, CaseDomain domain);
 
-// The same with a longest sequence in the last row of a table whose rows are wider than any
-// sequence takes: a wrong stride of rows, or a row's wrong end, shows in no other case.
+// Moves a longest sequence to the last row of a table whose rows are wider than any sequence needs:
+// only such a case reveals a wrong row stride or a wrong row end.
 CaseSpec with_longest_last(CaseSpec spec);
 
-// A case of the same kinds with a few short sequences: who refuses it mostly refuses the case.
+// A case of the same kind with a few short sequences: a backend that refuses it mostly refuses
+// `spec` too.
 CaseSpec small_likeness(CaseSpec spec);
 
 }  // namespace recto::verify

@@ -1,6 +1,6 @@
 #pragma once
 
-// Numbers that people type: digits alone, all of the text.
+// Parses numbers that users type: the whole text must be digits.
 
 #include <charconv>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace recto::verify {
 
-// Nothing where `text` is not a decimal number below 2^64.
+// Returns nothing if `text` is not a decimal number below 2^64.
 inline std::optional<std::uint64_t> whole_number(std::string_view text) {
   std::uint64_t number = 0;
   const char* const end = text.data() + text.size();
