@@ -1,16 +1,16 @@
 #pragma once
 
-// Block tables as engines have them, in the shape of a law: blocks that came out of order, were
-// given back and taken again, or are shared. Simulated engines serve a few hundred requests for
-// them, once in a program: on the simulator's allocator, and on the production block manager.
+// A law on block tables as engines have them: blocks that were allocated out of order, freed and
+// reused, or shared. To produce them, simulated engines serve a few hundred requests, once per
+// program: with the simulator's allocator, and with the production block manager.
 
 #include "verify/law.h"
 
 namespace recto::verify {
 
-// "engine_tables": shape, options and layout are the case's, tables and contexts those of a step of
-// an engine with either manager, chosen by the placement's seed. Backends that take one row a
-// sequence get the part of a step that decodes.
+// "engine_tables": shape, options and layout are the case's; tables and contexts are those of an
+// engine's step, with either manager, chosen by the placement's seed. Backends that take one row
+// per sequence get the decoding part of a step.
 Law engine_tables_law();
 
 }  // namespace recto::verify

@@ -1,7 +1,8 @@
 #pragma once
 
-// A batch whose block tables are given, laid out in memory: random numbers in the slots that its
-// contexts address, each once, however many contexts share it; NaN, or infinity, in all others.
+// A batch with given block tables, laid out in memory: random numbers in the slots that its
+// contexts address, drawn once per slot however many contexts share it, and NaN or infinity in all
+// others.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +24,7 @@ struct TableCallShape {
   std::int64_t head_dim = 64;
 };
 
-// What stands where no context reaches; e4m3 has NaN only.
+// The contents of slots that no context reaches; e4m3 has NaN only.
 enum class UnaddressedSlots : std::uint8_t { kNaN, kInfinity };
 
 // Owns the memory; inputs() points into it. Rows of the table are padded with -1.
@@ -34,7 +35,7 @@ class PlacedTables {
   PlacedTables(const PlacedTables&) = delete;
   PlacedTables& operator=(const PlacedTables&) = delete;
 
-  // Options are the caller's to set.
+  // The caller sets the options.
   PagedAttentionInputs& inputs() { return inputs_; }
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 
 // The block tables of a running batch, as a simulated engine has them while it serves requests: in
-// what order blocks came, who shares them, and how much of them is context.
+// which order blocks were allocated, who shares them, and how much of them is context.
 
 #include <cstdint>
 #include <functional>
@@ -20,9 +20,9 @@ namespace recto::verify {
 // One sequence in one step.
 struct TracedSequence {
   std::vector<std::int32_t> blocks;  // its whole table: physical ids, in logical order
-  std::int64_t context_length = 0;   // tokens, with those that the step computes
+  std::int64_t context_length = 0;   // tokens, including those that the step computes
   std::int64_t num_rows = 0;         // of these, computed in the step; at least 1
-  bool was_preempted = false;        // before, once at least
+  bool was_preempted = false;        // at least once before
 };
 
 // All sequences that compute something in one step.
@@ -34,17 +34,17 @@ struct TableSnapshot {
   std::vector<TracedSequence> sequences;
 };
 
-// The entries of a sequence's table that its context reaches.
+// The entries of a sequence's table that lie within its context.
 std::span<const std::int32_t> reached(const TableSnapshot& snapshot,
                                       const TracedSequence& sequence);
 
-// What of a batch is worth testing.
+// Traits that make a batch worth testing.
 struct TableTraits {
   std::int64_t sequences = 0;
   std::int64_t tokens = 0;         // of all contexts
-  std::int64_t shared_blocks = 0;  // in several contexts
-  std::int64_t unordered = 0;      // tables of which some block has a lower id than the one before
-  std::int64_t preempted = 0;      // sequences that were, before
+  std::int64_t shared_blocks = 0;  // in more than one context
+  std::int64_t unordered = 0;      // tables in which a block has a lower id than its predecessor
+  std::int64_t preempted = 0;      // sequences that were preempted before
 };
 TableTraits traits_of(const TableSnapshot& snapshot);
 
@@ -52,36 +52,36 @@ TableTraits traits_of(const TableSnapshot& snapshot);
 TableSnapshot decoding_part(const TableSnapshot& snapshot);
 
 struct TracedTables {
-  std::vector<TableSnapshot> snapshots;  // in order of time
+  std::vector<TableSnapshot> snapshots;  // in chronological order
   std::int64_t requests = 0;             // answered
   std::int64_t steps = 0;
   std::int64_t preemptions = 0;
   std::int64_t copied_slots = 0;  // copy-on-write
-  std::int64_t tables = 0;        // of all steps: one for each sequence that computes something
+  std::int64_t tables = 0;        // over all steps, one per computing sequence
 };
 
 struct SnapshotOptions {
   std::int64_t of_each_moment = 2;  // snapshots
-  std::int64_t steps_between = 40;  // of one moment, at least
-  // Steps, counted from 1, of which each is a snapshot besides.
+  std::int64_t steps_between = 40;  // at least, between snapshots of one moment
+  // Window of steps, counted from 1, each of which is an additional snapshot.
   std::int64_t window_begin = 0;
   std::int64_t window_end = 0;
 };
 
-// What holds the blocks of an engine, and a sequence's in logical order.
+// The allocator of an engine's blocks, and a sequence's blocks in logical order.
 struct TracedAllocator {
   sim::Allocator& allocator;
   std::function<std::span<const BlockId>(sim::SequenceId)> block_table;
 };
 
-// Serves all requests, and looks at moments like these: "full pool", no block without a holder;
-// "after preemption", sequences that have come back; "shared blocks"; "early", the first two
-// sequences; "later", any other. Fails where the simulator does.
+// Serves all requests and takes snapshots of these moments: "full pool", every block has a holder;
+// "after preemption", sequences that have resumed; "shared blocks"; "early", at least two
+// sequences; "later", any other. Fails if the simulator does.
 Result<TracedTables> trace_block_tables(sim::RequestSource& requests, const TracedAllocator& traced,
                                         const sim::SchedulerOptions& rules,
                                         const SnapshotOptions& options);
 
-// Of the simulator's own, and of the production manager in its place.
+// For the simulator's own allocator, or the production manager in its place.
 template <typename Paged>
 Result<TracedTables> trace_block_tables(sim::RequestSource& requests, Paged& allocator,
                                         const sim::SchedulerOptions& rules,

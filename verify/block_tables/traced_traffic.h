@@ -1,7 +1,7 @@
 #pragma once
 
-// Requests of a public trace, or of a workload where that is not here, and the small engine that
-// serves them: for tests that want its block tables.
+// Requests of a public trace, or of a workload if the trace is not available, and the small engine
+// that serves them: for tests that need its block tables.
 
 #include <cstdint>
 #include <ostream>
@@ -15,28 +15,29 @@ inline constexpr std::uint64_t kTrafficSeed = 2026;
 
 enum class PrefixCache : std::uint8_t { kNo, kYes };
 
-// A built-in workload with these parts changed, as text.
+// A built-in workload with these parts overridden, as text.
 struct WorkloadSpec {
   const char* name;
   const char* arrivals;
   const char* sharing;
   const char* decoding;
-  const char* prompts = nullptr;  // null: its own
+  const char* prompts = nullptr;  // null: the workload's own
 };
 
 struct Traffic {
-  const char* trace;  // see sim/traces/real_traces.h; null: the workload
+  const char* trace;  // see sim/traces/real_traces.h; null: use the workload
   std::int64_t trace_requests;
   WorkloadSpec workload;
   PrefixCache prefix_cache;
   std::int64_t num_blocks;
   std::int64_t block_size;
   sim::PreemptionRule preemption;
-  // Tokens. Longer requests are left out: the executor takes a second for a million, of one head.
+  // In tokens. Longer requests are dropped: the executor takes a second for a million tokens of one
+  // head.
   std::int64_t longest = 1280;
 };
 
-// Pools that run full; prefixes that requests share; beams; samples of one prompt; chats.
+// Pools that fill up; prefixes shared by requests; beams; samples of one prompt; chats.
 inline constexpr Traffic kFullPools[] = {
     {"azure-llm-2023-conv.csv",
      120,
@@ -86,7 +87,7 @@ inline constexpr Traffic kChats = {nullptr,
                                    32,
                                    sim::PreemptionRule::kRecompute};
 
-// Whose tables.
+// Which allocator produces the tables.
 enum class TableProducer : std::uint8_t { kSimulator, kProduction };
 
 struct ServeOptions {
@@ -94,7 +95,7 @@ struct ServeOptions {
   SnapshotOptions snapshots = {};
 };
 
-// Says on `out` what was served. A workload that does not parse breaks a contract.
+// Prints to `out` what was served. A workload that does not parse breaks a contract.
 TracedTables serve(const Traffic& traffic, std::ostream& out, const ServeOptions& options = {});
 
 }  // namespace recto::verify

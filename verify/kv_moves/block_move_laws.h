@@ -1,7 +1,7 @@
 #pragma once
 
-// Copies of whole blocks, within a cache and into another one, judged by the reference's over whole
-// pools, in the shape of laws: what is copied, and that nothing else changes.
+// Laws for copies of whole blocks, within a cache and into another one, compared over whole pools
+// with the reference's: what is copied, and that nothing else changes.
 
 #include <functional>
 #include <span>
@@ -17,10 +17,11 @@ using CopyBlocks =
 using SwapBlocks = std::function<void(const PagedKvView& from, const MutablePagedKvView& to,
                                       std::span<const BlockPair> pairs)>;
 
-// "block_copy" and "block_swap", on pools of a case with a few blocks more, which blocks by its
-// placement's seed. `backend` is whose name the law is put to; it skips all others.
+// "block_copy" and "block_swap", on the pools of a case with a few more blocks; the placement's
+// seed determines which blocks are moved. `backend` is the name of the backend that the law applies
+// to; it skips all others.
 Law block_copy_law(const std::string& backend, const CopyBlocks& copy);
-// Into a pool of the other layout, whose rows have the gaps of the case.
+// Swaps into a pool of another layout, with the gaps of the case.
 Law block_swap_law(const std::string& backend, const SwapBlocks& swap);
 
 }  // namespace recto::verify

@@ -1,6 +1,6 @@
 #pragma once
 
-// The blocks of a cache once more, in pools that are far wider: most of them lie beyond 2^31
+// Copies the blocks of a cache to pools that are far larger: most of the blocks lie beyond 2^31
 // elements and the last ones beyond 2^32 bytes, in address space of which few pages are ever used.
 
 #include <cstddef>
@@ -15,13 +15,13 @@
 
 namespace recto::verify {
 
-// Owns the pools; what else a view names, such as scales, is that of the cache it was made of.
+// Owns the pools; whatever else a view refers to, such as scales, belongs to the original cache.
 class DistantPools {
  public:
-  // Pools of two blocks at least. Each block keeps its id and its bytes, gaps included; between
-  // blocks there is NaN where narrow offsets lead, and zero elsewhere. Block ids from half of the
-  // pool on lie beyond 2^31 elements. Failed where the system gives no addresses: 24 GiB for each
-  // pool of two blocks in fp32.
+  // Pools have at least two blocks. Each block keeps its id and its bytes, gaps included; the space
+  // between blocks is NaN where narrow offsets lead, and zero elsewhere. Block ids in the upper
+  // half of the pool lie beyond 2^31 elements. Fails if the system has no addresses: 24 GiB for
+  // each pool of two blocks in fp32.
   static Result<std::unique_ptr<const DistantPools>> create(const PagedKvView& near);
   DistantPools(const DistantPools&) = delete;
   DistantPools& operator=(const DistantPools&) = delete;
@@ -29,10 +29,11 @@ class DistantPools {
 
   const MutablePagedKvView& kv() const { return kv_; }
 
-  // The blocks as they are now, as they would lie in pools like those that these were made of.
+  // The current blocks, laid out as in the pools that these were made from.
   KvPools near_pools() const;
-  // The first write that went where a narrow offset leads, in each pool: a line that says which, or
-  // nothing. Looks nowhere else between blocks. O(blocks block_stride), of near blocks.
+  // For each pool, a line that describes the first write to a place where a narrow offset leads, if
+  // there is one. Checks no other place between blocks. O(blocks block_stride), with the near
+  // pools' stride.
   std::string stray_writes() const;
 
  private:
@@ -49,7 +50,8 @@ class DistantPools {
   Mapping mappings_[2];  // of K and of V
 };
 
-// With the last blocks of a pool at least twice as large as what is held: those lie far.
+// Moves the case to the last blocks of a pool at least twice as large as what is held, so that they
+// are distant.
 LawCase with_high_ids(LawCase law_case);
 
 }  // namespace recto::verify

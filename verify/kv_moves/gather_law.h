@@ -1,7 +1,7 @@
 #pragma once
 
-// Contexts gathered out of a paged cache into contiguous rows, judged by the reference's gather, in
-// the shape of a law.
+// A law for gathering contexts from a paged cache into contiguous rows, compared with the
+// reference's gather.
 
 #include <functional>
 #include <optional>
@@ -13,13 +13,13 @@
 namespace recto::verify {
 
 struct KvGatherer {
-  std::string backend;  // whose name the law is put to; it skips all others
+  std::string backend;  // name of the backend that the law applies to
   std::function<std::optional<std::string>(const GatherInputs&)> why_unsupported;
   std::function<void(const GatherInputs&)> gather;
 };
 
-// "gather", of the contexts of a case into rows with gaps between them, sequences in turned order
-// with a row between two of them that is nobody's.
+// "gather": gathers the contexts of a case into rows with gaps between them, with the sequences in
+// reverse order and an unowned row between any two of them.
 Law gather_law(const KvGatherer& gatherer);
 
 }  // namespace recto::verify

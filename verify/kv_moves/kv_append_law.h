@@ -1,7 +1,7 @@
 #pragma once
 
-// Appending the newest token of each sequence where its block table says, judged by the reference's
-// write at those slots over whole pools, in the shape of a law.
+// A law for appending the newest token of each sequence where its block table says, compared over
+// whole pools with the reference's write at those slots.
 
 #include <cstdint>
 #include <functional>
@@ -18,21 +18,21 @@ struct KvAppendInputs {
   RowsView k = {};  // [num_seqs, num_kv_heads, k.head_dim]
   RowsView v = {};  // [num_seqs, num_kv_heads, v.head_dim]
   BlockTableView block_table = {};
-  // [num_seqs]: the position of the new token; negative: padding, nothing is written.
+  // [num_seqs]: the position of the new token; if negative (padding), nothing is written.
   std::span<const std::int32_t> cached_length = {};
   MutablePagedKvView kv = {};
-  std::span<std::int32_t> context_length = {};  // [num_seqs], written: tokens there are afterwards
+  std::span<std::int32_t> context_length = {};  // [num_seqs], output: tokens cached afterwards
 };
 
 struct KvAppender {
-  std::string backend;  // whose name the law is put to; it skips all others
+  std::string backend;  // name of the backend that the law applies to
   std::function<std::optional<std::string>(const KvAppendInputs&)> why_unsupported;
   std::function<void(const KvAppendInputs&)> append;
 };
 
-// "kv_append", on the tokens of kv_write_case.h: each is the newest of a sequence of its own, whose
-// table has one block that counts, at any of its places. Those that go nowhere are padding, or have
-// no block in their table.
+// "kv_append", on the tokens of kv_write_case.h: each is the newest of its own sequence, whose
+// table has one valid block, in any column. Tokens that go nowhere are padding, or have no block in
+// their table.
 Law kv_append_law(const KvAppender& appender);
 
 }  // namespace recto::verify

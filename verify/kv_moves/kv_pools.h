@@ -1,7 +1,7 @@
 #pragma once
 
-// Pools of K and V that something is to be written into, and how they differ from what they should
-// be: whole ones, gaps included.
+// Pools of K and V that are to be written, and how whole pools, gaps included, differ from what
+// they should be.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,29 +16,29 @@ struct KvPools {
   std::vector<std::byte> k;
   std::vector<std::byte> v;
 
-  // With the shapes and strides of `kv`, which the pools were made of.
+  // Views of the pools with the shapes and strides of `kv`, from which they were made.
   MutablePagedKvView over(const PagedKvView& kv);
   std::int64_t num_codes(const PagedKvView& kv) const;
 };
 
 KvPools copied_pools(const PagedKvView& kv);
-// With none of its codes, so that new ones are new.
+// Pools that have none of kv's codes, so that new codes are recognisable.
 KvPools other_pools(const PagedKvView& kv);
 
 // `data` with the shape and strides of `cache`.
 MutableKvTensorView view_over(const KvTensorView& cache, void* data);
 
-// Where numbers are converted to fp8, which NaN one becomes is nobody's promise.
+// Whether NaN codes must match. Conversion to fp8 does not specify which NaN results.
 enum class NanCodes : std::uint8_t { kSame, kAnyOfFp8 };
 
-// Before something was to be written, as they should be afterwards, and as they are.
+// The pools before the write, as they should be afterwards, and as they are.
 struct WrittenPools {
   const KvPools& before;
   const KvPools& expected;
   const KvPools& seen;
 };
 
-// What is wrong in each pool, where first, and what is there instead; empty if all is right.
+// For each pool, what is wrong, where first, and what is there instead; empty if nothing is wrong.
 std::string pool_differences(const WrittenPools& pools, const PagedKvView& kv, NanCodes nans);
 
 }  // namespace recto::verify

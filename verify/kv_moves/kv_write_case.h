@@ -1,7 +1,7 @@
 #pragma once
 
-// Writing K and V, made of a case: its newest tokens are to be written into pools that have none of
-// their codes, and what must come out is what the reference writes, whole pools of it.
+// A write of K and V, derived from a case: its newest tokens are written into pools that have none
+// of their codes, and whole pools must match what the reference writes.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,29 +18,29 @@ namespace recto::verify {
 
 class KvWriteCase {
  public:
-  // Of each sequence the last tokens, as many as it has rows but one at least, are new, each in its
-  // slot; no slot is named twice, and some tokens, which are no others', go nowhere. Some values
-  // fp8 has to round, ties among them, or to saturate.
+  // The last tokens of each sequence, as many as it has rows but at least one, are new, each in its
+  // slot. No slot is named twice; some additional tokens, distinct from all others, go nowhere. In
+  // fp8, some values need rounding, including ties, or saturate.
   explicit KvWriteCase(const LawCase& law_case);
 
-  const PagedKvView& kv() const { return placed_.inputs().kv; }  // whose strides pools have
+  const PagedKvView& kv() const { return placed_.inputs().kv; }  // pools have its strides
   std::int64_t num_tokens() const { return std::ssize(slots_); }
   const KvPools& before() const { return before_; }
   const KvPools& expected() const { return expected_; }
 
-  // The call, on pools of kv()'s shape, which this outlives; their strides may be others.
+  // The call on pools of kv()'s shape; their strides may differ. This object must outlive it.
   KvWriteInputs inputs(const MutablePagedKvView& pools) const;
 
-  // Every code of both pools, gaps included.
+  // The number of codes in both pools, gaps included.
   std::int64_t num_codes() const;
-  // What is wrong in each pool, where first, and what is there instead, and the first row that went
-  // somewhere though its slot is -1: lines; empty if all is right.
+  // For each pool, what is wrong, where first, and what is there instead; then the first row that
+  // was written although its slot is -1. Lines; empty if nothing is wrong.
   std::string differences(const KvPools& seen) const;
 
  private:
   // O((slots + padding rows) (heads head_dim + log(padding rows))).
   std::string written_padding(const KvPools& seen) const;
-  // Rows by what they leave in a slot.
+  // Padding rows by the bytes that they would leave in a slot.
   std::map<std::string, std::size_t> padding_rows() const;
   // The bytes of K and of V in one slot.
   std::string codes_at(const KvPools& pools, std::int64_t slot) const;
@@ -53,7 +53,7 @@ class KvWriteCase {
   KvPools expected_;
 };
 
-// Why nothing of the case is to be written; nothing where something is.
+// Why nothing of the case is to be written, or nothing if something is.
 std::optional<std::string> why_no_token(const LawCase& law_case);
 
 }  // namespace recto::verify

@@ -1,7 +1,7 @@
 #pragma once
 
-// Writing K and V, judged by the reference's write over whole pools, in the shape of a law: what is
-// written, and that nothing else is.
+// A law for writing K and V, compared over whole pools with the reference's write: what is written,
+// and that nothing else is.
 
 #include <functional>
 #include <optional>
@@ -13,12 +13,12 @@
 namespace recto::verify {
 
 struct KvWriter {
-  std::string backend;  // whose name the law is put to; it skips all others
+  std::string backend;  // name of the backend that the law applies to
   std::function<std::optional<std::string>(const KvWriteInputs&)> why_unsupported;
   std::function<void(const KvWriteInputs&)> write;
 };
 
-// "kv_write", on the tokens of verify/kv_moves/kv_write_case.h, in pools near and distant
+// "kv_write", on the tokens of verify/kv_moves/kv_write_case.h, in near and distant pools
 // (verify/kv_moves/tried_pools.h).
 Law kv_write_law(const KvWriter& writer);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Laws of what moves K and V about: each is of one function, which is listed as a backend.
+// Laws for moving K and V: each applies to one function, which is listed as a backend.
 
 #include <functional>
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace recto::verify {
 
-// `law`, checked by `check`, of the backend of that name alone; `why_never` is what others are
-// told, such as "it copies no blocks".
+// `law`, checked by `check`, for the backend of that name only; `why_never` is the reason given for
+// others, such as "it copies no blocks".
 Law single_backend_law(Law law, const std::string& backend, const std::string& why_never,
                        std::function<LawVerdict(const LawCase&)> check);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What lies in a slot in place of what should: what was there before, what belongs elsewhere, or
-// what nobody knows.
+// Describes what a slot holds instead of what it should: its previous contents, another slot's, or
+// something unknown.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,14 +13,14 @@
 
 namespace recto::verify {
 
-// One memory, before something was to be written, as it should be afterwards, and as it is.
+// One memory before the write, as it should be afterwards, and as it is.
 struct WrittenMemory {
   const std::vector<std::byte>& before;
   const std::vector<std::byte>& expected;
   const std::vector<std::byte>& seen;
 };
 
-// One head's dims of a token.
+// One head of one token: its dims.
 struct SlotPlace {
   std::int64_t block = 0;
   std::int64_t slot = 0;
@@ -31,10 +31,10 @@ struct SlotPlace {
 
 using SlotName = std::function<std::string(const SlotPlace&)>;
 
-// Which slot and dim an element of the memory is of, as text; a gap where it is of none.
+// Names the slot and dim of an element of the memory; says that it is a gap if it has none.
 std::string element_text(const KvTensorView& view, std::int64_t element, const SlotName& name);
 
-// Of the slot that the element is of: a clause. O(slots head_dim).
+// A clause about the slot of the element. O(slots head_dim).
 std::string found_instead(const WrittenMemory& memory, const KvTensorView& view,
                           std::int64_t element, const SlotName& name);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// The pools that something which moves K and V about is tried on: as they are, and with blocks that
-// lie beyond 2^31 elements and 2^32 bytes.
+// The pools that moves of K and V are tried on: as they are, and with blocks that lie beyond 2^31
+// elements and 2^32 bytes.
 
 #include <functional>
 #include <memory>
@@ -19,15 +19,15 @@ enum class PoolDistance : std::uint8_t { kNear, kDistant };
 
 class TriedPools {
  public:
-  // Of the shape of `cache`, holding `contents`. Failed as DistantPools::create.
+  // Pools with the shape of `cache` that hold `contents`. Fails as DistantPools::create().
   static Result<TriedPools> create(PoolDistance distance, const PagedKvView& cache,
                                    const KvPools& contents);
 
   MutablePagedKvView kv();
 
-  // What they hold now, however far.
+  // Their current contents, at any distance.
   KvPools contents() const;
-  // Of distant ones: DistantPools::stray_writes().
+  // DistantPools::stray_writes(), for distant pools.
   std::string stray_writes() const;
 
  private:
@@ -35,11 +35,11 @@ class TriedPools {
 
   PagedKvView cache_;
   KvPools near_;
-  std::unique_ptr<const DistantPools> distant_;  // null: near_ counts
+  std::unique_ptr<const DistantPools> distant_;  // if null, near_ is used
 };
 
-// What is found on a case as it is, and then, if that held, on the same with high block ids in
-// distant pools. Distant pools that cannot be had, or are refused, are a part that is skipped.
+// Checks a case as it is and then, if that held, with high block ids in distant pools. If distant
+// pools cannot be created or are refused, that part is skipped.
 LawVerdict near_and_distant(
     const LawCase& law_case,
     const std::function<LawVerdict(const LawCase& law_case, PoolDistance distance)>& check);

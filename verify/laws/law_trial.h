@@ -1,7 +1,7 @@
 #pragma once
 
-// What the laws have in common: run a backend on a case and on its transforms, and hold the results
-// against each other within the sum of both sides' bounds, or bit for bit.
+// Code shared by the laws: runs a backend on a case and on its transforms, and compares the results
+// within the sum of both sides' bounds, or bit for bit.
 
 #include <memory>
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace recto::verify {
 
-// One side of a law: a case as laid out in memory, and what the backend made of it.
+// One side of a law: a case as laid out in memory, and what the backend computed for it.
 struct LawSide {
   std::unique_ptr<const PlacedProblem> placed;
   reference::AttentionResult seen;
@@ -28,27 +28,27 @@ struct Variant {
 
 class LawTrial {
  public:
-  // `backend` must outlive it.
+  // `backend` must outlive this object.
   LawTrial(const Backend& backend, BoundKind bound_kind)
       : backend_(backend), bound_kind_(bound_kind) {}
 
-  // Nothing where the backend does not support the case; the verdict then says why, naming the
-  // variant unless it is the case itself. What a law makes of a case must pass the gates.
+  // Return nothing if the backend does not support the case; the verdict then gives the reason, and
+  // names the variant unless it is the case itself. What a law makes of a case must pass the gates.
   std::unique_ptr<const PlacedProblem> place(const LawCase& law_case,
                                              const std::string& variant = "");
   std::optional<LawSide> run(const LawCase& law_case, const std::string& variant = "");
 
-  // How far the backend's results may be from the exact ones.
+  // How far the backend's results may be from the exact results.
   reference::AttentionResult bound_of(const LawSide& side) const;
 
-  // Runs the case and its variants, which all ask for the same.
+  // Run the case and its variants, which must all have the same result.
   void compare_within_bounds(const LawCase& base, const std::vector<Variant>& variants);
   void compare_bit_for_bit(const LawCase& base, const std::vector<Variant>& variants);
 
   void record(const std::string& what, const Comparison& comparison);
   void record_skip(const std::string& why);
 
-  // Skipped if nothing was compared, else with the parts that were skipped.
+  // Skipped if nothing was compared; otherwise includes the parts that were skipped.
   LawVerdict verdict() const;
 
  private:
@@ -61,7 +61,7 @@ class LawTrial {
 // For laws without a precondition.
 std::optional<std::string> always_applicable(const LawCase& law_case);
 
-// Element by element: what two independent errors may add up to.
+// Elementwise sum of two bounds: what two independent errors may add up to.
 reference::AttentionResult sum_of(reference::AttentionResult a,
                                   const reference::AttentionResult& b);
 

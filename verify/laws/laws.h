@@ -1,6 +1,6 @@
 #pragma once
 
-// The laws, each in a file of its name. README.md states them with precondition and comparison.
+// The laws, each in a file of its name. README.md states each with its precondition and comparison.
 
 #include <vector>
 

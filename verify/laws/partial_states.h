@@ -1,7 +1,7 @@
 #pragma once
 
-// Partial states (m, l, o) to try merges on: each query row's keys of a case, cut in three. Scores
-// are plain products here; masks and biases are no matter of merging.
+// Partial states (m, l, o) for trying merges: the keys of each query row of a case, cut into three
+// parts. Scores are plain products here; masks and biases do not affect merging.
 
 #include <array>
 #include <functional>
@@ -13,7 +13,8 @@ namespace recto::verify {
 
 struct RowStates {
   ElementPlace place;  // sequence, row, head
-  // Of thirds of the context, exact in the merge's type; the identity where a third has no keys.
+  // States of thirds of the context, exact in the merge's type; the identity for a third without
+  // keys.
   std::array<reference::SoftmaxState, 3> parts;
 };
 
@@ -22,7 +23,7 @@ std::vector<RowStates> row_states(const AttentionProblem& problem, StateType typ
 void compare_state_bits(const ElementPlace& place, const reference::SoftmaxState& seen,
                         const reference::SoftmaxState& expected, ElementComparer& comparer);
 
-// What a law of merging says of the states of one row.
+// The input of a merge law for the states of one row.
 struct MergeTrial {
   const StateMerge& merge;
   const RowStates& row;
@@ -30,15 +31,15 @@ struct MergeTrial {
   ElementComparer& comparer;
 };
 
-// The check of such a law: of every row and head of the case. Skipped where the backend hands out
-// no merge.
+// The check of a merge law, for every row and head of the case. Skipped if the backend exposes no
+// merge.
 LawVerdict check_merges(const Backend& backend, const LawCase& law_case, const std::string& what,
                         const std::function<void(const MergeTrial&)>& check_row);
 
-// Whom none of them is about.
+// Why the merge laws do not apply to this backend, or nothing.
 std::optional<std::string> why_no_merge(const Backend& backend);
 
-// The precondition of all of them.
+// The precondition of all merge laws: why it does not hold, or nothing.
 std::optional<std::string> why_no_states(const LawCase& law_case);
 
 }  // namespace recto::verify

@@ -1,7 +1,7 @@
 #pragma once
 
-// The laws' own reading of a problem: which keys a row sees, and where values stand. Written apart
-// from the reference's, so that a law does not inherit its mistakes.
+// The laws' own interpretation of a problem: which keys a row sees, and where values are. Written
+// independently of the reference, so that laws do not inherit its mistakes.
 
 #include <cstdint>
 #include <vector>
@@ -13,7 +13,7 @@ namespace recto::verify {
 struct RowPlace {
   std::int64_t sequence = 0;
   std::int64_t row = 0;         // within the sequence
-  std::int64_t result_row = 0;  // of the call's results
+  std::int64_t result_row = 0;  // in the call's results
 };
 
 // All query rows, in the order of the results.
@@ -29,10 +29,10 @@ struct KeysSeen {
 KeysSeen keys_seen(const ProblemOptions& options, const SequenceProblem& sequence,
                    std::int64_t row);
 
-// What codes of a KV head are multiplied by; `scales` as in ProblemOptions.
+// The factor that codes of a KV head are multiplied by; `scales` as in ProblemOptions.
 double scale_of_head(const std::vector<float>& scales, std::int64_t kv_head);
 
-// Dims of one head of one row, in an array [rows, num_heads, head_dim].
+// The dims of one head of one row, in an array [rows, num_heads, head_dim].
 struct HeadsShape {
   std::int64_t num_heads = 0;
   std::int64_t head_dim = 0;

@@ -1,7 +1,7 @@
 #pragma once
 
-// One attention problem without addresses: what is asked, in logical order. Laws transform
-// problems; verify/problems/placed_problem.h lays them out in a paged cache.
+// One attention problem without addresses: the inputs in logical order. Laws transform problems;
+// verify/problems/placed_problem.h lays them out in a paged cache.
 
 #include <cstdint>
 #include <optional>

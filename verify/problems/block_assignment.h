@@ -1,6 +1,6 @@
 #pragma once
 
-// Which physical blocks the sequences of a problem get, and what the block table says of them.
+// Which physical blocks the sequences of a problem get, and the block table that describes them.
 
 #include <cstdint>
 #include <vector>
@@ -14,11 +14,11 @@ struct BlockAssignment {
   std::int64_t num_blocks = 0;                    // of the pool, at least one
   std::vector<std::vector<std::int32_t>> blocks;  // [num_seqs][blocks of that sequence]
 
-  std::int64_t longest() const;  // blocks of the sequence that has most, at least one
+  std::int64_t longest() const;  // most blocks of any sequence, at least one
 };
 
-// With shares_prefixes, a block that all its sequences see full, with bit-equal K and V in it and
-// in all blocks before it, is one physical block.
+// With shares_prefixes, sequences share one physical block if it is full for each of them and K and
+// V are bit-equal in it and in all blocks before it.
 BlockAssignment assign_blocks(const AttentionProblem& problem, const Placement& placement);
 
 // [num_seqs, longest + table_padding]

@@ -1,7 +1,7 @@
 #pragma once
 
 // An attention problem laid out in memory: pools in one of the layouts, block tables, lengths, and
-// whatever stands in the slots that nobody addresses.
+// the contents of unaddressed slots.
 
 #include <array>
 #include <cstddef>
@@ -13,14 +13,16 @@
 
 namespace recto::verify {
 
-// What the slots hold that no sequence addresses. Garbage is random, and finite.
+// The contents of slots that no sequence addresses. Garbage is random and finite.
 enum class Poison : std::uint8_t { kZero, kNaN, kInfinity, kTenThousand, kGarbage };
 
-// Which pool holds it, on request only that of K or of V; the other one holds zeros there.
+// Which pools hold the poison: both, or only that of K or of V, in which case the other one has
+// zeros there.
 enum class PoisonedTensors : std::uint8_t { kBoth, kKeysOnly, kValuesOnly };
 
-// Which physical blocks the sequences get: the first of the pool, in order or backwards; any of
-// it; or the last ones, shuffled (with many spare blocks: ids that are all high).
+// Which physical blocks the sequences get: the first ones of the pool, in ascending or descending
+// order; any blocks, shuffled; or the last ones, shuffled (with many spare blocks, all ids are
+// high).
 enum class BlockOrder : std::uint8_t { kAscending, kDescending, kShuffled, kHighIds };
 
 inline constexpr std::array<Poison, 5> kPoisons = {Poison::kZero, Poison::kNaN, Poison::kInfinity,
@@ -49,14 +51,14 @@ struct Placement {
   KvLayout layout = KvLayout::kTokenMajor;
   std::int64_t block_size = 16;
   BlockOrder order = BlockOrder::kShuffled;
-  std::int64_t spare_blocks = 2;  // blocks of the pool that nobody holds
-  // More elements between neighbours than needed, filled with poison: multiples of 16.
+  std::int64_t spare_blocks = 2;  // blocks of the pool that no sequence holds
+  // Extra elements between neighbours, filled with poison: multiples of 16.
   std::int64_t block_padding = 0;
-  std::int64_t row_padding = 0;  // of query rows, poisoned whichever pool is
-  // Columns of the block table beyond the longest sequence's: half of them, rounded up, count as
-  // max_blocks, all of them as its row stride.
+  std::int64_t row_padding = 0;  // of query rows; poisoned whatever `poisoned` is
+  // Columns of the block table beyond those of the longest sequence: half of them, rounded up,
+  // count towards max_blocks, and all of them towards its row stride.
   std::int64_t table_padding = 0;
-  bool garbage_beyond_table = true;  // else 0; ids out of range and of other sequences
+  bool garbage_beyond_table = true;  // ids out of range or of other sequences; if false, 0
   bool shares_prefixes = false;      // equal leading blocks of sequences are one physical block
   Poison poison = Poison::kNaN;
   PoisonedTensors poisoned = PoisonedTensors::kBoth;
@@ -65,12 +67,13 @@ struct Placement {
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
-// Owns the memory; inputs() points into it. Same problem, placement: same bytes. The table has one
-// column and each pool one block at least. A value that its type cannot hold breaks a contract.
+// Owns the memory; inputs() points into it. Equal problems and placements give equal bytes. The
+// table has at least one column, and each pool at least one block. A value that its type cannot
+// represent breaks a contract.
 class PlacedProblem {
  public:
   PlacedProblem(const AttentionProblem& problem, const Placement& placement);
-  // inputs() would point into the other's memory.
+  // A copy's inputs() would point into the original's memory.
   PlacedProblem(const PlacedProblem&) = delete;
   PlacedProblem& operator=(const PlacedProblem&) = delete;
   PlacedProblem(PlacedProblem&&) = default;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Codes for the places that nobody may read, or whose content may not matter.
+// Codes for places that must not be read, or whose contents must not matter.
 
 #include <cstdint>
 
@@ -10,9 +10,9 @@
 
 namespace recto::verify {
 
-// Hands out one code after the other: a constant, or, for kGarbage, random codes of finite values.
-// A value that the type lacks becomes its nearest relative: e4m3 has NaN for infinity, and its
-// largest for ten thousand.
+// Generates a sequence of codes: a constant, or, for kGarbage, random codes of finite values. A
+// value that the type lacks is replaced by its closest equivalent: e4m3 has NaN for infinity, and
+// its largest number for ten thousand.
 class PoisonCodes {
  public:
   PoisonCodes(Poison poison, ElementType type, const RandomStream& stream);

@@ -1,14 +1,14 @@
 #pragma once
 
-// Address space far larger than memory: a page of it takes memory when it is written.
+// Address space far larger than memory: a page takes up memory only once it is written.
 
 #include <cstddef>
 
 namespace recto::verify {
 
-// Null, with errno set, where the system gives no more. Programs whose kernels run on a GPU have
-// functions of their own in the place of these two (verify/gpu), as of operator new: not every card
-// reads what the host maps.
+// Returns null, with errno set, if the system provides no more. Programs whose kernels run on a GPU
+// replace these two functions with their own (verify/gpu), as they do operator new: not every card
+// can read memory that the host maps.
 void* map_sparse_memory(std::size_t bytes);
 void unmap_sparse_memory(void* memory, std::size_t bytes);
 
