@@ -1,6 +1,6 @@
 #pragma once
 
-// Every call of the host API, right, for tests to break.
+// Valid calls of every function of the host API, for tests to break.
 
 #include <kernel_dialect.h>
 
@@ -28,7 +28,7 @@ inline MutableRowsView written_rows(DeviceCodes& codes, std::int64_t num_rows) {
           .head_stride = kDim};
 }
 
-// Contents are checked on the device. The views point into it.
+// Contents are checked on the device. The views point into this object.
 struct WalkCall {
   WalkCall() {
     api.step.rotary = {.dim = kDim, .cosines = angles(cosines), .sines = angles(sines)};
@@ -44,7 +44,7 @@ struct WalkCall {
   WalkCall(const WalkCall&) = delete;
   WalkCall& operator=(const WalkCall&) = delete;
 
-  // Everything that a call may write, but its workspace.
+  // Everything that a call may write except its workspace.
   std::vector<std::uint16_t> written() {
     std::vector<std::uint16_t> codes = api.written();
     for (DeviceCodes* more : {&layer_k, &layer_v, &packed_k, &packed_v, &other_k, &other_v}) {
@@ -83,7 +83,7 @@ struct WalkCall {
   std::vector<BlockPair> pairs = {{5, 0}, {5, 3}};
   std::vector<std::int64_t> starts = {0, 20, 21};
 
-  LayeredCache cache;  // of one layer
+  LayeredCache cache;  // with one layer
   LayerRows layer_rows;
   std::int64_t layer = 0;
   AttentionPlan layer_plan;

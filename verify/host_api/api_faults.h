@@ -1,6 +1,6 @@
 #pragma once
 
-// The faults that views, tables and spans have in common, wherever they stand.
+// The faults that all views, tables and spans have in common.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,10 +23,10 @@ struct WalkFault {
   std::string field;  // of the call, see api_leaves.h
   std::string kind;
   std::function<void(WalkCall&)> plant;
-  std::string message;  // how it begins
+  std::string message;  // how the message begins
 };
 
-// Where a view stands among a call's fields, and what refusals call it.
+// A view's place among a call's fields, and its name in refusals.
 struct FaultNames {
   std::string leaf;
   std::string said;
@@ -37,7 +37,7 @@ struct FaultNames {
 template <typename View>
 using FieldOf = std::function<View&(WalkCall&)>;
 
-// One call's.
+// The faults of one call.
 class Faults {
  public:
   const std::vector<WalkFault>& all() const { return all_; }
@@ -47,14 +47,14 @@ class Faults {
     all_.push_back({field, kind, std::move(plant), message});
   }
 
-  // Of a field that is called otherwise than those beside it.
+  // Sets the message of a field whose name in refusals differs from those beside it.
   void say(const std::string& field, const std::string& message) {
     for (WalkFault& fault : all_) {
       if (fault.field == field) fault.message = message;
     }
   }
 
-  // That is said of the field itself.
+  // Adds a fault that is reported for the field itself.
   template <typename View, typename Value>
   void add(const FaultNames& names, const std::string& kind, const FieldOf<View>& view,
            Value View::*member, std::type_identity_t<Value> value) {
@@ -115,7 +115,7 @@ class Faults {
     add(names.of("row_stride"), "stride", view, &BlockTableView::row_stride, 1);
   }
 
-  // `sized` is what is said of one element less.
+  // `sized` is the message for one element too few.
   template <typename T>
   void add_span(const FaultNames& names, const FieldOf<std::span<T>>& values,
                 const std::string& sized = "") {

@@ -1,8 +1,7 @@
 #pragma once
 
-// The fields of what the host API is handed, by name down to the last: for a test that looks
-// whether each has a fault. A field that is added to a struct does not compile here until it is
-// named.
+// The fields of the host API's parameters, by name down to the leaves: for a test that checks that
+// each has a fault. A field that is added to a struct does not compile here until it is named.
 
 #include <cstdint>
 #include <optional>
@@ -25,7 +24,7 @@ namespace recto::verify {
 
 using Leaves = std::vector<std::string>;
 
-// Whose overloads are found wherever they are declared.
+// A tag whose overloads are found wherever they are declared.
 struct LeafWalk {};
 
 template <typename T>
@@ -42,7 +41,7 @@ Leaves leaves(LeafWalk, const std::string& name, const std::span<T>& /*value*/) 
   return {name + ".data", name + ".size"};
 }
 
-// `names` are those of the fields, as written between commas.
+// `names` are the names of the fields, separated by commas.
 template <typename... Fields>
 Leaves leaves_of_fields(const std::string& prefix, const char* names, const Fields&... fields) {
   std::istringstream all(names);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Walks over the faults of a call: each is refused in its own words, before anything is written,
-// and no field of what the call is handed is left out.
+// Walks over the faults of a call: each must be refused with its own message before anything is
+// written, and no field of the call's parameters may be left out.
 
 #include <algorithm>
 #include <cstdint>
@@ -19,9 +19,9 @@ namespace recto::verify {
 
 struct WalkedCall {
   std::function<Status(WalkCall& call, simt::Stream& stream)> run;
-  Leaves fields;                   // all that it is handed
-  Leaves free;                     // of these, those of which every value is right
-  std::vector<std::string> kinds;  // of faults that there must be
+  Leaves fields;                   // of all its parameters
+  Leaves free;                     // of these, those for which every value is valid
+  std::vector<std::string> kinds;  // of faults that must be there
 };
 
 template <typename View, typename Get>

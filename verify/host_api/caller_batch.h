@@ -1,7 +1,7 @@
 #pragma once
 
-// A batch of three sequences as engines hand it over, for the tests of cuda/caller_shapes.h: codes
-// of fp16 in memory as a device's, and a copy of a cache made element by element.
+// A batch of three sequences as engines pass it, for the tests of cuda/caller_shapes.h: fp16 codes
+// in memory aligned like a device's, and an element-by-element copy of a cache.
 
 #include <cstdint>
 #include <functional>
@@ -27,7 +27,7 @@ inline constexpr std::int64_t kMaxContext = 500;
 
 using Codes = std::vector<std::uint16_t>;
 
-// At a multiple of 16 bytes, as device memory is.
+// Aligned to 16 bytes, as device memory is.
 struct alignas(16) Memory16 {
   std::uint16_t at[8];
 };
@@ -62,7 +62,7 @@ inline RowsView rows(DeviceCodes& codes, std::int64_t heads) {
           .head_stride = kDim};
 }
 
-// What every caller has: a token of each sequence, tables padded with -1, lengths.
+// What every caller passes: one token per sequence, tables padded with -1, lengths.
 struct CallerBatch {
   explicit CallerBatch(std::int64_t block_size) : random(block_size) {
     for (DeviceCodes* codes : {&q, &k, &v}) codes->draw(random);
@@ -85,10 +85,10 @@ struct CallerBatch {
   std::vector<std::int32_t> query_start = {0, 1, 2, 3};
 };
 
-// (block, head, slot, dim) -> a code of the caller's cache.
+// Maps (block, head, slot, dim) to a code of the caller's cache.
 using CodeAt = std::function<std::uint16_t(std::int64_t, std::int64_t, std::int64_t, std::int64_t)>;
 
-// A token-major copy.
+// A token-major copy of a cache.
 struct CacheCopy {
   CacheCopy(std::int64_t block_size, const CodeAt& k_at, const CodeAt& v_at) {
     for (std::int64_t block = 0; block < kBlocks; ++block) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// A decode step of the host API as a graph: captured once, replayed at will. On the executor, whose
-// host is late to hear of anything; on a GPU in its tests.
+// A decode step of the host API as a graph: captured once, replayed any number of times. It runs on
+// the executor, whose host learns of everything late; on a GPU in its tests.
 
 #include <cstddef>
 #include <memory>
@@ -20,12 +20,13 @@ class CapturedStep {
   CapturedStep(const CapturedStep&) = delete;
   CapturedStep& operator=(const CapturedStep&) = delete;
 
-  // Once. What views point to must be there as long as it is replayed. Nothing runs.
+  // To be called once. The memory that views point to must stay valid as long as the graph is
+  // replayed. Runs nothing.
   Status capture(const AttentionPlan& plan, const DecodeStep& step, const AttentionOutputs& outputs,
                  const Workspace& workspace);
-  // Kernels that it runs.
+  // Number of kernels in the graph.
   std::size_t size() const;
-  // Waits for it. Failed: what was found in any replay so far.
+  // Replays the graph and waits for it. Failed: the findings of all replays so far.
   Status replay();
 
  private:

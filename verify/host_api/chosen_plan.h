@@ -1,7 +1,7 @@
 #pragma once
 
-// What the host API plans and launches of a call, for tests of what it chooses: which must be
-// right, too.
+// What the host API plans and launches for a call, for tests of its choices; results are verified,
+// too.
 
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@
 
 namespace recto::verify {
 
-// A sequence of so many tokens, with one query row, in fp16.
+// A sequence with this context length and one query row, in fp16.
 inline CaseSpec spec_of(std::int64_t context_length) {
   CaseSpec spec;
   spec.shape = {.num_q_heads = 2,
@@ -54,7 +54,7 @@ inline std::string text_of(const AttentionPlan& plan) {
                      plan.split_size);
 }
 
-// What was planned, and then launched.
+// What was planned and then launched.
 struct Chosen {
   std::string plan;
   std::string launches;
@@ -65,7 +65,8 @@ struct Chosen {
   }
 };
 
-// Which also must be right. The backend lets contexts and rows of the inputs lengthen the plan's.
+// Returns what was chosen, and checks that the results are right. The backend raises the plan's
+// limits to the contexts and rows of the inputs.
 inline Chosen choose(const PagedAttentionInputs& inputs, const PlanOptions& options) {
   std::vector<RecordedLaunch> launches;
   const Backend backend = host_api_backend(recorded_run(launches), options);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Sequences that generate: a token each per step, of random numbers. What the host API makes of
-// them stands in one pool, what the reference makes of them in another.
+// Sequences that generate one token each per step, from random numbers. One pool holds what the
+// host API makes of them, another what the reference makes of them.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,22 +19,22 @@ struct GrowingShape {
   std::int64_t num_seqs = 0;
   std::int64_t num_q_heads = 0;
   std::int64_t max_blocks = 0;
-  // Sequence s begins at step s * stagger; until then it is padding, of cached_length -1.
+  // Sequence s begins at step s * stagger; until then it is padding, with a cached_length of -1.
   std::int64_t stagger = 0;
 };
 
-// Its memory stays where it is from step to step, as a graph wants it.
+// Its memory stays in place from step to step, as graphs require.
 class GrowingBatch {
  public:
   GrowingBatch(const GrowingShape& shape, std::uint64_t seed);
   GrowingBatch(const GrowingBatch&) = delete;
   GrowingBatch& operator=(const GrowingBatch&) = delete;
 
-  // The next step's tokens, with blocks where their sequences need one, in any order of the pool.
-  // Before the first one there is none.
+  // Draws the next step's tokens, and allocates blocks where their sequences need one, in any order
+  // of the pool. Before the first call there is no step.
   void draw_tokens();
 
-  // This step, its newest tokens outside the cache. NaN in slots that nobody has written.
+  // This step, with its newest tokens outside the cache. Unwritten slots hold NaN.
   RowsView q() const { return rows(q_, shape_.num_q_heads, shape_.pool.head_dim_k); }
   RowsView new_k() const { return rows(k_, shape_.pool.num_kv_heads, shape_.pool.head_dim_k); }
   RowsView new_v() const { return rows(v_, shape_.pool.num_kv_heads, shape_.pool.head_dim_v); }
@@ -43,10 +43,11 @@ class GrowingBatch {
   std::span<const std::int32_t> cached_length() const { return cached_length_; }
   std::span<const std::int32_t> context_length() const { return context_length_; }
 
-  // The tokens into the reference's pool; then the attention that is asked for, over it.
+  // Writes the tokens into the reference's pool, and returns the attention over it that is to be
+  // computed.
   PagedAttentionInputs append_by_reference(const AttentionOptions& options);
 
-  // Whether both pools hold the same, to the bit.
+  // Whether both pools are bit-identical.
   bool has_equal_pools() const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// The host API of cuda/ as implementations under test, its kernels run by the executor on the
+// The host API of cuda/ as implementations under test, with its kernels run by the executor on the
 // caller's memory. Contents are checked on the device before each call.
 
 #include "cuda/attention_plan.h"
@@ -9,11 +9,11 @@
 
 namespace recto::verify {
 
-// Of any number of rows. What `options` say of contexts and queries is what the inputs have, or
-// more.
+// Supports any number of rows. The limits on contexts and queries in `options` are raised to those
+// of the inputs.
 Backend host_api_backend(const KernelRun& how, const PlanOptions& options);
 
-// The newest token of each sequence is handed over outside the cache.
+// Passes the newest token of each sequence outside the cache.
 Backend host_api_step_backend(const KernelRun& how, const PlanOptions& options);
 
 }  // namespace recto::verify

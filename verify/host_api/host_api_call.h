@@ -1,6 +1,6 @@
 #pragma once
 
-// Calls of the host API that are right, for tests to break.
+// Valid calls of the host API, for tests to break.
 
 #include <cstdint>
 #include <string>
@@ -29,7 +29,7 @@ inline MutablePagedKvView pool_view(DeviceCodes& k, DeviceCodes& v) {
   return dense_kv_view(shape, k.data(), v.data()).value();
 }
 
-// A call that is right, and checks contents on the device. The views point into it.
+// A valid call, which checks contents on the device. The views point into this object.
 struct ApiCall {
   ApiCall() : outputs(AttentionPlan{.workspace_bytes = 1 << 16}) {
     step = {.q = rows(batch.q, kQHeads),
@@ -107,7 +107,7 @@ inline void expect_refused(const std::vector<Fault>& faults) {
     const Status status = fault.run(call, stream);
     CHECK(status.code() == StatusCode::kInvalidInput);
     const std::string seen = status.message();
-    // Addresses are other ones each time.
+    // Addresses differ from run to run.
     const bool ends_with_address = fault.message.ends_with(" at [");
     CHECK(seen.substr(0, ends_with_address ? fault.message.size() : seen.size()) == fault.message);
     CHECK(stream.synchronise().passed());

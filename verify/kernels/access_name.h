@@ -1,6 +1,6 @@
 #pragma once
 
-// How kernels reach the rows of views, by name: for tests.
+// Names the policy by which kernels access the rows of views: for tests.
 
 #include <kernel_dialect.h>
 
@@ -13,7 +13,7 @@
 
 namespace recto::verify {
 
-// "fours", "packs" or "singles".
+// Returns "fours", "packs" or "singles".
 template <typename... Views>
 std::string access_name(const Views&... views) {
   std::string name;

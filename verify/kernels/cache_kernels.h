@@ -1,7 +1,7 @@
 #pragma once
 
-// The kernels that move K and V about, as entries of the list of backends. They compute no
-// attention: each has laws of its own.
+// The kernels that move K and V, as entries of the list of backends. They compute no attention:
+// each has its own laws.
 
 #include <span>
 #include <string>
@@ -16,7 +16,7 @@ struct CacheKernel {
   const char* name;
   const char* kernel;  // as cuda/instantiations.h names it
   const char* about;
-  // Of the backend of this name, run so.
+  // Laws for the backend of this name, run with `how`.
   std::vector<Law> (*laws)(const std::string& backend, const KernelRun& how);
 };
 

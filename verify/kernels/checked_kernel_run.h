@@ -1,6 +1,7 @@
 #pragma once
 
-// Kernels under the checks of memory, for tests: how they are run, and what of a cover has been.
+// Kernels run under memory checks, for tests: how to run them, and which configurations have been
+// covered.
 
 #include <array>
 #include <cstddef>
@@ -20,7 +21,8 @@
 
 namespace recto::verify {
 
-// Adds what each call's checker has seen to `accesses`, which outlives the calls.
+// Adds the number of accesses that each call's checker has seen to `accesses`, which must outlive
+// the calls.
 inline KernelRun checked_run(const simt::Schedule& schedule, std::uint64_t& accesses) {
   return {.executor = {.schedule = schedule},
           .observer = [&accesses](const simt::DeviceMemory& memory) {
@@ -32,14 +34,14 @@ inline KernelRun checked_run(const simt::Schedule& schedule, std::uint64_t& acce
           }};
 }
 
-// Under which every configuration is checked.
+// The schedules under which every configuration is checked.
 inline constexpr std::array<simt::Schedule, 3> kCheckedSchedules = {{
     {.policy = simt::SchedulePolicy::kReverse, .seed = 3},
     {.policy = simt::SchedulePolicy::kRandomWarp, .seed = 4, .preemption_period = 50},
     {.policy = simt::SchedulePolicy::kRandomThread, .seed = 5, .preemption_period = 7},
 }};
 
-// Four policies with sixteen seeds in all, preempted often and now and then.
+// Four policies with sixteen seeds in total, with frequent or occasional preemption.
 inline simt::Schedule preempting_schedule(std::uint64_t seed) {
   return {.policy = simt::kSchedulePolicies[seed % 4],
           .seed = seed,
@@ -50,7 +52,7 @@ inline constexpr std::uint64_t kPreemptingSeeds = 16;
 inline constexpr std::array<KvLayout, 3> kCheckedLayouts = {
     KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked};
 
-// How often each configuration has been run, and with how many accesses that were looked at.
+// How often each configuration has been run, and with how many checked accesses.
 class RunCover {
  public:
   void add(const std::string& kernel, const std::string& configuration, std::uint64_t accesses) {
@@ -59,7 +61,7 @@ class RunCover {
     count.accesses += accesses;
   }
 
-  // Configurations of which `runs` runs have been, and in each of them some access.
+  // The number of configurations with exactly `runs` runs and at least as many accesses in total.
   std::size_t complete(const std::string& kernel, int runs) const {
     std::size_t configurations = 0;
     const auto of_kernel = counts_.find(kernel);
@@ -70,7 +72,7 @@ class RunCover {
     return configurations;
   }
 
-  // Configurations, of any kernel, with this word in their names.
+  // The number of configurations, of any kernel, with this word in their names.
   std::size_t configurations_with(const std::string& word) const {
     std::size_t with = 0;
     for (const auto& [kernel, configurations] : counts_) {

@@ -1,7 +1,6 @@
 #pragma once
 
-// Calls of the kernels that look at tables, lengths, slots and pairs where they are, on the
-// executor.
+// Calls, on the executor, of the kernels that check tables, lengths, slots and pairs in place.
 
 #include <array>
 #include <cstdint>
@@ -12,16 +11,16 @@
 
 namespace recto::verify {
 
-// Everything but where the answer goes; limits are what these inputs come to.
+// All parameters except where the answer goes; the limits are those of these inputs.
 kernels::ContentsCheckParams contents_params(const PagedAttentionInputs& inputs);
 
-// What the kernel finds; params.violation is not looked at. Of the block table it may read
+// Returns what the kernel finds; ignores params.violation. Of the block table the kernel may read
 // [num_seqs, max_blocks], and nothing between rows.
 kernels::ContentsViolation call_contents_check(simt::Executor& executor,
                                                const ObserverMaker& observer,
                                                const kernels::ContentsCheckParams& params);
 
-// The same of slots, and of pairs of blocks.
+// As call_contents_check(), for slots and for pairs of blocks.
 kernels::ContentsViolation call_slot_check(simt::Executor& executor, const ObserverMaker& observer,
                                            const kernels::SlotCheckParams& params);
 kernels::ContentsViolation call_pair_check(simt::Executor& executor, const ObserverMaker& observer,

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the benchmarks of kernels on the executor compute: a step of decoding, fp32, head-major.
+// The workload of the benchmarks of kernels on the executor: a decode step, fp32, head-major.
 
 #include <cmath>
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace recto::verify {
 
 // Eight sequences of 956 tokens in scattered blocks of 16, eight query heads in groups of four,
-// head dim 128, contexts in four splits. Not to be copied: `params` points into it.
+// head dim 128, contexts in four splits. Must not be copied: `params` points into it.
 struct DecodeWorkload {
   static constexpr std::int64_t kSequences = 8;
   static constexpr std::int64_t kQueryHeads = 8;
@@ -28,7 +28,7 @@ struct DecodeWorkload {
 
   DecodeWorkload() {
     for (std::int64_t i = 0; i < std::ssize(block_table); ++i) {
-      // Scattered: 37 has no common factor with their number.
+      // Scattered: 37 is coprime to their number.
       block_table[static_cast<std::size_t>(i)] =
           static_cast<std::int32_t>(i * 37 % std::ssize(block_table));
     }

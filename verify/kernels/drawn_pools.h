@@ -1,7 +1,6 @@
 #pragma once
 
-// Random pools, rows and scales for the kernels that move K and V about. To be called within a
-// property.
+// Random pools, rows and scales for the kernels that move K and V. To be called within a property.
 
 #include <algorithm>
 #include <cmath>
@@ -33,15 +32,15 @@ inline KernelRun draw_run() {
               .schedule = {.policy = simt::kSchedulePolicies[draw(0, 3)], .seed = draw_seed()}}};
 }
 
-// Half of all dims, and of all gaps, are multiples of four, so that vectors are loaded, and some
-// gaps of 16 bytes; a warp takes 128 dims in one round.
+// At least half of all dims, and of all gaps, are multiples of four, so that vectors are loaded,
+// and some gaps are multiples of 16; a warp takes 128 dims in one round.
 inline std::int64_t draw_head_dim() { return draw(0, 1) == 0 ? 4 * draw(1, 40) : draw(1, 140); }
 inline std::int64_t draw_gap() {
   const std::int64_t gaps[] = {0, 4 * draw(0, 2), 16 * draw(0, 2), draw(0, 5)};
   return gaps[draw(0, 3)];
 }
 
-// The layout, with packs of 1 to 16 dims, the head dim, and gaps.
+// Draws the layout, with packs of 1 to 16 dims, the head dim, and gaps.
 inline void draw_rows(TestPoolShape& shape) {
   shape.layout = *rc::gen::element(KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked);
   shape.pack_width = std::int64_t{1} << draw(0, 4);
@@ -71,7 +70,7 @@ inline TestPoolShape draw_values(const TestPoolShape& keys) {
   });
 }
 
-// The same blocks elsewhere: how many, and how they lie, is drawn anew every other time.
+// A pool of the same blocks elsewhere: their number and layout are drawn anew every other time.
 inline TestPoolShape draw_other_pool(const TestPoolShape& shape) {
   return drawn("the same elsewhere", [shape] {
     TestPoolShape other = shape;
@@ -96,7 +95,7 @@ inline RowPoolShape rows_for(const TestPoolShape& shape, std::int64_t num_rows, 
 
 inline ElementType draw_type() { return kElementTypes[draw(0, std::ssize(kElementTypes) - 1)]; }
 
-// Of new rows, and of the cache that they go into.
+// The types of new rows and of the cache that they are written into.
 struct WriteTypes {
   ElementType source;
   ElementType cache;
@@ -121,7 +120,7 @@ struct Scales {
   }
 };
 
-// Of at least 2^least_exponent, with all bits; only fp8 is scaled.
+// Scales of at least 2^least_exponent, with all mantissa bits; only fp8 is scaled.
 inline Scales draw_scales(const TestPoolShape& shape, std::int64_t least_exponent) {
   Scales scales;
   if (!is_fp8(shape.type)) return scales;
@@ -145,8 +144,8 @@ inline bool is_nan(const KvPool& pool, std::int64_t place) {
   return std::isnan(reference::decode(pool.code(place), pool.shape().type));
 }
 
-// Gives `seen` the NaN of `expected` wherever both are NaN: which one a NaN becomes that is rounded
-// is nobody's promise.
+// Copies the NaN of `expected` to `seen` wherever both are NaN: which NaN a rounded NaN becomes is
+// unspecified.
 inline void forget_nans(const KvPool& expected, KvPool& seen) {
   const TestPoolShape& shape = seen.shape();
   for (std::int64_t block = 0; block < shape.num_blocks; ++block) {

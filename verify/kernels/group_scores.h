@@ -1,6 +1,6 @@
 #pragma once
 
-// The scores of cuda/kernels/group_scores.h against those of the fp64 reference.
+// Compares the scores of cuda/kernels/group_scores.h with those of the fp64 reference.
 
 #include "core/attention_views.h"
 #include "verify/comparison.h"
@@ -9,8 +9,8 @@
 
 namespace recto::verify {
 
-// Each score within its sharp bound, which holds for tensor cores that sum as `arithmetic` does,
-// and what lies beyond a context as it was. O(num_q_heads head_dim) for each token.
+// Expects each score within its sharp bound, which holds for tensor cores that sum as `arithmetic`
+// does, and elements beyond a context unchanged. O(num_q_heads head_dim) for each token.
 Comparison compare_scores(const PagedAttentionInputs& inputs, const ScoreResults& results,
                           const simt::Arithmetic& arithmetic);
 

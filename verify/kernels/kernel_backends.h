@@ -11,20 +11,22 @@
 
 namespace recto::verify {
 
-// One query row a sequence, caches of q's type, or fp8 for q in fp16 and bf16, head dims up to 256.
+// Support one query row per sequence, caches of q's type, or fp8 for q in fp16 and bf16, and head
+// dims up to 256.
 Backend paged_decode_backend(const KernelRun& how);
 Backend split_decode_backend(const KernelRun& how, std::int64_t split_size);
 
-// What group_decode_table() has, head dims the same for K and V; caches that are read 16 bytes at a
-// time.
+// Supports what group_decode_table() has, with equal head dims for K and V, and caches that can be
+// read 16 bytes at a time.
 Backend group_decode_backend(const KernelRun& how, std::int64_t split_size);
-// What bulk_decode_table() has, of caches whose slots of a block lie side by side.
+// Supports what bulk_decode_table() has, for caches in which the slots of a block are contiguous.
 Backend bulk_decode_backend(const KernelRun& how, std::int64_t split_size);
 
-// What paged_prefill_table() has, with any number of rows; the same caches.
+// Supports what paged_prefill_table() has, with any number of rows, and the same caches as group
+// decode.
 Backend paged_prefill_backend(const KernelRun& how);
 
-// Both, the latter with splits that few contexts divide.
+// The paged and split decode backends, the latter with a split size that divides few contexts.
 std::vector<Backend> kernel_backends(const KernelRun& how);
 
 }  // namespace recto::verify

@@ -1,7 +1,7 @@
 #pragma once
 
-// The kernels of cuda/kernels that move K and V about, run by the executor on the caller's memory,
-// with the signatures of reference/kv_cache_ops.h.
+// The kernels of cuda/kernels that move K and V, run by the executor on the caller's memory, with
+// the signatures of reference/kv_cache_ops.h.
 
 #include <span>
 
@@ -15,14 +15,14 @@
 
 namespace recto::verify {
 
-// Into a cache of the new rows' type, or fp8, or fp16 or bf16 for fp32 rows.
+// Writes into a cache of the new rows' type, or of fp8, or of fp16 or bf16 for fp32 rows.
 void write_kv_by_kernel(const KernelRun& how, const KvWriteInputs& inputs,
                         kernels::RepeatedSlots repeated = kernels::RepeatedSlots::kLaterStays);
 
-// All that `params` names is in the caller's memory.
+// All memory that `params` refers to is the caller's.
 void append_kv_by_kernel(const KernelRun& how, const kernels::KvAppendParams& params);
 
-// Of any type.
+// For caches of any type.
 void copy_blocks_by_kernel(const KernelRun& how, const MutablePagedKvView& kv,
                            std::span<const BlockPair> pairs);
 void swap_blocks_by_kernel(const KernelRun& how, const PagedKvView& from,

@@ -1,7 +1,7 @@
 #pragma once
 
-// Calls of the kernels of cuda/kernels on the executor. They know nothing of the reference, so that
-// programs with them are built quickly in every mode.
+// Calls of the kernels of cuda/kernels on the executor. They do not depend on the reference, so
+// that programs with them build quickly in every mode.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,26 +15,26 @@
 
 namespace recto::verify {
 
-// What a call before has left there, until somebody writes it.
+// Results; until they are written, they hold what an earlier call left there.
 struct DecodeResults {
   explicit DecodeResults(const PagedAttentionInputs& inputs, std::uint32_t stale = kStaleNaN);
 
   std::vector<std::byte> out;  // [num_rows, num_heads, v.head_dim], of q's type
   std::vector<float> lse_ln;   // [num_rows, num_heads]
-  std::uint32_t stale;         // in workspaces, too
+  std::uint32_t stale;         // also in workspaces
 };
 
 // What the decode kernels do not serve of these inputs, or nothing.
 std::optional<std::string> why_not_decoded(const PagedAttentionInputs& inputs);
 
-// The inputs have passed core/attention_gate.h and why_not_decoded().
+// The inputs must have passed core/attention_gate.h and why_not_decoded().
 void call_paged_decode(simt::Executor& executor, const ObserverMaker& observer,
                        const PagedAttentionInputs& inputs, DecodeResults& results);
 void call_split_decode(simt::Executor& executor, const ObserverMaker& observer,
                        const PagedAttentionInputs& inputs, std::int64_t split_size,
                        DecodeResults& results);
 
-// Scores, NaN until somebody writes them.
+// Scores; NaN until they are written.
 struct ScoreResults {
   explicit ScoreResults(const PagedAttentionInputs& inputs);
 
@@ -49,25 +49,25 @@ struct ScoreResults {
 // option.
 std::optional<std::string> why_not_scored(const PagedAttentionInputs& inputs);
 
-// The kernel, or one that stands in for it.
+// The kernel, or a substitute for it.
 using ScoreLaunch = Status (*)(const kernels::GroupScoresParams& params, KernelStream stream);
 
-// As for the calls above, but for why_not_scored().
+// As for the calls above, but with why_not_scored().
 void call_group_scores(simt::Executor& executor, const ObserverMaker& observer, ScoreLaunch launch,
                        const PagedAttentionInputs& inputs, ScoreResults& results);
-// What the group-packed decode kernel does not serve of them, or nothing.
+// What the group-packed decode kernel does not serve of these inputs, or nothing.
 std::optional<std::string> why_not_group_decoded(const PagedAttentionInputs& inputs);
 void call_group_decode(simt::Executor& executor, const ObserverMaker& observer,
                        const PagedAttentionInputs& inputs, std::int64_t split_size,
                        DecodeResults& results);
 
-// The same of the one that fetches whole blocks.
+// As above, for the kernel that fetches whole blocks.
 std::optional<std::string> why_not_bulk_decoded(const PagedAttentionInputs& inputs);
 void call_bulk_decode(simt::Executor& executor, const ObserverMaker& observer,
                       const PagedAttentionInputs& inputs, std::int64_t split_size,
                       DecodeResults& results);
 
-// What the prefill kernel does not serve of them, or nothing.
+// What the prefill kernel does not serve of these inputs, or nothing.
 std::optional<std::string> why_not_prefilled(const PagedAttentionInputs& inputs);
 void call_paged_prefill(simt::Executor& executor, const ObserverMaker& observer,
                         const PagedAttentionInputs& inputs, DecodeResults& results);

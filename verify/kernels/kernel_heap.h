@@ -1,12 +1,12 @@
 #pragma once
 
-// Whether kernels reach what a program allocates.
+// Lets kernels access memory that a program allocates.
 
 namespace recto::verify {
 
-// To be called before anything is made that kernels are handed: what is allocated from then on they
-// reach. On the executor they always do. On a GPU, the process may not be forked from then on: who
-// never calls it leaves CUDA alone.
+// Must be called before creating anything that is passed to kernels: they can access whatever is
+// allocated from then on. On the executor they always can. On a GPU, the process must not fork from
+// then on; a process that never calls it does not touch CUDA.
 void let_kernels_reach_heap();
 
 }  // namespace recto::verify

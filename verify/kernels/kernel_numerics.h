@@ -1,6 +1,6 @@
 #pragma once
 
-// How the kernels of cuda/kernels compute, for the bounds.
+// How the kernels of cuda/kernels compute, for deriving the bounds.
 
 #include <cstdint>
 
@@ -9,7 +9,7 @@
 
 namespace recto::verify {
 
-// Of paged decode; split_size 0: without splits.
+// For paged decode; split_size 0 means without splits.
 reference::KernelNumerics decode_kernel_numerics(ElementType q_type, ElementType kv_type,
                                                  std::int64_t split_size);
 

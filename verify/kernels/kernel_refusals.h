@@ -1,7 +1,7 @@
 #pragma once
 
-// Parameters of kernels that are right, of empty batches, so that nothing is launched; and what a
-// change to them is refused with. For tests.
+// Valid parameters of kernels, with empty batches so that nothing is launched, and the errors with
+// which changes to them are refused. For tests.
 
 #include <kernel_dialect.h>
 
@@ -19,7 +19,7 @@
 
 namespace recto::verify {
 
-// fp16, head-major, without a block.
+// A cache in fp16, head-major, without blocks.
 inline MutablePagedKvView empty_cache() {
   return dense_kv_view({.layout = KvLayout::kHeadMajor,
                         .type = ElementType::kFp16,
@@ -47,7 +47,7 @@ inline MutableRowsView no_results(std::int64_t head_dim) {
           .head_stride = head_dim};
 }
 
-// One change to what is served, and what is said to it.
+// One change to parameters that are served, and the resulting error.
 template <typename Params>
 struct Refused {
   std::function<void(Params&)> change;

@@ -6,7 +6,7 @@
 
 namespace recto::verify {
 
-// Both have as many dims, and are exact in fp32.
+// Both states have the same number of dims, and are exact in fp32.
 reference::SoftmaxState merge_as_kernels_do(const reference::SoftmaxState& a,
                                             const reference::SoftmaxState& b);
 

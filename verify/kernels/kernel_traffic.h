@@ -1,7 +1,7 @@
 #pragma once
 
-// What each kernel must move and compute, by its shapes alone, and what it does move, by the
-// counters of the executor: what can be known about speed without a GPU.
+// What each kernel must move and compute, derived from its shapes alone, and what it actually
+// moves, according to the executor's counters: what can be known about speed without a GPU.
 
 #include <cstdint>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace recto::verify {
 
-// A batch of sequences of one length, and how many of their last tokens are queries.
+// A batch of sequences of equal length, and how many of their last tokens are queries.
 struct TrafficShape {
   std::int64_t num_seqs = 2;
   std::int64_t context_length = 1024;
@@ -43,15 +43,15 @@ enum class TrafficKernel : std::uint8_t {
 const std::vector<TrafficKernel>& traffic_kernels();
 const char* traffic_kernel_name(TrafficKernel kernel);
 
-// Every byte that is needed once, the states of splits twice; and products and sums of the two
-// matrix products.
+// Counts every required byte once, and the states of splits twice; and the multiplications and
+// additions of the two matrix products.
 struct Work {
   double bytes = 0;
   double flops = 0;
 };
 Work work_of(TrafficKernel kernel, const TrafficShape& shape);
 
-// By warps: global memory in sectors of 32 bytes, each as often as it is asked for.
+// Counted per warp: global memory in sectors of 32 bytes, each as often as it is requested.
 struct Traffic {
   std::uint64_t sector_bytes = 0;
   std::uint64_t wasted_bytes = 0;
