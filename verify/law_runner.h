@@ -34,10 +34,9 @@ using CaseSource = std::function<std::optional<DescribedCase>()>;
 
 // Failures of one kind (LawVerdict::kind).
 struct FailureCount {
-  std::int64_t cases = 0;  // drawn cases
-  std::int64_t shown = 0;  // with a text in LawReport::failures
-  std::int64_t met_shrinking =
-      0;  // of `shown`, found while shrinking a case that failed in another way
+  std::int64_t cases = 0;          // drawn cases
+  std::int64_t shown = 0;          // with a text in LawReport::failures
+  std::int64_t met_shrinking = 0;  // of `shown`, met while shrinking a failure of another kind
 };
 
 // The outcome of one law on one backend.

@@ -91,7 +91,7 @@ Status with_written(ElementType source, ElementType cached, const Call& call) {
   });
 }
 
-// For kernels that copy elements without interpreting them.
+// Returns call(TypeTag<Code>) for kernels that copy elements without interpreting them.
 template <typename Call>
 Status with_element_of_size(std::int64_t bytes, const Call& call) {
   if (bytes == 4) return call(TypeTag<std::uint32_t>());

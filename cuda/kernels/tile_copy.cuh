@@ -54,8 +54,8 @@ struct TileChunk {
 
 // Copy number i, if a key's chunks are contiguous. Eight neighbouring copies, which shared memory
 // takes at once, are in different banks of a tile whose rows are an odd number of chunks apart, and
-// the lanes of a warp fetch whole sectors. Rows of an odd number of chunks, which may begin
-// anywhere in a sector, are not split between warps: the remaining lanes of a warp get a key that
+// the lanes of a warp fetch whole sectors. Rows of an odd number of chunks, in which a sector may
+// begin at any chunk, are not split between warps: the remaining lanes of a warp get a key that
 // does not exist.
 template <int kChunks, int kKeys>
 __device__ inline TileChunk chunk_along_row(int i) {

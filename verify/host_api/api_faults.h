@@ -1,6 +1,6 @@
 #pragma once
 
-// The faults that all views, tables and spans have in common.
+// The faults that views, tables and spans have in common, wherever they appear.
 
 #include <cstddef>
 #include <cstdint>

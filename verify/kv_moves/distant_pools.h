@@ -20,8 +20,8 @@ class DistantPools {
  public:
   // Pools have at least two blocks. Each block keeps its id and its bytes, gaps included; the space
   // between blocks is NaN where narrow offsets lead, and zero elsewhere. Block ids in the upper
-  // half of the pool lie beyond 2^31 elements. Fails if the system has no addresses: 24 GiB for
-  // each pool of two blocks in fp32.
+  // half of the pool lie beyond 2^31 elements. Fails if the system cannot provide the addresses: 24
+  // GiB for each pool of two blocks in fp32.
   static Result<std::unique_ptr<const DistantPools>> create(const PagedKvView& near);
   DistantPools(const DistantPools&) = delete;
   DistantPools& operator=(const DistantPools&) = delete;

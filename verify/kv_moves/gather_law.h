@@ -13,7 +13,7 @@
 namespace recto::verify {
 
 struct KvGatherer {
-  std::string backend;  // name of the backend that the law applies to
+  std::string backend;  // the only backend that the law applies to, by name
   std::function<std::optional<std::string>(const GatherInputs&)> why_unsupported;
   std::function<void(const GatherInputs&)> gather;
 };

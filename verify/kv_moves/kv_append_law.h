@@ -25,7 +25,7 @@ struct KvAppendInputs {
 };
 
 struct KvAppender {
-  std::string backend;  // name of the backend that the law applies to
+  std::string backend;  // the only backend that the law applies to, by name
   std::function<std::optional<std::string>(const KvAppendInputs&)> why_unsupported;
   std::function<void(const KvAppendInputs&)> append;
 };

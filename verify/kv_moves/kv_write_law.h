@@ -13,7 +13,7 @@
 namespace recto::verify {
 
 struct KvWriter {
-  std::string backend;  // name of the backend that the law applies to
+  std::string backend;  // the only backend that the law applies to, by name
   std::function<std::optional<std::string>(const KvWriteInputs&)> why_unsupported;
   std::function<void(const KvWriteInputs&)> write;
 };

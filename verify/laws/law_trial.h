@@ -41,7 +41,7 @@ class LawTrial {
   // How far the backend's results may be from the exact results.
   reference::AttentionResult bound_of(const LawSide& side) const;
 
-  // Run the case and its variants, which must all have the same result.
+  // Run the case and its variants, which all pose the same problem.
   void compare_within_bounds(const LawCase& base, const std::vector<Variant>& variants);
   void compare_bit_for_bit(const LawCase& base, const std::vector<Variant>& variants);
 
