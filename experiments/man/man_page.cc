@@ -78,9 +78,8 @@ std::string section_of(const CommandOutline& program, const CommandOutline& comm
   }
   const std::string footer = verbatim(command.footer);
   return fmt::format(".SS {} {}\n{} [\\fIoption\\fR ...]\n.PP\n{}.\n.PP\n{}{}{}",
-                     text_of(program.name), text_of(command.name), synopsis,
-                     text_of(command.about), options_of(command), footer.empty() ? "" : ".PP\n",
-                     footer);
+                     text_of(program.name), text_of(command.name), synopsis, text_of(command.about),
+                     options_of(command), footer.empty() ? "" : ".PP\n", footer);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "verify/kernel_abi/kernel_result.h"
 #include "verify/kernel_abi/library_checks.h"
 #include "verify/kernel_abi/recto_kernel.h"
+#include "verify/reason_kind.h"
 
 namespace recto::verify {
 namespace {
@@ -44,6 +45,14 @@ std::string padding_text(const KvWriteInputs& inputs, const std::string& text) {
   if (row == inputs.slot_mapping.end() || !is_before) return "";
   return fmt::format("\nrow {} has slot -1: nothing is to be written for it",
                      row - inputs.slot_mapping.begin());
+}
+
+// The kind of a failure that the library reports: what its message says before the first ':'.
+std::string status_kind(const std::string& message) {
+  constexpr std::size_t kHeadingMax = 80;  // longer ones are sentences
+  const std::size_t end = message.find(':');
+  if (end > kHeadingMax) return "status";
+  return "status: " + reason_kind(message.substr(0, end));
 }
 
 std::string printed_text(const KernelAnswer& answer) {
@@ -189,7 +198,7 @@ CallOutcome KernelLibrary::judge(const KernelRequest& request, const KernelAnswe
             fmt::format("returned {}{}: '{}'{}", answer.code,
                         answer.code == kRectoFailed ? "" : ", which is no status", message,
                         printed_text(answer)),
-            "status"};
+            status_kind(message)};
   }
   if (request.function == KernelFunction::kKvWrite) {
     const std::string stray = stray_text(request, process_->arena());

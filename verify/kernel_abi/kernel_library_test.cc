@@ -138,6 +138,8 @@ TEST_CASE("a status is what it says") {
   CHECK(outcome_with("unsupported in colours").text == "?[31mno?");
   check_wrong("failed", "returned 2: 'out of shared memory'");
   check_wrong("status 7", "returned 7, which is no status: ''");
+  CHECK(outcome_with("failed").failure == "status");
+  CHECK(outcome_with("failed by a race").failure == "status: race in kernel * of fp16");
 }
 
 TEST_CASE("the call after a fault finds the library as new") {

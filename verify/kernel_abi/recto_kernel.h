@@ -36,7 +36,9 @@ enum RectoStatus {
   // Not for this kernel; nothing was written but the message. The case is skipped, and counted
   // under the message: words that do not vary with sizes ("head dims that are no multiple of 8").
   kRectoUnsupported = 1,
-  kRectoFailed = 2  // It is for this kernel, and went wrong: the case fails, with the message.
+  // It is for this kernel, and went wrong: the case fails, with the message. What stands before its
+  // first ':' is the kind of failure ("race in kernel x: ..."); recto shows one of each kind.
+  kRectoFailed = 2
 };
 
 enum RectoElementType {

@@ -129,6 +129,8 @@ static int32_t prefill(const RectoAttentionCall* call) {
   if (is("unsupported")) return say(&call->context, "soft caps", kRectoUnsupported);
   if (is("unsupported without a word")) return kRectoUnsupported;
   if (is("unsupported in colours")) return say(&call->context, "\033[31mno\n", kRectoUnsupported);
+  if (is("failed by a race"))
+    return say(&call->context, "race in kernel 7 of fp16: row 12 is written twice", kRectoFailed);
   if (is("failed")) return say(&call->context, "out of shared memory", kRectoFailed);
   if (is("status 7")) return 7;
   return kRectoOk;
