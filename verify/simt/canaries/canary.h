@@ -1,7 +1,7 @@
 #pragma once
 
-// Canaries: tiny kernels with one fault each, and the same without it. What the executor says of
-// them in each mode shows what that mode can see.
+// Canaries: tiny kernels with one fault each, and the same kernels without it. What the executor
+// reports for them in each mode shows what that mode can detect.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace recto::simt {
 
 enum class Fault : std::uint8_t { kNone, kPlanted };
 
-// What a canary runs on: memory with fixed contents, and two streams, on which whatever nothing
-// orders runs with the newest first.
+// What a canary runs on: memory with fixed contents, and two streams, which run unordered
+// operations newest first.
 class CanaryBench {
  public:
   virtual ~CanaryBench() = default;
@@ -24,12 +24,12 @@ class CanaryBench {
   virtual float* floats(const char* name, std::size_t count, BufferUse use) = 0;
   // Holds 0, 1, 2 ... or zeros.
   virtual int* ints(const char* name, std::size_t count, BufferUse use) = 0;
-  // So large that it has no real memory but where it is touched; zeros.
+  // Zeros. May be so large that it has real memory only where it is touched.
   virtual std::byte* sparse(const char* name, std::size_t bytes) = 0;
 
-  // Thread block b may touch of `data` only the pieces whose number is b modulo `owners`.
+  // Thread block b may touch only those pieces of `data` whose number is b modulo `owners`.
   virtual void divide(const void* data, std::size_t piece_bytes, unsigned owners) = 0;
-  // What lies there is not addressed: it holds NaN, and no output may depend on it.
+  // This memory is not addressed: it holds NaN, and no output may depend on it.
   virtual void leave_unaddressed(float* data, std::size_t count) = 0;
 
   virtual Stream* stream() = 0;
@@ -42,11 +42,11 @@ struct Canary {
   void (*run)(CanaryBench& bench, Fault fault);
 };
 
-// In how threads wait for each other.
+// Faults in how threads wait for each other.
 std::span<const Canary> barrier_canaries();
-// In what they do to memory.
+// Faults in what they do to memory.
 std::span<const Canary> memory_canaries();
-// In what is copied in the background, and on streams.
+// Faults in asynchronous copies, and on streams.
 std::span<const Canary> copy_canaries();
 
 }  // namespace recto::simt

@@ -1,7 +1,7 @@
 #pragma once
 
-// Who watches the memory of a canary, in the mode that the program is built for: nobody, the checks
-// of observed accesses, or shadow memory. (AddressSanitizer watches by itself.)
+// What watches the memory of a canary in the mode for which the program is built: nothing, the
+// checks of observed accesses, or shadow memory. (AddressSanitizer watches by itself.)
 
 #include <cstddef>
 #include <optional>
@@ -20,7 +20,7 @@ class MemoryWatch {
   MemoryWatch& operator=(const MemoryWatch&) = delete;
 
   void add(Buffer buffer);
-  // What was added, if it is kept; else null.
+  // The buffers that were added, if they are kept; else null.
   const DeviceMemory* memory() const;
   // As CanaryBench::divide.
   void divide(const void* data, std::size_t piece_bytes, unsigned owners);

@@ -1,8 +1,8 @@
 #pragma once
 
 // Checks every access of a kernel to memory: bounds, alignment, use, initialisation, data races,
-// asynchronous copies. Kernels must be built for it (NAME_observed of kernels.bzl); of others it
-// sees the copies only.
+// asynchronous copies. Kernels must be built for it (NAME_observed of kernels.bzl); in others it
+// sees only the copies.
 
 #include <cstdint>
 #include <map>
@@ -25,7 +25,7 @@
 
 namespace recto::simt {
 
-// What is made of something that a kernel may do on purpose.
+// How to treat something that a kernel may do on purpose.
 enum class Severity : std::uint8_t {
   kOff,
   kNote,     // kept by the checker
@@ -35,12 +35,13 @@ enum class Severity : std::uint8_t {
 struct AccessCheckerOptions {
   Severity races = Severity::kFinding;
   Severity uninitialised_shared = Severity::kFinding;
-  // Of buffers to be written first.
+  // For reads of buffers that must be written first.
   Severity uninitialised_global = Severity::kFinding;
   Severity logical_bounds = Severity::kFinding;
-  // A launch of which no access was seen, as a kernel's that is not built for it.
+  // A launch of which no access was seen, for example because the kernel is not built for it.
   Severity unobserved_launches = Severity::kFinding;
-  // Of one thread block (of the grid, in cooperative launches), before it is taken to never end.
+  // Accesses of one thread block (of the grid, in cooperative launches) before it is considered to
+  // never end.
   std::uint64_t accesses_max = std::uint64_t{1} << 30;
 };
 
@@ -49,22 +50,23 @@ struct AccessCheckerOptions {
 //   AccessChecker checker(memory, {});
 //   executor.set_observer(&checker);
 //
-// What a launch wrote is remembered in those that follow. An access costs O(1); memory that is not
-// read-only costs eight times as much again as soon as it is touched.
+// What a launch wrote is remembered in later launches. An access costs O(1); memory that is not
+// read-only takes eight times its size in addition once it is touched.
 class AccessChecker final : public Observer {
  public:
   // The memory must outlive it. Buffers may be added and removed between launches.
   AccessChecker(const DeviceMemory& memory, const AccessCheckerOptions& options)
       : memory_(memory), options_(options), buffers_(memory) {}
 
-  // The host has written these bytes of a buffer to be written first, or has taken them back: who
-  // reads them from now on reads what nobody has written. Between launches. O(bytes).
+  // The host has written these bytes of a buffer that must be written first, or has taken them
+  // back: from now on, reading them is reading what nobody has written. Call between launches.
+  // O(bytes).
   void mark_written(const void* data, std::size_t bytes);
   void mark_unwritten(const void* data, std::size_t bytes);
 
-  // What was found of severity kNote, in all launches.
+  // The findings of severity kNote, in all launches.
   const std::vector<Finding>& notes() const { return notes_; }
-  // Seen in all launches.
+  // The number of accesses seen in all launches.
   std::uint64_t accesses() const { return accesses_; }
 
   std::optional<Finding> touch_by_host(const char* operation, const TouchedRange& range) override;
@@ -129,7 +131,7 @@ class AccessChecker final : public Observer {
                                    std::uint32_t written_from);
   bool has_shared_variable(const Access& access);
 
-  // Ends the launch; of other findings the kernel does not know.
+  // Ends the launch; other findings do not affect the kernel.
   [[noreturn]] void refuse(const Access& access, Check check, std::string what) const;
   [[noreturn]] void refuse_place(const Access& access, Check check, const char* why) const;
   [[noreturn]] void refuse_misaligned(const Access& access) const;
@@ -138,7 +140,7 @@ class AccessChecker final : public Observer {
   void report_unobserved();
   Finding finding_of(const Access& access, Check check, std::string what) const;
   std::string place_text(std::uintptr_t address) const;
-  // Whether this has not been told in this launch.
+  // Whether this has not been reported yet in this launch.
   bool is_news(Check check, std::uintptr_t instruction, std::uint32_t other_at);
 
   const DeviceMemory& memory_;
@@ -156,13 +158,13 @@ class AccessChecker final : public Observer {
   std::vector<Finding> notes_;
   RandomStream random_{0};
 
-  // At an event a thread is preempted, or has touched memory too often.
+  // The number of accesses until an event: a thread is preempted, or has touched memory too often.
   std::uint64_t until_event_ = 0;
   std::uint64_t accesses_left_ = 0;  // from the event on
   std::uint64_t accesses_ = 0;
   std::uint64_t accesses_before_ = 0;  // the launch
 
-  // Of the running thread.
+  // State of the running thread.
   const KernelThread* thread_ = nullptr;
   std::uintptr_t last_instruction_ = 0;
   ThreadBlock* block_ = nullptr;

@@ -1,9 +1,9 @@
 #pragma once
 
-// Which accesses come before which, by the barriers that lie between them and not by the schedule
-// that happened: threads of a block are ordered by block barriers and by objects such as mbarriers,
-// lanes of a warp by warp barriers, thread blocks of a launch by grid barriers, launches always.
-// Shuffles order nothing.
+// The order of accesses, as established by the barriers between them and not by the schedule that
+// happened to run: threads of a block are ordered by block barriers and by objects such as
+// mbarriers, lanes of a warp by warp barriers, thread blocks of a launch by grid barriers, launches
+// always. Shuffles order nothing.
 
 #include <array>
 #include <cstdint>
@@ -17,15 +17,15 @@
 
 namespace recto::simt {
 
-// Whose accesses meet in a piece of memory.
+// Whose accesses can meet in a piece of memory.
 enum class Scope : std::uint8_t { kBlock, kGrid };
 
 class AccessOrder {
  public:
-  // Of what the host does: before all launches.
+  // The era of what the host does: before all launches.
   static constexpr std::uint32_t kHostEra = 1;
 
-  // For each lane of a warp a number.
+  // A clock for each lane of a warp.
   using LaneClocks = std::array<std::uint32_t, kWarpSize>;
 
   void begin_launch(const Launch& launch);
@@ -33,28 +33,29 @@ class AccessOrder {
   void pass_barrier(const ThreadBlock& block);
   void pass_grid_barrier();
   void pass_warp_barrier(const ThreadBlock& block, unsigned warp, std::uint32_t lanes);
-  // What comes before `thread` releases an object comes before what follows when another one of its
-  // block has acquired it, if a phase of the object has ended in between. O(threads of the block).
+  // What `thread` does before it releases an object is ordered before what another thread of its
+  // block does after it acquires the object, if a phase of the object has ended in between.
+  // O(threads of the block).
   void release(const ThreadState& thread, const void* object);
   void end_phase(const ThreadBlock& block, const void* object);
   void acquire(const ThreadState& thread, const void* object);
-  // What `from` was released with is from here on what `to` was released with, too.
+  // Counts what was released to `from` so far as released to `to`, too.
   void pass_on(const ThreadBlock& block, const void* from, const void* to);
 
-  // From here on `thread` is the one that runs.
+  // From now on `thread` is the running thread.
   void resume(const ThreadState& thread);
 
-  // Of the thread that runs.
+  // The stamp of the running thread.
   Stamp now() const { return now_; }
-  // What is older is of no interest to the thread: in which its block began, or for global memory
-  // the launch, or its last grid barrier.
+  // The era in which the thread's block began or, for global memory, the launch or its last grid
+  // barrier. Anything older is irrelevant to the thread.
   template <Scope kScope>
   std::uint32_t first_era() const {
     return kScope == Scope::kBlock ? block_era_ : grid_era_;
   }
 
-  // Whether `past` comes before whatever the running thread does now. O(1) but for cooperative
-  // launches, where it takes a search over the barriers passed so far.
+  // Whether `past` comes before whatever the running thread does now. O(1), except in cooperative
+  // launches, where it searches the barriers passed so far.
   template <Scope kScope>
   bool precedes(Stamp past) const {
     const std::uint32_t era = past.era();
@@ -67,14 +68,14 @@ class AccessOrder {
     return past.era() >= grid_era_ && block_of(past.era()) != block_;
   }
 
-  // Rows of clocks that records refer to, for as long as an era lasts. They do not change.
+  // Rows of clocks that records refer to while an era lasts. Rows do not change.
   std::uint32_t add_clocks(const LaneClocks& clocks);
   const LaneClocks& clocks(std::uint32_t row) const { return rows_[row]; }
 
-  // Who it was, in this launch.
+  // The thread of the stamp, in this launch.
   ThreadPlace place_of(Stamp stamp) const;
 
-  // Whether there is room for no further launch.
+  // Whether there are too few eras left for another launch.
   bool is_exhausted() const { return era_ >= UINT32_MAX / 2; }
 
  private:
@@ -83,11 +84,11 @@ class AccessOrder {
     std::uint32_t era = 0;
     std::array<LaneClocks, kWarpSize> known = {};  // [lane that knows][lane that is known]
   };
-  // By thread, as far as there was a message of it; all in one era.
+  // By thread, as far as there were messages from it; all in one era.
   using Clocks = std::vector<std::uint32_t>;
   struct Object {
     Clocks released = {};
-    Clocks ended = {};  // the same when its last phase ended
+    Clocks ended = {};  // `released` when the last phase ended
   };
   struct Messages {
     std::uint32_t era = 0;
@@ -101,7 +102,7 @@ class AccessOrder {
     std::vector<WarpClocks> warps;
     Messages messages;
   };
-  // From this era on, until the next entry's, it is this thread block's.
+  // The eras from this one up to the next entry's belong to this thread block.
   struct Turn {
     std::uint32_t era = 0;
     std::uint64_t block = 0;
@@ -123,8 +124,8 @@ class AccessOrder {
   Messages& messages_of(Block& block) const;
   std::uint64_t block_of(std::uint32_t era) const;
 
-  std::uint32_t era_ = kHostEra;  // the last one that has begun
-  std::uint32_t grid_era_ = 0;    // what came before is ordered for all
+  std::uint32_t era_ = kHostEra;  // the latest that has begun
+  std::uint32_t grid_era_ = 0;    // anything earlier is ordered for all threads
   bool is_cooperative_ = false;
   Dim3 grid_ = {};
   Dim3 block_dim_ = {};
@@ -132,7 +133,7 @@ class AccessOrder {
   std::vector<Turn> turns_;
   std::vector<LaneClocks> rows_;
 
-  // Of the running thread.
+  // State of the running thread.
   const ThreadBlock* running_block_ = nullptr;
   const Block* running_ = nullptr;
   Stamp now_;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What is remembered of the accesses to one piece of memory: the last write, and those reads (or
-// atomic operations) since that a write would conflict with. As in FastTrack (Flanagan and Freund,
+// What is remembered of the accesses to one piece of memory: the last write, and those later reads
+// (or atomic operations) that a write would conflict with. As in FastTrack (Flanagan and Freund,
 // 2009), but ordered by barriers, and without a clock for each thread.
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace recto::simt {
 
-// Who else there is in a record's set, beside its latest member.
+// Who else is in a record's set, besides its latest member.
 enum class Others : std::uint8_t {
   kNone,
   kLanes,   // lanes of its warp, at its clock
@@ -24,14 +24,14 @@ enum class Division : std::uint8_t { kWhole, kHalves, kBytes };
 
 struct AccessRecord {
   Stamp write = {};
-  // The set's latest member. The set are plain reads, or else atomic operations: what does not
-  // conflict with itself. It is empty if this is before all launches.
+  // The set's latest member. The set consists of either plain reads or atomic operations, which do
+  // not conflict among themselves. It is empty if this stamp is before all launches.
   Stamp latest = {};
-  std::uint32_t other = 0;  // mask of lanes, row of clocks, clock, or era: see `others`
+  std::uint32_t other = 0;  // lane mask, row of clocks, clock, or era, depending on `others`
   std::uint16_t other_thread = 0;
   Others others = Others::kNone;
   Division division = Division::kWhole;
-  // The lower halves of addresses of instructions.
+  // The lower halves of instruction addresses.
   std::uint32_t write_at = 0;
   std::uint32_t latest_at = 0;
 };

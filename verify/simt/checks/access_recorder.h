@@ -1,6 +1,6 @@
 #pragma once
 
-// Notes accesses in records, and says what is wrong with them.
+// Notes accesses in records and determines what is wrong with them.
 
 #include <cstdint>
 
@@ -19,25 +19,25 @@ enum class ConflictKind : std::uint8_t {
   kPending,
 };
 
-// Something wrong with an access, and who did the other one.
+// Something wrong with an access, and who made the other one.
 struct Conflict {
   Stamp other;
   std::uint32_t other_at = 0;
   ConflictKind kind = ConflictKind::kNone;
 };
 
-// Whether the last thing that was noted is this same access, so that nothing is new about it.
+// Whether the last access noted was the same one, so that there is nothing new to note.
 inline bool is_repeated(const AccessRecord& record, AccessKind kind, Stamp now) {
   return kind == AccessKind::kRead    ? record.latest == now
          : kind == AccessKind::kWrite ? record.write == now && record.latest.era() == 0
                                       : false;
 }
 
-// Notes an access by the running thread in a record, and says what is wrong with it. All O(1).
+// Notes an access by the running thread in a record and returns what is wrong with it. All O(1).
 template <Scope kScope>
 class AccessRecorder {
  public:
-  // What is read must have been written in era `written_from` or later.
+  // Memory that is read must have been written in era `written_from` or later.
   AccessRecorder(AccessOrder& order, std::uint32_t written_from, std::uint32_t at)
       : order_(order), now_(order.now()), written_from_(written_from), at_(at) {}
 
@@ -55,8 +55,8 @@ class AccessRecorder {
     return note_atomic(record);
   }
 
-  // The usual case of note_read, done here if it is one: other lanes of the warp have read the same
-  // at the same time, and nothing is wrong. False, and nothing done, elsewhere.
+  // A fast path for the usual case of note_read: other lanes of the warp have read the same at the
+  // same time, and nothing is wrong. In all other cases does nothing and returns false.
   bool joins_lanes(AccessRecord& record) {
     const Stamp latest = record.latest;
     const Stamp write = record.write;
@@ -80,7 +80,7 @@ class AccessRecorder {
     return conflict;
   }
 
-  // `stamp` is now's, perhaps with a mark.
+  // `stamp` is now, possibly with a mark.
   Conflict note_write(AccessRecord& record, Stamp stamp) {
     const bool is_alone = record.latest.era() == 0;
     if (record.write == stamp && is_alone) return {};
@@ -98,20 +98,20 @@ class AccessRecorder {
     return conflict;
   }
 
-  // What was copied asynchronously is written now.
+  // An asynchronous copy ended: its bytes are written now.
   void finish_pending(AccessRecord& record) {
     record.write = now_;
     record.write_at = at_;
     clear_set(record);
   }
-  // The same of a bulk copy: it stays the write of who asked for it, whom others come after by the
-  // mbarrier, and not of who happened to wait first.
+  // The same for a bulk copy: the write remains that of the thread that requested it, after which
+  // the mbarrier orders others, and does not become that of the thread that happened to wait first.
   static void finish_bulk(AccessRecord& record) { record.write = record.write.as_finished(); }
 
  private:
   bool precedes(Stamp past) const { return order_.template precedes<kScope>(past); }
 
-  // Copies that were never waited for may have left their marks.
+  // Copies that nobody waited for may have left their marks.
   bool is_pending(const AccessRecord& record) const {
     return record.write.is_pending() && record.write.era() >= order_.template first_era<kScope>();
   }
@@ -132,7 +132,7 @@ class AccessRecorder {
         !precedes(record.write)) {
       conflict = {record.write, record.write_at, ConflictKind::kWithWrite};
     }
-    // Among plain reads it would look like one of them, which atomic writes conflict with.
+    // Among plain reads it would look like one of them, and atomic writes conflict with those.
     if (record.latest.is_atomic() || is_past(record)) add(record, now_.as_atomic());
     return conflict;
   }
@@ -187,7 +187,7 @@ class AccessRecorder {
 
   Stamp unordered_lane(const AccessRecord& record) const {
     const Stamp latest = record.latest;
-    // Lanes stand side by side only as long as no block barrier has come.
+    // Lanes are unordered only until the next block barrier.
     if (latest.era() != now_.era()) return {};
     for (unsigned lane = 0; lane < kWarpSize; ++lane) {
       const std::uint32_t clock = clock_of(record, lane);
@@ -197,7 +197,7 @@ class AccessRecorder {
     return {};
   }
 
-  // Of a lane of the latest member's warp; 0 if it is not in the set.
+  // The clock of a lane of the latest member's warp; 0 if the lane is not in the set.
   std::uint32_t clock_of(const AccessRecord& record, unsigned lane) const {
     if (record.others == Others::kClocks) return order_.clocks(record.other)[lane];
     if (record.latest.lane() == lane) return record.latest.clock();
@@ -210,7 +210,7 @@ class AccessRecorder {
     record.others = Others::kNone;
   }
 
-  // Puts `stamp`, which is now's, into the set.
+  // Adds `stamp`, which is now, possibly with a mark, to the set.
   void add(AccessRecord& record, Stamp stamp) {
     const Stamp latest = record.latest;
     if (latest.is_atomic() != stamp.is_atomic()) {
@@ -241,7 +241,7 @@ class AccessRecorder {
   }
 
   void add_other_warp(AccessRecord& record) {
-    // One of another block conflicts with even more.
+    // A member of another block conflicts with even more.
     if (record.others == Others::kBlock && unordered_other(record) != Stamp()) return;
     const Conflict unordered = set_conflict(record);
     if (unordered.kind == ConflictKind::kNone) {
@@ -253,7 +253,7 @@ class AccessRecorder {
     record.other_thread = static_cast<std::uint16_t>(unordered.other.thread());
   }
 
-  // Of the latest member's warp.
+  // Adds a lane of the latest member's warp.
   void add_lane(AccessRecord& record) {
     const Stamp latest = record.latest;
     if (record.others == Others::kNone && latest.lane() == now_.lane()) return;

@@ -9,8 +9,8 @@
 
 namespace recto::simt {
 
-// An era is what one thread block does between two barriers; no two have the same number, and they
-// grow with time. Era 0 is before everything. Within it a thread's clock counts its warp barriers.
+// An era is what one thread block does between two barriers; era numbers are unique and grow with
+// time. Era 0 is before everything. Within an era, a thread's clock counts its warp barriers.
 class Stamp {
  public:
   static constexpr std::uint32_t kClockMax = (1U << 20) - 1;
@@ -27,10 +27,10 @@ class Stamp {
     return static_cast<std::uint32_t>(bits_ >> 2) & kClockMax;
   }
 
-  // An access that other atomic ones may meet.
+  // An atomic access, which does not conflict with other atomic ones.
   constexpr bool is_atomic() const { return (bits_ & 1) != 0; }
   constexpr Stamp as_atomic() const { return with(1); }
-  // Of an asynchronous copy that has not been waited for.
+  // An access by an asynchronous copy that has not been waited for.
   constexpr bool is_pending() const { return (bits_ & 2) != 0; }
   constexpr Stamp as_pending() const { return with(2); }
   constexpr Stamp as_finished() const {
@@ -39,7 +39,7 @@ class Stamp {
     return stamp;
   }
 
-  // The same but for the lane.
+  // Whether it is equal except for the lane.
   constexpr bool is_beside(Stamp other) const {
     return ((bits_ ^ other.bits_) & ~(std::uint64_t{kWarpSize - 1} << 22)) == 0;
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Accesses and addresses in words, for messages.
+// Descriptions of accesses and addresses, for messages.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,8 +18,8 @@ std::string access_text(const AccessShape& shape, const std::string& place);
 // Who may touch that piece: "owner 1's", "for owners 1, 2 and 3", "nobody's". O(owners).
 std::string owners_text(const LogicalBounds& bounds, std::size_t piece);
 
-// "shared tile+16", or "4 bytes past the end of shared tile (256 bytes)"; an address within the
-// memory.
+// "shared tile+16", or "4 bytes past the end of shared tile (256 bytes)"; the address must be
+// within the memory.
 std::string shared_text(const SharedMemory& memory, std::uintptr_t address);
 
 }  // namespace recto::simt

@@ -1,17 +1,17 @@
 #pragma once
 
-// What kernels of tests ask of the executor on behalf of the running thread: asynchronous copies,
-// and objects that hand on what is known.
+// What test kernels ask of the executor for the running thread: asynchronous copies, and objects
+// that threads release and acquire.
 
 namespace recto::simt {
 
 void begin_copy(void* destination, const void* source, int bytes);
-// All that this thread has begun.
+// Finishes all copies that this thread has begun.
 void finish_copies();
-// Those of all threads that a launch has left behind.
+// Drops the copies of all threads that a launch has left behind.
 void forget_copies();
 
-// The only arrival of a phase.
+// Releases the object as the only arrival of its phase.
 void release(const void* object);
 void acquire(const void* object);
 

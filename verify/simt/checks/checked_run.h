@@ -14,7 +14,7 @@
 
 namespace recto::simt {
 
-// Memory, checks and an executor that go together.
+// Memory, checks and an executor that belong together.
 class CheckedRun {
  public:
   explicit CheckedRun(const Schedule& schedule = {}, const AccessCheckerOptions& options = {})
@@ -22,10 +22,10 @@ class CheckedRun {
     executor_.set_observer(&checker_);
   }
 
-  // `count` elements, registered. They begin as zeros and live as long as this.
+  // A registered buffer of `count` elements, initially zeros, that lives as long as this object.
   template <typename T>
   T* buffer(const char* name, std::size_t count, BufferUse use) {
-    // Room behind it is nobody's.
+    // The gaps around it belong to no buffer.
     storage_.push_back(std::vector<std::byte>(count * sizeof(T) + 2 * kGapBytes));
     const auto address = reinterpret_cast<std::uintptr_t>(storage_.back().data()) + kGapBytes;
     auto* data = reinterpret_cast<T*>(address / kGapBytes * kGapBytes);
@@ -56,7 +56,7 @@ inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// That the report has a finding of this kind whose text has all of these parts.
+// Checks that the report has a finding of this kind whose text contains all of these parts.
 inline void check_among(const LaunchReport& report, Check check,
                         const std::vector<std::string>& parts) {
   bool is_there = false;
@@ -70,7 +70,7 @@ inline void check_among(const LaunchReport& report, Check check,
   CHECK(is_there);
 }
 
-// The same, and that there is no other finding.
+// Also checks that there is no other finding.
 inline void check_finding(const LaunchReport& report, Check check,
                           const std::vector<std::string>& parts) {
   check_among(report, check, parts);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Drawn accesses and barriers of some threads, and which of the accesses race: by clocks of all
-// threads.
+// Random accesses and barriers of some threads, and which of the accesses race, determined with
+// full vector clocks.
 
 #include <algorithm>
 #include <array>
@@ -18,7 +18,7 @@ namespace recto::simt {
 inline constexpr unsigned kBlocks = 3;
 inline constexpr unsigned kThreads = 64;
 inline constexpr std::size_t kBytes = 4;
-// Few, so that they meet often: in one warp and in two.
+// Few, so that they meet often, both within a warp and across two.
 inline constexpr std::array<unsigned, 6> kActors = {0, 1, 17, 31, 32, 63};
 
 enum class Step : std::uint8_t {
@@ -89,12 +89,12 @@ inline bool is_atomic(AccessKind kind) {
   return kind == AccessKind::kAtomic || kind == AccessKind::kAtomicRead;
 }
 
-// Each thread knows of each how far it has come.
+// Vector clocks: for each thread, how far it knows every other thread to be.
 class Clocks {
  public:
   explicit Clocks(Scope scope) : scope_(scope) {}
 
-  // Whether it is an access that is in a race with an earlier one.
+  // Takes the event. Returns whether it is an access that races with an earlier one.
   bool take(const Event& event) {
     switch (event.step) {
       case Step::kWarpBarrier:
@@ -170,12 +170,12 @@ class Clocks {
 
   Scope scope_;
   std::array<Known, kIds> known_ = {};        // [who knows][who is known]
-  std::array<Known, kBlocks> released_ = {};  // by the one object that each block has
+  std::array<Known, kBlocks> released_ = {};  // through the single object of each block
   std::array<Known, kBlocks> ended_ = {};
   std::vector<Past> past_;
 };
 
-// Most races are left out, so that what comes before the first one is long.
+// Most races are left out, so that there are many events before the first one.
 inline std::vector<Event> any_events(const Setting& setting) {
   std::vector<Event> events;
   Clocks clocks(setting.scope);

@@ -1,6 +1,7 @@
 #pragma once
 
-// The registered buffers as the checks see them: found by address, fast, each with its records.
+// The registered buffers as the checks see them: each with its records, and found quickly by
+// address.
 
 #include <array>
 #include <cstdint>
@@ -19,15 +20,15 @@ struct GlobalBuffer {
   std::uintptr_t end = 0;
   BufferUse use = BufferUse::kReadWrite;
   ShadowCells cells;          // mapped when first needed; read-only buffers need none
-  bool is_forgotten = false;  // what was written is not known any more
+  bool is_forgotten = false;  // it is no longer known what was written
 
-  // False if there is no address space for them.
+  // Maps the cells if necessary. False if there is no address space for them.
   bool has_cells() { return cells.is_mapped() || cells.map(end - begin); }
 };
 
 class GlobalBuffers {
  public:
-  // Part of a buffer whose every byte the running thread block may touch.
+  // Part of a buffer all of whose bytes the running thread block may touch.
   struct Range {
     std::uintptr_t begin = 0;
     std::uintptr_t end = 0;
@@ -40,15 +41,15 @@ class GlobalBuffers {
 
   explicit GlobalBuffers(const DeviceMemory& memory) : memory_(memory) {}
 
-  // Takes over what has been added and removed since. O(n).
+  // Adopts the buffers that were added and removed since the last call. O(n).
   void refresh();
-  // From here on, ranges are those of the thread block with this linear index.
+  // From now on, ranges are those of the thread block with this linear index.
   void set_thread_block(std::uint64_t index);
-  // Drops all records. What was written may have been anything.
+  // Drops all records: from now on, any byte may have been written.
   void forget_accesses();
 
-  // Where all of these bytes lie; null if they do not lie in one such range. O(1) for what was
-  // touched lately, else O(log n).
+  // The range that contains all of these bytes, or null. O(1) for memory touched recently, else
+  // O(log n).
   const Range* find(std::uintptr_t address, std::size_t bytes) {
     if (last_.contains(address, bytes)) return &last_;
     const Range& recent = recent_[slot_of(address)];
@@ -63,7 +64,7 @@ class GlobalBuffers {
   GlobalBuffer* buffer_at(std::uintptr_t address);
 
  private:
-  // Rows of K and V are that large, or a multiple.
+  // Rows of K and V have this size, or a multiple.
   static constexpr unsigned kSlotShift = 8;
   static constexpr std::size_t kSlots = 128;
 

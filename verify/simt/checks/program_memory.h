@@ -17,14 +17,14 @@ class ProgramMemory {
     bool contains(std::uintptr_t address) const { return address >= begin && address < end; }
   };
 
-  // Looks at what is loaded now.
+  // Reads which modules are loaded now.
   void refresh();
 
   // The segment of a module that `address` lies in, or null.
   const Range* find_loaded(std::uintptr_t address) const;
 
-  // The address of an instruction, from its lower half. The one that is closest to `near` where
-  // several modules have such an address.
+  // The address of an instruction, from its lower half: the one closest to `near` if several
+  // modules have such an address.
   std::uintptr_t instruction(std::uint32_t lower_half, std::uintptr_t near) const;
 
  private:

@@ -1,8 +1,8 @@
 #pragma once
 
-// A record for each word of some memory, and for each half or byte of a word as soon as one is
-// touched alone. It takes 32 bytes of address space for each byte of that memory, and real memory
-// only where it is used, so that buffers may be as large as they like.
+// A record for each word of some memory, and for each half or byte of a word once it is touched
+// alone. Takes 32 bytes of address space for each byte of that memory, but real memory only where
+// it is used, so that buffers may be of any size.
 
 #include <sys/mman.h>
 
@@ -18,10 +18,10 @@ class ShadowCells {
  public:
   static constexpr std::size_t kCellBytes = 4;
 
-  // For memory of so many bytes. False if the system gives no address space.
+  // Maps the records for `bytes` bytes of memory. False if the system has no address space left.
   bool map(std::size_t bytes);
   bool is_mapped() const { return cells_ != nullptr; }
-  // All records are as at first.
+  // Resets all records to their initial state.
   void clear();
 
   // Calls visit(record, offset, bytes) for the records of these bytes, in order. O(bytes).
@@ -44,7 +44,7 @@ class ShadowCells {
 
  private:
   struct Unmap {
-    std::size_t bytes;  // of nothing, if there is nothing
+    std::size_t bytes;  // 0 if nothing is mapped
     void operator()(AccessRecord* records) const { munmap(records, bytes); }
   };
   using Records = std::unique_ptr<AccessRecord[], Unmap>;
@@ -60,12 +60,12 @@ class ShadowCells {
     }
   }
 
-  // The first part's is the cell's own.
+  // The record of the first byte is the cell's own.
   AccessRecord& part(std::size_t cell, unsigned byte) {
     return byte == 0 ? cells_[cell] : parts_[cell * (kCellBytes - 1) + byte - 1];
   }
 
-  // So that these bytes have records of their own.
+  // Gives these bytes records of their own.
   void divide(std::size_t cell, unsigned from, unsigned to);
 
   std::size_t count_ = 0;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Collects which bytes of memory a launch touches, and how. It takes one bit for each byte of a
-// page and each kind of access that the page has seen.
+// Collects which bytes of memory a launch touches, and how. Takes one bit for each byte of a
+// touched page and each kind of access to the page.
 
 #include <array>
 #include <cstddef>
@@ -28,13 +28,13 @@ class TouchedMemory {
     }
   }
 
-  // What was noted since the last time, by kind and address; ranges of a kind neither overlap nor
-  // touch. O(n log n) in pages.
+  // Returns what was noted since the last call, sorted by kind and address; ranges of one kind
+  // neither overlap nor touch. O(n log n) in pages.
   std::vector<TouchedRange> take();
 
  private:
   static constexpr std::size_t kPageBytes = 4096;
-  static constexpr std::size_t kWordBytes = 64;  // of memory, for the bits of one number
+  static constexpr std::size_t kWordBytes = 64;  // of memory, for which one number holds the bits
   static constexpr std::size_t kSlots = 256;
   using Page = std::array<std::uint64_t, kPageBytes / kWordBytes>;
   struct Slot {

@@ -1,8 +1,8 @@
 #pragma once
 
-// Counts what is known about the speed of a kernel without a GPU: for each line of its source the
-// memory that its warps ask for, and how often they wait for each other. Kernels must be built for
-// it (NAME_observed of kernels.bzl); of others it counts barriers and warp-wide operations only.
+// Counts what can be known about the speed of a kernel without a GPU: for each source line, the
+// memory that its warps access, and how often they wait for each other. Kernels must be built for
+// it (NAME_observed of kernels.bzl); in others it counts only barriers and warp-wide operations.
 
 #include <cstdint>
 #include <map>
@@ -19,37 +19,37 @@
 
 namespace recto::simt {
 
-// Of one line of a kernel, and one kind of thing that it does.
+// The counts of one kind of operation on one line of a kernel.
 struct LineCount {
   std::string kernel;
   std::string place;  // "a.cuh:17"
   std::string what;   // "global read", "shared write", "__shfl_xor_sync"
-  // Of warps; barriers are counted once for a thread block.
+  // Per warp; barriers are counted once per thread block.
   std::uint64_t instructions = 0;
-  // Different ones within an instruction. 0 for what touches no memory.
+  // Distinct bytes within each instruction. 0 for operations that touch no memory.
   std::uint64_t bytes = 0;
-  // Global memory: of 32 bytes, each as often as an instruction touches it.
+  // Global memory: sectors of 32 bytes, each counted once per instruction that touches it.
   std::uint64_t sectors = 0;
-  std::uint64_t wasted_bytes = 0;  // of sectors, asked for by no lane
-  // Shared memory: passes over the banks, beyond what the bytes need.
+  std::uint64_t wasted_bytes = 0;  // bytes of sectors that no lane asked for
+  // Shared memory: passes over the banks, beyond those that the bytes need.
   std::uint64_t bank_conflicts = 0;
 };
 
-// Lanes of a warp are taken to run an instruction together if it is, for each of them, the same
-// occurrence of it since the last barrier or warp-wide operation of the whole warp. Lanes that take
-// different ways through a loop may be taken together wrongly. An access costs O(log n) in those
-// that its warp has made since, and is kept until then.
+// Lanes of a warp are assumed to run an instruction together if it is, for each of them, the same
+// occurrence since the last barrier or warp-wide operation of the whole warp. Lanes that take
+// different paths through a loop may be grouped wrongly. An access costs O(log n) in the accesses
+// that its warp has made since then, and is kept until the warp meets again.
 class AccessCounter final : public Observer {
  public:
   // The memory must outlive it. Only its buffers count as global memory.
   explicit AccessCounter(const DeviceMemory& memory) : memory_(memory) {}
 
-  // Of all launches so far, sorted by kernel, place and kind. Finds the lines of instructions, so
-  // that it is not for use while a kernel runs.
+  // The counts of all launches so far, sorted by kernel, place and kind. Looks up source lines, so
+  // it must not be called while a kernel runs.
   std::vector<LineCount> counts() const;
-  // Of all of it together. Finds no lines, which takes a program of its own for each.
+  // The sum over everything. Looks up no source lines, each of which would start a process.
   LineCount sum() const;
-  // Counts as text, a line each.
+  // The counts as text, one per line.
   std::string table() const;
   void clear() { totals_.clear(); }
 
@@ -65,7 +65,7 @@ class AccessCounter final : public Observer {
 
  private:
   enum class Space : std::uint8_t { kNone, kGlobal, kShared };
-  // What happens at a place: by the memory it is in, or by name.
+  // What happens at a place, identified by the memory that it touches or by name.
   struct Event {
     std::uintptr_t instruction = 0;
     Site site = {};
@@ -86,10 +86,10 @@ class AccessCounter final : public Observer {
 
     auto operator<=>(const Occurrence&) const = default;
   };
-  // Since its lanes last were together.
+  // What a warp has done since its lanes last met.
   struct Warp {
     std::map<Occurrence, WarpAccess> accesses;
-    // How often each lane has come to an instruction.
+    // How often each lane has reached an instruction.
     std::map<std::tuple<unsigned, std::uintptr_t, AccessKind, Space>, std::uint64_t> numbers;
   };
   struct Totals {

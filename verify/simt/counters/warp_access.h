@@ -1,13 +1,13 @@
 #pragma once
 
-// What one warp does with one instruction: the bytes that its lanes ask for together.
+// What one warp does with one instruction: the bytes that its lanes access together.
 
 #include <cstdint>
 #include <vector>
 
 namespace recto::simt {
 
-// Part of memory that one lane asks for.
+// The memory that one lane accesses.
 struct LaneRange {
   unsigned lane = 0;
   std::uint64_t begin = 0;
@@ -16,27 +16,27 @@ struct LaneRange {
 
 class WarpAccess {
  public:
-  // Global memory moves in sectors.
+  // Global memory is transferred in sectors.
   static constexpr std::uint64_t kSectorBytes = 32;
-  // Shared memory has 32 banks, neighbouring words in neighbouring banks.
+  // Shared memory has 32 banks; consecutive words are in consecutive banks.
   static constexpr std::uint64_t kBankBytes = 4;
   static constexpr std::uint64_t kBanks = 32;
 
   void add(const LaneRange& range) { ranges_.push_back(range); }
 
-  // Different ones: what several lanes ask for counts once. All O(n log n) in lanes and words.
+  // Distinct bytes: those that several lanes access count once. All O(n log n) in lanes and words.
   std::uint64_t bytes() const;
   std::uint64_t sectors() const;
-  // Words of one bank come one after the other: how many, in the bank that has most. Lanes are
-  // served together if each asks for a word at most; half of them, if for two; eight, if for four,
-  // as ldmatrix does: a pass is of one such group.
+  // Words of one bank are served one after the other: their number in the bank with the most. All
+  // lanes are served together if each accesses at most one word; half of them, if two; eight, if
+  // four, as ldmatrix does. A pass serves one such group.
   std::uint64_t bank_passes() const;
-  // As many as it would take if each group's words were spread evenly over the banks.
+  // The number of passes if each group's words were spread evenly over the banks.
   std::uint64_t bank_passes_min() const;
 
  private:
   unsigned lanes_served_together() const;
-  // Words of each group of lanes.
+  // The words of each group of lanes.
   std::vector<std::vector<std::uint64_t>> words_by_group() const;
 
   std::vector<LaneRange> ranges_;

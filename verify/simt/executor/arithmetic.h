@@ -1,6 +1,6 @@
 #pragma once
 
-// How instructions compute whose results CUDA leaves open: fast functions, and tensor cores.
+// How to compute what CUDA leaves open: the results of fast functions and of tensor cores.
 
 #include <cstdint>
 
@@ -13,10 +13,10 @@ enum class FastMath : std::uint8_t {
 };
 
 enum class MatrixSum : std::uint8_t {
-  // A fused multiply-add in fp32 after another, in the order of k, each rounded to nearest.
+  // A chain of fp32 fused multiply-adds in the order of k, each rounded to nearest.
   kNearest,
   // As tensor cores do: the products of a step and the accumulator are aligned to the largest
-  // exponent, cut off below it, and added; the sum is cut off to fp32.
+  // exponent, truncated, and added; the sum is truncated to fp32.
   kTruncated,
 };
 
@@ -24,7 +24,7 @@ struct Arithmetic {
   FastMath fast_math = FastMath::kAccurate;
   std::uint64_t fast_math_seed = 0;
   MatrixSum matrix_sum = MatrixSum::kNearest;
-  // Of truncated sums: how many products are added at once (4 on V100, 8 on A100, 16 on H100), and
+  // For truncated sums: how many products are added at once (4 on V100, 8 on A100, 16 on H100), and
   // how many bits are kept below fp32's last one (Fasi et al. 2021, PeerJ Computer Science 7:e330;
   // Khattak & Mikaitis 2025, arXiv 2512.07004).
   unsigned products_per_step = 16;

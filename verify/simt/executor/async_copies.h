@@ -1,6 +1,6 @@
 #pragma once
 
-// The asynchronous copies (cp.async) of one thread. Their bytes arrive as late as they may: at the
+// The asynchronous copies (cp.async) of one thread. Their bytes arrive as late as allowed: at the
 // wait that covers them.
 
 #include <vector>
@@ -16,11 +16,11 @@ class AsyncCopies {
   const AsyncCopy& oldest() const { return copies_.front().copy; }
 
   void begin(ThreadState& thread, const AsyncCopy& copy);
-  // Those begun since the last time are a group.
+  // Makes the copies begun since the last commit a group.
   void commit() { ++group_; }
-  // The bytes of all groups but the last `groups_left` arrive, in the order they were asked for.
+  // Delivers the bytes of all groups but the last `groups_left`, in the order of the requests.
   void wait(ThreadState& thread, unsigned groups_left);
-  // All of them, whether they are in a group or not.
+  // Delivers all copies, whether they are in a group or not.
   void wait_for_all(ThreadState& thread);
 
  private:
@@ -29,10 +29,10 @@ class AsyncCopies {
     unsigned group = 0;
   };
   std::vector<UnderWay> copies_;  // the oldest first
-  unsigned group_ = 0;            // that the next one will be in
+  unsigned group_ = 0;            // of the next copy
 };
 
-// Its bytes arrive.
+// Delivers the bytes of the copy.
 void finish(ThreadState& thread, const AsyncCopy& copy);
 
 }  // namespace recto::simt

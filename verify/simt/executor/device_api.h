@@ -1,6 +1,7 @@
 #pragma once
 
-// What kernels call of the executor, by way of the dialect. All by the running thread.
+// The executor's functions that kernels call through the dialect. Always called by the running
+// thread.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,15 +17,15 @@ namespace recto::simt::device {
 // __syncthreads() and its reducing forms.
 int block_barrier(BarrierReduction reduction, int predicate, const char* name, Site site);
 
-// Waits until all lanes of `mask` that have not exited have come, then `combine` is called once.
+// Waits until all lanes of `mask` that have not exited have arrived; then `combine` is called once.
 inline void collective(std::uint32_t mask, void* payload, const Collective& what, Site site) {
   ThreadBlock::meet(mask, payload, what, site);
 }
 
 void grid_barrier(Site site);
 
-// The running thread is about to do an atomic operation, perhaps in a loop until another thread of
-// its block has done one: now and then these come to run.
+// The running thread is about to do an atomic operation, perhaps in a loop that waits for one by
+// another thread of its block: now and then this lets the other threads run.
 void let_others_run(Site site);
 RECTO_SIMT_UNOBSERVED inline void begin_atomic(Site site) {
   constexpr unsigned kAtomicsOfTurn = 64;
@@ -32,27 +33,27 @@ RECTO_SIMT_UNOBSERVED inline void begin_atomic(Site site) {
   if (++current_thread->atomics % kAtomicsOfTurn == 0) let_others_run(site);
 }
 
-// The running launch's; outside of kernels, the default.
+// That of the running launch; outside kernels, the default.
 const Arithmetic& arithmetic();
 
 void* shared_variable(const SharedVariable& variable);
-// Declared with that alignment. Without one, that of foreign sources, which may have declared any.
+// `alignment` is the declared one. The default is for foreign sources, which may have declared any.
 void* dynamic_shared(std::size_t alignment = SharedMemory::kDynamicAlignmentMax);
 
-// The kernel itself gives up; `what` is said of the running thread, and `detail` in its {}.
+// The kernel itself gives up. `what` describes the running thread; `detail` replaces its {}.
 [[noreturn]] void fail(const char* what, const char* detail, Site site);
 
-// For what is .aligned in PTX, when the lanes of `mask` have met: all lanes of the warp are there,
-// and have come to the same line. (Two calls in one line count as one.)
+// For .aligned instructions of PTX, after the lanes of `mask` have met: requires that all lanes of
+// the warp are there and came to the same line. (Two calls on one line count as one.)
 void require_whole_warp(std::uint32_t mask);
 
-// The running thread takes the value of a lane that does not take part.
+// Reports that the running thread takes the value of a lane that does not take part.
 [[noreturn]] void refuse_shuffle(unsigned lane, unsigned source);
 
-// The kernel declares (__launch_bounds__) that its thread blocks have at most so many threads.
+// The kernel declares (__launch_bounds__) that its thread blocks have at most `most` threads.
 void require_threads_up_to(unsigned most, Site site);
 
-// Shuffles within segments of so many lanes there are not.
+// Reports that CUDA has no shuffles within segments of `width` lanes.
 [[noreturn]] void refuse_width(int width, Site site);
 
 }  // namespace recto::simt::device

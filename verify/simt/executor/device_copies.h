@@ -1,7 +1,7 @@
 #pragma once
 
-// What kernels call of the executor, by way of the dialect, to copy in the background and to wait
-// for it. All by the running thread; what is wrong is a finding at `site`.
+// The executor's functions for asynchronous copies and for waiting for them, which kernels call
+// through the dialect. Always called by the running thread; misuse is a finding at `site`.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,9 +20,8 @@ struct Call {
 void require_shared(const void* address, std::size_t bytes, std::size_t alignment,
                     const Call& call);
 
-// Addresses of shared memory in 32 bits, as PTX has them: from where the thread block's begins.
-// What is not in shared memory is a finding; an offset may be any, and is looked at when it is
-// used.
+// 32-bit addresses of shared memory, as in PTX: relative to the beginning of the thread block's. An
+// address outside shared memory is a finding; any offset is accepted, and checked when it is used.
 std::uint32_t shared_offset(const void* address, Site site);
 void* shared_pointer(std::uint64_t offset);
 
@@ -43,14 +42,14 @@ void wait_for_all_copies(const Call& call);
 void init_mbarrier(std::uint64_t* mbarrier, unsigned arrivals, const Call& call);
 void invalidate_mbarrier(std::uint64_t* mbarrier, const Call& call);
 void arrive_at_mbarrier(std::uint64_t* mbarrier, unsigned bytes, const Call& call);
-// Lets others run if the phase has not ended.
+// Lets other threads run if the phase has not ended.
 bool test_mbarrier(std::uint64_t* mbarrier, unsigned parity, const Call& call);
 void wait_at_mbarrier(std::uint64_t* mbarrier, unsigned parity, const Call& call);
 
-// cp.async.bulk from global to shared memory; bytes is a multiple of 16, and nothing is filled.
+// cp.async.bulk from global to shared memory; bytes is a multiple of 16, and there is no zero fill.
 void begin_bulk_copy(const CopyRequest& request, std::uint64_t* mbarrier, const Call& call);
 
-// fence.proxy.async: nothing to do here, and counted.
+// fence.proxy.async: has no effect here, but is counted.
 void fence_async_proxy();
 
 }  // namespace recto::simt::device

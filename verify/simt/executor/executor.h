@@ -15,7 +15,7 @@ namespace recto::simt {
 
 class Scheduler;
 
-// One launch at a time.
+// Runs one launch at a time.
 class Executor {
  public:
   explicit Executor(ExecutorOptions options);
@@ -26,16 +26,16 @@ class Executor {
   const ExecutorOptions& options() const { return options_; }
   void set_options(const ExecutorOptions& options) { options_ = options; }
 
-  // Is told of everything from the next launch on; null: nobody. All thread blocks run on one OS
-  // thread while there is one. It must outlive the launches.
+  // The observer is notified from the next launch on; null removes it. While there is one, all
+  // thread blocks run on one OS thread. It must outlive the launches.
   void set_observer(Observer* observer) { observer_ = observer; }
   Observer* observer() const { return observer_; }
 
-  // Runs the whole grid. What was wrong is in the report; a finding that cannot be gone on from
+  // Runs the whole grid and reports what was wrong. A finding from which the kernel cannot continue
   // ends the launch after its thread block.
   LaunchReport launch(const LaunchConfig& config, const KernelCall& call);
 
-  // All that were launched, each once, in the order of their first launches.
+  // The names of all kernels launched so far, each once, in the order of their first launches.
   const std::vector<std::string>& kernels() const { return kernels_; }
 
  private:
@@ -49,8 +49,8 @@ class Executor {
   std::vector<std::unique_ptr<Scheduler>> schedulers_;  // one per OS thread
 };
 
-// By value, as CUDA passes them. (No standard library here: launches may stand in files whose
-// memory accesses are observed.)
+// Arguments are passed by value, as in CUDA. (No standard library here: launches may be in files
+// whose memory accesses are observed.)
 template <typename... Parameters>
 LaunchReport launch(Executor& executor, const LaunchConfig& config, void (*kernel)(Parameters...),
                     std::type_identity_t<Parameters>... arguments) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// Keeps what a kernel does to itself from ending the program: a fault of the machine (a null
-// pointer, memory that is not there, a stack that is full) and a loop without end become findings.
-// A fault anywhere else ends the program, as ever. Under sanitizers faults are theirs.
+// Turns what would crash or hang the program in a kernel into findings: a machine fault (a null
+// pointer, unmapped memory, a stack overflow) and an endless loop. A fault anywhere else ends the
+// program, as usual. Under sanitizers, faults are left to them.
 
 #include <signal.h>
 
@@ -15,10 +15,10 @@ namespace recto::simt {
 
 class Scheduler;
 
-// While it lives, it guards the kernels that this OS thread runs by `scheduler`.
+// While it lives, guards the kernels that this OS thread runs through `scheduler`.
 class FaultGuard {
  public:
-  // A kernel that takes no step for so long is taken to spin.
+  // A kernel that takes no step for `stall_seconds` is considered to spin.
   FaultGuard(const Scheduler& scheduler, unsigned stall_seconds);
   ~FaultGuard();
   FaultGuard(const FaultGuard&) = delete;

@@ -14,30 +14,30 @@ enum class Check : std::uint8_t {
   kInvalidLaunch,      // too many threads, too much shared memory, an argument that points nowhere
   kBarrierDivergence,  // threads of one block at different barriers, or some at none
   kExitBeforeBarrier,
-  kWarpMask,       // a lane that is not in its own mask, or lanes that disagree about it
+  kWarpMask,       // a lane that is not in its own mask, or lanes that disagree about the mask
   kShuffleSource,  // a value taken from a lane that does not take part
-  kDeadlock,       // everybody waits for what nobody will do
+  kDeadlock,       // every thread waits for something that no thread will do
   kNeverEnds,
   kOutOfBounds,
   kLogicalBounds,  // inside the buffer, but another sequence's
   kMisaligned,
   kReadOnly,       // a write to a buffer registered as read-only
-  kUninitialised,  // a read of what nobody has written
+  kUninitialised,  // a read of memory that was never written
   kRace,
   kGridRace,        // the same between thread blocks of one launch
   kUnfinishedCopy,  // memory that an asynchronous copy still writes, or a copy nobody waited for
-  kMbarrier,        // one that is not initialised, is overwritten, or has too many arrivals
+  kMbarrier,        // an mbarrier that is not initialised, is overwritten, or has too many arrivals
   kAssertion,       // the kernel itself gave up: assert, __trap
   kFault,           // the machine itself refused an access
-  kUnobserved,      // nothing of a launch was seen by who was to check its accesses
+  kUnobserved,      // the observer that checks accesses saw none of a launch
   kScheduleDependence,
   kMissingDependency,  // two operations of a stream's host program that nothing orders
 };
 
 const char* check_name(Check check);
 
-// A place in a kernel: from a call's own site, or from an instruction's address, which is turned
-// into text when the launch is over.
+// A place in a kernel: a call's own site, or an instruction's address, which is turned into text
+// when the launch is over.
 struct CodePlace {
   Site site = {};
   std::uintptr_t instruction = 0;
@@ -56,11 +56,11 @@ struct ThreadPlace {
 
 struct Finding {
   Check check = Check::kInvalidLaunch;
-  std::string kernel = {};  // empty for what is the host program's
+  std::string kernel = {};  // empty for findings in the host program
   std::optional<ThreadPlace> thread = {};
   CodePlace place = {};
   std::string what = {};  // what happened there, with addresses by name
-  // The other one, in a race or at another barrier.
+  // The other thread of a race, or the one at another barrier.
   std::optional<ThreadPlace> other_thread = {};
   CodePlace other_place = {};
   std::string other_what = {};

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a CUDA thread knows of itself: where it stands in its block and grid. The dialect's
-// threadIdx and its kin read it.
+// What a CUDA thread knows about itself: its position in the block and grid. The dialect's
+// threadIdx and its siblings read it.
 
 #include <cstdint>
 
@@ -10,7 +10,7 @@ namespace recto::simt {
 inline constexpr unsigned kWarpSize = 32;
 
 struct Dim3 {
-  // As CUDA's, so that dim3(2) is one, too.
+  // As in CUDA, so that dim3(2) works as well.
   constexpr Dim3(unsigned of_x = 1, unsigned of_y = 1, unsigned of_z = 1)
       : x(of_x), y(of_y), z(of_z) {}
 
@@ -35,13 +35,13 @@ struct KernelThread {
   Dim3 block_dim;
   Dim3 grid_dim;
   unsigned linear = 0;   // within the block; lane = linear % 32, warp = linear / 32
-  unsigned atomics = 0;  // it has done
+  unsigned atomics = 0;  // done by this thread so far
 };
 
 // The thread that this OS thread runs; null outside of kernels.
 extern constinit thread_local KernelThread* current_thread;
 
-// Where in the source a call stands.
+// Where a call is in the source.
 struct Site {
   const char* file = "";
   int line = 0;

@@ -26,14 +26,14 @@ struct LaunchConfig {
   Dim3 block = {};
   std::size_t dynamic_shared_bytes = 0;
   bool is_cooperative = false;  // all thread blocks run side by side and may wait for each other
-  bool tells_touched = false;   // its report is to have what it touched
+  bool tells_touched = false;   // its report includes the memory that it touched
   Site site = {};               // of the call in the host program, if it is known
-  // What the host program has asked for. The default is for those whose launches ask for all that
-  // they need.
+  // The limit that the host program has set. The default is for launches that raise it to what they
+  // need.
   std::size_t dynamic_shared_max = SharedMemory::kBytesMax;
 };
 
-// A kernel's name, and where the call is that gives it.
+// A kernel's name, and the location of the call that passes it.
 struct LaunchName {
   // NOLINTNEXTLINE: from literals, without a word
   LaunchName(const char* name, int line = __builtin_LINE(), const char* file = __builtin_FILE())
@@ -43,7 +43,7 @@ struct LaunchName {
   Site site;
 };
 
-// Calls the kernel with its arguments, as one CUDA thread. Of a null kernel the call is null, too.
+// Calls the kernel with its arguments, as one CUDA thread. For a null kernel `call` is null, too.
 struct KernelCall {
   void (*call)(const void* arguments) = nullptr;
   const void* arguments = nullptr;
@@ -51,37 +51,38 @@ struct KernelCall {
 
 struct ExecutorOptions {
   Schedule schedule = {};
-  // That thread blocks are spread over; 0: as many as the machine runs at once. Reports and, for
-  // kernels whose thread blocks do not meet in memory, results do not depend on it.
+  // The number over which thread blocks are distributed; 0: as many as the machine runs at once.
+  // Reports do not depend on it, nor do results of kernels whose thread blocks do not communicate
+  // through memory.
   unsigned os_threads = 0;
-  // And meetings of warps; of one thread block, before it is taken to never end.
+  // Switches and warp-wide operations of one thread block before it is considered to never end.
   std::uint64_t switches_max = std::uint64_t{1} << 27;
-  // Without any switch, before a thread is taken to spin. By the clock, so that it says nothing of
+  // Time without any switch before a thread is considered to spin. Wall-clock time, so it judges no
   // kernels that end; under a debugger or on a busy machine a large number does no harm.
   unsigned stall_seconds = 60;
-  // Threads may exit before a barrier that others wait at, as sm_70 and later allow. Most that do
-  // have forgotten one.
+  // Threads may exit before a barrier at which others wait, as sm_70 and later allow. In most
+  // kernels that do so, it is a mistake.
   bool allows_exit_before_barrier = false;
-  // Lanes may have exited that others name in a mask, as CUDA allows. Some that do have not been
-  // thought of, and whether they have exited yet is a matter of luck.
+  // A mask may name lanes that have exited, as CUDA allows. In some kernels this is an oversight,
+  // and whether the lanes have exited yet is a matter of luck.
   bool allows_exit_before_collective = true;
-  std::size_t findings_max = 16;  // different ones, of one launch
+  std::size_t findings_max = 16;  // distinct ones, per launch
   Arithmetic arithmetic = {};
 };
 
 struct LaunchReport {
-  std::vector<Finding> findings;  // by thread block in launch order; the same one is told once
+  std::vector<Finding> findings;  // by thread block in launch order; without repetitions
   std::uint64_t switches = 0;
   std::uint64_t proxy_fences = 0;  // fence.proxy.async, by all threads
-  // If asked for, of global memory, as far as the observer knows: by kind and address, those of a
-  // kind apart from each other.
+  // If requested: the global memory touched, as far as the observer knows, sorted by kind and
+  // address. Ranges of one kind neither overlap nor touch.
   std::vector<TouchedRange> touched = {};
 
   bool passed() const { return findings.empty(); }
   std::string text() const;  // a line each
 };
 
-// While it runs.
+// A launch while it runs.
 struct Launch {
   Launch(const LaunchConfig& what, const KernelCall& how, const ExecutorOptions& with,
          Observer* who)
@@ -92,20 +93,20 @@ struct Launch {
   const ExecutorOptions& options;
   Observer* const observer;  // or null
 
-  // Thread blocks are counted in the order in which they start. From `stop_at` on they are not run:
-  // the one before was abandoned. What is reported does not depend on the number of OS threads.
+  // Thread blocks are numbered in the order in which they start. Those from `stop_at` on are not
+  // run: the one before was abandoned. The report does not depend on the number of OS threads.
   std::atomic<std::uint64_t> next_block = 0;
   std::atomic<std::uint64_t> stop_at = UINT64_MAX;
   std::atomic<std::uint64_t> switches = 0;
   std::atomic<std::uint64_t> proxy_fences = 0;
   std::vector<TouchedRange> touched;  // set by the observer when the launch ends
 
-  // `order` is the block's, from `order_of`.
+  // `order` is the block's number, as in `block_at`.
   void report(std::uint64_t order, Finding finding);
   void stop_after(std::uint64_t order);
   std::vector<Finding> take_findings();
 
-  // Which block starts as number `order`.
+  // The linear index of the block that starts as number `order`.
   std::uint64_t block_at(std::uint64_t order) const;
 
  private:
@@ -113,7 +114,7 @@ struct Launch {
   std::vector<std::pair<std::uint64_t, Finding>> findings_;
 };
 
-// Why this cannot be launched, or nothing; `call` as in KernelCall.
+// Why this cannot be launched, or nothing if it can; `call` as in KernelCall.
 std::optional<Finding> why_invalid(const LaunchConfig& config, void (*call)(const void* arguments));
 
 }  // namespace recto::simt

@@ -1,7 +1,7 @@
 #pragma once
 
 // The mbarriers of one thread block (PTX ISA, mbarrier), and the bulk copies that complete on them.
-// A copy's bytes arrive as late as they may: when a thread waits at its mbarrier.
+// A copy's bytes arrive as late as allowed: when a thread waits at its mbarrier.
 
 #include <cstdint>
 #include <vector>
@@ -17,14 +17,14 @@ class Mbarriers {
   // For the next thread block.
   void clear();
 
-  // All by `thread`, the running one. Misuse abandons the launch. `object` is in shared memory, and
-  // holds what nobody but these functions may touch.
+  // All are called by `thread`, the running one. Misuse abandons the launch. `object` is in shared
+  // memory; only these functions may touch it.
   void init(ThreadState& thread, std::uint64_t* object, unsigned arrivals);
   void invalidate(ThreadState& thread, std::uint64_t* object);
-  // The phase ends after one arrival less, and `bytes` more of copies.
+  // The phase now waits for one arrival fewer, and for `bytes` more bytes of copies.
   void arrive(ThreadState& thread, std::uint64_t* object, unsigned bytes);
   void begin_copy(ThreadState& thread, std::uint64_t* object, AsyncCopy copy);
-  // Whether the phase of that parity has ended; wait() returns when it has.
+  // test: whether the phase of that parity has ended. wait: returns when it has.
   bool test(ThreadState& thread, std::uint64_t* object, unsigned parity);
   void wait(ThreadState& thread, std::uint64_t* object, unsigned parity);
 
@@ -35,9 +35,9 @@ class Mbarriers {
   struct Mbarrier {
     std::uint64_t* object = nullptr;
     unsigned arrivals = 0;    // of each phase
-    unsigned pending = 0;     // that this one still waits for
-    std::int64_t bytes = 0;   // the same; copies may be faster than whoever announces them
-    std::uint64_t phase = 0;  // how many have ended
+    unsigned pending = 0;     // for which this phase still waits
+    std::int64_t bytes = 0;   // the same; negative if copies arrive before they are announced
+    std::uint64_t phase = 0;  // the number of phases that have ended
     std::vector<ThreadState*> waiting = {};
   };
 
@@ -45,7 +45,7 @@ class Mbarriers {
   Mbarrier& valid(ThreadState& thread, std::uint64_t* object);
   static void mark(const Mbarrier& barrier);
   static void end_phase_if_due(ThreadBlock& block, Mbarrier& barrier);
-  // Copies that complete on it arrive, until its phase ends.
+  // Delivers the copies that complete on the mbarrier, until its phase ends.
   void deliver(ThreadState& thread, Mbarrier& barrier);
 
   std::vector<Mbarrier> barriers_;

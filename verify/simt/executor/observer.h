@@ -1,8 +1,8 @@
 #pragma once
 
-// Who wants to know what threads do to memory and how they wait for each other: the checks of
-// verify/simt/checks. Plain loads and stores are told of in builds that observe them (kernels.bzl)
-// only.
+// The interface of observers, such as the checks of verify/simt/checks, which are notified of what
+// threads do to memory and how they wait for each other. Plain loads and stores are reported only
+// in builds that observe them (kernels.bzl).
 
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +23,7 @@ enum class AccessKind : std::uint8_t {
   kRead,
   kWrite,
   kAtomicRead,
-  kAtomic,  // that writes, and may read
+  kAtomic,  // writes, and may read
 };
 
 // "reads", for messages.
@@ -32,7 +32,7 @@ constexpr const char* access_verb(AccessKind kind) {
   return kVerbs[static_cast<int>(kind)];
 }
 
-// kAny: such as the bytes of a memcpy, which a GPU takes one by one if need be.
+// kAny: for example the bytes of a memcpy, which a GPU copies one by one if necessary.
 enum class AccessAlignment : std::uint8_t { kNatural, kAny };
 
 // What a load or store does at its address.
@@ -40,19 +40,19 @@ struct AccessShape {
   std::size_t bytes = 0;
   AccessKind kind = AccessKind::kRead;
   AccessAlignment alignment = AccessAlignment::kNatural;
-  // Of an atomic operation: it leaves there what does not depend on what was there.
+  // For an atomic operation: the value that it writes does not depend on the old one.
   bool is_overwriting = false;
 };
 
-// An address at which an object is taken to lie that its type does not allow there, as compilers
-// tell it with -fsanitize=alignment: also of objects whose members are then touched one by one.
+// An address that is treated as that of an object but does not satisfy the alignment of its type,
+// as compilers report it with -fsanitize=alignment, even if only members of the object are touched.
 struct Misalignment {
   std::uintptr_t address = 0;
-  std::size_t alignment = 0;  // which the type asks for, in bytes
+  std::size_t alignment = 0;  // that the type requires, in bytes
   const char* type = "";      // in quotation marks, as the compiler writes it
 };
 
-// Bytes that something touches in one way.
+// Bytes that something accesses in one way.
 struct TouchedRange {
   std::uintptr_t begin = 0;
   std::uintptr_t end = 0;
@@ -61,31 +61,30 @@ struct TouchedRange {
   friend bool operator==(const TouchedRange&, const TouchedRange&) = default;
 };
 
-// What an instruction does on behalf of a thread, other than a plain load or store.
+// What an instruction does for a thread, other than a plain load or store.
 struct AsyncCopy {
   const void* source = nullptr;
   void* destination = nullptr;
-  std::size_t bytes = 0;  // read; up to destination_bytes the rest is filled with zeros
+  std::size_t bytes = 0;  // read; the rest, up to destination_bytes, is filled with zeros
   std::size_t destination_bytes = 0;
   std::uintptr_t instruction = 0;
-  Site site = {};  // of the instruction, too
-  // Of a bulk copy: its bytes may be read by who has waited at this one.
+  Site site = {};  // also of the instruction
+  // For a bulk copy: threads that have waited at this mbarrier may read its bytes.
   const std::uint64_t* mbarrier = nullptr;
 };
 
-// Called by OS threads that run thread blocks; they run on one OS thread while there is an
-// observer.
+// Called by the OS thread that runs thread blocks: only one does while there is an observer.
 class Observer {
  public:
   virtual ~Observer() = default;
 
   // Between launches: an operation of the host program, such as "copy", is about to touch `range`.
-  // What is wrong with that, or nothing: then it does.
+  // Returns what is wrong with that, or nothing: then the operation goes ahead.
   virtual std::optional<Finding> touch_by_host(const char* /*operation*/, const TouchedRange&) {
     return std::nullopt;
   }
 
-  // The buffers that it knows, whose names are for messages; or null.
+  // The buffers that the observer knows, whose names messages use; or null.
   virtual const DeviceMemory* memory() const { return nullptr; }
 
   virtual void begin_launch(Launch&) {}
@@ -93,42 +92,44 @@ class Observer {
   virtual void begin_block(ThreadBlock&) {}
   virtual void end_block(ThreadBlock&) {}
 
-  // Whether threads yield to others at some accesses, as Schedule::preemption_period asks.
+  // Whether threads yield to others at some accesses, as Schedule::preemption_period requests.
   virtual bool preempts() const { return false; }
 
-  // By the running thread, which is about to touch memory. It may yield to others, or not return.
+  // Called by the running thread, which is about to touch memory. May yield to others, or not
+  // return.
   virtual void access(std::uintptr_t address, AccessShape shape, std::uintptr_t instruction) = 0;
-  // By the running thread, which is about to touch something in that object. It may not return.
+  // Called by the running thread, which is about to touch something in that object. May not return.
   virtual void misalignment(const Misalignment&, std::uintptr_t /*instruction*/) {}
-  // The last instruction by which this thread touched memory, if it is known; else 0.
+  // The last instruction with which this thread touched memory, if known; else 0.
   virtual std::uintptr_t last_access(const ThreadState&) const { return 0; }
   virtual void exit_thread(ThreadState&) {}
 
-  // All of its threads have come to a barrier that they are about to leave.
+  // All threads of the block have arrived at a barrier and are about to leave it.
   virtual void pass_barrier(ThreadBlock&) {}
   virtual void pass_grid_barrier() {}
-  // These lanes have come to the same warp-wide operation, a barrier if it orders memory.
+  // These lanes have arrived at the same warp-wide operation, a barrier if it orders memory.
   virtual void pass_collective(ThreadBlock&, unsigned /*warp*/, std::uint32_t /*lanes*/,
                                const Collective&) {}
 
-  // What a thread has done when it releases `object`, such as an mbarrier where it arrives, is
-  // known to whoever acquires it, having waited there, after a phase of it has ended since.
+  // What a thread does before it releases `object` (for example, before it arrives at an mbarrier)
+  // is ordered before what follows when another thread acquires it (has waited there), if a phase
+  // of the object has ended in between.
   virtual void release(ThreadState&, const void* /*object*/) {}
   virtual void end_phase(ThreadBlock&, const void* /*object*/) {}
   virtual void acquire(ThreadState&, const void* /*object*/) {}
 
-  // An asynchronous copy was asked for; its bytes arrive (and are written) later, by finish_copy. A
-  // thread finishes its own; bulk copies are finished by one that waits.
+  // An asynchronous copy was requested; its bytes arrive (and are written) later, at finish_copy. A
+  // thread finishes its own copies; bulk copies are finished by one that waits.
   virtual void begin_copy(ThreadState&, const AsyncCopy&) {}
   virtual void finish_copy(ThreadState&, const AsyncCopy&) {}
 };
 
-// Who is told of what the running kernel does to memory; null in all other code, even if it runs on
-// behalf of a kernel. (The linker may give other code inline functions that were compiled with a
-// kernel, so that they tell of their accesses, too.)
+// The observer of what the running kernel does to memory; null in all other code, even if it runs
+// for a kernel. (The linker may give other code inline functions that were compiled with a kernel,
+// so that their accesses are reported, too.)
 extern constinit thread_local Observer* kernel_observer;
 
-// Code that is not the kernel's, called by it.
+// Marks a scope of code that the kernel calls but that is not part of it.
 class OutsideKernel {
  public:
   OutsideKernel() : observer_(kernel_observer) { kernel_observer = nullptr; }

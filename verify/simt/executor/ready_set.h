@@ -1,6 +1,6 @@
 #pragma once
 
-// The threads of one thread block that may run, as bits.
+// The threads of one thread block that can run, as a bit set.
 
 #include <array>
 #include <bit>
@@ -30,7 +30,7 @@ class ReadySet {
   void insert(unsigned thread) { insert_lanes(thread / kWarpSize, 1U << thread % kWarpSize); }
   void erase(unsigned thread) { words_[thread / 64] &= ~(std::uint64_t{1} << thread % 64); }
 
-  // Lanes of one warp, none of them in the set.
+  // Inserts lanes of one warp, none of which is in the set.
   void insert_lanes(unsigned warp, std::uint32_t lanes) {
     words_[warp / 2] |= std::uint64_t{lanes} << warp % 2 * kWarpSize;
   }
@@ -39,7 +39,7 @@ class ReadySet {
     return static_cast<std::uint32_t>(words_[warp / 2] >> warp % 2 * kWarpSize);
   }
 
-  // The first one at `thread` or after it, going round. Not of an empty set.
+  // The first thread of the set at or after `thread`, wrapping around. The set must not be empty.
   unsigned next_from(unsigned thread) const {
     unsigned word = thread / 64;
     std::uint64_t bits = words_[word] & ~std::uint64_t{0} << thread % 64;
@@ -47,7 +47,7 @@ class ReadySet {
     return word * 64 + static_cast<unsigned>(std::countr_zero(bits));
   }
 
-  // The last one at `thread` or before it, going round.
+  // The last one at or before `thread`, wrapping around.
   unsigned previous_from(unsigned thread) const {
     unsigned word = thread / 64;
     std::uint64_t bits = words_[word] & ~std::uint64_t{0} >> (63 - thread % 64);
@@ -58,7 +58,7 @@ class ReadySet {
     return word * 64 + 63 - static_cast<unsigned>(std::countl_zero(bits));
   }
 
-  // The one that `rank` others come before; rank < size().
+  // The one that is preceded by `rank` others; rank < size().
   unsigned nth(unsigned rank) const {
     unsigned word = 0;
     for (; rank >= static_cast<unsigned>(std::popcount(words_[word])); ++word) {

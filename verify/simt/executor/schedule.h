@@ -1,7 +1,7 @@
 #pragma once
 
-// In which order the threads of a thread block run. All orders are within what CUDA allows, and the
-// same seed gives the same one on any number of OS threads.
+// The order in which the threads of a thread block run. CUDA allows all of these orders, and the
+// same seed gives the same order on any number of OS threads.
 
 #include <array>
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace recto::simt {
 
 enum class SchedulePolicy : std::uint8_t {
   kInOrder,       // the next ready thread
-  kReverse,       // the previous one; thread blocks from the last to the first, too
+  kReverse,       // the previous ready thread; thread blocks also run from last to first
   kRandomWarp,    // any ready warp, its lanes in order
   kRandomThread,  // any ready thread
 };
@@ -27,8 +27,8 @@ constexpr const char* schedule_policy_name(SchedulePolicy policy) {
 struct Schedule {
   SchedulePolicy policy = SchedulePolicy::kInOrder;
   std::uint64_t seed = 0;
-  // Of being interrupted at a memory access, in builds that observe these; one in so many, 0:
-  // never. A launch that asks for it without such an observer is refused.
+  // A thread is interrupted at one in this many memory accesses, in builds that observe them; 0:
+  // never. A launch that asks for this without an observer that can preempt is refused.
   std::uint32_t preemption_period = 0;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Runs the threads of the thread blocks that one OS thread has before it: one in most launches, all
-// of the grid in a cooperative one.
+// Runs the threads of the thread blocks that one OS thread handles at a time: one block in most
+// launches, the whole grid in a cooperative one.
 
 #include <array>
 #include <atomic>
@@ -26,15 +26,15 @@ class Scheduler {
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
-  // Blocks [first, first + count) of the launch, side by side, until all of their threads have
-  // exited or one of them was abandoned. What is wrong is reported to the launch.
+  // Runs blocks [first, first + count) of the launch concurrently, until all of their threads have
+  // exited or one was abandoned. Reports what is wrong to the launch.
   void run(Launch& launch, std::uint64_t first, std::uint64_t count);
 
-  // By the running thread, `thread`.
-  void wait(ThreadState& thread);   // it cannot go on; comes back when it can
-  void yield(ThreadState& thread);  // it can go on, but others may come first
+  // Called by the running thread, `thread`.
+  void wait(ThreadState& thread);   // it cannot continue; returns when it can
+  void yield(ThreadState& thread);  // it can continue, but others may run first
   void wait_at_grid_barrier(ThreadState& thread);
-  void report(Finding finding);                  // it goes on all the same
+  void report(Finding finding);                  // the thread continues all the same
   [[noreturn]] void leave(ThreadState& thread);  // it has exited
   [[noreturn]] void abandon(Finding finding);    // the launch is over
 
@@ -44,19 +44,19 @@ class Scheduler {
     std::uintptr_t instruction = 0;
     std::uintptr_t address = 0;  // in memory
     const ThreadState* thread = nullptr;
-    std::uintptr_t last_access = 0;  // of a kernel that spins: if known, where it touched memory
+    std::uintptr_t last_access = 0;  // for a kernel that spins: the last access to memory, if known
   };
-  // From a signal handler, on the running thread's fiber.
+  // Called from a signal handler, on the running thread's fiber.
   [[noreturn]] void abandon_at(const Fault& fault);
 
-  // The running thread has done something that others see, without a switch.
+  // The running thread has done something that others can see, without a switch.
   void count_step(const ThreadState& thread) {
     steps_.store(steps_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     if (steps_.load(std::memory_order_relaxed) > steps_max_) [[unlikely]]
       give_up(thread);
   }
 
-  // Grows as long as kernels do anything but compute. To be read by any OS thread.
+  // Grows as long as kernels do anything but compute. Any OS thread may call this.
   std::uint64_t steps() const { return steps_.load(std::memory_order_relaxed); }
   RandomStream& random() { return random_; }
 
@@ -78,17 +78,17 @@ class Scheduler {
   StackPool stacks_;
   Launch* launch_ = nullptr;
   std::uint64_t order_ = 0;  // of the first block, for reports
-  // As many as ever ran side by side; the first block_count_ of them do.
+  // As many as have ever run concurrently; the first block_count_ of them do now.
   std::vector<std::unique_ptr<ThreadBlock>> blocks_;
   std::size_t block_count_ = 0;
   std::size_t block_at_ = 0;  // whose threads run now
   unsigned thread_at_ = 0;    // within it
-  // By warp, where the search for its next lane begins, so that no lane that polls keeps others
-  // off.
+  // For each warp, where the search for its next lane begins, so that a polling lane does not
+  // starve others.
   std::array<unsigned, ReadySet::kThreadsMax / kWarpSize> lane_at_ = {};
   std::uint64_t at_grid_barrier_ = 0;
   std::uint64_t exited_blocks_ = 0;
-  // Written by one OS thread only, so it needs no locked addition.
+  // Written by one OS thread only, so no atomic read-modify-write is needed.
   std::atomic<std::uint64_t> steps_ = 0;
   std::uint64_t steps_before_ = 0;  // those of earlier thread blocks
   std::uint64_t steps_max_ = 0;
@@ -100,7 +100,7 @@ class Scheduler {
   Fiber home_;
 };
 
-// Most often the thread's right neighbour is next: then it is found without a search.
+// Most often the next thread in order is ready: then it is found without a search.
 inline void Scheduler::wait(ThreadState& thread) {
   count_step(thread);
   ReadySet& ready = thread.block->ready();

@@ -1,8 +1,8 @@
 #pragma once
 
-// Shared memory of one thread block: room for the dynamic part, then each variable where it is
-// first used, with gaps between them that nobody may touch. It begins as all ones, which is NaN in
-// every floating-point type.
+// Shared memory of one thread block: room for the dynamic part, then the variables in the order of
+// their first use, with gaps between them that must not be touched. Initially all bits are one,
+// which is NaN in every floating-point type.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,11 +24,11 @@ struct SharedVariable {
 
 class SharedMemory {
  public:
-  // What one thread block can have on sm_90, both parts together.
+  // The maximum for one thread block on sm_90, both parts together.
   static constexpr std::size_t kBytesMax = 227 << 10;
   static constexpr std::size_t kStaticBytesMax = 48 << 10;
   static constexpr std::size_t kGapBytes = 64;
-  // Of the dynamic part, as far as anybody declares it.
+  // The largest alignment of the dynamic part that kernels declare.
   static constexpr std::size_t kDynamicAlignmentMax = 1024;
 
   struct Placed {
@@ -37,17 +37,17 @@ class SharedMemory {
     std::size_t bytes = 0;
   };
 
-  // For the next thread block.
+  // Starts over for the next thread block.
   void begin(std::size_t dynamic_bytes);
 
   std::size_t dynamic_bytes() const { return dynamic_bytes_; }
-  // The dynamic part, at a multiple of `alignment`, a power of two, and of no larger one, so that
-  // who needs more is seen. Null if it was handed out with less before.
+  // The dynamic part, at a multiple of `alignment`, a power of two, but of no larger power, so that
+  // code that needs more is found. Null if it was handed out with a smaller alignment before.
   std::byte* dynamic(std::size_t alignment);
   // Null if it does not fit.
   std::byte* variable(const SharedVariable& variable);
 
-  // All that may be handed out, gaps included.
+  // All memory that may be handed out, gaps included.
   std::span<std::byte> memory() const { return {memory_.get(), kMemoryBytes}; }
   // Sorted by offset.
   std::span<const Placed> placed() const { return placed_; }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Addresses of instructions as source lines.
+// Translates instruction addresses to source lines.
 
 #include <string>
 
@@ -8,9 +8,9 @@
 
 namespace recto::simt {
 
-// "cuda/kernels/a.cuh:17"; for an instruction address, of the innermost inlined function, as far as
-// addr2line (of binutils) and debug information tell, else "module+0x1234". Empty if nothing is
-// known. Starts a process for each address it has not seen before: not for use on a fiber.
+// "cuda/kernels/a.cuh:17"; for an instruction address, the place in the innermost inlined function
+// if addr2line (of binutils) and debug information know it, else "module+0x1234". Empty if nothing
+// is known. Starts a process for each new address, so it must not be used on a fiber.
 std::string place_text(const CodePlace& place);
 
 }  // namespace recto::simt

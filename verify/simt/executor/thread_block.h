@@ -1,7 +1,7 @@
 #pragma once
 
 // One thread block while it runs: its threads, each on a fiber, its warps, its barrier and its
-// shared memory. What threads do to each other goes through here.
+// shared memory. All interaction between threads goes through here.
 
 #include <array>
 #include <cstddef>
@@ -32,22 +32,22 @@ enum class Standing : std::uint8_t {
   kExited
 };
 
-// Computes what all lanes of `mask` get, from what each put in. payloads[lane] is lane's own; those
-// of lanes outside the mask are not to be touched.
+// Computes the results of all lanes of `mask` from their inputs. payloads[lane] belongs to that
+// lane; the payloads of lanes outside the mask must not be touched.
 using CombineFunction = void (*)(void* const* payloads, std::uint32_t mask);
 
-// What the lanes of a warp do together: one object in static memory for each operation there is, by
-// which lanes know that they have come to the same.
+// A warp-wide operation. There is one object in static memory per operation; lanes compare its
+// address to know that they have arrived at the same one.
 struct Collective {
   const char* name = "";
   CombineFunction combine = nullptr;
-  // Whether accesses before it come before accesses after it, for the lanes that meet.
+  // Whether it orders accesses before it before those after it, for the lanes that meet.
   bool orders_memory = false;
 };
 
 // One warp of a thread block.
 struct WarpState {
-  // Lanes of one mask, at one operation.
+  // Lanes of one mask, at the same operation.
   struct Meeting {
     std::uint32_t mask = 0;
     std::uint32_t arrived = 0;
@@ -55,22 +55,22 @@ struct WarpState {
   };
 
   unsigned number = 0;
-  std::uint32_t exited = 0;   // lanes, and those that never were
-  std::uint32_t waiting = 0;  // meetings that some lanes have come to and others have not
+  std::uint32_t exited = 0;   // lanes that have exited or never existed
+  std::uint32_t waiting = 0;  // meetings at which some lanes have arrived and others have not
   std::array<void*, kWarpSize> payloads = {};
   std::array<Meeting, kWarpSize> meetings = {};  // at the mask's lowest lane, if it is free
 };
 
-// What each switch touches comes first, so that it lies together.
+// The members that every switch touches come first, so that they are adjacent.
 struct ThreadState : KernelThread {
-  // Where it stands, and at what, if it waits.
+  // Where it is, and what it waits at, if it waits.
   const char* operation = "";
   ThreadBlock* block = nullptr;
   WarpState* warp = nullptr;
   Site site = {};
   std::uint32_t mask = 0;
   Standing standing = Standing::kCanRun;
-  // While the executor touches memory for it: a fault is one of the call at `site`.
+  // The executor is touching memory for this thread: a fault belongs to the call at `site`.
   bool is_in_call = false;
   Fiber fiber;
   AsyncCopies copies = {};
@@ -82,19 +82,19 @@ enum class BarrierReduction : std::uint8_t { kNone, kCount, kAnd, kOr };
 
 class ThreadBlock {
  public:
-  // Gets ready to run block `index` of the launch. Stacks are the caller's, one per thread.
+  // Prepares to run block `index` of the launch. The caller provides the stacks, one per thread.
   void begin(Launch& launch, Scheduler& scheduler, std::uint64_t index);
 
-  // Of the running thread: the lanes of `mask` meet at `collective`, each with its payload.
+  // Called by the running thread: the lanes of `mask` meet at `collective`, each with its payload.
   static void meet(std::uint32_t mask, void* payload, const Collective& collective, Site site);
 
-  // All by the running thread, `thread`. They return when it may go on.
+  // All are called by the running thread, `thread`, and return when it may continue.
   int wait_at_barrier(ThreadState& thread, BarrierReduction reduction, int predicate,
                       const char* name);
   void exit_thread(ThreadState& thread);
 
-  // After all ready threads of all blocks have run as far as they can: what is wrong, if this block
-  // is not done.
+  // What is wrong if this block is not done after all threads of all blocks have run as far as they
+  // can.
   bool is_done() const { return exited_ == threads_.size(); }
   Finding stuck() const;
   std::string standings() const;
@@ -109,7 +109,7 @@ class ThreadBlock {
   Scheduler& scheduler() { return *scheduler_; }
 
   Finding finding_of(const ThreadState& thread, Check check, std::string what) const;
-  // Two lanes that do together, at different places, what a warp does at one.
+  // Reports two lanes that take part in one warp-wide operation from different places in the code.
   [[noreturn]] void refuse_branches(const ThreadState& lane, const ThreadState& other);
 
  private:
@@ -117,7 +117,7 @@ class ThreadBlock {
     unsigned arrived = 0;
     const ThreadState* first = nullptr;  // who arrived first
     int sum = 0;                         // of predicates that hold
-    int result = 0;                      // of the last time all had arrived
+    int result = 0;                      // from the last time all had arrived
     BarrierReduction reduction = BarrierReduction::kNone;
   };
 

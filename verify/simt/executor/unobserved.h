@@ -1,7 +1,7 @@
 #pragma once
 
-// Marks code that stands for what the hardware does in registers, so that builds whose memory
-// accesses are observed (-fsanitize=thread) do not observe it.
+// Marks code that emulates what the hardware does in registers, so that builds that observe memory
+// accesses (-fsanitize=thread) do not observe it.
 
 #if defined(__clang__)
 #define RECTO_SIMT_UNOBSERVED __attribute__((no_sanitize("thread", "coverage")))
