@@ -1,13 +1,13 @@
 #pragma once
 
-// A copy in the background as the executor is asked for it.
+// An asynchronous copy, as requested from the executor.
 
 #include "verify/simt/dialect/simt_taint.h"
 #include "verify/simt/executor/device_copies.h"
 
 namespace recto::simt::device {
 
-// (Where nothing is read, the source may be anything.)
+// (If nothing is read, the source may be any address.)
 inline CopyRequest copy_request(void* shared, const void* global, unsigned bytes,
                                 unsigned source_bytes) {
   expect_untainted(shared);

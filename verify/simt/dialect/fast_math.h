@@ -40,7 +40,7 @@ struct DocumentedError {
   double ulps = 0;
   double ulps_per_argument = 0;  // floor(this * |x|) more
   double relative = 0;
-  // For arguments from absolute_from to absolute_to instead of all that.
+  // For arguments from absolute_from to absolute_to, this replaces all the above.
   double absolute = 0;
   double absolute_from = 0;
   double absolute_to = 0;
@@ -52,8 +52,8 @@ std::span<const DocumentedError> documented_errors();
 // How far a result for x may lie from the correctly rounded one, `rounded`.
 double error_allowed(const DocumentedError& row, double x, float rounded);
 
-// Within that, as the running launch's arithmetic says. Special cases (exp(0) = 1, log(1) = 0,
-// tanh(0) = 0, infinities, NaN) are exact. Subnormals are kept, as without -ftz=true.
+// Results within that error, as the running launch's arithmetic says. Special cases (exp(0) = 1,
+// log(1) = 0, tanh(0) = 0, infinities, NaN) are exact. Subnormals are kept, as without -ftz=true.
 float approximate(ApproximateFunction function, float x);
 
 float approximate_power(float x, float y);     // powf

@@ -1,9 +1,9 @@
 #pragma once
 
-// The executor's half of the dialect in which kernels are written. It stands before
-// cuda/kernels/dialect on the include path of whatever the host compiler builds for verify/simt,
-// and makes of plain CUDA C++ what runs there. ../README.md lists what a kernel may use; other
-// names of CUDA's are refused by simt_refused.h.
+// The executor's half of the dialect in which kernels are written. It precedes cuda/kernels/dialect
+// on the include path of everything that the host compiler builds for verify/simt, and makes plain
+// CUDA C++ run there. ../README.md lists what a kernel may use; simt_refused.h refuses CUDA's other
+// names.
 
 #include <cstdio>  // printf
 
@@ -23,14 +23,14 @@
 
 #include "verify/simt/dialect/simt_refused_functions.h"
 
-// After all others, which use of C++ what it refuses.
+// After all others: they use parts of C++ that it refuses.
 #include "verify/simt/dialect/simt_refused.h"
 
 namespace recto::simt::device {
 int variables_are_not_supported();  // verify/simt: a __device__ variable is not supported
 }
 
-// Something that only functions may have, where compilers show the reason for a variable.
+// An attribute that only functions may have, whose text compilers show when it is on a variable.
 #pragma GCC diagnostic error "-Wattributes"
 #if defined(__clang__)
 #define RECTO_SIMT_OF no_instrument_function  // verify/simt: a __device__ variable is not supported
@@ -46,8 +46,8 @@ int variables_are_not_supported();  // verify/simt: a __device__ variable is not
 #define __launch_bounds__(...)
 #define __restrict__ __restrict
 #define __align__(bytes) __attribute__((aligned(bytes)))
-// There is no way to copy to one, and nobody else may write. (That it may be declared const as well
-// is why it is not `const`.)
+// There is no way to copy to such a variable, and nothing else may write to it. (Not `const`,
+// because the variable may be declared const as well.)
 #define __constant__ constexpr
 
 #define threadIdx (::recto::simt::current_thread->thread_index)
@@ -56,10 +56,10 @@ int variables_are_not_supported();  // verify/simt: a __device__ variable is not
 #define gridDim (::recto::simt::current_thread->grid_dim)
 #define warpSize 32
 
-// T name DIMENSIONS; in shared memory: KERNEL_SHARED(float, tile, [4][32]).
+// Declares T name DIMENSIONS; in shared memory: KERNEL_SHARED(float, tile, [4][32]).
 #define KERNEL_SHARED(type, name, ...) KERNEL_SHARED_ALIGNED(alignof(type), type, name, __VA_ARGS__)
 
-// The same, at a multiple of `alignment` bytes, for accesses that are wider than T.
+// The same, aligned to `alignment` bytes, for accesses that are wider than T.
 #define KERNEL_SHARED_ALIGNED(alignment, type, name, ...)                         \
   using name##_shared_type = type __VA_ARGS__;                                    \
   static constinit const ::recto::simt::SharedVariable name##_shared_variable = { \
@@ -67,7 +67,7 @@ int variables_are_not_supported();  // verify/simt: a __device__ variable is not
   name##_shared_type& name = *static_cast<name##_shared_type*>(                   \
       ::recto::simt::device::shared_variable(name##_shared_variable))
 
-// extern T name[], as many bytes as the launch gives, at a multiple of 16 bytes.
+// Declares extern T name[], of as many bytes as the launch gives, aligned to 16 bytes.
 #define KERNEL_DYNAMIC_SHARED(type, name)                    \
   static_assert(alignof(type) <= 16, "aligned to 16 bytes"); \
   type* const name = static_cast<type*>(::recto::simt::device::dynamic_shared(16))

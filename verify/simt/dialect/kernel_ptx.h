@@ -1,7 +1,7 @@
 #pragma once
 
-// The executor's half of cuda/kernels/dialect/kernel_ptx.h: twins of what is inline PTX there, with
-// the same signatures and no PTX.
+// The executor's half of cuda/kernels/dialect/kernel_ptx.h: functions with the signatures of those
+// that are inline PTX there, but without PTX.
 
 #include <bit>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace recto::simt::device {
 
-// Subnormals become zeros of their sign.
+// Subnormals become zeros of the same sign.
 inline float flushed(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
   return std::bit_cast<float>((bits & 0x7f800000) == 0 ? bits & 0x80000000 : bits);

@@ -10,7 +10,7 @@ inline constexpr int kMatrixRows = 16;
 inline constexpr int kMatrixColumns = 8;
 inline constexpr int kMatrixDepthMax = 16;
 
-// Elements are numbers of 16 bits, which fp32 holds exactly.
+// The elements of a and b are 16-bit numbers, which fp32 represents exactly.
 struct MatrixProduct {
   int depth = kMatrixDepthMax;
   float a[kMatrixRows][kMatrixDepthMax] = {};
@@ -18,9 +18,10 @@ struct MatrixProduct {
   float sum[kMatrixRows][kMatrixColumns] = {};
 };
 
-// NaN is fp32's canonical one. Of a truncated sum, the exponent of a product is the sum of its
-// factors', whose significands are in [1, 2), as the hardware aligns before it normalises; zeros
-// have none. Bits below 2^(largest exponent - 23 - extra_bits) are dropped.
+// NaNs are fp32's canonical one. In a truncated sum, the exponent of a product is the sum of the
+// exponents of its factors, whose significands are in [1, 2), because the hardware aligns before it
+// normalises; zeros have no exponent. Bits below 2^(largest exponent - 23 - extra_bits) are
+// dropped.
 void multiply_accumulate(MatrixProduct& product, const Arithmetic& arithmetic);
 
 }  // namespace recto::simt

@@ -1,9 +1,9 @@
 #pragma once
 
-// Atomics, of the types for which CUDA has them. Thread blocks run on several OS threads, so these
-// are the machine's own atomics, which builds with observed accesses see as such: as one access,
-// however often others come between. Each gives the old value, and lets others of the block run now
-// and then, so that threads may wait for each other by them.
+// Atomics, for the types for which CUDA has them. Thread blocks run on several OS threads, so these
+// are the machine's own atomics. Builds with observed accesses see each as one atomic access,
+// however many attempts it takes. Each returns the old value, and lets other threads of the block
+// run now and then, so that threads can wait for each other with them.
 
 #include <concepts>
 #include <cstdint>
@@ -27,8 +27,8 @@ RECTO_SIMT_UNOBSERVED T atomic_retry(T* address, T old, Change change) {
   }
 }
 
-// Applies change(old, value) to what is there. The first attempt is the access that is observed: it
-// guesses, and learns what is there.
+// Replaces the old value with change(old, value). The first attempt is the access that is observed:
+// it guesses the old value, and learns it.
 template <typename T, typename Change>
 inline T atomic_change_known(T* address, T value, Change change) {
   const auto changed = [change, value](T old) { return change(old, value); };
@@ -42,7 +42,7 @@ inline T atomic_change_known(T* address, T value, Change change) {
 }
 
 #ifdef RECTO_SIMT_MSAN
-// MemorySanitizer takes for known what atomic operations leave and give.
+// MemorySanitizer treats what atomic operations store and return as initialised.
 template <typename T, typename Change>
 inline T atomic_change(T* address, T value, Change change) {
   const T before = *address;
@@ -71,7 +71,7 @@ template <typename T>
 concept AtomicExchanged = AtomicWord<T> || std::same_as<T, float>;
 template <typename T>
 concept AtomicCompared = AtomicWord<T> || std::same_as<T, unsigned short>;
-// Whoever defines a type of 2 or 4 bytes for which CUDA has atomicAdd says so.
+// To be specialised for other types of 2 or 4 bytes for which CUDA has atomicAdd.
 template <typename T>
 inline constexpr bool kHasAtomicAdd =
     AtomicAmong<T, int, unsigned, unsigned long long, float, double>;
@@ -80,7 +80,7 @@ concept AtomicSummand = kHasAtomicAdd<T>;
 
 }  // namespace recto::simt::device
 
-// name(address, value) of types that CUDA serves; of others it is refused.
+// name(address, value) for types that CUDA supports; refused for others.
 #define RECTO_SIMT_ATOMIC(name, Served, change)                                            \
   template <recto::simt::device::Served T>                                                 \
   inline T name(T* address, std::type_identity_t<T> value, RECTO_SIMT_SITE) {              \
@@ -113,7 +113,7 @@ inline T atomicExch(T* address, std::type_identity_t<T> value, RECTO_SIMT_SITE) 
 #ifdef RECTO_SIMT_MSAN
   const T before = *address;
 #endif
-  // What is there need not have been written.
+  // The old value need not have been initialised.
   T old;
   __atomic_exchange(address, &value, &old, __ATOMIC_RELAXED);
 #ifdef RECTO_SIMT_MSAN
@@ -127,7 +127,7 @@ inline T atomicCAS(T* address, std::type_identity_t<T> compare, std::type_identi
                    RECTO_SIMT_SITE) {
   recto::simt::device::begin_atomic(site);
 #ifdef RECTO_SIMT_MSAN
-  // Whether it is stored depends on what was there, and on `compare`.
+  // Whether the value is stored depends on the old one and on `compare`.
   return recto::simt::device::atomic_change(
       address, recto::simt::device::with_taint_of(value, compare),
       [compare = recto::simt::device::without_taint(compare)](T old, T value) {

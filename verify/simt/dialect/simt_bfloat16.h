@@ -1,7 +1,7 @@
 #pragma once
 
-// __nv_bfloat16 and __nv_bfloat162 as <cuda_bf16.h> has them: storage, and conversions. Arithmetic
-// is in simt_half_arithmetic.h. They are trivial types, so that shared memory may hold them.
+// __nv_bfloat16 and __nv_bfloat162 as in <cuda_bf16.h>: storage, and conversions. Arithmetic is in
+// simt_half_arithmetic.h. They are trivial types, so that shared memory may hold them.
 
 #include <bit>
 #include <concepts>

@@ -1,7 +1,7 @@
 #pragma once
 
-// Copies in the background, as cuda/kernels/dialect/kernel_ptx.h has them, where it is said what
-// each does. Bytes arrive as late as they may: at the wait that covers them.
+// Asynchronous copies, as in cuda/kernels/dialect/kernel_ptx.h, which documents each function.
+// Bytes arrive as late as allowed: at the wait that covers them.
 
 #include <cstdint>
 

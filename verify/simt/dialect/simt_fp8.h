@@ -1,6 +1,6 @@
 #pragma once
 
-// fp8 as <cuda_fp8.h> has it: storage, and conversions to and from the wider formats. e4m3 has no
+// fp8 as in <cuda_fp8.h>: storage, and conversions to and from the wider formats. e4m3 has no
 // infinities and a single magnitude for NaN. They are trivial types.
 
 #include <cstdint>
@@ -19,7 +19,7 @@ enum __nv_fp8_interpretation_t { __NV_E4M3, __NV_E5M2 };
 
 namespace recto::simt::device {
 
-// What overflows is the largest number if it saturates, else infinity or, in e4m3, NaN.
+// Overflow gives the largest number if it saturates, else infinity or, in e4m3, NaN.
 template <NarrowFormat kFormat>
 constexpr std::uint8_t fp8_of(double x, __nv_saturation_t saturation, std::uint32_t largest) {
   const auto bits = std::bit_cast<std::uint64_t>(x);

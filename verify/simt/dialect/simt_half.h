@@ -1,6 +1,6 @@
 #pragma once
 
-// __half and __half2 as <cuda_fp16.h> has them: storage, and conversions. Arithmetic is in
+// __half and __half2 as in <cuda_fp16.h>: storage, and conversions. Arithmetic is in
 // simt_half_arithmetic.h. They are trivial types, so that shared memory may hold them.
 
 #include <bit>

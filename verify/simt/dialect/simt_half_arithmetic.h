@@ -1,8 +1,8 @@
 #pragma once
 
-// Arithmetic of __half and __nv_bfloat16, and of pairs of them, as <cuda_fp16.h> and <cuda_bf16.h>
-// have it. Results are rounded once, to nearest even; subnormals are kept; a result that is NaN is
-// the canonical one.
+// Arithmetic of __half and __nv_bfloat16, and of pairs of them, as in <cuda_fp16.h> and
+// <cuda_bf16.h>. Results are rounded once, to nearest even; subnormals are kept; a result that is
+// NaN is the canonical one.
 
 #include "verify/simt/dialect/simt_atomics.h"
 #include "verify/simt/dialect/simt_half_traits.h"
@@ -16,7 +16,7 @@ inline constexpr bool kHasAtomicAdd<T> = true;
 
 }  // namespace recto::simt::device
 
-// name(a, b), name2 of pairs, and name_sat, name2_sat, whose results are within [0, 1].
+// name(a, b), name2 for pairs, and name_sat, name2_sat, whose results are clamped to [0, 1].
 #define RECTO_SIMT_HALF_OPERATION(name, symbol)                                    \
   template <recto::simt::device::HalfType T>                                       \
   T name(T a, T b) {                                                               \
@@ -122,7 +122,7 @@ T operator-(T a) {
   return __hneg2(a);
 }
 
-// What one of a pair is.
+// One element of a pair.
 template <recto::simt::device::HalfPair T>
 float __low2float(T pair) {
   return pair.x;

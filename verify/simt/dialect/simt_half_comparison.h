@@ -1,7 +1,7 @@
 #pragma once
 
-// Comparisons of __half and __nv_bfloat16, and of pairs of them, as <cuda_fp16.h> and <cuda_bf16.h>
-// have them.
+// Comparisons of __half and __nv_bfloat16, and of pairs of them, as in <cuda_fp16.h> and
+// <cuda_bf16.h>.
 
 #include "verify/simt/dialect/simt_half_traits.h"
 
@@ -9,13 +9,13 @@ template <recto::simt::device::HalfType T>
 bool __hisnan(T a) {
   return recto::simt::device::is_nan(a);
 }
-// 1 of +infinity, -1 of -infinity, else 0.
+// 1 for +infinity, -1 for -infinity, else 0.
 template <recto::simt::device::HalfType T>
 int __hisinf(T a) {
   return recto::simt::device::infinity_sign(a);
 }
 
-// +0 is larger than -0. Of a number and NaN, it is the number; with _nan, it is NaN.
+// +0 is larger than -0. For a number and NaN, the result is the number; with _nan, NaN.
 #define RECTO_SIMT_HALF_EXTREME(name, symbol)                                             \
   template <recto::simt::device::HalfType T>                                              \
   T name(T a, T b) {                                                                      \
@@ -39,8 +39,8 @@ RECTO_SIMT_HALF_EXTREME(__hmax, >)
 RECTO_SIMT_HALF_EXTREME(__hmin, <)
 #undef RECTO_SIMT_HALF_EXTREME
 
-// Of NaN, the plain form does not hold, and the one with u (unordered) does. On pairs, 1 or 0 for
-// each; with b, whether it holds of both.
+// With a NaN, the plain form is false and the one with u (unordered) is true. For pairs, 1 or 0 for
+// each; with b, whether it holds for both.
 #define RECTO_SIMT_HALF_COMPARISON(name, symbol)                                         \
   template <recto::simt::device::HalfType T>                                             \
   bool __h##name(T a, T b) {                                                             \

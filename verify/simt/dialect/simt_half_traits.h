@@ -1,8 +1,8 @@
 #pragma once
 
-// Arithmetic and comparisons of __half and __nv_bfloat16, and of pairs of them, as <cuda_fp16.h>
-// and <cuda_bf16.h> have them. Results are rounded once, to nearest even; subnormals are kept; a
-// result that is NaN is the canonical one.
+// Arithmetic and comparisons of __half and __nv_bfloat16, and of pairs of them, as in <cuda_fp16.h>
+// and <cuda_bf16.h>. Results are rounded once, to nearest even; subnormals are kept; a result that
+// is NaN is the canonical one.
 
 #include <bit>
 #include <concepts>
@@ -50,7 +50,7 @@ T with_code(std::uint32_t code) {
   return typename HalfTraits<T>::Raw{static_cast<unsigned short>(code)};
 }
 
-// Sums, products and quotients in fp64 have more than twice as many bits, and rounding twice is
+// Sums, products and quotients in fp64 have more than twice as many bits, so rounding twice equals
 // rounding once (Figueroa 1995, When is double rounding innocuous?).
 template <HalfType T>
 T rounded(double exact) {
@@ -67,7 +67,7 @@ T canonical(T value) {
   return with_code<T>(is_nan(value) ? format_of<T>().nan() : code_of(value));
 }
 
-// Within [+0, 1]; NaN becomes +0.
+// Clamped to [+0, 1]; NaN becomes +0.
 template <HalfType T>
 T saturated(T value) {
   const float x = value;
@@ -75,7 +75,7 @@ T saturated(T value) {
   return with_code<T>(x > 0.0F ? at_most_one : 0);
 }
 
-// As integers, numbers are in the order of their values: zeros apart, as max and min want it.
+// An integer in the order of the values, with -0 below +0, as max and min need it.
 template <HalfType T>
 std::int32_t order_of(T value) {
   const std::uint32_t code = code_of(value);
@@ -99,7 +99,7 @@ T magnitude_of(T a) {
   return canonical(with_code<T>(code_of(a) & (format_of<T>().sign() - 1)));
 }
 
-// 1 of +infinity, -1 of -infinity, else 0.
+// 1 for +infinity, -1 for -infinity, else 0.
 template <HalfType T>
 int infinity_sign(T a) {
   const std::uint32_t code = code_of(a);
@@ -107,7 +107,7 @@ int infinity_sign(T a) {
   return !is_infinite ? 0 : (code & format_of<T>().sign()) != 0 ? -1 : 1;
 }
 
-// The only one that is a number, or the canonical NaN.
+// `chosen` if both are numbers; else the one that is a number, or the canonical NaN if none is.
 template <HalfType T>
 T choose_number(T a, T b, T chosen) {
   const std::uint32_t other = code_of(canonical(b));

@@ -32,7 +32,8 @@ inline unsigned long long __brevll(unsigned long long x) {
   return low << 32 | __brev(static_cast<unsigned>(x >> 32));
 }
 
-// Four bytes out of the eight of y:x, named by the lowest three bits of each digit of the selector.
+// Four of the eight bytes of y:x, selected by the lowest three bits of each hexadecimal digit of
+// the selector.
 inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
   const std::uint64_t bytes = std::uint64_t{y} << 32 | x;
   unsigned result = 0;
@@ -55,7 +56,7 @@ inline long long __mul64hi(long long x, long long y) {
 inline unsigned long long __umul64hi(unsigned long long x, unsigned long long y) {
   return static_cast<unsigned long long>(static_cast<unsigned __int128>(x) * y >> 64);
 }
-// Of the lower 24 bits, the lower 32 of the product.
+// The lower 32 bits of the product of the lower 24 bits.
 inline unsigned __umul24(unsigned x, unsigned y) { return (x & 0xffffff) * (y & 0xffffff); }
 inline int __mul24(int x, int y) {
   const auto extended = [](int value) { return static_cast<unsigned>(value) << 8; };
@@ -105,8 +106,8 @@ inline double __longlong_as_double(long long x) { return std::bit_cast<double>(x
 
 namespace recto::simt::device {
 
-// What is too large becomes the largest; NaN becomes 0, and of 64 bits the highest bit alone (PTX
-// ISA, cvt). `whole` is an integer or not finite.
+// Saturates; NaN becomes 0 or, in 64 bits, the highest bit alone (PTX ISA, cvt). `whole` is an
+// integer or not finite.
 template <typename Integer>
 Integer saturated_known(double whole) {
   constexpr auto kMin = std::numeric_limits<Integer>::min();
@@ -119,7 +120,7 @@ Integer saturated_known(double whole) {
   return static_cast<Integer>(whole);
 }
 
-// It branches, which taint must not be asked about.
+// It branches on the value, so taint is taken off before.
 template <typename Integer>
 Integer saturated_integer(double whole) {
   return with_taint_of(saturated_known<Integer>(without_taint(whole)), whole);
@@ -163,7 +164,8 @@ concept Integers = std::is_integral_v<A> && std::is_integral_v<B>;
 
 }  // namespace recto::simt::device
 
-// Of two integers, in the type that C++ gives their sum (int and unsigned: unsigned), as CUDA's.
+// For two integers, the result has the type of their sum in C++ (int and unsigned: unsigned), as in
+// CUDA.
 template <typename A, typename B>
 requires recto::simt::device::Integers<A, B>
 auto max(A a, B b) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Launches, as the dialect has them in both halves.
+// Launches, as in both halves of the dialect.
 
 #include <cstddef>
 #include <type_traits>
@@ -20,12 +20,12 @@ struct KernelLaunch {
   bool is_cooperative = false;
 };
 
-// What came of it: null, or what was wrong.
+// The outcome: null, or what was wrong.
 struct KernelStatus {
   const char* error = nullptr;
 };
 
-// Copies from the device to the host, and waits for the stream.
+// Copies from the device to the host, then waits for the stream.
 inline KernelStatus read_back(void* host, const void* device, std::size_t bytes,
                               KernelStream stream) {
   if (stream == nullptr) return {"expected a stream of the executor, got null"};

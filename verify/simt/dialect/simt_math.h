@@ -1,11 +1,11 @@
 #pragma once
 
-// CUDA's functions of fp32. The approximate ones are as accurate, or as wrong within what CUDA
-// documents, as the launch's arithmetic says (fast_math.h); the others are IEEE's. Subnormals are
-// kept everywhere, as without -ftz=true.
+// CUDA's fp32 functions. The launch's arithmetic determines whether the approximate ones are
+// accurate or off by up to the error that CUDA documents (fast_math.h); the others are those of
+// IEEE 754. Subnormals are kept everywhere, as without -ftz=true.
 //
-// expf and its kin are the host's by name, so they are macros here. The overloads of std:: (exp of
-// a float, and so on) are the host's own and are not perturbed.
+// expf and its siblings are names of the host's library, so they are macros here. The overloads in
+// std:: (exp of a float, and so on) remain the host's and are not perturbed.
 
 #include <math.h>  // isnan and isinf without std::
 #include <cmath>
@@ -67,7 +67,7 @@ inline void recto_simt_sincosf(float x, float* sine, float* cosine) {
 #define powf(x, y) recto_simt_powf(x, y)
 #define sincosf(x, sine, cosine) recto_simt_sincosf(x, sine, cosine)
 
-// Derived from others, as the guide says.
+// Derived from others, as in the CUDA C++ Programming Guide.
 inline float __powf(float x, float y) { return exp2f(y * __log2f(x)); }
 inline float __tanf(float x) { return __sinf(x) * (1 / __cosf(x)); }
 inline void __sincosf(float x, float* sine, float* cosine) {
@@ -78,7 +78,7 @@ inline void __sincosf(float x, float* sine, float* cosine) {
 inline float __fdividef(float x, float y) {
   return recto::simt::device::approximate_quotient(x, y);
 }
-// Within [+0, 1]; NaN becomes +0.
+// Clamped to [+0, 1]; NaN becomes +0.
 inline float __saturatef(float x) { return x > 0.0F ? (x > 1.0F ? 1.0F : x) : 0.0F; }
 
 // Rounded once to nearest, and never contracted.
@@ -98,7 +98,7 @@ inline double __fma_rn(double x, double y, double z) { return std::fma(x, y, z);
 
 namespace recto::simt::device {
 
-// Of NaN and a number, the number; +0 is larger than -0 (IEEE 754-2019's maximumNumber). Without
+// For NaN and a number, the number; +0 is larger than -0 (IEEE 754-2019's maximumNumber). Without
 // branches, as in simt_narrow.h.
 template <std::floating_point T>
 T maximum_number(T x, T y) {
@@ -127,7 +127,7 @@ template <std::floating_point A, std::floating_point B>
 auto min(A x, B y) {
   return recto::simt::device::minimum_number<decltype(x + y)>(x, y);
 }
-// The host's differ in the sign of zero.
+// The host's functions differ in the sign of zero.
 inline float recto_simt_fmaxf(float x, float y) { return max(x, y); }
 inline float recto_simt_fminf(float x, float y) { return min(x, y); }
 #define fmaxf(x, y) recto_simt_fmaxf(x, y)

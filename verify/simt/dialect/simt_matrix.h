@@ -1,7 +1,7 @@
 #pragma once
 
-// Matrices of a warp, as cuda/kernels/dialect/kernel_ptx.h has them: what their lanes hold, and who
-// does what, is said there.
+// Warp-level matrices, as in cuda/kernels/dialect/kernel_ptx.h, which documents what each lane
+// holds and does.
 
 #include <concepts>
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace recto::simt::device {
 
-// A vector: every compiler loads it at once, and observes it as one access of 16 bytes.
+// A vector: every compiler loads it at once, and instruments it as one access of 16 bytes.
 using MatrixRow = std::uint32_t __attribute__((vector_size(16), may_alias));
 
-// What one lane brings, and gets.
+// What one lane contributes, and receives.
 struct MatrixLoad {
   MatrixRow row;  // of those lanes that give an address
   std::uint32_t fragment[4];
@@ -29,7 +29,7 @@ void combine_transposed_x1(void* const* payloads, std::uint32_t mask);
 void combine_transposed_x2(void* const* payloads, std::uint32_t mask);
 void combine_transposed_x4(void* const* payloads, std::uint32_t mask);
 
-// Only what is in registers.
+// Touches registers only.
 template <int kCount>
 RECTO_SIMT_UNOBSERVED void exchange_rows(std::uint32_t* fragment, MatrixRow row,
                                          const Collective& what, Site site) {
@@ -51,7 +51,7 @@ void combine_bfloat16_m16n8k8(void* const* payloads, std::uint32_t mask);
 
 }  // namespace recto::simt::device
 
-// Each lane reads its own row, in the kernel's file, so that its access is one of the kernel's.
+// Each lane reads its own row, in the kernel's file, so that the access counts as the kernel's.
 #define RECTO_SIMT_LOAD_MATRIX(name, combine, count)                                           \
   __attribute__((always_inline)) inline void name(unsigned(&fragment)[count], const void* row, \
                                                   RECTO_SIMT_SITE) {                           \

@@ -1,7 +1,7 @@
 #pragma once
 
-// Loads and stores with cache hints, which are hints here too; fences. They are inlined, so that an
-// access is at the kernel's line.
+// Loads and stores with cache hints, which have no effect here; fences. They are inlined, so that
+// accesses have the kernel's line.
 
 #include <type_traits>
 

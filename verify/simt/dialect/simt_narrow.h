@@ -1,8 +1,8 @@
 #pragma once
 
 // Rounding to floating-point formats of 16 and 8 bits, and back, bit by bit. Nothing here branches
-// on a value (both sides of each choice are computed before it), so that tools which follow what is
-// known about an argument, such as MemorySanitizer, follow it into the result.
+// on a value (both sides of each choice are computed first), so that tools that track what is known
+// about an argument, such as MemorySanitizer, track it into the result.
 
 #include <bit>
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace recto::simt::device {
 
 enum class Rounding : std::uint8_t { kNearestEven, kTowardsZero, kUp, kDown };
 
-// Sign, exponent and fraction; all exponents but the lowest mean a leading one.
+// Sign, exponent and fraction; all exponents but the lowest imply a leading one.
 struct NarrowFormat {
   int exponent_bits = 0;
   int fraction_bits = 0;
@@ -38,7 +38,7 @@ constexpr bool is_nan_bits(std::uint64_t double_bits) {
   return (double_bits & ~kDoubleSign) > kDoubleInfinity;
 }
 
-// Whether a remainder makes the magnitude one larger.
+// Whether the remainder rounds the magnitude up by one.
 template <Rounding kRounding>
 constexpr bool rounds_away(std::uint64_t kept, std::uint64_t rest, std::uint64_t half,
                            std::uint64_t sign) {
@@ -55,8 +55,8 @@ constexpr bool rounds_away(std::uint64_t kept, std::uint64_t rest, std::uint64_t
   return false;
 }
 
-// The code of |x| as if there were no largest exponent: what overflows is above infinity's code.
-// Not of NaN.
+// The code of |x| as if there were no largest exponent: overflow gives a code above infinity's. x
+// must not be NaN.
 template <NarrowFormat kFormat, Rounding kRounding = Rounding::kNearestEven>
 constexpr std::uint64_t magnitude_code(double x) {
   const auto bits = std::bit_cast<std::uint64_t>(x);
@@ -64,7 +64,7 @@ constexpr std::uint64_t magnitude_code(double x) {
   const auto field = static_cast<int>(magnitude >> kDoubleFractionBits);
   constexpr std::uint64_t kOne = std::uint64_t{1} << kDoubleFractionBits;
   const std::uint64_t significand = (magnitude & (kOne - 1)) | (field > 0 ? kOne : 0);
-  // By how much the exponent is above the lowest; below it, numbers keep fewer bits.
+  // How far the exponent is above the lowest; below it, numbers keep fewer bits.
   const int above = field - 1023 - kFormat.exponent_min();
   const int lost = above < 0 ? -above : 0;
   constexpr int kSpare = kDoubleFractionBits - kFormat.fraction_bits;
@@ -83,12 +83,12 @@ constexpr std::uint32_t sign_code(double x) {
   return (std::bit_cast<std::uint64_t>(x) & kDoubleSign) != 0 ? kFormat.sign() : 0;
 }
 
-// To a format with infinities, as IEEE 754 does it; NaN becomes the canonical one.
+// Converts to a format with infinities, as in IEEE 754; NaN becomes the canonical one.
 template <NarrowFormat kFormat, Rounding kRounding = Rounding::kNearestEven>
 constexpr std::uint16_t narrowed(double x) {
   const auto bits = std::bit_cast<std::uint64_t>(x);
   const std::uint64_t code = magnitude_code<kFormat, kRounding>(x);
-  // Rounding towards zero keeps what is finite so.
+  // Rounding towards zero keeps finite numbers finite.
   const bool is_cut = (kRounding != Rounding::kNearestEven) &
                       !rounds_away<kRounding>(1, 1, 1, bits & kDoubleSign) &
                       ((bits & ~kDoubleSign) < kDoubleInfinity);
@@ -98,16 +98,16 @@ constexpr std::uint16_t narrowed(double x) {
   return static_cast<std::uint16_t>(is_nan_bits(bits) ? kFormat.nan() : number);
 }
 
-// Exact, as if the largest exponent were one like others.
+// Exact; treats the largest exponent like any other.
 template <NarrowFormat kFormat>
 constexpr float widened_finite(std::uint32_t magnitude) {
   constexpr int kShift = 23 - kFormat.fraction_bits;
   constexpr auto kScaleExponent = static_cast<std::uint32_t>(127 + 126 + kFormat.exponent_min());
-  // A number of the same fields in fp32 differs by the exponents' offset alone, subnormal or not.
+  // The fp32 number with the same fields differs only by the exponents' offset, subnormal or not.
   return std::bit_cast<float>(magnitude << kShift) * std::bit_cast<float>(kScaleExponent << 23);
 }
 
-// Exact, of a format with infinities. NaNs become fp32's canonical one.
+// Exact, for a format with infinities. NaNs become fp32's canonical one.
 template <NarrowFormat kFormat>
 constexpr float widened(std::uint32_t code) {
   const std::uint32_t magnitude = code & (kFormat.sign() - 1);
@@ -119,14 +119,14 @@ constexpr float widened(std::uint32_t code) {
   return std::bit_cast<float>((magnitude < kFormat.infinity() ? finite : infinite) | sign);
 }
 
-// a * b + c, rounded once: what fp64 rounds off is kept as its last bit (rounding to odd), so that
-// rounding again to at most half as many bits is right. a * b is exact for formats of 16 bits.
+// a * b + c, rounded once: what fp64 rounds off is recorded in its last bit (rounding to odd), so
+// that rounding again to at most half as many bits is correct. a * b is exact for 16-bit formats.
 template <NarrowFormat kFormat>
 constexpr std::uint16_t fused(float a, float b, float c) {
   const double product = static_cast<double>(a) * static_cast<double>(b);
   const double addend = c;
   const double sum = product + addend;
-  // What was rounded off, exactly (Knuth's two-sum).
+  // The exact rounding error (Knuth's two-sum).
   const double virtual_addend = sum - product;
   const double lost = (product - (sum - virtual_addend)) + (addend - virtual_addend);
   const auto bits = std::bit_cast<std::uint64_t>(sum);

@@ -1,6 +1,6 @@
 #pragma once
 
-// How a name of CUDA's is refused: whoever uses it is told so by the compiler.
+// How a name of CUDA's is refused: using it is a compile-time error.
 
 #define RECTO_SIMT_REFUSAL(name)                   \
   __attribute__((unavailable("verify/simt: " #name \

@@ -1,6 +1,6 @@
 #pragma once
 
-// CUDA names that kernels may not use here: whoever uses one is told so by the compiler.
+// CUDA names that kernels may not use here: using one is a compile-time error.
 
 #include <algorithm>
 #include <cmath>
@@ -32,17 +32,17 @@ RECTO_SIMT_REFUSE(__any)
 RECTO_SIMT_REFUSE(__all)
 RECTO_SIMT_REFUSE(__match_all_sync)
 
-// Barriers of some warps of a thread block.
+// Barriers for some of the warps of a thread block.
 RECTO_SIMT_REFUSE(__barrier_sync)
 RECTO_SIMT_REFUSE(__barrier_sync_count)
 RECTO_SIMT_REFUSE(__named_barrier_sync)
 
-// C++ cannot make of it what CUDA means: KERNEL_SHARED is there for it.
+// C++ cannot express what CUDA means by it; KERNEL_SHARED can.
 #define __shared__ _Pragma("GCC error \"verify/simt: __shared__ is not supported\"")
 
-// The GPU's instructions are kernel_ptx.h's; those of foreign sources are interpreted.
-// (Headers of the C library have __asm__, and those of C++ what is refused below: those that files
-// of kernels may want are included above, and by the rest of the dialect.)
+// kernel_ptx.h provides the GPU's instructions; those of foreign sources are interpreted.
+// (Headers of the C library use __asm__, and those of C++ use what is refused below: the headers
+// that kernel files may need are included above, and by the rest of the dialect.)
 #if defined(RECTO_SIMT_KERNEL_FILE)
 #define asm _Pragma("GCC error \"verify/simt: asm is not supported; kernel_ptx.h has functions\"")
 #define __asm__ \
@@ -51,8 +51,8 @@ RECTO_SIMT_REFUSE(__named_barrier_sync)
   _Pragma("GCC error \"verify/simt: __asm is not supported; kernel_ptx.h has functions\"")
 #endif
 
-// C++'s own words for which the executor has nothing of its own: they would act on the host, and
-// be the same for all thread blocks, or end the launch in the midst of it.
+// C++ keywords that the executor does not implement: they would act on the host, be shared by all
+// thread blocks, or end the launch halfway.
 #if defined(RECTO_SIMT_KERNEL_FILE)
 #define throw _Pragma("GCC error \"verify/simt: throw is not supported\"")
 #define try _Pragma("GCC error \"verify/simt: try is not supported\"")
@@ -60,7 +60,7 @@ RECTO_SIMT_REFUSE(__named_barrier_sync)
 #define thread_local _Pragma("GCC error \"verify/simt: thread_local is not supported\"")
 #endif
 
-// Variables of the device that the host shares, and parameters that stay where they are.
+// Device variables that the host shares, and parameters that are not copied.
 #define __managed__ _Pragma("GCC error \"verify/simt: __managed__ is not supported\"")
 #define __grid_constant__ _Pragma("GCC error \"verify/simt: __grid_constant__ is not supported\"")
 
@@ -85,7 +85,7 @@ RECTO_SIMT_REFUSE(__isShared)
 RECTO_SIMT_REFUSE(__isGlobal)
 RECTO_SIMT_REFUSE(__isLocal)
 
-// Asynchronous copies by other names than kernel_ptx.h's.
+// Asynchronous copies under names other than kernel_ptx.h's.
 RECTO_SIMT_REFUSE(__pipeline_memcpy_async)
 RECTO_SIMT_REFUSE(__pipeline_commit)
 RECTO_SIMT_REFUSE(__pipeline_wait_prior)
@@ -118,7 +118,7 @@ RECTO_SIMT_REFUSE(cudaGetParameterBuffer)
 RECTO_SIMT_REFUSE(cudaGridDependencySynchronize)
 RECTO_SIMT_REFUSE(cudaTriggerProgrammaticLaunchCompletion)
 
-// grid_barrier() is what there is of them; matrices are kernel_ptx.h's.
+// Of these, only grid_barrier() exists; for matrices there is kernel_ptx.h.
 namespace cooperative_groups {
 RECTO_SIMT_REFUSE(this_thread_block)
 RECTO_SIMT_REFUSE(this_grid)
@@ -145,14 +145,14 @@ struct fragment {
 #undef RECTO_SIMT_WMMA_SHAPE
 }  // namespace nvcuda::wmma
 
-// In files of kernels only: what the host does with its memory and time is its own affair.
+// Only in kernel files: the host may use its memory and time as it likes.
 #ifdef RECTO_SIMT_KERNEL_FILE
 extern "C" clock_t clock() noexcept RECTO_SIMT_REFUSAL(clock);
 extern "C" void* malloc(std::size_t bytes) noexcept RECTO_SIMT_REFUSAL(malloc);
 extern "C" void free(void* memory) noexcept RECTO_SIMT_REFUSAL(free);
 RECTO_SIMT_REFUSE(cudaMemcpyToSymbol)
 RECTO_SIMT_REFUSE(cudaMemcpyFromSymbol)
-// Of libcu++, whose headers are refused by name (BUILD file).
+// Names of libcu++, whose headers are refused by name (BUILD file).
 namespace cuda::std {
 RECTO_SIMT_REFUSE(min)
 RECTO_SIMT_REFUSE(max)

@@ -1,10 +1,10 @@
 #pragma once
 
-// CUDA's functions of numbers and atomics that kernels may not use here.
+// CUDA's numeric functions and atomics that kernels may not use here.
 
 #include "verify/simt/dialect/simt_refusal.h"
 
-// Atomics of other scopes than the device.
+// Atomics with scopes other than the device.
 #define RECTO_SIMT_REFUSE_SCOPES(name) \
   RECTO_SIMT_REFUSE(name##_block)      \
   RECTO_SIMT_REFUSE(name##_system)
@@ -47,7 +47,7 @@ RECTO_SIMT_REFUSE_ROUNDINGS(__drcp)
 RECTO_SIMT_REFUSE_ROUNDINGS(__dsqrt)
 #undef RECTO_SIMT_REFUSE_ROUNDINGS
 
-// Functions that the host's library does not have, in fp64 and in fp32.
+// Functions that the host's library lacks, in fp64 and in fp32.
 #define RECTO_SIMT_REFUSE_WIDTHS(name) \
   RECTO_SIMT_REFUSE(name)              \
   RECTO_SIMT_REFUSE(name##f)
@@ -69,7 +69,7 @@ RECTO_SIMT_REFUSE_WIDTHS(cyl_bessel_i0)
 RECTO_SIMT_REFUSE_WIDTHS(cyl_bessel_i1)
 #undef RECTO_SIMT_REFUSE_WIDTHS
 
-// Functions in half precision, whose errors are not documented as closely; fp32's are there.
+// Half-precision functions, whose errors are not documented as precisely; use those of fp32.
 RECTO_SIMT_REFUSE(hexp)
 RECTO_SIMT_REFUSE(hexp2)
 RECTO_SIMT_REFUSE(hlog)
@@ -127,7 +127,7 @@ RECTO_SIMT_REFUSE_COMPARISON(__vsetle)
 #undef RECTO_SIMT_REFUSE_COMPARISON
 #undef RECTO_SIMT_REFUSE_PARTS
 
-// Largest and smallest of sums and of three, for dynamic programming.
+// Maxima and minima of sums and of three numbers, for dynamic programming.
 #define RECTO_SIMT_REFUSE_DPX(name)  \
   RECTO_SIMT_REFUSE(name##_s32)      \
   RECTO_SIMT_REFUSE(name##_u32)      \

@@ -1,7 +1,7 @@
 #pragma once
 
-// Taint: MemorySanitizer's shadow of a value, for what it does not follow by itself. In programs
-// that have it (variants.bzl, mode "taint"); nothing elsewhere.
+// Taint: MemorySanitizer's shadow of a value, where it does not track the value by itself. Used in
+// programs built with it (variants.bzl, mode "taint"); does nothing elsewhere.
 
 #include <cstdint>
 
@@ -32,21 +32,21 @@ T without_taint(T value) {
   return value;
 }
 
-// All of it is tainted if anything of the arguments is.
+// `result`, entirely tainted if any part of the arguments is.
 template <typename T, typename... Arguments>
 T with_taint_of(T result, const Arguments&... arguments) {
   if ((is_tainted(arguments) || ...)) set_tainted(result);
   return result;
 }
 
-// Ends the program if it is tainted, as an access by such an address does: of addresses that the
-// executor follows later, where nothing looks at them.
+// Ends the program if `value` is tainted, as an access through a tainted address does: for
+// addresses that the executor uses later, where nothing checks them.
 template <typename T>
 void expect_untainted(const T& value) {
   __msan_check_mem_is_initialized(&value, sizeof value);
 }
 
-// Byte by byte: ones where a byte is tainted.
+// All bits of each tainted byte are set.
 inline std::uint64_t tainted_bits(const std::uint64_t& word) {
   std::uint64_t tainted = 0;
   for (unsigned byte = 0; byte < sizeof word; ++byte) {
@@ -56,7 +56,7 @@ inline std::uint64_t tainted_bits(const std::uint64_t& word) {
   return tainted;
 }
 
-// `known` with the bytes tainted of which `tainted` has bits.
+// `known`, with those bytes tainted in which `tainted` has bits.
 inline std::uint64_t with_tainted_bits(std::uint64_t known, std::uint64_t tainted) {
   std::uint64_t word = without_taint(known);
   for (unsigned byte = 0; byte < sizeof word; ++byte) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// CUDA's own types, as far as kernels may use them: dimensions, and short vectors with CUDA's
+// The built-in CUDA types that kernels may use: dimensions, and short vectors with CUDA's
 // alignments.
 
 #include <cstddef>

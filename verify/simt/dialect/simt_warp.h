@@ -1,7 +1,7 @@
 #pragma once
 
-// What the lanes of a warp do together: shuffles, votes, matches, reductions, __syncwarp. Values
-// and corner cases as in the CUDA C++ Programming Guide and the PTX ISA.
+// Warp-wide operations: shuffles, votes, matches, reductions, __syncwarp. Values and corner cases
+// are those of the CUDA C++ Programming Guide and the PTX ISA.
 
 #include <bit>
 #include <cstdint>
@@ -24,7 +24,7 @@ RECTO_SIMT_UNOBSERVED void for_each_lane(std::uint32_t mask, Visit visit) {
 }
 
 struct ShuffleRequest {
-  std::uint64_t value = 0;  // what is given, then what was taken
+  std::uint64_t value = 0;  // the value given, then the one taken
   unsigned source = 0;
 };
 
@@ -56,7 +56,7 @@ RECTO_SIMT_UNOBSERVED T shuffle(std::uint32_t mask, T value, unsigned source,
   return value;
 }
 
-// The lanes that a shuffle of `width` stays within: `begin` is the first, `end` the last of them.
+// The lanes within which a shuffle of `width` stays: `begin` is the first of them, `end` the last.
 struct Segment {
   unsigned lane;
   unsigned begin;
@@ -173,7 +173,7 @@ inline int __any_sync(unsigned mask, int predicate, RECTO_SIMT_SITE) {
 }
 
 inline int __all_sync(unsigned mask, int predicate, RECTO_SIMT_SITE) {
-  // No lane that takes part says no.
+  // True if no participating lane has a false predicate.
   return recto::simt::device::vote(mask, predicate == 0, recto::simt::device::kAll, site) == 0;
 }
 
@@ -187,7 +187,7 @@ inline void __syncwarp(unsigned mask = 0xffffffff, RECTO_SIMT_SITE) {
   recto::simt::device::collective(mask, nullptr, recto::simt::device::kWarpBarrier, site);
 }
 
-// The lanes that happen to run with this one: CUDA promises no more than itself.
+// The lanes that happen to run with this one: CUDA guarantees no more than the lane itself.
 inline unsigned __activemask() { return 1U << recto::simt::device::lane(); }
 
 #define RECTO_SIMT_REDUCTION(type, name, expression)                                               \

@@ -14,11 +14,11 @@
 namespace recto::verify {
 
 struct PackedDecodeHow {
-  std::int64_t partition_size = 0;  // 0: in one pass
+  std::int64_t partition_size = 0;  // 0: one pass
   bool half_sums = false;           // the product with V in half precision
-  ObserverMaker observer = {};      // nobody, if empty
-  // Sees `out`, [num_seqs, num_heads, head_dim] of q's type, as the kernels have left it; if empty,
-  // nobody.
+  ObserverMaker observer = {};      // none, if empty
+  // Called with `out`, [num_seqs, num_heads, head_dim] of q's type, as the kernels have left it,
+  // unless empty.
   std::function<void(std::span<std::byte> out)> look = {};
 };
 

@@ -1,12 +1,12 @@
 #pragma once
 
-// Which cases the example is tried with.
+// The cases with which the example is tested.
 
 #include "verify/generators/case_generator.h"
 
 namespace recto::verify {
 
-// What the extension serves.
+// The cases that the extension supports.
 inline CaseDomain packed_domain(const TypePair& types) {
   CaseDomain domain;
   domain.types = {types};

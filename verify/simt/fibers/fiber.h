@@ -1,10 +1,11 @@
 #pragma once
 
-// Fibers: stacks of their own that one OS thread switches between by hand. A switch keeps the
-// registers that a call must keep, and nothing else; a fiber stays on the OS thread it began on.
+// Fibers: separate stacks between which one OS thread switches explicitly. A switch preserves the
+// registers that a call must preserve, and nothing else; a fiber stays on the OS thread on which it
+// began.
 //
-// x86-64 has a switch of our own (fiber_x86_64.cc); other machines, and whoever defines
-// RECTO_SIMT_BOOST_CONTEXT, take Boost.Context's (fiber_boost.cc).
+// x86-64 has its own switch (fiber_x86_64.cc); other machines, and builds that define
+// RECTO_SIMT_BOOST_CONTEXT, use Boost.Context's (fiber_boost.cc).
 
 #include <cstddef>
 
@@ -18,7 +19,7 @@
 #endif
 #endif
 
-// Sanitizers want to be told of switches.
+// Sanitizers must be notified of switches.
 #if defined(RECTO_SIMT_ASAN) || defined(RECTO_SIMT_TSAN)
 #define RECTO_SIMT_ANNOUNCES_SWITCHES 1
 #endif
@@ -29,7 +30,7 @@
 
 namespace recto::simt {
 
-// Memory of a stack. The page below `bottom` may not be touched.
+// The memory of a stack. The page below `bottom` must not be touched.
 struct StackMemory {
   std::byte* bottom = nullptr;
   std::size_t bytes = 0;
@@ -37,23 +38,25 @@ struct StackMemory {
 
 using FiberEntry = void (*)(void* argument);
 
-// Where a fiber stands while another runs. Boost's keeps all but `stack_pointer` on the stack.
+// Where a fiber is suspended while another runs. Boost.Context keeps all but `stack_pointer` on the
+// stack.
 struct FiberContext {
   void* stack_pointer = nullptr;
   void* frame_pointer = nullptr;
   void* instruction = nullptr;
 };
 
-// As constructed, a fiber is for the OS thread's own stack, which is left by the first switch.
+// As constructed, a fiber represents the OS thread's own stack, which the first switch leaves.
 class Fiber {
  public:
-  // The next switch to it calls entry(argument), which must not return. O(1), allocates nothing.
+  // Makes the next switch to this fiber call entry(argument), which must not return. O(1),
+  // allocates nothing.
   void prepare(const StackMemory& stack, FiberEntry entry, void* argument);
 
-  // As prepared; empty for the OS thread's own.
+  // The prepared stack; empty for the OS thread's own.
   const StackMemory& stack() const { return stack_; }
 
-  // From the fiber that runs, `running`, to another one.
+  // Switches from `running`, the fiber that runs, to another one.
   static void switch_between(Fiber& running, Fiber& next);
 
  private:
@@ -64,17 +67,17 @@ class Fiber {
   StackMemory stack_;
   FiberEntry entry_ = nullptr;
   void* argument_ = nullptr;
-  void* sanitizer_stack_ = nullptr;  // AddressSanitizer's fake stack, while this one stands
+  void* sanitizer_stack_ = nullptr;  // AddressSanitizer's fake stack, while this fiber is suspended
   [[no_unique_address]] TsanFiber tsan_;
 
   friend struct FiberStart;
 };
 
 #if !defined(RECTO_SIMT_BOOST_CONTEXT)
-// Leaves the running stack for another. Inlined, so that the processor's stack of return addresses
-// stays as it is: fibers mostly wait at the same place, and the returns that follow are predicted.
-// The compiler keeps what it needs of the registers that are named as lost; rbp it lets nobody
-// name. Rounding modes and the like (mxcsr, x87) are everybody's and stay.
+// Leaves the running stack for another. Inlined, so that the processor's return-address stack is
+// not disturbed: fibers mostly wait at the same place, so the returns that follow are predicted
+// correctly. The compiler saves what it needs of the clobbered registers; rbp cannot be listed as
+// clobbered. Rounding modes and the like (mxcsr, x87) are shared by all fibers and not switched.
 [[gnu::always_inline]] inline void switch_stacks(FiberContext& running, FiberContext& next) {
   FiberContext* from = &running;
   FiberContext* to = &next;

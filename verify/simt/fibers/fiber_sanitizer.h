@@ -1,7 +1,7 @@
 #pragma once
 
-// Tells AddressSanitizer of switches, so that it knows which stack is in use. Nothing elsewhere.
-// (ThreadSanitizer keeps something for each fiber: tsan_fiber.h.)
+// Notifies AddressSanitizer of switches, so that it knows which stack is in use. Does nothing in
+// other builds. (ThreadSanitizer needs state per fiber: tsan_fiber.h.)
 
 #include "verify/simt/fibers/fiber.h"
 
@@ -12,14 +12,14 @@
 
 namespace recto::simt {
 
-// Before a stack is used again: the frames of a fiber that was dropped are no longer there.
+// Call before a stack is reused: the frames of an abandoned fiber are gone.
 inline void announce_new_stack([[maybe_unused]] const StackMemory& stack) {
 #ifdef RECTO_SIMT_ASAN
   __asan_unpoison_memory_region(stack.bottom, stack.bytes);
 #endif
 }
 
-// Before leaving a stack; `keep` receives what is handed back on return to it.
+// Call before leaving a stack; `keep` receives what announce_return needs on return to it.
 inline void announce_leaving([[maybe_unused]] void** keep,
                              [[maybe_unused]] const StackMemory& next) {
 #ifdef RECTO_SIMT_ASAN
@@ -27,15 +27,15 @@ inline void announce_leaving([[maybe_unused]] void** keep,
 #endif
 }
 
-// On return to a stack.
+// Call on return to a stack.
 inline void announce_return([[maybe_unused]] void* kept) {
 #ifdef RECTO_SIMT_ASAN
   __sanitizer_finish_switch_fiber(kept, nullptr, nullptr);
 #endif
 }
 
-// At the beginning of a stack. Says where the one lies that was left, which for the OS thread's own
-// is not known before.
+// Call at the beginning of a new stack. Sets `left` to the memory of the stack that was left, which
+// for the OS thread's own is not known before.
 inline void announce_first_arrival([[maybe_unused]] StackMemory& left) {
 #ifdef RECTO_SIMT_ASAN
   const void* bottom = nullptr;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Stacks for fibers, mapped once and used again and again.
+// Stacks for fibers, mapped once and reused.
 
 #include <cstddef>
 #include <vector>
@@ -9,10 +9,10 @@
 
 namespace recto::simt {
 
-// Below each stack, and not to be touched.
+// A guard below each stack, which must not be touched.
 inline constexpr std::size_t kStackGuardBytes = 4096;
 
-// Of one OS thread; not to be shared.
+// Belongs to one OS thread; must not be shared.
 class StackPool {
  public:
   explicit StackPool(std::size_t stack_bytes) : stack_bytes_(stack_bytes) {}
@@ -20,7 +20,7 @@ class StackPool {
   StackPool& operator=(const StackPool&) = delete;
   ~StackPool();
 
-  // Maps stacks until there are `count`. False if the system gives no more.
+  // Maps stacks until there are `count`. False if the system provides no more.
   bool reserve(std::size_t count);
   const StackMemory& stack(std::size_t index) const { return stacks_[index]; }
 
@@ -29,7 +29,7 @@ class StackPool {
   std::vector<StackMemory> stacks_;
 };
 
-// Enough for kernels. Sanitizers make frames several times as large.
+// Enough for kernels. Sanitizers make stack frames several times larger.
 std::size_t default_stack_bytes();
 
 }  // namespace recto::simt

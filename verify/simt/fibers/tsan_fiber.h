@@ -1,8 +1,8 @@
 #pragma once
 
-// Tells ThreadSanitizer of fibers and of switches between them. Nothing elsewhere: not in kernels
-// that are compiled with -fsanitize=thread for hooks of our own, either, so that whoever links
-// ThreadSanitizer's runtime says so (RECTO_SIMT_TSAN, by --config=tsan).
+// Notifies ThreadSanitizer of fibers and of switches between them. Does nothing in other builds,
+// not even in kernels that are compiled with -fsanitize=thread for our own hooks; so builds that
+// link ThreadSanitizer's runtime say so (RECTO_SIMT_TSAN, set by --config=tsan).
 
 #ifdef RECTO_SIMT_TSAN
 #include <sanitizer/tsan_interface.h>
@@ -14,16 +14,16 @@ namespace recto::simt {
 
 #ifdef RECTO_SIMT_TSAN
 
-// What ThreadSanitizer knows of a fiber: the calls on its stack, and what it comes after.
+// What ThreadSanitizer knows about a fiber: the calls on its stack, and what happened before it.
 class TsanFiber {
  public:
-  // For a new life of the fiber.
+  // Starts over when the fiber is reused.
   void renew();
 
-  // From the running fiber to another one of the same OS thread, which comes after it. Inlined,
-  // since a call would begin on one stack and return on another.
+  // From the running fiber to another one of the same OS thread, which is then ordered after it.
+  // Inlined, because a call would begin on one stack and return on another.
   [[gnu::always_inline]] static void announce_switch(TsanFiber& running, const TsanFiber& next) {
-    // The OS thread's own: not always the same thread's as the last time.
+    // The OS thread's own fiber: not always the same OS thread as the last time.
     if (running.own_ == nullptr) running.current_ = __tsan_get_current_fiber();
     __tsan_switch_to_fiber(next.current_, 0);
   }

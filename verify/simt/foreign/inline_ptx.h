@@ -1,8 +1,8 @@
 #pragma once
 
-// Inline PTX on the CPU: straight-line code over 16-, 32- and 64-bit registers, as sources have it
-// for half-precision arithmetic. An instruction that is not in the table of ptx_opcodes.h does not
-// compile.
+// Inline PTX on the CPU: straight-line code over 16-, 32- and 64-bit registers, as CUDA sources use
+// it for half-precision arithmetic. An instruction that is not in the table of ptx_opcodes.h does
+// not compile.
 
 #include <array>
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 namespace simt_foreign {
 
-// A string literal as a template's argument.
+// A string literal as a template argument.
 template <std::size_t kSize>
 struct PtxText {
   char characters[kSize];
@@ -30,12 +30,12 @@ struct PtxText {
   constexpr std::string_view view() const { return {characters, kSize - 1}; }
 };
 
-// An operand of the asm statement, as bits.
+// The bits of an operand of the asm statement.
 struct PtxOperand {
-  void* place = nullptr;  // null: only read
+  void* place = nullptr;  // null: read-only
   std::size_t bytes = 0;
   std::uint64_t bits = 0;
-  std::uint64_t tainted = 0;  // those of the bits, in programs with shadow memory
+  std::uint64_t tainted = 0;  // which of the bits are tainted, in programs with shadow memory
 };
 
 template <typename T>
@@ -63,7 +63,7 @@ RECTO_SIMT_UNOBSERVED PtxOperand read(const T& value) {
 // Runs `text`; %0, %1 ... are the operands.
 void run_ptx(std::string_view text, std::span<PtxOperand> operands);
 
-// Of a copy: under UBSan, g++ takes no address of a template's argument for a constant.
+// Takes a copy: under UBSan, g++ does not accept the address of a template argument as a constant.
 template <std::size_t kSize>
 constexpr bool is_known(PtxText<kSize> text) {
   return is_known_ptx(text.view());

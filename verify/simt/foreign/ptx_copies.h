@@ -1,7 +1,7 @@
 #pragma once
 
-// Asynchronous copies in inline PTX: cp.async and its groups, each understood while compiling. A
-// text has nothing else beside them.
+// Asynchronous copies in inline PTX: cp.async and its groups, parsed at compile time. A text that
+// has them may contain nothing else.
 
 #include <cstdint>
 #include <optional>
@@ -22,10 +22,10 @@ struct PtxTerm {
 
 struct PtxCopy {
   PtxCopyKind kind = PtxCopyKind::kCopy;
-  bool is_cg = false;  // past the cache of the multiprocessor, and of 16 bytes only
+  bool is_cg = false;  // bypasses the multiprocessor's cache, and is of 16 bytes only
   PtxTerm destination = {};
   PtxTerm source = {};
-  PtxTerm bytes = {};  // or groups, to wait for
+  PtxTerm bytes = {};  // or the groups left by a wait
   PtxTerm source_bytes = {};
 };
 
@@ -53,7 +53,8 @@ constexpr std::optional<PtxTerm> ptx_address(std::string_view text, std::size_t 
   return ptx_term(text.substr(1, text.size() - 2), given);
 }
 
-// cp.async.ca.shared.global and its kin, with a size to prefetch or not: that is only a hint.
+// cp.async.ca.shared.global and its variants, with or without a prefetch size, which is only a
+// hint.
 constexpr bool is_ptx_copy_name(std::string_view name) {
   for (const std::string_view hint : {".L2::64B", ".L2::128B", ".L2::256B"}) {
     if (name.size() > hint.size() && name.substr(name.size() - hint.size()) == hint) {
@@ -65,7 +66,7 @@ constexpr bool is_ptx_copy_name(std::string_view name) {
          name == "cp.async.ca.shared::cta.global" || name == "cp.async.cg.shared::cta.global";
 }
 
-// Nothing if the statement is no such copy, or has other operands.
+// Nothing if the statement is not such a copy, or has other operands.
 constexpr std::optional<PtxCopy> find_ptx_copy(std::string_view statement, std::size_t given) {
   const std::string_view name = ptx_name(statement);
   std::string_view operands = trim_ptx(statement.substr(name.size()));
@@ -96,7 +97,7 @@ constexpr std::optional<PtxCopy> find_ptx_copy(std::string_view statement, std::
   return copy;
 }
 
-// How many copies and waits a text has; 0 if anything else is in it.
+// The number of copies and waits in a text; 0 if it contains anything else.
 constexpr std::size_t count_ptx_copies(std::string_view text, std::size_t given) {
   for (std::size_t count = 0;; ++count) {
     const std::string_view statement = next_ptx_statement(text);
@@ -105,7 +106,7 @@ constexpr std::size_t count_ptx_copies(std::string_view text, std::size_t given)
   }
 }
 
-// Number `index` of them.
+// The copy or wait with number `index`.
 constexpr PtxCopy ptx_copy_at(std::string_view text, std::size_t given, std::size_t index) {
   std::string_view statement = next_ptx_statement(text);
   for (; index > 0; --index) statement = next_ptx_statement(text);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which PTX instructions run on the executor, known while compiling.
+// The PTX instructions that run on the executor, known at compile time.
 
 #include <array>
 #include <cstdint>
@@ -33,8 +33,8 @@ struct PtxInstruction {
   int sources;
 };
 
-// PTX ISA 8.0, half precision floating point, conversion and data movement instructions. Without a
-// rounding in its name an instruction rounds to nearest even, as .rn does; subnormals are kept.
+// PTX ISA 8.0, half precision floating point, conversion and data movement instructions. An
+// instruction without a rounding in its name rounds to nearest even, like .rn; subnormals are kept.
 inline constexpr std::array kPtxInstructions = {
     PtxInstruction{"add.f16", PtxOpcode::kAddF16, 2},
     PtxInstruction{"add.rn.f16", PtxOpcode::kAddF16, 2},
@@ -65,7 +65,7 @@ inline constexpr std::array kPtxInstructions = {
     PtxInstruction{"mov.b64", PtxOpcode::kMove, 1},
 };
 
-// (A pointer would be no constant under UBSan, by g++.)
+// (With g++ under UBSan, a pointer would not be a constant.)
 constexpr std::optional<PtxInstruction> find_ptx(std::string_view name) {
   for (const PtxInstruction& instruction : kPtxInstructions) {
     if (instruction.name == name) return instruction;
@@ -81,8 +81,8 @@ constexpr std::string_view trim_ptx(std::string_view text) {
   return text;
 }
 
-// The next statement of `text`, without its semicolon; takes it off. Braces around statements are
-// only scopes, and are left out; those of a vector operand, as in {%1, %2}, stay.
+// Removes the next statement from `text` and returns it without its semicolon. Braces around
+// statements are only scopes, and are dropped; those of a vector operand, as in {%1, %2}, stay.
 constexpr std::string_view next_ptx_statement(std::string_view& text) {
   text = trim_ptx(text);
   while (!text.empty() && (text.front() == '{' || text.front() == '}' || text.front() == ';')) {
@@ -94,14 +94,15 @@ constexpr std::string_view next_ptx_statement(std::string_view& text) {
   return statement;
 }
 
-// The word that a statement begins with.
+// The first word of a statement.
 constexpr std::string_view ptx_name(std::string_view statement) {
   std::size_t end = 0;
   while (end < statement.size() && !is_ptx_space(statement[end])) ++end;
   return statement.substr(0, end);
 }
 
-// The next of several that have commas between them, outside of braces; takes it off.
+// Removes the next operand from `text` and returns it. Operands are separated by commas outside
+// braces.
 constexpr std::string_view next_ptx_operand(std::string_view& text) {
   std::size_t end = 0;
   for (int depth = 0; end < text.size() && (text[end] != ',' || depth > 0); ++end) {
@@ -119,7 +120,7 @@ constexpr std::string_view ptx_elements(std::string_view vector) {
   return vector.substr(1, vector.size() - 2);
 }
 
-// Instructions that are in the table, and declarations of registers.
+// Whether `text` has only instructions of the table and declarations of registers.
 constexpr bool is_known_ptx(std::string_view text) {
   for (;;) {
     const std::string_view statement = next_ptx_statement(text);

@@ -1,8 +1,8 @@
 #pragma once
 
 // What the operands of inline PTX may be: operands of the asm statement, registers that its text
-// declares, numbers, and vectors of these. Known while compiling, as a name that nobody has
-// declared would be a register of its own.
+// declares, numbers, and vectors of these. Checked at compile time, because a name that is not
+// declared would be taken for another register.
 
 #include <cstddef>
 #include <optional>
@@ -26,7 +26,7 @@ constexpr bool are_ptx_digits(std::string_view text, PtxBase base) {
   return !text.empty();
 }
 
-// 17, -1, 0x3c00, and 0f3f800000 for the bits of a float. A zero in front would make it octal.
+// 17, -1, 0x3c00, and 0f3f800000 for the bits of a float. A leading zero would make it octal.
 constexpr bool is_ptx_number(std::string_view text) {
   if (!text.empty() && text.front() == '-') text.remove_prefix(1);
   if (text.size() < 2) return are_ptx_digits(text, PtxBase::kTen);
@@ -57,7 +57,7 @@ constexpr bool declares_ptx(std::string_view declared, std::string_view name) {
          number.size() < 10 && count.size() < 10 && ptx_decimal(number) < ptx_decimal(count);
 }
 
-// By a statement `.reg .type name, name ...` of `text`.
+// Whether a statement `.reg .type name, name ...` of `text` declares it.
 constexpr bool is_ptx_register(std::string_view text, std::string_view name) {
   for (;;) {
     std::string_view statement = next_ptx_statement(text);
@@ -71,7 +71,7 @@ constexpr bool is_ptx_register(std::string_view text, std::string_view name) {
   }
 }
 
-// Whether `operand` is a place: %0 to %9 and so on, or a register.
+// Whether `operand` can be written: %0, %1 and so on, or a register.
 constexpr bool is_ptx_place(std::string_view text, std::string_view operand, std::size_t given) {
   if (operand.empty()) return false;
   if (is_ptx_register(text, operand)) return true;
@@ -88,8 +88,8 @@ constexpr bool is_known_ptx_operand(std::string_view text, std::string_view oper
   return is_ptx_place(text, operand, given) || (role == PtxRole::kSource && is_ptx_number(operand));
 }
 
-// Whether a statement has as many operands as its instruction takes, all of them known; `given` are
-// those of the asm statement. Vectors are for moves.
+// Whether a statement has as many operands as its instruction takes, all of them known; `given` is
+// the number of those of the asm statement. Only moves take vectors.
 constexpr bool has_known_ptx_operands(std::string_view text, std::string_view statement,
                                       std::size_t given) {
   const std::string_view name = ptx_name(statement);
@@ -109,7 +109,7 @@ constexpr bool has_known_ptx_operands(std::string_view text, std::string_view st
   return count == instruction->sources + 1;
 }
 
-// The same of all statements; the instructions are known.
+// The same for all statements, whose instructions must be known.
 constexpr bool has_known_ptx_operands(std::string_view text, std::size_t given) {
   std::string_view rest = text;
   for (;;) {

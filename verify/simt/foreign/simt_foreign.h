@@ -1,7 +1,7 @@
 #pragma once
 
-// What a CUDA source that was not written for the executor is given by translate.py: NVIDIA's own
-// types and host functions, from the toolkit, and the executor's threads beneath them.
+// The header that translate.py gives to a CUDA source that was not written for the executor:
+// NVIDIA's own types and host functions, from the toolkit, on top of the executor's threads.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -34,11 +34,11 @@ inline constexpr bool kHasAtomicAdd<T> = true;
 
 }  // namespace recto::simt::device
 
-// NVIDIA's <cuda_pipeline.h> is for nvcc; simt_foreign_copies.h has its primitives.
+// NVIDIA's <cuda_pipeline.h> requires nvcc; simt_foreign_copies.h has its primitives.
 #define _CUDA_PIPELINE_H_
 #define _CUDA_PIPELINE_PRIMITIVES_H_
 
-// The toolkit's own meanings of these are for compilers that know CUDA.
+// The toolkit's own definitions of these are for CUDA compilers.
 #undef __global__
 #undef __device__
 #undef __host__
@@ -50,7 +50,7 @@ inline constexpr bool kHasAtomicAdd<T> = true;
 #define __host__
 #define __constant__
 #define __launch_bounds__(...)
-// translate.py leaves none of them, and as nothing it would make a local variable.
+// translate.py leaves none of these, and an empty definition would make a local variable.
 #define __shared__ \
   _Pragma(         \
       "GCC error \"verify/simt: __shared__ in a file that was not translated: it is to \
@@ -71,9 +71,9 @@ namespace simt_foreign {
 
 inline void* dynamic_shared() { return recto::simt::device::dynamic_shared(); }
 
-// What stands between <<< and >>>. A launch goes to the stream for which a StreamHandle stands;
-// whatever else the source has in its place, to the stream of the innermost StreamScope.
-// Called as a function: in braces an int would not become a size.
+// What is between <<< and >>>. A launch goes to the stream that a StreamHandle represents; with
+// anything else in its place, to the stream of the innermost StreamScope.
+// Has a constructor, because in braces an int would not convert to a size.
 struct LaunchShape {
   LaunchShape(dim3 blocks, dim3 threads, std::size_t bytes = 0, cudaStream_t on = nullptr)
       : grid(blocks), block(threads), dynamic_shared_bytes(bytes), stream(on) {}
@@ -84,7 +84,7 @@ struct LaunchShape {
   cudaStream_t stream = nullptr;
 };
 
-// Launches of the calling OS thread go to `stream` while it lives.
+// While it lives, launches of the calling OS thread go to `stream`.
 class StreamScope {
  public:
   explicit StreamScope(recto::simt::Stream& stream) : before_(current()) { current() = &stream; }
@@ -101,7 +101,7 @@ class StreamScope {
   recto::simt::Stream* before_;
 };
 
-// A cudaStream_t for sources, which stands for `stream` while it lives.
+// A cudaStream_t to give to sources, which represents `stream` while the handle lives.
 class StreamHandle {
  public:
   explicit StreamHandle(recto::simt::Stream& stream)
@@ -118,7 +118,7 @@ class StreamHandle {
 
   cudaStream_t get() const { return handle_; }
 
-  // Null for what is no handle.
+  // Null if `handle` is not a StreamHandle's.
   static recto::simt::Stream* find(cudaStream_t handle) {
     const std::scoped_lock lock(mutex());
     const auto found = streams().find(handle);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Copies in the background, as sources ask for them: by inline PTX, and by the primitives of
-// <cuda_pipeline.h>. What is inlined here is at the kernel's line in messages.
+// Asynchronous copies in foreign sources: by inline PTX, and by the primitives of
+// <cuda_pipeline.h>. Code that is inlined has the kernel's line in messages.
 
 #include <array>
 #include <cstddef>
@@ -62,7 +62,7 @@ constexpr std::size_t copies_in(std::size_t given) {
   return count_ptx_copies(PtxText(kText).view(), given);
 }
 
-// An asm statement: translate.py makes of it InlinePtx<"...">()(operands...).
+// An asm statement, which translate.py turns into InlinePtx<"...">()(operands...).
 template <PtxText kText>
 class InlinePtx {
  public:
@@ -75,7 +75,7 @@ class InlinePtx {
     if constexpr (kCopies == 0) {
       inline_ptx<kText>(given...);
     } else {
-      // One more, as there may be none.
+      // One more, because there may be none.
       const PtxOperand operands[] = {given..., {}};
       run<sizeof...(given)>(operands, std::make_index_sequence<kCopies>());
     }
@@ -93,7 +93,7 @@ class InlinePtx {
 
 }  // namespace simt_foreign
 
-// Addresses of shared memory as PTX has them: from where the thread block's begins.
+// Addresses of shared memory as in PTX: relative to the beginning of the thread block's.
 inline std::size_t __cvta_generic_to_shared(const void* address, int line = __builtin_LINE(),
                                             const char* file = __builtin_FILE()) {
   return recto::simt::device::shared_offset(address, {file, line});

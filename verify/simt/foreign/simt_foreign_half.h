@@ -1,7 +1,7 @@
 #pragma once
 
-// What NVIDIA's <cuda_fp16.h> and <cuda_bf16.h> keep for nvcc: fused multiply-adds, rounded once,
-// and functions of half precision, which are the accurate ones of fp32, rounded.
+// What NVIDIA's <cuda_fp16.h> and <cuda_bf16.h> provide only to nvcc: fused multiply-adds, rounded
+// once, and half-precision functions, which are the accurate ones of fp32, rounded.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -32,7 +32,7 @@ T half_of(float number) {
   return __builtin_bit_cast(T, recto::simt::device::narrowed<kFormat<T>>(number));
 }
 
-// Within [+0, 1], NaN as +0; and from +0 on, NaN as it is.
+// saturated: clamped to [+0, 1], NaN becomes +0. rectified: at least +0, NaN stays.
 template <Half T>
 T saturated(T half) {
   return half_of<T>(__saturatef(number_of(half)));
@@ -69,7 +69,7 @@ SIMT_FOREIGN_FMA_OF_PAIRS(__hfma2_sat, __hfma_sat)
 SIMT_FOREIGN_FMA_OF_PAIRS(__hfma2_relu, __hfma_relu)
 #undef SIMT_FOREIGN_FMA_OF_PAIRS
 
-// hNAME of one, h2NAME of a pair.
+// hNAME for one number, h2NAME for a pair.
 #define SIMT_FOREIGN_HALF_FUNCTION(name, ...)                           \
   template <simt_foreign::Half T>                                       \
   T h##name(T half) {                                                   \

@@ -1,6 +1,6 @@
 #pragma once
 
-// Functions of the CUDA runtime that stand beside launches, as far as sources cannot do without:
+// Functions of the CUDA runtime that accompany launches and that sources cannot do without:
 // cudaFuncSetAttribute, cudaGetLastError, cudaPeekAtLastError, cudaGetErrorString, whose
 // declarations are the toolkit's.
 
@@ -12,10 +12,11 @@
 
 namespace simt_foreign {
 
-// What launches of this kernel may ask for: 48 KiB, or what cudaFuncSetAttribute was told.
+// The limit for launches of this kernel: 48 KiB, or what cudaFuncSetAttribute has set.
 std::size_t dynamic_shared_max(const void* kernel);
 
-// What the calling OS thread's next cudaGetLastError returns, unless something goes wrong before.
+// Sets what the calling OS thread's next cudaGetLastError returns, unless another error comes
+// first.
 void set_last_error(cudaError_t error);
 
 template <typename... Parameters>
@@ -23,7 +24,7 @@ const void* address_of(void (*kernel)(Parameters...)) {
   return reinterpret_cast<const void*>(kernel);
 }
 
-// translate.py puts it at the begin of kernels with __launch_bounds__(threads, ...).
+// translate.py inserts a call at the beginning of kernels with __launch_bounds__(threads, ...).
 inline void require_launch_bounds(unsigned threads, int /*blocks*/ = 0, int /*cluster*/ = 0,
                                   int line = __builtin_LINE(),
                                   const char* file = __builtin_FILE()) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What probes print: "NAME|MODE|KIND|TRIAL|words in hexadecimal", a line for each trial.
+// The output of probes: a line "NAME|MODE|KIND|TRIAL|words in hexadecimal" for each trial.
 
 #include <cstdio>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Warps that put every function of <kernel_ptx.h> to the test: what comes out on a GPU is held
-// against what the executor makes of it. One source, for both.
+// Warps that exercise every function of <kernel_ptx.h>: results on a GPU are compared with those of
+// the executor. Both are built from this one source.
 
 #include <kernel_dialect.h>
 
@@ -11,34 +11,34 @@
 
 namespace recto::simt {
 
-// How a probe's results may be held against each other.
+// How to compare a probe's results.
 enum class ProbeKind {
   kExact,    // bit for bit
   kProduct,  // fp32 sums of a matrix product, which CUDA leaves open
-  kExp2,     // fp32, within the error that is documented
+  kExp2,     // fp32, within the documented error
   kTanh,
 };
 
-// A warp reads so many words of its trial and writes as many.
+// A warp reads `words_in` words of its trial and writes `words_out`.
 struct Probe {
   const char* name = nullptr;
   ProbeKind kind = ProbeKind::kExact;
   ProbeInput input = ProbeInput::kBits;
   int words_in = 0;
   int words_out = 0;
-  int depth = 0;                // of products: how many are summed
+  int depth = 0;                // for products: how many are summed
   int compute_capability = 80;  // at least, in tenths
-  // What is compiled for older cards, too, has none of the instructions of later ones.
+  // False if the code was also compiled for older cards, which lack the instructions of later ones.
   bool is_compiled = true;
-  // One warp for each of `trials`: `in` is [trials, words_in], `out` [trials, words_out], in device
-  // memory. What was wrong, or null.
+  // Launches one warp for each of `trials`: `in` is [trials, words_in], `out` [trials, words_out],
+  // in device memory. Returns what was wrong, or null.
   const char* (*launch)(int trials, const unsigned* in, unsigned* out,
                         KernelStream stream) = nullptr;
 };
 
 std::span<const Probe> probes();
 
-// Why a card of that compute capability, in tenths, is not asked; or null.
+// Why the probe does not run on a card of that compute capability, in tenths; or null.
 inline const char* why_not_run(const Probe& probe, int compute_capability) {
   if (compute_capability < probe.compute_capability) return "the card is too old";
   return probe.is_compiled ? nullptr : "compiled for older cards, too";

@@ -17,17 +17,17 @@ namespace recto::simt {
 enum class BufferUse : std::uint8_t {
   kReadOnly,
   kReadWrite,
-  kWriteFirst,  // outputs and workspaces: nothing is read that was not written before
+  kWriteFirst,  // outputs and workspaces: must be written before they are read
 };
 
-// Which parts of a buffer a thread block may touch, finer than its bounds. A kernel that takes a
-// wrong block id reads within the pool, but another sequence's.
+// The parts of a buffer that each thread block may touch, finer than the buffer's bounds. A kernel
+// that uses a wrong block id stays within the pool, but reads another sequence's block.
 struct LogicalBounds {
-  std::size_t piece_bytes = 0;  // of all but the last piece, which may be shorter
-  // By owner, such as a sequence: whether it may touch each piece.
+  std::size_t piece_bytes = 0;  // of each piece; the last may be shorter
+  // For each owner, such as a sequence, whether it may touch each piece.
   std::vector<std::vector<bool>> may_touch;  // [num_owners][num_pieces]
-  // Whose work each thread block does, by its linear index. Further ones may touch nothing. Empty
-  // with a single owner: all of them do that one's.
+  // The owner whose work each thread block does, by linear index. Thread blocks beyond these may
+  // touch nothing. May be empty if there is a single owner, whose work all of them do.
   std::vector<std::uint32_t> owner_of_block;  // [num_thread_blocks]
 
   bool allows(std::uint64_t thread_block, std::size_t piece) const {
@@ -42,8 +42,9 @@ struct Buffer {
   std::size_t bytes = 0;
   BufferUse use = BufferUse::kReadWrite;
   std::optional<LogicalBounds> logical_bounds = {};
-  // Thread blocks of one launch hand on to each other what lies here, by fences, flags or locks.
-  // These are not followed: no race between thread blocks is told of it, be it one or not.
+  // Thread blocks of one launch communicate through this buffer, with fences, flags or locks. These
+  // are not tracked, so no race between thread blocks is reported for it, whether there is one or
+  // not.
   bool blocks_communicate = false;
   std::uint64_t serial = 0;  // set by DeviceMemory; no two additions have the same
 };
@@ -52,16 +53,17 @@ class DeviceMemory {
  public:
   // Invalid input: null, empty, overlapping another buffer, or with logical bounds that do not fit.
   Status add(Buffer buffer);
-  // Of the buffer that begins at `data`, for the launches to come. Invalid input: as above.
+  // Sets the bounds of the buffer that begins at `data`, for later launches. Invalid input: as
+  // above.
   Status set_logical_bounds(const void* data, std::optional<LogicalBounds> bounds);
-  // The buffer that begins at `data`; false if there is none.
+  // Removes the buffer that begins at `data`; false if there is none.
   bool remove(const void* data);
   void clear() { buffers_.clear(); }
 
-  // The buffer that `address` lies in, or null. O(log n).
+  // The buffer that contains `address`, or null. O(log n).
   const Buffer* find(std::uintptr_t address) const;
 
-  // An address in words: "k_cache+64", "memory 4 bytes past the end of k_cache (1280 bytes)", or
+  // Describes an address: "k_cache+64", "memory 4 bytes past the end of k_cache (1280 bytes)", or
   // the number alone if no buffer is near.
   std::string describe(std::uintptr_t address) const;
 

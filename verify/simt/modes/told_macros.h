@@ -1,7 +1,7 @@
 #pragma once
 
-// Which macros a file is told of, as the BUILD file says: of a library with defines, local_defines
-// and a flag, of a file of kernels and of a program that depend on it.
+// The macros that are defined for a file by the BUILD file: for a library with defines,
+// local_defines and a flag, and for a kernel file and a program that depend on it.
 
 #if defined(TOLD_TO_ALL)
 #define TOLD_MACROS_ALL " all"
@@ -24,9 +24,9 @@
 #define TOLD_MACROS_KERNELS
 #endif
 
-// In the file that includes this.
+// Those of the file that includes this.
 #define TOLD_MACROS "told" TOLD_MACROS_ALL TOLD_MACROS_ITSELF TOLD_MACROS_FLAG TOLD_MACROS_KERNELS
 
-// Constants of those files: tainted memory has nothing to say of them.
+// Return constants of those files, which are never tainted.
 const char* told_in_library();
 const char* told_in_kernels();

@@ -1,7 +1,7 @@
 #pragma once
 
-// What operations have done to memory, as far as one that comes next may conflict with it: as in
-// FastTrack (Flanagan and Freund, 2009), for ranges of bytes.
+// What operations have done to memory, as far as a later one may conflict with it: like FastTrack
+// (Flanagan and Freund, 2009), but for ranges of bytes.
 
 #include <cstdint>
 #include <map>
@@ -13,28 +13,28 @@
 
 namespace recto::simt {
 
-// Whether two accesses to the same bytes need an order. Reads do not, nor do atomic operations
-// among themselves.
+// Whether two accesses to the same bytes must be ordered. Two reads need not be, nor two atomic
+// operations.
 bool needs_order(AccessKind one, AccessKind other);
 
-// Two operations that touch the same bytes, and none comes before the other.
+// Two operations that touch the same bytes, neither ordered before the other.
 struct UnorderedAccess {
   OperationId operation = 0;  // the one that ran before
   AccessKind kind = AccessKind::kRead;
-  TouchedRange range = {};  // some of the bytes, and what the one that runs now does to them
+  TouchedRange range = {};  // some of the bytes, and what the operation that runs now does to them
 };
 
 class AccessHistory {
  public:
   explicit AccessHistory(const OperationOrder& order) : order_(order) {}
 
-  // The operation runs, after all that come before it have. Those that it conflicts with, each
-  // once; of operations that all come before each other only the last. O(log n + k) for each range,
-  // with n pieces of memory in all, k of them in the range; neighbours with the same history are
-  // one piece.
+  // The operation runs now, after all that are ordered before it. Returns those that it conflicts
+  // with, each once; of a chain of ordered operations, only the last. O(log n + k) for each range,
+  // with n pieces of memory in all, k of them in the range; adjacent bytes with the same history
+  // form one piece.
   std::vector<UnorderedAccess> note(OperationId operation, std::span<const TouchedRange> ranges);
 
-  // All that will run comes after all that has.
+  // Everything that runs from now on is ordered after everything that has run.
   void clear() { pieces_.clear(); }
   std::size_t pieces() const { return pieces_.size(); }
 
@@ -45,19 +45,19 @@ class AccessHistory {
 
     friend bool operator==(const Access&, const Access&) = default;
   };
-  // The accesses that a further one may conflict with: one or two of each chain.
+  // The accesses with which a later one may conflict: one or two of each chain.
   struct Piece {
     std::uintptr_t end = 0;
     std::vector<Access> accesses = {};
   };
-  using Pieces = std::map<std::uintptr_t, Piece>;  // by begin; they do not overlap
+  using Pieces = std::map<std::uintptr_t, Piece>;  // by begin; pieces do not overlap
 
   void note_range(OperationId operation, const TouchedRange& range,
                   std::vector<UnorderedAccess>& found);
-  // The first piece that begins at the address or behind it; one across it is divided.
+  // The first piece that begins at or after the address; splits a piece that spans it.
   Pieces::iterator split_at(std::uintptr_t address);
   void add(Piece& piece, const Access& access) const;
-  // The piece, or the one it has become a part of.
+  // Returns the piece, or the one into which it was merged.
   Pieces::iterator merge_with_previous(Pieces::iterator piece);
 
   const OperationOrder& order_;

@@ -1,9 +1,9 @@
 #pragma once
 
 // Finds operations of a host program that touch the same memory, at least one of them writing,
-// while nothing orders them: on a GPU they may run at the same time, or the wrong way round. It
-// follows what the host program promises and not what the runtime did, so that one run in any order
-// tells.
+// while nothing orders them: on a GPU they may run at the same time, or in the wrong order. It
+// tracks the order that the host program guarantees and not the one in which the runtime ran them,
+// so that a single run in any order suffices.
 
 #include <set>
 #include <span>
@@ -21,27 +21,28 @@ class DeviceMemory;
 
 class DependencyCheck {
  public:
-  // Of different ones: by the operations' names, what they do, and the buffer.
+  // The maximum number of distinct findings, by the operations' names, what they do, and the
+  // buffer.
   static constexpr std::size_t kFindingsMax = 16;
 
-  // For messages.
+  // Describes an operation in messages.
   struct Asked {
     std::string name = {};
-    Site site = {};  // of the call, if it is known
+    Site site = {};  // of the call, if known
   };
 
   DependencyCheck() = default;
   DependencyCheck(const DependencyCheck&) = delete;
   DependencyCheck& operator=(const DependencyCheck&) = delete;
 
-  // The host program asks for the next operation; as OperationOrder.
+  // The host program enqueues the next operation; as in OperationOrder.
   void add(std::span<const OperationId> after, Asked what);
   void wait_for(OperationId operation);
   void wait_for_all();
 
-  // The operation has run and touched these bytes, as far as is known; all that it comes after have
-  // run before. What was not found before; costs as AccessHistory::note. `memory` has names for
-  // addresses; null: none.
+  // The operation has run and touched these bytes, as far as is known, after all operations that
+  // are ordered before it. Returns new findings. Costs as much as AccessHistory::note. `memory` has
+  // the names of addresses; null: none.
   std::vector<Finding> note(OperationId operation, std::span<const TouchedRange> touched,
                             const DeviceMemory* memory);
 

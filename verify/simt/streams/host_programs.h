@@ -1,6 +1,6 @@
 #pragma once
 
-// Host programs for the tests of streams, and the orders of the runtime in which they are run.
+// Host programs for the tests of streams, and the runtime orders under which they run.
 
 #include <cstdint>
 #include <vector>
@@ -18,7 +18,7 @@ inline std::vector<HostOptions> all_orders() {
   return all;
 }
 
-// How many orders give the result that is wanted.
+// How many orders give the wanted result.
 template <typename Program>
 int count_right(const Program& program, float wanted) {
   int right = 0;
@@ -41,7 +41,7 @@ inline void launch_add(Stream& stream, const float* in, float* out, float value)
         nullptr);
 }
 
-// Two kernels on streams of their own between a common beginning and a common end.
+// Two kernels on separate streams, between a common beginning and a common end.
 inline void fork_and_join(Stream& stream, Stream& side, std::vector<float>& values) {
   Event begun;
   Event done;

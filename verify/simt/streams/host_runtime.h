@@ -1,10 +1,10 @@
 #pragma once
 
-// What a host program asks of a device: launches, copies and events on streams, and graphs of them.
-// CUDA promises the order within a stream and the order that events make, and nothing else. Here
-// operations run in an order that is as unkind as these promises allow, so that a dependency that
-// the host program forgot shows in its results; and what they touch is compared, as far as it is
-// known, so that it is found even where it does not.
+// What a host program requests of a device: launches, copies and events on streams, and graphs of
+// them. CUDA guarantees the order within a stream and the order that events establish, and nothing
+// else. Here operations run in an order as adverse as these guarantees allow, so that a dependency
+// that the host program forgot shows in its results; and what operations touch is compared, as far
+// as it is known, so that it is found even if it does not show.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,8 +22,8 @@ namespace recto::simt {
 class DeviceMemory;
 
 enum class HostOrder : std::uint8_t {
-  kEager,   // each operation as soon as it may: on the device's side nothing is ever late
-  kLate,    // nothing before somebody waits for it, and of what may run the newest first
+  kEager,   // each operation as soon as possible: the device never lags behind
+  kLate,    // nothing until it is waited for, and of what may run the newest first
   kRandom,  // anything that may run, at any time
 };
 
@@ -31,16 +31,16 @@ struct HostOptions {
   HostOrder order = HostOrder::kEager;
   std::uint64_t seed = 0;
   bool checks_dependencies = true;
-  // Its names are for findings; it outlives the runtime. Null: that of the executor's observer, if
-  // it has one, or else addresses are told as numbers.
+  // Provides names for findings; must outlive the runtime. Null: that of the executor's observer,
+  // if it has one; otherwise addresses are given as numbers.
   const DeviceMemory* memory = nullptr;
 };
 
-// What the device is asked to do. Says what it touched of memory, as far as that is known.
+// Work for the device. `run` returns the memory that it touched, as far as is known.
 struct DeviceWork {
   std::string name = {};  // for messages
   std::function<std::vector<TouchedRange>()> run = {};
-  Site site = {};  // in the host program, if it is known
+  Site site = {};  // in the host program, if known
 };
 
 class HostRuntime {
@@ -50,20 +50,20 @@ class HostRuntime {
   HostRuntime(const HostRuntime&) = delete;
   HostRuntime& operator=(const HostRuntime&) = delete;
 
-  // Comes after all of `after`, which are older.
+  // Adds an operation that is ordered after all of `after`, which are older.
   OperationId enqueue(std::vector<OperationId> after, DeviceWork work);
 
-  // The host waits: returns when the operation, and all it comes after, have run. Whatever is asked
-  // for later comes after them.
+  // The host waits: returns when the operation, and all that are ordered before it, have run.
+  // Operations enqueued later are ordered after them.
   void finish(OperationId operation);
   void finish_all();
-  // Whether the operation has run; if so, the host knows it, as if it had waited. If not, it may
-  // run before the host asks again, and in the end does.
+  // Whether the operation has run; if so, later operations are ordered as if the host had waited
+  // for it. If not, it may run before the host asks again, and eventually does.
   bool has_passed(OperationId operation);
 
   Executor& executor() { return executor_; }
   bool checks_dependencies() const { return options_.checks_dependencies; }
-  // What was found in operations that have run.
+  // The findings in operations that have run.
   LaunchReport& report() { return report_; }
 
  private:
@@ -76,10 +76,10 @@ class HostRuntime {
   const DeviceMemory* memory() const;
   bool is_finished(OperationId operation) const { return operations_[operation - 1].is_done; }
   bool may_run(const Operation& operation) const;
-  // All of these, which come after no others that have not run.
+  // Runs all of these, which depend on no others that have not run.
   void run_all(std::vector<OperationId> operations);
   void run(OperationId operation);
-  // Unfinished operations that `operation` comes after, itself among them, oldest first.
+  // The unfinished operations on which `operation` depends, including itself, oldest first.
   std::vector<OperationId> needed_for(OperationId operation) const;
   OperationId pick(const std::vector<OperationId>& from);
 

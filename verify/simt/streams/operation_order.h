@@ -1,7 +1,7 @@
 #pragma once
 
-// Which operations of a host program come before which, whatever the runtime does: by their
-// streams, events and graphs, and by what the host has waited for before it asked for them.
+// Which operations of a host program are ordered before which, whatever the runtime does: by their
+// streams, events and graphs, and by what the host had waited for before it enqueued them.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,18 +10,18 @@
 
 namespace recto::simt {
 
-// Operations are numbered from 1 in the order in which they were asked for.
+// Operations are numbered from 1 in the order in which they were enqueued.
 using OperationId = std::uint64_t;
 
-// Vector clocks over chains: each operation is the next one of a chain, whose operations all come
-// before each other. There are about as many chains as operations that may run side by side, such
-// as streams; not more than operations.
+// Vector clocks over chains: each operation is the next one of a chain, whose operations are
+// totally ordered. There are about as many chains as operations that may run concurrently (such as
+// streams), and at most as many as operations.
 class OperationOrder {
  public:
-  // The next operation comes after all of `after`, which are older, and after all that the host has
-  // waited for. O(chains * after).
+  // Adds the next operation, ordered after all of `after`, which are older, and after all that the
+  // host has waited for. O(chains * after).
   OperationId add(std::span<const OperationId> after);
-  // The host knows that it, and all it comes after, have run. O(chains).
+  // The host knows that the operation, and all that are ordered before it, have run. O(chains).
   void wait_for(OperationId operation);
   void wait_for_all() { host_ = lengths_; }
 
@@ -32,7 +32,7 @@ class OperationOrder {
   std::size_t chains() const { return lengths_.size(); }
 
  private:
-  // By chain, how many of its operations come before; missing ones are 0.
+  // For each chain, how many of its operations come before; missing entries are 0.
   using Clock = std::vector<std::uint32_t>;
   struct Operation {
     std::size_t chain = 0;
@@ -43,7 +43,7 @@ class OperationOrder {
     return chain < clock.size() ? clock[chain] : 0;
   }
   static void join(Clock& clock, const Clock& other);
-  // One whose last operation is in the clock, or a new one.
+  // A chain whose last operation is in the clock, or a new chain.
   std::size_t find_chain(std::span<const OperationId> after, const Clock& clock) const;
 
   std::vector<Operation> operations_;

@@ -15,8 +15,8 @@ namespace recto::simt {
 
 class Stream;
 
-// Operations with their order, recorded once, to be run many times: what kernels were given by
-// value stays as it was, what they find in memory is read at each run.
+// Operations with their order, recorded once and run many times: kernel arguments passed by value
+// stay as recorded, memory is read anew at each run.
 class Graph {
  public:
   Graph() = default;
@@ -35,11 +35,11 @@ class Graph {
   };
   std::vector<Node> nodes_;
   const HostRuntime* runtime_ = nullptr;  // of the streams that recorded it
-  // Its last operations in the runtime, but for replays that are part of a capture.
+  // Its last operations in the runtime, except for replays that are part of a capture.
   std::vector<OperationId> last_replay_;
 };
 
-// What several streams record together.
+// A capture, which several streams may record together.
 struct StreamCapture {
   Graph graph;
   std::vector<Stream*> streams;  // the first one began it
@@ -50,10 +50,10 @@ struct StreamCapture {
 // A point in a stream's order. Before it is recorded, waiting for it waits for nothing.
 class Event {
  public:
-  // The host waits for it. The runtime must be there still. Invalid input, for both: it was
-  // recorded in a capture, which is spoilt by it.
+  // The host waits for the event. The runtime must still exist. Both functions: invalid input if
+  // the event was recorded in a capture, which the call spoils.
   Status synchronise() const;
-  // Whether it has passed, without a wait. Who asks again and again is told so in the end.
+  // Whether the event has passed, without waiting. Repeated calls eventually return true.
   Result<bool> has_passed() const;
 
  private:
@@ -66,43 +66,44 @@ class Event {
   std::shared_ptr<StreamCapture> capture_;  // or null
 };
 
-// Operations of one stream run in the order in which they were asked for.
+// Operations of one stream run in the order in which they were enqueued.
 class Stream {
  public:
   // The runtime must outlive it.
   explicit Stream(HostRuntime& runtime) : runtime_(&runtime) {}
-  // On a runtime of its own, in which everything runs at once.
+  // Creates a runtime of its own, in which everything runs immediately.
   explicit Stream(Executor& executor);
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  // Launches call(closure); the closure's bytes are copied, as a kernel's arguments are. False if
-  // the launch itself is not valid, as CUDA's cudaErrorInvalidConfiguration.
+  // Launches call(closure); the closure's bytes are copied, like a kernel's arguments. False if the
+  // launch itself is invalid, as with CUDA's cudaErrorInvalidConfiguration.
   bool launch(const LaunchConfig& config, void (*call)(const void* closure), const void* closure,
               std::size_t bytes);
 
-  // The bytes are read and written when the operation runs. The memory must be there until then.
+  // The bytes are read and written when the operation runs. The memory must exist until then.
   void copy(void* destination, const void* source, std::size_t bytes);
   void fill(void* destination, int byte, std::size_t bytes);
 
   void record(Event& event);
   // Invalid input: the event and this stream belong to different runtimes, to different captures,
-  // or to one and none; an event of a capture that is over, which has become part of a graph.
+  // or to one and none; or the event's capture is over, and the event has become part of a graph.
   Status wait(const Event& event);
 
-  // Runs all that was asked for so far of this stream, and what that waits for; says what was found
-  // in all launches of the runtime until now. In a capture it runs nothing, and spoils the capture.
+  // Runs everything enqueued so far on this stream, and everything on which it depends; returns the
+  // findings of all launches of the runtime so far. During a capture it runs nothing, and spoils
+  // the capture.
   const LaunchReport& synchronise();
 
-  // From here on, operations of this stream, and of streams that wait for events recorded in it,
-  // are not run but recorded, until the end of the capture. Invalid input: the stream is in a
+  // From now on, operations of this stream, and of streams that wait for events recorded in it, are
+  // recorded and not run, until the end of the capture. Invalid input: the stream is already in a
   // capture.
   Status begin_capture();
-  // Invalid input: this stream did not begin a capture, work of another stream that was drawn in
-  // has not been waited for, or the host has waited within it. The capture is over all the same.
+  // Invalid input: this stream did not begin a capture, work of another stream that joined the
+  // capture has not been waited for, or the host has waited during it. The capture ends even then.
   Status end_capture(Graph& graph);
-  // Comes after the replays of the same graph before it, on whatever streams they were. Invalid
-  // input: the graph was recorded in another runtime.
+  // Runs the graph, ordered after all earlier replays of it, on whatever streams. Invalid input:
+  // the graph was recorded in another runtime.
   Status replay(Graph& graph);
 
  private:

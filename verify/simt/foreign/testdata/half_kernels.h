@@ -1,6 +1,6 @@
 #pragma once
 
-// out[i] = codes[i] scale + bias[i]; bf16, and codes of e4m3.
+// out[i] = codes[i] scale + bias[i]; in bf16, with e4m3 codes.
 void run_dequantise(const void* bias, const void* codes, float scale, void* out, int count);
 
 // out[i] = exp(2 in[i]) / (sum of exp(2 in[j].x) over j), of up to 64 pairs of halves.
