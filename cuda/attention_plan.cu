@@ -21,12 +21,12 @@ namespace {
 
 constexpr std::int64_t kSplitSizeMin = 256;
 constexpr std::int64_t kInvariantSplitSize = 1024;
-// Of grids, in the directions of splits and of sequences in prefill.
+// The largest size of a grid, in the dimensions of splits and of sequences in prefill.
 constexpr std::int64_t kGridMax = 65535;
-// Of a sequence's rows in prefill, a row for each head of a group: kernels count them in int, from
-// one thread block's 64 to the next one's.
+// The most rows of a sequence in prefill, one for each head of a group: kernels count them in int,
+// in steps of a thread block's 64.
 constexpr std::int64_t kPrefillRowsMax = (std::int64_t{1} << 31) - 64;
-// The rows of a product: query heads of one thread block.
+// The rows of a matrix product: the query heads of one thread block.
 constexpr std::int64_t kGroupTile = 16;
 
 Status check_kernel(const AttentionPlan& plan, const PagedAttentionInputs& inputs) {
@@ -45,7 +45,7 @@ Status check_kernel(const AttentionPlan& plan, const PagedAttentionInputs& input
   return refusal("kernel", "one of AttentionKernel", std::to_string(static_cast<int>(plan.kernel)));
 }
 
-// What is not instantiated at all is told first, with what there is.
+// What is not instantiated at all is reported first, with a list of what is.
 Status check_served(const AttentionPlan& plan, const PagedAttentionInputs& inputs) {
   const Status served = check_kernel(plan, inputs);
   if (served.is_ok()) return served;
@@ -56,8 +56,8 @@ Status check_served(const AttentionPlan& plan, const PagedAttentionInputs& input
 AttentionKernel chosen_kernel(const PagedAttentionInputs& inputs, const PlanOptions& options) {
   if (options.kernel) return *options.kernel;
   if (options.max_query_length != 1) return AttentionKernel::kPrefill;
-  // How many rows the batch has must not tell in batch-invariant mode; check_plan() refuses those
-  // that decode kernels do not serve.
+  // In batch-invariant mode the number of rows must not matter; check_plan() refuses batches that
+  // decode kernels do not support.
   if (options.batch_invariance == BatchInvariance::kNone &&
       inputs.q.num_rows != inputs.block_table.num_seqs) {
     return AttentionKernel::kPrefill;
@@ -85,7 +85,8 @@ std::int64_t chosen_split_size(AttentionKernel kernel, const PagedAttentionInput
       std::max<std::int64_t>(1, thread_blocks_without_splits(kernel, inputs));
   const std::int64_t splits = divided_up(wanted, there);
   const std::int64_t size = divided_up(options.max_context_length, splits);
-  // A multiple of all tiles, so that no tile belongs to two splits of contexts without a window.
+  // A multiple of every tile size, so that no tile belongs to two splits of a context without a
+  // window.
   return std::max(kSplitSizeMin, divided_up(size, kSplitSizeMin) * kSplitSizeMin);
 }
 
@@ -95,14 +96,14 @@ Status expect_within(const NamedSize& got, std::int64_t least,
   return expect_at_most(got, most);
 }
 
-// Of an enumerator, whose name is not to be asked for before.
+// Checks an enumerator, whose name must not be looked up before.
 template <typename Enum>
 Status expect_one_of(const char* field, Enum value, const char* type, Enum last) {
   if (static_cast<int>(value) <= static_cast<int>(last)) return Status::ok();
   return refusal(field, std::string("one of ") + type, std::to_string(static_cast<int>(value)));
 }
 
-// What options and plans have in common.
+// Checks what options and plans have in common.
 template <typename Limits>
 Status check_limits(const char* name, const Limits& limits) {
   const NamedSize longest(name, "max_context_length", limits.max_context_length);
@@ -129,7 +130,7 @@ Status check_options(const PlanOptions& options) {
   return expect_within({"options", "split_size", options.split_size.value_or(1)}, 1);
 }
 
-// Where contexts are cut is what states have room for.
+// Contexts must be split into as many parts as there is room for states.
 Status check_splits(const AttentionPlan& plan) {
   RECTO_RETURN_IF_ERROR(expect_within({"plan", "split_size", plan.split_size}, 1));
   const std::int64_t splits = kernels::num_splits(plan.max_context_length, plan.split_size);

@@ -16,7 +16,7 @@ namespace {
 
 static_assert(kContentsCheckBytes >= std::int64_t{sizeof(kernels::ContentsViolation)});
 
-// Without a check nobody works in a workspace.
+// Without a check no workspace is used.
 GateOptions gate_of(const CacheOpOptions& options) {
   if (options.contents_check == ContentsCheck::kNone) return {};
   return {.workspace = written_of(options.workspace)};
@@ -91,7 +91,7 @@ Status check_slots(const KvWriteInputs& inputs, kernels::RepeatedSlots repeated,
   return refusal_of_slot(found.value());
 }
 
-// Within a cache codes are moved under the scales that they had.
+// Within a cache, codes are moved without changing their scales.
 Status check_copied_scales(const kernels::BlockCopyParams& params, kernels::Caches caches,
                            kernels::ContentsViolation* violation, KernelStream stream) {
   if (caches == kernels::Caches::kOne) return Status::ok();

@@ -33,7 +33,8 @@ MutableKvTensorView layer_view(const LayeredCache& cache, void* data, std::int64
           .slot_stride = cache.head_dim};
 }
 
-// Whether the bytes of all layers can be counted, and their tables' entries.
+// Whether the bytes of all layers, and the entries of their tables, can be counted without
+// overflow.
 bool has_sizes(const LayeredCache& cache) {
   std::int64_t bytes = element_bytes(cache.type);
   for (const std::int64_t size :
@@ -46,7 +47,7 @@ bool has_sizes(const LayeredCache& cache) {
          !__builtin_mul_overflow(entries, cache.max_blocks, &entries);
 }
 
-// A batch of nothing has no tokens either way.
+// A batch without rows has no tokens either way.
 bool is_without_tokens(const FlashAttnWithKvcache& call) {
   return call.q.num_rows != 0 && call.k.data == nullptr && call.v.data == nullptr;
 }
@@ -58,7 +59,7 @@ Result<AttentionOptions> options_of(const FlashAttnWithKvcache& call) {
                               .alibi_slopes = call.alibi_slopes};
   if (!call.window_left) return options;
   RECTO_RETURN_IF_ERROR(expect_at_least({"", "window_left", *call.window_left}, 0));
-  // As wide as numbers are, a window leaves nothing out.
+  // The widest window that can be expressed excludes nothing.
   if (*call.window_left < std::numeric_limits<std::int64_t>::max()) {
     options.window = *call.window_left + 1;
   }
@@ -109,7 +110,7 @@ Result<DecodeStep> step_of(const FlashAttnWithKvcache& call) {
                      .cached_length = call.cache_seqlens,
                      .options = options.value()};
   if (call.rotary_cos.data != nullptr || call.rotary_sin.data != nullptr) {
-    // Of no dims, nothing would be turned.
+    // With no dims, nothing would be rotated.
     const NamedSize pairs("rotary_cos", "head_dim", call.rotary_cos.head_dim);
     RECTO_RETURN_IF_ERROR(expect_at_least(pairs, 1));
     RECTO_RETURN_IF_ERROR(expect_at_most(pairs, call.q.head_dim / 2));

@@ -13,7 +13,7 @@ namespace {
 struct StepMemory {
   AttentionMemory attention = {};
   std::int32_t* context_length = nullptr;  // [num_seqs]
-  std::byte* rotated_q = nullptr;          // as q, side by side; null without rotary embedding
+  std::byte* rotated_q = nullptr;          // as q, contiguous; null without rotary embedding
 };
 
 StepMemory take_step_memory(const AttentionPlan& plan, const DecodeStep& step,
@@ -28,7 +28,7 @@ StepMemory take_step_memory(const AttentionPlan& plan, const DecodeStep& step,
   return memory;
 }
 
-// As is before the step: where context_length will stand, cached_length does.
+// The inputs before the step: with cached_length in place of context_length.
 PagedAttentionInputs inputs_of(const DecodeStep& step) {
   return {.q = step.q,
           .kv = as_const(step.kv),
@@ -68,7 +68,7 @@ kernels::KvAppendParams append_params(const DecodeStep& step, const StepMemory& 
   return params;
 }
 
-// After the append.
+// The inputs after the append.
 PagedAttentionInputs inputs_after(const DecodeStep& step, const kernels::KvAppendParams& append) {
   PagedAttentionInputs inputs = inputs_of(step);
   inputs.context_length = {append.context_length, step.cached_length.size()};
@@ -86,7 +86,7 @@ Status check_step(const DecodeStep& step, const Workspace& workspace, const Chec
   RECTO_RETURN_IF_ERROR(check(gate));
   RECTO_RETURN_IF_ERROR(kernels::check_append(append_params(step, {})));
   if (step.rotary.dim == 0) return Status::ok();
-  // Tables without rotary.dim are nothing, and may hold anything.
+  // Without rotary.dim, tables are ignored and may hold anything.
   const NamedRows tables[] = {{"rotary.cosines", step.rotary.cosines},
                               {"rotary.sines", step.rotary.sines}};
   gate.read_rows = tables;

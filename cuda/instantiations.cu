@@ -34,7 +34,7 @@ std::vector<Instantiation> rows_of(const kernels::KernelTable<Params>& table) {
   return rows;
 }
 
-// Of the plain kernels, which are instantiated for types alone: nothing.
+// Empty for the plain kernels, which are instantiated for types alone.
 std::vector<Instantiation> instantiations(AttentionKernel kernel) {
   switch (kernel) {
     case AttentionKernel::kPlainDecode:
@@ -53,7 +53,7 @@ std::string types_text(ElementType q, ElementType kv) {
   return std::string(element_type_name(q)) + "/" + element_type_name(kv);
 }
 
-// Types, and the head dims there are for them.
+// Types, and the head dims instantiated for them.
 using DimsOfTypes = std::map<std::pair<ElementType, ElementType>, std::string>;
 
 DimsOfTypes dims_of_types(const std::vector<Instantiation>& rows) {
@@ -65,7 +65,7 @@ DimsOfTypes dims_of_types(const std::vector<Instantiation>& rows) {
   return dims;
 }
 
-// Of a shape that nobody refuses.
+// A cache of a shape that every kernel accepts.
 MutablePagedKvView cache_of(ElementType type) {
   const MutableKvTensorView tensor = {
       .type = type, .num_blocks = 1, .block_size = 16, .num_kv_heads = 1, .head_dim = 64};

@@ -9,7 +9,7 @@
 namespace recto::cache {
 namespace {
 
-// Watches, block by block, from where on each group has all that was seen.
+// Tracks, block by block, from which block on each group has all blocks seen so far.
 class PresenceScan {
  public:
   explicit PresenceScan(const CacheCore& core) : core_(&core) {
@@ -22,7 +22,7 @@ class PresenceScan {
       present_from_[static_cast<std::size_t>(group)] = block + 1;
     }
   }
-  // Does every group have what a row behind `blocks` blocks sees?
+  // Whether every group has what a row after `blocks` blocks sees.
   bool is_enough(std::int64_t blocks) const {
     const std::int64_t length = blocks * core_->geometry.block_size();
     for (std::int32_t group = 0; group < core_->geometry.num_groups(); ++group) {
@@ -31,7 +31,7 @@ class PresenceScan {
     }
     return true;
   }
-  // Is there a group that can't have enough, however many blocks follow?
+  // Whether some group cannot have enough, however many blocks follow.
   bool is_hopeless() const {
     for (std::int32_t group = 0; group < core_->geometry.num_groups(); ++group) {
       const bool is_seen_whole = !core_->geometry.has_window(group);
@@ -45,8 +45,8 @@ class PresenceScan {
   std::array<std::int64_t, kMaxLayerGroups> present_from_;  // by group
 };
 
-// The blocks of a prompt, one after the other, and where they would stand: their hashes are those
-// that it brings, and then such as follow from the last one.
+// The blocks of a prompt, one after the other, and their keys in the index. Uses the hashes that
+// come with the prompt, then computes the rest from the last one.
 class PromptReader {
  public:
   PromptReader(const CacheCore& core, const Prompt& prompt)
@@ -55,8 +55,8 @@ class PromptReader {
         told_(prompt.hashes),
         reader_(prompt.tokens, prompt.keys, core.options.prefix.max_items_per_block) {}
 
-  // Goes on to the next block, all of whose tokens are there, behind the node of the one before.
-  // False if too many items lie on it.
+  // Advances to the next block, which must be full; `parent` is the previous block's node. False if
+  // too many items overlap it.
   bool next(NodeId parent) {
     if (!reader_.read(block_, block_size_)) return false;
     key_.parent = parent;
@@ -78,7 +78,7 @@ class PromptReader {
   PrefixIndex::Key key_{.hash = root_hash(), .parent = kRoot};
 };
 
-// Of the found blocks, those that nobody holds and that could be had by evicting.
+// The number of found blocks that nobody holds, and that could also be had by evicting them.
 std::int64_t count_revived(const CacheCore& core, const PrefixMatch& match) {
   std::int64_t revived = 0;
   const std::int64_t length = match.blocks * core.geometry.block_size();
@@ -110,7 +110,8 @@ Status check_prompt(const CacheCore& core, const Prompt& prompt, std::optional<T
   return check_tokens(prompt.tokens);
 }
 
-// The table's entries that a hit fills, from the end to the start as nodes know their parents.
+// Fills the table's entries from a hit, from the end to the start, because nodes know their
+// parents.
 void adopt_prefix(CacheCore& core, std::int32_t sequence, const PrefixMatch& match) {
   const std::int64_t length = core.sequences[sequence].device.length;
   const std::int32_t num_groups = core.geometry.num_groups();
@@ -137,8 +138,8 @@ void adopt_prefix(CacheCore& core, std::int32_t sequence, const PrefixMatch& mat
 PrefixMatch match_prefix(const CacheCore& core, const Prompt& prompt, std::int64_t max_blocks) {
   PrefixMatch match;
   if (!core.is_caching()) return match;
-  // Hashes follow from hashes, not from the nodes that are found: the next block is hashed while
-  // memory is waited for.
+  // Hashes depend on hashes, not on the nodes found, so the next block is hashed while waiting for
+  // memory.
   PromptReader reader(core, prompt);
   PresenceScan scan(core);
   NodeId node = kRoot;
@@ -182,7 +183,7 @@ Result<AdmissionPlan> plan_admission(const CacheCore& core, const Prompt& prompt
   const CacheGeometry& geometry = core.geometry;
   const std::int64_t length = std::ssize(prompt.tokens.ids);
   AdmissionPlan plan;
-  // The last token is computed even where its block is cached: its output is wanted.
+  // The last token is computed even if its block is cached: its output is needed.
   plan.match = match_prefix(core, prompt, geometry.full_blocks(length - 1));
   plan.blocks =
       std::max<std::int64_t>(plan.match.blocks, geometry.blocks_for(room ? room->value() : length));

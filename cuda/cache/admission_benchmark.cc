@@ -1,4 +1,4 @@
-// A prompt of 4096 tokens comes, in blocks of 16, to pools that are full of others' cached blocks.
+// Admits a prompt of 4096 tokens, in blocks of 16, to pools full of other prompts' cached blocks.
 
 #include "cuda/cache/admission.h"
 
@@ -20,7 +20,7 @@ constexpr std::int64_t kBlockSize = 16;
 constexpr std::int64_t kTokens = 4096;
 constexpr std::int64_t kBlocks = kTokens / kBlockSize;
 
-// Both managers. Of what came last, as much as the pool holds is cached.
+// Both managers. The most recent prompts are cached, as many as the pool holds.
 class Caches {
  public:
   explicit Caches(std::int64_t num_blocks)
@@ -47,7 +47,7 @@ class Caches {
     manager_.append(sequence_, TokenCount(std::ssize(ids) - hit_)).value();
     benchmark::DoNotOptimize(manager_.commit(sequence_, {.ids = ids, .items = {}}));
   }
-  // Its hashes told, or none.
+  // With the prompt's hashes, or with none.
   void ask(std::span<const TokenId> ids, std::span<const BlockHash> hashes) {
     const Prompt prompt{.tokens = {.ids = ids, .items = {}}, .keys = {}, .hashes = hashes};
     hit_ = manager_.cached_prefix(prompt).value();
@@ -73,7 +73,7 @@ class Caches {
   void release_plain() { plain_.release(plain_sequence_); }
 
   bool is_hit(std::int64_t tokens) const { return hit_ == tokens && plain_hit_ == tokens; }
-  // What the manager remembers of blocks and content.
+  // The size of the manager's metadata on blocks and content.
   std::int64_t metadata_bytes() const {
     const CacheMemory memory = manager_.memory();
     return memory.block_bytes + memory.token_bytes;
@@ -97,14 +97,14 @@ class Caches {
   std::int64_t plain_hit_ = 0;
 };
 
-// Filling the largest takes long, so that how often is fixed.
+// Filling the largest pool takes long, so the number of iterations is fixed.
 void pools(benchmark::internal::Benchmark* runs) {
   runs->ArgName("blocks")->Arg(1'000)->Arg(30'000)->Arg(1'000'000);
   runs->Iterations(200)->UseManualTime();
 }
 
-// A prompt that nobody has asked before is admitted, and published once it is computed; each of its
-// blocks evicts one. An operation: a token. Floor: its bytes are hashed.
+// Admits a prompt that was never asked before, and publishes it once it is computed; each of its
+// blocks evicts one. An operation: a token. Floor: hashing its bytes.
 void admit_cold(benchmark::State& state) {
   Caches caches(state.range(0));
   SideBySide sides(state);
@@ -122,7 +122,7 @@ void admit_cold(benchmark::State& state) {
 }
 BENCHMARK(admit_cold)->Apply(pools);
 
-// One that is cached as a whole is admitted. An operation: a token. Floor: its bytes are hashed.
+// Admits a prompt that is entirely cached. An operation: a token. Floor: hashing its bytes.
 void admit_cached(benchmark::State& state) {
   const std::int64_t num_blocks = state.range(0);
   Caches caches(num_blocks);
@@ -130,7 +130,7 @@ void admit_cached(benchmark::State& state) {
   const std::vector<std::int32_t> order = scattered(num_blocks / kBlocks);
   std::size_t next = 0;
   for (auto _ : state) {
-    // One of the last that came, of which all is there yet.
+    // One of the most recent, all of which is still cached.
     const auto seed = static_cast<std::uint64_t>(1 + order[next++ % order.size()]);
     const std::vector<TokenId> ids = prompt_ids(seed, kTokens);
     sides.ours([&] { caches.admit(ids); });
@@ -144,8 +144,8 @@ void admit_cached(benchmark::State& state) {
 }
 BENCHMARK(admit_cached)->Apply(pools);
 
-// The head of a queue is asked for once more, and brings the hashes of its blocks; all of it is
-// cached. An operation: a token. Reference: it does not bring them.
+// Asks again about the head of a queue, which comes with the hashes of its blocks and is entirely
+// cached. An operation: a token. Reference: without the hashes.
 void ask_again(benchmark::State& state) {
   Caches caches(state.range(0));
   SideBySide sides(state);
@@ -160,9 +160,9 @@ void ask_again(benchmark::State& state) {
 }
 BENCHMARK(ask_again)->ArgName("blocks")->Arg(1'000)->Iterations(2'000)->UseManualTime();
 
-// Blocks come and go, each in place of the least recently used one, from prompts of 16 blocks. An
-// operation: a block, with its tokens admitted, computed, published and released. Reference: serial
-// misses, one for each in as much memory as is kept of blocks and content.
+// Blocks of prompts of 16 blocks, each of which replaces the least recently used one. An operation:
+// a block, with its tokens admitted, computed, published and released. Reference: serial cache
+// misses, one for each operation, in as much memory as the metadata on blocks and content takes.
 void evict_under_pressure(benchmark::State& state) {
   constexpr std::int64_t kPrompts = 8;
   constexpr std::int64_t kShort = 16 * kBlockSize;

@@ -1,5 +1,6 @@
-// The block tables of 256 sequences, a step later: a sixteenth of them began a block. An operation:
-// a step. The plain way writes all rows anew; the reference copies a buffer of their size.
+// Updates the block tables of 256 sequences after a step in which a sixteenth of them began a
+// block. An operation: a step. The plain way rewrites all rows; the reference copies a buffer of
+// their size.
 
 #include "cuda/cache/batch_tables.h"
 

@@ -1,6 +1,6 @@
 #include "cuda/cache/block_hash.h"
 
-// In line, as a block is a short input.
+// Inlined, because a block is a short input.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -31,7 +31,7 @@ std::ostream& operator<<(std::ostream& out, const BlockHash& hash) {
   return out << std::setfill(' ');
 }
 
-// The tokens' hash does not wait for the parent's.
+// The tokens' hash does not depend on the parent's.
 BlockHash BlockHasher::operator()(const BlockHash& parent, std::span<const TokenId> tokens,
                                   std::span<const std::uint64_t> extra_words) const {
   RECTO_CHECK_LE(extra_words.size(), kMaxExtraWords);

@@ -16,7 +16,7 @@
 namespace recto::cache {
 namespace {
 
-// Says in which operation it was.
+// Adds to a failure's message in which operation it occurred.
 template <typename T>
 Result<T> in(const char* operation, Result<T> result) {
   if (result.is_ok()) [[likely]]
@@ -30,13 +30,13 @@ Status check_free_place(const CacheCore& core) {
                            " sequences are in use");
 }
 
-// Whether there are blocks for a prompt; makes no message of it that there are not.
+// Whether there are blocks for a prompt; does not build a message if there are not.
 bool fits(const CacheCore& core, const Prompt& prompt, std::optional<TokenCount> room) {
   const Result<AdmissionPlan> plan = plan_admission(core, prompt, room);
   return plan.is_ok() && has_room(core, plan.value());
 }
 
-// The place of a sequence that waits to be computed again.
+// The index of a sequence that waits to be recomputed.
 Result<std::int32_t> find_preempted(const CacheCore& core, SequenceHandle handle) {
   const Result<std::int32_t> index = core.sequences.find(handle);
   if (!index.is_ok()) return index;
@@ -60,7 +60,7 @@ BlockManager& BlockManager::operator=(BlockManager&&) noexcept = default;
 BlockManager::~BlockManager() = default;
 
 Result<Admission> BlockManager::admit(const Prompt& prompt, std::optional<TokenCount> room) {
-  // First what can never be, then what is not now.
+  // First what can never succeed, then what cannot succeed now.
   const Result<AdmissionPlan> plan = plan_admission(*core_, prompt, room);
   if (!plan.is_ok()) return plan.status().in("admit");
   Status room_left = check_room(*core_, plan.value());
@@ -95,7 +95,7 @@ Result<std::span<const BlockCopy>> BlockManager::append(SequenceHandle sequence,
 }
 
 Result<std::span<const BlockCopy>> BlockManager::append(std::span<const SequenceHandle> sequences) {
-  // Not passed through: a step of one sequence is so short that a move of the answer counts.
+  // Not passed through in(): a step of one sequence is so short that moving the result matters.
   Result<std::span<const BlockCopy>> copies = cache::append(*core_, sequences);
   if (!copies.is_ok()) [[unlikely]]
     copies = copies.status().in("append");

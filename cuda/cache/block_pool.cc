@@ -33,7 +33,7 @@ Result<BlockPool> BlockPool::create(BlockCount num_blocks, BlockCount null_block
   pool.places_ = std::move(places).value();
   pool.null_ = null_blocks.value();
   for (Block& null : pool.blocks_.first(pool.null_)) null = {.use = 0, .link = kNone};
-  // Low ids are given out first.
+  // Low ids are allocated first.
   for (std::int64_t id = num_blocks.value() - 1; id >= pool.null_; --id) {
     pool.push_free(BlockId(static_cast<std::int32_t>(id)));
   }
@@ -148,7 +148,7 @@ void BlockPool::push_free(BlockId block) {
   ++free_;
 }
 
-// In no list so far; its link says what is in it.
+// The block is in no list yet; its link holds its content.
 void BlockPool::append_evictable(BlockId block) {
   const ContentId content(at(block).link);
   at(block) = {.use = as_use(newest_), .link = kNoContent.value()};

@@ -17,7 +17,7 @@ Status check_places(const CacheCore& core, std::int64_t needed, std::int64_t giv
                            std::to_string(core.sequences.size()) + " are free");
 }
 
-// There is a place for it.
+// There must be a free sequence.
 SequenceHandle make_child(CacheCore& core, std::int32_t parent) {
   const std::int32_t child = core.sequences.open();
   const Sequence& from = core.sequences[parent];
@@ -75,7 +75,7 @@ class BeamPlan {
   CacheCore* core_;
 };
 
-// Parents are often the last answer, which is still to be read while the next one is written.
+// Parents are often the previous result, which is still read while the next one is written.
 std::span<SequenceHandle> answer_beside(CacheCore& core, std::span<const SequenceHandle> parents) {
   const std::span<SequenceHandle> all = core.scratch.beams.all();
   const std::span<SequenceHandle> first = all.first(all.size() / 2);
@@ -107,7 +107,7 @@ Result<std::span<const SequenceHandle>> beam_step(CacheCore& core,
   for (std::int64_t beam = 0; beam < std::ssize(parent_of); ++beam) {
     const std::int32_t parent = parent_of[static_cast<std::size_t>(beam)];
     const SequenceHandle handle = parents[static_cast<std::size_t>(parent)];
-    // Negative once the parent's place is taken.
+    // Negative once the first child has taken the parent's place.
     std::int32_t& children = core.scratch.child_counts[parent];
     beams[static_cast<std::size_t>(beam)] = children > 0 ? handle : make_child(core, handle.index);
     children = -1;

@@ -1,6 +1,6 @@
-// A sequence of 100,000 tokens branches, which grew alone, its blocks one behind the other, or
-// among others, its blocks all over the pool. An operation: a block of 16 tokens. Floor: the table
-// is copied.
+// Forks a sequence of 100,000 tokens that grew alone, so that its blocks are contiguous, or among
+// others, so that they are scattered over the pool. An operation: a block of 16 tokens. Floor:
+// copying the table.
 
 #include "cuda/cache/branching.h"
 

@@ -154,7 +154,7 @@ void CacheCore::refresh_run(std::int32_t sequence) {
   }
   for (const std::int32_t group : geometry.window_groups()) {
     const std::int64_t edge = geometry.first_needed(group, length);
-    if (device.tables().first(sequence, group) < edge) return;  // blocks are to be given back
+    if (device.tables().first(sequence, group) < edge) return;  // some blocks must be given back
     if (geometry.visible(group, length + 1).begin == 0) continue;
     end =
         std::min(end, length + geometry.slots_of(edge).end - geometry.visible(group, length).begin);

@@ -13,7 +13,7 @@ CacheGeometry::CacheGeometry(const CacheOptions& options)
   shift_ = std::has_single_bit(bits) ? std::countr_zero(bits) : -1;
   for (std::int32_t group = 0; group < num_groups_; ++group) {
     const auto& window = options.groups[static_cast<std::size_t>(group)].window;
-    // Longer than any context: as good as none.
+    // A window longer than any context is equivalent to none.
     const bool is_seen_whole = !window || window->value() > max_tokens();
     windows_.push_back(is_seen_whole ? kNoWindow : window->value());
     if (is_seen_whole) continue;

@@ -35,7 +35,7 @@ Status check_request(const CacheSizeRequest& request) {
   return host < 0 ? expected("host memory bytes", host, "0 or more") : Status::ok();
 }
 
-// Blocks have numbers of 32 bits.
+// Block ids have 32 bits.
 BlockCount blocks_within(std::int64_t bytes, ByteCount block) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   return BlockCount(std::min(bytes / block.value(), kMost));
@@ -55,7 +55,7 @@ Result<CacheSize> size_cache(const CacheSizeRequest& request) {
   CacheSize size;
   size.block_bytes =
       ByteCount(kv_bytes_per_block(request.model, shape).value() / request.num_groups);
-  // Neither can be larger than the card without leaving nothing; so the sum can't overflow.
+  // If either is larger than the card's memory, nothing is left; so the sum can't overflow.
   const std::int64_t room = std::max(weights, reserve) > usable ? -1 : usable - weights - reserve;
   if (room < size.block_bytes.value() * request.num_groups) {
     return Status::exhausted("cache size: " + request.model.name + " on " + request.gpu.name +

@@ -5,7 +5,8 @@
 namespace recto::cache {
 namespace {
 
-// The next row sees tokens that a group has, and writes into a block that it has.
+// Checks that each group still has the tokens that the next row sees, and the block into which it
+// writes.
 Status check_windows(const CacheCore& core, std::int32_t sequence, std::int64_t length) {
   for (const std::int32_t group : core.geometry.window_groups()) {
     const std::int64_t needed = core.geometry.first_needed(group, length);

@@ -6,7 +6,7 @@
 namespace recto::cache {
 namespace {
 
-// Visits the blocks that no row of a growing sequence sees from its context on.
+// Visits the blocks that no row of a growing sequence from its context on can see.
 template <typename Visit>
 void visit_unseen(const CacheCore& core, std::int32_t sequence, const Visit& visit) {
   const std::int64_t length = core.sequences[sequence].device.length;
@@ -18,7 +18,7 @@ void visit_unseen(const CacheCore& core, std::int32_t sequence, const Visit& vis
   }
 }
 
-// Gives them back, all at once.
+// Gives these blocks back, all at once.
 void drop_unseen(CacheCore& core, std::int32_t sequence) {
   const std::int64_t length = core.sequences[sequence].device.length;
   for (const std::int32_t group : core.geometry.window_groups()) {
@@ -29,7 +29,7 @@ void drop_unseen(CacheCore& core, std::int32_t sequence) {
   }
 }
 
-// The block that the context ends in becomes the sequence's own.
+// Makes the block in which the context ends the sequence's own.
 void own_tail(CacheCore& core, std::int32_t sequence, std::int64_t& num_copies) {
   const std::int64_t length = core.sequences[sequence].device.length;
   if (core.geometry.is_aligned(length)) return;
@@ -53,7 +53,7 @@ void own_tail(CacheCore& core, std::int32_t sequence, std::int64_t& num_copies) 
   if (num_copies > copies_before) core.log.add(sequence, tail, tail + 1);
 }
 
-// Raises the context lengths of running sequences that have room for it.
+// Raises the context lengths of running sequences, which must have room for it.
 void take_up(CacheCore& core, std::span<const GrowthRequest> requests) {
   for (const GrowthRequest& request : requests) {
     core.device.grow(request.sequence, request.length);
@@ -70,16 +70,16 @@ Status check_length(const CacheCore& core, std::int64_t length, std::int64_t mor
                                std::to_string(most) + " of a block table");
 }
 
-// A token for each of many sequences. Who is in the midst of a run takes it at once, and gives it
+// Appends a token to each of many sequences. A sequence inside a run takes it at once, and gives it
 // back if there is no room for the others.
 class BatchAppend {
  public:
   BatchAppend(CacheCore& core, std::span<const SequenceHandle> handles)
       : core_(&core), handles_(handles), mark_(core.sequences.next_mark()) {}
 
-  // Invalid input for a sequence that can't be appended to, or stands twice.
+  // Invalid input for a sequence that can't be appended to, or occurs twice.
   Status begin() {
-    // What the compiler can't know not to change is kept in registers.
+    // Locals, so that they stay in registers: the compiler can't know that they do not change.
     const std::span<Sequence> sequences = core_->sequences.all();
     const std::uint32_t mark = mark_;
     for (std::size_t begun = 0; begun < handles_.size(); ++begun) {
@@ -100,7 +100,7 @@ class BatchAppend {
     num_begun_ = handles_.size();
     return Status::ok();
   }
-  // The sequences that need more than a token, up to their lengths after it.
+  // The sequences that need more than a raised length, with their lengths after the token.
   std::span<const GrowthRequest> requests() const {
     return core_->scratch.requests.first(num_requests_);
   }
@@ -116,7 +116,7 @@ class BatchAppend {
     }
   }
 
-  // There is room for the requests.
+  // Call if there is room for the requests.
   void finish() {
     count_runs();
     take_up(*core_, requests());
@@ -174,8 +174,8 @@ class BatchAppend {
 
 }  // namespace
 
-// What is given back comes first, so that who stays behind alone needs no copy, and no block that
-// was copied from is given out again within one answer.
+// Blocks are given back first, so that a sequence that remains a block's only holder needs no copy,
+// and no source of a copy is allocated again within one result.
 GrowthPlan plan_growth(CacheCore& core, std::span<const GrowthRequest> requests) {
   BlockPool& pool = core.device.pool();
   GrowthPlan plan;

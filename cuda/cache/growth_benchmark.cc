@@ -1,5 +1,5 @@
-// A token more for each sequence of a batch. An operation: one sequence, one step. Floor: the
-// length in each sequence's record is raised, in the order of the batch.
+// Appends a token to each sequence of a batch. An operation: one sequence, one step. Floor: raising
+// the length in each sequence's record, in the order of the batch.
 
 #include "cuda/cache/growth.h"
 
@@ -20,14 +20,14 @@ namespace {
 constexpr std::int64_t kBlockSize = 16;
 constexpr std::int64_t kSteps = 48;
 constexpr std::int64_t kBlocksOfOne = (kSteps + 2 * kBlockSize) / kBlockSize;  // a sequence's most
-// Contexts at the beginning: at different places of their blocks, as in a running engine.
+// Initial contexts end at different slots of their blocks, as in a running engine.
 std::int64_t start_of(std::int64_t sequence) { return 1 + sequence % kBlockSize; }
 
 struct alignas(64) Record {
   std::int64_t length = 0;
 };
 
-// A batch in both managers, which grows and is cut back.
+// A batch in both managers, which grows and is truncated.
 class GrowingBatch {
  public:
   GrowingBatch(std::int64_t num_sequences, CacheOptions options)
@@ -91,13 +91,13 @@ class GrowingBatch {
   }
 
   BlockManager manager_;
-  std::vector<PlainManager> plain_;  // a group each, as it has one table for a sequence
+  std::vector<PlainManager> plain_;  // one for each group, as it has a single table per sequence
   std::vector<Record> records_;
   std::vector<SequenceHandle> batch_;
   std::vector<std::int32_t> plain_batch_;
 };
 
-// Steps that begin a block for a sixteenth of the batch each.
+// Steps in each of which a sixteenth of the batch begins a block.
 void append_one_to_each(benchmark::State& state) {
   GrowingBatch batch(state.range(0), {});
   SideBySide sides(state);
@@ -111,13 +111,13 @@ void append_one_to_each(benchmark::State& state) {
 }
 BENCHMARK(append_one_to_each)->ArgName("sequences")->Arg(1)->Arg(256)->Arg(4096)->UseManualTime();
 
-// Steps that begin no block: what most sequences do at most steps.
+// Steps that begin no block, as for most sequences in most steps.
 void append_inside_blocks(benchmark::State& state) {
   GrowingBatch batch(state.range(0), {});
   SideBySide sides(state);
   for (auto _ : state) {
     batch.reserve();
-    // The first one looks at everything, as lookahead was added.
+    // The first step looks at everything, because lookahead was added.
     batch.grow(1);
     batch.grow_plain(1);
     sides.ours([&] { batch.grow(kSteps - 1); });
@@ -129,7 +129,8 @@ void append_inside_blocks(benchmark::State& state) {
 }
 BENCHMARK(append_inside_blocks)->ArgName("sequences")->Arg(256)->UseManualTime();
 
-// The same batch where layers with a window have tables of their own, and where all layers have.
+// The same batch with separate tables for layers with a window, and with separate tables for all
+// layers.
 void append_with_a_window_group(benchmark::State& state) {
   CacheOptions options;
   options.groups = {LayerGroup{}, LayerGroup{.num_layers = 1, .window = TokenCount(32)}};
@@ -139,7 +140,7 @@ void append_with_a_window_group(benchmark::State& state) {
     sides.ours([&] { batch.grow(kSteps); });
     sides.plain([&] { batch.grow_plain(kSteps); });
     sides.floor([&] { batch.raise(kSteps); });
-    batch = GrowingBatch(state.range(0), options);  // what a window gave back can't be cut back to
+    batch = GrowingBatch(state.range(0), options);  // can't truncate to what a window gave back
   }
   sides.report(kSteps * state.range(0));
 }

@@ -37,7 +37,7 @@ void Holdings::adopt(const TablePlace& place, BlockId block) {
     --group.cached;
     if (before == BlockState::kPinned) --group.pinned;
   } else if (pool_.is_uneven(block)) {
-    // Whose window's edge is inside has a neighbour now.
+    // A holder whose window's edge is inside the block is no longer alone there.
     used_.visit_other_holders(place, block, [this](std::int32_t other) {
       (*sequences_)[other].run_end = ((*sequences_)[other].*row_).length;
     });

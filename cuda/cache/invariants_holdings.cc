@@ -8,7 +8,7 @@
 namespace recto::cache {
 namespace {
 
-// What tables say of one block.
+// What the tables say about one block.
 struct Holders {
   std::vector<std::int32_t> sequences;
   std::int32_t group = 0;
@@ -99,7 +99,7 @@ class HoldingsCheck {
     group.used += TokenCount(used);
     group.held_empty += TokenCount(slots.size() - used);
     if (pool_.is_uneven(block)) return Status::ok();
-    // Everybody uses the same slots, and all of them if others could find the block.
+    // All holders use the same slots, and all slots of the block if others could find it.
     for (const std::int32_t sequence : known.sequences) {
       const SlotRange range =
           core_.geometry.visible_in(known.group, holdings_.row(sequence).length, known.index);

@@ -50,7 +50,7 @@ class IndexCheck {
     return expect_same("entries of the hash table", index_.table().num_entries(), live);
   }
 
-  // A lookup of what the node stands for finds it, and nothing else.
+  // A lookup of the node's content finds the node, and nothing else.
   Status read_node(NodeId node) {
     const NodeId parent = index_.parent(node);
     if (parent != kRoot) {
@@ -76,7 +76,8 @@ class IndexCheck {
     return Status::ok();
   }
 
-  // Nobody can have what it stands for, be it nothing or words of another.
+  // No block may have the content of an unused node, whether it is free or holds another node's
+  // words.
   Status read_unused(NodeId node) {
     for (std::int32_t group = 0; group < index_.num_groups(); ++group) {
       RECTO_RETURN_IF_ERROR(

@@ -87,7 +87,7 @@ class SequencesCheck {
     return Status::ok();
   }
 
-  // What the next row sees, and the block that it writes into, are there.
+  // The blocks that the next row sees, and the one into which it writes, must be there.
   Status check_windows(std::int32_t index) const {
     const TableRow& row = core_.sequences[index].device;
     for (std::int32_t group = 0; group < core_.geometry.num_groups(); ++group) {
@@ -129,7 +129,7 @@ class SequencesCheck {
     return Status::ok();
   }
 
-  // During a run a window's edge stays in a block that is nobody else's.
+  // During a run, a window's edge stays in a block that no other sequence holds.
   Status check_edge(std::int32_t index, std::int32_t group) const {
     const Sequence& mine = core_.sequences[index];
     const std::int64_t edge = core_.geometry.first_needed(group, mine.device.length);

@@ -21,7 +21,7 @@ void visit_blocks(const CacheCore& core, NodeId node, const Visit& visit) {
 
 }  // namespace
 
-// Here the last block counts, too: nobody is to compute its last token.
+// Here the last block is included: its last token need not be computed.
 Result<Pin> pin(CacheCore& core, const Prompt& prompt) {
   RECTO_RETURN_IF_ERROR(check_tokens(prompt.tokens));
   const std::int64_t length = std::ssize(prompt.tokens.ids);
@@ -43,7 +43,7 @@ Result<Pin> pin(CacheCore& core, const Prompt& prompt) {
              .length = TokenCount(match.blocks * core.geometry.block_size())};
 }
 
-// The end first, so that it is evicted before its start.
+// Releases the end first, so that it is evicted before the start.
 Status unpin(CacheCore& core, PinHandle pin) {
   const std::optional<PinRecord> record = core.pins.find(pin);
   if (!record) {

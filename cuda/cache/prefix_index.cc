@@ -25,10 +25,10 @@ Status make(FixedArray<T>& array, std::int64_t size, const char* what) {
   return made.status();
 }
 
-// Sequences and pins, that there can be at a time.
+// The maximum number of sequences and pins at a time.
 constexpr std::int64_t kMostChains = std::int64_t{1} << 22U;
 
-// In words as wide as there are: std::ranges::equal over spans goes one by one.
+// Compares in the widest words available; std::ranges::equal over spans compares one by one.
 bool is_same(std::span<const TokenId> a, std::span<const TokenId> b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
 }
@@ -48,7 +48,7 @@ Result<PrefixIndex> PrefixIndex::create(const PrefixIndexOptions& options) {
   if (options.hasher.width == HashWidth::k128) {
     RECTO_RETURN_IF_ERROR(make(index.high_words_, nodes, "high words of nodes' hashes"));
   }
-  // Children, blocks, and what nodes do not know of.
+  // Children, blocks, and the sequences and pins, of which nodes know nothing.
   const std::int64_t most_users = nodes + nodes * options.num_groups + kMostChains;
   Result<NodeUses> uses = NodeUses::create(options.max_nodes, most_users, options.max_pins);
   if (!uses.is_ok()) return uses.status();
@@ -141,7 +141,8 @@ void PrefixIndex::give_back(NodeId place) {
   --num_places_;
 }
 
-// Returns what a node's `up` is to be. The last words first, as each place leads to the next.
+// Returns the value for the node's `up`. Stores the last words first, because each place links to
+// the next.
 std::int32_t PrefixIndex::store_words(std::span<const std::uint64_t> words, NodeId parent) {
   std::int32_t up = parent.value();
   const std::int64_t halves = kHalves * std::ssize(words);

@@ -8,8 +8,8 @@
 namespace recto::cache {
 namespace {
 
-// The node's content stands in this block of a group, from now on; unless another one has it, or
-// the block is known for something else.
+// From now on, this block of a group has the node's content, unless another block has it already or
+// this one is known for other content.
 void attach(CacheCore& core, const TablePlace& place, NodeId node) {
   if (place.block < core.device.tables().first(place.sequence, place.group)) return;
   const BlockId block = core.device.block(place);
@@ -34,7 +34,7 @@ void attach(CacheCore& core, const TablePlace& place, NodeId node) {
                                   .block = block});
 }
 
-// A new node, for which the least recently used content goes if the index is full.
+// Makes a node, evicting the least recently used content if the index is full.
 std::optional<NodeId> make_node(CacheCore& core, const PrefixIndex::Key& key,
                                 const BlockContent& content) {
   std::optional<NodeId> node = core.index.insert(key, content);
@@ -46,7 +46,7 @@ std::optional<NodeId> make_node(CacheCore& core, const PrefixIndex::Key& key,
   return node;
 }
 
-// The node of what follows a chain, found or made; the caller is a user of it.
+// Finds or makes the node for the content that follows a chain; the caller becomes a user of it.
 std::optional<NodeId> next_node(CacheCore& core, NodeId chain, const BlockContent& content) {
   const PrefixIndex::Key key = core.index.key(chain, content);
   const PrefixIndex::Found found = core.index.find(key, content);
@@ -56,7 +56,7 @@ std::optional<NodeId> next_node(CacheCore& core, NodeId chain, const BlockConten
   return found.node;
 }
 
-// The next block of a sequence joins its chain. False if it can't.
+// Adds the next block of a sequence to its chain. False if that is not possible.
 bool publish_next(CacheCore& core, std::int32_t sequence, ContentReader& reader) {
   Sequence& mine = core.sequences[sequence];
   if (!reader.read(mine.published, core.geometry.block_size())) {

@@ -60,7 +60,7 @@ Result<std::int32_t> SequenceTable::find(SequenceHandle handle) const {
                                  std::to_string(size() - 1));
   }
   const std::uint32_t generation = sequences_[handle.index].generation;
-  // A place that was used up to here is at the generation that it will have next.
+  // A free place has the generation of its next handle, so smaller ones were released.
   const bool was_given = handle.generation != 0 && handle.generation < generation;
   return Status::invalid_input(name(handle) + (was_given ? " was released" : " was never given"));
 }

@@ -9,7 +9,8 @@
 namespace recto::cache {
 namespace {
 
-// Calls visit(logical block, first token, end token) for the blocks that a range of tokens is in.
+// Calls visit(logical block, first token, end token) for each block that a range of tokens
+// overlaps.
 template <typename Visit>
 void visit_blocks(const CacheGeometry& geometry, const TokenRange& tokens, const Visit& visit) {
   const std::int64_t end = tokens.first + tokens.count;

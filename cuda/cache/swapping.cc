@@ -15,11 +15,11 @@ class SwapSet {
  public:
   SwapSet(const CacheCore& core, std::span<const SequenceHandle> handles)
       : core_(&core), from_(&core.device), handles_(handles) {}
-  // On the way back; with lookahead, no member shares the block in which its context ends.
+  // For swapping in; with lookahead, no member shares the block in which its context ends.
   SwapSet(const CacheCore& core, std::span<const SequenceHandle> handles, TokenCount lookahead)
       : core_(&core), from_(&core.host), handles_(handles), lookahead_(lookahead.value()) {}
 
-  // Invalid input unless all are in this state, and none stands twice.
+  // Invalid input unless all are in this state and none occurs twice.
   Status check(SequenceState state) const {
     if (handles_.empty()) return Status::invalid_input("no sequences");
     for (std::size_t member = 0; member < handles_.size(); ++member) {
@@ -40,8 +40,8 @@ class SwapSet {
     return Status::ok();
   }
 
-  // Calls visit(place, member that has the same block and comes first) for each entry that rows
-  // from the context on need, member by member.
+  // Calls visit(place, first member that has the same block) for each entry that rows from the
+  // context on need, member by member.
   template <typename Visit>
   void visit_entries(const Visit& visit) const {
     for (std::size_t member = 0; member < handles_.size(); ++member) {
@@ -63,7 +63,7 @@ class SwapSet {
   std::span<const SequenceHandle> handles() const { return handles_; }
 
  private:
-  // Sequences share blocks at the same logical index only.
+  // Sequences share blocks only at the same logical index.
   std::int32_t first_sharer(const TablePlace& place, std::size_t member) const {
     const BlockId block = from_->block(place);
     if (from_->pool().holders(block) == 1 || is_own_tail(place)) return place.sequence;
@@ -152,7 +152,7 @@ TransferHandle open_transfer(CacheCore& core, std::span<const SequenceHandle> ha
   return core.transfers.open({.direction = direction, .first_sequence = handles.front().index});
 }
 
-// Lookahead, and what no row sees any more, is given back; so is the place in the prefix index.
+// Gives back lookahead, what no row can see any more, and the place in the prefix index.
 void trim(CacheCore& core, std::int32_t sequence) {
   const Sequence& mine = core.sequences[sequence];
   core.cut_chain(sequence, 0);
@@ -164,8 +164,8 @@ void trim(CacheCore& core, std::int32_t sequence) {
   core.stop_run(sequence);
 }
 
-// The tables of a set in `to` get the shape of those in `from`: the same entries from the same
-// first ones on.
+// Gives the tables of a set in `to` the shape of those in `from`: the same first entry, and nothing
+// before it.
 void shape_tables(const CacheCore& core, const SwapSet& set, Holdings& to) {
   for (const SequenceHandle& handle : set.handles()) {
     for (std::int32_t group = 0; group < core.geometry.num_groups(); ++group) {

@@ -38,7 +38,7 @@ void UsedSlots::leave(const TablePlace& place, BlockId block) {
   }
 }
 
-// A run goes on without looking at the block that its window's edge is in.
+// A run continues without looking at the block that contains its window's edge.
 void UsedSlots::publish(const TablePlace& place, BlockId block) {
   const std::int64_t next = row(place.sequence).length + 1;
   const bool is_edge_inside = scope_.geometry->visible(place.group, next).begin >
@@ -61,7 +61,7 @@ void UsedSlots::grow(std::int32_t sequence, std::int64_t length) {
   }
 }
 
-// The blocks that either end of what is visible moves through.
+// Updates the blocks through which either end of the visible range moves.
 void UsedSlots::change_group(const TablePlace& first, std::int64_t length) {
   const CacheGeometry& geometry = *scope_.geometry;
   const TableRow& mine = row(first.sequence);
@@ -100,7 +100,7 @@ void UsedSlots::change_block(const TablePlace& place, std::int64_t length) {
   }
   if (scope_.pool->is_uneven(block)) {
     used += uncovered(place, block, after) - uncovered(place, block, before);
-  } else {  // the others go on as this one did
+  } else {  // the others still use what this one did
     used += after.size() - intersection(before, after).size();
   }
   scope_.pool->mark_uneven(block);

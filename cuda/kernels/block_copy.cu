@@ -7,13 +7,13 @@
 namespace recto::kernels {
 namespace {
 
-// Of K or of V.
+// The names of a copy's tensors, of K or of V.
 struct CopyNames {
   const char* from;
   const char* to;
 };
 
-// All elements of one head in a block are counted in int.
+// Kernels count all elements of one head in a block in int.
 Status check_size(const char* name, const KvTensorView& tensor) {
   RECTO_RETURN_IF_ERROR(expect_at_most({name, "head_dim", tensor.head_dim}, kMovedSizeMax));
   return expect_at_most({name, "block_size", tensor.block_size}, kMovedSizeMax / tensor.head_dim);
@@ -32,13 +32,13 @@ Status check_alike(const CopyNames& names, const KvTensorView& from, const KvTen
   return check_packs(names.to, to);
 }
 
-// Whether the slots of a pack, of one head in one block, lie side by side, in both alike.
+// Whether the slots of a pack, of one head in one block, are contiguous, in both tensors alike.
 bool lie_in_runs(const KvTensorView& from, const MutableKvTensorView& to) {
   return is_packed(from) && is_packed(to) && from.pack_width == to.pack_width &&
          from.slot_stride == from.pack_width && to.slot_stride == to.pack_width;
 }
 
-// Then these runs may be taken for the rows of a plain cache, the packs for its slots.
+// If so, these runs can be treated as the rows of a plain cache, and the packs as its slots.
 template <typename Pointer>
 BasicKvTensorView<Pointer> runs_as_rows(BasicKvTensorView<Pointer> tensor) {
   const std::int64_t packs = tensor.head_dim / tensor.pack_width;
@@ -59,7 +59,7 @@ BlockCopyParams with_runs_as_rows(BlockCopyParams params) {
   return params;
 }
 
-// Bits of all addresses and sizes of rows, in bytes.
+// The bitwise or of all addresses, sizes and strides of rows, in bytes.
 template <typename Pointer>
 std::uintptr_t row_bits(const BasicKvTensorView<Pointer>& tensor) {
   const std::int64_t sizes =
@@ -68,7 +68,7 @@ std::uintptr_t row_bits(const BasicKvTensorView<Pointer>& tensor) {
          static_cast<std::uintptr_t>(sizes * element_bytes(tensor.type));
 }
 
-// Contiguous rows in codes of `elements` elements each.
+// Treats contiguous rows as rows of codes of `elements` elements each.
 template <typename Pointer>
 void take_together(std::int64_t elements, BasicKvTensorView<Pointer>& tensor) {
   for (std::int64_t* size :
@@ -90,7 +90,7 @@ Status launch(BlockCopyParams params, KernelStream stream) {
   return launch_served("block_copy", how, &block_copy<Access, Code>, params);
 }
 
-// By 16 bytes where all rows allow it, else by the largest code that they are made of.
+// Copies 16 bytes at a time if all rows allow it, else the largest code that divides them.
 Status launch_rows(const BlockCopyParams& params, KernelStream stream) {
   const std::uintptr_t bits = row_bits(params.from.k) | row_bits(params.from.v) |
                               row_bits(params.to.k) | row_bits(params.to.v);

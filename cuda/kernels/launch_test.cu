@@ -1,6 +1,6 @@
 // The launch functions as a host program calls them: on a GPU, a token is written into the cache
-// and attended to, and a group is scored by tensor cores; without one, launches say so, and nothing
-// crashes.
+// and attended to, and a group is scored by tensor cores; without a GPU, launches report that, and
+// nothing crashes.
 
 #include <cuda_runtime.h>
 
@@ -21,7 +21,7 @@ constexpr std::int64_t kHeadDim = 64;
 constexpr std::int64_t kBlockSize = 4;
 constexpr float kScore = 2.5F;
 
-// In memory that host and device see, if there is a device.
+// In memory that host and device share, if there is a device.
 struct OneToken {
   float q[kHeadDim] = {1.0F};
   float k[kHeadDim] = {kScore};
@@ -78,7 +78,7 @@ Status write_and_attend(OneToken& token) {
   return finished();
 }
 
-// A group of heads and several rounds of tiles, in the blocks of a pool from the last one on.
+// A group of heads and several rounds of tiles, in the blocks of a pool in reverse order.
 struct ScoredGroup {
   static constexpr std::int64_t kHeads = 11;
   static constexpr std::int64_t kKeys = 150;
@@ -90,7 +90,7 @@ struct ScoredGroup {
   std::int32_t context_length = kKeys;
   float scores[kHeads][kKeys];
 
-  // Small integers, so that every order of sums gives the same.
+  // Small integers, so that every order of summation gives the same result.
   static int query(std::int64_t head, std::int64_t dim) {
     return static_cast<int>((head * 5 + dim * 3) % 9) - 4;
   }
@@ -114,7 +114,7 @@ struct ScoredGroup {
     }
   }
 
-  // Of scale 1/2.
+  // With a scale of 1/2.
   static float expected(std::int64_t head, std::int64_t position) {
     int product = 0;
     for (std::int64_t dim = 0; dim < kHeadDim; ++dim) {

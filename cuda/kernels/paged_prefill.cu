@@ -34,8 +34,8 @@ Status launch_paged_prefill(const PagedPrefillParams& params, KernelStream strea
   RECTO_RETURN_IF_ERROR(expect_at_least({"", "max_query_length", params.max_query_length}, 0));
   RECTO_RETURN_IF_ERROR(check_prefill(params));
   if (params.max_query_length == 0 || params.block_table.num_seqs == 0) return Status::ok();
-  // Rows may stand at negative positions, from which the largest number cannot be taken. This one
-  // sees as much.
+  // Rows may have negative positions, from which subtracting the largest integer would overflow.
+  // This window shows as much.
   constexpr std::int64_t kWidest = std::int64_t{1} << 40;
   PagedPrefillParams launched = params;
   launched.options.window = std::min(params.options.window, kWidest);

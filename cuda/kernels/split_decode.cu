@@ -20,7 +20,7 @@ std::int64_t num_splits(std::int64_t max_context_length, std::int64_t split_size
   return 1 + (std::max<std::int64_t>(1, max_context_length) - 1) / split_size;
 }
 
-// Contexts are int: no split is larger.
+// Context lengths are int, so no split is larger.
 Status check_splits(const SplitDecodeParams& params) {
   RECTO_RETURN_IF_ERROR(expect_at_least({"", "split_size", params.split_size}, 1));
   RECTO_RETURN_IF_ERROR(expect_at_most({"", "split_size", params.split_size}, INT32_MAX));

@@ -20,13 +20,14 @@ Status check_chunk_packs(const char* name, const KvTensorView& tensor, std::int6
                  std::to_string(tensor.pack_width));
 }
 
-// Whether packed values are copied element by element, as where blocks hold no whole chunks.
+// Whether packed values are copied element by element, because blocks are not whole numbers of
+// chunks.
 bool has_single_values(const KvTensorView& tensor, std::int64_t chunk) {
   return is_packed(tensor) && tensor.pack_width == 1 && tensor.block_size % chunk != 0;
 }
 
-// All chunks that are copied begin at multiples of their size. Packed values need that of their
-// blocks only.
+// Checks that all chunks that are copied begin at multiples of their size: by the pack stride if
+// packed, else by the slot stride.
 Status check_chunks(const char* name, const KvTensorView& tensor) {
   const std::int64_t chunk = kChunkBytes / element_bytes(tensor.type);
   if (has_single_values(tensor, chunk)) return Status::ok();
