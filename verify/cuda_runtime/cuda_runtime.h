@@ -1,7 +1,7 @@
 #pragma once
 
-// CUDA's runtime, as much of it as programs around the host API need, on the executor: host and
-// device have one memory, and what is asked of a stream is done at once.
+// The part of CUDA's runtime that programs around the host API need, on the executor: host and
+// device share one memory, and operations on a stream run immediately.
 
 #include <kernel_dialect.h>
 
@@ -26,7 +26,7 @@ inline cudaError_t cudaGetDeviceCount(int* count) {
   return cudaSuccess;
 }
 
-// Random numbers of a heap are not what a device has there; NaN is as bad as any.
+// A device does not have a heap's leftover contents there; NaN is as bad as anything.
 inline cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
   constexpr std::size_t kAlignment = 256;
   const std::size_t whole = (bytes / kAlignment + 1) * kAlignment;
@@ -52,7 +52,7 @@ inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes
   return cudaSuccess;
 }
 
-// The streams of a program have one executor.
+// All streams of a program share one executor.
 inline cudaError_t cudaStreamCreate(cudaStream_t* stream) {
   static recto::simt::Executor executor({});
   *stream = new recto::simt::Stream(executor);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Streams, devices and checks of launches, as extensions take them from the framework.
+// Streams, devices and checks of launches, as extensions use them from the framework.
 
 #include <cuda_runtime.h>
 

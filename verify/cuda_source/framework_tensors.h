@@ -1,7 +1,7 @@
 #pragma once
 
-// As much of PyTorch's C++ interface as paged-attention extensions use on the host: tensors over
-// memory of a call, checks, and dispatch over types. Nothing of it computes.
+// The part of PyTorch's C++ interface that paged-attention extensions use on the host: tensors over
+// memory of a call, checks, and dispatch over types. None of it computes.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

@@ -20,8 +20,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kScript = "build_cuda_library.py";
 
-// Runs the command with all that it prints going to `log`. Its exit status, or the errno of why it
-// could not be started, negated.
+// Runs the command with its output redirected to `log`. Returns its exit status, or the negated
+// errno if it could not be started.
 int run(const std::vector<std::string>& command, const fs::path& log) {
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
@@ -64,7 +64,7 @@ Result<fs::path> find_cuda_kit() {
                                  kScript);
   }
   constexpr const char* kKit = "verify/cuda_source/cuda_kit";
-  // Where tests run, this is the folder of their data.
+  // In tests, this is the folder of their data.
   std::vector<fs::path> places = {kKit};
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   if (!error) places.push_back(program.string() + ".runfiles/recto/" + kKit);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Makes a kernel library of CUDA sources while a program runs, by build_cuda_library.py.
+// Builds a kernel library from CUDA sources at run time, with build_cuda_library.py.
 
 #include <filesystem>
 #include <string>
@@ -12,13 +12,13 @@
 namespace recto::verify {
 
 struct CudaSource {
-  std::vector<std::string> sources = {};  // .cu files; none where the adapter includes them
+  std::vector<std::string> sources = {};  // .cu files; none if the adapter includes them
   std::string adapter = {};               // recto_cuda_adapter.h
   std::vector<std::string> include_folders = {};
   std::vector<std::string> macros = {};  // NAME or NAME=VALUE
 };
 
-// A shared library in a folder of its own, which goes when this does.
+// A shared library in a folder of its own, which the destructor removes.
 class BuiltLibrary {
  public:
   explicit BuiltLibrary(std::filesystem::path folder) : folder_(std::move(folder)) {}
@@ -32,12 +32,12 @@ class BuiltLibrary {
   std::filesystem::path folder_;  // empty once moved from
 };
 
-// The folder that //verify/cuda_source:cuda_kit makes: RECTO_CUDA_KIT, or what Bazel has laid
-// beside the running program. Failed where recto was built without a CUDA Toolkit.
+// The folder that //verify/cuda_source:cuda_kit makes: RECTO_CUDA_KIT, or the one that Bazel placed
+// beside the running program. Failed if recto was built without a CUDA Toolkit.
 Result<std::filesystem::path> find_cuda_kit();
 
-// Takes seconds. Invalid input, with file and line where there are any: a file that is not there,
-// what cannot be translated, compiled or linked.
+// Takes seconds. Invalid input, with file and line if known, for a missing file, or for what cannot
+// be translated, compiled or linked.
 Result<BuiltLibrary> build_cuda_library(const CudaSource& source);
 
 }  // namespace recto::verify

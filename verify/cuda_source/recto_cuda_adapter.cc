@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t kWorkspaceAlignment = 256;
 constexpr std::byte kNan{0xff};
 
-// Of the second run: any thread may be next, and one access in so many is interrupted.
+// For the second run: any thread may be next, and one access in this many is interrupted.
 constexpr std::uint32_t kPreemptionPeriod = 97;
 
 std::int64_t element_bytes(std::int32_t type) {
@@ -67,7 +67,7 @@ std::int32_t unsupported(const RectoCallContext& call, const std::string& why) {
 }
 
 struct CheckedCall::Memory {
-  // What the kernels write, as it was before.
+  // The previous contents of what the kernels write.
   struct Kept {
     std::string name;
     std::byte* data = nullptr;
@@ -115,12 +115,12 @@ struct CheckedCall::Memory {
     add_array(name + ".scale", cache.scale, scales[cache.scale_kind]);
   }
 
-  // Blocks of a cache that each sequence's context addresses; of all sequences, where nobody says
-  // which thread block works for which.
+  // Limits accesses to the blocks of a cache that each sequence's context addresses, or those of
+  // all sequences if it is not known which thread block works for which.
   void bound(const RectoKvTensor& cache) {
     const std::int64_t block_bytes = cache.block_stride * element_bytes(cache.type);
     for (simt::Buffer& buffer : buffers) {
-      // Blocks that interleave have no pieces of their own.
+      // Interleaved blocks have no separate pieces.
       if (buffer.data != cache.data || span_bytes(cache, 1) > block_bytes) continue;
       buffer.logical_bounds = {.piece_bytes = static_cast<std::size_t>(block_bytes),
                                .may_touch = blocks_of_sequences,
@@ -199,7 +199,7 @@ void* CheckedCall::add_workspace(const std::string& name, std::int64_t bytes) {
   return memory_->workspaces.emplace_back(name, static_cast<std::size_t>(bytes)).bytes.data();
 }
 
-// What is found under this schedule, or nothing.
+// What is found under this schedule, or an empty string.
 std::string CheckedCall::Memory::find_faults(const simt::Schedule& schedule,
                                              const std::function<void()>& launches) {
   static simt::Executor executor({});
@@ -231,7 +231,7 @@ std::string CheckedCall::Memory::find_faults(const simt::Schedule& schedule,
     } catch (const std::exception& error) {
       found = error.what();
     }
-    // Its own words say more than what an exception made of them.
+    // The executor's own report says more than an exception made from it.
     const std::string report = stream.synchronise().text();
     if (!report.empty()) found = report;
   }
@@ -268,7 +268,7 @@ std::string CheckedCall::find_faults(const std::function<void()>& launches) {
 std::int32_t CheckedCall::run(const std::function<void()>& launches) {
   const std::string found = find_faults(launches);
   if (found.empty()) return kRectoOk;
-  // The message may have room for the begin of it alone.
+  // The message may have room only for its beginning.
   if (std::ssize(found) >= context_.message_bytes) std::fprintf(stderr, "%s\n", found.c_str());
   write_message(context_, found);
   return kRectoFailed;

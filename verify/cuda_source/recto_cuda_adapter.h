@@ -1,8 +1,8 @@
 #pragma once
 
-// What an adapter is written with: the few lines between somebody's CUDA source and the functions
-// of recto_kernel.h. Kernels that are launched within run() are run by the executor of verify/simt,
-// twice, under two schedules, with every access to memory checked.
+// For writing an adapter: the few lines between a third-party CUDA source and the functions of
+// recto_kernel.h. The executor of verify/simt runs kernels that are launched within run() twice,
+// under two schedules, and checks every access to memory.
 //
 //   static int32_t decode(const RectoAttentionCall* call) {
 //     if (call->k.type != kRectoFp16) return recto::unsupported(call->context, "other types");
@@ -22,16 +22,16 @@
 
 namespace recto {
 
-// What a function returns that does not serve a call. `why` is what such cases are counted under.
+// Returned by a function that does not support a call. Such cases are counted under `why`.
 std::int32_t unsupported(const RectoCallContext& call, const std::string& why);
 
 enum class ScheduleDependence : std::uint8_t {
   kIsFault,
-  // Sums by atomic operations, whose order is left to chance.
+  // Sums with atomic operations, whose order is not fixed.
   kIsMeant,
 };
 
-// One call of recto's, with all its memory under the names of its fields, such as "k.data".
+// One call by recto, with all its memory under the names of its fields, such as "k.data".
 class CheckedCall {
  public:
   explicit CheckedCall(const RectoAttentionCall& call);
@@ -40,23 +40,23 @@ class CheckedCall {
   CheckedCall(const CheckedCall&) = delete;
   CheckedCall& operator=(const CheckedCall&) = delete;
 
-  // Memory that lives as long as this, [count], aligned to 256 bytes as cudaMalloc's is. Nobody may
-  // read of it what was not written before.
+  // Memory that lives as long as this object, [count], aligned to 256 bytes like cudaMalloc's. It
+  // must be written before it is read.
   template <typename T>
   T* workspace(const std::string& name, std::int64_t count) {
     return static_cast<T*>(add_workspace(name, count * std::int64_t{sizeof(T)}));
   }
 
-  // For each thread block of the launches, x first, then y, then z: the sequence that it works for,
-  // in [0, num_seqs). It may touch that one's blocks alone then; else all that the call addresses.
-  // Of attention.
+  // For attention. For each thread block of the launches, x first, then y, then z: the sequence for
+  // which it works, in [0, num_seqs). It may then touch only that sequence's blocks; without this
+  // call, all that the call addresses.
   void set_sequence_of_thread_block(std::vector<std::uint32_t> sequences);
 
   void allow(ScheduleDependence dependence) { dependence_ = dependence; }
 
   // Calls `launches` twice. Returns kRectoOk, or kRectoFailed with what was found as the message:
-  // wrong accesses, races, barriers, what is refused at a launch, results that depend on the
-  // schedule, exceptions. Once.
+  // wrong accesses, races, barriers, refused launches, results that depend on the schedule,
+  // exceptions. Call it only once.
   std::int32_t run(const std::function<void()>& launches);
 
  private:

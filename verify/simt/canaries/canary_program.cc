@@ -1,5 +1,5 @@
 // Runs one canary under several schedules, with its fault or without, and prints what was seen.
-// Ends with 0 if that was nothing, with 1 if it was something. Sanitizers end it in their own ways.
+// Exits with 0 if nothing was found, else with 1. Sanitizers end it in their own ways.
 //
 //   canary_program            the names of all canaries, and their faults
 //   canary_program NAME wrong|right
@@ -22,7 +22,7 @@
 namespace recto::simt {
 namespace {
 
-// Memory with its own end: what lies beyond it belongs to nobody, if somebody watches.
+// Memory with an exact end: in modes that watch memory, what lies beyond belongs to no buffer.
 class Memory final : public CanaryBench {
  public:
   explicit Memory(Executor& executor)
@@ -75,7 +75,7 @@ class Memory final : public CanaryBench {
     return runtime_.report();
   }
 
-  // What the kernel may have written, and what it says of unaddressed memory.
+  // What the kernel may have written, and what that says about unaddressed memory.
   std::vector<SweptOutput> outputs() const {
     std::vector<SweptOutput> all;
     for (const Output& output : outputs_) {
@@ -96,7 +96,7 @@ class Memory final : public CanaryBench {
   }
 
  private:
-  // Of floats and of ints.
+  // The size of floats and of ints.
   static constexpr std::size_t kElementBytes = 4;
 
   struct Output {
@@ -105,7 +105,7 @@ class Memory final : public CanaryBench {
     std::size_t bytes = 0;
   };
 
-  // On the heap, each piece for itself, so that AddressSanitizer knows its end.
+  // Each buffer is a heap allocation of its own, so that AddressSanitizer knows its end.
   template <typename T>
   T* allocate(const char* name, std::size_t count, BufferUse use) {
     const std::size_t bytes = count * sizeof(T);
@@ -136,9 +136,9 @@ std::vector<Schedule> schedules(std::uint64_t seeds) {
   return all;
 }
 
-// What is seen over all schedules, each kind once.
+// Everything found under all schedules, each kind once.
 std::string everything_seen(const Canary& canary, Fault fault) {
-  // What thread blocks do to each other on several OS threads no seed repeats.
+  // No seed reproduces what thread blocks do to each other on several OS threads.
   const ExecutorOptions options{.os_threads = 1, .switches_max = 100000, .stall_seconds = 30};
   std::string tainted;
   const auto program_with = [&canary, &tainted](Fault planted) {

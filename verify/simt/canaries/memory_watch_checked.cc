@@ -1,4 +1,4 @@
-// Observed accesses: each buffer with its bounds and use.
+// For observed accesses: each buffer with its bounds and use.
 
 #include <cstdint>
 

@@ -1,12 +1,13 @@
-// Plain mode, and modes in which a sanitizer watches by itself; with MemorySanitizer, its shadow.
+// For plain mode, and modes in which a sanitizer watches by itself; with MemorySanitizer, its
+// shadow.
 
 #include "verify/simt/canaries/memory_watch.h"
 
 #if defined(RECTO_SIMT_TAINT)
 #include <sanitizer/msan_interface.h>
 
-// Only what is tainted on purpose is: memory of the C++ library is written by code that
-// MemorySanitizer does not see.
+// Taints only what is tainted on purpose: code that MemorySanitizer does not see writes memory of
+// the C++ library.
 extern "C" const char* __msan_default_options() {
   return "poison_in_malloc=0:poison_in_free=0:poison_in_dtor=0";
 }

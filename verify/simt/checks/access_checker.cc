@@ -23,7 +23,8 @@ bool is_misaligned(std::uintptr_t address, const AccessShape& shape) {
   return shape.alignment == AccessAlignment::kNatural && (address & (shape.bytes - 1)) != 0;
 }
 
-// Of structures as a whole, perhaps with bytes between their members, which nobody writes.
+// Whether this reads a whole structure, possibly with padding between its members, which nobody
+// writes.
 bool may_have_padding(std::uintptr_t address, const AccessShape& shape) {
   return shape.kind == AccessKind::kRead && shape.alignment == AccessAlignment::kAny &&
          (address | shape.bytes) % 2 == 0;
@@ -52,7 +53,7 @@ void AccessChecker::begin_launch(Launch& launch) {
 
 void AccessChecker::end_launch() {
   if (tells_touched_) launch_->touched = touched_.take();
-  // (A thread block that was abandoned may not have come to its first access.)
+  // (An abandoned thread block may not have reached its first access.)
   if (accesses_ == accesses_before_ && launch_->stop_at == UINT64_MAX) report_unobserved();
   launch_ = nullptr;
 }
@@ -70,7 +71,7 @@ void AccessChecker::begin_block(ThreadBlock& block) {
   plan_event();
 }
 
-// Until the next event: until the next preemption, or the last access there may be.
+// Plans the next event: the next preemption, or the last allowed access.
 void AccessChecker::plan_event() {
   until_event_ = accesses_left_;
   const std::uint64_t period = launch_->options.schedule.preemption_period;
@@ -79,7 +80,7 @@ void AccessChecker::plan_event() {
   accesses_ += until_event_;
 }
 
-// Those that were planned and did not happen.
+// Subtracts the accesses that were planned but did not happen.
 void AccessChecker::settle_accesses() {
   accesses_ -= until_event_;
   until_event_ = 0;
@@ -149,10 +150,10 @@ void AccessChecker::take_turn(const Access& access) {
 void AccessChecker::look(const Access& access) {
   const std::uintptr_t address = access.address;
   if (address - shared_begin_ < shared_bytes_) return look_at_shared(access);
-  // threadIdx and its kin.
+  // threadIdx and its siblings.
   if (address - reinterpret_cast<std::uintptr_t>(thread_) < sizeof(KernelThread)) return;
-  // Where its variables begin and end the compiler alone knows; and g++ tells of the copy of a
-  // structure of 16 bytes as of one access, whatever the structure is aligned to.
+  // Only the compiler knows where variables on the stack begin and end; and g++ reports the copy of
+  // a 16-byte structure as one access, whatever the structure's alignment.
   if (address - stack_begin_ < stack_bytes_) return;
   if (const auto* range = buffers_.find(address, access.shape.bytes)) {
     return look_at_buffer(access, *range->buffer);
@@ -219,8 +220,8 @@ void AccessChecker::note(const Access& access, ShadowCells& cells, std::size_t o
   note_bytes<kScope>(access, cells, offset, written_from);
 }
 
-// Padding is shorter than the structure's alignment, which divides its address and its size: of
-// each piece of that many bytes something must have been written.
+// Padding is shorter than the structure's alignment, which divides its address and its size: in
+// each piece of that size something must have been written.
 template <Scope kScope>
 void AccessChecker::note_copied(const Access& access, ShadowCells& cells, std::size_t offset,
                                 std::uint32_t written_from) {
@@ -273,12 +274,13 @@ void AccessChecker::note_part(const Access& part, AccessRecord& record,
     report_conflict(part, kScope, conflict);
 }
 
-// Anything that is not the running thread's own, nor in a range that it may touch.
+// Handles accesses that are neither to the running thread's own memory nor to a range that it may
+// touch.
 void AccessChecker::look_elsewhere(const Access& access) {
   if (GlobalBuffer* buffer = buffers_.buffer_at(access.address)) {
     return look_across_ranges(access, *buffer);
   }
-  // The thread-local variable by which threads find what they are.
+  // The thread-local variable by which threads find their own state.
   if (access.address == reinterpret_cast<std::uintptr_t>(&current_thread)) return;
   const ProgramMemory::Range* loaded = program_.find_loaded(access.address);
   if (loaded == nullptr) refuse_place(access, Check::kOutOfBounds, "");

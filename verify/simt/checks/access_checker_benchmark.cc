@@ -1,5 +1,5 @@
-// What checking costs: attention as it is and with each access looked at, in query heads x tokens
-// per second.
+// What checking costs: attention without checks and with every access checked, in query heads x
+// tokens per second.
 
 #include <benchmark/benchmark.h>
 
@@ -57,7 +57,7 @@ void attention_plain(benchmark::State& state) {
 }
 BENCHMARK(attention_plain)->Unit(benchmark::kMillisecond);
 
-// `use`: of the cache.
+// `use` is the cache's.
 void attention_checked(benchmark::State& state, BufferUse use) {
   Inputs inputs;
   DeviceMemory memory;

@@ -1,4 +1,4 @@
-// What the checker says, and what it does about asynchronous copies and mbarriers.
+// The checker's findings, and its handling of asynchronous copies and mbarriers.
 
 #include <fmt/format.h>
 
@@ -12,14 +12,14 @@
 namespace recto::simt {
 namespace {
 
-// No GPU has memory there.
+// No GPU has memory below this address.
 constexpr std::uintptr_t kNullBytes = 1 << 16;
 
 bool is_copy(const AsyncCopy& a, const AsyncCopy& b) {
   return a.destination == b.destination && a.source == b.source;
 }
 
-// What the other one did.
+// What the other access did.
 std::string other_text(const Conflict& conflict) {
   if (conflict.kind == ConflictKind::kPending) {
     return "began a copy to there, which nobody has waited for";
@@ -52,7 +52,7 @@ std::string AccessChecker::place_text(std::uintptr_t address) const {
   return memory_.describe(address);
 }
 
-// Nothing on the stack may own memory: the thread does not come back to it.
+// Nothing on the stack may own memory: the thread never returns to it.
 void AccessChecker::refuse(const Access& access, Check check, std::string what) const {
   block_->scheduler().abandon(finding_of(access, check, std::move(what)));
 }
@@ -76,7 +76,7 @@ void AccessChecker::misalignment(const Misalignment& object, std::uintptr_t inst
   refuse({.instruction = instruction}, Check::kMisaligned, std::move(what));
 }
 
-// In a buffer, but beyond its end, or beyond a logical piece.
+// Handles accesses that begin in a buffer but extend beyond its end, or beyond a logical piece.
 void AccessChecker::look_across_ranges(const Access& access, GlobalBuffer& buffer) {
   if (access.shape.bytes > buffer.end - access.address) {
     refuse_place(access, Check::kOutOfBounds, ", beyond its end");
@@ -171,7 +171,7 @@ void AccessChecker::look_at_copy(const AsyncCopy& copy, CopyStep step) {
   if (current_thread != thread_) resume_thread();
   const auto look_at = [&](const void* address, std::size_t bytes, AccessKind kind) {
     if (bytes == 0) return;
-    // Such copies are of 4, 8 or 16 bytes, or of multiples of 16, and aligned to that.
+    // Such copies have 4, 8 or 16 bytes, or multiples of 16, and are aligned accordingly.
     const std::size_t unit = std::min<std::size_t>(copy.destination_bytes, 16);
     const auto at = reinterpret_cast<std::uintptr_t>(address);
     const Access access = {at, {bytes, kind, AccessAlignment::kAny}, copy.instruction, step};
@@ -189,16 +189,16 @@ void AccessChecker::begin_copy(ThreadState& thread, const AsyncCopy& copy) {
   if (copy.mbarrier == nullptr) {
     pending_.push_back({copy, &thread});
   } else {
-    // That nobody waits for it, the thread block tells.
+    // If nobody waits for it, the thread block reports that.
     release(thread, copy.destination);
   }
 }
 
-// The source may have been read as late as now.
+// The source may be read as late as now.
 void AccessChecker::finish_copy(ThreadState& thread, const AsyncCopy& copy) {
   if (copy.mbarrier != nullptr) {
     look_at_copy(copy, CopyStep::kFinishBulk);
-    // Its bytes are known to whoever waits for the phase that it completes in.
+    // Its bytes are visible to threads that wait for the phase in which it completes.
     order_.pass_on(*thread.block, copy.destination, copy.mbarrier);
     return;
   }

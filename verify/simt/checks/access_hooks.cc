@@ -1,6 +1,6 @@
-// What compilers call in code that is built with -fsanitize=thread,alignment: here it tells the
-// observer of the running kernel. Linked in place of the sanitizers' runtimes. The names are the
-// compilers'.
+// The functions that compilers call in code built with -fsanitize=thread,alignment: here they
+// notify the observer of the running kernel. Linked in place of the sanitizers' runtimes. The names
+// are the compilers'.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@ inline void tell(const volatile void* address, AccessShape shape, void* instruct
   kernel_observer = observer;
 }
 
-// What UndefinedBehaviorSanitizer's handler is given.
+// The argument of UndefinedBehaviorSanitizer's handler.
 struct TypeMismatch {
   struct {
     const char* file;
@@ -30,7 +30,7 @@ struct TypeMismatch {
   const struct {
     std::uint16_t kind;
     std::uint16_t info;
-    char name[1];  // and more of them, up to a zero
+    char name[1];  // and further ones, up to a zero
   } * type;
   std::uint8_t alignment_log2;
   std::uint8_t how;
@@ -88,7 +88,7 @@ extern "C" void __tsan_write_range(void* address, std::size_t bytes) {
   tell(address, {bytes, AccessKind::kWrite, AccessAlignment::kAny}, __builtin_return_address(0));
 }
 
-// Called of a misaligned object alone. Weak: builds with the sanitizer have its own handler.
+// Called only for a misaligned object. Weak: builds with the sanitizer have its own handler.
 extern "C" __attribute__((weak)) void __ubsan_handle_type_mismatch_v1(
     const recto::simt::TypeMismatch* mismatch, std::uintptr_t address) {
   recto::simt::tell_misaligned(*mismatch, address, __builtin_return_address(0));
@@ -100,7 +100,7 @@ extern "C" void __tsan_func_exit() {}
 extern "C" void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 extern "C" void __tsan_atomic_signal_fence(int) { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
 
-// Memory orders are taken to be the strongest: what is weaker than that shows in no schedule.
+// Memory orders are treated as the strongest: no schedule shows the effect of weaker ones.
 #define RECTO_ATOMIC_CHANGE(bits, name, builtin)                                     \
   extern "C" std::uint##bits##_t __tsan_atomic##bits##_##name(                       \
       volatile std::uint##bits##_t* address, std::uint##bits##_t value, int) {       \
@@ -160,8 +160,8 @@ RECTO_ATOMICS(16)
 RECTO_ATOMICS(32)
 RECTO_ATOMICS(64)
 
-// Copies of any size. Newer compilers call the first names; for the others the linker puts ours in
-// place of the library's (--wrap).
+// Copies of any size. Newer compilers call the first names; for the others the linker replaces the
+// library's functions with ours (--wrap).
 extern "C" {
 void* __real_memcpy(void* to, const void* from, std::size_t bytes);
 void* __real_memmove(void* to, const void* from, std::size_t bytes);

@@ -9,7 +9,7 @@
 namespace recto::simt {
 namespace {
 
-// Beyond the last clock there is, races are missed, and none is made up.
+// Past the largest clock, races may be missed, but no false ones are reported.
 void advance(std::uint32_t& clock) { clock = std::min(clock + 1, Stamp::kClockMax); }
 
 void join(std::vector<std::uint32_t>& clocks, const std::vector<std::uint32_t>& others) {
@@ -51,7 +51,7 @@ void AccessOrder::begin_era(Block& block) {
   if (turns_.empty() || turns_.back().block != block.index) {
     turns_.push_back({block.era, block.index});
   }
-  // Those of other blocks may still be referred to.
+  // Rows of other blocks may still be referenced.
   if (!is_cooperative_) rows_.clear();
 }
 
@@ -62,7 +62,7 @@ void AccessOrder::pass_grid_barrier() {
   for (auto& [pointer, block] : blocks_) begin_era(block);
 }
 
-// Of the block's era.
+// The clocks of a warp, in the block's era.
 AccessOrder::WarpClocks& AccessOrder::clocks_of(Block& block, unsigned warp) {
   WarpClocks& clocks = block.warps[warp];
   if (clocks.era != block.era) {

@@ -1,4 +1,4 @@
-// What the host program does to buffers, as far as kernels may read it.
+// What the host program does to buffers that kernels may read.
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr Stamp kHostWrite(AccessOrder::kHostEra, 0, 1);
 
-// All records of these bytes as if the host had just done something with them.
+// Sets all records of these bytes as if the host had just accessed them.
 void mark_bytes(GlobalBuffer& buffer, std::uintptr_t address, std::size_t bytes, Stamp write) {
   if (!buffer.has_cells()) return;
   buffer.cells.for_each(address - buffer.begin, bytes,
@@ -48,7 +48,7 @@ void AccessChecker::mark_unwritten(const void* data, std::size_t bytes) {
   mark(buffers_, data, bytes, {});
 }
 
-// What begins outside of all buffers is memory of the host, or one allocation of many of them.
+// A range that begins outside all buffers is host memory, or an allocation that holds many buffers.
 std::optional<Finding> AccessChecker::touch_by_host(const char* operation,
                                                     const TouchedRange& range) {
   buffers_.refresh();

@@ -33,7 +33,7 @@ std::uintptr_t ProgramMemory::instruction(std::uint32_t lower_half, std::uintptr
     std::uintptr_t address = (code.begin & ~std::uintptr_t{0xffffffff}) | lower_half;
     // A module may begin below a multiple of 2^32 and end above it.
     if (address < code.begin) address += std::uintptr_t{1} << 32;
-    // Addresses that calls return to may be one past the last instruction.
+    // Return addresses may be one past the last instruction.
     if (address > code.end) continue;
     if (best == lower_half || distance(address, near) < distance(best, near)) best = address;
   }

@@ -8,7 +8,7 @@ ShadowCells::Records ShadowCells::map_records(std::size_t count) {
   const std::size_t bytes = count * sizeof(AccessRecord);
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  // Pages of zeros are records of no access.
+  // Pages of zeros represent records without accesses.
   return memory == MAP_FAILED ? nullptr : Records(static_cast<AccessRecord*>(memory), Unmap{bytes});
 }
 

@@ -38,7 +38,7 @@ void TouchedMemory::add_ranges(std::uintptr_t key, const Page& page,
       } else {
         ranges.push_back({from, from + count, kind});
       }
-      // From the run's end on; a shift by all bits would be none.
+      // Keeps the bits after the run; a shift by the full width would be undefined.
       bits = first + count == kWordBytes ? 0 : bits >> (first + count) << (first + count);
     }
   }

@@ -52,7 +52,8 @@ void AccessCounter::access(std::uintptr_t address, AccessShape shape, std::uintp
   note(running_thread(), address, shape, instruction);
 }
 
-// An asynchronous copy is a read here and a write there, by the lanes that ask for it together.
+// An asynchronous copy counts as a read of the source and a write of the destination, by the lanes
+// that request it together.
 void AccessCounter::begin_copy(ThreadState& thread, const AsyncCopy& copy) {
   const OutsideKernel outside;
   const auto at = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address); };
@@ -82,7 +83,7 @@ void AccessCounter::note(const ThreadState& thread, std::uintptr_t address,
       {thread.lane(), address, address + shape.bytes});
 }
 
-// What its lanes did is known, and counted.
+// Counts what the warp's lanes did, which is complete now.
 void AccessCounter::finish(Warp& warp) {
   for (const auto& [occurrence, access] : warp.accesses) {
     Event event;
@@ -166,7 +167,7 @@ LineCount AccessCounter::sum() const {
 }
 
 std::vector<LineCount> AccessCounter::counts() const {
-  // One line of source may be many instructions.
+  // One source line may have many instructions.
   std::map<std::tuple<std::string, std::string, std::string>, LineCount> lines;
   for (const auto& [key, totals] : totals_) {
     const auto& [kernel, event] = key;

@@ -24,8 +24,8 @@ constexpr double kPowerUlps = 4;
 
 // CUDA C++ Programming Guide 13.0, Mathematical Functions: the tables of standard and of intrinsic
 // single-precision functions. tanh.approx is the PTX ISA's. Beyond [-pi, pi] the guide says that
-// __sinf and __cosf err more, and not how much: in proportion to the argument here. Absolute errors
-// (2^-21.41, 2^-21.19) are rounded down.
+// the errors of __sinf and __cosf are larger, but not by how much: here, in proportion to the
+// argument. Absolute errors (2^-21.41, 2^-21.19) are rounded down.
 constexpr DocumentedError kErrors[] = {
     {kExp, "expf", std::exp, 2},
     {kExp2, "exp2f", std::exp2, 2},
@@ -56,17 +56,17 @@ double ulp_of(float x) {
   return std::ldexp(1.0, exponent - 23);
 }
 
-// `rounded`, or a number of fp32 at most `error` away from it.
+// `rounded`, or an fp32 number at most `error` away from it.
 float perturbed(float rounded, double error, std::uint64_t arguments) {
   const double ulp = ulp_of(rounded);
   const double steps_max = std::floor(error / ulp);
   const std::uint64_t hash = mix_bits(arguments + mix_bits(arithmetic().fast_math_seed));
-  // A quarter of all results are as far off as they may be, in each direction an eighth.
+  // A quarter of all results are off by the maximum, an eighth in each direction.
   double share = static_cast<double>(hash >> 12) * 0x1p-51 - 1;
   if ((hash & 3) == 0) share = (hash & 4) != 0 ? 1 : -1;
   const double steps = std::round(share * steps_max);
   const auto result = static_cast<float>(rounded + steps * ulp);
-  // Above the next power of two, not every step is a number.
+  // Above the next power of two, not every step is an fp32 number.
   return std::abs(result - static_cast<double>(rounded)) <= error ? result : rounded;
 }
 
@@ -97,8 +97,8 @@ double error_allowed(const DocumentedError& row, double x, float rounded) {
   return (row.ulps + std::floor(row.ulps_per_argument * std::abs(x))) * ulp_of(rounded);
 }
 
-// Taint is taken off what is computed with, as the mathematical library does not hand it on and
-// branches are taken by it, and put on the result.
+// Taint is removed from the arguments, because the mathematical library does not propagate it and
+// branches depend on them, and put on the result.
 
 float approximate(ApproximateFunction function, float given) {
   const float x = without_taint(given);
@@ -126,7 +126,7 @@ float approximate_power(float given_x, float given_y) {
 float approximate_quotient(float given_x, float given_y) {
   const float x = without_taint(given_x);
   const float y = without_taint(given_y);
-  // A divisor beyond 2^126 has no reciprocal that is a normal number, and 0 is taken for it.
+  // A divisor beyond 2^126 has no normal reciprocal; 0 is used instead.
   const double infinity = std::copysign(std::numeric_limits<double>::infinity(), y);
   const double divisor = std::abs(y) > 0x1p126F ? infinity : y;
   const double exact = x / divisor;

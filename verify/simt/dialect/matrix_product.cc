@@ -11,13 +11,13 @@ namespace {
 
 constexpr std::uint32_t kCanonicalNan = 0x7fffffff;
 constexpr int kFractionBits = 23;
-// Of what is zero: never the largest, nor near it.
+// The exponent of zero: never the largest, nor near it.
 constexpr int kNoExponent = -100000;
 
 // value = sign * significand * 2^(exponent - 23), with a significand in [2^23, 2^24), or 0.
 struct Scaled {
   std::int64_t significand = 0;
-  std::int64_t sign = 0;  // 0, or all ones: (x ^ sign) - sign has it
+  std::int64_t sign = 0;  // 0, or all ones: (x ^ sign) - sign applies it
   int exponent = kNoExponent;
 };
 
@@ -33,17 +33,17 @@ Scaled scaled(float value) {
   return {significand, (bits >> 31) != 0 ? -1 : 0, std::max(field, 1) - 127 - shift};
 }
 
-// 2^exponent, of a normal number of fp64.
+// 2^exponent, which must be a normal fp64 number.
 double power_of_two(int exponent) {
   return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
 }
 
-// units * 2^exponent, cut off to fp32.
+// units * 2^exponent, truncated to fp32.
 float cut_to_float(std::int64_t units, int exponent) {
   if (units == 0) return 0;
   const auto magnitude = static_cast<std::uint64_t>(std::abs(units));
   const int bits = static_cast<int>(std::bit_width(magnitude));
-  // Subnormals keep fewer.
+  // Subnormals keep fewer bits.
   const int dropped = std::max({bits - 24, -149 - exponent, 0});
   const std::uint64_t kept = dropped < 64 ? magnitude >> dropped : 0;
   // Exact, or infinite.
@@ -51,7 +51,7 @@ float cut_to_float(std::int64_t units, int exponent) {
   return static_cast<float>(units < 0 ? -result : result);
 }
 
-// The fastest of these is taken that the machine has; their results are the same.
+// The fastest version that the machine supports is used; the results are the same.
 template <int kDepth>
 [[gnu::always_inline]] inline void add_products(MatrixProduct& product) {
   for (int row = 0; row < kMatrixRows; ++row) {
@@ -85,16 +85,16 @@ void add_nearest(MatrixProduct& product) {
   add_products_of(product);
 }
 
-// The factors of a product, taken apart once.
+// The factors of a product, decomposed once.
 struct ScaledFactors {
   Scaled a[kMatrixRows][kMatrixDepthMax];
   Scaled b[kMatrixDepthMax][kMatrixColumns];
 };
 
-// Products of 16-bit numbers have 22 bits: significands of 24 have 12 to spare, each.
+// Products of 16-bit numbers have 22 bits: 24-bit significands have 12 bits to spare, each.
 constexpr int kSpareBits = 12;
 
-// One step for a row of sums: products from `begin` to `end` of k.
+// One step for a row of sums: the products with k from `begin` to `end`.
 class TruncatedStep {
  public:
   TruncatedStep(int begin, int end, unsigned extra_bits)
@@ -124,7 +124,7 @@ class TruncatedStep {
       for (int column = 0; column < kMatrixColumns; ++column) {
         const Scaled& b = factors.b[k][column];
         const std::int64_t product = (a.significand >> kSpareBits) * (b.significand >> kSpareBits);
-        // 2 (23 - 12) = 22 bits of fraction, one less than a sum's.
+        // 2 (23 - 12) = 22 fraction bits, one fewer than a sum's.
         units[column] += aligned(product << (extra_bits_ + 1),
                                  largest[column] - a.exponent - b.exponent, a.sign ^ b.sign);
       }
@@ -154,7 +154,7 @@ bool all_finite(const MatrixProduct& product) {
   return true;
 }
 
-// What is infinite or NaN, however it is summed.
+// Sets the sums that are infinite or NaN in any order of summation.
 void set_not_finite(const MatrixProduct& before, MatrixProduct& product) {
   for (int row = 0; row < kMatrixRows; ++row) {
     for (int column = 0; column < kMatrixColumns; ++column) {

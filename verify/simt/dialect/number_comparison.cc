@@ -1,5 +1,5 @@
-// Compares the executor's number functions with NVIDIA's, on every argument of 8 and 16 bits, on a
-// sample of pairs of them, and on a sample of 32-bit ones. Prints what differs.
+// Compares the executor's number functions with NVIDIA's, for every argument of 8 and 16 bits, a
+// sample of pairs of them, and a sample of 32-bit ones. Prints the differences.
 
 #include <cstdio>
 #include <vector>
@@ -10,13 +10,13 @@ namespace {
 
 constexpr int kPrintedMax = 5;
 
-// What is near a rounding of one of the formats, and numbers all over.
+// Numbers near rounding boundaries of the formats, and numbers of all magnitudes.
 std::vector<std::uint32_t> sample_of_32_bits() {
   std::vector<std::uint32_t> sample;
   for (std::uint64_t bits = 0; bits <= UINT32_MAX; bits += 8191) {
     sample.push_back(static_cast<std::uint32_t>(bits));
   }
-  // Each step of 2^12 is half a unit of the finest format, and so is or contains each tie.
+  // A step of 2^12 is half a unit of the finest format, so the steps include every tie.
   for (std::uint64_t bits = 0; bits <= UINT32_MAX; bits += 1 << 12) {
     for (const int offset : {-1, 0, 1}) {
       sample.push_back(static_cast<std::uint32_t>(bits + static_cast<std::uint64_t>(offset)));

@@ -30,7 +30,7 @@ std::uint32_t bits_of(T value) {
   return bits;
 }
 
-// Pairs hold the argument, and a number that says which half is which.
+// Pairs hold the argument and another number that tells the halves apart.
 template <typename Half, typename Pair>
 Pair pair_of(std::uint32_t code) {
   return from_bits<Pair>(code | (code ^ 0x5a5a) << 16);
@@ -68,7 +68,7 @@ Pair pair_of(std::uint32_t code) {
         [](std::uint32_t a, std::uint32_t b)                                                   \
              -> std::uint32_t { return name(pair_of<half, pair>(a), pair_of<half, pair>(b)); } \
   }
-// Operations that both formats have.
+// Operations of both formats.
 #define SHARED(half, pair)                                                                         \
   BINARY(half, __hadd), BINARY(half, __hsub), BINARY(half, __hmul), BINARY(half, __hmul_sat),      \
       PAIR_BINARY(half, pair, __hmul2), BINARY(half, __hdiv), BINARY(half, __hadd_sat),            \
@@ -145,8 +145,8 @@ constexpr NumberFunction kFunctions[] = {
     UNARY(__nv_bfloat16, __bfloat16_as_ushort),
     SHARED(__half, __half2),
     SHARED(__nv_bfloat16, __nv_bfloat162),
-    // Not of __nv_bfloat16: NVIDIA's host versions of these take +0 and -0 as equal, which PTX's
-    // max and min do not.
+    // Not for __nv_bfloat16: NVIDIA's host versions of these treat +0 and -0 as equal, unlike PTX's
+    // max and min.
     BINARY(__half, __hmax_nan),
     BINARY(__half, __hmin_nan),
     PAIR_BINARY(__half, __half2, __hmin2_nan),

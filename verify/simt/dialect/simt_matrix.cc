@@ -51,7 +51,7 @@ float upper(std::uint32_t word) {
   return with_code<T>(word >> 16);
 }
 
-// A product whose sums are tainted where a row of a, a column of b or the sum before was. (The
+// A product in which a sum is tainted if its row of a, its column of b or its old value was. (The
 // arithmetic itself is not compiled for taint: it branches.)
 void multiply_accumulate_tainted(MatrixProduct& product) {
 #ifdef RECTO_SIMT_MSAN

@@ -1,4 +1,4 @@
-// What the C library's assert() calls, in its place: in a kernel it is a finding.
+// Replaces the function that the C library's assert() calls: in a kernel the failure is a finding.
 
 #include "verify/simt/dialect/simt_trap.h"
 
@@ -11,6 +11,6 @@ extern "C" void __assert_fail(const char* condition, const char* file, unsigned 
     std::fprintf(stderr, "%s:%u: %s: assertion '%s' failed\n", file, line, function, condition);
     std::abort();
   }
-  // Nothing here may own memory: it does not come back.
+  // Nothing here may own memory: the call does not return.
   recto::simt::device::fail("fails assert({})", condition, {file, static_cast<int>(line)});
 }

@@ -1,7 +1,7 @@
-// Runs the extension over drawn cases, in order and under every policy, on one OS thread and on two
-// in turn, and prints the bits of its results, a line each. All compilers and modes must print the
-// same; it ends with 1 if bits depend on the schedule, or, where memory is tainted, on slots that
-// no sequence addresses.
+// Runs the extension on drawn cases, in order and under every policy, on one OS thread and on two
+// in turn, and prints the bits of its results, one per line. All compilers and modes must print the
+// same. Exits with 1 if bits depend on the schedule or, where memory is tainted, on slots that no
+// sequence addresses.
 //
 //   packed_cover
 //   packed_cover schedules  few cases, under four policies with sixteen seeds each, on one OS
@@ -31,14 +31,14 @@
 namespace recto::verify {
 namespace {
 
-// What is computed: in one pass or in partitions, sums in float or in half precision.
+// A variant of the computation: in one pass or in partitions, sums in float or in half precision.
 struct Variant {
   const char* name = "";
   TypePair types = {};
   PackedDecodeHow how = {};
 };
 
-// What a call computes, and (taint_text) whether it depends on what is not addressed.
+// What a call computes, and (taint_text) whether it depends on memory that is not addressed.
 struct Outcome {
   std::uint64_t bits = 0;
   std::string taint;
@@ -57,7 +57,7 @@ Outcome outcome_of(simt::Executor& executor, const Variant& variant,
   return outcome;
 }
 
-// How many faults there are: a result that is tainted.
+// Prints a result and returns the number of faults: 1 if it is tainted.
 int print(const Variant& variant, std::uint64_t number, const Outcome& outcome,
           const std::string& schedule) {
   std::cout << fmt::format("{} {} {:016x}{}\n", variant.name, number, outcome.bits, schedule);
@@ -69,7 +69,7 @@ int print(const Variant& variant, std::uint64_t number, const Outcome& outcome,
 PlacedProblem drawn_problem(const Variant& variant, std::uint64_t number, std::int64_t padding) {
   RandomStream stream = RandomStream(2026).split("packed cover").split(number);
   CaseDomain domain = packed_domain(variant.types);
-  domain.context_max = 100;  // two partitions: sanitizers take their time
+  domain.context_max = 100;  // two partitions: sanitizers are slow
   domain.num_seqs_max = 2;
   CaseSpec spec = draw_case(stream, domain);
   if (padding > 0) {
@@ -79,7 +79,7 @@ PlacedProblem drawn_problem(const Variant& variant, std::uint64_t number, std::i
   return PlacedProblem(make_problem(spec), spec.placement);
 }
 
-// How many faults: schedules that give other bits than in order, and tainted results.
+// The number of faults: schedules with other bits than in order, and tainted results.
 int run_case(const Variant& variant, std::uint64_t number, simt::Executor& executor) {
   const PlacedProblem placed = drawn_problem(variant, number, 0);
   const TaintScope tainted(placed.inputs());
@@ -111,7 +111,7 @@ const Variant kVariants[] = {
     {"half-sums", kHalf, {.half_sums = true}},
 };
 
-// The same under every schedule: how many give other bits than in order.
+// The same under every schedule: the number with other bits than in order.
 int sweep_case(const Variant& variant, std::uint64_t number, simt::Executor& executor) {
   const PlacedProblem placed = drawn_problem(variant, number, 0);
   executor.set_options({});
@@ -144,15 +144,15 @@ std::span<const std::byte> pool_bytes(const KvTensorView& view) {
           static_cast<std::size_t>(view.num_blocks * view.block_stride * element_bytes(view.type))};
 }
 
-// A fault that reads what is not addressed: in a slot behind the context, or in an entry of the
-// table behind its blocks.
+// A fault that reads what is not addressed: a slot after the context, or a table entry after its
+// blocks.
 int run_planted(const Variant& variant, std::uint64_t number, std::string_view fault,
                 simt::Executor& executor) {
   const PlacedProblem placed = drawn_problem(variant, number, 4);
   const PagedAttentionInputs& inputs = placed.inputs();
   const TaintScope tainted(inputs);
   const bool is_slot = fault == "slot";
-  // Values alone, which nothing branches on.
+  // Only values stay tainted: nothing branches on them.
   if (is_slot) clear_taint(pool_bytes(inputs.kv.k));
   std::vector<std::int32_t> lengths(inputs.context_length.begin(), inputs.context_length.end());
   for (std::int32_t& length : lengths) {

@@ -37,7 +37,7 @@ std::optional<std::string> why_unsupported(const PagedAttentionInputs& inputs) {
   return std::nullopt;
 }
 
-// Memory of a result, NaN until it is written.
+// Memory for a result, NaN until it is written.
 struct Result {
   Result(ElementType of, std::vector<std::int64_t> with_sizes)
       : type(of), sizes(std::move(with_sizes)) {
@@ -58,7 +58,7 @@ torch::Tensor pool_of(const KvTensorView& view) {
           {view.num_blocks, view.num_kv_heads, view.head_dim, view.block_size}};
 }
 
-// The extension's grids are of (heads, sequences, partitions).
+// The extension's grids are (heads, sequences, partitions).
 BlockOwners sequences_of_grid(std::int64_t heads, std::int64_t sequences, std::int64_t parts) {
   BlockOwners owners;
   for (std::int64_t part = 0; part < parts; ++part) {
@@ -122,7 +122,7 @@ Backend packed_decode_backend(simt::Executor& executor, const PackedDecodeHow& h
   backend.run = [&executor, how](const PagedAttentionInputs& inputs) {
     return run(executor, how, inputs);
   };
-  // Other people's kernels are judged by one profile.
+  // All third-party kernels are judged by one profile.
   backend.numerics = [](const PagedAttentionInputs& inputs) {
     return reference::third_party_numerics(inputs.q.type, inputs.kv.k.type);
   };

@@ -11,7 +11,7 @@ namespace recto::simt {
 void finish(ThreadState& thread, const AsyncCopy& copy) {
   auto* destination = static_cast<std::byte*>(copy.destination);
   thread.is_in_call = true;
-  // What gives nothing may be null.
+  // A source of no bytes may be null.
   if (copy.bytes > 0) std::memcpy(destination, copy.source, copy.bytes);
   std::memset(destination + copy.bytes, 0, copy.destination_bytes - copy.bytes);
   thread.is_in_call = false;

@@ -29,7 +29,8 @@ std::string name_of(const SharedMemory::Placed& placed) {
   return placed.variable == nullptr ? "dynamic shared memory" : placed.variable->name;
 }
 
-// The variable that an address is in or, if it is in a gap, comes after; null: none.
+// The variable that contains an address or, if the address is in a gap, the one before it; null if
+// none.
 const SharedMemory::Placed* placed_at(const SharedMemory& shared, const std::byte* address) {
   const std::byte* begin = shared.memory().data();
   if (address < begin || address >= begin + shared.memory().size()) return nullptr;
@@ -52,7 +53,7 @@ void require_aligned_source(const ThreadState& thread, const CopyRequest& reques
                      request.source, alignment));
 }
 
-// A fault is to be seen where the copy is asked for, not at its wait; a null pointer's, too.
+// A fault must occur where the copy is requested, not at its wait; also that of a null pointer.
 __attribute__((no_sanitize("undefined"))) void probe(ThreadState& thread,
                                                      const CopyRequest& request) {
   if (request.source_bytes == 0) return;

@@ -1,4 +1,4 @@
-// What a CUDA thread costs: whole thread blocks, barriers, shuffles, on one OS thread and on two.
+// The cost of a CUDA thread: whole thread blocks, barriers, shuffles, on one OS thread and on two.
 
 #include "verify/simt/executor/executor.h"
 

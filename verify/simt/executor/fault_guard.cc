@@ -29,7 +29,7 @@ std::uintptr_t instruction_of([[maybe_unused]] const ucontext_t& context) {
 #endif
 }
 
-// Looks at all guarded OS threads now and then. One that stands still gets a signal.
+// Checks all guarded OS threads periodically. One that makes no progress gets a signal.
 class StallMonitor {
  public:
   static StallMonitor& instance() {
@@ -77,7 +77,7 @@ class StallMonitor {
         changed_.wait(lock);
         continue;
       }
-      // Others may come and go meanwhile, which puts nothing off.
+      // Threads may be added and removed meanwhile, which must not delay the next look.
       changed_.wait_until(lock, next_look_);
       if (Clock::now() < next_look_) continue;
       look();
@@ -110,12 +110,12 @@ void handle_stall(int, siginfo_t*, void* context) {
 
 [[maybe_unused]] void handle_fault(int signal_number, siginfo_t* info, void* context) {
   if (current_thread == nullptr) {
-    // Not a kernel's: the instruction faults again, and ends the program.
+    // Not in a kernel: the instruction faults again, and ends the program.
     signal(signal_number, SIG_DFL);
     return;
   }
-  // Leaves the handler for good. Its stack is free again as soon as nobody stands on it, and
-  // SA_NODEFER has left the signal open.
+  // Leaves the handler for good. Its stack is free again once nothing runs on it, and SA_NODEFER
+  // has left the signal unblocked.
   const auto kind =
       signal_number == SIGFPE ? Scheduler::FaultKind::kArithmetic : Scheduler::FaultKind::kMemory;
   running_thread().block->scheduler().abandon_at(
@@ -123,7 +123,7 @@ void handle_stall(int, siginfo_t*, void* context) {
        reinterpret_cast<std::uintptr_t>(info->si_addr)});
 }
 
-// Installed while anybody is guarded; then whoever had them before has them again.
+// Installed while any thread is guarded; then the previous handlers are restored.
 class Handlers {
  public:
   static Handlers& instance() {

@@ -17,9 +17,9 @@ namespace {
 constexpr unsigned kGridXMax = 2147483647;
 constexpr unsigned kGridYzMax = 65535;
 constexpr unsigned kBlockZMax = 64;
-// Fibers of a cooperative launch. Each has a stack, which with its guard takes two mappings, of
-// which Linux gives a process 65530 (vm.max_map_count) unless told otherwise: half of them. A card
-// of 132 multiprocessors holds sixteen times as many threads.
+// The fibers of a cooperative launch. Each has a stack, which with its guard takes two mappings, of
+// which Linux gives a process 65530 (vm.max_map_count) by default: these take half of them. A card
+// with 132 multiprocessors holds sixteen times as many threads.
 constexpr std::uint64_t kCooperativeThreadsMax = 16384;
 
 bool is_same(const Finding& a, const Finding& b) {
@@ -27,7 +27,7 @@ bool is_same(const Finding& a, const Finding& b) {
          (a.place.site.line != 0 || a.place.instruction != 0 || a.what == b.what);
 }
 
-// One line of source may be many instructions.
+// One source line may have many instructions.
 bool is_same_line(const Finding& a, const Finding& b) {
   return a.check == b.check && (a.place.instruction != 0) == (b.place.instruction != 0) &&
          place_text(a.place) == place_text(b.place) &&
@@ -93,7 +93,7 @@ void Launch::stop_after(std::uint64_t order) {
 std::vector<Finding> Launch::take_findings() {
   std::ranges::stable_sort(findings_, {}, [](const auto& entry) { return entry.first; });
   std::vector<Finding> different;
-  // Without one, a launch would have passed.
+  // With no findings, the launch would seem to have passed.
   const std::size_t most = std::max<std::size_t>(1, options.findings_max);
   for (auto& [order, finding] : findings_) {
     if (order >= stop_at || different.size() == most) break;
@@ -117,7 +117,7 @@ std::uint64_t Launch::block_at(std::uint64_t order) const {
     case SchedulePolicy::kRandomThread:
       break;
   }
-  // A permutation without a table: a step that has no common factor with the count.
+  // A permutation without a table: a step that is coprime to the count.
   const std::uint64_t first = mix_bits(options.schedule.seed) % count;
   std::uint64_t step = mix_bits(options.schedule.seed + 1) % count | 1;
   while (std::gcd(step, count) != 1) ++step;

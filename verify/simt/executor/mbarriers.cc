@@ -12,7 +12,7 @@
 namespace recto::simt {
 namespace {
 
-// What an object holds, so that it is seen when something else was written there.
+// The value of an object, by which overwriting it is detected.
 std::uint64_t mark_of(std::uint64_t phase) { return 0x6d62617272696572 + phase; }
 
 [[noreturn]] void refuse(ThreadState& thread, std::string what) {
@@ -100,7 +100,7 @@ void Mbarriers::begin_copy(ThreadState& thread, std::uint64_t* object, AsyncCopy
   copies_.push_back(copy);
   Observer* observer = thread.block->launch().observer;
   if (observer != nullptr) observer->begin_copy(thread, copy);
-  // Who waits already will not ask again.
+  // Threads that already wait will not ask again.
   if (!barrier.waiting.empty()) deliver(*barrier.waiting.front(), barrier);
 }
 

@@ -9,7 +9,7 @@
 #include "verify/simt/executor/launch.h"
 #include "verify/simt/executor/scheduler.h"
 
-// The sanitizers' own, in programs that have them.
+// Defined by the sanitizers, in programs that have them.
 extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)());
 
 namespace recto::simt {
@@ -17,7 +17,7 @@ namespace {
 
 thread_local bool has_told = false;
 
-// Without the heap, which may be what is broken.
+// Does not use the heap, which may be what is broken.
 void tell_thread() {
   if (current_thread == nullptr) return;
   const ThreadState& thread = running_thread();
@@ -44,7 +44,7 @@ void name_threads_in_sanitizer_reports() {
 
 }  // namespace recto::simt
 
-// UBSan calls this for each report, whether the program goes on or not.
+// UBSan calls this for each report, whether the program continues or not.
 extern "C" void __ubsan_on_report() {
   recto::simt::has_told = true;
   recto::simt::tell_thread();

@@ -14,17 +14,17 @@ namespace recto::simt {
 constinit thread_local KernelThread* current_thread = nullptr;
 constinit thread_local Observer* kernel_observer = nullptr;
 
-// MemorySanitizer's, in programs that have it: forgets what it knows of arguments.
+// Defined by MemorySanitizer, in programs that have it: forgets what it knows about arguments.
 extern "C" __attribute__((weak)) void __msan_unpoison_param(std::size_t count);
 
 namespace {
 
-// Apart by more than a few cache lines, so that the tops of stacks do not all fall into the same
-// sets of the cache.
+// Stacks are offset by a few cache lines, so that their tops do not all fall into the same cache
+// sets.
 constexpr std::size_t kTopOffset = 192;
 constexpr std::size_t kTopOffsets = 16;
 
-// All that MemorySanitizer keeps of arguments.
+// All that MemorySanitizer keeps about arguments.
 constexpr std::size_t kTaintedWords = 100;
 
 }  // namespace
@@ -33,7 +33,7 @@ void Scheduler::run(Launch& launch, std::uint64_t first, std::uint64_t count) {
   if (!begin(launch, first, count)) return;
   current_thread = next();
   Fiber::switch_between(home_, running_thread().fiber);
-  // What the last calls in the launch left there says nothing of the host's next one.
+  // What the last calls in the launch left there says nothing about the host's next call.
   if (__msan_unpoison_param != nullptr) __msan_unpoison_param(kTaintedWords);
   current_thread = nullptr;
   kernel_observer = nullptr;
@@ -56,8 +56,8 @@ bool Scheduler::begin(Launch& launch, std::uint64_t first, std::uint64_t count) 
   lane_at_ = {};
   at_grid_barrier_ = 0;
   exited_blocks_ = 0;
-  // It never goes back, and each thread block is a step, or else many that take none would look
-  // like one that never ends.
+  // The count never goes back, and each thread block counts as a step; otherwise many that take no
+  // steps would look like one that never ends.
   steps_before_ = steps() + 1;
   steps_ = steps_before_;
   steps_max_ = steps_before_ + std::min(launch.options.switches_max, UINT64_MAX - steps_before_);
@@ -93,7 +93,7 @@ bool Scheduler::begin(Launch& launch, std::uint64_t first, std::uint64_t count) 
 void Scheduler::run_thread(void* argument) {
   auto& thread = *static_cast<ThreadState*>(argument);
   const Launch& launch = thread.block->launch();
-  // What the last call of another fiber left there says nothing of this one.
+  // What the last call of another fiber left there says nothing about this one.
   if (__msan_unpoison_param != nullptr) __msan_unpoison_param(1);
   kernel_observer = launch.observer;
   launch.call.call(launch.call.arguments);
@@ -101,7 +101,7 @@ void Scheduler::run_thread(void* argument) {
   thread.block->exit_thread(thread);
 }
 
-// The thread to run now, taken out of its block's ready set; null if none can.
+// Removes the thread to run now from its block's ready set; null if none can run.
 inline ThreadState* Scheduler::next() {
   ThreadBlock* block = block_count_ == 1 ? blocks_[0].get() : next_block();
   if (block == nullptr || block->ready().empty()) return nullptr;
@@ -121,7 +121,7 @@ unsigned Scheduler::any_of(const ReadySet& ready) {
   return policy_ == SchedulePolicy::kRandomThread ? any : next_lane_of(ready, any / kWarpSize);
 }
 
-// Of a warp some of whose lanes can run: the next one, going round.
+// The next lane, wrapping around, of a warp in which some lanes can run.
 unsigned Scheduler::next_lane_of(const ReadySet& ready, unsigned warp) {
   unsigned thread = ready.next_from(warp * kWarpSize + lane_at_[warp]);
   if (thread / kWarpSize != warp) thread = ready.next_from(warp * kWarpSize);
@@ -129,7 +129,7 @@ unsigned Scheduler::next_lane_of(const ReadySet& ready, unsigned warp) {
   return thread;
 }
 
-// The block that runs goes on while it can; with random schedules any may be next.
+// The running block continues while it can; with random schedules any may be next.
 ThreadBlock* Scheduler::next_block() {
   if (policy_ == SchedulePolicy::kRandomWarp || policy_ == SchedulePolicy::kRandomThread) {
     block_at_ = random_.next_below(block_count_);
@@ -217,7 +217,7 @@ std::string Scheduler::fault_text() const {
     case FaultKind::kArithmetic:
       return "divides an integer by zero, or its quotient does not fit";
     case FaultKind::kStall:
-      // What others write plainly or as volatile, it would see only if they came to run.
+      // It would see plain or volatile writes of other threads only if those came to run.
       return fmt::format(
           "{}has run for {} seconds without a barrier, a warp-wide or an atomic "
           "operation, where alone threads take turns; {}",
@@ -237,7 +237,7 @@ void Scheduler::report_fault() {
   const ThreadState& thread = *fault_->thread;
   Finding finding = thread.block->finding_of(
       thread, fault_->kind == FaultKind::kStall ? Check::kNeverEnds : Check::kFault, fault_text());
-  // Places are of return addresses, which lie behind their instruction.
+  // Places are return addresses, which lie after their instruction.
   if (fault_->last_access != 0) {
     finding.place = {.instruction = fault_->last_access};
   } else if (!thread.is_in_call) {
@@ -253,7 +253,7 @@ Finding Scheduler::stuck() const {
   RECTO_UNREACHABLE("all threads have exited");
 }
 
-// A function of its own, since what stands in a call that never returns is never freed.
+// A separate function, because objects in a call that never returns are never freed.
 Finding Scheduler::never_ends(const ThreadState& thread) const {
   return thread.block->finding_of(thread, Check::kNeverEnds,
                                   fmt::format("still runs after {} switches; {}",

@@ -45,14 +45,14 @@ void SharedMemory::begin(std::size_t dynamic_bytes) {
   placed_.clear();
   dynamic_bytes_ = dynamic_bytes;
   dynamic_ = nullptr;
-  // None of it is something of its own, too: who touches it is to meet nobody else's.
+  // Even an empty dynamic part has a place: touching it must not reach a variable.
   end_ = kDynamicAlignmentMax + dynamic_bytes + kGapBytes;
   static_bytes_ = 0;
 }
 
 std::byte* SharedMemory::dynamic(std::size_t alignment) {
   if (dynamic_ == nullptr) {
-    // The memory begins a page, so that this is an odd multiple.
+    // The memory begins at a page, so this is an odd multiple.
     const std::size_t offset = std::min(alignment, kDynamicAlignmentMax);
     placed_.insert(placed_.begin(), {nullptr, offset, dynamic_bytes_});
     dynamic_ = hand_out(offset, dynamic_bytes_);

@@ -24,7 +24,7 @@ std::string output_of(const std::string& command) {
   return output;
 }
 
-// "/a/b/./cuda/kernels/x.cuh:12 (discriminator 3)" as the build system knows the file.
+// Turns "/a/b/./cuda/kernels/x.cuh:12 (discriminator 3)" into the file's name in the build system.
 std::string tidied(std::string line) {
   line = line.substr(0, line.find_first_of(" \n"));
   for (const char* root : {"/proc/self/cwd/", "/./"}) {
@@ -36,9 +36,9 @@ std::string tidied(std::string line) {
   return sandbox == std::string::npos ? line : line.substr(sandbox + 16);
 }
 
-// Of a call within calls that were inlined, the innermost first, the first one that is not the
-// dialect's, nor of the headers for foreign sources: the kernel's line that reads by __ldg, not
-// __ldg's.
+// `lines` are a call and those into which it was inlined, innermost first. Returns the first that
+// is neither in the dialect nor in the headers for foreign sources: the kernel's line that calls
+// __ldg, not one in __ldg.
 std::string kernel_line(const std::string& lines) {
   std::istringstream stream(lines);
   std::string first;
@@ -55,7 +55,7 @@ std::string kernel_line(const std::string& lines) {
   return first;
 }
 
-// The program's own name may be relative to a folder that is not this one any more.
+// The program's own name may be relative to a folder that is no longer the current one.
 std::string file_of(const Dl_info& module) {
   const std::string name = module.dli_fname;
   if (name.find(".so") != std::string::npos) return name;
@@ -71,7 +71,7 @@ std::string symbolise(std::uintptr_t instruction) {
   }
   const std::uintptr_t offset = instruction - reinterpret_cast<std::uintptr_t>(module.dli_fbase);
   const std::string file = file_of(module);
-  // The address is the one that a call returns to: one less lies within the call.
+  // This is a return address: one less lies within the call.
   const std::string line =
       kernel_line(output_of(fmt::format("addr2line -ie '{}' {:#x} 2>/dev/null", file, offset - 1)));
   return line.empty() || line[0] == '?' ? fmt::format("{}+{:#x}", file, offset) : line;

@@ -144,8 +144,8 @@ void ThreadBlock::meet(std::uint32_t mask, void* payload, const Collective& coll
   thread.standing = Standing::kCanRun;
 }
 
-// The meeting that lanes with this mask have come to, or a new one. Others may meet beside it, as
-// halves of a warp do: but not if each waits for the other.
+// The meeting at which lanes with this mask have arrived, or a new one. Others may meet at the same
+// time, such as halves of a warp, but not if each waits for the other.
 unsigned ThreadBlock::find_meeting(const ThreadState& thread, const Collective& collective) {
   WarpState& warp = *thread.warp;
   const std::uint32_t own = bit(thread.lane());
@@ -163,7 +163,7 @@ unsigned ThreadBlock::find_meeting(const ThreadState& thread, const Collective& 
     }
   }
   auto number = static_cast<unsigned>(std::countr_zero(thread.mask));
-  // Each meeting has a lane that waits, and this one does not, so that there is room.
+  // Each meeting has a waiting lane, and this lane does not wait, so there is room.
   if ((warp.waiting & bit(number)) != 0) {
     number = static_cast<unsigned>(std::countr_one(warp.waiting));
   }

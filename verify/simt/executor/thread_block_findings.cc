@@ -1,4 +1,4 @@
-// What is wrong in a thread block, in words.
+// Descriptions of what is wrong in a thread block.
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 std::string at_text(const ThreadState& thread) { return fmt::format("is at {}", thread.operation); }
 
-// Two threads at different places, or at places that do not go together.
+// Two threads at different places, or at places that do not match.
 Finding both(const ThreadState& one, const ThreadState& other, Check check) {
   Finding finding = one.block->finding_of(one, check, at_text(one));
   finding.other_thread = other.block->finding_of(other, check, {}).thread;
@@ -55,7 +55,7 @@ void ThreadBlock::refuse_branches(const ThreadState& lane, const ThreadState& ot
   scheduler_->abandon(std::move(finding));
 }
 
-// Of lanes that there were.
+// Only lanes that existed count.
 void ThreadBlock::report_exited(const WarpState& warp, const WarpState::Meeting& meeting) const {
   const std::size_t begin = std::size_t{warp.number} * kWarpSize;
   const std::size_t lanes = threads_.size() - begin;
@@ -70,7 +70,7 @@ void ThreadBlock::report_exited(const WarpState& warp, const WarpState::Meeting&
                              thread.operation, meeting.mask, exited)));
 }
 
-// Nobody is left who could wait for them.
+// No thread is left that could wait for the copies.
 void ThreadBlock::check_copies(const ThreadState& thread) const {
   const bool has_bulk_copy = is_done() && !mbarriers_.copies().empty();
   if (thread.copies.empty() && !has_bulk_copy) return;
@@ -114,7 +114,7 @@ std::string ThreadBlock::standings() const {
   constexpr int kGroupsMax = 16;
   std::string text;
   int groups = 0;
-  // Neighbours at the same place are told together.
+  // Neighbours at the same place are described together.
   for (std::size_t first = 0; first < threads_.size();) {
     const ThreadState& thread = threads_[first];
     std::size_t last = first;

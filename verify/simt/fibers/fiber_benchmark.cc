@@ -1,4 +1,4 @@
-// Built twice, as the test is. Prints nanoseconds of one switch, and of a fiber's whole life.
+// Built twice, like the test. Prints the nanoseconds of one switch, and of a fiber's whole life.
 
 #include "verify/simt/fibers/fiber.h"
 

@@ -1,4 +1,4 @@
-// The switch by Boost.Context, for machines without one of our own.
+// The switch with Boost.Context, for machines without one of our own.
 
 #include "verify/simt/fibers/fiber.h"
 
@@ -12,7 +12,7 @@ namespace recto::simt {
 
 namespace context = boost::context::detail;
 
-// Whoever arrives notes where the fiber stands that was left.
+// On arrival, records where the fiber that was left is suspended.
 struct FiberStart {
   static Fiber& note(const context::transfer_t& arrival) {
     Fiber& arrived = *static_cast<Fiber*>(arrival.data);

@@ -6,7 +6,7 @@
 
 #include "verify/simt/fibers/fiber_sanitizer.h"
 
-// rbp is the Fiber, and what to call with it lies on top of the stack.
+// rbp holds the Fiber; the function to call with it is on top of the stack.
 asm(R"(
 .text
 .globl recto_simt_start
@@ -36,7 +36,7 @@ void Fiber::prepare(const StackMemory& stack, FiberEntry entry, void* argument) 
   sanitizer_stack_ = nullptr;
   announce_new_stack(stack);
   tsan_.renew();
-  // A call demands that the stack pointer be a multiple of 16.
+  // A call requires the stack pointer to be a multiple of 16.
   using Entry = void (*)(void*);
   auto* top = reinterpret_cast<Entry*>(stack.bottom + stack.bytes) - 2;
   *top = &FiberStart::run;

@@ -9,7 +9,8 @@
 namespace recto::simt {
 namespace {
 
-// Each life ends within some calls, which stay where the context keeps them: it has room for 65536.
+// Each life ends inside some calls, which remain on the context's call stack: it has room for
+// 65536.
 constexpr unsigned kLivesMax = 256;
 
 }  // namespace
@@ -24,7 +25,7 @@ struct TsanFiber::Context {
   unsigned lives = 0;
 };
 
-// Contexts take a millisecond to make, so that they are used again.
+// Contexts take a millisecond to make, so they are reused.
 class TsanFiber::Spares {
  public:
   static Spares& instance() {

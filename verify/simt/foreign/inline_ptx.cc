@@ -19,9 +19,9 @@ double half_value(std::uint64_t bits) {
   return static_cast<double>(__half2float(__half(raw)));
 }
 
-// Sums and products of halves are exact in a double, or so close that this rounding is the right
-// one: 53 bits hold any sum of a product of two halves and a third that does not overflow, but for
-// terms that are too small to matter.
+// Sums and products of halves are exact in a double, or so close that this rounding is correct: 53
+// bits hold any sum of a product of two halves and a third that does not overflow, except for terms
+// that are too small to matter.
 std::uint64_t half_bits(double value) { return static_cast<__half_raw>(__double2half(value)).x; }
 
 float float_value(std::uint64_t bits) {
@@ -111,7 +111,7 @@ std::uint64_t tainted_by(PtxOpcode opcode, std::span<const std::uint64_t> in) {
     case PtxOpcode::kTwoHalvesFromFloats:
       return all_if(in[0] & 0xffffffff, 0xffff0000) | all_if(in[1] & 0xffffffff, 0xffff);
     default:
-      // Of halves, one by one; of a single one the other is cut off.
+      // Halves are independent; for a single one the upper is dropped.
       return all_if(any & 0xffff, 0xffff) | all_if(any & 0xffff0000, 0xffff0000);
   }
 }
@@ -138,7 +138,7 @@ class PtxRun {
 
   void execute(std::string_view statement) {
     const std::string_view name = ptx_name(statement);
-    if (name == ".reg") return;  // registers come into being where they are written
+    if (name == ".reg") return;  // registers are created when they are written
     const std::vector<std::string_view> parts = split(statement.substr(name.size()));
     const std::optional<PtxInstruction> instruction = find_ptx(name);
     RECTO_CHECK_EQ(std::ssize(parts), instruction->sources + 1);
@@ -160,7 +160,7 @@ class PtxRun {
     return parts;
   }
 
-  // Bits of what an instruction writes: its last type, but for conversions the one before.
+  // The width of what an instruction writes: its last type or, for conversions, the one before.
   static unsigned width_of(std::string_view name) {
     if (name.substr(0, 4) == "cvt.") name = name.substr(0, name.rfind('.'));
     const std::string_view type = name.substr(name.rfind('.') + 1);
@@ -172,7 +172,7 @@ class PtxRun {
   }
 
   PtxValue& place(std::string_view name) {
-    // A declared name may begin with %, too, but not go on with digits alone.
+    // A declared name may also begin with %, but not if only digits follow.
     if (name.front() != '%' || !are_ptx_digits(name.substr(1), PtxBase::kTen)) {
       return registers_[std::string(name)];
     }
@@ -194,7 +194,7 @@ class PtxRun {
     return is_negative ? 0 - bits : bits;
   }
 
-  // As `width` bits, where it is a vector.
+  // The value of an operand; a vector's as `width` bits.
   PtxValue value(std::string_view text, unsigned width) {
     if (is_ptx_number(text)) return {number(text)};
     if (!is_ptx_vector(text)) return place(text);

@@ -13,7 +13,7 @@ using recto::simt::SharedMemory;
 std::mutex mutex;
 thread_local cudaError_t last_error = cudaSuccess;
 
-// By kernel, those that have asked for more than 48 KiB, or for less.
+// The limits of kernels for which cudaFuncSetAttribute was called.
 std::map<const void*, std::size_t>& asked_for() {
   static std::map<const void*, std::size_t> bytes;
   return bytes;
@@ -40,7 +40,7 @@ extern "C" cudaError_t CUDARTAPI cudaFuncSetAttribute(const void* kernel,
                                                       cudaFuncAttribute attribute, int value) {
   using namespace simt_foreign;
   if (kernel == nullptr) return told(cudaErrorInvalidDeviceFunction);
-  // A hint of how the cache is divided has no meaning here.
+  // A hint on how to divide the cache has no effect here.
   if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout) return cudaSuccess;
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 ||
       static_cast<std::size_t>(value) > SharedMemory::kBytesMax) {

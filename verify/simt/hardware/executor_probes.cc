@@ -1,5 +1,5 @@
-// Runs the probes on the executor and prints what comes out: products in each arithmetic that it
-// knows, and what went into functions that are approximate.
+// Runs the probes on the executor and prints the results: products in each arithmetic that it has,
+// and the inputs of approximate functions.
 
 #include <fmt/format.h>
 
@@ -38,7 +38,7 @@ std::vector<Mode> modes_of(ProbeKind kind) {
   return modes;
 }
 
-// What a probe makes of its input; nothing if that fails, which is said.
+// A probe's output for this input; nothing, after an error message, if it fails.
 std::optional<std::vector<unsigned>> output_of(const Probe& probe, const std::vector<unsigned>& in,
                                                const Arithmetic& arithmetic) {
   std::vector<unsigned> out(static_cast<std::size_t>(kProbeTrials * probe.words_out));
@@ -51,14 +51,14 @@ std::optional<std::vector<unsigned>> output_of(const Probe& probe, const std::ve
   return std::nullopt;
 }
 
-// What a sum may be off for each of its products, of the sum of all magnitudes. Truncated, a step
-// loses less than 2^-23 of its largest number for each product, for what it adds to, and where its
-// own sum is cut off: with steps of four or more 1.5 2^-23 for each product. The one that it is
-// held against loses 2^-24. (A little more: the probe itself adds up the magnitudes.)
+// The error allowed per product, relative to the sum of all magnitudes. When truncating, a step
+// loses less than 2^-23 of its largest number for each product, for the accumulator, and for
+// truncating its sum: with steps of four or more, 1.5 2^-23 per product. The sum with which it is
+// compared loses 2^-24. (Slightly more, because the probe itself sums the magnitudes.)
 constexpr float kLossOfProduct = 0x1.001p-22F;
 
 bool print_bounds(const Probe& probe, std::vector<unsigned> in) {
-  // Pairs, and at the end of each trial as many numbers to add to as there are sums.
+  // Pairs and, at the end of each trial, one number to add to for each sum.
   for (std::size_t i = 0; i < in.size(); ++i) {
     const int place = static_cast<int>(i % static_cast<std::size_t>(probe.words_in));
     in[i] &= place < probe.words_in - probe.words_out ? 0x7fff7fffU : 0x7fffffffU;

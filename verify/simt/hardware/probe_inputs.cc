@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kSums = 128;
 
-// Of a binary format.
+// A binary floating-point format.
 struct Format {
   int mantissa_bits = 0;
   int bias = 0;
@@ -19,7 +19,7 @@ constexpr Format kHalf = {10, 15};
 constexpr Format kBfloat16 = {7, 127};
 constexpr Format kSingle = {23, 127};
 
-// Exponents of numbers, and of what they are added to.
+// The range of the exponents of numbers, and of what they are added to.
 struct Range {
   int low = 0;
   int high = 0;
@@ -28,7 +28,7 @@ struct Range {
 };
 constexpr Range kRanges[] = {{0, 0, 0, 2}, {-6, 6, -6, 6}, {-15, 7, -30, 10}, {-3, 0, 6, 14}};
 
-// With an exponent of -bias: a subnormal or a zero.
+// An exponent of -bias gives a subnormal or a zero.
 unsigned random_code(RandomStream& random, Format format, int low, int high) {
   const auto exponents = static_cast<std::uint64_t>(high - low + 1);
   const int exponent = low + static_cast<int>(random.next_below(exponents));
@@ -47,7 +47,7 @@ unsigned random_pair(RandomStream& random, Format format, const Range& range) {
   return low | random_code(random, format, range.low, range.high) << 16;
 }
 
-// From -limit to limit, as a code of the format.
+// An integer from -limit to limit, as a code of the format.
 unsigned small_code(RandomStream& random, Format format, unsigned limit) {
   const auto number = static_cast<int>(random.next_below(2 * limit + 1)) - static_cast<int>(limit);
   const unsigned word = std::bit_cast<unsigned>(static_cast<float>(number));
@@ -61,7 +61,7 @@ unsigned small_code(RandomStream& random, Format format, unsigned limit) {
          mantissa;
 }
 
-// A pair, or one to add to.
+// A pair, or a number to add to.
 unsigned small_word(RandomStream& random, Format format, bool is_sum) {
   if (is_sum) return small_code(random, kSingle, 1000);
   const unsigned low = small_code(random, format, 15);

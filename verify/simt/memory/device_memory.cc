@@ -8,7 +8,7 @@
 namespace recto::simt {
 namespace {
 
-// Further away than this, an address has nothing to do with a buffer.
+// Farther away than this, an address has nothing to do with a buffer.
 constexpr std::uintptr_t kNearBytes = std::uintptr_t{1} << 34;
 
 std::uintptr_t begin_of(const Buffer& buffer) {

@@ -1,4 +1,4 @@
-// Ends with 0 if each of its files is told of the macros that it is to be told of.
+// Exits with 0 if each of its files sees the macros that it should see.
 
 #include <iostream>
 #include <string_view>

@@ -11,7 +11,7 @@ namespace {
 constexpr std::array<AccessKind, 4> kAccessKinds = {AccessKind::kRead, AccessKind::kWrite,
                                                     AccessKind::kAtomicRead, AccessKind::kAtomic};
 
-// Whether whatever conflicts with `other` conflicts with `one`, too.
+// Whether everything that conflicts with `other` also conflicts with `one`.
 bool covers(AccessKind one, AccessKind other) {
   return std::ranges::all_of(kAccessKinds, [&](AccessKind third) {
     return needs_order(one, third) || !needs_order(other, third);
@@ -73,8 +73,8 @@ AccessHistory::Pieces::iterator AccessHistory::split_at(std::uintptr_t address) 
   return pieces_.emplace_hint(after, address, std::move(upper));
 }
 
-// An older access is needed no more if whoever is unordered with it is unordered with this one,
-// too, and conflicts with it.
+// An older access is no longer needed if every access that is unordered with it is also unordered
+// with this one, and conflicts with it if it conflicts with the older.
 void AccessHistory::add(Piece& piece, const Access& access) const {
   const auto is_own = [&](const Access& past) { return past.operation == access.operation; };
   if (std::ranges::any_of(piece.accesses, [&](const Access& past) {

@@ -48,7 +48,7 @@ bool DependencyCheck::is_news(OperationId operation, const UnorderedAccess& acce
   const Buffer* buffer = memory == nullptr ? nullptr : memory->find(access.range.begin);
   const std::string place =
       buffer == nullptr ? place_text(access.range.begin, memory) : buffer->name;
-  // The same two the other way round are the same.
+  // The same two in the opposite order count as the same.
   std::string one =
       fmt::format("{} {}", asked_[operation - 1].name, access_verb(access.range.kind));
   std::string other =
@@ -65,7 +65,7 @@ Finding DependencyCheck::finding_of(OperationId operation, const UnorderedAccess
   };
   Party first = {access.operation, access.kind};
   Party second = {operation, access.range.kind};
-  // In the order of the host program, whatever the runtime's.
+  // In the order of the host program, whatever the order in the runtime.
   if (second.operation < first.operation) std::swap(first, second);
   const auto text_of = [this](const Party& party) {
     return fmt::format("{} (operation {}) {}", asked_[party.operation - 1].name, party.operation,

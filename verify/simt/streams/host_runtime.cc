@@ -23,7 +23,7 @@ OperationId HostRuntime::enqueue(std::vector<OperationId> after, DeviceWork work
   if (options_.order == HostOrder::kEager) {
     run_all(needed_for(operation));
   } else if (options_.order == HostOrder::kRandom && random_.next_below(2) == 0) {
-    // The device catches up with some of the host's program.
+    // The device catches up with part of the host program.
     run_all(needed_for(first_unfinished_ + random_.next_below(operation - first_unfinished_ + 1)));
   }
   return operation;
@@ -48,7 +48,7 @@ bool HostRuntime::has_passed(OperationId operation) {
     if (options_.checks_dependencies) dependencies_.wait_for(operation);
     return true;
   }
-  // Late as it may be, CUDA makes progress without anybody's wait.
+  // However late it is, CUDA makes progress even if nobody waits.
   if (options_.order != HostOrder::kRandom || random_.next_below(2) == 0) {
     run_all(needed_for(operation));
   }
@@ -67,7 +67,7 @@ bool HostRuntime::may_run(const Operation& operation) const {
 }
 
 void HostRuntime::run(OperationId id) {
-  // The operation may ask for others, which moves the list.
+  // The operation may enqueue others, which reallocates the list.
   const DeviceWork work = std::move(operations_[id - 1].work);
   const std::vector<TouchedRange> touched = work.run();
   operations_[id - 1] = {.is_done = true};
@@ -94,7 +94,7 @@ std::vector<OperationId> HostRuntime::needed_for(OperationId operation) const {
   return needed;
 }
 
-// One of `from` that may run. There is one: nothing comes after itself.
+// One of `from` that may run. There always is one: dependencies have no cycles.
 OperationId HostRuntime::pick(const std::vector<OperationId>& from) {
   std::vector<OperationId> ready;
   std::ranges::copy_if(from, std::back_inserter(ready),

@@ -15,13 +15,13 @@
 namespace recto::simt {
 namespace {
 
-// The first run whose findings are none, to compare others with.
+// The first run without findings, with which others are compared.
 struct Baseline {
   Schedule schedule;
   std::vector<SweptOutput> outputs;
 };
 
-// What one run that never ends may take before there are no others. Of the processor, so that a
+// How long one run that never ends may take before no others are made. Processor time, so that a
 // busy machine does not change what is found.
 constexpr double kHangSecondsMax = 2;
 
@@ -54,18 +54,18 @@ std::optional<Finding> compare(const Baseline& baseline, const Schedule& schedul
   return finding;
 }
 
-// Equal for findings that differ in thread or instruction only.
+// Equal for findings that differ only in thread or instruction.
 using Identity = std::tuple<Check, std::string, std::string>;
 
 Identity identity_of(const Finding& finding) {
   // Outputs may differ at many bytes, between many schedules.
   if (finding.check == Check::kScheduleDependence) return {finding.check, "", ""};
-  // Where it is stopped is a matter of the clock.
+  // Where it is stopped depends on the clock.
   if (finding.check == Check::kNeverEnds) return {finding.check, finding.kernel, ""};
-  // Of one launch there may be several, with different buffers.
+  // One launch may have several, with different buffers.
   if (finding.check == Check::kMissingDependency) return {finding.check, "", finding.what};
   std::string where = place_text(finding.place);
-  // Which of two barriers comes first is the schedule's.
+  // The schedule decides which of two barriers comes first.
   if (finding.check == Check::kBarrierDivergence) {
     std::string other = place_text(finding.other_place);
     if (other < where) std::swap(where, other);

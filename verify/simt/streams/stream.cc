@@ -38,7 +38,7 @@ Finding null_pointer(const char* operation, const TouchedRange& range) {
                               access_verb(range.kind), range.end - range.begin)};
 }
 
-// Tells who observes kernels what else touches their memory. False if it must not.
+// Notifies the observer of kernels about what else touches their memory. False if it must not.
 bool may_touch(HostRuntime& runtime, const char* operation,
                const std::vector<TouchedRange>& ranges) {
   for (const TouchedRange& range : ranges) {
@@ -77,7 +77,7 @@ Result<bool> Event::has_passed() const {
   return operation_ == 0 || runtime_->has_passed(operation_);
 }
 
-// One stream alone forgets no dependency.
+// With a single stream, no dependency can be missing.
 Stream::Stream(Executor& executor)
     : own_runtime_(
           std::make_unique<HostRuntime>(executor, HostOptions{.checks_dependencies = false})),
@@ -135,7 +135,7 @@ void Stream::fill(void* destination, int byte, std::size_t bytes) {
 }
 
 void Stream::record(Event& event) {
-  // One point, even where several operations lead to it, or none.
+  // A single point, even if several operations lead to it, or none.
   if (after_.size() != 1) enqueue({"event", [] { return std::vector<TouchedRange>(); }});
   event.runtime_ = runtime_;
   event.operation_ = after_.front();
@@ -167,7 +167,7 @@ Status Stream::wait(const Event& event) {
 
 const LaunchReport& Stream::synchronise() {
   if (capture_ != nullptr) {
-    // What comes last are nodes of a graph, which nobody runs.
+    // The last operations are nodes of a graph, which are not run.
     capture_->is_spoilt = true;
     return runtime_->report();
   }

@@ -1,5 +1,5 @@
-// Runs row_sums under several schedules and prints what is wrong with it; ends with 0 if that is
-// nothing. Built in each mode from this one file.
+// Runs row_sums under several schedules and prints what is wrong with it; exits with 0 if nothing
+// is. Built in each mode from this one file.
 
 #include <algorithm>
 #include <iostream>
@@ -16,7 +16,7 @@
 #if defined(RECTO_SIMT_TAINT)
 #include <sanitizer/msan_interface.h>
 
-// Only what is tainted on purpose is.
+// Taints only what is tainted on purpose.
 extern "C" const char* __msan_default_options() {
   return "poison_in_malloc=0:poison_in_free=0:poison_in_dtor=0";
 }
@@ -35,7 +35,7 @@ Buffer buffer_of(const char* name, std::vector<T>& values) {
           BufferUse::kWriteFirst};
 }
 
-// Fresh memory each time. All of `in` is 1 but its padding, which nobody has written.
+// Uses fresh memory each time. All of `in` is 1 except its padding, which nobody has written.
 SweptRun run_once(Executor& executor) {
   std::vector<float> in(kRows * kPitch, std::numeric_limits<float>::quiet_NaN());
   std::vector<float> out(kRows);
@@ -64,7 +64,7 @@ SweptRun run_once(Executor& executor) {
     run.report.findings.push_back(
         {.check = Check::kUninitialised, .kernel = "row_sums", .what = "out depends on padding"});
   }
-  // Whoever gets the memory next.
+  // For whatever uses the memory next.
   __msan_unpoison(in.data(), sizeof(float) * in.size());
   __msan_unpoison(out.data(), sizeof(float) * out.size());
 #endif
@@ -76,7 +76,7 @@ SweptRun run_once(Executor& executor) {
 int run() {
   std::vector<Schedule> schedules = all_schedules(4);
 #if defined(RECTO_SIMT_CHECKED)
-  // Where accesses are observed, threads are interrupted at some of them, too.
+  // Where accesses are observed, threads are also interrupted at some of them.
   schedules.push_back({.policy = SchedulePolicy::kRandomThread, .seed = 9, .preemption_period = 5});
 #endif
   const SweepReport report = sweep_schedules({}, schedules, &run_once);

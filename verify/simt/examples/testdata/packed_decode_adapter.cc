@@ -1,4 +1,4 @@
-// Hands recto's decode calls to packed_decode.cu, in one pass or, with -DPARTITION_SIZE=64, in
+// Passes recto's decode calls to packed_decode.cu, in one pass or, with -DPARTITION_SIZE=64, in
 // partitions with a reduce.
 
 #include <recto_cuda_adapter.h>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t kPartitionSize = PARTITION_SIZE;  // 0: one pass
 
-// The words under which skipped cases are counted, or null.
+// The reason under which skipped cases are counted, or null.
 const char* why_unsupported(const RectoAttentionCall& call) {
   const RectoKvTensor& k = call.k;
   const RectoKvTensor& v = call.v;
@@ -55,7 +55,7 @@ int64_t partitions_of(int64_t keys) {
   return 1;
 }
 
-// The extension gives none, but what it takes to have it.
+// The extension does not return one, but returns what is needed to compute it.
 float log_sum_exp(const float* maxima, const float* sums, int64_t count) {
   const float top = *std::max_element(maxima, maxima + count);
   float sum = 0;
@@ -77,7 +77,7 @@ int32_t decode(const RectoAttentionCall* call) {
   float* sums = checked.workspace<float>("exp_sums", seqs * heads * parts);
   float* maxima = checked.workspace<float>("max_logits", seqs * heads * parts);
   float* partial = checked.workspace<float>("tmp_out", seqs * heads * parts * dim);
-  // Grids are of (heads, sequences, partitions).
+  // Grids are (heads, sequences, partitions).
   std::vector<uint32_t> sequences;
   for (int64_t i = 0; i < heads * seqs * parts; ++i) sequences.push_back(i / heads % seqs);
   checked.set_sequence_of_thread_block(sequences);
