@@ -14,7 +14,7 @@ class Mbarriers {
  public:
   static constexpr unsigned kArrivalsMax = (1U << 20) - 1;
 
-  // For the next thread block.
+  // Starts over for the next thread block.
   void clear();
 
   // All are called by `thread`, the running one. Misuse abandons the launch. `object` is in shared
