@@ -58,9 +58,9 @@ class AccessChecker final : public Observer {
   AccessChecker(const DeviceMemory& memory, const AccessCheckerOptions& options)
       : memory_(memory), options_(options), buffers_(memory) {}
 
-  // The host has written these bytes of a buffer that must be written first, or has taken them
-  // back: from now on, reading them is reading what nobody has written. Call between launches.
-  // O(bytes).
+  // The host has written these bytes of a buffer that must be written first; mark_unwritten: has
+  // taken them back, so that reading them is reading what nobody has written. Call between
+  // launches. O(bytes).
   void mark_written(const void* data, std::size_t bytes);
   void mark_unwritten(const void* data, std::size_t bytes);
 
