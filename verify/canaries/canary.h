@@ -1,8 +1,8 @@
 #pragma once
 
-// Wrong references, each with one fault that has been made somewhere, beside the right one. They
-// show that the oracle comparison and the laws bite: a canary that neither catches is a defect of
-// theirs.
+// Wrong references next to the right one, each with one fault that has been made somewhere. They
+// show that the oracle comparison and the laws catch faults: a canary that neither catches is a
+// defect of theirs.
 
 #include <array>
 #include <cstdint>
@@ -48,7 +48,8 @@ const std::vector<Canary>& canaries();
 // fp64, streaming over tiles of 16 keys; with Fault::kNone it is right.
 reference::AttentionResult attend_with_fault(const PagedAttentionInputs& inputs, Fault fault);
 
-// `name` with the numerics of the fp64 reference, so that what it is judged by is right.
+// A backend called `name`, with the numerics of the fp64 reference, so that it is judged by the
+// right bounds.
 Backend canary_backend(const std::string& name, Fault fault);
 
 }  // namespace recto::verify

@@ -1,8 +1,8 @@
 #pragma once
 
-// What a canary reads of a call, by address arithmetic of its own, which can have a fault of
-// paging. A wrong address is brought back into the pool, so that it gives wrong numbers and no
-// crash. Only codes are decoded as the reference does (reference/rounding.h).
+// Reads the inputs of a call for a canary, by address arithmetic of its own, which can have a
+// paging fault. A wrong address is wrapped into the pool, so that it gives wrong numbers instead of
+// a crash. Only the decoding of codes is the reference's (reference/rounding.h).
 
 #include <cstdint>
 
@@ -24,7 +24,7 @@ class CanaryReader {
   reference::Matrix values(std::int64_t sequence, std::int64_t count, std::int64_t kv_head) const;
 
  private:
-  // A view, and the strides that it is read by.
+  // A view, and the strides with which it is read.
   struct StridedView {
     const KvTensorView& view;
     KvTensorView strides;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What somebody's program made of a case, judged. The bounds are those of kernels of nobody in
-// particular (reference::third_party_numerics).
+// Judges what somebody's program computed for a case. The bounds are those of the fixed profile for
+// third-party kernels (reference::third_party_numerics).
 
 #include <string>
 
@@ -13,27 +13,28 @@
 
 namespace recto::verify {
 
-// In its file: an npy alone is `out`, an npz has members by name.
+// Names of arrays in the answer's file: a single npy is `out`, an npz has members by name.
 inline constexpr const char* kAnswerOut = "out";        // [num_rows, num_q_heads, head_dim_v]
 inline constexpr const char* kAnswerLseLn = "lse_ln";   // [num_rows, num_q_heads]; may be missing
 inline constexpr const char* kAnswerKPool = "k_cache";  // whole pools, after the write
 inline constexpr const char* kAnswerVPool = "v_cache";
 
-// Reads FILE.npy or FILE.npz by what its name ends in. Invalid input without the path.
+// Parses `bytes` as npz or npy, by what `path` ends in. Invalid input, whose message leaves out the
+// path.
 Result<NpzArrays> parse_answer(const std::string& path, const std::string& bytes);
 
-// Attention's: `out` in q's type or fp32 (bf16: codes in uint16, int16 or 2 bytes, or fp32);
-// `lse_ln` in fp32 or fp64, empty where it is missing. Invalid input that names the array, and the
-// type or shape that was expected; the same of arrays that nobody asked for.
+// An attention's answer: `out` in q's type or fp32 (bf16: codes in uint16, int16 or 2 bytes, or
+// fp32); `lse_ln` in fp32 or fp64, empty if it is missing. Invalid input names the array and the
+// expected type or shape; arrays that nobody asked for are invalid input, too.
 Result<reference::AttentionResult> attention_answer(const PagedAttentionInputs& inputs,
                                                     const NpzArrays& arrays);
 
-// `seen.lse_ln` may be empty, and is not compared then.
+// `seen.lse_ln` may be empty, and then is not compared.
 Comparison compare_answer(const PagedAttentionInputs& inputs,
                           const reference::AttentionResult& seen, BoundKind bound_kind);
 
-// `thrown` has what is no number beyond its bound: arrays that are missing or of another shape or
-// type, and codes of pools that are not the reference's.
+// Besides numbers beyond their bounds: `thrown` has arrays that are missing or of another shape or
+// type, `found` the codes of pools that differ from the reference's.
 LawVerdict judge_answer(CaseOperation operation, const CaseSpec& spec, const NpzArrays& arrays,
                         BoundKind bound_kind);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// A case as arrays with names, for programs in any language: what goes in, and what must come out.
-// docs/python.md has every name, its shape and its type.
+// A case as named arrays, for programs in any language: the inputs and the expected results.
+// docs/python.md lists every name with its shape and type.
 
 #include <array>
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace recto::verify {
 
 // What a program is asked to do.
 enum class CaseOperation : std::uint8_t {
-  kDecode,   // attention, one query row a sequence
+  kDecode,   // attention, one query row per sequence
   kPrefill,  // attention, any number of rows
   kKvWrite,
 };
@@ -27,23 +27,23 @@ constexpr const char* case_operation_name(CaseOperation operation) {
   return kNames[static_cast<int>(operation)];
 }
 
-// Whether there is anything in it that could be wrong: a row, or a token to be written.
+// Whether the case has any result that could be wrong: a row, or a token to be written.
 bool has_results(CaseOperation operation, const CaseSpec& spec);
 
 struct CaseArrays {
   std::vector<NpzMember> inputs = {};  // no bit of them depends on the machine
-  // In fp64, with the sharp bound of each element by the numerics of nobody in particular; of pools
+  // In fp64, with the sharp bound of each element by reference::third_party_numerics; pools as
   // their codes.
   std::vector<NpzMember> expected = {};
 };
 
-// Of a case without gaps in its pools and between its rows.
+// The case must have no gaps in its pools or between its rows.
 CaseArrays case_arrays(CaseOperation operation, const CaseSpec& spec);
 
-// Codes of these as NumPy has them: bf16 as uint16, fp8 as uint8.
+// The NumPy type for codes of `type`: uint16 for bf16, uint8 for fp8.
 NpyType npy_type_of(ElementType type);
 
-// The shape of a pool without gaps, as its layout has it; packed: one more for K.
+// The shape of a pool without gaps, in its layout; the packed layout has one more dimension for K.
 std::vector<std::int64_t> pool_shape(const KvTensorView& cache);
 
 }  // namespace recto::verify

@@ -79,7 +79,7 @@ std::optional<std::string> why_unsupported(const PagedAttentionInputs& inputs) {
   return std::nullopt;
 }
 
-// Sums of fused multiply-adds in fp32, as KernelNumerics begins with, over all keys at once.
+// Sums of fused multiply-adds in fp32, the defaults of KernelNumerics, over all keys at once.
 reference::KernelNumerics numerics(const PagedAttentionInputs& inputs) {
   reference::KernelNumerics numerics;
   for (const std::int32_t length : inputs.context_length)

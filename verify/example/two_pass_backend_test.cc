@@ -1,4 +1,4 @@
-// A backend of one's own: every law, and the oracle, on cases drawn for what it supports.
+// A backend of your own: every law, and the oracle, on cases drawn for what it supports.
 
 #include "verify/example/two_pass_backend.h"
 

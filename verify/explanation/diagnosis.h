@@ -1,7 +1,7 @@
 #pragma once
 
-// Which step of the computation of a row first departs from the oracle's, as far as the weights of
-// its keys and its lse tell.
+// Finds the step at which the computation of a row first departs from the oracle's, as far as the
+// weights of its keys and its lse can tell.
 
 #include <cstdint>
 #include <optional>
@@ -11,8 +11,8 @@
 
 namespace recto::verify {
 
-// In the order in which a row is computed. A maximum that is wrong for all keys alike cancels from
-// everything that a kernel hands out; one that is not shows.
+// In the order in which a row is computed. A maximum that is wrong by the same amount for all keys
+// cancels out of everything a kernel returns; one that differs between keys shows.
 enum class Step : std::uint8_t { kScores, kMax, kSum, kWeights, kOutput, kUnknown };
 
 constexpr const char* step_name(Step step) {
@@ -22,15 +22,15 @@ constexpr const char* step_name(Step step) {
 
 struct Diagnosis {
   Step step = Step::kUnknown;
-  std::string why;                       // what is seen, and what follows from it; one line or more
-  std::optional<std::int64_t> key = {};  // the first that departs
+  std::string why;  // what is seen, and what follows from it; one or more lines
+  std::optional<std::int64_t> key = {};  // the first key that departs
 };
 
-// Of a row that is wrong in the case itself: in its output, in its lse or in both.
+// `probe` must be of a row that is wrong in the case itself: in its output, its lse or both.
 Diagnosis diagnose(const RowProbe& probe);
 
-// How much further a key's score is than it should be, if its weight was divided by what the lse
-// says; nothing where the weights do not tell.
+// How far a key's score is above what it should be, assuming that its weight was divided by what
+// the lse says; nothing where the weights cannot tell.
 std::optional<double> implied_score_error(const RowProbe& probe, std::int64_t key);
 
 }  // namespace recto::verify

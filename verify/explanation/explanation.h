@@ -1,7 +1,7 @@
 #pragma once
 
-// What is wrong in a case that a backend fails, from its outputs alone: where, at which step of the
-// computation, and which known fault would give just that.
+// Explains what is wrong in a case that a backend fails, from its outputs alone: where, at which
+// step of the computation, and which known fault would give exactly these outputs.
 
 #include <optional>
 #include <string>
@@ -16,7 +16,7 @@ namespace recto::verify {
 struct Explanation {
   std::optional<std::string> not_run;  // why the backend gave nothing to look at
   Comparison comparison;               // with the oracle
-  // Of a case that the oracle finds wrong:
+  // Set only if the comparison failed:
   RowPlace place;  // of the worst element
   std::optional<RowProbe> probe;
   std::optional<std::string> why_no_probe;
@@ -28,8 +28,8 @@ struct Explanation {
 
 Explanation explain(const Backend& backend, const LawCase& law_case, BoundKind bound_kind);
 
-// Of results that nobody can be asked for again, such as those in a file: `comparison` is theirs
-// with the oracle, by third_party_numerics. `seen.lse_ln` may be empty.
+// Explains results that cannot be computed again, such as those in a file. `comparison` compares
+// them with the oracle, by third_party_numerics. `seen.lse_ln` may be empty.
 Explanation explain_results(const reference::AttentionResult& seen, const Comparison& comparison,
                             const LawCase& law_case, BoundKind bound_kind);
 

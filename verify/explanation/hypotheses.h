@@ -1,7 +1,7 @@
 #pragma once
 
-// Faults that have been made before, each as what the oracle would give if it had it: those under
-// which everything that was seen is right explain a failure.
+// Faults that have been made before, each as the result that the oracle would give if it had the
+// fault. A fault explains a failure if everything that was seen is right under it.
 
 #include <cstdint>
 #include <string>
@@ -14,11 +14,11 @@ namespace recto::verify {
 
 struct HypothesisReport {
   std::int64_t tried = 0;
-  std::vector<std::string> fitting;   // every element within its bounds
+  std::vector<std::string> fitting;   // faults under which every element is within its bounds
   std::vector<std::string> left_out;  // not tried, and why
 };
 
-// `seen` is what the backend made of the case. A hypothesis that changes nothing in this case is
+// `seen` is the backend's result for the case. A hypothesis that changes nothing in this case is
 // not counted.
 HypothesisReport try_hypotheses(const Backend& backend, const LawCase& law_case,
                                 const reference::AttentionResult& seen, BoundKind bound_kind);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What was seen beside what the oracle would give if it had a fault.
+// Compares what was seen with what the oracle would give if it had a fault.
 
 #include <cstdint>
 #include <string>
@@ -12,12 +12,12 @@
 
 namespace recto::verify {
 
-// "a", "a or b", "a, b or c"; of more than four the first ones and a number.
+// "a", "a or b", "a, b or c"; of more than five names, the first four and the number of the others.
 std::string either_of(const std::vector<std::string>& names);
 
 class HypothesisTrial {
  public:
-  // All of them outlive it.
+  // All arguments must outlive the trial.
   HypothesisTrial(const Backend& backend, const PagedAttentionInputs& inputs,
                   const reference::AttentionResult& seen, BoundKind bound_kind);
 
@@ -27,18 +27,18 @@ class HypothesisTrial {
 
   reference::BoundedResult bounded(const PagedAttentionInputs& inputs) const;
 
-  // The inputs as the fault takes them.
+  // `inputs` are what a kernel with the fault would read.
   void add(const std::string& what, const PagedAttentionInputs& inputs);
-  // What the fault makes of them.
+  // `faulty` is what a kernel with the fault would return.
   void add(const std::string& what, const reference::BoundedResult& faulty);
 
-  // The same for faults of one kind in several sizes, which are told in one line: whether one fits
-  // what was seen, and the line.
+  // For faults of one kind in several sizes, which are reported in one line: `explains` says
+  // whether one fits what was seen, `name` adds the line.
   bool explains(const reference::BoundedResult& faulty);
   void name(const std::string& what) { report_.fitting.push_back(what); }
 
-  // Faults no larger than roundings, which the bounds of what is right have room for: of those that
-  // fit the closest is named.
+  // Adds faults no larger than roundings, for which the bounds of the right result have room: of
+  // those that fit, the closest one is named.
   struct Variant {
     std::string what;
     reference::AttentionResult exact;
@@ -46,7 +46,7 @@ class HypothesisTrial {
   void add_roundings(const std::vector<Variant>& variants);
 
   void leave_out(const std::string& what) { report_.left_out.push_back(what); }
-  // Whether the case is small enough for so many faults of a kind; else they are left out.
+  // Whether the case is small enough to try so many faults of a kind; if not, they are left out.
   bool affords(const std::string& what, std::int64_t faults);
   HypothesisReport take();
 

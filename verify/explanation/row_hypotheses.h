@@ -1,7 +1,7 @@
 #pragma once
 
-// Faults in how a row goes through its keys: it ends too early, or what it has summed of some keys
-// is not brought to the maximum of all of them.
+// Faults in how a row goes through its keys: it ends too early, or a partial sum is not rescaled to
+// the maximum of all keys.
 
 #include "verify/explanation/hypothesis_trial.h"
 
@@ -9,7 +9,7 @@ namespace recto::verify {
 
 void add_cut_offs(HypothesisTrial& trial);
 
-// Each way of summing parts wrongly, over parts of usual sizes and over usual numbers of splits.
+// Tries each wrong way of summing parts, for usual part sizes and usual numbers of splits.
 void add_unscaled_sums(HypothesisTrial& trial);
 
 }  // namespace recto::verify

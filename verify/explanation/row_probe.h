@@ -1,7 +1,8 @@
 #pragma once
 
-// What weight each key gets in a row's output, seen from outside: the case is run again with V made
-// of ones and zeros, as many keys at a time as there are dims, so that outputs are weights.
+// Measures from outside what weight each key gets in a row's output: the case is run again with V
+// made of ones and zeros, for as many keys at a time as there are dims, so that outputs are
+// weights.
 
 #include <cstdint>
 #include <string>
@@ -12,7 +13,7 @@
 
 namespace recto::verify {
 
-// A query row of one head, as comparisons name it.
+// A query row of one head, named as comparisons do.
 struct RowPlace {
   std::int64_t sequence = 0;
   std::int64_t row = 0;  // within the sequence
@@ -21,7 +22,7 @@ struct RowPlace {
 
 struct RowProbe {
   std::int64_t runs = 0;
-  // Of each key of the sequence, V's scale taken out: [context_length]
+  // For each key of the sequence, with V's scale divided out: [context_length]
   std::vector<double> seen = {};
   std::vector<double> expected = {};  // exact; 0 where a key is not visible
   std::vector<double> bound = {};
@@ -32,15 +33,16 @@ struct RowProbe {
 
 inline constexpr std::int64_t kProbeRunsMax = 512;
 
-// Failed, saying why, where the backend does not take the case so changed, breaks down, or would
-// have to run more often than kProbeRunsMax times.
+// Failed, with the reason, if the backend does not support the changed case, throws, or would have
+// to run more than kProbeRunsMax times.
 Result<RowProbe> probe_row(const Backend& backend, const LawCase& law_case, const RowPlace& place,
                            BoundKind bound_kind);
 
-// Of the whole batch.
+// The row's index in the whole batch.
 std::int64_t row_index(const AttentionProblem& problem, const RowPlace& place);
 
-// What the backend makes of the inputs, or what it throws: failed, in one line.
+// The backend's result; failed, with the reason in one line, if it does not support the inputs or
+// throws.
 Result<reference::AttentionResult> try_run(const Backend& backend,
                                            const PagedAttentionInputs& inputs);
 

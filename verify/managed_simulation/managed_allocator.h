@@ -1,11 +1,11 @@
 #pragma once
 
-// The production block manager where the simulator has an allocator of its own. Operations are
-// translated, one into another, and amounts are read off what the manager reports; which block is
-// whose, what is cached and what goes first, the manager alone knows.
+// Runs the simulator on the production block manager instead of an allocator of the simulator's
+// own. Operations are translated one by one, and amounts are read off what the manager reports;
+// only the manager knows which block belongs to whom, what is cached and what is evicted first.
 //
-// The simulator says how long a context is when something happens to a sequence, not at every
-// token: the manager's context length follows then, or when `follow` says so.
+// The simulator reports the length of a context when something happens to the sequence, not at
+// every token: the manager's context length is brought up to date then, or by `follow`.
 
 #include <cstdint>
 #include <memory>
@@ -30,19 +30,19 @@ struct ManagedOptions {
   BlockCount null_blocks{0};
   cache::PrefixCaching caching = cache::PrefixCaching::kOff;
   TokenCount host_pool{0};  // slots for swapped sequences
-  // What the scheduler has: slots that an admission leaves free, sequences that run at a time,
-  // tokens of the longest, and the most that one request decodes into.
+  // The scheduler's limits: slots that an admission leaves free, sequences that run at a time,
+  // tokens of the longest sequence, and the most sequences that one request decodes into.
   TokenCount watermark{0};
   std::int64_t max_sequences = 256;
   TokenCount max_length{2048};
   std::int32_t max_width = 1;
 };
 
-// An engine that moves K and V derives from it, and is told what to move (`on_copies` and the
-// like).
+// An engine that moves K and V derives from this class, and is told what to move (`on_copies` and
+// the like).
 class ManagedAllocator : public sim::Allocator {
  public:
-  // Fails where the manager can't be made.
+  // Fails if the manager cannot be created.
   static Result<std::unique_ptr<ManagedAllocator>> create(const ManagedOptions& options);
 
   void open(sim::SequenceId sequence, const sim::SequenceSpec& spec) override;
@@ -73,32 +73,34 @@ class ManagedAllocator : public sim::Allocator {
   bool is_paged() const override { return true; }
   std::string describe() const override;  // as the simulator's own
 
-  // The sequence has computed `context` tokens. Nothing if it does not run.
+  // Tells the manager that the sequence has computed `context` tokens. Does nothing if it is not
+  // running.
   void follow(sim::SequenceId sequence, TokenCount context);
 
-  // The manager's account, its held-empty slots split by the final lengths, which it does not know;
-  // of sequences that are followed. Tokens out of a window count as used. O(sequences).
+  // The manager's account, with its held-empty slots split by the final lengths, which it does not
+  // know. Sequences must have been followed. Tokens out of a window count as used. O(sequences).
   sim::PoolStates states() const;
-  // The same of the host pool, where what is empty passes for reserved. O(sequences).
+  // The same for the host pool, where held slots without tokens count as reserved. O(sequences).
   sim::PoolStates host_states() const;
-  // Slots without tokens that go to the host, and come back, as if they were context.
+  // Slots without tokens that are swapped to the host and back as if they were context.
   TokenCount swapped_room(sim::SequenceId sequence) const { return member(sequence).swapped_room; }
 
-  // Of a sequence that runs or is on the move.
+  // The sequence must be running or in a swap.
   std::span<const BlockId> block_table(sim::SequenceId sequence) const {
     return table(member(sequence));
   }
   cache::SequenceHandle handle(sim::SequenceId sequence) const { return *member(sequence).handle; }
 
-  // Appends up to `count` more tokens behind a context of `context`, as many as there is room for
-  // without anybody giving way; how many.
+  // Appends up to `count` more tokens after a context of `context`, as many as there is room for
+  // without preempting anybody; returns how many.
   TokenCount append_drafts(sim::SequenceId sequence, TokenCount context, TokenCount count);
-  // Before the scheduler goes on: of what lies behind `context`, which is how far it counts, the
-  // first `kept` tokens stay, and the rest is taken back. If any stay, it has to ask for their room
-  // next (`grow`), as ContinuousScheduler::gain does.
+  // Must be called before the scheduler goes on. Of the tokens after `context`, up to which the
+  // scheduler counts, keeps the first `kept` and takes back the rest. If any are kept, the
+  // scheduler must ask for their room next (`grow`), as ContinuousScheduler::gain does.
   void take_back(sim::SequenceId sequence, TokenCount context, TokenCount kept);
 
-  // Member i goes on from member parent_of[i]; all run, with a context of `context`.
+  // Makes member i continue from member parent_of[i]; all must be running, with a context of
+  // `context`.
   void branch(std::span<const sim::SequenceId> members, std::span<const std::int32_t> parent_of,
               TokenCount context);
 
@@ -108,7 +110,7 @@ class ManagedAllocator : public sim::Allocator {
   ManagedAllocator(const ManagedOptions& options, cache::BlockManager manager);
   static Result<cache::BlockManager> make_manager(const ManagedOptions& options);
 
-  // What is to be moved, at once: before the step, and before anything else is decided.
+  // Called with what is to be moved at once: before the step, and before anything else is decided.
   virtual void on_copies(std::span<const cache::BlockCopy>) {}
   virtual void on_swap_out(std::span<const cache::SwapCopy>) {}
   virtual void on_swap_in(std::span<const cache::SwapCopy>) {}
@@ -120,15 +122,15 @@ class ManagedAllocator : public sim::Allocator {
   struct Member {
     sim::SequenceSpec spec;
     std::optional<cache::SequenceHandle> handle;  // from the first admission on
-    TokenCount swapped_room;   // on the way to the host and back: room that passes for context
+    TokenCount swapped_room;   // on the way to the host and back: room that counts as context
     TokenCount told_capacity;  // what it had before the last drafts, as the scheduler knows it
-    TokenCount kept_drafts;    // of which the scheduler does not know yet
+    TokenCount kept_drafts;    // that the scheduler does not know of yet
   };
-  // A set on its way to the host.
+  // A set of sequences on its way to the host.
   struct Departure {
     cache::TransferHandle transfer;
     std::int64_t members_left = 0;                    // that are not released yet
-    absl::flat_hash_map<BlockId, std::int32_t> gone;  // entries of those that are
+    absl::flat_hash_map<BlockId, std::int32_t> gone;  // entries of released members
   };
 
   Member& member(sim::SequenceId sequence) {
@@ -154,8 +156,8 @@ class ManagedAllocator : public sim::Allocator {
   std::int64_t table_entries_ = 0;
   cache::BlockManager manager_;
   std::vector<Member> members_;  // by SequenceId
-  // Made on demand: tokens, and the hashes of a sequence's first blocks as far as it was asked
-  // about.
+  // Made on demand: tokens, and the hashes of a sequence's first blocks, as far as they were asked
+  // for.
   mutable PromptTokens tokens_;
   mutable std::vector<std::vector<cache::BlockHash>> hashes_;  // by SequenceId
   std::optional<Departure> departure_;

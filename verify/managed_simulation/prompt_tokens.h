@@ -1,11 +1,11 @@
 #pragma once
 
-// Token ids for sequences of the simulator, which knows of tokens only which are alike: runs of
-// known identity, explicit ids, and what nobody else has. Two sequences get equal ids from their
-// first token up to the one where the simulator says that they part, and not beyond.
+// Token ids for sequences of the simulator, which knows only which tokens are alike: runs of known
+// identity, explicit ids, and tokens that no other sequence has. Two sequences get equal ids from
+// their first token up to where the simulator says that they diverge, and not beyond.
 //
-// A run of content number n is the id of its start, -1 - 2n, and then -2 - 2n for the rest: what
-// lies at an equal place behind equal tokens is the same part of the same run. Explicit ids, which
+// A run of content number n gets the id -1 - 2n for its first token and -2 - 2n for the rest: what
+// stands at the same place after equal tokens is the same part of the same run. Explicit ids, which
 // are not negative, stand for themselves.
 
 #include <cstdint>
@@ -21,12 +21,12 @@
 
 namespace recto::verify {
 
-// Numbers for content, below 2^30. A name keeps its number; the memory of names grows with them.
+// Numbers for content, below 2^30. A name keeps its number; memory grows with the number of names.
 class ContentNumbers {
  public:
   std::int32_t named(std::uint64_t content_id);
 
-  // Of tokens that this member of a request alone has, until it is forgotten.
+  // For tokens that only this member of a request has; the same number until `forget`.
   std::int32_t own(const sim::Request& request, std::int32_t member);
   void forget(const sim::Request& request, std::int32_t member);
 
@@ -42,12 +42,12 @@ class ContentNumbers {
 std::vector<cache::TokenId> token_ids(const sim::Request& request, std::int32_t member,
                                       ContentNumbers& numbers);
 
-// The ids of sequences in flight, made when they are first asked for: requests may wait for long.
+// The ids of sequences in flight, made when they are first asked for, as requests may wait long.
 class PromptTokens {
  public:
   enum class Contents : std::uint8_t { kTold, kAllAlike };
 
-  // All alike, for who does not look at them.
+  // kAllAlike is for callers that do not look at the ids.
   explicit PromptTokens(Contents contents) : contents_(contents) {}
 
   void open(sim::SequenceId sequence, const sim::SequenceSpec& spec);

@@ -1,6 +1,6 @@
 #pragma once
 
-// The same answer from both: the same code, and a reason where there is no value.
+// Checks that manager and model answer alike: the same code, and a message where there is no value.
 
 #include <ostream>
 #include <string>
@@ -33,12 +33,12 @@ struct Answer {
   }
 };
 
-// `manager` is what the manager answered, and `model` what it should have.
+// `manager` is the manager's answer, and `model` the expected one.
 inline StatusCode same_answer(const Status& manager, const Status& model) {
   RECTO_CHECK_EQ(Answer(manager), Answer(model));
   if (!manager.is_ok()) RECTO_CHECK(!manager.message().empty());
   if (manager.code() == StatusCode::kExhausted) {
-    // What was needed and what there was are numbers.
+    // The message says in numbers what was needed and what there was.
     RECTO_CHECK_NE(manager.message().find_first_of("0123456789"), std::string::npos);
   }
   return manager.code();

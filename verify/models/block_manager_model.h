@@ -1,14 +1,14 @@
 #pragma once
 
-// What cuda/cache/block_manager.h promises, in the plainest way: a value that can be copied, where
-// an operation is tried on a copy, and the copy is thrown away if it can't be done. No hashes, no
-// reference counts, no lists: a prefix is found by the full text before it, holders are counted by
-// looking at all tables, what is evictable is sorted by when it was last held, and each slot's
-// state by looking at each slot of each holder.
+// What cuda/cache/block_manager.h promises, implemented in the plainest way: the model is a
+// copyable value, and an operation is tried on a copy, which is thrown away if it fails. No hashes,
+// no reference counts, no lists: a prefix is found by the full text before it, holders are counted
+// by looking at all tables, evictable blocks are sorted by when they were last held, and each
+// slot's state is found by looking at each slot of each holder.
 //
-// It shares with the manager the types of its public headers and no code. Blocks, sequences,
-// transfers and pins have names of the model's own, which are never given twice: a block's name is
-// good from when it is given out until it is free again.
+// It shares the types of the manager's public headers, but no code. Blocks, sequences, transfers
+// and pins have names of the model's own, which are never reused: a block's name is valid from its
+// allocation until the block is free again.
 
 #include <cstdint>
 #include <map>
@@ -33,14 +33,14 @@ using SequenceName = ModelName<struct SequenceNameTag>;
 using TransferName = ModelName<struct TransferNameTag>;
 using PinName = ModelName<struct PinNameTag>;
 
-// A table entry that was given back because no row sees it any more, or never was there.
+// A table entry whose block was given back because no row sees it any more, or that never had one.
 inline constexpr BlockName kGone{-1};
 
 using ModelTable = std::vector<std::vector<BlockName>>;  // [group][logical index]
 
 struct ModelSequence {
   cache::SequenceState state = cache::SequenceState::kRunning;
-  bool is_released = false;  // on the move; nobody may name it any more
+  bool is_released = false;  // while in a swap; the caller may no longer name it
   bool saw_reset = false;
   cache::CacheKeys keys = {};
   std::int64_t context = 0;  // tokens
@@ -85,7 +85,7 @@ struct ModelPin {
   std::int64_t length = 0;  // tokens
 };
 
-// Content of a group that can be found.
+// Names a group's content that can be found.
 struct FoundKey {
   TextChain chain = {};
   std::int32_t group = 0;
@@ -97,7 +97,7 @@ class BlockManagerModel {
  public:
   explicit BlockManagerModel(const cache::CacheOptions& options);
 
-  // Each as the manager's, with a status of the same code; messages say little.
+  // Each does what the manager's does, and returns a status of the same code; messages say little.
   Result<ModelAdmission> admit(const CacheText& prompt, std::optional<std::int64_t> room);
   Result<std::vector<ModelCopy>> reserve(SequenceName sequence, std::int64_t length);
   Result<std::vector<ModelCopy>> append(SequenceName sequence, std::int64_t count);
@@ -124,7 +124,7 @@ class BlockManagerModel {
   cache::PoolStates states() const;
   cache::GroupStates group_states(std::int32_t group) const;
   cache::PoolStates host_states() const;
-  // Its collisions are 0: how many there are is a matter of hashes.
+  // Its collisions are always 0, as they depend on hashes.
   const cache::CacheStatistics& statistics() const { return statistics_; }
 
   const std::map<SequenceName, ModelSequence>& sequences() const { return sequences_; }
@@ -135,7 +135,7 @@ class BlockManagerModel {
   std::map<BlockName, std::int64_t> device_holders() const;  // of all that are held
   std::map<BlockName, std::int64_t> host_holders() const;
   bool is_pinned(BlockName block) const;
-  // The key of what can be found in the block, if anything can.
+  // The key of the content that can be found in the block, if there is any.
   const FoundKey* content(BlockName block) const;
   bool has_block(BlockName block) const { return blocks_.contains(block); }
   std::int64_t num_known_places() const;  // of the prefix index
@@ -152,7 +152,7 @@ class BlockManagerModel {
     std::int64_t idle_since = 0;  // when its last holder gave it back, or it was unpinned
   };
 
-  // `operation(trial)` on a copy, which replaces this if the answer is ok.
+  // Runs `operation(trial)` on a copy, which replaces this if the answer is ok.
   template <typename Operation>
   auto attempt(const Operation& operation) {
     BlockManagerModel trial = *this;
@@ -170,7 +170,7 @@ class BlockManagerModel {
   Status check_state(const std::vector<SequenceName>& names, cache::SequenceState state) const;
   Status check_admission(const CacheText& prompt, std::optional<std::int64_t> room) const;
 
-  // What a row at this position of the group sees begins in this block.
+  // The first block that a row at this position of the group sees.
   std::int64_t first_seen(std::int32_t group, std::int64_t position) const;
   std::optional<std::int32_t> number_of(const CacheText& text, std::int64_t index) const;
   bool is_known(const TextChain& chain) const;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which physical block a block of the model is: found out as tables are compared, and held to from
-// then on, both ways, for as long as the model's block lives.
+// Maps the model's blocks to physical blocks. A pair is learnt when tables are compared, and must
+// hold from then on, in both directions, for as long as the model's block lives.
 
 #include <cstdint>
 #include <map>
@@ -23,7 +23,7 @@ class BlockNames {
     RECTO_CHECK_EQ(from->second, name);
   }
 
-  // Forgets names of which `is_live(name)` is false.
+  // Forgets names for which `is_live(name)` is false.
   template <typename IsLive>
   void keep(const IsLive& is_live) {
     std::erase_if(blocks_, [&](const auto& entry) { return !is_live(entry.first); });

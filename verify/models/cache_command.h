@@ -1,8 +1,8 @@
 #pragma once
 
 // A command for a block manager, as plain small numbers that mean something in any state: a random
-// sequence stays one when some of it is left out, so that it can be shrunk, and all sequences of a
-// length can be counted through.
+// sequence stays valid when commands are left out, so that it can be shrunk, and all sequences of a
+// length can be enumerated.
 
 #include <array>
 #include <cstdint>
@@ -35,16 +35,17 @@ inline constexpr int kNumCommandKinds = 18;
 
 const char* command_kind_name(CommandKind kind);
 
-// What is named by numbers is taken modulo what there is.
+// Numbers that name something are taken modulo how many there are.
 struct CacheCommand {
   CommandKind kind = CommandKind::kAdmit;
-  // Which sequence, transfer or pin, of those in the right state; kAnyState + i the i-th of all. Of
-  // commands for several, a bit for each; with kReversed, last first; with kTwice, the first again.
+  // Which sequence, transfer or pin, of those in the right state; kAnyState + i is the i-th of all.
+  // For commands on several, one bit each; with kReversed the last comes first; with kTwice the
+  // first is named again at the end.
   std::int32_t who = 0;
-  std::int32_t base = 0;    // the remembered text that a prompt begins with; 0 is the empty one
+  std::int32_t base = 0;    // remembered text that a prompt begins with; 0: none (resume: its own)
   std::int32_t length = 0;  // tokens of it, or of a context
   std::int32_t count = 0;   // further tokens
-  std::int32_t token = 0;   // which: digits in the size of the alphabet
+  std::int32_t token = 0;   // which ones: digits in base `alphabet`, lowest first
   std::int32_t extra = 0;   // room of an admission, plus 1; else a variant
   std::int32_t flavour = 0;
 
@@ -61,11 +62,11 @@ inline constexpr std::int32_t kNegative = 2;     // append, reserve, truncate, s
 inline constexpr std::int32_t kBehindContext = 1;  // truncate: to more than there is
 inline constexpr std::int32_t kContextOnly = 1;    // commit: no more ids than the context has
 inline constexpr std::int32_t kTooFew = 2;         // commit
-inline constexpr std::int32_t kBadItem = 3;        // commit: one without a length
+inline constexpr std::int32_t kBadItem = 3;        // commit: an item without a length
 inline constexpr std::int32_t kNoSuchParent = 1;   // beam step
-inline constexpr std::int32_t kKeepText = 1;  // truncate, in `flavour`: what is cut comes again
+inline constexpr std::int32_t kKeepText = 1;  // truncate, fork, in `flavour`: the cut text recurs
 
-// "append who 1 count 2", without what is 0.
+// Prints "append who 1 count 2", leaving out what is 0.
 std::ostream& operator<<(std::ostream& out, const CacheCommand& command);
 
 }  // namespace recto::verify

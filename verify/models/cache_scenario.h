@@ -1,9 +1,9 @@
 #pragma once
 
 // A cache and what is done to it, as one value: what a property draws, prints and shrinks. Pools
-// and alphabets are small, so that they run out, and so that equal texts come again and again. Each
-// scenario leaves some commands out, so that none always hides another (swarm testing: Groce et
-// al., ISSTA 2012).
+// are small so that they run out, and alphabets so that equal texts recur. Each scenario leaves out
+// some kinds of commands, so that none always hides another (swarm testing: Groce et al., ISSTA
+// 2012).
 
 #include <cstdint>
 #include <ostream>
@@ -36,11 +36,11 @@ struct ScenarioDomain {
   std::int64_t commands_max = 300;
 };
 
-// Options that a manager can be made of, and commands.
+// Draws options with which a manager can be created, and commands.
 CacheScenario draw_scenario(RandomStream& stream, const ScenarioDomain& domain);
 
-// Some that are simpler, simplest first; any of them leads nearer to an empty list of commands
-// on one block.
+// Some simpler scenarios, simplest first; each is a step towards an empty list of commands on one
+// block.
 std::vector<CacheScenario> simpler_scenarios(const CacheScenario& scenario);
 
 }  // namespace recto::verify

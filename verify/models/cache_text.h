@@ -1,7 +1,7 @@
 #pragma once
 
-// The text of a sequence, with memory of its own, and what of it a block's K and V depend on beside
-// the blocks before: no hashes, the thing itself.
+// The text of a sequence, which owns its memory, and the part of it that a block's K and V depend
+// on besides the blocks before: the text itself, not a hash.
 
 #include <compare>
 #include <cstdint>
@@ -26,11 +26,12 @@ struct CacheText {
 bool operator==(const CacheText& a, const CacheText& b);
 std::ostream& operator<<(std::ostream& out, const CacheText& text);
 
-// Items in ascending order, apart, at least a token long, none before the first token.
+// Whether items are in ascending order, disjoint, at least a token long, and none starts before the
+// first token.
 bool has_proper_items(const CacheText& text);
 
-// One block's worth: its tokens, the keys if it is the first and has any, and (content hash, start
-// relative to the block, length) of each item that lies on it.
+// One block's worth: its tokens, the keys if it is the first block and there are any, and (content
+// hash, start relative to the block, length) of each item that overlaps it.
 struct BlockText {
   std::vector<cache::TokenId> tokens = {};
   std::vector<std::uint64_t> words = {};
@@ -39,13 +40,14 @@ struct BlockText {
   friend auto operator<=>(const BlockText&, const BlockText&) = default;
 };
 
-// Tokens [index * block_size, (index + 1) * block_size), which the text has.
+// The block of tokens [index * block_size, (index + 1) * block_size), which the text must have.
 BlockText block_text(const CacheText& text, std::int64_t block_size, std::int64_t index);
 
-// A block's worth behind those before it, first to last: full texts, each named by a number.
+// A block's text after those of the blocks before it, first to last: each a full block's, named by
+// its number.
 using TextChain = std::vector<std::int32_t>;
 
-// Equal texts have equal numbers, for good.
+// Numbers texts: equal texts have equal numbers, which never change.
 class BlockTexts {
  public:
   std::int32_t number(const BlockText& text);

@@ -29,7 +29,7 @@ class EventMirror final : public cache::CacheEvents {
 
   const std::map<Key, Stored>& stored() const { return stored_; }
   std::int64_t num_cleared() const { return num_cleared_; }
-  // The first event that could not be; empty if there was none.
+  // The first impossible event; empty if there was none.
   const std::string& fault() const { return fault_; }
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// How often what is worth testing happened, so that a test can say that it did.
+// Counts how often the things worth testing happened, so that a test can check that they did.
 
 #include <array>
 #include <cstdint>
@@ -17,7 +17,7 @@ enum class Happening : std::uint8_t {
   kEviction,
   kHitOnLive,       // a block that another sequence holds
   kHitOnEvictable,  // a block that nobody holds
-  kHitOnPinned,     // the same, of one that is kept
+  kHitOnPinned,     // a pinned block that nobody holds
   kHitBehindGap,    // a window group has no block where the prefix begins
   kDuplicate,       // a block with content that can be found elsewhere
   kCollision,
@@ -27,8 +27,8 @@ enum class Happening : std::uint8_t {
   kHitWithKeys,
   kHitWithItems,
   kCopyOnWrite,
-  kCopyOfPinned,  // a block that nobody else holds, copied because it is to stay
-  kCopiesOfOne,   // two in one answer with the same source
+  kCopyOfPinned,  // a block that nobody else holds, copied because it is pinned
+  kCopiesOfOne,   // two copies in one answer with the same source
   kDivergence,    // another token where a sequence with the same block has one
   kOverwritten,   // a block that could be found, forgotten to be written into
   kLookahead,     // room that was there already was written into
@@ -69,9 +69,9 @@ class Happenings {
   void count(Happening happening, std::int64_t times = 1) {
     counts_[static_cast<std::size_t>(happening)] += times;
   }
-  // Once, where a condition holds.
+  // Counts once if a condition holds.
   void count_if(std::int64_t holds, Happening happening) { count(happening, holds); }
-  // A command came to an end, with this code.
+  // Counts a command that ended with this code.
   void count_answer(CommandKind kind, StatusCode code) {
     ++answers_[static_cast<std::size_t>(kind)][static_cast<std::size_t>(code)];
   }
@@ -83,7 +83,7 @@ class Happenings {
   std::int64_t answers(CommandKind kind, StatusCode code) const {
     return answers_[static_cast<std::size_t>(kind)][static_cast<std::size_t>(code)];
   }
-  // A line for each, and a table of answers.
+  // Prints a line for each happening, and a table of answers.
   void print(std::ostream& out) const;
 
  private:

@@ -1,8 +1,8 @@
 #pragma once
 
-// A block manager and its model, told the same: each answer, each count, each table (blocks up to
-// renaming) and what each slot holds are compared after every command, and the invariants checked.
-// Where they differ a contract is broken, which tests throw.
+// Gives the same commands to a block manager and its model. After every command it compares each
+// answer, each count, each table (blocks up to renaming) and what each slot holds, and checks the
+// invariants. A difference is a broken contract, which throws in tests.
 //
 //   Happenings happenings;
 //   Lockstep lockstep(options, {.alphabet = 2}, happenings);
@@ -25,7 +25,7 @@
 namespace recto::verify {
 
 struct LockstepOptions {
-  std::int32_t alphabet = 2;        // tokens that there are
+  std::int32_t alphabet = 2;        // number of distinct tokens
   std::int32_t remembered_max = 8;  // texts that prompts may begin with
 };
 
@@ -35,14 +35,15 @@ class Lockstep {
   struct Actor {
     cache::SequenceHandle handle = {};
     SequenceName name = {};
-    CacheText text = {};             // of which the first tags.size() tokens are the context
+    CacheText text = {};             // its first tags.size() tokens are the context
     std::vector<SlotTag> tags = {};  // what was written for them
   };
 
   Lockstep(const cache::CacheOptions& options, const LockstepOptions& how, Happenings& happenings);
 
   void run(const CacheCommand& command);
-  // The same on both sides, answers compared and nothing else: to get where one was before.
+  // Runs the command on both sides, and compares only the answers: for returning to an earlier
+  // state.
   void replay(const CacheCommand& command);
 
   const cache::BlockManager& manager() const { return manager_; }
@@ -70,7 +71,8 @@ class Lockstep {
   };
   using Picked = std::vector<std::size_t>;  // indices of actors
 
-  // Commands, each in both worlds; the code of the answer, or none if there was nothing to do.
+  // Each runs a command on both sides; returns the answer's code, or none if there was nothing to
+  // do.
   std::optional<StatusCode> execute(const CacheCommand& command);
   std::optional<StatusCode> admit(const CacheCommand& command);
   std::optional<StatusCode> resume(const CacheCommand& command);
@@ -155,7 +157,7 @@ class Lockstep {
   cache::BlockManager manager_;
   ShadowCache shadow_;
   SlotTags tags_;
-  std::int64_t weights_ = 0;  // which set of them; a new one with each reset
+  std::int64_t weights_ = 0;  // number of the set of weights; each reset brings a new one
   std::int64_t collisions_ = 0;
   bool is_checking_ = true;
 
@@ -163,9 +165,9 @@ class Lockstep {
   std::vector<Transfer> transfers_;
   std::vector<Pin> pins_;
   std::vector<CacheText> remembered_ = {{}};
-  std::vector<cache::SequenceHandle> gone_;              // handles that were good once
+  std::vector<cache::SequenceHandle> gone_;              // handles that were valid once
   Transfer last_transfer_ = {};                          // completed
-  Pin last_pin_ = {};                                    // given up
+  Pin last_pin_ = {};                                    // unpinned
   std::map<TextChain, std::vector<SlotTag>> published_;  // what a chain's last block holds
   BlockNames device_names_;
   BlockNames host_names_;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Scenarios as bytes, for fuzzers: any bytes are one, each command some of them, so that what a
-// fuzzer changes, leaves out or repeats stays in its place.
+// Scenarios as bytes, for fuzzers: any bytes are a scenario, in which each command has some bytes
+// of its own, so that what a fuzzer changes, leaves out or repeats has a local effect.
 
 #include <cstdint>
 #include <string>
@@ -11,11 +11,12 @@
 
 namespace recto::verify {
 
-// Small caches, and at most `commands_max` commands; what is left of the bytes is ignored. Each
-// cache can be made.
+// Gives a small cache, which can always be created, and at most `commands_max` commands; the
+// remaining bytes are ignored.
 CacheScenario scenario_from_bytes(std::string_view bytes, std::int64_t commands_max);
 
-// Bytes of which the same comes, as far as bytes can say it: numbers below 64, 2 groups.
+// Bytes that give the same scenario again, as far as bytes can express it: numbers below 64, 2
+// groups.
 std::string bytes_of_scenario(const CacheScenario& scenario);
 
 }  // namespace recto::verify

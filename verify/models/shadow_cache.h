@@ -1,8 +1,9 @@
 #pragma once
 
-// What would stand in K and V, if each slot held a note of what was written there: the token, all
-// before it, and what else they depend on. The copies that a manager asks for are made here, so
-// that a read through a block table shows whether it still leads to what the sequence wrote.
+// A stand-in for K and V, in which each slot holds a note of what was written there: the token, all
+// tokens before it, and whatever else K and V depend on. The copies that a manager asks for are
+// made here, so that a read through a block table shows whether it still leads to what the sequence
+// wrote.
 
 #include <cstdint>
 #include <map>
@@ -17,16 +18,16 @@
 
 namespace recto::verify {
 
-// What a slot holds: equal tags, equal K and V. Nothing was written where it is 0.
+// What a slot holds: equal tags mean equal K and V. 0 means that nothing was written.
 using SlotTag = std::int64_t;
 
 // Tags for texts. K and V of a token depend on it, on what is before it, on the keys, on the item
-// that stands behind it, and on the weights, of which there may be one set after the other.
+// that covers it, and on the weights, of which there may be one set after another.
 class SlotTags {
  public:
-  // The tag of token `position`, whose predecessor has the tag `before` (0 of the first).
+  // The tag of token `position`, whose predecessor has the tag `before` (0 for the first token).
   SlotTag tag(SlotTag before, const CacheText& text, std::int64_t position, std::int64_t weights);
-  // Of a whole text, one for each token.
+  // The tags of a whole text, one for each token.
   std::vector<SlotTag> tags(const CacheText& text, std::int64_t weights);
 
  private:
@@ -34,7 +35,7 @@ class SlotTags {
     SlotTag before = 0;
     cache::TokenId token = 0;
     std::uint64_t item = 0;        // its content hash, or 0
-    std::int64_t item_offset = 0;  // of the token in the item
+    std::int64_t item_offset = 0;  // the token's, in the item
     std::uint64_t lora_id = 0;
     std::uint64_t tenant_salt = 0;
     std::int64_t weights = 0;
@@ -49,12 +50,12 @@ class ShadowCache {
  public:
   explicit ShadowCache(const cache::CacheOptions& options);
 
-  // Of layers of one group: a block belongs to one at a time.
+  // Writes to the layers of a group; a block belongs to one group at a time.
   void write(std::int32_t group, BlockId block, std::int64_t offset, SlotTag tag);
-  // All at once, as kernels make them. A broken contract if a destination stands twice or is a
-  // source, or a block is none of the pool's.
+  // Makes all copies at once, as kernels do. A broken contract if a destination occurs twice or is
+  // also a source, or a block is not in the pool.
   void copy(std::span<const cache::BlockCopy> copies);
-  // Whole blocks. A broken contract if a destination stands twice.
+  // These copy whole blocks. A broken contract if a destination occurs twice.
   void copy_out(std::span<const cache::SwapCopy> copies);
   void copy_in(std::span<const cache::SwapCopy> copies);
 

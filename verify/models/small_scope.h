@@ -1,15 +1,16 @@
 #pragma once
 
-// All sequences of commands up to a length, on a cache so small that they can be counted through:
-// breadth first, each state once (up to renaming of blocks and sequences), manager and model
-// compared after each command. A manager can't be copied, so that a state is reached by its
-// commands again.
+// Tries all sequences of commands up to a length, on a cache so small that they can be enumerated:
+// breadth first, each state once (up to renaming of blocks and sequences), comparing manager and
+// model after each command. As a manager cannot be copied, a state is reached again by replaying
+// its commands.
 //
-// "Each state once" is by what the model remembers, and which blocks the manager has marked as
-// unevenly used (one bit each): what else a manager remembers is not told apart, so that a state
-// with another memory of that kind may not be explored. Commands are those of all_commands: appends
-// of one token of the alphabet or of two, no misuse, no collisions of hashes.
-// small_scope_test.cc has the scopes, docs/block_manager.md what they lack, and the counts.
+// "Each state once" distinguishes states by what the model remembers, and by which blocks the
+// manager has marked as unevenly used (one bit each). Anything else that a manager remembers makes
+// no difference, so that a state that differs only in that may not be explored. Commands are those
+// of all_commands: appends of one token of the alphabet or of two, no misuse, no hash collisions.
+// small_scope_test.cc has the scopes; docs/block_manager.md says what they lack, and has the
+// counts.
 
 #include <cstdint>
 #include <ostream>
@@ -27,23 +28,23 @@ struct SmallScope {
   cache::CacheOptions options = {};
   LockstepOptions how = {.alphabet = 2, .remembered_max = 1};
   std::vector<CacheCommand> prompts = {};  // count, token and extra of admissions
-  std::vector<CommandKind> kinds = {};     // beside admit
+  std::vector<CommandKind> kinds = {};     // besides admit
   std::int32_t lookahead_max = 1;          // of reserve and swap in
   int depth = 0;                           // commands
 };
 
 struct ScopeReport {
-  std::int64_t states = 0;       // that differ
-  std::int64_t transitions = 0;  // commands tried in all of them, the deepest left out
+  std::int64_t states = 0;       // distinct ones
+  std::int64_t transitions = 0;  // commands tried in all states but the deepest
   int depth = 0;                 // of the deepest state
   // No command leads out of these states: sequences of any length were explored.
   bool is_closed = false;
 };
 
-// The commands that mean something different in this state.
+// The commands that mean different things in this state.
 std::vector<CacheCommand> all_commands(const Lockstep& lockstep, const SmallScope& scope);
 
-// Breaks a contract where manager and model differ, naming the fewest commands that lead there.
+// A broken contract if manager and model differ; it names the fewest commands that lead there.
 ScopeReport explore(const SmallScope& scope);
 
 std::ostream& operator<<(std::ostream& out, const ScopeReport& report);

@@ -1,11 +1,11 @@
 #pragma once
 
-// Where Eigen's containers are used out of their bounds, or shapes do not fit, the program ends and
-// says so, in optimised builds, too. Copies of plain C++ include it before Eigen.
+// Makes Eigen end the program with a message if a container is used out of bounds or shapes do not
+// fit, in optimised builds, too. Copies of plain C++ include this header before Eigen.
 
 namespace recto::verify {
 
-// Prints what it was, and ends the program without a signal.
+// Prints the condition and its place, and ends the program without a signal.
 [[noreturn]] void leave_bounds(const char* file, int line, const char* condition);
 
 }  // namespace recto::verify

@@ -1,11 +1,11 @@
 #pragma once
 
-// Which mutant of the copies is awake. Read once, before main(): a constant, so that kernels whose
-// accesses to memory are observed may look at it unseen.
+// Which mutant of the copies is awake. It is read once, before main(), and is a constant, so that
+// kernels whose memory accesses are observed can read it unobserved.
 
 namespace recto::verify {
 
-// RECTO_MUTANT of the environment, or 0: none.
+// The environment variable RECTO_MUTANT, or 0 for none.
 extern const int kAwakeMutant;
 
 }  // namespace recto::verify

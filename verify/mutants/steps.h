@@ -1,8 +1,8 @@
 #pragma once
 
-// Which mutant of plain C++ is awake; and that it comes to an end. Kernels have a bound on steps by
-// the executor; here it is that on how often places of mutants are passed, whichever is awake, so
-// that a loop without end is found by a count, and not by the clock.
+// Which mutant of plain C++ is awake, and a bound that makes it come to an end. For kernels the
+// executor bounds steps; here the bound is on how often places of mutants are passed, whichever is
+// awake, so that an endless loop is found by a count, not by the clock.
 
 #include <cstdint>
 
@@ -12,7 +12,7 @@
 
 namespace recto::verify {
 
-// A file of tests without a mutant passes a fifth of it, at most.
+// Without a mutant, a test file reaches a fifth of this at most.
 inline constexpr std::int64_t kPassesMax = 1'000'000'000;
 
 inline bool is_awake(int number) {

@@ -1,6 +1,7 @@
 #pragma once
 
-// Eigen's containers look at no bounds, as in the default build: bounds.h does not come again.
+// Leaves Eigen's containers without bounds checks, as in the default build. bounds.h is included
+// first, so that a later include of it has no effect.
 
 #include "verify/mutants/bounds.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// An array as NumPy keeps one in a file: type, shape and bytes.
+// An array as NumPy stores one in a file: type, shape and bytes.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace recto::verify {
 
-// bf16 and fp8 have no type of NumPy's: their codes are kUint16 and kUint8.
+// NumPy has no types for bf16 and fp8: their codes are kUint16 and kUint8.
 enum class NpyType : std::uint8_t {
   kBool,
   kUint8,
@@ -25,7 +25,7 @@ enum class NpyType : std::uint8_t {
   kFloat16,
   kFloat32,
   kFloat64,
-  kBytes1,  // of a type that only another library knows, as ml_dtypes has some
+  kBytes1,  // of a type that only another library knows, such as those of ml_dtypes
   kBytes2,
   kText,  // 32 bits a character
 };
@@ -40,7 +40,7 @@ struct NpyArray {
 
   std::int64_t count() const { return std::ssize(data) / item_bytes; }
 
-  // Item `index` of `count`, as T, which has its size.
+  // Item `index` of `count` as a T, which must have the item's size.
   template <typename T>
   T at(std::int64_t index) const {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -55,7 +55,7 @@ struct NpyArray {
 std::string npy_type_name(const NpyArray& array);
 std::string npy_array_text(const NpyArray& array);
 
-// `items` has as many as the shape.
+// `items` must have as many items as the shape.
 template <typename T>
 NpyArray make_npy_array(NpyType type, std::vector<std::int64_t> shape,
                         const std::vector<T>& items) {
@@ -65,7 +65,7 @@ NpyArray make_npy_array(NpyType type, std::vector<std::int64_t> shape,
   return array;
 }
 
-// One number, and one text, which is ASCII.
+// An array of one number, and one of one text, which must be ASCII.
 template <typename T>
 NpyArray make_npy_scalar(NpyType type, T value) {
   return make_npy_array<T>(type, {}, {value});

@@ -1,7 +1,7 @@
 #pragma once
 
-// The npy format: a magic number, a version, a header that is a dict as Python writes it, and the
-// items. Nothing of a file is trusted.
+// The npy format: a magic number, a version, a header that is a dict in Python's notation, and the
+// items. Nothing in a file is trusted.
 
 #include <string>
 #include <string_view>
@@ -16,9 +16,9 @@ inline constexpr std::size_t kNpyDimensionsMax = 32;  // of NumPy before version
 // Version 1.0; items begin at a multiple of 64 bytes. Equal arrays give equal bytes.
 std::string npy_bytes(const NpyArray& array);
 
-// Versions 1.0 and 2.0; what is in Fortran order is brought into C order. Invalid input, naming the
-// field and what was expected: for what is no npy, big-endian or pickled items, types that are not
-// among NpyType's, and any number of bytes but those of the shape.
+// Reads versions 1.0 and 2.0, and converts Fortran order to C order. Invalid input, naming the
+// field and what was expected, for anything that is not an npy, big-endian or pickled items, types
+// that NpyType lacks, and a number of bytes other than the shape's.
 Result<NpyArray> parse_npy(std::string_view bytes);
 
 }  // namespace recto::verify

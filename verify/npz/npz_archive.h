@@ -18,14 +18,15 @@ struct NpzMember {
   NpyArray array;
 };
 
-// In this order, not compressed, and without a time. Equal members give equal bytes. Failed where
-// the library of the zip format gives up.
+// Writes the members in this order, uncompressed and without timestamps. Equal members give equal
+// bytes. Failed if the zip library fails.
 Result<std::string> npz_bytes(const std::vector<NpzMember>& members);
 
 using NpzArrays = std::map<std::string, NpyArray>;
 
-// Compressed or not. Invalid input: what is no such archive, a member that is damaged, no npy, or
-// there twice, by name; and more than `bytes_max` bytes of members, compressed ones unpacked.
+// Reads members that are compressed or not. Invalid input for anything that is not such an archive,
+// for a member, by name, that is damaged, not an npy or there twice, and for more than `bytes_max`
+// bytes of members after decompression.
 Result<NpzArrays> parse_npz(std::string_view bytes, std::int64_t bytes_max);
 
 }  // namespace recto::verify
