@@ -94,7 +94,8 @@ std::vector<Backend> reference_backends() {
   std::vector<Backend> backends = {naive_backend(), online_backend(), decode_step_reference()};
   for (const ElementType q_type : {ElementType::kFp32, ElementType::kFp16, ElementType::kBf16})
     backends.push_back(low_precision_backend(q_type, "low-precision", {}));
-  // As tensor cores work: 16 terms at once, cut off; tiles and splits that few contexts divide.
+  // As on tensor cores: 16 terms at once, truncated; few contexts are multiples of these tiles and
+  // splits.
   const reference::LowPrecisionOptions split = {
       .tile_size = 24,
       .split_size = 96,

@@ -15,9 +15,9 @@
 namespace recto::verify {
 namespace {
 
-constexpr std::int64_t kSplitSize = 40;  // which few contexts divide
+constexpr std::int64_t kSplitSize = 40;  // few contexts are multiples of it
 
-// Backwards: who reads too early finds NaN.
+// Runs threads in reverse order: a thread that reads too early finds NaN.
 const KernelRun kRun = {.executor = {.schedule = {.policy = simt::SchedulePolicy::kReverse}}};
 
 std::string about_reference(const std::string& name) {
@@ -31,7 +31,7 @@ std::string about_reference(const std::string& name) {
 struct KernelEntry {
   const char* name;
   BackendKind kind;    // on the CPU
-  const char* kernel;  // as cuda/instantiations.h names it; null: as it chooses
+  const char* kernel;  // as cuda/instantiations.h names it; null: the backend chooses
   const char* about;
   Backend (*make)(const KernelRun& how);
 };
@@ -66,14 +66,15 @@ constexpr KernelEntry kKernels[] = {
      "cuda/decode_step.h, which appends the newest token",
      [](const KernelRun& how) { return host_api_step_backend(how, {}); }}};
 
-// What tells one call's memory from another's.
+// Tells calls apart by the memory that they use.
 bool is_same_call(const PagedAttentionInputs& a, const PagedAttentionInputs& b) {
   return a.q.data == b.q.data && a.kv.k.data == b.kv.k.data && a.kv.v.data == b.kv.v.data &&
          a.block_table.data == b.block_table.data &&
          a.context_length.data() == b.context_length.data();
 }
 
-// The schedule of a call that is made for another time: all policies in turn, each with its seeds.
+// The schedule for repetition `time` of a call: cycles through all policies, each with its own
+// seeds.
 KernelRun run_again(std::uint64_t time) {
   KernelRun how = kRun;
   how.executor.schedule = {.policy = simt::kSchedulePolicies[time % simt::kSchedulePolicies.size()],
@@ -81,7 +82,7 @@ KernelRun run_again(std::uint64_t time) {
   return how;
 }
 
-// Makes a call that is the last one again as run_again() says; in splits of other sizes, too.
+// Runs a call that repeats the last one as run_again() says; also with other split sizes.
 Backend rescheduled(const std::function<Backend(const KernelRun&)>& make) {
   struct Calls {
     PagedAttentionInputs last;

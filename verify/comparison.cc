@@ -15,8 +15,8 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// What is wrong, or nothing. Asked in this order, so that `err <= bound` never meets inf - inf, and
-// an infinite bound forgives no infinity.
+// What is wrong, or nothing. The checks are in this order so that `err <= bound` never meets inf -
+// inf, and an infinite bound forgives no infinity.
 std::optional<MismatchKind> judge(const ComparedValues& values) {
   if (std::isnan(values.seen) || std::isnan(values.expected)) return MismatchKind::kNaN;
   if (values.seen == values.expected) return std::nullopt;
@@ -26,7 +26,7 @@ std::optional<MismatchKind> judge(const ComparedValues& values) {
   return MismatchKind::kBeyondBound;
 }
 
-// Of numbers whose kind is fine or kBeyondBound.
+// Only for values that are right or kBeyondBound.
 double error_ratio(const ComparedValues& values) {
   if (values.seen == values.expected) return 0.0;
   const double error = std::abs(values.seen - values.expected);
@@ -77,8 +77,8 @@ void check_shape(const PagedAttentionInputs& inputs, const reference::AttentionR
   RECTO_CHECK_EQ(result.head_dim, inputs.kv.v.head_dim);
 }
 
-// Calls visit(place, seen, index) for each element: index of out where place.tensor is kOut, else
-// of lse_ln.
+// Calls visit(place, index) for each element; index is into out if place.tensor is kOut, else into
+// lse_ln.
 template <typename Visit>
 void for_each_element(const PagedAttentionInputs& inputs, Visit&& visit) {
   const std::int64_t num_heads = inputs.q.num_heads;
@@ -105,7 +105,8 @@ double value_at(const reference::AttentionResult& result, ComparedTensor tensor,
   return tensor == ComparedTensor::kLseLn ? result.lse_ln[index] : result.out[index];
 }
 
-// Infinity stands for the numbers that round to it in out's type: right if one is within the bound.
+// Infinity stands for all numbers that round to it in out's type: it is right if one of them is
+// within the bound.
 bool may_have_overflowed(const ComparedValues& values, double threshold) {
   return std::isinf(values.seen) && std::isfinite(values.expected) &&
          std::abs(std::copysign(threshold, values.seen) - values.expected) <= values.bound;
@@ -145,10 +146,10 @@ std::string Comparison::text() const {
 }
 
 void ElementComparer::expect_within(const ElementPlace& place, const ComparedValues& values) {
-  // Bounds are made of what was seen, now and then: only beside a number are they one.
+  // Some bounds are computed from what was seen, and are numbers only if that is one.
   const bool are_numbers = !std::isnan(values.seen) && !std::isnan(values.expected);
   if (are_numbers) RECTO_CHECK(values.bound >= 0);  // NaN fails as well
-  // Every error would be within it.
+  // Every error would be within an infinite bound.
   const bool are_finite = std::isfinite(values.seen) && std::isfinite(values.expected);
   if (are_finite) RECTO_CHECK(std::isfinite(values.bound));
   ++comparison_.elements;

@@ -34,7 +34,7 @@ std::optional<std::string> why_no_decode_step(const PagedAttentionInputs& inputs
   return std::nullopt;
 }
 
-// Slots by their number in the pool, block * block_size + offset.
+// The slot's number in the pool, block * block_size + offset.
 std::int64_t slot_of(const PagedAttentionInputs& inputs, std::size_t sequence, std::int64_t token) {
   const std::int64_t block_size = inputs.kv.k.block_size;
   const std::int32_t* row =
@@ -42,7 +42,7 @@ std::int64_t slot_of(const PagedAttentionInputs& inputs, std::size_t sequence, s
   return row[token / block_size] * block_size + token % block_size;
 }
 
-// The newest tokens' slots; -1 where another token stands there as well.
+// The newest tokens' slots; -1 where another token is in the same slot.
 std::vector<std::int64_t> slots_to_lose(const PagedAttentionInputs& inputs) {
   std::set<std::int64_t> cached;
   std::vector<std::int64_t> newest;
@@ -56,7 +56,7 @@ std::vector<std::int64_t> slots_to_lose(const PagedAttentionInputs& inputs) {
   return newest;
 }
 
-// A row a sequence, dense; of K or V.
+// One dense row of K or V per sequence.
 struct NewRows {
   std::vector<std::byte> memory;
   RowsView view;
@@ -96,7 +96,7 @@ void fill_newest(const PagedAttentionInputs& inputs, const KvTensorView& tensor,
   }
 }
 
-// A cache of one's own, to lose slots in.
+// A private copy of a cache, in which slots may be overwritten.
 class CopiedTensor {
  public:
   explicit CopiedTensor(const KvTensorView& from)

@@ -22,7 +22,7 @@ Status unknown_choice(std::string_view text, const std::vector<DrawnCases>& sets
 }
 
 std::string replay_of(const DrawnCases& cases, std::uint64_t number) {
-  const char* target = std::getenv("TEST_TARGET");  // as Bazel calls the test that runs
+  const char* target = std::getenv("TEST_TARGET");  // Bazel's name of the running test
   return fmt::format("./bazelw test --test_env={}={}:{} {}", kVariable, cases.name, number,
                      target == nullptr ? "<this test>" : target);
 }

@@ -20,14 +20,14 @@ struct Attempt {
   const LawRunOptions& options;
 };
 
-// Of trials of one small case.
+// Shrinking work that each failing case may take, for trials of a small case.
 constexpr std::int64_t kLeastShrinkingWork = 50'000'000;
 
 LawVerdict verdict_on(const Attempt& attempt, const DescribedCase& described) {
   return verdict_of(attempt.law, attempt.backend, described.law_case, attempt.options.bound_kind);
 }
 
-// A case, what came of it, and why nothing can run any more after it.
+// A case, its verdict, and why nothing can run any more after it.
 struct FailingCase {
   DescribedCase described;
   LawVerdict verdict;
@@ -42,8 +42,8 @@ FailingCase failing_case(const Attempt& attempt, DescribedCase described, LawVer
 
 using FailingCases = std::map<std::string, FailingCase>;  // by kind
 
-// The simplest case found that fails as `smallest` does. Takes from `work_left`, until it is spent.
-// What fails in another way goes to `others`, the first of each kind.
+// The simplest case found that fails in the same way as `smallest`. Uses up `work_left`. Cases that
+// fail in another way go to `others`, the first of each kind.
 FailingCase shrunk(const Attempt& attempt, FailingCase smallest, std::int64_t& work_left,
                    FailingCases& others) {
   const std::string kind = smallest.verdict.kind();
@@ -77,8 +77,8 @@ struct Telling {
   std::int64_t& shrinking_work_left;  // of all failing cases
 };
 
-// Made small, kept, and told, and then what that met of kinds that were not told before; why
-// nothing can run any more, or nothing.
+// Shrinks, keeps and reports the case, then the failures of unreported kinds met while shrinking.
+// Returns why nothing can run any more, or nothing.
 std::optional<std::string> tell(const Attempt& attempt, FailingCase failing, Telling& telling) {
   const auto& [law, backend, described, options] = attempt;
   const std::int64_t work = std::max(kLeastShrinkingWork, telling.shrinking_work_left / 4);
@@ -105,7 +105,7 @@ std::optional<std::string> tell(const Attempt& attempt, FailingCase failing, Tel
   return std::nullopt;
 }
 
-// Why nothing can run any more, or nothing.
+// Returns why nothing can run any more, or nothing.
 std::optional<std::string> try_case(const Attempt& attempt, Telling telling) {
   LawCount& count = telling.count;
   const auto& [law, backend, described, options] = attempt;
@@ -123,7 +123,7 @@ std::optional<std::string> try_case(const Attempt& attempt, Telling telling) {
   if (options.after_each) options.after_each(law, backend, described);
   for (const std::string& part : verdict.skipped_parts) ++count.skipped_parts[part];
   count.worst_ratio = std::max(count.worst_ratio, verdict.comparison.worst_ratio);
-  // Of what is no number there is no error that a bound would hold.
+  // Failures that are not about numbers have no error to put in relation to a bound.
   if (verdict.thrown || verdict.found) count.worst_ratio = std::numeric_limits<double>::infinity();
   count.elements += verdict.comparison.elements;
   count.by_bits += verdict.comparison.by_bits;

@@ -17,8 +17,8 @@ struct Mean {
   std::int64_t count = 0;
 };
 
-// Between `value` and the next number of the type, away from zero; nothing where numbers of the
-// type are subnormal, or it is one itself.
+// The spacing of the type's numbers at `value`; nothing where they are subnormal, or if `value` is
+// one of them.
 std::optional<double> ulp_at(double value, ElementType type) {
   if (!std::isfinite(value) || reference::round_to(value, type) == value) return std::nullopt;
   int exponent = 0;

@@ -32,7 +32,7 @@ Result<SavedCase> parse_saved_case(std::string_view text) {
   FieldReader reader(object.value(), "");
   std::int64_t version = 0;
   SavedCase saved;
-  // First, as what another version has is not known.
+  // The version comes first: what other versions contain is not known.
   if (reader.require("recto_case", "1, as recto verify and recto check write it") == nullptr) {
     return reader.finish();
   }

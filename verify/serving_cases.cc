@@ -6,18 +6,19 @@
 namespace recto::verify {
 namespace {
 
-// Both sides of it are drawn more often than others: kernels split, or change their ways, there.
+// Lengths on both sides of these are drawn more often: kernels split or switch methods there.
 const std::vector<std::int64_t> kThresholds = {64, 256, 512, 1024};
 
 DrawnCases kind_named(const char* name, std::int64_t context_max) {
   DrawnCases kind{.name = name, .count = 1};
   kind.domain.head_dims = {64, 128, 256};
   kind.domain.value_head_dim = ValueHeadDim::kSameAsKeys;
-  // Those beyond 256 more often: a fault there shows in contexts alone that cross so many.
+  // Sizes beyond 256 more often: a fault there shows only in contexts that cross so many tokens.
   kind.domain.block_sizes = {16, 32, 64, 128, 256, 272, 512, 512};
   kind.domain.tile_sizes = kThresholds;
   kind.domain.lengths = Lengths::kSkewed;
-  // Equal numbers hide which of them was read, and one case of these costs as much as many small.
+  // Equal numbers hide which of them was read, and one of these cases costs as much as many small
+  // ones.
   std::erase(kind.domain.families, FloatFamily::kOnes);
   kind.domain.num_seqs_max = 2;
   kind.domain.num_kv_heads_max = 2;
@@ -46,7 +47,7 @@ DrawnCases many_sequences() {
   return kind;
 }
 
-// Of models: 32 over 32, 64 over 8, 128 over 8 or 16.
+// Query heads over KV heads of models: 32 over 32, 64 over 8, 128 over 8 or 16.
 DrawnCases many_heads() {
   DrawnCases kind = kind_named("many-heads", 288);
   kind.domain.head_dims = {64, 128};
@@ -77,12 +78,14 @@ DrawnCases serving_batch() {
   kind.domain.num_kv_heads_min = kind.domain.num_kv_heads_max = 8;
   kind.domain.num_seqs_max = 40;
   kind.domain.context_max = 520;
-  // A larger block for each sequence and 8 heads would be a pool to be filled, and little more.
+  // With larger blocks, one per sequence and 8 heads, nearly all of the time would go into filling
+  // the pool.
   kind.domain.block_sizes = {16, 32, 64, 128, 256};
   return kind;
 }
 
-// Of models: 48, 64 or 71 over one, and 128 over one where keys of all heads are one latent.
+// Query heads over KV heads of models: 48, 64 or 71 over one, and 128 over one where the keys of
+// all heads are one latent.
 DrawnCases wide_groups(const SizeLimits& limits) {
   DrawnCases kind = kind_named("wide-groups", 800);
   kind.domain.head_dims = {64, 128};

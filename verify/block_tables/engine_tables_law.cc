@@ -17,7 +17,7 @@
 namespace recto::verify {
 namespace {
 
-// Contexts that the executor does in no time.
+// The executor takes next to no time for such contexts.
 constexpr std::int64_t kLongest = 120;
 constexpr std::uint64_t kSeed = 2026;
 
@@ -29,7 +29,7 @@ struct Engine {
   sim::PreemptionRule preemption;
 };
 
-// Pools of some four sequences, so that most of them are preempted.
+// Pools that hold about four sequences, so that most sequences are preempted.
 constexpr Engine kEngines[] = {
     {"none", "single", 30, 16, sim::PreemptionRule::kRecompute},
     {"templates:count=2,tokens=40", "parallel:3", 120, 4, sim::PreemptionRule::kSwap},
@@ -67,7 +67,7 @@ std::vector<TableSnapshot> snapshots_of(const Engine& engine) {
   return trace_block_tables(*requests, allocator, rules_of(engine), {}).value().snapshots;
 }
 
-// The same, by the production manager.
+// The same with the production manager.
 std::vector<TableSnapshot> managed_snapshots_of(const Engine& engine) {
   const std::unique_ptr<sim::RequestSource> requests = requests_of(engine);
   const sim::SchedulerOptions rules = rules_of(engine);
@@ -106,7 +106,7 @@ const std::vector<TablesOf>& all_tables() {
   return kTables;
 }
 
-// K and V have the head dim of K; token-major where the case's layout has no room for it.
+// K and V both have the head dim of K; token-major if the case's layout cannot take it.
 TableCallShape shape_of(const LawCase& law_case) {
   const ProblemShape& shape = law_case.problem.shape;
   TableCallShape call = {.layout = law_case.placement.layout,
@@ -143,7 +143,7 @@ LawVerdict check_tables(const Backend& backend, const TableSnapshot& step, const
   return compare_with_oracle(backend, inputs, bound_kind);
 }
 
-// Of the whole step, or of what of it the backend takes.
+// Checks the whole step, or the part of it that the backend supports.
 LawVerdict check_step(const Backend& backend, const TableSnapshot& step, const LawCase& law_case,
                       BoundKind bound_kind) {
   LawVerdict verdict = check_tables(backend, step, law_case, bound_kind);

@@ -41,7 +41,7 @@ RowsView dense_rows(const std::vector<std::byte>& memory, ElementType type, std:
           .head_stride = shape.head_dim};
 }
 
-// Of all contexts, each once.
+// The slots of all contexts, each once.
 std::vector<std::int64_t> addressed_slots(const TableSnapshot& snapshot) {
   std::set<std::int64_t> slots;
   for (const TracedSequence& sequence : snapshot.sequences) {

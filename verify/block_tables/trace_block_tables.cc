@@ -24,7 +24,7 @@ std::span<const std::int32_t> reached(const TableSnapshot& snapshot,
 
 namespace {
 
-// Of the order of an 8B model on one card: only the mixture of phases that it leads to matters.
+// Of the order of an 8B model on one card; only the resulting mixture of phases matters.
 const sim::TimeModel& time_model() {
   static const sim::LinearTimeModel kModel({.fixed_ns = 17e6,
                                             .per_prefill_token_ns = 80e3,
@@ -34,7 +34,7 @@ const sim::TimeModel& time_model() {
   return kModel;
 }
 
-// Of several that it is, a time is the first one.
+// A step that matches several moments counts as the first of them.
 struct Moment {
   const char* name;
   bool (*is_it)(const TableTraits& traits, std::int64_t unheld_slots);
@@ -64,7 +64,7 @@ class TableObserver final : public sim::SimulationObserver {
   void on_preempted(const sim::Group& group, sim::PreemptionKind, SimTime) override {
     preempted_.insert(group.request.id);
   }
-  // A step has its slots, and is under way.
+  // The step has its slots and is running.
   void on_gauges(const sim::GaugeValues&, const sim::Scheduler& scheduler, SimTime) override {
     if (!std::exchange(is_new_step_, false)) return;
     count_tables(scheduler);
@@ -129,7 +129,7 @@ class TableObserver final : public sim::SimulationObserver {
     return snapshot;
   }
 
-  // The tokens that the step under way computes of a member.
+  // How many tokens of a member the running step computes.
   static std::int64_t rows_of(const sim::Group& group, std::size_t member) {
     if (group.phase == sim::GroupPhase::kDecoding) return 1;
     const bool prefills =
@@ -151,7 +151,7 @@ class TableObserver final : public sim::SimulationObserver {
 
 TableTraits traits_of(const TableSnapshot& snapshot) {
   TableTraits traits;
-  std::map<std::int32_t, std::int64_t> contexts;  // that a block is in
+  std::map<std::int32_t, std::int64_t> contexts;  // number of contexts with the block
   for (const TracedSequence& sequence : snapshot.sequences) {
     ++traits.sequences;
     traits.tokens += sequence.context_length;

@@ -15,7 +15,7 @@
 namespace recto::verify {
 namespace {
 
-// So many times more arrivals than a trace has: the engine here is a small one.
+// Arrivals are this many times as dense as in the trace, as the engine here is small.
 constexpr double kDenser = 20;
 
 constexpr std::int32_t kMostBeams = 4;

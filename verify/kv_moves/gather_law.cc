@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kRowGap = 16;  // elements
 constexpr std::byte kUntouched{0x55};
 
-// Where contexts are gathered to.
+// The rows that contexts are gathered into.
 struct GatheredRows {
   MutableRowsView shape = {};
   std::vector<std::byte> memory = {};
@@ -72,7 +72,7 @@ std::string differences(const char* what, const GatheredRows& seen, const Gather
   return {};
 }
 
-// The last sequence's rows come first. Returns how many there are.
+// The last sequence's rows come first. Returns the number of rows.
 std::int64_t place_contexts(std::span<const std::int32_t> lengths,
                             std::vector<std::int64_t>& starts) {
   starts.resize(lengths.size());

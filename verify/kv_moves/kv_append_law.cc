@@ -13,7 +13,7 @@ namespace recto::verify {
 namespace {
 
 constexpr std::int64_t kColumns = 3;
-constexpr std::int32_t kNobodysBlock = 1 << 30;  // beside the one that counts
+constexpr std::int32_t kNobodysBlock = 1 << 30;  // in the columns that must not be read
 
 // Tables and lengths that lead to these slots.
 struct Places {

@@ -19,7 +19,7 @@ struct NewToken {
   std::size_t sequence = 0;
   std::int64_t position = 0;
   std::int64_t slot = -1;
-  bool is_padding = false;  // has the negative of the position's values
+  bool is_padding = false;  // has the position's values, negated
 };
 
 std::vector<NewToken> new_tokens(const AttentionProblem& problem,
@@ -36,15 +36,15 @@ std::vector<NewToken> new_tokens(const AttentionProblem& problem,
          position < sequence.context_length; ++position) {
       const std::int64_t slot = blocks[position / block_size] * block_size + position % block_size;
       tokens.push_back({s, position, taken.insert(slot).second ? slot : -1});
-      // One that goes nowhere, as batches are padded with.
+      // A padding token, which is written nowhere.
       if (tokens.size() % 3 == 2) tokens.push_back({s, position, -1, true});
     }
   }
   return tokens;
 }
 
-// Every value of a cache is exact in q's type. Into fp8 goes as well, by turns, what lies halfway
-// between two of its values, and what is beyond them all.
+// Every value of a cache is exact in q's type. For fp8, some values are also halfway between two of
+// its numbers, or beyond its largest.
 double new_value(float value, std::int64_t turn, const ProblemShape& shape) {
   const ElementType type = shape.kv_type;
   if (!is_fp8(type) || std::isnan(value)) return value;
@@ -137,8 +137,8 @@ std::string KvWriteCase::differences(const KvPools& seen) const {
   return found.empty() ? found : found + written_padding(seen);
 }
 
-// What each row of slot -1 would leave in a slot, to be looked up in the wrong ones: the codes of
-// a row do not depend on where it goes.
+// What each row of slot -1 would leave in a slot, for recognising it in slots that are wrong: the
+// codes of a row do not depend on where it goes.
 std::map<std::string, std::size_t> KvWriteCase::padding_rows() const {
   std::map<std::string, std::size_t> rows;
   KvPools scratch = before_;

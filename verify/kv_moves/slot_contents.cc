@@ -52,7 +52,7 @@ bool are_equal(const KvTensorView& view, const Contents& a, const Contents& b) {
   return true;
 }
 
-// The other slots that have the same in this state: the first, and how many.
+// The other slots with the same contents in this state: the first one, and how many more.
 std::string others_text(const KvTensorView& view, const Contents& seen,
                         const std::vector<std::byte>& memory, const SlotName& name) {
   std::string first;

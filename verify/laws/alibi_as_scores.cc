@@ -1,9 +1,10 @@
 // A bias of slope times distance is a product like any other: it is the same whether ALiBi adds it
-// or the last dim of q and k does, where q has slope / scale and k the distance. So its sign is
-// seen, which is wrong alike in all cases that are biased on both sides.
+// or the last dim of q and k does, where q has slope / scale and k the distance. So this law sees
+// the bias's sign; where both sides have ALiBi, a wrong sign is wrong on both.
 //
 // The slope is scale times a power of two and k's distances are integers that its type holds, so
-// that both are exact: of each sequence one row remains, and no more keys than that.
+// that both are exact: of each sequence one row remains, and only as many keys as the type has such
+// integers for.
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +19,7 @@ namespace {
 
 constexpr double kWantedBias = 24.0;  // of the farthest key
 
-// All integers up to it are numbers of the type.
+// The type holds all integers up to this one.
 std::int64_t largest_exact_distance(ElementType type) {
   switch (type) {
     case ElementType::kFp32:
@@ -61,7 +62,7 @@ LawCase with_distances(LawCase law_case) {
   return law_case;
 }
 
-// q's last dim of each head: powers of two of either sign, normal in every type of q.
+// q's last dim for each head: powers of two of either sign, normal in every type of q.
 std::vector<float> query_factors(const AttentionProblem& problem) {
   constexpr int kSmallestExponent = -14;
   constexpr int kLargestExponent = 15;

@@ -1,5 +1,5 @@
-// A sequence alone, among its neighbours in another order, and among sequences without a token: the
-// batch is no part of the question. What the backend promises decides whether bits may differ.
+// A sequence gives the same result alone, among its neighbours in another order, and among empty
+// sequences: the batch does not matter. What the backend promises decides whether bits may differ.
 
 #include <algorithm>
 #include <utility>
@@ -12,7 +12,8 @@ namespace {
 
 using reference::AttentionResult;
 
-// A batch made of the case's sequences: batch[i] is which of them, or nothing for an empty one.
+// A batch made of the case's sequences: batch[i] is the index of one, or nothing for an empty
+// sequence.
 using Batch = std::vector<std::optional<std::size_t>>;
 
 struct BatchVariant {
@@ -39,7 +40,7 @@ LawCase batch_of(LawCase law_case, const Batch& batch) {
   return law_case;
 }
 
-// What a result has of `count` rows from `from` on, put to row `to` of another.
+// Copies `count` rows of a result, from row `from` on, to row `to` of another.
 void move_rows(const AttentionResult& result, std::int64_t from, std::int64_t count,
                AttentionResult& into, std::int64_t to) {
   const std::int64_t outs = result.num_heads * result.head_dim;
@@ -48,7 +49,8 @@ void move_rows(const AttentionResult& result, std::int64_t from, std::int64_t co
               into.lse_ln.begin() + to * result.num_heads);
 }
 
-// The rows of the case's sequences, as they stand in the batch; empty ones keep what `rest` has.
+// The rows of the case's sequences, in the batch's order; rows of empty sequences stay as in
+// `rest`.
 AttentionResult as_batched(const AttentionProblem& problem, const Batch& batch,
                            const AttentionResult& result, AttentionResult rest) {
   std::vector<std::int64_t> first_row = {0};
@@ -70,7 +72,8 @@ std::int64_t most_rows(const AttentionProblem& problem) {
   return most;
 }
 
-// Where rows are not independent, the most rows of a sequence choose the kernel of a call.
+// Where rows are not independent, the largest number of rows of a sequence decides which kernel is
+// called.
 bool is_bit_for_bit(const Backend& backend, const AttentionProblem& a, const AttentionProblem& b) {
   return backend.has_independent_sequences &&
          (backend.has_independent_rows || most_rows(a) == most_rows(b));

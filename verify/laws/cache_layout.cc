@@ -1,4 +1,4 @@
-// The same slots, their elements in another order.
+// The same slots with their elements in another order.
 
 #include <fmt/format.h>
 

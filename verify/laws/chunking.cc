@@ -1,6 +1,6 @@
-// A prompt computed in one call, in chunks, or token by token, as decoding would: a causal row sees
-// nothing of what comes after it. A chunk is a sequence whose context ends with the chunk. Each row
-// has the keys that it had, so that no bit changes where rows are independent of one another.
+// A prompt gives the same result in one call, in chunks, and token by token, as in decoding: a
+// causal row sees nothing of what comes after it. A chunk is a sequence whose context ends with the
+// chunk. Each row keeps its keys, so no bit changes where rows are independent of one another.
 
 #include <fmt/format.h>
 
@@ -19,8 +19,8 @@ std::vector<float> head_of(const std::vector<float>& values, std::int64_t rows,
   return {values.begin(), values.begin() + rows * width};
 }
 
-// Rows [first, first + count) of a sequence. Rows before the context's start see no key, here and
-// there: a chunk that has only such rows has an empty context.
+// Rows [first, first + count) of a sequence. Rows before the context's start see no key either way:
+// a chunk that has only such rows has an empty context.
 SequenceProblem chunk_of(const AttentionProblem& problem, const SequenceProblem& sequence,
                          std::int64_t first, std::int64_t count) {
   const ProblemShape& shape = problem.shape;

@@ -13,7 +13,7 @@
 namespace recto::verify {
 namespace {
 
-// Of the differences taken here, relative to their operands.
+// The rounding error of the differences taken here, relative to their operands.
 constexpr double kDifferenceRoundoff = 0x1p-52;
 
 struct Interval {
@@ -58,7 +58,7 @@ Hull hull_of(const AttentionProblem& problem, const RowPlace& at, std::int64_t h
   return hull;
 }
 
-// A number within the interval is held against itself, one beyond it against the nearest end.
+// A number within the interval is compared with itself, one outside with the nearest end.
 ComparedValues held_against(const Interval& interval, double seen, double bound) {
   const double nearest =
       std::isnan(seen) ? interval.low : std::clamp(seen, interval.low, interval.high);

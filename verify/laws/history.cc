@@ -1,6 +1,6 @@
-// What was there before is no part of the question: what other sequences have left in the slots,
-// in the gaps and in the table, and what other calls have left where results go, in workspaces and
-// in the backend's own memory.
+// What was in memory before does not matter: what other sequences have left in slots, gaps and the
+// table, and what other calls have left where results go, in workspaces and in the backend's own
+// memory.
 
 #include <fmt/format.h>
 
@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::uint64_t kHistories = 3;
 
-// In place of NaN, which stands there else: what nobody writes, or adds to, is taken for a number.
+// Used instead of the usual NaN: memory that was never written, or was only added to, then passes
+// for a number.
 struct StaleMemory {
   const char* what;
   std::uint32_t pattern;
@@ -25,8 +26,8 @@ constexpr StaleMemory kStale[] = {{"zeros where results and workspaces go", 0},
                                   {"infinities where results and workspaces go", 0x7f800000U},
                                   {"large numbers where results and workspaces go", 0x7149f2caU}};
 
-// Numbers that may well have been somebody's, in slots, padding of rows and spare blocks; ids of
-// theirs in the table.
+// Puts numbers that look like another sequence's into slots, padding of rows and spare blocks, and
+// such ids into the table.
 LawCase after_others(LawCase law_case, std::uint64_t seed) {
   Placement& placement = law_case.placement;
   placement.poison = Poison::kGarbage;
@@ -38,7 +39,7 @@ LawCase after_others(LawCase law_case, std::uint64_t seed) {
   return law_case;
 }
 
-// Another question of the same shape, which leaves other numbers behind: in caches that the backend
+// Another call of the same shape, which leaves other numbers behind: in caches that the backend
 // keeps, in workspaces, in the memory that the next call gets.
 LawCase other_call(LawCase law_case) {
   for (SequenceProblem& sequence : law_case.problem.sequences) {

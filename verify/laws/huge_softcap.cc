@@ -1,5 +1,5 @@
 // A soft cap far above all scores changes them by a relative (x / cap)^2 / 3: 1e-52 at most in the
-// domain, nothing beside any bound.
+// domain, negligible next to any bound.
 
 #include "verify/laws/law_trial.h"
 #include "verify/laws/laws.h"

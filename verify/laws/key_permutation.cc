@@ -1,5 +1,5 @@
-// Attention is a function of a set of keys. Those before the first query row are seen by all rows,
-// so any order of them will do, and the causal cuts that come after stay where they are.
+// Attention is a function of a set of keys. All rows see the keys before the first query row, so
+// these may be in any order, and the causal cuts that come after stay where they are.
 
 #include <algorithm>
 #include <numeric>
@@ -18,7 +18,7 @@ std::int64_t uncut_keys(const ProblemOptions& options, const SequenceProblem& se
   return options.causal ? keys_seen(options, sequence, 0).end : sequence.context_length;
 }
 
-// Fisher and Yates'.
+// The Fisher-Yates shuffle.
 std::vector<std::int64_t> shuffled(std::int64_t count, RandomStream& stream) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(count));
   std::iota(order.begin(), order.end(), 0);
@@ -27,7 +27,7 @@ std::vector<std::int64_t> shuffled(std::int64_t count, RandomStream& stream) {
   return order;
 }
 
-// Token j becomes what token order[j] was, for the first of them; `width` values each.
+// Token j becomes what token order[j] was, for the first order.size() tokens; `width` values each.
 void reorder(std::vector<float>& values, const std::vector<std::int64_t>& order,
              std::int64_t width) {
   const std::vector<float> before = values;

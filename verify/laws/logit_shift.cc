@@ -1,6 +1,6 @@
-// A constant on all scores leaves their softmax as it is. To add it exactly, the last dim of q and
-// k is given over to it: 1 in every key, 0 or the constant in every query. (A dim more would not
-// fit the packed layout, nor the head dims that kernels are built for.)
+// Adding a constant to all scores leaves their softmax as it is. To add it exactly, the last dim of
+// q and k is used for it: 1 in every key, 0 or the constant in every query. (One more dim would fit
+// neither the packed layout nor the head dims that kernels are built for.)
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
-// What a row does not see, behind its causal cut or before its window, is no part of its bits,
-// whatever it holds: a weight of 0 times NaN or infinity is NaN. So a number that is none, written
-// by one token, reaches the rows that see it and no others.
+// What a row does not see, after its causal cut or before its window, does not affect its bits,
+// whatever it holds: a weight of 0 times NaN or infinity is NaN. So a NaN or infinity written by
+// one token reaches the rows that see it and no others.
 
 #include <fmt/format.h>
 
@@ -36,7 +36,7 @@ bool masks_any(const AttentionProblem& problem) {
   return false;
 }
 
-// Where all rows see all keys, a window of half the longest context.
+// Adds a window of half the longest context if all rows see all keys.
 LawCase with_mask(LawCase law_case) {
   if (!masks_any(law_case.problem))
     law_case.problem.options.window =
@@ -44,14 +44,14 @@ LawCase with_mask(LawCase law_case) {
   return law_case;
 }
 
-// What the case does not show, so that it can be tried by hand.
+// Names the added window, which the printed case lacks, so that it can be reproduced by hand.
 std::string mask_text(const LawCase& law_case, const LawCase& masked) {
   if (law_case.problem.options.window == masked.problem.options.window) return "";
   return fmt::format("with a window of {}, which the law puts on this case, ",
                      *masked.problem.options.window);
 }
 
-// What the spared row of each sequence does not see, set to `value`.
+// Sets what the spared row of each sequence does not see to `value`.
 LawCase spoilt(LawCase law_case, SparedRow spared, std::vector<float> SequenceProblem::*tensor,
                float value) {
   AttentionProblem& problem = law_case.problem;
@@ -69,7 +69,7 @@ LawCase spoilt(LawCase law_case, SparedRow spared, std::vector<float> SequencePr
   return law_case;
 }
 
-// Rows that see no more than the spared one of their sequence.
+// Compares the rows that see no more than the spared one of their sequence.
 Comparison compare_spared(const AttentionProblem& problem, SparedRow spared, const LawSide& side,
                           const LawSide& base) {
   ElementComparer comparer(side.inputs());
@@ -105,7 +105,8 @@ std::int64_t most_rows(const AttentionProblem& problem) {
   return most;
 }
 
-// Of values, only finite ones where the backend weighs them with 0; the largest of every type.
+// For V, only finite values if the backend weighs masked ones with 0: the largest that every type
+// holds.
 std::vector<float> spoiling_values(const Backend& backend, const PagedAttentionInputs& inputs,
                                    std::vector<float> SequenceProblem::*tensor) {
   const bool is_weighed = tensor == &SequenceProblem::v && backend.masked_value &&

@@ -1,12 +1,12 @@
 // (a b) c and a (b c) differ by rounding alone; the maximum is not rounded. In l and o, part x
-// passes two merges at most on either way, and the arguments m_x - m of its exponentials sum up to
+// passes at most two merges on either side, and the arguments m_x - m of its exponentials sum to
 // its distance from the final maximum. Each merge rounds the argument, the exponential, a product
-// and a sum. With u the unit roundoff, the part's relative error on one way is below expm1 of
+// and a sum. With u the unit roundoff, the part's relative error on one side is below expm1 of
 //
 //   2 (exponential.relative + 2 u + argument_roundings u |m|) + (u + relative_slope) |m_x - m|
 //
 // for (1 - a)(1 - b) >= 1 - a - b and 1 + a <= exp(a). What exp() flushes to zero, and underflow of
-// products, comes on top in absolute terms.
+// products, is added in absolute terms.
 
 #include <algorithm>
 #include <cmath>
@@ -48,7 +48,7 @@ class MergedError {
   double bound_;
 };
 
-// Both sides', of one component of the states.
+// Compares one component of both sides' states.
 template <typename Component>
 ComparedValues compared(const MergeTrial& trial, const SoftmaxState& seen,
                         const SoftmaxState& expected, Component&& component) {

@@ -1,4 +1,4 @@
-// Where blocks lie, which ids they have, and what stands around them, is no part of the question.
+// Where blocks lie, which ids they have, and what surrounds them does not matter.
 
 #include <fmt/format.h>
 

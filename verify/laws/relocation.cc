@@ -1,4 +1,5 @@
-// The same blocks beyond 2^31 elements: an offset of 32 bits, anywhere on the way, ends elsewhere.
+// The same blocks beyond 2^31 elements: a 32-bit offset anywhere in the computation leads
+// elsewhere.
 
 #include <optional>
 #include <string>

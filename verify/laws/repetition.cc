@@ -1,7 +1,7 @@
-// The same call gives the same bits, as often as it is made. Kernels that the executor runs take
-// another schedule of threads each time (../backend_list.h). What is too large for a hundred runs
-// has a few, and a short piece of it has the hundred. Where the backend can be told where to split,
-// a piece has a hundred in two splits, so that as many runs go through the merge.
+// The same call gives the same bits however often it is made. Kernels on the executor run with
+// another thread schedule each time (../backend_list.h). A case that is too large for a hundred
+// runs gets a few, and a short piece of it gets the hundred. If the backend's split size can be
+// set, a piece gets a hundred runs in two splits, so that as many go through the merge.
 
 #include <fmt/format.h>
 
@@ -19,10 +19,10 @@ namespace {
 
 constexpr std::int64_t kRuns = 100;
 constexpr std::int64_t kRunsMin = 4;
-// Multiplications of all runs together, about: so that no case takes minutes.
+// Approximate number of multiplications of all runs together, so that no case takes minutes.
 constexpr std::int64_t kWorkMax = 1'000'000;
-// Of a short piece. As many keys as cross blocks and tiles of small kernels, and rows for more than
-// one to be in a tile.
+// Size of a short piece: enough keys to cross blocks and tiles of small kernels, and enough rows
+// for a tile to have more than one.
 constexpr std::int64_t kPieceKeys = 24;
 constexpr std::int64_t kPieceRows = 2;
 
@@ -55,7 +55,7 @@ LawCase short_piece(LawCase law_case) {
   return law_case;
 }
 
-// In the same memory.
+// Repeats the call in the same memory.
 void run_again(const Backend& backend, const LawSide& first, std::int64_t runs,
                const std::string& what, LawTrial& trial) {
   for (std::int64_t run = 1; run < runs; ++run) {
@@ -66,7 +66,7 @@ void run_again(const Backend& backend, const LawSide& first, std::int64_t runs,
   }
 }
 
-// The same, in two splits of the piece, or nothing where it cannot.
+// The backend with two splits of the piece, or nothing if that is not possible.
 std::optional<Backend> splitting_in_two(const Backend& backend, const LawCase& piece) {
   const std::int64_t keys = longest_context(piece.problem);
   if (!backend.with_split_size || keys < 2) return std::nullopt;

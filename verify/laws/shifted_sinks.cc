@@ -7,7 +7,7 @@
 namespace recto::verify {
 namespace {
 
-// Of one fp64 addition here, and of the shift that is added.
+// The roundoff of one fp64 addition here, and of the shift that is added.
 constexpr double kSumRoundoff = 0x1p-52;
 
 }  // namespace
@@ -30,7 +30,7 @@ ShiftedExpectation expect_shifted(const reference::AttentionResult& base,
   ShiftedExpectation result{.expected = base, .bound = std::move(bound)};
   for (std::size_t i = 0; i < base.lse_ln.size(); ++i) {
     const std::size_t h = i % shifts.size();
-    // -inf, of a row without keys, stays as it is.
+    // The -inf of a row without keys stays as it is.
     if (std::isfinite(base.lse_ln[i])) {
       result.expected.lse_ln[i] += shifts[h];
       result.bound.lse_ln[i] +=

@@ -1,7 +1,7 @@
-// The same context split elsewhere: every key by itself, at sizes that divide no context by habit,
-// and not at all. A split begins a maximum and sums of its own, which meet the others' only when
-// all is merged, so that other splits round otherwise. Only where there is one, be it as long as
-// the context or longer, nothing changes: not a bit, with fixed tiles.
+// The same context with other splits: each key by itself, at sizes that contexts are rarely
+// multiples of, and none at all. A split has a maximum and sums of its own, which meet the others'
+// only in the final merge, so that other splits round differently. But a single split, be it as
+// long as the context or longer, always gives the same bits if tiles are fixed.
 
 #include <fmt/format.h>
 

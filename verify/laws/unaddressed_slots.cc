@@ -1,4 +1,5 @@
-// What no sequence addresses is never part of an output bit, whatever it holds: 0 times NaN is NaN.
+// Slots that no sequence addresses never affect a bit of the output, whatever they hold: 0 times
+// NaN is NaN.
 
 #include <fmt/format.h>
 

@@ -96,7 +96,8 @@ std::vector<std::int32_t> physical_ids(std::int64_t held, std::int64_t num_block
   RECTO_UNREACHABLE("every order has its ids");
 }
 
-// What a careless reader of the table would follow: out of range either way, or into the pool.
+// Ids that a careless reader of the table would follow: out of range on either side, or into the
+// pool.
 std::int32_t garbage_id(std::int64_t num_blocks, RandomStream& stream) {
   const auto pool = static_cast<std::uint64_t>(num_blocks);
   switch (stream.next_below(6)) {

@@ -49,7 +49,7 @@ std::vector<std::byte> poisoned_memory(std::int64_t elements, ElementType type, 
   return memory;
 }
 
-// Which of the two tensors of a cache.
+// Selects one of a cache's two tensors.
 enum class KvTensor { kKeys, kValues };
 
 KvTensorView strided_view(const AttentionProblem& problem, const Placement& placement,
@@ -87,7 +87,7 @@ std::int64_t offset_of_dim(const KvTensorView& view, std::int64_t dim) {
   return dim / view.pack_width * view.pack_stride + dim % view.pack_width;
 }
 
-// Writes token by token what the sequences hold, over the poison.
+// Writes what the sequences hold over the poison, token by token.
 void write_pool(const KvTensorView& view, const BlockAssignment& assignment,
                 const std::vector<const std::vector<float>*>& contexts,
                 std::vector<std::byte>& pool) {
