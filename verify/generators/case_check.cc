@@ -1,4 +1,5 @@
-// What a case may be: what the gates of core/ let through, inside the domain of the design.
+// Checks whether a case is valid: accepted by the gates of core/, and inside the domain of the
+// design.
 
 #include "verify/generators/case_spec.h"
 
@@ -72,7 +73,7 @@ Status check_options(const OptionsSpec& options, ElementType kv_type) {
   return Status::ok();
 }
 
-// Two families are of one tensor: a dominating key of K, huge values of V.
+// Two families are for one tensor only: a dominating key for K, huge values for V.
 Status check_families(const CaseSpec& spec) {
   const auto check = [](const char* name, FloatFamily family, FloatFamily of_another) {
     if (family != of_another) return Status::ok();

@@ -1,4 +1,4 @@
-// How far a case is from plain.
+// Measures how far a case is from a plain one.
 
 #include <algorithm>
 #include <cstdint>

@@ -88,7 +88,7 @@ SequenceSpec draw_sequence(RowsKind kind, const CaseDomain& domain, LengthDomain
   RECTO_UNREACHABLE("all kinds are listed");
 }
 
-// One that is as large as the first has to be, if one comes.
+// Draws until one is as large as the first must be, or attempts run out.
 SequenceSpec draw_first_sequence(RowsKind kind, const CaseDomain& domain,
                                  const LengthDomain& lengths, RandomStream& stream) {
   constexpr int kAttempts = 64;
@@ -127,7 +127,7 @@ float draw_scale(std::int64_t head_dim, RandomStream& stream) {
   return static_cast<float>(sign * draw_of(scales, stream));
 }
 
-// Edges of the block and of the context, where a window begins or ends to matter.
+// Around the edges of the block and the context, where a window starts or ceases to matter.
 std::int64_t draw_window(const CaseSpec& spec, RandomStream& stream) {
   const LengthDomain edges{.sizes = {1, spec.placement.block_size, spec.longest_context() + 1},
                            .max = spec.longest_context() + 2};
@@ -159,7 +159,7 @@ OptionsSpec draw_options(const CaseDomain& domain, const CaseSpec& spec, RandomS
   return options;
 }
 
-// Of those that a tensor may have.
+// Draws one that is not excluded.
 FloatFamily draw_family(const CaseDomain& domain, const std::vector<FloatFamily>& excluded,
                         RandomStream& stream) {
   FloatFamily family = draw_of(domain.families, stream);
@@ -167,7 +167,7 @@ FloatFamily draw_family(const CaseDomain& domain, const std::vector<FloatFamily>
   return family;
 }
 
-// The scale at which the score bound is the domain's limit.
+// Sets the scale at which the score bound equals the domain's limit.
 void reach_score_limit(CaseSpec& spec) {
   const double bound = score_bound(spec);
   CaseSpec unbiased = spec;
@@ -184,7 +184,7 @@ Placement draw_placement(const CaseDomain& domain, KvLayout layout, RandomStream
   placement.order = draw_of(kBlockOrders, stream);
   placement.spare_blocks = draw_between(0, 3, stream);
   if (placement.order == BlockOrder::kHighIds) {
-    // High for small blocks; for large ones a pool of this many slots would be slow to fill.
+    // Many spare blocks if they are small; a pool with as many large ones would be slow to fill.
     placement.spare_blocks += 4 + 256 / placement.block_size;
   }
   if (domain.has_padding) {
@@ -200,7 +200,7 @@ Placement draw_placement(const CaseDomain& domain, KvLayout layout, RandomStream
   return placement;
 }
 
-// Any case of the domain. Each part has numbers of its own.
+// Draws any case of the domain. Each part has a random stream of its own.
 CaseSpec draw_any(const CaseDomain& domain, const RandomStream& stream) {
   RandomStream own = stream.split("case");
   CaseSpec spec;

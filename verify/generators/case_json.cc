@@ -122,7 +122,7 @@ void read_placement(FieldReader& reader, Placement& placement) {
   reader.read("seed", placement.seed);
 }
 
-// The object in field `name` of `outer` through `read(reader)`.
+// Reads the object in field `name` of `outer` with `read(reader)`.
 template <typename Read>
 void read_part(FieldReader& outer, const char* name, const Read& read) {
   const Json* found = outer.require(name, "an object");
@@ -139,7 +139,7 @@ void read_values(FieldReader& reader, CaseSpec& spec) {
   reader.read_choice("v", spec.v, families, float_family_name);
   reader.read("shared_prefix", spec.shared_prefix);
   reader.read("seed", spec.seed);
-  // Nothing where all tokens are varied.
+  // The field is missing if all tokens are varied.
   if (reader.find("varied_tokens") == nullptr) return;
   read_part(reader, "varied_tokens", [&spec](FieldReader& range) {
     spec.varied_tokens.emplace();

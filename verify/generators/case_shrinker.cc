@@ -27,7 +27,7 @@ class Candidates {
     }
   }
 
-  // `size(spec)` made smaller: `least` first, then half the way there, a quarter ..., 1 less.
+  // Makes `size(spec)` smaller: `least` first, then half the way there, a quarter ..., 1 less.
   template <typename Size>
   void add_smaller(const Size& size, std::int64_t least = 0, std::int64_t unit = 1) {
     CaseSpec spec = from_;
@@ -37,7 +37,7 @@ class Candidates {
     }
   }
 
-  // A member of the case, or of a part of it, set to something plainer.
+  // Sets a member of a part of the case to something plainer.
   template <typename Part, typename Value>
   void add_value(Part CaseSpec::*part, Value Part::*member, const Value& value) {
     add([&](CaseSpec& spec) { spec.*part.*member = value; });
@@ -51,7 +51,7 @@ class Candidates {
   std::vector<CaseSpec> found_;
 };
 
-// Much at once: what has nothing to do with the failure goes in a few steps.
+// Changes much at once, to remove what has nothing to do with the failure in a few steps.
 void add_bold(Candidates& candidates) {
   candidates.add([](CaseSpec& spec) { spec.placement = plain_placement(); });
   candidates.add([](CaseSpec& spec) {
@@ -68,7 +68,7 @@ void add_bold(Candidates& candidates) {
   });
 }
 
-// The second half, backwards, then without some at the end: a half, a quarter, ..., one.
+// The second half in reverse order; then the batch without its last half, quarter, ..., sequence.
 void add_smaller_batches(Candidates& candidates) {
   const std::size_t count = candidates.from().sequences.size();
   candidates.add([&](CaseSpec& spec) {
@@ -164,7 +164,7 @@ void add_plainer_values(Candidates& candidates) {
   }
 }
 
-// Fewer tokens with numbers of their own: none, either half, all but the first or the last.
+// Fewer varied tokens: none, either half, all but the first or the last.
 void add_fewer_varied_tokens(Candidates& candidates) {
   const auto [begin, end] = candidates.from().tokens_varied();
   const std::int64_t middle = begin + (end - begin) / 2;
@@ -218,7 +218,7 @@ void add_other_numbers(Candidates& candidates) {
 }  // namespace
 
 std::vector<CaseSpec> simpler_cases(const CaseSpec& spec) {
-  // Of more than a few, what is about each comes last: it would take all trials.
+  // With more than a few sequences, changes to single ones come last: they would use up all trials.
   const bool has_few_sequences = spec.sequences.size() <= 8;
   Candidates candidates(spec);
   (has_few_sequences ? add_fewer_sequences : add_smaller_batches)(candidates);

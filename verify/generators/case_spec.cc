@@ -38,7 +38,7 @@ class Block {
   bool is_empty_ = true;
 };
 
-// A float so that it can be read back.
+// Prints a float so that it can be read back exactly.
 std::string number(float value) {
   std::ostringstream out;
   out << std::setprecision(9) << value;
@@ -101,7 +101,7 @@ std::vector<std::string> placement_items(const Placement& placement) {
   return items;
 }
 
-// A table of the sequences, one a line.
+// A table of the sequences, one per line.
 void add_sequences(const std::vector<SequenceSpec>& sequences, Block& block) {
   std::ostringstream header;
   header << std::right << std::setw(6) << "rows" << std::setw(9) << "context" << std::setw(5)

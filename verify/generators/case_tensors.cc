@@ -1,4 +1,4 @@
-// From a case to its numbers.
+// Draws the numbers of a case.
 
 #include "verify/generators/case_spec.h"
 
@@ -11,7 +11,7 @@
 namespace recto::verify {
 namespace {
 
-// q, K or V of all sequences.
+// What q, K or V of all sequences are drawn from.
 struct TensorSource {
   FloatSource floats;
   std::int64_t num_heads = 1;
@@ -20,7 +20,7 @@ struct TensorSource {
   RandomStream stream;
 };
 
-// Where the numbers of one token come from; with exact ties, often from where another's do.
+// The stream for the numbers of one token; with exact ties, tokens often share one.
 RandomStream token_stream(const TensorSource& source, std::uint64_t id, std::int64_t token) {
   constexpr std::uint64_t kDistinctTokens = 4;
   const auto number = static_cast<std::uint64_t>(token);
@@ -93,7 +93,7 @@ void add_dominating_keys(const CaseSpec& spec, const RandomStream& stream,
   }
 }
 
-// 2^-x for x >= 0, by square roots: IEEE has them correctly rounded, and powers not.
+// 2^-x for x >= 0, by square roots, which IEEE rounds correctly, unlike powers.
 double power_of_half(double x) {
   double power = std::ldexp(1.0, -static_cast<int>(x));
   double root = 0.5;
@@ -144,7 +144,7 @@ std::vector<float> draw_scales(ScaleKind kind, std::int64_t num_kv_heads,
   return scales;
 }
 
-// Ones in place of all tokens but the varied ones; `width` values each.
+// Replaces all tokens but the varied ones by ones; `width` values each.
 void flatten(const TokenRange& varied, std::int64_t width, std::vector<float>& values) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::int64_t token = static_cast<std::int64_t>(i) / width;

@@ -12,7 +12,7 @@
 namespace recto::verify {
 namespace {
 
-// The DOM keeps the last of two equal keys; a repeated one is a mistake worth naming.
+// Finds repeated keys, which are a mistake worth naming: the DOM silently keeps the last value.
 class RepeatedKeys {
  public:
   bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {
@@ -21,7 +21,7 @@ class RepeatedKeys {
     const bool is_object = event == Json::parse_event_t::object_start;
     const bool is_start = is_object || event == Json::parse_event_t::array_start;
     if (level > 0 && (is_start || event == Json::parse_event_t::value)) ++open_[level - 1].items;
-    // The end of an object that is left out is not told: so levels are counted, and not pushed.
+    // The end of a discarded object is not reported, so entries are indexed by depth, not pushed.
     if (is_start) open_[level] = {.is_object = is_object};
     if (event == Json::parse_event_t::key) {
       Open& object = open_[level - 1];
@@ -31,7 +31,7 @@ class RepeatedKeys {
     return true;
   }
 
-  // The path of the first one; empty where there is none.
+  // The path of the first repeated key; empty if there is none.
   const std::string& first() const { return first_; }
 
  private:
@@ -40,7 +40,7 @@ class RepeatedKeys {
     bool is_object = true;
     std::set<std::string> keys = {};
     std::string key = {};    // the last one
-    std::int64_t items = 0;  // begun in it
+    std::int64_t items = 0;  // begun so far
   };
 
   std::string path_to(std::size_t level) const {

@@ -12,8 +12,8 @@ double draw_sign(RandomStream& stream) { return stream.next_below(2) == 0 ? 1.0 
 
 double draw_uniform(RandomStream& stream) { return 2.0 * stream.next_unit() - 1.0; }
 
-// True with probability exp(-x), x in [0, 1]: the number of draws of which each is below the one
-// before, starting below x, is even (von Neumann 1951).
+// True with probability exp(-x), x in [0, 1]: if draws continue while each is below the one before,
+// the first below x, their number is even with this probability (von Neumann 1951).
 bool draw_exp_minus(double x, RandomStream& stream) {
   bool is_even = true;
   double last = x;
@@ -49,7 +49,7 @@ double draw_limited_cauchy(double largest, RandomStream& stream) {
   }
 }
 
-// The spacing of a type's subnormals, and how many of them make the smallest normal.
+// A multiple of the spacing of the type's subnormals, up to the smallest normal.
 double draw_around_subnormals(ElementType type, RandomStream& stream) {
   const double spacing = 2.0 * reference::underflow_error(type);
   const double smallest_normal = [&] {
@@ -144,8 +144,8 @@ void fill_row(const FloatSource& source, std::int64_t token, RandomStream& strea
 
 double draw_normal(RandomStream& stream) {
   for (;;) {
-    // k with probability exp(-k / 2) (1 - exp(-1 / 2)), kept with exp(-k (k - 1) / 2); then the
-    // part behind the point, x, kept with exp(-x (2 k + x) / 2).
+    // k has probability exp(-k / 2) (1 - exp(-1 / 2)) and is kept with exp(-k (k - 1) / 2); then
+    // the fraction x is kept with exp(-x (2 k + x) / 2).
     int k = 0;
     while (draw_exp_minus(0.5, stream)) ++k;
     if (!draw_exp_minus(k * (k - 1), 0.5, stream)) continue;

@@ -12,7 +12,7 @@
 namespace recto::verify {
 namespace {
 
-// Of two factors, the first one the smaller number, and their values.
+// Two factors, the smaller number first, and their values.
 using Pair = std::tuple<int, int, int, int>;
 constexpr int kOpen = -1;
 
@@ -36,7 +36,7 @@ class Cover {
 
   bool is_complete() const { return missing_.empty(); }
 
-  // Begins with a pair that is missing, so that each row covers one at least.
+  // Begins with a missing pair, so that each row covers at least one.
   std::vector<int> next_row() {
     std::vector<int> row(levels_.size(), kOpen);
     const auto [a, b, i, j] = *missing_.begin();
@@ -63,7 +63,7 @@ class Cover {
  private:
   int level_count(int factor) const { return levels_[static_cast<std::size_t>(factor)]; }
 
-  // With what the row has so far.
+  // The number of missing pairs that `value` forms with what the row has so far.
   int pairs_gained(const std::vector<int>& row, int factor, int value) const {
     int gained = 0;
     for (int other = 0; other < static_cast<int>(row.size()); ++other) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kAsksMax = 1000;
 
-// One value of each list of a domain, and which options a case has.
+// One value from each list of a domain, and which options a case has.
 struct Choice {
   TypePair types;
   KvLayout layout;
@@ -97,7 +97,7 @@ class ServedSearch {
   }
 
  private:
-  // Nothing is served once there were too many questions.
+  // False once too many questions were asked.
   bool is_served(const Choice& choice, std::string& reason) {
     if (asks_left_-- <= 0) return false;
     const std::optional<std::string> why = why_refused_(case_of(choice));
@@ -109,8 +109,8 @@ class ServedSearch {
     return is_served(choice, reason);
   }
 
-  // Another reason may be that of a later check, so that the change was right, or of an earlier
-  // one; so each reason is gone on from once.
+  // A new reason may come from a later check, so that the change was right, or from an earlier one;
+  // so the search continues from each reason once.
   std::optional<Choice> search_from(const Choice& choice) {
     std::string reason;
     if (is_served(choice, reason)) return choice;

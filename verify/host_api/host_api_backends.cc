@@ -53,8 +53,8 @@ Result<AttentionPlan> plan_for(const PagedAttentionInputs& inputs, PlanOptions o
   return plan_attention(inputs, options);
 }
 
-// On whose behalf thread blocks work: in prefill sequences are the last direction of the grid, else
-// the first one.
+// The sequence that each thread block works for: in prefill sequences are the last dimension of the
+// grid, else the first.
 BlockOwners owners_of(const AttentionPlan& plan, const PagedAttentionInputs& inputs) {
   const std::int64_t num_seqs = std::ssize(inputs.context_length);
   const std::int64_t heads = inputs.kv.k.num_kv_heads;
@@ -81,7 +81,7 @@ MutableRowsView view_of(const PagedAttentionInputs& inputs, DecodeResults& resul
           .head_stride = head_dim};
 }
 
-// Of sixteen bytes and more, as device memory is aligned. `stale` until somebody writes it.
+// Memory aligned to sixteen bytes, as device memory at least is; filled with `stale`.
 struct DeviceBytes {
   DeviceBytes(std::int64_t bytes, std::uint32_t stale)
       : blocks(static_cast<std::size_t>((bytes + 15) / 16)), size(bytes) {
@@ -103,7 +103,7 @@ struct DeviceBytes {
 using Launch = std::function<Status(const AttentionOutputs& outputs, const Workspace& workspace,
                                     simt::Stream& stream)>;
 
-// `call` has all inputs.
+// `call` must have all inputs.
 reference::AttentionResult run_call(DeviceCall& call, const Runner& runner,
                                     const PagedAttentionInputs& inputs,
                                     std::int64_t workspace_bytes, const Launch& launch) {
@@ -184,7 +184,7 @@ std::vector<std::vector<std::int64_t>> blocks_of(const PagedAttentionInputs& inp
   return blocks;
 }
 
-// The cache is a copy of the backend's, which nobody else reads.
+// Safe, as the cache is the backend's copy, which nobody else reads.
 MutableKvTensorView writable(const KvTensorView& tensor) {
   return {.data = const_cast<void*>(tensor.data),
           .type = tensor.type,

@@ -1,5 +1,5 @@
-// operator new of programs that count sectors: everything begins at a multiple of 256 bytes, as
-// cudaMalloc has it, so that counts do not hang on where a heap finds room for a table.
+// operator new for programs that count sectors: every allocation is aligned to 256 bytes, as by
+// cudaMalloc, so that counts do not depend on where a heap finds room for a table.
 
 #include <cstddef>
 #include <cstdlib>
@@ -18,7 +18,7 @@ void* allocate(std::size_t bytes) {
 
 }  // namespace
 
-// Types of a larger alignment keep the library's own operators.
+// Over-aligned types keep the library's own operators.
 void* operator new(std::size_t bytes) { return allocate(bytes); }
 void* operator new[](std::size_t bytes) { return allocate(bytes); }
 void operator delete(void* memory) noexcept { std::free(memory); }

@@ -11,12 +11,12 @@ namespace {
 using kernels::ContentsCheckParams;
 using kernels::ContentsViolation;
 
-// What nobody has written is no answer.
+// A value that no check reports, to notice a missing write.
 ContentsViolation unwritten() {
   return {.rule = static_cast<kernels::ContentsRule>(-1), .index = -1};
 }
 
-// Each row by itself.
+// Adds each row as a buffer of its own.
 void add_table(DeviceCall& call, const BlockTableView& table) {
   for (std::int64_t sequence = 0; sequence < table.num_seqs; ++sequence) {
     call.add_read("block_table[" + std::to_string(sequence) + "]",

@@ -30,14 +30,14 @@ RowsView as_const(const MutableRowsView& rows) {
           .head_stride = rows.head_stride};
 }
 
-// From the first element to the last; 0 without elements.
+// Bytes from the first element to the last; 0 without elements.
 std::int64_t span_bytes(const RowsView& rows) {
   if (rows.num_rows == 0) return 0;
   return element_bytes(rows.type) * ((rows.num_rows - 1) * rows.row_stride +
                                      (rows.num_heads - 1) * rows.head_stride + rows.head_dim);
 }
 
-// From the first element of a slot to its last.
+// Elements from the first one of a slot to its last.
 std::int64_t slot_span(const KvTensorView& tensor) {
   if (tensor.layout != KvLayout::kPacked) return tensor.head_dim;
   const std::int64_t packs = tensor.head_dim / tensor.pack_width;
@@ -80,14 +80,14 @@ std::vector<std::vector<bool>> blocks_of_sequences(const KvTensorView& tensor,
   return owned;
 }
 
-// Whether blocks follow one another in memory, and do not interleave.
+// Whether blocks follow one another in memory without interleaving.
 bool has_blocks_apart(const KvTensorView& tensor) {
   KvTensorView block = tensor;
   block.num_blocks = 1;
   return span_bytes(block) <= tensor.block_stride * element_bytes(tensor.type);
 }
 
-// Owner i may touch blocks[i], of so many.
+// Owner i may touch blocks[i], out of `num_blocks`.
 simt::LogicalBounds bounds_of(std::span<const std::vector<std::int64_t>> blocks,
                               std::int64_t num_blocks, BlockOwners owners) {
   simt::LogicalBounds bounds;
@@ -99,8 +99,8 @@ simt::LogicalBounds bounds_of(std::span<const std::vector<std::int64_t>> blocks,
   return bounds;
 }
 
-// Those of both, if each piece of the first holds the same piece of the second, as K and V of an
-// interleaved pool do; else none.
+// The bounds of both, if each piece of the first holds the same piece of the second, as with K and
+// V of an interleaved pool; else none.
 std::optional<simt::LogicalBounds> common_bounds(const simt::Buffer& first,
                                                  const simt::Buffer& second) {
   if (!first.logical_bounds || !second.logical_bounds) return std::nullopt;
@@ -110,7 +110,7 @@ std::optional<simt::LogicalBounds> common_bounds(const simt::Buffer& first,
       a.owner_of_block != b.owner_of_block) {
     return std::nullopt;
   }
-  // All of a piece of the second, of which the last one has no gap behind it.
+  // The size of a piece of the second without the gap after it, which the last one lacks.
   const std::size_t piece = second.bytes - (a.may_touch[0].size() - 1) * a.piece_bytes;
   const auto offset = static_cast<std::size_t>(second.data - first.data);
   return offset + piece <= a.piece_bytes ? first.logical_bounds : std::nullopt;
@@ -204,7 +204,8 @@ void DeviceCall::add_write(const MutablePagedKvView& kv,
   add_read("v_scale", scale_values(recto::as_const(kv.v)));
 }
 
-// Those that overlap are one buffer: K and V may interleave, or a row of Q, K and V lie together.
+// Overlapping buffers are merged into one: K and V may interleave, or a row of Q, K and V be
+// adjacent.
 void DeviceCall::register_merged(std::vector<simt::Buffer>& buffers) {
   std::ranges::sort(buffers, {}, &simt::Buffer::data);
   for (auto first = buffers.begin(); first != buffers.end();) {

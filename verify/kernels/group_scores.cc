@@ -13,10 +13,11 @@
 namespace recto::verify {
 namespace {
 
-// What the bound of a score is made of: one sum over head_dim, in steps of k, and its scaling.
+// The roundings that a score's bound is made of: one sum over head_dim, in steps of k, and its
+// scaling.
 reference::KernelNumerics score_numerics(const simt::Arithmetic& arithmetic) {
   reference::KernelNumerics numerics;
-  // fp16 and bf16 go into the products as they are, and products are exact.
+  // fp16 and bf16 are multiplied as they are, and products are exact.
   numerics.kv_read = 0.0;
   numerics.query_read = 0.0;
   numerics.score_sum = {.lanes = 1, .product_roundings = 0};
@@ -29,7 +30,7 @@ reference::KernelNumerics score_numerics(const simt::Arithmetic& arithmetic) {
   return numerics;
 }
 
-// One query head's scores, of the keys of its context.
+// Compares one query head's scores for the keys of its context.
 void expect_scores(const ElementPlace& head, const reference::ScoreErrors& expected,
                    const ScoreResults& results, ElementComparer& comparer) {
   ElementPlace place = head;
@@ -54,7 +55,7 @@ Comparison compare_scores(const PagedAttentionInputs& inputs, const ScoreResults
                           const simt::Arithmetic& arithmetic) {
   const reference::KernelNumerics numerics = score_numerics(arithmetic);
   ElementComparer comparer(inputs);
-  // One query row for each sequence: its number is the sequence's.
+  // One query row per sequence, so a row's number is the sequence's.
   reference::for_each_kv_head(inputs, [&](const reference::KvHeadContext& context) {
     const reference::Vector coherence = reference::key_coherence(context.k);
     for (std::int64_t head = context.q_head_begin; head < context.q_head_end; ++head) {

@@ -22,8 +22,7 @@ reference::AttentionResult read(const PagedAttentionInputs& inputs, const Decode
   return result;
 }
 
-// Backends run one after the other, so that one executor, with its stacks, does for all of a
-// backend's runs.
+// All runs of a backend share one executor and its stacks, as they do not run at the same time.
 struct Runner {
   explicit Runner(const KernelRun& run) : how(run), executor(run.executor) {}
 
@@ -46,7 +45,7 @@ Backend decode_backend(const std::string& name, std::int64_t split_size, Run run
           .state_merge = StateMerge{.merge = merge_as_kernels_do, .type = StateType::kFp32}};
 }
 
-// As `make` makes it.
+// A function that makes the backend by `make`, with another pattern in stale memory.
 std::function<Backend(std::uint32_t)> with_stale_memory(
     KernelRun how, std::function<Backend(const KernelRun&)> make) {
   return [how = std::move(how), make = std::move(make)](std::uint32_t pattern) {
@@ -60,7 +59,7 @@ using SplitCall = void (*)(simt::Executor& executor, const ObserverMaker& observ
                            const PagedAttentionInputs& inputs, std::int64_t split_size,
                            DecodeResults& results);
 
-// Of the kernels that are packed by group.
+// A backend of the kernels that pack query heads by group.
 Backend group_backend(const KernelRun& how, const std::string& name, std::int64_t split_size,
                       SplitCall call) {
   const auto runner = std::make_shared<Runner>(how);

@@ -1,4 +1,4 @@
-// Attention on the executor, plain: query heads times tokens per second.
+// Attention on the executor, without observers: query heads times tokens per second.
 
 #include <benchmark/benchmark.h>
 
@@ -38,7 +38,7 @@ void run(benchmark::State& state, const Launch& launch) {
   state.counters["switches_per_head_token"] = static_cast<double>(switches) / head_tokens;
 }
 
-// One query head of one sequence, over the head-major pool.
+// Attention of one query head of one sequence over the head-major pool.
 void attend(const DecodeWorkload& decode, std::int64_t row, std::span<double> scores,
             std::span<double> out) {
   constexpr std::int64_t kDim = DecodeWorkload::kHeadDim;
@@ -81,7 +81,7 @@ void split_decode(benchmark::State& state) {
 }
 BENCHMARK(split_decode)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 
-// Sixteen rows at a time, of which a group of four fills a quarter.
+// Computes sixteen rows at a time, a quarter of which a group of four fills.
 void group_decode(benchmark::State& state) {
   DecodeWorkload decode;
   run(state, [&decode](simt::Stream& stream) -> Status {
@@ -99,8 +99,8 @@ void paged_decode(benchmark::State& state) {
 }
 BENCHMARK(paged_decode)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 
-// The same in plain C++ and fp64, on one core: how fast this machine is. Not the reference, whose
-// bounds take most of its time.
+// The same in plain C++ and fp64 on one core, to show how fast this machine is. This is not the
+// reference, whose bounds take most of its time.
 void plain_loops(benchmark::State& state) {
   const DecodeWorkload decode;
   std::vector<double> scores(DecodeWorkload::kTokens);

@@ -12,7 +12,7 @@
 namespace recto::verify {
 namespace {
 
-// The one block that each sequence's new token lies in, if its table has one.
+// The block of each sequence's new token, if its table has one.
 std::vector<std::vector<std::int64_t>> blocks_of_new_tokens(const kernels::KvAppendParams& params) {
   const BlockTableView& table = params.block_table;
   std::vector<std::vector<std::int64_t>> blocks(static_cast<std::size_t>(params.k.num_rows));
@@ -35,7 +35,7 @@ void write_kv_by_kernel(const KernelRun& how, const KvWriteInputs& inputs,
   call.add_read("k", inputs.k);
   call.add_read("v", inputs.v);
   call.add_read("slot_mapping", inputs.slot_mapping);
-  // A thread block writes one token; those without a slot, nothing.
+  // A thread block writes one token, or nothing if the token has no slot.
   std::vector<std::vector<std::int64_t>> blocks;
   for (const std::int64_t slot : inputs.slot_mapping) {
     blocks.push_back(slot < 0 ? std::vector<std::int64_t>()
@@ -126,7 +126,7 @@ void gather_kv_by_kernel(const KernelRun& how, const GatherInputs& inputs) {
   for (const std::int32_t length : inputs.context_length) {
     params.max_context_length = std::max<std::int64_t>(params.max_context_length, length);
   }
-  // A thread block gathers one token at least.
+  // A thread block gathers at least one token.
   call.add_contexts(inputs.kv, inputs.block_table, inputs.context_length,
                     owners_in_turn(inputs.block_table.num_seqs * params.max_context_length *
                                        inputs.kv.k.num_kv_heads,

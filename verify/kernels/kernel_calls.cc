@@ -56,7 +56,7 @@ PagedDecodeParams params_of(const PagedAttentionInputs& inputs) {
                   .head_stride = inputs.kv.v.head_dim}};
 }
 
-// What has not passed the gates, no kernel is asked.
+// No kernel is called with inputs that have not passed the gates.
 PagedDecodeParams params_into(const PagedAttentionInputs& inputs, DecodeResults& results) {
   PagedDecodeParams params = params_of(inputs);
   params.out.data = results.out.data();
@@ -101,7 +101,7 @@ std::optional<std::string> why_not_one_row_each(const PagedAttentionInputs& inpu
   return std::nullopt;
 }
 
-// Where kernels run, and who looks on.
+// Where kernels run, and who observes them.
 struct Machine {
   simt::Executor& executor;
   const ObserverMaker& observer;
@@ -109,7 +109,7 @@ struct Machine {
 
 using SplitLaunch = std::function<Status(const SplitDecodeParams& params, simt::Stream& stream)>;
 
-// With the states that stand between splits and their merge.
+// Provides the states that splits hand to their merge.
 void call_in_splits(const Machine& machine, const PagedAttentionInputs& inputs,
                     std::int64_t split_size, DecodeResults& results, const SplitLaunch& launch) {
   SplitDecodeParams params{.decode = params_into(inputs, results), .split_size = split_size};
@@ -129,7 +129,7 @@ void call_in_splits(const Machine& machine, const PagedAttentionInputs& inputs,
   call.run(machine.observer, [&](simt::Stream& stream) { return launch(params, stream); });
 }
 
-// Of kernels that write results themselves if there is one split.
+// For kernels that write the results themselves if there is only one split.
 SplitLaunch merged_after(Status (*launch)(const SplitDecodeParams& params, KernelStream stream)) {
   return [launch](const SplitDecodeParams& params, simt::Stream& stream) -> Status {
     const Status status = launch(params, &stream);
@@ -264,7 +264,7 @@ void call_group_scores(simt::Executor& executor, const ObserverMaker& observer, 
   params.scores = results.scores.data();
   DeviceCall call(executor);
   call.add_read("q", inputs.q);
-  // Of V nothing may be read.
+  // Nothing of V may be read.
   call.add_contexts(
       {.k = inputs.kv.k}, inputs.block_table, inputs.context_length,
       owners_in_turn(inputs.q.num_rows * inputs.kv.k.num_kv_heads, inputs.q.num_rows));

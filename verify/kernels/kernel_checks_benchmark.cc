@@ -1,5 +1,5 @@
-// What checks cost: attention by kernels whose accesses are observed, by nobody and by the checker.
-// Beside kernel_backends_benchmark, which runs the kernels as they are.
+// What checks cost: attention by kernels that are instrumented for observation, without an observer
+// and with the checker. Compare kernel_backends_benchmark, which runs uninstrumented kernels.
 
 #include <benchmark/benchmark.h>
 

@@ -3,8 +3,8 @@
 namespace recto::verify {
 namespace {
 
-// Sums of products by FMA under nvcc; without, where the host compiler may not contract (-ffp-
-// contract=off). The latter rounds once more.
+// Under nvcc sums of products use FMA; on the host, where the compiler may not contract
+// (-ffp-contract=off), they do not, and round once more.
 constexpr std::int64_t kProductRoundings = 1;
 
 }  // namespace
@@ -16,8 +16,8 @@ reference::KernelNumerics decode_kernel_numerics(ElementType q_type, ElementType
   numerics.unit_roundoff = 0x1p-24;
   numerics.underflow = 0x1p-149;
   numerics.input_flush = 0.0;
-  // All types are exact in fp32; q is not scaled before the product. dequantise_four: a code times
-  // its scale is rounded.
+  // All types are exact in fp32; q is not scaled before the product. dequantise_four rounds the
+  // product of a code and its scale.
   numerics.kv_read = is_fp8(kv_type) ? 0x1p-24 : 0.0;
   numerics.query_read = 0.0;
 
@@ -30,14 +30,14 @@ reference::KernelNumerics decode_kernel_numerics(ElementType q_type, ElementType
   numerics.tanh_relative = 0x1p-22;  // tanhf: 2 ulp (CUDA C++ Programming Guide; glibc manual)
   numerics.bias_roundings = 1;
 
-  // warp_pass: expf(score - maximum), which is within 2 ulp, of subnormals too (the same).
+  // warp_pass: expf(score - maximum), within 2 ulp, also for subnormals (same sources).
   numerics.argument_roundings = 0;
   numerics.exponential = {.relative = 0x1p-22, .relative_slope = 0.0, .flush = 0x1p-148};
   // Weights stay in fp32.
   numerics.weight_type = {};
   numerics.summed_weights = reference::SummedWeights::kUnrounded;
 
-  // A lane adds up the weights of its own keys, one of a tile; warp_sum adds the lanes in a tree.
+  // A lane adds up the weights of its own keys, one per tile; warp_sum adds the lanes in a tree.
   numerics.weight_sum = {.lanes = 32};
   // add_values: key after key.
   numerics.output_sum = {.product_roundings = kProductRoundings};
@@ -46,11 +46,11 @@ reference::KernelNumerics decode_kernel_numerics(ElementType q_type, ElementType
   numerics.tile_size = 32;
   numerics.tile_order = reference::TileOrder::kConsecutive;
   numerics.state_merges = 3;
-  // split_merge: as states, one after the other.
+  // split_merge merges states, one after the other.
   numerics.split_size = split_size;
   numerics.split_merge = reference::SplitMerge::kState;
 
-  // finish_row: o / l; m + logf(l), which is within 1 ulp (the same sources).
+  // finish_row: o / l; m + logf(l), within 1 ulp (same sources).
   numerics.normalisation_roundings = 1;
   numerics.log_relative = 0x1p-23;
   numerics.log_absolute = 0.0;
@@ -64,21 +64,21 @@ reference::KernelNumerics group_decode_numerics(ElementType q_type, ElementType 
   reference::KernelNumerics numerics = decode_kernel_numerics(q_type, kv_type, split_size);
   const bool has_tensor_cores = q_type != ElementType::kFp32;
   if (has_tensor_cores) {
-    // mma.sync: on sm_80 eight terms at a time, on later cards sixteen, aligned and cut off.
+    // mma.sync: eight terms at a time on sm_80, sixteen on later cards, aligned and truncated.
     numerics.score_sum = {.terms_per_step = 8,
                           .rounding = reference::AccumulatorRounding::kTruncate};
     numerics.output_sum = numerics.score_sum;
     numerics.weight_type = q_type;
     numerics.tile_size = 16;
   } else {
-    // multiply_keys: every fourth dim has a sum of its own.
+    // multiply_keys: four sums, each over every fourth dim.
     numerics.score_sum = {.lanes = 4, .product_roundings = kProductRoundings};
     numerics.tile_size = 8;
   }
   // Four lanes share a row's keys.
   numerics.weight_sum = {.lanes = 4};
   if (is_fp8(kv_type)) {
-    // Codes are exact in fp16 and bf16; K's scale is multiplied with that of scores, V's with o.
+    // Codes are exact in fp16 and bf16; K's scale is multiplied into the scores' scale, V's into o.
     numerics.kv_read = 0.0;
     numerics.shared_scale = 0x1p-24;
     numerics.normalisation_roundings += 1;
@@ -89,8 +89,8 @@ reference::KernelNumerics group_decode_numerics(ElementType q_type, ElementType 
 reference::KernelNumerics prefill_numerics(ElementType q_type, ElementType kv_type,
                                            std::int64_t head_dim) {
   reference::KernelNumerics numerics = group_decode_numerics(q_type, kv_type, 0);
-  // All keys in a row, in larger tiles, without states to be merged; a sink is let in through a
-  // factor, which rounds once more.
+  // One pass over all keys in larger tiles, without states to merge; a sink enters by a factor,
+  // which rounds once more.
   numerics.tile_size *= head_dim <= 128 ? 4 : 2;
   numerics.state_merges = 0;
   numerics.normalisation_roundings += 1;

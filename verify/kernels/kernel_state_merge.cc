@@ -8,7 +8,7 @@
 namespace recto::verify {
 namespace {
 
-// As a thread has it that holds one dim.
+// The state as a thread that holds one dim has it.
 kernels::SoftmaxState<1> state_of_dim(const reference::SoftmaxState& state, std::int64_t dim) {
   return {static_cast<float>(state.maximum),
           static_cast<float>(state.sum),

@@ -26,7 +26,7 @@ std::int64_t blocks_per_seq(const TrafficShape& shape) {
   return (shape.context_length + shape.block_size - 1) / shape.block_size;
 }
 
-// Zeros; where they begin, see aligned_heap.cc.
+// Zeros; for their alignment see aligned_heap.cc.
 using DeviceBytes = std::vector<std::byte>;
 
 DeviceBytes device_bytes(std::int64_t bytes) { return DeviceBytes(as_size(bytes)); }
@@ -200,7 +200,7 @@ void run(TrafficKernel kernel, const TrafficBatch& batch, const KernelRun& how) 
   }
 }
 
-// Keys that are seen, over all query rows.
+// The number of visible keys, summed over all query rows.
 double visible_keys(const TrafficShape& shape) {
   const auto rows = static_cast<double>(shape.rows_per_seq);
   const auto context = static_cast<double>(shape.context_length);

@@ -16,7 +16,7 @@
 namespace recto::verify {
 namespace {
 
-// What a server may have at hand: 64 sequences of 8192 tokens, of a model with 32 query heads and
+// What a server may be running: 64 sequences of 8192 tokens of a model with 32 query heads and
 // eight KV heads.
 TrafficShape large_shape(TrafficKernel kernel) {
   TrafficShape shape = {
@@ -74,7 +74,7 @@ void print_traffic() {
   }
 }
 
-// Of some types, for each head dim.
+// The ratios for some types, for each head dim.
 void print_ratios() {
   constexpr std::int64_t kHeadDims[] = {64, 80, 96, 128, 192, 256};
   using enum ElementType;

@@ -1,5 +1,5 @@
-// Prints what kernels ask for of shared memory when they are launched, which ptxas knows nothing
-// of: a line for each that is instantiated. (cuda/golden/dynamic_shared.txt has had it looked at.)
+// Prints the shared memory that kernels request at launch, which ptxas does not know: one line for
+// each instantiated kernel. (cuda/golden/dynamic_shared.txt is the reviewed output.)
 
 #include <kernel_dialect.h>
 
