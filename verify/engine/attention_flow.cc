@@ -15,7 +15,8 @@ struct Head {
   Matrix dq, dk, dv;  // deviations, likewise
 };
 
-// One row's variance by the errors of what it reads: its own q, and the keys and values up to it.
+// One row's variance due to the errors of what it reads: its own q, and the keys and values up to
+// it.
 Eigen::RowVectorXd read_variance(const Head& head, std::int64_t row, double scale,
                                  const Eigen::RowVectorXd& out) {
   const std::int64_t n = row + 1;

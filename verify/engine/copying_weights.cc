@@ -14,24 +14,24 @@ using reference::Matrix;
 using reference::Vector;
 
 constexpr std::int64_t kLabels = 4;
-// Of pairs of q and k; of q the most. Scores of a key and its neighbour are then a dozen apart or
-// more, whatever fp8 makes of them.
+// Sizes of pairs of q (the largest) and of k. The scores of a key and its neighbour then differ by
+// a dozen or more, however fp8 rounds them.
 constexpr double kQuerySize = 56;
 constexpr double kKeySize = 4;
-// Of points in the residual stream, where others are 1: their errors hardly move its norm, which
-// all logits share.
+// Size of points in the residual stream, where other numbers are 1: errors of points hardly change
+// its norm, which all logits share.
 constexpr double kRadius = 0.125;
 // A class leads the next one by this much, beyond any noise; tokens of a class differ by this
-// standard deviation, which noise often outdoes.
+// standard deviation, which noise often exceeds.
 constexpr double kClassLead = 24;
 constexpr double kTokenSpread = 1.5;
 
-// Where things lie in the residual stream. All have the same size in each token, so that its norm
-// is known: a 1, points, and signs.
+// The layout of the residual stream: a 1, points, and signs. Each has the same size for all tokens,
+// so that the norm is known.
 constexpr std::int64_t kOne = 0;    // 1
 constexpr std::int64_t kLabel = 1;  // of the token, two numbers
 struct LayerPlace {
-  std::int64_t label;    // that it reads; each has two numbers
+  std::int64_t label;    // the label that it reads; each has two numbers
   std::int64_t current;  // what even heads read
   std::int64_t earlier;  // what odd heads read
   std::int64_t sum;
@@ -42,8 +42,8 @@ LayerPlace place_of(std::int64_t layer) {
   return {begin - 2, begin, begin + 2, begin + 4};
 }
 
-// The point of the unit circle that stands for a number modulo 4. None has a zero, which no kernel
-// rounds: what dims of v have in common would go on unseen by bounds that take them for
+// The point of the unit circle that stands for a number modulo 4. None has a coordinate of 0, which
+// no kernel rounds: what dims of v have in common would then go unseen by bounds that take them as
 // independent.
 std::array<double, 2> point_of(std::int64_t number) {
   constexpr double kHalf = 1 / std::numbers::sqrt2;
@@ -56,8 +56,8 @@ double to_fp32(double value) { return static_cast<float>(value); }
 
 double sign_of(RandomStream& stream) { return stream.next_below(2) == 0 ? -1 : 1; }
 
-// What a weight must be for a number of the stream to be read as it is (of a point: on the unit
-// circle), behind a norm with these gains, where the stream has so many points.
+// The weight with which a number of the stream is read as it is (a point: on the unit circle),
+// after a norm with these gains, if the stream has so many points.
 class Reader {
  public:
   Reader(const ModelShape& shape, const Vector& gains, std::int64_t points) : gains_(gains) {
@@ -90,8 +90,8 @@ class LayerDraw {
   }
 
  private:
-  // q and k are the same in all tokens, so that scores hang on the distance alone. A pair's part of
-  // them is the largest at the distance that the phase of q is behind that of k, and pairs count by
+  // q and k are the same for all tokens, so that scores depend on the distance alone. A pair
+  // contributes most at the distance by which q's phase is behind k's, and pairs are weighted by
   // how well they tell neighbours apart.
   void plant_scores() {
     const Reader read(shape_, layer_.attention_norm, 1 + 3 * index_);
@@ -119,7 +119,7 @@ class LayerDraw {
     }
   }
 
-  // By which a place turns it.
+  // The angle by which each position turns the pair.
   double angle_of(std::int64_t pair) const {
     return std::pow(shape_.rotary_base,
                     -2 * static_cast<double>(pair) / static_cast<double>(shape_.head_dim));
@@ -128,8 +128,8 @@ class LayerDraw {
     return kQuerySize * std::sqrt(1 - std::cos(angle_of(pair)));
   }
 
-  // A norm makes all pairs sqrt(2) long, so that their sizes are up to the gains; those of a pair
-  // are equal, so that its phase stays.
+  // A norm makes all pairs sqrt(2) long, so that the gains decide their sizes; both gains of a pair
+  // are equal, which keeps its phase.
   void plant_head_norms() {
     const std::int64_t half = shape_.head_dim / 2;
     layer_.q_norm = drawn_gains(stream_.split("q norm"), shape_.head_dim, 1 / std::sqrt(2.0));
@@ -142,8 +142,8 @@ class LayerDraw {
     }
   }
 
-  // Even dims of v have the label's first number, odd ones the second, each in a size of its own,
-  // so that roundings differ; o takes their mean.
+  // Even dims of v have the label's first number, odd ones the second, each with a scale of its
+  // own, so that roundings differ; o takes their mean.
   void plant_values() {
     const Reader read(shape_, layer_.attention_norm, 1 + 3 * index_);
     const std::int64_t group = shape_.num_q_heads / shape_.num_kv_heads;
@@ -166,7 +166,8 @@ class LayerDraw {
     }
   }
 
-  // The product of two points, turned back by the angle of 0: silu(a) b + silu(-a) (-b) = a b.
+  // The product of two points, turned back by the angle of point_of(0): silu(a) b + silu(-a) (-b) =
+  // a b.
   void plant_sum() {
     const Reader read(shape_, layer_.ffn_norm, 3 + 3 * index_);
     layer_.gate = Matrix::Zero(shape_.ffn, shape_.hidden);

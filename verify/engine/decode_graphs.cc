@@ -24,7 +24,7 @@ void put(std::span<const std::byte> from, std::vector<std::byte>& to) {
 
 }  // namespace
 
-// A captured step, and all that it reads and writes but for the cache.
+// A captured step, and all memory that it reads and writes except the cache.
 struct DecodeGraphs::Graph {
   std::vector<std::byte> q;                 // [rows, num_q_heads, head_dim]
   std::vector<std::byte> k;                 // [rows, num_kv_heads, head_dim]
@@ -70,7 +70,7 @@ DecodeGraphs::Graph& DecodeGraphs::graph_of(std::int64_t layer, const MutablePag
   const auto [found, is_new] = graphs_.try_emplace({layer, num_rows});
   Graph& graph = found->second;
   if (!is_new) return graph;
-  // A view over all of the codes, which get their size.
+  // Resizes the codes and returns a view over all of them.
   const auto over = [&](std::vector<std::byte>& codes, std::int64_t heads, auto view) {
     const std::int64_t elements = num_rows * heads * shape_.head_dim;
     codes.resize(static_cast<std::size_t>(elements * element_bytes(rounding_.type)));
@@ -97,7 +97,7 @@ DecodeGraphs::Graph& DecodeGraphs::graph_of(std::int64_t layer, const MutablePag
                                         .row_stride = graph.max_blocks},
                         .cached_length = graph.cached_length,
                         .options = {.scale = attention_scale(shape_)}};
-  // In one piece, as the dense run takes contexts of this length to be computed.
+  // In one split, as the dense run assumes for contexts of this length.
   const Result<AttentionPlan> plan =
       plan_decode_step(step, {.max_context_length = options_.max_length,
                               .kernel = options_.kernel,

@@ -20,7 +20,7 @@ struct Hidden {
   Hidden(const Flow& flow, std::int64_t row)
       : value(flow.value.row(row).transpose()), deviation(flow.deviation.row(row).transpose()) {}
 
-  // The deviation of a sum of logits, by the weights that it gives to hidden.
+  // The deviation of a linear combination of logits, given its weights on the hidden state.
   double of(const Vector& weights) const { return weights.cwiseProduct(deviation).norm(); }
 };
 
@@ -28,13 +28,13 @@ LogitFlow logits_of(const Hidden& hidden, const Matrix& head) {
   return {head * hidden.value, (head.cwiseAbs2() * hidden.deviation.cwiseAbs2()).cwiseSqrt()};
 }
 
-// Of a gap that has no error at all, as between a token and itself.
+// A gap without any error, as between a token and itself, counts as infinite, or 0 if it is 0.
 double in_deviations(double gap, double deviation) {
   if (deviation == 0) return gap > 0 ? std::numeric_limits<double>::infinity() : 0;
   return gap / deviation;
 }
 
-// Deviations by which the chosen token is ahead of the next one.
+// The number of deviations by which the chosen token leads the next one.
 double lead_of(const GenerationRequest& request, const Vector& scores, Token chosen,
                const Hidden& hidden, const Matrix& head) {
   const double temperature = request.temperature == 0 ? 1 : request.temperature;
@@ -60,7 +60,7 @@ void sample(const DenseModel& model, const GenerationRequest& request, Generated
       const Flow flow = model.run(tokens, Following::kNo);
       tokens.push_back(chosen(flow.value.bottomRows(1).transpose()));
     }
-    // Errors of all places at once: rows know nothing of later ones.
+    // Computes the errors of all positions at once, as rows do not see later ones.
     const Flow flow = model.run(tokens, Following::kYes);
     std::vector<LogitFlow>& logits = text.logits.emplace_back();
     for (std::int64_t output = 0; output < request.output_tokens; ++output) {
@@ -83,7 +83,7 @@ struct Beam {
   double deviation = 0;  // of the score
 };
 
-// The deviation of a token's log-probability: its logit against the mean of all by their
+// The deviation of a token's log-probability: of its logit less the mean of all, weighted by their
 // probabilities.
 double log_probability_deviation(const Hidden& hidden, const Vector& logits, Token token,
                                  const Matrix& head) {
@@ -111,7 +111,7 @@ std::vector<Beam> extend(const DenseModel& model, const std::vector<Beam>& beams
     const BeamCandidate& candidate = candidates[rank];
     const auto parent = static_cast<std::size_t>(candidate.parent);
     Beam beam = beams[parent];
-    // Errors of one beam's places are not taken for independent: they read the same K and V.
+    // The errors at a beam's positions are not treated as independent: they read the same K and V.
     beam.deviation +=
         log_probability_deviation(hidden[parent], logits[parent], candidate.token, head);
     if (rank > 0) {
@@ -123,7 +123,7 @@ std::vector<Beam> extend(const DenseModel& model, const std::vector<Beam>& beams
     beam.score = candidate.score;
     next.push_back(std::move(beam));
   }
-  next.pop_back();  // the best one that is not taken
+  next.pop_back();  // the best candidate that is not taken
   return next;
 }
 

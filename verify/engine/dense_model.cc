@@ -12,7 +12,7 @@ namespace {
 
 using reference::Matrix;
 
-// Neighbours of a number are at most 2 u apart of it, or of the smallest normal one.
+// A number's neighbours are at most 2 u away, relative to it or to the smallest normal number.
 double step_of(double value, ElementType type) {
   return 2 * reference::unit_roundoff(type) * std::abs(value) +
          2 * reference::underflow_error(type);
@@ -23,7 +23,7 @@ Store type_store(ElementType type) {
           .step = [type](double value) { return step_of(value, type); }};
 }
 
-// A number of `type` that goes into an fp8 cache.
+// Storing a number in an fp8 cache.
 Store fp8_store(ElementType cache, float scale) {
   return {.round =
               [cache, scale](double value) {

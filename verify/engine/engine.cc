@@ -115,7 +115,7 @@ Status Engine::make_cache(const std::vector<GenerationRequest>& requests) {
   managed.max_length = TokenCount(options_.max_length);
   for (const GenerationRequest& request : requests) {
     managed.max_width = std::max(managed.max_width, request.width);
-    // Room for all members is asked for as if it were one's; all that wait are known, too.
+    // Room for all members is requested as if for one sequence; waiting sequences count, too.
     managed.max_sequences += request.width;
   }
   auto cache = EngineCache::create(managed, store_, moves(), cache_fault(options_.fault));

@@ -20,7 +20,8 @@ EngineCache::EngineCache(const ManagedOptions& options, cache::BlockManager mana
       moves_(std::move(moves)),
       fault_(fault) {}
 
-// At the end of a step a request gives back what it has only if it is at its end.
+// At the end of a step a request releases what it has only if it has finished; otherwise the
+// release is a beam switch that the simulator drew.
 bool EngineCache::is_drawn_switch(sim::SequenceId sequence, TokenCount context) const {
   const sim::Request& request = *spec(sequence).request;
   return is_completing_ && request.decoding == sim::Decoding::kBeam && is_running(sequence) &&

@@ -1,4 +1,4 @@
-// What an engine can be asked for at all.
+// Checks whether an engine can be asked for something at all.
 
 #include <fmt/format.h>
 
@@ -33,7 +33,7 @@ Status check_request(const ModelShape& shape, const GenerationRequest& request) 
   }
   const bool is_single = request.decoding == sim::Decoding::kSingle;
   const bool is_beam = request.decoding == sim::Decoding::kBeam;
-  // Beams part at their first token, each with another one.
+  // Beams diverge at their first token, each with a different one.
   const std::int64_t most = is_single ? 1 : is_beam ? shape.vocabulary - 1 : 256;
   RECTO_RETURN_IF_ERROR(check_limits({{"width", request.width, 1, most},
                                       {"output_tokens", request.output_tokens, 1, 1 << 20},

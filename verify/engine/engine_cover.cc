@@ -14,7 +14,7 @@
 namespace recto::verify {
 namespace {
 
-// Scales so that values of a few units lie well inside what fp8 holds.
+// The scales keep values of a few units well inside fp8's range.
 constexpr std::array kNumbers = {
     EngineNumbers{"fp32", {ElementType::kFp32, ElementType::kFp32, 1, 1}, 1.0},
     EngineNumbers{"fp16", {ElementType::kFp16, ElementType::kFp16, 1, 1}, 0.05},
@@ -44,7 +44,7 @@ struct Model {
   std::int64_t head_dim;
   std::int64_t head_dim_16_bit;  // where q and the cache are fp16 or bf16
 };
-// The prefill kernel serves 80 in 16 bits alone.
+// The prefill kernel supports head dim 80 only in 16 bits.
 constexpr std::array kModels = {Model{2, 1, false, 64, 64}, Model{2, 1, true, 64, 64},
                                 Model{4, 2, false, 64, 64}, Model{2, 1, true, 128, 128},
                                 Model{3, 1, false, 128, 80}};
@@ -61,8 +61,8 @@ constexpr std::array kMemories = {
 
 constexpr std::array kLayouts = {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked};
 
-// Where numbers are coarse, mixing weights are damped, and turn few tokens: copying ones come twice
-// as often.
+// With coarse numbers mixing weights are damped, and change few tokens, so copying weights come
+// twice as often.
 constexpr std::array kWeights = {WeightKind::kCopying, WeightKind::kCopying, WeightKind::kMixing};
 
 enum Factor {
@@ -96,7 +96,7 @@ EngineScenario scenario_of(const std::vector<int>& row, std::uint64_t seed) {
   const bool is_16_bit = element_bytes(numbers.rounding.cache) == 2;
   scenario.shape.head_dim = is_16_bit ? model.head_dim_16_bit : model.head_dim;
   scenario.draw = {.seed = seed, .attention_share = numbers.attention_share};
-  // fp32 decides by what all of attention mixes, too.
+  // fp32 can decide by what all of attention mixes, too.
   if (!numbers.is_fp32()) scenario.weights = pick(kWeights, kWeight);
   scenario.traffic.decoding = sequences.decoding;
   scenario.traffic.width = sequences.width;
@@ -171,7 +171,7 @@ std::vector<EngineScenario> engine_product() {
 std::vector<EngineScenario> replayed_steps() {
   std::vector<EngineScenario> scenarios = tiny_pools();
   for (EngineScenario& scenario : engine_cover(7)) {
-    // Whoever prefills has a call of its own, so that the others can be replayed.
+    // Prefills get a call of their own, so that the other sequences can be replayed.
     scenario.options.calls = StepCalls::kApart;
     scenarios.push_back(std::move(scenario));
   }

@@ -67,7 +67,7 @@ void EngineJob::sample() {
 }
 
 std::vector<std::int32_t> EngineJob::search() {
-  // At first all beams are one.
+  // At first all beams are the same.
   const std::size_t different = outputs() == 0 ? 1 : members_.size();
   std::vector<double> scores;
   std::vector<Vector> logits;

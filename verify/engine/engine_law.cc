@@ -14,7 +14,7 @@ namespace {
 
 using reference::Vector;
 
-constexpr std::uint64_t kDrawsMax = 100;  // of one request; more would be a model that rounds
+constexpr std::uint64_t kDrawsMax = 100;  // per request; more: rounding decides nearly every choice
 
 std::int64_t between(RandomStream& stream, std::int64_t min, std::int64_t max) {
   return min +
@@ -32,7 +32,7 @@ GenerationRequest draw_request(const EngineScenario& scenario, std::int64_t id,
   request.width = traffic.width;
   request.output_tokens = between(numbers, traffic.output_min, traffic.output_max);
   request.seed = numbers.next_u64();
-  // Beams are ranked without noise; the first of others is greedy.
+  // Beams are ranked without noise; of other requests the first is greedy.
   if (traffic.decoding != sim::Decoding::kBeam && id > 0) request.temperature = 1.0;
   RandomStream shared = RandomStream(scenario.seed).split("shared prompt");
   RandomStream own = stream.split("prompt");
@@ -45,7 +45,7 @@ GenerationRequest draw_request(const EngineScenario& scenario, std::int64_t id,
   return request;
 }
 
-// Blocks of a request alone: its prompt's full ones once, the rest for each of its sequences.
+// Blocks of a request that runs alone: the prompt's full blocks once, the others once per sequence.
 std::int64_t blocks_of(const GenerationRequest& request, std::int64_t block_size) {
   const std::int64_t prompt = std::ssize(request.prompt);
   const std::int64_t shared = prompt / block_size;
@@ -53,14 +53,14 @@ std::int64_t blocks_of(const GenerationRequest& request, std::int64_t block_size
   return shared + (ceil_div(final_context, block_size) - shared) * request.width;
 }
 
-// The first token of a text that is another one, or the number of tokens.
+// The index of the first differing token, or the number of tokens.
 std::int64_t first_difference(const std::vector<Token>& a, const std::vector<Token>& b) {
   const auto [at, other] = std::ranges::mismatch(a, b);
   static_cast<void>(other);
   return at - a.begin();
 }
 
-// In deviations.
+// The largest error of a logit, in deviations.
 double departure(const Vector& logits, const LogitFlow& flow) {
   double worst = 0;
   for (std::int64_t token = 0; token < logits.size(); ++token) {
@@ -90,7 +90,7 @@ struct Comparer {
       for (std::size_t i = 0; i < right.size(); ++i) {
         const std::string place =
             fmt::format("request {}, sequence {}, output {}", request, member, i);
-        // What follows another token has other logits.
+        // Logits after a different token are different.
         const bool is_behind = static_cast<std::int64_t>(i) > same;
         if (!is_behind) compare_logits(place, dense.logits[member][i], engine.logits[member][i]);
         if (seen[i] == right[i]) continue;
@@ -156,7 +156,7 @@ EngineVerdict judge_engine(const EngineScenario& scenario) {
   const DrawnTraffic traffic = draw_traffic(scenario, weights);
   EngineOptions options = scenario.options;
   options.num_blocks = traffic.num_blocks;
-  // Whoever gives way last finds no room on the host.
+  // With a host pool of this size, the last request to be preempted finds no room on the host.
   if (options.preemption == sim::PreemptionRule::kSwap) options.host_blocks = traffic.num_blocks;
   const Result<EngineRun> run = run_engine(weights, traffic.requests, options);
   RECTO_CHECK_EQ(run.status(), Status::ok());

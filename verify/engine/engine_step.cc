@@ -58,7 +58,7 @@ EnginePart Engine::part(const sim::Group& group, std::size_t member, std::int64_
   return part;
 }
 
-// As many as the request has outputs left, and the pool has room for.
+// As many as the request still has outputs for, and the pool has room for.
 void Engine::add_drafts(const sim::Group& group, EnginePart& part) {
   if (options_.draft_tokens == 0 || group.request.decoding == sim::Decoding::kBeam) return;
   const std::int64_t left = group.final_context() - part.shape.context - 1;
@@ -115,7 +115,7 @@ StepRows Engine::rows_of(std::span<EnginePart* const> parts) const {
   return step;
 }
 
-// Parts of prompts are launched: their number of rows is another one at each step.
+// Parts of prompts are launched, not replayed: their number of rows changes from step to step.
 bool Engine::replays(std::span<EnginePart* const> parts) {
   if (options_.graphs == StepGraphs::kOff) return false;
   std::int64_t drafts = 0;
@@ -184,8 +184,8 @@ std::int64_t Engine::right_drafts(const EnginePart& part) const {
   return part.job->right_drafts(part.shape.member, part.drafts, std::span(part.logits).subspan(1));
 }
 
-// All sequences of a request have equal contexts: they keep as many drafts as were right of each.
-// By request, where there are any.
+// All sequences of a request have equal contexts: they keep as many drafts as were right in all of
+// them. Returns the number by request, if it is not 0.
 std::map<std::int64_t, std::int64_t> Engine::settle_drafts(std::vector<EnginePart>& parts) {
   std::map<std::int64_t, std::int64_t> kept;
   for (const EnginePart& part : parts) {
@@ -205,8 +205,8 @@ std::map<std::int64_t, std::int64_t> Engine::settle_drafts(std::vector<EnginePar
   return kept;
 }
 
-// K and V of the first `kept` drafts stay where they are, and with them the tokens that they led
-// to; the tail is rolled back.
+// Keeps K and V of the first `kept` drafts in place, with the tokens that followed from them, and
+// rolls back the rest.
 void Engine::keep_drafts(EnginePart& part, std::int64_t kept) {
   const std::int64_t rejected = part.shape.drafts - kept;
   run_.counts.accepted += kept;

@@ -44,7 +44,7 @@ std::vector<double> normed(const Matrix& x, std::int64_t row, const Vector& gain
   return values;
 }
 
-// Of the heads of one row: their norm, if there is one, and their place.
+// Applies the norm, if there is one, and the rotation for `position` to the heads of one row.
 void place_heads(const ModelShape& shape, const Vector& gains, std::int64_t position,
                  std::span<double> heads) {
   for (double* head = heads.data(); head < heads.data() + heads.size(); head += shape.head_dim) {

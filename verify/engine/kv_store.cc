@@ -26,7 +26,7 @@ KvPoolShape pool_shape(const ModelShape& shape, const KvRounding& rounding,
           .head_dim_v = shape.head_dim};
 }
 
-// Contents are looked at by a kernel before anything is written.
+// A kernel checks the contents before anything is written.
 struct CheckedOp {
   std::vector<std::byte> memory = std::vector<std::byte>(kContentsCheckBytes);
 
@@ -39,7 +39,7 @@ struct CheckedOp {
 
 using BlockLists = std::vector<std::vector<std::int64_t>>;
 
-// Each row with the context that ends with it, and its sequence's table.
+// For each row, the length of the context that ends with it, and its sequence's table.
 struct RowTables {
   explicit RowTables(const StepRows& step) {
     for (std::int64_t s = 0; s < step.num_sequences(); ++s) {

@@ -15,7 +15,7 @@ struct Size {
   std::int64_t value;
 };
 
-// All matrices'. In fp64, which no product of sizes overflows.
+// The number of weights in all matrices, in fp64, which no product of sizes overflows.
 double weights_of(const ModelShape& shape) {
   const auto hidden = static_cast<double>(shape.hidden);
   const double heads =

@@ -27,7 +27,7 @@ Matrix draw_matrix(RandomStream stream, std::int64_t rows, std::int64_t cols, do
 LayerWeights draw_layer(const ModelShape& shape, const WeightDraw& draw,
                         const RandomStream& stream) {
   const double per_input = 1 / std::sqrt(static_cast<double>(shape.hidden));
-  // Of q.k / sqrt(head_dim), with the spread shared by q and k.
+  // The spread of q.k / sqrt(head_dim) comes in equal parts from q and k.
   const double gain = std::sqrt(draw.score_spread);
   LayerWeights layer;
   layer.attention_norm = drawn_gains(stream.split("attention norm"), shape.hidden, 1);

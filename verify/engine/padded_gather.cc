@@ -29,8 +29,8 @@ struct PaddedHead {
   double scale = 1;
 };
 
-// One row against all of the padded context: what lies behind its position is masked, and computed
-// all the same.
+// One row over the whole padded context: keys after its position are masked, but computed all the
+// same.
 Eigen::RowVectorXd attend_row(const PaddedHead& head, const Eigen::RowVectorXd& q,
                               std::int64_t position, AttentionWork& work) {
   reference::Vector scores = head.k * q.transpose() * head.scale;
@@ -101,7 +101,7 @@ PaddedGather padded_gather_attention(const PagedAttentionInputs& inputs) {
     for (std::int64_t q_head = context.q_head_begin; q_head < context.q_head_end; ++q_head) {
       const Matrix q = reference::read_rows(inputs.q, q_head, context.first_row, context.num_rows);
       for (std::int64_t row = 0; row < most.rows; ++row) {
-        // Rows that pad are computed too.
+        // Padding rows are computed, too.
         const bool is_padding = row >= context.num_rows;
         const std::int64_t position =
             is_padding ? most.context - 1 : context.k.rows() - context.num_rows + row;

@@ -13,10 +13,12 @@ namespace {
 using reference::Matrix;
 using reference::Vector;
 
-// Sums of fp64 in any order of what is at hand here are closer than that, relative to their terms.
+// fp64 sums of the sizes that occur here differ by less than this between orders, relative to their
+// terms.
 constexpr double kOrderError = 1e-14;
 
-// What the order of fp64 sums may do to numbers about as large as `value`'s largest.
+// Adds what the order of fp64 sums may do to numbers about as large as the largest in `value`'s
+// row.
 Matrix with_order_error(Matrix deviation, const Matrix& value) {
   for (std::int64_t row = 0; row < value.rows(); ++row) {
     const double floor = kOrderError * value.row(row).cwiseAbs().maxCoeff();
@@ -104,7 +106,8 @@ Flow rotate_heads(const Flow& x, std::int64_t head_dim, double base) {
         reference::rotate(x.value.middleCols(begin, head_dim), 0, options);
   }
   if (!x.is_followed()) return result;
-  // A rotated pair's variances lie between its own two: the larger one is charged to both.
+  // The variances of a rotated pair lie between those of the pair before: the larger one is charged
+  // to both.
   result.deviation = x.deviation;
   const std::int64_t half = head_dim / 2;
   for (std::int64_t begin = 0; begin < x.value.cols(); begin += head_dim) {

@@ -26,7 +26,7 @@ constexpr const char* kMetadata = "__metadata__";
 struct Type {
   const char* name;
   std::int64_t bytes;
-  std::optional<ElementType> element;  // none: not numbers that weights are made of
+  std::optional<ElementType> element;  // none: not a type of weights
 };
 
 constexpr Type kTypes[] = {{"BOOL", 1, {}},
@@ -64,7 +64,7 @@ std::optional<std::int64_t> size_of(const Json& value) {
   return static_cast<std::int64_t>(number);
 }
 
-// Sizes of 64 bits, so that products of them are looked at before they are made.
+// Sizes have 64 bits, so products are checked for overflow before they are computed.
 std::optional<std::int64_t> bytes_of(const std::vector<std::int64_t>& shape, std::int64_t each) {
   if (std::ranges::find(shape, 0) != shape.end()) return 0;
   std::int64_t bytes = each;
@@ -119,7 +119,7 @@ Status check_size(const SafetensorsEntry& entry, std::int64_t available) {
   return Status::ok();
 }
 
-// The header; of names that stand twice, JSON keeps one without a word.
+// Parses the header and refuses repeated names, of which JSON would silently keep one.
 Result<Json> parse_header(std::string_view header) {
   std::set<std::string> names;
   std::optional<std::string> repeated;
@@ -192,7 +192,7 @@ Status SafetensorsFile::read_header(std::string_view header) {
   return check_places();
 }
 
-// In the order of the file, each begins where the one before ended.
+// Checks that in the file's order each tensor begins where the one before ended.
 Status SafetensorsFile::check_places() const {
   std::vector<std::pair<std::int64_t, std::string>> order;
   for (const auto& [tensor, entry] : entries_) {

@@ -11,7 +11,7 @@ namespace {
 using reference::Matrix;
 using reference::Vector;
 
-// The first failure stays.
+// Reads tensors, and keeps the first failure.
 class Reader {
  public:
   explicit Reader(const SafetensorsFile& file) : file_(file) {}
