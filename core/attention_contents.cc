@@ -1,4 +1,4 @@
-// The second gate: what tables, lengths, slots, scales, slopes and sinks hold.
+// The second gate checks what tables, lengths, slots, scales, slopes and sinks hold.
 
 #include <algorithm>
 #include <cmath>
@@ -43,7 +43,7 @@ struct CachedContexts {
   const KvTensorView& k;
 };
 
-// A context fits its row of the table, and the blocks that it reaches are the cache's.
+// Checks that a context fits its row of the table, and that its blocks are in the cache.
 Status check_context(const CachedContexts& contexts, std::int64_t seq) {
   const BlockTableView& table = contexts.table;
   const std::int64_t block_size = contexts.k.block_size;
@@ -115,7 +115,7 @@ Status check_head_options(const AttentionOptions& options) {
   return Status::ok();
 }
 
-// What attention's tables, lengths and options hold, once shapes are right.
+// Checks what attention's tables, lengths and options hold, once shapes are right.
 Status check_held(const PagedAttentionInputs& inputs) {
   RECTO_RETURN_IF_ERROR(check_query_start(inputs.query_start, inputs.q.num_rows));
   RECTO_RETURN_IF_ERROR(check_contexts(
@@ -131,8 +131,8 @@ Status check_held(const DecodeStepInputs& inputs) {
   return check_head_options(inputs.options);
 }
 
-// Rows [context_start, context_start + context_length) of each sequence lie within the output, and
-// apart from all others.
+// Rows [context_start, context_start + context_length) of each sequence must lie within the output,
+// and overlap no others.
 Status check_context_rows(const GatherInputs& inputs) {
   struct Rows {
     std::int64_t start = 0;
@@ -163,7 +163,8 @@ Status check_context_rows(const GatherInputs& inputs) {
   return Status::ok();
 }
 
-// A code that is moved means another number under another scale. Kinds are equal, scales valid.
+// A code that is moved would mean another number under another scale. Kinds must be equal, and
+// scales valid.
 Status check_equal_scales(const char* name, const KvTensorView& from, const KvTensorView& to) {
   const std::int64_t sizes[] = {0, 1, to.num_kv_heads};
   for (std::int64_t i = 0; i < sizes[static_cast<int>(to.scale.kind)]; ++i) {
@@ -184,7 +185,7 @@ Status check_block_id(std::size_t copy, const Named<std::int32_t>& block,
       block.text());
 }
 
-// Blocks that are written, by the pair that does.
+// Blocks that are written, and the pair that writes each.
 using Destinations = std::unordered_map<std::int32_t, std::size_t>;
 
 Status check_destinations(std::span<const BlockPair> copies, Destinations& destinations) {

@@ -85,8 +85,7 @@ Status check_options(ViewGate& gate, const AttentionOptions& options, const Name
   return gate.array("options.sinks", options.sinks);
 }
 
-// Whoever computes needs room for out in fp64: views may repeat rows by strides of 0, results do
-// not.
+// Computing needs room for out in fp64: views may repeat rows by strides of 0, results do not.
 Status check_result_size(const RowsView& q, std::int64_t head_dim) {
   std::int64_t bytes = 0;
   const bool overflows = __builtin_mul_overflow(q.num_rows, q.num_heads, &bytes) ||
@@ -98,7 +97,7 @@ Status check_result_size(const RowsView& q, std::int64_t head_dim) {
                      std::to_string(head_dim) + " x 8");
 }
 
-// What both kinds of attention have: queries, cache, table, options.
+// Checks what both kinds of attention have: queries, cache, table, options.
 template <typename Inputs>
 Status check_queries(ViewGate& gate, const Inputs& inputs, Access cache) {
   const RowsView& q = inputs.q;
@@ -134,7 +133,7 @@ Status check_inputs(ViewGate& gate, const PagedAttentionInputs& inputs,
   return gate.array("query_start", inputs.query_start);
 }
 
-// Rows of K or V that belong to `cache`.
+// Checks rows of K or V that belong to `cache`.
 Status check_new_rows(ViewGate& gate, const char* name, const RowsView& rows,
                       const Named<const KvTensorView*>& cache) {
   const KvTensorView& tensor = *cache.value;
@@ -145,7 +144,7 @@ Status check_new_rows(ViewGate& gate, const char* name, const RowsView& rows,
                       {cache.view, "head_dim", tensor.head_dim});
 }
 
-// Rows that a tensor of a cache is gathered into, in its own codes.
+// Checks rows that a cache's tensor is gathered into, in its own codes.
 Status check_gathered_rows(ViewGate& gate, const char* name, const MutableRowsView& rows,
                            const Named<const KvTensorView*>& cache) {
   const KvTensorView& tensor = *cache.value;

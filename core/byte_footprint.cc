@@ -16,7 +16,7 @@ std::string field_name(const char* tensor, const char* field) {
   return std::string(tensor) + "." + field;
 }
 
-// Sets `span` to that of `level.count` steps over `span` bytes.
+// Replaces `span` by the span of `level.count` steps, each over `span` bytes.
 Status extend_span(const StridedTensor& tensor, const StrideLevel& level, std::int64_t& span) {
   std::int64_t bytes = 0;
   bool overflows = __builtin_mul_overflow(level.stride, tensor.element_bytes, &bytes);
@@ -72,9 +72,9 @@ struct Part {
 
 // Whether `right`, which begins `distance` bytes after `left`, has a byte in common with it.
 //
-// Of the larger stride s, each part is some number of steps, one if the stride is not its own. What
-// lies within a step is at most s long, so that steps of both meet only if their distance,
-// distance + m * s for a whole m, is in (-s, s): for two m at most.
+// With s the larger of the two strides, each part is a number of steps of s, or a single one if s
+// is not its own stride. A step's bytes span at most s, so steps of both overlap only if their
+// distance, distance + m * s for an integer m, is in (-s, s): for at most two m.
 bool do_parts_overlap(Part left, Part right, std::int64_t distance) {
   if (distance >= left.span() || -distance >= right.span()) return false;
   const std::int64_t stride = std::max(left.stride(), right.stride());
@@ -119,7 +119,7 @@ Result<ByteFootprint> footprint_of(const StridedTensor& tensor, std::int64_t ali
   RECTO_RETURN_IF_ERROR(extend_span(tensor, {tensor.run_field, tensor.run, 1}, bytes.run_bytes));
   std::int64_t span = bytes.run_bytes;
   for (const StrideLevel& level : tensor.levels) {
-    if (level.count == 1) continue;  // its stride is never stepped over
+    if (level.count == 1) continue;  // its stride is never used
     RECTO_RETURN_IF_ERROR(extend_span(tensor, level, span));
     bytes.levels[bytes.num_levels++] = {.field = level.field,
                                         .count = level.count,

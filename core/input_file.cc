@@ -16,13 +16,13 @@ namespace {
 
 Status system_reason(int error) { return Status::invalid_input(std::strerror(error)); }
 
-// Pipes with a name lie in some file system; those that are open already in one of their own.
+// Named pipes are in an ordinary file system; anonymous ones are in pipefs.
 bool has_name(int pipe) {
   struct statfs system = {};
   return fstatfs(pipe, &system) != 0 || system.f_type != PIPEFS_MAGIC;
 }
 
-// Why what is open may not be read to its end, or nothing.
+// Why the open file may not be read to its end, or nothing.
 std::optional<Status> why_refused(int descriptor) {
   struct stat info = {};
   if (fstat(descriptor, &info) != 0) return system_reason(errno);
@@ -51,7 +51,7 @@ Result<InputFile> open_input_file(const std::string& path) {
     return system_reason(error);
   }
   if (const auto refused = why_refused(descriptor)) return *refused;
-  // Only opening must not wait: a pipe's writer may take its time.
+  // Only opening must not block: a pipe's writer may take its time.
   if (fcntl(descriptor, F_SETFL, 0) != 0) return system_reason(errno);
   return file;
 }

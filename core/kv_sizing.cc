@@ -93,7 +93,7 @@ Result<PoolSize> size_pool(const ModelSpec& model, const GpuSpec& gpu, const Poo
   const ByteCount usable(static_cast<std::int64_t>(
       std::floor(static_cast<double>(gpu.memory.value()) * options.memory_utilization)));
   pool.unused_bytes = gpu.memory - usable;
-  // Neither can be larger than the card without leaving nothing; so the sum can't overflow.
+  // If either alone exceeds what is usable, nothing is left; otherwise the sum cannot overflow.
   const bool is_full = std::max(pool.weight_bytes, pool.reserve_bytes) > usable;
   const ByteCount room = is_full ? ByteCount(0) : usable - pool.weight_bytes - pool.reserve_bytes;
   if (room < pool.block_bytes) {

@@ -56,7 +56,7 @@ std::uint64_t RandomStream::next_u64() {
   return result;
 }
 
-// Draws again from the incomplete last interval of the 64-bit range.
+// Redraws the first 2^64 mod `bound` numbers, so that all remainders are equally likely.
 std::uint64_t RandomStream::next_below(std::uint64_t bound) {
   RECTO_CHECK_GT(bound, 0u);
   const std::uint64_t incomplete = (0 - bound) % bound;

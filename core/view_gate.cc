@@ -40,7 +40,7 @@ Status check_packs(const char* name, const KvTensorView& view, std::int64_t pack
     return expect("pack_stride", 0, view.pack_stride);
   }
   RECTO_RETURN_IF_ERROR(expect("pack_width", pack_width, view.pack_width));
-  // One dim of V is contiguous over the slots of its block, as a row of other layouts over dims.
+  // One dim of V is contiguous over the slots of its block, as a row is over dims in other layouts.
   if (pack_width == 1) RECTO_RETURN_IF_ERROR(expect("slot_stride", 1, view.slot_stride));
   return expect_multiple({name, "head_dim", view.head_dim}, {name, "pack_width", pack_width});
 }
@@ -152,8 +152,8 @@ Status ViewGate::kv(const KvNames& names, const PagedKvView& view, Access access
   return cache(kv_strides(names.v, v), access);
 }
 
-// A cache of distinct bytes below 2^63 has as few slots: slot ids, block_id * block_size + offset,
-// are in range.
+// A cache of fewer than 2^63 distinct bytes has fewer than 2^63 slots, so slot ids, block_id *
+// block_size + offset, are in range.
 Status ViewGate::cache(const StridedTensor& tensor, Access access) {
   const Result<ByteFootprint> footprint = footprint_of(tensor, options_.alignment_bytes);
   RECTO_RETURN_IF_ERROR(footprint.status());

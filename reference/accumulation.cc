@@ -40,8 +40,8 @@ SumError sum_error(const Accumulation& sum, std::int64_t terms, double coherence
     error.hard = compound(unit, roundings);
     error.deviation = std::sqrt(roundings * coherence) * unit;
   } else {
-    // A step cuts each of its terms, the partial sum and the result off at a unit in the last place
-    // (two roundoffs) of the largest of them.
+    // A step truncates each of its terms, the partial sum and the result at a unit in the last
+    // place (two roundoffs) of the largest of them.
     const auto cuts_per_step = static_cast<double>(sum.terms_per_step + 2);
     const auto step_count = static_cast<double>(steps(sum, terms));
     const double to_nearest = static_cast<double>(tree_levels(sum.lanes)) + other_roundings;
@@ -56,7 +56,7 @@ SumError sum_error(const Accumulation& sum, std::int64_t terms, double coherence
 double sharp_sum_error(const Accumulation& sum, std::int64_t terms, const SumError& error,
                        const SummedTerms& summed, double lambda) {
   const double deviation = lambda * error.deviation;
-  // Each cut takes half a unit on the average: of a term towards zero, and of the accumulator and
+  // Each cut takes half a unit on average: from a term, towards zero, and from the accumulator and
   // the result of each step, whose signs may well stay the same.
   const double cuts = sum.rounding == AccumulatorRounding::kTruncate
                           ? summed.net_terms + 2.0 * static_cast<double>(steps(sum, terms))

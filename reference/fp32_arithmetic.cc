@@ -9,14 +9,14 @@
 namespace recto::reference {
 namespace {
 
-// That of the smallest normal numbers for anything smaller.
+// One unit in the last place; for anything subnormal, that of the smallest normal numbers.
 double ulp_of(double value) {
   int exponent = 0;
   std::frexp(std::max(std::abs(value), 0x1p-126), &exponent);
   return std::ldexp(1.0, exponent - 24);
 }
 
-// A number at most `distance` (of two ulp or more) from `exact`, and next to none that is further.
+// A number at most `distance` (at least two ulp) from `exact`, and about the farthest such number.
 float off_by(double distance, double exact, float argument) {
   if (!std::isfinite(exact)) return static_cast<float>(exact);
   const bool is_above = mix_bits(std::bit_cast<std::uint32_t>(argument)) % 2 == 0;

@@ -23,7 +23,7 @@ bool has_no_keys(const Fp32State& state) {
   return state.sum == 0.0F && state.maximum == kMinusInfinity;
 }
 
-// Of two zeros +0, in whatever order.
+// The larger number; of two zeros +0, in either order.
 float larger(float a, float b) {
   if (a == b) return std::signbit(a) ? b : a;
   return std::max(a, b);

@@ -18,8 +18,8 @@ using Json = nlohmann::json;
 static_assert(std::numeric_limits<long double>::digits >= 64,
               "expected results must be kept with more digits than those compared with them");
 
-// Fields by name; what is missing or of another type, nlohmann throws. What it cannot know to be
-// wrong is kept in trouble().
+// Reads fields by name; nlohmann throws if one is missing or of another type. What it cannot know
+// to be wrong is kept in trouble().
 class CaseReader {
  public:
   explicit CaseReader(const Json& file) : file_(file) {}

@@ -17,7 +17,7 @@ std::span<double> span_of(double* values, std::int64_t count) {
   return {values, static_cast<std::size_t>(count)};
 }
 
-// How many dims of a slot lie side by side.
+// How many dims of a slot are contiguous.
 std::int64_t run_length(const KvTensorView& view) {
   return view.layout == KvLayout::kPacked ? view.pack_width : view.head_dim;
 }

@@ -1,7 +1,7 @@
-// Values out of a paged cache, per core: a sequence's context of one KV head after the other, from
-// blocks that are scattered over the pool. Beside it, in the same run, a plain read of as many
-// bytes of that pool: what memory alone would allow. Counters: elements per second of each, and
-// the ratio of their times.
+// Reads values from a paged cache, on one core: a sequence's context of one KV head after the
+// other, from blocks that are scattered over the pool. For comparison, the same run reads as many
+// bytes of that pool plainly: what memory alone would allow. Counters: elements per second of each,
+// and the ratio of their times.
 
 #include <benchmark/benchmark.h>
 

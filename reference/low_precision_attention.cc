@@ -20,7 +20,7 @@ using Floats = std::vector<float>;
 struct HeadTensors {
   Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> q;  // [m, head_dim_k]
   Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> k;  // [n, head_dim_k]
-  Eigen::MatrixXf v;  // [n, head_dim_v], its columns side by side
+  Eigen::MatrixXf v;  // [n, head_dim_v], column-major
 };
 
 Fp32Arithmetic arithmetic_of(const LowPrecisionOptions& how) {
@@ -179,9 +179,9 @@ void attend(const PagedAttentionInputs& inputs, const KvHeadContext& context,
 constexpr double kSmallestNormal = 0x1p-126;
 constexpr double kUlp = 0x1p-23;  // relative, at most
 
-// What reference/fp32_arithmetic.h says of them.
+// The errors that reference/fp32_arithmetic.h states.
 void set_fast_functions(const LowPrecisionOptions& how, KernelNumerics& numerics) {
-  // Normalised parts are weighed in base e, whatever their own.
+  // Normalised parts are weighted in base e, whatever their own base.
   const bool is_exp = how.base == ExponentialBase::kE || how.split_merge == SplitMerge::kNormalised;
   numerics.exponential = {.relative = 2 * kUlp,
                           .relative_slope = is_exp ? 1.173 * kUlp : 0.0,

@@ -19,7 +19,7 @@ KernelNumerics fp64_numerics(std::int64_t tile_size) {
           .weight_sum = kSum,
           .output_sum = kSum,
           .tile_size = tile_size,
-          .state_merges = 1,  // a tile's state is rescaled, too, where it has not the maximum
+          .state_merges = 1,  // a tile's state is rescaled, too, if it does not have the maximum
           .log_relative = kUlp,
           .log_absolute = 0};
 }
@@ -38,7 +38,7 @@ KernelNumerics third_party_numerics(ElementType q_type, ElementType kv_type) {
   if (has_tensor_cores) {
     // Products and the accumulator, aligned and cut off: four at a time on V100, 8 on A100, 16 on
     // H100 (Fasi et al. 2021, PeerJ Computer Science 7:e330; Khattak & Mikaitis 2025, arXiv
-    // 2512.07004). The fewer, the more cuts.
+    // 2512.07004). Fewer terms mean more cuts.
     products.terms_per_step = 4;
     products.rounding = AccumulatorRounding::kTruncate;
   }

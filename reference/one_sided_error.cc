@@ -15,7 +15,7 @@ std::span<const double> values_of(const Vector& vector) {
   return {vector.data(), static_cast<std::size_t>(vector.size())};
 }
 
-// How many weights are the same number once they are stored. The kernel's maximum is taken to be
+// How many weights are the same number once they are stored, assuming that the kernel's maximum is
 // the row's.
 double stored_alike(const Vector& weights, const KernelNumerics& numerics) {
   const ElementType type = numerics.weight_type.value_or(ElementType::kFp32);
@@ -27,8 +27,8 @@ double stored_alike(const Vector& weights, const KernelNumerics& numerics) {
 // term that is larger may be rounded up by as much as itself.
 constexpr double kSwampedBelow = 2;
 
-// Partial sums of any stretch of consecutive terms, of one of them, too, are differences of two
-// from the start. Of terms in an order unknown nothing is known.
+// The sum of any stretch of consecutive terms, even of one, is the difference of two partial sums
+// from the start. If the terms' order is unknown, nothing is known of their partial sums.
 SummedTerms summed_terms(const Vector& terms, const KernelNumerics& numerics) {
   SummedTerms summed;
   double sum = 0;
@@ -50,7 +50,7 @@ SummedTerms summed_terms(const Vector& terms, const KernelNumerics& numerics) {
 }
 
 // What a sum may lose: terms so small that adding one changes nothing, and terms that differ by
-// less than a partial sum's last place, which are all rounded in one direction. Of what is cut off,
+// less than a partial sum's last place, which are all rounded in one direction. For truncation,
 // sharp_sum_error() charges half a unit for each term, the mean; this is the rest.
 double loss_of(const Vector& terms, const SummedTerms& summed, const Accumulation& sum) {
   const auto magnitudes = terms.cwiseAbs().array();

@@ -13,9 +13,9 @@ namespace {
 
 using Row = Eigen::RowVectorXd;
 
-// Errors of the weights, carried to the output: the ratio (sum p (1 + d) v) / (sum p (1 + d)).
+// Errors of the weights, propagated to the output: the ratio (sum p (1 + d) v) / (sum p (1 + d)).
 struct Perturbed {
-  Row shift;       // [head_dim_v], at most so far from the exact output
+  Row shift;       // [head_dim_v], at most this far from the exact output
   Row magnitudes;  // [head_dim_v], at least sum of computed weights times |v|
 };
 
@@ -113,7 +113,8 @@ class OutputError {
     const std::int64_t tiles = ceil_div(keys_per_pass_, numerics_.tile_size) + 1;  // not aligned
     weight_terms_ = tiled_terms(numerics_.weight_sum, tiles);
     output_terms_ = tiled_terms(numerics_.output_sum, tiles);
-    // A tile's sum joins the others, each rescaling and each merge multiplies, splits are added up.
+    // A tile's sum is added to the others, each rescaling and each merge multiplies, splits are
+    // added.
     const std::int64_t joins =
         tiles + weights_.rescalings + 2 * numerics_.state_merges + (splits > 1 ? splits : 0);
     const std::int64_t partials =
@@ -130,7 +131,7 @@ class OutputError {
   }
 
   Perturbed perturb(const Vector& moved, const Row& shift, double sum_shift) const {
-    // A weighted mean of the values, whatever the weights.
+    // The output is a weighted mean of the values, whatever the weights.
     if (!(sum_shift < 1)) return {hull_, largest_};
     const Row magnitudes = (weights_.weights + moved).head(n_).transpose() * magnitudes_;
     return {(shift / (1 - sum_shift)).cwiseMin(hull_),
@@ -167,7 +168,7 @@ class OutputError {
     return lost;
   }
 
-  // Of the sum of products, per dim. `magnitudes` are those of computed weights.
+  // Errors of the sum of products, per dim. `magnitudes` are those of computed weights.
   Row product_errors(const Row& magnitudes) const {
     Row errors(magnitudes.size());
     for (std::int64_t dim = 0; dim < errors.size(); ++dim) {
@@ -181,22 +182,22 @@ class OutputError {
     return errors;
   }
 
-  // Relative to l.
+  // The sharp error of the sum of weights, relative to l.
   double weight_sum_sharp() const {
     const SumError sum =
         sum_error(numerics_.weight_sum, weight_terms_, weights_.coherence, weight_roundings_);
     return sum.bias + kSharpLambda * sum.deviation + one_sided_.weight_loss;
   }
 
-  // Flushing loses no key twice; without it, products and rescalings lose half as much each. One
-  // more is V as it is read, whose weights sum to 1.
+  // Flushing loses no key twice; without it, products and rescalings lose half as much each. The 1
+  // is for reading V, whose weights sum to 1.
   double underflow() const {
     return numerics_.underflow * (static_cast<double>(n_) + output_roundings_ + 1) +
            2 * (numerics_.input_flush + numerics_.kv_read_underflow);
   }
 
-  // Parts that are weighed by exp(lse_k - lse) are not divided by the sum of these weights: what
-  // lse is off by, of itself and by its parts, scales the output.
+  // Parts that are weighted by exp(lse_k - lse) are not divided by the sum of these weights, so
+  // errors of lse, its own and those of its parts, scale the output.
   Row divided(const Row& error, double relative) const {
     const double whole = (1 + relative) * std::exp(2 * weights_.split_error) - 1;
     return error + whole * (row_.out.cwiseAbs() + error);

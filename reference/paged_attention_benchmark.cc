@@ -1,6 +1,7 @@
 // How fast the oracle is where verification needs it: one decode row, 32 query heads on 8 KV heads,
-// head dim 128. Bytes per second stand beside those of a plain read, in one run: everywhere of K
-// and V as fp64, once for each query head, for so they are read, whatever they are gathered from.
+// head dim 128. Reports bytes per second next to those of a plain read in the same run. Bytes are
+// those of K and V as fp64, once for each query head, as this is how they are read, whatever they
+// are gathered from.
 
 #include <benchmark/benchmark.h>
 
@@ -27,8 +28,8 @@ Matrix random_matrix(std::int64_t rows, std::uint64_t seed) {
   return Matrix::NullaryExpr(rows, kHeadDim, [&stream] { return stream.next_unit() - 0.5; });
 }
 
-// One KV head's K and V in fp64. Larger than any cache at 128k keys (268 MB), it stands for each of
-// the eight.
+// One KV head's K and V in fp64. It is larger than any CPU cache at 128k keys (268 MB), and stands
+// for each of the eight.
 struct DenseHead {
   explicit DenseHead(std::int64_t context)
       : q(random_matrix(kQueryHeads, 1)),

@@ -43,7 +43,7 @@ std::int64_t rescalings(const Vector& scores, const KernelNumerics& numerics) {
   const bool is_consecutive = numerics.tile_order == TileOrder::kConsecutive;
   std::int64_t maxima = is_consecutive ? std::max(longest_climb(scores), longest_climb(backwards))
                                        : std::max(longest_rise(scores), longest_rise(backwards));
-  // One more tile where the first begins before the first visible key.
+  // One more tile if the first one begins before the first visible key.
   if (is_consecutive) {
     maxima = std::min(maxima, ceil_div(scores.size(), numerics.tile_size) + 1);
   }

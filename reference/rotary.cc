@@ -85,7 +85,7 @@ Matrix rotary_bound(const Matrix& rows, std::int64_t first_position, const Rotar
                                                 angle, log_base, numerics);
     }
   }
-  // The output rounds what was computed, which is that much larger than what is exact.
+  // The output rounds the computed value, which may be larger than the exact one by `before`.
   return before.array() + numerics.output_roundoff * (rotated.array().abs() + before.array()) +
          numerics.output_underflow;
 }

@@ -19,12 +19,12 @@ constexpr int kDoubleBias = 1023;
 constexpr std::uint64_t kDoubleSign = std::uint64_t{1} << 63;
 constexpr std::uint64_t kDoubleInfinity = std::uint64_t{0x7ff} << kDoubleMantissaBits;
 
-// A format is what its fields are. Without the sign, codes are ordered as their values are, and
-// adding one leads to the next value, into the next binade too.
+// A format, described by its fields. Without the sign, codes are ordered like their values, and
+// adding one gives the next value, also in the next binade.
 struct Format {
   int exponent_bits;
   int mantissa_bits;
-  bool has_infinity;  // if not, exponents of all ones are numbers, but for the last code, NaN
+  bool has_infinity;  // if not, exponents of all ones are numbers, except the last code, NaN
 
   constexpr int bias() const { return (1 << (exponent_bits - 1)) - 1; }
   constexpr std::uint64_t sign() const {
@@ -54,16 +54,16 @@ constexpr Format format_of(ElementType type) {
   RECTO_UNREACHABLE("all element types are listed");
 }
 
-// The code nearest to the magnitude whose double has these bits, as if exponents had no end:
-// infinity and all that is too large come out above format.largest().
+// The code nearest to the magnitude whose double has these bits, as if exponents were unbounded:
+// infinity and whatever is too large come out above format.largest().
 std::uint64_t round_magnitude(std::uint64_t bits, const Format& format) {
   const auto field = static_cast<int>(bits >> kDoubleMantissaBits);
   std::uint64_t significand = bits & ((std::uint64_t{1} << kDoubleMantissaBits) - 1);
   if (field != 0) significand |= std::uint64_t{1} << kDoubleMantissaBits;
 
   const int exponent = std::max(field, 1) - kDoubleBias + format.bias();
-  // Below the format's normal numbers each binade drops one bit more. 54 drop all 53, and half the
-  // last place is above any significand then.
+  // Below the format's normal numbers each binade drops one more bit. Dropping 54 drops all 53, and
+  // half a unit in the last place then exceeds any significand.
   const int dropped =
       std::min(kDoubleMantissaBits - format.mantissa_bits + std::max(1 - exponent, 0), 54);
   const std::uint64_t kept = significand >> dropped;
@@ -75,8 +75,8 @@ std::uint64_t round_magnitude(std::uint64_t bits, const Format& format) {
   return (binades << format.mantissa_bits) + kept + up;
 }
 
-// Exact, and branch-free for reading in bulk: the code's fields in a double's places are its value,
-// subnormal or not, but for the bias.
+// Exact, and branch-free for reading in bulk: the code's fields, moved to those of a double, are
+// its value except for the bias, subnormal or not.
 template <ElementType kType>
 constexpr double decode_code(std::uint64_t code) {
   constexpr Format kFormat = format_of(kType);

@@ -24,7 +24,8 @@ struct Score {
   }
 };
 
-// Operations on a score after its sum: times scale, bias and its sum, base 2, less the maximum.
+// Operations on a score after its sum: scaling, the bias and its addition, base 2, less the
+// maximum.
 constexpr double kOperations = 5;
 
 struct ScaledProduct {
@@ -39,7 +40,7 @@ Score score_of(const ScaledProduct& product, std::int64_t head_dim,
                const KernelNumerics& numerics) {
   const SumError sum = sum_error(numerics.score_sum, head_dim, product.coherence, 0);
   const double magnitudes = product.magnitudes;
-  // Every term's product, additions and readings, as one factor.
+  // What each term may lose as K and q are read, as one factor.
   const double read = (1 + numerics.kv_read) * (1 + numerics.query_read) - 1;
   Score score;
   const double lost = product.unread + product.underflow;
@@ -56,12 +57,13 @@ void apply_softcap(Score& score, double cap, const KernelNumerics& numerics) {
   const double unit = numerics.unit_roundoff;
   score.round(std::abs(score.value), numerics.softcap_roundings, unit);
   const double capped = std::tanh(score.value / cap) * cap;
-  // The steepest that tanh is within the error: an argument error shrinks by so much at least.
+  // The steepest slope of tanh within the error: an argument's error shrinks at least by this
+  // factor.
   const double reach = score.hard + numerics.shared_scale * std::abs(score.value);
   const double nearest_zero = std::max(std::abs(score.value) - reach, 0.0);
   const double slope = std::pow(std::cosh(std::min(nearest_zero / cap, 300.0)), -2);
-  // How much an error of the scale moves a score depends on where it stands: no common shift.
-  // A quotient that underflows is off by that much of the cap.
+  // How far an error of the scale moves a score depends on the score: there is no common shift. A
+  // quotient that underflows is off by that much, times the cap.
   const double own = numerics.tanh_relative * (std::abs(capped) + score.hard * slope) +
                      numerics.shared_scale * (std::abs(score.value) * slope + std::abs(capped)) +
                      numerics.underflow * (cap + 1);

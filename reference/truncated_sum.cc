@@ -7,14 +7,14 @@
 namespace recto::reference {
 namespace {
 
-// Towards zero, to multiples of 2^(exponent - 24), of values below 2^(exponent + 24).
+// Truncates values below 2^(exponent + 24) towards zero, to multiples of 2^(exponent - 24).
 class Cut {
  public:
   explicit Cut(int exponent)
       : unit_(std::ldexp(1.0, exponent - 24)), units_per_one_(std::ldexp(1.0, 24 - exponent)) {}
 
-  // Exact but for the cut: the factors are powers of two. (A conversion to an integer is several
-  // times as fast as std::trunc, which is a call.)
+  // Exact except for the truncation: the factors are powers of two. (A conversion to an integer is
+  // several times as fast as std::trunc, which is a call.)
   double operator()(double value) const {
     return static_cast<double>(static_cast<std::int64_t>(value * units_per_one_)) * unit_;
   }
@@ -41,7 +41,7 @@ float truncated_sum(float accumulator, std::span<const double> products) {
   for (const double product : products) sum += aligned(product);
   if (sum == 0) return 0.0F;
   std::frexp(sum, &exponent);
-  // Subnormal results keep fewer bits, and zero its sign.
+  // Subnormal results keep fewer bits, and zeros their sign.
   return static_cast<float>(std::copysign(Cut(std::max(exponent, -125))(sum), sum));
 }
 

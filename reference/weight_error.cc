@@ -18,7 +18,7 @@ struct LogError {
   double variance = 0.0;
 };
 
-// weight * expm1(error), without overflow where the weight is next to nothing.
+// weight * expm1(error), without overflow where the weight is tiny.
 double moved(double distance, double error) {
   const double weight = std::exp(-distance);
   return error < 1 ? weight * std::expm1(error)
@@ -47,7 +47,7 @@ class RowErrors {
     }
   }
 
-  // Of a key `distance` below the largest score.
+  // The error for a key `distance` below the largest score.
   LogError exponential(double distance) const {
     const double unit = numerics_.unit_roundoff;
     const ExponentialError& exponential = numerics_.exponential;
@@ -64,7 +64,7 @@ class RowErrors {
     return error;
   }
 
-  // What an error of the scale does to a key, beside and with what it does to the largest one.
+  // How far an error of the scale shifts a key, without and with the shift of the largest one.
   double uncommon_shift(double common) const {
     return numerics_.shared_scale * std::abs(common - common_);
   }
@@ -111,7 +111,7 @@ KeyError key_error(const RowErrors& shared, const ScoreErrors& scores, std::int6
   return error;
 }
 
-// Kernels whose maximum leaves the sink out take exp(sink - m) of any sign.
+// Kernels whose maximum leaves out the sink compute exp(sink - m) for arguments of any sign.
 KeyError sink_error(const RowErrors& shared, double distance, double argument, double sink) {
   return {distance, shared.exponential(argument),
           shared.uncommon_shift(0) + shared.whole_shift(sink), shared.whole_shift(sink)};
@@ -125,7 +125,7 @@ void record(std::int64_t key, const KeyError& error, const KernelNumerics& numer
   const double typical = first_order + kSharpLambda * (deviation + row.rescaling_deviation);
   const double second_order = moved(error.distance, typical) - weight * typical;
   row.weights[key] = weight;
-  // The argument is as much larger as its key's own shift.
+  // The argument, too, is larger by the key's own shift.
   const double hard = error.log.hard + error.uncommon * (1 + numerics.unit_roundoff);
   row.hard[key] = moved(error.distance, hard);
   row.systematic[key] = weight * first_order + second_order;
@@ -165,7 +165,7 @@ WeightErrors weight_errors(const ScoreErrors& scores, const HeadOptions& options
   row.largest = std::max(scores.scores.maxCoeff(), sink);
   row.largest_magnitude = scores.scores.cwiseAbs().maxCoeff();
   if (std::isfinite(sink)) row.largest_magnitude = std::max(row.largest_magnitude, std::abs(sink));
-  // Letting the sink in is one more.
+  // Including the sink is one more.
   row.rescalings = rescalings(scores.scores, numerics) + (options.sink ? 1 : 0);
   row.coherence =
       static_cast<double>(multiplicity({scores.scores.data(), static_cast<std::size_t>(n)}));

@@ -81,7 +81,7 @@ class Simulation final : public SchedulerObserver {
 
   std::optional<SimTime> next_arrival_;  // is scheduled
   bool is_busy_ = false;                 // a step or a transfer is under way
-  bool was_answered_ = false;            // somebody, since the next arrival was asked for
+  bool was_answered_ = false;            // a request, since the next arrival was asked for
   std::optional<SimTime> first_arrival_;
   SimTime last_answer_;
 };
@@ -94,7 +94,7 @@ Result<Report> Simulation::run() {
     bool happened = false;
     do {
       const Event event = events_.pop();
-      if (event.kind == EventKind::kArrival && next_arrival_ != event.time) continue;  // gave way
+      if (event.kind == EventKind::kArrival && next_arrival_ != event.time) continue;  // superseded
       happened = true;
       metrics_.advance(event.time);
       RECTO_RETURN_IF_ERROR(handle(event));
@@ -112,8 +112,8 @@ Result<Report> Simulation::run() {
   return std::move(report_);
 }
 
-// An answer may make the next arrival of a closed loop earlier: the event of the later one then
-// means nothing any more.
+// An answer may make the next arrival of a closed loop earlier: the event of the later one is then
+// ignored.
 Status Simulation::schedule_arrival() {
   const Result<std::optional<SimTime>> next = source_.next_arrival();
   RECTO_RETURN_IF_ERROR(next.status());
@@ -174,7 +174,7 @@ Status Simulation::handle(const Event& event) {
     case EventKind::kTransferEnd:
       is_busy_ = false;
       scheduler_->complete(event.time);
-      // An answer may let a closed-loop client go on.
+      // An answer may let a closed-loop client continue.
       return std::exchange(was_answered_, false) ? schedule_arrival() : Status::ok();
     case EventKind::kArrival:
       return receive(event.time);

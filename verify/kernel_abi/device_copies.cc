@@ -71,7 +71,7 @@ std::optional<MemoryFault> DeviceCopies::take_back() {
                      .kind = MemoryFault::Kind::kWrite};
 }
 
-// Between two offsets in the arena.
+// Looks between two offsets in the arena.
 std::optional<std::int64_t> DeviceCopies::changed_byte(const Copy& copy, std::int64_t first,
                                                        std::int64_t end) const {
   std::vector<std::byte> seen;
@@ -87,7 +87,7 @@ std::optional<std::int64_t> DeviceCopies::changed_byte(const Copy& copy, std::in
   return std::nullopt;
 }
 
-// The one nearest to the pages.
+// The changed byte nearest to the pages, before them if there is one, else behind them.
 std::optional<std::int64_t> DeviceCopies::changed_guard(const Copy& copy) const {
   std::vector<std::byte> seen = guard();
   const auto is_changed = [](std::byte byte) { return byte != std::byte{0xff}; };

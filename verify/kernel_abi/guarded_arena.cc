@@ -25,7 +25,7 @@ Status system_failure(const char* what) {
   return Status::failed(fmt::format("{}: {}", what, std::strerror(errno)));
 }
 
-// A view of the file at an address of the system's choice.
+// Maps a view of the file at an address that the system chooses.
 std::byte* map_view(int file, std::int64_t bytes, int protection) {
   void* const at = mmap(nullptr, static_cast<std::size_t>(bytes), protection,
                         MAP_SHARED | MAP_NORESERVE, file, 0);
@@ -132,7 +132,7 @@ std::string GuardedArena::overrun_text() const {
     if (buffer.pages.access == BufferAccess::kRead || buffer.is_sparse) continue;
     const std::byte* const begin = ours_ + buffer.pages.begin;
     const std::byte* const end = ours_ + buffer.pages.end;
-    // The nearest one that is no longer as it was.
+    // The nearest byte that was changed.
     for (const std::byte* at = buffer.ours; at-- > begin;)
       if (*at != kOutside) return "a write " + place_text(buffer, at - buffer.ours);
     for (const std::byte* at = buffer.ours + buffer.bytes; at < end; ++at)
@@ -149,7 +149,7 @@ std::string GuardedArena::fault_text(const MemoryFault& fault) const {
   const auto base = reinterpret_cast<std::uintptr_t>(theirs_);
   const auto offset = static_cast<std::int64_t>(fault.address - base);
   for (const GuardedBuffer& buffer : buffers_) {
-    // What lies between two buffers belongs to both, one half each.
+    // The space between two buffers belongs to both, half to each.
     if (offset < buffer.pages.begin - kGuardBytes / 2) break;
     if (offset >= buffer.pages.end + kGuardBytes / 2) continue;
     return kind + " " + place_text(buffer, offset - (buffer.ours - ours_));

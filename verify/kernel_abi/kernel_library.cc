@@ -37,7 +37,7 @@ std::string indented(const std::string& text) {
   return result;
 }
 
-// Where a write went before a cache, as that of slot -1 does.
+// A hint for a write that went before a cache, as a write to slot -1 does.
 std::string padding_text(const KvWriteInputs& inputs, const std::string& text) {
   const auto row = std::ranges::find(inputs.slot_mapping, -1);
   const bool is_before = text.find(" before k_cache") != std::string::npos ||
@@ -210,7 +210,7 @@ CallOutcome KernelLibrary::judge(const KernelRequest& request, const KernelAnswe
   return {kWrong, "went beyond its rows: " + gap, kWrongMemory};
 }
 
-// What ended it instead of an answer.
+// Judges what ended the process instead of an answer.
 CallOutcome KernelLibrary::judge_end(const KernelAnswer& answer, std::int64_t time_limit_ms) const {
   std::string text;
   std::string kind;

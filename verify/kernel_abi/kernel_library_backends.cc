@@ -15,7 +15,7 @@ using Library = std::shared_ptr<KernelLibrary>;
 void throw_unless_done(const CallOutcome& outcome) {
   using enum CallOutcome::Kind;
   if (outcome.kind == kDone) return;
-  // Asked before, it supported the call.
+  // When asked before, it supported the call.
   throw FailureOfKind(outcome.kind == kWrong ? outcome.failure : "refused", outcome.text);
 }
 
@@ -52,7 +52,7 @@ Backend attention_backend(const Library& library, KernelFunction function,
   backend.numerics = [](const PagedAttentionInputs& inputs) {
     return reference::third_party_numerics(inputs.q.type, inputs.kv.k.type);
   };
-  // Tiles that rows share, as those of prefill may.
+  // Rows may share tiles in prefill.
   if (function == KernelFunction::kPrefill) {
     backend.masked_value = [](const PagedAttentionInputs&) { return MaskedValue::kTimesZero; };
   }

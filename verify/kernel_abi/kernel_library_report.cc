@@ -33,7 +33,8 @@ std::vector<DrawnCases> library_cases(std::uint64_t count) {
   model.domain.value_head_dim = ValueHeadDim::kSameAsKeys;
   model.domain.block_sizes = {16, 32, 64};
   model.domain.num_rows_max = 6;
-  // Many heads, or wide groups, of few and short sequences: they cost as much as the others.
+  // Many heads or wide groups, but few and short sequences, so that these cost no more than the
+  // others.
   DrawnCases heads{.name = "heads", .count = count};
   heads.domain.groups = {1, 6, 9, 12, 16, 17, 24, 24, 32, 32, 48, 64, 71};
   heads.domain.num_kv_heads_max = 8;

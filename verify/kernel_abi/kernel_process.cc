@@ -22,11 +22,11 @@
 namespace recto::verify {
 namespace {
 
-// Address space, which takes memory only where it is written: room for two pools whose blocks lie
-// beyond 2^32 elements of four bytes, and half as much before each.
+// Address space, which takes memory only where it is written. It has room for two pools whose
+// blocks lie beyond 2^32 elements of four bytes, and for half as much before each.
 constexpr std::int64_t kArenaBytes = std::int64_t{64} << 30;
 constexpr std::int64_t kPrintedBytes = 2000;
-// What has closed its channel and does not end within this time is ended.
+// A process that has closed its channel and does not exit within this time is killed.
 constexpr int kGraceMs = 1000;
 constexpr std::int64_t kLookMs = 50;
 
@@ -46,8 +46,8 @@ bool has_ended(int process) {
   return info.si_pid != 0;
 }
 
-// Whether a byte, or the channel's end, came within the time, or the process is no more: one that
-// it has started itself may keep the channel open.
+// Whether a byte or the channel's end came within the time, or the process has ended: a process
+// that it started itself may keep the channel open.
 bool wait_for(int process, int channel, std::int64_t time_limit_ms) {
   pollfd wanted = {.fd = channel, .events = POLLIN, .revents = 0};
   for (std::int64_t left_ms = time_limit_ms; left_ms > 0; left_ms -= kLookMs) {
@@ -92,7 +92,7 @@ Result<KernelAnswer> KernelProcess::start(std::int64_t time_limit_ms) {
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return system_failure("a channel to another process");
   }
-  // Else both processes would write what is buffered.
+  // Otherwise both processes would write what is buffered.
   fflush(nullptr);
   process_ = fork();
   if (process_ == 0) {
@@ -124,7 +124,7 @@ KernelAnswer KernelProcess::call(KernelFunction function, std::span<const std::b
     mailbox_->pages[i] = arena_->buffers()[i].pages;
   }
   const char byte = 0;
-  // A process that is gone shows when it is waited for.
+  // wait() notices if the process is gone.
   (void)!send(channel_, &byte, 1, MSG_NOSIGNAL);
   return wait(time_limit_ms);
 }
@@ -136,17 +136,17 @@ KernelAnswer KernelProcess::wait(std::int64_t time_limit_ms) {
   return {.code = mailbox_->returned, .printed = take_printed()};
 }
 
-// By itself, or now.
+// The process has ended by itself, or is ended now.
 KernelAnswer KernelProcess::ended(KernelEnd end) {
   if (end == KernelEnd::kExit) {
-    // Its other end is closed, which is not its end yet.
+    // It has closed its end of the channel, but may still be exiting.
     for (int waited_ms = 0; waited_ms < kGraceMs && !has_ended(process_); ++waited_ms) {
       usleep(1000);
     }
     if (!has_ended(process_)) end = KernelEnd::kClosed;
   }
-  // Whatever it has started, too: it leads a group of its own. The latter is for one that has not
-  // come so far.
+  // Also kills whatever it has started: it leads a process group of its own. The second call is for
+  // a process that has not created its group yet.
   kill(-process_, SIGKILL);
   kill(process_, SIGKILL);
   int status = 0;

@@ -24,7 +24,7 @@ static_assert(static_cast<int>(ScaleKind::kPerKvHead) == kRectoScalePerKvHead);
 
 std::uint64_t hash(const void* data, std::size_t bytes) { return XXH3_64bits(data, bytes); }
 
-// Addresses follow from sizes, so that the struct is part of the key as it is.
+// Addresses follow from sizes, so the struct can be part of the key as it is.
 RequestKey key_of(const KernelRequest& request, const RequestBuilder& builder) {
   RequestKey key;
   const auto add = [&key](const void* data, std::size_t bytes) {
@@ -57,7 +57,7 @@ std::int64_t longest_context(const PagedAttentionInputs& inputs) {
   return longest;
 }
 
-// query_start where the caller has left it out: one row each.
+// query_start; one row per sequence if the caller has left it out.
 std::vector<std::int32_t> query_starts(const PagedAttentionInputs& inputs) {
   std::vector<std::int32_t> starts(inputs.query_start.begin(), inputs.query_start.end());
   if (!starts.empty()) return starts;
@@ -99,7 +99,7 @@ void set_outputs(const PagedAttentionInputs& inputs, RequestBuilder& builder,
                  RectoAttentionCall& call, KernelRequest& request) {
   const RowsView& q = inputs.q;
   const std::int64_t head_dim = inputs.kv.v.head_dim;
-  // Strides of 0, and of interleaved heads, are for those who read.
+  // Strides of 0, and of interleaved heads, make sense only for reading.
   const std::int64_t gap = std::max<std::int64_t>(0, q.row_stride - q.num_heads * q.head_dim);
   const MutableRowsView out = {.type = q.type,
                                .num_rows = q.num_rows,

@@ -14,7 +14,7 @@
 namespace recto::verify {
 namespace {
 
-// Rows of out in bytes.
+// The rows of out, in bytes.
 struct RowBytes {
   std::size_t row = 0;     // of elements
   std::size_t stride = 0;  // from row to row
@@ -34,7 +34,7 @@ std::int64_t offset_of(const FarBlocks& far, std::int64_t block) {
   return block * far.stride * far.element_bytes;
 }
 
-// Outside of blocks only zeros were handed over, and what is watched.
+// Outside of blocks the library was given only zeros and watched bytes.
 std::optional<std::int64_t> written_between_blocks(const GuardedBuffer& buffer,
                                                    const FarBlocks& far,
                                                    const GuardedArena& arena) {

@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::size_t kHandlerStackBytes = 64 << 10;
 
-// Of the handler, which can be handed nothing.
+// For the signal handler, to which nothing can be passed.
 KernelMailbox* mailbox_of_faults = nullptr;
 
 MemoryFault::Kind kind_of([[maybe_unused]] const ucontext_t& context) {
@@ -64,8 +64,8 @@ void catch_fatal_signals(KernelMailbox* mailbox) {
   }
 }
 
-// Before the handlers that the program had registered when it was forked: they are not meant for
-// this process.
+// Runs before the exit handlers that the program had registered when it forked, which are not meant
+// for this process.
 void leave_at_once(int status, void* /*nothing*/) {
   fflush(nullptr);
   _exit(status);
@@ -82,7 +82,7 @@ void enter_process(const WorkerSetup& setup) {
   dup2(nothing, STDIN_FILENO);
   dup2(setup.printed, STDOUT_FILENO);
   dup2(setup.printed, STDERR_FILENO);
-  // What is printed is there, whatever comes next.
+  // Unbuffered, so that what was printed is there, whatever comes next.
   setvbuf(stdout, nullptr, _IONBF, 0);
   on_exit(leave_at_once, nullptr);
   catch_fatal_signals(setup.mailbox);
@@ -105,7 +105,7 @@ void set_text(char (&text)[kSize], const char* words) {
   snprintf(text, kSize, "%s", words == nullptr ? "" : words);
 }
 
-// A table as ours, with null for what the library's does not have.
+// The library's table as ours, with null for what it does not have.
 RectoKernelTable table_of(const RectoKernelTable& theirs) {
   RectoKernelTable table = {};
   std::memcpy(&table, &theirs, std::min<std::size_t>(theirs.struct_bytes, sizeof(table)));
@@ -129,7 +129,7 @@ bool takes_device_memory(const WorkerSetup& setup, const RectoKernelTable& table
   return setup.device != nullptr && (table.memories & kRectoDeviceMemory) != 0;
 }
 
-// Ends the process once it has told why there is no library.
+// If there is no library, reports why and ends the process.
 RectoKernelTable load(const WorkerSetup& setup) {
   KernelMailbox& mailbox = *setup.mailbox;
   const auto fail = [&](LoadStep step, const char* words) {
@@ -170,7 +170,7 @@ std::int32_t call_function(const RectoKernelTable& table, KernelFunction functio
   return kRectoFailed;
 }
 
-// A device that went wrong is of no more use to this process.
+// Ends the process if the device has failed, as it is of no more use then.
 void end_if_wrong(const WorkerSetup& setup) {
   const char* const why = setup.device->finish();
   if (why == nullptr) return;
@@ -179,7 +179,7 @@ void end_if_wrong(const WorkerSetup& setup) {
   _exit(0);
 }
 
-// With copies on the device. Meanwhile nobody sees the arena, but for where the message goes.
+// Calls with copies on the device. Meanwhile the arena is closed, except where the message goes.
 std::int32_t call_on_device(const WorkerSetup& setup, const RectoKernelTable& table,
                             std::span<const OpenPages> pages) {
   KernelMailbox& mailbox = *setup.mailbox;
@@ -196,7 +196,7 @@ std::int32_t call_on_device(const WorkerSetup& setup, const RectoKernelTable& ta
   setup.arena->open_pages(pages);
   DeviceCopies copies(*setup.device, *setup.arena, others);
   if (!copies.are_there()) {
-    // Or an error of before, which is no lack of room.
+    // The cause may also be an earlier error, and not a lack of room.
     end_if_wrong(setup);
     snprintf(call.context().message, static_cast<std::size_t>(call.context().message_bytes),
              "the device has no room for the call's memory");

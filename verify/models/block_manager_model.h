@@ -85,7 +85,7 @@ struct ModelPin {
   std::int64_t length = 0;  // tokens
 };
 
-// Names a group's content that can be found.
+// The key of a group's content that can be found.
 struct FoundKey {
   TextChain chain = {};
   std::int32_t group = 0;
