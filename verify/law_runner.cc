@@ -20,7 +20,7 @@ struct Attempt {
   const LawRunOptions& options;
 };
 
-// Shrinking work that each failing case may take, for trials of a small case.
+// Each failing case gets at least this much shrinking work: enough for trials of a small case.
 constexpr std::int64_t kLeastShrinkingWork = 50'000'000;
 
 LawVerdict verdict_on(const Attempt& attempt, const DescribedCase& described) {
