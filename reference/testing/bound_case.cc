@@ -21,7 +21,7 @@ std::int64_t between(RandomStream& stream, std::int64_t low, std::int64_t high) 
          static_cast<std::int64_t>(stream.next_below(static_cast<std::uint64_t>(high - low + 1)));
 }
 
-// Two in one case of `count`.
+// Returns two in one of `count` cases, else one.
 std::int64_t one_or_two(RandomStream& stream, std::uint64_t count) {
   return stream.next_below(count) == 0 ? 2 : 1;
 }
@@ -133,7 +133,7 @@ void BoundCase::draw_sequences(RandomStream& stream) {
   }
 }
 
-// Of a few slots each, or of a whole context.
+// Draws blocks of a few slots each, or of a whole context.
 void BoundCase::draw_blocks(RandomStream& stream) {
   const std::int64_t longest = std::max(1, *std::ranges::max_element(context_length_));
   block_size_ = stream.next_below(2) == 0 ? longest : std::int64_t{1} << stream.next_below(5);
@@ -178,20 +178,20 @@ void BoundCase::draw_options(RandomStream stream) {
   if (stream.next_below(3) == 0) how_.subnormals = Subnormals::kFlushed;
   if (stream.next_below(3) == 0) how_.functions = MathFunctions::kFast;
   draw_exponents(stream);
-  // What is tiny in fp32 is nothing in fp16.
+  // What is tiny in fp32 is zero in fp16.
   const bool has_range = q_type_ == ElementType::kBf16 || std::min(k_scale_, v_scale_) > 0.25F;
   if (is_fp8(kv_type_) && has_range && stream.next_below(2) == 0) {
     how_.dequantised = Dequantised::kQueryType;
   }
 }
 
-// Numbers so small that products of theirs are subnormal, and a scale as much larger, so that it
-// shows in the scores.
+// Draws numbers so small that their products are subnormal, and a scale that is larger to match, so
+// that scores show it.
 void BoundCase::draw_exponents(RandomStream& stream) {
   const bool has_small_q = q_type_ != ElementType::kFp16;
   if (kv_type_ == ElementType::kFp16) return;
   if (stream.next_below(4) == 0) {
-    // The scale stays a number.
+    // The scale stays finite.
     const std::int64_t most = std::min(126, 127 - std::ilogb(inputs_.options.scale));
     const std::int64_t both = between(stream, 100, most);
     const std::int64_t share = between(stream, 0, 2);  // of q: nothing, half, all
@@ -201,7 +201,7 @@ void BoundCase::draw_exponents(RandomStream& stream) {
   }
   if (stream.next_below(4) == 0) v_exponent_ = static_cast<int>(between(stream, 100, 126));
   if (!is_fp8(kv_type_)) return;
-  // Codes are as they are; it is their scales that are small.
+  // Codes stay as they are; their scales are small instead.
   k_scale_ = std::ldexp(k_scale_, -k_exponent_);
   v_scale_ = std::ldexp(v_scale_, -v_exponent_);
   k_exponent_ = v_exponent_ = 0;

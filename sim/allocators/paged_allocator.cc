@@ -74,7 +74,7 @@ bool PagedAllocator::shares_tail(const Holder& holder, TokenCount context) const
   return sharers(holder.table[static_cast<std::size_t>(tail)]) > 0;
 }
 
-// One piece of memory for all that the sequence will hold, instead of ever larger ones.
+// Allocates memory once for all that the sequence will hold, instead of growing the table.
 void PagedAllocator::reserve_table(SequenceId sequence) {
   Holder& mine = holder(sequence);
   mine.table.reserve(static_cast<std::size_t>(blocks_for(mine.spec.request->final_context())));
@@ -133,7 +133,7 @@ Growth PagedAllocator::share(SequenceId parent, SequenceId child, TokenCount len
   for (std::size_t entry = 0; entry < count; ++entry) {
     share_block(table, holder(parent).table[entry]);
   }
-  // Physically nothing is held that was not held before.
+  // No additional physical block is held.
   return {.hit = length};
 }
 

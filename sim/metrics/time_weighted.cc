@@ -82,7 +82,7 @@ void TimeWeighted::pass_series_windows(SimTime now) {
   }
 }
 
-// Every second end stays; an odd last window goes on being filled.
+// Keeps every second window's end; an odd last window continues to be filled.
 void TimeWeighted::halve_series() {
   const std::size_t pairs = series_integrals_.size() / 2;
   for (std::size_t pair = 0; pair < pairs; ++pair) {

@@ -55,8 +55,8 @@ const StepPlan& ContinuousScheduler::plan(SimTime now) {
   return plan_;
 }
 
-// Only these need anything before the step: whoever writes into a new block or a shared one, and
-// whoever prefills. Everyone else has room for the token that it computes.
+// Only these groups need anything before the step: those that write into a new or a shared block,
+// and those that prefill. All others have room for the token that they compute.
 void ContinuousScheduler::collect_touched() {
   const std::vector<GroupIndex>& due = batch_.clock().due();
   touched_.clear();
@@ -69,9 +69,9 @@ void ContinuousScheduler::collect_touched() {
   touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
 }
 
-// The common case of whoever writes into a new block, done for all of them at once: nothing is
-// shared, there is room for everyone, and this tick was not planned before, as it is where a swap
-// comes between. False changes nothing.
+// The common case of groups that write into a new block, handled for all of them at once: nothing
+// is shared, there is room for all, and this tick was not planned before, as it is if a swap comes
+// in between. Changes nothing if it returns false.
 bool ContinuousScheduler::append_blocks_to_due() {
   const DecodeClock& clock = batch_.clock();
   const bool is_replanned = std::exchange(planned_tick_, clock.now()) == clock.now();
@@ -106,8 +106,8 @@ ContinuousScheduler::Serve ContinuousScheduler::serve(GroupIndex index, SimTime 
   return Serve::kServed;
 }
 
-// False leaves what some members already got; they need it anyway, or give it back when the group
-// is preempted.
+// If it returns false, members keep what they already got: they need it anyway, or give it back
+// when the group is preempted.
 bool ContinuousScheduler::give_slots(GroupIndex index) {
   Group& group = batch_.at(index);
   if (group.phase == GroupPhase::kPrefilling) {
@@ -155,7 +155,7 @@ std::optional<StepPlan> ContinuousScheduler::admit_waiting(SimTime now) {
   return std::nullopt;
 }
 
-// Who comes next, of those that wait and those that wait on the host.
+// The group that comes next, of those that wait and those that wait on the host.
 std::optional<GroupIndex> ContinuousScheduler::queue_head() const {
   if (waiting_.empty() && swapped_.empty()) return std::nullopt;
   if (swapped_.empty()) return waiting_.front();
@@ -164,9 +164,9 @@ std::optional<GroupIndex> ContinuousScheduler::queue_head() const {
   return swapped_first ? swapped_.front() : waiting_.front();
 }
 
-// Does the head of the queue find room now? Limits on sequences and tokens are not asked. A first
-// chunk is as large as an idle step would allow: who lacks room for a smaller one lacks it for
-// this.
+// Whether the head of the queue finds room now, whatever the limits on sequences and tokens. A
+// first chunk is as large as an idle step would allow: a group without room for a smaller one has
+// none for this one.
 Fit ContinuousScheduler::head_fit() const {
   const std::optional<GroupIndex> head = queue_head();
   if (!head) return Fit::kFits;

@@ -1,4 +1,4 @@
-// What a step gives beyond its token, where sequences guess ahead and guessed right.
+// What a step yields beyond its token, if sequences draft ahead and the drafts are right.
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 
 namespace recto::sim {
 
-// The common clock counts one token a step, so that the group leaves it and joins it again.
+// The common clock counts one token per step, so the group leaves it and joins it again.
 void ContinuousScheduler::gain(std::int64_t request_id, std::int64_t tokens, SimTime now) {
   RECTO_CHECK_GT(tokens, 0);
   const RunningList& running = batch_.running();

@@ -91,7 +91,7 @@ std::int64_t QueueAudit::context_wanted(const Group& group) const {
   return std::min(target, cached + rules.max_batched_tokens.value());
 }
 
-// `kept` blocks that nobody holds are hits, and no room for others.
+// `kept` blocks that nobody holds are hits, and so not room for others.
 QueueAudit::Room QueueAudit::room_for_blocks(std::int64_t blocks, std::int64_t kept,
                                              const SlotMap& map) const {
   const std::int64_t block_size = allocator_.block_size().value();

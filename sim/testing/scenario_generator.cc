@@ -6,7 +6,7 @@
 namespace recto::sim {
 namespace {
 
-// The whole range from the first case on, while rapidcheck by itself begins with small numbers.
+// Draws from the whole range from the first case on, whereas rapidcheck begins with small numbers.
 std::int64_t draw(std::int64_t least, std::int64_t most) {
   return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::int64_t>(least, most + 1));
 }

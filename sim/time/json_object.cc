@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The DOM keeps the last of two equal keys; a repeated one is a mistake worth naming.
+// Finds repeated keys, which are a mistake worth naming: the DOM silently keeps the last value.
 class RepeatedKeys {
  public:
   bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {

@@ -12,7 +12,7 @@ using Json = nlohmann::json;
 struct Number {
   const char* name;
   double* target;
-  bool is_optional = false;  // absent, it stays what it is
+  bool is_optional = false;  // if absent, it keeps its value
 };
 
 Status read_number(const Json& object, const Number& number) {

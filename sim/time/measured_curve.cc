@@ -50,7 +50,7 @@ double MeasuredCurve::ns(double work) const {
   if (above == points_.begin()) return above->ns;
   const MeasuredPoint& below = *(above - 1);
   const double share = (work - below.work) / (above->work - below.work);
-  // Rounded, this form still never falls, and stays between both.
+  // Even with rounding, this form never decreases, and stays between both points.
   return std::min(below.ns + (above->ns - below.ns) * share, above->ns);
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 double to_double(std::int64_t value) { return static_cast<double>(value); }
 
-// What kernels differ by; of a rank, which has its share of the heads.
+// What kernels differ by, for one rank, which has its share of the heads.
 struct KernelShape {
   std::int64_t group = 0;
   std::int64_t head_dim = 0;
@@ -54,7 +54,8 @@ const char* name_of(MeasuredStage stage) {
   return stage == MeasuredStage::kDecode ? "decode" : "prefill";
 }
 
-// Shapes that the stage was measured in: those of which most fields are the wanted ones.
+// Of the shapes that the stage was measured with, those that agree with the wanted one in most
+// fields.
 std::string nearest(const MeasuredTimes& times, MeasuredStage stage, const KernelShape& wanted) {
   const auto agreement = [&](const KernelShape& shape) {
     return (shape.group == wanted.group) + (shape.head_dim == wanted.head_dim) +

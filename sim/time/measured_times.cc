@@ -11,9 +11,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr double kLargest = 1e18;  // what is more is a mistake of units
+constexpr double kLargest = 1e18;  // larger values are a mistake of units
 
-// Fields of an object, the first mistake kept.
+// Reads the fields of an object, and keeps the first mistake.
 class Fields {
  public:
   Fields(const Json& object, std::string where) : object_(object), where_(std::move(where)) {}

@@ -47,7 +47,7 @@ class MemorySource final : public ByteSource {
   std::size_t position_ = 0;
 };
 
-// Gives back first what was read ahead to recognise the content. Pipes cannot seek.
+// First returns what was read ahead to recognise the content. Pipes cannot seek.
 class PrefixedSource final : public ByteSource {
  public:
   PrefixedSource(std::string prefix, std::unique_ptr<ByteSource> rest)
@@ -75,7 +75,7 @@ Result<std::unique_ptr<ByteSource>> open_file_source(const std::string& path) {
     return Status::invalid_input("is no name of standard input here: expected a trace file");
   }
   RECTO_RETURN_IF_ERROR(file.status().in("cannot be opened"));
-  // Whoever reads has a buffer of its own.
+  // Unbuffered, as readers have a buffer of their own.
   std::setvbuf(file.value().get(), nullptr, _IONBF, 0);
   return std::unique_ptr<ByteSource>(std::make_unique<FileSource>(std::move(file).value()));
 }

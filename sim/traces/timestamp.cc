@@ -14,7 +14,7 @@ constexpr std::int64_t kSecondsPerHour = 3600;
 constexpr int kYearMin = 1970;
 constexpr int kYearMax = 2261;  // the last whole year that 64 bits of nanoseconds reach
 
-// Takes fixed-width pieces off the front of a text; one that does not fit spoils the whole.
+// Takes fixed-width pieces off the front of a text; if one does not fit, the whole is invalid.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : rest_(text) {}

@@ -23,7 +23,7 @@ Status check(const OnOffArrivals& spec) {
   RECTO_RETURN_IF_ERROR(check_number("rate", spec.rate_per_s, kRates));
   RECTO_RETURN_IF_ERROR(check_number("on_s", spec.on_s, kPeriods));
   RECTO_RETURN_IF_ERROR(check_number("off_s", spec.off_s, kPeriods));
-  // Else an arrival would have to be looked for in more than a thousand on periods.
+  // Otherwise an arrival would have to be searched for in more than a thousand on periods.
   constexpr double kFewestPerPeriod = 1e-3;
   return check_number("on_s", spec.on_s, {kFewestPerPeriod / spec.rate_per_s, kPeriods.max});
 }
