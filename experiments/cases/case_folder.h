@@ -1,7 +1,7 @@
 #pragma once
 
-// A folder of cases in files: one manifest, an npz for each case, and what somebody's program
-// answers beside them.
+// A folder of cases: a manifest, one npz file per case and, beside them, the answers of the program
+// under test.
 
 #include <cstdint>
 #include <optional>
@@ -32,24 +32,24 @@ struct CaseManifest {
 // JSON, a line for each case. Equal manifests give equal texts.
 std::string case_manifest_text(const CaseManifest& manifest);
 
-// Invalid input that names the field: for what is no manifest, and for one that was changed since
-// it was written, be it by a case that is left out.
+// Invalid input, naming the field, if the text is not a manifest or was changed after it was
+// written, even if only a case was left out.
 Result<CaseManifest> parse_case_manifest(const std::string& text);
 
-// Its bytes: equal cases give equal ones.
+// The bytes of NAME.npz; equal cases give equal bytes.
 Result<std::string> case_file_bytes(const CaseFile& file);
 
-// The manifest of DIR, which is there. Invalid input, naming the file.
+// Reads the manifest of a folder. Invalid input, naming the path, if that fails.
 Result<CaseManifest> read_case_manifest(const std::string& folder);
 
-// Whether NAME.npz is as it was written, and its inputs are what this program makes of the case:
-// invalid input, naming the file, where it is not.
+// Checks that NAME.npz is as it was written and that its inputs are those that this program makes
+// for the case. Invalid input, naming the file, otherwise.
 Status check_case_file(const std::string& folder, const CaseFile& file);
 
 std::string case_manifest_path(const std::string& folder);
 std::string case_path(const std::string& folder, const CaseFile& file);
 
-// The file that answers the case, or nothing. Invalid input if there are two.
+// The file that answers the case, if any. Invalid input if there are two.
 Result<std::optional<std::string>> answer_path(const std::string& folder, const CaseFile& file);
 
 }  // namespace recto::experiments

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which cases somebody's program can serve, as flags say it, and such cases drawn.
+// Which cases a program can serve, as given by flags, and the drawing of such cases.
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace recto::experiments {
 
-// Lists, as flags take them; empty: all that the generators draw.
+// Lists are as flags take them; an empty list stands for all that the generators draw.
 struct CaseWish {
   std::int64_t cases = 24;
   std::uint64_t seed = 2026;
@@ -30,9 +30,10 @@ void add_wish_flags(CLI::App& command, CaseWish& wish);
 
 verify::Json wish_json(const CaseWish& wish);
 
-// Operations in turn, each with small sizes, those of models and many heads in turn, as `recto
-// verify` draws them. Without hashes. Invalid input that names the flag: for what is unknown, for
-// head dims that a layout cannot have, and for more than kCaseBytesMax in all.
+// Draws cases of each operation in turn, cycling through small sizes, sizes of models and many
+// heads, as `recto verify` does. Leaves the hashes empty. Invalid input, naming the flag, for
+// unknown values, for head dims that a layout cannot have, and for more than kCaseBytesMax bytes in
+// all.
 Result<std::vector<CaseFile>> draw_case_files(const CaseWish& wish);
 
 inline constexpr double kCaseBytesMax = 0x1p32;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What recto check is tested with.
+// A fixture for the tests of recto check.
 
 #include <cstdlib>
 #include <filesystem>
@@ -77,7 +77,7 @@ class AnsweredFolder {
     return testing::try_command(add_check_command, std::move(flags));
   }
 
-  // The first case's answer is these bytes.
+  // Checks the folder with `bytes` as the first case's answer.
   void check_wrong(const std::string& suffix, const std::string& bytes,
                    const std::string& message) const {
     remove(files.front().name + ".out.npz");

@@ -6,7 +6,7 @@
 
 namespace recto::experiments {
 
-// `recto check`: what somebody's program answered to the cases of `recto cases`.
+// `recto check`: judges a program's answers to the cases of `recto cases`.
 void add_check_command(CLI::App& app, CommandContext& context);
 
 }  // namespace recto::experiments

@@ -1,6 +1,6 @@
 #pragma once
 
-// What came of the answers, for people and for machines.
+// The results of a check, for people and for machines.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>

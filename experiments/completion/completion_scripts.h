@@ -1,7 +1,7 @@
 #pragma once
 
-// Scripts that make a shell complete commands, flags, names and files; by nothing but the shell
-// itself: the program is not called while somebody types.
+// Scripts with which a shell completes commands, flags, names and files by itself: the program is
+// not called while the user types.
 
 #include <string>
 
@@ -9,12 +9,12 @@
 
 namespace recto::experiments {
 
-// Of bash 4.4 and later, with or without the package bash-completion.
+// For bash 4.4 and later, with or without the package bash-completion.
 std::string bash_completion(const CommandOutline& program);
 
 std::string zsh_completion(const CommandOutline& program);
 
-// Of fish 3 and later.
+// For fish 3 and later.
 std::string fish_completion(const CommandOutline& program);
 
 }  // namespace recto::experiments

@@ -11,14 +11,15 @@
 
 namespace recto::experiments {
 
-// One row per configuration; every figure and every field of its report but series and ids. With
-// several seeds each number is a mean, with half of its 95 % confidence interval beside it.
+// One row per configuration: every figure, and every field of its report except series and ids.
+// With several seeds each number is a mean, with the half-width of its 95 % confidence interval
+// beside it.
 std::string fragmentation_csv(const std::vector<FragmentationRow>& rows);
 
 // One row per configuration and window of time: the mean of each gauge, under the first seed.
 std::string series_csv(const std::vector<FragmentationRow>& rows);
 
-// Writes all three into `folder`, the manifest last; it is extended by the entries of `extra`.
+// Writes all three into `folder`, the manifest last and extended by the entries of `extra`.
 Status write_fragmentation_files(const std::vector<FragmentationRow>& rows,
                                  const std::string& folder, const Json& extra);
 

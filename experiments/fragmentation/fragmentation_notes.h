@@ -1,6 +1,6 @@
 #pragma once
 
-// What a reader must know beside the tables.
+// What a reader must know besides the tables.
 
 #include <string>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace recto::experiments {
 
-// What the means are over, which figures are cited, and what was rejected or left out; whole
+// What the means are taken over, which figures are cited, and what was rejected or left out; whole
 // lines of at most 100 columns.
 std::string fragmentation_notes(const std::vector<FragmentationRow>& rows);
 

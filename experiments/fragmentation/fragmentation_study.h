@@ -38,16 +38,17 @@ struct FragmentationGrid {
 };
 
 // One configuration per allocator and block size, in this order; contiguous allocators have no
-// blocks and come once. All of them are valid, and each setting has an effect on some.
+// blocks and occur once. Invalid input unless all configurations are valid and every setting has an
+// effect on some of them.
 Result<std::vector<RunConfig>> expand(const FragmentationGrid& grid);
 
 struct StudyOptions {
-  int seeds = 1;  // from each configuration's own on
+  int seeds = 1;  // starting with each configuration's own
   int threads = 1;
   std::function<void(const RunConfig&)> done = {};  // called from any thread when a run has ended
 };
 
-// Runs all. The first failure in order of the configurations is returned.
+// Runs all configurations. Returns the first failure in their order.
 Result<std::vector<FragmentationRow>> run_all(const std::vector<RunConfig>& configs,
                                               const StudyOptions& options);
 

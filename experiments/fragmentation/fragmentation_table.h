@@ -16,7 +16,7 @@ enum class FragmentationView : std::uint8_t {
   kPaper,   // what the PagedAttention paper's Fig. 2 shows
 };
 
-// All rows are of one workload, model and pool. Not empty.
+// `rows` is not empty, and all rows share one workload, model and pool.
 std::string fragmentation_text(const std::vector<FragmentationRow>& rows, FragmentationView view,
                                const Terminal& terminal);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What `recto generate` runs, as a file in JSON says it: a model, a cache, a scheduler, requests.
+// What `recto generate` runs, as described by a JSON file: a model, a cache, a scheduler, requests.
 
 #include <string>
 
@@ -17,11 +17,11 @@ struct GenerateConfig {
   std::vector<verify::GenerationRequest> requests;
 };
 
-// The run that is shown where no file is named.
+// The run that is shown if no file is named.
 const char* example_config();
 
-// Invalid input, "NAME: where.field: found WHAT; expected WHAT". Whatever is left out is as in a
-// default-made GenerateConfig, but requests, which must be there.
+// Invalid input, "NAME: where.field: found WHAT; expected WHAT". Fields that are left out are as in
+// a default-constructed GenerateConfig, except requests, which are required.
 Result<GenerateConfig> parse_generate_config(const std::string& name, const std::string& text);
 
 }  // namespace recto::experiments

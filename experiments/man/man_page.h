@@ -6,7 +6,7 @@
 
 namespace recto::experiments {
 
-// The manual page, section 1, in the macros of man(7). `version` stands at its foot.
+// The manual page, section 1, in the macros of man(7). `version` is printed at its foot.
 std::string man_page(const CommandOutline& program, const std::string& version);
 
 }  // namespace recto::experiments

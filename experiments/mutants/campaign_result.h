@@ -1,6 +1,6 @@
 #pragma once
 
-// What a campaign of verify/mutants has written down: its date, and what became of each mutant.
+// The recorded result of a campaign of verify/mutants: its date, and what became of each mutant.
 
 #include <optional>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace recto::experiments {
 
-// What `recto verify` and each law made of a mutant without recto's own tests.
+// How `recto verify` and each law judged a mutant without recto's own tests.
 struct TriedAlone {
   std::string verify;             // as TriedMutant::ours
   std::vector<std::string> laws;  // that saw it
@@ -23,9 +23,9 @@ struct TriedMutant {
   std::string text;   // what was changed
   std::string ours;   // "killed", "passed", "threw", "crashed", "clock" or "untried"
   std::string by;     // the test that killed it
-  std::string sort;   // of check, that it is: "law: chunking", "checks of the executor"
+  std::string sort;   // what sort of check that is: "law: chunking", "checks of the executor"
   double seconds = 0;
-  // Nobody can tell it from the original, in some cases as it is the same machine code.
+  // It cannot be told from the original; is_same_code: because its machine code is the same.
   bool is_equivalent = false;
   bool is_same_code = false;
   std::vector<std::string> imitations;  // as `ours`; of a fixed tolerance, of a factor of two
@@ -38,12 +38,12 @@ struct CampaignResult {
   std::vector<TriedMutant> mutants;
 };
 
-// Invalid input naming `name` and the field, where something is missing or of another type.
+// Invalid input, naming `name` and the field, if something is missing or has the wrong type.
 Result<CampaignResult> parse_campaign_result(const std::string& name, const std::string& text);
 
-// Those that are kept in verify/mutants, and built in: the last full campaign (result.json); the
-// mutants that the compiler's checks were the first to see, tried without these
-// (uninstrumented/result.json); and another draw (held_out/result.json).
+// The campaigns that are kept in verify/mutants and built in: the last full campaign (result.json);
+// the mutants that the compiler's checks were the first to see, tried without those checks
+// (uninstrumented/result.json); and a second draw (held_out/result.json).
 Result<CampaignResult> last_campaign();
 Result<CampaignResult> uninstrumented_campaign();
 Result<CampaignResult> second_draw();

@@ -4,7 +4,7 @@
 
 namespace recto::experiments {
 
-// The JSON of campaigns that are kept, of which BUILD makes the functions.
+// The JSON of the campaigns that are kept; BUILD generates these functions.
 std::string last_campaign_json();
 std::string uninstrumented_campaign_json();
 std::string second_draw_json();

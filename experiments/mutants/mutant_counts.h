@@ -1,6 +1,6 @@
 #pragma once
 
-// How many of some mutants were killed, by what sort of check, and what became of the others.
+// How many mutants of a set were killed, by what sort of check, and what became of the others.
 
 #include <cstdint>
 #include <string>
@@ -9,12 +9,13 @@
 
 namespace recto::experiments {
 
-// As report.py tells sorts of checks: what `recto verify` has for anybody's kernel, and what the
-// compiler put into the mutated copies. Others are of tests and properties of recto's own parts.
+// Sorts of checks, classified as in report.py: those that `recto verify` has for any kernel, and
+// those that the compiler put into the mutated copies. The others are tests and properties of
+// recto's own parts.
 bool is_of_verify(const std::string& sort);
 bool is_instrumentation(const std::string& sort);
 
-// Whether a law holds results against what the reference says, as the oracle does.
+// Whether a law compares results with the reference, as the oracle does.
 bool is_by_reference(const std::string& law);
 
 struct Share {
@@ -28,15 +29,15 @@ struct MutantCounts {
   std::int64_t mutants = 0;
   std::int64_t untried = 0;
   std::int64_t same_code = 0;
-  std::int64_t equivalent = 0;  // and other code
+  std::int64_t equivalent = 0;  // but not the same code
   std::int64_t by_verify = 0;
   std::int64_t by_instrumentation = 0;
   std::int64_t survived = 0;
-  std::int64_t ended_otherwise = 0;  // by a foreign exception, in a crash, by the clock
-  Share killed;                      // of those that were tried, and that somebody may see
+  std::int64_t ended_otherwise = 0;  // by a foreign exception, a crash or the clock
+  Share killed;                      // of the tried mutants that are not equivalent
   Share imitations[2];               // of a fixed tolerance, of a factor of two
-  // Of mutants that `recto verify` was tried on alone, and so were the two above: by all of recto's
-  // checks, by these alone, and by laws that compare a backend with itself.
+  // Of the mutants that `recto verify` was tried on alone: killed by all of recto's checks, by
+  // `recto verify` alone, and by laws that compare a backend with itself.
   Share beside_alone;
   Share verify_alone;
   Share laws_alone;

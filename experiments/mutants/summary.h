@@ -8,13 +8,13 @@
 
 namespace recto::experiments {
 
-// A campaign's mutants, of which those that another one tried, too, became what they became there.
-// Invalid input if the other one has a mutant that the first one lacks.
+// A campaign's mutants; those that another campaign tried too have the outcome from there. Invalid
+// input if the other campaign has a mutant that the first one lacks.
 Result<std::vector<TriedMutant>> tried_anew(std::vector<TriedMutant> mutants,
                                             const std::vector<TriedMutant>& others);
 
-// A row each for the last campaign, for what is left of it without the compiler's checks, and for
-// the second draw. Fails only if a file that is built in is none of a campaign's.
+// One row each for the last campaign, for the same without the compiler's checks, and for the
+// second draw. Fails only if a built-in file is not a campaign's.
 Result<std::string> summary_text(const CampaignResult& last);
 
 }  // namespace recto::experiments

@@ -1,7 +1,7 @@
 #pragma once
 
-// A decode step as this study asks for it, with its memory: one query row, one head, normal q, K
-// and V rounded to their types, and the ways in which a kernel may get it wrong.
+// The decode step that this study runs, with its memory: one query row, one head, normal q, K and V
+// rounded to their types, and the ways in which a kernel may get it wrong.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace recto::experiments {
 
 inline constexpr std::int64_t kHeadDim = 128;  // of K and of V
 
-// Of q, and of K and V.
+// The types of q, and of K and V.
 struct StudyTypes {
   ElementType q = ElementType::kFp32;
   ElementType kv = ElementType::kFp32;
@@ -28,7 +28,7 @@ struct StudyTypes {
   std::string name() const;  // "fp32", "fp16/e4m3"
 };
 
-// What codes are multiplied by: 448, the largest of e4m3, then stands for four and a half
+// The factor of fp8 codes: with it 448, the largest e4m3 value, stands for about 4.5 standard
 // deviations. Other types have no scale.
 inline constexpr float kFp8Scale = 0.01F;
 
@@ -44,7 +44,7 @@ struct StoredRows {
 
 class DecodeProblem {
  public:
-  // Two keys at least.
+  // `num_keys` is at least 2.
   DecodeProblem(const StudyTypes& types, std::int64_t num_keys, RandomStream stream);
   DecodeProblem(const DecodeProblem&) = delete;
   DecodeProblem& operator=(const DecodeProblem&) = delete;
@@ -56,23 +56,23 @@ class DecodeProblem {
   std::int64_t donor() const { return donor_; }  // the key whose V with_swapped_value() takes
   reference::HeadOptions head_options() const;
 
-  // Lays the last key along q so that its softmax weight is `weight`, in (0, 1), but for what
-  // rounding it to the type does. K changes, V does not.
+  // Lays the last key along q so that its softmax weight is `weight`, in (0, 1), up to rounding of
+  // the key to its type. Changes K, but not V.
   void plant_last_key(double weight);
-  // Gives the last key the K that was drawn for it.
+  // Restores the K that was drawn for the last key.
   void restore_last_key();
 
   // The softmax weight that the last key has.
   double last_weight() const;
 
-  // Views of the stored tensors, which follow the last key.
+  // Views of the stored tensors; they follow changes of the last key.
   PagedAttentionInputs inputs() const;
   PagedAttentionInputs without_last_key() const;
   PagedAttentionInputs with_swapped_value() const;
   PagedAttentionInputs with_scale_error(double error) const;  // times 1 + error, rounded to fp32
 
  private:
-  // Log-sum-exp of all scores but the last, and that of the last.
+  // The log-sum-exp of all scores but the last, and the last score.
   struct Scores {
     double others_lse_ln = 0;
     double last = 0;

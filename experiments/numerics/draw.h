@@ -1,6 +1,6 @@
 #pragma once
 
-// One draw: a decode problem, the kernel under test run on it, right or with a fault, and the
+// One draw: a decode problem, the kernel under test run on it, correct or with a fault, and the
 // judges of its result.
 
 #include <Eigen/Core>
@@ -23,13 +23,13 @@ enum class Fault : std::uint8_t {
 };
 inline constexpr std::array kFaults{Fault::kDroppedKey, Fault::kScaleError, Fault::kSwappedValue};
 
-// Each refuses a result if |error| of an element of out is beyond what it allows there.
+// Each judge refuses a result if |error| of any element of out exceeds what it allows there.
 enum class Judge : std::uint8_t {
   kSharp,
   kHard,
   kFixed,      // kFixedTolerance
   kFactorTwo,  // twice the largest error of the yardstick, the plain run in the same types
-  // The bounds of the profile that kernels of others are judged by, in place of this kernel's own.
+  // The bounds of the profile that third-party kernels are judged by, not those of this kernel.
   kOthersSharp,
   kOthersHard,
 };
@@ -40,7 +40,7 @@ inline constexpr double kFixedTolerance = 1e-3;
 const char* fault_name(Fault fault);
 const char* judge_name(Judge judge);
 
-// Whether any element's error is beyond what is allowed; NaN is.
+// Whether any element's error exceeds what is allowed; NaN does.
 bool is_refused(const Row& error, const Row& allowed);
 
 // The smallest size at which error + size * direction is refused: 0 if the error alone is, infinity
@@ -51,11 +51,11 @@ class Draw {
  public:
   Draw(const StudyTypes& types, std::int64_t num_keys, RandomStream stream);
 
-  // Makes the right problem one in which a fault may have this size, and returns the size that it
-  // has once all is rounded: the scale's, or the weight of the last key, which is planted.
+  // Prepares the correct problem so that the fault can have this size, and returns its size after
+  // all rounding: that of the scale error, or the weight of the last key, which is planted.
   double prepare(Fault fault, double size);
 
-  // Results minus the exact ones of the right problem, as prepared.
+  // Results minus the exact results of the correct problem, as prepared.
   struct Errors {
     Row out;  // [kHeadDim]
     double lse_ln = 0;
@@ -66,11 +66,11 @@ class Draw {
   Row allowed(Judge judge);             // [kHeadDim]
   const reference::HeadBound& bound();  // [1, kHeadDim], of the kernel's own numerics
 
-  // How the exact result of the faulty problem moves away per size, at size 0.
+  // How far the exact result of the faulty problem moves away per unit of size, at size 0.
   Row direction(Fault fault) const;  // [kHeadDim]
 
  private:
-  // Made when it is first asked for.
+  // Made on first use.
   struct Bounds {
     std::optional<reference::HeadErrorModel> model = {};
     std::optional<reference::HeadBound> bound = {};

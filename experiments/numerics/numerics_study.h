@@ -15,7 +15,7 @@
 
 namespace recto::experiments {
 
-// Draws where nobody says how many: as many as have so many keys together, within limits.
+// The default number of draws: as many as have kDefaultKeys keys together, within these limits.
 inline constexpr std::int64_t kDefaultKeys = 65'536;
 inline constexpr std::int64_t kDefaultDrawsMin = 4;
 inline constexpr std::int64_t kDefaultDrawsMax = 100;
@@ -28,7 +28,8 @@ struct StudyCell {
   std::uint64_t seed = 0;
 };
 
-// The cell's k-th draw of a kind ("calibrate", "confirm 0", ...): the same whatever else is drawn.
+// The cell's k-th draw of a kind ("calibrate", "confirm 0", ...): the same regardless of what else
+// is drawn.
 RandomStream draw_stream(const StudyCell& cell, std::string_view kind, std::int64_t draw);
 
 // Of |error| / bound.
@@ -59,8 +60,8 @@ struct Threshold {
   std::int64_t refused = 0;  // of draws that had no part in choosing the size
 };
 
-// At 95 % confidence at least this share of all draws is refused, if so many of `draws` were
-// (Clopper & Pearson 1934, one-sided).
+// The lower 95 % confidence bound of the share of all draws that is refused, if `refused` of
+// `draws` were (Clopper & Pearson 1934, one-sided).
 double supported_share(std::int64_t refused, std::int64_t draws);
 
 struct CellResult {
@@ -70,7 +71,7 @@ struct CellResult {
   std::array<std::array<Threshold, kJudges.size()>, kFaults.size()> thresholds{};
 };
 
-// A fault and a size to be confirmed: how often the judge refuses what the kernel makes of it.
+// A fault and a size to be confirmed, and how often the judge refuses the kernel's results.
 struct Attempt {
   Fault fault = Fault::kDroppedKey;
   Judge judge = Judge::kSharp;
@@ -79,20 +80,20 @@ struct Attempt {
   std::int64_t refused = 0;
 };
 
-// At most how many of `draws` may be missed: 1 %.
+// The most draws that may be missed: 1 % of `draws`.
 std::int64_t misses_allowed(std::int64_t draws);
 
-// Runs each attempt on the draws of `round`. One that has missed more than may be is given up, and
-// has fewer draws.
+// Runs each attempt on the draws of `round`. Gives up an attempt that has missed more than
+// misses_allowed(); it then has fewer draws.
 void confirm(const StudyCell& cell, int round, std::span<Attempt> attempts);
 
-// Runs each attempt on all draws of a kind that decides nothing.
+// Runs each attempt on all draws of a kind of its own, which decides nothing.
 void verify_found(const StudyCell& cell, std::span<Attempt> attempts);
 
-// Draws; takes from each draw the smallest size that is refused if a fault's effect and the seen
-// error add up; from the 99th percentile on, raises the size by 10 % until fresh draws, with the
-// fault in place, confirm it. How often it is refused is then counted on other draws: those that
-// ended the search are a selection.
+// Takes from each draw the smallest size that is refused if a fault's effect and the observed error
+// add up. Starting at the 99th percentile of these, raises the size by 10 % until fresh draws, with
+// the fault in place, confirm it. Then counts on other draws how often it is refused, because those
+// that ended the search are a selection.
 CellResult study(const StudyCell& cell);
 
 }  // namespace recto::experiments

@@ -1,8 +1,8 @@
 #pragma once
 
-// How far a KV cache goes: its split of a card's memory, how many requests of a length it holds,
-// and what reserving the longest context for each request would cost instead. Arithmetic alone;
-// what traffic does to it is for the simulator to say.
+// How far a KV cache goes: how a card's memory is split, how many requests of a given length fit,
+// and what reserving the longest context for each request would cost instead. This is arithmetic
+// only; the effects of traffic are left to the simulator.
 
 #include <cstdint>
 #include <optional>
@@ -29,13 +29,13 @@ struct KvPlanOptions {
   ModelSpec model;
   GpuSpec gpu;
   PoolOptions pool;
-  // KV memory of each rank, where it is given instead of following from the card.
+  // KV memory of each rank, if it is given instead of derived from the card.
   std::optional<ByteCount> kv_memory;
   // What a contiguous cache reserves for each request; nullopt: the model's longest context.
   std::optional<TokenCount> max_length;
   std::vector<RequestLength> lengths;
   std::vector<TokenCount> mean_lengths;
-  std::int64_t batch = 1;  // tell the bytes of so many requests of each length
+  std::int64_t batch = 1;  // requests of each length whose bytes are reported
 };
 
 // Requests of exactly one length.
@@ -52,9 +52,9 @@ struct LengthFit {
 struct MeanFit {
   std::int64_t requests = 0;
   double held_slots = 0;    // by one request, on average
-  double waste_share = 0;   // of them, what its end leaves empty
-  double pool_share = 0;    // the same of all requests that fit, in the pool
-  double memory_share = 0;  // and in the memory of the card; 0 where only KV memory is known
+  double waste_share = 0;   // of these, the share left empty at its end
+  double pool_share = 0;    // the same for all requests that fit, of the pool
+  double memory_share = 0;  // and of the card's memory; 0 if only KV memory is known
 };
 
 // Requests whose lengths are spread, so that a last block is half empty on average: it lacks
@@ -73,20 +73,20 @@ struct KvPlan {
   std::vector<MeanLengthFit> mean_lengths;
 };
 
-// Invalid input for impossible options, and also where the model does not fit: the message then
-// has the figures, and the least tensor parallelism that does.
+// Invalid input for impossible options, and if the model does not fit: the message then has the
+// figures, and the smallest tensor parallelism with which it does.
 Result<KvPlan> make_kv_plan(const KvPlanOptions& options);
 
 // Contiguous reservations of max_length that fit.
 std::int64_t contiguous_requests(const KvPlan& plan);
 
-// The longest mean length for which at least `requests` requests fit in blocks; nullopt if not
-// even requests of one token do. The edges of a claim about batch sizes.
+// The longest mean length for which at least `requests` requests fit in blocks; nullopt if not even
+// requests of one token do. Gives the limit up to which a claim about batch sizes holds.
 std::optional<TokenCount> longest_mean_length(const KvPlan& plan, TokenCount block_size,
                                               std::int64_t requests);
 
-// The shortest mean length from which on blocks leave less than `share` of the card's memory (or
-// of the pool, where only KV memory is known) empty. `share` in (0, 1].
+// The shortest mean length from which on blocks leave less than `share` of the card's memory (or of
+// the pool, if only KV memory is known) empty. `share` in (0, 1].
 TokenCount shortest_mean_length(const KvPlan& plan, const KvPlanOptions& options, double share);
 
 }  // namespace recto::experiments

@@ -1,6 +1,6 @@
 #pragma once
 
-// `recto plan` as the command line says it, and what that means.
+// The command line of `recto plan`, and the options that it stands for.
 
 #include <cstdint>
 #include <optional>
@@ -14,7 +14,7 @@
 namespace recto::experiments {
 
 struct PlanSettings {
-  RunConfig run;  // model, card, block size and pool of it
+  RunConfig run;  // only its model, card, block size and pool
   std::string kv_dtype = "fp16";
   std::optional<double> reserve_gib;  // nullopt: kDefaultReserve
   std::vector<std::int64_t> lengths;
@@ -33,8 +33,8 @@ struct KvDtype {
 };
 const std::vector<KvDtype>& kv_dtypes();
 
-// Names looked up. Lengths that everybody asks for, if none are given. Invalid input names the
-// flag; the plan itself checks the rest.
+// Looks names up, and takes common lengths if none are given. Invalid input names the flag; the
+// plan itself checks the rest.
 Result<KvPlanOptions> plan_options(const PlanSettings& settings);
 
 }  // namespace recto::experiments

@@ -1,7 +1,7 @@
 #pragma once
 
-// A case that failed in a file of results, which somebody's program wrote: judged again, and
-// explained as far as such results tell.
+// Judges again a case that failed in a file of results that a program wrote, and explains it as far
+// as such results allow.
 
 #include <ostream>
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace recto::experiments {
 
-// `case_file` is the saved case's own path, from whose folder its answer is seen. Failed if it is
-// still wrong; invalid input where the answer cannot be read.
+// `case_file` is the path of the saved case; the path of its answer is relative to that file's
+// folder. Failed if the answer is still wrong; invalid input if it cannot be read.
 Status replay_answer(const std::string& case_file, const verify::SavedCase& saved,
                      std::ostream& out);
 

@@ -1,7 +1,7 @@
 #pragma once
 
 // Stretches of time in which blocks had one holder, for a part of a run: from a given time on until
-// so many have been seen, so that a run of any length takes bounded room.
+// `segments_max` have been seen, so that a run of any length takes bounded memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,11 +24,11 @@ class BlockHistory {
  public:
   BlockHistory(const WatchedAllocator& allocator, const BlockHistoryOptions& options);
 
-  // The sequence will give its slots back because it was preempted.
+  // Announces that the sequence will give its slots back because it was preempted.
   void expect(sim::SequenceId sequence, MapStay::End how);
-  // What changed at `now`, in order. O(changes + running sequences).
+  // Takes what changed at `now`, in order. O(changes + running sequences).
   void apply(const std::vector<PlaceChange>& changes, const sim::Scheduler& scheduler, SimTime now);
-  // The run is over.
+  // To be called when the run is over.
   MapDetail finish(SimTime now);
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which block size suits a workload, by a rule that can be read, with what it costs.
+// Which block size suits a workload, by a rule that can be read, and what it costs.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,8 +25,8 @@ struct BlockSizeFigures {
   std::optional<double> kernel_s = {};  // attention of a decode step, where it was measured
 };
 
-// How far from the best of all sizes one may be and still count as good: a percentage point of a
-// share, a hundredth of a rate or time.
+// How far a size may be from the best of all sizes and still count as good: one percentage point of
+// a share, a hundredth of a rate or time.
 inline constexpr double kGoodShare = 0.01;
 inline constexpr double kGoodRatio = 0.01;
 
@@ -34,7 +34,7 @@ struct BlockSizeVerdict {
   std::int64_t block_size = 0;
   bool is_good = false;                // within those distances everywhere
   std::vector<std::string> drawbacks;  // where it is not, in words and figures
-  // The other size that is no worse in any column and better in one.
+  // Another size that is no worse in any column and better in one.
   std::optional<std::int64_t> beaten_by;
 };
 
@@ -45,9 +45,9 @@ struct BlockSizeAdvice {
   std::vector<BlockSizeVerdict> verdicts;  // one per size, in their order
 };
 
-// The largest size that is good, since tables, their upkeep and the number of addresses that a
-// kernel follows shrink with it; where none is, the one with the least s_per_token. Nothing with
-// fewer than two sizes to choose from. `sizes` ascend. O(sizes squared).
+// Recommends the largest good size, since larger blocks mean smaller tables, less upkeep and fewer
+// addresses for a kernel to follow; if none is good, the size with the least s_per_token. nullopt
+// with fewer than two sizes to choose from. `sizes` must be ascending. O(sizes squared).
 std::optional<BlockSizeAdvice> advise(const std::vector<BlockSizeFigures>& sizes);
 
 Json to_json(const BlockSizeAdvice& advice);

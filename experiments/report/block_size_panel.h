@@ -1,6 +1,6 @@
 #pragma once
 
-// Rows that differ in nothing but the block size, and what is best among them.
+// Rows that differ only in the block size, and which of them is best.
 
 #include <cstdint>
 #include <string>
@@ -16,12 +16,13 @@ enum class Throughput : std::uint8_t { kTokens, kGoodput };
 
 class BlockSizePanels {
  public:
-  // Row number `row` of the page is of this block size; `family` says all that is else set. Its
-  // metrics are those of report_metrics.h. Rows without figures, of runs that failed, stay out.
+  // Adds row number `row` of the page, which has this block size; `family` says everything else
+  // that is set. `metrics` are those of report_metrics.h. Rows without figures, of failed runs, are
+  // left out.
   void add(const std::string& family, std::int64_t block_size, std::size_t row,
            const Json& metrics);
 
-  // Of every family with two sizes or more: {"family", "rows": by ascending size, "advice"}.
+  // For every family with two sizes or more: {"family", "rows": by ascending size, "advice"}.
   Json json(Throughput throughput) const;
 
  private:

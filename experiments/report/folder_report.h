@@ -19,11 +19,11 @@ struct FolderReportFlags {
   int threads = 0;  // 0: all cores
 };
 
-// Reads the folder, makes what its files do not hold, writes the page and says where it is.
+// Reads the folder, computes what its files do not hold, writes the page and says where it is.
 Status write_folder_report(const FolderReportFlags& flags, CommandContext& context);
 
-// Removes the page that an earlier run has left in the folder, and says so: it tells of results
-// that have been written over.
+// Removes the page that an earlier run has left in the folder, and says so: that page shows results
+// that have been overwritten.
 Status drop_old_page(const std::string& folder, CommandContext& context);
 
 }  // namespace recto::experiments

@@ -6,7 +6,7 @@
 
 namespace recto::experiments {
 
-// The text of a field; empty where there is none, whatever else is there: manifests may have been
+// The text of a field; empty if the field is missing or is not a text, as manifests may have been
 // edited.
 inline std::string text_of(const Json& json, const std::string& name) {
   const bool is_text = json.is_object() && json.contains(name) && json[name].is_string();

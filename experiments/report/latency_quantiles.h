@@ -12,7 +12,7 @@
 
 namespace recto::experiments {
 
-// Shares of requests, in thousandths, at which distributions are told.
+// Shares of requests, in thousandths, at which distributions are given.
 std::vector<std::int64_t> quantile_per_mille();
 
 // Of finished requests, as sim/metrics/latency.h counts them; in seconds, one value per quantile.

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where the files are that a manifest names, which may be told from another folder.
+// Locates the files that a manifest names, whose paths may be relative to another folder.
 
 #include <string>
 #include <vector>
@@ -15,9 +15,9 @@ struct LocatedInput {
   std::string found;
 };
 
-// Each input of the manifest of `folder`, with the content that it had: where its path leads from
-// here, else from the folder or from one above it. Invalid input, naming manifest, file and remedy,
-// where there is none such.
+// Finds each input of the manifest of `folder`, with the content that it had: at its path relative
+// to the current folder, else relative to `folder` or one of its parents. Invalid input, naming
+// manifest, file and remedy, if there is no such file.
 Result<std::vector<LocatedInput>> locate_inputs(const Json& manifest, const std::string& folder);
 
 }  // namespace recto::experiments

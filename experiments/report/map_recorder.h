@@ -1,7 +1,7 @@
 #pragma once
 
 // Follows a run and draws its memory map: a picture of the whole pool at regular times, and the
-// history of single blocks over a part of the run.
+// history of individual blocks over a part of the run.
 
 #include <array>
 #include <cstdint>
@@ -18,8 +18,8 @@
 namespace recto::experiments {
 
 struct MapOptions {
-  SimTime end;           // of the run, from an earlier one
-  SimTime detail_begin;  // of the part that is told block by block
+  SimTime end;           // of the run, known from an earlier one
+  SimTime detail_begin;  // of the part that is shown block by block
   std::int64_t columns = 720;
   std::int64_t rows_max = 160;
   std::size_t segments_max = 40'000;
@@ -31,14 +31,14 @@ class MapRecorder final : public sim::SimulationObserver {
  public:
   explicit MapRecorder(const MapOptions& options) : options_(options) {}
 
-  // Puts `allocator` under watch; once, before the run.
+  // Returns `allocator` under watch. To be called once, before the run.
   std::unique_ptr<sim::Allocator> watch(std::unique_ptr<sim::Allocator> allocator);
 
   void on_preempted(const sim::Group& group, sim::PreemptionKind kind, SimTime now) override;
   void on_gauges(const sim::GaugeValues& gauges, const sim::Scheduler& scheduler,
                  SimTime now) override;
 
-  // After the run; the watched allocator need not be there any more.
+  // To be called after the run; the watched allocator may be gone by then.
   MemoryMap finish();
 
  private:

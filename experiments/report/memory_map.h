@@ -10,11 +10,11 @@
 
 namespace recto::experiments {
 
-// What happens to blocks that a reader looks for.
+// Events of blocks that a reader looks for.
 enum class MapMark : std::uint8_t { kPreempted, kCopied, kEvicted };
 inline constexpr std::size_t kMapMarkCount = 3;
 
-// A row of a column: shares of its slots, in fifteenths, and whose most of them are.
+// A row of a column: shares of its slots, in fifteenths, and who owns most of them.
 struct MapCell {
   std::uint8_t used = 0;
   std::uint8_t reserved = 0;
@@ -30,14 +30,14 @@ struct MapColumn {
   std::array<std::int64_t, kMapMarkCount> marks{};  // that happened since the column before
 };
 
-// A sequence from getting slots to giving them back.
+// The stay of a sequence in the pool, from getting slots to giving them back.
 struct MapStay {
   enum class End : std::uint8_t { kFinished, kRecompute, kSwap, kGoesOn };
   std::int64_t request_id = 0;
   std::int32_t member = 0;
   std::int64_t final_context = 0;
   SimTime begin;
-  SimTime decode;  // from here on a token with every step; `end` where it did not come to that
+  SimTime decode;  // from here on one token per step; `end` if it never got that far
   SimTime end;
   std::int64_t context_begin = 0;
   std::int64_t context_decode = 0;

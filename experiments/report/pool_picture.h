@@ -1,6 +1,7 @@
 #pragma once
 
-// The pool at one instant, found by walking over all that is held, in rows of equally many slots.
+// A picture of the pool at one instant, in rows of equally many slots, made by walking over
+// everything that is held.
 
 #include <array>
 #include <cstdint>
@@ -24,11 +25,11 @@ class PoolPicture {
  private:
   enum State : std::uint8_t { kUsed, kReserved, kInternal, kCached, kStates };
 
-  // Of a block that somebody holds, over all of its holders; in slots from its start.
+  // The state of a held block, over all of its holders; in slots from the block's start.
   struct Held {
     std::int64_t out = 0;   // have fallen out of the window
-    std::int64_t used = 0;  // up to here tokens
-    std::int64_t kept = 0;  // up to here tokens to come
+    std::int64_t used = 0;  // tokens up to here
+    std::int64_t kept = 0;  // future tokens up to here
     std::int64_t owner = -1;
   };
   struct Row {

@@ -1,6 +1,6 @@
 #pragma once
 
-// A configuration run once more, for what its report does not keep.
+// Runs a configuration once more, for what its report does not keep.
 
 #include "core/status.h"
 #include "core/units.h"
@@ -16,16 +16,17 @@ struct RecordedRun {
   LatencyQuantiles latency;
 };
 
-// Both are byte for byte the same for equal configurations, and may be called from several threads.
+// Both functions return the same, byte for byte, for equal configurations, and may be called from
+// several threads.
 Result<RecordedRun> run_and_record(const RunConfig& config);
 
 // The memory map of a run whose report is known; block by block from `detail_begin` on. Blocks are
-// those of the simulator's own allocators under --manager production, too.
+// those of the simulator's own allocators, even under --manager production.
 Result<MemoryMap> record_map(const RunConfig& config, const sim::Report& report,
                              SimTime detail_begin);
 
-// Where a detailed look is worth most: shortly before the queue is longest, and among equals the
-// pool fullest.
+// The time at which a detailed look is worth most: shortly before the queue is longest and, among
+// equals, the pool is fullest.
 SimTime busiest_moment(const sim::Report& report);
 
 }  // namespace recto::experiments

@@ -1,6 +1,6 @@
 #pragma once
 
-// The files of web/ as they lie there; //experiments/report:make_assets writes their text.
+// The files of web/, unchanged; //experiments/report:make_assets generates their text.
 
 #include <string_view>
 

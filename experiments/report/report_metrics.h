@@ -25,7 +25,8 @@ struct ReportMetric {
 std::span<const ReportMetric> fragmentation_metrics();
 std::span<const ReportMetric> sweep_metrics();
 
-// {"used": 0.54, ...}; null where the file has no number. Invalid input for what is none.
+// {"used": 0.54, ...}; null where the file has no number. Invalid input for a text that is not a
+// number.
 Result<Json> metrics_json(const ResultsTable& table, std::size_t row,
                           std::span<const ReportMetric> metrics);
 

@@ -22,9 +22,9 @@ struct ResultsFolder {
   std::vector<RunConfig> configs;  // of a study, one per row; of a sweep none
 };
 
-// A study's configurations name their inputs where they are now (located_inputs.h). Invalid input
-// naming the file, and the field, where something is missing, is none of recto's, or is not the
-// file that the manifest was written with.
+// The configurations of a study name their inputs by their present paths (located_inputs.h).
+// Invalid input, naming the file and the field, if something is missing, was not written by recto,
+// or is not the file that the manifest was written with.
 Result<ResultsFolder> read_results_folder(const std::string& path);
 
 }  // namespace recto::experiments

@@ -14,16 +14,17 @@ namespace recto::experiments {
 
 class ResultsTable {
  public:
-  // Invalid input naming `path` and the line where a row has another number of fields than the
-  // head, and for a table without rows. O(length).
+  // Invalid input, naming `path` and the line, if a row does not have as many fields as the header,
+  // and for a table without rows. O(length).
   static Result<ResultsTable> parse(const std::string& text, const std::string& path);
 
   std::size_t rows() const { return rows_.size(); }
   bool has(std::string_view column) const;
 
-  // Of a column that is there.
+  // The column must exist.
   const std::string& text(std::size_t row, std::string_view column) const;
-  // Nothing where the field is empty or the column is missing; invalid input for other texts.
+  // nullopt if the field is empty or the column is missing; invalid input for texts that are not
+  // numbers.
   Result<std::optional<double>> number(std::size_t row, std::string_view column) const;
 
  private:

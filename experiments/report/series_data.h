@@ -13,8 +13,8 @@ namespace recto::experiments {
 
 inline constexpr std::size_t kSeriesPointsMax = 400;
 
-// Neighbours joined until no more than `windows_max` are left: each mean is weighted with the time
-// that it is over, so that integrals stay. `windows_max` > 0. O(windows).
+// Joins neighbours until at most `windows_max` are left. Each mean is weighted by the time that it
+// covers, so that integrals are preserved. `windows_max` > 0. O(windows).
 std::vector<sim::SeriesWindow> joined_windows(const std::vector<sim::SeriesWindow>& windows,
                                               std::size_t windows_max);
 

@@ -15,19 +15,20 @@ namespace recto::experiments {
 
 struct ReportOptions {
   int threads = 1;
-  // Labels of the rows with a memory map; empty: one row of each allocator, of the block size that
-  // is recommended.
+  // Labels of the rows with a memory map; empty: one row per allocator, with the recommended block
+  // size.
   std::vector<std::string> maps = {};
-  std::optional<double> map_from_s = {};  // what is told block by block begins here
+  std::optional<double> map_from_s = {};  // the part shown block by block begins here
   // Called from any thread when the run of a configuration has ended.
   std::function<void(const std::string& label)> done = {};
 };
 
-// Of a study: figures as in its file; series and latencies from the same runs, made once more under
-// the first seed. Fails where an input file is not there any more, or is another one.
+// The data of a study: figures as in its file; series and latencies from the same runs, repeated
+// under the first seed. Fails if an input file is gone or has changed.
 Result<Json> fragmentation_data(const ResultsFolder& folder, const ReportOptions& options);
 
-// Of a sweep: figures of every point, and a block-size panel for each setting of the other axes.
+// The data of a sweep: figures of every point, and a block-size panel for each setting of the other
+// axes.
 Result<Json> sweep_data(const ResultsFolder& folder);
 
 // "paged 16"; contiguous allocators have no blocks.

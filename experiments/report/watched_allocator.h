@@ -1,7 +1,7 @@
 #pragma once
 
-// An allocator under watch: every call is handed on, and what it changed is noted, block by block,
-// so that nobody has to compare tables.
+// An allocator under watch: forwards every call and records what it changed, block by block, so
+// that nobody has to compare tables.
 
 #include <cstdint>
 #include <memory>
@@ -17,7 +17,7 @@
 
 namespace recto::experiments {
 
-// A block, or of contiguous allocators a region, that a sequence got or gave back.
+// A block (for contiguous allocators, a region) that a sequence got or gave back.
 struct PlaceChange {
   enum class Kind : std::uint8_t { kTaken, kLeft };
   Kind kind = Kind::kTaken;
@@ -30,19 +30,19 @@ struct PlaceChange {
   std::int64_t size = 1;     // blocks, or slots of the region
   std::int64_t context = 0;  // when left: tokens that the sequence had
   bool was_copied = false;   // taken: a copy of a block that others hold (copy-on-write)
-  bool was_evicted = false;  // taken: its content was thrown away for it
+  bool was_evicted = false;  // taken: its cached content was evicted for it
 };
 
 class WatchedAllocator final : public sim::Allocator {
  public:
   explicit WatchedAllocator(std::unique_ptr<sim::Allocator> inner);
 
-  // Since the last call, in order.
+  // Returns the changes since the last call, in order.
   std::vector<PlaceChange> take_changes();
   const sim::Allocator& inner() const { return *inner_; }
-  // Does nobody hold the block, while its content can be found again?
+  // Whether nobody holds the block, but its content can be found again.
   bool is_cached(BlockId block) const;
-  // Blocks of the sequence's table, as they were noted; of contiguous allocators none.
+  // The blocks of the sequence's table, as last recorded; none for contiguous allocators.
   std::span<const BlockId> block_table(sim::SequenceId sequence) const {
     return holders_[static_cast<std::size_t>(sequence.value())].table;
   }
@@ -96,17 +96,19 @@ class WatchedAllocator final : public sim::Allocator {
     return holders_[static_cast<std::size_t>(sequence.value())];
   }
   PlaceChange change(PlaceChange::Kind kind, sim::SequenceId sequence);
-  // What the table has that it had not, from an entry on. `hits` entries of it were found cached.
+  // Records what is new in the table, from entry `from` on. `hits` of its entries were found
+  // cached.
   void note_table(sim::SequenceId sequence, std::size_t from, std::int64_t hits);
   void note_region(sim::SequenceId sequence);
   std::span<const BlockId> table_now(sim::SequenceId sequence) const;
 
   std::unique_ptr<sim::Allocator> inner_;
-  // Who tells of blocks: the simulator's own, or the production manager; regions have neither.
+  // Where blocks are read from: the simulator's own allocator or the production manager; regions
+  // have neither.
   const sim::PagedAllocator* paged_;
   const verify::ManagedAllocator* managed_;
   std::vector<Holder> holders_;           // by SequenceId
-  std::vector<char> has_content_;         // [block] it was cached when it was last without holder
+  std::vector<char> has_content_;         // [block] it was cached when it last had no holder
   std::vector<std::int32_t> holders_of_;  // [block]
   std::vector<PlaceChange> changes_;
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-// What several seeds of one configuration amount to, for people and for machines.
+// The results of one configuration under several seeds, for people and for machines.
 
 #include <string>
 #include <vector>
@@ -10,10 +10,10 @@
 
 namespace recto::experiments {
 
-// A table of the main ones.
+// A table of the main figures.
 std::string seeds_text(const std::vector<SeedRun>& runs);
 
-// All of them, and each run's report.
+// All figures, and each run's report.
 Json seeds_json(const std::vector<SeedRun>& runs);
 
 }  // namespace recto::experiments

@@ -1,12 +1,12 @@
 #pragma once
 
 // A run as a trace for Perfetto (ui.perfetto.dev) or chrome://tracing: JSON trace events, streamed
-// to disk, so that memory follows the requests in flight and not the length of the run.
+// to disk, so that memory use depends on the requests in flight and not on the length of the run.
 //
 // Processes: "pool", counters of the six states, the batch and the queue, as means over windows of
 // time; "running", a track per place in the batch with slices prefill, decode and, after a
-// preemption, resumed; "queue", a track per place in the queue, with slices queue and preempted.
-// Preemptions and rejections are instants.
+// preemption, resumed; "queue", a track per place in the queue, with slices queue and, after a
+// preemption, preempted or swapped. Preemptions and rejections are instants.
 
 #include <absl/container/flat_hash_map.h>
 
@@ -30,8 +30,8 @@ namespace recto::experiments {
 
 class Timeline final : public sim::SimulationObserver {
  public:
-  // `window`, above 0, is the time between two values of a counter; `about`, an object of texts,
-  // says beside the events what they are of.
+  // `window`, above 0, is the time between two values of a counter; `about`, an object of texts, is
+  // stored beside the events and says where they are from.
   static Result<std::unique_ptr<Timeline>> create(const std::string& path, SimDuration window,
                                                   const Json& about);
 
@@ -72,7 +72,7 @@ class Timeline final : public sim::SimulationObserver {
   Timeline(OutputFile file, SimDuration window, const Json& about);
 
   Tracks& tracks(Place place) { return place == Place::kQueue ? queue_tracks_ : running_tracks_; }
-  // The request's slice ends now; the next one begins, on the same track or elsewhere.
+  // End the request's slice now and begin the next one, on the same track or elsewhere.
   void rename(const sim::Request& request, std::string_view name, SimTime now);
   void move(const sim::Request& request, Place place, std::string_view name, SimTime now);
   void write_slice(const sim::Request& request, const Open& open, SimTime now);

@@ -2,8 +2,8 @@
 
 namespace recto::experiments {
 
-// `bazel run` starts programs in a folder of its own; relative paths mean the caller's. Says on
-// standard error what it could not enter.
+// Enters the caller's folder, since `bazel run` starts programs in a folder of its own, and
+// relative paths mean the caller's. Reports on standard error if it could not enter it.
 void enter_callers_folder();
 
 }  // namespace recto::experiments

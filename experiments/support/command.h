@@ -4,8 +4,8 @@
 //
 //   void add_NAME_command(CLI::App& app, CommandContext& context);
 //
-// which adds its subcommand to `app`, and as callback sets `context.chosen`. The command runs after
-// the whole command line was parsed; its status becomes the exit code.
+// which adds its subcommand to `app`, with a callback that sets `context.chosen`. The command runs
+// after the whole command line has been parsed; its status becomes the exit code.
 
 #include <functional>
 #include <ostream>
@@ -21,7 +21,7 @@ struct CommandContext {
   std::ostream& err;  // progress and remarks; errors are printed by main()
   Terminal terminal;
   std::function<Status()> chosen;  // set by the subcommand that the command line names
-  std::string program = "recto";   // by which what it prints says how to call it
+  std::string program = "recto";   // the name by which printed text calls it
 };
 
 // 0 done, 1 the run failed, 2 bad usage or bad input.

@@ -14,12 +14,12 @@ struct Program {
   const char* about;
   const char* footer;
   void (*add_commands)(CLI::App& app, CommandContext& context);
-  // Asked of the command that the line names, before it runs: an exit code in place of running it,
-  // once it has said why. Null: always run.
+  // Called with the command that the line names, before it runs. To prevent that, it says why and
+  // returns an exit code. Null: always run.
   std::optional<int> (*why_not_run)(const CLI::App& command, CommandContext& context) = nullptr;
 };
 
-// To be returned by main().
+// Returns the exit code for main().
 int run_program(const Program& program, int argc, char** argv);
 
 }  // namespace recto::experiments

@@ -1,7 +1,7 @@
 #pragma once
 
-// The command line as plain data, read off CLI11's own objects: what completion scripts and the
-// manual page are made of. What is added to the program is in all of them by itself.
+// The command line as plain data, read from CLI11's own objects. Completion scripts and the manual
+// page are made from it, so that additions to the program appear in them automatically.
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
@@ -18,13 +18,13 @@ enum class ValueKind : std::uint8_t {
 };
 
 struct OptionOutline {
-  std::vector<std::string> flags;   // "--out"; the short ones first; none of a positional
+  std::vector<std::string> flags;   // "--out"; the short ones first; none for a positional
   std::string value_name;           // "DIR"; empty where no value follows
   std::string help;                 // one line
   std::string group;                // under which the help shows it
   std::vector<std::string> values;  // that are known; there may be others
   ValueKind kind = ValueKind::kNone;
-  bool is_list = false;  // of several values, by commas
+  bool is_list = false;  // several values, separated by commas
 
   bool is_positional() const { return flags.empty(); }
 };
@@ -37,7 +37,7 @@ struct CommandOutline {
   std::vector<CommandOutline> commands;
 };
 
-// O(flags). Options without a group are hidden, from the help as from here.
+// O(flags). Options without a group are hidden, both from the help and here.
 CommandOutline outline_of(const CLI::App& app);
 
 }  // namespace recto::experiments

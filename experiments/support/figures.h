@@ -1,6 +1,6 @@
 #pragma once
 
-// What is read off a report for people: shares, rates and bytes.
+// What people read in a report: shares, rates and bytes.
 
 #include <optional>
 
@@ -26,8 +26,8 @@ struct PoolShares {
   double held() const { return used + reserved + internal(); }
 };
 
-// The same slots as Fig. 2 of the PagedAttention paper (arXiv 2309.06180) names them. There,
-// rounding by the placement policy is part of what is external.
+// The same slots, named as in Fig. 2 of the PagedAttention paper (arXiv 2309.06180). There,
+// rounding by the placement policy counts as external.
 struct PaperShares {
   double token_states = 0;
   double reservation = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the rows of a grid have in common, or do not, though a reader would not think so.
+// What the rows of a grid do or do not have in common, contrary to what a reader would expect.
 
 #include <span>
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace recto::experiments {
 
-// A sentence each, unwrapped; for a single run too. All of `configs` that cannot be resolved are
-// left out.
+// One sentence per remark, unwrapped; works for a single run too. Leaves out all of `configs` that
+// cannot be resolved.
 std::vector<std::string> grid_remarks(std::span<const RunConfig> configs);
 
 }  // namespace recto::experiments

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where results came from: enough to make them again.
+// Where results came from: enough to reproduce them.
 
 #include <string>
 #include <string_view>
@@ -14,7 +14,8 @@ namespace recto::experiments {
 // Files that a configuration reads: trace, lengths, model, time model.
 std::vector<std::string> input_files(const RunConfig& config);
 
-// Has `config` read `to` wherever it names the file `from`: a card of `measured:` by its results.
+// Makes `config` read `to` wherever it names the file `from`; a card of `measured:` is named by its
+// results.
 void replace_input(RunConfig& config, const std::string& from, const std::string& to);
 
 // Invalid input if `output` is one of the files that are read: writing would destroy it.
@@ -23,15 +24,15 @@ Status check_no_input(const std::string& output, const std::vector<std::string>&
 // {"path": ..., "bytes": ..., "xxh3_128": ...}. Invalid input if the file cannot be read.
 Result<Json> describe_file(const std::string& path);
 
-// What any manifest begins with: the program's versions, the name of the command and its inputs,
-// each once. No clock and no number of threads, so that equal runs give equal manifests.
+// The beginning of every manifest: the program's versions, the name of the command and its inputs,
+// each once. It holds no time and no number of threads, so that equal runs give equal manifests.
 Result<Json> begin_manifest(const std::string& command, const std::vector<RunConfig>& configs);
 
-// The manifest of a folder. Invalid input where there is none, or none of recto's.
+// The manifest of a folder. Invalid input if there is none, or it is not recto's.
 Result<Json> read_manifest(const std::string& folder);
 
-// Invalid input if the folder has the manifest of another command, or of somebody else: results of
-// `command` would take its place, and no longer be told from those that lie there.
+// Invalid input if the folder has the manifest of another command, or of another program: results
+// of `command` would replace it, and could no longer be told from those that are already there.
 Status check_own_folder(const std::string& folder, std::string_view command);
 
 // 128 bits of XXH3 in hexadecimal.

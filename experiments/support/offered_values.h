@@ -1,7 +1,7 @@
 #pragma once
 
-// What a flag is known to take, kept where CLI11 keeps it: in braces in the type of its option, as
-// CLI::IsMember writes it. Help shows option_text() instead.
+// The values that a flag is known to take, kept where CLI11 keeps them: in braces in the type of
+// its option, as CLI::IsMember writes them. Help shows option_text() instead.
 
 #include <CLI/CLI.hpp>
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace recto::experiments {
 
-// Offers `values`, of which each is a word, to whoever completes the flag; checks nothing.
+// Offers `values`, each a single word, for completion of the flag; checks nothing.
 void offer_values(CLI::Option& option, const std::vector<std::string>& values);
 
-// Those of offer_values() or of CLI::IsMember, in their order; empty without any.
+// The values of offer_values() or CLI::IsMember, in their order; empty if there are none.
 std::vector<std::string> offered_values(const CLI::Option& option);
 
 }  // namespace recto::experiments

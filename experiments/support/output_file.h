@@ -1,7 +1,7 @@
 #pragma once
 
-// A file that is there whole or not at all: written under a temporary name beside its own, and
-// renamed at the end. Devices and pipes, such as /dev/stdout, are written to directly.
+// A file that appears whole or not at all: it is written under a temporary name in the same folder,
+// and renamed at the end. Devices and pipes, such as /dev/stdout, are written to directly.
 
 #include <cstdio>
 #include <memory>
@@ -14,14 +14,15 @@ namespace recto::experiments {
 
 class OutputFile {
  public:
-  // If it cannot be written to: the file and the system's reason. Invalid input where another place
-  // would do, such as a folder that is there; failed where not, such as on a full disk.
+  // If the file cannot be written, the error names it and the system's reason: invalid input if
+  // another path would do, such as when there is a folder of this name; failed if not, such as on a
+  // full disk.
   static Result<OutputFile> create(const std::string& path);
 
   OutputFile(OutputFile&&) = default;
   OutputFile& operator=(OutputFile&&) = default;
 
-  // Without `commit` nothing stays behind.
+  // Leaves nothing behind without `commit`.
   ~OutputFile();
 
   // Buffered. Errors are kept until `commit`, so that writers need not check each line.
@@ -45,14 +46,15 @@ class OutputFile {
   int error_ = 0;  // the first errno
 };
 
-// The whole of a small file.
+// Writes a small file at once.
 Status write_file(const std::string& path, std::string_view text);
 
-// Makes the folder and those above it, unless they are there. Errors as of OutputFile::create.
+// Makes the folder and its parents, unless they exist. Errors as for OutputFile::create.
 Status make_folder(const std::string& path);
 
-// Whether the folder is there or can be made, and files be written there: tried before the work
-// whose results they are to hold, as that may be refused yet. Leaves nothing.
+// Checks that the folder exists or can be made, and that files can be written there. To be called
+// before the work whose results it is to hold; leaves nothing behind, as that work may still be
+// refused.
 Status try_folder(const std::string& path);
 
 }  // namespace recto::experiments

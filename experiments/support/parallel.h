@@ -8,7 +8,7 @@
 
 namespace recto::experiments {
 
-// Threads to use where the user does not say: all cores.
+// The number of threads if the user gives none: all cores.
 int default_threads();
 
 // Calls `work` once per index in [0, count), at most `threads` at a time, lowest index first, and

@@ -1,6 +1,6 @@
 #pragma once
 
-// One line on standard error that is written over and over, on terminals only.
+// A line on standard error that is rewritten in place, on terminals only.
 
 #include <cstddef>
 #include <mutex>
@@ -18,7 +18,7 @@ class ProgressBar {
   ProgressBar(std::ostream& out, const Terminal& terminal, std::size_t total);
   ~ProgressBar();  // wipes the line
 
-  // One more is done; `what` is shown beside the bar. From any thread.
+  // Counts one more as done; `what` is shown beside the bar. May be called from any thread.
   void advance(std::string_view what);
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 
-// Sentences that stand beside results, so that nobody takes them for more than they are. Each
-// function returns whole lines of at most 100 columns, or nothing.
+// Sentences printed with results, so that nobody takes them for more than they are. Each function
+// returns whole lines of at most 100 columns, or nothing.
 
 #include <cstdint>
 #include <string>
@@ -20,7 +20,7 @@ enum class Coverage : std::uint8_t {
 
 Coverage coverage_of(const sim::Report& report);
 std::string means_remark(Coverage coverage);
-// With how much of the run that is.
+// The same, and how much of the run the means cover.
 std::string means_remark(const sim::Report& report);
 
 // Which constants and curves are cited, not measured.
@@ -29,7 +29,7 @@ std::string provenance_remark(const RunConfig& config);
 // How many requests could never fit, and their first ids. `label` names the run; may be empty.
 std::string rejected_remark(const sim::Report& report, std::string_view label);
 
-// Failed where requests came and not one was served: figures of such a run mean nothing.
+// Failed if requests arrived and none was served: figures of such a run mean nothing.
 Status check_any_served(const sim::Report& report);
 
 // What was left out of the trace.

@@ -35,13 +35,13 @@ struct ResolvedRun {
 // ResolvedRun breaks no contract of the simulator.
 Result<ResolvedRun> resolve(const RunConfig& config);
 
-// The same check for its verdict alone.
+// The same check, for its status alone.
 Status validate(const RunConfig& config);
 
 // True for the contiguous-* allocators, which have no blocks.
 bool is_contiguous(const RunConfig& config);
 
-// What a step's time rests on, in few words for tables and files; the time model itself has more.
+// What step times are based on, in few words for tables and files; the time model itself has more.
 struct TimeModelFacts {
   std::string name;          // as --time-model has it
   std::string provenance;    // "cited, not measured on this card", or what it was fitted on
@@ -50,7 +50,7 @@ struct TimeModelFacts {
 };
 Result<TimeModelFacts> time_model_facts(const RunConfig& config);
 
-// Fails where there is no memory for the production manager.
+// Fails if there is no memory for the production manager.
 Result<std::unique_ptr<sim::Allocator>> make_allocator(const ResolvedRun& run);
 Result<std::unique_ptr<sim::TimeModel>> make_time_model(const ResolvedRun& run);
 

@@ -17,7 +17,7 @@ namespace recto::experiments {
 struct RunOutcome {
   sim::Report report;
   TimeModelFacts time_model;
-  std::int64_t window_tokens = 0;     // the sliding window that held; 0: none
+  std::int64_t window_tokens = 0;     // the sliding window in effect; 0: none
   std::int64_t skipped_rows = 0;      // bad, left out under --on-bad-row skip
   std::int64_t failed_requests = 0;   // recorded in the trace without an answer, left out
   std::vector<std::string> warnings;  // of the trace, a sentence each

@@ -1,7 +1,7 @@
 #pragma once
 
 // One simulated configuration as a user says it: what flags, manifests, sweep files and saved
-// results hold. support/run_fields.h lists the fields by name; support/resolved_run.h makes out
+// results hold. support/run_fields.h lists the fields by name; support/resolved_run.h works out
 // what they mean.
 
 #include <cstdint>
@@ -84,7 +84,7 @@ struct RunConfig {
 Json to_json(const RunConfig& config);
 
 // The reverse. Fields may be missing and then are as in RunConfig(). Invalid input for an unknown
-// or wrongly typed field; whether fields go together, `resolve` tells.
+// or wrongly typed field; `resolve` checks whether fields go together.
 Result<RunConfig> run_config_from_json(const Json& json);
 
 }  // namespace recto::experiments

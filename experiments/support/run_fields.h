@@ -1,7 +1,7 @@
 #pragma once
 
 // The fields of RunConfig by name: one table from which flags, JSON and sweep axes follow. Adding a
-// setting is a member of RunConfig, a line in this table, and its meaning in resolved_run.cc.
+// setting takes a member of RunConfig, a line in this table, and its meaning in resolved_run.cc.
 
 #include <cstdint>
 #include <limits>
@@ -21,7 +21,7 @@ struct CountRange {
   std::int64_t max = std::numeric_limits<std::int64_t>::max();
 };
 
-// Closed.
+// A closed range.
 struct NumberRange {
   double min = 0;
   double max = 0;

@@ -13,7 +13,7 @@
 
 namespace recto::experiments {
 
-// The names that a field takes; empty where it takes numbers or a text of one's own.
+// The names that a field takes; empty if it takes numbers or free text.
 std::vector<std::string> known_values(const RunField& field);
 
 // One flag per field, in the help's groups, which writes into `config`; the values that `config`

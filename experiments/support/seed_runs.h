@@ -22,17 +22,17 @@ struct SeedRun {
 };
 
 struct SeedOptions {
-  int seeds = 1;  // from the configuration's own on
+  int seeds = 1;  // starting with the configuration's own
   int threads = 1;
 };
 
 // One run under the configuration's own seed.
 Result<SeedRun> run_seed(const RunConfig& config);
 
-// In order of the seeds. Invalid input where they would run over.
+// One run per seed, in their order. Invalid input if the seeds would overflow.
 Result<std::vector<SeedRun>> run_seeds(const RunConfig& config, const SeedOptions& options);
 
-// Invalid input where so many seeds, from the configuration's own on, would run over.
+// Invalid input if `seeds` seeds, starting with the configuration's own, would overflow.
 Status check_seed_room(const RunConfig& config, int seeds);
 
 struct NamedInterval {
@@ -40,10 +40,11 @@ struct NamedInterval {
   MeanInterval interval;
 };
 
-// Every number of figures and report, but series and lists, by its name in flatten(). Not empty.
+// Every number of figures and report that all runs have, except series and lists, by its name in
+// flatten(). `runs` is not empty.
 std::vector<NamedInterval> intervals_of(const std::vector<SeedRun>& runs);
 
-// The one of that name, which must be there.
+// The interval of that name, which must exist.
 const MeanInterval& find_interval(const std::vector<NamedInterval>& intervals,
                                   std::string_view name);
 

@@ -4,8 +4,8 @@
 
 namespace recto::experiments {
 
-// How the texts and files are written that run flags take: for the end of --help, ended by a blank
-// line, in at most 100 columns.
+// How to write the texts and files that run flags take: for the end of --help, with a blank line
+// after it, in at most 100 columns.
 std::string spec_help();
 
 }  // namespace recto::experiments

@@ -11,10 +11,11 @@ struct MeanInterval {
   double half_width = 0;  // of the 95 % confidence interval; 0 for a single value
 };
 
-// For values that are about normal. Not empty.
+// For values that are about normal; not empty.
 MeanInterval mean_with_interval(std::span<const double> values);
 
-// The 97.5th percentile of Student's t with so many degrees of freedom, at least 1; within 1e-3.
+// The 97.5th percentile of Student's t with `degrees_of_freedom`, at least 1; accurate to within
+// 1e-3.
 double student_t(int degrees_of_freedom);
 
 }  // namespace recto::experiments

@@ -6,7 +6,7 @@
 
 namespace recto::experiments {
 
-// The whole file, or open pipe, as of core/input_file.h. Invalid input naming it.
+// Reads a whole file or open pipe, as core/input_file.h does. Invalid input, naming it.
 Result<std::string> read_text_file(const std::string& path);
 
 }  // namespace recto::experiments

@@ -17,9 +17,10 @@ struct TimeModelChoice {
   std::string file;  // that it is read from; empty for the roofline
 };
 
-// Of "roofline", "linear:FILE" or "measured:GPU". GPU is a folder of results by its absolute path,
-// or one in experiments/results of the current folder or in what RECTO_GPU_RESULTS names. Invalid
-// input for anything else, and for a card without results, with those that have some.
+// Parses "roofline", "linear:FILE" or "measured:GPU". GPU is the absolute path of a folder of
+// results, or a folder in experiments/results of the current folder or in the one that
+// RECTO_GPU_RESULTS names. Invalid input for anything else, and for a card without results; the
+// message then lists those that have some.
 Result<TimeModelChoice> choose_time_model(std::string_view flag);
 
 }  // namespace recto::experiments

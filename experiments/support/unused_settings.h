@@ -1,6 +1,6 @@
 #pragma once
 
-// Settings that were given but that no run looks at: whoever gives one expects something of it.
+// Settings that were given but that no run uses: whoever gives one expects it to do something.
 
 #include <cstdint>
 #include <span>
@@ -10,12 +10,12 @@
 
 namespace recto::experiments {
 
-// Invalid input, naming the flag and why it has no effect, if a setting differs from its default
-// in some of `configs` and has no effect in any of these. All of `configs` are valid.
+// Invalid input, naming the flag and why it has no effect, if a setting differs from its default in
+// some of `configs` and has no effect in any of these. All of `configs` must be valid.
 Status refuse_unused(std::span<const RunConfig> configs);
 
-// Invalid input for several seeds where none of `configs` would differ under another one: means
-// over equal runs look more certain than they are.
+// Invalid input for several seeds if none of `configs` would differ under another seed: means over
+// equal runs look more certain than they are.
 Status refuse_idle_seeds(std::span<const RunConfig> configs, std::int64_t seeds);
 
 // False where a run is the same under every seed.

@@ -9,15 +9,15 @@
 namespace recto::experiments {
 
 // What was wrong with a command line, in one line: which flag, what was found and expected. CLI11's
-// own words stay where they say it.
+// own message is kept if it says so.
 Status usage_error(const CLI::App& app, const CLI::ParseError& error);
 
-// A check of options that name a folder: an empty text, such as a variable that is not set, names
-// none. What is wrong, or empty.
+// Checks for options that name a folder or file: an empty text, such as that of an unset variable,
+// names none. Return what is wrong, or an empty text.
 std::string check_folder_named(const std::string& text);
 std::string check_file_named(const std::string& text);
 
-// The same of options that are whole numbers below 2^64, such as seeds.
+// The same for options that are whole numbers below 2^64, such as seeds.
 std::string check_whole_number(const std::string& text);
 
 }  // namespace recto::experiments

@@ -11,7 +11,7 @@ namespace recto::experiments {
 inline constexpr const char* kVersion = "0.1.0";
 
 // The commit that this program was built from, as git had it, with "-dirty" where files were
-// changed; "unknown" where there was no git. //bazel:workspace_status.sh tells the build.
+// changed; "unknown" if there was no git. //bazel:workspace_status.sh passes it to the build.
 std::string commit();
 
 // Version, commit, compiler and libraries, for manifests.

@@ -1,7 +1,7 @@
 #pragma once
 
 // The figures of a run that a sweep keeps: one table, from which the columns of sweep.csv and the
-// values in the journal follow. Adding a figure is a line in sweep_columns.cc.
+// values in the journal follow. Adding a figure takes one line in sweep_columns.cc.
 
 #include <span>
 #include <string_view>

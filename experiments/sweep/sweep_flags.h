@@ -21,7 +21,7 @@ class SweepFlags {
   void add_to(CLI::App& app);
 
   // One value goes into the base, several make an axis; axes are in the order of the command line.
-  // For use once the command line was parsed.
+  // To be called after the command line has been parsed.
   Status apply(SweepGrid& grid) const;
 
  private:

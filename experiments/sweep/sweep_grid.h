@@ -19,12 +19,12 @@ struct SweepAxis {
 
 class SweepGrid {
  public:
-  // All of these leave the grid alone and return invalid input where it would make no sense: a
-  // value that is none of the field's, a field that is an axis already, an axis without values or
+  // All of these leave the grid unchanged and return invalid input for what would make no sense: a
+  // value that the field does not take, a field that is an axis already, an axis without values or
   // with two equal ones, more runs than kSweepRunsMax.
   Status set_base(const RunField& field, const std::string& value);
   Status add_axis(SweepAxis axis);
-  // Runs each point under `count` seeds, from the base's on.
+  // Runs each point under `count` seeds, starting with the base's.
   Status set_seed_count(std::int64_t count);
 
   const RunConfig& base() const { return base_; }
@@ -50,7 +50,7 @@ class SweepGrid {
 
 inline constexpr std::int64_t kSweepRunsMax = 1'000'000;
 
-// By what a manifest and a journal know the grid: {"base": ..., "axes": ..., "seeds": ...}.
+// How a manifest and a journal identify the grid: {"base": ..., "axes": ..., "seeds": ...}.
 Json to_json(const SweepGrid& grid);
 
 }  // namespace recto::experiments

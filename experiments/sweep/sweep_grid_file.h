@@ -6,7 +6,7 @@
 //    "axes": {"allocator": ["paged", "contiguous-max"], "block_size": [8, 16, 32]},
 //    "seeds": 5}
 //
-// Names are those of support/run_fields.h. All three may be missing.
+// Names are those of support/run_fields.h. Any of the three may be missing.
 
 #include <string>
 #include <string_view>
@@ -16,7 +16,7 @@
 
 namespace recto::experiments {
 
-// Invalid input names the file and the line of what is no JSON, or the field.
+// Invalid input names the file and the line that is not JSON, or the field.
 Result<SweepGrid> load_sweep_grid(const std::string& path);
 
 Result<SweepGrid> parse_sweep_grid(std::string_view text);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a sweep is, by which its runs are known again: settings, versions, files by content.
+// The identity of a sweep, by which its runs are recognised: settings, versions, files by content.
 
 #include <cstdint>
 #include <set>
@@ -13,7 +13,7 @@
 
 namespace recto::experiments {
 
-// Runs `first` to `last`, both of them.
+// Runs `first` to `last`, inclusive.
 struct RunSpan {
   std::int64_t first = 0;
   std::int64_t last = 0;
@@ -22,18 +22,19 @@ struct RunSpan {
 // Each point under its first seed.
 std::vector<RunConfig> point_configs(const SweepGrid& grid);
 
-// What step times rest on, over all points, and what the points differ in unasked.
+// What step times are based on, over all points, and the grid_remarks() on the points.
 std::set<std::string> remarks_on(const SweepGrid& grid);
 
-// The manifest, apart from how the runs went. Its inputs are files by content; invalid input where
-// one cannot be read.
+// The manifest, apart from how the runs went. Its inputs are files by content; invalid input if one
+// cannot be read.
 Result<Json> describe_sweep(const SweepGrid& grid);
 
-// The same of some runs, whose settings are left out: {"recto": versions, "inputs": the files that
-// these runs read, "columns": names}. Takes time by the number of these runs, not of all.
+// The same for some runs, whose settings are left out: {"recto": versions, "inputs": the files that
+// these runs read, "columns": names}. Takes time proportional to the number of these runs, not of
+// all.
 Result<Json> describe_part(const SweepGrid& grid, const std::vector<RunSpan>& spans);
 
-// Invalid input, with what differs, unless `part` is of the sweep that `manifest` describes.
+// Invalid input, with what differs, unless `part` belongs to the sweep that `manifest` describes.
 Status check_part_of(const Json& manifest, const Json& part);
 
 }  // namespace recto::experiments

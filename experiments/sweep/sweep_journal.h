@@ -1,6 +1,6 @@
 #pragma once
 
-// What a sweep has finished so far, on disk: one JSON line per run behind a line that says which
+// What a sweep has finished so far, on disk: one JSON line per run, after a line that says which
 // sweep it is. A process may be killed at any instant; at most the line being written is lost.
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 namespace recto::experiments {
 
-// Hash of the configuration of a run; nothing for a number that is none of the sweep.
+// Hash of the configuration of a run; nullopt if the sweep has no run of this number.
 using ConfigHashOf = std::function<std::optional<std::string>(std::int64_t run)>;
 
 enum class JournalStart : std::uint8_t {
@@ -28,10 +28,10 @@ enum class JournalStart : std::uint8_t {
 
 class SweepJournal {
  public:
-  // `identity` is an object: what must agree for finished runs to be worth anything; its "columns"
-  // name the values of a run. A last line that is torn is dropped. Invalid input, naming what
-  // differs, for the journal of another sweep; naming the line, for a run of other settings and
-  // for damage before the last line; and while another process has the file open.
+  // `identity` is an object with what must agree for finished runs to be of use; its "columns" name
+  // the values of a run. Drops a torn last line. Invalid input for the journal of another sweep,
+  // naming what differs; for a run of other settings and for damage before the last line, naming
+  // the line; and while another process has the file open.
   static Result<SweepJournal> open(const std::string& path, const Json& identity,
                                    const ConfigHashOf& config_hash_of, JournalStart start);
 
@@ -39,13 +39,14 @@ class SweepJournal {
   SweepJournal& operator=(SweepJournal&&) = delete;
   ~SweepJournal();
 
-  // Finished before, by number; runs that failed are to be tried again and not among them.
+  // The runs finished before, by number. Runs that failed are not among them: they are to be tried
+  // again.
   const std::map<std::int64_t, RunRecord>& finished() const { return finished_; }
 
-  // Of a last line that was cut off when the writer was killed.
+  // The size of a last line that was cut off when the writer was killed.
   std::size_t dropped_bytes() const { return dropped_bytes_; }
 
-  // On disk when this returns: records that come together cost one wait for the disk.
+  // The records are on disk when this returns; those appended together cost one wait for the disk.
   Status append(const std::vector<NumberedRecord>& records) const;
 
   bool has(std::int64_t run) const { return finished_.contains(run); }
@@ -55,7 +56,7 @@ class SweepJournal {
 
   Status lock() const;
   Status load(const Json& identity, const ConfigHashOf& config_hash_of);
-  // Invalid input unless a first line is of this sweep; nothing if it is torn.
+  // Invalid input if the first line is of another sweep; false if it is torn.
   Result<bool> check_identity(const std::string& line, const Json& identity) const;
   // Reads one line; false if it is torn or damaged.
   Result<bool> take_record(const std::string& line, const ConfigHashOf& config_hash_of);

@@ -1,7 +1,7 @@
 #pragma once
 
-// What became of a run, and how that is written down: in the journal, and between the process that
-// runs a part of a sweep and the one that collects it.
+// The outcome of a run, and how it is written: in the journal, and between the process that runs a
+// part of a sweep and the one that collects it.
 
 #include <cstddef>
 #include <cstdint>
@@ -27,14 +27,15 @@ struct NumberedRecord {
   RunRecord record;
 };
 
-// One line with its end. Values come back from it to the last bit; "check" is a hash of the rest.
+// One line, with its newline. Values can be read back to the last bit; "check" is a hash of the
+// rest.
 std::string record_line(const NumberedRecord& numbered);
 
-// The reverse; nothing where `json` is no record, not as it was written, or has not `value_count`
-// values.
+// The reverse; nullopt if `json` is not a record, is not as it was written, or does not have
+// `value_count` values.
 std::optional<NumberedRecord> record_from(const Json& json, std::size_t value_count);
 
-// Compact, on one line with its end; what is no UTF-8 is replaced.
+// Compact JSON on one line, with its newline; invalid UTF-8 is replaced.
 std::string json_line(const Json& json);
 
 // "/grid/axes/block_size/1 was 16, is 32": the first places in which two documents differ.

@@ -16,7 +16,7 @@ namespace recto::experiments {
 
 struct SweepPoint {
   std::vector<std::string> axis_values;
-  TimeModelFacts time_model;          // empty if it cannot be told
+  TimeModelFacts time_model;          // empty if unknown
   std::vector<MeanInterval> figures;  // one per sweep column, over the seeds; none if a run failed
   std::string error;                  // of the first run that failed
 };
@@ -25,16 +25,16 @@ struct SweepPoint {
 std::vector<SweepPoint> collect_points(const SweepGrid& grid,
                                        const std::vector<RunRecord>& records);
 
-// One row per point: its number, its axis values, how it went, what its step times rest on, and a
-// column per figure. With
-// several seeds, each figure is a mean and has its 95 % confidence interval's half width beside it.
+// One row per point: its number, its axis values, how it went, what its step times are based on,
+// and a column per figure. With several seeds, each figure is a mean, with the half-width of its 95
+// % confidence interval beside it.
 std::string sweep_csv(const SweepGrid& grid, const std::vector<SweepPoint>& points);
 
-// The first rows and the foremost figures, no wider than `columns`.
+// The first rows and the most important figures, no wider than `columns`.
 std::string sweep_table(const SweepGrid& grid, const std::vector<SweepPoint>& points,
                         std::size_t columns);
 
-// How many points have requests that could never fit; nothing where there are none.
+// How many points have requests that could never fit; empty if there are none.
 std::string rejected_points(const std::vector<SweepPoint>& points);
 // The same for bad rows of the trace.
 std::string skipped_points(const std::vector<SweepPoint>& points);

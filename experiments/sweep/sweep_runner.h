@@ -19,19 +19,19 @@ struct SweepRunOptions {
   std::function<void(std::int64_t run, const RunRecord& record)> on_finished;
 };
 
-// Runs a configuration; what fails is a record, too.
+// Runs a configuration; a failure is a record, too.
 RunRecord record_run(const RunConfig& config);
 
 // Numbers of the runs that `journal` has not finished.
 std::vector<std::int64_t> runs_to_do(const SweepGrid& grid, const SweepJournal& journal);
 
 // One record per run, in the order of the grid, whatever the number of threads. Runs that the
-// journal has are not done again, the others are journalled as they end. A run that fails is a
+// journal has are not repeated; the others are journalled as they end. A run that fails is a
 // record; only a journal that cannot be written is a failure.
 Result<std::vector<RunRecord>> run_sweep(const SweepGrid& grid, SweepJournal& journal,
                                          const SweepRunOptions& options);
 
-// Stands for a configuration in the journal.
+// Identifies a configuration in the journal.
 std::string config_hash(const RunConfig& config);
 
 }  // namespace recto::experiments

@@ -18,7 +18,8 @@
 namespace recto::experiments {
 
 struct TraceReportOptions {
-  // Of prefix reuse; nullopt: what the trace has ids for, or 16 where it has the tokens themselves.
+  // The block size of prefix reuse; nullopt: the size that the trace has ids for, or 16 if it has
+  // the tokens themselves.
   std::optional<TokenCount> block_size;
   std::vector<TokenCount> cache_tokens = sim::PrefixReuseOptions().lru_capacities;
 };
@@ -29,15 +30,16 @@ struct TraceReport {
   sim::TraceCounters counters;
   sim::TraceSummary summary;
   TokenCount block_size;  // of prefix reuse
-  // Prefix reuse where the caches hold full blocks only, as those of engines do: the last block of
-  // a prompt neither hits nor takes room. `summary` has both ways for the infinite cache alone.
+  // Prefix reuse if the caches hold full blocks only, as those of engines do: a partial last block
+  // of a prompt neither hits nor takes room. `summary` has both variants for the infinite cache
+  // only.
   std::optional<sim::PrefixReuseFigures> full_blocks_reuse;
-  std::int64_t equal_arrivals = 0;  // requests that arrive with the one before
+  std::int64_t equal_arrivals = 0;  // requests that arrive at the same time as the one before
   std::vector<std::string> warnings;
 };
 
 // Hits of the i-th bounded cache, as shares of all blocks (partial ones included) or of all prompt
-// tokens. For a report with prefix reuse.
+// tokens. The report must have prefix reuse.
 class LruShares {
  public:
   explicit LruShares(const TraceReport& report) : report_(report) {}

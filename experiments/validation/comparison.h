@@ -1,6 +1,6 @@
 #pragma once
 
-// A figure from outside beside the one that recto gives, and how far apart they may be.
+// An external figure, the one that recto gives, and how far apart they may be.
 
 #include <cstdint>
 #include <ostream>

@@ -36,7 +36,8 @@ struct PaperRun {
 
 sim::Report run_paper(const PaperRun& run);
 
-// Each is the mean over these seeds: one hour of traffic leaves 1-2 points between seeds.
+// Each figure is the mean over this many seeds: with one hour of traffic, seeds differ by 1-2
+// points.
 inline constexpr std::uint64_t kPaperSeeds = 5;
 double mean_over_seeds(PaperRun run, const std::function<double(const sim::Report&)>& figure);
 
@@ -45,7 +46,7 @@ double running_sequences(const sim::Report& report);
 // it; both as integrals over time.
 double sharing_saving(const sim::Report& report);
 
-// Beam search at a load so low that nobody is preempted, which sharing does not depend on.
+// Beam search at a load so low that nothing is preempted; sharing does not depend on the load.
 PaperRun beam_run(const std::string& workload, int width, double beam_switch_probability);
 
 // How often a beam dies and is replaced by a fork of another, per step: fitted at width 2 by

@@ -1,7 +1,7 @@
 #pragma once
 
-// The parameters of the paper's runs that are fitted and not published, found anew by bisection:
-// how long a step takes that leads to a mean batch, and how often beams diverge.
+// The parameters of the paper's runs that are fitted and not published, found again by bisection:
+// the step time that leads to a mean batch, and how often beams diverge.
 
 #include <string>
 
@@ -16,7 +16,7 @@ double constant_step_ms(const std::string& workload, double batch);
 // width 2 saves `saving_percent` of the blocks.
 double beam_switch_probability(const std::string& workload, double saving_percent);
 
-// The milliseconds that `paper_step_time` charges at a mean batch of `sequences`: all of it, and
+// The mean milliseconds per step that `paper_step_time` charges in a run of `workload`: in all, and
 // the part that the card explains.
 struct StepTimeParts {
   double total_ms = 0;

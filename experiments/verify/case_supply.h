@@ -1,6 +1,6 @@
 #pragma once
 
-// Cases for backends each of which serves some only: by turns, so that each gets its share.
+// Draws cases for backends that each serve only some: in turn, so that each backend gets its share.
 
 #include <cstdint>
 #include <functional>
@@ -17,25 +17,26 @@ namespace recto::experiments {
 
 class CaseSupply {
  public:
-  // `backends` must outlive it. Those that compute no attention take what others get. No size is
-  // beyond `limits`.
+  // `backends` must outlive this object. Those that compute no attention take what others get. No
+  // size exceeds `limits`.
   CaseSupply(const std::vector<verify::Backend>& backends, std::uint64_t seed,
              const verify::SizeLimits& limits);
 
-  // By turns a case that somebody serves, and one for the backend that has had fewest; every fifth
-  // is of serving size. Nothing once `is_late`, and where nobody serves any; such backends get one
-  // case, to be told why.
+  // Alternates between a case that any backend serves and one for the backend that has had the
+  // fewest; every fifth case is of serving size. nullopt once `is_late`, and if no backend serves
+  // any case; such backends get one case, so that the reason can be told.
   std::optional<verify::DescribedCase> next(const std::function<bool()>& is_late);
 
-  // Of the case that next() gave last.
+  // Whether the last case that next() returned is of serving size.
   bool is_of_serving_size() const { return is_of_serving_size_; }
 
-  // One that is wanted, of a few dozen small ones that are drawn for the backend.
+  // The first wanted case of a few dozen small ones that are drawn for the backend; nullopt if
+  // there is none.
   std::optional<verify::DescribedCase> find(
       const verify::Backend& backend,
       const std::function<bool(const verify::DescribedCase&)>& is_wanted);
 
-  // Of cases that were drawn for backends in vain: why, by how often.
+  // Why backends refused cases that were drawn for them, and how often each reason was given.
   const std::map<std::string, std::int64_t>& refusals() const { return refusals_; }
 
  private:
@@ -45,8 +46,8 @@ class CaseSupply {
     std::int64_t large_turns = 0;
     std::int64_t served_large = 0;
     bool gets_no_more = false;
-    // Of sizes of every kind, those of models and many heads in turn, then of what it was found to
-    // serve.
+    // Cases of all sizes, of sizes of models and of many heads, then of what the backend was found
+    // to serve; drawn from in turn.
     std::vector<verify::DrawnCases> sets;
     std::vector<verify::CaseSpec> found = {};  // by asking what it serves
   };

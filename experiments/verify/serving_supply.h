@@ -19,9 +19,9 @@ class ServingSupply {
  public:
   ServingSupply(std::uint64_t seed, const verify::SizeLimits& limits);
 
-  // The next kind's case, or one of those after it, that the backend serves; nothing once
-  // `is_late`, or where some two dozen draws of each kind found none. `served` is what of small
-  // sizes it was found to serve, or null. Counts in `refusals` why others were refused.
+  // A case that the backend serves, of the next kind or one after it; nullopt once `is_late`, or if
+  // some two dozen draws of each kind found none. `served` is the domain of small sizes that it was
+  // found to serve, or null. Counts in `refusals` why other cases were refused.
   std::optional<verify::DescribedCase> draw_for(const verify::Backend& backend,
                                                 const verify::CaseDomain* served,
                                                 const std::function<bool()>& is_late,
@@ -33,7 +33,8 @@ class ServingSupply {
   std::uint64_t drawn_ = 0;
 };
 
-// Why the backend refuses the case, in memory as it is placed.
+// Why the backend refuses the case, with its memory placed as the case says; nullopt if it does
+// not.
 std::optional<std::string> why_refused_as_placed(const verify::Backend& backend,
                                                  const verify::LawCase& law_case);
 

@@ -13,11 +13,11 @@ namespace recto::experiments {
 
 std::int64_t skipped_cases(const verify::LawCount& count);
 
-// A line for each: of reasons that differ in numbers alone, one; the most frequent ones; the number
-// of the others, so that nothing goes unsaid.
+// One line per reason, for the most frequent ones; reasons that differ only in numbers share a
+// line. The number of the others follows, so that nothing goes unsaid.
 std::string reasons_text(const std::map<std::string, std::int64_t>& reasons);  // reason -> times
 
-// Laws that cannot be put to a backend, those that met no case, and cases that were skipped.
+// Laws that do not apply to a backend, those that met no case, and cases that were skipped.
 std::string skips_text(const Trial& trial, const verify::LawReport& report);
 
 }  // namespace recto::experiments

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is put to which laws: backends of the list, or the functions of somebody's kernel library.
+// What is put to which laws: backends of the list, or the functions of a user's kernel library.
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
@@ -15,31 +15,31 @@
 
 namespace recto::experiments {
 
-// Of one call of a library that is made of CUDA sources. The executor takes its time, and has
-// bounds of its own on kernels that never end.
+// The time limit of one call of a library that is built from CUDA sources. The executor is slow,
+// and has bounds of its own on kernels that never end.
 inline constexpr std::int64_t kSourcesLimitMs = 120'000;
 
 struct TrialFlags {
   std::string backends = {};  // lists, as flags take them; empty: all
   std::string laws = {};
-  // Where they stand, for messages.
+  // Where they were given, for messages.
   std::string backends_named_by = "--backend";
   std::string laws_named_by = "--law";
-  // Somebody's kernels, in place of the list of backends: a shared library, or CUDA sources with
-  // the adapter that makes one of them.
+  // A user's kernels, in place of the list of backends: a shared library, or CUDA sources with the
+  // adapter that makes them one.
   std::string kernel = {};
   verify::CudaSource cuda = {};
 
   bool has_library() const { return !kernel.empty() || !cuda.adapter.empty(); }
-  // The flags that say which, each after a space.
+  // The flags that name the library, each after a space.
   std::string library_text() const;
 };
 
-// --backend, of which `about` says what it means, and --law; both complete what is known.
+// Add --backend, which `about` explains, and --law; both complete known names.
 void add_backend_flag(CLI::App& command, TrialFlags& flags, const std::string& about);
 void add_law_flag(CLI::App& command, TrialFlags& flags);
 
-// --kernel, --cuda and what belongs to it.
+// Adds --kernel, --cuda and the flags that belong to it.
 void add_library_flags(CLI::App& command, TrialFlags& flags);
 
 struct Trial {

@@ -13,16 +13,16 @@
 
 namespace recto::experiments {
 
-// Contexts and rows are those of each sequence. Each by itself: that the largest of two were met
-// together does not follow.
+// Contexts and rows are those of each sequence. Each range stands by itself: the largest values of
+// two need not have occurred together.
 class TriedSizes {
  public:
   void add(const verify::LawCase& law_case);
   void add(const TriedSizes& other);
 
   // "context 0-4096, sequences 1-256, ..., groups 1 2 3, block sizes 16 32, types fp32/fp32,
-  // layouts packed": what is drawn from lists is listed. Several lines, each but the first after
-  // `indent`; no newline at the end.
+  // layouts packed": what is drawn from lists is listed. Several lines, all but the first preceded
+  // by `indent`; no newline at the end.
   std::string text(const std::string& indent) const;
   // {"context": [0, 4096], "sequences": [1, 256], ..., "groups": [1, 2, 3], ...}: ranges, and
   // lists.

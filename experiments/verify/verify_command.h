@@ -6,7 +6,7 @@
 
 namespace recto::experiments {
 
-// `recto verify`: laws and the oracle on backends of the list, or on somebody's kernel library.
+// `recto verify`: laws and the oracle on backends of the list, or on a user's kernel library.
 void add_verify_command(CLI::App& app, CommandContext& context);
 
 }  // namespace recto::experiments

@@ -1,6 +1,7 @@
 #pragma once
 
-// Laws on backends over drawn cases, as many as are asked for, or as fit into so many seconds.
+// Runs laws on backends over drawn cases: as many as are asked for, or as fit into a number of
+// seconds.
 
 #include <cstdint>
 #include <functional>
@@ -19,13 +20,13 @@
 
 namespace recto::experiments {
 
-// Few, as the executor takes its time; a library is quick, and refuses types that it does not take.
+// Few, because the executor is slow; a library is quick, and refuses types that it does not take.
 inline constexpr std::int64_t kDefaultCases = 15;
 inline constexpr std::int64_t kDefaultLibraryCases = 80;
 
 struct VerifyOptions {
   std::optional<std::int64_t> cases = {};
-  std::int64_t cases_by_default = kDefaultCases;  // without `seconds`, else without end
+  std::int64_t cases_by_default = kDefaultCases;  // without `seconds`; with it, no limit
   std::optional<double> seconds = {};             // no case is begun after that
   std::uint64_t seed = 2026;
   verify::SizeLimits limits = {};
@@ -50,7 +51,7 @@ struct VerifyOutcome {
   std::int64_t large_cases = 0;             // of these, of serving size
   std::int64_t late_cases = 0;              // of these, drawn for laws that had met none
   std::map<std::string, TriedSizes> sizes;  // by backend, of what was compared
-  // Of cases that were drawn beside those, each for a backend that refused it: why.
+  // Why backends refused cases that were drawn for them, and how often each reason was given.
   std::map<std::string, std::int64_t> passed_over;
   std::vector<KeptFailure> kept;  // in the order of report.failures
   // Backends whose outputs are off to one side, which is no failure.
@@ -58,7 +59,7 @@ struct VerifyOutcome {
   Status written = {};  // why a failing case could not be kept
 };
 
-// Those that some law is about, and that skipped every case.
+// Backends that some law is about, and that skipped every case.
 std::vector<std::string> untried_backends(const Trial& trial, const VerifyOutcome& outcome);
 
 VerifyOutcome run_verify(const Trial& trial, const VerifyOptions& options, CommandContext& context);

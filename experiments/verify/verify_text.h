@@ -1,6 +1,6 @@
 #pragma once
 
-// What came of a run of laws, for people and for machines.
+// The results of a run of laws, for people and for machines.
 
 #include <nlohmann/json.hpp>
 #include <string>
