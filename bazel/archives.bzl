@@ -1,13 +1,13 @@
 """The repository @archives: libraries for programs that run on other machines, as archives (.a).
 
-Archives that are installed lie in installed/, as links; those of sources.txt are fetched and
-compiled. A linker that is told of these folders takes them before the shared libraries of the same
-name. What can't be had is a line of missing.txt, "NAME: WHY", and is linked as everywhere else.
+installed/ has links to archives that are installed; those of sources.txt are fetched and compiled.
+A linker that is given these folders prefers them to the shared libraries of the same name. What
+cannot be had is listed in missing.txt, as "NAME: WHY", and is linked as everywhere else.
 """
 
 load("//bazel:libs.bzl", "library_names")
 
-# Of glibc, which is the machine's own.
+# Parts of glibc, which is the machine's own.
 _SYSTEM = ["c", "dl", "m", "pthread", "rt"]
 
 _BUILD = """\
@@ -24,7 +24,7 @@ filegroup(
 )
 """
 
-# Of the same version as the headers that are installed, which they take.
+# Of the same version as the installed headers, which they use.
 _COMPILED = {
     "benchmark": """
 cc_library(
@@ -65,7 +65,8 @@ cc_library(
 """,
 }
 
-# What its build would find out: a Linux of this century. No encryption, and of compressions zlib's.
+# What libzip's own build would detect on a modern Linux. No encryption, and only zlib's
+# compression.
 _ZIP_CONFIG = "".join(["#define {}\n".format(name) for name in [
     "HAVE_DIRENT_H",
     "HAVE_FILENO",
@@ -110,7 +111,8 @@ def _configure_zip(ctx):
     ctx.file("zip/lib/zip_err_str.c", _ZIP_ERRORS % (texts, kinds))
 
 def _link_installed(ctx):
-    """Makes a link to each archive that the compiler would find, and returns what has none."""
+    """Makes a link to each archive that the compiler would find, and returns the names without
+    one."""
     names = [name for name in library_names(ctx, ctx.attr.table) if name not in _SYSTEM]
     names.append("stdc++")
     script = "for name; do g++ -print-file-name=lib$name.a; done"
@@ -124,7 +126,7 @@ def _link_installed(ctx):
     return absent
 
 def _archives_impl(ctx):
-    # Looked at anew when libraries are installed anew, as @libs is.
+    # Evaluated again when libraries are installed again, as @libs is.
     ctx.path(ctx.attr.libs)
     absent = _link_installed(ctx)
     compiled, missing, listed = [], [], []

@@ -1,7 +1,7 @@
-"""The repository @compilers: compilers beside the one that Bazel builds with.
+"""The repository @compilers: compilers other than the one that Bazel builds with.
 
 compilers.bzl in it has GXX and CLANGXX, the paths of g++ and clang++, and HAS_MSAN, whether that
-clang++ has MemorySanitizer's runtime. A path is empty where there is no such compiler.
+clang++ has MemorySanitizer's runtime. A path is empty if there is no such compiler.
 """
 
 _PROBE = "int main() { return 0; }\n"
@@ -33,6 +33,6 @@ def _compilers_impl(ctx):
 compilers_repository = repository_rule(
     implementation = _compilers_impl,
     environ = ["PATH"],
-    # Looked at anew whenever Bazel's server starts.
+    # Evaluated again whenever Bazel's server starts.
     local = True,
 )

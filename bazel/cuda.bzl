@@ -1,6 +1,7 @@
-"""CUDA kernels by nvcc. Where there is no toolkit, nothing is compiled, and tests are skipped.
+"""CUDA kernels, compiled by nvcc. Without a toolkit nothing is compiled, and tests are skipped.
 
-By default for sm_90, with PTX for later cards; --config=sm_80 and --config=sm_100 are for others.
+The target is sm_90 by default, with PTX for later cards; --config=sm_80 and --config=sm_100 choose
+others.
 """
 
 load("@cuda//:toolkit.bzl", "TOOLKIT")
@@ -10,7 +11,7 @@ load("//bazel:program_test.bzl", "program_test")
 
 _ARCHIVES = Label("@archives//:missing.txt").workspace_root
 
-# Of programs that are carried to a GPU elsewhere: only glibc stays shared.
+# For programs that are carried to a GPU elsewhere: only glibc stays shared.
 _PORTABLE = {
     "additional_linker_inputs": ["@archives//:archives"],
     "linkopts": select({
@@ -49,7 +50,8 @@ def _objects_impl(ctx):
     arch = ctx.attr.arch
     options = _OPTIONS + ["-I" + folder for folder in ctx.attr.includes] + [
         "-gencode=arch=compute_{0},code=[sm_{0},compute_{0}]".format(arch),
-        # Does nothing, but compiles anew with another toolkit, which is no input of the action.
+        # Has no effect except to recompile with another toolkit, which is not an input of the
+        # action.
         "-DRECTO_CUDA_TOOLKIT=" + ctx.attr.version,
     ]
     objects, cubins, logs = [], [], []
@@ -113,7 +115,7 @@ def _compile(name, deps = [], visibility = None, testonly = False, alwayslink = 
     )
 
 def cuda_library(name, srcs, hdrs = [], deps = [], **kwargs):
-    """A library of .cu files whose kernels, if there are any, nobody asks about.
+    """A library of .cu files whose kernels, if there are any, are not reported on.
 
     Args:
       srcs: .cu files.
@@ -133,8 +135,8 @@ def cuda_library(name, srcs, hdrs = [], deps = [], **kwargs):
 def cuda_kernels(name, srcs, hdrs = [], deps = [], **kwargs):
     """A library of compiled kernels and their launch functions.
 
-    NAME_cubins is the machine code for the card alone, a file for each source, and
-    NAME_resources.txt a table of what each kernel takes of a multiprocessor.
+    NAME_cubins has only the machine code for the card, one file per source, and NAME_resources.txt
+    is a table of the multiprocessor resources that each kernel takes.
 
     Args:
       srcs: .cu files.
@@ -166,7 +168,7 @@ def cuda_kernels(name, srcs, hdrs = [], deps = [], **kwargs):
         visibility = visibility,
     )
 
-# What --config=cuda picks; verify/gpu holds its list of them against that.
+# What --config=cuda selects; verify/gpu compares its list of them with that.
 _ON_GPU = {"tags": ["cuda"], "visibility": ["//verify/gpu:__pkg__"]}
 
 def _skipped_test(name, **kwargs):
@@ -178,20 +180,20 @@ def _skipped_test(name, **kwargs):
     )
 
 def cuda_script_test(name, script, args = [], data = [], **kwargs):
-    """A script as a test, as recto_script_test; skipped where there is no toolkit."""
+    """A script as a test, like recto_script_test; skipped if there is no toolkit."""
     if TOOLKIT.nvcc:
         program_test(name = name, program = script, args = args, data = data, **kwargs)
     else:
         _skipped_test(name = name, **kwargs)
 
 def gpu_script_test(name, **kwargs):
-    """The same, of a script that runs programs on a GPU."""
+    """The same, for a script that runs programs on a GPU."""
     kwargs.update(_ON_GPU)
     cuda_script_test(name = name, **kwargs)
 
 def cuda_binary(name, srcs, hdrs = [], includes = [], deps = [], testonly = False, **kwargs):
-    """A program by nvcc, from .cu files and libraries, one of them with a main(); none where there
-    is no toolkit."""
+    """A program compiled by nvcc from .cu files and libraries, one of them with a main(); not
+    defined if there is no toolkit."""
     if not TOOLKIT.nvcc:
         return
     main = name + "_main"
@@ -201,15 +203,15 @@ def cuda_binary(name, srcs, hdrs = [], includes = [], deps = [], testonly = Fals
         hdrs = hdrs,
         includes = includes,
         testonly = testonly,
-        # Its own objects are what it is for, whether or not a library asks for them.
+        # Its own objects are always wanted, whether or not a library refers to them.
         alwayslink = True,
     )
     kwargs.update(_PORTABLE)
     cc_binary(name = name, testonly = testonly, deps = [main] + deps, linkstatic = True, **kwargs)
 
 def cuda_shared_library(name, srcs, hdrs = [], **kwargs):
-    """A shared library by nvcc, to be loaded while a program runs, whose name ends in .so; none
-    where there is no toolkit."""
+    """A shared library compiled by nvcc, to be loaded at run time, whose name ends in .so; not
+    defined if there is no toolkit."""
     if not TOOLKIT.nvcc:
         return
     parts = name + "_parts"
@@ -217,9 +219,10 @@ def cuda_shared_library(name, srcs, hdrs = [], **kwargs):
     cc_binary(name = name, deps = [parts], linkshared = True, linkstatic = True, **kwargs)
 
 def cuda_test(name, srcs, hdrs = [], includes = [], deps = [], **kwargs):
-    """A program by nvcc as a test, from .cu files with a main(); skipped where there is no toolkit.
+    """A program compiled by nvcc from .cu files with a main(), as a test; skipped without a
+    toolkit.
 
-    Where there is no GPU it is to print a line that begins with "SKIPPED:".
+    If there is no GPU, it must print a line that begins with "SKIPPED:".
     """
     if not TOOLKIT.nvcc:
         kwargs.update(_ON_GPU)
@@ -232,13 +235,13 @@ def cuda_test(name, srcs, hdrs = [], includes = [], deps = [], **kwargs):
     cc_test(name = name, deps = [main] + deps, linkstatic = True, **kwargs)
 
 def gpu_binary(name, **kwargs):
-    """A recto_binary that is linked with //verify/gpu; none where there is no toolkit."""
+    """A recto_binary that is linked with //verify/gpu; not defined if there is no toolkit."""
     if TOOLKIT.nvcc:
         kwargs.update(_PORTABLE)
         recto_binary(name = name, **kwargs)
 
 def gpu_test(name, deps, **kwargs):
-    """A recto_test that is linked with //verify/gpu; skipped where there is no toolkit."""
+    """A recto_test that is linked with //verify/gpu; skipped if there is no toolkit."""
     if TOOLKIT.nvcc:
         kwargs.update(_ON_GPU)
         kwargs.update(_PORTABLE)

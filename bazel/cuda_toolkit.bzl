@@ -1,7 +1,7 @@
-"""The repository @cuda: where the CUDA Toolkit is, if it is anywhere.
+"""The repository @cuda: where the CUDA Toolkit is, if there is one.
 
-Everything builds and passes without it, so a toolkit that is not there is no error: cuda.bzl leaves
-out what needs it, and says so.
+Everything builds and passes without it, so a missing toolkit is not an error: cuda.bzl leaves out
+what needs it, and says so.
 """
 
 # In this order; a folder has bin/nvcc in it.
@@ -58,7 +58,7 @@ def _version(ctx, nvcc):
     fail("cuda: {} --version names no version: {}".format(nvcc, result.stdout + result.stderr))
 
 def _root(ctx, nvcc):
-    """Returns the toolkit's folder: what is in the PATH may be a script or a link elsewhere."""
+    """Returns the toolkit's folder: the nvcc in the PATH may be a script or a link to elsewhere."""
     result = ctx.execute([nvcc, "--dryrun", "-c", "none.cu"])
     for line in result.stderr.splitlines():
         if line.startswith("#$ TOP="):
@@ -89,6 +89,6 @@ def _toolkit_impl(ctx):
 cuda_repository = repository_rule(
     implementation = _toolkit_impl,
     environ = ["CUDA_HOME", "PATH"],
-    # Looked for anew whenever Bazel's server starts.
+    # Searched again whenever Bazel's server starts.
     local = True,
 )

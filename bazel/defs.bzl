@@ -1,6 +1,6 @@
-"""The rules of this project: cc_library and its kin with our flags, test mains and checks.
+"""The rules of this project: cc_library and the like, with our flags, test mains and checks.
 
-Everything is private unless `visibility` says otherwise. Attributes not named here are handed on to
+Everything is private unless `visibility` says otherwise. Attributes not named here are passed on to
 the C++ rule.
 """
 
@@ -44,7 +44,7 @@ def recto_library(
         testonly = False,
         copts = [],
         **kwargs):
-    """A library, and NAME_headers_check, which compiles headers alone that no .cc of theirs does.
+    """A library, and NAME_headers_check, which compiles on its own each header that has no .cc.
 
     (Bazel's own parse_headers feature is missing in Bazel 4.)
     """
@@ -60,7 +60,7 @@ def recto_library(
         **kwargs
     )
 
-    # What its own .cc includes first, has been compiled alone.
+    # A header that its own .cc includes first has been compiled on its own.
     headers = [
         file
         for file in hdrs + srcs
@@ -76,7 +76,7 @@ def recto_library(
         cc_library(
             name = name + "_headers_check",
             srcs = [name + "_header_probes"],
-            # Only the front end's verdict is wanted.
+            # Only the front end's diagnostics are wanted.
             copts = _COPTS + copts + ["-O0"],
             linkstatic = True,
             testonly = testonly,
@@ -89,7 +89,7 @@ def recto_binary(name, srcs = [], deps = [], copts = [], **kwargs):
     cc_binary(name = name, srcs = srcs, deps = deps, copts = _COPTS + copts, **kwargs)
 
 def recto_c_library(name, srcs, deps = [], copts = [], **kwargs):
-    """A shared library in C11, to be loaded while a program runs. `name` ends in .so."""
+    """A shared library in C11, to be loaded at run time. `name` ends in .so."""
     cc_binary(
         name = name,
         srcs = srcs,
@@ -101,7 +101,7 @@ def recto_c_library(name, srcs, deps = [], copts = [], **kwargs):
             "-pedantic",
             "-Werror",
             "-ffp-contract=off",
-            # Nothing else is built to be loaded anywhere (.bazelrc).
+            # By default nothing is built as position-independent code (.bazelrc).
             "-fPIC",
         ] + copts,
         linkopts = ["-lm"],
@@ -125,8 +125,8 @@ def recto_test(name, srcs, deps = [], data = [], size = "small", copts = [], **k
 def recto_property_test(name, srcs, deps = [], **kwargs):
     """A recto_test with rapidcheck. Include "bazel/testing/property.h" for rc::prop.
 
-    The seed is fixed, so that a run repeats; --config=full runs ten times the cases. A failure
-    prints the command that replays it.
+    The seed is fixed, so that runs are repeatable; --config=full runs ten times the cases. A
+    failure prints the command that replays it.
     """
     recto_test(name = name, srcs = srcs, deps = deps + ["//bazel/testing:property"], **kwargs)
 
@@ -229,7 +229,7 @@ def recto_script_test(
         data = packages + [script] + data,
         program = "//bazel/python:run_with_packages.sh",
         size = size,
-        # By which bazelw knows that the packages are needed.
+        # Tells bazelw that the packages are needed.
         tags = tags + ["needs_packages"],
         **kwargs
     )

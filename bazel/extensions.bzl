@@ -1,4 +1,4 @@
-"""What MODULE.bazel uses. Bazel 4 knows no module_extension, so this stands apart."""
+"""What MODULE.bazel uses. Bazel 4 has no module_extension, so this is a file of its own."""
 
 load("//bazel:archives.bzl", "archives_repository")
 load("//bazel:compilers.bzl", "compilers_repository")

@@ -1,9 +1,9 @@
 """The repository @libs: the distribution's C++ libraries, one cc_library each.
 
-libs.txt lists them. Their headers lie where every compiler looks anyway, so they are not made
-inputs of the build: a compilation in a sandbox would otherwise start by linking thousands of files.
-In their place a macro with the time of installation stands in each command line, so that what was
-compiled against other headers is compiled anew.
+libs.txt lists them. Their headers are where every compiler looks anyway, so they are not inputs of
+the build: a compilation in a sandbox would otherwise start by linking thousands of files. Instead,
+each command line has a macro with the time of installation, so that what was compiled against other
+headers is compiled again.
 """
 
 # Searched by every compiler and linker, so that no path needs to be passed on.
@@ -64,7 +64,7 @@ def _forward(ctx, row, word):
     return sorted(forwarders)
 
 def _installation_time(ctx, paths):
-    """Returns when the newest of the paths was changed: a folder is when a package is unpacked."""
+    """Returns when the newest of the paths was changed; unpacking a package changes its folder."""
     result = ctx.execute(["stat", "--dereference", "--format=%Y"] + paths)
     if result.return_code != 0:
         fail("libs: " + result.stderr)
@@ -82,7 +82,7 @@ def _linkopts(ctx, row):
     return [word for word in result.stdout.strip().split(" ") if word]
 
 def library_names(ctx, table):
-    """Returns NAME of each -lNAME that the libraries of the table are linked by."""
+    """Returns NAME for each -lNAME with which the libraries of the table are linked."""
     words = []
     for row in _parse(ctx.read(table)):
         words += _linkopts(ctx, row)
@@ -120,6 +120,6 @@ libs_repository = repository_rule(
     implementation = _libs_impl,
     attrs = {"table": attr.label(default = "//bazel:libs.txt", allow_single_file = True)},
     environ = ["PKG_CONFIG_PATH"],
-    # Looked at anew whenever Bazel's server starts: an upgrade may change how a library is linked.
+    # Evaluated again whenever Bazel's server starts: an upgrade may change how a library is linked.
     local = True,
 )

@@ -1,7 +1,7 @@
 #pragma once
 
-// Catch2, version 2 or 3, whichever is installed. Write tests in the words of version 3; what
-// version 2 lacks is added here.
+// Catch2, version 2 or 3, whichever is installed. Write tests against version 3; what version 2
+// lacks is added here.
 
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_all.hpp>
@@ -29,7 +29,7 @@ void report_skipped(std::string_view reason);
 
 }  // namespace recto::testing
 
-// Leaves the test case (or lambda-free function returning void) it stands in.
+// Leaves the enclosing test case (or lambda-free function that returns void).
 #define RECTO_SKIP(reason)                    \
   do {                                        \
     ::recto::testing::report_skipped(reason); \

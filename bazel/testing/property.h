@@ -18,8 +18,8 @@
 
 namespace recto::testing {
 
-// Names a property of the running test case, uniquely in its program. To be called before anything
-// of rapidcheck that reads its configuration: it sets the defaults.
+// Names a property of the running test case, uniquely in its program. Must be called before
+// anything in rapidcheck that reads its configuration, since it sets the defaults.
 rc::detail::TestMetadata describe_property(const std::string& description);
 
 // Turns what rapidcheck found into a passed or failed Catch2 assertion.

@@ -1,6 +1,6 @@
 """Stands in for rules_cc under Bazel 4, whose C++ rules are built in.
 
-The first three are for us; the rest is what Bazel's own packages load.
+The first three are for this project; Bazel's own packages load the rest.
 """
 
 cc_binary = native.cc_binary
