@@ -1,4 +1,4 @@
-// The commands that run kernels, with the kernels as they are for a GPU.
+// The commands that run kernels, with the kernels as compiled for a GPU.
 
 #include "experiments/generate/generate_command.h"
 #include "experiments/replay/replay_command.h"
@@ -9,9 +9,9 @@
 namespace recto::experiments {
 namespace {
 
-constexpr int kNoGpuExitCode = 3;  // as of benchmarks
+constexpr int kNoGpuExitCode = 3;  // as for benchmarks
 
-// Flags of runs that show something, and launch nothing.
+// Flags of runs that only show something, and launch nothing.
 constexpr const char* kOnlyShown[] = {"--list", "--print-config"};
 
 void add_commands(CLI::App& app, CommandContext& context) {

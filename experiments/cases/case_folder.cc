@@ -36,7 +36,7 @@ std::string case_lines(const std::vector<CaseFile>& cases) {
   return lines;
 }
 
-// File names are made of it.
+// Whether file names can be made of `name`.
 bool is_plain(const std::string& name) {
   return !name.empty() && std::ranges::all_of(name, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
@@ -72,7 +72,7 @@ Status read_cases(const Json& list, std::vector<CaseFile>& cases) {
   return Status::ok();
 }
 
-// What DIR is, where it is not what recto cases writes.
+// Invalid input, with what was found, unless the folder is one that recto cases wrote.
 Status check_folder(const std::string& folder, const std::string& manifest) {
   namespace fs = std::filesystem;
   constexpr const char* kExpected =

@@ -24,12 +24,12 @@ using verify::TypePair;
 constexpr std::int64_t kCasesMax = 10'000;
 constexpr std::int64_t kContextMax = 4096;
 constexpr std::int64_t kSizeMax = 1024;  // of a head, a group, a block
-constexpr int kDrawsMax = 2000;          // for one case that has something to be judged
+constexpr int kDrawsMax = 2000;          // for one case that has something to judge
 
 constexpr std::array<KvLayout, 3> kLayouts = {KvLayout::kTokenMajor, KvLayout::kHeadMajor,
                                               KvLayout::kPacked};
 
-// "bf16" where both are the same, else "bf16/e4m3".
+// "bf16" if both are the same, else "bf16/e4m3".
 std::string type_pair_name(const TypePair& types) {
   if (types.q == types.kv) return element_type_name(types.q);
   return fmt::format("{}/{}", element_type_name(types.q), element_type_name(types.kv));
@@ -39,7 +39,7 @@ Status unknown(const char* flag, const std::string& item, const std::string& exp
   return Status::invalid_input(fmt::format("{}: found '{}'; expected {}", flag, item, expected));
 }
 
-// Those of `known` that the list names, in its order; `otherwise` for an empty one.
+// The values of `known` that the list names, in its order; `otherwise` for an empty list.
 template <typename T, typename Known, typename NameOf>
 Result<std::vector<T>> chosen(const char* flag, const std::string& list, const Known& known,
                               const NameOf& name_of) {
@@ -58,7 +58,7 @@ Result<std::vector<T>> chosen(const char* flag, const std::string& list, const K
   return result;
 }
 
-// Sizes from 1 to kSizeMax, into `sizes` unless the list is empty.
+// Reads sizes from 1 to kSizeMax into `sizes`, unless the list is empty.
 Status read_sizes(const char* flag, const std::string& list, std::vector<std::int64_t>& sizes) {
   if (list.empty()) return Status::ok();
   const auto items = split_list(list);
@@ -109,7 +109,7 @@ Status check_packs(const CaseDomain& domain) {
   return Status::ok();
 }
 
-// What the flags say, for a set that has a domain of its own.
+// Narrows the domain of a set to what the flags say.
 Status narrow(const CaseWish& wish, CaseDomain& domain) {
   const auto types = chosen<TypePair>("--type", wish.types, verify::kTypePairs, type_pair_name);
   RECTO_RETURN_IF_ERROR(types.status());
@@ -139,7 +139,7 @@ void narrow_rows(CaseOperation operation, CaseDomain& domain) {
   }
 }
 
-// The next numbers of a set, until one has something to be judged.
+// Tries the next numbers of a set until a case has something to judge.
 Result<verify::CaseSpec> next_spec(CaseOperation operation, const verify::DrawnCases& set,
                                    std::uint64_t& number) {
   for (int tried = 0; tried < kDrawsMax; ++tried) {
@@ -149,7 +149,7 @@ Result<verify::CaseSpec> next_spec(CaseOperation operation, const verify::DrawnC
   return Status::failed("no case was drawn that has anything to be judged");
 }
 
-// Of its file, about.
+// The approximate size of its file.
 double bytes_of(const verify::CaseSpec& spec) {
   const auto results = static_cast<double>(spec.num_rows() * spec.shape.num_q_heads) *
                        static_cast<double>(spec.shape.head_dim_v + 1);

@@ -53,7 +53,7 @@ struct Written {
   std::size_t bytes = 0;
 };
 
-// Of an operation and its types.
+// By operation and types.
 using WrittenOf = std::map<std::pair<std::string, std::string>, Written>;
 
 std::string types_text(const verify::CaseSpec& spec) {
@@ -99,7 +99,7 @@ Status run_cases(const CasesFlags& flags, CommandContext& context) {
       progress.advance(file.name);
     }
   }
-  // Last, so that a folder with a manifest is whole.
+  // Written last, so that a folder with a manifest is complete.
   const CaseManifest manifest{.version = kVersion,
                               .commit = commit(),
                               .seed = flags.wish.seed,

@@ -31,7 +31,7 @@ verify::LawVerdict judge(const CaseFile& file, const std::string& answer,
   return verify::judge_answer(file.operation, file.spec, arrays.value(), bound_kind);
 }
 
-// As the folder of the case sees it, so that both may be moved together.
+// The path relative to the folder of the case, so that both may be moved together.
 std::string seen_from(const std::string& folder, const std::string& path) {
   std::error_code error;
   const auto relative = std::filesystem::proximate(path, folder, error);

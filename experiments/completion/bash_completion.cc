@@ -47,7 +47,7 @@ std::string with_name(std::string_view text, const std::string& name) {
   return made;
 }
 
-// The call that completes the value of an option; ":" where it is the user's own.
+// The call that completes the value of an option; ":" if the user chooses it freely.
 std::string value_call(const OptionOutline& option) {
   if (option.kind == ValueKind::kFile) return "_@_paths -f";
   if (option.kind == ValueKind::kFolder) return "_@_paths -d";
@@ -75,7 +75,7 @@ std::string flags_of(const CommandOutline& command) {
   return fmt::format("{}", fmt::join(flags, " "));
 }
 
-// Where no flag waits for its value: flags, or the argument that the command takes.
+// If no flag is waiting for its value: flags, or the argument that the command takes.
 std::string word_case(const CommandOutline& command) {
   std::string argument;
   for (const OptionOutline& option : command.options) {

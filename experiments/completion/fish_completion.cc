@@ -27,14 +27,14 @@ std::string value_of(const OptionOutline& option) {
   return fmt::format(" -x -a '{}'", option.is_list ? "(__fish_append , " + values + ")" : values);
 }
 
-// `condition` tells where the option may stand.
+// `condition` says where the option may be used.
 std::string line_of(const std::string& program, const std::string& condition,
                     const OptionOutline& option) {
   std::string names;
   for (const std::string& flag : option.flags) {
     names += flag.starts_with("--") ? " -l " + flag.substr(2) : " -s " + flag.substr(1);
   }
-  // What is no flag's value is offered as it stands.
+  // A positional argument is not a flag's value, so files are offered without one.
   std::string value = value_of(option);
   if (option.is_positional() && option.kind == ValueKind::kFile) value = " -F";
   return fmt::format("complete -c {} -n '{}'{}{} -d {}\n", program, condition, names, value,

@@ -9,7 +9,7 @@
 namespace recto::experiments {
 namespace {
 
-// Inside single quotes, within a part that these signs would end.
+// Escapes text inside single quotes, within a part that these characters would end.
 std::string escaped(std::string_view text) {
   std::string made;
   for (const char letter : text) {

@@ -33,7 +33,7 @@ namespace {
 
 // The pool of the PagedAttention paper's runs of OPT-13B on an A100-40.
 constexpr double kPaperPoolGib = 12;
-// An hour in 10 s windows is a file that opens anywhere.
+// An hour in 10 s windows makes a file small enough to open anywhere.
 constexpr double kSeriesWindowS = 10;
 
 struct FragmentationFlags {
@@ -70,7 +70,7 @@ Result<FragmentationGrid> make_grid(const FragmentationFlags& flags) {
         set_field(config, *find_run_field("block_size"), size).in("--block-sizes"));
     grid.block_sizes.push_back(config.block_size);
   }
-  // The paper's pool, unless something that decides a pool was given.
+  // The paper's pool, unless a flag that determines the pool was given.
   static constexpr std::array<std::string_view, 9> kDecisive{
       "model",    "model_file", "gpu",        "tp", "utilization", "kv_element_bytes",
       "pool_gib", "pool_slots", "pool_blocks"};
@@ -141,7 +141,7 @@ Status run_fragmentation(const FragmentationFlags& flags, CommandContext& contex
       flags.view == "paper" ? FragmentationView::kPaper : FragmentationView::kStates;
   context.out << fragmentation_text(rows.value(), view, terminal);
   RECTO_RETURN_IF_ERROR(write_files(flags, rows.value(), context));
-  // Single allocators may serve nobody; if none serves anybody, the study is a mistake.
+  // Single allocators may serve no request; if none serves any, the study is a mistake.
   Status served;
   for (const FragmentationRow& row : rows.value()) {
     served = check_any_served(row.first_report());

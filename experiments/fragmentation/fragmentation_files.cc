@@ -13,7 +13,7 @@
 namespace recto::experiments {
 namespace {
 
-// What the step times of all rows rest on, each once.
+// What the step times of all rows are based on, each once.
 Json time_models(const std::vector<FragmentationRow>& rows) {
   Json models = Json::array();
   for (const FragmentationRow& row : rows) {
@@ -24,7 +24,7 @@ Json time_models(const std::vector<FragmentationRow>& rows) {
   return models;
 }
 
-// Of rows that rejected any, under the first seed.
+// For rows that rejected any request under the first seed.
 Json rejected(const std::vector<FragmentationRow>& rows) {
   Json json = Json::object();
   for (const FragmentationRow& row : rows) {

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kStates[] = {"used",   "reserved", "internal",
                                         "cached", "free",     "overhead"};
 
-// How sure the means of several seeds are; nothing for one.
+// How certain the means over several seeds are; empty for one seed.
 std::string seeds_note(const std::vector<FragmentationRow>& rows) {
   const std::size_t seeds = rows.front().runs.size();
   if (seeds == 1) return "";
@@ -35,7 +35,7 @@ std::string seeds_note(const std::vector<FragmentationRow>& rows) {
       seeds, rows.front().config.seed, 100 * widest, where));
 }
 
-// Of the first seed under which anything was.
+// For the first seed under which anything was rejected.
 std::string rejected_note(const FragmentationRow& row) {
   for (const SeedRun& run : row.runs) {
     const std::string label = row.runs.size() == 1

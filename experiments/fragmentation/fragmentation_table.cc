@@ -112,7 +112,7 @@ std::string service_table(const std::vector<FragmentationRow>& rows) {
     cells.push_back(percent(row.mean("report.gauges.unplaceable_free_slots.mean") / pool));
     cells.push_back(preemptions_text(row));
     cells.push_back(compact_number(row.mean("figures.output_tokens_per_s")));
-    // Who served nobody was not fast.
+    // An allocator that served no request was not fast.
     const bool served = row.mean("report.counters.requests_finished") > 0;
     const auto latency = [&](const char* name, double unit_ns) {
       return served ? compact_number(row.mean(name) / unit_ns) : "-";

@@ -21,7 +21,7 @@ struct Named {
   T value;
 };
 
-// One object of the file. The first failure stays; fields that nobody asked for are one.
+// One object of the file. Keeps the first failure; unknown fields are one.
 class Fields {
  public:
   Fields(std::string place, const Json& json) : place_(std::move(place)), json_(json) {

@@ -10,7 +10,8 @@
 namespace recto::experiments {
 namespace {
 
-// As roff takes it for text: no escape, no hyphen in place of a dash, no request at a line's start.
+// Escaped as plain text for roff: no escape, no hyphen in place of a dash, no request at the start
+// of a line.
 std::string text_of(std::string_view text) {
   std::string made;
   bool begins_line = true;
@@ -63,7 +64,7 @@ std::string options_of(const CommandOutline& command) {
   return made;
 }
 
-// As it stands, line by line.
+// Unchanged, line by line.
 std::string verbatim(const std::string& text) {
   const std::size_t begin = std::min(text.find_first_not_of('\n'), text.size());
   const std::size_t end = text.find_last_not_of('\n');

@@ -39,7 +39,7 @@ struct MutantsArguments {
 
 using Mutants = std::vector<TriedMutant>;
 
-// By area, and of all.
+// By area, and for all.
 using Rows = std::vector<std::pair<std::string, MutantCounts>>;
 
 constexpr const char* kLegend = R"(
@@ -92,7 +92,7 @@ std::string first_killers_text(const Rows& rows) {
   return table.text();
 }
 
-// Nothing of a campaign without such columns.
+// Empty for a campaign without such columns.
 std::string alone_text(const Rows& rows) {
   Table table({{"each alone", Align::kLeft},
                {"all checks"},
@@ -123,7 +123,7 @@ std::string areas_text(const Mutants& mutants) {
          alone_text(rows);
 }
 
-// Of two in the middle their mean, as report.py has it.
+// The mean of the middle two if there are two, as in report.py.
 double median(const std::vector<double>& sorted) {
   const std::size_t half = sorted.size() / 2;
   return sorted.size() % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
@@ -147,7 +147,7 @@ std::string killers_text(const Mutants& mutants) {
   return table.text();
 }
 
-// Each law, which kills most first; nothing of a campaign that tried none alone.
+// Each law, the one that kills most first; empty for a campaign that tried none alone.
 std::string laws_text(const CampaignResult& result) {
   if (result.laws.empty()) return "";
   std::vector<std::pair<std::string, std::int64_t>> laws;
@@ -187,7 +187,7 @@ Result<CampaignResult> result_of(const std::string& path) {
   return parse_campaign_result(path, text.value());
 }
 
-// Invalid input where there is none of it.
+// Invalid input if no mutant is of this area.
 Status keep_area(const std::string& area, Mutants& mutants) {
   std::string areas;
   for (const TriedMutant& mutant : mutants) {

@@ -10,7 +10,7 @@
 namespace recto::experiments {
 namespace {
 
-// Sum of twelve uniforms, of 21 bits each: normal enough, and the same everywhere.
+// The sum of twelve uniforms of 21 bits each: normal enough, and the same on every machine.
 double normal(RandomStream& stream) {
   constexpr std::uint64_t kMask = (std::uint64_t{1} << 21) - 1;
   std::uint64_t sum = 0;
@@ -18,7 +18,7 @@ double normal(RandomStream& stream) {
     const std::uint64_t bits = stream.next_u64();
     sum += (bits & kMask) + ((bits >> 21) & kMask) + (bits >> 43);
   }
-  return (static_cast<double>(sum) + 6) * 0x1p-21 - 6;  // each stands for the middle of its step
+  return (static_cast<double>(sum) + 6) * 0x1p-21 - 6;  // each number is the middle of its step
 }
 
 double scale_of(ElementType type) { return is_fp8(type) ? kFp8Scale : 1.0; }

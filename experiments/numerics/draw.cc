@@ -12,8 +12,8 @@ namespace {
 using reference::AccumulatorRounding;
 using reference::LowPrecisionOptions;
 
-// Tensor cores truncate steps of 16 terms, of what fp8 is dequantised to; fp32 is added up to
-// nearest.
+// Tensor cores truncate steps of 16 terms, in the type that fp8 is dequantised to; fp32 sums round
+// to nearest.
 LowPrecisionOptions kernel_under_test(ElementType type) {
   LowPrecisionOptions how{.tile_size = 64};
   if (type != ElementType::kFp32) {
@@ -155,7 +155,7 @@ Row Draw::direction(Fault fault) const {
     case Fault::kScaleError: {
       const reference::Vector scores =
           reference::score_keys(problem_.q().row(0), problem_.k(), problem_.head_options(), -last);
-      // sum of p s v, less sum of p s times out.
+      // (sum of p s v) - (sum of p s) out.
       const reference::Vector moved = (scores.array() - exact_.lse_ln[0]).exp() * scores.array();
       return moved.transpose() * problem_.v() - moved.sum() * out;
     }

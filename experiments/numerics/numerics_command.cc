@@ -52,7 +52,7 @@ struct NumericsFlags {
 
 constexpr ElementType kFp8Types[] = {ElementType::kE4m3, ElementType::kE5m2};
 
-// One type of all, or that of q and an fp8 one of K and V.
+// One type for all, or one for q and an fp8 type for K and V.
 std::vector<StudyTypes> known_types() {
   std::vector<StudyTypes> known;
   for (const ElementType type : {ElementType::kFp32, ElementType::kFp16, ElementType::kBf16}) {
@@ -99,7 +99,7 @@ Result<std::vector<StudyCell>> make_cells(const NumericsFlags& flags) {
   return cells;
 }
 
-// The flags that decide the figures.
+// The flags that determine the figures.
 std::string command_line(const NumericsFlags& flags) {
   std::string line = fmt::format("recto numerics --n {} --types {} --seed {}", flags.key_counts,
                                  flags.types, flags.seed);
@@ -109,7 +109,7 @@ std::string command_line(const NumericsFlags& flags) {
 
 std::vector<CellResult> study_all(const std::vector<StudyCell>& cells, int threads,
                                   CommandContext& context) {
-  // The longest first, so that no thread is left with one.
+  // The longest first, so that no thread is left with a long one at the end.
   std::vector<std::size_t> order;
   for (std::size_t cell = 0; cell < cells.size(); ++cell) order.push_back(cell);
   std::ranges::stable_sort(order, std::ranges::greater(), [&cells](std::size_t cell) {

@@ -26,7 +26,7 @@ Json sharpness_json(const Sharpness& sharpness) {
           {"beyond_sharp", sharpness.beyond_sharp}};
 }
 
-// One fault before one judge. Sizes are null where there is none.
+// One fault under one judge. Sizes are null if there are none.
 Json threshold_json(const Threshold& threshold, Fault fault, Judge judge, std::int64_t draws) {
   Json json = {{"fault", fault_name(fault)},
                {"judge", judge_name(judge)},

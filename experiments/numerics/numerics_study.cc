@@ -53,14 +53,14 @@ struct Shares {
   }
 };
 
-// What the draws of the right kernel tell.
+// What the draws show about the correct kernel.
 struct Calibration {
   Shares shares;
   std::array<std::int64_t, kJudges.size()> refused_right{};
-  // The smallest size that is refused, of each draw.
+  // For each draw, the smallest size that is refused.
   std::array<std::array<std::vector<double>, kJudges.size()>, kFaults.size()> sizes;
 
-  // As the draw is prepared.
+  // Takes the draw as it was prepared.
   void add_sizes(Draw& draw, const Row& error, std::span<const Fault> faults) {
     for (const Judge judge : kJudges) {
       const Row allowed = draw.allowed(judge);
@@ -72,8 +72,8 @@ struct Calibration {
   }
 };
 
-// The problem as it was drawn tells of the right kernel and of the scale, whose errors it is about;
-// keys that matter little, as those that are just seen do, are planted.
+// The problem as drawn serves for the correct kernel and for scale errors. For faults of the last
+// key, a key with a small weight is planted, like those of the smallest faults that are seen.
 Calibration calibrate(const StudyCell& cell) {
   constexpr double kSmallWeight = 1e-3;
   constexpr std::array kOfLastKey{Fault::kDroppedKey, Fault::kSwappedValue};
@@ -108,7 +108,8 @@ double log_choices(std::int64_t all, std::int64_t few) {
          std::lgamma(static_cast<double>(all - few) + 1);
 }
 
-// Of `refused` or more of `draws`, each refused with probability `share`, in (0, 1).
+// The probability that `refused` or more of `draws` are refused, each with probability `share`, in
+// (0, 1).
 double probability_of_as_many(std::int64_t refused, std::int64_t draws, double share) {
   double sum = 0;
   for (std::int64_t missed = 0; missed <= draws - refused; ++missed) {

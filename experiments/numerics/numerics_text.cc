@@ -14,7 +14,7 @@
 namespace recto::experiments {
 namespace {
 
-// Fewer, even if all are refused, support four fifths of all draws or less.
+// With fewer draws, even if all are refused, the supported share is four fifths or less.
 constexpr std::int64_t kFewDraws = 16;
 
 // "1.2e-4".
@@ -34,7 +34,7 @@ std::vector<std::string> first_cells(const CellResult& result) {
 
 bool has_few_draws(const CellResult& result) { return result.cell.draws < kFewDraws; }
 
-// What a judges_table() of marked rows is to be read with.
+// The footnote of a judges_table() with marked rows.
 std::string few_draws_text(const std::vector<CellResult>& results) {
   if (std::ranges::none_of(results, has_few_draws)) return {};
   return fmt::format("*: of fewer than {} draws, which say little of all draws.\n", kFewDraws);
@@ -78,9 +78,9 @@ std::string judges_table(const std::vector<CellResult>& results, const std::vect
   return table.text();
 }
 
-// What shares the counts of the tables stand for.
+// The shares that the counts of the tables stand for.
 std::string supported_text(const std::vector<CellResult>& results) {
-  std::set<std::pair<std::int64_t, std::int64_t>> counts;  // draws, of which refused
+  std::set<std::pair<std::int64_t, std::int64_t>> counts;  // draws, refused ones
   for (const CellResult& result : results) {
     for (const auto& of_fault : result.thresholds) {
       for (const Threshold& threshold : of_fault) {

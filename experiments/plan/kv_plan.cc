@@ -9,7 +9,7 @@
 namespace recto::experiments {
 namespace {
 
-// Within it every product of bytes of a model that exists is far within 64 bits.
+// Up to this, byte counts of existing models are far within 64 bits.
 constexpr std::int64_t kBatchMax = 1'000'000;
 
 double ratio(double part, double whole) { return whole == 0 ? 0 : part / whole; }
@@ -76,7 +76,8 @@ Status check_length(const char* what, TokenCount length, TokenCount max_length) 
                   what, max_length.value(), length.value()));
 }
 
-// All heads' K and V of the batch, which may be a model's whose figures are far beyond any.
+// Checks that the bytes of the batch, K and V of all heads, can be counted even for a model with
+// absurdly large figures.
 Status check_batch(const KvPlanOptions& options, TokenCount length) {
   const std::int64_t token_bytes = whole_bytes_per_token(options);
   const std::int64_t most = std::numeric_limits<std::int64_t>::max() / token_bytes / length.value();
@@ -94,7 +95,7 @@ Status check_lengths(const KvPlanOptions& options, TokenCount max_length) {
       return Status::invalid_input(fmt::format("--prompt, --output: expected 0 or more, got {}, {}",
                                                length.prompt.value(), length.output.value()));
     }
-    // Their sum is one that can be told.
+    // So that their sum does not overflow.
     const TokenCount longer = std::max(length.prompt, length.output);
     RECTO_RETURN_IF_ERROR(
         check_length("--length", longer > max_length ? longer : length.total(), max_length));
@@ -148,7 +149,7 @@ MeanLengthFit fit_mean_length(TokenCount mean_length, const KvPlan& plan,
 }  // namespace
 
 std::int64_t contiguous_requests(const KvPlan& plan) {
-  // Without blocks, what they leave at the end of the pool is of use too.
+  // Without blocks, the remainder that they leave at the end of the pool is usable too.
   const ByteCount kv_memory = plan.pool.pool_bytes + plan.pool.remainder_bytes;
   return kv_memory.value() / plan.bytes_per_token.value() / plan.max_length.value();
 }
@@ -191,7 +192,7 @@ TokenCount shortest_mean_length(const KvPlan& plan, const KvPlanOptions& options
   // A request wastes the same at any length, so twice the length wastes at most half.
   std::int64_t length = 1;
   while (wasted(length) >= share || wasted(2 * length) >= share) length *= 2;
-  // Whole requests make steps; the last one above the share is the edge.
+  // Whole requests make steps; the edge is at the last length that is not below the share.
   length *= 2;
   while (length > 1 && wasted(length - 1) < share) --length;
   return TokenCount(length);

@@ -23,7 +23,7 @@ std::string title(const KvPlanOptions& options) {
                      shape.kv_element_bytes, shape.block_size.value());
 }
 
-// Parts that add up to the card.
+// Parts that add up to the card's memory.
 std::string memory_text(const PoolSize& pool, const KvPlanOptions& options) {
   if (options.kv_memory) return "";
   Table table({{"memory of each card", Align::kLeft}, {"bytes"}, {""}, {"share"}});

@@ -35,8 +35,8 @@ struct PlotFlags {
   std::string out;
 };
 
-// The folder with the scripts that this program was built with: where tests run, that is the folder
-// of their data; else it stands beside the program.
+// The folder with the scripts that this program was built with: in tests, the folder of their data;
+// otherwise a folder beside the program.
 Result<fs::path> find_scripts() {
   constexpr const char* kScript = "experiments/plot/plot.py";
   std::error_code error;
@@ -51,7 +51,7 @@ Result<fs::path> find_scripts() {
                   kScript, program.string()));
 }
 
-// Does not come back if all is well: the script takes this process over, and its exit code is ours.
+// Returns only on failure: the script replaces this process, and its exit code becomes ours.
 Status run_plot(const PlotFlags& flags, CommandContext& context) {
   const Result<fs::path> scripts = find_scripts();
   RECTO_RETURN_IF_ERROR(scripts.status());

@@ -45,7 +45,7 @@ Result<SavedCase> read_saved_case(const std::string& path) {
   return saved;
 }
 
-// Of a library's function, "NAME decode", another library has the same one under its own name.
+// Another library has the same function as a library's "NAME decode", but under its own name.
 Result<std::string> saved_backend(const ReplayFlags& flags, const SavedCase& saved) {
   const std::size_t space = saved.backend.rfind(' ');
   const bool is_of_library = space != std::string::npos;
@@ -62,7 +62,7 @@ Result<std::string> saved_backend(const ReplayFlags& flags, const SavedCase& sav
   return is_of_library ? saved.backend.substr(space + 1) : saved.backend;
 }
 
-// The backends that are asked for, else that of the file, and the law that it names.
+// The backends that were asked for, or else that of the file, and the law that the file names.
 Result<Trial> trial_of(const ReplayFlags& flags, const SavedCase& saved) {
   TrialFlags wanted = flags.trial;
   wanted.laws = saved.law.empty() ? "oracle" : saved.law;
@@ -79,7 +79,7 @@ enum class Replayed : std::uint8_t { kSkipped, kHeld, kFailed };
 
 std::string verdict_text(const Law& law, const verify::LawVerdict& verdict) {
   if (verdict.skipped) return fmt::format("skipped    law {}: {}\n", law.name, *verdict.skipped);
-  // The explanation tells of numbers that the oracle finds wrong.
+  // The explanation shows the numbers that the oracle finds wrong.
   if (law.name == "oracle" && !verdict.thrown) return "";
   if (!verdict.failed()) {
     return fmt::format("law        {} holds, {}\n", law.name, verdict.comparison.text());
@@ -94,7 +94,7 @@ Replayed replay_on(const Backend& backend, const Law& law, const SavedCase& save
   const verify::Explanation explanation = verify::explain(backend, law_case, saved.bound_kind);
   out << fmt::format("\n{}, {} bounds\n", backend.name, bound_kind_name(saved.bound_kind))
       << verdict_text(law, verdict);
-  // What kept it from being run is told already.
+  // The reason why it was not run has been printed already.
   if (!explanation.not_run) out << explanation_text(explanation, law_case);
   if (explanation.is_wrong() || verdict.failed()) {
     if (!explanation.is_wrong() && !explanation.not_run)
@@ -104,7 +104,7 @@ Replayed replay_on(const Backend& backend, const Law& law, const SavedCase& save
   return verdict.skipped && explanation.not_run ? Replayed::kSkipped : Replayed::kHeld;
 }
 
-// Unless another backend is asked for.
+// False if another backend is asked for.
 bool is_of_answer(const ReplayFlags& flags, const SavedCase& saved) {
   return !saved.answer.empty() && flags.trial.backends.empty() && !flags.trial.has_library();
 }

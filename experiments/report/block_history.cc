@@ -116,7 +116,8 @@ void BlockHistory::end_stay(Open& stay, std::int64_t context, SimTime now) {
   stay = {};
 }
 
-// Steps that prefill take longer: from when on tokens come evenly, a reader must know.
+// Notes when sequences start to decode: prefill steps take longer, and a reader must know from when
+// on tokens come evenly.
 void BlockHistory::note_decoding(const sim::Scheduler& scheduler, SimTime now) {
   for (const sim::Group* group : scheduler.holders()) {
     for (std::size_t i = 0; i < group->members.size(); ++i) {
@@ -149,7 +150,7 @@ void BlockHistory::apply(const std::vector<PlaceChange>& changes, const sim::Sch
   close(now);
 }
 
-// What goes on beyond the last stretch is shown as far as it has come.
+// What continues beyond the last stretch is shown up to this point.
 void BlockHistory::note_unfinished(const sim::Scheduler& scheduler, SimTime now) {
   for (const sim::Group* group : scheduler.holders()) {
     for (std::size_t i = 0; i < group->members.size(); ++i) {

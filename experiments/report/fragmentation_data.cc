@@ -64,7 +64,7 @@ std::size_t row_of(const std::vector<RunConfig>& configs, const std::string& lab
   return static_cast<std::size_t>(found - configs.begin());
 }
 
-// Of each allocator the first row, or the one that its panel recommends.
+// For each allocator the first row, or the one that its panel recommends.
 std::vector<std::size_t> telling_rows(const std::vector<RunConfig>& configs, const Json& panels) {
   std::vector<std::size_t> rows;
   for (std::size_t i = 0; i < configs.size(); ++i) {
@@ -99,7 +99,7 @@ Result<std::vector<std::size_t>> mapped_rows(const std::vector<RunConfig>& confi
   return rows;
 }
 
-// All maps tell the same part of the run block by block: where a paged run is busiest.
+// All maps show the same part of the run block by block: where a paged run is busiest.
 SimTime detail_begin(const std::vector<RunConfig>& configs, const std::vector<RecordedRun>& runs,
                      const std::vector<std::size_t>& rows, const ReportOptions& options) {
   if (options.map_from_s) {

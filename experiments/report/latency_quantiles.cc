@@ -22,7 +22,7 @@ std::vector<double> LatencyCollector::Distribution::quantiles_s() const {
   std::vector<double> values;
   if (histogram.total_weight() == 0) return values;
   for (const std::int64_t per_mille : quantile_per_mille()) {
-    // The middle of the last bucket may lie beyond what was seen.
+    // The middle of the last bucket may lie beyond the largest value seen.
     const std::int64_t ns = std::min(histogram.percentile(per_mille), max_ns);
     values.push_back(seconds(SimDuration(ns)));
   }

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Results mostly lie in or below the folder in which the command was called.
+// Results are mostly in or below the folder in which the command was run.
 std::vector<std::string> places_of(const std::string& path, const std::string& folder) {
   std::vector<std::string> places{path};
   if (fs::path(path).is_absolute()) return places;

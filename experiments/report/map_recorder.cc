@@ -17,7 +17,7 @@ std::unique_ptr<sim::Allocator> MapRecorder::watch(std::unique_ptr<sim::Allocato
   map_.null_blocks = options_.null_blocks;
   map_.rows = std::min(options_.rows_max, map_.blocks > 0 ? map_.blocks : map_.pool_slots);
   picture_.emplace(*allocator_, map_.rows, options_.window);
-  // A thousandth of a screen, of the whole run.
+  // 1/4096 of the whole run.
   const SimDuration tick((options_.end - SimTime()).value() / 4096 + 1);
   history_.emplace(*allocator_, BlockHistoryOptions{.begin = options_.detail_begin,
                                                     .segments_max = options_.segments_max,
@@ -41,7 +41,7 @@ void MapRecorder::on_gauges(const sim::GaugeValues& gauges, const sim::Scheduler
   }
   history_->apply(changes, scheduler, now);
   now_ = now;
-  // Column k is the pool at the first event from k / columns of the run on.
+  // Column k is the pool at the first event at or after k / columns of the run.
   const double length = static_cast<double>((options_.end - SimTime()).value());
   const double share = length > 0 ? static_cast<double>((now - SimTime()).value()) / length : 1;
   const auto column = static_cast<std::int64_t>(share * static_cast<double>(options_.columns));

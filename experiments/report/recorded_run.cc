@@ -19,7 +19,7 @@ SimTime end_of(const sim::Report& report) {
   return report.series.back().begin + report.series.back().length;
 }
 
-// The queue, then what is held.
+// Ordered by the queue, then by what is held.
 std::tuple<double, double> pressure(const sim::SeriesWindow& window) {
   const auto mean = [&](sim::Gauge gauge) { return window.mean[static_cast<std::size_t>(gauge)]; };
   return {mean(sim::Gauge::kWaitingRequests), -mean(sim::Gauge::kFree)};
@@ -58,7 +58,7 @@ Result<MemoryMap> record_map(const RunConfig& config, const sim::Report& report,
 SimTime busiest_moment(const sim::Report& report) {
   if (report.series.empty()) return SimTime();
   const auto busiest = std::ranges::max_element(report.series, {}, pressure);
-  // A fiftieth of the run before.
+  // Begin a fiftieth of the run earlier.
   const std::int64_t lead = (end_of(report) - SimTime()).value() / 50;
   return SimTime(std::max<std::int64_t>((busiest->begin - SimTime()).value() - lead, 0));
 }

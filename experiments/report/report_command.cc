@@ -35,7 +35,7 @@ void add_report_command(CLI::App& app, CommandContext& context) {
                    "rows with a memory map, such as 'paged 16'\n[one of each allocator]")
       ->option_text("LIST")
       ->delimiter(',')
-      ->allow_extra_args(false);  // DIR may come behind
+      ->allow_extra_args(false);  // DIR may follow
   command
       ->add_option("--map-from-s", flags->map_from_s,
                    "where maps begin to tell single blocks\n[shortly before the longest queue]")

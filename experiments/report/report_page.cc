@@ -9,7 +9,7 @@
 namespace recto::experiments {
 namespace {
 
-// Inside a script element, no text may end it.
+// Text inside a script element must not end it.
 std::string embedded(const Json& json) {
   const std::string text = json.dump(-1, ' ', /*ensure_ascii=*/false,
                                      Json::error_handler_t::replace);  // names may be any bytes
@@ -38,7 +38,7 @@ std::string report_page(const Json& data, const Json& manifest) {
       {"@@MANIFEST@@", embedded(manifest)},
       {"@@SCRIPTS@@", std::string(assets.scripts)},
   };
-  // Left to right, so that nothing is looked for in what was put in.
+  // Left to right, so that inserted text is not searched.
   std::string page;
   std::string_view rest = assets.page;
   for (const auto& [marker, text] : parts) {

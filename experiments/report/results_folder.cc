@@ -11,7 +11,7 @@
 namespace recto::experiments {
 namespace {
 
-// Pictures and numbers of one page must be of one run.
+// Pictures and numbers on one page must come from one run.
 Status check_content(const Json& manifest, const std::string& name, const std::string& path,
                      const std::string& text) {
   if (!manifest.contains("files")) return Status::ok();  // a sweep's file grows with its journal

@@ -40,7 +40,7 @@ Result<std::vector<std::string>> axes_of(const ResultsFolder& folder) {
   return axes;
 }
 
-// "allocator paged, scale_rate 2": what a point is set to, but for the axes that are left out.
+// "allocator paged, scale_rate 2": what a point is set to, except for the axes that are left out.
 std::string settings_text(const Json& settings, std::string_view left_out) {
   std::string text;
   for (const auto& [name, value] : settings.items()) {
@@ -98,7 +98,7 @@ Result<RunConfig> config_of(const ResultsFolder& folder, const Json& settings) {
   return config;
 }
 
-// Of a point with figures; the others were not run.
+// For a point with figures; the others were not run.
 Status add_kernel_time_of_point(const ResultsFolder& folder, const Json& settings, Json& metrics) {
   if (!metrics["normalized_mean_s"].is_number()) return Status::ok();
   const Result<RunConfig> config = config_of(folder, settings);

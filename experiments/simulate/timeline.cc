@@ -15,7 +15,7 @@ constexpr int kPoolProcess = 1;
 constexpr int kRunningProcess = 2;
 constexpr int kQueueProcess = 3;
 
-// What Perfetto draws as one chart each.
+// Each is drawn by Perfetto as one chart.
 struct Chart {
   std::string_view name;
   std::span<const sim::Gauge> gauges;
@@ -53,7 +53,7 @@ Result<std::unique_ptr<Timeline>> Timeline::create(const std::string& path, SimD
 
 Timeline::Timeline(OutputFile file, SimDuration window, const Json& about)
     : file_(std::move(file)), window_(window) {
-  // Names of files may be any bytes.
+  // File names may hold any bytes.
   const std::string text =
       about.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
   file_.write("{\"displayTimeUnit\":\"ms\",\"otherData\":" + text + ",\"traceEvents\":[");
@@ -143,7 +143,7 @@ void Timeline::on_finished(const sim::Group& group, SimTime now) {
 
 void Timeline::on_gauges(const sim::GaugeValues& gauges, const sim::Scheduler&, SimTime now) {
   if (!has_values_) {
-    // Nothing is known of the pool before.
+    // Nothing is known about the pool before this.
     has_values_ = true;
     window_begin_ = now;
     counted_until_ = now;

@@ -1,4 +1,4 @@
-// The allocators by the names that --allocator and --manager have for them.
+// The allocators, by the names that --allocator and --manager take.
 
 #include <utility>
 

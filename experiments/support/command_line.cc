@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kHelpColumn = 32;
 
-// CLI11 2.5 and later would fill the lines of the examples like those of a paragraph.
+// CLI11 2.5 and later would re-wrap the lines of the examples like those of a paragraph.
 template <typename Formatter>
 void shape_help(Formatter& formatter) {
   formatter.column_width(kHelpColumn);
@@ -31,7 +31,7 @@ void shape_help(Formatter& formatter) {
   }
 }
 
-// A message quotes what files and arguments hold, which may steer a terminal.
+// A message quotes the contents of files and arguments, which may hold terminal control characters.
 std::string without_control_characters(std::string text) {
   std::ranges::replace_if(
       text, [](unsigned char c) { return c != '\n' && c != '\t' && std::iscntrl(c) != 0; }, '?');
@@ -45,7 +45,7 @@ int report(const Program& program, const Status& status) {
   return exit_code(status);
 }
 
-// What was printed may still not have arrived.
+// Printed output may still not have been written.
 int finish_output(const Program& program, int code) {
   std::cout.flush();
   if (std::cout.good()) return code;
@@ -65,7 +65,7 @@ Status check_command(const CLI::App& app, int argc, char** argv) {
                                app.get_name() + " --help explains them");
 }
 
-// No run can go on without memory, on whichever thread it ran out.
+// No run can continue without memory, whichever thread ran out of it.
 const char* name_out_of_memory = "";
 
 void end_out_of_memory() {

@@ -32,9 +32,9 @@ PaperShares make_paper_shares(const PoolShares& shares) {
                                  shares.free + shares.overhead};
 }
 
-// Per token the matrices of every layer multiply and add once; embeddings and positions are looked
-// up, and the output head sees only a prompt's last token, which is never a hit. Per (query, key)
-// pair and head there are two products of head_dim multiply-adds.
+// Per token, each matrix element of every layer takes one multiply-add; embeddings and positions
+// are looked up, and the output head sees only a prompt's last token, which is never a hit. Per
+// (query, key) pair and head there are two products of head_dim multiply-adds.
 double flops_saved(const sim::Counters& counters, const ModelSpec& model) {
   const double per_token = 2.0 * static_cast<double>(model.num_layers) *
                            static_cast<double>(layer_matmul_parameters(model));

@@ -30,7 +30,7 @@ std::string hexadecimal(XXH128_hash_t hash) {
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
-// A text of a configuration that names a file, by its end, but for that of `measured:`.
+// A field of a configuration whose text ends with the name of a file, except for `measured:`.
 struct NamedFile {
   std::string RunConfig::*member;
   std::string path;
@@ -46,7 +46,7 @@ std::vector<NamedFile> named_files(const RunConfig& config) {
       files.push_back({member, *file});
     }
   }
-  // One that there is not is told where the run is set up.
+  // A missing one is reported where the run is set up.
   const Result<TimeModelChoice> time_model = choose_time_model(config.time_model);
   if (time_model.is_ok() && !time_model.value().file.empty()) {
     files.push_back({&RunConfig::time_model, time_model.value().file});
@@ -66,11 +66,11 @@ void replace_input(RunConfig& config, const std::string& from, const std::string
   namespace fs = std::filesystem;
   constexpr std::string_view kMeasured = "measured:";
   if (config.time_model.starts_with(kMeasured)) {
-    // An absolute path may end with a slash, behind which there is no name.
+    // An absolute path may end with a slash, after which there is no name.
     const fs::path gpu = config.time_model.substr(kMeasured.size());
     const fs::path card = gpu.has_filename() ? gpu.filename() : gpu.parent_path().filename();
     if (fs::path(from).parent_path().filename() == card && from.ends_with("/attention.json")) {
-      std::error_code gone;  // then the path stays as it is, and is told where it is read
+      std::error_code gone;  // then the path stays as it is, and fails where it is read
       const fs::path there = fs::absolute(to, gone).parent_path();
       if (!gone) config.time_model = std::string(kMeasured) + there.string();
     }
@@ -85,7 +85,7 @@ void replace_input(RunConfig& config, const std::string& from, const std::string
 
 Status check_no_input(const std::string& output, const std::vector<std::string>& inputs) {
   for (const std::string& input : inputs) {
-    std::error_code error;  // a file that is not there is equivalent to none
+    std::error_code error;  // a missing file is equivalent to none
     if (std::filesystem::equivalent(output, input, error) && !error) {
       return Status::invalid_input(
           fmt::format("{}: is an input of this run, {}; expected another place", output, input));

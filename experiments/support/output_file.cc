@@ -16,7 +16,7 @@
 namespace recto::experiments {
 namespace {
 
-// A place where nothing can be written is the caller's to choose; a full disk is not.
+// A path where nothing can be written is the caller's mistake; a full disk is not.
 Status failure(const std::string& message, int error) {
   static constexpr std::array kMisplaced{EACCES, EEXIST,       EISDIR,  ELOOP, EINVAL,
                                          ENOENT, ENAMETOOLONG, ENOTDIR, EPERM, EROFS};

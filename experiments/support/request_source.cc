@@ -19,7 +19,7 @@
 namespace recto::experiments {
 namespace {
 
-// Traces know nothing of parallel samples and beams: every request gets the same.
+// Traces say nothing about parallel samples and beams: every request gets the same.
 class WidenedSource final : public sim::RequestSource {
  public:
   WidenedSource(std::unique_ptr<sim::RequestSource> inner, sim::DecodingSpec decoding)
@@ -42,7 +42,7 @@ class WidenedSource final : public sim::RequestSource {
   sim::DecodingSpec decoding_;
 };
 
-// Flags of one kind of source that were given with the other.
+// Refuses flags of one kind of source that were given with the other.
 Status refuse_given(const RunConfig& config, std::span<const std::string_view> names,
                     std::string_view why) {
   const RunConfig defaults;
@@ -72,7 +72,7 @@ Status check_kinds(const RunConfig& config) {
   return refuse_given(config, kOfTraces, "applies to --trace; workloads have --requests");
 }
 
-// Replaces `part` by what `text` says, if anything.
+// Replaces `part` with what `text` says, if anything.
 template <typename Part, typename Parse>
 Status replace_part(Part& part, const std::string& text, const Parse& parse,
                     const std::string& flag) {

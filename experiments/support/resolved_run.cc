@@ -13,12 +13,12 @@ namespace recto::experiments {
 namespace {
 
 constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
-// As run_fields.cc has it for --pool-slots; pools given in other units are held to it too.
+// As in run_fields.cc for --pool-slots; pools given in other units are limited to it too.
 constexpr std::int64_t kMaxPoolSlots = std::int64_t{1} << 27;
 
 Status bad(std::string message) { return Status::invalid_input(std::move(message)); }
 
-// A card without room for a block is the caller's to mend, like any bad flag.
+// A card without room for a block is for the caller to fix, like any bad flag.
 Status as_bad_input(const Status& status) {
   return status.is_ok() ? status : Status::invalid_input(status.message());
 }
@@ -34,8 +34,8 @@ Result<ModelSpec> resolve_model(const RunConfig& config) {
   return model;
 }
 
-// What each card has room for, in slots: blocks are cut from it later, so that pools of all block
-// sizes are equally large and show their remainder.
+// The room on each card, in slots: blocks are cut from it later, so that pools of all block sizes
+// are equally large and show their remainder.
 Status size_from_card(ResolvedRun& run) {
   PoolOptions options{.shape = run.shape, .memory_utilization = run.config.utilization};
   options.shape.block_size = TokenCount(1);
@@ -90,8 +90,8 @@ Status resolve_pool(ResolvedRun& run) {
   return Status::ok();
 }
 
-// Which slots of shared blocks are out of sight is not modelled, so a model's own window holds only
-// where none are shared; one that was asked for is refused there instead.
+// Which slots of shared blocks are outside the window is not modelled, so a model's own window
+// applies only if no blocks are shared; a window that was asked for is refused otherwise.
 std::int64_t window_of(const ResolvedRun& run) {
   if (run.config.window) return *run.config.window;
   if (run.config.allocator == "prefix-cached" || run.decoding.width > 1) return 0;
@@ -169,7 +169,7 @@ void fill_options(ResolvedRun& run) {
 
   sim::SchedulerOptions& scheduler = options.scheduler;
   scheduler.max_sequences = config.max_sequences;
-  // Static batches know no such limit; the simulator's bounds hold all the same.
+  // Static batches have no such limit; the simulator's bounds apply all the same.
   scheduler.max_batched_tokens = TokenCount(
       config.batching == "static" ? std::max(config.max_batched_tokens, config.max_sequences)
                                   : config.max_batched_tokens);

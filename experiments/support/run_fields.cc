@@ -27,7 +27,7 @@ constexpr std::string_view kScheduler = "Scheduler";
 constexpr std::string_view kTime = "Step time";
 constexpr std::string_view kMetrics = "Metrics";
 
-// More than any card holds; block managers of this size still fit into a workstation's memory.
+// More than any card holds; block managers of this size still fit in a workstation's memory.
 constexpr std::int64_t kMaxPoolSlots = std::int64_t{1} << 27;
 constexpr std::int64_t kMaxTokens = 1'000'000'000;
 constexpr double kMaxGib = 1 << 20;

@@ -52,7 +52,7 @@ void add_run_flags(CLI::App& app, RunConfig& config, std::span<const std::string
         help);
     option->check([&field](const std::string& text) {
       RunConfig tried;
-      return set_field(tried, field, text).message();  // empty if it is good
+      return set_field(tried, field, text).message();  // empty if it is valid
     });
     offer_values(*option, known_values(field));
     option->option_text(std::string(field.value_name));

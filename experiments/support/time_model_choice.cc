@@ -23,7 +23,7 @@
 namespace recto::experiments {
 namespace {
 
-// Regions need no table and read their tokens in one run.
+// Regions need no table, and their tokens are read contiguously.
 sim::AttentionCurve contiguous_curve() {
   return {.name = "contiguous",
           .points = {{1, sim::kContiguousAttentionEfficiency}},

@@ -25,7 +25,7 @@ fs::path results_folder() {
 
 std::vector<std::string> measured_cards(const fs::path& results) {
   std::vector<std::string> cards;
-  std::error_code error;  // a folder that is not there has none
+  std::error_code error;  // a missing folder has none
   for (fs::directory_iterator entry(results, error), end; !error && entry != end;
        entry.increment(error)) {
     std::error_code missing;
@@ -35,7 +35,7 @@ std::vector<std::string> measured_cards(const fs::path& results) {
   return cards;
 }
 
-// As a report asks for it, which knows where the file was found that a study read.
+// By folder, as a report asks for it: it knows where the file that a study read was found.
 Result<TimeModelChoice> choose_folder(const fs::path& folder) {
   std::error_code error;
   if (fs::is_regular_file(folder / kFile, error)) {

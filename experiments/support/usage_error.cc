@@ -17,7 +17,7 @@ namespace {
 
 bool is_flag(const std::string& text) { return text.starts_with("-") && text.size() > 1; }
 
-// The flag that was most likely meant: one begins as the other does, as far as it goes.
+// The flag that was most likely meant: the one that shares the longest beginning with `text`.
 std::optional<std::string> similar_flag(const CLI::App& command, const std::string& text) {
   constexpr std::size_t kAlike = 5;  // of characters, dashes among them
   std::optional<std::string> best;

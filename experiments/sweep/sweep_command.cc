@@ -86,7 +86,7 @@ Status check_any_possible(const SweepGrid& grid) {
   return grid.point_count() == 1 ? first : first.in("no point can be run; the first");
 }
 
-// Nothing that is read may be written over.
+// No file that is read may be overwritten.
 Status check_outputs(const SweepArguments& arguments, const std::vector<RunConfig>& configs) {
   std::set<std::string> inputs;
   if (!arguments.grid_path.empty()) inputs.insert(arguments.grid_path);
@@ -123,7 +123,7 @@ Status write_results(const SweepArguments& arguments, const SweepGrid& grid, Jso
       manifest.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n");
 }
 
-// A sweep is done if all of its points are.
+// A sweep succeeds if all of its points do.
 Status verdict(const SweepGrid& grid, const std::vector<SweepPoint>& points) {
   const auto has_failed = [](const SweepPoint& point) { return !point.error.empty(); };
   const auto first = std::ranges::find_if(points, has_failed);
@@ -132,11 +132,11 @@ Status verdict(const SweepGrid& grid, const std::vector<SweepPoint>& points) {
   const std::string message =
       fmt::format("{} of {} points failed; the first: {}: {}", failed, points.size(),
                   point_name(grid, first - points.begin()), first->error);
-  // What no point can do is a mistake of the grid or of the trace.
+  // If every point fails, the grid or the trace is at fault.
   return failed == points.size() ? Status::invalid_input(message) : Status::failed(message);
 }
 
-// Here, or by whoever hands their records in.
+// Runs them here, or collects the records of whoever ran them.
 Result<std::vector<RunRecord>> run_all(const SweepArguments& arguments, const SweepGrid& grid,
                                        const Json& manifest, CommandContext& context) {
   const auto config_hash_of = [&](std::int64_t run) -> std::optional<std::string> {

@@ -11,7 +11,7 @@
 namespace recto::experiments {
 namespace {
 
-// Texts that are names, without commas of their own.
+// Text fields whose values are names, without commas.
 constexpr std::string_view kNames[] = {"workload", "decoding", "model", "gpu", "attention_curve"};
 
 bool takes_commas(const RunField& field) {
@@ -31,7 +31,7 @@ void SweepFlags::add_to(CLI::App& app) {
     Given& given = given_.emplace_back(Given{&field, nullptr, {}});
     CLI::Option* option = app.add_option(flag_of(field), given.values, help);
     given.option = option;
-    // One value behind each flag: whatever comes next is not swallowed.
+    // One value after each flag, so that following arguments are not swallowed.
     option->allow_extra_args(false);
     if (takes_commas(field)) option->delimiter(',');
     option->option_text(std::string(field.value_name) + (takes_commas(field) ? ",..." : ""));

@@ -14,8 +14,8 @@
 namespace recto::experiments {
 namespace {
 
-// Takes a text for JSON and keeps where it stops to be that. (The parser that builds a document
-// tells the place only by an exception.)
+// Parses a text as JSON and keeps the position of a syntax error. (The parser that builds a
+// document reports it only by an exception.)
 class SyntaxCheck final : public Json::json_sax_t {
  public:
   bool null() override { return true; }

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kNoFile = -1;
 
-// The complete lines of a text, without their ends; what follows the last newline is none.
+// The complete lines of a text, without their ends; what follows the last newline is not one.
 std::vector<std::string> complete_lines(std::string_view text) {
   std::vector<std::string> lines;
   for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {

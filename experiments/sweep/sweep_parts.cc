@@ -88,7 +88,7 @@ class RecordIntake {
   bool has_part_ = false;
 };
 
-// What can be read now, behind what is in `text`; false at the end.
+// Appends to `text` what can be read now; false at the end of the input.
 Result<bool> read_more(int file, std::string& text) {
   std::array<char, 1 << 16> chunk;
   ssize_t size = 0;

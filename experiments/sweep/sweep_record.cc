@@ -29,7 +29,7 @@ std::optional<std::vector<double>> values_from(const Json& json) {
   return values;
 }
 
-// Of a record without its check.
+// The hash of a record without its check.
 std::string check_of(const Json& record) {
   constexpr std::size_t kDigits = 16;
   return content_hash(json_line(record)).substr(0, kDigits);

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kTableRowsMax = 50;
 
-// What the terminal shows of a point, the most telling first.
+// What the terminal shows of a point, the most important first.
 struct Headline {
   std::string_view column;
   std::string_view title;

@@ -33,7 +33,7 @@ Result<TokenCount> parse_token_count(std::string_view text) {
   const char* end = text.data() + text.size() - (unit == 1 ? 0 : 1);
   double value = 0;
   const auto [stop, error] = std::from_chars(text.data(), end, value);
-  // Nearest, as 1.1 is not exact; what is not about whole is refused.
+  // Rounded, since 1.1 is not exact; values that are not nearly whole are refused.
   const double tokens = std::round(value * unit);
   const bool is_whole = std::abs(value * unit - tokens) <= 1e-6;
   if (error == std::errc() && stop == end && is_whole && tokens >= 1 && tokens <= kTokensMax) {

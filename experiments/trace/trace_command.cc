@@ -56,7 +56,7 @@ Status show_trace(const TraceArguments& arguments, CommandContext& context) {
   const Result<TraceReport> report = report_trace(*trace.value(), options.value());
   RECTO_RETURN_IF_ERROR(report.status());
   if (arguments.is_json) {
-    // Names of files may be any bytes.
+    // File names may hold any bytes.
     context.out << trace_json(report.value())
                        .dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace)
                 << '\n';

@@ -10,7 +10,7 @@
 namespace recto::experiments {
 namespace {
 
-// Blocks longer than this are no blocks of any cache; it also keeps sums within 64 bits.
+// No cache has longer blocks; the limit also keeps sums within 64 bits.
 constexpr TokenCount kBlockSizeMax{1 << 20};
 
 Status check_options(const TraceReportOptions& options) {

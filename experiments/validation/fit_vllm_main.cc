@@ -1,6 +1,6 @@
 // Fits the four coefficients of a linear time model to the measured vLLM run and prints them as
-// JSON: Nelder & Mead's simplex ("A simplex method for function minimization", The Computer
-// Journal 7(4), 1965), from the coefficients that the card's and the model's sizes suggest.
+// JSON: Nelder & Mead's simplex ("A simplex method for function minimization", The Computer Journal
+// 7(4), 1965), starting from the coefficients that the card's and the model's sizes suggest.
 //
 //   ./bazelw run //experiments/validation:fit_vllm -- FOLDER_OF_TRACES
 
@@ -34,7 +34,7 @@ sim::LinearCoefficients coefficients_at(const Point& point) {
           .source = "fitted to the vLLM 0.19 run by //experiments/validation:fit_vllm"};
 }
 
-// Sum of squares of what is compared, relative ones in percent.
+// The sum of squared deviations of all comparisons, relative ones in percent.
 double cost(const VllmRun& run, const Point& point) {
   if (*std::min_element(point.begin(), point.end()) < 0) return 1e12;
   const sim::LinearTimeModel model(coefficients_at(point));

@@ -165,7 +165,7 @@ std::vector<Comparison> compare_paged_batch() {
            0.15}};
 }
 
-// Sharing does not depend on the load as long as nobody is preempted, so the load is low.
+// Sharing does not depend on the load as long as nothing is preempted, so the load is low.
 std::vector<Comparison> compare_parallel_sharing() {
   std::vector<Comparison> rows;
   const auto append = [&rows](const char* name, const char* workload, const char* decoding,

@@ -10,7 +10,8 @@ namespace {
 using sim::Gauge;
 using sim::Report;
 
-// Where a growing or falling function of a positive number meets `target`, to one part in 10^4.
+// Where an increasing or decreasing function of a positive number reaches `target`, to one part in
+// 10^4.
 double solve(double low, double high, double target, const std::function<double(double)>& value) {
   const bool grows = value(high) > value(low);
   while (high / low > 1.0001) {

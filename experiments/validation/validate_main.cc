@@ -2,8 +2,8 @@
 //
 //   ./bazelw run //experiments/validation:validate -- [FOLDER_OF_TRACES [FILE.svg]]
 //
-// Without the folder the replay of a real engine is left out, and said to be. Exit status 1 if a
-// comparison fails.
+// Without the folder, the replay of a real engine is left out, and the output says so. Exit status
+// 1 if a comparison fails.
 
 #include <fmt/format.h>
 #include <iostream>
@@ -60,7 +60,7 @@ class Validation {
              {"recto, roofline", "1 3", kv_percent(seconds_of(roofline, run.seconds.size()))}}));
   }
 
-  // What the paper does not say, and its figures imply.
+  // What the paper does not say, but its figures imply.
   static void show_paper_fits() {
     const auto line = [](const std::string& parameter, double value) {
       std::cout << fmt::format("| {} | {:.4g} |\n", parameter, value);

@@ -147,7 +147,7 @@ std::vector<Comparison> compare_vllm(const VllmRun& run, const sim::Report& repo
   };
   append("running, mean over seconds", &VllmSecond::running);
   append("waiting, mean over seconds", &VllmSecond::waiting);
-  // The roofline's own errors in time move the curve, so that it gets more room.
+  // The roofline's own timing errors shift the curve, so it gets a wider tolerance.
   rows.push_back({"KV usage, mean distance per second (points)", 0, off, Tolerance::kPoints,
                   fitted ? 2.5 : 5.0});
   return rows;

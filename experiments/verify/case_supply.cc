@@ -14,17 +14,17 @@ using verify::CaseSpec;
 using verify::DescribedCase;
 using verify::DrawnCases;
 
-// For one case that a backend serves. Most serve one in a few; for others it is found out what
-// they serve; who is not found to serve anything gets no more.
+// Draws to find one case that a backend serves. Most backends serve one in a few; after kWideDraws,
+// what a backend serves is found out; after kDrawsMax without success it gets no more cases.
 constexpr int kWideDraws = 64;
 constexpr int kDrawsMax = 400;
 
-constexpr std::int64_t kLargeEvery = 5;  // cases, one is of serving size
+constexpr std::int64_t kLargeEvery = 5;  // one case in so many is of serving size
 
-// Of small cases of what a backend serves, where head dims may be those of models, too.
+// For small cases of what a backend serves, whose head dims may be those of models.
 constexpr std::int64_t kServedQHeadsMax = 32;
 
-// What all sets have, in one.
+// The union of the domains of all sets.
 verify::CaseDomain union_of(const std::vector<DrawnCases>& sets) {
   verify::CaseDomain domain = sets.front().domain;
   const auto add = [](std::vector<std::int64_t>& all, const std::vector<std::int64_t>& values) {
@@ -102,13 +102,14 @@ std::optional<DescribedCase> CaseSupply::draw_small(const std::function<bool()>&
   if (customers_.size() > 1 && issued_ % 2 == 0) drawn = draw_for_anybody(is_late);
   while (Customer* const customer = drawn || is_late() ? nullptr : whose_turn()) {
     drawn = draw_for(*customer, is_late);
-    // So that there is one by which it is told why.
+    // The first case is kept even so, to tell why it is refused.
     if (customer->gets_no_more && issued_ > 0) drawn.reset();
   }
   return drawn;
 }
 
-// Of the sets as they are, so that who serves nearly everything gets more than the others' cases.
+// Draws from the original sets, so that a backend that serves nearly everything gets more than the
+// others' cases.
 std::optional<DescribedCase> CaseSupply::draw_for_anybody(const std::function<bool()>& is_late) {
   for (int tried = 0; tried < kWideDraws && !is_late(); ++tried) {
     DescribedCase drawn = draw(sets_);
@@ -132,7 +133,7 @@ CaseSupply::Customer* CaseSupply::whose_turn() {
   return next;
 }
 
-// In turn, so that who serves all kinds gets those that others refuse.
+// In turn, so that a backend that serves all kinds gets those that others refuse.
 CaseSupply::Customer* CaseSupply::whose_large_turn() {
   Customer* next = nullptr;
   const auto rank = [](const Customer& customer) {
@@ -150,7 +151,7 @@ DescribedCase CaseSupply::draw(const std::vector<DrawnCases>& sets) {
   return drawn_case(sets[number % sets.size()], number / sets.size());
 }
 
-// The last one drawn where it gets no more; nothing once it is late.
+// Returns the last case drawn if the backend gets no more; nullopt once it is late.
 std::optional<DescribedCase> CaseSupply::draw_for(Customer& customer,
                                                   const std::function<bool()>& is_late) {
   for (int tried = 0;; ++tried) {
@@ -167,8 +168,8 @@ std::optional<DescribedCase> CaseSupply::draw_for(Customer& customer,
   }
 }
 
-// A library that did not come back from some calls is not asked others: the calls that it was found
-// by are what there is to tell of it.
+// A library that did not return from some calls is not asked about others: the cases found by
+// asking are all that can be tried on it.
 std::optional<DescribedCase> CaseSupply::take_found(Customer& customer) {
   while (!customer.found.empty()) {
     DescribedCase found = verify::drawn_case(customer.found.back(), "");
@@ -178,7 +179,7 @@ std::optional<DescribedCase> CaseSupply::take_found(Customer& customer) {
   return std::nullopt;
 }
 
-// From now on every fourth case is of what it serves.
+// From now on every fourth case is drawn from what the backend serves.
 void CaseSupply::narrow(Customer& customer) {
   const auto why_refused = [&customer](const CaseSpec& spec) {
     std::optional<std::string> why =

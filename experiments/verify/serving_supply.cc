@@ -16,7 +16,7 @@ using verify::DrawnCases;
 
 constexpr int kDrawsOfAKind = 24;
 
-// What both lists have; where that is nothing, what is served.
+// What both lists have in common; if nothing, what is served.
 template <typename Value>
 std::vector<Value> common(const std::vector<Value>& wanted, const std::vector<Value>& served) {
   std::vector<Value> both;
@@ -42,7 +42,7 @@ CaseDomain as_served(CaseDomain kind, const CaseDomain& served) {
   return kind;
 }
 
-// Asked of a small one first: a large one takes its time to be drawn.
+// Asks about a small case first, because a large one takes long to draw.
 std::optional<std::string> why_refused(const Backend& backend, const CaseSpec& spec,
                                        DescribedCase& drawn) {
   const CaseSpec small = small_likeness(spec);

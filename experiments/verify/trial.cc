@@ -30,7 +30,7 @@ Result<std::vector<std::string>> names_in(const std::string& list, const std::st
   return names;
 }
 
-// The library's functions, by "decode" or by "NAME decode".
+// The library's functions, named "decode" or "NAME decode".
 Result<std::vector<ListedBackend>> library_functions(const std::vector<verify::Backend>& backends,
                                                      const std::vector<std::string>& names) {
   const auto is_meant = [](const verify::Backend& backend, const std::string& name) {
@@ -87,7 +87,7 @@ std::vector<Law> laws_without_library(const std::vector<ListedBackend>& list) {
   return laws;
 }
 
-// Of the library, which is built first if it is of sources.
+// Loads the library, building it first if it is given as sources.
 Result<std::string> library_path(const TrialFlags& flags, Trial& trial) {
   if (!flags.kernel.empty()) return flags.kernel;
   Result<verify::BuiltLibrary> built = verify::build_cuda_library(flags.cuda);
@@ -96,7 +96,7 @@ Result<std::string> library_path(const TrialFlags& flags, Trial& trial) {
   return trial.built->path();
 }
 
-// Such as a variable that is not set.
+// Such as from an unset variable.
 std::string check_names_given(const std::string& text) {
   return text.empty() ? "found ''; expected names of recto verify --list" : "";
 }
@@ -206,7 +206,7 @@ Result<Trial> choose_trial(const TrialFlags& flags) {
   auto chosen = choose_laws(laws, law_names.value());
   RECTO_RETURN_IF_ERROR(chosen.status().in(flags.laws_named_by));
   trial.laws = std::move(chosen).value();
-  // What is found in a kernel ends its case, and not the program.
+  // A contract violation in a kernel ends its case, not the program.
   install_throwing_contract_handler();
   return trial;
 }

@@ -50,8 +50,8 @@ struct VerifyFlags {
   bool is_json = false;
 };
 
-// Those that were asked for and skipped every case. Of laws that were picked, not all need to have
-// something to say of each backend.
+// Backends that were asked for and skipped every case. If laws were picked, not every one of them
+// needs to apply to each backend.
 std::string untried_names(const VerifyFlags& flags, const Trial& trial,
                           const VerifyOutcome& outcome) {
   const bool are_laws_picked = !flags.trial.laws.empty();
@@ -76,7 +76,8 @@ Status verdict_of(const VerifyFlags& flags, const Trial& trial, const VerifyOutc
   return untried.empty() ? Status::ok() : Status::failed("every case was skipped by " + untried);
 }
 
-// Makes it and writes to it, so that a run does not end without its failures; leaves nothing.
+// Makes the folder and writes to it, so that a run cannot end without being able to keep its
+// failures; leaves nothing behind.
 Status try_folder(const std::string& folder) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -95,7 +96,7 @@ Status try_folder(const std::string& folder) {
   return status.is_ok() ? status : Status::invalid_input("--out: " + status.message());
 }
 
-// As excludes() would say it, which names all flags in one line of the help.
+// Like CLI11's excludes(), which would name all flags on one line of the help.
 Status check_list_alone(const CLI::App& command) {
   if (command.count("--list") == 0) return Status::ok();
   for (const char* unused : {"--cases", "--seconds", "--seed", "--context-max", "--sequences-max",
@@ -111,7 +112,7 @@ Status run_command(VerifyFlags& flags, CommandContext& context) {
       flags.bound == "hard" ? verify::BoundKind::kHard : verify::BoundKind::kSharp;
   flags.options.replay_flags = flags.trial.library_text();
   if (flags.trial.has_library()) flags.options.cases_by_default = kDefaultLibraryCases;
-  // A library fails in processes of its own.
+  // A library runs, and fails, in processes of its own.
   if (!flags.trial.has_library()) flags.options.why_lost = verify::why_device_lost;
   const Result<Trial> trial = choose_trial(flags.trial);
   RECTO_RETURN_IF_ERROR(trial.status());
@@ -126,7 +127,8 @@ Status run_command(VerifyFlags& flags, CommandContext& context) {
   } else {
     context.out << verify_text(trial.value(), flags.options, outcome);
   }
-  // The folder could be written before: it is the run that failed, and its laws are broken.
+  // The folder was writable before: this is a failure of the run, not bad input, and laws are
+  // broken.
   if (!outcome.written.is_ok()) return Status::failed(outcome.written.message());
   return verdict_of(flags, trial.value(), outcome);
 }
@@ -137,7 +139,7 @@ void add_choice_flags(CLI::App& command, VerifyFlags& flags) {
   add_library_flags(command, flags.trial);
 }
 
-// What is given is the greatest that is drawn, be it less than without the flag or more.
+// The value given is the largest that is drawn, whether below or above the default.
 void add_limit_flags(CLI::App& command, verify::SizeLimits& limits) {
   const auto add = [&command](const char* flag, std::int64_t& limit, const char* about,
                               std::int64_t most) {

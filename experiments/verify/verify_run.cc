@@ -24,13 +24,13 @@ using verify::Backend;
 using verify::DescribedCase;
 using verify::Law;
 
-// Of a case of serving size: laws beside the oracle, what they may have to do, and what the
-// executor may, of case_work.h.
+// For a case of serving size: how many laws besides the oracle, their work limit, and that of the
+// executor, as counted by case_work.h.
 constexpr std::size_t kLawsOfLarge = 2;
 constexpr std::int64_t kLawsWorkMax = 12'000'000;
 constexpr std::int64_t kSlowWorkMax = 20'000'000;
 
-// A name that any file system takes.
+// A name that any file system accepts.
 std::string plain_name(std::string name) {
   for (char& c : name) {
     const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
@@ -50,7 +50,7 @@ class VerifyRun {
         kinds_(kinds_of(trial)),
         supply_(backends_, options.seed, options.limits),
         begin_(Clock::now()),
-        // With a limit of time alone, the bar is one of seconds.
+        // With only a time limit, the bar counts seconds.
         progress_(context.err, context.terminal,
                   counts_cases() ? steps_of(cases_max()) : steps_of_seconds()) {}
 
@@ -73,7 +73,7 @@ class VerifyRun {
     how.after_each = [this](const Law& law, const Backend& backend, const DescribedCase& drawn) {
       met_.insert({law.name, backend.name});
       outcome_.sizes[backend.name].add(drawn.law_case);
-      // What failures shrink to, or what is searched for, says nothing of chance.
+      // Cases that a failure shrinks to, or that are searched for, are not random draws.
       is_watching_ = false;
     };
     outcome_.report = run_laws(
@@ -85,7 +85,7 @@ class VerifyRun {
   }
 
  private:
-  // The same, and outputs are looked at for what bounds have room for.
+  // The same laws, with outputs watched for a bias that the bounds allow.
   std::vector<Law> watched(std::vector<Law> laws) {
     const auto watch = [this](const Backend& backend, const PagedAttentionInputs& inputs,
                               const reference::AttentionResult& seen,
@@ -111,7 +111,7 @@ class VerifyRun {
   }
 
   std::optional<DescribedCase> next_case() {
-    is_watching_ = false;  // a law that was skipped has left it as it was
+    is_watching_ = false;  // a skipped law does not reset it
     if (outcome_.cases >= cases_max()) return next_unmet();
     std::optional<DescribedCase> drawn =
         supply_.next([this] { return options_.seconds && seconds_passed() > *options_.seconds; });
@@ -125,8 +125,8 @@ class VerifyRun {
     return drawn;
   }
 
-  // A case for the next law and backend that have not met, be it possible: of a run whose length
-  // nobody chose.
+  // A case for the next law and backend that have not met, if possible; only for a run whose length
+  // was not given.
   std::optional<DescribedCase> next_unmet() {
     if (options_.cases || options_.seconds) return std::nullopt;
     has_values_by_chance_ = false;
@@ -146,7 +146,7 @@ class VerifyRun {
     return std::nullopt;
   }
 
-  // What is large goes to the oracle and to few laws, for its time.
+  // A large case goes only to the oracle and a few laws, because it takes long.
   std::optional<std::string> why_left_out(const Law& law, const Backend& backend,
                                           const DescribedCase& drawn) const {
     if (outcome_.late_cases > 0) {
@@ -186,7 +186,7 @@ class VerifyRun {
     }
   }
 
-  // Writes the case that was kept last, and says how it is replayed.
+  // Writes the case that was kept last, and says how to replay it.
   std::string keep(const Law& law, const Backend& backend, const DescribedCase& smallest) {
     const std::string stem = plain_name(fmt::format("{}-{}", backend.name, law.name));
     const std::string file = fmt::format("{}/{}-{}.json", options_.folder, stem, ++numbers_[stem]);
@@ -212,10 +212,10 @@ class VerifyRun {
   ProgressBar progress_;
   double seconds_shown_ = 0;
   std::set<std::pair<std::string, std::string>> met_;  // law and backend
-  std::size_t next_pair_ = 0;                          // of a law and a backend
+  std::size_t next_pair_ = 0;                          // index of a law and a backend
   std::map<std::string, int> numbers_;
   std::map<std::string, verify::RoundingBias> biases_;  // by backend
-  bool has_values_by_chance_ = false;                   // the case that is tried
+  bool has_values_by_chance_ = false;                   // of the case being tried
   bool is_watching_ = false;
   VerifyOutcome outcome_;
 };

@@ -18,7 +18,7 @@ namespace {
 using verify::LawCount;
 using Json = nlohmann::ordered_json;
 
-// Of nothing but bits there is no bound.
+// Results compared only bit by bit have no bound.
 std::string ratio_text(const LawCount& count) {
   const bool has_bound = count.by_bits < count.elements;
   return has_bound || count.failed > 0 ? fmt::format("{:.3g}", count.worst_ratio) : "-";
@@ -44,8 +44,8 @@ std::string counts_text(const Trial& trial, const verify::LawReport& report) {
   return table.text();
 }
 
-// How the checks of a backend failed, over all laws: kind -> those of drawn cases, and those that
-// were met as others were made small.
+// How the checks of a backend failed, over all laws: kind -> failures on drawn cases plus those met
+// while shrinking others.
 std::map<std::string, std::int64_t> failures_by_kind(const verify::LawReport& report,
                                                      const std::string& backend) {
   std::map<std::string, std::int64_t> kinds;
@@ -57,7 +57,7 @@ std::map<std::string, std::int64_t> failures_by_kind(const verify::LawReport& re
   return kinds;
 }
 
-// Of backends that do not only compute wrong numbers: crashes, calls that did not come back, ...
+// For backends with failures other than wrong numbers: crashes, calls that did not come back, ...
 std::string kinds_text(const Trial& trial, const verify::LawReport& report) {
   std::string text;
   for (const verify::ListedBackend& listed : trial.backends) {
@@ -103,7 +103,7 @@ std::string biases_text(const VerifyOutcome& outcome) {
   return text;
 }
 
-// How many there are, and which of them are shown.
+// How many failures there are, and which of them are shown.
 std::string failures_text(const VerifyOptions& options, const VerifyOutcome& outcome) {
   const verify::LawReport& report = outcome.report;
   if (report.failed() == 0) return "";
@@ -112,7 +112,7 @@ std::string failures_text(const VerifyOptions& options, const VerifyOutcome& out
   for (const LawCount& count : report.counts)
     for (const auto& [kind, failures] : count.failures) met_shrinking += failures.met_shrinking;
   const std::size_t shown = report.failures.size() - static_cast<std::size_t>(met_shrinking);
-  // Where one could not be kept, its own text says why.
+  // If one could not be kept, its own text says why.
   const std::string shown_where = outcome.written.is_ok()
                                       ? fmt::format("shown below and kept in {}", options.folder)
                                       : "shown below";
@@ -147,7 +147,7 @@ std::string absent_text(const Trial& trial) {
   return text;
 }
 
-// What no law can say, as it takes to look at launches.
+// What no law can check, because it requires looking at launches.
 std::string tests_text(const Trial& trial) {
   const bool has_kernels = std::ranges::any_of(trial.backends, [](const auto& listed) {
     return !listed.why_not_here && (listed.kind == verify::BackendKind::kExecutor ||
