@@ -4,10 +4,10 @@
   ./bazelw build //cuda/cache:block_manager_benchmark
   ./bazelw python tools/bench_peers/compare.py bazel-bin/cuda/cache/block_manager_benchmark
 
-For each operation: nanoseconds of the manager, of a plain one in C++ and of one in Python, how many
-times as long these take, and the floor, the part that nobody can leave out, or a reference (r)
-that is none, as the benchmark says. What needs a missing Python package is skipped, and says
-so.
+Shows for each operation: nanoseconds of the manager, of a plain one in C++ and of one in Python,
+how many times as long these take, and the floor, the part that no implementation can leave out, or
+a reference (r) that is no floor, as the benchmark says. What needs a missing Python package is
+skipped, and says so.
 
 Exit codes: 0 done, 1 the benchmark failed or lacks an operation, 2 bad usage.
 """
@@ -32,7 +32,7 @@ EXPLAINED = ("x: times as long as ours, or of the floor, ours times as long as i
 
 @dataclass(frozen=True)
 class Figures:
-    """Nanoseconds for one operation, of the C++ benchmark."""
+    """Nanoseconds per operation, measured by the C++ benchmark."""
 
     ours: float
     plain: float
@@ -61,14 +61,14 @@ def run_benchmark(program: str, operations: list[Operation],
         if not out.exists():
             raise Failed(f"{program} wrote no figures; expected a benchmark")
         runs = json.loads(out.read_text())["benchmarks"]
-    # What follows the argument says how it was run: name/argument/iterations:5/manual_time.
+    # The rest of the name says how it was run: name/argument/iterations:5/manual_time.
     return {"/".join(run["name"].split("/")[:2]):
             Figures(run["ns"], run["plain_ns"], run.get("floor_ns", run.get("reference_ns")),
                     "floor_ns" in run) for run in runs}
 
 
 def row_of(operation: Operation, figures: Figures, times: int) -> tuple[tuple[str, ...], str]:
-    """A line of the table, and why it has no figure of Python's."""
+    """A line of the table, and why it has no figure for Python."""
     skipped, python = "", ("-", "")
     try:
         ns = operation.measure(times)

@@ -6,8 +6,8 @@
   gpu_peers.py --device cpu                     is it right? small shapes, without a GPU
   gpu_peers.py compare recto.json peers.json    recto beside the peers
 
-A peer's answer is first held against fp64; a wrong one is named and not timed. Times are
-medians between CUDA events with a cold L2, inputs taking turns, beside the card's own copy and
+A peer's answer is first compared with fp64; a wrong one is reported and not timed. Times are
+medians between CUDA events with a cold L2 and alternating inputs, beside the card's own copy and
 matrix product. What is missing is skipped, and says so.
 
 Exit codes: 0 done, 1 a peer is wrong or nobody answered, 2 bad usage, 3 no GPU or no PyTorch.

@@ -1,5 +1,5 @@
-"""What is measured of the Python block manager: the operations of the C++ benchmark, under the
-names and with the sizes that they have there. Each returns nanoseconds for one operation.
+"""What is measured on the Python block manager: the operations of the C++ benchmark, with the same
+names and sizes. Each returns nanoseconds per operation.
 """
 
 import random
@@ -19,14 +19,14 @@ class Skipped(Exception):
 
 @dataclass(frozen=True)
 class Operation:
-    name: str  # of the C++ benchmark, with its arguments
+    name: str  # as in the C++ benchmark, with its arguments
     size: int  # the argument: blocks of the pool, sequences or tokens
     unit: str  # what one operation is
-    measure: Callable[[int], float]  # takes how often; more often is more exact
+    measure: Callable[[int], float]  # takes the number of repetitions; more is more exact
 
 
 def median_ns(times: int, operations: int, steps: Iterator[Callable[[], None]]) -> float:
-    """Each step is timed, by this thread's clock; what its generator does in between is not."""
+    """Times each step by this thread's clock, without what its generator does in between."""
     elapsed = []
     for _ in range(times):
         step = next(steps)

@@ -1,8 +1,8 @@
-"""A block manager of the shape that serving engines written in Python have: a deque of free ids, a
+"""A block manager like those of serving engines written in Python: a deque of free ids, a
 dictionary from hashes to blocks, a list of blocks for each sequence.
 
-Free blocks are given out first, then the least recently used ones, ends of sequences before their
-starts, as in the one that it is compared with. It trusts hashes and keeps no accounts.
+It gives out free blocks first, then the least recently used ones, ends of sequences before their
+starts, like the one that it is compared with. It trusts hashes and keeps no accounts.
 """
 
 from collections import OrderedDict, deque
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 class Sequence:
     table: list[int] = field(default_factory=list)
     hashes: list[int] = field(default_factory=list)  # of its full blocks, as far as they are known
-    committed: int = 0  # leading blocks that were told to the cache
+    committed: int = 0  # leading blocks that are in the cache
     length: int = 0
 
 
@@ -33,7 +33,7 @@ class PythonManager:
         return len(self.free) + len(self.evictable)
 
     def allocate(self) -> int | None:
-        """A block that is held once, or None if all are held."""
+        """A block with one holder, or None if all are held."""
         if self.free:
             block = self.free.popleft()
         elif self.evictable:
@@ -71,7 +71,7 @@ class PythonManager:
             sequence.hashes.append(hash((parent, tokens)))
 
     def admit(self, ids: list[int]) -> int | None:
-        """A new sequence with the longest cached prefix, and blocks for the rest."""
+        """Starts a new sequence with the longest cached prefix, and blocks for the rest."""
         sequence = Sequence()
         self._hash_blocks(sequence, ids, (len(ids) - 1) // self.block_size)
         for known in sequence.hashes:
@@ -96,7 +96,8 @@ class PythonManager:
         return self.next_sequence - 1
 
     def append(self, sequences: list[int], count: int = 1) -> list[tuple[int, int]]:
-        """As many tokens more for each; what is to be copied, as (source, destination)."""
+        """Extends each sequence by as many tokens; returns what must be copied, as (source,
+        destination)."""
         copies: list[tuple[int, int]] = []
         for number in sequences:
             sequence = self.sequences[number]
@@ -125,7 +126,7 @@ class PythonManager:
         return block
 
     def commit(self, number: int, ids: list[int]) -> None:
-        """The sequence's full blocks can be found from now on."""
+        """Makes the sequence's full blocks available to be found."""
         sequence = self.sequences[number]
         full = sequence.length // self.block_size
         self._hash_blocks(sequence, ids, full)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Compiles the Triton kernels for GPUs that need not be here, as a launch would, and prints what
-they take. Triton brings its compilers with it.
+"""Compiles the Triton kernels, as a launch would, for GPUs that need not be present, and prints the
+resources that they take. Triton brings its own compilers.
 """
 
 import sys
@@ -19,7 +19,7 @@ from gpu_peers.triton_peer import SPLITS, TILES  # noqa: E402
 
 
 class AbsentCard:
-    """What a launch asks of the driver before it compiles."""
+    """What a launch asks the driver before it compiles."""
 
     def __init__(self, capability: int):
         self.target = GPUTarget("cuda", capability, 32)

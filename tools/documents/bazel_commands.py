@@ -22,7 +22,7 @@ _CONFIG = re.compile(r"^(?:build|test):(\w+) ", re.MULTILINE)
 class BazelCommands:
     def __init__(self, packages, bazelrc: str, macros: str, help_of_recto=lambda _: ""):
         """`packages` as tools/tidy reads them; `macros` is the text of all .bzl files, and
-        `help_of_recto` tells the help of a command of recto.
+        `help_of_recto` gives the help of a command of recto.
         """
         self._help_of_recto = help_of_recto
         self._packages = {package.folder: package for package in packages}
@@ -32,7 +32,7 @@ class BazelCommands:
     def error(self, statement: str) -> str | None:
         words = without_prefixes(simple_commands(statement)[0])
         if words[1:] == ["..."]:
-            return None  # whatever is called
+            return None  # whatever the command
         if words[1:2] == ["python"]:
             return self._script_error(words[2:])
         if len(words) < 2 or words[1] not in VERBS:
@@ -52,12 +52,12 @@ class BazelCommands:
         return next((error for error in errors if error), None)
 
     def program_error(self, path: str) -> str | None:
-        """Of bazel-bin/FOLDER/NAME, which some `./bazelw build` before it has made."""
+        """Checks bazel-bin/FOLDER/NAME, which some `./bazelw build` before it has made."""
         folder, name = posixpath.split(path.removeprefix("bazel-bin/"))
         return self._target_error("run", f"//{folder}:{name}")
 
     def runs_recto(self, statement: str) -> list[str] | None:
-        """What comes after `--`, where the target is the recto program."""
+        """What comes after `--`, if the target is the recto program."""
         words = without_prefixes(simple_commands(statement)[0])
         if words[1:2] != ["run"] or "--" not in words or "//experiments:recto" not in words:
             return None
@@ -65,7 +65,7 @@ class BazelCommands:
 
     def _script_error(self, words: list[str]) -> str | None:
         if not words or words[0] in ("-c", "-m") or _PLACEHOLDER.fullmatch(words[0]):
-            return None  # is named, and not called; or is no file
+            return None  # is named but not called, or is not a file
         if not (ROOT / words[0]).is_file():
             return f"{words[0]}: there is no such script"
         return script_flags_error(ROOT / words[0], words[1:], self._help_of_recto)
@@ -97,7 +97,8 @@ class BazelCommands:
         return None
 
     def _rule_of(self, folder: str, name: str) -> str | None:
-        """The rule that makes a target; of what macros make beside it, the name itself."""
+        """The rule that makes a target; for additional targets that macros make, the name
+        itself."""
         if folder not in self._packages:
             return None
         targets = {target.name: target.rule for target in self._packages[folder].targets}

@@ -1,12 +1,13 @@
-"""The commands of a Markdown document: of its code blocks, in their order, and within its text."""
+"""The commands of a Markdown document: those of its code blocks, in order, and those in its
+text."""
 
 import re
 from dataclasses import dataclass
 from enum import Enum
 from typing import Iterator
 
-# A block in one of these holds no commands. Any other does, also where it names no language or one
-# that is not listed: a line of it that is no command is told, and not passed over.
+# A block in one of these languages holds no commands. Any other does, even if it names no language
+# or an unlisted one: a line of it that is not a command is reported, not skipped.
 OTHER_LANGUAGES = {"cpp", "json", "python", "text"}
 
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)\s*([\w+-]*)")
@@ -27,11 +28,11 @@ class Place(Enum):
 class Command:
     document: str
     line: int
-    text: str  # without its comment, one line but for here-documents
+    text: str  # without its comment; one line except for here-documents
     place: Place = Place.BLOCK
     exit_code: int = 0
     printed: tuple[str, ...] = ()  # what the document says that it prints
-    is_part: bool = False  # of which other lines may stand between these
+    is_part: bool = False  # other lines may stand between these
 
     @property
     def where(self) -> str:
@@ -43,7 +44,7 @@ class Block:
     line: int  # of its first line of code
     language: str
     lines: tuple[str, ...]
-    announced: re.Match | None  # the remark in front of it that names what printed it
+    announced: re.Match | None  # the remark before it that names what printed it
 
 
 def blocks_of(text: str) -> Iterator[Block]:
@@ -69,7 +70,7 @@ def blocks_of(text: str) -> Iterator[Block]:
 
 
 def statements_of(block: Block) -> Iterator[tuple[int, str]]:
-    """Line and text of each statement: continued lines as one, here-documents whole."""
+    """Line and text of each statement: continued lines are joined, here-documents kept whole."""
     at = 0
     while at < len(block.lines):
         begin, line = at, block.lines[at]
@@ -104,7 +105,7 @@ def _without_blocks(text: str) -> str:
 
 
 def commands_of(document: str, text: str, is_program) -> Iterator[Command]:
-    """In document order; `is_program` tells of a statement whether its first word is known."""
+    """In document order; `is_program` says whether a statement's first word is a known program."""
     found = []
     for block in blocks_of(text):
         statements = list(statements_of(block))

@@ -1,4 +1,5 @@
-"""One document: each of its commands is run, checked without that, or skipped with a reason."""
+"""One document: each of its commands is run, checked without running it, or skipped with a
+reason."""
 
 import shutil
 import subprocess
@@ -21,7 +22,7 @@ from shell_words import (
 from workplace import Done, Workplace
 
 BAZEL = "./bazelw"
-# What a block may call. Whoever adds one says how it is checked where documents/README.md tells.
+# What a block may call. Whoever adds one documents in documents/README.md how it is checked.
 SHELL_PROGRAMS = {"alias", "c++", "cat", "cc", "cp", "export", "man", "python3", "seq", "source"}
 _NO_SUCH_FLAG = "--no-such-flag-of-any-command"
 _NO_COMMANDS = f"a block without commands names one of {', '.join(sorted(OTHER_LANGUAGES))}"
@@ -63,7 +64,7 @@ class DocumentCheck:
         self._tally = tally
 
     def check(self, document: str, commands: list[Command], workplace: Workplace) -> None:
-        """`workplace` is as a checkout, and is left so."""
+        """`workplace` is like a checkout, and is left that way."""
         self._place = workplace
         text = "\n".join(command.text for command in commands)
         self._wanted = [e for e in self._lists.presupposed.of(document) if e.subject in text]
@@ -105,7 +106,7 @@ class DocumentCheck:
             self._run_or_check(command, part)
 
     def _is_script(self, command: Command, part: str) -> bool:
-        """A Python program of ours by name, which needs no Bazel to be run."""
+        """A Python program of ours, by name, that runs without Bazel."""
         words = without_prefixes(simple_commands(part)[0])
         is_file = words[1:2] == ["python"] and words[2:3] and words[2].endswith(".py")
         return bool(is_file) and command.place is not Place.TEXT
@@ -156,7 +157,7 @@ class DocumentCheck:
                 self._fail(command, part, difference)
 
     def _recto_error(self, part: str) -> str | None:
-        """Each recto in it is parsed by the program itself, which is stopped by a flag too many."""
+        """Has recto itself parse each call of it, stopped by one flag too many."""
         for words in map(without_prefixes, simple_commands(part)):
             if words[0] != "recto":
                 continue
@@ -170,7 +171,7 @@ class DocumentCheck:
         done = self._parse([*words[1:], _NO_SUCH_FLAG, _NO_SUCH_FLAG])
         if done.stderr.startswith(f"recto: {_NO_SUCH_FLAG}: no such flag"):
             return None
-        # A command, or flags of it, are named and not called; or help is asked for.
+        # A command or its flags are named but not called, or help is requested.
         named = [word for word in words[2:] if word not in ("--help", "--version")]
         if not all(word.startswith("--") for word in named):
             return done.stderr.strip()
@@ -181,11 +182,11 @@ class DocumentCheck:
         return None
 
     def _parse(self, arguments: list[str]) -> subprocess.CompletedProcess:
-        """For command lines that end before anything is done."""
+        """For command lines that end before they do anything."""
         return subprocess.run([self._program, *arguments], capture_output=True, text=True)
 
     def _presuppose(self) -> str | None:
-        """Makes what the document presupposes, before the first command that is run."""
+        """Makes what the document presupposes, before the first command runs."""
         while self._wanted:
             entry = self._wanted.pop(0)
             error = self._place.make(entry.subject, entry.text)
@@ -206,12 +207,12 @@ class DocumentCheck:
 
 
 def _first_program(words: list[str]) -> str:
-    """As it stands there: of what takes the time, that."""
+    """As written, so that for a timed command it is the timer."""
     return next(word for word in words if "=" not in word)
 
 
 def _difference(command: Command, printed: list[str]) -> str | None:
-    """The first line of the document that isn't printed where it should be."""
+    """The first line of the document that is not printed where it should be."""
     printed = [line.rstrip() for line in printed]
     said = [line.rstrip() for line in command.printed]
     if command.is_part:

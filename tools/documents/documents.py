@@ -24,7 +24,7 @@ from machine import Machine, kit_beside  # noqa: E402
 from source_tree import Kind, SourceTree  # noqa: E402
 from workplace import Workplace  # noqa: E402
 
-SLOW_S = 20  # more than this belongs into slow.txt
+SLOW_S = 20  # anything slower belongs in slow.txt
 
 
 def read_lists() -> Lists:

@@ -1,11 +1,11 @@
-"""What documents presuppose, what takes long, and what isn't run: lists of `a | b | c` lines."""
+"""What documents presuppose, what takes long, and what is not run: lists of `a | b | c` lines."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
 
 
 class BadList(Exception):
-    """A line of a list that can't be read: with its file and number."""
+    """A line of a list that cannot be read, with its file and number."""
 
 
 @dataclass
@@ -34,7 +34,8 @@ class EntryList:
         return made
 
     def find(self, document: str, command: str) -> Entry | None:
-        """Its entry, which is marked as used. One that ends in * stands for what begins so."""
+        """The entry of a command, which is marked as used. An entry that ends in * matches by
+        prefix."""
         for entry in self.entries:
             fits = command == entry.subject or (
                 entry.subject.endswith("*") and command.startswith(entry.subject[:-1])

@@ -3,9 +3,9 @@
 
     map_picture.py REPORT_HTML SVG
 
-Of each map the first minute that both tell block by block, in pixels of the state that most of
-their slots are in. States differ by pattern and lightness as well as by colour; the picture follows
-the reader's light or dark scheme.
+Shows of each map the first minute that both have block by block, each pixel in the state of most of
+its slots. States differ by pattern and lightness as well as by colour; the picture follows the
+reader's light or dark scheme.
 """
 
 import sys
@@ -21,8 +21,8 @@ ROWS = {
     "paged 16": "paged: blocks of 16 tokens, anywhere",
 }
 SECONDS = 60
-COLUMNS, LINES = 340, 164  # of pixels, in each map; of paged maps six blocks a line
-WIDE, TALL = 1, 2  # units to a pixel
+COLUMNS, LINES = 340, 164  # of pixels, in each map; in paged maps six blocks per line
+WIDE, TALL = 1, 2  # units per pixel
 # Colours in light and in dark: those of the page (experiments/report/web/palette.js).
 COLOURS = {
     "used": ("#1b4f8a", "#8cc4ff"),
@@ -42,7 +42,7 @@ PAPER = (
     ("#ffffff", "#1f2328", "#57606a", "#d0d7de"),
     ("#0d1117", "#e6edf3", "#9aa4af", "#30363d"),
 )
-# Lines over the colour: what is told apart without colour vision.
+# Lines over the colour, so that states can be told apart without colour vision.
 PATTERNS = {
     "reserved": '<path d="M-2,2 l4,-4 M0,8 l8,-8 M6,10 l4,-4" class="line"/>',
     "internal": '<path d="M-2,6 l4,4 M0,0 l8,8 M6,-2 l4,4" class="line"/>',
@@ -86,7 +86,7 @@ def patterns() -> str:
 
 
 def column(segments: list[dict[str, int]], blocks: BlockMap, us: float) -> list[str]:
-    """The state of most slots, of each line, the lowest slots first."""
+    """For each line the state of most of its slots, the lowest slots first."""
     edges = [line * blocks.pool_slots / LINES for line in range(LINES + 1)]
     slots = [dict.fromkeys(STATES, 0.0) for _ in range(LINES)]
     for segment in segments:
@@ -177,7 +177,7 @@ def picture(data: dict) -> str:
 
 
 def main(page: str, target: str) -> None:
-    # A line per element, so that a change of the picture can be read.
+    # One line per element, so that a diff of the picture is readable.
     Path(target).write_text(picture(page_data(page)).replace("><", ">\n<"))
 
 

@@ -21,7 +21,7 @@ def page_data(page: str) -> dict:
 
 
 def unpacked(text: str) -> list[int]:
-    """Differences of neighbours, zigzag, seven bits a byte, lowest first."""
+    """Decodes differences of neighbours, zigzag, seven bits per byte, lowest first."""
     numbers, last, zigzag, shift = [], 0, 0, 0
     for byte in base64.b64decode(text):
         zigzag |= (byte & 127) << shift
@@ -40,23 +40,23 @@ def rows_of(columns: dict[str, str]) -> list[dict[str, int]]:
 
 
 class BlockMap:
-    """The part of a map that is told block by block; times in microseconds, places in slots."""
+    """The part of a map that is given block by block; times in microseconds, places in slots."""
 
     def __init__(self, packed: dict):
         self.pool_slots = packed["pool_slots"]
         detail = packed["detail"]
         self.begin_us, self.end_us = detail["begin_us"], detail["end_us"]
-        self._unit = packed["block_size"] if packed["blocks"] else 1  # slots to a place
+        self._unit = packed["block_size"] if packed["blocks"] else 1  # slots per place
         self._stays = rows_of(detail["stays"])
         self._segments = rows_of(detail["segments"])
 
     def between(self, begin_us: float, end_us: float) -> list[dict[str, int]]:
-        """Segments that overlap the range, in order of their begin."""
+        """Segments that overlap the range, ordered by begin."""
         return [one for one in self._segments
                 if one["begin_us"] < end_us and one["begin_us"] + one["length_us"] > begin_us]
 
     def parts_at(self, segment: dict[str, int], us: float) -> list[tuple[str, float, float]]:
-        """(state, first slot, end) of what is held; nothing at other times than the segment's."""
+        """(state, first slot, end) of what is held; nothing outside the segment's time."""
         if not 0 <= us - segment["begin_us"] < segment["length_us"]:
             return []
         low, slots = segment["place"] * self._unit, segment["size"] * self._unit
@@ -71,7 +71,7 @@ class BlockMap:
 
 
 def context_at(stay: dict[str, int], us: float) -> float:
-    """Tokens in the cache: exact where the page knows them, evenly growing between."""
+    """Tokens in the cache: exact where the page has them, interpolated between."""
     first, last = ("begin", "decode") if us < stay["decode_us"] else ("decode", "end")
     begin, end = stay[f"{first}_us"], stay[f"{last}_us"]
     tokens, more = stay[f"context_{first}"], stay[f"context_{last}"]

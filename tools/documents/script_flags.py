@@ -11,8 +11,8 @@ TIME_LIMIT_S = 60
 
 
 def script_flags_error(script: Path, arguments: list[str], help_of_recto) -> str | None:
-    """Each flag has to stand in the script's --help, or in that of the command of recto to which
-    its help says that all others go: `help_of_recto` gives that text.
+    """Each flag must be in the script's --help, or in that of the recto command to which, as its
+    help says, all other flags go: `help_of_recto` gives that text.
     """
     flags = [word.partition("=")[0] for word in arguments if _FLAG.match(word)]
     if not flags:

@@ -11,7 +11,8 @@ _SIGNS = set("();<>|&")
 
 
 def tokens_of(statement: str) -> list[str]:
-    """Words, joints and redirections; quoted signs are parts of words. ValueError if unbalanced."""
+    """Words, operators and redirections; quoted operators are parts of words. ValueError if
+    unbalanced."""
     lexer = shlex.shlex(statement.split("\n")[0], posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
     lexer.commenters = ""
@@ -38,9 +39,9 @@ def split_at_and(statement: str) -> list[str]:
 
 
 def simple_commands(statement: str) -> list[list[str]]:
-    """The words of each command between pipes and the like, without what is redirected.
+    """The words of each command between pipes and the like, without redirections.
 
-    Those in $( ) come last; for what they print stands 1.
+    Commands in $( ) come last; their output is replaced by 1.
     """
     inner = [command for part in _SUBSTITUTION.findall(statement) for command in
              simple_commands(part)]
@@ -59,7 +60,7 @@ def simple_commands(statement: str) -> list[list[str]]:
 
 
 def without_prefixes(words: list[str]) -> list[str]:
-    """Without variables that are set, and what takes the time."""
+    """Without variable assignments and the command that takes the time."""
     at = 0
     while at < len(words) and (words[at] in _TIMERS or _ASSIGNMENT.match(words[at])):
         is_timer = words[at] in _TIMERS
@@ -70,7 +71,7 @@ def without_prefixes(words: list[str]) -> list[str]:
 
 
 def program_of(statement: str) -> str:
-    """The first word behind all prefixes; empty where there is none."""
+    """The first word after all prefixes; empty if there is none."""
     try:
         commands = simple_commands(statement)
     except ValueError:

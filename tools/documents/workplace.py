@@ -1,4 +1,4 @@
-"""A folder like a checkout in which a document's commands are run, one after the other."""
+"""A folder like a checkout, in which a document's commands run one after the other."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ class Done:
     err: str
 
     def shown(self) -> str:
-        """The end of what it printed, for a message."""
+        """The end of the output, for a message."""
         lines = (self.out + self.err).strip().splitlines()[-12:]
         return "".join(f"\n      {line[:200]}" for line in lines)
 
@@ -42,7 +42,7 @@ class Workplace:
             (folder / KIT).symlink_to(machine.kit)
         home = folder / ".home"
         home.mkdir()
-        # Nothing of the caller's, but where programs and traces are.
+        # Nothing from the caller's environment except where programs and traces are.
         self._environment = {
             "PATH": f"{built}:{os.environ['PATH']}",
             "HOME": str(home),
@@ -55,7 +55,7 @@ class Workplace:
             self._environment["RECTO_PYTHON"] = str(machine.python)
 
     def restore(self) -> list[str]:
-        """Makes it a checkout again. Those of its own files that were written differently."""
+        """Makes it a checkout again. Returns those of its own files that were changed."""
         known = {self._folder / file for file in self._files}
         for folder, _, names in os.walk(self._folder):
             for path in (Path(folder, name) for name in names):
@@ -93,7 +93,7 @@ class Workplace:
         return Done(done.returncode, done.stdout, done.stderr)
 
     def make(self, file: str, how: str) -> str | None:
-        """`copy PATH` or `run STATEMENT`; why it failed, or nothing."""
+        """Does `copy PATH` or `run STATEMENT`; returns why it failed, or nothing."""
         verb, _, rest = how.partition(" ")
         target = self._folder / file
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -105,5 +105,5 @@ class Workplace:
         if verb != "run":
             return f"found '{how}'; expected copy PATH or run STATEMENT"
         done = self.run(rest)
-        # A run may fail on purpose, and leave the very file that is wanted.
+        # A run may fail on purpose and still leave the file that is wanted.
         return None if target.exists() else f"{rest} made no {file}{done.shown()}"

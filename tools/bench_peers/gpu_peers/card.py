@@ -1,5 +1,5 @@
-"""The GPU at hand: why there is none, what it is, how long a call takes on it, and what it copies
-and multiplies in a second. Needs PyTorch.
+"""The GPU at hand: why there is none, what it is, how long a call takes on it, and how much it
+copies and multiplies per second. Needs PyTorch.
 """
 
 import subprocess
@@ -9,27 +9,27 @@ import torch
 from .figures import median
 from .peer import Call
 
-FLUSHED_BYTES = 256 << 20  # twice what any card has of L2, as in cuda/bench
+FLUSHED_BYTES = 256 << 20  # twice the largest L2 of any card, as in cuda/bench
 COPIED_BYTES = 1 << 30
 MATRIX_SIZE = 8192
 RATE_RUNS = 10
 TUNING_RUNS = 5
-# Cycles for which the card waits while the host launches: Python is slow to launch, and that is
-# not what is measured. About a millisecond.
+# Cycles for which the card waits while the host launches, about a millisecond: Python is slow to
+# launch, and that is not to be measured.
 HELD_CYCLES = 2_000_000
-# By the names that recto's results have.
+# Under the names used in recto's results.
 _SMI = {"driver": "driver_version", "clock_sm": "clocks.sm", "clock_sm_max": "clocks.max.sm",
         "clock_memory": "clocks.mem", "power_limit": "power.limit",
         "temperature_before": "temperature.gpu"}
 
 
 def why_no_gpu() -> str:
-    """Empty if there is one."""
+    """Why there is no GPU; empty if there is one."""
     if torch.version.cuda is None:
         return f"PyTorch {torch.__version__} is built without CUDA"
     try:
         torch.cuda.init()
-    except Exception as error:  # of the driver, in words of its own
+    except Exception as error:  # the driver's, with its own message
         return str(error).splitlines()[0]
     return ""
 
@@ -51,13 +51,14 @@ class ColdTimer:
         return self.begin.elapsed_time(self.end) * 1e-3
 
     def median_of(self, call: Call) -> float:
-        """What tuning goes by. The first run compiles."""
+        """The time used for tuning. The first run compiles."""
         self.seconds_of(call)
         return median([self.seconds_of(call) for _ in range(TUNING_RUNS)])
 
 
 def card_rates(timer: ColdTimer) -> dict[str, float]:
-    """The best of ten: bytes read and written by a copy, and flops of a bf16 product, a second."""
+    """The best of ten, per second: bytes read and written by a copy, and flops of a bf16
+    product."""
     source = torch.zeros(COPIED_BYTES, dtype=torch.uint8, device="cuda")
     target = torch.empty_like(source)
     a, b = (torch.randn(MATRIX_SIZE, MATRIX_SIZE, dtype=torch.bfloat16, device="cuda")

@@ -1,25 +1,25 @@
-"""What is asked of every peer: one batch, named as recto's benchmark (cuda/bench) names it.
+"""What every peer is asked to compute: one batch, named as in recto's benchmark (cuda/bench).
 
     decode/batch:64/context:4096/group:4/head_dim:128/types:bf16-bf16/block:16
     prefill/batch:4/context:4096/rows:1024/group:4/head_dim:128/types:bf16-bf16/block:16
 
-`decode_skewed` has contexts of several lengths, `prefill_few_rows` less than 64 rows. `kv_heads`
-stands at the end where they are not 8. Needs the standard library alone.
+`decode_skewed` has contexts of several lengths, `prefill_few_rows` less than 64 rows. `kv_heads` is
+added at the end if it is not 8. Needs only the standard library.
 """
 
 from dataclasses import dataclass, replace
 
 FAMILIES = ("decode", "decode_skewed", "prefill", "prefill_few_rows")
 TYPE_BYTES = {"bf16": 2, "fp16": 2}
-# Of as many sequences in turn all, a half, a quarter, ... of the context.
+# The number of lengths in turn: all, a half, a quarter, ... of the context.
 SKEWED_LENGTHS = 8
 _LARGEST = {"batch": 1 << 16, "context": 1 << 24, "rows": 1 << 16, "group": 256, "head_dim": 1024,
             "block": 1 << 16, "kv_heads": 256}
-_MOST_TOKENS = 1 << 26  # of a batch, twice of what recto's grid has: tables are made by Python
+_MOST_TOKENS = 1 << 26  # per batch, twice the most in recto's grid: Python makes the tables
 
 
 class BadCase(Exception):
-    """A name that is no case's: which part, and what was expected."""
+    """A name that is not a case's: which part is wrong, and what was expected."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class Case:
     family: str = "decode"
     type: str = "bf16"
     batch: int = 64
-    context: int = 4096  # tokens of the longest sequence, its query rows among them
+    context: int = 4096  # tokens of the longest sequence, including its query rows
     rows: int = 1  # query rows of each sequence, its last tokens
-    group: int = 4  # query heads of a KV head
+    group: int = 4  # query heads per KV head
     head_dim: int = 128
     block: int = 16  # tokens
     kv_heads: int = 8
@@ -76,7 +76,7 @@ class Case:
                 + 4 * (sum(self.block_counts()) + self.batch))
 
     def flops(self) -> int:
-        """Two products for each pair of a query row and a key that it sees, causal."""
+        """Two products for each pair of a query row and a key that it sees, with causal masking."""
         pairs = (self.rows * sum(self.context_lengths())
                  - self.batch * (self.rows * (self.rows - 1) // 2))
         return 4 * pairs * self.q_heads * self.head_dim
@@ -126,8 +126,8 @@ def _size(name: str, key: str, text: str) -> int:
 
 
 def usual_cases() -> list[Case]:
-    """Each of recto's default list: what is aimed at, decode and prefill of groups 4 and 8, and one
-    axis at a time around what serving looks like.
+    """The cases of recto's default list: those with aims, decode and prefill of groups 4 and 8, and
+    one axis varied at a time around typical serving.
     """
     points = ((1, 1024), (1, 4096), (1, 32768), (1, 131072), (8, 4096), (64, 128), (64, 1024),
               (64, 4096), (64, 16384), (16, 32768), (256, 512), (256, 4096))
@@ -145,8 +145,8 @@ def usual_cases() -> list[Case]:
     return cases + [Case("decode_skewed", group=group) for group in (1, 4, 8)]
 
 
-# What a CPU computes in seconds, with each thing that can go wrong once: blocks not full, groups
-# that are no power of two, skewed lengths.
+# Cases that a CPU computes in seconds, with each difficulty once: partial blocks, groups that are
+# not a power of two, skewed lengths.
 SMALL_CASES = tuple(parse_case(name) for name in (
     "decode/batch:3/context:65/group:4/head_dim:64/types:bf16-bf16/block:16/kv_heads:2",
     "decode/batch:2/context:48/group:1/head_dim:32/types:fp16-fp16/block:8/kv_heads:3",

@@ -1,12 +1,12 @@
-"""Whether a peer's answer is right: held against a dense computation in fp64. Needs PyTorch."""
+"""Checks a peer's answer against a dense computation in fp64. Needs PyTorch."""
 
 import torch
 
 from .problem import TYPES, Problem
 
-# An answer's error, root of the mean of squares over the dims of a row and head, in parts of the
-# answer's own size and of the type's epsilon, 2^-7 or 2^-10. Rounding the output makes up to 0.3
-# of it, rounding the weights before the second product as much again.
+# An answer's error, the root mean square over the dims of a row and head, in units of the answer's
+# own size times the type's epsilon, 2^-7 or 2^-10. Rounding the output makes up to 0.3 of it,
+# rounding the weights before the second product as much again.
 ERROR_LIMIT = 1.0
 
 
@@ -36,12 +36,12 @@ def error_to_limit(found: torch.Tensor, expected: torch.Tensor, kind: str) -> to
     numbers = torch.finfo(TYPES[kind])
     error = (found.double() - expected).square().mean(-1).sqrt()
     size = expected.square().mean(-1).sqrt()
-    # Near 0 fp16 has a unit of its own.
+    # Near 0 the spacing of fp16 is fixed.
     return error / (ERROR_LIMIT * numbers.eps * size.clamp_min(numbers.smallest_normal))
 
 
 def check(problem: Problem, expected: torch.Tensor, out: torch.Tensor) -> tuple[float, str]:
-    """The worst error in parts of its limit, and what is wrong, or nothing."""
+    """The worst error as a fraction of its limit, and what is wrong, or nothing."""
     if out.shape != problem.q.shape or out.dtype != problem.q.dtype:
         return float("nan"), (f"expected {list(problem.q.shape)} of {problem.q.dtype}, "
                               f"found {list(out.shape)} of {out.dtype}")

@@ -1,4 +1,4 @@
-"""The command line of gpu_peers.py. What is wrong with it is said before PyTorch is imported."""
+"""The command line of gpu_peers.py. Errors in it are reported before PyTorch is imported."""
 
 import argparse
 import os
@@ -12,7 +12,7 @@ from .figures import print_table
 from .peer import Peer, Skipped
 from .results import BadFile, Results, provenance, read_rows
 
-NOTHING_TO_MEASURE_ON = 3  # as recto's benchmarks have it where there is no GPU
+NOTHING_TO_MEASURE_ON = 3  # as in recto's benchmarks if there is no GPU
 
 
 def main(description: str, arguments: list[str]) -> int:
@@ -88,7 +88,7 @@ def measure(description: str, arguments: list[str]) -> int:
     options = parse(description, arguments)
     cases = cases_of(options)
     if options.device == "cpu":
-        # By which Triton runs without a GPU; it looks when it is imported.
+        # Makes Triton run without a GPU; it is read when Triton is imported.
         os.environ["TRITON_INTERPRET"] = "1"
     if options.list:
         return print_lists(options.peers, cases)
@@ -113,7 +113,7 @@ def print_lists(names: list[str], cases: list[Case]) -> int:
 
 
 def find_peers(names: list[str], tell=lambda _: None) -> list[Peer]:
-    """Those that are there; the others are said to be missing."""
+    """The peers that are installed; reports the others as missing."""
     found = []
     for name in names:
         try:
@@ -166,7 +166,7 @@ def measure_all(options: argparse.Namespace, cases: list[Case], peers: list[Peer
 
 
 def print_times(results: Results, case: Case, outcomes) -> None:
-    """A table, and the same into the results."""
+    """Prints a table, and puts the same into the results."""
     measured = [each for each in outcomes if each.state == "measured"]
     rows = []
     for each in outcomes:

@@ -1,4 +1,4 @@
-"""Recto's results beside the peers', case by case. Needs the standard library alone."""
+"""Recto's results beside the peers', case by case. Needs only the standard library."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ from .case import BadCase, Case, parse_case
 from .figures import print_table
 from .results import Row
 
-# Of recto's benchmark: the same cases by other kernels or in other layouts.
+# In recto's benchmark: the same cases with other kernels or in other layouts.
 _OTHER_WAYS = ("decode_bulk", "decode_plain", "decode_token_major", "decode_packed")
 
 
@@ -22,7 +22,7 @@ class CannotCompare(Exception):
 
 
 def case_of(row: Row) -> Case | None:
-    """None for what no peer is asked: other operations and types, contiguous K and V."""
+    """None for what peers are not asked: other operations and types, contiguous K and V."""
     family, slash, rest = row.name.partition("/")
     try:
         return parse_case(("decode" if family in _OTHER_WAYS else family) + slash + rest)
@@ -31,7 +31,7 @@ def case_of(row: Row) -> Case | None:
 
 
 def compare(recto: list[Row], peers: list[Row]) -> list[Compared]:
-    """What both have, in recto's order."""
+    """The cases that both have, in recto's order."""
     by_case: dict[Case, list[Row]] = {}
     for row in recto:
         if (case := case_of(row)) is not None:
@@ -66,7 +66,7 @@ def warnings(recto: dict[str, object], peers: dict[str, object]) -> list[str]:
 
 
 def print_comparison(compared: list[Compared]) -> None:
-    """A table for each case; the last column: how many times recto's time a peer takes."""
+    """A table for each case; the last column says how many times as long as recto a peer takes."""
     for each in compared:
         print(f"\n{each.case.name}")
         rows = [_cells("recto " + row.name.partition("/")[0], row, each.recto[0])

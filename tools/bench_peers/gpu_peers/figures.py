@@ -1,4 +1,4 @@
-"""What is said of repeated measurements; tables for people. Needs the standard library alone."""
+"""Statistics of repeated measurements, and tables for people. Needs only the standard library."""
 
 import math
 from collections.abc import Sequence
@@ -10,20 +10,20 @@ __all__ = ["Statistics", "median", "print_table", "statistics_of"]
 
 @dataclass(frozen=True)
 class Statistics:
-    """As cuda/bench/sample_statistics.h has them."""
+    """As defined by cuda/bench/sample_statistics.h."""
 
     median: float
-    low: float  # a tenth of all are less
-    high: float  # a tenth are more
+    low: float  # a tenth of the samples are below
+    high: float  # a tenth are above
 
     @property
     def spread(self) -> float:
-        """Of the middle four fifths, of the median."""
+        """The spread of the middle four fifths, relative to the median."""
         return (self.high - self.low) / self.median
 
 
 def statistics_of(samples: Sequence[float]) -> Statistics:
-    """Quantiles are linear between neighbours. Not of no samples."""
+    """Quantiles are interpolated linearly. Needs at least one sample."""
     ordered = sorted(samples)
 
     def quantile(part: float) -> float:
@@ -36,7 +36,8 @@ def statistics_of(samples: Sequence[float]) -> Statistics:
 
 
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """The first column and the last one, which may be long, to the left; others to the right."""
+    """Aligns the first column and the last one, which may be long, to the left; others to the
+    right."""
     widths = [max(len(row[column]) for row in (headings, *rows))
               for column in range(len(headings))]
     for row in (headings, *rows):

@@ -10,11 +10,11 @@ from .case import Case
 from .peer import Peer, Prepared, Skipped
 from .problem import Problem
 
-QUERY_BLOCK = 128  # rows of a block of the mask, of which kernels want a multiple of theirs
+QUERY_BLOCK = 128  # rows of a block of the mask; kernels want a multiple of their own
 
 
 def paged_mask(problem: Problem):
-    """A BlockMask over the pool, its table the problem's."""
+    """A BlockMask over the pool, with the problem's block table."""
     try:
         from torch.nn.attention.experimental._paged_attention import PagedAttention
         from torch.nn.attention.flex_attention import create_block_mask
@@ -26,14 +26,14 @@ def paged_mask(problem: Problem):
         ids = problem.block_table[s, :-(-length // case.block)].long()
         pages.page_table[s, :len(ids)] = ids
         pages.physical_to_logical[s, ids] = torch.arange(len(ids), device=problem.device)
-    # Unused entries of the table stay within the pool: the conversion gathers them, too.
+    # Unused entries of the table must stay within the pool: the conversion gathers them, too.
     pages.page_table.clamp_(min=0)
     keys = problem.block_table.shape[1] * case.block
     last = problem.context_length.long() - case.rows
 
     def is_seen(b, _head, row, key):
-        # Rows that only fill a block of the mask see what the last row does: otherwise no block
-        # would be full, and each asks this function.
+        # Padding rows of a block of the mask see what the last row sees: otherwise no block would
+        # be full, and every block would call this function.
         return key <= last[b] + row.clamp(max=case.rows - 1)
 
     filled_rows = -(-case.rows // QUERY_BLOCK) * QUERY_BLOCK
@@ -47,7 +47,7 @@ def prepare(problem: Problem, _) -> Prepared:
     mask = paged_mask(problem)
     from torch.nn.attention.flex_attention import flex_attention
 
-    # Compiled it is a kernel; as it is, on a CPU, a dense computation by the mask's function.
+    # Compiled, it is a kernel; uncompiled, on a CPU, a dense computation by the mask's function.
     attend = flex_attention if problem.device.type == "cpu" else _compiled(problem.case)
     k, v = (pool.transpose(0, 1).flatten(1, 2)[None].contiguous()
             for pool in (problem.k_pool, problem.v_pool))
@@ -64,7 +64,7 @@ def prepare(problem: Problem, _) -> Prepared:
 def _compiled(_case: Case):
     from torch.nn.attention.flex_attention import flex_attention
 
-    torch.compiler.reset()  # it gives up compiling after some cases
+    torch.compiler.reset()  # it stops compiling after some cases
     return torch.compile(flex_attention, dynamic=False)
 
 

@@ -1,5 +1,5 @@
-"""Peers of packages that need a GPU: FlashInfer, flash-attn, vLLM. Each takes the pool as it is, or
-token-major, made before anything is timed.
+"""Peers from packages that need a GPU: FlashInfer, flash-attn, vLLM. Each takes the pool as it is,
+or a token-major copy made before anything is timed.
 """
 
 import torch
@@ -7,12 +7,12 @@ import torch
 from .peer import Peer, Prepared
 from .problem import Problem
 
-WORKSPACE_BYTES = 256 << 20  # what FlashInfer's documentation has, doubled
+WORKSPACE_BYTES = 256 << 20  # twice what FlashInfer's documentation uses
 
 
 def page_lists(problem: Problem) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """FlashInfer's form of a block table, int32: where each sequence's blocks begin, the blocks,
-    tokens in the last one.
+    and the tokens in the last one.
     """
     block, lengths = problem.case.block, problem.lengths
     counts = [-(-length // block) for length in lengths]

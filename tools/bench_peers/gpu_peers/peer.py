@@ -8,7 +8,7 @@ Call = Callable[[], Any]
 
 
 class Skipped(Exception):
-    """Why a peer does not do a case: it is not installed, or does not serve it."""
+    """Why a peer does not run a case: it is not installed, or does not support it."""
 
 
 def as_it_is(out: Any) -> Any:
@@ -17,8 +17,8 @@ def as_it_is(out: Any) -> Any:
 
 @dataclass
 class Prepared:
-    """A problem in a peer's own form. `call` is what is timed: it launches, and gives the output;
-    `rows_of` makes [num_seqs * rows, q_heads, head_dim] of that, untimed.
+    """A problem in a peer's own form. `call` is what is timed: it launches, and returns the output;
+    `rows_of`, untimed, converts that to [num_seqs * rows, q_heads, head_dim].
     """
 
     call: Call
@@ -28,10 +28,10 @@ class Prepared:
 @dataclass(frozen=True)
 class Peer:
     name: str
-    what: str  # one line for people
-    # Of a problem, and what times a call in seconds where there is a GPU, for those who tune.
+    what: str  # a one-line description
+    # Takes a problem and, for peers that tune, a timer of a call in seconds if there is a GPU.
     prepare: Callable[[Any, Callable[[Call], float] | None], Prepared]
-    package: str = "torch"  # that it needs, and whose version is told
+    package: str = "torch"  # that it needs, and whose version is reported
     needs_gpu: bool = False
     operations: tuple[str, ...] = ("decode", "prefill")
 

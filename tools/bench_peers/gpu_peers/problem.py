@@ -1,6 +1,6 @@
 """One batch on a device, the same for every peer. Needs PyTorch.
 
-K and V lie in pools of blocks, head-major, and a table tells each sequence's blocks, which are
+K and V are in pools of blocks, head-major, and a table lists each sequence's blocks, which are
 scattered. Numbers, tables and lengths are those of recto's benchmark: uniform in (-1, 1), by
 SplitMix64.
 """
@@ -15,8 +15,8 @@ from .case import Case
 from .random_blocks import GOLDEN_GAMMA, shuffled_ids
 
 TYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
-GARBAGE = 1000.0  # in slots beyond a context: finite, as not every peer can bear NaN there
-_AT_ONCE = 1 << 26  # numbers made at a time
+GARBAGE = 1000.0  # in slots beyond a context: finite, as not every peer tolerates NaN there
+_AT_ONCE = 1 << 26  # numbers generated at a time
 
 
 @dataclass
@@ -50,7 +50,7 @@ class Problem:
         return self.context_length.tolist()
 
     def of_sequence(self, pool: torch.Tensor, s: int) -> torch.Tensor:
-        """Its K or V in order, [kv_heads, context, head_dim]."""
+        """The K or V of a sequence in order, [kv_heads, context, head_dim]."""
         length, block = self.lengths[s], self.case.block
         ids = self.block_table[s, :-(-length // block)].long()
         return pool[ids].transpose(0, 1).flatten(1, 2)[:, :length]
@@ -112,9 +112,9 @@ def _signed(value: int) -> int:
 
 
 def make_edge_problem(case: Case, device: str) -> Problem:
-    """Where a key too few, too many or twice is seen in every output: each context lacks a token
-    of what the case says, slots beyond it hold garbage, and V is large at 32 keys of each
-    sequence, its first, its last and those on both sides of each sixteenth.
+    """A problem in which a key that is left out, added or counted twice shows in every output: each
+    context is one token shorter than the case says, slots beyond it hold garbage, and V is large at
+    32 keys of each sequence: its first, its last and those on both sides of each sixteenth.
     """
     if case.context == 1:
         return make_problem(case, device)

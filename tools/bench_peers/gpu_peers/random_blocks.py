@@ -1,4 +1,4 @@
-"""Block ids in random order, the very ones of recto's benchmark: the Fisher-Yates shuffle of
+"""Block ids in random order, the same as in recto's benchmark: the Fisher-Yates shuffle of
 cuda/bench/attention_batch.cu over the generator of core/random_stream.h.
 """
 

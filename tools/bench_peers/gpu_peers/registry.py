@@ -1,11 +1,12 @@
-"""All peers in the order in which they are shown, and which of them are there."""
+"""All peers in the order in which they are shown, and which of them are available."""
 
 import importlib
 from importlib import metadata
 
 from .peer import Peer, Skipped
 
-# The module of each, and what else it needs. Ratios are against the first peer that has a figure.
+# The module of each, and what else it needs. Ratios are relative to the first peer that has a
+# figure.
 _MODULES = {
     "sdpa": "torch_peers",
     "sdpa-cudnn": "torch_peers",
@@ -22,20 +23,20 @@ _DISTRIBUTIONS = {"flashinfer": "flashinfer-python", "flash_attn": "flash-attn"}
 
 
 def find_peer(name: str) -> Peer:
-    """Skipped, with the reason, where what it needs cannot be imported."""
+    """Skipped, with the reason, if what it needs cannot be imported."""
     try:
         module = importlib.import_module(f".{_MODULES[name]}", __package__)
         peer = next(peer for peer in module.PEERS if peer.name == name)
         importlib.import_module(peer.package)
     except ImportError as missing:
         raise Skipped(str(missing)) from missing
-    except Exception as error:  # packages fail to load in ways of their own
+    except Exception as error:  # packages fail to load in various ways
         raise Skipped(f"cannot be loaded: {one_line(error)}") from error
     return peer
 
 
 def package_versions() -> dict[str, str]:
-    """Of what is installed."""
+    """The versions of what is installed."""
     versions = {}
     for name in ("torch", "triton", "flashinfer", "flash_attn", "vllm"):
         try:

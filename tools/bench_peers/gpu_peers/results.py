@@ -1,5 +1,5 @@
 """Results as JSON: what Google Benchmark writes for recto's benchmark, with `peer` in each row.
-Needs the standard library alone.
+Needs only the standard library.
 
     {"context": {"date", "gpu", "copy_GB_per_s", ...},
      "benchmarks": [{"name", "peer", "real_time", "time_unit": "us", "median_us", ...}],
@@ -19,7 +19,7 @@ _TO_US = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 
 
 class BadFile(Exception):
-    """A file that holds no results: which, and what was expected."""
+    """A file that does not hold results: which, and what was expected."""
 
 
 @dataclass
@@ -66,14 +66,14 @@ class Results:
 
 
 def provenance() -> dict[str, object]:
-    """When, and by which state of this repository."""
+    """When the results were made, and with which state of this repository."""
     return {"date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
             "recto_commit": _commit(), "matrix_rate_by": "torch.matmul"}
 
 
 def _commit() -> str:
     here = Path(__file__).resolve().parent
-    bundled = here.parents[1] / "COMMIT"  # of tools/gpu_bundle
+    bundled = here.parents[1] / "COMMIT"  # from tools/gpu_bundle
     if bundled.exists():
         return bundled.read_text("utf-8").strip()
     describe = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
@@ -86,10 +86,10 @@ def _commit() -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """What a comparison reads of a row."""
+    """What a comparison reads from a row."""
 
     name: str  # without what Google Benchmark appends
-    peer: str  # empty in recto's
+    peer: str  # empty in recto's results
     label: str
     us: float
     spread: float | None
@@ -97,7 +97,7 @@ class Row:
 
 
 def read_rows(path: str) -> tuple[dict[str, object], list[Row]]:
-    """The context and what was measured; of repetitions only their median."""
+    """The context and what was measured; for repetitions only their median."""
     try:
         whole = json.loads(Path(path).read_text("utf-8"))
         context, benchmarks = whole["context"], whole["benchmarks"]

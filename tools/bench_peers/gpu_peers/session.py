@@ -1,4 +1,4 @@
-"""Peers on cases: each is checked, and only if it is right it is timed. Needs PyTorch."""
+"""Runs peers on cases: each is checked, and timed only if it is right. Needs PyTorch."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,19 +13,19 @@ from .peer import Call, Peer, Prepared, Skipped
 from .problem import Problem, make_edge_problem, make_problem
 from .registry import one_line
 
-TURNING_BYTES = 2 << 30  # of batches that take turns, as in cuda/bench: one to four
-LONG_ENOUGH_SECONDS = 1.0  # of a case in all, if there are
+TURNING_BYTES = 2 << 30  # for the batches that alternate, as in cuda/bench: one to four
+LONG_ENOUGH_SECONDS = 1.0  # in all for a case, if there are enough samples
 FEWEST_SAMPLES = 5
 
 
 class Broken(Exception):
-    """The GPU answers nobody any more: what comes later would fail for no fault of its own."""
+    """The GPU no longer responds: everything later would fail through no fault of its own."""
 
 
 @dataclass
 class Outcome:
     peer: str
-    state: str  # measured, right (where no time is taken), wrong, refused, skipped
+    state: str  # measured, right (if not timed), wrong, refused, skipped
     why: str = ""
     error_to_limit: float = 0.0  # the worst
     seconds: list[float] = field(default_factory=list)
@@ -42,22 +42,22 @@ class Batch:
 
 
 class Wrong(Exception):
-    """What a peer answered, and what was expected."""
+    """What a peer computed, and what was expected."""
 
 
 @dataclass
 class Session:
     device: str  # cuda or cpu
     samples: int
-    timer: ColdTimer | None = None  # where times are taken
+    timer: ColdTimer | None = None  # if times are taken
 
     def outcomes(self, case: Case, peers: list[Peer]) -> Iterator[Outcome]:
-        """Of each peer. All see the same batches: as many as take turns, and one whose every key
-        matters.
+        """The outcome of each peer. All see the same batches: those that alternate, and one in
+        which every key matters.
         """
         try:
             batches = self._batches(case)
-        except (MemoryError, RuntimeError) as error:  # too little memory, of either device
+        except (MemoryError, RuntimeError) as error:  # too little memory, on either device
             yield from (Outcome(peer.name, "skipped", one_line(error)) for peer in peers)
             return
         for peer in peers:
@@ -66,7 +66,7 @@ class Session:
                 torch.cuda.empty_cache()
 
     def _batches(self, case: Case) -> list[Batch]:
-        """The one whose keys matter first."""
+        """The batch in which every key matters comes first."""
         turns = max(1, min(4, TURNING_BYTES // case.kv_bytes())) if self.timer else 1
         problems = [make_edge_problem(case, self.device)]
         problems += [make_problem(case, self.device, seed) for seed in range(1, turns + 1)]
@@ -85,13 +85,13 @@ class Session:
             outcome.state, outcome.why = "skipped", str(why)
         except Wrong as why:
             outcome.state, outcome.why = "wrong", str(why)
-        except Exception as error:  # whatever a peer says of what it does not serve
+        except Exception as error:  # whatever a peer raises for what it does not support
             outcome.state, outcome.why = "refused", one_line(error)
             self._require_sound_gpu(peer)
         return outcome
 
     def _prepare(self, peer: Peer, batch: Batch, outcome: Outcome) -> Prepared:
-        """Prepared and found right."""
+        """Prepares a batch for a peer and checks that its answer is right."""
         with torch.inference_mode():
             prepared = peer.prepare(batch.problem, self.timer and self.timer.median_of)
             out = prepared.rows_of(prepared.call())
@@ -102,7 +102,7 @@ class Session:
         return prepared
 
     def _sampled(self, calls: list[Call]) -> list[float]:
-        """The first turn is not counted: it loads code and raises clocks."""
+        """The first call is not counted: it loads code and raises clocks."""
         seconds: list[float] = []
         with torch.inference_mode():
             for turn in range(self.samples + 1):

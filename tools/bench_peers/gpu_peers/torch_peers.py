@@ -10,7 +10,7 @@ from .problem import Problem
 
 
 def attend(problem: Problem, k: torch.Tensor, v: torch.Tensor, mask) -> torch.Tensor:
-    """k, v: [num_seqs, kv_heads, keys, head_dim]; gives [num_seqs, q_heads, rows, head_dim]."""
+    """k, v: [num_seqs, kv_heads, keys, head_dim]; returns [num_seqs, q_heads, rows, head_dim]."""
     return scaled_dot_product_attention(
         problem.q_by_sequence.transpose(1, 2), k, v, attn_mask=mask, scale=problem.scale,
         enable_gqa=problem.case.group > 1)
@@ -21,7 +21,8 @@ def rows_of(problem: Problem):
 
 
 def mask_of(problem: Problem, keys: int):
-    """None where each row sees all, else what lets the fast kernels be chosen if any may be."""
+    """None if each row sees all keys, else a form that allows fast kernels to be chosen if
+    possible."""
     if problem.is_ragged:
         return problem.mask(keys)
     return causal_lower_right(problem.case.rows, keys) if problem.case.rows > 1 else None
@@ -44,7 +45,7 @@ def prepare_cudnn(problem: Problem, timer) -> Prepared:
 
 
 def prepare_gather(problem: Problem, _) -> Prepared:
-    """Each call gathers whole blocks into a padded batch and attends to that."""
+    """Each call gathers whole blocks into a padded batch and computes attention on that."""
     longest = max(problem.lengths)
     pools = [problem.token_major(pool) for pool in (problem.k_pool, problem.v_pool)]
     table = problem.block_table.long()

@@ -11,8 +11,8 @@ import torch
 import triton
 import triton.language as tl
 
-# Triton's interpreter (3.9) multiplies the codes of bf16 in tl.dot, not their numbers: there
-# products are made in fp32, of the same rounded numbers.
+# Triton's interpreter (3.9) multiplies the codes of bf16 in tl.dot, not their values: there
+# products are computed in fp32, from the same rounded values.
 WIDENS = os.environ.get("TRITON_INTERPRET") == "1"
 
 
@@ -26,35 +26,35 @@ class Tuning:
 
 class Inputs(NamedTuple):
     q: torch.Tensor  # [num_seqs, q_heads, head_dim]
-    k_pool: torch.Tensor  # [num_blocks, kv_heads, block, head_dim], of any strides, dims together
+    k_pool: torch.Tensor  # [num_blocks, kv_heads, block, head_dim], any strides, dims contiguous
     v_pool: torch.Tensor  # with the strides of k_pool
     table: torch.Tensor  # [num_seqs, max_blocks] int32; unread beyond a sequence's blocks
     lengths: torch.Tensor  # [num_seqs] int32, may be 0: then the output is 0
 
 
 class Strides(NamedTuple):
-    """Elements from one to the next."""
+    """Strides, in elements."""
 
     block: int
     head: int
     slot: int
-    row: int  # of the table
+    row: int  # of the block table
 
 
 class Parts(NamedTuple):
     out: torch.Tensor  # [num_seqs, q_heads, splits, head_dim]
-    lse_log2: torch.Tensor  # [num_seqs, q_heads, splits], written where there are splits
+    lse_log2: torch.Tensor  # [num_seqs, q_heads, splits], written if there are splits
 
 
 class Sizes(NamedTuple):
-    """Of which each choice is a kernel of its own. Padded ones are powers of two."""
+    """Each combination is a kernel of its own. Padded sizes are powers of two."""
 
     group: Any
     group_padded: Any
     dim: Any
     dim_padded: Any
     block: Any
-    keys: Any  # of a tile
+    keys: Any  # per tile
     splits: Any
     splits_padded: Any
     widens: Any
@@ -134,7 +134,7 @@ def merge_splits(parts, out, sizes):
 
 
 class PagedDecode:
-    """One batch and one tuning; a call launches one kernel, or two where there are splits."""
+    """One batch and one tuning; a call launches one kernel, or two if there are splits."""
 
     def __init__(self, inputs: Inputs, scale: float, tuning: Tuning):
         if inputs.k_pool.stride() != inputs.v_pool.stride() or inputs.k_pool.stride(3) != 1:

@@ -9,11 +9,11 @@ from .peer import Peer, Prepared
 from .problem import Problem
 from .triton_decode import Inputs, PagedDecode, Tuning
 
-# As K and V are found by the table, two stages more make one buffer more of each.
+# Because K and V are located through the table, two more stages make one more buffer of each.
 TILES = tuple(Tuning(1, keys, warps, stages)
               for keys in (32, 64, 128) for warps in (4, 8) for stages in (3, 5, 7))
 SPLITS = (1, 2, 4, 8, 16, 32, 64)
-FEWEST_KEYS = 128  # of a split
+FEWEST_KEYS = 128  # per split
 
 
 def split_counts(context: int) -> list[int]:
@@ -21,7 +21,7 @@ def split_counts(context: int) -> list[int]:
 
 
 def fastest(candidates: list[Tuning], seconds_of) -> Tuning:
-    """Those that do not fit the card are passed over; if none does, what the last one said."""
+    """Skips candidates that do not fit the card; if none fits, raises the error of the last one."""
     best, refusal = None, None
     for tuning in candidates:
         try:
@@ -37,8 +37,8 @@ def fastest(candidates: list[Tuning], seconds_of) -> Tuning:
 
 
 def tune(problem: Problem, inputs: Inputs, timer) -> Tuning:
-    """The tile first, at splits that give each multiprocessor two thread blocks, then the splits;
-    as few as possible where that is as fast.
+    """Tunes the tile first, with splits that give each multiprocessor two thread blocks, then the
+    splits; as few as possible if that is as fast.
     """
     programs = inputs.q.shape[0] * inputs.k_pool.shape[1]
     wanted = 2 * torch.cuda.get_device_properties(inputs.q.device).multi_processor_count / programs
@@ -55,7 +55,7 @@ def tune(problem: Problem, inputs: Inputs, timer) -> Tuning:
 def prepare(problem: Problem, timer) -> Prepared:
     inputs = Inputs(problem.q, problem.k_pool, problem.v_pool, problem.block_table,
                     problem.context_length)
-    # Without a GPU there is nothing to tune, and both kernels are to be run.
+    # Without a GPU there is nothing to tune, and both kernels must run.
     tuning = tune(problem, inputs, timer) if timer else Tuning(3, 16)
     return Prepared(PagedDecode(inputs, problem.scale, tuning))
 
