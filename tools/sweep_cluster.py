@@ -3,7 +3,7 @@
 
     tools/sweep_cluster.py --scheduler tcp://head:8786 --out results --grid grid.json
 
-docs/cluster.md tells how; tools/sweep_cluster/ holds the parts.
+docs/cluster.md says how; tools/sweep_cluster/ holds the parts.
 """
 
 import os
@@ -16,10 +16,10 @@ if __name__ == "__main__":
     code = 1
     try:
         code = main(sys.argv[1:])
-    except SystemExit as done:  # --help, or flags of ours that are wrong
+    except SystemExit as done:  # --help, or bad flags of this script
         code = done.code
     except BaseException:
         traceback.print_exc()
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(code)  # Dask's own way out may wait for a scheduler that is gone
+    os._exit(code)  # Dask's own shutdown may wait for a scheduler that is gone

@@ -1,5 +1,5 @@
-"""What a golden case is, before anything is computed: shapes, options, where its tokens lie, and
-what its elements are."""
+"""What a golden case is, before anything is computed: shapes, options, where its tokens are in
+memory, and the values of its elements."""
 
 from dataclasses import dataclass, field
 from random import Random
@@ -21,15 +21,15 @@ class Shape:
 
 @dataclass(frozen=True)
 class Pool:
-    """How the cache lies in memory."""
+    """How the cache is laid out in memory."""
 
     layout: str = "token-major"
     block_size: int = 4
-    spare_blocks: int = 1  # that nobody holds
+    spare_blocks: int = 1  # that no sequence holds
     # Physical blocks of each sequence; by default shuffled, none shared.
     block_ids: tuple[tuple[int, ...], ...] | None = None
-    # Axes of the one buffer that K and V share, "tensor" among them, and perhaps "layer", of which
-    # the case is about the second; by default each has its own buffer in the documented shape.
+    # Axes of a single buffer that K and V share, including "tensor" and perhaps "layer" (the case
+    # is about the second layer); by default each has its own buffer in the documented shape.
     shared_nesting: str = ""
     num_layers: int = 3
     padding: dict[str, int] = field(default_factory=dict)  # elements after each step of an axis
@@ -41,7 +41,7 @@ class Pool:
 
 @dataclass(frozen=True)
 class Rows:
-    """How queries (and new K and V) lie in memory."""
+    """How queries (and new K and V) are laid out in memory."""
 
     nesting: str = "row head dim"
     padding: dict[str, int] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class At:
-    """An element to be filled: of a token (or query row) of a sequence."""
+    """An element to be filled, of a token (or query row) of a sequence."""
 
     sequence: int
     token: int
@@ -74,12 +74,12 @@ def constant(value: float) -> Fill:
 
 
 def per_token(*values: float) -> Fill:
-    """The same in all dims; the list starts again when it ends."""
+    """The same value in all dims; the list repeats from its start."""
     return lambda at: values[at.token % len(values)]
 
 
 def first_dim(fill: Fill) -> Fill:
-    """Zero but for the first dim, so that the product of q and k has one term."""
+    """Zero except in the first dim, so that the product of q and k has one term."""
     return lambda at: fill(at) if at.dim == 0 else 0.0
 
 
@@ -93,7 +93,7 @@ class Case:
     options: Options = Options()
     pool: Pool = Pool()
     rows: Rows = Rows()
-    q: Fill = uniform  # values before they are rounded to their types
+    q: Fill = uniform  # values before rounding to their types
     k: Fill = uniform
     v: Fill = uniform
     shared_tokens: int = 0  # at the beginning of every sequence, the first one's

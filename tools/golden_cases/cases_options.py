@@ -1,4 +1,4 @@
-"""Each option alone at its edges, and several together."""
+"""Each option alone at its limits, and several together."""
 
 from case import Case, Shape, constant, first_dim, per_token, scaled_uniform
 from exact_attention import Options

@@ -1,4 +1,5 @@
-"""A case's elements as codes of their types, in logical order, and what attention makes of them."""
+"""A case's elements as codes of their types, in logical order, and the result of attention on
+them."""
 
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
@@ -30,7 +31,7 @@ def draw(case: Case) -> DrawnCase:
 
     def tokens(name: str, fill: Fill, counts: list[int], of: tuple[int, int, str]) -> Tokens:
         heads, dims, element_type = of
-        # Python promises the same random() for the same seed in all versions.
+        # Python guarantees the same random() for the same seed in all versions.
         random = Random(f"{case.name} {name}")
 
         def token(sequence: int, index: int) -> Token:
@@ -66,7 +67,7 @@ def expected(case: Case, drawn: DrawnCase, digits: int = DIGITS) -> dict:
 def _rows(case: Case, drawn: DrawnCase, sequence: int) -> list[list[tuple[list[str], str]]]:
     shape = case.shape
     caches = [_head_cache(case, drawn, sequence, head) for head in range(shape.num_kv_heads)]
-    # Query heads of a group stand side by side.
+    # Query heads of a group are adjacent.
     group = shape.num_q_heads // shape.num_kv_heads
     cache_of_head = [cache for cache in caches for _ in range(group)]
     context_length = len(caches[0].keys)
@@ -82,7 +83,7 @@ def _rows(case: Case, drawn: DrawnCase, sequence: int) -> list[list[tuple[list[s
 
 def _head_cache(case: Case, drawn: DrawnCase, sequence: int, head: int) -> HeadCache:
     def rows(cached: Tokens, newest: Tokens, scales: tuple[float, ...]) -> list[Row]:
-        # One scale is that of all heads.
+        # A single scale applies to all heads.
         scale = Fraction((scales * case.shape.num_kv_heads)[head]) if scales else Fraction(1)
         read = [[scale * value for value in _values(token[head], case.shape.kv_type)]
                 for token in cached[sequence]]

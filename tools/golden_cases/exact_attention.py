@@ -1,4 +1,4 @@
-"""Attention to sixty decimal digits, as its definition reads.
+"""Attention to sixty decimal digits, straight from its definition.
 
 For query row r of m in a context of n keys, at position i = n - m + r:
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 
-DIGITS = 60  # carried; PRINTED_DIGITS of a result are printed
+DIGITS = 60  # used in computations; PRINTED_DIGITS of a result are printed
 PRINTED_DIGITS = 30
 
 Row = list[Fraction]
@@ -22,7 +22,7 @@ Row = list[Fraction]
 
 @dataclass(frozen=True)
 class Options:
-    """Of all heads. All numbers are exact in fp32."""
+    """The options of all heads. All numbers are exact in fp32."""
 
     scale: float = 0.5
     softcap: float = 0.0  # 0: none

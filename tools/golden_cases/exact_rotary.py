@@ -1,5 +1,6 @@
 """Rotary embedding to sixty decimal digits: pair p of a row at position t turns by the angle
-t * base^(-2 p / rotary_dim). Sine and cosine are sums of their series; pi is Machin's formula."""
+t * base^(-2 p / rotary_dim). Sine and cosine are summed from their series; pi comes from Machin's
+formula."""
 
 from decimal import Decimal, localcontext
 from fractions import Fraction

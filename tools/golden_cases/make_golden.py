@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the golden cases of attention over a paged cache: one JSON file per case, with every byte
-of its inputs and its results to thirty digits; and those of what is done to K and V before, one per
-operation.
+of its inputs and its results to thirty digits; and those of the operations on K and V before
+attention, one file per operation.
 
   make_golden.py FOLDER           write the files, remove those of cases that are no more
   make_golden.py --check FOLDER   compare what is there with what would be written
@@ -17,7 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Iterator
 
-sys.dont_write_bytecode = True  # it may run inside a test, which leaves nothing behind
+sys.dont_write_bytecode = True  # it may run inside a test, which must leave nothing behind
 
 from case import Case  # noqa: E402
 from cases_decode import DECODE_CASES  # noqa: E402
@@ -30,7 +30,7 @@ from json_text import json_text  # noqa: E402
 from operation_cases import OPERATIONS  # noqa: E402
 from placed_case import place  # noqa: E402
 
-# Raised with every change of what the files say or how.
+# Increased with every change of the files' content or format.
 GENERATOR = "tools/golden_cases/make_golden.py, version 1"
 
 CASES: tuple[Case, ...] = (

@@ -1,8 +1,9 @@
 """The storage formats: what value a code has, and which code is nearest to a value.
 
-Nothing is shared with the formats' other implementations in this project. IEEE formats are read by
-Python's struct (bf16 as the upper half of a binary32, e5m2 as the upper half of a binary16), and
-the nearest code is found by bisection among the decoded ones, not by arithmetic on bits.
+It shares nothing with the other implementations of the formats in this project. IEEE formats are
+read by Python's struct (bf16 as the upper half of a binary32, e5m2 as the upper half of a
+binary16), and the nearest code is found by bisection among the decoded ones, not by arithmetic on
+bits.
 """
 
 import bisect
@@ -14,8 +15,8 @@ from typing import Iterator
 
 BYTES = {"fp32": 4, "fp16": 2, "bf16": 2, "e4m3": 1, "e5m2": 1}
 
-# What stands where no sequence has a token: NaN (quiet, signalling, negative), infinities and the
-# largest numbers. e4m3 has one NaN per sign and no infinity.
+# Garbage for places where no sequence has a token: NaN (quiet, signalling, negative), infinities
+# and the largest numbers. e4m3 has one NaN per sign and no infinity.
 _GARBAGE = {
     "fp32": (0x7FC00000, 0xFF800000, 0x7F800001, 0x7F800000, 0xFFFFFFFF, 0x7F7FFFFF),
     "fp16": (0x7E00, 0xFC00, 0x7C01, 0x7C00, 0xFFFF, 0x7BFF),
@@ -50,7 +51,8 @@ def _decode_e4m3(code: int) -> float:
 
 
 def encode(value: float, element_type: str) -> int:
-    """The code nearest to a finite value within the format's range; the even one of two."""
+    """The code nearest to a finite value within the format's range; the even one of two equally
+    near."""
     largest = _LARGEST_CODE[element_type]
     if not abs(value) <= decode(largest, element_type):
         raise ValueError(f"{value} is beyond the range of {element_type}")
@@ -79,7 +81,7 @@ def fp32(value: float) -> float:
 
 
 def garbage(element_type: str) -> Iterator[int]:
-    """Codes without end."""
+    """An endless sequence of codes."""
     return itertools.cycle(_GARBAGE[element_type])
 
 

@@ -1,5 +1,5 @@
-"""Cases of what is done to K and V before attention: rounding to fp8, writing tokens into a cache,
-rotary embedding. Each document is one file, with several cases in it."""
+"""Cases of the operations on K and V before attention: rounding to fp8, writing tokens into a
+cache, rotary embedding. Each document is one file, with several cases in it."""
 
 from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
@@ -18,7 +18,8 @@ _NAN = {"e4m3": 0x7F, "e5m2": 0x7E}
 
 
 def quantise(x: float, scale: float, element_type: str) -> int:
-    """y = float(x) / scale to fp32, then to fp8: nearest even both times, saturated; NaN stays."""
+    """y = float(x) / scale in fp32, then in fp8: both rounded to nearest even, saturated; NaN
+    stays."""
     if isnan(x):
         return _NAN[element_type]
     largest = _LARGEST[element_type]
@@ -27,7 +28,7 @@ def quantise(x: float, scale: float, element_type: str) -> int:
 
 
 def _fp32_quotient(x: float, scale: float) -> float:
-    """Beyond fp32's range it is as infinite as fp8 can tell."""
+    """Infinite beyond fp32's range, which makes no difference to fp8."""
     exact = Fraction(x) / Fraction(scale)
     if abs(exact) > Fraction(decode(0x7F7FFFFF, "fp32")):
         return float("inf") if exact > 0 else float("-inf")
@@ -35,7 +36,7 @@ def _fp32_quotient(x: float, scale: float) -> float:
 
 
 def _nearest_fp32(exact: Fraction, x: float) -> int:
-    """By bisection, as number_codes.encode, which takes floats: a quotient is none."""
+    """By bisection, like number_codes.encode, which takes floats: a quotient is not a float."""
     low, high = 0, 0x7F7FFFFF
     while high - low > 1:
         middle = (low + high) // 2
@@ -137,7 +138,7 @@ def _draw_tokens(write: Write, name: str, dims: int) -> Tokens:
 
 
 def _stored(write: Write, tokens: Tokens, scales: tuple[float, ...]) -> dict[tuple[int, int], Any]:
-    """Codes [head][dim] by block and slot; of two tokens for one slot the later one stays."""
+    """Codes [head][dim] by block and slot; of two tokens for one slot, the later one wins."""
     of_head = [decode(encode(s, "fp32"), "fp32") for s in
                ((scales * write.num_kv_heads)[: write.num_kv_heads] or (1.0,) * write.num_kv_heads)]
 
@@ -188,7 +189,7 @@ def _hex(codes: list[int], element_type: str) -> list[str]:
 
 
 def rotary() -> dict[str, Any]:
-    """Rows of fp32 numbers at consecutive positions, and what they become, to thirty digits."""
+    """Rows of fp32 numbers at consecutive positions, and their rotated values, to thirty digits."""
     shapes = [("halves", 8, 8, 10000, 0), ("interleaved", 8, 8, 10000, 0),
               ("halves", 10, 6, 500000, 131070), ("interleaved", 10, 6, 10000, 4095),
               ("halves", 6, 6, 100, 999_999), ("interleaved", 4, 2, 10000, 17)]

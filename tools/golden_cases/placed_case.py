@@ -88,14 +88,14 @@ def _slots(tokens: Tokens, block_ids: BlockIds, block_size: int) -> Slots:
         places = [(block, slot) for block in ids for slot in range(block_size)]
         assert len(sequence) <= len(places)
         for where, token in zip(places, sequence):
-            # Sequences that share a block agree on what it holds.
+            # Sequences that share a block agree on its contents.
             assert slots.setdefault(where, token) == token
     return slots
 
 
 def _lay_out_pool(case: Case, tensors: list[Slots], nesting: str, dims: int) -> Storage:
     shape, pool = case.shape, case.pool
-    width = 16 // BYTES[shape.kv_type]  # 16 bytes of dims lie side by side in a pack
+    width = 16 // BYTES[shape.kv_type]  # a pack has 16 bytes of adjacent dims
     packs = [list(range(dims))[first : first + width] for first in range(0, dims, width)]
     sizes = {"tensor": len(tensors), "layer": pool.num_layers, "block": _num_blocks(case),
              "slot": pool.block_size, "head": shape.num_kv_heads, "dim": dims,
@@ -139,7 +139,7 @@ def _view(case: Case, storage: Storage, side: int) -> dict[str, Any]:
         "scales": list((pool.k_scales, pool.v_scales)[side]),
     }
     if pool.layout == "packed":
-        # V's packs are single dims.
+        # V's packs hold a single dim.
         fields["pack_width"] = 16 // BYTES[shape.kv_type] if side == 0 else 1
         fields["pack_stride"] = strides["pack" if side == 0 else "dim"]
     return fields

@@ -2,7 +2,7 @@
 outermost first, that append one element after the other.
 
 Strides are measured on what was written (how far did the storage grow in one step of an axis?), so
-no formula says where an element lies.
+no formula says where an element is.
 """
 
 from dataclasses import dataclass, field
@@ -18,11 +18,11 @@ class Axis:
     padding: int = 0  # elements of garbage after each step
 
 
-@dataclass(eq=False)  # two storages are never the same one
+@dataclass(eq=False)  # storages are compared by identity
 class Storage:
     codes: list[int] = field(default_factory=list)
     strides: dict[str, int] = field(default_factory=dict)  # by axis, in elements
-    # Where a tensor of a layer begins, of those that share this storage.
+    # Where each tensor of each layer in this storage begins.
     first: dict[tuple[int, int], int] = field(default_factory=dict)
 
 

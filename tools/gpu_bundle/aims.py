@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds what was measured on a card against what is aimed at (docs/benchmarks.md).
+"""Compares what was measured on a card with the aims (docs/benchmarks.md).
 
     aims.py FOLDER      attention.json in it, and peers.json if it is there
 
@@ -17,19 +17,19 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-CASES_LEAST = 8  # for a verdict; of each aim the default set has at least twice as many
+CASES_LEAST = 8  # for a verdict; the default set has at least twice as many for each aim
 PEERS_SERVE = re.compile(r"/types:(bf16-bf16|fp16-fp16)/block:\d+(/|$)")
 SUFFIX = "/iterations:1/manual_time"
 
 
 class BadFile(Exception):
-    """Which, and what was expected."""
+    """Which file, and what was expected."""
 
 
 def read_rows(path, numbers):
-    """Of each benchmark that was measured its fields, its name without the library's ending.
+    """The fields of each benchmark that was measured, with its name without the library's suffix.
 
-    `numbers` are the fields that each has to have, above 0.
+    `numbers` are the fields that each must have, with values above 0.
     """
     try:
         rows = json.loads(path.read_text("utf-8"))["benchmarks"]
@@ -64,7 +64,7 @@ def against_contiguous(rows):
 
 
 def read_left_out(path):
-    """Of each peer and case that has no figure its state: skipped, refused or wrong."""
+    """For each peer and case without a figure its state: skipped, refused or wrong."""
     try:
         whole = json.loads(path.read_text("utf-8"))
         return {(each["name"], each["peer"]): each["state"]
@@ -74,7 +74,7 @@ def read_left_out(path):
 
 
 class Peers:
-    """What was measured of others, and what was not."""
+    """What was measured of peers, and what was not."""
 
     def __init__(self, folder):
         path = folder / "peers.json"
@@ -92,7 +92,7 @@ class Peers:
                 for peer in self.names if (row["name"], peer) in self._times}
 
     def left_out(self, case):
-        """The peers that were asked the case and have no figure; skipped, refused or wrong."""
+        """The peers that were asked the case but have no figure: skipped, refused or wrong."""
         return {peer: self._states[case, peer] for peer in self.names
                 if (case, peer) in self._states}
 
@@ -129,9 +129,9 @@ def counted(count, what):
 
 
 def verdict(figures, is_met, worst_of, num_cases=None):
-    """Whether all of the figures are met, by names; `worst_of` is min or max.
+    """Whether all figures meet the aim, by name; `worst_of` is min or max.
 
-    Of how many cases they are, unless each is of its own.
+    `num_cases` is the number of cases behind the figures, if not one each.
     """
     if not figures:
         return "not measured"

@@ -1,4 +1,5 @@
-"""What tests of a bundle share: one is made of given programs, and run in an empty folder."""
+"""What tests of a bundle share: a bundle is made from given programs, and run in an empty
+folder."""
 
 import subprocess
 import sys
@@ -10,7 +11,7 @@ sys.dont_write_bytecode = True
 
 
 class BundleCase(unittest.TestCase):
-    script = None  # gpu_bundle.sh, which the test is told of
+    script = None  # the path of gpu_bundle.sh, given to the test
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -27,7 +28,7 @@ class BundleCase(unittest.TestCase):
         return out
 
     def run_bundle(self, bundle, *flags, env=None):
-        """In an empty folder, by default with an empty environment."""
+        """Runs in an empty folder, by default with an empty environment."""
         done = subprocess.run([bundle / "run.sh", *flags], capture_output=True, text=True,
                               check=False, env=env or {}, cwd=self.work)
         return done.returncode, done.stdout, done.stderr

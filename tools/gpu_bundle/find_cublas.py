@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Prints the folder of a cuBLAS that cuda/bench can open: of the packages that PyTorch comes with,
-else of the CUDA Toolkit. Prints nothing where there is none.
+"""Prints the folder of a cuBLAS that cuda/bench can open: from the packages that come with PyTorch,
+or else from the CUDA Toolkit. Prints nothing if there is none.
 
     find_cublas.py [FOLDER...]      looks there instead
 """
@@ -8,7 +8,7 @@ else of the CUDA Toolkit. Prints nothing where there is none.
 import sys
 from pathlib import Path
 
-NAMES = ("libcublas.so.13", "libcublas.so.12")  # as cuda/bench/blas_library.cc asks for them
+NAMES = ("libcublas.so.13", "libcublas.so.12")  # the names that cuda/bench/blas_library.cc opens
 TOOLKIT = "/usr/local/cuda/lib64"
 
 

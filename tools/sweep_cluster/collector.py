@@ -1,4 +1,4 @@
-"""`recto sweep --collect`: it owns the folder, says what is left and keeps what is handed in."""
+"""`recto sweep --collect`: it owns the folder, says what is left and stores what is handed in."""
 
 import contextlib
 import json
@@ -7,7 +7,7 @@ import sys
 
 
 class CollectorEnded(Exception):
-    """It takes nothing more; its exit code and its last words say why."""
+    """The collector accepts nothing more; its exit code and last output say why."""
 
     def __init__(self, exit_code):
         super().__init__(exit_code)
@@ -16,7 +16,8 @@ class CollectorEnded(Exception):
 
 class Collector:
     def __init__(self, recto, sweep_arguments):
-        # A session of its own: an interrupt is for us, and closing its input is what ends it.
+        # A session of its own: interrupts are for this process, and the collector ends when its
+        # input is closed.
         self._process = subprocess.Popen(
             [recto, "sweep", *sweep_arguments, "--collect"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
@@ -27,7 +28,7 @@ class Collector:
         self.plan = json.loads(line)
 
     def hand_in(self, lines):
-        """What a worker's recto printed: on disk soon after this returns."""
+        """Passes on what a worker's recto printed; it is on disk soon after this returns."""
         try:
             self._process.stdin.write(lines)
             self._process.stdin.flush()
@@ -38,7 +39,7 @@ class Collector:
         self.hand_in(json.dumps({"run": run, "error": reason}).encode() + b"\n")
 
     def finish(self):
-        """Lets it write the results, or say what is missing; its exit code."""
+        """Lets it write the results, or say what is missing; returns its exit code."""
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.close()
         for line in self._process.stdout:

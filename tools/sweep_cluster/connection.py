@@ -1,4 +1,4 @@
-"""The cluster: one inside this process, or a scheduler that somebody else runs."""
+"""The cluster: one inside this process, or an existing scheduler."""
 
 import logging
 import os
@@ -14,13 +14,13 @@ from distributed.comm.addressing import get_address_host_port
 
 from . import part, upload
 
-DEATHS_MAX = 3  # processes that a run may take with it
+DEATHS_MAX = 3  # processes that a run may kill
 ATTEMPT_SECONDS = 30
 UNCOLLECTED = []
 
-for module in (part, upload):  # schedulers and workers need not have them
+for module in (part, upload):  # not required on schedulers and workers
     cloudpickle.register_pickle_by_value(module)
-# Connections come and go; what matters of it is said by us.
+# Connections come and go; this script reports what matters.
 logging.getLogger("distributed").setLevel(logging.CRITICAL)
 
 
@@ -29,7 +29,8 @@ class NoConnection(Exception):
 
 
 class ByValue:
-    """Stands for a function that travels whole. (Dask pickles those inside a task by name.)"""
+    """Wraps a function so that it is pickled by value. (Dask pickles functions inside a task by
+    name.)"""
 
     def __init__(self, function):
         self._pickled = cloudpickle.dumps(function)
@@ -53,7 +54,7 @@ def embedded_cluster():
 
 
 def client_within(seconds, address):
-    """TimeoutError if it takes longer: left alone, it waits for ever where nobody says a word."""
+    """TimeoutError if it takes longer: by itself it waits for ever if nobody answers."""
     outcome = queue.SimpleQueue()
 
     def make():
@@ -73,7 +74,7 @@ def client_within(seconds, address):
 
 
 def connect(address, patience_s):
-    """A client of the scheduler at `address` or of a cluster, tried again for so long."""
+    """A client of the scheduler at `address` or of a cluster, retried until the timeout."""
     end = time.monotonic() + patience_s
     while True:
         try:
@@ -82,12 +83,12 @@ def connect(address, patience_s):
                 socket.create_connection(host_and_port, ATTEMPT_SECONDS).close()
             return client_within(ATTEMPT_SECONDS, address)
         except (OSError, ValueError) as error:  # timeouts are OSErrors
-            # A client that never connected waits for ever when it is collected.
+            # A client that never connected waits for ever when it is garbage-collected.
             UNCOLLECTED.append(error)
             if time.monotonic() >= end or isinstance(error, ValueError):
                 raise NoConnection(f"{address}: cannot be reached: {error}") from None
             time.sleep(0.5)
-        except Exception as error:  # an answer in another protocol is taken for lengths and codes
+        except Exception as error:  # an answer in another protocol is misread as lengths and codes
             UNCOLLECTED.append(error)
             raise NoConnection(f"{address}: what answers there is no Dask scheduler") from None
 
@@ -95,5 +96,5 @@ def connect(address, patience_s):
 def close(client):
     try:
         client.close(timeout=2)
-    except Exception:  # a connection that is lost need not be closed well
+    except Exception:  # a lost connection need not be closed cleanly
         pass

@@ -1,4 +1,4 @@
-"""Hands out the runs of a sweep to a Dask cluster and takes in what comes back."""
+"""Hands out the runs of a sweep to a Dask cluster and collects the results."""
 
 import collections
 import shlex
@@ -16,7 +16,7 @@ RUN_PART = ByValue(run_part)
 
 
 class Refused(Exception):
-    """A machine cannot run recto, or not on these files: mended by its owner, not by us."""
+    """A machine cannot run recto, or not on these files: a problem for its owner to fix."""
 
 
 class SchedulerLost(Exception):
@@ -35,14 +35,14 @@ class Drive:
         self._job = job
         self._sweep_arguments = sweep_arguments
         self._queue = RunQueue(collector.plan["left"])
-        self._in_flight = {}  # future: its spans
+        self._in_flight = {}  # future -> its spans
         self._deaths = collections.Counter()  # by run
 
     def is_done(self):
         return not len(self._queue) and not self._in_flight
 
     def run(self, client):
-        """Until all is done. SchedulerLost where another call may go on."""
+        """Runs until all is done. Raises SchedulerLost if another call can continue."""
         completed = as_completed(loop=client.loop)
         slots = Slots(client)
         try:
@@ -79,7 +79,7 @@ class Drive:
         if result["refused"]:
             raise Refused(f"{result['where']}: {result['refused']}")
         self._collector.hand_in(result["lines"])
-        done = max(result["lines"].count(b"\n") - 1, 0)  # the first line says what they rest on
+        done = max(result["lines"].count(b"\n") - 1, 0)  # the first line says their basis
         self._queue.learn(done, result["seconds"])
         undone = split_off(spans, done)[1]
         if result["died"] and undone:
@@ -110,7 +110,8 @@ class Drive:
 
 
 class Slots:
-    """Tasks that the cluster runs at a time; asked for now and then, as workers come and go."""
+    """The number of tasks that the cluster runs at a time; refreshed now and then, as workers come
+    and go."""
 
     def __init__(self, client):
         self._client = client
@@ -119,7 +120,7 @@ class Slots:
         self._has_waited = False
 
     def count(self):
-        """At least 1, so that something waits for the first worker."""
+        """At least 1, so that there is a task for the first worker."""
         if time.monotonic() - self._asked > SLOTS_EVERY_S:
             try:
                 self._count = sum(self._client.nthreads().values())

@@ -1,4 +1,4 @@
-"""What a million points take, by arithmetic from what a few of them cost."""
+"""What a million points take, extrapolated from the cost of a few."""
 
 import re
 from dataclasses import dataclass, fields
@@ -9,10 +9,10 @@ TASK_RUNS = 100  # of about 16 ms each: a task should last about 2 s
 
 @dataclass(frozen=True)
 class Costs:
-    """As task_cost.py measures them; the names are what it prints."""
+    """The costs that task_cost.py measures; it prints them under these names."""
 
     cpu_ms_a_run: float  # on the worker, in tasks of TASK_RUNS
-    bytes_out_a_run: float  # through the scheduler, likewise
+    bytes_out_a_run: float  # through the scheduler, in such tasks
     bytes_back_a_run: float
     cpu_ms_a_task: float  # in client, scheduler and worker together
     collector_cpu_ms_a_run: float
@@ -25,7 +25,7 @@ class Costs:
 
     @staticmethod
     def of(text):
-        """Out of the lines of a text; it may hold others, too."""
+        """Parses the lines of a text, which may hold other lines, too."""
         found = dict(re.findall(r"^(\w+) ([\d.]+)$", text, re.MULTILINE))
         return Costs(*(float(found[field.name]) for field in fields(Costs)))
 

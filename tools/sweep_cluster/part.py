@@ -14,8 +14,8 @@ from pathlib import Path
 def run_part(job, runs):
     """`job`: {"grid": text, "recto": path, "folder": to run in, "upload": its name or None}.
 
-    A dict: `lines` that recto printed, all of them whole; `seconds`; `died`, how the process ended
-    if not by itself; `refused`, why nothing can be run on this machine; `where` that was.
+    Returns a dict: `lines`, the complete lines that recto printed; `seconds`; `died`, how the
+    process ended if it was killed; `refused`, why nothing can run on this machine; `where` it ran.
     """
     started = time.monotonic()
     result = {"lines": b"", "seconds": 0.0, "died": None, "refused": None}
@@ -48,5 +48,5 @@ def places(job):
 
 
 def environment():
-    """Ours, without what `bazel run` says of the folder that it was called from."""
+    """Our environment, without what `bazel run` adds about the folder that it was called from."""
     return {name: value for name, value in os.environ.items() if name != "BUILD_WORKING_DIRECTORY"}

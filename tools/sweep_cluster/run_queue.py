@@ -1,13 +1,13 @@
-"""Runs that are still to be handed out, and how many make a task.
+"""The runs that are still to be handed out, and how many of them make a task.
 
 A span is (first, last), both of them included.
 """
 
 import collections
 
-TASK_SECONDS = 2.0  # against up to a millisecond of the scheduler: docs/cluster.md
+TASK_SECONDS = 2.0  # compared with up to a millisecond of the scheduler: docs/cluster.md
 TASK_RUNS_MAX = 1000
-TASKS_PER_SLOT = 2  # one that runs, one that waits at the worker
+TASKS_PER_SLOT = 2  # one running, one waiting at the worker
 
 
 def count_runs(spans):
@@ -28,7 +28,7 @@ def split_off(spans, count):
 
 
 def text_of(spans):
-    """As `recto sweep --runs` takes them: 0-9,12."""
+    """In the form that `recto sweep --runs` takes: 0-9,12."""
     return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in spans)
 
 
@@ -44,7 +44,7 @@ class RunQueue:
         return self._left
 
     def take(self, slots):
-        """Spans for the next task; none where nothing is left."""
+        """Spans for the next task; none if nothing is left."""
         if self._alone:
             run = self._alone.popleft()
             self._left -= 1
@@ -60,7 +60,8 @@ class RunQueue:
         return head
 
     def task_runs(self, slots):
-        """Single runs until their cost is known; smaller tasks near the end, for all to finish."""
+        """Single runs until their cost is known; smaller tasks near the end, so that all finish
+        together."""
         if not self._timed_runs:
             return 1
         mean = max(self._seconds / self._timed_runs, 1e-6)
@@ -76,7 +77,7 @@ class RunQueue:
         self._left += count_runs(spans)
 
     def put_back_alone(self, spans):
-        """Each of these as a task of its own: one of them takes its process with it."""
+        """Makes each of these a task of its own, because one of them kills its process."""
         for first, last in spans:
             self._alone.extend(range(first, last + 1))
         self._left += count_runs(spans)

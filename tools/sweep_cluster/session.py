@@ -1,4 +1,4 @@
-"""One sweep from the first question to the last byte, over as many connections as it takes."""
+"""One sweep from beginning to end, over as many connections as it takes."""
 
 import json
 import os
@@ -13,13 +13,13 @@ BAD_INPUT = 2
 
 
 def sweep(options, recto, sweep_arguments):
-    """The exit code."""
+    """Returns the exit code."""
     try:
         collector = Collector(recto, sweep_arguments)
         try:
             code = serve(options, recto, collector, sweep_arguments)
         except BaseException:
-            collector.finish()  # keeps what it has, and says what is missing
+            collector.finish()  # the collector keeps what it has, and says what is missing
             raise
         collected = collector.finish()
         return code or collected
@@ -28,7 +28,7 @@ def sweep(options, recto, sweep_arguments):
 
 
 def serve(options, recto, collector, sweep_arguments):
-    """Hands everything out; 0, or the exit code of what ended it."""
+    """Hands everything out; returns 0, or the exit code of what ended it."""
     plugin = None
     if options.upload:
         inputs = [file["path"] for file in collector.plan["inputs"]]
@@ -54,7 +54,7 @@ def drive_all(options, drive, plugin):
     if options.scheduler is None:
         with embedded_cluster() as cluster:
             try:
-                client = connect(cluster, options.patience_s)  # on a machine that is very busy
+                client = connect(cluster, options.patience_s)  # enough on a very busy machine
             except NoConnection as error:
                 say(f"the cluster in this process: {error}")
                 return RUN_FAILED

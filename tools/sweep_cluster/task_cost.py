@@ -25,7 +25,7 @@ from sweep_cluster.run_queue import text_of  # noqa: E402
 
 TASKS = 300
 PART_RUNS = (1, 10, TASK_RUNS)
-GRID_SIZES = (1_000, 10_000)  # of the sweeps whose memory and files are compared
+GRID_SIZES = (1_000, 10_000)  # sizes of the sweeps whose memory and files are compared
 PEAK = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)")
 
@@ -36,7 +36,7 @@ def children():
 
 
 def job_of(recto, arguments):
-    """What a worker is told, and how many runs there are; nothing is done."""
+    """The job for a worker, and the number of runs; nothing is run."""
     with tempfile.TemporaryDirectory() as out:
         done = subprocess.run([recto, "sweep", *arguments, "--out", out, "--collect"],
                               stdin=subprocess.DEVNULL, capture_output=True, check=False)
@@ -48,10 +48,10 @@ def job_of(recto, arguments):
 
 
 def part_cost(job, runs):
-    """CPU ms on the worker, bytes out and bytes back, each for one of so many runs in a task."""
+    """CPU ms on the worker, bytes out and bytes back, each per run, with so many runs in a task."""
     import cloudpickle
 
-    cloudpickle.register_pickle_by_value(part)  # as for a worker, which has nothing of ours
+    cloudpickle.register_pickle_by_value(part)  # as for a worker, which has none of our modules
     text = text_of([(0, runs - 1)])
     before = children()
     result = part.run_part(job, text)
@@ -80,9 +80,10 @@ def nothing(job, runs):
 
 
 def collection(recto, points):
-    """A collector that gets all runs of a grid: CPU seconds, and bytes of memory and of its files.
+    """The cost of a collector that gets all runs of a grid: CPU seconds, and bytes of memory and of
+    its files.
 
-    Runs are as short as they can be: what is kept of one does not depend on that.
+    Runs are as short as possible: what is kept of a run does not depend on its length.
     """
     side = math.isqrt(points)
     arguments = ["--requests", "5", "--seed", ",".join(map(str, range(1, side + 1))),
@@ -102,13 +103,13 @@ def collection(recto, points):
 
 
 def cost_of_collecting(recto, sizes):
-    """For one run more, by the difference of two grids: what is there without any cancels out."""
+    """Per additional run, from the difference of two grids: fixed costs cancel out."""
     (few, less), (many, more) = (collection(recto, size) for size in sizes)
     return [(b - a) / (many - few) for a, b in zip(less, more)]
 
 
 def measure(recto, arguments, part_runs=PART_RUNS, grid_sizes=GRID_SIZES):
-    """Prints a table of tasks of several sizes; the costs in tasks of the largest."""
+    """Prints a table for tasks of several sizes; returns the costs for the largest tasks."""
     job, runs = job_of(recto, arguments)
     if runs < part_runs[-1]:
         sys.exit(f"expected {part_runs[-1]} runs or more, found {runs}")

@@ -1,6 +1,7 @@
-"""What tests need: a scheduler and workers as processes, and a recto that can be watched and held.
+"""What tests need: a scheduler and workers as processes, and a recto that can be observed and
+paused.
 
-Waits have long deadlines, which only end a test that hangs.
+Waits have long deadlines, which only serve to end a test that hangs.
 """
 
 import contextlib
@@ -48,14 +49,14 @@ class WatchedRecto:
         self.path.chmod(0o755)
 
     def runs(self, parent=None):
-        """Numbers of the runs of all calls, or of those by one process."""
+        """Numbers of the runs of all calls, or of those made by one process."""
         log = self.folder / "log"
         calls = [line.split() for line in log.read_text().splitlines()] if log.exists() else []
         return [run for caller, text in calls if parent in (None, int(caller))
                 for run in numbers(text)]
 
     def wait_until_held(self, tool):
-        """The process that called it, and the runs it was to do."""
+        """The process that made the call, and the runs that it was to do."""
         def is_held():
             if tool.poll() is not None:
                 raise AssertionError(f"the tool ended: {tool.communicate()}")
@@ -69,7 +70,7 @@ class WatchedRecto:
 
 
 def numbers(text):
-    """0-9,12 in full."""
+    """The numbers of 0-9,12 in full."""
     bounds = [span.split("-") for span in text.split(",")]
     return [run for span in bounds for run in range(int(span[0]), int(span[-1]) + 1)]
 
@@ -90,7 +91,7 @@ def journalled_runs(out):
 
 
 def wait_until_free(out):
-    """Until no process has the journal of `out`."""
+    """Waits until no process has the journal of `out` open."""
     def can_lock():
         with open(Path(out) / "sweep.journal.jsonl", "rb") as journal:
             with contextlib.suppress(BlockingIOError):

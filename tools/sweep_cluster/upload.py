@@ -1,4 +1,4 @@
-"""recto and its inputs, for workers that do not see the caller's files."""
+"""Uploads recto and its inputs, for workers that cannot see the caller's files."""
 
 import hashlib
 import os
@@ -12,7 +12,7 @@ from distributed import WorkerPlugin
 class Upload(WorkerPlugin):
     """Writes the files into each worker's own folder, also for workers that join later.
 
-    They lie in `self.name`, which has a hash of all contents: `recto`, and `folder/` with the
+    They are in `self.name`, which has a hash of all contents: `recto`, and `folder/` with the
     inputs under the paths that the grid gives.
     """
 
@@ -53,6 +53,6 @@ def hash_of(files):
 
 
 def misplaced_inputs(inputs):
-    """Those that would not lie below the folder in which a worker runs recto."""
+    """Paths that would not be below the folder in which a worker runs recto."""
     paths = [PurePosixPath(path) for path in inputs]
     return [str(path) for path in paths if path.is_absolute() or ".." in path.parts]

@@ -1,7 +1,7 @@
-"""BUILD files, read by running them as Python with every rule replaced by a recorder.
+"""Reads BUILD files by running them as Python with every rule replaced by a recorder.
 
 Starlark is a subset of Python, so comprehensions, format strings and glob() come out exactly as
-Bazel sees them, without a parser of our own.
+Bazel sees them, without a custom parser.
 """
 
 import ast
@@ -38,7 +38,7 @@ class Target:
     is_test_only: bool
 
     def inputs(self) -> Iterator[tuple[str, str]]:
-        """(attribute, label) of all that the target is made of."""
+        """(attribute, label) for everything that the target is made of."""
         for attribute, labels in self.attributes.items():
             if attribute not in _NOT_INPUTS:
                 yield from ((attribute, label) for label in labels)
@@ -82,7 +82,7 @@ class BuildFiles:
 
     @cached_property
     def named_files(self) -> frozenset[str]:
-        """Every path that some target is made of, or that a .bzl file or WORKSPACE mentions."""
+        """Every path that belongs to some target, or that a .bzl file or WORKSPACE mentions."""
         named = set(self._mentioned_in_starlark())
         for package in self.packages:
             for target in package.targets:
@@ -92,7 +92,7 @@ class BuildFiles:
 
     @cached_property
     def test_files(self) -> frozenset[str]:
-        """Files that only tests and test-only libraries are made of."""
+        """Files that belong only to tests and test-only libraries."""
         in_tests, in_programs = set(), set()
         for package in self.packages:
             for target in package.targets:
@@ -120,7 +120,7 @@ class BuildFiles:
         recorder = _Recorder(folder, lambda *args: self._glob(folder, *args))
         try:
             recorder.run(file, lambda label: self._constants(label, folder))
-        except Exception as error:  # BUILD files are code: anything may be wrong in them.
+        except Exception as error:  # BUILD files are code: they may fail in any way.
             return Package(folder, path, recorder.targets, f"{type(error).__name__}: {error}")
         return Package(folder, path, recorder.targets)
 
@@ -138,7 +138,7 @@ class BuildFiles:
         return found
 
     def _constants(self, label: str, folder: str) -> dict[str, Any]:
-        """The literals that a .bzl file binds; what it computes stays a recorded rule."""
+        """The literals that a .bzl file binds; computed values remain recorded rules."""
         file = self._tree.get(file_of_label(label, folder) or "")
         if file is None:
             return {}
@@ -189,7 +189,7 @@ class _Recorder:
         def record(*_, name="", **attributes):
             if rule in _NOT_TARGETS:
                 return
-            # A macro of ours is a test by its name, as a rule is.
+            # Macros of this project are tests by their name, as rules are.
             test_only = attributes.get("testonly", self._default_test_only)
             self.targets.append(
                 Target(

@@ -1,4 +1,4 @@
-"""A small tree in which nothing is wrong, and ways to make one thing wrong in it."""
+"""A small tree without violations, and ways to introduce one."""
 
 from registry import rule_ids
 
@@ -65,7 +65,7 @@ def extra_line(path: str, line: str) -> Texts:
 
 
 def script(name: str, text: str) -> Texts:
-    """A file in sim/ that is built."""
+    """A file in sim/, with a target that contains it."""
     build = f'{CLEAN["sim/BUILD"]}filegroup(name = "scripts", srcs = ["{name}"])\n'
     return {f"sim/{name}": text, "sim/BUILD": build}
 

@@ -1,4 +1,4 @@
-"""The arrows of the house: who may see whom, by #include lines, BUILD labels and imports."""
+"""The allowed dependencies between folders, by #include lines, BUILD labels and imports."""
 
 import ast
 import json
@@ -11,8 +11,8 @@ from project import Project
 from rule import Finding, Rule
 from source_tree import Kind, SourceFile
 
-# What each folder may see. The three in the middle do not see each other: that independence is
-# what makes agreement between them evidence.
+# What each folder may depend on. The three in the middle do not depend on each other: that
+# independence is what makes agreement between them evidence.
 _VOCABULARY = {"core"}
 _PARTS = {"reference", "sim", "cuda"}
 _SEES = {
@@ -78,8 +78,8 @@ def _is_forbidden_label(viewer: str, attribute: str, label: str) -> bool:
     seen = label[2:].split(":")[0].split("/")[0]
     if attribute in _CODE_ATTRIBUTES:
         return seen != "bazel" and not _may_see(viewer, seen)
-    # Files that experiments wrote are what notebooks are there to read, and running a tool is
-    # not knowing about it.
+    # Notebooks are there to read files that experiments wrote, and running a tool is not a
+    # dependency on it.
     is_read = viewer == "notebooks" and seen == "experiments"
     return not is_read and seen not in ("bazel", "tools") and not _may_see(viewer, seen)
 
@@ -104,7 +104,7 @@ def _imports(file: SourceFile) -> Iterator[tuple[int, str]]:
             cells = json.loads(file.text).get("cells", [])
         except ValueError:
             return
-        # Cells may hold %magic, which is not Python: the lines are matched, not parsed.
+        # Cells may hold %magic, which is not Python, so lines are matched, not parsed.
         code = "\n".join("".join(c.get("source", "")) for c in cells if c["cell_type"] == "code")
         yield from ((1, name) for name in re.findall(r"(?m)^\s*(?:from|import)\s+([\w.]+)", code))
         return
@@ -131,7 +131,7 @@ def find_bad_include_paths(project: Project) -> Iterator[Finding]:
 
 
 def find_own_headers_included_late(project: Project) -> Iterator[Finding]:
-    """They are what shows that a header compiles alone: bazel/defs.bzl compiles no other probe."""
+    """They show that a header compiles on its own: bazel/defs.bzl compiles no other probe."""
     for file in project.cpp_files:
         own = re.sub(r"\.cc$", ".h", file.path)
         includes = project.includes(file)
@@ -187,7 +187,7 @@ def find_cuda_headers(project: Project) -> Iterator[Finding]:
 
 
 def _way_to_cuda(project: Project, include: Include, reached: dict) -> str | None:
-    """The CUDA header to which an include leads, over any number of our own headers."""
+    """The CUDA header that an include reaches, through any number of our own headers."""
     file = project.tree.get(include.path)
     if file is None:
         return include.path if _CUDA_HEADER.fullmatch(include.path) or (

@@ -1,4 +1,4 @@
-"""Documents: every folder explains itself, every document is found, every link leads somewhere."""
+"""Documents: every folder has its explanation, every document can be found, every link works."""
 
 import posixpath
 import re
@@ -16,7 +16,7 @@ _CODE_SUFFIXES = (".h", ".cc", ".cu", ".cuh", ".py", ".sh")
 _CODE_SAMPLE = re.compile(r"^(```|~~~).*?(?:^\1|\Z)|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(\s*<?([^)\s>]+)|^\s{0,3}\[[^\]\n]+\]:\s*<?([^\s>]+)", re.MULTILINE)
 _FENCED = re.compile(r"^(```|~~~).*?(?:^\1|\Z)", re.MULTILINE | re.DOTALL)
-# Of what begins with _, and of NAME, documents say how names are made.
+# Names that begin with _ and names with NAME are patterns in documents.
 _NAMED_FILE = re.compile(r"`(?:\.{1,2}/)*([\w/.-]*\w\.(?:cc|cuh?|h|py|sh|bzl))`")
 _PATTERN = re.compile(r"(^|/)_|[A-Z]{2}")
 _SCHEME = re.compile(r"[a-zA-Z][\w+.-]*:|//")
@@ -62,7 +62,7 @@ def find_broken_links(project: Project) -> Iterator[Finding]:
 
 
 def find_missing_named_files(project: Project) -> Iterator[Finding]:
-    """`name.py` or `folder/name.py` in the text, of which no file's path is the end."""
+    """`name.py` or `folder/name.py` in the text with which no file's path ends."""
     ends = set()
     for file in project.tree:
         parts = file.path.split("/")
@@ -77,7 +77,7 @@ def find_missing_named_files(project: Project) -> Iterator[Finding]:
 
 
 def _relative_links(document: SourceFile) -> Iterator[tuple[int, str]]:
-    """Line and path from the root of each link to a file; links in code samples are none."""
+    """Line and path from the root of each link to a file; links in code samples do not count."""
     text = _CODE_SAMPLE.sub(lambda match: blank(match.group()), document.text)
     for match in _LINK.finditer(text):
         link = unquote(match[1] or match[2]).split("#")[0]

@@ -1,4 +1,4 @@
-"""Names of files, and parameters that have none at the call."""
+"""Names of files, and parameters whose names do not show at the call."""
 
 import re
 from typing import Iterator
@@ -51,7 +51,7 @@ def find_bool_parameters(project: Project) -> Iterator[Finding]:
 
 
 def _is_bool(parameter: list[str]) -> bool:
-    """`bool`, by value or reference; `bool*` is where a result goes, or an array."""
+    """`bool`, by value or reference; `bool*` is an output or an array."""
     qualifiers = {"const", "volatile", "constexpr", "[", "]", "maybe_unused", "__grid_constant__"}
     words = [word for word in parameter if word not in qualifiers]
     return words[:1] == ["bool"] and words[1:2] != ["*"] and words[1:2] != ["("]

@@ -28,7 +28,7 @@ def find_dead_headers(project: Project) -> Iterator[Finding]:
     users = defaultdict(set)
     for file in project.cpp_files:
         for include in project.includes(file):
-            # x.cu instantiates the templates of x.cuh, and is compiled by itself.
+            # x.cu instantiates the templates of x.cuh, and is compiled on its own.
             is_instantiation = file.suffix == ".cu" and include.path == file.path + "h"
             users[include.path].add(file.path if is_instantiation else stem(file.path))
     for file in project.cpp_files:

@@ -1,4 +1,4 @@
-"""Sizes, so that every part can be held in mind: split by noun before the limit."""
+"""Size limits, so that every part can be kept in mind: split by noun before the limit."""
 
 import ast
 import re
@@ -54,7 +54,7 @@ def _function_sizes(project: Project, file: SourceFile) -> Iterator[tuple[str, i
         return
     for function in project.declarations(file).functions:
         yield function.name, function.first_line, function.line_count
-    # A function body could also hide in a macro.
+    # A function body could also be hidden in a macro.
     for macro in project.masked(file).macros():
         yield macro.name, macro.first_line, macro.line_count
 

@@ -1,4 +1,4 @@
-"""STYLE.md and its enforcement say the same: no rule without a check, no check without a rule."""
+"""STYLE.md and its checks must agree: no rule without a check, no check without a rule."""
 
 import fnmatch
 import re
@@ -17,7 +17,7 @@ _RULE_NAMES = "the rules are listed by `tidy.py --rules`"
 
 
 def style_rule(known_ids: Callable[[], Iterable[str]]) -> Rule:
-    """The rule must know all rules, itself among them; hence the late call."""
+    """The rule must know all rules, including itself; hence the late call."""
     return Rule("style-map", lambda project: _find(project, set(known_ids())))
 
 
@@ -77,7 +77,7 @@ def _text(project: Project, path: str) -> str:
 
 
 def _is_enabled(config: str, check: str) -> bool:
-    """As clang-tidy reads its list: the last pattern that matches decides."""
+    """As clang-tidy reads its list: the last matching pattern decides."""
     checks = re.search(r"(?ms)^Checks:(.*?)(?=^\w|\Z)", config)
     enabled = False
     for pattern in re.findall(r"[^\s,'\">|]+", checks[1] if checks else ""):

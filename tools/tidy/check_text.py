@@ -1,4 +1,4 @@
-"""What holds for any text: white space, and that the project speaks of itself alone."""
+"""Rules for any text: white space, and that the project only speaks about itself."""
 
 import re
 from typing import Iterator
@@ -16,8 +16,8 @@ _PLACES = ("/wo" "rk/", "/ro" "ot/", "/ho" "me/", "/Us" "ers/", "C:\\Us" "ers")
 _REGISTRIES = ("pypi" ".org", "deb" ".debian.org", "registry" ".npmjs", "bcr" ".bazel.build")
 _NARRATION = ("this " "session", "sub" "agent", "as an " "ai")
 
-# Each with the pattern that rules out longer words; the plain text is searched first, as it is
-# much faster.
+# Each with the pattern that rules out longer words; the plain text is searched first, which is much
+# faster.
 _ENVIRONMENT = {
     **{place: re.compile(r"(?<![\w.])" + re.escape(place)) for place in _PLACES},
     **{word: re.compile(rf"\b{re.escape(word)}s?\b", re.I) for word in _REGISTRIES + _NARRATION},

@@ -28,7 +28,7 @@ class Ban:
                     yield Finding(file.path, line, f"`{match.group().strip()}`", self.remedy)
 
     def _searched_text(self, project: Project, file: SourceFile) -> str:
-        """The text without comments; outside C++, without those that take a whole line."""
+        """The text without comments; outside C++, only whole-line comments are removed."""
         if file.kind is Kind.CPP:
             masked = project.masked(file)
             return masked.without_comments if self.reads_strings else masked.code
@@ -67,7 +67,8 @@ def _may_not_be_fast(project: Project, file: SourceFile) -> bool:
     return is_build_or_code and not file.path.startswith("cuda/kernels/")
 
 
-# Functions that IEEE 754 does not pin down, so that each libm has its own last digits.
+# Functions that IEEE 754 does not specify exactly, so that results differ between libms in the last
+# digits.
 _INEXACT = (
     r"(?:exp|exp2|expm1|log|log2|log10|log1p|pow|cbrt|hypot|sinh?|cosh?|tanh?|asinh?|acosh?"
     r"|atanh?|atan2|erfc?|tgamma|lgamma)[fl]?"

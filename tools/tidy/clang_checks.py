@@ -1,6 +1,6 @@
 """Runs the clang tools over our C++: clang-format on every file; under RECTO_FULL (--config=full)
 clang-tidy's naming rules too, which take minutes. A tool that is not installed, or whose version
-formats otherwise than ours, is skipped with a line that says so.
+formats differently, is skipped with a line that says so.
 """
 
 import concurrent.futures
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from source_tree import Kind, SourceTree
 
-FORMAT_VERSION = 14  # others break lines elsewhere
+FORMAT_VERSION = 14  # other versions break lines elsewhere
 _COMPILER_FLAGS = ["-std=c++20", "-I."]
 _NAMES = "readability-identifier-naming"
 
@@ -46,7 +46,7 @@ def check_names(sources):
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         outputs = list(pool.map(tidy_output, units))
     unread = sum(": error: " in output and "[clang-diagnostic" in output for output in outputs)
-    if unread:  # a header that only the build makes, or a library that is not installed
+    if unread:  # a header that only the build generates, or a library that is not installed
         skip("clang-tidy", f"{unread} of {len(units)} files that cannot be compiled outside Bazel")
     complaint = re.compile(rf"^(\S+?):(\d+):\d+: \w+: (.*) \[{_NAMES}", re.M)
     found = [

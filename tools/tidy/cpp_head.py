@@ -30,7 +30,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class FunctionHead:
-    """Where the name and the parameter list stand among the tokens."""
+    """Where the name and the parameter list are among the tokens."""
 
     name_index: int
     open_index: int
@@ -65,7 +65,7 @@ class Nesting:
         self._open: list[str] = []
 
     def step(self, text: str) -> int:
-        """Takes the next token; returns how many brackets are open behind it."""
+        """Takes the next token; returns how many brackets are open after it."""
         if text in ("(", "[") or (text == "<" and self._open[-1:] in ([], ["<"])):
             self._open.append(text)
         elif text == ">" and self._open[-1:] == ["<"]:
@@ -127,8 +127,8 @@ def _class_name(words: list[str]) -> str:
 def find_function(head: list[Token]) -> FunctionHead | None:
     """The last parameter list before an initialiser list, a trailing return type or a value.
 
-    The last one, because a macro without semicolon may stand before; but not a macro's, unless
-    there is no other: attributes such as GUARDED_BY(x) follow the parameters.
+    The last one, because a macro without semicolon may come before; but not a macro's, unless there
+    is no other: attributes such as GUARDED_BY(x) follow the parameters.
     """
     if not head or head[0].text in _STATEMENTS:
         return None
@@ -201,7 +201,7 @@ def is_lambda(head: list[Token]) -> bool:
 
 
 def _is_lambda_declarator(head: list[Token], index: int) -> bool:
-    """Whether nothing but `<T>(parameters) specifiers -> type` stands from index to the end."""
+    """Whether there is nothing but `<T>(parameters) specifiers -> type` from index to the end."""
     words = [token.text for token in head]
     while index < len(words) and words[index] != "(":
         if words[index] in (")", ",", "{}"):
@@ -229,7 +229,7 @@ def is_body_next(head: list[Token], function: FunctionHead) -> bool:
 
 
 def _ends_in_requires_expression(head: list[Token]) -> bool:
-    """`requires(T a) {` behind another `requires`, `&&` or `||` opens a list of requirements."""
+    """`requires(T a) {` after another `requires`, `&&` or `||` opens a list of requirements."""
     words = [token.text for token in head]
     if "requires" not in words:
         return False

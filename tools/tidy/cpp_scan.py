@@ -1,7 +1,7 @@
 """Finds functions and template heads in C++ without a compiler.
 
-It reads declarations token by token, and jumps over function bodies by their braces. That is
-enough for sizes and parameters, and fast; what it cannot see is listed in README.md.
+It reads declarations token by token, and skips function bodies by their braces. That is enough for
+sizes and parameters, and fast; what it cannot see is listed in README.md.
 """
 
 import re
@@ -52,7 +52,7 @@ class TemplateHead:
 class CppDeclarations:
     functions: list[Function]
     templates: list[TemplateHead]
-    unbalanced_line: int | None = None  # where a brace has no partner
+    unbalanced_line: int | None = None  # if a brace has no partner
 
 
 def scan_cpp(masked: MaskedCpp) -> CppDeclarations:
@@ -111,7 +111,7 @@ class _Scanner:
                 head.append(token)
 
     def _read_template_head(self, keyword: Token, offset: int, end: int) -> int:
-        """Returns the offset behind `<...>`; explicit instantiations have none."""
+        """Returns the offset after `<...>`; explicit instantiations have none."""
         nesting, tokens = Nesting(), []
         for match in _TOKEN.finditer(self._text, offset, end):
             text = match.group()
@@ -128,7 +128,7 @@ class _Scanner:
     def _read_braces(
         self, head: list[Token], opening: Token, closing: int, owner: str | None
     ) -> list[Token]:
-        """Deals with `{...}` after `head`; returns the head with which to go on.
+        """Handles `{...}` after `head`; returns the head with which to continue.
 
         `owner` is None inside parentheses, where braces are values or lambdas.
         """

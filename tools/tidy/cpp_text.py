@@ -49,7 +49,7 @@ class MaskedCpp:
     def __init__(self, text: str):
         self.original = text
         self.without_comments = _COMMENT_OR_LITERAL.sub(_blank_comment, text)
-        # Comments and the insides of literals blanked; the quotes stay.
+        # Comments and the contents of literals blanked; the quotes stay.
         self.code = _COMMENT_OR_LITERAL.sub(_blank_comment_and_literal, text)
         # The same without preprocessor lines: what is left is declarations and statements.
         self.statements = _DIRECTIVE.sub(lambda match: blank(match.group()), self.code)

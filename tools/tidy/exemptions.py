@@ -1,4 +1,4 @@
-"""The two lists of what tidy lets pass. An entry that is no longer needed is itself a finding.
+"""The two lists of exemptions from tidy. An entry that is no longer needed is itself a finding.
 
 ratchet.txt   debts: a size beyond its limit. `rule | subject | amount | reason`. The amount is
               exactly what is there, so that whoever shrinks the thing must shrink the entry.

@@ -1,4 +1,4 @@
-"""The tree with everything that several rules want to know about it, computed once."""
+"""The tree, and everything that several rules need to know about it, computed once."""
 
 import posixpath
 import re
@@ -9,7 +9,7 @@ from cpp_scan import CppDeclarations, scan_cpp
 from cpp_text import Include, MaskedCpp
 from source_tree import Kind, SourceFile, SourceTree
 
-# One stem, all the evidence: x.cc is tested by x_test.cc, x_property_test.cc and so on.
+# One stem for all evidence: x.cc is tested by x_test.cc, x_property_test.cc and so on.
 _EVIDENCE = re.compile(r"_(?:property_test|test|fuzz_test|fuzz|benchmark)$")
 
 
@@ -57,5 +57,5 @@ class Project:
         )
 
     def is_test_support(self, path: str) -> bool:
-        """Whether a header is there for tests only."""
+        """Whether a header is for tests only."""
         return "testing" in path.split("/")[:-1] or path in self.build.test_files

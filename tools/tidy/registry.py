@@ -34,7 +34,7 @@ RULES: tuple[Rule, ...] = (
 
 
 def check(tree: SourceTree) -> list[Violation]:
-    """What is wrong with the tree, in order of place."""
+    """The violations in the tree, ordered by place."""
     project = Project(tree)
     found = [
         Violation(rule.rule_id, finding) for rule in RULES for finding in rule.find(project)

@@ -1,4 +1,4 @@
-"""What a rule is, and what it finds."""
+"""What a rule is, and what a finding is."""
 
 from dataclasses import dataclass
 from typing import Callable, Iterable
@@ -8,7 +8,7 @@ from project import Project
 
 @dataclass(frozen=True)
 class Size:
-    """What is too large, and how large it is: the ratchet list goes by these."""
+    """What is too large, and how large it is, as used by the ratchet list."""
 
     subject: str
     amount: int

@@ -1,4 +1,4 @@
-"""The files under check: which there are, what kind each is, and what it says."""
+"""The files under check: which files there are, their kinds and their contents."""
 
 import ast
 import os
@@ -27,7 +27,8 @@ CODE_KINDS = frozenset({Kind.CPP, Kind.PYTHON, Kind.SHELL, Kind.BUILD, Kind.WEB}
 
 _KIND_OF_SUFFIX = {
     **dict.fromkeys((".h", ".cc", ".cu", ".cuh"), Kind.CPP),
-    # Not our suffixes; read as C++ all the same, so that no rule is escaped by a new name.
+    # Suffixes that this project does not use; read as C++ all the same, so that a new suffix
+    # escapes no rule.
     **dict.fromkeys((".c", ".cpp", ".cxx", ".hh", ".hpp", ".hxx", ".inc", ".inl"), Kind.CPP),
     **dict.fromkeys((".bzl", ".bazel", ".BUILD"), Kind.BUILD),
     **dict.fromkeys((".js", ".mjs", ".css", ".html"), Kind.WEB),
@@ -39,8 +40,8 @@ _KIND_OF_SUFFIX = {
 }
 _CONFIG_NAMES = {".bazelrc", ".clang-format", ".clang-tidy", ".gitignore", ".gitattributes"}
 
-# What lies in these folders is input, expected output or other people's, byte for byte, whatever
-# its suffix.
+# Files in these folders are input, expected output or third-party files, byte for byte, whatever
+# their suffix.
 _DATA_FOLDERS = {"corpus", "golden", "testdata", "vendored"}
 
 # Only for trees without git: what a build or an editor leaves behind.
@@ -64,7 +65,7 @@ def kind_of(path: str, shebang: bytes = b"") -> Kind:
 
 
 class SourceFile:
-    """One file; read when first asked."""
+    """One file; read on first use."""
 
     def __init__(self, path: str, read: Callable[[], bytes]):
         self.path = path
@@ -84,7 +85,7 @@ class SourceFile:
 
     @cached_property
     def python_syntax(self) -> ast.Module:
-        """Of a Python file; empty where Python cannot read it, see python_error."""
+        """The syntax tree of a Python file; empty if Python cannot parse it, see python_error."""
         return ast.Module([], []) if self.python_error else ast.parse(self.text)
 
     @cached_property
@@ -177,7 +178,7 @@ class SourceTree:
 
 
 def _paths_from_git(root: Path) -> list[str] | None:
-    """Committed and new files, without the ignored ones; None where git cannot tell."""
+    """Committed and new files, without the ignored ones; None if git cannot tell."""
     if not (root / ".git").exists():
         return None
     command = ["git", "-C", str(root), "ls-files", "-z", "-co", "--exclude-standard"]

@@ -14,7 +14,7 @@ EXIT_CLEAN, EXIT_VIOLATIONS, EXIT_USAGE = 0, 1, 2
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    # The real path: Bazel shows this file to tests through links that lead to the workspace.
+    # The real path: in Bazel's tests, this file is a link to the workspace.
     default_root = Path(__file__).resolve().parents[2]
     parser.add_argument("--root", type=Path, default=default_root, help="default: this repository")
     parser.add_argument("--rules", action="store_true", help="list the rules and exit")
@@ -25,7 +25,7 @@ def main(arguments: list[str]) -> int:
 
     start = time.monotonic()
     tree = SourceTree.of_folder(options.root)
-    # A check that looks at nothing passes always; this is how a wrong folder shows.
+    # A check of no files always passes; this is how a wrong folder shows.
     if "WORKSPACE" not in tree:
         print(f"tidy: {options.root} is not the root of a workspace", file=sys.stderr)
         return EXIT_USAGE
