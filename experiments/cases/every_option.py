@@ -3,7 +3,7 @@
 
     every_option.py DIR
 
-Beside it the programs of docs/python.md are short: they serve what most kernels serve.
+The programs of docs/python.md are shorter, because they serve only what most kernels serve.
 """
 
 import glob
@@ -14,7 +14,7 @@ import numpy as np
 FP8 = {"e4m3": (3, 7, 0x7E), "e5m2": (2, 15, 0x7B)}  # fraction, bias, largest finite code
 
 
-def fp8_values(kind):  # of all 256 codes
+def fp8_values(kind):  # the values of all 256 codes
     bits, bias, largest = FP8[kind]
     code = np.arange(128)
     exponent, fraction = code >> bits, code % 2**bits
@@ -47,7 +47,7 @@ def new_codes(case, name):
     return fp8_codes(numbers(new, case["q_type"]) / case[name + "_scale"][:, None], kind)
 
 
-def pool(case, name):  # as token-major
+def pool(case, name):  # converted to token-major
     codes = numbers(case[name + "_cache"], case["kv_type"])
     if case["layout"] == "head-major":
         codes = codes.transpose(0, 2, 1, 3)

@@ -20,7 +20,7 @@ _LINES_MAX = 24
 
 
 def read_sweep(folder: Path) -> tuple[Source, pandas.DataFrame, list[str]]:
-    """The points that went well, and the names of the axes."""
+    """The points that succeeded, and the names of the axes."""
     path = folder / "manifest.json"
     manifest = read_json(path)
     grid = manifest.get("grid")
@@ -111,8 +111,8 @@ def sharpness(table: pandas.DataFrame) -> SubFigure:
 
 
 def thresholds(table: pandas.DataFrame) -> SubFigure:
-    """Per type and fault the smallest size that each judge sees; judges that refuse everything, or
-    see nothing, have no point."""
+    """For each type and fault, the smallest size that each judge sees; judges that refuse
+    everything, or see nothing, have no point."""
     types, faults = table["type"].unique(), table["fault"].unique()
     figure, axes = style.new_figure("The smallest fault that a judge still sees", len(types),
                                     len(faults), height=2.2)

@@ -11,7 +11,7 @@ import style
 from result_files import Run
 
 _PANEL_COLUMNS = 3
-_WINDOWS_MAX = 240  # of time in a panel; more are thinner than a line
+_WINDOWS_MAX = 240  # windows of time in a panel; more would be thinner than a line
 
 
 def pool_states(runs: list[Run]) -> SubFigure:
@@ -67,8 +67,8 @@ def _end_s(run: Run) -> float:
 
 
 def _steps(run: Run, column: str) -> tuple[list[float], list[float]]:
-    """Times and means, as a line of steps that ends where the last window ends. Neighbouring
-    windows are joined, so that there are not too many."""
+    """Times and means, as a stepped line that ends with the last window. Neighbouring windows are
+    joined, so that there are not too many."""
     joined = -(-len(run.series) // _WINDOWS_MAX)
     groups = pandas.RangeIndex(len(run.series)) // joined
     lengths = run.series["length_s"].groupby(groups).sum()
@@ -166,7 +166,7 @@ _BLOCK_SIZE_PANELS = (
 
 
 def block_sizes(runs: list[Run]) -> SubFigure | None:
-    """What a block size costs and gives; None where fewer than two were run."""
+    """The costs and benefits of each block size; None if fewer than two were run."""
     paged = [run for run in runs if run.is_paged]
     sizes = sorted({run.block_size for run in paged})
     if len(sizes) < 2:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Callable, Iterator
 
 sys.dont_write_bytecode = True
-# Under the name that the user typed; links lead to these files.
+# The path as typed, not resolved: these files may be links.
 sys.path.insert(0, str(Path(__file__).parent))
 
 import grid_figures  # noqa: E402
@@ -33,8 +33,8 @@ EXPECTED = ("what recto fragmentation, sweep or numerics wrote with --out, or re
 
 @dataclass(frozen=True)
 class Picture:
-    name: str  # of its files, without a suffix
-    draw: Callable  # gives the figure, or None where there is nothing to draw
+    name: str  # the name of its files, without suffix
+    draw: Callable  # returns the figure, or None if there is nothing to draw
     source: Source
 
 
@@ -110,7 +110,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args(arguments)
-    # They are about the picture's looks, and would stand between the names of files.
+    # They are about the picture's looks, and would appear between the names of files.
     warnings.simplefilter("ignore")
     try:
         pictures = list(pictures_of(options.folder))
@@ -127,7 +127,7 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    # Whoever reads the names may stop early.
+    # The reader of the names may stop early.
     try:
         code = main(sys.argv[1:])
         sys.stdout.flush()

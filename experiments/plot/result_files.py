@@ -1,4 +1,4 @@
-"""Reads what commands wrote, in the shape in which it is drawn."""
+"""Reads what commands wrote, in the form in which it is drawn."""
 
 import json
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ NS_PER_S = 1e9
 
 
 class BadInput(Exception):
-    """Names the file, and what was found and expected."""
+    """An error that names the file, and what was found and expected."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where results came from, as the foot of a figure says it."""
+    """Where results came from, for the foot of a figure."""
 
     version: str
     commit: str
@@ -68,7 +68,7 @@ def read_json(path: Path) -> dict:
 
 
 def read_table(path: Path, columns: tuple[str, ...]) -> pandas.DataFrame:
-    """With at least these columns and one row."""
+    """Reads a table that has at least these columns and one row."""
     try:
         table = pandas.read_csv(path)
     except OSError as error:
@@ -93,7 +93,7 @@ def read_source(path: Path, document: dict, settings: dict, remarks: tuple[str, 
 
 
 def common_settings(configurations: list[dict]) -> dict:
-    """Those that all configurations agree on."""
+    """The settings that all configurations agree on."""
     first = configurations[0]
     return {name: value for name, value in first.items()
             if all(other.get(name) == value for other in configurations)}

@@ -1,7 +1,7 @@
 """How pictures look: readable without colour vision, equal bytes for equal data.
 
-Colours are those of Okabe and Ito (Color Universal Design, 2008). Nothing is told by colour alone:
-areas have hatches, lines have dashes and markers.
+Colours are those of Okabe and Ito (Color Universal Design, 2008). Nothing is distinguished by
+colour alone: areas have hatches, lines have dashes and markers.
 """
 
 import textwrap
@@ -52,26 +52,26 @@ def set_up() -> None:
         "axes.spines.top": False,
         "axes.titlesize": "medium",
         "figure.dpi": 100,
-        "font.family": "DejaVu Sans",  # comes with matplotlib, so that it is everywhere the same
+        "font.family": "DejaVu Sans",  # comes with matplotlib, so it is the same everywhere
         "font.size": 9,
         "grid.color": "#DDDDDD",
         "hatch.linewidth": 0.5,
         "legend.frameon": False,
         "savefig.dpi": 150,
-        "svg.fonttype": "none",  # text stays text
-        "svg.hashsalt": "recto",  # names of elements do not vary
+        "svg.fonttype": "none",  # text remains text
+        "svg.hashsalt": "recto",  # deterministic names of elements
     })
 
 
 def line(index: int) -> dict:
-    """What tells the index-th line from others."""
+    """The style that distinguishes the index-th line from others."""
     return {"color": _COLOURS[index % len(_COLOURS)], "linestyle": _DASHES[index % len(_DASHES)],
             "marker": _MARKERS[index % len(_MARKERS)], "markersize": 4, "linewidth": 1.4}
 
 
 def new_figure(title: str, rows: int = 1, columns: int = 1, height: float = 3.4):
-    """A figure, which stands above a foot, and its axes, [rows, columns]. `height` is that of one
-    row in inches."""
+    """A figure, with room for a foot, and its axes, [rows, columns]. `height` is that of one row in
+    inches."""
     height_inches = rows * height + 0.8
     whole = plt.figure(layout="constrained",
                        figsize=(FIGURE_WIDTH_INCHES, height_inches + _FOOT_INCHES))

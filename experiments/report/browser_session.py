@@ -1,4 +1,4 @@
-"""A headless Chromium that keeps its own time, asked over a pipe (Chrome DevTools Protocol)."""
+"""A headless Chromium with its own clock, controlled over a pipe (Chrome DevTools Protocol)."""
 
 import contextlib
 import json
@@ -24,7 +24,7 @@ class BrowserSession(contextlib.ExitStack):
         command = [page_reader.browser(), "--headless=new", "--no-sandbox", "--disable-gpu",
                    "--remote-debugging-pipe", "--force-device-scale-factor=1",
                    "--window-size={},{}".format(*size), f"--user-data-dir={profile}"]
-        # The browser takes the pipe at 3 and 4, wherever ours are.
+        # The browser expects the pipe at 3 and 4, whatever our descriptors are.
         shell = f'exec 3<&{to_browser} 4>&{from_browser}; exec "$@"'
         self._process = subprocess.Popen(["bash", "-c", shell, "browser", *command],
                                          pass_fds=(to_browser, from_browser),
@@ -38,7 +38,7 @@ class BrowserSession(contextlib.ExitStack):
         self._session = attached["sessionId"]
 
     def run(self, script):
-        """What the promise of the page's script comes to."""
+        """The value that the promise of the page's script resolves to."""
         answer = self.call("Runtime.evaluate", expression=script, awaitPromise=True,
                             returnByValue=True)
         if "exceptionDetails" in answer:

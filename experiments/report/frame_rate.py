@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""How smoothly the memory maps of a page move: both are drawn anew for each frame.
+"""How smoothly the memory maps of a page move: both are redrawn for each frame.
 
     frame_rate.py REPORT_HTML
 
-Prints, while the maps are panned and zoomed in a headless Chromium without a GPU, the page's CPU
-time of a frame, which other programs on the machine hardly change, and frames per second as they
-came.
+Pans and zooms the maps in a headless Chromium without a GPU. Prints the page's CPU time per frame,
+which other programs on the machine hardly change, and the frames per second that were reached.
 """
 
 import statistics
@@ -17,7 +16,7 @@ import page_reader
 from browser_session import BrowserSession
 
 FRAMES = 40
-# Before the first frame, what each frame does; `i` counts. The page's own functions.
+# What runs before the first frame, and in each frame; `i` counts. Calls the page's own functions.
 MOVES = {
     "pan, whole run": ("setTimeRange(0, timeRange.last * 0.9)",
                        "stepBy(i % 40 < 20 ? 0.005 : -0.005)"),
@@ -38,13 +37,13 @@ MEASURE = """(async () => {{
 
 
 def cpu_seconds(session):
-    """Of the page's thread, so far."""
+    """The CPU time of the page's thread so far."""
     metrics = session.call("Performance.getMetrics")["metrics"]
     return next(one["value"] for one in metrics if one["name"] == "TaskDuration")
 
 
 def frame_rates(page):
-    """{move: (CPU milliseconds a frame, frames per second in the median)}."""
+    """{move: (CPU milliseconds per frame, median frames per second)}."""
     found = {}
     with tempfile.TemporaryDirectory() as profile:
         with BrowserSession(Path(page).resolve(), profile) as session:

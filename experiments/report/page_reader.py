@@ -1,4 +1,4 @@
-"""What tests read of a report: its parts, a picture of it, and what a browser sees."""
+"""What tests read from a report: its parts, a picture of it, and what a browser sees."""
 
 import html
 import json
@@ -9,7 +9,7 @@ import subprocess
 import zlib
 from pathlib import Path
 
-# Whatever makes a browser look elsewhere while a page is opened.
+# Anything that makes a browser load something else while a page is opened.
 _LOADS = re.compile(
     r"""<(?:script|img|iframe|audio|video|embed|source)\b[^>]*\ssrc="""
     r"""|<link\b[^>]*\shref="(?!data:)"""
@@ -48,7 +48,7 @@ def _browse(page, profile, *options):
 
 
 def selftest(path, profile, size=(1360, 1500)):
-    """What web/selftest.js wrote down."""
+    """What web/selftest.js recorded."""
     page = f"file://{path}#selftest"
     shown = _browse(page, profile, "--dump-dom", "--window-size={},{}".format(*size))
     found = re.search(r'<pre id="seen"[^>]*>(.*?)</pre>', shown, re.DOTALL)

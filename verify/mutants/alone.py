@@ -1,5 +1,6 @@
-"""What a user's `recto verify` has, tried on a mutant without any test of recto's own: each law by
-itself, then the oracle and the laws while every access is checked, as kernels from --cuda are.
+"""Tries the checks of a user's `recto verify` on a mutant, without any of recto's own tests: each
+law by itself, then the oracle and the laws while every access is checked, as for kernels from
+--cuda.
 """
 
 import re
@@ -7,15 +8,15 @@ import re
 import outcome
 from outcome import Outcome
 
-NAMES, ONE_LAW = "alone: names of laws", "alone: a law"  # of laws_alone_test.cc
-# They hold results against what the reference says: none of them is a law without an oracle.
+NAMES, ONE_LAW = "alone: names of laws", "alone: a law"  # from laws_alone_test.cc
+# These compare results with the reference: none of them is a law without an oracle.
 BY_REFERENCE = ["oracle", "kv_write", "kv_append", "block_copy", "block_swap", "gather"]
-# Of one law; without a mutant the longest takes a tenth.
+# For one law; without a mutant the longest takes a tenth of this.
 SECONDS = 120
 
 
 def laws_of(program):
-    """Their names, as the program has them."""
+    """The names of the laws, as the program has them."""
     said = outcome.run(program, NAMES, 0, SECONDS).said
     return re.findall(r"^law: (\w+)$", said, re.MULTILINE)
 
@@ -25,7 +26,7 @@ def run_law(program, law, number):
 
 
 def is_of_law(law, found):
-    """Whether it was the law that failed; and not what it was put to, in its midst."""
+    """Whether the law itself failed, and not the backend in the middle of it."""
     if found.kind != "killed" or outcome.THROWN.search(found.said):
         return False
     return found.sort == (outcome.ORACLE if law == "oracle" else f"law: {law}")
@@ -37,7 +38,8 @@ def is_of_verify(found):
 
 
 class Alone:
-    """One mutant: the laws that saw it, each by itself; and whether `recto verify` did, by what."""
+    """Tries one mutant: the laws that saw it, each by itself, and whether and how `recto verify`
+    did."""
 
     def __init__(self):
         self.laws, self.verify = [], Outcome("passed")

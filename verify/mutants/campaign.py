@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Wakes mutants, one process each, and tells who is killed, by what, and how fast.
+"""Activates mutants, one process each, and reports which are killed, by what, and how fast.
 
     campaign.py --programs KIND=PROGRAM=MUTANTS... --equivalent EQUIVALENT.txt --open OPEN.txt
                 [--sample N] [--jobs N] [--seconds S] [--only NAME...] [--drawn-only]
@@ -36,7 +36,7 @@ import report  # noqa: E402
 from outcome import Outcome, run  # noqa: E402
 
 class Trial:
-    """One mutant of a program: what ours and the imitations say of it."""
+    """Tries one mutant of a program: the outcomes of our checks and of the imitations."""
 
     def __init__(self, program, mutant, listed):
         self.program, self.mutant, self.listed = program, mutant, listed
@@ -50,7 +50,7 @@ class Trial:
         for stage in self.program.stages_of(self.mutant, left_out):
             outcome = run(self.program, stage, number, asked.seconds)
             outcome.sort = outcome.sort or self.program.group_of(stage)
-            # What ends in a crash, or throws, may be told by others, who look at accesses.
+            # What ends in a crash or an exception may be explained by checks that look at accesses.
             if outcome.kind == "killed" or self.ours.kind == "passed":
                 self.ours = outcome
             if outcome.kind == "killed":
@@ -86,7 +86,7 @@ class Trial:
         return []
 
     def result(self):
-        """What tables are made of."""
+        """What tables are made from."""
         mutant = self.mutant
         result = {key: mutant[key] for key in ("name", "area", "operator", "place", "text")} | {
             "listed": self.listed,
@@ -101,7 +101,7 @@ class Trial:
 
 
 def failures_without_mutant(asked, found, pool):
-    """Whoever finds something where nothing is wrong finds nothing."""
+    """A check that also fails without a mutant proves nothing."""
     runs = []
     for program in found:
         specs = program.specs(program.long if asked.sample else []) + program.imitations
@@ -117,12 +117,12 @@ def failures_without_mutant(asked, found, pool):
 
 
 def shuffled(trials):
-    """In an order that their names make."""
+    """In an order that depends only on their names."""
     return sorted(trials, key=lambda t: hashlib.sha256(t.mutant["name"].encode()).hexdigest())
 
 
 def sample_of(trials, each):
-    """So many of each area, always the same ones."""
+    """So many mutants of each area, always the same ones."""
     order = shuffled(trials)
     found = []
     for area in sorted({trial.mutant["area"] for trial in trials}):
@@ -166,7 +166,7 @@ def trials_of(asked, found, listed):
 
 
 def failures_of_lists(found, listed):
-    """Names that there are not any more, and sources that have run away from what was drawn."""
+    """Names that no longer exist, and too many drawn mutants that are gone with their lines."""
     mutants = [mutant for program in found for mutant in program.mutants]
     failures = [f"{name}: is listed, and is not there" for name in listed.keys() - {
         mutant["name"] for mutant in mutants
@@ -179,12 +179,12 @@ def failures_of_lists(found, listed):
 
 
 def seen_by_of(mutants):
-    """Names of picked ones, and the sorts of checks that ought to see each."""
+    """Names of picked mutants, and the sorts of checks that ought to see each."""
     return {mutant["name"]: mutant["seen_by"] for mutant in mutants if "seen_by" in mutant}
 
 
 def head_of(asked, found, seconds):
-    """What a result begins with."""
+    """The beginning of a result."""
     today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
     head = {"date": today, "built_from": asked.built_from, "jobs": asked.jobs}
     head |= {"minutes": round(seconds / 60)}

@@ -55,7 +55,7 @@ class Picked:
     def __init__(self, name):
         self.name, self.text, self.source = name, "", ""
         self.seen_by = []  # sorts of checks, each of which ought to see it
-        self.changes = []  # (path, old lines, new lines)
+        self.changes = []  # of (path, old lines, new lines)
 
 
 def read_picked(paths):
@@ -91,7 +91,8 @@ def read_line(line, found):
 
 
 def number_of(name):
-    """The same whatever other mutants there are; not 0, which is none."""
+    """A mutant's number: independent of what other mutants there are, and not 0, which stands for
+    none."""
     return int(hashlib.sha256(name.encode()).hexdigest()[:7], 16) + 1
 
 
@@ -100,7 +101,7 @@ def awake(name):
 
 
 class Copy:
-    """One source, and what takes the place of parts of it."""
+    """One source, and the replacements of parts of it."""
 
     def __init__(self, path, source):
         self.path, self.source = path, source
@@ -140,7 +141,7 @@ class Copy:
         return all(end <= other or behind <= begin for other, behind, _ in self.edits)
 
     def candidates(self):
-        """What operators make of places that no picked mutant has."""
+        """What operators make of places that no picked mutant uses."""
         return [
             mutant
             for mutant in operators.mutants_of(self.path, self.source)
@@ -182,7 +183,7 @@ def both_forms(site, text, mutants):
 
 
 def read_names(path):
-    """The first word of each line that is no remark."""
+    """The first word of each line that is not a comment."""
     lines = path.read_text(encoding="utf-8").splitlines()
     return {line.split()[0] for line in lines if line and not line.startswith("#")}
 
@@ -200,8 +201,8 @@ def copies_of(paths, picked):
 
 
 def draw(copies, each, left_out, seed=SEED, of_each_source=None):
-    """Of each source and operator the first ones, in an order that the seed makes; and of those of
-    each source so many, if that is limited."""
+    """The first mutants of each source and operator, in an order that depends on the seed; and of
+    these, a limited number for each source, if so asked."""
     lines = []
 
     def place(mutant):

@@ -22,7 +22,7 @@ HERE = "verify/mutants"
 
 
 def sources(program):
-    """Those of BUILD. Lists of names are Python, too."""
+    """The sources listed in sources.bzl, which is valid Python, too."""
     if program != "kernels":
         return runpy.run_path(f"{HERE}/sources.bzl")[program.upper()]
     found = []

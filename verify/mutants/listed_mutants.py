@@ -1,10 +1,10 @@
-"""Mutants in lists, a line each: a name, and why it is there."""
+"""Lists of mutants, one per line: a name, and why it is listed."""
 
 from pathlib import Path
 
 
 def read_arguments(path):
-    """Names, and the argument of each."""
+    """Names, and the reason for each."""
     arguments = {}
     for line in Path(path).read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):

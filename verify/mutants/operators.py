@@ -1,4 +1,4 @@
-"""The classic operators, on the sites of a source: one small mistake each.
+"""The classic mutation operators, applied to the sites of a source: one small mistake each.
 
 relational, logical, arithmetic, constant, index (the wrong element, stride, tensor or end of a
 range), dropped statement, dropped barrier.
@@ -16,7 +16,7 @@ ARITHMETIC = {
     "+=": "-=", "-=": "+=", "*=": "+=", "/=": "*=", "|=": "=", "^=": "|=",
 }  # fmt: skip
 BINARY = [("relational", RELATIONAL), ("logical", LOGICAL), ("arithmetic", ARITHMETIC)]
-# Names that stand for another thing of the same kind. Each is taken for the other.
+# Names for different things of the same kind. Each is mistaken for the other.
 CONFUSED = [
     ("row_stride", "head_stride"), ("block_stride", "slot_stride"), ("keys", "values"),
     ("key_offsets", "value_offsets"), ("begin", "end"), ("k", "v"), ("first", "last"),
@@ -50,7 +50,8 @@ def replaced(site, source, token, new):
 
 
 def is_binary(site, i, source):
-    """Not a sign, a template's bracket or a pointer: it stands apart from both its operands."""
+    """A binary operator, not a sign, a template's bracket or a pointer: it has spaces on both
+    sides."""
     token = site.tokens[i]
     if i == 0 or i + 1 == len(site.tokens):
         return False
@@ -61,7 +62,7 @@ def is_binary(site, i, source):
 
 
 def is_text(site):
-    """Which can be joined, and nothing else."""
+    """Whether it is text, which can only be concatenated."""
     return any(t.kind == "text" or t.text in ("string", "to_string") for t in site.tokens)
 
 
@@ -102,7 +103,7 @@ def is_apart(site, i):
 
 
 def wrong_name(site, i):
-    """A name that may stand in the place of this one: its function uses it in the same way."""
+    """A name that may replace this one: its function uses it in the same way."""
     text = site.tokens[i].text
     is_call = i + 1 < len(site.tokens) and site.tokens[i + 1].text == "("
     if is_call:
@@ -122,7 +123,7 @@ def dropped(site, source):
 
 
 def mutants_of(path, source):
-    """All of a source, by names that other changes to it leave as they are."""
+    """All mutants of a source, under names that do not change when other parts of it do."""
     found, times = [], {}
     for site in sites.sites_of(source):
         changes = list(changes_of(site, source))

@@ -1,8 +1,8 @@
 """How a program ends under a mutant, and what killed it.
 
 A kill is an assertion of Catch2, a broken contract (core/contract.h), which is how the executor
-tells what it finds, or a line of bounds.cc. Another exception is nobody's check: it comes out of a
-library, and says nothing of what is wrong. So it is told apart, as crashes and the clock are.
+reports what it finds, or a line of bounds.cc. Another exception is not a check: it comes out of a
+library, and does not say what is wrong. So it is counted separately, as crashes and the clock are.
 """
 
 import os
@@ -12,8 +12,8 @@ import sys
 
 import watched
 
-# Long names go on in a second line, behind their colon if they have one; sections of a case stand
-# apart by two blanks.
+# Long names continue on a second line, after their colon if they have one; sections of a case are
+# indented by two blanks.
 HEADER = re.compile(r"^-{79}\n(\S.*\n(?:(?:|   +)\S.*\n)*)(?:  .*\n)*-{79}\n", re.MULTILINE)
 FAILED = re.compile(r"^\S.*: FAILED:\n((?:.*\n)*?)(?=\S.*: FAILED:$|[-=.]{79}$|\Z)", re.MULTILINE)
 BY_THE_CLOCK = "no switch"
@@ -21,18 +21,18 @@ BY_THE_CLOCK = "no switch"
 LEFT = re.compile("^(out of bounds|undefined): .*", re.MULTILINE)
 EXECUTOR, ORACLE = "checks of the executor", "the oracle"
 CHECKED = {"out of bounds": "bounds of containers", "undefined": "undefined behaviour"}
-# Of attention_finders_test.cc and laws_alone_test.cc.
+# From attention_finders_test.cc and laws_alone_test.cc.
 LAW = re.compile(r"explicitly with message: (\w+) on ")
-# Out of a test; out of a property, as RapidCheck tells it; or out of what a law was put to.
+# From a test; from a property, as RapidCheck reports it; or from the backend that a law was put to.
 THROWN = re.compile(
     r"(?:due to unexpected exception with messages?:"
     r"|explicitly with message: Falsifiable after .* Exception thrown with message:"
     r"|explicitly with message: \w+ on .*?: thrown)(.*)"
 )
-# They are about exceptions: another one than was expected fails them.
+# These check exceptions: a different exception than expected fails them.
 ABOUT_EXCEPTIONS = re.compile(r"(CHECK|REQUIRE)_(NO)?THROW")
 CONTRACT = "contract broken: "
-# Says nothing of what was found. Where lines are broken, paths have blanks.
+# Says nothing about what was found. Where lines are broken, paths have blanks.
 NOISE = re.compile(
     r"\{Unknown expression[^}]*\} |due to unexpected exception with messages?: "
     r"|bazel-out/ ?\S+/ ?bin/ ?verify/ ?mutants/ ?copies/ ?"
@@ -50,14 +50,14 @@ class Outcome:
         self.kind, self.by, self.said, self.sort = kind, by, said, sort
 
     def shown(self):
-        """For tables: what was said, shortened."""
+        """For tables: the message, shortened."""
         said = NOISE.sub("", self.said)
         return said if len(said) <= SHOWN else said[: SHOWN - 3] + "..."
 
 
 def run(program, spec, number, seconds, **more):
-    """`more` are further variables of the environment. Ends with the first case that fails; after a
-    foreign exception the others have their say, too."""
+    """`more` are further environment variables. Stops at the first case that fails; after a foreign
+    exception the other cases run, too."""
     environment = {**os.environ, program.variable: str(number), **more}
     environment.pop("TESTBRIDGE_TEST_ONLY", None)
     command = [program.path, "-#", spec]
@@ -83,7 +83,7 @@ def outcome_under(command, environment, seconds):
 
 
 def outcome_of(done):
-    """Of a program that failed; of its cases the first that killed, if one did."""
+    """The outcome of a program that failed: the first of its cases that killed, if one did."""
     left = LEFT.search(done.stdout)
     if left:
         return Outcome("killed", CHECKED[left[1]], left[0], CHECKED[left[1]])
@@ -98,7 +98,7 @@ def outcome_of(done):
 
 
 def outcomes_of_cases(text):
-    """Of each that failed, by its first failure: others may follow from that."""
+    """The outcome of each failed case, by its first failure: others may follow from it."""
     headers = list(HEADER.finditer(text))
     ends = [header.start() for header in headers[1:]] + [len(text)]
     cases = []
@@ -124,7 +124,8 @@ def crash_of(done):
 
 
 def is_foreign(said):
-    """Whether an exception ended it that is no broken contract, and that no assertion is about."""
+    """Whether it was ended by an exception that is not a broken contract and that no assertion
+    checks."""
     thrown = THROWN.search(said)
     if not thrown or ABOUT_EXCEPTIONS.match(said):
         return False
@@ -132,7 +133,8 @@ def is_foreign(said):
 
 
 def sort_of(said):
-    """Which law failed; or the executor's checks, which tell the kernel they found something in."""
+    """Which law failed; or the executor's checks, which name the kernel in which they found
+    something."""
     if " in kernel '" in said:
         return EXECUTOR
     law = LAW.search(said)

@@ -1,4 +1,4 @@
-"""The programs that have mutants, what tries them, and what is tried on whose mutants first."""
+"""The programs that have mutants, what tests them, and what is tried first on which mutants."""
 
 import json
 import re
@@ -14,11 +14,13 @@ IMITATIONS = ["imitation: fixed tolerance", "imitation: factor two"]
 
 
 class Program:
-    """A Catch2 program; groups of its cases by files or names; and where to begin for whom."""
+    """A Catch2 program, groups of its cases by files or names, and where to begin for which
+    mutants."""
 
     groups = {}
     preferred = []  # (of a file's name, groups)
-    # Minutes, which a sample has for mutants alone that nothing else kills, and are not equivalent.
+    # Takes minutes, so a sample runs it only for mutants that nothing else kills and that are not
+    # equivalent.
     long = []
     imitations = []
     verifies = []  # specs of what `recto verify` has, every access checked
@@ -68,7 +70,7 @@ class Kernels(Program):
             "[#flash_attn_call_test]",
         ],
         "contents of tables": ["[#contents_check_test],[#contents_checks_test]"],
-        # With every access checked first: what writes beyond its own may end the others.
+        # First with every access checked: out-of-bounds writes may end the others.
         "moves of K and V": [
             "[#cache_checks_test]",
             "[#kernel_cache_thresholds_test]",
@@ -84,7 +86,7 @@ class Kernels(Program):
             "finder: oracle\\, more cases",
             "finder: oracle\\, preempted",
         ],
-        # Last, as no result is wrong.
+        # Last, because no result is wrong.
         "bank conflicts": ["finder: no warp waits for a bank"],
     }
     preferred = [
@@ -103,7 +105,7 @@ class Kernels(Program):
 
 
 def tests(names):
-    """By files, each of which is run by itself: a crash in one may be told by another."""
+    """By files, each of which runs by itself: a crash in one may be explained by another."""
     return [f"[#{name}_test]" for name in names.split()]
 
 
@@ -130,7 +132,7 @@ class Cache(Program):
 
 
 class Planted(Program):
-    """The faults of planted_faults, which have names in place of numbers."""
+    """The faults of planted_faults, which have names instead of numbers."""
 
     groups = {"tests of known bugs": KNOWN_BUGS, "random and all short histories": FINDERS}
     long = ["random and all short histories"]
@@ -152,7 +154,7 @@ class Planted(Program):
 
 
 class PlantedKernels(Planted):
-    """Those that tests of kernels find, of known bugs; nothing else looks for them."""
+    """Mutants of known bugs that tests of kernels find; nothing else looks for them."""
 
     groups = {"tests of known bugs": tests("kernel_bugs host_api_graph")}
     long = []

@@ -17,10 +17,10 @@ import copies
 import listed_mutants
 
 
-# Reasons for which nobody can see a mutant.
+# Reasons why a mutant cannot be detected.
 UNSEEN = ("same code", "equivalent")
-# Sorts of checks: what `recto verify` has for anybody's kernel, and what the compiler put into the
-# mutated copies. Others are of tests and properties of recto's own parts.
+# Sorts of checks: what `recto verify` has for any kernel, and what the compiler put into the
+# mutated copies. Others are tests and properties of recto's own parts.
 VERIFIES = re.compile("checks of the executor|the oracle|law: .*")
 INSTRUMENTED = re.compile("bounds of containers|undefined behaviour")
 
@@ -30,7 +30,7 @@ def share(part, whole):
 
 
 def read(result):
-    """What a campaign has written: its mutants, the date and, where they are known, more."""
+    """What a campaign has written: its mutants, the date and, if known, more."""
     return json.loads(Path(result).read_text(encoding="utf-8"))
 
 
@@ -47,18 +47,18 @@ def table_of(rows):
 HEADINGS = ["mutants", "same machine code", "equivalent", "killed by ours"]
 HEADINGS += ["first by oracle, laws, executor", "by own tests", "by instrumentation"]
 HEADINGS += ["fixed tolerance", "factor two"]
-# Of these there should be none: a column only where there are.
+# There should be none of these: they have a column only if there are some.
 FAILURES = {"untried": "not tried", "passed": "survived", "threw": "by a foreign exception"}
 FAILURES |= {"crashed": "crashed", "clock": "by the clock"}
 
 
 def tells_exceptions(mutants):
-    """Earlier campaigns counted an exception that is none of ours as a kill, and kept no word."""
+    """Earlier campaigns counted a foreign exception as a kill, and kept no message."""
     return any("said" in mutant for mutant in mutants)
 
 
 def failures_of(mutants):
-    """Kinds of outcomes of which there is one, besides those that nobody can see."""
+    """Kinds of outcomes that occur, besides mutants that cannot be detected."""
     kinds = {m["ours"] for m in mutants if m["listed"] not in UNSEEN or m["ours"] == "untried"}
     return [kind for kind in FAILURES if kind in kinds]
 
@@ -89,7 +89,7 @@ def table_by(key, mutants):
 
 
 def left_over(mutants):
-    """A sentence that stands for columns which are not there."""
+    """A sentence in place of columns that are missing."""
     known = [kind for kind in FAILURES if kind != "threw" or tells_exceptions(mutants)]
     absent = [FAILURES[kind] for kind in known if kind not in failures_of(mutants)]
     return f"There are no columns for mutants that there are none of: {', '.join(absent)}.\n"
@@ -112,7 +112,7 @@ def alone_row(name, mutants):
 
 
 def alone_table(mutants):
-    """Of those on which each was tried by itself: nothing, if a campaign had no such columns."""
+    """For mutants on which each was tried by itself: empty if a campaign had no such columns."""
     tried = [mutant for mutant in mutants if "alone" in mutant]
     if not tried:
         return ""
@@ -123,7 +123,8 @@ def alone_table(mutants):
 
 
 def law_table(mutants, laws):
-    """Those that each law kills, with nothing before it; and those that no other law does."""
+    """The mutants that each law kills with nothing run before it, and those that no other law
+    kills."""
     kills = [mutant["alone"]["laws"] for mutant in mutants if "alone" in mutant]
     if not kills:
         return ""
@@ -136,7 +137,7 @@ def law_table(mutants, laws):
 
 
 def executor_sentence(mutants):
-    """The executor looks at kernels while tests of recto's own run, too."""
+    """The executor also checks kernels while recto's own tests run."""
     seen = [m for m in mutants if m["ours"] == "killed" and m["sort"] == "checks of the executor"]
     own = sum(not m["by"].startswith("finder: ") for m in seen)
     return (
@@ -179,7 +180,8 @@ def open_table(mutants, still_open):
 
 
 def seen_otherwise(mutants, seen_by):
-    """Those that another sort of check killed than they were picked for, of `seen_by`'s."""
+    """The mutants in `seen_by` that were killed by another sort of check than they were picked
+    for."""
     killed = [m for m in mutants if m["ours"] == "killed" and m["name"] in seen_by]
     rows = [["mutant", "ought to be seen by", "was killed by", "which is"]]
     for mutant in killed:

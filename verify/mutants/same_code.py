@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Which mutants that nothing kills are the same machine code as the original.
+"""Determines which mutants that nothing kills have the same machine code as the original.
 
     same_code.py --compiler GXX --list MUTANTS.json --names EQUIVALENT.txt OPEN.txt
                  --copies FOLDER --out FILE -- FLAGS...
 
 Writes "same NAME" or "other NAME" for each mutant of the list that equivalent.txt or open.txt
 names: what is killed cannot be the same. Compiles each source twice at -O2, the mutant's number a
-constant, and compares the object files: of a header, all sources that include it, straight or by
-way of others, until one differs. Kernels are what the host compiler makes of them for the executor.
+constant, and compares the object files: for a header, those of all sources that include it,
+directly or indirectly, until one differs. Kernels are compiled by the host compiler, as for the
+executor.
 """
 
 import argparse
@@ -20,20 +21,20 @@ from pathlib import Path
 
 FLAGS = ["-std=c++20", "-O2", "-w", "-Wno-narrowing", "-ffp-contract=off", "-c"]
 KERNEL_FLAGS = ["-x", "c++", "-DRECTO_SIMT_KERNEL_FILE", "-fno-strict-aliasing"]
-# Takes the place of what looks at the environment.
+# Replaces the function that reads the environment.
 FIXED = "#pragma once\n#define RECTO_MUTANT(number) ((number) == RECTO_FIXED)\n"
 COPIES = "verify/mutants/copies/"
 
 
 def names_of(paths):
-    """Before the colon of each line that is no remark."""
+    """The text before the colon of each line that is not a comment."""
     lines = [line for path in paths for line in path.read_text(encoding="utf-8").splitlines()]
     return [line.partition(": ")[0] for line in lines if line and line[0] != "#"]
 
 
 def sources_with(path, copies):
-    """Copies that are compiled by themselves, and are that file, or include it straight or by way
-    of others."""
+    """Copies that are compiled on their own, and are that file or include it directly or
+    indirectly."""
     included = {}
     for copy in (file for file in copies.rglob("*") if file.is_file()):
         text = copy.read_text(encoding="utf-8")
@@ -58,7 +59,7 @@ class Compiler:
             (headers / name).write_text(FIXED, encoding="utf-8")
 
     def code_of(self, source, number):
-        """The object file, without what tells where it came from."""
+        """The object file, without what shows where it came from."""
         target = str(self.folder / "code.o")
         flags = self.flags + (KERNEL_FLAGS if source.suffix == ".cu" else [])
         fixed = f"-DRECTO_FIXED={number}"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The sentences of docs/mutation.md that have figures, of the campaigns that are kept.
+"""The sentences of docs/mutation.md that have figures, made from the campaigns that are kept.
 
     sentences.py RESULT.json HELD_OUT/RESULT.json UNINSTRUMENTED/RESULT.json
 """
@@ -74,7 +74,8 @@ def uninstrumented(first, campaign):
 
 
 def sentences(first, second, alone):
-    """Each stands in the document, wherever its lines end. Of results, as they are written."""
+    """Each must be in the document, however its lines are broken. Takes results as they are
+    written."""
     mutants = first["mutants"]
     return [
         *planted(mutants),

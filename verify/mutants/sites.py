@@ -1,7 +1,7 @@
-"""Where code can be had in two forms, one of them wrong: conditions, values and statements.
+"""Sites where code can have two forms, one of them wrong: conditions, values and statements.
 
 Finds them in a source as clang-format lays it out. What is decided at compile time (templates,
-constexpr, static_assert, the preprocessor) is no site: a mutant is chosen when a program runs.
+constexpr, static_assert, the preprocessor) is not a site: a mutant is chosen when a program runs.
 """
 
 import re
@@ -16,7 +16,7 @@ TOKEN = re.compile(
 )
 OPEN, CLOSED = "([{", ")]}"
 COMPILED_AWAY = {"static_assert", "using", "typedef", "constexpr", "extern", "friend", "template"}
-# Before an opening brace of code these may stand, besides what a trailing return type is made of.
+# These may precede an opening brace of code, besides the parts of a trailing return type.
 AFTER_PARAMETERS = {"const", "noexcept", "override", "mutable", "RECTO_SIMT_UNOBSERVED"}
 
 
@@ -41,7 +41,7 @@ class Function:
 
 
 def phrase_at(tokens, i, name):
-    """How a name at i would be reached: as "name", "object.member", or ").member"."""
+    """How a name at i is accessed: as "name", "object.member", or ").member"."""
     if i >= 2 and tokens[i - 1].text in (".", "->"):
         return f"{tokens[i - 2].text}.{name}"
     return name
@@ -92,7 +92,7 @@ class Reader:
             self.sites.append(Site(kind, self.tokens[begin:end], self.function))
 
     def declarations(self, i, end):
-        """Of a file, a namespace or a class: goes into the bodies of functions."""
+        """Walks a file, a namespace or a class: goes into the bodies of functions."""
         while i < end:
             begin = i
             while i < end and self.text(i) not in (";", "{"):
@@ -118,7 +118,7 @@ class Reader:
             i = self.statement(i)
 
     def statement(self, i):
-        """Reads one statement; the index behind it."""
+        """Reads one statement; returns the index after it."""
         text = self.text(i)
         if text == "{":
             self.statements(i + 1, self.partners[i])
@@ -153,7 +153,7 @@ class Reader:
         self.add("value", *parts[2])
 
     def split(self, begin, end, mark):
-        """The parts between such marks that stand in no brackets."""
+        """The parts between such marks outside of all brackets."""
         parts, first, i = [], begin, begin
         while i < end:
             if self.text(i) in OPEN and i in self.partners:
@@ -180,7 +180,7 @@ class Reader:
         return end + 1
 
     def _lambdas(self, begin, end):
-        """Goes into their bodies; whether there are any."""
+        """Goes into the bodies of lambdas; returns whether there are any."""
         found = False
         i = begin
         while i < end:
@@ -201,7 +201,7 @@ class Reader:
         return words[-words[::-1].index(")") :] if ")" in words else []
 
     def _is_declaration(self, begin, end):
-        """Two names, or a type's last mark and a name, side by side."""
+        """Two names, or a type's last token and a name, side by side."""
         parts = self.split(begin, end, "=")
         first, last = parts[0]
         if len(parts) > 1 and self.text(last - 1) in ("+", "-", "*", "/", "|", "&", "^"):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tables of what the compiler's checks were the first to see, tried in copies without them.
+"""Tables of mutants that the compiler's checks were the first to see, tried in copies without them.
 
     uninstrumented.py UNINSTRUMENTED/RESULT.json UNINSTRUMENTED/SURVIVED.txt
 """
@@ -40,7 +40,7 @@ def became(mutant, survived):
 
 
 def left_table(mutants, survived):
-    """Those that nothing of recto's own kills, one by one."""
+    """Mutants that none of recto's own checks kills, one by one."""
     rows = [["mutant", "what", "without the compiler's checks"]]
     for mutant in mutants:
         if mutant["ours"] != "killed":

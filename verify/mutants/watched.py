@@ -1,5 +1,5 @@
-"""Runs a program for so long; and finds one that waits for itself, as one does that crashed while
-it held a lock, and whose handler of the signal wants it.
+"""Runs a program with a time limit, and detects one that deadlocks with itself, such as one that
+crashed while it held a lock that its signal handler wants.
 """
 
 import subprocess
@@ -7,17 +7,17 @@ import time
 from pathlib import Path
 
 LOOKS_SECONDS = 5
-# No running program uses so little for so long, however many there are beside it.
+# No running program uses so little CPU for so long, however many others there are.
 QUIET_SECONDS = 30
 
 
 class Waits(Exception):
-    """It has used no CPU for QUIET_SECONDS."""
+    """The program has used no CPU for QUIET_SECONDS."""
 
 
 def cpu_ticks(pid):
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    return int(fields[11]) + int(fields[12])  # of the user, of the system
+    return int(fields[11]) + int(fields[12])  # user and system time
 
 
 def run(command, environment, seconds):
