@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is wrong on the command line is told by flag or file, with what was found and expected.
+"""Errors on the command line name the flag or file, what was found and what was expected.
 
     bad_usage_test.py RECTO
 """
@@ -83,7 +83,7 @@ BAD_USAGE = (
 
 
 def recto(*arguments, **options):
-    """In a folder where none of the files is that are named."""
+    """Runs in a folder where none of the named files exist."""
     with tempfile.TemporaryDirectory() as folder:
         return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True,
                               encoding="utf-8", cwd=folder, **options)

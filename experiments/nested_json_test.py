@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""JSON from outside whose brackets nest without end is refused by whoever reads it.
+"""Every reader of JSON from outside refuses brackets that nest without end.
 
     nested_json_test.py RECTO
 
@@ -16,7 +16,7 @@ PROGRAM = Path(sys.argv.pop(1)).resolve()
 LEVELS = 200_000
 NESTED = ("[" * LEVELS + "]" * LEVELS, '{"a":' * LEVELS + "1" + "}" * LEVELS)
 
-# The command, the file that it reads, and what stands around the nested value.
+# The command, the file that it reads, and the text around the nested value.
 READERS = (
     ("replay case.json", "case.json", '{"backend": @}'),
     ("replay case.json", "case.json",

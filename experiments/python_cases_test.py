@@ -20,7 +20,8 @@ PEERS = Path(sys.argv[3]).absolute().parent  # of the kernel in Triton
 TEXT = DOCUMENT.read_text("utf-8")
 EVERYTHING = Path(sys.argv[4]).read_text("utf-8")
 
-# Where a program on NumPy cannot be the one on PyTorch: the module, and how codes become numbers.
+# Where the NumPy program must differ from the PyTorch one: the module, and how codes become
+# numbers.
 TORCH_ONLY = (
     "import glob, sys, numpy as np, torch as xp",
     "def numbers(codes, kind):",

@@ -26,7 +26,7 @@ def recto(*arguments, **options):
 
 
 def environment(**changes):
-    """Ours without what the program looks at, and with `changes`."""
+    """Our environment without the variables that the program reads, and with `changes`."""
     dropped = ("LC_ALL", "LC_CTYPE", "LANG", "NO_COLOR", "TERM", "BUILD_WORKING_DIRECTORY")
     return {k: v for k, v in os.environ.items() if k not in dropped} | changes
 
@@ -91,7 +91,7 @@ class Folders(unittest.TestCase):
             arguments = ("simulate", *SMALL, "--timeline", "t.json")
             self.assertEqual(recto(*arguments, cwd=runfiles, env=env).returncode, 0)
             self.assertEqual(os.listdir(caller), ["t.json"])
-            # A script under `bazel run` that went elsewhere means where it is.
+            # A script under `bazel run` that has changed its folder means its current one.
             self.assertEqual(recto(*arguments, cwd=elsewhere, env=env).returncode, 0)
             self.assertEqual(os.listdir(elsewhere), ["t.json"])
 
@@ -174,7 +174,7 @@ class Terminals(unittest.TestCase):
         while True:
             try:
                 part = os.read(leader, 1 << 16)
-            except OSError:  # how Linux says that nobody writes any more
+            except OSError:  # how Linux reports that all writers are gone
                 break
             if not part:
                 break

@@ -12,7 +12,7 @@ from pathlib import Path
 
 PROGRAM = Path(sys.argv.pop(1)).resolve()
 
-# Asks bash for what it would offer; cuts words as readline does.
+# Asks bash for what it would offer; splits words as readline does.
 ASK_BASH = r"""
 source "$1"; shift
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
@@ -21,7 +21,7 @@ _recto
 printf '%s\n' "${COMPREPLY[@]}"
 """
 
-# Types each argument and a tab into a zsh of its own, on a terminal, and prints what stands there.
+# Types each argument and a tab into a zsh of its own, on a terminal, and prints what is shown.
 ASK_ZSH = r"""
 zmodload zsh/zpty
 zpty shell zsh -f -i
@@ -46,7 +46,7 @@ ZSH_COMPLETES = (
     ("recto nothing --", "recto nothing --"),
 )
 
-# What is typed, in bash's words, and what must be among the offers, or all of them.
+# What is typed, in bash's words, and what the offers must include, or be.
 AMONG = (
     ("recto|", "fragmentation simulate sweep trace verify completion man --help --version"),
     ("recto|simulate|", "--trace --allocator --model --json --help"),
@@ -88,7 +88,7 @@ def commands_and_flags():
     listed = program.split("Subcommands:\n")[1].split("\n\n")[0]
     for command in re.findall(r"^  ([a-z]+) ", listed, re.MULTILINE):
         text = subprocess.run([PROGRAM, command, "--help"], capture_output=True, text=True).stdout
-        # Those whose texts have forms of their own are told again in the end.
+        # Options whose texts have forms of their own are explained again at the end.
         flags = re.findall(r"^  (?:-h,)?(--[a-z][a-z0-9-]*)", text, re.MULTILINE)
         yield command, list(dict.fromkeys(flags))
 

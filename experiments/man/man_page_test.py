@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The manual page: whole, without a complaint of groff, and with all that the help tells."""
+"""The manual page: complete, without warnings of groff, and with everything that the help says."""
 
 import re
 import shutil
@@ -18,14 +18,14 @@ def printed(*arguments):
 
 
 def helps():
-    """Of each command the text of its help."""
+    """The help text of each command."""
     listed = printed("--help").split("Subcommands:\n")[1].split("\n\n")[0]
     names = re.findall(r"^  ([a-z]+) ", listed, re.MULTILINE)
     return {name: printed(name, "--help") for name in names}
 
 
 def words(text):
-    """Without what a reader's width and a table's columns make of it."""
+    """The text without differences that come from page width and table columns."""
     return re.sub(r"\s+", " ", text)
 
 
@@ -42,7 +42,7 @@ class ManPage(unittest.TestCase):
     def test_each_flag_stands_in_the_section_of_its_command(self):
         parts = dict(zip(helps(), self.page.split("\n.SS ")[1:]))
         for command, text in helps().items():
-            # Those whose texts have forms of their own are told again in the end.
+            # Options whose texts have forms of their own are explained again at the end.
             flags = set(re.findall(r"^  (?:-h,)?(--[a-z][a-z0-9-]*)", text, re.MULTILINE))
             for flag in flags:
                 self.assertIn(rf"\fB{flag}\fR".replace("-", r"\-"), parts[command], command)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of the pictures: which there are, what stands in them, and that they repeat.
+"""Tests of the pictures: which there are, what they show, and that they are reproducible.
 
     plot_test.py RECTO
 """
@@ -29,7 +29,7 @@ def recto(*arguments):
 
 
 def draw(folder, out):
-    """Exit code, the paths that were printed, and what was complained of."""
+    """Exit code, the paths that were printed, and the errors."""
     printed, complaint = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(complaint):
         code = plot.main([str(folder), "--out", str(out)])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of the Python block manager: what is compared with must be right, too."""
+"""Tests of the Python block manager: the baseline of a comparison must be right, too."""
 
 import random
 import sys

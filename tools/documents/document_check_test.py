@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Each command of a document is run, checked or skipped, and what is wrong is told."""
+"""Each command of a document is run, checked or skipped, and errors are reported."""
 
 import sys
 import tempfile

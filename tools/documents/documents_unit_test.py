@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is taken for a command, and what of words, targets and flags is told to be wrong."""
+"""What counts as a command, and which errors in words, targets and flags are reported."""
 
 import tempfile
 import unittest

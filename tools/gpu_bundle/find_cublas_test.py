@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""find_cublas.py in folders as packages and toolkits lay cuBLAS."""
+"""find_cublas.py in folders laid out as packages and toolkits install cuBLAS."""
 
 import subprocess
 import sys

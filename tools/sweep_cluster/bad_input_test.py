@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is wrong on the tool's command line, or at the other end, is told in time, by exit code."""
+"""Errors on the tool's command line, or at the other end, are reported in time, by exit code."""
 
 import contextlib
 import socket

@@ -1,4 +1,4 @@
-"""The canary: each rule must see each of its cases, and nothing else may cry."""
+"""The canary: each rule must see each of its cases, and no other rule may report it."""
 
 import unittest
 

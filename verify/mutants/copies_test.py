@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What mutants are made of, and that a replacement stands in one place or fails.
+"""What mutants are made of, and that a replacement that does not match in just one place fails.
 
     copies_test.py MUTANTS.json
 """

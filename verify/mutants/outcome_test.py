@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How a program ends is told apart by what it prints, and by how it is left. The programs here are
+"""How a program ended is determined from what it prints and how it exits. The programs here are
 scripts, which print what Catch2 does.
 """
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is the same machine code is told from what is not, and equivalent.txt says so of each.
+"""Equal machine code is distinguished from other code, and equivalent.txt says so for each mutant.
 
     same_code_test.py EQUIVALENT.txt OPEN.txt SAME_CODE.txt...
 """
