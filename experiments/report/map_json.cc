@@ -91,6 +91,7 @@ Json to_json(const MemoryMap& map) {
           {"block_size", map.block_size},
           {"blocks", map.blocks},
           {"null_blocks", map.null_blocks},
+          {"window", map.window},
           {"rows", map.rows},
           {"end_us", microseconds(map.end)},
           {"overview", overview_json(map)},

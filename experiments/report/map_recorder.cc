@@ -15,6 +15,7 @@ std::unique_ptr<sim::Allocator> MapRecorder::watch(std::unique_ptr<sim::Allocato
   map_.block_size = allocator_->block_size().value();
   map_.blocks = allocator_->is_paged() ? map_.pool_slots / map_.block_size : 0;
   map_.null_blocks = options_.null_blocks;
+  map_.window = options_.window;
   map_.rows = std::min(options_.rows_max, map_.blocks > 0 ? map_.blocks : map_.pool_slots);
   picture_.emplace(*allocator_, map_.rows, options_.window);
   // 1/4096 of the whole run.

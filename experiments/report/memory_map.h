@@ -75,6 +75,7 @@ struct MemoryMap {
   std::int64_t block_size = 1;  // 1 for regions
   std::int64_t blocks = 0;      // 0 for regions
   std::int64_t null_blocks = 0;
+  std::int64_t window = 0;  // 0: every token stays visible
   std::int64_t rows = 0;
   SimTime end;  // of the run
   std::vector<MapColumn> columns;

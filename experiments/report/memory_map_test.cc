@@ -118,7 +118,9 @@ TEST_CASE("Swaps and windows are mapped, too") {
                             [](const MapStay& stay) { return stay.how == MapStay::End::kSwap; }));
   RunConfig window = small_run("paged");
   window.window = 64;
-  check_segments(mapped(window).map);
+  const Mapped windowed = mapped(window);
+  CHECK(windowed.map.window == 64);
+  check_segments(windowed.map);
 }
 
 TEST_CASE("A map is the same each time") {

@@ -21,6 +21,11 @@ STUDY = (
     "--report --out"
 ).split()
 SWEEP = "sweep --requests 60 --allocator paged --block-size 8,16,32 --report --out".split()
+# Small, so that each block is a row of the whole pool's pictures.
+WINDOWED = (
+    "fragmentation --requests 600 --window 128 --pool-slots 2560 --max-length 512 "
+    "--allocators contiguous-max,paged --block-sizes 16 --report --out"
+).split()
 PRODUCTION = (
     "fragmentation --requests 60 --allocators paged --block-sizes 16 --manager production "
     "--report --out"
@@ -89,6 +94,24 @@ class Browser(unittest.TestCase):
         # The picture is over the whole run, drain included; means end with the last arrival.
         for state in ("used", "internal"):
             self.assertAlmostEqual(contiguous["pixels"][state], metrics[state], delta=0.08)
+
+    def test_single_blocks_have_the_states_that_the_whole_pool_has(self):
+        folder = Path(self.scratch.name, "windowed")
+        subprocess.run([PROGRAM, *WINDOWED, folder], check=True, capture_output=True)
+        windowed = page_reader.selftest(folder / "report.html", self.profile, WINDOW)
+        self.assertEqual(windowed["errors"], [])
+        for seen in (self.seen, windowed):
+            for shares in seen["shares"]:
+                self.assertGreater(shares["columns"], 20)
+                for state, share in shares["overview"].items():
+                    self.assertAlmostEqual(shares["detail"][state], share, delta=0.01, msg=state)
+        # What fell out of the window is a large part, and is drawn as such.
+        for shares, pixels in zip(windowed["shares"], windowed["detailPixels"]):
+            self.assertGreater(shares["overview"]["internal"], 0.15)
+            for state in ("used", "internal"):
+                self.assertAlmostEqual(pixels[state], shares["overview"][state], delta=0.05)
+        for hint in windowed["hints"]:
+            self.assertRegex(hint, r"about \d+ of \d+ slots hold tokens in the window")
 
     def test_wheel_drag_step_and_double_click_move_the_map(self):
         seen = self.seen

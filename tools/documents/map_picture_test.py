@@ -23,7 +23,7 @@ def packed(*numbers):
 # Of 8 blocks of 4 slots the first two are a sequence's, for 100 us: it has 5 tokens at first, 7 at
 # last, and would end with 8. The third is cached.
 MAP = {
-    "pool_slots": 32, "block_size": 4, "blocks": 8,
+    "pool_slots": 32, "block_size": 4, "blocks": 8, "window": 0,
     "detail": {
         "begin_us": 0, "end_us": 200,
         "stays": {name: packed(value) for name, value in {
@@ -52,6 +52,14 @@ class MapPicture(unittest.TestCase):
         self.assertEqual((used, reserved), (("used", 4, 6), ("reserved", 6, 8)))
         self.assertEqual(internal[1], internal[2])
         self.assertEqual(self.blocks.parts_at(cached, 150), [("cached", 8, 12)])
+
+    def test_what_has_fallen_out_of_the_window_will_hold_no_token_again(self):
+        blocks = BlockMap(MAP | {"window": 4})
+        first, second, cached = blocks.between(0, 200)
+        # At position 6, a next token sees 3, 4 and 5.
+        self.assertEqual(blocks.parts_at(first, 50)[:2], [("internal", 0, 3), ("used", 3, 4)])
+        self.assertEqual(blocks.parts_at(second, 50)[:2], [("internal", 4, 4), ("used", 4, 6)])
+        self.assertEqual(blocks.parts_at(cached, 150), [("cached", 8, 12)])
 
     def test_what_is_over_or_not_begun_has_no_parts(self):
         self.assertEqual(self.blocks.parts_at(self.segments[0], 100), [])

@@ -47,6 +47,7 @@ class BlockMap:
         detail = packed["detail"]
         self.begin_us, self.end_us = detail["begin_us"], detail["end_us"]
         self._unit = packed["block_size"] if packed["blocks"] else 1  # slots per place
+        self._window = packed["window"]  # 0: every token stays visible
         self._stays = rows_of(detail["stays"])
         self._segments = rows_of(detail["segments"])
 
@@ -64,10 +65,17 @@ class BlockMap:
             return [("cached", low, low + slots)]
         stay = self._stays[segment["stay"]]
         before = segment["index"] * self._unit  # tokens in earlier blocks
-        used = min(max(context_at(stay, us) - before, 0), slots)
-        kept = max(min(max(stay["final"] - before, 0), slots), used)
-        edges = (low, low + used, low + kept, low + slots)
-        return list(zip(STATES, edges, edges[1:]))
+
+        def within(position: float) -> float:
+            return min(max(position - before, 0), slots)
+
+        context = context_at(stay, us)
+        out = within(context - self._window + 1) if self._window else 0
+        used = within(context)
+        kept = max(within(stay["final"]), used)
+        parts = [("internal", low, low + out)] if self._window else []
+        edges = (low + out, low + used, low + kept, low + slots)
+        return parts + list(zip(STATES, edges, edges[1:]))
 
 
 def context_at(stay: dict[str, int], us: float) -> float:

@@ -63,15 +63,20 @@ function contextAt(map, segment, time) {
                  stays.context_end[i]);
 }
 
-// Of the segment's slots at a time: how many hold tokens, and how many will or do.
+// The segment's slots at a time, each number counted from its first slot: up to `out` they have
+// fallen out of the window, up to `used` they hold tokens, up to `kept` they will.
 function fillAt(map, segment, time) {
   const { stay, index, size } = map.detail.segments;
   const slots = size[segment] * map.unit;
-  if (stay[segment] < 0) return { slots, used: 0, kept: 0, cached: true };
+  if (stay[segment] < 0) return { slots, out: 0, used: 0, kept: 0, cached: true };
   const from = index[segment] * map.unit;
   const within = (position) => Math.min(Math.max(position - from, 0), slots);
-  return { slots, used: within(contextAt(map, segment, time)),
-           kept: within(map.detail.stays.final[stay[segment]]), cached: false };
+  const context = contextAt(map, segment, time);
+  // A next token, at position `context`, sees the positions above context - window.
+  const out = map.window > 0 ? within(context - map.window + 1) : 0;
+  const used = within(context);
+  const kept = Math.max(within(map.detail.stays.final[stay[segment]]), used);
+  return { slots, out, used, kept, cached: false };
 }
 
 function isDetailed(map, begin, end) {
@@ -99,7 +104,8 @@ function whatIsAt(map, time, slot) {
   const last = map.blocks > 0 ? "entry " + segments.index[found] + " of its table"
                               : "region of " + count(fill.slots) + " slots";
   return [...lines, name + ", " + last,
-          "about " + count(fill.used) + " of " + count(fill.slots) + " slots hold tokens",
+          "about " + count(fill.used - fill.out) + " of " + count(fill.slots) +
+              " slots hold tokens" + (map.window > 0 ? " in the window" : ""),
           "context about " + count(contextAt(map, found, us)) + " of " + count(stays.final[i]),
           segments.references[found] > 1 ? "references: up to " + segments.references[found]
                                          : "references: 1",

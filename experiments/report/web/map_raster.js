@@ -200,16 +200,35 @@ function rasteriseDetail(raster, map, view, paint, toY) {
     const right = Math.min(Math.ceil((begin[i] + length[i] - first) / step - 0.5), raster.width);
     const used = view.by === "sequence" && stay[i] >= 0
         ? paint.owner(map.detail.stays.request[stay[i]] % 255) : paint.used;
-    // A block that is full stays so.
-    const isFull = (x) => fillAt(map, i, first + (x + 0.5) * step).used >= slots;
-    let x = left;
-    for (; x < right && stay[i] >= 0 && !isFull(x); ++x) {
-      const fill = fillAt(map, i, first + (x + 0.5) * step);
-      const kept = Math.max(fill.kept, fill.used);
-      raster.add(x, x + 1, toY(low + fill.used), toY(low), used);
-      raster.add(x, x + 1, toY(low + kept), toY(low + fill.used), paint.reserved);
-      raster.add(x, x + 1, toY(low + slots), toY(low + kept), paint.internal);
+    const fillOf = (x) => fillAt(map, i, first + (x + 0.5) * step);
+    for (let x = left, until = left; x < right; x = until) {
+      const fill = fillOf(x);
+      until = steadyUntil(map, fill, x, right, fillOf);
+      const add = (from, to, what) => raster.add(x, until, toY(low + to), toY(low + from), what);
+      if (fill.cached) {
+        add(0, slots, paint.cached);
+        continue;
+      }
+      add(0, fill.out, paint.internal);
+      add(fill.out, fill.used, used);
+      add(fill.used, fill.kept, paint.reserved);
+      add(fill.kept, slots, paint.internal);
     }
-    raster.add(x, right, toY(low + slots), toY(low), stay[i] >= 0 ? used : paint.cached);
   }
+}
+
+// The pixel column up to which a segment looks as it does at `x`. What is full stays so until its
+// first token falls out of the window; what is out stays out.
+function steadyUntil(map, fill, x, right, fillOf) {
+  if (fill.cached || fill.out >= fill.slots) return right;
+  if (fill.used < fill.slots || fill.out > 0) return x + 1;
+  if (!map.window) return right;
+  let low = x + 1;
+  let high = right;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (fillOf(middle).out > 0) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }

@@ -33,6 +33,54 @@ function mapPixels(view) {
     height: Math.round((MAP_HEIGHT - MAP_TOP - MAP_BOTTOM) * ratio) });
 }
 
+const HELD = ["used", "reserved", "internal", "cached"];
+
+// Of the whole pool at a time the share in each of these states, as single blocks have it.
+function detailShares(map, us) {
+  const { begin_us: begin, length_us: length } = map.detail.segments;
+  const slots = [0, 0, 0, 0];
+  for (let i = 0; i < begin.length; ++i) {
+    if (us < begin[i] || us >= begin[i] + length[i]) continue;
+    const fill = fillAt(map, i, us);
+    slots[0] += fill.used - fill.out;
+    slots[1] += fill.kept - fill.used;
+    slots[2] += fill.out + (fill.cached ? 0 : fill.slots - fill.kept);
+    slots[3] += fill.cached ? fill.slots : 0;
+  }
+  return slots.map((number) => number / map.pool_slots);
+}
+
+// The same as a picture of the whole pool has it.
+function overviewShares(map, column) {
+  const slots = [0, 0, 0, 0];
+  const edge = (row) => Math.ceil(row * map.pool_slots / map.rows);
+  for (let row = 0; row < map.rows; ++row) {
+    const cell = (column * map.rows + row) * 3;
+    const [a, b] = [map.overview.cells[cell], map.overview.cells[cell + 1]];
+    [a & 15, a >> 4, b & 15, b >> 4].forEach((fifteenths, state) => {
+      slots[state] += fifteenths / 15 * (edge(row + 1) - edge(row));
+    });
+  }
+  return slots.map((number) => number / map.pool_slots);
+}
+
+// Both over the part that is told block by block: means at the instants of the pictures.
+function comparedShares(map) {
+  const { begin, end } = map.detail;
+  const means = { detail: [0, 0, 0, 0], overview: [0, 0, 0, 0] };
+  const columns = [...map.overview.at.keys()].filter(
+      (column) => map.overview.at[column] >= begin && map.overview.at[column] < end);
+  for (const column of columns) {
+    const both = { detail: detailShares(map, map.overview.at[column]),
+                   overview: overviewShares(map, column) };
+    for (const [name, shares] of Object.entries(both)) {
+      shares.forEach((share, state) => { means[name][state] += share / columns.length; });
+    }
+  }
+  const named = (shares) => Object.fromEntries(HELD.map((name, i) => [name, shares[i]]));
+  return { columns: columns.length, detail: named(means.detail), overview: named(means.overview) };
+}
+
 function pointer(target, type, x, y, more) {
   const box = target.getBoundingClientRect();
   const options = Object.assign({ bubbles: true, cancelable: true, pointerId: 1,
@@ -79,6 +127,7 @@ async function tryDetail(seen, views) {
   await pause(60);
   seen.detailRange = timeRange.end - timeRange.begin;
   seen.detailPixels = views.map(mapPixels);
+  seen.shares = views.map((view) => view.map() && comparedShares(view.map()));
   seen.hints = views.map((view) => {
     if (!view.map()) return null;
     const segments = view.map().detail.segments;
