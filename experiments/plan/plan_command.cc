@@ -14,6 +14,7 @@
 #include "experiments/plan/plan_text.h"
 #include "experiments/support/run_fields.h"
 #include "experiments/support/run_flags.h"
+#include "experiments/support/usage_error.h"
 
 namespace recto::experiments {
 namespace {
@@ -105,7 +106,7 @@ void add_length_flags(CLI::App& command, PlanArguments& arguments) {
       .add_option("--waste-below", arguments.waste_below,
                   "from which mean length on do blocks waste less than\nso many percent?")
       ->option_text("PERCENT")
-      ->check(CLI::Range(0.0001, 100.0))
+      ->check(number_within(0.0001, 100))
       ->group("Requests");
   command.add_option("--batch", settings.batch, "tell the KV bytes of N requests [1]")
       ->option_text("N")
@@ -129,7 +130,7 @@ void add_memory_flags(CLI::App& command, PlanArguments& arguments) {
       .add_option("--reserve-gib", arguments.settings.reserve_gib,
                   "of each card, for all but weights and KV [1.34]")
       ->option_text("GIB")
-      ->check(CLI::Range(0.0, 1e6))
+      ->check(number_within(0, 1e6))
       ->group("Memory");
   command
       .add_flag("--no-gqa", arguments.is_ungrouped,

@@ -100,10 +100,20 @@ Result<std::vector<std::size_t>> mapped_rows(const std::vector<RunConfig>& confi
 }
 
 // All maps show the same part of the run block by block: where a paged run is busiest.
-SimTime detail_begin(const std::vector<RunConfig>& configs, const std::vector<RecordedRun>& runs,
-                     const std::vector<std::size_t>& rows, const ReportOptions& options) {
+Result<SimTime> detail_begin(const std::vector<RunConfig>& configs,
+                             const std::vector<RecordedRun>& runs,
+                             const std::vector<std::size_t>& rows, const ReportOptions& options) {
   if (options.map_from_s) {
-    return SimTime(static_cast<std::int64_t>(*options.map_from_s * 1e9));
+    SimTime end;
+    for (const std::size_t row : rows) end = std::max(end, end_of(runs[row].outcome.report));
+    const double end_s = static_cast<double>((end - SimTime()).value()) / 1e9;
+    if (*options.map_from_s < end_s) {
+      return SimTime(static_cast<std::int64_t>(*options.map_from_s * 1e9));
+    }
+    return Status::invalid_input(
+        fmt::format("--map-from-s: found {}; expected less than {}, the seconds that the longest "
+                    "run with a map takes",
+                    *options.map_from_s, end_s));
   }
   const auto paged =
       std::ranges::find_if(rows, [&](std::size_t row) { return !is_contiguous(configs[row]); });
@@ -112,10 +122,11 @@ SimTime detail_begin(const std::vector<RunConfig>& configs, const std::vector<Re
 
 Result<Json> maps_json(const std::vector<RunConfig>& configs, const std::vector<RecordedRun>& runs,
                        const std::vector<std::size_t>& rows, const ReportOptions& options) {
-  const SimTime begin = detail_begin(configs, runs, rows, options);
+  const Result<SimTime> begin = detail_begin(configs, runs, rows, options);
+  RECTO_RETURN_IF_ERROR(begin.status());
   std::vector<std::optional<Result<MemoryMap>>> maps(rows.size());
   for_each_index(rows.size(), options.threads, [&](std::size_t i) {
-    maps[i] = record_map(configs[rows[i]], runs[rows[i]].outcome.report, begin);
+    maps[i] = record_map(configs[rows[i]], runs[rows[i]].outcome.report, begin.value());
   });
   Json json = Json::array();
   for (std::size_t i = 0; i < rows.size(); ++i) {

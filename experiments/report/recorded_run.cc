@@ -14,11 +14,6 @@
 namespace recto::experiments {
 namespace {
 
-SimTime end_of(const sim::Report& report) {
-  if (report.series.empty()) return SimTime();
-  return report.series.back().begin + report.series.back().length;
-}
-
 // Ordered by the queue, then by what is held.
 std::tuple<double, double> pressure(const sim::SeriesWindow& window) {
   const auto mean = [&](sim::Gauge gauge) { return window.mean[static_cast<std::size_t>(gauge)]; };
@@ -26,6 +21,11 @@ std::tuple<double, double> pressure(const sim::SeriesWindow& window) {
 }
 
 }  // namespace
+
+SimTime end_of(const sim::Report& report) {
+  if (report.series.empty()) return SimTime();
+  return report.series.back().begin + report.series.back().length;
+}
 
 Result<RecordedRun> run_and_record(const RunConfig& config) {
   LatencyCollector latency;

@@ -25,6 +25,9 @@ Result<RecordedRun> run_and_record(const RunConfig& config);
 Result<MemoryMap> record_map(const RunConfig& config, const sim::Report& report,
                              SimTime detail_begin);
 
+// When the last request ended.
+SimTime end_of(const sim::Report& report);
+
 // The time at which a detailed look is worth most: shortly before the queue is longest and, among
 // equals, the pool is fullest.
 SimTime busiest_moment(const sim::Report& report);

@@ -40,7 +40,7 @@ void add_report_command(CLI::App& app, CommandContext& context) {
       ->add_option("--map-from-s", flags->map_from_s,
                    "where maps begin to tell single blocks\n[shortly before the longest queue]")
       ->option_text("S")
-      ->check(CLI::Range(0.0, 1e9));
+      ->check(number_within(0, 1e9));
   command->add_option("--threads", flags->threads, "simulations at a time [all cores]")
       ->option_text("N")
       ->check(CLI::Range(1, 4096));

@@ -5,6 +5,7 @@
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -146,6 +147,16 @@ class Report(unittest.TestCase):
         self.assertIn("which has maps", self.refused(self.sweep, "--maps", "paged 8"))
         self.assertIn("is an input", self.refused(self.study, "--html", self.study / "series.csv"))
         self.assertIn("--out", recto("fragmentation", "--requests", 5, "--report").stderr)
+
+    def test_maps_begin_before_the_run_ends(self):
+        late = self.refused(self.study, "--map-from-s", 1e9)
+        told = re.search(r"--map-from-s: found 1000000000; expected less than ([\d.]+), the", late)
+        self.assertTrue(told, late)
+        end_s = float(told.group(1))
+        self.refused(self.study, "--map-from-s", end_s)
+        run = recto("report", self.study, "--map-from-s", end_s - 1, "--html",
+                    Path(self.scratch.name, "late.html"))
+        self.assertEqual(run.returncode, 0, run.stderr)
 
     def study_of_a_trace(self, name):
         """A folder, and below it results of a trace that was named from there."""

@@ -22,6 +22,7 @@
 #include "experiments/support/seed_runs.h"
 #include "experiments/support/spec_help.h"
 #include "experiments/support/unused_settings.h"
+#include "experiments/support/usage_error.h"
 #include "experiments/support/version.h"
 
 namespace recto::experiments {
@@ -129,7 +130,7 @@ void add_output_flags(CLI::App& command, SimulateFlags& flags) {
       .add_option("--timeline-window-ms", flags.timeline_window_ms,
                   "between two values of its counters [100]")
       ->option_text("MS")
-      ->check(CLI::Range(0.001, 1e9))
+      ->check(number_within(0.001, 1e9))
       ->group("Output");
   command
       .add_option("--seeds", flags.seeds,

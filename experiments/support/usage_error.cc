@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <regex>
 #include <string>
@@ -133,6 +134,16 @@ std::string check_whole_number(const std::string& text) {
   const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
   if (read.ec == std::errc() && read.ptr == text.data() + text.size()) return "";
   return fmt::format("found '{}'; expected an integer of at least 0", text);
+}
+
+std::function<std::string(const std::string& text)> number_within(double min, double max) {
+  return [min, max](const std::string& text) -> std::string {
+    double value = 0;
+    const bool is_number = CLI::detail::lexical_cast(text, value);
+    // Written so that a NaN fails.
+    if (is_number && value >= min && value <= max) return "";
+    return fmt::format("found '{}'; expected a number from {} to {}", text, min, max);
+  };
 }
 
 }  // namespace recto::experiments

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <functional>
 #include <string>
 
 #include "core/status.h"
@@ -19,5 +20,8 @@ std::string check_file_named(const std::string& text);
 
 // The same for options that are whole numbers below 2^64, such as seeds.
 std::string check_whole_number(const std::string& text);
+
+// The same for numbers from `min` to `max`. CLI::Range takes nan for one of these.
+std::function<std::string(const std::string& text)> number_within(double min, double max);
 
 }  // namespace recto::experiments

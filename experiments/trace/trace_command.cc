@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/support/usage_error.h"
 #include "experiments/trace/token_count.h"
 #include "experiments/trace/trace_json.h"
 #include "experiments/trace/trace_report.h"
@@ -79,7 +80,7 @@ void add_trace_command(CLI::App& app, CommandContext& context) {
       ->add_option("--scale-rate", arguments->trace.scale_rate,
                    "arrivals come so many times as fast [1]")
       ->option_text("FACTOR")
-      ->check(CLI::Range(1e-6, 1e6));
+      ->check(number_within(1e-6, 1e6));
   command->add_option("--on-bad-row", arguments->on_bad_row, "what to do with a bad row [fail]")
       ->option_text("fail|skip")
       ->check(CLI::IsMember({"fail", "skip"}));

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -161,10 +159,7 @@ void add_run_flags(CLI::App& command, VerifyFlags& flags) {
       ->check(CLI::Range(std::int64_t{1}, kCasesMax));
   command.add_option("--seconds", flags.options.seconds, "after which no case is begun")
       ->option_text("S")
-      ->check(CLI::Range(0.0, kSecondsMax))
-      ->check([](const std::string& text) {
-        return std::isnan(std::strtod(text.c_str(), nullptr)) ? "found nan; expected seconds" : "";
-      });
+      ->check(number_within(0, kSecondsMax));
   command.add_option("--seed", flags.options.seed, "of the cases [2026]")
       ->option_text("N")
       ->check(check_whole_number);
