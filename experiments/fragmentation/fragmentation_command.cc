@@ -123,6 +123,7 @@ Status run_fragmentation(const FragmentationFlags& flags, CommandContext& contex
           check_no_input(flags.out + file, input_files(grid.value().base)).in("--out"));
     }
     RECTO_RETURN_IF_ERROR(check_own_folder(flags.out, "fragmentation").in("--out"));
+    if (flags.has_report) RECTO_RETURN_IF_ERROR(check_page_place(flags.out));
     RECTO_RETURN_IF_ERROR(try_folder(flags.out).in("--out"));
   }
   Result<std::vector<FragmentationRow>> rows = std::vector<FragmentationRow>();

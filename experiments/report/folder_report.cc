@@ -19,6 +19,10 @@
 namespace recto::experiments {
 namespace {
 
+constexpr FileKind kPage{.mark = kReportPageMark, .name = "a page of recto report"};
+
+std::string page_in(const std::string& folder) { return folder + "/report.html"; }
+
 Result<Json> data_of(const ResultsFolder& folder, const FolderReportFlags& flags,
                      CommandContext& context) {
   if (folder.kind == ResultsKind::kSweep) {
@@ -40,15 +44,13 @@ Result<Json> data_of(const ResultsFolder& folder, const FolderReportFlags& flags
 Status write_folder_report(const FolderReportFlags& flags, CommandContext& context) {
   const Result<ResultsFolder> folder = read_results_folder(flags.folder);
   RECTO_RETURN_IF_ERROR(folder.status());
-  const std::string page = flags.page.empty() ? flags.folder + "/report.html" : flags.page;
+  const std::string page = flags.page.empty() ? page_in(flags.folder) : flags.page;
   std::vector<std::string> inputs;
   for (const RunConfig& config : folder.value().configs) {
     for (const std::string& file : input_files(config)) inputs.push_back(file);
   }
-  for (const char* file : {"/manifest.json", "/fragmentation.csv", "/sweep.csv", "/series.csv"}) {
-    inputs.push_back(flags.folder + file);
-  }
   RECTO_RETURN_IF_ERROR(check_no_input(page, inputs).in("--html"));
+  RECTO_RETURN_IF_ERROR(check_overwrites_only(kPage, page).in("--html"));
   const Result<Json> data = data_of(folder.value(), flags, context);
   RECTO_RETURN_IF_ERROR(data.status());
   const std::string text = report_page(data.value(), folder.value().manifest);
@@ -58,8 +60,13 @@ Status write_folder_report(const FolderReportFlags& flags, CommandContext& conte
   return Status::ok();
 }
 
+Status check_page_place(const std::string& folder) {
+  return check_overwrites_only(kPage, page_in(folder)).in("--report");
+}
+
 Status drop_old_page(const std::string& folder, CommandContext& context) {
-  const std::string page = folder + "/report.html";
+  const std::string page = page_in(folder);
+  if (!is_file_of(kPage, page)) return Status::ok();
   std::error_code error;
   if (std::filesystem::remove(page, error)) {
     context.out << fmt::format("Removed {}, which told of an earlier run; --report makes it anew\n",

@@ -22,6 +22,10 @@ struct FolderReportFlags {
 // Reads the folder, computes what its files do not hold, writes the page and says where it is.
 Status write_folder_report(const FolderReportFlags& flags, CommandContext& context);
 
+// Checks that a page may be written into the folder: what is there now is a page, or nothing. To be
+// called before the work that the page is to show.
+Status check_page_place(const std::string& folder);
+
 // Removes the page that an earlier run has left in the folder, and says so: that page shows results
 // that have been overwritten.
 Status drop_old_page(const std::string& folder, CommandContext& context);

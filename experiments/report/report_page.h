@@ -4,10 +4,14 @@
 // disk and loads nothing from anywhere.
 
 #include <string>
+#include <string_view>
 
 #include "experiments/support/run_config.h"
 
 namespace recto::experiments {
+
+// Stands near the beginning of each page.
+inline constexpr std::string_view kReportPageMark = R"(<meta name="generator" content="recto">)";
 
 // `data` is what study_data.h makes; `manifest` stands at the page's foot.
 std::string report_page(const Json& data, const Json& manifest);

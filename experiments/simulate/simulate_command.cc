@@ -67,7 +67,7 @@ Status run_one(const SimulateFlags& flags, CommandContext& context) {
                         {"time_model", facts.value().name},
                         {"time_model_provenance", facts.value().provenance}};
     Result<std::unique_ptr<Timeline>> created = Timeline::create(flags.timeline, window, about);
-    RECTO_RETURN_IF_ERROR(created.status());
+    RECTO_RETURN_IF_ERROR(created.status().in("--timeline"));
     timeline = std::move(created).value();
   }
   const Result<RunOutcome> outcome = run(flags.config, timeline.get());

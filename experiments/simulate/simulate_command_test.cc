@@ -161,6 +161,23 @@ TEST_CASE("an output is never written over an input") {
   CHECK(read_text_file(trace).value() == rows);
 }
 
+TEST_CASE("a timeline is written over a timeline, and over nothing else") {
+  const std::string path =
+      std::string(std::getenv("TEST_TMPDIR") == nullptr ? "/tmp" : std::getenv("TEST_TMPDIR")) +
+      "/replaced.json";
+  const Lines flags{"--requests", "5", "--timeline", path};
+  REQUIRE(write_file(path, "{}").is_ok());
+  const auto tried = simulate(flags);
+  CHECK(tried.exit_code == 2);
+  CHECK_THAT(tried.err, ContainsSubstring("--timeline: " + path +
+                                          ": is a file already, and not a "
+                                          "timeline of recto simulate; expected a new file"));
+  CHECK(read_text_file(path).value() == "{}");
+  REQUIRE(write_file(path, "").is_ok());
+  CHECK(simulate(flags).exit_code == 0);
+  CHECK(simulate(flags).exit_code == 0);
+}
+
 TEST_CASE("JSON says how many were rejected and that not all of them are listed") {
   const auto report_of = [](const char* requests) {
     const auto tried = simulate({"--allocator", "contiguous-max", "--pool-slots", "1000",

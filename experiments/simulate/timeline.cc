@@ -32,6 +32,8 @@ constexpr Chart kCharts[] = {{"pool (slots)", kStates},
                              {"batch (sequences)", kBatch},
                              {"queue (requests)", kQueue}};
 
+constexpr std::string_view kBeginning = R"({"displayTimeUnit":"ms","otherData":)";
+
 // Trace events count microseconds.
 std::string microseconds(std::int64_t ns) { return fmt::format("{}.{:03}", ns / 1000, ns % 1000); }
 std::string microseconds(SimTime time) { return microseconds((time - SimTime()).value()); }
@@ -46,6 +48,8 @@ std::string process_name(int process, std::string_view name) {
 Result<std::unique_ptr<Timeline>> Timeline::create(const std::string& path, SimDuration window,
                                                    const Json& about) {
   RECTO_CHECK_GT(window, SimDuration(0));
+  RECTO_RETURN_IF_ERROR(
+      check_overwrites_only({.mark = kBeginning, .name = "a timeline of recto simulate"}, path));
   Result<OutputFile> file = OutputFile::create(path);
   RECTO_RETURN_IF_ERROR(file.status());
   return std::unique_ptr<Timeline>(new Timeline(std::move(file).value(), window, about));
@@ -56,7 +60,7 @@ Timeline::Timeline(OutputFile file, SimDuration window, const Json& about)
   // File names may hold any bytes.
   const std::string text =
       about.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
-  file_.write("{\"displayTimeUnit\":\"ms\",\"otherData\":" + text + ",\"traceEvents\":[");
+  file_.write(std::string(kBeginning) + text + ",\"traceEvents\":[");
   write_event(process_name(kPoolProcess, "pool"));
   write_event(process_name(kRunningProcess, "running"));
   write_event(process_name(kQueueProcess, "queue"));

@@ -7,8 +7,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <ios>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -83,6 +86,24 @@ Status write_file(const std::string& path, std::string_view text) {
   RECTO_RETURN_IF_ERROR(file.status());
   file.value().write(text);
   return file.value().commit();
+}
+
+bool is_file_of(const FileKind& kind, const std::string& path) {
+  if (is_special(path)) return false;
+  std::ifstream file(path, std::ios::binary);
+  std::string beginning(1024, '\0');
+  file.read(beginning.data(), static_cast<std::streamsize>(beginning.size()));
+  beginning.resize(static_cast<std::size_t>(file.gcount()));
+  return beginning.find(kind.mark) != std::string::npos;
+}
+
+Status check_overwrites_only(const FileKind& kind, const std::string& path) {
+  std::error_code error;  // a missing file has no size
+  const std::uintmax_t bytes = std::filesystem::file_size(path, error);
+  if (error || bytes == 0 || is_special(path) || is_file_of(kind, path)) return Status::ok();
+  const std::string name(kind.name);
+  return Status::invalid_input(path + ": is a file already, and not " + name +
+                               "; expected a new file, or " + name + " to replace");
 }
 
 Status make_folder(const std::string& path) {

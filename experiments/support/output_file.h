@@ -49,6 +49,19 @@ class OutputFile {
 // Writes a small file at once.
 Status write_file(const std::string& path, std::string_view text);
 
+// What a file that one program writes again and again can be known by.
+struct FileKind {
+  std::string_view mark;  // in its first kilobyte
+  std::string_view name;  // "a page of recto report"
+};
+
+// Whether a regular file of this kind is at `path`.
+bool is_file_of(const FileKind& kind, const std::string& path);
+
+// Checks that writing to `path` overwrites nothing but an empty file or one of this kind. Devices
+// and pipes are not overwritten.
+Status check_overwrites_only(const FileKind& kind, const std::string& path);
+
 // Makes the folder and its parents, unless they exist. Errors as for OutputFile::create.
 Status make_folder(const std::string& path);
 

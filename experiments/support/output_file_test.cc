@@ -41,6 +41,25 @@ TEST_CASE("a file appears when it is committed, and replaces what was there") {
   CHECK(entries(folder) == 1);
 }
 
+TEST_CASE("only an empty file, one of the same kind or a device may be written over") {
+  const FileKind kind{.mark = "<mine>", .name = "a page of mine"};
+  const std::string path = fresh_folder("kinds") + "/a.html";
+  CHECK(check_overwrites_only(kind, path).is_ok());
+  for (const char* text : {"", "<mine>", "<html> <mine> and more"}) {
+    REQUIRE(write_file(path, text).is_ok());
+    CHECK(check_overwrites_only(kind, path).is_ok());
+    CHECK(is_file_of(kind, path) == !std::string(text).empty());
+  }
+  CHECK(check_overwrites_only(kind, "/dev/null").is_ok());
+  for (const std::string& text : {std::string("x"), std::string(1024, ' ') + "<mine>"}) {
+    REQUIRE(write_file(path, text).is_ok());
+    const Status status = check_overwrites_only(kind, path);
+    CHECK(status.code() == StatusCode::kInvalidInput);
+    CHECK_THAT(status.message(), ContainsSubstring("is a file already, and not a page of mine"));
+    CHECK(!is_file_of(kind, path));
+  }
+}
+
 TEST_CASE("a file that is not committed leaves nothing") {
   const std::string folder = fresh_folder("abandon");
   {

@@ -98,6 +98,7 @@ Status check_outputs(const SweepArguments& arguments, const std::vector<RunConfi
     RECTO_RETURN_IF_ERROR(
         check_no_input(arguments.out + file, {inputs.begin(), inputs.end()}).in("--out"));
   }
+  if (arguments.has_report) RECTO_RETURN_IF_ERROR(check_page_place(arguments.out));
   return check_own_folder(arguments.out, "sweep").in("--out");
 }
 
