@@ -2,7 +2,8 @@
 """The colours of the six states, and of what is compared, are told apart by eyes without one cone.
 
 Colours as protanopes, deuteranopes and tritanopes see them (Machado et al. 2009, severity 1);
-differences in CIE L*a*b* (1976), where 2.3 is just noticed.
+differences in CIE L*a*b* (1976), where 2.3 is just noticed. Colours of sequences are calculated:
+map_browser_test.py asks a page for them.
 """
 
 import itertools

@@ -147,32 +147,6 @@ class Report(unittest.TestCase):
         self.assertIn("which has maps", self.refused(self.sweep, "--maps", "paged 8"))
         self.assertIn("--out", recto("fragmentation", "--requests", 5, "--report").stderr)
 
-    def test_a_page_is_written_over_a_page_and_over_nothing_else(self):
-        for folder, names in ((self.study, ("manifest.json", "fragmentation.csv", "series.csv")),
-                              (self.sweep, ("manifest.json", "sweep.csv", "sweep.journal.jsonl"))):
-            for path in (folder / name for name in names):
-                before = path.read_bytes()
-                self.assertIn(f"--html: {path}: is a file already, and not a page of recto report",
-                              self.refused(folder, "--html", path))
-                self.assertEqual(path.read_bytes(), before)
-        page = Path(self.scratch.name, "twice.html")
-        for _ in range(2):
-            self.assertEqual(recto("report", self.sweep, "--html", page).returncode, 0)
-
-    def test_a_foreign_page_in_the_folder_stays(self):
-        folder = Path(self.scratch.name, "foreign-page")
-        folder.mkdir()
-        (folder / "report.html").write_text("<p>mine</p>")
-        for command in ("sweep --requests 5 --block-size 8 --out",
-                        "fragmentation --requests 5 --allocators paged --out"):
-            run = recto(*command.split(), folder, "--report")
-            self.assertEqual(run.returncode, 2)
-            self.assertIn("--report: ", run.stderr)
-            self.assertEqual(os.listdir(folder), ["report.html"])
-        self.assertEqual(recto(*"sweep --requests 5 --block-size 8 --out".split(),
-                               folder).returncode, 0)
-        self.assertEqual((folder / "report.html").read_text(), "<p>mine</p>")
-
     def test_maps_begin_before_the_run_ends(self):
         late = self.refused(self.study, "--map-from-s", 1e9)
         told = re.search(r"--map-from-s: found 1000000000; expected less than ([\d.]+), the", late)

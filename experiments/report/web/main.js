@@ -5,10 +5,12 @@ function finding(data) {
   if (data.kind !== "fragmentation") return null;
   const [worst, best] = compared.rows.map((row) => data.rows[row]);
   const used = (row) => percent(row.metrics.used) + " %";
+  const speed = (row) => short(row.metrics.output_tokens_per_s);
   const advice = data.panels.length ? data.panels[0].advice : null;
-  return best.label + " keeps " + used(best) + " of the pool in use, " + worst.label + " " +
-      used(worst) + "; " + short(best.metrics.output_tokens_per_s) + " against " +
-      short(worst.metrics.output_tokens_per_s) + " output tokens per second." +
+  const one = best.label + " keeps " + used(best) + " of the pool in use";
+  return (best === worst ? one + " and gives " + speed(best)
+                         : one + ", " + worst.label + " " + used(worst) + "; " + speed(best) +
+                               " against " + speed(worst)) + " output tokens per second." +
       (advice ? " Block size " + advice.recommended + " is recommended." : "");
 }
 

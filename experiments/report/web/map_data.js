@@ -86,6 +86,7 @@ function isDetailed(map, begin, end) {
 // What is at a time (in seconds) and a slot: words for a hover.
 function whatIsAt(map, time, slot) {
   const us = time * 1e6;
+  if (us > map.end_us) return ["the run has ended"];
   const place = map.blocks > 0 ? Math.floor(slot / map.block_size) : Math.floor(slot);
   const lines = map.blocks > 0 ? ["block " + place] : ["slot " + place];
   if (map.blocks > 0 && (place < map.null_blocks || place >= map.blocks)) {
@@ -136,7 +137,7 @@ function columnAt(map, us) {
 
 function overviewAt(map, us, slot) {
   const column = columnAt(map, us);
-  if (column < 0 || us > map.end_us) return ["before or after the run"];
+  if (column < 0) return ["free"];
   const row = Math.min(Math.floor(slot * map.rows / map.pool_slots), map.rows - 1);
   const cell = (column * map.rows + row) * 3;
   const [a, b] = [map.overview.cells[cell], map.overview.cells[cell + 1]];

@@ -90,6 +90,7 @@ function drawEvents(context, view, map) {
 function drawBracket(context, view, map) {
   const left = Math.max(view.xOf(map.detail.begin / 1e6), MAP_LEFT);
   const right = view.xOf(map.detail.end / 1e6);
+  if (map.detail.end <= map.detail.begin) return;
   if (right < MAP_LEFT || isDetailed(map, timeRange.begin, timeRange.end)) return;
   context.strokeStyle = cssVariable("--accent");
   context.lineWidth = 2;
@@ -100,6 +101,20 @@ function drawBracket(context, view, map) {
   context.lineTo(Math.max(right, left + 2), MAP_TOP + 5);
   context.stroke();
   context.lineWidth = 1;
+}
+
+// Where a run is over, nothing is drawn of its pool.
+function drawMapEnd(context, view, map, width) {
+  const x = Math.max(view.xOf(map.end_us / 1e6), MAP_LEFT);
+  if (x >= width - 1) return;
+  context.fillStyle = cssVariable("--line");
+  context.fillRect(x, MAP_TOP, 1, MAP_HEIGHT - MAP_TOP - MAP_BOTTOM);
+  if (width - x < 60) return;
+  context.font = MAP_FONT;
+  context.fillStyle = cssVariable("--soft");
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.fillText("ended", (x + width) / 2, (MAP_TOP + MAP_HEIGHT - MAP_BOTTOM) / 2);
 }
 
 function drawMapCursor(context, view, width) {

@@ -72,7 +72,13 @@ class Raster {
       }
       partSums[sum] = partSums[sum + 1] = partSums[sum + 2] = partSums[sum + 3] = 0;
     }
-    return this.image;
+  }
+
+  // Leaves the columns from `left` on without any colour.
+  clear(left) {
+    for (let y = 0; y < this.height; ++y) {
+      this.words.fill(0, y * this.width + left, (y + 1) * this.width);
+    }
   }
 }
 
@@ -92,21 +98,6 @@ function statePaint(name) {
   return paintOf(channels(colour(state)), lineColour(state), state.texture);
 }
 
-// Neighbouring numbers far apart on the circle; lightness differs too, for eyes without colour.
-function ownerPaint(number) {
-  const hue = (number * 137.508) % 360;
-  const light = (isDark() ? 48 : 34) + (number * 7 % 5) * 8;
-  const make = (lightness) => {
-    const a = 0.52 * Math.min(lightness, 100 - lightness) / 100;
-    const channel = (n) => {
-      const k = (n + hue / 30) % 12;
-      return Math.round(255 * (lightness / 100 - a * Math.max(-1, Math.min(k - 3, 9 - k, 1))));
-    };
-    return [channel(0), channel(8), channel(4)];
-  };
-  return paintOf(make(light));
-}
-
 const madePaints = {};  // by theme
 
 function paints() {
@@ -115,7 +106,7 @@ function paints() {
     used: statePaint("used"), reserved: statePaint("reserved"),
     internal: statePaint("internal"), cached: statePaint("cached"),
     overhead: statePaint("overhead"),
-    owner: (number) => owners[number] || (owners[number] = ownerPaint(number)),
+    owner: (number) => owners[number] || (owners[number] = paintOf(ownerColour(number))),
   };
 }
 
@@ -132,9 +123,13 @@ function rasterise(map, view, image) {
     rasteriseOverview(raster, map, view, paint, toY);
   }
   const blocksEnd = map.blocks > 0 ? map.blocks * map.block_size : map.pool_slots;
-  raster.add(0, width, toY(map.null_blocks * map.block_size), toY(0), paint.overhead);
-  raster.add(0, width, toY(map.pool_slots), toY(blocksEnd), paint.overhead);
-  return raster.finish();
+  const end = Math.ceil((map.end_us / 1e6 - view.begin) / (view.end - view.begin) * width);
+  const over = Math.min(Math.max(end, 0), width);  // from this pixel column on
+  raster.add(0, over, toY(map.null_blocks * map.block_size), toY(0), paint.overhead);
+  raster.add(0, over, toY(map.pool_slots), toY(blocksEnd), paint.overhead);
+  raster.finish();
+  raster.clear(over);
+  return image;
 }
 
 // Pixel columns that show the same picture of the pool are drawn at once.
@@ -199,7 +194,7 @@ function rasteriseDetail(raster, map, view, paint, toY) {
     const left = Math.max(Math.ceil((begin[i] - first) / step - 0.5), 0);
     const right = Math.min(Math.ceil((begin[i] + length[i] - first) / step - 0.5), raster.width);
     const used = view.by === "sequence" && stay[i] >= 0
-        ? paint.owner(map.detail.stays.request[stay[i]] % 255) : paint.used;
+        ? paint.owner(map.detail.stays.request[stay[i]] % OWNER_COLOURS) : paint.used;
     const fillOf = (x) => fillAt(map, i, first + (x + 0.5) * step);
     for (let x = left, until = left; x < right; x = until) {
       const fill = fillOf(x);

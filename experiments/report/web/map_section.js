@@ -79,6 +79,17 @@ function mapControls(shownMaps) {
       button("map-whole", "whole run", "all of it", showWholeRun));
 }
 
+// Of what colours mean by sequence.
+function ownersLegend() {
+  const made = element("div", { class: "small", id: "map-owners" },
+      "By sequence: used slots have their request's colour; after " + OWNER_COLOURS +
+      " requests colours begin anew. A hover over a single block names the request.");
+  const show = () => { made.hidden = mapState.by !== "sequence"; };
+  mapState.listeners.push(show);
+  show();
+  return made;
+}
+
 function marksLegend() {
   return element("div", { class: "legend" }, ...MARKS.map((mark) => element("span", {},
       element("b", {}, mark.sign), mark.name, element("span", { class: "small" }, mark.means))));
@@ -102,7 +113,7 @@ function mapSection(data) {
   mapState.high = data.pool_slots;
   const shownMaps = () => [0, 1].map((which) => mapOf(which)()).filter((map) => map);
   const pair = element("div", { class: "two" });
-  made.append(statesLegend(), marksLegend(), mapControls(shownMaps), pair);
+  made.append(statesLegend(), marksLegend(), mapControls(shownMaps), ownersLegend(), pair);
   COMPARED.forEach((of, which) => {
     const host = element("div", { class: "map-host", id: "map-" + of.name });
     pair.append(element("figure", {}, element("figcaption", {}, ...captioned(data, which)), host));
@@ -110,6 +121,7 @@ function mapSection(data) {
       const view = new MapView(host, which, mapOf(which));
       onCompared(() => {
         view.label = labelOf(data, which);
+        view.labels = [0, 1].map((one) => labelOf(data, one));
         view.redraw();
       });
     });

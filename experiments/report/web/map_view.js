@@ -21,7 +21,8 @@ class MapView {
     this.canvas = element("canvas", { class: "map", tabindex: 0, role: "img",
                                       "aria-label": "memory map" });
     this.hint = element("div", { class: "hint", hidden: true });
-    host.append(this.canvas, this.hint);
+    this.missing = element("p", { class: "missing", hidden: true });
+    host.append(this.canvas, this.hint, this.missing);
     host.view = this;
     this.listen();
     this.redraw = this.onceAFrame(() => this.draw());
@@ -73,6 +74,12 @@ class MapView {
 
   draw() {
     const map = this.map();
+    this.canvas.hidden = !map;
+    this.missing.hidden = Boolean(map);
+    if (!map) {
+      this.tellMissing();
+      return;
+    }
     const { width, height } = this.size();
     const ratio = Math.min(devicePixelRatio || 1, 2);
     const pixels = { width: Math.round(width * ratio), height: Math.round(height * ratio) };
@@ -85,10 +92,6 @@ class MapView {
     const context = this.canvas.getContext("2d");
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.clearRect(0, 0, this.canvas.width, this.canvas.height);
-    if (!map) {
-      this.drawMissing(context, ratio);
-      return;
-    }
     const view = { begin: timeRange.begin, end: timeRange.end, low: mapState.low,
                    high: mapState.high, by: mapState.by };
     this.image ||= context.createImageData(Math.round((width - MAP_LEFT) * ratio),
@@ -98,15 +101,17 @@ class MapView {
     context.scale(ratio, ratio);
     drawMapAxes(context, this, width);
     drawMapMarks(context, this, map, width);
+    drawMapEnd(context, this, map, width);
     drawMapCursor(context, this, width);
   }
 
-  drawMissing(context, ratio) {
-    context.scale(ratio, ratio);
-    context.fillStyle = cssVariable("--soft");
-    context.font = "14px system-ui, sans-serif";
-    context.fillText("No map was made of this row; this makes one:", 12, 60);
-    context.fillText("recto report DIR --maps '" + this.label + "'", 12, 84);
+  // A page has the maps that were asked for, and no others: so both rows are named.
+  tellMissing() {
+    const maps = [...new Set(this.labels)].join(",");
+    this.hint.hidden = true;
+    this.missing.replaceChildren(
+        "No map was made of this row. For a page with this one and the other: ",
+        element("code", {}, "recto report DIR --maps '" + maps + "'"));
   }
 
   listen() {
@@ -126,7 +131,9 @@ class MapView {
       if (grabbed) this.pan(grabbed, event.offsetX - grabbed.x, event.offsetY - grabbed.y);
       else this.hover(event.offsetX, event.offsetY);
     });
-    canvas.addEventListener("pointerup", () => { grabbed = null; });
+    for (const over of ["pointerup", "pointercancel", "lostpointercapture"]) {
+      canvas.addEventListener(over, () => { grabbed = null; });
+    }
     canvas.addEventListener("pointerleave", () => {
       this.hint.hidden = true;
       changeMap({ cursor: null });
@@ -140,9 +147,8 @@ class MapView {
   }
 
   zoomSlots(at, factor) {
-    const pool = this.map() ? this.map().pool_slots : 1;
     const low = Math.max(at - (at - mapState.low) * factor, 0);
-    const high = Math.min(at + (mapState.high - at) * factor, pool);
+    const high = Math.min(at + (mapState.high - at) * factor, mapState.pool);
     if (high - low >= 8) changeMap({ low, high });
   }
 
@@ -150,10 +156,9 @@ class MapView {
     const { width } = this.size();
     const seconds = dx / (width - MAP_LEFT) * (from.time.end - from.time.begin);
     setTimeRange(from.time.begin - seconds, from.time.end - seconds);
-    const pool = this.map() ? this.map().pool_slots : 1;
     const span = from.high - from.low;
     const slots = dy / (MAP_HEIGHT - MAP_TOP - MAP_BOTTOM) * span;
-    const low = Math.min(Math.max(from.low + slots, 0), pool - span);
+    const low = Math.min(Math.max(from.low + slots, 0), mapState.pool - span);
     changeMap({ low, high: low + span });
   }
 

@@ -51,6 +51,27 @@ function lineColour(state) {
   return channels(colour(state)).map((c) => Math.round(c + (towards - c) * 0.42));
 }
 
+const OWNER_COLOURS = 255;  // MapCell::owner has room for so many
+
+// Of sequence `number`, below OWNER_COLOURS. Neighbours are far apart on the circle, and two steps
+// of lightness or more, for eyes without one cone. By Oklab, where equal steps look equal.
+function ownerColour(number) {
+  const hue = number * 137.508 * Math.PI / 180;
+  const lightness = (isDark() ? 0.48 : 0.36) + (number * 2 % 5) * 0.1;
+  const [a, b] = [0.09 * Math.cos(hue), 0.09 * Math.sin(hue)];
+  const l = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
+  const m = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3;
+  const s = (lightness - 0.0894841775 * a - 1.2914855480 * b) ** 3;
+  const linear = [4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
+                  -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
+                  -0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s];
+  return linear.map((part) => {
+    const light = Math.min(Math.max(part, 0), 1);
+    return Math.round(255 * (light <= 0.0031308 ? 12.92 * light
+                                                : 1.055 * light ** (1 / 2.4) - 0.055));
+  });
+}
+
 const tiles = new Map();
 
 function tile(state) {

@@ -186,6 +186,46 @@ async function tryPerfetto(seen) {
   seen.perfetto.told = told;
 }
 
+// A row without a map beside one with a map, and a drag where the map would be.
+async function seenWithoutMap(row) {
+  compare(1, row);
+  await pause(100);
+  const [whole, view] = [...document.querySelectorAll(".map-host")].map((host) => host.view);
+  const before = mapPixels(whole);
+  pointer(view.canvas, "pointerdown", 300, 200);
+  pointer(view.canvas, "pointermove", 305, 205);
+  pointer(view.canvas, "pointerup", 305, 205);
+  view.pan({ low: mapState.low, high: mapState.high, time: { ...timeRange } }, 5, 5);
+  await pause(100);
+  return { told: view.missing.innerText, canvasHidden: view.canvas.hidden,
+           right: view.missing.getBoundingClientRect().right,
+           columnRight: view.host.getBoundingClientRect().right,
+           low: mapState.low, high: mapState.high, pixelsBefore: before, pixels: mapPixels(whole) };
+}
+
+// Near the right edge, where only the longest run goes on; and a drag that the browser takes away.
+async function seenAtTheEnd() {
+  const seen = { opaque: [], hints: [] };
+  await pause(100);
+  const views = [...document.querySelectorAll(".map-host")].map((host) => host.view);
+  for (const view of views) {
+    const ratio = view.canvas.width / view.size().width;
+    const x = view.size().width - 12;
+    const at = [x, MAP_TOP + 20].map((part) => Math.round(part * ratio));
+    seen.opaque.push(view.canvas.getContext("2d").getImageData(...at, 1, 1).data[3] === 255);
+    pointer(view.canvas, "pointermove", x, MAP_TOP + 20);
+    seen.hints.push(view.hint.innerText);
+  }
+  const canvas = views[0].canvas;
+  zoomBy(0.5);
+  seen.rangeBefore = { ...timeRange, listeners: null };
+  pointer(canvas, "pointerdown", 300, 200);
+  pointer(canvas, "pointercancel", 300, 200);
+  pointer(canvas, "pointermove", 340, 200);
+  seen.rangeAfterCancel = { ...timeRange, listeners: null };
+  return seen;
+}
+
 function inkOfCharts(seen) {
   seen.charts = [...document.querySelectorAll(".plot")].map((host) => {
     const chart = host.chart;

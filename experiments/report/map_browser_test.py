@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Memory maps in a headless Chromium: states, ends of runs, rows without a map, colours.
+
+    map_browser_test.py RECTO
+"""
+
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import page_reader
+import palette_test
+from browser_session import BrowserSession
+
+PROGRAM = Path(sys.argv[1]).resolve()
+WINDOW = (1360, 1700)
+PLAIN = (
+    "fragmentation --requests 600 --allocators contiguous-max,paged --block-sizes 16 "
+    "--report --out"
+).split()
+# Small, so that each block is a row of the whole pool's pictures.
+WINDOWED = (
+    "fragmentation --requests 600 --window 128 --pool-slots 2560 --max-length 512 "
+    "--allocators contiguous-max,paged --block-sizes 16 --report --out"
+).split()
+# Three rows, two maps.
+THREE_ROWS = (
+    "fragmentation --requests 600 --allocators contiguous-max,paged --block-sizes 8,16 "
+    "--report --out"
+).split()
+
+
+class Maps(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if page_reader.browser() is None:
+            raise unittest.SkipTest("no Chromium here: Debian's package is chromium")
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.profile = cls.scratch.name + "/profile"
+        cls.pages = {}
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.scratch.cleanup()
+
+    def page(self, command):
+        """The page of a study, which is made once."""
+        key = " ".join(command)
+        if key not in self.pages:
+            folder = Path(self.scratch.name, f"study-{len(self.pages)}")
+            subprocess.run([PROGRAM, *command, folder], check=True, capture_output=True)
+            self.pages[key] = folder / "report.html"
+        return self.pages[key]
+
+    def opened(self, page):
+        session = BrowserSession(page, self.profile + "-session", WINDOW)
+        session.wait_for("document.querySelectorAll('.map-host canvas').length === 2")
+        return session
+
+    def test_single_blocks_have_the_states_that_the_whole_pool_has(self):
+        plain, windowed = (page_reader.selftest(self.page(command), self.profile, WINDOW)
+                           for command in (PLAIN, WINDOWED))
+        for seen in (plain, windowed):
+            self.assertEqual(seen["errors"], [])
+            for shares in seen["shares"]:
+                self.assertGreater(shares["columns"], 20)
+                for state, share in shares["overview"].items():
+                    self.assertAlmostEqual(shares["detail"][state], share, delta=0.01, msg=state)
+        # What fell out of the window is a large part, and is drawn as such.
+        for shares, pixels in zip(windowed["shares"], windowed["detailPixels"]):
+            self.assertGreater(shares["overview"]["internal"], 0.15)
+            for state in ("used", "internal"):
+                self.assertAlmostEqual(pixels[state], shares["overview"][state], delta=0.05)
+        for hint in windowed["hints"]:
+            self.assertRegex(hint, r"about \d+ of \d+ slots hold tokens in the window")
+
+    def test_a_row_without_a_map_names_the_command_that_makes_both(self):
+        page = self.page(THREE_ROWS)
+        data = page_reader.embedded(page.read_text("utf-8"), "data")
+        mapped = {one["row"] for one in data["maps"]}
+        without = next(row for row in range(3) if row not in mapped)
+        with self.opened(page) as session:
+            seen = session.run(f"seenWithoutMap({without})")
+        self.assertTrue(seen["canvasHidden"])
+        labels = [row["label"] for row in data["rows"]]
+        self.assertIn(f"recto report DIR --maps 'contiguous-max,{labels[without]}'", seen["told"])
+        self.assertLessEqual(seen["right"], seen["columnRight"])
+        # A drag there leaves the other map as it was, in its slots.
+        self.assertEqual((seen["low"], seen["high"]), (0, data["pool_slots"]))
+        self.assertEqual(seen["pixels"], seen["pixelsBefore"])
+
+    def test_a_map_ends_with_its_run_and_a_drag_with_its_pointer(self):
+        page = self.page(PLAIN)
+        with self.opened(page) as session:
+            seen = session.run("seenAtTheEnd()")
+        data = page_reader.embedded(page.read_text("utf-8"), "data")
+        ends = [one["map"]["end_us"] for one in data["maps"]]
+        self.assertLess(min(ends), max(ends) * 0.8)
+        self.assertEqual(seen["opaque"], [end == max(ends) for end in ends])
+        self.assertIn("the run has ended", seen["hints"][ends.index(min(ends))])
+        self.assertEqual(seen["rangeAfterCancel"], seen["rangeBefore"])
+
+    def test_sequences_that_follow_differ_for_every_sight(self):
+        with self.opened(self.page(PLAIN)) as session:
+            for theme in ("light", "dark"):
+                session.run(f"chooseTheme('{theme}')")
+                found = session.run("Array.from({length: OWNER_COLOURS}, (_, i) => ownerColour(i))")
+                colours = ["#{:02x}{:02x}{:02x}".format(*rgb) for rgb in found]
+                for sight in palette_test.SIGHTS:
+                    least = min(palette_test.difference(one, other, sight)
+                                for one, other in zip(colours, colours[1:] + colours[:1]))
+                    self.assertGreater(least, palette_test.LEAST, (theme, sight))
+
+
+if __name__ == "__main__":
+    program = unittest.main(argv=sys.argv[:1], verbosity=2, exit=False)
+    for _, reason in program.result.skipped:
+        print(f"SKIPPED: memory maps in a browser: {reason}")
+    sys.exit(not program.result.wasSuccessful())
