@@ -12,6 +12,7 @@
 #include "experiments/report/latency_quantiles.h"
 #include "experiments/report/map_json.h"
 #include "experiments/report/recorded_run.h"
+#include "experiments/report/repeated_runs.h"
 #include "experiments/report/report_metrics.h"
 #include "experiments/report/series_data.h"
 #include "experiments/report/study_data.h"
@@ -137,6 +138,7 @@ std::string study_label(const RunConfig& config) {
 Result<Json> fragmentation_data(const ResultsFolder& folder, const ReportOptions& options) {
   const Result<std::vector<RecordedRun>> runs = record_all(folder.configs, options);
   RECTO_RETURN_IF_ERROR(runs.status());
+  RECTO_RETURN_IF_ERROR(check_repeated(folder, runs.value()));
   Json rows = Json::array();
   Json series = Json::array();
   Json latency = Json::array();
@@ -165,6 +167,8 @@ Result<Json> fragmentation_data(const ResultsFolder& folder, const ReportOptions
   RECTO_RETURN_IF_ERROR(maps.status());
   const sim::Report& report = runs.value().front().outcome.report;
   return Json{{"kind", "fragmentation"},
+              {"notes", notes_on(folder)},
+              {"seeds", folder.seeds},
               {"setting", setting_line(first, report)},
               {"pool_slots", report.pool_slots.value()},
               {"has_limits", limits},

@@ -2,11 +2,13 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bazel/testing/catch.h"
 #include "experiments/report/block_size_advice.h"
 #include "experiments/report/packed_numbers.h"
+#include "experiments/report/report_metrics.h"
 #include "experiments/report/results_table.h"
 #include "experiments/report/series_data.h"
 
@@ -128,10 +130,44 @@ TEST_CASE("A results table is read back, and what is none is refused with its li
   CHECK(!table.value().number(0, "y").value().has_value());
   CHECK(table.value().number(2, "x").status().message() ==
         "t.csv, line 4, x: found 'many'; expected a number");
+  for (const char* text : {"nan", "-nan", "inf", "-inf", "0x1p3", "1e999"}) {
+    const auto odd = ResultsTable::parse(std::string("x\n") + text + "\n", "t.csv");
+    CHECK(odd.value().number(0, "x").status().message() ==
+          std::string("t.csv, line 2, x: found '") + text + "'; expected a number");
+  }
   CHECK(ResultsTable::parse("name,x\n1\n", "t.csv").status().message() ==
         "t.csv, line 2: found 1 fields; expected 2, as many as the first line has");
   CHECK(ResultsTable::parse("name,x\n", "t.csv").status().message() ==
         "t.csv: found no row; expected one per configuration");
+}
+
+// A row of a sweep whose numbers are all 1, except for one field.
+Result<Json> metrics_with(std::string_view column, const std::string& value) {
+  std::string header;
+  std::string row;
+  for (const ReportMetric& metric : sweep_metrics()) {
+    const std::string comma = header.empty() ? "" : ",";
+    header += comma + std::string(metric.column);
+    row += comma + (metric.column == column ? value : "1");
+  }
+  const auto table = ResultsTable::parse(header + '\n' + row + '\n', "t.csv");
+  return metrics_json(table.value(), 0, sweep_metrics());
+}
+
+TEST_CASE("A figure that cannot be is refused with its line and column") {
+  CHECK(metrics_with("used_share", "0").is_ok());
+  CHECK(metrics_with("used_share", "-1").status().message() ==
+        "t.csv, line 2, used_share: found '-1'; expected a number from 0");
+  CHECK(metrics_with("used_share", "").status().message() ==
+        "t.csv, line 2, used_share: found ''; expected a number");
+  CHECK(metrics_with("used_share", "nan").status().message() ==
+        "t.csv, line 2, used_share: found 'nan'; expected a number");
+  CHECK(metrics_with("sharing_saving_share", "-1").is_ok());
+  CHECK(metrics_with("ttft_p99_s", "").status().message() ==
+        "t.csv, line 2, ttft_p99_s: found ''; expected a number, as requests finished");
+  const auto table = ResultsTable::parse("x\n1\n", "t.csv");
+  CHECK(metrics_json(table.value(), 0, sweep_metrics()).status().message() ==
+        "t.csv: found no column used_share; expected one, as recto writes it");
 }
 
 }  // namespace

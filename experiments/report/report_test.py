@@ -229,17 +229,6 @@ class Report(unittest.TestCase):
                 self.assertIn(f"--out: {place}: cannot make this folder: Not a directory",
                               run.stderr)
 
-    def test_a_file_of_another_run_is_refused(self):
-        folder = Path(self.scratch.name, "mixed")
-        folder.mkdir()
-        for name in ("manifest.json", "fragmentation.csv"):
-            (folder / name).write_text((self.study / name).read_text("utf-8"), "utf-8")
-        with open(folder / "fragmentation.csv", "a", encoding="utf-8") as file:
-            file.write("\n")
-        self.assertIn("is not the file that manifest.json tells of", self.refused(folder))
-        (folder / "manifest.json").write_text("[]", "utf-8")
-        self.assertIn("found no manifest of recto", self.refused(folder))
-
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -18,6 +18,7 @@ function head(data) {
   return [
     element("h1", {}, titles[data.kind]),
     element("p", { class: "setting" }, data.setting),
+    ...data.notes.map((text) => element("p", { class: "notice" }, text)),
     finding(data) ? element("p", { class: "finding" }, finding(data)) : null,
     element("div", { class: "tools" },
             element("button", { id: "theme", onclick: () => chooseTheme(
