@@ -160,7 +160,8 @@ Result<Json> fragmentation_data(const ResultsFolder& folder, const ReportOptions
   }
   const RunConfig& first = folder.configs.front();
   const bool limits = has_limits(first);
-  const Json panels_json = panels.json(limits ? Throughput::kGoodput : Throughput::kTokens);
+  const Json panels_json =
+      panels.json(limits ? Throughput::kGoodput : Throughput::kTokens, folder.seeds);
   const auto mapped = mapped_rows(folder.configs, panels_json, options);
   RECTO_RETURN_IF_ERROR(mapped.status());
   const Result<Json> maps = maps_json(folder.configs, runs.value(), mapped.value(), options);

@@ -156,7 +156,7 @@ Result<Json> sweep_data(const ResultsFolder& folder) {
   return Json{{"kind", "sweep"},       {"notes", notes_on(folder)},
               {"seeds", folder.seeds}, {"setting", fmt::format("{} points", folder.table.rows())},
               {"axes", axes.value()},  {"has_limits", limits},
-              {"rows", rows},          {"panels", panels.json(throughput)}};
+              {"rows", rows},          {"panels", panels.json(throughput, folder.seeds)}};
 }
 
 }  // namespace recto::experiments

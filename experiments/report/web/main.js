@@ -4,11 +4,13 @@
 function finding(data) {
   if (data.kind !== "fragmentation") return null;
   const [worst, best] = compared.rows.map((row) => data.rows[row]);
-  const used = (row) => percent(row.metrics.used) + " %";
+  const mean = (text, row, name) => text(row.metrics[name]) +
+      (data.seeds > 1 ? " ± " + text(row.metrics[name + "_ci95"]) : "");
+  const used = (row) => mean(percent, row, "used") + " %";
   const advice = data.panels.length ? data.panels[0].advice : null;
   return best.label + " keeps " + used(best) + " of the pool in use, " + worst.label + " " +
-      used(worst) + "; " + short(best.metrics.output_tokens_per_s) + " against " +
-      short(worst.metrics.output_tokens_per_s) + " output tokens per second." +
+      used(worst) + "; " + mean(short, best, "output_tokens_per_s") + " against " +
+      mean(short, worst, "output_tokens_per_s") + " output tokens per second." +
       (advice ? " Block size " + advice.recommended + " is recommended." : "");
 }
 
