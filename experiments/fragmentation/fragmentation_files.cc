@@ -2,13 +2,12 @@
 
 #include <algorithm>
 
-#include "core/units.h"
 #include "experiments/support/csv.h"
 #include "experiments/support/grid_remarks.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/report_json.h"
-#include "sim/metrics/gauges.h"
+#include "experiments/support/series_csv.h"
 
 namespace recto::experiments {
 namespace {
@@ -36,7 +35,7 @@ Json rejected(const std::vector<FragmentationRow>& rows) {
 
 Status write_and_note(Json& files, const std::string& folder, const std::string& name,
                       const std::string& text) {
-  files[name] = {{"bytes", text.size()}, {"xxh3_128", content_hash(text)}};
+  files[name] = written_file(text);
   return write_file(folder + '/' + name, text);
 }
 
@@ -66,18 +65,9 @@ std::string fragmentation_csv(const std::vector<FragmentationRow>& rows) {
 }
 
 std::string series_csv(const std::vector<FragmentationRow>& rows) {
-  std::vector<std::string> titles{"allocator", "block_size", "begin_s", "length_s"};
-  for (const sim::GaugeInfo& info : sim::kGauges) titles.emplace_back(info.name);
-  std::string text = csv_row(titles);
+  std::string text = series_csv_header();
   for (const FragmentationRow& row : rows) {
-    const std::string block_size = std::to_string(row.first_report().block_size.value());
-    for (const sim::SeriesWindow& window : row.first_report().series) {
-      std::vector<std::string> values{row.config.allocator, block_size,
-                                      csv_number(seconds(window.begin)),
-                                      csv_number(seconds(window.length))};
-      for (const double mean : window.mean) values.push_back(csv_number(mean));
-      text += csv_row(values);
-    }
+    text += series_csv_rows(row.config.allocator, row.first_report());
   }
   return text;
 }

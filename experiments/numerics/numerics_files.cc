@@ -72,7 +72,7 @@ void add_row(const Json& row, std::string& text) {
 
 Status write_and_note(Json& files, const std::string& folder, const std::string& name,
                       const std::string& text) {
-  files[name] = {{"bytes", text.size()}, {"xxh3_128", content_hash(text)}};
+  files[name] = written_file(text);
   return write_file(folder + '/' + name, text);
 }
 

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "core/status.h"
+#include "experiments/support/manifest.h"
+#include "experiments/support/run_config.h"
 #include "experiments/support/usage_error.h"
 
 namespace recto::experiments {
@@ -53,6 +55,10 @@ Result<fs::path> find_scripts() {
 
 // Returns only on failure: the script replaces this process, and its exit code becomes ours.
 Status run_plot(const PlotFlags& flags, CommandContext& context) {
+  // The script says what is wrong with a manifest that is none.
+  if (const Result<Json> manifest = read_manifest(flags.folder); manifest.is_ok()) {
+    RECTO_RETURN_IF_ERROR(check_written_files(flags.folder, manifest.value()));
+  }
   const Result<fs::path> scripts = find_scripts();
   RECTO_RETURN_IF_ERROR(scripts.status());
   std::vector<std::string> command = {(scripts.value() / "bazel/python/with_packages.sh").string(),

@@ -2,38 +2,22 @@
 
 // Which block size suits a workload, by a rule that can be read, and what it costs.
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "experiments/report/block_size_criteria.h"
 #include "experiments/support/run_config.h"
 
 namespace recto::experiments {
 
-// One block size of one allocator, everything else being equal.
-struct BlockSizeFigures {
-  std::int64_t block_size = 0;
-  double waste = 0;  // reserved, internal and overhead slots: a share of the pool, time-weighted
-  double prefix_hit = 0;    // of the context wanted at admissions
-  double table_bytes = 0;   // block-table entries, 4 bytes each, mean
-  double copied_bytes = 0;  // copy-on-write, over the whole run
-  double output_per_s = 0;  // tokens, or requests within the limits where there are limits
-  double s_per_token = 0;   // end to end over output tokens, mean over requests
-  double requests_rejected = 0;
-  std::optional<double> kernel_s = {};  // attention of a decode step, where it was measured
-};
-
-// How far a size may be from the best of all sizes and still count as good: one percentage point of
-// a share, a hundredth of a rate or time.
-inline constexpr double kGoodShare = 0.01;
-inline constexpr double kGoodRatio = 0.01;
-
 struct BlockSizeVerdict {
   std::int64_t block_size = 0;
-  bool is_good = false;                // within those distances everywhere
-  std::vector<std::string> drawbacks;  // where it is not, in words and figures
+  bool is_good = false;                // no drawback that decides
+  std::vector<std::string> drawbacks;  // where it is further from the best than is good, in words
+  // Where it may be, too: intervals overlap, so that nothing is said of which is better.
+  std::vector<std::string> not_told_apart;
   // Another size that is no worse in any column and better in one.
   std::optional<std::int64_t> beaten_by;
 };
@@ -46,9 +30,11 @@ struct BlockSizeAdvice {
 };
 
 // Recommends the largest good size, since larger blocks mean smaller tables, less upkeep and fewer
-// addresses for a kernel to follow; if none is good, the size with the least s_per_token. nullopt
-// with fewer than two sizes to choose from. `sizes` must be ascending. O(sizes squared).
-std::optional<BlockSizeAdvice> advise(const std::vector<BlockSizeFigures>& sizes);
+// addresses for a kernel to follow; if none is good, the size with the least s_per_token. The
+// drawbacks of what is recommended are in the reason. nullopt with fewer than two sizes to choose
+// from. `sizes` must be ascending, and means over `seeds` seeds. O(sizes squared).
+std::optional<BlockSizeAdvice> advise(const std::vector<BlockSizeFigures>& sizes,
+                                      std::int64_t seeds = 1);
 
 Json to_json(const BlockSizeAdvice& advice);
 

@@ -1,6 +1,7 @@
 #include "experiments/report/block_size_panel.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <optional>
 
 #include "experiments/report/block_size_advice.h"
@@ -8,24 +9,41 @@
 namespace recto::experiments {
 namespace {
 
-double number(const Json& metrics, const char* name) {
+double number(const Json& metrics, const std::string& name) {
   return metrics.contains(name) && metrics[name].is_number() ? metrics[name].get<double>() : 0;
+}
+
+MeanInterval interval(const Json& metrics, const std::string& name) {
+  return {.mean = number(metrics, name), .half_width = number(metrics, name + "_ci95")};
+}
+
+// The interval of a sum is at most as wide as the sum of its parts' ones.
+MeanInterval sum(const Json& metrics, std::initializer_list<const char*> names) {
+  MeanInterval all;
+  for (const char* name : names) {
+    const MeanInterval one = interval(metrics, name);
+    all.mean += one.mean;
+    all.half_width += one.half_width;
+  }
+  return all;
 }
 
 BlockSizeFigures figures_of(std::int64_t block_size, const Json& metrics, Throughput throughput) {
   const bool is_goodput = throughput == Throughput::kGoodput;
+  const bool is_measured = metrics.contains("kernel_s") && metrics["kernel_s"].is_number();
   return {.block_size = block_size,
-          .waste = number(metrics, "reserved") + number(metrics, "internal") +
-                   number(metrics, "overhead"),
-          .prefix_hit = number(metrics, "prefix_hit"),
-          .table_bytes = number(metrics, "table_bytes"),
-          .copied_bytes = number(metrics, "copied_bytes"),
-          .output_per_s = number(metrics, is_goodput ? "goodput_per_s" : "output_tokens_per_s"),
-          .s_per_token = number(metrics, "normalized_mean_s"),
-          .requests_rejected = number(metrics, "requests_rejected"),
-          .kernel_s = metrics.contains("kernel_s") && metrics["kernel_s"].is_number()
-                          ? std::optional(metrics["kernel_s"].get<double>())
-                          : std::nullopt};
+          .waste = sum(metrics, {"reserved", "internal", "overhead"}),
+          .prefix_hit = interval(metrics, "prefix_hit"),
+          .table_bytes = interval(metrics, "table_bytes"),
+          .copied_bytes = interval(metrics, "copied_bytes"),
+          .output_per_s = interval(metrics, is_goodput ? "goodput_per_s" : "output_tokens_per_s"),
+          .s_per_token = interval(metrics, "normalized_mean_s"),
+          .requests_rejected = interval(metrics, "requests_rejected"),
+          .ttft_p50_s = interval(metrics, "ttft_p50_s"),
+          .ttft_p99_s = interval(metrics, "ttft_p99_s"),
+          .tpot_p99_s = interval(metrics, "tpot_p99_s"),
+          .latency_p99_s = interval(metrics, "latency_p99_s"),
+          .kernel_s = is_measured ? std::optional(interval(metrics, "kernel_s")) : std::nullopt};
 }
 
 }  // namespace
@@ -39,7 +57,7 @@ void BlockSizePanels::add(const std::string& family, std::int64_t block_size, st
   found->second.push_back({block_size, row, metrics});
 }
 
-Json BlockSizePanels::json(Throughput throughput) const {
+Json BlockSizePanels::json(Throughput throughput, std::int64_t seeds) const {
   Json panels = Json::array();
   for (const auto& [family, unsorted] : families_) {
     std::vector<Entry> entries = unsorted;
@@ -50,7 +68,7 @@ Json BlockSizePanels::json(Throughput throughput) const {
       figures.push_back(figures_of(entry.block_size, entry.metrics, throughput));
       rows.push_back(entry.row);
     }
-    const std::optional<BlockSizeAdvice> advice = advise(figures);
+    const std::optional<BlockSizeAdvice> advice = advise(figures, seeds);
     if (!advice) continue;
     panels.push_back({{"family", family}, {"rows", rows}, {"advice", to_json(*advice)}});
   }

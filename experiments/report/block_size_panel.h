@@ -23,7 +23,8 @@ class BlockSizePanels {
            const Json& metrics);
 
   // For every family with two sizes or more: {"family", "rows": by ascending size, "advice"}.
-  Json json(Throughput throughput) const;
+  // Metrics are means over `seeds` seeds.
+  Json json(Throughput throughput, std::int64_t seeds) const;
 
  private:
   struct Entry {

@@ -53,6 +53,9 @@ Status write_folder_report(const FolderReportFlags& flags, CommandContext& conte
   RECTO_RETURN_IF_ERROR(check_overwrites_only(kPage, page).in("--html"));
   const Result<Json> data = data_of(folder.value(), flags, context);
   RECTO_RETURN_IF_ERROR(data.status());
+  for (const Json& note : data.value()["notes"]) {
+    context.err << fmt::format("recto: {}\n", note.get<std::string>());
+  }
   const std::string text = report_page(data.value(), folder.value().manifest);
   RECTO_RETURN_IF_ERROR(write_file(page, text));
   context.out << fmt::format("Wrote {} ({}): open it in a browser\n", page,

@@ -12,6 +12,7 @@
 #include "experiments/report/latency_quantiles.h"
 #include "experiments/report/map_json.h"
 #include "experiments/report/recorded_run.h"
+#include "experiments/report/repeated_runs.h"
 #include "experiments/report/report_metrics.h"
 #include "experiments/report/series_data.h"
 #include "experiments/report/study_data.h"
@@ -148,6 +149,7 @@ std::string study_label(const RunConfig& config) {
 Result<Json> fragmentation_data(const ResultsFolder& folder, const ReportOptions& options) {
   const Result<std::vector<RecordedRun>> runs = record_all(folder.configs, options);
   RECTO_RETURN_IF_ERROR(runs.status());
+  RECTO_RETURN_IF_ERROR(check_repeated(folder, runs.value()));
   Json rows = Json::array();
   Json series = Json::array();
   Json latency = Json::array();
@@ -169,13 +171,16 @@ Result<Json> fragmentation_data(const ResultsFolder& folder, const ReportOptions
   }
   const RunConfig& first = folder.configs.front();
   const bool limits = has_limits(first);
-  const Json panels_json = panels.json(limits ? Throughput::kGoodput : Throughput::kTokens);
+  const Json panels_json =
+      panels.json(limits ? Throughput::kGoodput : Throughput::kTokens, folder.seeds);
   const auto mapped = mapped_rows(folder.configs, panels_json, options);
   RECTO_RETURN_IF_ERROR(mapped.status());
   const Result<Json> maps = maps_json(folder.configs, runs.value(), mapped.value(), options);
   RECTO_RETURN_IF_ERROR(maps.status());
   const sim::Report& report = runs.value().front().outcome.report;
   return Json{{"kind", "fragmentation"},
+              {"notes", notes_on(folder)},
+              {"seeds", folder.seeds},
               {"setting", setting_line(first, report)},
               {"pool_slots", report.pool_slots.value()},
               {"has_limits", limits},

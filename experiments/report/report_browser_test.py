@@ -21,6 +21,9 @@ STUDY = (
     "--report --out"
 ).split()
 SWEEP = "sweep --requests 60 --allocator paged --block-size 8,16,32 --report --out".split()
+SEEDS = (
+    "fragmentation --requests 60 --allocators paged --block-sizes 8,16 --seeds 3 --report --out"
+).split()
 PRODUCTION = (
     "fragmentation --requests 60 --allocators paged --block-sizes 16 --manager production "
     "--report --out"
@@ -77,7 +80,19 @@ class Browser(unittest.TestCase):
         self.assertEqual(self.seen["errors"], [])
         sweep = page_reader.selftest(self.sweep / "report.html", self.profile, WINDOW)
         self.assertEqual(sweep["errors"], [])
-        self.assertEqual(len(sweep["charts"]), 6)
+        self.assertEqual(len(sweep["charts"]), 10)
+
+    def test_means_over_seeds_have_their_intervals_beside_them(self):
+        folder = Path(self.scratch.name, "seeds")
+        subprocess.run([PROGRAM, *SEEDS, folder], check=True, capture_output=True)
+        with BrowserSession(folder / "report.html", self.profile + "-seeds") as session:
+            session.wait_for("document.querySelectorAll('#block-size td').length > 0")
+            self.assertEqual(session.run("JSON.stringify(pageErrors)"), "[]")
+            # All cells with a number: of the latencies, and of the panel but for the first column.
+            for place, cells in (("#latency td", 16), ("#block-size td", 20)):
+                count = f"document.querySelectorAll('{place} .interval').length"
+                self.assertEqual(session.run(count), cells, place)
+            self.assertIn("Means over 3 seeds", session.run("document.body.innerText"))
 
     def test_every_chart_has_ink(self):
         self.assertEqual(len(self.seen["charts"]), 10)

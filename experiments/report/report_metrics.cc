@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <optional>
+#include <string>
 
 namespace recto::experiments {
 namespace {
@@ -37,10 +38,15 @@ constexpr ReportMetric kFragmentationMetrics[] = {
     {"latency_p99_s", "report.end_to_end.p99_ns", kNs},
     {"normalized_mean_s", "report.normalized.mean_ns", kNs},
     {"prefix_hit", "figures.prefix_hit_share"},
-    {"sharing_saving", "figures.sharing_saving"},
+    {"sharing_saving", "figures.sharing_saving", 1, {}, {}, MetricKind::kSigned},
     {"table_bytes", "figures.table_bytes_mean"},
     {"copied_bytes", "figures.copied_bytes"},
 };
+
+// In seconds; a study's file has 0 where no request finished.
+constexpr ReportMetric latency(std::string_view name, std::string_view column) {
+  return {.name = name, .column = column, .kind = MetricKind::kLatency};
+}
 
 constexpr ReportMetric kSweepMetrics[] = {
     {"used", "used_share"},
@@ -58,37 +64,71 @@ constexpr ReportMetric kSweepMetrics[] = {
     {"requests_rejected", "requests_rejected"},
     {"output_tokens_per_s", "output_tokens_per_s"},
     {"goodput_per_s", "goodput_per_s"},
-    {"queueing_p50_s", "queueing_p50_s"},
-    {"queueing_p99_s", "queueing_p99_s"},
-    {"ttft_p50_s", "ttft_p50_s"},
-    {"ttft_p99_s", "ttft_p99_s"},
-    {"tpot_p50_s", "tpot_p50_s"},
-    {"tpot_p99_s", "tpot_p99_s"},
-    {"latency_p50_s", "latency_p50_s"},
-    {"latency_p99_s", "latency_p99_s"},
-    {"normalized_mean_s", "normalized_latency_mean_s"},
+    latency("queueing_p50_s", "queueing_p50_s"),
+    latency("queueing_p99_s", "queueing_p99_s"),
+    latency("ttft_p50_s", "ttft_p50_s"),
+    latency("ttft_p99_s", "ttft_p99_s"),
+    latency("tpot_p50_s", "tpot_p50_s"),
+    latency("tpot_p99_s", "tpot_p99_s"),
+    latency("latency_p50_s", "latency_p50_s"),
+    latency("latency_p99_s", "latency_p99_s"),
+    latency("normalized_mean_s", "normalized_latency_mean_s"),
     {"prefix_hit", "prefix_hit_share"},
-    {"sharing_saving", "sharing_saving_share"},
+    {"sharing_saving", "sharing_saving_share", 1, {}, {}, MetricKind::kSigned},
     {"table_bytes", "table_bytes_mean"},
     {"copied_bytes", "copied_bytes"},
 };
 
+constexpr std::string_view kInterval = "_ci95";
+
+// A field of the table; nullopt if it is empty, which only a latency may be.
+Result<std::optional<double>> field_of(const ResultsTable& table, std::size_t row,
+                                       std::string_view column, MetricKind kind) {
+  if (!table.has(column)) return table.no_column(column);
+  const auto number = table.number(row, column);
+  RECTO_RETURN_IF_ERROR(number.status());
+  if (!number.value()) {
+    if (kind == MetricKind::kLatency) return number;
+    return table.refusal(row, column, "a number");
+  }
+  if (*number.value() < 0 && kind != MetricKind::kSigned) {
+    return table.refusal(row, column, "a number from 0");
+  }
+  return number;
+}
+
+// With `suffix` the half-width of the value's interval; that of a sum is at most the sum of theirs.
 Result<std::optional<double>> value_of(const ResultsTable& table, std::size_t row,
-                                       const ReportMetric& metric) {
-  const auto column = table.number(row, metric.column);
+                                       const ReportMetric& metric, std::string_view suffix) {
+  const auto with_suffix = [&](std::string_view column) {
+    return std::string(column) + std::string(suffix);
+  };
+  const auto column = field_of(table, row, with_suffix(metric.column), metric.kind);
   RECTO_RETURN_IF_ERROR(column.status());
   if (!column.value()) return column;
   double value = *column.value() * metric.scale;
   if (!metric.and_column.empty()) {
-    const auto more = table.number(row, metric.and_column);
+    const auto more = field_of(table, row, with_suffix(metric.and_column), metric.kind);
     RECTO_RETURN_IF_ERROR(more.status());
     value += more.value().value_or(0) * metric.scale;
   }
   if (metric.per.empty()) return std::optional<double>(value);
-  const auto whole = table.number(row, metric.per);
+  const auto whole = field_of(table, row, metric.per, MetricKind::kAmount);
   RECTO_RETURN_IF_ERROR(whole.status());
-  if (whole.value().value_or(0) <= 0) return std::optional<double>();
+  if (whole.value().value_or(0) <= 0) return table.refusal(row, metric.per, "a number above 0");
   return std::optional<double>(value / *whole.value());
+}
+
+// Latencies are there if requests finished. Under several seeds there is none if any seed has none.
+Status check_latency(const ResultsTable& table, std::size_t row, const ReportMetric& metric,
+                     bool is_known) {
+  constexpr std::string_view kFinished = "requests_finished";
+  const bool has_seeds = table.has(std::string(kFinished) + std::string(kInterval));
+  if (is_known || has_seeds || !table.has(kFinished)) return Status::ok();
+  const auto finished = table.number(row, kFinished);
+  RECTO_RETURN_IF_ERROR(finished.status());
+  if (finished.value().value_or(0) == 0) return Status::ok();
+  return table.refusal(row, metric.column, "a number, as requests finished");
 }
 
 }  // namespace
@@ -102,10 +142,25 @@ Result<Json> metrics_json(const ResultsTable& table, std::size_t row,
                           std::span<const ReportMetric> metrics) {
   Json json = Json::object();
   for (const ReportMetric& metric : metrics) {
-    const auto value = value_of(table, row, metric);
+    const auto value = value_of(table, row, metric, "");
     RECTO_RETURN_IF_ERROR(value.status());
-    json[std::string(metric.name)] = value.value() ? Json(rounded(*value.value())) : Json();
+    if (metric.kind == MetricKind::kLatency) {
+      RECTO_RETURN_IF_ERROR(check_latency(table, row, metric, value.value().has_value()));
+    }
+    const std::string name(metric.name);
+    json[name] = value.value() ? Json(rounded(*value.value())) : Json();
+    if (!table.has(std::string(metric.column) + std::string(kInterval))) continue;
+    const auto half_width = value_of(table, row, metric, kInterval);
+    RECTO_RETURN_IF_ERROR(half_width.status());
+    json[name + std::string(kInterval)] =
+        half_width.value() ? Json(rounded(*half_width.value())) : Json();
   }
+  return json;
+}
+
+Json no_metrics(std::span<const ReportMetric> metrics) {
+  Json json = Json::object();
+  for (const ReportMetric& metric : metrics) json[std::string(metric.name)] = Json();
   return json;
 }
 

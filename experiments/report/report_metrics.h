@@ -3,6 +3,7 @@
 // The figures of a results file that a report shows, under one set of names for all commands.
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,12 @@
 
 namespace recto::experiments {
 
+enum class MetricKind : std::uint8_t {
+  kAmount,   // never below 0
+  kSigned,   // any number
+  kLatency,  // as an amount; of finished requests, missing where there are none
+};
+
 // Value = column * scale, plus `and_column` where there is one, over `per` where there is one.
 struct ReportMetric {
   std::string_view name;  // "used", "ttft_p99_s"; shares without a unit
@@ -20,15 +27,20 @@ struct ReportMetric {
   double scale = 1;
   std::string_view and_column = {};
   std::string_view per = {};
+  MetricKind kind = MetricKind::kAmount;
 };
 
 std::span<const ReportMetric> fragmentation_metrics();
 std::span<const ReportMetric> sweep_metrics();
 
-// {"used": 0.54, ...}; null where the file has no number. Invalid input for a text that is not a
-// number.
+// {"used": 0.54, ...}; a mean over seeds has the half-width of its interval beside it, as
+// "used_ci95". Latencies are null where no request finished. Invalid input, naming line and column,
+// for anything that is not such a number, an empty field or a missing column.
 Result<Json> metrics_json(const ResultsTable& table, std::size_t row,
                           std::span<const ReportMetric> metrics);
+
+// The same for a row without figures, of a failed run: nulls.
+Json no_metrics(std::span<const ReportMetric> metrics);
 
 // Five significant digits: what a picture needs, in the fewest bytes.
 double rounded(double value);

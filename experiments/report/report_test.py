@@ -77,6 +77,35 @@ class Report(unittest.TestCase):
         self.assertEqual(len(data["panels"]), 1)
         self.assertIn(data["panels"][0]["advice"]["recommended"], (8, 16, 32))
 
+    def test_times_to_the_first_token_are_told_against_a_block_size(self):
+        # Few slots: what is rounded up to whole blocks delays admissions.
+        folder = Path(self.scratch.name, "tails")
+        made = recto(*("fragmentation --requests 400 --allocators paged --block-sizes 8,16,256 "
+                       "--pool-slots 6144 --report --out").split(), folder)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        data = page_reader.embedded(self.page(folder), "data")
+        p99 = [row["metrics"]["ttft_p99_s"] for row in data["rows"]]
+        self.assertGreater(p99[2], 1.1 * min(p99))
+        verdict = data["panels"][0]["advice"]["verdicts"][2]
+        self.assertIn("longer to the first token, p99", "; ".join(verdict["drawbacks"]))
+
+    def test_means_over_seeds_have_intervals_and_no_verdict_where_they_overlap(self):
+        for command in ("fragmentation --allocators paged --block-sizes", "sweep --block-size"):
+            folder = Path(self.scratch.name, command.split()[0] + "-seeds")
+            made = recto(*command.split(), "8,16,128", "--requests", 60, "--seeds", 3, "--report",
+                         "--out", folder)
+            self.assertEqual(made.returncode, 0, made.stderr)
+            data = page_reader.embedded(self.page(folder), "data")
+            self.assertEqual(data["seeds"], 3)
+            self.assertGreater(data["rows"][0]["metrics"]["used_ci95"], 0)
+            rows = [row["metrics"] for row in data["rows"]]
+            best = min(rows, key=lambda row: row["ttft_p99_s"])
+            for row, verdict in zip(rows, data["panels"][0]["advice"]["verdicts"]):
+                apart = (row["ttft_p99_s"] - best["ttft_p99_s"]
+                         > row["ttft_p99_s_ci95"] + best["ttft_p99_s_ci95"])
+                is_told = "the first token, p99" in "; ".join(verdict["drawbacks"])
+                self.assertEqual(is_told, apart and row["ttft_p99_s"] > 1.1 * best["ttft_p99_s"])
+
     def kernels(self, *command):
         """(block size, seconds, basis) of each row, by made-up measurements."""
         folder = Path(self.scratch.name, command[0] + "-measured")
@@ -238,17 +267,6 @@ class Report(unittest.TestCase):
                 self.assertEqual(run.returncode, 2, run.stderr)
                 self.assertIn(f"--out: {place}: cannot make this folder: Not a directory",
                               run.stderr)
-
-    def test_a_file_of_another_run_is_refused(self):
-        folder = Path(self.scratch.name, "mixed")
-        folder.mkdir()
-        for name in ("manifest.json", "fragmentation.csv"):
-            (folder / name).write_text((self.study / name).read_text("utf-8"), "utf-8")
-        with open(folder / "fragmentation.csv", "a", encoding="utf-8") as file:
-            file.write("\n")
-        self.assertIn("is not the file that manifest.json tells of", self.refused(folder))
-        (folder / "manifest.json").write_text("[]", "utf-8")
-        self.assertIn("found no manifest of recto", self.refused(folder))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "experiments/report/json_text.h"
 #include "experiments/report/located_inputs.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/text_file.h"
@@ -11,16 +12,16 @@
 namespace recto::experiments {
 namespace {
 
-// Pictures and numbers on one page must come from one run.
-Status check_content(const Json& manifest, const std::string& name, const std::string& path,
-                     const std::string& text) {
-  if (!manifest.contains("files")) return Status::ok();  // a sweep's file grows with its journal
-  const Json& files = manifest["files"];
-  const bool is_listed = files.is_object() && files.contains(name) && files[name].is_object() &&
-                         files[name].contains("xxh3_128");
-  if (is_listed && files[name]["xxh3_128"] == content_hash(text)) return Status::ok();
-  return Status::invalid_input(fmt::format(
-      "{}: is not the file that manifest.json tells of; expected both from one run", path));
+// Of a study or of a sweep; 1 where nothing is said.
+Result<std::int64_t> seeds_of(const Json& manifest, const std::string& path) {
+  const Json* seeds = nullptr;
+  if (manifest.contains("seeds")) seeds = &manifest["seeds"];
+  const bool has_grid = manifest.contains("grid") && manifest["grid"].is_object();
+  if (has_grid && manifest["grid"].contains("seeds")) seeds = &manifest["grid"]["seeds"];
+  if (seeds == nullptr) return std::int64_t{1};
+  if (seeds->is_number_integer() && *seeds >= 1) return seeds->get<std::int64_t>();
+  return Status::invalid_input(
+      fmt::format("{}, seeds: found {}; expected an integer from 1", path, seeds->dump()));
 }
 
 Result<std::vector<RunConfig>> configurations(const Json& manifest, const std::string& path) {
@@ -58,12 +59,15 @@ Result<ResultsFolder> read_results_folder(const std::string& path) {
   folder.kind = command == "sweep" ? ResultsKind::kSweep : ResultsKind::kFragmentation;
   const std::string name = command + ".csv";
   const std::string csv_path = path + '/' + name;
+  RECTO_RETURN_IF_ERROR(check_written_files(path, folder.manifest));
   const Result<std::string> text = read_text_file(csv_path);
   RECTO_RETURN_IF_ERROR(text.status());
-  RECTO_RETURN_IF_ERROR(check_content(folder.manifest, name, csv_path, text.value()));
   Result<ResultsTable> table = ResultsTable::parse(text.value(), csv_path);
   RECTO_RETURN_IF_ERROR(table.status());
   folder.table = std::move(table).value();
+  const Result<std::int64_t> seeds = seeds_of(folder.manifest, manifest_path);
+  RECTO_RETURN_IF_ERROR(seeds.status());
+  folder.seeds = seeds.value();
   if (folder.kind == ResultsKind::kSweep) return folder;
   Result<std::vector<RunConfig>> configs = configurations(folder.manifest, manifest_path);
   RECTO_RETURN_IF_ERROR(configs.status());
@@ -82,6 +86,10 @@ Result<ResultsFolder> read_results_folder(const std::string& path) {
                     manifest_path, folder.configs.size(), folder.table.rows(), name));
   }
   return folder;
+}
+
+std::string commit_of(const ResultsFolder& folder) {
+  return text_of(folder.manifest.value("recto", Json::object()), "commit");
 }
 
 }  // namespace recto::experiments

@@ -19,6 +19,7 @@ struct ResultsFolder {
   ResultsKind kind = ResultsKind::kFragmentation;
   Json manifest;
   ResultsTable table;              // fragmentation.csv or sweep.csv
+  std::int64_t seeds = 1;          // of several, numbers in the table are means
   std::vector<RunConfig> configs;  // of a study, one per row; of a sweep none
 };
 
@@ -26,5 +27,8 @@ struct ResultsFolder {
 // Invalid input, naming the file and the field, if something is missing, was not written by recto,
 // or is not the file that the manifest was written with.
 Result<ResultsFolder> read_results_folder(const std::string& path);
+
+// The commit that the manifest names; empty if it names none.
+std::string commit_of(const ResultsFolder& folder);
 
 }  // namespace recto::experiments

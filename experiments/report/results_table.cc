@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <utility>
 
 #include "core/contract.h"
@@ -61,11 +62,21 @@ Result<std::optional<double>> ResultsTable::number(std::size_t row, std::string_
   const std::string& field = rows_[row][*place];
   double value = 0;
   const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
-  if (error != std::errc() || end != field.data() + field.size()) {
-    return Status::invalid_input(fmt::format("{}, line {}, {}: found '{}'; expected a number",
-                                             path_, row + 2, column, field));
+  if (error != std::errc() || end != field.data() + field.size() || !std::isfinite(value)) {
+    return refusal(row, column, "a number");
   }
   return std::optional<double>(value);
+}
+
+Status ResultsTable::refusal(std::size_t row, std::string_view column,
+                             std::string_view expected) const {
+  return Status::invalid_input(fmt::format("{}, line {}, {}: found '{}'; expected {}", path_,
+                                           row + 2, column, text(row, column), expected));
+}
+
+Status ResultsTable::no_column(std::string_view column) const {
+  return Status::invalid_input(
+      fmt::format("{}: found no column {}; expected one, as recto writes it", path_, column));
 }
 
 }  // namespace recto::experiments

@@ -24,8 +24,13 @@ class ResultsTable {
   // The column must exist.
   const std::string& text(std::size_t row, std::string_view column) const;
   // nullopt if the field is empty or the column is missing; invalid input for texts that are not
-  // numbers.
+  // numbers, "nan" and "inf" among them.
   Result<std::optional<double>> number(std::size_t row, std::string_view column) const;
+
+  // Invalid input that names the file, the line and the column, which must exist.
+  Status refusal(std::size_t row, std::string_view column, std::string_view expected) const;
+  // The same for a column that is missing.
+  Status no_column(std::string_view column) const;
 
  private:
   std::optional<std::size_t> find(std::string_view column) const;

@@ -31,6 +31,10 @@ Result<Json> fragmentation_data(const ResultsFolder& folder, const ReportOptions
 // axes.
 Result<Json> sweep_data(const ResultsFolder& folder);
 
+// What a reader of the page must know of where its numbers are from: that another commit of recto
+// wrote them, with what was done about it.
+std::vector<std::string> notes_on(const ResultsFolder& folder);
+
 // "paged 16"; contiguous allocators have no blocks.
 std::string study_label(const RunConfig& config);
 

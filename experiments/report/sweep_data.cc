@@ -11,6 +11,7 @@
 #include "experiments/report/report_metrics.h"
 #include "experiments/report/study_data.h"
 #include "experiments/support/run_fields.h"
+#include "experiments/support/version.h"
 
 namespace recto::experiments {
 namespace {
@@ -98,6 +99,14 @@ Result<RunConfig> config_of(const ResultsFolder& folder, const Json& settings) {
   return config;
 }
 
+// Nulls for a point that failed.
+Result<Json> metrics_of_point(const ResultsTable& table, std::size_t row) {
+  const std::string& outcome = table.text(row, "outcome");
+  if (outcome == "failed") return no_metrics(sweep_metrics());
+  if (outcome != "ok") return table.refusal(row, "outcome", "ok or failed");
+  return metrics_json(table, row, sweep_metrics());
+}
+
 // For a point with figures; the others were not run.
 Status add_kernel_time_of_point(const ResultsFolder& folder, const Json& settings, Json& metrics) {
   if (!metrics["normalized_mean_s"].is_number()) return Status::ok();
@@ -108,6 +117,16 @@ Status add_kernel_time_of_point(const ResultsFolder& folder, const Json& setting
 
 }  // namespace
 
+std::vector<std::string> notes_on(const ResultsFolder& folder) {
+  const std::string before = commit_of(folder);
+  if (before == commit()) return {};
+  const char* what = folder.kind == ResultsKind::kSweep
+                         ? "its numbers were not computed again"
+                         : "its runs, repeated under the first seed, gave the same numbers";
+  return {fmt::format("The results are of recto of commit {}, this page of commit {}: {}.",
+                      before.empty() ? "unknown" : before, commit(), what)};
+}
+
 Result<Json> sweep_data(const ResultsFolder& folder) {
   const Result<std::vector<std::string>> axes = axes_of(folder);
   RECTO_RETURN_IF_ERROR(axes.status());
@@ -116,7 +135,7 @@ Result<Json> sweep_data(const ResultsFolder& folder) {
   for (std::size_t i = 0; i < folder.table.rows(); ++i) {
     Json settings = Json::object();
     for (const std::string& axis : axes.value()) settings[axis] = folder.table.text(i, axis);
-    auto metrics = metrics_json(folder.table, i, sweep_metrics());
+    auto metrics = metrics_of_point(folder.table, i);
     RECTO_RETURN_IF_ERROR(metrics.status());
     RECTO_RETURN_IF_ERROR(add_kernel_time_of_point(folder, settings, metrics.value()));
     Json row = {{"label", settings.empty() ? "point 0" : settings_text(settings, "")},
@@ -133,12 +152,11 @@ Result<Json> sweep_data(const ResultsFolder& folder) {
     rows.push_back(std::move(row));
   }
   const bool limits = has_limits(folder);
-  return Json{{"kind", "sweep"},
-              {"setting", fmt::format("{} points", folder.table.rows())},
-              {"axes", axes.value()},
-              {"has_limits", limits},
-              {"rows", rows},
-              {"panels", panels.json(limits ? Throughput::kGoodput : Throughput::kTokens)}};
+  const Throughput throughput = limits ? Throughput::kGoodput : Throughput::kTokens;
+  return Json{{"kind", "sweep"},       {"notes", notes_on(folder)},
+              {"seeds", folder.seeds}, {"setting", fmt::format("{} points", folder.table.rows())},
+              {"axes", axes.value()},  {"has_limits", limits},
+              {"rows", rows},          {"panels", panels.json(throughput, folder.seeds)}};
 }
 
 }  // namespace recto::experiments

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -53,6 +54,18 @@ std::vector<NamedFile> named_files(const RunConfig& config) {
   }
   return files;
 }
+
+// The results of a command, apart from its manifest.
+struct CommandFiles {
+  std::string_view command;
+  std::span<const std::string_view> files;
+};
+
+constexpr std::string_view kFragmentationFiles[] = {"fragmentation.csv", "series.csv"};
+constexpr std::string_view kSweepFiles[] = {"sweep.csv"};
+constexpr std::string_view kNumericsFiles[] = {"sharpness.csv", "thresholds.csv"};
+constexpr CommandFiles kCommandFiles[] = {
+    {"fragmentation", kFragmentationFiles}, {"sweep", kSweepFiles}, {"numerics", kNumericsFiles}};
 
 }  // namespace
 
@@ -160,6 +173,35 @@ Status check_own_folder(const std::string& folder, std::string_view command) {
 
 std::string content_hash(const std::string& text) {
   return hexadecimal(XXH3_128bits(text.data(), text.size()));
+}
+
+Json written_file(const std::string& text) {
+  return {{"bytes", text.size()}, {"xxh3_128", content_hash(text)}};
+}
+
+Status check_written_files(const std::string& folder, const Json& manifest) {
+  const Json files = manifest.value("files", Json::object());
+  for (const CommandFiles& one : kCommandFiles) {
+    if (manifest["command"] != one.command) continue;
+    for (const std::string_view file : one.files) {
+      const std::string name(file);
+      const bool is_noted = files.is_object() && files.contains(name) && files[name].is_object() &&
+                            files[name].contains("xxh3_128");
+      if (!is_noted) {
+        return Status::invalid_input(
+            fmt::format("{}/manifest.json, files: found no {}; expected its hash, which recto {} "
+                        "writes; run it again",
+                        folder, name, one.command));
+      }
+      const std::string path = folder + '/' + name;
+      const Result<Json> found = describe_file(path);
+      RECTO_RETURN_IF_ERROR(found.status());
+      if (found.value()["xxh3_128"] == files[name]["xxh3_128"]) continue;
+      return Status::invalid_input(fmt::format(
+          "{}: is not the file that manifest.json tells of; expected both from one run", path));
+    }
+  }
+  return Status::ok();
 }
 
 }  // namespace recto::experiments

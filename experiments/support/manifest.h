@@ -35,6 +35,13 @@ Result<Json> read_manifest(const std::string& folder);
 // of `command` would replace it, and could no longer be told from those that are already there.
 Status check_own_folder(const std::string& folder, std::string_view command);
 
+// What a command notes of a file that it writes: {"bytes": ..., "xxh3_128": ...}.
+Json written_file(const std::string& text);
+
+// Invalid input, naming the file, unless `folder` has each file that the command of `manifest`
+// writes, with the content that the manifest names. What is shown together must be of one run.
+Status check_written_files(const std::string& folder, const Json& manifest);
+
 // 128 bits of XXH3 in hexadecimal.
 std::string content_hash(const std::string& text);
 

@@ -58,5 +58,25 @@ TEST_CASE("a measured card is replaced by where its results are, and by no other
   CHECK(config.time_model == "measured:/elsewhere/H200");
 }
 
+TEST_CASE("files that a command wrote are known by their content") {
+  const char* root = std::getenv("TEST_TMPDIR");
+  const std::string folder = (root == nullptr ? std::string("/tmp") : root) + std::string("/sweep");
+  REQUIRE(make_folder(folder).is_ok());
+  REQUIRE(write_file(folder + "/sweep.csv", "a,b\n").is_ok());
+  Json manifest{{"command", "sweep"}, {"files", {{"sweep.csv", written_file("a,b\n")}}}};
+  CHECK(check_written_files(folder, manifest).is_ok());
+  REQUIRE(write_file(folder + "/sweep.csv", "a,c\n").is_ok());
+  CHECK(check_written_files(folder, manifest).message() ==
+        folder +
+            "/sweep.csv: is not the file that manifest.json tells of; expected both from one run");
+  manifest.erase("files");
+  CHECK(check_written_files(folder, manifest).message() ==
+        folder +
+            "/manifest.json, files: found no sweep.csv; expected its hash, which recto sweep "
+            "writes; run it again");
+  manifest["command"] = "simulate";
+  CHECK(check_written_files(folder, manifest).is_ok());
+}
+
 }  // namespace
 }  // namespace recto::experiments

@@ -118,7 +118,9 @@ Status write_results(const SweepArguments& arguments, const SweepGrid& grid, Jso
   }
   manifest["points"] = points.size();
   manifest["failed_points"] = failed;
-  RECTO_RETURN_IF_ERROR(write_file(arguments.out + "/sweep.csv", sweep_csv(grid, points)));
+  const std::string csv = sweep_csv(grid, points);
+  manifest["files"] = {{"sweep.csv", written_file(csv)}};
+  RECTO_RETURN_IF_ERROR(write_file(arguments.out + "/sweep.csv", csv));
   return write_file(
       arguments.out + "/manifest.json",
       manifest.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n");

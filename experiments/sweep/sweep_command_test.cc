@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
+#include "experiments/support/manifest.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/run.h"
 #include "experiments/support/run_fields.h"
@@ -70,6 +71,13 @@ TEST_CASE("the number of threads changes no byte") {
   REQUIRE(sweep("eight", with(kGrid, {"--threads", "8", "--seeds", "2"})).exit_code == 0);
   CHECK(file("one", "sweep.csv") == file("eight", "sweep.csv"));
   CHECK(file("one", "manifest.json") == file("eight", "manifest.json"));
+}
+
+TEST_CASE("the manifest has the content of sweep.csv") {
+  REQUIRE(sweep("hashed", kGrid).exit_code == 0);
+  const Json manifest = Json::parse(file("hashed", "manifest.json"));
+  CHECK(manifest["files"]["sweep.csv"] == written_file(file("hashed", "sweep.csv")));
+  CHECK(check_written_files(path_of("hashed"), manifest).is_ok());
 }
 
 TEST_CASE("a sweep goes on from any prefix of its journal") {

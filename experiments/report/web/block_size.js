@@ -2,43 +2,86 @@
 
 const CRITERIA = [
   { title: "Held empty, of the pool", text: (v) => percent(v) + " %", better: "less",
-    value: (m) => m.reserved + m.internal + m.overhead,
-    note: "reserved, internal and overhead slots" },
+    names: ["reserved", "internal", "overhead"], note: "reserved, internal and overhead slots" },
   { title: "Prefix hits, of prompt tokens", text: (v) => percent(v) + " %", better: "more",
-    value: (m) => m.prefix_hit, note: "found cached at admission" },
-  { title: "Block tables", text: bytes, better: "less", value: (m) => m.table_bytes,
+    names: ["prefix_hit"], note: "found cached at admission" },
+  { title: "Block tables", text: bytes, better: "less", names: ["table_bytes"],
     note: "4 bytes an entry, mean" },
-  { title: "Copied on write", text: bytes, better: "less", value: (m) => m.copied_bytes,
+  { title: "Copied on write", text: bytes, better: "less", names: ["copied_bytes"],
     note: "over the whole run" },
-  { title: "Time per output token", text: span, better: "less",
-    value: (m) => m.normalized_mean_s, note: "end to end, mean over requests" },
-  { title: "Attention kernels, a decode step", text: (v) => v === null ? "not measured" : span(v),
-    better: "less", value: (m) => m.kernel_s ?? null, basis: (m) => m.kernel_basis,
-    note: "all layers, of as many tokens as the pool holds" },
   { title: "Output tokens per second", text: short, better: "more",
-    value: (m) => m.output_tokens_per_s, note: "over the makespan" },
+    names: ["output_tokens_per_s"], note: "over the makespan" },
+  { title: "Time per output token", text: span, better: "less", names: ["normalized_mean_s"],
+    note: "end to end, mean over requests" },
+  { title: "Time to first token, median", text: span, better: "less", names: ["ttft_p50_s"],
+    note: "half of the requests wait no longer" },
+  { title: "Time to first token, p99", text: span, better: "less", names: ["ttft_p99_s"],
+    note: "one request of a hundred waits longer" },
+  { title: "Time per further token, p99", text: span, better: "less", names: ["tpot_p99_s"],
+    note: "of a request, mean over its tokens" },
+  { title: "End to end, p99", text: span, better: "less", names: ["latency_p99_s"],
+    note: "to a request's last token" },
+  { title: "Attention kernels, a decode step", text: (v) => v === null ? "not measured" : span(v),
+    better: "less", names: ["kernel_s"], basis: (m) => m.kernel_basis,
+    note: "all layers, of as many tokens as the pool holds" },
 ];
 
+// Null where a part is not known.
+function sumOf(metrics, names) {
+  const values = names.map((name) => metrics[name]);
+  return values.every(isNumber) ? values.reduce((sum, value) => sum + value, 0) : null;
+}
+
+const criterionValue = (criterion, metrics) => sumOf(metrics, criterion.names);
+// The interval of a sum is at most as wide as its parts' intervals together.
+const criterionHalfWidth = (criterion, metrics) =>
+    sumOf(metrics, criterion.names.map((name) => name + "_ci95"));
+
 // With how a figure follows from what was measured, where it was not measured itself.
-function cell(criterion, metrics) {
+function criterionCell(criterion, metrics) {
   const basis = criterion.basis ? criterion.basis(metrics) : null;
-  return criterion.text(criterion.value(metrics)) +
-      (basis && basis !== "measured" ? " (" + basis + ")" : "");
+  const halfWidth = criterionHalfWidth(criterion, metrics);
+  return element("span", {}, criterion.text(criterionValue(criterion, metrics)) +
+      (basis && basis !== "measured" ? " (" + basis + ")" : ""), halfWidth === null ? null
+      : element("span", { class: "interval" }, " ± " + criterion.text(halfWidth)));
+}
+
+// Confidence intervals over several seeds.
+function drawWhiskers(u, values, halfWidths) {
+  const cap = 4 * devicePixelRatio;
+  u.ctx.strokeStyle = colour(COMPARED[0]);
+  u.ctx.lineWidth = 1.5 * devicePixelRatio;
+  u.ctx.beginPath();
+  values.forEach((value, i) => {
+    if (value === null || halfWidths[i] === null) return;
+    const x = u.valToPos(i, "x", true);
+    const ends = [value - halfWidths[i], value + halfWidths[i]].map(
+        (end) => u.valToPos(Math.max(end, 0), "y", true));
+    u.ctx.moveTo(x, ends[0]);
+    u.ctx.lineTo(x, ends[1]);
+    for (const y of ends) {
+      u.ctx.moveTo(x - cap, y);
+      u.ctx.lineTo(x + cap, y);
+    }
+  });
+  u.ctx.stroke();
 }
 
 function criterionChart(host, rows, criterion, recommended) {
-  const values = rows.map((row) => criterion.value(row.metrics));
+  const values = rows.map((row) => criterionValue(criterion, row.metrics));
+  const halfWidths = rows.map((row) => criterionHalfWidth(criterion, row.metrics));
   if (values.every((value) => value === null)) {
     host.replaceWith(element("p", {}, criterion.text(null)));
     return;
   }
   const at = rows.findIndex((row) => row.block_size === recommended);
+  const highest = Math.max(...values.map((value, i) => (value || 0) + (halfWidths[i] || 0)));
   const options = () => ({
     height: 150,
     legend: { show: false },
     cursor: { show: false },
     scales: { x: { time: false, range: [-0.4, rows.length - 0.6] },
-              y: { range: (u, low, high) => [0, high > 0 ? high * 1.18 : 1] } },
+              y: { range: () => [0, highest > 0 ? highest * 1.18 : 1] } },
     axes: [axis({ splits: () => rows.map((row, i) => i), grid: { show: false },
                   values: () => rows.map((row) => String(row.block_size)) }),
            axis({ size: 76, space: 34, values: (u, splits) => splits.map(criterion.text) })],
@@ -51,6 +94,7 @@ function criterionChart(host, rows, criterion, recommended) {
         u.ctx.fillRect(u.valToPos(at, "x", true) - width / 2, u.bbox.top, width, u.bbox.height);
       }],
       draw: [(u) => {
+        drawWhiskers(u, values, halfWidths);
         u.ctx.fillStyle = cssVariable("--accent");
         u.ctx.font = "bold " + 15 * devicePixelRatio + "px system-ui, sans-serif";
         u.ctx.textAlign = "center";
@@ -61,20 +105,28 @@ function criterionChart(host, rows, criterion, recommended) {
   chart(host, options, () => [rows.map((row, i) => i), values]);
 }
 
-function verdictTable(rows, advice) {
+// What is said against a size, and what nobody can say yet.
+function againstText(verdict, seeds) {
+  const against = [...verdict.drawbacks];
+  if (verdict.beaten_by !== null) {
+    against.push("block " + verdict.beaten_by + " is no worse in anything");
+  }
+  if (verdict.not_told_apart.length) {
+    against.push("not told apart from the best by " + seeds + " seeds: " +
+                 verdict.not_told_apart.join(", "));
+  }
+  return against.join("; ") || (verdict.is_good ? "nothing: within one percent" : "");
+}
+
+function verdictTable(rows, advice, seeds) {
   const heads = [{ text: "block", class: "words" }, { text: "", class: "mark" },
                  ...CRITERIA.map((criterion) => ({ text: criterion.title })),
                  { text: "against it", class: "words" }];
-  return table(heads, rows.map((row, i) => {
-    const verdict = advice.verdicts[i];
-    const against = [...verdict.drawbacks];
-    if (verdict.beaten_by !== null) {
-      against.push("block " + verdict.beaten_by + " is no worse in anything");
-    }
-    return [String(row.block_size), row.block_size === advice.recommended ? "★" : "",
-            ...CRITERIA.map((criterion) => cell(criterion, row.metrics)),
-            against.join("; ") || (verdict.is_good ? "nothing: within one percent" : "")];
-  }), rows.map((row) => row.block_size === advice.recommended ? "best" : ""));
+  return table(heads, rows.map((row, i) => [
+    String(row.block_size), row.block_size === advice.recommended ? "★" : "",
+    ...CRITERIA.map((criterion) => criterionCell(criterion, row.metrics)),
+    againstText(advice.verdicts[i], seeds)]),
+  rows.map((row) => row.block_size === advice.recommended ? "best" : ""));
 }
 
 function familyPanel(data, panel) {
@@ -91,7 +143,7 @@ function familyPanel(data, panel) {
                        element("span", { class: "small" }, criterion.note), host));
     queueMicrotask(() => criterionChart(host, rows, criterion, panel.advice.recommended));
   }
-  made.append(verdictTable(rows, panel.advice));
+  made.append(verdictTable(rows, panel.advice, data.seeds));
   return made;
 }
 
@@ -112,7 +164,11 @@ function blockSizeSection(data) {
   const made = section("block-size", "Which block size",
       "The largest size that is within one percentage point (of shares) and one percent (of " +
       "times and rates) of the best is recommended: fewer, larger blocks mean shorter tables " +
-      "and fewer addresses for a kernel to follow." +
+      "and fewer addresses for a kernel to follow. " + (data.seeds > 1
+          ? "Percentiles count as equal within a tenth. Where intervals overlap nothing is said " +
+            "of which is better." + overSeeds(data)
+          : "Percentiles that differ by more than a tenth are told, and do not decide: one run " +
+            "does not show how much of that is chance; --seeds does.") +
       (data.has_limits ? " Throughput is that of requests within the latency limits." : ""));
   if (!data.panels.length) {
     made.append(element("p", {}, "There are no two block sizes to compare: nothing is advised."));

@@ -64,6 +64,18 @@ function bytes(value) {
   return short(value) + " " + units[unit];
 }
 
+// Of metrics; below a mean over several seeds is the half-width of its 95 % confidence interval.
+function estimate(text, metrics, name) {
+  const halfWidth = metrics[name + "_ci95"];
+  if (!isNumber(halfWidth)) return text(metrics[name]);
+  return element("span", {}, text(metrics[name]),
+                 element("span", { class: "interval" }, " ± " + text(halfWidth)));
+}
+
+const overSeeds = (data) => (data.seeds > 1
+    ? " Means over " + data.seeds + " seeds, ± the half-width of their 95 % confidence interval."
+    : "");
+
 // A point of time on an axis, as fine as its neighbours are apart.
 function clock(seconds, step) {
   if (step < 1) return seconds.toFixed(step < 1e-3 ? 6 : step < 0.1 ? 3 : 1) + " s";

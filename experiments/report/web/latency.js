@@ -64,7 +64,8 @@ function latencyChart(host, data, latency) {
 function latencySection(data) {
   const made = section("latency", "Latency distributions",
       "Read: so many percent of the finished requests took no longer than this. " +
-      "Thin lines are the rows that are not compared.");
+      "Thin lines are the rows that are not compared." +
+      (data.seeds > 1 ? " Curves are of the first seed." + overSeeds(data) : ""));
   const grid = element("div", { class: "two" });
   made.append(grid);
   for (const latency of LATENCIES) {
@@ -77,8 +78,8 @@ function latencySection(data) {
   const host = element("div");
   made.append(host);
   onCompared(() => host.replaceChildren(table(heads, data.rows.map((row) => [row.label,
-    ...LATENCIES.flatMap((latency) => [span(row.metrics[latency.p50]),
-                                       span(row.metrics[latency.p99])])]),
+    ...LATENCIES.flatMap((latency) => [estimate(span, row.metrics, latency.p50),
+                                       estimate(span, row.metrics, latency.p99)])]),
     data.rows.map((row, i) => compared.rows.includes(i) ? "chosen" : ""))));
   return made;
 }

@@ -4,8 +4,10 @@
 function finding(data) {
   if (data.kind !== "fragmentation") return null;
   const [worst, best] = compared.rows.map((row) => data.rows[row]);
-  const used = (row) => percent(row.metrics.used) + " %";
-  const speed = (row) => short(row.metrics.output_tokens_per_s);
+  const mean = (text, row, name) => text(row.metrics[name]) +
+      (data.seeds > 1 ? " ± " + text(row.metrics[name + "_ci95"]) : "");
+  const used = (row) => mean(percent, row, "used") + " %";
+  const speed = (row) => mean(short, row, "output_tokens_per_s");
   const advice = data.panels.length ? data.panels[0].advice : null;
   const one = best.label + " keeps " + used(best) + " of the pool in use";
   return (best === worst ? one + " and gives " + speed(best)
@@ -20,6 +22,7 @@ function head(data) {
   return [
     element("h1", {}, titles[data.kind]),
     element("p", { class: "setting" }, data.setting),
+    ...data.notes.map((text) => element("p", { class: "notice" }, text)),
     finding(data) ? element("p", { class: "finding" }, finding(data)) : null,
     element("div", { class: "tools" },
             element("button", { id: "theme", onclick: () => chooseTheme(

@@ -58,14 +58,14 @@ function glanceTable(data, marks) {
                  ...GLANCE.map(([, text]) => ({ text }))];
   return table(heads, data.rows.map((row) => [
     row.label + (row.error ? ": " + row.error : ""), stateBar(row.metrics),
-    ...GLANCE.map(([name, , text]) => text(row.metrics[name]))]), marks);
+    ...GLANCE.map(([name, , text]) => estimate(text, row.metrics, name))]), marks);
 }
 
 function glanceSection(data) {
   const made = section("glance", "At a glance",
       "Shares of the pool in percent: time-weighted means from the first admission to the last " +
       "arrival. Blocked: free, while the head of the queue does not fit; no hole: the part of " +
-      "it that would be enough in sum. TTFT: time to the first token.");
+      "it that would be enough in sum. TTFT: time to the first token." + overSeeds(data));
   const host = element("div");
   made.append(statesLegend(), host);
   onCompared(() => host.replaceChildren(

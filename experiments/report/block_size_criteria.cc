@@ -1,0 +1,77 @@
+#include "experiments/report/block_size_criteria.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "experiments/support/numbers.h"
+
+namespace recto::experiments {
+namespace {
+
+using Figures = BlockSizeFigures;
+
+template <auto kMember>
+std::optional<MeanInterval> of(const Figures& figures) {
+  return figures.*kMember;
+}
+
+constexpr double kLess = 1;
+constexpr double kMore = -1;
+
+constexpr BlockSizeCriterion kCriteria[] = {
+    {of<&Figures::waste>, kLess, Difference::kPoints, kGoodShare, Weight::kDecides,
+     "of the pool more held empty"},
+    {of<&Figures::prefix_hit>, kMore, Difference::kPoints, kGoodShare, Weight::kDecides,
+     "fewer of the prompt tokens found cached"},
+    {of<&Figures::output_per_s>, kMore, Difference::kRatio, kGoodRatio, Weight::kDecides,
+     "less served per second"},
+    {of<&Figures::s_per_token>, kLess, Difference::kRatio, kGoodRatio, Weight::kDecides,
+     "longer per token"},
+    {of<&Figures::requests_rejected>, kLess, Difference::kCount, 0, Weight::kDecides,
+     "more requests that can never fit"},
+    {of<&Figures::ttft_p50_s>, kLess, Difference::kRatio, kGoodPercentile,
+     Weight::kDecidesOverSeeds, "longer to the first token, median"},
+    {of<&Figures::ttft_p99_s>, kLess, Difference::kRatio, kGoodPercentile,
+     Weight::kDecidesOverSeeds, "longer to the first token, p99"},
+    {of<&Figures::tpot_p99_s>, kLess, Difference::kRatio, kGoodPercentile,
+     Weight::kDecidesOverSeeds, "longer per further token, p99"},
+    {of<&Figures::latency_p99_s>, kLess, Difference::kRatio, kGoodPercentile,
+     Weight::kDecidesOverSeeds, "longer end to end, p99"},
+    {of<&Figures::copied_bytes>, kLess, Difference::kRatio, kGoodRatio, Weight::kIsShown,
+     "more bytes copied on write"},
+    {of<&Figures::kernel_s>, kLess, Difference::kRatio, kGoodRatio, Weight::kIsShown,
+     "longer in attention kernels"},
+    {of<&Figures::table_bytes>, kLess, Difference::kRatio, kGoodRatio, Weight::kIsCompared,
+     "longer block tables"},
+};
+
+std::string amount(Difference difference, double size, double best) {
+  switch (difference) {
+    case Difference::kPoints:
+      return fmt::format("{:.1f} points ", std::abs(size - best) * 100);
+    case Difference::kCount:
+      return short_number(std::abs(size - best)) + ' ';
+    case Difference::kRatio:
+      break;
+  }
+  return best > 0 ? percent(std::abs(size / best - 1)) + " % " : "";
+}
+
+}  // namespace
+
+std::span<const BlockSizeCriterion> block_size_criteria() { return kCriteria; }
+
+bool is_told_apart(const MeanInterval& a, const MeanInterval& b) {
+  return std::abs(a.mean - b.mean) > a.half_width + b.half_width;
+}
+
+std::optional<std::string> worse_text(const BlockSizeCriterion& criterion, const MeanInterval& size,
+                                      const MeanInterval& best) {
+  const double worse_by = (size.mean - best.mean) * criterion.sign;
+  const double scale = criterion.difference == Difference::kRatio ? std::abs(best.mean) : 1;
+  if (worse_by <= criterion.tolerance * scale) return std::nullopt;
+  return amount(criterion.difference, size.mean, best.mean) + criterion.worse;
+}
+
+}  // namespace recto::experiments

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""What recto report and recto plot show together must be of one run.
+
+    one_run_test.py RECTO
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import page_reader
+
+PROGRAM = Path(sys.argv[1]).resolve()
+STUDY = (
+    "fragmentation --requests 120 --allocators contiguous-max,paged --block-sizes 8,16 --out"
+).split()
+SWEEP = "sweep --requests 60 --allocator paged --block-size 8,16,32 --out".split()
+
+
+def recto(*arguments):
+    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True)
+
+
+class OneRun(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.study = Path(cls.scratch.name, "study")
+        cls.sweep = Path(cls.scratch.name, "sweep")
+        for run in (recto(*STUDY, cls.study), recto(*SWEEP, cls.sweep)):
+            assert run.returncode == 0, run.stderr
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.scratch.cleanup()
+
+    def refused(self, *arguments):
+        run = recto("report", *arguments)
+        self.assertEqual(run.returncode, 2, run.stderr)
+        return run.stderr
+
+    def notes(self, folder):
+        page = Path(folder, "report.html").read_text("utf-8")
+        return page_reader.embedded(page, "data")["notes"]
+
+    def copy(self, folder, name):
+        made = Path(self.scratch.name, name)
+        shutil.copytree(folder, made, ignore=shutil.ignore_patterns("report.html"))
+        return made
+
+    def change(self, folder, edit):
+        """Edits the manifest, which stays one of recto's."""
+        manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+        edit(manifest)
+        (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+
+    def test_repeated_runs_must_be_those_of_the_files(self):
+        other = self.copy(self.study, "other-seed")
+        self.change(other, lambda manifest: [one.update(seed=2)
+                                             for one in manifest["configurations"]])
+        refused = self.refused(other)
+        self.assertIn(f"{other}/fragmentation.csv, line 2, figures.mean_shares.used: found '",
+                      refused)
+        self.assertIn("where the settings of manifest.json give '", refused)
+        self.assertFalse((other / "report.html").exists())
+
+    def test_a_first_seed_must_be_one_of_the_means(self):
+        folder = Path(self.scratch.name, "mean")
+        made = recto(*("fragmentation --requests 40 --allocators paged --block-sizes 16 --seeds 3 "
+                       "--out").split(), folder)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.assertEqual(recto("report", folder).returncode, 0)
+        for seed, file in ((2, "series.csv"), (77, "csv")):
+            self.change(folder, lambda manifest: manifest["configurations"][0].update(seed=seed))
+            self.assertRegex(self.refused(folder), file)
+
+    def test_results_of_another_commit_are_told_on_the_page_and_beside_it(self):
+        for folder, told in ((self.study, "repeated under the first seed, gave the same numbers"),
+                             (self.sweep, "its numbers were not computed again")):
+            other = self.copy(folder, folder.name + "-other-commit")
+            self.change(other, lambda manifest: manifest["recto"].update(commit="0ldc0mm1t"))
+            run = recto("report", other)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertIn("recto: The results are of recto of commit 0ldc0mm1t, this page of",
+                          run.stderr)
+            self.assertIn(told, run.stderr)
+            self.assertIn(told, self.notes(other)[0])
+            self.assertEqual(recto("report", folder).returncode, 0)
+            self.assertEqual(self.notes(folder), [])
+
+    def test_the_files_of_a_sweep_and_of_a_series_must_be_those_of_the_manifest(self):
+        for folder, name in ((self.sweep, "sweep.csv"), (self.study, "series.csv")):
+            other = self.copy(folder, name + "-edited")
+            text = (other / name).read_text("utf-8")
+            (other / name).write_text(text.replace("1", "2", 1), "utf-8")
+            told = f"{other}/{name}: is not the file that manifest.json tells of"
+            self.assertIn(told, self.refused(other))
+            plotted = recto("plot", other, "--out", other / "pictures")
+            self.assertEqual(plotted.returncode, 2)
+            self.assertIn(told, plotted.stderr)
+            self.assertFalse((other / "pictures").exists())
+            self.change(other, lambda manifest: manifest.pop("files"))
+            self.assertIn("manifest.json, files: found no", self.refused(other))
+
+    def test_a_file_of_another_run_is_refused(self):
+        folder = Path(self.scratch.name, "mixed")
+        folder.mkdir()
+        for name in ("manifest.json", "fragmentation.csv"):
+            (folder / name).write_text((self.study / name).read_text("utf-8"), "utf-8")
+        with open(folder / "fragmentation.csv", "a", encoding="utf-8") as file:
+            file.write("\n")
+        self.assertIn("is not the file that manifest.json tells of", self.refused(folder))
+        (folder / "manifest.json").write_text("[]", "utf-8")
+        self.assertIn("found no manifest of recto", self.refused(folder))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -1,0 +1,111 @@
+#include "experiments/report/repeated_runs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "experiments/support/figures.h"
+#include "experiments/support/report_json.h"
+#include "experiments/support/resolved_run.h"
+#include "experiments/support/series_csv.h"
+#include "experiments/support/statistics.h"
+#include "experiments/support/text_file.h"
+#include "experiments/support/version.h"
+
+namespace recto::experiments {
+namespace {
+
+// Times may be named by a file, which is known by its content and may lie elsewhere now.
+constexpr std::string_view kNames[] = {"time_model", "report.time_model"};
+constexpr double kRounding = 1e-9;  // of sums of a few numbers
+
+std::optional<double> number_of(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// No value of n is further from their mean than (n - 1) / sqrt(n) standard deviations (Samuelson's
+// inequality); the half-width of the interval tells what that is.
+bool may_be_of(double value, double mean, double half_width, std::int64_t seeds) {
+  const double largest =
+      half_width * static_cast<double>(seeds - 1) / student_t(static_cast<int>(seeds) - 1);
+  return std::abs(value - mean) <= largest + kRounding * (std::abs(mean) + largest);
+}
+
+std::string remedy(const ResultsFolder& folder) {
+  if (commit_of(folder) == commit()) return "expected files of one run";
+  return fmt::format(
+      "expected files of one run, and the same from this recto, of commit {}, as "
+      "from that of commit {}",
+      commit(), commit_of(folder));
+}
+
+// Of one column of a row.
+bool agrees(const ResultsFolder& folder, std::size_t row, const std::string& column,
+            const std::string& now) {
+  const std::string& found = folder.table.text(row, column);
+  if (std::ranges::find(kNames, column) != std::end(kNames)) return true;
+  if (folder.seeds == 1 || !folder.table.has(column + "_ci95")) return found == now;
+  const std::optional<double> value = number_of(now);
+  const std::optional<double> mean = number_of(found);
+  const std::optional<double> half_width = number_of(folder.table.text(row, column + "_ci95"));
+  return value && mean && half_width && may_be_of(*value, *mean, *half_width, folder.seeds);
+}
+
+Status check_row(const ResultsFolder& folder, std::size_t row, const RunOutcome& outcome) {
+  const Result<ResolvedRun> resolved = resolve(folder.configs[row]);
+  RECTO_RETURN_IF_ERROR(resolved.status());
+  std::vector<std::pair<std::string, std::string>> columns{
+      {"allocator", folder.configs[row].allocator},
+      {"block_size", std::to_string(outcome.report.block_size.value())}};
+  std::ranges::move(flatten(to_json(outcome, make_figures(outcome.report, resolved.value()))),
+                    std::back_inserter(columns));
+  for (const auto& [column, now] : columns) {
+    if (!folder.table.has(column)) {
+      return Status::invalid_input(fmt::format("{}/fragmentation.csv: found no column {}; {}",
+                                               folder.path, column, remedy(folder)));
+    }
+    if (agrees(folder, row, column, now)) continue;
+    const char* means = folder.seeds > 1 ? ", too far from this mean" : "";
+    return Status::invalid_input(fmt::format(
+        "{}/fragmentation.csv, line {}, {}: found '{}', where the settings of manifest.json give "
+        "'{}'{}; {}",
+        folder.path, row + 2, column, folder.table.text(row, column), now, means, remedy(folder)));
+  }
+  return Status::ok();
+}
+
+Status check_series(const ResultsFolder& folder, const std::vector<RecordedRun>& runs) {
+  const std::string path = folder.path + "/series.csv";
+  const Result<std::string> found = read_text_file(path);
+  RECTO_RETURN_IF_ERROR(found.status());
+  std::string now = series_csv_header();
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    now += series_csv_rows(folder.configs[i].allocator, runs[i].outcome.report);
+  }
+  if (found.value() == now) return Status::ok();
+  const auto [end, _] = std::ranges::mismatch(now, found.value());
+  return Status::invalid_input(
+      fmt::format("{}, line {}: found another than the settings of manifest.json give; {}", path,
+                  1 + std::count(now.begin(), end, '\n'), remedy(folder)));
+}
+
+}  // namespace
+
+Status check_repeated(const ResultsFolder& folder, const std::vector<RecordedRun>& runs) {
+  for (std::size_t row = 0; row < runs.size(); ++row) {
+    RECTO_RETURN_IF_ERROR(check_row(folder, row, runs[row].outcome));
+  }
+  return check_series(folder, runs);
+}
+
+}  // namespace recto::experiments
