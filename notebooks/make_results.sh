@@ -51,3 +51,13 @@ if "$recto" replay "$case" --kernel ./libfaulty.so >replay.txt 2>&1; then
   echo "its failing case passed" >&2
   exit 1
 fi
+# The same with one token more, on which two faults that both fit differ.
+sed 's/"context_length":2/"context_length":3/' "$case" >longer.json
+if cmp -s longer.json "$case"; then
+  echo "$case: expected a context of 2 tokens" >&2
+  exit 1
+fi
+if "$recto" replay longer.json --kernel ./libfaulty.so >longer.txt 2>&1; then
+  echo "the longer case passed" >&2
+  exit 1
+fi

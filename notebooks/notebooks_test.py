@@ -99,7 +99,9 @@ class Notebooks(unittest.TestCase):
     def test_reading_a_counterexample(self):
         said = self.run_notebook("05_reading_a_counterexample")
         self.assertIn("options that are left: {'window': 1}", said)
-        self.assertIn("the window is one key too wide", said)
+        fits = r"faults     \d+ tried that would change this case; (\d+) fit"
+        self.assertEqual(re.findall(fits, said), ["2", "1"])
+        self.assertTrue(said.split("; 1 fit")[1].startswith("\n  the window is one key too wide\n"))
 
     def test_what_is_missing_is_named(self):
         with tempfile.TemporaryDirectory() as empty:

@@ -5,7 +5,6 @@ from typing import Callable
 
 import pandas
 from matplotlib.figure import SubFigure
-from matplotlib.patches import Patch
 
 import style
 from result_files import Run
@@ -33,13 +32,9 @@ def pool_states(runs: list[Run]) -> SubFigure:
              xlabel="% of the pool")
     axis.invert_yaxis()
     axis.grid(visible=False, axis="y")
-    figure.legend(handles=_state_patches(), loc="outside lower center", ncols=len(style.STATES))
+    figure.legend(handles=style.state_patches(), loc="outside lower center",
+                  ncols=len(style.STATES))
     return figure
-
-
-def _state_patches() -> list[Patch]:
-    return [Patch(facecolor=area.colour, hatch=area.hatch, edgecolor="#333333", label=state)
-            for state, area in style.STATES.items()]
 
 
 def _panels(title: str, runs: list[Run], draw: Callable, y_label: str) -> SubFigure:
@@ -89,7 +84,8 @@ def pool_over_time(runs: list[Run]) -> SubFigure:
         axis.set_ylim(0, 100)
 
     figure = _panels("The pool over time", runs, draw, "% of the pool")
-    figure.legend(handles=_state_patches(), loc="outside lower center", ncols=len(style.STATES))
+    figure.legend(handles=style.state_patches(), loc="outside lower center",
+                  ncols=len(style.STATES))
     return figure
 
 
@@ -149,12 +145,13 @@ def _spans_a_decade(runs: list[Run], kind: str) -> bool:
 @dataclass(frozen=True)
 class _BlockSizePanel:
     title: str
-    value: Callable[[Run], float]
+    value: Callable[[Run], float | None]  # None: not measured
 
 
 _BLOCK_SIZE_PANELS = (
     _BlockSizePanel("reserved and internal, % of the pool",
                     lambda run: 100 * (run.shares["reserved"] + run.shares["internal"])),
+    _BlockSizePanel("overhead, % of the pool", lambda run: 100 * run.shares["overhead"]),
     _BlockSizePanel("prefix hits, % of prompt tokens",
                     lambda run: 100 * run.figures["prefix_hit_share"]),
     _BlockSizePanel("block table, kB (mean)",
@@ -162,6 +159,11 @@ _BLOCK_SIZE_PANELS = (
     _BlockSizePanel("copied on write, MB", lambda run: run.figures["copied_bytes"] / 1e6),
     _BlockSizePanel("output tokens/s", lambda run: run.figures["output_tokens_per_s"]),
     _BlockSizePanel("time to first token, p99, s", lambda run: run.latencies["ttft"]["p99"]),
+    _BlockSizePanel("time per output token, mean, ms",
+                    lambda run: 1e3 * run.latencies["tpot"]["mean"]),
+    _BlockSizePanel("attention of a full pool, measured, ms",
+                    lambda run: 1e3 * run.figures["kernel_s"]
+                    if "kernel_s" in run.figures else None),
 )
 
 
@@ -171,16 +173,21 @@ def block_sizes(runs: list[Run]) -> SubFigure | None:
     sizes = sorted({run.block_size for run in paged})
     if len(sizes) < 2:
         return None
-    figure, axes = style.new_figure("What a block size costs and gives", 2, 3, height=2.3)
+    figure, axes = style.new_figure("What a block size costs and gives", 3, 3, height=2.0)
     for axis, panel in zip(axes.flat, _BLOCK_SIZE_PANELS):
         for index, allocator in enumerate(dict.fromkeys(run.allocator for run in paged)):
             own = sorted((run.block_size, panel.value(run)) for run in paged
-                         if run.allocator == allocator)
-            axis.plot(*zip(*own), label=allocator, **style.line(index))
+                         if run.allocator == allocator and panel.value(run) is not None)
+            axis.plot(*(zip(*own) if own else ((), ())), label=allocator, **style.line(index))
         axis.set_xscale("log", base=2)
         axis.set_xticks(sizes, [str(size) for size in sizes])
         axis.minorticks_off()
-        style.set_heights(axis, [panel.value(run) for run in paged])
+        axis.set_xlim(sizes[0] / 1.2, 1.2 * sizes[-1])
+        values = [panel.value(run) for run in paged if panel.value(run) is not None]
+        style.set_heights(axis, values)
+        if not values:
+            axis.text(0.5, 0.5, "not measured on this card", ha="center", va="center",
+                      transform=axis.transAxes, fontsize=8)
         axis.set_title(panel.title)
     for axis in axes[-1]:
         axis.set_xlabel("block size, tokens")

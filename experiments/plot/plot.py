@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Draws what recto's commands wrote, as PNG and SVG. `recto plot` runs it.
 
-    plot.py DIR --out DIR
+    plot.py DIR --out DIR [--recto FILE]
+
+--recto makes the page of a study whose folder has none, for memory maps and distributions.
 """
 
 import argparse
@@ -17,6 +19,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).parent))
 
 import grid_figures  # noqa: E402
+import map_figures  # noqa: E402
 import memory_figures  # noqa: E402
 import style  # noqa: E402
 from result_files import (  # noqa: E402
@@ -26,6 +29,7 @@ from result_files import (  # noqa: E402
     read_json,
     read_simulation,
 )
+from study_page import page_of, with_kernel_times  # noqa: E402
 
 EXPECTED = ("what recto fragmentation, sweep or numerics wrote with --out, or reports of "
             "recto simulate --json")
@@ -38,13 +42,21 @@ class Picture:
     source: Source
 
 
-def fragmentation_pictures(folder: Path) -> Iterator[Picture]:
+def fragmentation_pictures(folder: Path, recto: str | None) -> Iterator[Picture]:
     source, runs = read_fragmentation(folder)
+    page, reason = page_of(folder, recto)
+    if page is None:
+        print(f"recto: no memory_map and no latency_distributions: {reason}", file=sys.stderr)
+    else:
+        runs = with_kernel_times(runs, page)
+        yield Picture("memory_map", lambda: map_figures.memory_map(page), source)
+        yield Picture("latency_distributions",
+                      lambda: map_figures.latency_distributions(page, runs), source)
     for name, draw in memory_figures.FIGURES.items():
         yield Picture(name, lambda draw=draw: draw(runs), source)
 
 
-def sweep_pictures(folder: Path) -> Iterator[Picture]:
+def sweep_pictures(folder: Path, _) -> Iterator[Picture]:
     source, table, axes = grid_figures.read_sweep(folder)
     drawn = [axis for axis in axes if table[axis].nunique() > 1]
     if not drawn:
@@ -55,7 +67,7 @@ def sweep_pictures(folder: Path) -> Iterator[Picture]:
                       source)
 
 
-def numerics_pictures(folder: Path) -> Iterator[Picture]:
+def numerics_pictures(folder: Path, _) -> Iterator[Picture]:
     source, sharpness, thresholds = grid_figures.read_numerics(folder)
     yield Picture("sharpness", lambda: grid_figures.sharpness(sharpness), source)
     yield Picture("thresholds", lambda: grid_figures.thresholds(thresholds), source)
@@ -75,13 +87,13 @@ BY_COMMAND = {"fragmentation": fragmentation_pictures, "sweep": sweep_pictures,
               "numerics": numerics_pictures}
 
 
-def pictures_of(folder: Path) -> Iterator[Picture]:
+def pictures_of(folder: Path, recto: str | None) -> Iterator[Picture]:
     if not folder.is_dir():
         raise BadInput(f"{folder}: is no folder; expected one with {EXPECTED}")
     manifest = folder / "manifest.json"
     command = read_json(manifest).get("command") if manifest.exists() else None
     if command in BY_COMMAND:
-        yield from BY_COMMAND[command](folder)
+        yield from BY_COMMAND[command](folder, recto)
     for path in sorted(folder.glob("*.json")):
         if path != manifest:
             yield from simulation_pictures(path)
@@ -109,11 +121,12 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--recto")
     options = parser.parse_args(arguments)
     # They are about the picture's looks, and would appear between the names of files.
     warnings.simplefilter("ignore")
     try:
-        pictures = list(pictures_of(options.folder))
+        pictures = list(pictures_of(options.folder, options.recto))
         if not pictures:
             raise BadInput(f"{options.folder}: nothing to draw; expected {EXPECTED}")
         draw_all(pictures, options.out)

@@ -61,9 +61,16 @@ Status run_plot(const PlotFlags& flags, CommandContext& context) {
   }
   const Result<fs::path> scripts = find_scripts();
   RECTO_RETURN_IF_ERROR(scripts.status());
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (error) return Status::failed("/proc/self/exe: " + error.message());
   std::vector<std::string> command = {(scripts.value() / "bazel/python/with_packages.sh").string(),
                                       (scripts.value() / "experiments/plot/plot.py").string(),
-                                      flags.folder, "--out", flags.out};
+                                      flags.folder,
+                                      "--out",
+                                      flags.out,
+                                      "--recto",
+                                      program.string()};
   std::vector<char*> arguments;
   for (std::string& word : command) arguments.push_back(word.data());
   arguments.push_back(nullptr);

@@ -16,8 +16,11 @@ import unittest
 import xml.etree.ElementTree
 from pathlib import Path
 
+import numpy
+
 sys.dont_write_bytecode = True
 sys.path.insert(0, "experiments/plot")
+import map_figures  # noqa: E402
 import plot  # noqa: E402
 
 RECTO = os.path.abspath(sys.argv.pop(1))
@@ -32,7 +35,7 @@ def draw(folder, out):
     """Exit code, the paths that were printed, and the errors."""
     printed, complaint = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(complaint):
-        code = plot.main([str(folder), "--out", str(out)])
+        code = plot.main([str(folder), "--out", str(out), "--recto", RECTO])
     return code, printed.getvalue().splitlines(), complaint.getvalue()
 
 
@@ -74,9 +77,16 @@ class Plot(unittest.TestCase):
         done = recto("fragmentation", *SMALL, "--allocators", "contiguous-max,paged",
                      "--block-sizes", "16,64", "--out", self.results)
         self.assertEqual(done.returncode, 0, done.stderr)
-        names = ("pool_states", "pool_over_time", "batch_and_queue", "blocked_slots", "latencies",
-                 "block_sizes")
+        names = ("memory_map", "latency_distributions", "pool_states", "pool_over_time",
+                 "batch_and_queue", "blocked_slots", "latencies", "block_sizes")
         found = self.drawn(*names)
+        for word in ("contiguous-max", "paged 16", "preempted", "internal"):
+            self.assertIn(word, found["memory_map"])
+        for word in ("time to first token, s", "end to end, s", "paged 64"):
+            self.assertIn(word, found["latency_distributions"])
+        for word in ("overhead, % of the pool", "time per output token, mean, ms",
+                     "attention of a full pool, measured, ms", "not measured on this card"):
+            self.assertIn(word, found["block_sizes"])
         for lines in (found["pool_states"], found["pool_over_time"]):
             for word in ("used", "reserved", "internal", "cached", "free", "overhead",
                          "contiguous-max", "paged 16", "paged 64"):
@@ -99,6 +109,49 @@ class Plot(unittest.TestCase):
         self.assertEqual([round(bar.get_width(), 9) for bar in bars],
                          [round(100 * share, 9) for share in shares.values()])
         self.assertAlmostEqual(sum(bar.get_width() for bar in bars), 100)
+
+    def test_a_study_that_cannot_be_run_again_is_drawn_without_maps(self):
+        (self.folder / "own.csv").write_text("arrival_s,prompt_tokens,output_tokens\n" + "".join(
+            f"{i},{100 + i},20\n" for i in range(20)))
+        recto("fragmentation", "--trace", self.folder / "own.csv", "--allocators", "paged",
+              "--block-sizes", "16", "--out", self.results)
+        (self.folder / "own.csv").unlink()
+        code, printed, complaint = draw(self.results, self.out)
+        self.assertEqual(code, 0)
+        self.assertRegex(complaint, "^recto: no memory_map and no latency_distributions: recto "
+                         "report .*results: .*own.csv")
+        self.assertEqual([Path(path).stem for path in printed[::2]],
+                         ["pool_states", "pool_over_time", "batch_and_queue", "blocked_slots",
+                          "latencies"])
+        (self.results / "report.html").write_text("<html>")
+        code, printed, complaint = draw(self.results, self.out)
+        self.assertEqual((code, printed), (2, []))
+        self.assertIn("report.html: expected the page of a study", complaint)
+
+    def test_maps_and_distributions_show_what_the_page_has(self):
+        done = recto("fragmentation", *SMALL, "--allocators", "contiguous-max,paged",
+                     "--block-sizes", "16", "--report", "--out", self.results)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        page, reason = plot.page_of(self.results, None)
+        self.assertEqual((list(page.maps), reason), (["contiguous-max", "paged 16"], ""))
+        runs = plot.read_fragmentation(self.results)[1]
+        for run in runs:
+            states = map_figures.overview_states(page.maps[run.label])
+            # States of most of the slots around a place are about as frequent as those of slots.
+            self.assertAlmostEqual((states == 0).mean(), run.shares["used"], delta=0.15)
+        figure = map_figures.latency_distributions(page, runs)
+        line = figure.axes[1].get_lines()[1]
+        self.assertEqual(line.get_label(), "paged 16")
+        self.assertEqual(list(line.get_xdata()), page.latencies["paged 16"]["ttft"])
+        middle = list(line.get_ydata()).index(50.0)
+        self.assertAlmostEqual(line.get_xdata()[middle], runs[1].latencies["ttft"]["p50"],
+                               delta=0.01 * runs[1].latencies["ttft"]["p50"])
+
+    def test_states_differ_in_pattern_and_not_in_colour_alone(self):
+        for number, state in enumerate(map_figures._PAINTED):
+            plain = map_figures.painted(numpy.full((16, 16), number))
+            levels = len(numpy.unique(plain.reshape(-1, 3), axis=0))
+            self.assertEqual(levels, 2 if state in ("reserved", "internal", "cached") else 1, state)
 
     def test_simulations(self):
         self.results.mkdir()

@@ -43,7 +43,7 @@ class Run:
     pool_slots: int
     shares: dict[str, float]
     figures: dict[str, float]
-    latencies: dict[str, dict[str, float]]  # seconds, by kind and percentile
+    latencies: dict[str, dict[str, float]]  # seconds, by kind; mean and percentiles
     series: pandas.DataFrame
 
     @property
@@ -144,7 +144,7 @@ def run_of(key: tuple[str, int], row: dict, series: pandas.DataFrame) -> Run:
     shares = {name: row[f"figures.mean_shares.{name}"]
               for name in ("used", "reserved", "internal", "cached", "free", "overhead")}
     latencies = {kind: {point: row[f"report.{kind}.{point}_ns"] / NS_PER_S
-                        for point in ("p50", "p90", "p99")}
+                        for point in ("mean", "p50", "p90", "p99")}
                  for kind in ("queueing", "ttft", "tpot", "normalized")}
     figures = {name.split(".", 1)[1]: value for name, value in row.items()
                if name.startswith("figures.")}

@@ -13,6 +13,7 @@ import matplotlib
 matplotlib.use("agg")
 import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.figure import SubFigure  # noqa: E402
+from matplotlib.patches import Patch  # noqa: E402
 
 BLUE, SKY, VERMILLION, YELLOW = "#0072B2", "#56B4E9", "#D55E00", "#F0E442"
 GREEN, ORANGE, PURPLE, BLACK = "#009E73", "#E69F00", "#CC79A7", "#000000"
@@ -69,6 +70,12 @@ def line(index: int) -> dict:
             "marker": _MARKERS[index % len(_MARKERS)], "markersize": 4, "linewidth": 1.4}
 
 
+def state_patches(states=tuple(STATES)) -> list[Patch]:
+    """For a legend."""
+    return [Patch(facecolor=STATES[state].colour, hatch=STATES[state].hatch, edgecolor="#333333",
+                  label=state) for state in states]
+
+
 def new_figure(title: str, rows: int = 1, columns: int = 1, height: float = 3.4):
     """A figure, with room for a foot, and its axes, [rows, columns]. `height` is that of one row in
     inches."""
@@ -93,6 +100,7 @@ def save(figure: SubFigure, path: Path, foot: str) -> list[Path]:
     lines = textwrap.fill(foot, _FOOT_COLUMNS, break_on_hyphens=False)
     whole.subfigs[1].text(0.01, 0.95, lines, fontsize=6.5, color="#444444",
                           verticalalignment="top")
+    _settle_layout(whole)
     written = []
     for suffix, metadata in ((".png", {"Software": "recto"}), (".svg", {"Date": None})):
         written.append(path.with_suffix(suffix))
@@ -101,3 +109,12 @@ def save(figure: SubFigure, path: Path, foot: str) -> list[Path]:
         partial.replace(written[-1])
     plt.close(whole)
     return written
+
+
+def _settle_layout(whole) -> None:
+    """Lays out once, and rounds: the last digits of places depend on what was drawn before, and
+    names of clipping paths in an SVG on every digit."""
+    whole.draw_without_rendering()
+    whole.set_layout_engine("none")
+    for axis in whole.axes:
+        axis.set_position([round(part, 6) for part in axis.get_position().bounds])

@@ -1,6 +1,7 @@
-"""The commands of a Markdown document: those of its code blocks, in order, and those in its
-text."""
+"""The commands of a Markdown document or notebook: those of its code blocks, in order, and those in
+its text."""
 
+import json
 import re
 from dataclasses import dataclass
 from enum import Enum
@@ -45,6 +46,14 @@ class Block:
     language: str
     lines: tuple[str, ...]
     announced: re.Match | None  # the remark before it that names what printed it
+
+
+def markdown_of(path: str, text: str) -> str:
+    """A document's text; of a notebook, that of its Markdown cells, one after the other."""
+    if not path.endswith(".ipynb"):
+        return text
+    return "\n\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"]
+                       if cell["cell_type"] == "markdown")
 
 
 def blocks_of(text: str) -> Iterator[Block]:

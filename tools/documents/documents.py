@@ -17,7 +17,7 @@ sys.path[:0] = [str(HERE), str(ROOT / "tools/tidy")]
 
 from bazel_build import BuildFiles  # noqa: E402
 from bazel_commands import BazelCommands  # noqa: E402
-from command_blocks import commands_of  # noqa: E402
+from command_blocks import commands_of, markdown_of  # noqa: E402
 from document_check import DocumentCheck, Lists, Tally, is_program  # noqa: E402
 from listed_commands import BadList, EntryList  # noqa: E402
 from machine import Machine, kit_beside  # noqa: E402
@@ -85,11 +85,12 @@ def main(arguments) -> int:
         return 2
     tally, machine = Tally(), machine_of(arguments)
     check = DocumentCheck(program, bazel_of(tree, program), lists, tally, machine)
-    documents = [file for file in tree.of_kind(Kind.MARKDOWN) if not chosen or file.path in chosen]
+    documents = [file for file in tree.of_kind(Kind.MARKDOWN, Kind.NOTEBOOK)
+                 if not chosen or file.path in chosen]
     with tempfile.TemporaryDirectory(dir=os.environ.get("TEST_TMPDIR")) as folder:
         workplace = Workplace(Path(folder), files, ROOT, program, machine)
         for file in documents:
-            commands = list(commands_of(file.path, file.text, is_program))
+            commands = list(commands_of(file.path, markdown_of(file.path, file.text), is_program))
             check.check(file.path, commands, workplace)
     every = (lists.presupposed, lists.slow, lists.not_run)
     unused = [] if chosen else [line for entries in every for line in entries.unused()]

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """What counts as a command, and which errors in words, targets and flags are reported."""
 
+import json
 import tempfile
 import unittest
 from collections import namedtuple
 from pathlib import Path
 
 from bazel_commands import BazelCommands
-from command_blocks import Command, Place, commands_of
+from command_blocks import Command, Place, commands_of, markdown_of
 from document_check import is_program
 from script_flags import script_flags_error
 from shell_words import program_of, simple_commands, split_at_and, without_prefixes
@@ -95,6 +96,16 @@ class Blocks(unittest.TestCase):
             line = f"{timer}recto sweep --seed 1"
             self.assertEqual(found(f"It took `{line}`.\n")[0][2:3], (line,))
             self.assertEqual(without_prefixes(simple_commands(line)[0])[0], "recto")
+
+
+class Notebooks(unittest.TestCase):
+    def test_markdown_cells_are_the_text(self):
+        cells = [{"cell_type": "markdown", "source": ["A\n", "`recto plan --list`"]},
+                 {"cell_type": "code", "source": ["`recto generate --brief`"]},
+                 {"cell_type": "markdown", "source": "`recto man -h`"}]
+        text = markdown_of("a.ipynb", json.dumps({"cells": cells}))
+        self.assertEqual([one[2] for one in found(text)], ["recto plan --list", "recto man -h"])
+        self.assertEqual(markdown_of("a.md", "text"), "text")
 
 
 class Words(unittest.TestCase):

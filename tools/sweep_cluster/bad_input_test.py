@@ -45,8 +45,8 @@ class BadInput(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name).resolve()
 
-    def refused(self, *arguments, grid=GRID, out="out", code=2):
-        command = [sys.executable, TOOL, "--recto", RECTO, "--out", out, *grid, *arguments]
+    def refused(self, *arguments, grid=GRID, out="out", code=2, recto=RECTO):
+        command = [sys.executable, TOOL, "--recto", recto, "--out", out, *grid, *arguments]
         done = subprocess.run([str(part) for part in command], cwd=self.folder, text=True,
                               capture_output=True, timeout=LIMIT_S)
         self.assertEqual(done.returncode, code, done.stderr)
@@ -86,6 +86,49 @@ class BadInput(unittest.TestCase):
 
     def test_patience_that_is_no_time(self):
         self.assertIn("found nan; expected seconds", self.refused("--patience-s", "nan"))
+
+    def script(self, text):
+        """A program that does this and goes on as recto."""
+        path = self.folder / "program"
+        path.write_text(f"#!/bin/sh\n{text}\nexec '{RECTO}' \"$@\"\n")
+        path.chmod(0o755)
+        return path
+
+    def test_a_program_that_is_no_recto(self):
+        self.assertRegex(self.refused(recto="/bin/true"),
+                         "--recto: /bin/true: --version says .*; expected recto and its version")
+        self.assertIn("program: --version says nothing, exit code 0; expected recto",
+                      self.refused(recto=self.script("exit 0")))
+        self.assertIn("program: --version says recto 9, exit code 1; expected recto",
+                      self.refused(recto=self.script("echo recto 9; exit 1")))
+        self.assertFalse((self.folder / "out").exists())
+
+    def test_a_recto_that_leaves_no_results(self):
+        recto = self.script('case "$*" in *--collect*) exit 0;; esac')
+        self.assertIn("program sweep --collect said nothing; expected the runs that are left",
+                      self.refused(recto=recto))
+        recto = self.script(f"""case "$*" in *--collect*)
+  '{RECTO}' "$@"; code=$?; rm -f out/manifest.json; exit $code;;
+esac""")
+        self.assertIn("out/manifest.json: was not written by", self.refused(recto=recto, code=1))
+
+    def test_a_worker_whose_program_is_another_one_or_prints_nothing(self):
+        recto = self.script("""case "$*" in *--runs*) exit 0;; esac""")
+        self.assertIn("recto printed 0 of 1 runs and ended well; expected all of them",
+                      self.refused(recto=recto))
+        recto = self.script("""if [ "$1" = --version ] && ! mkdir seen 2> /dev/null; then
+  echo recto 9; exit 0
+fi""")
+        err = self.refused(recto=recto)
+        self.assertRegex(err, r"program --version says recto 9, exit code 0; expected recto \d")
+        self.assertEqual(err.count("recto 9"), 1)
+
+    def test_flags_for_one_machine(self):
+        for flag, value in (("--threads", "2"), ("--runs", "0"), ("--collect", None)):
+            given = [flag] if value is None else [f"{flag}={value}"]
+            self.assertIn(f"found {flag}; expected no such flag: ", self.refused(*given))
+        self.assertIn("a worker has as many as it was started with",
+                      self.refused("--threads", "2"))
 
 
 if __name__ == "__main__":

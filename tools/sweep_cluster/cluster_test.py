@@ -55,6 +55,11 @@ class ClusterTest(unittest.TestCase):
         for name in ("sweep.csv", "manifest.json"):
             self.assertEqual((self.out / name).read_bytes(),
                              (self.folder / "alone" / name).read_bytes(), name)
+        # The journal has the same lines, in the order in which runs ended.
+        lines = [(folder / "sweep.journal.jsonl").read_text().splitlines()
+                 for folder in (self.out, self.folder / "alone")]
+        self.assertEqual(lines[0][0], lines[1][0])
+        self.assertEqual(set(lines[0]), set(lines[1]))
 
     def test_a_worker_that_is_killed_costs_its_part_and_nothing_else(self):
         recto = self.recto(hold_at=5)

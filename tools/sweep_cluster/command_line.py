@@ -4,6 +4,7 @@ import argparse
 import importlib.util
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -11,9 +12,19 @@ BAD_INPUT = 2
 INTERRUPTED = 130
 BUILT = Path(__file__).resolve().parents[2] / "bazel-bin" / "experiments" / "recto"
 PACKAGES = ("dask", "distributed")
+VERSION_SECONDS = 60  # a program that does not answer by then is no recto
+# Flags of `recto sweep` that mean nothing here, and why.
+ONE_MACHINE = {
+    "--threads": "a worker has as many as it was started with (dask worker --nthreads), the "
+                 "cluster in this process one for each core",
+    "--runs": "the whole grid is run; recto sweep --runs prints single runs",
+    "--collect": "this is what the tool does itself",
+}
 EPILOG = """
-All other flags are those of `recto sweep`, which see: the grid, --out, --seeds, --fresh. Its files
-are written, byte for byte. Called again as before, a sweep goes on where it stopped.
+All other flags are those of `recto sweep`, which see: the grid, --out, --seeds, --fresh, --report;
+not --threads (a worker has as many as it was started with), --runs and --collect. sweep.csv and
+manifest.json have the bytes of `recto sweep`; the journal has its lines in the order in which runs
+ended. Called again as before, a sweep goes on where it stopped.
 Exit codes: 0 done, 1 the run failed, 2 bad usage or bad input.
 
   tools/sweep_cluster.py --out results --grid grid.json
@@ -44,6 +55,28 @@ def find_recto(named):
     return str(BUILT) if os.access(BUILT, os.X_OK) else shutil.which("recto")
 
 
+def version_of(recto):
+    """What it says of itself, and None; or None, and what is wrong with it."""
+    try:
+        done = subprocess.run([recto, "--version"], stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, errors="replace", timeout=VERSION_SECONDS)
+    except subprocess.TimeoutExpired:
+        return None, f"--version did not end within {VERSION_SECONDS} s"
+    except OSError as error:
+        return None, error.strerror
+    said = done.stdout.strip()
+    if done.returncode == 0 and said.startswith("recto "):
+        return said, None
+    first = (said or done.stderr.strip() or "nothing").splitlines()[0]
+    return None, f"--version says {first[:200]}, exit code {done.returncode}"
+
+
+def unfit_flag(sweep_arguments):
+    """The first flag that only a sweep on one machine takes, or None."""
+    names = (argument.split("=")[0] for argument in sweep_arguments)
+    return next((name for name in names if name in ONE_MACHINE), None)
+
+
 def main(arguments):
     options, sweep_arguments = parse(arguments)
     missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
@@ -55,12 +88,17 @@ def main(arguments):
     if recto is None:
         return refuse(f"--recto: found {options.recto or 'no recto'}; expected the program, as "
                       "./bazelw build -c opt //experiments:recto makes it")
+    version, wrong = version_of(recto)
+    if wrong:
+        return refuse(f"--recto: {recto}: {wrong}; expected recto and its version")
     if not options.patience_s >= 0:
         return refuse(f"--patience-s: found {options.patience_s}; expected seconds, at least 0")
-    from .session import sweep  # needs the packages
+    if unfit := unfit_flag(sweep_arguments):
+        return refuse(f"found {unfit}; expected no such flag: {ONE_MACHINE[unfit]}")
+    from .session import Program, sweep  # needs the packages
 
     try:
-        return sweep(options, recto, sweep_arguments)
+        return sweep(options, Program(recto, version), sweep_arguments)
     except KeyboardInterrupt:
         refuse("interrupted; call again as before to go on")
         return INTERRUPTED

@@ -82,7 +82,10 @@ class Drive:
         done = max(result["lines"].count(b"\n") - 1, 0)  # the first line says their basis
         self._queue.learn(done, result["seconds"])
         undone = split_off(spans, done)[1]
-        if result["died"] and undone:
+        if undone and not result["died"]:
+            raise Refused(f"{result['where']}: recto printed {done} of {count_runs(spans)} runs "
+                          "and ended well; expected all of them")
+        if undone:
             [(run, _)], rest = split_off(undone, 1)
             self._queue.put_back(rest)
             self._count_death(run, f"{result['died']} on {result['where']}")

@@ -12,7 +12,8 @@ from pathlib import Path
 
 
 def run_part(job, runs):
-    """`job`: {"grid": text, "recto": path, "folder": to run in, "upload": its name or None}.
+    """`job`: {"grid": text, "recto": path, "version": what it says of itself, "folder": to run in,
+    "upload": its name or None}.
 
     Returns a dict: `lines`, the complete lines that recto printed; `seconds`; `died`, how the
     process ended if it was killed; `refused`, why nothing can run on this machine; `where` it ran.
@@ -22,6 +23,9 @@ def run_part(job, runs):
     result["where"] = socket.gethostname()
     try:
         recto, folder = places(job)
+        result["refused"] = other_program(recto, job["version"], folder)
+        if result["refused"]:
+            return result
         done = subprocess.run(
             [recto, "sweep", "--grid", "/dev/stdin", "--runs", runs],
             input=job["grid"].encode(), capture_output=True, cwd=folder, env=environment())
@@ -36,6 +40,18 @@ def run_part(job, runs):
         errors = done.stderr.decode(errors="replace").strip().splitlines()
         result["refused"] = errors[-1] if errors else f"exit code {done.returncode}"
     return result
+
+
+def other_program(recto, version, folder):
+    """What is wrong if this is not the recto that the sweep was begun with, or None."""
+    done = subprocess.run([recto, "--version"], stdin=subprocess.DEVNULL, capture_output=True,
+                          cwd=folder, env=environment())
+    said = done.stdout.decode(errors="replace").strip()
+    if done.returncode == 0 and said == version:
+        return None
+    first = (said or done.stderr.decode(errors="replace").strip() or "nothing").splitlines()
+    return (f"{recto} --version says {first[0][:200]}, exit code {done.returncode}; "
+            f"expected {version}")
 
 
 def places(job):

@@ -1,7 +1,10 @@
 """One sweep from beginning to end, over as many connections as it takes."""
 
+import argparse
 import json
 import os
+from dataclasses import dataclass
+from pathlib import Path
 
 from .collector import Collector, CollectorEnded
 from .connection import ATTEMPT_SECONDS, NoConnection, close, connect, embedded_cluster
@@ -10,24 +13,45 @@ from .upload import Upload, misplaced_inputs
 
 RUN_FAILED = 1
 BAD_INPUT = 2
+RESULTS = ("sweep.csv", "manifest.json")
 
 
-def sweep(options, recto, sweep_arguments):
+@dataclass(frozen=True)
+class Program:
+    recto: str  # its path
+    version: str  # what it says of itself
+
+
+def sweep(options, program, sweep_arguments):
     """Returns the exit code."""
     try:
-        collector = Collector(recto, sweep_arguments)
+        collector = Collector(program.recto, sweep_arguments)
         try:
-            code = serve(options, recto, collector, sweep_arguments)
+            code = serve(options, program, collector, sweep_arguments)
         except BaseException:
             collector.finish()  # the collector keeps what it has, and says what is missing
             raise
         collected = collector.finish()
+        missing = [] if code or collected else missing_results(sweep_arguments)
+        if missing:
+            say(f"{missing[0]}: was not written by {program.recto}, which ended well")
+            return RUN_FAILED
         return code or collected
     except CollectorEnded as ended:
-        return ended.exit_code
+        if ended.exit_code == 0:
+            say(f"{program.recto} sweep --collect said nothing; expected the runs that are left")
+        return ended.exit_code or BAD_INPUT
 
 
-def serve(options, recto, collector, sweep_arguments):
+def missing_results(sweep_arguments):
+    """Files that a sweep leaves and that are not there."""
+    parser = argparse.ArgumentParser(allow_abbrev=False, add_help=False)
+    parser.add_argument("--out", default=".")
+    out = Path(parser.parse_known_args(sweep_arguments)[0].out)
+    return [out / name for name in RESULTS if not (out / name).is_file()]
+
+
+def serve(options, program, collector, sweep_arguments):
     """Hands everything out; returns 0, or the exit code of what ended it."""
     plugin = None
     if options.upload:
@@ -36,9 +60,10 @@ def serve(options, recto, collector, sweep_arguments):
             say(f"--upload: found the input {misplaced[0]}; expected paths below the folder that "
                 "this is called from")
             return BAD_INPUT
-        plugin = Upload(recto, inputs)
+        plugin = Upload(program.recto, inputs)
         say(f"--upload: {plugin.bytes_to_send():,} bytes to each worker, as {plugin.name}")
-    job = {"grid": json.dumps(collector.plan["grid"]), "recto": recto, "folder": os.getcwd(),
+    job = {"grid": json.dumps(collector.plan["grid"]), "recto": program.recto,
+           "version": program.version, "folder": os.getcwd(),
            "upload": plugin.name if plugin else None}
     drive = Drive(collector, job, sweep_arguments)
     if drive.is_done():

@@ -20,14 +20,18 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from sweep_cluster import part  # noqa: E402
+from sweep_cluster.command_line import version_of  # noqa: E402
 from sweep_cluster.million_points import TASK_RUNS, Costs, plan  # noqa: E402
+from sweep_cluster.process_memory import (  # noqa: E402
+    peak_of_command,
+    peak_of_recto,
+    peaks_of_cluster,
+)
 from sweep_cluster.run_queue import text_of  # noqa: E402
 
 TASKS = 300
 PART_RUNS = (1, 10, TASK_RUNS)
 GRID_SIZES = (1_000, 10_000)  # sizes of the sweeps whose memory and files are compared
-PEAK = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
-        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)")
 
 
 def children():
@@ -36,15 +40,19 @@ def children():
 
 
 def job_of(recto, arguments):
-    """The job for a worker, and the number of runs; nothing is run."""
+    """The job for a worker, the number of runs, and the files they read; nothing is run."""
     with tempfile.TemporaryDirectory() as out:
         done = subprocess.run([recto, "sweep", *arguments, "--out", out, "--collect"],
                               stdin=subprocess.DEVNULL, capture_output=True, check=False)
     if not done.stdout:
         sys.exit(done.stderr.decode())
     said = json.loads(done.stdout)
-    job = {"grid": json.dumps(said["grid"]), "recto": recto, "folder": ".", "upload": None}
-    return job, said["runs"]
+    version, wrong = version_of(recto)
+    if wrong:
+        sys.exit(f"{recto}: {wrong}")
+    job = {"grid": json.dumps(said["grid"]), "recto": recto, "version": version, "folder": ".",
+           "upload": None}
+    return job, said["runs"], [file["path"] for file in said["inputs"]]
 
 
 def part_cost(job, runs):
@@ -79,6 +87,12 @@ def nothing(job, runs):
     return {"lines": b"", "runs": runs, "grid_bytes": len(job["grid"])}
 
 
+def upload_size(job, inputs):
+    from sweep_cluster.upload import Upload
+
+    return Upload(job["recto"], inputs).bytes_to_send()
+
+
 def collection(recto, points):
     """The cost of a collector that gets all runs of a grid: CPU seconds, and bytes of memory and of
     its files.
@@ -88,16 +102,13 @@ def collection(recto, points):
     side = math.isqrt(points)
     arguments = ["--requests", "5", "--seed", ",".join(map(str, range(1, side + 1))),
                  "--pool-slots", ",".join(map(str, range(20_001, 20_001 + side)))]
-    job, runs = job_of(recto, arguments)
+    job, runs, _ = job_of(recto, arguments)
     lines = part.run_part(job, text_of([(0, runs - 1)]))["lines"]
     with tempfile.TemporaryDirectory() as out:
         before = children()
-        done = subprocess.run(
-            [sys.executable, "-c", PEAK, recto, "sweep", *arguments, "--out", out, "--collect"],
-            input=lines, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
-        if done.returncode:
-            sys.exit(done.stderr.decode())
-        cpu, peak = children() - before, int(done.stderr.split()[-1]) * 1024
+        peak = peak_of_command([recto, "sweep", *arguments, "--out", out, "--collect"],
+                               input=lines)
+        cpu = children() - before
         sizes = [Path(out, name).stat().st_size for name in ("sweep.journal.jsonl", "sweep.csv")]
     return runs, [cpu, peak, *sizes]
 
@@ -110,7 +121,7 @@ def cost_of_collecting(recto, sizes):
 
 def measure(recto, arguments, part_runs=PART_RUNS, grid_sizes=GRID_SIZES):
     """Prints a table for tasks of several sizes; returns the costs for the largest tasks."""
-    job, runs = job_of(recto, arguments)
+    job, runs, inputs = job_of(recto, arguments)
     if runs < part_runs[-1]:
         sys.exit(f"expected {part_runs[-1]} runs or more, found {runs}")
     print("runs a task   CPU ms a run   bytes out a run   bytes back a run")
@@ -118,7 +129,9 @@ def measure(recto, arguments, part_runs=PART_RUNS, grid_sizes=GRID_SIZES):
         cpu, sent, back = part_cost(job, count)
         print(f"{count:11}   {cpu:12.2f}   {sent:15,.0f}   {back:16,.0f}", flush=True)
     collecting = cost_of_collecting(recto, grid_sizes)
-    return Costs(cpu, sent, back, 1e3 * task_cost(job), 1e3 * collecting[0], *collecting[1:])
+    return Costs(cpu, sent, back, 1e3 * task_cost(job), 1e3 * collecting[0], *collecting[1:],
+                 *peaks_of_cluster(job, int(back * count)), peak_of_recto(job),
+                 upload_size(job, inputs))
 
 
 def main(recto, *arguments):

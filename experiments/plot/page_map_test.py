@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""What the picture paints of a small map: states of slots at a time, the main one of a line."""
+"""What pictures paint of a small map: states of slots at a time, the main one of a line."""
 
 import base64
 import unittest
 
-import map_picture
-from page_map import BlockMap, unpacked
+from page_map import BlockMap, line_states, states_over, unpacked
 
 
 def packed(*numbers):
@@ -36,7 +35,7 @@ MAP = {
 }
 
 
-class MapPicture(unittest.TestCase):
+class PageMap(unittest.TestCase):
     def setUp(self):
         self.blocks = BlockMap(MAP)
         self.segments = self.blocks.between(0, 200)
@@ -67,11 +66,18 @@ class MapPicture(unittest.TestCase):
         self.assertEqual(len(self.blocks.between(100, 200)), 1)
 
     def test_a_line_shows_the_state_of_most_of_its_slots(self):
-        lines = map_picture.column(self.segments, self.blocks, 99)
-        self.assertEqual(len(lines), map_picture.LINES)
-        at = {slot: lines[int((slot + 0.5) * map_picture.LINES / 32)] for slot in range(32)}
+        lines = line_states(self.segments, self.blocks, 99, 160)
+        self.assertEqual(len(lines), 160)
+        at = {slot: lines[int((slot + 0.5) * 160 / 32)] for slot in range(32)}
         self.assertEqual([at[slot] for slot in (0, 5, 7, 9, 12, 31)],
                          ["used", "used", "reserved", "cached", "free", "free"])
+
+    def test_columns_over_a_range_are_those_of_their_times(self):
+        columns = states_over(self.blocks, (0, 200), 7, 16)
+        for number, column in enumerate(columns):
+            us = (number + 0.5) * 200 / 7
+            self.assertEqual(column, line_states(self.segments, self.blocks, us, 16))
+        self.assertEqual(len(columns), 7)
 
 
 if __name__ == "__main__":

@@ -5,16 +5,16 @@
 
 Shows of each map the first minute that both have block by block, each pixel in the state of most of
 its slots. States differ by pattern and lightness as well as by colour; the picture follows the
-reader's light or dark scheme.
+reader's light or dark scheme. `recto plot` draws all maps, with the commit at the foot, which
+would be another in each version of this picture.
 """
 
 import sys
-from bisect import bisect_right
 from itertools import groupby
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from page_map import STATES, BlockMap, page_data
+from page_map import BlockMap, NoPage, page_data, states_over
 
 ROWS = {
     "contiguous-max": "contiguous: room for the longest context each",
@@ -85,29 +85,9 @@ def patterns() -> str:
     return f"<defs>{made}</defs>"
 
 
-def column(segments: list[dict[str, int]], blocks: BlockMap, us: float) -> list[str]:
-    """For each line the state of most of its slots, the lowest slots first."""
-    edges = [line * blocks.pool_slots / LINES for line in range(LINES + 1)]
-    slots = [dict.fromkeys(STATES, 0.0) for _ in range(LINES)]
-    for segment in segments:
-        for state, low, high in blocks.parts_at(segment, us):
-            line = bisect_right(edges, low) - 1
-            while line < LINES and edges[line] < high:
-                slots[line][state] += min(high, edges[line + 1]) - max(low, edges[line])
-                line += 1
-    return [prevailing(shares, edges[1]) for shares in slots]
-
-
-def prevailing(shares: dict[str, float], line_slots: float) -> str:
-    shares = shares | {"free": line_slots - sum(shares.values())}
-    return max(shares, key=shares.get)
-
-
 def map_paths(blocks: BlockMap, begin_us: float) -> str:
     """A path for each state; a stroke for each stretch of a line."""
-    step = SECONDS * 1e6 / COLUMNS
-    segments = blocks.between(begin_us, begin_us + SECONDS * 1e6)
-    columns = [column(segments, blocks, begin_us + (x + 0.5) * step) for x in range(COLUMNS)]
+    columns = states_over(blocks, (begin_us, begin_us + SECONDS * 1e6), COLUMNS, LINES)
     strokes = {state: "" for state in COLOURS if state != "free"}
     for line in range(LINES):
         y, x = MAP_HEIGHT - line * TALL - TALL // 2, 0
@@ -177,8 +157,12 @@ def picture(data: dict) -> str:
 
 
 def main(page: str, target: str) -> None:
+    try:
+        data = page_data(page)
+    except NoPage as error:
+        raise SystemExit(str(error)) from None
     # One line per element, so that a diff of the picture is readable.
-    Path(target).write_text(picture(page_data(page)).replace("><", ">\n<"))
+    Path(target).write_text(picture(data).replace("><", ">\n<"))
 
 
 if __name__ == "__main__":

@@ -6,9 +6,15 @@ experiments/report/map_json.cc packs them, and web/map_data.js reads them for th
 import base64
 import json
 import re
+from bisect import bisect_right
+from collections import deque
 from pathlib import Path
 
 STATES = ("used", "reserved", "internal", "cached")
+
+
+class NoPage(Exception):
+    """The file is no page of `recto report`."""
 
 
 def page_data(page: str) -> dict:
@@ -16,7 +22,7 @@ def page_data(page: str) -> dict:
     pattern = r'<script type="application/json" id="data">(.*?)</script>'
     found = re.search(pattern, Path(page).read_text("utf-8"), re.DOTALL)
     if not found:
-        raise SystemExit(f"{page}: expected a page of recto report")
+        raise NoPage(f"{page}: expected a page of recto report")
     return json.loads(found.group(1))
 
 
@@ -76,6 +82,40 @@ class BlockMap:
         parts = [("internal", low, low + out)] if self._window else []
         edges = (low + out, low + used, low + kept, low + slots)
         return parts + list(zip(STATES, edges, edges[1:]))
+
+
+def line_states(segments: list[dict[str, int]], blocks: BlockMap, us: float,
+                lines: int) -> list[str]:
+    """The pool at a time, in so many lines of equally many slots: for each the state of most of
+    its slots, the lowest slots first."""
+    edges = [line * blocks.pool_slots / lines for line in range(lines + 1)]
+    slots = [dict.fromkeys(STATES, 0.0) for _ in range(lines)]
+    for segment in segments:
+        for state, low, high in blocks.parts_at(segment, us):
+            line = bisect_right(edges, low) - 1
+            while line < lines and edges[line] < high:
+                slots[line][state] += min(high, edges[line + 1]) - max(low, edges[line])
+                line += 1
+    return [prevailing(shares, edges[1]) for shares in slots]
+
+
+def states_over(blocks: BlockMap, range_us: tuple[float, float], columns: int,
+                lines: int) -> list[list[str]]:
+    """[columns, lines] of such states, at the middles of equal parts of the range."""
+    begin, step = range_us[0], (range_us[1] - range_us[0]) / columns
+    later, held, states = deque(blocks.between(*range_us)), [], []
+    for column in range(columns):
+        us = begin + (column + 0.5) * step
+        while later and later[0]["begin_us"] <= us:
+            held.append(later.popleft())
+        held = [one for one in held if one["begin_us"] + one["length_us"] > us]
+        states.append(line_states(held, blocks, us, lines))
+    return states
+
+
+def prevailing(shares: dict[str, float], line_slots: float) -> str:
+    shares = shares | {"free": line_slots - sum(shares.values())}
+    return max(shares, key=shares.get)
 
 
 def context_at(stay: dict[str, int], us: float) -> float:

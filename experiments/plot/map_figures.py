@@ -1,0 +1,124 @@
+"""Pictures of what a study's page holds: memory maps, and whole distributions of latencies."""
+
+import base64
+
+import numpy
+from matplotlib.colors import to_rgb
+from matplotlib.figure import SubFigure
+from matplotlib.lines import Line2D
+
+import style
+from page_map import STATES, BlockMap, states_over, unpacked
+from result_files import Run
+from study_page import KINDS, StudyPage
+
+_COLUMNS, _LINES = 360, 160  # pixels of a map
+_DETAIL_S = 60.0
+_PAINTED = (*STATES, "free")
+_MARKS = {"preempted": "x", "copied": "D", "evicted": "^"}
+_TITLE_PAD = 16  # points, for the marks above a map
+_MARK_BINS = 60  # marks in one of them are drawn as one
+
+
+def memory_map(page: StudyPage) -> SubFigure | None:
+    """For each map the whole run, and a minute of it block by block; each pixel in the state of
+    most of its slots."""
+    if not page.maps:
+        return None
+    figure, axes = style.new_figure("The pool, slot by slot: the whole run, and a minute by blocks",
+                                    len(page.maps), 2, height=2.0)
+    for (whole, close), (label, packed) in zip(axes, page.maps.items()):
+        end_s = packed["end_us"] / 1e6
+        _show(whole, overview_states(packed), packed, (0, end_s))
+        _mark(whole, packed)
+        blocks = BlockMap(packed)
+        begin_s = blocks.begin_us / 1e6
+        length_s = min(_DETAIL_S, blocks.end_us / 1e6 - begin_s)
+        _show(close, detail_states(blocks, length_s), packed, (begin_s, begin_s + length_s))
+        whole.axvspan(begin_s, begin_s + length_s, color=style.BLACK, lw=0.8, fill=False)
+        whole.set_ylabel("slot")
+        whole.set_title(label, pad=_TITLE_PAD)
+        close.set_title(f"{label}, from {begin_s:,.0f} s", pad=_TITLE_PAD)
+    for axis in axes[-1]:
+        axis.set_xlabel("simulated time, s")
+    signs = [Line2D([], [], linestyle="", marker=sign, markersize=4, color=style.BLACK, label=name)
+             for name, sign in _MARKS.items()]
+    patches = style.state_patches(_PAINTED)
+    patches[-1].set_label("free or overhead")
+    figure.legend(handles=[*patches, *signs], loc="outside lower center",
+                  ncols=len(patches) + len(signs))
+    return figure
+
+
+def overview_states(packed: dict) -> numpy.ndarray:
+    """[lines, columns] of indices into _PAINTED, the lowest slots first: at each column's time the
+    state of most slots of a row."""
+    overview, rows = packed["overview"], packed["rows"]
+    cells = numpy.frombuffer(base64.b64decode(overview["cells"]), numpy.uint8)
+    cells = cells.reshape(overview["count"], rows, 3)
+    shares = [cells[:, :, 0] & 15, cells[:, :, 0] >> 4, cells[:, :, 1] & 15, cells[:, :, 1] >> 4]
+    shares = numpy.stack([one.astype(int) for one in shares])
+    shares = numpy.concatenate([shares, 15 - shares.sum(axis=0, keepdims=True)])
+    times = numpy.asarray(unpacked(overview["at_us"]))
+    middles = (numpy.arange(_COLUMNS) + 0.5) * packed["end_us"] / _COLUMNS
+    columns = numpy.clip(numpy.searchsorted(times, middles, side="right") - 1, 0, None)
+    return shares.argmax(axis=0)[columns].T
+
+
+def detail_states(blocks: BlockMap, length_s: float) -> numpy.ndarray:
+    """The same of the part that the page tells block by block."""
+    range_us = (blocks.begin_us, blocks.begin_us + length_s * 1e6)
+    columns = states_over(blocks, range_us, _COLUMNS, _LINES)
+    index = {state: number for number, state in enumerate(_PAINTED)}
+    return numpy.asarray([[index[state] for state in column] for column in columns]).T
+
+
+def _show(axis, states: numpy.ndarray, packed: dict, range_s: tuple[float, float]) -> None:
+    axis.imshow(painted(states), origin="lower", aspect="auto", interpolation="nearest",
+                extent=(*range_s, 0, packed["pool_slots"]))
+    axis.grid(visible=False)
+
+
+def painted(states: numpy.ndarray) -> numpy.ndarray:
+    """[lines, columns, rgb]: the colours of states with patterns like their hatches, because no
+    hatch fits into a pixel."""
+    colours = numpy.asarray([to_rgb(style.STATES[state].colour) for state in _PAINTED])
+    picture = colours[states]
+    y, x = numpy.indices(states.shape)
+    upwards, downwards = (x - y) % 8 < 2, (x + y) % 8 < 2
+    for state, pattern, to in (("reserved", upwards, 1.0), ("internal", upwards | downwards, 1.0),
+                               ("cached", (x % 6 < 2) & (y % 6 < 2), 0.0)):
+        dotted = pattern & (states == _PAINTED.index(state))
+        picture[dotted] = (picture[dotted] + to) / 2
+    return picture
+
+
+def _mark(axis, packed: dict) -> None:
+    """Events of the whole run, above the map, each kind at a height of its own."""
+    times = numpy.asarray(unpacked(packed["overview"]["at_us"])) / packed["end_us"]
+    for place, (name, sign) in enumerate(_MARKS.items()):
+        happened = times[numpy.asarray(unpacked(packed["overview"][name])) > 0]
+        bins = numpy.unique(numpy.clip(happened * _MARK_BINS, 0, _MARK_BINS - 1).astype(int))
+        axis.plot((bins + 0.5) / _MARK_BINS, [1.04 + 0.04 * place] * len(bins), sign,
+                  markersize=2.5, color=style.BLACK, clip_on=False, linestyle="",
+                  transform=axis.transAxes, in_layout=False)
+
+
+def latency_distributions(page: StudyPage, runs: list[Run]) -> SubFigure:
+    """For each kind the share of requests that took at most so long, a line for each run."""
+    figure, axes = style.new_figure("Latencies: share of requests that took at most so long", 2, 2,
+                                    height=2.6)
+    shares = [per_mille / 10 for per_mille in page.per_mille]
+    for axis, (kind, title) in zip(axes.flat, KINDS.items()):
+        drawn = {run.label: page.latencies.get(run.label, {}).get(kind) or [] for run in runs}
+        for index, (label, seconds) in enumerate(drawn.items()):
+            look = style.line(index) | {"markevery": (2 * index % 10, 10), "markersize": 3}
+            axis.plot(seconds, shares[:len(seconds)], label=label, **look)
+        positive = [value for seconds in drawn.values() for value in seconds if value > 0]
+        if positive and max(positive) >= 10 * min(positive):
+            axis.set_xscale("symlog", linthresh=max(min(positive), max(positive) / 1e5))
+        axis.set(title=title, ylim=(0, 100))
+    for axis in axes[:, 0]:
+        axis.set_ylabel("% of requests")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    return figure

@@ -1,0 +1,58 @@
+"""What a study's page has and its files do not: memory maps, whole distributions of latencies,
+kernel times. The page is the one in the folder, or is made for the pictures."""
+
+import subprocess
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from page_map import NoPage, page_data
+from result_files import BadInput, Run
+
+KINDS = {"queueing": "queueing, s", "ttft": "time to first token, s",
+         "tpot": "time per output token, s", "end_to_end": "end to end, s"}
+
+
+@dataclass(frozen=True)
+class StudyPage:
+    maps: dict[str, dict]  # by the run's label: a map as the page packs it
+    per_mille: list[int]  # at which distributions are given
+    latencies: dict[str, dict[str, list[float]]]  # by label and kind: seconds; none if uncounted
+    kernel_s: dict[str, float]  # by label; of those that were measured
+
+
+def read_page(path: Path) -> StudyPage:
+    try:
+        data = page_data(str(path))
+        labels = [row["label"] for row in data["rows"]]
+        kernels = {row["label"]: row["metrics"].get("kernel_s") for row in data["rows"]}
+        return StudyPage({labels[one["row"]]: one["map"] for one in data["maps"]},
+                         data["quantiles_per_mille"], dict(zip(labels, data["latency"])),
+                         {label: value for label, value in kernels.items() if value is not None})
+    except (NoPage, ValueError, KeyError, IndexError, TypeError) as error:
+        raise BadInput(f"{path}: expected the page of a study, as recto report {path.parent} "
+                       f"writes it ({error})") from error
+
+
+def page_of(folder: Path, recto: str | None) -> tuple[StudyPage | None, str]:
+    """The folder's page, or one that `recto` makes; or None, and why there is none."""
+    if (folder / "report.html").exists():
+        return read_page(folder / "report.html"), ""
+    if recto is None:
+        return None, f"{folder} has no report.html"
+    with tempfile.TemporaryDirectory() as made:
+        page = Path(made) / "report.html"
+        done = subprocess.run([recto, "report", folder, "--html", page], capture_output=True,
+                              text=True, check=False)
+        if done.returncode == 0:
+            return read_page(page), ""
+        said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        return None, f"recto report {folder}: {said[-1].removeprefix('recto: ')}"
+
+
+def with_kernel_times(runs: list[Run], page: StudyPage | None) -> list[Run]:
+    """Runs with `kernel_s` among their figures, where it was measured."""
+    if page is None:
+        return runs
+    return [replace(run, figures=run.figures | {"kernel_s": page.kernel_s[run.label]})
+            if run.label in page.kernel_s else run for run in runs]
