@@ -1,4 +1,4 @@
-// Cases of serving size are as large as they say, in one way at a time, and affordable.
+// Cases of serving size are as large as they say, reach every band of sizes, and are affordable.
 
 #include "verify/serving_cases.h"
 
@@ -16,82 +16,157 @@ namespace recto::verify {
 namespace {
 
 constexpr std::uint64_t kCases = 24;  // of each kind
+constexpr std::uint64_t kSeeds = 20;
 
-std::vector<CaseSpec> cases_of(const std::string& kind) {
-  const std::vector<DrawnCases> kinds = serving_cases({});
-  const auto found = std::ranges::find(kinds, kind, &DrawnCases::name);
+std::vector<CaseSpec> cases_of(const std::string& name) {
+  const std::vector<ServingKind> kinds = serving_kinds({});
+  const auto found =
+      std::ranges::find(kinds, name, [](const auto& kind) { return kind.cases.name; });
   REQUIRE(found != kinds.end());
   std::vector<CaseSpec> specs;
   for (std::uint64_t number = 0; number < kCases; ++number)
-    specs.push_back(drawn_spec(*found, number));
+    specs.push_back(serving_spec(*found, number, ServingValues::kAny));
   return specs;
+}
+
+std::int64_t most_rows(const CaseSpec& spec) {
+  std::int64_t most = 0;
+  for (const SequenceSpec& sequence : spec.sequences) most = std::max(most, sequence.num_rows);
+  return most;
 }
 
 TEST_CASE("each kind is large in its way") {
   for (const CaseSpec& spec : cases_of("long-context")) {
-    CHECK(spec.longest_context() > 512);
+    CHECK(spec.longest_context() > 2048);
     CHECK(spec.longest_context() <= 4096);
   }
-  for (const char* kind : {"many-sequences", "serving-batch"})
+  for (const char* kind : {"many-sequences", "serving-batch", "many-chunks"})
     for (const CaseSpec& spec : cases_of(kind)) CHECK(spec.sequences.size() > 32);
   for (const CaseSpec& spec : cases_of("short-sequences")) {
     CHECK(spec.sequences.size() > 128);
     CHECK(spec.sequences.size() <= 256);
   }
   for (const CaseSpec& spec : cases_of("many-heads")) {
-    CHECK(spec.shape.num_kv_heads > 4);
+    CHECK(spec.shape.num_kv_heads > 16);
     CHECK(spec.shape.num_q_heads <= 128);
   }
-  for (const CaseSpec& spec : cases_of("wide-groups")) CHECK(spec.shape.group() >= 16);
   for (const CaseSpec& spec : cases_of("serving-batch"))
-    CHECK((spec.shape.num_q_heads >= 32 && spec.shape.num_kv_heads == 8));
-  for (const CaseSpec& spec : cases_of("long-prompt")) CHECK(spec.num_rows() >= 128);
+    CHECK((spec.shape.num_q_heads >= 96 && spec.shape.num_kv_heads == 8));
+  for (const CaseSpec& spec : cases_of("long-prompt")) CHECK(spec.num_rows() > 256);
+  for (const CaseSpec& spec : cases_of("long-window"))
+    CHECK((spec.options.window >= 64 && spec.options.window < spec.longest_context()));
 }
 
-// How many cases of all kinds there are of which it holds.
-template <typename Predicate>
-std::ptrdiff_t cases_with(const Predicate& predicate) {
-  std::ptrdiff_t found = 0;
-  for (const DrawnCases& kind : serving_cases({}))
-    found += std::ranges::count_if(cases_of(kind.name), predicate);
-  return found;
+// What a kernel may stop at: sizes that some case of each pass through the kinds has.
+struct Band {
+  const char* what;
+  bool (*has)(const CaseSpec& spec);
+};
+
+// Whether a sequence has rows within these limits behind at least so many tokens.
+bool has_chunk(const CaseSpec& spec, std::int64_t rows_min, std::int64_t rows_max,
+               std::int64_t prefix_min) {
+  return std::ranges::any_of(spec.sequences, [&](const SequenceSpec& sequence) {
+    return sequence.num_rows >= rows_min && sequence.num_rows <= rows_max &&
+           sequence.context_length - sequence.num_rows >= prefix_min;
+  });
 }
 
-TEST_CASE("what lies beyond a size that kernels may stop at is in one case of twelve at least") {
-  const auto least = static_cast<std::ptrdiff_t>(serving_cases({}).size() * kCases / 12);
-  CHECK(cases_with([](const CaseSpec& spec) { return spec.shape.group() > 8; }) >= least);
-  CHECK(cases_with([](const CaseSpec& spec) { return spec.shape.group() > 16; }) >= least);
-  CHECK(cases_with([](const CaseSpec& spec) { return spec.shape.num_q_heads > 64; }) >= least);
-  CHECK(cases_with([](const CaseSpec& spec) { return spec.sequences.size() > 64; }) >= least);
-  CHECK(cases_with([](const CaseSpec& spec) {
-          return spec.placement.block_size > 256 && spec.longest_context() > 256;
-        }) >= least);
-  CHECK(cases_with([](const CaseSpec& spec) { return spec.shape.num_kv_heads > 16; }) >= least / 2);
+bool is_decode(const CaseSpec& spec) {
+  return std::ranges::all_of(spec.sequences,
+                             [](const SequenceSpec& sequence) { return sequence.num_rows == 1; });
+}
+
+constexpr Band kBands[] = {
+    {"32 or more query heads over 8 KV heads beyond 1024 tokens",
+     [](const CaseSpec& spec) {
+       return is_decode(spec) && spec.shape.num_kv_heads == 8 && spec.shape.group() >= 4 &&
+              spec.longest_context() > 1024;
+     }},
+    {"several KV heads beyond 2048 tokens",
+     [](const CaseSpec& spec) {
+       return is_decode(spec) && spec.shape.num_kv_heads > 1 && spec.longest_context() > 2048;
+     }},
+    {"a group of 17 to 32",
+     [](const CaseSpec& spec) { return spec.shape.group() > 16 && spec.shape.group() <= 32; }},
+    {"a group of 33 to 64",
+     [](const CaseSpec& spec) { return spec.shape.group() > 32 && spec.shape.group() <= 64; }},
+    {"a group beyond 64", [](const CaseSpec& spec) { return spec.shape.group() > 64; }},
+    {"more than 64 query heads", [](const CaseSpec& spec) { return spec.shape.num_q_heads > 64; }},
+    {"more than 16 KV heads", [](const CaseSpec& spec) { return spec.shape.num_kv_heads > 16; }},
+    {"33 sequences", [](const CaseSpec& spec) { return spec.sequences.size() > 32; }},
+    {"129 sequences", [](const CaseSpec& spec) { return spec.sequences.size() > 128; }},
+    {"a chunk of 13 to 127 rows", [](const CaseSpec& spec) { return has_chunk(spec, 13, 127, 0); }},
+    {"128 rows behind 256 tokens",
+     [](const CaseSpec& spec) { return has_chunk(spec, 128, 512, 256); }},
+    {"a prompt beyond 256 rows", [](const CaseSpec& spec) { return has_chunk(spec, 257, 512, 0); }},
+    {"more than 128 rows behind a decode, in a group of four or more",
+     [](const CaseSpec& spec) {
+       return spec.shape.num_kv_heads > 1 && spec.shape.group() >= 4 &&
+              spec.sequences.back().num_rows > 128 &&
+              std::ranges::count(spec.sequences, 1, &SequenceSpec::num_rows) > 0;
+     }},
+    {"rows of several heads in a wide group",
+     [](const CaseSpec& spec) { return spec.shape.group() >= 16 && most_rows(spec) >= 4; }},
+    {"a window of 64 tokens and more that cuts", [](const CaseSpec& spec) {
+       return spec.options.window >= 64 && spec.options.window < spec.longest_context();
+     }}};
+
+TEST_CASE("one pass through the kinds has every band of sizes, whatever the seed") {
+  std::vector<ServingKind> kinds = serving_kinds({});
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    std::vector<CaseSpec> pass;
+    for (ServingKind& kind : kinds) {
+      kind.cases.seed = seed;
+      pass.push_back(serving_spec(kind, seed, ServingValues::kTelling));
+    }
+    for (const Band& band : kBands) {
+      CAPTURE(seed, band.what);
+      CHECK(std::ranges::any_of(pass, band.has));
+    }
+  }
+}
+
+TEST_CASE("where values tell, each key has weight") {
+  for (const ServingKind& kind : serving_kinds({})) {
+    for (std::uint64_t number = 0; number < kCases; ++number) {
+      const CaseSpec spec = serving_spec(kind, number, ServingValues::kTelling);
+      for (const FloatFamily family : {spec.q, spec.k, spec.v})
+        CHECK((family == FloatFamily::kUniform || family == FloatFamily::kNormal));
+      CHECK(spec.options.alibi == AlibiFamily::kNone);
+      CHECK(spec.options.window.has_value() == kind.has_window);
+    }
+  }
 }
 
 TEST_CASE("limits narrow what is drawn, and widen it") {
   for (const std::int64_t limit : {1, 2, 9, 40}) {
-    for (const DrawnCases& kind :
-         serving_cases({.num_seqs_max = limit, .num_q_heads_max = limit})) {
+    for (const ServingKind& kind :
+         serving_kinds({.num_seqs_max = limit, .num_q_heads_max = limit, .num_rows_max = limit})) {
       for (std::uint64_t number = 0; number < kCases; ++number) {
-        const CaseSpec spec = drawn_spec(kind, number);
-        CAPTURE(kind.name, spec);
+        const CaseSpec spec = serving_spec(kind, number, ServingValues::kAny);
+        CAPTURE(kind.cases.name, spec);
         CHECK(std::ssize(spec.sequences) <= limit);
         CHECK(spec.shape.num_q_heads <= limit);
+        CHECK(most_rows(spec) <= limit);
       }
     }
   }
   std::size_t sequences = 0;
   std::int64_t q_heads = 0;
-  for (const DrawnCases& kind : serving_cases({.num_seqs_max = 900, .num_q_heads_max = 300})) {
+  std::int64_t rows = 0;
+  for (const ServingKind& kind :
+       serving_kinds({.num_seqs_max = 900, .num_q_heads_max = 300, .num_rows_max = 1000})) {
     for (std::uint64_t number = 0; number < kCases; ++number) {
-      const CaseSpec spec = drawn_spec(kind, number);
+      const CaseSpec spec = serving_spec(kind, number, ServingValues::kAny);
       sequences = std::max(sequences, spec.sequences.size());
       q_heads = std::max(q_heads, spec.shape.num_q_heads);
+      rows = std::max(rows, most_rows(spec));
     }
   }
   CHECK(sequences > 700);
   CHECK(q_heads == 300);
+  CHECK(rows > 800);
 }
 
 TEST_CASE("lengths lie at thresholds and beside them, and a few of a batch are long") {
@@ -112,34 +187,39 @@ TEST_CASE("lengths lie at thresholds and beside them, and a few of a batch are l
   CHECK(2 * shorter > sequences);
 }
 
-TEST_CASE("a case takes the oracle a second at most, by the work that it is") {
+TEST_CASE("a case takes the oracle two seconds at most, and a pass five, by the work that it is") {
   constexpr std::int64_t kSecond = 200'000'000;  // of work, at five nanoseconds
-  for (const DrawnCases& kind : serving_cases({})) {
-    for (std::uint64_t number = 0; number < kCases; ++number) {
-      CAPTURE(kind.name, number);
-      CHECK(case_work(make_problem(drawn_spec(kind, number))) <= kSecond);
+  constexpr std::uint64_t kPasses = 6;
+  std::int64_t work = 0;
+  for (const ServingKind& kind : serving_kinds({})) {
+    for (std::uint64_t number = 0; number < kPasses; ++number) {
+      CAPTURE(kind.cases.name, number);
+      const auto own = case_work(make_problem(serving_spec(kind, number, ServingValues::kAny)));
+      CHECK(own <= 2 * kSecond);
+      work += own;
     }
   }
+  CHECK(work <= static_cast<std::int64_t>(kPasses) * 5 * kSecond);
 }
 
 TEST_CASE("the longest sequence can be had last, in rows that are wider than it takes") {
-  for (const DrawnCases& kind : serving_cases({})) {
+  for (const ServingKind& kind : serving_kinds({})) {
     for (std::uint64_t number = 0; number < kCases; ++number) {
-      const CaseSpec drawn = drawn_spec(kind, number);
+      const CaseSpec drawn = serving_spec(kind, number, ServingValues::kAny);
       const CaseSpec spec = with_longest_last(drawn);
       CHECK(check_case(spec).is_ok());
       CHECK(spec.sequences.back().context_length == drawn.longest_context());
       CHECK(spec.placement.table_padding > 0);
-      if (kind.name == "long-context") CHECK(spec.sequences.size() == 2);
+      if (kind.cases.name == "long-context") CHECK(spec.sequences.size() == 2);
     }
   }
 }
 
 TEST_CASE("no context is longer than asked for, and a likeness is small") {
   for (const std::int64_t context_max : {1, 2, 100, 513}) {
-    for (const DrawnCases& kind : serving_cases({.context_max = context_max})) {
+    for (const ServingKind& kind : serving_kinds({.context_max = context_max})) {
       for (std::uint64_t number = 0; number < kCases; ++number) {
-        const CaseSpec spec = drawn_spec(kind, number);
+        const CaseSpec spec = serving_spec(kind, number, ServingValues::kAny);
         CHECK(spec.longest_context() <= context_max);
         const CaseSpec small = small_likeness(spec);
         CHECK(check_case(small).is_ok());

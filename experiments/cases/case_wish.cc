@@ -6,8 +6,10 @@
 #include <array>
 #include <charconv>
 #include <map>
+#include <utility>
 
 #include "core/dense_kv_view.h"
+#include "experiments/cases/operation_cases.h"
 #include "experiments/support/text_list.h"
 #include "experiments/support/usage_error.h"
 #include "verify/drawn_cases.h"
@@ -23,8 +25,10 @@ using verify::TypePair;
 
 constexpr std::int64_t kCasesMax = 10'000;
 constexpr std::int64_t kContextMax = 4096;
+constexpr std::int64_t kSequencesMax = 1024;
+constexpr std::int64_t kRowsMax = 1024;
+constexpr std::int64_t kQHeadsMax = 1024;
 constexpr std::int64_t kSizeMax = 1024;  // of a head, a group, a block
-constexpr int kDrawsMax = 2000;          // for one case that has something to judge
 
 constexpr std::array<KvLayout, 3> kLayouts = {KvLayout::kTokenMajor, KvLayout::kHeadMajor,
                                               KvLayout::kPacked};
@@ -125,35 +129,50 @@ Status narrow(const CaseWish& wish, CaseDomain& domain) {
     domain.value_head_dim = verify::ValueHeadDim::kSameAsKeys;
     RECTO_RETURN_IF_ERROR(check_packs(domain));
   }
-  domain.context_max = wish.context_max;
+  verify::SizeLimits limits = wish.limits;
+  // A group that is asked for is drawn.
+  if (!wish.groups.empty())
+    limits.num_q_heads_max = std::max(limits.num_q_heads_max, std::ranges::max(domain.groups));
+  domain = within(limits, std::move(domain));
   domain.has_padding = false;  // arrays have no gaps
   return Status::ok();
 }
 
-void narrow_rows(CaseOperation operation, CaseDomain& domain) {
-  using verify::RowsKind;
-  if (operation == CaseOperation::kDecode) domain.rows = {RowsKind::kDecode};
-  if (operation == CaseOperation::kPrefill) {
-    domain.rows = {RowsKind::kChunk, RowsKind::kPrefill, RowsKind::kBeyondContext,
-                   RowsKind::kMixed};
-  }
+// What both lists have in common; if nothing, what is wished for.
+void keep_common(const std::vector<std::int64_t>& of_kind, std::vector<std::int64_t>& wished) {
+  std::vector<std::int64_t> both;
+  for (const std::int64_t size : of_kind)
+    if (std::ranges::find(wished, size) != wished.end()) both.push_back(size);
+  if (!both.empty()) wished = std::move(both);
 }
 
-// Tries the next numbers of a set until a case has something to judge.
-Result<verify::CaseSpec> next_spec(CaseOperation operation, const verify::DrawnCases& set,
-                                   std::uint64_t& number) {
-  for (int tried = 0; tried < kDrawsMax; ++tried) {
-    verify::CaseSpec spec = drawn_spec(set, number++);
-    if (has_results(operation, spec)) return spec;
-  }
-  return Status::failed("no case was drawn that has anything to be judged");
+// The same for a kind of serving size, which stays large in its way if the flags allow it.
+Status narrow(const CaseWish& wish, verify::ServingKind& kind) {
+  const CaseDomain own = kind.cases.domain;
+  CaseDomain& domain = kind.cases.domain;
+  RECTO_RETURN_IF_ERROR(narrow(wish, domain));
+  keep_common(own.head_dims, domain.head_dims);
+  keep_common(own.groups, domain.groups);
+  keep_common(own.block_sizes, domain.block_sizes);
+  return Status::ok();
 }
 
-// The approximate size of its file.
-double bytes_of(const verify::CaseSpec& spec) {
-  const auto results = static_cast<double>(spec.num_rows() * spec.shape.num_q_heads) *
-                       static_cast<double>(spec.shape.head_dim_v + 1);
-  return 4.0 * verify::case_numbers(spec) + 16.0 * results;
+Result<std::vector<OperationCases>> operation_cases(const CaseWish& wish,
+                                                    const std::vector<CaseOperation>& operations) {
+  std::vector<verify::DrawnCases> sets = verify::library_cases(1);
+  sets.push_back(verify::chunk_cases(1));
+  for (verify::DrawnCases& set : sets) {
+    set.seed = wish.seed;
+    RECTO_RETURN_IF_ERROR(narrow(wish, set.domain));
+  }
+  std::vector<verify::ServingKind> kinds = verify::serving_kinds(wish.limits);
+  for (verify::ServingKind& kind : kinds) {
+    kind.cases.seed = wish.seed;
+    RECTO_RETURN_IF_ERROR(narrow(wish, kind));
+  }
+  std::vector<OperationCases> drawn;
+  for (const CaseOperation operation : operations) drawn.emplace_back(operation, sets, kinds);
+  return drawn;
 }
 
 }  // namespace
@@ -175,9 +194,17 @@ void add_wish_flags(CLI::App& command, CaseWish& wish) {
   add_list("--group", wish.groups, "query heads of a KV head [1 to 8, and some to 71]");
   add_list("--block-size", wish.block_sizes, "tokens of a block [small ones, and 16,32,64]");
   add_list("--without", wish.without, "softcap, window, alibi, sinks, scales, non-causal [none]");
-  command.add_option("--context-max", wish.context_max, "longest context, tokens [96]")
-      ->option_text("N")
-      ->check(CLI::Range(std::int64_t{1}, kContextMax));
+  const auto add_limit = [&command](const char* flag, std::int64_t& limit, const char* about,
+                                    std::int64_t most) {
+    command.add_option(flag, limit, fmt::format("{} [{}]", about, limit))
+        ->option_text("N")
+        ->check(CLI::Range(std::int64_t{1}, most));
+  };
+  add_limit("--context-max", wish.limits.context_max, "longest context, tokens", kContextMax);
+  add_limit("--sequences-max", wish.limits.num_seqs_max, "most sequences of a batch",
+            kSequencesMax);
+  add_limit("--rows-max", wish.limits.num_rows_max, "most query rows of a sequence", kRowsMax);
+  add_limit("--q-heads-max", wish.limits.num_q_heads_max, "most query heads", kQHeadsMax);
 }
 
 verify::Json wish_json(const CaseWish& wish) {
@@ -189,28 +216,24 @@ verify::Json wish_json(const CaseWish& wish) {
           {"group", wish.groups},
           {"block_size", wish.block_sizes},
           {"without", wish.without},
-          {"context_max", wish.context_max}};
+          {"context_max", wish.limits.context_max},
+          {"sequences_max", wish.limits.num_seqs_max},
+          {"rows_max", wish.limits.num_rows_max},
+          {"q_heads_max", wish.limits.num_q_heads_max}};
 }
 
 Result<std::vector<CaseFile>> draw_case_files(const CaseWish& wish) {
   const auto operations = chosen<CaseOperation>("--op", wish.operations, verify::kCaseOperations,
                                                 verify::case_operation_name);
   RECTO_RETURN_IF_ERROR(operations.status());
-  std::vector<verify::DrawnCases> sets = verify::library_cases(1);
-  for (verify::DrawnCases& set : sets) {
-    set.seed = wish.seed;
-    RECTO_RETURN_IF_ERROR(narrow(wish, set.domain));
-  }
-  std::map<std::pair<CaseOperation, std::size_t>, std::uint64_t> numbers;
+  Result<std::vector<OperationCases>> drawn = operation_cases(wish, operations.value());
+  RECTO_RETURN_IF_ERROR(drawn.status());
   std::map<CaseOperation, int> named;
   std::vector<CaseFile> files;
   double bytes = 0;
   for (std::size_t i = 0; i < static_cast<std::size_t>(wish.cases); ++i) {
     const CaseOperation operation = operations.value()[i % operations.value().size()];
-    const std::size_t set = i / operations.value().size() % sets.size();
-    verify::DrawnCases cases = sets[set];
-    narrow_rows(operation, cases.domain);
-    auto spec = next_spec(operation, cases, numbers[{operation, set}]);
+    auto spec = drawn.value()[i % operations.value().size()].next();
     RECTO_RETURN_IF_ERROR(spec.status());
     if (case_numbers(spec.value()) > verify::kCaseNumbersMax) {
       return Status::invalid_input(

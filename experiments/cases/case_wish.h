@@ -9,6 +9,7 @@
 
 #include "core/status.h"
 #include "experiments/cases/case_folder.h"
+#include "verify/serving_kinds.h"
 
 namespace recto::experiments {
 
@@ -23,17 +24,18 @@ struct CaseWish {
   std::string groups = {};
   std::string block_sizes = {};
   std::string without = {};
-  std::int64_t context_max = 96;
+  verify::SizeLimits limits = {};
 };
 
 void add_wish_flags(CLI::App& command, CaseWish& wish);
 
 verify::Json wish_json(const CaseWish& wish);
 
-// Draws cases of each operation in turn, cycling through small sizes, sizes of models and many
-// heads, as `recto verify` does. Leaves the hashes empty. Invalid input, naming the flag, for
-// unknown values, for head dims that a layout cannot have, and for more than kCaseBytesMax bytes in
-// all.
+// Draws cases of each operation in turn, cycling through small sizes, sizes of models, many heads
+// and chunks, as `recto verify` does; every third case of an operation is of serving size, as far
+// as its file is small enough. Leaves the hashes empty. Invalid input, naming
+// the flag, for unknown values, for head dims that a layout cannot have, and for more than
+// kCaseBytesMax bytes in all.
 Result<std::vector<CaseFile>> draw_case_files(const CaseWish& wish);
 
 inline constexpr double kCaseBytesMax = 0x1p32;

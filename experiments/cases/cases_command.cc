@@ -29,7 +29,7 @@ output) or NAME.out.npz; recto check DIR judges the answers. docs/python.md has 
 Examples:
   recto cases --out cases
   recto cases --out cases --op decode --type bf16 --head-dim 64,128 --without alibi,sinks
-  recto cases --out cases --cases 200 --context-max 1024 --seed 7)";
+  recto cases --out cases --cases 200 --sequences-max 32 --seed 7)";
 
 struct CasesFlags {
   CaseWish wish;

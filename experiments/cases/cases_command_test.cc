@@ -125,6 +125,40 @@ TEST_CASE("without restrictions every option is drawn") {
   CHECK(some([](const verify::CaseSpec& spec) { return spec.shape.head_dim_k < 64; }));
 }
 
+TEST_CASE("one case in three is of serving size, in files of bounded size") {
+  const std::string folder = fresh_folder("serving");
+  const std::vector<CaseFile> files = written(folder, {"--op", "decode,prefill", "--cases", "24"});
+  std::int64_t large = 0;
+  const auto some = [&files](const auto& has) {
+    return std::ranges::any_of(files, [&has](const CaseFile& file) { return has(file.spec); });
+  };
+  for (const CaseFile& file : files) {
+    std::int64_t rows = 0;
+    for (const verify::SequenceSpec& sequence : file.spec.sequences)
+      rows = std::max(rows, sequence.num_rows);
+    const bool is_small = file.spec.sequences.size() <= 3 && rows <= 80 &&
+                          file.spec.longest_context() <= 160 && file.spec.shape.num_q_heads <= 128;
+    large += is_small ? 0 : 1;
+    CHECK(std::filesystem::file_size(case_path(folder, file)) < 32 << 20);
+  }
+  CHECK(large >= 6);
+  CHECK(some([](const verify::CaseSpec& spec) { return spec.longest_context() > 2048; }));
+  CHECK(some([](const verify::CaseSpec& spec) { return spec.num_rows() > 100; }));
+}
+
+TEST_CASE("no size is beyond its limit") {
+  const std::vector<CaseFile> files =
+      written(fresh_folder("limits"), {"--context-max", "300", "--sequences-max", "2", "--rows-max",
+                                       "5", "--q-heads-max", "6", "--cases", "18"});
+  for (const CaseFile& file : files) {
+    INFO(file.spec);
+    CHECK(file.spec.longest_context() <= 300);
+    CHECK(file.spec.sequences.size() <= 2);
+    CHECK(file.spec.shape.num_q_heads <= 6);
+    for (const verify::SequenceSpec& sequence : file.spec.sequences) CHECK(sequence.num_rows <= 5);
+  }
+}
+
 TEST_CASE("flags are refused by name, and nothing is written") {
   check_refused({"--op", "encode"}, "--op: found 'encode'; expected one of decode, prefill");
   check_refused({"--type", "fp64"}, "--type: found 'fp64'; expected one of fp32, fp16, bf16");
@@ -138,6 +172,7 @@ TEST_CASE("flags are refused by name, and nothing is written") {
   check_refused({"--without", "masks"}, "--without: found 'masks'; expected softcap, window");
   check_refused({"--cases", "0"}, "--cases: ");
   check_refused({"--context-max", "1e9"}, "--context-max: ");
+  check_refused({"--rows-max", "0"}, "--rows-max: ");
   check_refused({"--seed", "-1"}, "--seed: found '-1'");
   check_refused({"--cases", "10000", "--context-max", "4096", "--head-dim", "1024", "--group", "64",
                  "--op", "prefill"},
@@ -186,7 +221,8 @@ TEST_CASE("help shows every flag and examples") {
   const auto tried = testing::try_command(add_cases_command, {"cases", "--help"});
   CHECK(tried.exit_code == 0);
   for (const char* part : {"--out", "--cases", "--seed", "--op", "--type", "--layout", "--head-dim",
-                           "--group", "--block-size", "--without", "--context-max", "Examples:"})
+                           "--group", "--block-size", "--without", "--context-max",
+                           "--sequences-max", "--rows-max", "--q-heads-max", "Examples:"})
     CHECK_THAT(tried.out, ContainsSubstring(part));
 }
 

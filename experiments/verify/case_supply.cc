@@ -1,6 +1,7 @@
 #include "experiments/verify/case_supply.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "verify/generators/served_domain.h"
@@ -19,10 +20,15 @@ using verify::DrawnCases;
 constexpr int kWideDraws = 64;
 constexpr int kDrawsMax = 400;
 
-constexpr std::int64_t kLargeEvery = 5;  // one case in so many is of serving size
-
 // For small cases of what a backend serves, whose head dims may be those of models.
 constexpr std::int64_t kServedQHeadsMax = 32;
+constexpr std::int64_t kServedBlockSizeMax = 64;
+
+std::vector<DrawnCases> small_sets() {
+  std::vector<DrawnCases> sets = verify::library_cases(1);
+  sets.push_back(verify::chunk_cases(1));
+  return sets;
+}
 
 // The union of the domains of all sets.
 verify::CaseDomain union_of(const std::vector<DrawnCases>& sets) {
@@ -42,8 +48,8 @@ verify::CaseDomain union_of(const std::vector<DrawnCases>& sets) {
 }  // namespace
 
 CaseSupply::CaseSupply(const std::vector<Backend>& backends, std::uint64_t seed,
-                       const verify::SizeLimits& limits)
-    : sets_(verify::library_cases(1)), large_(seed, limits) {
+                       const verify::SizeLimits& limits, std::int64_t large_every)
+    : sets_(small_sets()), limits_(limits), large_(seed, limits), large_every_(large_every) {
   for (DrawnCases& set : sets_) {
     set.seed = seed;
     set.domain = within(limits, std::move(set.domain));
@@ -56,13 +62,14 @@ std::optional<DescribedCase> CaseSupply::next(const std::function<bool()>& is_la
   if (is_late()) return std::nullopt;
   if (customers_.empty()) return draw(sets_);
   std::optional<DescribedCase> drawn;
-  if (issued_ % kLargeEvery == kLargeEvery - 1) drawn = draw_large(is_late);
+  if (issued_ % large_every_ == large_every_ - 1) drawn = draw_large(is_late);
   is_of_serving_size_ = drawn.has_value();
   if (!drawn) drawn = draw_small(is_late);
   if (!drawn) return std::nullopt;
   for (Customer& customer : customers_) {
     if (why_refused_as_placed(*customer.backend, drawn->law_case)) continue;
     ++(is_of_serving_size_ ? customer.served_large : customer.served);
+    if (is_of_serving_size_) large_.count_for(*customer.backend);
   }
   ++issued_;
   return drawn;
@@ -83,14 +90,12 @@ std::optional<DescribedCase> CaseSupply::draw_large(const std::function<bool()>&
   Customer* const customer = whose_large_turn();
   if (customer == nullptr) return std::nullopt;
   ++customer->large_turns;
-  const auto is_narrowed = [&] { return customer->sets.size() > sets_.size(); };
   const auto draw = [&] {
-    return large_.draw_for(*customer->backend,
-                           is_narrowed() ? &customer->sets.back().domain : nullptr, is_late,
-                           refusals_);
+    return large_.draw_for(*customer->backend, customer->domain ? &*customer->domain : nullptr,
+                           is_late, refusals_);
   };
   std::optional<DescribedCase> drawn = draw();
-  if (!drawn && !is_narrowed() && !is_late()) {
+  if (!drawn && !customer->domain && !is_late()) {
     narrow(*customer);
     drawn = draw();
   }
@@ -133,11 +138,13 @@ CaseSupply::Customer* CaseSupply::whose_turn() {
   return next;
 }
 
-// In turn, so that a backend that serves all kinds gets those that others refuse.
+// First those that lack a kind that others have had, then in turn, so that a backend that serves
+// all kinds gets those that others refuse.
 CaseSupply::Customer* CaseSupply::whose_large_turn() {
   Customer* next = nullptr;
-  const auto rank = [](const Customer& customer) {
-    return std::pair(customer.large_turns, customer.served_large);
+  const auto rank = [this](const Customer& customer) {
+    return std::tuple(large_.cases_of_each_kind(*customer.backend), customer.large_turns,
+                      customer.served_large);
   };
   for (Customer& customer : customers_) {
     if (customer.gets_no_more) continue;
@@ -187,11 +194,18 @@ void CaseSupply::narrow(Customer& customer) {
     if (!why) customer.found.push_back(spec);
     return why;
   };
-  std::optional<verify::CaseDomain> served = served_domain(union_of(sets_), why_refused);
+  std::vector<DrawnCases> asked = sets_;
+  for (verify::ServingKind& kind : verify::serving_kinds(limits_))
+    asked.push_back(std::move(kind.cases));
+  std::optional<verify::CaseDomain> served = served_domain(union_of(asked), why_refused);
   if (!served) return;
+  customer.domain = served;
   DrawnCases set = sets_.front();
   set.name = "served";
   set.domain = std::move(*served);
+  std::vector<std::int64_t> block_sizes = set.domain.block_sizes;
+  std::erase_if(block_sizes, [](std::int64_t size) { return size > kServedBlockSizeMax; });
+  if (!block_sizes.empty()) set.domain.block_sizes = std::move(block_sizes);
   set.domain.num_q_heads_max =
       std::min(kServedQHeadsMax, set.domain.num_q_heads_max.value_or(kServedQHeadsMax));
   customer.sets.push_back(std::move(set));

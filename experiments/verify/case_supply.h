@@ -15,15 +15,22 @@
 
 namespace recto::experiments {
 
+// Cases of a run by default: few, because the executor is slow; a library is quick, and refuses
+// types that it does not take. One in so many is of serving size.
+inline constexpr std::int64_t kDefaultCases = 15;
+inline constexpr std::int64_t kDefaultLibraryCases = 96;
+inline constexpr std::int64_t kLargeEvery = 5;
+inline constexpr std::int64_t kLibraryLargeEvery = 3;
+
 class CaseSupply {
  public:
   // `backends` must outlive this object. Those that compute no attention take what others get. No
-  // size exceeds `limits`.
+  // size exceeds `limits`. One case in `large_every` is of serving size.
   CaseSupply(const std::vector<verify::Backend>& backends, std::uint64_t seed,
-             const verify::SizeLimits& limits);
+             const verify::SizeLimits& limits, std::int64_t large_every = kLargeEvery);
 
   // Alternates between a case that any backend serves and one for the backend that has had the
-  // fewest; every fifth case is of serving size. nullopt once `is_late`, and if no backend serves
+  // fewest; among them are those of serving size. nullopt once `is_late`, and if no backend serves
   // any case; such backends get one case, so that the reason can be told.
   std::optional<verify::DescribedCase> next(const std::function<bool()>& is_late);
 
@@ -49,7 +56,8 @@ class CaseSupply {
     // Cases of all sizes, of sizes of models and of many heads, then of what the backend was found
     // to serve; drawn from in turn.
     std::vector<verify::DrawnCases> sets;
-    std::vector<verify::CaseSpec> found = {};  // by asking what it serves
+    std::vector<verify::CaseSpec> found = {};       // by asking what it serves
+    std::optional<verify::CaseDomain> domain = {};  // of what it serves, of any size
   };
 
   Customer* whose_turn();
@@ -64,7 +72,9 @@ class CaseSupply {
   static std::optional<verify::DescribedCase> take_found(Customer& customer);
 
   std::vector<verify::DrawnCases> sets_;
+  verify::SizeLimits limits_;
   ServingSupply large_;
+  std::int64_t large_every_;
   std::vector<Customer> customers_;
   std::uint64_t drawn_ = 0;
   std::int64_t issued_ = 0;

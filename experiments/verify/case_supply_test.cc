@@ -16,7 +16,7 @@
 #include "bazel/testing/catch.h"
 #include "verify/generators/case_spec.h"
 #include "verify/problems/placed_problem.h"
-#include "verify/serving_cases.h"
+#include "verify/serving_kinds.h"
 
 namespace recto::experiments {
 namespace {
@@ -103,6 +103,46 @@ TEST_CASE("every fifth case is of serving size, also of one that is choosy") {
     }
     CHECK(large == 4);
     CHECK(longest > 512);
+  }
+}
+
+bool has_one_row_each(const PagedAttentionInputs& inputs) {
+  return inputs.q.num_rows == std::ssize(inputs.context_length);
+}
+
+// Sizes that a library's default run must have tried on both of its functions, and on prefill.
+TEST_CASE("decode and prefill each get every kind that they serve, within a default run") {
+  std::vector<Backend> backends = {
+      that_refuses([](const PagedAttentionInputs& inputs) {
+        return has_one_row_each(inputs) ? std::nullopt : std::optional<std::string>("rows");
+      }),
+      that_refuses(refuses_nothing)};
+  for (const std::uint64_t seed : {1, 2026}) {
+    CaseSupply supply(backends, seed, {}, kLibraryLargeEvery);
+    std::set<std::string> seen;
+    const auto note = [&seen](bool is_there, const char* what) {
+      if (is_there) seen.insert(what);
+    };
+    for (int i = 0; i < kDefaultLibraryCases; ++i) {
+      const auto drawn = supply.next(kNeverLate);
+      REQUIRE(drawn);
+      const verify::CaseSpec& spec = *drawn->spec;
+      std::int64_t rows = 0;
+      for (const verify::SequenceSpec& sequence : spec.sequences)
+        rows = std::max(rows, sequence.num_rows);
+      const std::int64_t longest = spec.longest_context();
+      note(rows == 1 && longest > 1024 && spec.shape.num_kv_heads == 8, "heads of a model");
+      note(rows == 1 && spec.shape.group() > 64, "a wide group");
+      note(rows == 1 && spec.sequences.size() > 128, "many sequences");
+      note(rows == 1 && spec.shape.num_kv_heads > 16, "many heads");
+      note(rows >= 128 && longest - rows >= 256, "a chunk behind a prefix");
+      note(rows > 256, "a long prompt");
+      note(rows > 128 && spec.sequences.size() > 2, "a chunk in a batch");
+      note(rows > 12 && rows < 128 && supply.is_of_serving_size(), "chunks");
+      note(rows > 12 && !supply.is_of_serving_size(), "small chunks");
+    }
+    CAPTURE(seed, seen);
+    CHECK(seen.size() == 9);
   }
 }
 

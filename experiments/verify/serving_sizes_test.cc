@@ -42,7 +42,7 @@ TEST_CASE("right below 512 keys, below 33 sequences, or in four KV heads: each i
   for (const char* fault : {"context:512", "sequence:32", "head:4"}) {
     CAPTURE(fault);
     const Json json = verify(fault, {"--law", "oracle"});
-    CHECK(json["cases_of_serving_size"] == 16);
+    CHECK(json["cases_of_serving_size"] == 32);
     CHECK(failed_of_oracle(json) >= 2);
     CHECK_FALSE(json["failures"].empty());
   }
@@ -67,6 +67,29 @@ TEST_CASE("right in groups of 8: it is caught, and shrinks to a group of 9") {
   CHECK(saved["case"]["shape"]["num_kv_heads"] == 1);
 }
 
+TEST_CASE("several KV heads beyond 640 keys, and the second 64 heads of a group: each is caught") {
+  for (const char* fault : {"kv-context:640", "group:64"}) {
+    CAPTURE(fault);
+    CHECK(failed_of_oracle(verify(fault, {"--law", "oracle", "--backend", "decode"})) >= 1);
+  }
+}
+
+TEST_CASE("faults in chunks of prompts alone: each is caught") {
+  for (const char* fault :
+       {"chunk:12", "later-row:16", "batch-row:128", "group-row:64", "row:256", "prefix:256"}) {
+    CAPTURE(fault);
+    CHECK(failed_of_oracle(verify(fault, {"--law", "oracle", "--backend", "prefill"})) >= 1);
+  }
+}
+
+TEST_CASE("the law of chunking sees rows beyond a tile of 16") {
+  for (const char* fault : {"later-row:16", "chunk:12"}) {
+    CAPTURE(fault);
+    const Json json = verify(fault, {"--law", "chunking", "--backend", "prefill"});
+    CHECK(json["failed"].get<int>() >= 1);
+  }
+}
+
 TEST_CASE("a wrong stride of the table's rows is caught behind 512 keys, whatever the seed") {
   for (const char* seed : {"2026", "7"}) {
     CAPTURE(seed);
@@ -80,13 +103,13 @@ TEST_CASE("without its fault it passes, and what was tried is said") {
   const Json json = verify("none", {"--law", "oracle"});
   CHECK(json["failed"] == 0);
   const Json& sizes = json["sizes"]["large-faults prefill"];
-  CHECK(sizes["context"][1].get<int>() > 1024);
-  CHECK(sizes["rows"][1].get<int>() >= 128);
+  CHECK(sizes["context"][1].get<int>() > 2048);
+  CHECK(sizes["rows"][1].get<int>() > 256);
   CHECK(sizes["sequences"][1].get<int>() > 128);
   CHECK(sizes["q heads"][1].get<int>() > 64);
   CHECK(sizes["KV heads"][1].get<int>() > 16);
   CHECK(sizes["head dim"][1] == 256);
-  CHECK(sizes["groups"].back().get<int>() > 32);
+  CHECK(sizes["groups"].back().get<int>() > 64);
   CHECK(sizes["block sizes"].back() == 512);
 }
 

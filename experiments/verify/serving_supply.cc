@@ -12,7 +12,9 @@ using verify::Backend;
 using verify::CaseDomain;
 using verify::CaseSpec;
 using verify::DescribedCase;
-using verify::DrawnCases;
+using verify::ServedRows;
+using verify::ServingKind;
+using verify::ServingValues;
 
 constexpr int kDrawsOfAKind = 24;
 
@@ -42,6 +44,16 @@ CaseDomain as_served(CaseDomain kind, const CaseDomain& served) {
   return kind;
 }
 
+// Nullopt if the backend serves no several rows, which are the point of the kind.
+std::optional<ServingKind> as_served(ServingKind kind, const CaseDomain& served) {
+  const bool has_rows = std::ranges::any_of(kind.cases.domain.rows, [&](verify::RowsKind rows) {
+    return std::ranges::find(served.rows, rows) != served.rows.end();
+  });
+  if (kind.rows != ServedRows::kOne && !has_rows) return std::nullopt;
+  kind.cases.domain = as_served(std::move(kind.cases.domain), served);
+  return kind;
+}
+
 // Asks about a small case first, because a large one takes long to draw.
 std::optional<std::string> why_refused(const Backend& backend, const CaseSpec& spec,
                                        DescribedCase& drawn) {
@@ -55,28 +67,73 @@ std::optional<std::string> why_refused(const Backend& backend, const CaseSpec& s
 }  // namespace
 
 ServingSupply::ServingSupply(std::uint64_t seed, const verify::SizeLimits& limits)
-    : kinds_(verify::serving_cases(limits)) {
-  for (DrawnCases& kind : kinds_) kind.seed = seed;
+    : kinds_(verify::serving_kinds(limits)) {
+  for (ServingKind& kind : kinds_) kind.cases.seed = seed;
+}
+
+ServingSupply::Share& ServingSupply::share_of(const Backend& backend) {
+  Share& share = shares_[&backend];
+  share.cases.resize(kinds_.size());
+  share.is_refused.resize(kinds_.size());
+  return share;
+}
+
+// Kinds that are not known to be refused, those with the fewest cases first.
+std::vector<std::size_t> ServingSupply::kinds_for(const Share& share) const {
+  std::vector<std::size_t> kinds;
+  for (std::size_t kind = 0; kind < kinds_.size(); ++kind)
+    if (!share.is_refused[kind]) kinds.push_back(kind);
+  std::ranges::stable_sort(kinds, {}, [&](std::size_t kind) { return share.cases[kind]; });
+  return kinds;
 }
 
 std::optional<DescribedCase> ServingSupply::draw_for(
     const Backend& backend, const CaseDomain* served, const std::function<bool()>& is_late,
     std::map<std::string, std::int64_t>& refusals) {
-  const std::size_t first = next_kind_++;
-  for (std::size_t tried = 0; tried < kinds_.size(); ++tried) {
-    DrawnCases kind = kinds_[(first + tried) % kinds_.size()];
-    if (served != nullptr) kind.domain = as_served(std::move(kind.domain), *served);
-    for (int draw = 0; draw < kDrawsOfAKind && !is_late(); ++draw) {
-      CaseSpec spec = drawn_spec(kind, drawn_++);
-      if (kind.domain.has_padding && first / kinds_.size() % 2 == 0)
-        spec = with_longest_last(std::move(spec));
-      DescribedCase drawn;
-      const auto why = why_refused(backend, spec, drawn);
-      if (!why) return drawn;
-      ++refusals[*why];
-    }
+  Share& share = share_of(backend);
+  // What was refused before may be served within its domain.
+  if (served != nullptr && !share.is_narrowed) share.is_refused.assign(kinds_.size(), false);
+  share.is_narrowed = served != nullptr;
+  for (const std::size_t number : kinds_for(share)) {
+    std::optional<ServingKind> kind = kinds_[number];
+    if (served != nullptr) kind = as_served(std::move(*kind), *served);
+    std::optional<DescribedCase> drawn;
+    const auto values = share.cases[number] == 0 ? ServingValues::kTelling : ServingValues::kAny;
+    if (kind) drawn = draw_of(*kind, backend, values, is_late, refusals);
+    last_kind_ = number;
+    if (drawn || is_late()) return drawn;
+    share.is_refused[number] = true;
+    // If it is not for their rows, the backend refuses most cases: time to ask what it serves.
+    if (served == nullptr && kinds_[number].rows == ServedRows::kOne) return std::nullopt;
   }
   return std::nullopt;
+}
+
+std::optional<DescribedCase> ServingSupply::draw_of(const ServingKind& kind, const Backend& backend,
+                                                    ServingValues values,
+                                                    const std::function<bool()>& is_late,
+                                                    std::map<std::string, std::int64_t>& refusals) {
+  const bool is_longest_last = kind.cases.domain.has_padding && kind.rows == ServedRows::kOne &&
+                               values == ServingValues::kTelling;
+  for (int draw = 0; draw < kDrawsOfAKind && !is_late(); ++draw) {
+    CaseSpec spec = serving_spec(kind, drawn_++, values);
+    if (is_longest_last) spec = with_longest_last(std::move(spec));
+    DescribedCase drawn;
+    const auto why = why_refused(backend, spec, drawn);
+    if (!why) return drawn;
+    ++refusals[*why];
+  }
+  return std::nullopt;
+}
+
+void ServingSupply::count_for(const Backend& backend) { ++share_of(backend).cases[last_kind_]; }
+
+std::int64_t ServingSupply::cases_of_each_kind(const Backend& backend) const {
+  const auto found = shares_.find(&backend);
+  if (found == shares_.end()) return 0;
+  const Share& share = found->second;
+  const std::vector<std::size_t> kinds = kinds_for(share);
+  return kinds.empty() ? 0 : share.cases[kinds.front()];
 }
 
 std::optional<std::string> why_refused_as_placed(const Backend& backend,

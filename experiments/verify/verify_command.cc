@@ -24,6 +24,7 @@ constexpr std::int64_t kCasesMax = 10'000'000;
 constexpr double kSecondsMax = 1e6;
 constexpr std::int64_t kContextMax = 131'072;
 constexpr std::int64_t kSequencesMax = 4096;
+constexpr std::int64_t kRowsMax = 8192;
 constexpr std::int64_t kQHeadsMax = 1024;
 
 constexpr const char* kFooter = R"(
@@ -97,8 +98,9 @@ Status try_folder(const std::string& folder) {
 // Like CLI11's excludes(), which would name all flags on one line of the help.
 Status check_list_alone(const CLI::App& command) {
   if (command.count("--list") == 0) return Status::ok();
-  for (const char* unused : {"--cases", "--seconds", "--seed", "--context-max", "--sequences-max",
-                             "--q-heads-max", "--bound", "--failures", "--out", "--json"}) {
+  for (const char* unused :
+       {"--cases", "--seconds", "--seed", "--context-max", "--sequences-max", "--rows-max",
+        "--q-heads-max", "--bound", "--failures", "--out", "--json"}) {
     if (command.count(unused) > 0)
       return Status::invalid_input(fmt::format("--list: runs nothing, and excludes {}", unused));
   }
@@ -109,7 +111,10 @@ Status run_command(VerifyFlags& flags, CommandContext& context) {
   flags.options.bound_kind =
       flags.bound == "hard" ? verify::BoundKind::kHard : verify::BoundKind::kSharp;
   flags.options.replay_flags = flags.trial.library_text();
-  if (flags.trial.has_library()) flags.options.cases_by_default = kDefaultLibraryCases;
+  if (flags.trial.has_library()) {
+    flags.options.cases_by_default = kDefaultLibraryCases;
+    flags.options.large_every = kLibraryLargeEvery;
+  }
   // A library runs, and fails, in processes of its own.
   if (!flags.trial.has_library()) flags.options.why_lost = verify::why_device_lost;
   const Result<Trial> trial = choose_trial(flags.trial);
@@ -147,6 +152,7 @@ void add_limit_flags(CLI::App& command, verify::SizeLimits& limits) {
   };
   add("--context-max", limits.context_max, "longest context, tokens", kContextMax);
   add("--sequences-max", limits.num_seqs_max, "most sequences of a batch", kSequencesMax);
+  add("--rows-max", limits.num_rows_max, "most query rows of a sequence", kRowsMax);
   add("--q-heads-max", limits.num_q_heads_max, "most query heads", kQHeadsMax);
 }
 

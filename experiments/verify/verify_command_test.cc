@@ -264,13 +264,12 @@ TEST_CASE("bad flags are named, with what was expected") {
   check_refused({"--kernel", "nowhere.so"}, "--kernel: nowhere.so: No such file or directory");
   check_refused({"--kernel", kRight, "--backend", "naive-fp64"},
                 "--backend: found 'naive-fp64'; expected one of plain-c decode, plain-c prefill");
-  check_refused({"--cases", "0"}, "--cases");
+  for (const char* flag : {"--cases", "--failures"}) check_refused({flag, "0"}, flag);
   check_refused({"--seconds", "-1"}, "--seconds");
-  for (const char* flag : {"--context-max", "--sequences-max", "--q-heads-max"})
+  for (const char* flag : {"--context-max", "--sequences-max", "--rows-max", "--q-heads-max"})
     for (const char* size : {"0", "1e9", "many"}) check_refused({flag, size}, flag);
   check_refused({"--seed", "-1"}, "--seed: found '-1'; expected an integer of at least 0");
   check_refused({"--bound", "soft"}, "--bound");
-  check_refused({"--failures", "0"}, "--failures");
   check_refused({"--out", ""}, "--out: found ''; expected a folder");
   check_refused({"--list", "--cases", "3"}, "--list: runs nothing, and excludes --cases");
 }
@@ -289,9 +288,10 @@ TEST_CASE("the lists have every backend and law, and run nothing") {
 TEST_CASE("help shows every flag and examples") {
   const auto tried = verify({"--help"});
   CHECK(tried.exit_code == 0);
-  for (const char* part : {"--backend", "--law", "--kernel", "--list", "--cases", "--seconds",
-                           "--seed", "--bound", "--context-max", "--sequences-max", "--q-heads-max",
-                           "--failures", "--out", "--json", "Examples:", "  recto verify"})
+  for (const char* part :
+       {"--backend", "--law", "--kernel", "--list", "--cases", "--seconds", "--seed", "--bound",
+        "--context-max", "--sequences-max", "--rows-max", "--q-heads-max", "--failures", "--out",
+        "--json", "Examples:", "  recto verify"})
     CHECK_THAT(tried.out, ContainsSubstring(part));
   for (const std::string& line : lines_of(tried.out)) CHECK(display_width(line) <= 100);
 }

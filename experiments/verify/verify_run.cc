@@ -11,7 +11,6 @@
 #include "experiments/support/output_file.h"
 #include "experiments/support/progress.h"
 #include "experiments/support/shell_word.h"
-#include "experiments/verify/case_supply.h"
 #include "verify/case_work.h"
 #include "verify/oracle_comparison.h"
 #include "verify/saved_case.h"
@@ -48,7 +47,7 @@ class VerifyRun {
         options_(options),
         program_(context.program),
         kinds_(kinds_of(trial)),
-        supply_(backends_, options.seed, options.limits),
+        supply_(backends_, options.seed, options.limits, options.large_every),
         begin_(Clock::now()),
         // With only a time limit, the bar counts seconds.
         progress_(context.err, context.terminal,

@@ -12,17 +12,14 @@
 
 #include "core/status.h"
 #include "experiments/support/command.h"
+#include "experiments/verify/case_supply.h"
 #include "experiments/verify/trial.h"
 #include "experiments/verify/tried_sizes.h"
 #include "verify/law_runner.h"
 #include "verify/rounding_bias.h"
-#include "verify/serving_cases.h"
+#include "verify/serving_kinds.h"
 
 namespace recto::experiments {
-
-// Few, because the executor is slow; a library is quick, and refuses types that it does not take.
-inline constexpr std::int64_t kDefaultCases = 15;
-inline constexpr std::int64_t kDefaultLibraryCases = 80;
 
 struct VerifyOptions {
   std::optional<std::int64_t> cases = {};
@@ -30,6 +27,7 @@ struct VerifyOptions {
   std::optional<double> seconds = {};             // no case is begun after that
   std::uint64_t seed = 2026;
   verify::SizeLimits limits = {};
+  std::int64_t large_every = kLargeEvery;  // one case in so many is of serving size
   verify::BoundKind bound_kind = verify::BoundKind::kSharp;
   std::int64_t failures_kept = 1;  // of each kind, of each law on each backend
   std::string folder = {};         // of failing cases

@@ -212,6 +212,7 @@ Json verify_json(const Trial& trial, const VerifyOptions& options, const VerifyO
                {"cases_for_unmet_laws", outcome.late_cases},
                {"context_max", options.limits.context_max},
                {"sequences_max", options.limits.num_seqs_max},
+               {"rows_max", options.limits.num_rows_max},
                {"q_heads_max", options.limits.num_q_heads_max},
                {"seed", options.seed},
                {"bound", bound_kind_name(options.bound_kind)},

@@ -91,7 +91,7 @@ SequenceSpec draw_sequence(RowsKind kind, const CaseDomain& domain, LengthDomain
 // Draws until one is as large as the first must be, or attempts run out.
 SequenceSpec draw_first_sequence(RowsKind kind, const CaseDomain& domain,
                                  const LengthDomain& lengths, RandomStream& stream) {
-  constexpr int kAttempts = 64;
+  constexpr int kAttempts = 256;
   SequenceSpec sequence = draw_sequence(kind, domain, lengths, stream);
   for (int attempt = 1; attempt < kAttempts; ++attempt) {
     if (sequence.context_length >= domain.first_context_min &&

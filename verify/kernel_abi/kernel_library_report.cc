@@ -46,6 +46,20 @@ std::vector<DrawnCases> library_cases(std::uint64_t count) {
   return {small, model, heads};
 }
 
+DrawnCases chunk_cases(std::uint64_t count) {
+  DrawnCases chunks{.name = "chunks", .count = count};
+  chunks.domain.rows = {RowsKind::kChunk, RowsKind::kChunk, RowsKind::kPrefill, RowsKind::kMixed};
+  chunks.domain.groups = {1, 2, 4, 5};
+  chunks.domain.head_dims = {4, 7, 8, 16, 24, 32};
+  chunks.domain.num_seqs_max = 2;
+  chunks.domain.num_kv_heads_max = 2;
+  chunks.domain.num_q_heads_max = 5;
+  chunks.domain.first_rows_min = 13;
+  chunks.domain.num_rows_max = 80;
+  chunks.domain.context_max = 160;
+  return chunks;
+}
+
 Result<LawReport> kernel_library_report(const std::string& path,
                                         const std::vector<DrawnCases>& cases,
                                         const KernelLibraryOptions& options,

@@ -18,6 +18,9 @@ namespace recto::verify {
 // least 16; "heads" has up to 128 query heads over up to 8 KV heads, in groups of up to 71.
 std::vector<DrawnCases> library_cases(std::uint64_t count);
 
+// Chunks of prompts beyond tiles of 16 and 64 rows, small enough for every law.
+DrawnCases chunk_cases(std::uint64_t count);
+
 // Runs all laws, including those of engines' tables and of writing, and the oracle, on these cases;
 // only on those that RECTO_CASE selects, if it is set.
 Result<LawReport> kernel_library_report(const std::string& path,

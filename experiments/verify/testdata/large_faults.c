@@ -5,7 +5,12 @@
 // shorter. "head:4": what belongs to KV heads from the fifth on is that of the four before.
 // "q-head:64", "group:8": query heads from the 65th on, or from the ninth of a group on, are
 // skipped. "stride:512": rows of the block table are taken to follow each other where a context has
-// more than 512 keys.
+// more than 512 keys. "kv-context:640": KV heads but the first lose keys from the 641st on.
+// Chunks of prompts: rows lose their last key in chunks of 13 to 127 rows ("chunk:12"), from the
+// 17th row on behind the first sequence ("later-row:16"), from the 129th on where there are two
+// sequences ("batch-row:128"), from the 65th on in groups of four and more ("group-row:64"), or
+// from the 257th on ("row:256"). "prefix:256": chunks of 128 rows and more behind so many tokens
+// lose 64 keys from the 65th row on.
 
 #include <stdlib.h>
 
@@ -33,6 +38,54 @@ static int32_t shorter_context(const RectoAttentionCall* call, int64_t sequence)
   const int64_t sequences = right_until("sequence");
   if (sequence >= sequences) length = least(length, call->context_length[sequence - sequences]);
   return (int32_t)length;
+}
+
+// Changes what the row sees, and returns whether it did. `call` has lengths of its own.
+static int change_row(RectoAttentionCall* call, int32_t* lengths, Row* at, int64_t rows) {
+  const int64_t group = call->q.num_heads / call->k.num_kv_heads;
+  const int64_t prefix = lengths[at->sequence] - rows;
+  const int64_t row = at->position - prefix;
+  if (at->kv_head > 0 && at->position >= right_until("kv-context")) {
+    at->position = right_until("kv-context") - 1;
+    lengths[at->sequence] = (int32_t)right_until("kv-context");
+    return 1;
+  }
+  if (rows >= 128 && prefix >= right_until("prefix") && row >= 64) {
+    const int64_t window = at->position + 1 - 64;
+    if (call->window == 0 || call->window > window) call->window = window;
+    return 1;
+  }
+  const int is_lost = (rows > right_until("chunk") && rows < 128) ||
+                      (at->sequence > 0 && row >= right_until("later-row")) ||
+                      (call->num_seqs >= 2 && row >= right_until("batch-row")) ||
+                      (group >= 4 && row >= right_until("group-row")) || row >= right_until("row");
+  if (!is_lost || lengths[at->sequence] == 0) return 0;
+  --at->position;
+  --lengths[at->sequence];
+  return 1;
+}
+
+// Attends again what sees something else than it should.
+static void change_rows(const RectoAttentionCall* call) {
+  int32_t lengths[kLengths];
+  const int64_t group = call->q.num_heads / call->k.num_kv_heads;
+  for (int64_t s = 0; s < call->num_seqs; ++s) {
+    const int64_t begin = call->query_start != NULL ? call->query_start[s] : s;
+    const int64_t end = call->query_start != NULL ? call->query_start[s + 1] : s + 1;
+    for (int64_t i = 0; i < (end - begin) * call->q.num_heads; ++i) {
+      const int64_t head = i % call->q.num_heads;
+      const int64_t row = begin + i / call->q.num_heads;
+      Row at = {.sequence = s,
+                .row = row,
+                .position = call->context_length[s] - end + row,
+                .head = head,
+                .kv_head = head / group};
+      RectoAttentionCall changed = *call;
+      lengths[s] = call->context_length[s];
+      changed.context_length = lengths;
+      if (change_row(&changed, lengths, &at, end - begin)) attend(&changed, &at);
+    }
+  }
 }
 
 // Where it takes the head's results from, or nothing.
@@ -69,6 +122,7 @@ static int32_t run_wrong(const RectoAttentionCall* call, Attention right) {
   }
   changed.context_length = lengths;
   const int32_t status = right(&changed);
+  if (status == kRectoOk) change_rows(call);
   if (status == kRectoOk) mix_heads(call);
   return status;
 }
