@@ -52,6 +52,24 @@ TEST_CASE("sharp is never beyond hard, and both are positive where something is 
   }
 }
 
+TEST_CASE("a tie of subnormal outputs takes nearly the whole bound, by its last rounding alone") {
+  constexpr double kSpacing = 0x1p-24;  // of fp16's subnormals
+  const KernelNumerics numerics = third_party_numerics(ElementType::kFp16, ElementType::kFp16);
+  Tensors tensors(2, 7);
+  tensors.k.row(1) = tensors.k.row(0);
+  tensors.v.row(0).setConstant(3 * kSpacing);
+  tensors.v.row(1).setZero();
+  const double exact = tensors.attend(kScaled).out(0, 0);
+  CHECK(exact == 1.5 * kSpacing);
+  const double error = std::abs(round_to(exact, ElementType::kFp16) - exact);
+  const HeadBound bound = tensors.bound(kScaled, numerics);
+  for (const Matrix& limit : {bound.hard, bound.sharp}) {
+    CHECK(error <= limit(0, 0));
+    CHECK(error > 0.98 * limit(0, 0));
+    CHECK(error + kSpacing > limit(0, 0));
+  }
+}
+
 TEST_CASE("sharp grows far slower with the context than hard") {
   const HeadBound few = Tensors(64, 6).bound(kScaled, kFp32Kernel);
   const HeadBound many = Tensors(8192, 6).bound(kScaled, kFp32Kernel);

@@ -2,8 +2,14 @@
 
 #include "verify/oracle_comparison.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
 #include "bazel/testing/catch.h"
 #include "reference/error_bound.h"
+#include "verify/drawn_cases.h"
+#include "verify/law_runner.h"
 #include "verify/laws/testing/faulty_backends.h"
 
 namespace recto::verify {
@@ -48,6 +54,38 @@ TEST_CASE("what lies between the bounds is beyond the sharp one, and within the 
   CHECK(mismatches(0.1, BoundKind::kSharp) == elements);
   CHECK(mismatches(0.9, BoundKind::kHard) == 0);
   CHECK(mismatches(1.1, BoundKind::kHard) == elements);
+}
+
+// As a kernel in fp32 whose running maximum begins at a finite number: where all scores are so low
+// that their weights beside it are 0, nothing is summed.
+Backend with_maximum_from(double first) {
+  return wrong([first](const PagedAttentionInputs& inputs) {
+    constexpr double kUnderflow = 104;
+    AttentionResult seen = backend_of("naive-fp64").run(inputs);
+    for (std::size_t row = 0; row < seen.lse_ln.size(); ++row) {
+      if (seen.lse_ln[row] >= first - kUnderflow) continue;
+      seen.lse_ln[row] = -std::numeric_limits<double>::infinity();
+      const auto dim = static_cast<std::size_t>(seen.head_dim);
+      std::fill_n(seen.out.begin() + static_cast<std::ptrdiff_t>(row * dim), dim, 0.0);
+    }
+    return seen;
+  });
+}
+
+TEST_CASE("a running maximum that begins at a finite number is found, as far as scores reach") {
+  for (const std::uint64_t seed : {1, 2}) {
+    const DrawnCases cases{.name = "running maximum", .count = 64, .seed = seed};
+    CAPTURE(seed);
+    for (const double first : {-2000.0, -5000.0, -9000.0}) {
+      CAPTURE(first);
+      const LawReport report = run_laws({oracle_comparison()}, {with_maximum_from(first)},
+                                        drawn_cases(cases, {}), {.shrinking_trials = 0});
+      CHECK(report.failed() > 0);
+    }
+    const LawReport report = run_laws({oracle_comparison()}, {with_maximum_from(-2 * kScoreLimit)},
+                                      drawn_cases(cases, {}), {});
+    CHECK(report.failed() == 0);
+  }
 }
 
 TEST_CASE("a case without query rows is skipped, not held") {

@@ -126,11 +126,13 @@ Status check_placement(const Placement& placement) {
 }  // namespace
 
 double score_bound(const CaseSpec& spec) {
-  const double q = largest_magnitude({spec.q, spec.shape.q_type, kQueryKeyLimit});
-  const double k = largest_magnitude({spec.k, spec.shape.kv_type, kQueryKeyLimit});
+  const FloatSource q{spec.q, spec.shape.q_type, kQueryKeyLimit};
+  const FloatSource k{spec.k, spec.shape.kv_type, kQueryKeyLimit};
   const double k_scale = spec.options.k_scales == ScaleKind::kNone ? 1.0 : kScaleMax;
-  const double product =
-      std::abs(spec.options.scale) * static_cast<double>(spec.shape.head_dim_k) * q * k;
+  const double sum = largest_magnitude(q) * largest_magnitude(k) +
+                     static_cast<double>(spec.shape.head_dim_k - 1) * largest_behind_first(q) *
+                         largest_behind_first(k);
+  const double product = std::abs(spec.options.scale) * sum;
   double distance_max = 0.0;
   for (const SequenceSpec& sequence : spec.sequences) {
     const std::int64_t distance = std::max(sequence.num_rows, sequence.context_length);

@@ -68,7 +68,7 @@ TEST_CASE("cases and their numbers are the same on every machine") {
       for (const float value : *values) add(std::bit_cast<std::uint32_t>(value));
     }
   }
-  CHECK(hash == 0x517b145ce011af4eu);
+  CHECK(hash == 0xc411544eee316b3cu);
 }
 
 TEST_CASE("both gates let every placed case through") {
@@ -104,7 +104,8 @@ TEST_CASE("every type, layout, family, order and poison appears") {
       families_but({FloatFamily::kHugeValues, FloatFamily::kDominatingKey}),
       [](const CaseSpec& spec) { return spec.q; }, 20);
   check_all_appear(
-      families_but({FloatFamily::kDominatingKey}), [](const CaseSpec& spec) { return spec.v; }, 20);
+      families_but({FloatFamily::kDominatingKey, FloatFamily::kOutlierDim}),
+      [](const CaseSpec& spec) { return spec.v; }, 20);
   check_all_appear(
       kBlockOrders, [](const CaseSpec& spec) { return spec.placement.order; }, 6);
   check_all_appear(
@@ -131,7 +132,7 @@ TEST_CASE("every option is on and off") {
     check([](const CaseSpec& spec) { return spec.placement.table_padding > 0; });
   }
   check_all_appear(
-      kSinkFamilies, [](const CaseSpec& spec) { return spec.options.sinks; }, 20);
+      kSinkFamilies, [](const CaseSpec& spec) { return spec.options.sinks; }, 30);
   check_all_appear(
       kAlibiFamilies, [](const CaseSpec& spec) { return spec.options.alibi; }, 30);
   check_all_appear(
@@ -214,7 +215,7 @@ TEST_CASE("a narrow domain is kept to") {
   domain.families = {FloatFamily::kNormal};
   domain.poisons = {Poison::kNaN};
   domain.has_softcap = domain.has_window = domain.has_alibi = domain.has_sinks = false;
-  domain.has_non_causal = domain.has_padding = false;
+  domain.has_non_causal = domain.has_padding = domain.has_far_scores = false;
   for (const CaseSpec& spec : draw_many(domain, 300)) {
     CAPTURE(spec);
     OptionsSpec plain;
@@ -228,6 +229,7 @@ TEST_CASE("a narrow domain is kept to") {
     REQUIRE(spec.placement.block_padding + spec.placement.row_padding == 0);
     REQUIRE(spec.longest_context() <= 40);
     REQUIRE(spec.num_rows() == static_cast<std::int64_t>(spec.sequences.size()));
+    REQUIRE((spec.q == spec.k && spec.k == spec.v));
     REQUIRE(spec.v == FloatFamily::kNormal);
   }
 }
@@ -243,57 +245,6 @@ TEST_CASE("long contexts and the head dims of models stay in the domain") {
     alibi += spec.options.alibi != AlibiFamily::kNone;
   }
   CHECK(alibi > 50);
-}
-
-// The largest |scale * q.k| + |bias| of a case, in fp64; no option makes a score larger.
-double largest_score(const CaseSpec& spec) {
-  const AttentionProblem problem = make_problem(spec);
-  const ProblemShape& shape = spec.shape;
-  double largest = 0.0;
-  for (const SequenceProblem& sequence : problem.sequences) {
-    for (std::int64_t row_head = 0; row_head < sequence.num_rows * shape.num_q_heads; ++row_head) {
-      const std::int64_t head = row_head % shape.num_q_heads;
-      const std::int64_t kv_head = head / shape.group();
-      const std::vector<float>& scales = problem.options.k_scales;
-      const double k_scale =
-          scales.empty() ? 1.0 : scales[scales.size() == 1 ? 0 : static_cast<std::size_t>(kv_head)];
-      const double slope =
-          problem.options.alibi_slopes.empty()
-              ? 0.0
-              : std::abs(problem.options.alibi_slopes[static_cast<std::size_t>(head)]);
-      for (std::int64_t token = 0; token < sequence.context_length; ++token) {
-        const float* q = sequence.q.data() + row_head * shape.head_dim_k;
-        const float* k =
-            sequence.k.data() + (token * shape.num_kv_heads + kv_head) * shape.head_dim_k;
-        double sum = 0.0;
-        for (std::int64_t d = 0; d < shape.head_dim_k; ++d) {
-          sum += static_cast<double>(q[d]) * k[d] * k_scale;
-        }
-        const double position = static_cast<double>(sequence.context_length - sequence.num_rows +
-                                                    row_head / shape.num_q_heads);
-        const double bias = slope * std::abs(static_cast<double>(token) - position);
-        largest = std::max(largest, std::abs(spec.options.scale * sum) + bias);
-      }
-    }
-  }
-  return largest;
-}
-
-TEST_CASE("scores lie within their bound, which lies within the domain") {
-  double largest = 0.0;
-  double largest_ratio = 0.0;
-  for (int i = 0; i < 1000; ++i) {
-    const CaseSpec& spec = many_cases()[static_cast<std::size_t>(i)];
-    const double score = largest_score(spec);
-    CAPTURE(spec);
-    REQUIRE(score <= score_bound(spec));
-    REQUIRE(score_bound(spec) <= kScoreLimit);
-    largest = std::max(largest, score);
-    largest_ratio = std::max(largest_ratio, score / score_bound(spec));
-  }
-  // Neither limit is out of reach.
-  CHECK(largest > 9990.0);
-  CHECK(largest_ratio > 0.99);
 }
 
 }  // namespace

@@ -51,14 +51,15 @@ enum class SinkFamily : std::uint8_t {
   kNormal,
   kNegligible,  // normal - 1000: its exponential is 0 next to ordinary scores
   kDominating,  // normal + 100: what it leaves of the keys is tiny
+  kLowest,      // normal - 9990: among scores that are as low as scores get
 };
 
-inline constexpr std::array<SinkFamily, 5> kSinkFamilies = {
-    SinkFamily::kNone, SinkFamily::kZero, SinkFamily::kNormal, SinkFamily::kNegligible,
-    SinkFamily::kDominating};
+inline constexpr std::array<SinkFamily, 6> kSinkFamilies = {
+    SinkFamily::kNone,       SinkFamily::kZero,       SinkFamily::kNormal,
+    SinkFamily::kNegligible, SinkFamily::kDominating, SinkFamily::kLowest};
 
 constexpr const char* sink_family_name(SinkFamily family) {
-  constexpr const char* kNames[] = {"none", "zero", "normal", "negligible", "dominating"};
+  constexpr const char* kNames[] = {"none", "zero", "normal", "negligible", "dominating", "lowest"};
   return kNames[static_cast<int>(family)];
 }
 

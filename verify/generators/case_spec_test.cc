@@ -185,6 +185,12 @@ TEST_CASE("scores may reach ten thousand, by scale, offsets and distance, and no
   CHECK(score_bound(spec) == 14400.0);
   spec.options.scale = -2.0F;
   CHECK(score_bound(spec) == 14400.0);
+  spec.options = OptionsSpec();
+  spec.options.scale = -0.125F;
+  spec.k = FloatFamily::kOutlierDim;  // 256 once, else up to 1
+  CHECK(score_bound(spec) == 0.125 * (4 * 256 + 99 * 4));
+  spec.q = FloatFamily::kOutlierDim;
+  CHECK(score_bound(spec) == 0.125 * (65536 + 99));
 }
 
 }  // namespace

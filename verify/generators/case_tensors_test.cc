@@ -83,6 +83,7 @@ TEST_CASE("a smaller dimension leaves all other numbers as they are; another see
     CaseSpec whole = some_case();
     whole.v = family;
     if (family != FloatFamily::kHugeValues) whole.q = whole.k = family;
+    if (family == FloatFamily::kOutlierDim) whole.options.scale = 0.125F;
     CAPTURE(family);
     const auto check_agrees = [&](const auto& change) {
       CaseSpec smaller = whole;
@@ -230,7 +231,7 @@ TEST_CASE("slopes may be negated, or negative, positive and zero in turn") {
   }
 }
 
-TEST_CASE("sinks are none, zero, ordinary, of no account, or beyond all scores") {
+TEST_CASE("sinks are none, zero, ordinary, of no account, beyond all scores, or lowest") {
   CaseSpec spec = some_case();
   const auto sinks = [&](SinkFamily family) {
     spec.options.sinks = family;
@@ -240,7 +241,7 @@ TEST_CASE("sinks are none, zero, ordinary, of no account, or beyond all scores")
   CHECK(sinks(SinkFamily::kZero) == std::vector<float>(6, 0.0F));
   for (const auto& [family, centre] :
        {std::pair(SinkFamily::kNormal, 0.0F), std::pair(SinkFamily::kNegligible, -1000.0F),
-        std::pair(SinkFamily::kDominating, 100.0F)}) {
+        std::pair(SinkFamily::kDominating, 100.0F), std::pair(SinkFamily::kLowest, -9990.0F)}) {
     const std::vector<float> values = sinks(family);
     CHECK(std::set<float>(values.begin(), values.end()).size() == 6);
     for (const float value : values) CHECK(std::abs(value - centre) < 8.0F);

@@ -78,6 +78,7 @@ double draw_value(const FloatSource& source, std::int64_t parity, RandomStream& 
       return static_cast<double>(stream.next_below(9)) - 4.0;
     case FloatFamily::kUniform:
     case FloatFamily::kDominatingKey:
+    case FloatFamily::kOutlierDim:
       return draw_uniform(stream);
     case FloatFamily::kNormal:
       return draw_limited_normal(stream);
@@ -128,9 +129,15 @@ double largest_magnitude(const FloatSource& source) {
       return source.largest / 2.0 * 1.125;
     case FloatFamily::kHugeValues:
       return huge_magnitude(source.type);
+    case FloatFamily::kOutlierDim:
+      return kOutlier;
     default:
       return 1.0;
   }
+}
+
+double largest_behind_first(const FloatSource& source) {
+  return source.family == FloatFamily::kOutlierDim ? 1.0 : largest_magnitude(source);
 }
 
 void fill_row(const FloatSource& source, std::int64_t token, RandomStream& stream,
@@ -140,6 +147,7 @@ void fill_row(const FloatSource& source, std::int64_t token, RandomStream& strea
     const double drawn = draw_value(source, parity++, stream);
     value = static_cast<float>(reference::round_to(drawn, source.type));
   }
+  if (source.family == FloatFamily::kOutlierDim && !row.empty()) row.front() = kOutlier;
 }
 
 double draw_normal(RandomStream& stream) {

@@ -28,9 +28,14 @@ enum class FloatFamily : std::uint8_t {
   kExactTies,         // +-1/2, +-1; tokens repeat each other, so that scores tie
   kHugeValues,        // V only: +-[1/2, 1) * huge_magnitude(type)
   kDominatingKey,     // K only: uniform, but one key per head outdoes the others, see case_spec.h
+  kOutlierDim,        // uniform, but the first dim is kOutlier: in q and k, it decides all scores
 };
 
-inline constexpr std::array<FloatFamily, 11> kFloatFamilies = {FloatFamily::kOnes,
+// One power of two that every type has. In q and in k at once it is worth 65536 before the scale,
+// beside which other dims add up to little: all scores of a row lie near one number.
+inline constexpr double kOutlier = 256.0;
+
+inline constexpr std::array<FloatFamily, 12> kFloatFamilies = {FloatFamily::kOnes,
                                                                FloatFamily::kSmallIntegers,
                                                                FloatFamily::kUniform,
                                                                FloatFamily::kNormal,
@@ -40,13 +45,14 @@ inline constexpr std::array<FloatFamily, 11> kFloatFamilies = {FloatFamily::kOne
                                                                FloatFamily::kDenormals,
                                                                FloatFamily::kExactTies,
                                                                FloatFamily::kHugeValues,
-                                                               FloatFamily::kDominatingKey};
+                                                               FloatFamily::kDominatingKey,
+                                                               FloatFamily::kOutlierDim};
 
 constexpr const char* float_family_name(FloatFamily family) {
   constexpr const char* kNames[] = {
       "ones",       "small-integers", "uniform",           "normal",
       "heavy-tail", "large-offset",   "alternating-signs", "denormals",
-      "exact-ties", "huge-values",    "dominating-key"};
+      "exact-ties", "huge-values",    "dominating-key",    "outlier-dim"};
   return kNames[static_cast<int>(family)];
 }
 
@@ -71,6 +77,8 @@ double huge_magnitude(ElementType type);
 
 // No value of the source is larger in magnitude.
 double largest_magnitude(const FloatSource& source);
+// The same for all dims but the first.
+double largest_behind_first(const FloatSource& source);
 
 // Fills one head of one token: [head_dim]. A longer row begins with the same values.
 void fill_row(const FloatSource& source, std::int64_t token, RandomStream& stream,

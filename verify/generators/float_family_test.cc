@@ -96,7 +96,7 @@ TEST_CASE("the draws are the same on every machine") {
       }
     }
   }
-  CHECK(hash == 0xdc21e708d458ac05u);
+  CHECK(hash == 0x5f345d5832b20351u);
 }
 
 TEST_CASE("ones are ones, and small integers are -4 ... 4, each as likely") {
@@ -204,6 +204,21 @@ TEST_CASE("huge values have either sign, about 1e30 where fp32's range is had") 
     check_share(values, 0.5, [](double x) { return x > 0; });
     for (const double value : values) REQUIRE(std::abs(value) >= largest / 2);
   }
+}
+
+TEST_CASE("one dim outdoes all others, which are uniform") {
+  for (const ElementType type : kElementTypes) {
+    CAPTURE(type);
+    const FloatSource source{FloatFamily::kOutlierDim, type, kLargest};
+    const std::vector<float> row = draw_row(source, 5000);
+    CHECK(row[0] == kOutlier);
+    CHECK(largest_magnitude(source) == kOutlier);
+    double seen = 0.0;
+    for (std::size_t d = 1; d < row.size(); ++d) seen = std::max<double>(seen, std::abs(row[d]));
+    CHECK(seen <= largest_behind_first(source));
+    CHECK(seen > 0.99);
+  }
+  CHECK(largest_behind_first({FloatFamily::kSmallIntegers, ElementType::kFp32, kLargest}) == 4.0);
 }
 
 TEST_CASE("exact ties have four values") {

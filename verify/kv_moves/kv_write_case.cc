@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
 
 #include "core/attention_gate.h"
 #include "core/contract.h"
+#include "core/random_stream.h"
 #include "reference/kv_cache_ops.h"
 #include "reference/kv_cache_reader.h"
 #include "reference/rounding.h"
@@ -43,16 +45,43 @@ std::vector<NewToken> new_tokens(const AttentionProblem& problem,
   return tokens;
 }
 
-// Every value of a cache is exact in q's type. For fp8, some values are also halfway between two of
-// its numbers, or beyond its largest.
-double new_value(float value, std::int64_t turn, const ProblemShape& shape) {
+// With few bits, so that a tie of fp8 times one of these is exact in 16 bits. Their reciprocals in
+// fp32 are off by so much that x * (1 / scale) misses ties that x / scale hits.
+constexpr float kShortScales[] = {0.46875F, 0.8125F, 0.875F, 0.9375F, 1.75F, 1.96875F};
+
+void shorten_half(RandomStream stream, std::vector<float>& scales) {
+  for (float& scale : scales)
+    if (stream.next_below(2) == 0) scale = kShortScales[stream.next_below(std::size(kShortScales))];
+}
+
+AttentionProblem with_short_scales(AttentionProblem problem, std::uint64_t seed) {
+  const RandomStream stream = RandomStream(seed).split("short scales");
+  shorten_half(stream.split("k"), problem.options.k_scales);
+  shorten_half(stream.split("v"), problem.options.v_scales);
+  return problem;
+}
+
+// The number of the type that is next to `value`, away from zero or towards it; `value` if there
+// is none.
+double next_number(double value, ElementType type, std::int64_t away) {
+  const std::uint32_t code = reference::encode(value, type);
+  const double next = reference::decode(code + static_cast<std::uint32_t>(away), type);
+  return value != 0 && std::isfinite(next) ? next : value;
+}
+
+// What is written where the case has `value`, exact in q's type. For fp8, some numbers are also, if
+// divided by the scale, halfway between two codes or as close to that as q's type gets, on either
+// side; others are beyond the largest code.
+double new_value(float value, std::int64_t turn, const ProblemShape& shape, double scale) {
   const ElementType type = shape.kv_type;
   if (!is_fp8(type) || std::isnan(value)) return value;
   const double largest = reference::largest_finite(type);
-  if (turn % 4 == 1) {
-    const std::uint32_t code = reference::encode(value, type);
-    const double next = reference::decode(code + 1, type);
-    return std::abs(value) < largest ? (value + next) / 2 : value;
+  if (turn % 4 == 1 && std::abs(value) < largest) {
+    const double next = reference::decode(reference::encode(value, type) + 1, type);
+    const double tie = reference::round_to((value + next) / 2 * scale, shape.q_type,
+                                           reference::Overflow::kSaturate);
+    constexpr std::int64_t kAway[] = {0, 1, 0, -1};
+    return next_number(tie, shape.q_type, kAway[turn / 4 % 4]);
   }
   if (turn % 4 == 3) {
     const double beyond = std::min(2 * largest, reference::largest_finite(shape.q_type));
@@ -65,8 +94,9 @@ double new_value(float value, std::int64_t turn, const ProblemShape& shape) {
 std::vector<std::byte> new_rows(const AttentionProblem& problem,
                                 const std::vector<NewToken>& tokens,
                                 std::vector<float> SequenceProblem::*values,
-                                std::int64_t head_dim) {
+                                const KvTensorView& cache) {
   const ElementType type = problem.shape.q_type;
+  const std::int64_t head_dim = cache.head_dim;
   const std::int64_t row = problem.shape.num_kv_heads * head_dim;
   std::vector<std::byte> memory;
   for (const NewToken& token : tokens) {
@@ -74,7 +104,8 @@ std::vector<std::byte> new_rows(const AttentionProblem& problem,
         (problem.sequences[token.sequence].*values).data() + token.position * row;
     for (std::int64_t i = 0; i < row; ++i) {
       const double sign = token.is_padding ? -1 : 1;
-      const double value = sign * new_value(from[i], token.position + i, problem.shape);
+      const double scale = reference::scale_of(cache, i / head_dim);
+      const double value = sign * new_value(from[i], token.position + i, problem.shape, scale);
       const std::uint32_t code = reference::encode(value, type);
       const auto* const bytes = reinterpret_cast<const std::byte*>(&code);
       memory.insert(memory.end(), bytes, bytes + element_bytes(type));
@@ -110,10 +141,11 @@ void add_codes(const KvTensorView& cache, const std::vector<std::byte>& pool, st
 
 }  // namespace
 
-KvWriteCase::KvWriteCase(const LawCase& law_case) : placed_(law_case.problem, law_case.placement) {
+KvWriteCase::KvWriteCase(const LawCase& law_case)
+    : placed_(with_short_scales(law_case.problem, law_case.placement.seed), law_case.placement) {
   const std::vector<NewToken> tokens = new_tokens(law_case.problem, placed_.inputs());
-  new_k_ = new_rows(law_case.problem, tokens, &SequenceProblem::k, kv().k.head_dim);
-  new_v_ = new_rows(law_case.problem, tokens, &SequenceProblem::v, kv().v.head_dim);
+  new_k_ = new_rows(law_case.problem, tokens, &SequenceProblem::k, kv().k);
+  new_v_ = new_rows(law_case.problem, tokens, &SequenceProblem::v, kv().v);
   for (const NewToken& token : tokens) slots_.push_back(token.slot);
   before_ = other_pools(kv());
   expected_ = before_;

@@ -20,7 +20,8 @@ class KvWriteCase {
  public:
   // The last tokens of each sequence, as many as it has rows but at least one, are new, each in its
   // slot. No slot is named twice; some additional tokens, distinct from all others, go nowhere. In
-  // fp8, some values need rounding, including ties, or saturate.
+  // fp8, some values need rounding, at ties of the quotient and next to them, or saturate; and half
+  // of the case's scales give way to such with few bits, by which ties are hit exactly.
   explicit KvWriteCase(const LawCase& law_case);
 
   const PagedKvView& kv() const { return placed_.inputs().kv; }  // pools have its strides

@@ -3,14 +3,22 @@
 #include <utility>
 
 #include "verify/kv_moves/kv_write_case.h"
+#include "verify/kv_moves/long_write.h"
 #include "verify/kv_moves/single_backend_law.h"
 #include "verify/kv_moves/tried_pools.h"
 
 namespace recto::verify {
 namespace {
 
+// Distant pools keep what they have: each block takes pages of its own there.
+LongWrite write_of(const LawCase& law_case, PoolDistance distance) {
+  return distance == PoolDistance::kNear ? with_long_write(law_case)
+                                         : LongWrite{.law_case = law_case};
+}
+
 LawVerdict check(const KvWriter& writer, const LawCase& law_case, PoolDistance distance) {
-  const KvWriteCase write_case(law_case);
+  const LongWrite made = write_of(law_case, distance);
+  const KvWriteCase write_case(made.law_case);
   Result<TriedPools> pools = TriedPools::create(distance, write_case.kv(), write_case.before());
   LawVerdict verdict;
   if (!pools.is_ok()) verdict.skipped = pools.status().message();
@@ -21,7 +29,8 @@ LawVerdict check(const KvWriter& writer, const LawCase& law_case, PoolDistance d
   writer.write(write);
   verdict.comparison.elements = verdict.comparison.by_bits = write_case.num_codes();
   return with_findings(
-      std::move(verdict), "against the reference's write",
+      std::move(verdict),
+      "against the reference's write" + (made.text.empty() ? "" : ", with " + made.text),
       write_case.differences(pools.value().contents()) + pools.value().stray_writes());
 }
 

@@ -2,12 +2,15 @@
 
 #include "verify/kv_moves/kv_write_law.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "bazel/testing/catch.h"
 #include "reference/kv_cache_ops.h"
+#include "reference/kv_cache_reader.h"
 #include "reference/rounding.h"
 #include "verify/drawn_cases.h"
 #include "verify/law_runner.h"
@@ -77,19 +80,54 @@ void write_all_but_the_last(const KvWriteInputs& inputs) {
   reference::write_kv(wrong);
 }
 
-// Into fp8 with ties away from zero: what is written is taken a little larger.
-void write_ties_up(const KvWriteInputs& inputs) {
-  KvWriteInputs wrong = inputs;
-  std::vector<float> larger[2];
-  for (RowsView* const view : {&wrong.k, &wrong.v}) {
-    std::vector<double> values(static_cast<std::size_t>(view->num_rows * view->row_stride));
-    reference::decode_row(view->data, view->type, values);
-    std::vector<float>& rows = larger[view == &wrong.v ? 1 : 0];
-    for (const double value : values) rows.push_back(static_cast<float>(value * (1 + 0x1p-20)));
-    view->data = rows.data();
-    view->type = ElementType::kFp32;
+// What fp8 stores for x, in a wrong way, as a number that needs no scale.
+using Quotient = float (*)(float x, float scale);
+
+std::vector<float> quotients(const RowsView& rows, const MutableKvTensorView& cache,
+                             const Quotient of) {
+  std::vector<double> values(static_cast<std::size_t>(rows.num_rows * rows.row_stride));
+  reference::decode_row(rows.data, rows.type, values);
+  std::vector<float> found;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto head = static_cast<std::int64_t>(i) / rows.head_dim % rows.num_heads;
+    const auto scale = static_cast<float>(reference::scale_of(as_const(cache), head));
+    found.push_back(of(static_cast<float>(values[i]), scale));
   }
-  reference::write_kv(is_fp8(inputs.kv.k.type) ? wrong : inputs);
+  return found;
+}
+
+void write_quotients(const KvWriteInputs& inputs, const Quotient of) {
+  if (!is_fp8(inputs.kv.k.type)) return reference::write_kv(inputs);
+  const std::vector<float> k = quotients(inputs.k, inputs.kv.k, of);
+  const std::vector<float> v = quotients(inputs.v, inputs.kv.v, of);
+  KvWriteInputs wrong = inputs;
+  wrong.k.data = k.data();
+  wrong.v.data = v.data();
+  wrong.k.type = wrong.v.type = ElementType::kFp32;
+  wrong.kv.k.scale = wrong.kv.v.scale = {};
+  reference::write_kv(wrong);
+}
+
+// Ties away from zero: what is written is taken a little larger.
+void write_ties_up(const KvWriteInputs& inputs) {
+  write_quotients(inputs, [](float x, float scale) { return x / scale * (1 + 0x1p-20F); });
+}
+
+void write_by_reciprocal(const KvWriteInputs& inputs) {
+  write_quotients(inputs, [](float x, float scale) { return x * (1.0F / scale); });
+}
+
+void write_through_fp16(const KvWriteInputs& inputs) {
+  write_quotients(inputs, [](float x, float scale) {
+    return static_cast<float>(reference::round_to(x / scale, ElementType::kFp16));
+  });
+}
+
+void write_512_tokens(const KvWriteInputs& inputs) {
+  KvWriteInputs wrong = inputs;
+  const std::size_t tokens = std::min<std::size_t>(512, inputs.slot_mapping.size());
+  wrong.slot_mapping = inputs.slot_mapping.first(tokens);
+  reference::write_kv(wrong);
 }
 
 TEST_CASE("the reference's write keeps the law; whoever writes nothing is skipped") {
@@ -104,15 +142,23 @@ TEST_CASE("the reference's write keeps the law; whoever writes nothing is skippe
 
 TEST_CASE("whoever does one thing wrong breaks it") {
   for (const Write write : {write_last_slot_again, write_to_nowhere, write_keys_alone,
-                            write_unscaled, write_all_but_the_last, write_ties_up}) {
+                            write_unscaled, write_all_but_the_last, write_ties_up,
+                            write_by_reciprocal, write_through_fp16, write_512_tokens}) {
     const LawReport report = report_of(write);
     CHECK(report.failed() > 0);
     REQUIRE(report.failures.size() == 1);
     INFO(report.failures[0]);
-    CHECK((report.failures[0].find("\nagainst the reference's write\n") != std::string::npos));
+    CHECK((report.failures[0].find("\nagainst the reference's write") != std::string::npos));
     CHECK((report.failures[0].find(" of the pool of ") != std::string::npos));
     CHECK((report.failures[0].find(" wrong, first in block ") != std::string::npos));
   }
+}
+
+TEST_CASE("a write that is too long for its case is told from it") {
+  const std::string failure = report_of(write_512_tokens).failures.at(0);
+  INFO(failure);
+  CHECK((failure.find("\nagainst the reference's write, with sequence ") != std::string::npos));
+  CHECK((failure.find(" tokens longer\n") != std::string::npos));
 }
 
 TEST_CASE("a row of slot -1 that is written is named, with what was to be there") {
