@@ -41,15 +41,28 @@ DrawnCases packed_cases(const std::string& name, std::uint64_t count) {
   return cases;
 }
 
-// What comes of the library, whose adapter reads ROW_DECODE_FAULT.
-LawReport report_of_fault(int fault) {
-  setenv("ROW_DECODE_FAULT", std::to_string(fault).c_str(), 1);
-  const Result<LawReport> report =
-      kernel_library_report(std::string(kFolder) + "row_decode.so", {plain_cases("row-decode", 12)},
-                            {}, {.failures_kept = 1, .shrinking_trials = 40});
-  unsetenv("ROW_DECODE_FAULT");
+// What comes of a library whose adapter reads that variable.
+LawReport report_of_fault(const std::string& library, const char* variable, int fault,
+                          const DrawnCases& cases) {
+  setenv(variable, std::to_string(fault).c_str(), 1);
+  const Result<LawReport> report = kernel_library_report(
+      kFolder + library, {cases}, {}, {.failures_kept = 1, .shrinking_trials = 40});
+  unsetenv(variable);
   REQUIRE(report.status().message().empty());
   return report.value();
+}
+
+LawReport row_decode_report(int fault) {
+  return report_of_fault("row_decode.so", "ROW_DECODE_FAULT", fault, plain_cases("row-decode", 12));
+}
+
+// Of a few small cases: each is attended in three splits, twice.
+LawReport merging_decode_report(int fault) {
+  DrawnCases cases = plain_cases("merging-decode", 4);
+  cases.domain.head_dims = {16, 64};
+  cases.domain.context_max = 50;
+  cases.domain.num_seqs_max = 2;
+  return report_of_fault("merging_decode.so", "MERGING_DECODE_FAULT", fault, cases);
 }
 
 std::int64_t held(const LawReport& report) {
@@ -59,10 +72,35 @@ std::int64_t held(const LawReport& report) {
 }
 
 TEST_CASE("a kernel that the adapter launches itself passes all laws") {
-  const LawReport report = report_of_fault(0);
+  const LawReport report = row_decode_report(0);
   report.print(std::cout);
   CHECK(report.passed());
   CHECK(held(report) > 20);
+}
+
+TEST_CASE("thread blocks that hand over by a counter between fences pass all laws") {
+  const LawReport report = merging_decode_report(0);
+  report.print(std::cout);
+  CHECK(report.passed());
+  CHECK(held(report) > 10);
+}
+
+TEST_CASE("a fence or a barrier that thread blocks lack to hand over is told with its lines") {
+  // None before, none after, one of the thread block, no barrier.
+  for (const int fault : {1, 2, 3, 4}) {
+    INFO("fault " << fault);
+    const LawReport report = merging_decode_report(fault);
+    REQUIRE(report.failed() > 0);
+    CHECK_THAT(report.failures.at(0),
+               ContainsSubstring("race between thread blocks in kernel 'merging_decode'"));
+    CHECK_THAT(report.failures.at(0), ContainsSubstring("merging_decode.cuh:"));
+  }
+}
+
+TEST_CASE("memory by which thread blocks are said to communicate is not looked at for races") {
+  setenv("MERGING_DECODE_IS_MARKED", "1", 1);
+  CHECK(merging_decode_report(1).passed());
+  unsetenv("MERGING_DECODE_IS_MARKED");
 }
 
 TEST_CASE("a framework's extension passes all laws, in one pass and in partitions") {
@@ -85,7 +123,7 @@ TEST_CASE("what a kernel does wrong is told with its source line, even where res
        {Planted{1, "race in kernel 'row_decode'"}, Planted{2, "which is not for owner"},
         Planted{3, "scratch"}, Planted{4, "depends on the schedule"}, Planted{5, "barrier"}}) {
     INFO("fault " << planted.fault);
-    const LawReport report = report_of_fault(planted.fault);
+    const LawReport report = row_decode_report(planted.fault);
     REQUIRE(report.failed() > 0);
     CHECK_THAT(report.failures.at(0), ContainsSubstring(planted.expected));
     if (planted.fault != 4) CHECK_THAT(report.failures.at(0), ContainsSubstring("row_decode.cuh:"));

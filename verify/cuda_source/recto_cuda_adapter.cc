@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <simt_foreign.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <deque>
@@ -74,19 +75,22 @@ struct CheckedCall::Memory {
     std::vector<std::byte> before;
   };
   struct Workspace {
-    Workspace(std::string with_name, std::size_t size)
-        : name(std::move(with_name)), room(size + kWorkspaceAlignment, kNan) {
+    Workspace(std::string with_name, std::size_t size, Initially contents = Initially::kUnwritten)
+        : name(std::move(with_name)),
+          use(contents == Initially::kZeros ? simt::BufferUse::kReadWrite
+                                            : simt::BufferUse::kWriteFirst),
+          initially(contents == Initially::kZeros ? std::byte{0} : kNan),
+          room(size + kWorkspaceAlignment, initially) {
       const auto begin = reinterpret_cast<std::uintptr_t>(room.data());
       bytes = {room.data() + (kWorkspaceAlignment - begin % kWorkspaceAlignment), size};
     }
     simt::Buffer buffer() const {
-      return {.name = name,
-              .data = bytes.data(),
-              .bytes = bytes.size(),
-              .use = simt::BufferUse::kWriteFirst};
+      return {.name = name, .data = bytes.data(), .bytes = bytes.size(), .use = use};
     }
 
     std::string name;
+    simt::BufferUse use;
+    std::byte initially;
     std::vector<std::byte> room;
     std::span<std::byte> bytes;
   };
@@ -140,11 +144,14 @@ struct CheckedCall::Memory {
     bound(attention->v);
   }
 
+  // Adds what is there before the launches. Invalid input: communication through anything else.
+  Status add_to(simt::DeviceMemory& known) const;
   std::string find_faults(const simt::Schedule& schedule, const std::function<void()>& launches);
 
   std::vector<simt::Buffer> buffers;
   std::vector<Kept> results;
   std::deque<Workspace> workspaces;
+  std::vector<const void*> communicating;
   const RectoAttentionCall* attention = nullptr;
   std::vector<std::vector<bool>> blocks_of_sequences;
   std::vector<std::uint32_t> sequence_of_thread_block;
@@ -194,9 +201,32 @@ void CheckedCall::set_sequence_of_thread_block(std::vector<std::uint32_t> sequen
   memory_->sequence_of_thread_block = std::move(sequences);
 }
 
-void* CheckedCall::add_workspace(const std::string& name, std::int64_t bytes) {
+void* CheckedCall::add_workspace(const std::string& name, std::int64_t bytes, Initially contents) {
   if (bytes <= 0) return nullptr;
-  return memory_->workspaces.emplace_back(name, static_cast<std::size_t>(bytes)).bytes.data();
+  const auto size = static_cast<std::size_t>(bytes);
+  return memory_->workspaces.emplace_back(name, size, contents).bytes.data();
+}
+
+void CheckedCall::blocks_communicate(const void* data) {
+  if (data != nullptr) memory_->communicating.push_back(data);
+}
+
+Status CheckedCall::Memory::add_to(simt::DeviceMemory& known) const {
+  std::vector<const void*> left = communicating;
+  const auto add = [&](simt::Buffer buffer) {
+    buffer.blocks_communicate = std::erase(left, buffer.data) > 0;
+    return known.add(std::move(buffer));
+  };
+  for (const simt::Buffer& buffer : buffers) {
+    if (const Status added = add(buffer); !added.is_ok()) return added;
+  }
+  for (const Workspace& workspace : workspaces) {
+    std::ranges::fill(workspace.bytes, workspace.initially);
+    RECTO_CHECK_EQ(add(workspace.buffer()), Status::ok());
+  }
+  if (left.empty()) return Status::ok();
+  return Status::invalid_input(
+      "blocks_communicate: expected the beginning of a workspace, or of memory of the call");
 }
 
 // What is found under this schedule, or an empty string.
@@ -204,20 +234,13 @@ std::string CheckedCall::Memory::find_faults(const simt::Schedule& schedule,
                                              const std::function<void()>& launches) {
   static simt::Executor executor({});
   simt::DeviceMemory known;
-  for (const simt::Buffer& buffer : buffers) {
-    const Status added = known.add(buffer);
-    if (!added.is_ok()) return added.message();
-  }
+  if (const Status added = add_to(known); !added.is_ok()) return added.message();
   std::deque<Workspace> own;
   const auto add_workspace = [&known, &own](const std::string& name, std::size_t bytes) {
     const Workspace& workspace = own.emplace_back(name, bytes);
     RECTO_CHECK_EQ(known.add(workspace.buffer()), Status::ok());
     return static_cast<void*>(workspace.bytes.data());
   };
-  for (const Workspace& workspace : workspaces) {
-    std::memset(workspace.bytes.data(), static_cast<int>(kNan), workspace.bytes.size());
-    RECTO_CHECK_EQ(known.add(workspace.buffer()), Status::ok());
-  }
   simt::AccessChecker checker(known, {});
   executor.set_options({.schedule = schedule});
   executor.set_observer(&checker);

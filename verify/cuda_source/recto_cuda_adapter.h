@@ -44,8 +44,19 @@ class CheckedCall {
   // must be written before it is read.
   template <typename T>
   T* workspace(const std::string& name, std::int64_t count) {
-    return static_cast<T*>(add_workspace(name, count * std::int64_t{sizeof(T)}));
+    return static_cast<T*>(
+        add_workspace(name, count * std::int64_t{sizeof(T)}, Initially::kUnwritten));
   }
+  // The same, all zeros before each of the two times: for counters. Counts as written.
+  template <typename T>
+  T* zeroed_workspace(const std::string& name, std::int64_t count) {
+    return static_cast<T*>(add_workspace(name, count * std::int64_t{sizeof(T)}, Initially::kZeros));
+  }
+
+  // Thread blocks of one launch communicate through the memory that begins at `data`, a workspace
+  // or memory of the call, in a way that the checks do not follow (docs/simt.md). No race between
+  // thread blocks is reported for it, whether there is one or not.
+  void blocks_communicate(const void* data);
 
   // For attention. For each thread block of the launches, x first, then y, then z: the sequence for
   // which it works, in [0, num_seqs). It may then touch only that sequence's blocks; without this
@@ -61,8 +72,9 @@ class CheckedCall {
 
  private:
   struct Memory;
+  enum class Initially : std::uint8_t { kUnwritten, kZeros };
 
-  void* add_workspace(const std::string& name, std::int64_t bytes);
+  void* add_workspace(const std::string& name, std::int64_t bytes, Initially contents);
   std::string find_faults(const std::function<void()>& launches);
 
   const RectoCallContext& context_;

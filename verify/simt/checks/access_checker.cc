@@ -19,6 +19,10 @@ std::uint32_t lower_half(std::uintptr_t instruction) {
 
 bool is_write(AccessKind kind) { return kind == AccessKind::kWrite || kind == AccessKind::kAtomic; }
 
+bool is_atomic(AccessKind kind) {
+  return kind == AccessKind::kAtomic || kind == AccessKind::kAtomicRead;
+}
+
 bool is_misaligned(std::uintptr_t address, const AccessShape& shape) {
   return shape.alignment == AccessAlignment::kNatural && (address & (shape.bytes - 1)) != 0;
 }
@@ -208,6 +212,8 @@ void AccessChecker::look_at_buffer(const Access& access, GlobalBuffer& buffer) {
                                !access.shape.is_overwriting;
   note<Scope::kGrid>(access, buffer.cells, access.address - buffer.begin,
                      must_be_written ? AccessOrder::kHostEra : 0);
+  if (order_.has_fences() && is_atomic(access.shape.kind)) [[unlikely]]
+    order_.pass_atomic(running_thread(), access.address, access.shape.kind);
 }
 
 template <Scope kScope>

@@ -91,6 +91,7 @@ class AccessChecker final : public Observer {
   void acquire(ThreadState& thread, const void* object) override;
   void begin_copy(ThreadState& thread, const AsyncCopy& copy) override;
   void finish_copy(ThreadState& thread, const AsyncCopy& copy) override;
+  void pass_fence() override;
 
  private:
   // What a part of an asynchronous copy does to memory.

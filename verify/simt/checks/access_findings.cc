@@ -156,8 +156,10 @@ void AccessChecker::report_conflict(const Access& part, Scope scope, const Confl
   finding.other_what = other_text(conflict);
   if (is_between_blocks) {
     finding.other_what +=
-        "; thread blocks of one launch are ordered by grid barriers alone, as flags and fences are "
-        "not followed (if the kernel has them, register the buffer with blocks_communicate)";
+        "; thread blocks of one launch are ordered by grid barriers, and by __threadfence() before "
+        "one's and after the other's atomic operation on one address (if by anything else, mark "
+        "the "
+        "buffer with blocks_communicate)";
   } else if (!is_pending) {
     const bool is_same_warp = conflict.other.warp() == running_thread().linear / kWarpSize;
     finding.other_what += is_same_warp ? ", and no __syncwarp or __syncthreads lies between"
@@ -220,6 +222,11 @@ void AccessChecker::end_phase(ThreadBlock& block, const void* object) {
 
 void AccessChecker::acquire(ThreadState& thread, const void* object) {
   order_.acquire(thread, object);
+  thread_ = nullptr;
+}
+
+void AccessChecker::pass_fence() {
+  order_.pass_fence(running_thread());
   thread_ = nullptr;
 }
 

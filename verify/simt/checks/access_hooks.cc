@@ -20,6 +20,14 @@ inline void tell(const volatile void* address, AccessShape shape, void* instruct
   kernel_observer = observer;
 }
 
+void tell_fence() {
+  Observer* const observer = kernel_observer;
+  if (observer == nullptr) return;
+  kernel_observer = nullptr;
+  observer->pass_fence();
+  kernel_observer = observer;
+}
+
 // The argument of UndefinedBehaviorSanitizer's handler.
 struct TypeMismatch {
   struct {
@@ -97,7 +105,11 @@ extern "C" __attribute__((weak)) void __ubsan_handle_type_mismatch_v1(
 extern "C" void __tsan_init() {}
 extern "C" void __tsan_func_entry(void*) {}
 extern "C" void __tsan_func_exit() {}
-extern "C" void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+// Fences of the thread block alone have a weaker order (simt_memory.h).
+extern "C" void __tsan_atomic_thread_fence(int order) {
+  if (order == __ATOMIC_SEQ_CST) recto::simt::tell_fence();
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
 extern "C" void __tsan_atomic_signal_fence(int) { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
 
 // Memory orders are treated as the strongest: no schedule shows the effect of weaker ones.

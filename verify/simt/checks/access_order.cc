@@ -34,6 +34,7 @@ void AccessOrder::begin_launch(const Launch& launch) {
   blocks_.clear();
   turns_.clear();
   rows_.clear();
+  fences_.clear();
 }
 
 void AccessOrder::begin_block(const ThreadBlock& block) {
@@ -43,6 +44,7 @@ void AccessOrder::begin_block(const ThreadBlock& block) {
   state.warps.resize((block_dim_.count() + kWarpSize - 1) / kWarpSize);
   begin_era(state);
   state.first_era = state.era;
+  if (!is_cooperative_) fences_.end_blocks();
 }
 
 void AccessOrder::begin_era(Block& block) {
@@ -55,11 +57,18 @@ void AccessOrder::begin_era(Block& block) {
   if (!is_cooperative_) rows_.clear();
 }
 
-void AccessOrder::pass_barrier(const ThreadBlock& block) { begin_era(blocks_.at(&block)); }
+void AccessOrder::pass_barrier(const ThreadBlock& block) {
+  Block& state = blocks_.at(&block);
+  begin_era(state);
+  fences_.pass_barrier(state.index);
+}
 
 void AccessOrder::pass_grid_barrier() {
   grid_era_ = era_ + 1;
-  for (auto& [pointer, block] : blocks_) begin_era(block);
+  for (auto& [pointer, block] : blocks_) {
+    begin_era(block);
+    fences_.pass_barrier(block.index);
+  }
 }
 
 // The clocks of a warp, in the block's era.
@@ -93,6 +102,7 @@ void AccessOrder::pass_warp_barrier(const ThreadBlock& block, unsigned warp, std
     clocks.known[lane] = joined;
     advance(clocks.known[lane][lane]);
   });
+  fences_.pass_warp_barrier(state.index, warp * kWarpSize, lanes);
   if (state.messages.era != state.era) return;
   std::vector<Clocks>& told = state.messages.known;
   Clocks all;
@@ -100,18 +110,22 @@ void AccessOrder::pass_warp_barrier(const ThreadBlock& block, unsigned warp, std
   for_each_lane(lanes, [&](unsigned lane) { told[warp * kWarpSize + lane] = all; });
 }
 
+// In the block's era.
+AccessOrder::Clocks AccessOrder::clocks_known_to(const ThreadState& thread, Block& block) const {
+  Clocks clocks(block_dim_.count());
+  if (block.messages.era == block.era) join(clocks, block.messages.known[thread.linear]);
+  const unsigned first = thread.linear / kWarpSize * kWarpSize;
+  const LaneClocks& known = clocks_of(block, thread.linear / kWarpSize).known[thread.lane()];
+  for (unsigned lane = 0; lane < kWarpSize && first + lane < clocks.size(); ++lane) {
+    clocks[first + lane] = std::max(clocks[first + lane], known[lane]);
+  }
+  return clocks;
+}
+
 void AccessOrder::release(const ThreadState& thread, const void* object) {
   Block& block = blocks_.at(thread.block);
-  Messages& messages = messages_of(block);
-  const unsigned first = thread.linear / kWarpSize * kWarpSize;
-  LaneClocks& known = clocks_of(block, thread.linear / kWarpSize).known[thread.lane()];
-  Clocks& released = messages.objects[object].released;
-  released.resize(messages.known.size());
-  join(released, messages.known[thread.linear]);
-  for (unsigned lane = 0; lane < kWarpSize && first + lane < released.size(); ++lane) {
-    released[first + lane] = std::max(released[first + lane], known[lane]);
-  }
-  advance(known[thread.lane()]);
+  join(messages_of(block).objects[object].released, clocks_known_to(thread, block));
+  advance(clocks_of(block, thread.linear / kWarpSize).known[thread.lane()][thread.lane()]);
 }
 
 void AccessOrder::end_phase(const ThreadBlock& block, const void* object) {
@@ -138,6 +152,18 @@ void AccessOrder::pass_on(const ThreadBlock& block, const void* from, const void
   Messages& messages = messages_of(blocks_.at(&block));
   const auto found = messages.objects.find(from);
   if (found != messages.objects.end()) join(messages.objects[to].released, found->second.released);
+}
+
+void AccessOrder::pass_fence(const ThreadState& thread) {
+  Block& block = blocks_.at(thread.block);
+  fences_.pass_fence({block.index, thread.linear},
+                     {.era = block.era, .clocks = clocks_known_to(thread, block)});
+  // What the thread does from now on does not come before the fence.
+  advance(clocks_of(block, thread.linear / kWarpSize).known[thread.lane()][thread.lane()]);
+}
+
+void AccessOrder::pass_atomic(const ThreadState& thread, std::uintptr_t address, AccessKind kind) {
+  fences_.pass_atomic({blocks_.at(thread.block).index, thread.linear}, address, kind);
 }
 
 void AccessOrder::resume(const ThreadState& thread) {

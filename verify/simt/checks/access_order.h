@@ -2,8 +2,8 @@
 
 // The order of accesses, as established by the barriers between them and not by the schedule that
 // happened to run: threads of a block are ordered by block barriers and by objects such as
-// mbarriers, lanes of a warp by warp barriers, thread blocks of a launch by grid barriers, launches
-// always. Shuffles order nothing.
+// mbarriers, lanes of a warp by warp barriers, thread blocks of a launch by grid barriers, threads
+// of any block by atomic operations between fences, launches always. Shuffles order nothing.
 
 #include <array>
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "verify/simt/checks/access_stamp.h"
+#include "verify/simt/checks/fence_order.h"
 #include "verify/simt/executor/finding.h"
 #include "verify/simt/executor/thread_block.h"
 
@@ -41,6 +42,11 @@ class AccessOrder {
   void acquire(const ThreadState& thread, const void* object);
   // Counts what was released to `from` so far as released to `to`, too.
   void pass_on(const ThreadBlock& block, const void* from, const void* to);
+  // FenceOrder says what these order. O(threads of the block), and of the blocks that handed over.
+  void pass_fence(const ThreadState& thread);
+  void pass_atomic(const ThreadState& thread, std::uintptr_t address, AccessKind kind);
+  // Whether a thread of this launch has passed a fence.
+  bool has_fences() const { return fences_.has_fences(); }
 
   // From now on `thread` is the running thread.
   void resume(const ThreadState& thread);
@@ -55,14 +61,15 @@ class AccessOrder {
   }
 
   // Whether `past` comes before whatever the running thread does now. O(1), except in cooperative
-  // launches, where it searches the barriers passed so far.
+  // launches and with fences, where it searches the barriers passed so far.
   template <Scope kScope>
   bool precedes(Stamp past) const {
     const std::uint32_t era = past.era();
     if (era == now_.era()) return precedes_in_era(past);
     if constexpr (kScope == Scope::kBlock) return true;
     if (era < grid_era_) return true;
-    return is_cooperative_ ? block_of(era) == block_ : era >= block_era_;
+    if (is_cooperative_ ? block_of(era) == block_ : era >= block_era_) return true;
+    return was_handed_over(past);
   }
   bool is_other_block(Stamp past) const {
     return past.era() >= grid_era_ && block_of(past.era()) != block_;
@@ -111,8 +118,11 @@ class AccessOrder {
   void begin_era(Block& block);
   bool precedes_in_era(Stamp past) const {
     if (past.thread() == now_.thread()) return true;
-    if (past.warp() != now_.warp()) return was_told_of(past);
-    return clocks_->era == now_.era() && clocks_->known[now_.lane()][past.lane()] >= past.clock();
+    if (past.warp() != now_.warp()) return was_told_of(past) || was_handed_over(past);
+    if (clocks_->era == now_.era() && clocks_->known[now_.lane()][past.lane()] >= past.clock()) {
+      return true;
+    }
+    return was_handed_over(past);
   }
   bool was_told_of(Stamp past) const {
     const Messages& messages = running_->messages;
@@ -120,7 +130,12 @@ class AccessOrder {
     const Clocks& known = messages.known[now_.thread()];
     return !known.empty() && known[past.thread()] >= past.clock();
   }
+  bool was_handed_over(Stamp past) const {
+    return fences_.has_fences() &&
+           fences_.was_handed({block_, now_.thread()}, block_of(past.era()), past);
+  }
   static WarpClocks& clocks_of(Block& block, unsigned warp);
+  Clocks clocks_known_to(const ThreadState& thread, Block& block) const;
   Messages& messages_of(Block& block) const;
   std::uint64_t block_of(std::uint32_t era) const;
 
@@ -132,6 +147,7 @@ class AccessOrder {
   std::unordered_map<const ThreadBlock*, Block> blocks_;
   std::vector<Turn> turns_;
   std::vector<LaneClocks> rows_;
+  FenceOrder fences_;
 
   // State of the running thread.
   const ThreadBlock* running_block_ = nullptr;

@@ -142,7 +142,9 @@ class AccessRecorder {
     if (conflict.kind == ConflictKind::kNone && !record.latest.is_atomic()) {
       conflict = set_conflict(record);
     }
-    if (!record.latest.is_atomic()) {
+    // With fences, whoever did the last atomic operation may know of all others before, and reset
+    // what they counted.
+    if (!record.latest.is_atomic() || order_.has_fences()) {
       clear_set(record);
       add(record, now_.as_atomic());
     }
@@ -176,7 +178,8 @@ class AccessRecorder {
         other = Stamp(latest.era(), record.other_thread, record.other);
         break;
       case Others::kBlock:
-        other = Stamp(record.other, record.other_thread, Stamp::kClockMax);
+        // Its clock is not kept: the least one, so that nothing that is ordered is reported.
+        other = Stamp(record.other, record.other_thread, 1);
         break;
       case Others::kLanes:
       case Others::kClocks:

@@ -54,12 +54,19 @@ class Records {
       case Step::kAcquire:
         order_.acquire(block.threads()[event.thread], &block);
         return false;
+      case Step::kFence:
+        order_.pass_fence(block.threads()[event.thread]);
+        return false;
       case Step::kAccess:
         break;
     }
     order_.resume(block.threads()[event.thread]);
-    return setting_.scope == Scope::kBlock ? access<Scope::kBlock>(event)
-                                           : access<Scope::kGrid>(event);
+    const bool races = setting_.scope == Scope::kBlock ? access<Scope::kBlock>(event)
+                                                       : access<Scope::kGrid>(event);
+    if (order_.has_fences() && is_atomic(event.kind)) {
+      order_.pass_atomic(block.threads()[event.thread], event.offset, event.kind);
+    }
+    return races;
   }
 
  private:
@@ -150,6 +157,11 @@ TEST_CASE("with atomic operations, or messages, records see no race where there 
   rc::prop("both in global memory", [] {
     expect_no_false_alarm({Scope::kGrid, true, true, true});
   });
+  for (const bool is_cooperative : {false, true}) {
+    rc::prop("fences in global memory", [is_cooperative] {
+      expect_no_false_alarm({Scope::kGrid, is_cooperative, true, false, true});
+    });
+  }
 }
 
 }  // namespace

@@ -199,18 +199,6 @@ __global__ void write_by_blocks(float* out, int stride) {
   out[static_cast<int>(blockIdx.x) * stride + own()] = 1.0F;
 }
 
-// Block 0 gives to block 1, as on a GPU it may.
-__global__ void hand_over_by_flag(float* data, int* flag, float* out) {
-  if (blockIdx.x == 0) {
-    data[0] = 3.0F;
-    __threadfence();
-    atomicExch(flag, 1);
-  } else if (atomicAdd(flag, 0) == 1) {
-    __threadfence();
-    out[0] = data[0];
-  }
-}
-
 __global__ void hand_over_at_grid_barrier(float* data, float* out, int has_barrier) {
   const auto block = static_cast<int>(blockIdx.x);
   data[block] = 1.0F;

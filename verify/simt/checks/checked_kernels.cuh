@@ -48,7 +48,6 @@ __global__ void count_up(int* count, int kind);
 __global__ void count_up_in_shared(int* out, int kind);
 // Thread blocks write where others write too, if `stride` is 0.
 __global__ void write_by_blocks(float* out, int stride);
-__global__ void hand_over_by_flag(float* data, int* flag, float* out);
 __global__ void hand_over_at_grid_barrier(float* data, float* out, int has_barrier);
 
 // Thread 0 hands on to a thread of another warp, which acquires it, or (0) does not.

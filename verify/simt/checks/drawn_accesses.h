@@ -29,6 +29,7 @@ enum class Step : std::uint8_t {
   kRelease,
   kEndPhase,
   kAcquire,
+  kFence,
 };
 
 struct Event {
@@ -47,6 +48,7 @@ struct Setting {
   bool is_cooperative = false;
   bool has_atomics = false;
   bool has_messages = false;
+  bool has_fences = false;  // then atomic operations hand over
 };
 
 inline int any_in(int first, int last) { return *rc::gen::inRange(first, last + 1); }
@@ -63,7 +65,9 @@ inline Event any_event(const Setting& setting, unsigned block) {
   } else if (step <= 6 && setting.has_messages) {
     constexpr std::array<Step, 3> kSteps = {Step::kRelease, Step::kEndPhase, Step::kAcquire};
     event.step = kSteps[static_cast<std::size_t>(any_in(0, 2))];
-  } else if (step <= 6 || (step <= 10 && setting.has_messages)) {
+  } else if (step <= 6 && setting.has_fences) {
+    event.step = Step::kFence;
+  } else if (step <= 6 || (step <= 10 && (setting.has_messages || setting.has_fences))) {
     event.step = Step::kWarpBarrier;
     event.lanes = 1U << event.thread % kWarpSize;
     for (const unsigned actor : kActors) {
@@ -118,10 +122,14 @@ class Clocks {
       case Step::kAcquire:
         tell(ended_[event.block], known_[id_of(event.block, event.thread)]);
         return false;
+      case Step::kFence:
+        pass_fence(id_of(event.block, event.thread));
+        return false;
       case Step::kAccess:
         break;
     }
     const std::size_t id = id_of(event.block, event.thread);
+    if (is_atomic(event.kind)) pass_atomic(id, event);
     const bool races = std::ranges::any_of(past_, [&](const Past& past) {
       return conflict(past.event, event) && known_[id][past.id] < past.clock;
     });
@@ -137,6 +145,17 @@ class Clocks {
     std::size_t id = 0;
     unsigned clock = 0;
   };
+
+  // What a fence finds observed is known from then on, and what it finds known is handed over.
+  void pass_fence(std::size_t id) {
+    tell(observed_[id], known_[id]);
+    tell(known_[id], fenced_[id]);
+  }
+  void pass_atomic(std::size_t id, const Event& event) {
+    Known& handed_over = handed_over_[event.offset];
+    tell(handed_over, observed_[id]);
+    if (is_write(event.kind)) tell(fenced_[id], handed_over);
+  }
 
   static std::size_t id_of(unsigned block, unsigned thread) {
     const auto actor = std::ranges::find(kActors, thread) - kActors.begin();
@@ -156,11 +175,15 @@ class Clocks {
 
   template <typename IsIn>
   void join(IsIn is_in) {
+    for (auto* all : {&known_, &fenced_, &observed_}) join(*all, is_in);
+  }
+  template <typename IsIn>
+  static void join(std::array<Known, kIds>& all, IsIn is_in) {
     Known joined = {};
     const auto for_each = [&](auto visit) {
       for (unsigned block = 0; block < kBlocks; ++block) {
         for (const unsigned thread : kActors) {
-          if (is_in(block, thread)) visit(known_[id_of(block, thread)]);
+          if (is_in(block, thread)) visit(all[id_of(block, thread)]);
         }
       }
     };
@@ -169,7 +192,10 @@ class Clocks {
   }
 
   Scope scope_;
-  std::array<Known, kIds> known_ = {};        // [who knows][who is known]
+  std::array<Known, kIds> known_ = {};     // [who knows][who is known]
+  std::array<Known, kIds> fenced_ = {};    // of that, what comes before a fence
+  std::array<Known, kIds> observed_ = {};  // what atomic operations handed over
+  std::array<Known, kBytes> handed_over_ = {};
   std::array<Known, kBlocks> released_ = {};  // through the single object of each block
   std::array<Known, kBlocks> ended_ = {};
   std::vector<Past> past_;

@@ -137,30 +137,13 @@ TEST_CASE("thread blocks that write to one place race, whatever their order") {
     check_nothing(run.run(config, write_by_blocks, out, 32));
     check_finding(run.run(config, write_by_blocks, out, 0), Check::kGridRace,
                   {"race between thread blocks in kernel 'write'", "writes 4 bytes of out+",
-                   "wrote it; thread blocks of one launch are ordered by grid barriers alone"});
+                   "wrote it; thread blocks of one launch are ordered by grid barriers"});
     // The next launch comes after it.
     check_nothing(run.run(config, write_by_blocks, out, 32));
   }
 }
 
-TEST_CASE("what a thread block hands over by a flag is refused, by a grid barrier it is not") {
-  CheckedRun run;
-  auto* data = run.buffer<float>("data", 8, BufferUse::kReadWrite);
-  auto* flag = run.buffer<int>("flag", 1, BufferUse::kReadWrite);
-  auto* out = run.buffer<float>("out", 8, BufferUse::kWriteFirst);
-  check_finding(run.run({"flag", {2}, {1}}, hand_over_by_flag, data, flag, out), Check::kGridRace,
-                {"of block (1, 0, 0) reads 4 bytes of data+0", "of block (0, 0, 0) wrote it",
-                 "as flags and fences are not followed (if the kernel has them, register the "
-                 "buffer with blocks_communicate)"});
-  // As the message says. Other buffers are looked at as before.
-  for (const bool is_told : {true, false}) {
-    Buffer told = run.memory().buffers().at(reinterpret_cast<std::uintptr_t>(data));
-    REQUIRE(run.memory().remove(data));
-    told.blocks_communicate = !is_told;
-    REQUIRE(run.memory().add(told).is_ok());
-    *flag = 0;
-    CHECK(run.run({"flag", {2}, {1}}, hand_over_by_flag, data, flag, out).passed() == !is_told);
-  }
+TEST_CASE("what a thread block hands over is ordered by a grid barrier") {
   for (const Schedule& schedule : some_schedules()) {
     CheckedRun cooperative(schedule);
     auto* shared_data = cooperative.buffer<float>("data", 8, BufferUse::kReadWrite);

@@ -122,6 +122,10 @@ class Observer {
   // thread finishes its own copies; bulk copies are finished by one that waits.
   virtual void begin_copy(ThreadState&, const AsyncCopy&) {}
   virtual void finish_copy(ThreadState&, const AsyncCopy&) {}
+
+  // The running thread passes a fence across thread blocks. Reported only in builds that observe
+  // accesses.
+  virtual void pass_fence() {}
 };
 
 // The observer of what the running kernel does to memory; null in all other code, even if it runs

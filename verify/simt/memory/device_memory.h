@@ -42,9 +42,9 @@ struct Buffer {
   std::size_t bytes = 0;
   BufferUse use = BufferUse::kReadWrite;
   std::optional<LogicalBounds> logical_bounds = {};
-  // Thread blocks of one launch communicate through this buffer, with fences, flags or locks. These
-  // are not tracked, so no race between thread blocks is reported for it, whether there is one or
-  // not.
+  // Thread blocks of one launch communicate through this buffer in a way that the checks do not
+  // follow, such as by volatile flags. No race between thread blocks is reported for it, whether
+  // there is one or not.
   bool blocks_communicate = false;
   std::uint64_t serial = 0;  // set by DeviceMemory; no two additions have the same
 };

@@ -1,0 +1,71 @@
+#pragma once
+
+// What threads hand to each other by fences and atomic operations, also across thread blocks: what
+// comes before a fence, which an atomic operation follows, is ordered before what comes after a
+// later atomic operation on the same address and a fence. Barriers pass it on to all who meet.
+
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "verify/simt/checks/access_stamp.h"
+#include "verify/simt/executor/observer.h"
+
+namespace recto::simt {
+
+// A thread of a launch.
+struct Actor {
+  std::uint64_t block = 0;
+  unsigned thread = 0;
+};
+
+class FenceOrder {
+ public:
+  // A part of what a thread block does: all that comes before an era of the block and, in the era,
+  // what each thread does up to a clock.
+  struct Reach {
+    std::uint32_t era = 0;
+    std::vector<std::uint32_t> clocks = {};  // [thread], or empty
+  };
+
+  // Forgets everything.
+  void clear();
+  // Forgets what threads know, but not what they have handed over.
+  void end_blocks() { blocks_.clear(); }
+
+  // Whether there has been a fence, without which there is no order.
+  bool has_fences() const { return has_fences_; }
+  // `present` is what the thread knows of its own block.
+  void pass_fence(Actor actor, const Reach& present);
+  void pass_atomic(Actor actor, std::uintptr_t address, AccessKind kind);
+  void pass_barrier(std::uint64_t block);
+  // `lanes` are those of the warp that begins at `thread`.
+  void pass_warp_barrier(std::uint64_t block, unsigned thread, std::uint32_t lanes);
+
+  // Whether what `past` stands for, in block `past_block`, was handed to the thread.
+  bool was_handed(Actor to, std::uint64_t past_block, Stamp past) const;
+
+ private:
+  using Reaches = std::map<std::uint64_t, Reach>;  // by thread block
+  struct Sight {
+    Reaches fenced = {};    // comes before a fence: atomic operations from now on hand it over
+    Reaches observed = {};  // was handed over by atomic operations: known from the next fence on
+    Reaches known = {};
+  };
+  struct Block {
+    Sight of_all = {};  // what the last barrier passed on
+    std::map<unsigned, Sight> of_threads = {};
+  };
+
+  static bool contains(const Reaches& reaches, std::uint64_t block, Stamp past);
+  static void join(Reach& reach, const Reach& other);
+  static void join(Reaches& reaches, const Reaches& others);
+  static void join(Sight& sight, const Sight& other);
+
+  bool has_fences_ = false;
+  std::unordered_map<std::uint64_t, Block> blocks_;
+  std::unordered_map<std::uintptr_t, Reaches> handed_over_;  // by address
+};
+
+}  // namespace recto::simt
