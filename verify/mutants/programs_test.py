@@ -34,8 +34,9 @@ def tags_of(files):
 class Groups(unittest.TestCase):
     def test_they_name_what_is_linked(self):
         lists = runpy.run_path(LISTS)
+        of_kernels = lists["KERNEL_TESTS"] + lists["HOST_API_TESTS"]
         linked = {
-            programs.Kernels: [f"{name}_test" for name in lists["MUTANT_TESTS"]],
+            programs.Kernels: [f"{name}_test" for name in of_kernels],
             programs.Cache: lists["CACHE_TESTS"] + lists["CACHE_USERS"],
             programs.Simulator: lists["SIMULATOR_TESTS"] + lists["SIMULATOR_USERS"],
             programs.Reference: lists["REFERENCE_TESTS"],
