@@ -11,6 +11,7 @@ namespace {
 
 CaseDomain telling(CaseDomain domain) {
   domain.families = {FloatFamily::kUniform, FloatFamily::kNormal};
+  domain.has_far_scores = false;
   domain.has_window = false;
   domain.has_alibi = false;
   return domain;

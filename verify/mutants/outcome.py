@@ -36,7 +36,7 @@ CONTRACT = "contract broken: "
 NOISE = re.compile(
     r"\{Unknown expression[^}]*\} |due to unexpected exception with messages?: "
     r"|bazel-out/ ?\S+/ ?bin/ ?verify/ ?mutants/ ?copies/ ?"
-    r"|verify/device_call\.cc:\d+: contract broken: nothing is found in the kernels \("
+    r"|verify/ ?kernels/ ?device_call\.cc:\d+: contract broken: nothing is found in the kernels \("
 )
 SHOWN = 120
 
