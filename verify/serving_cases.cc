@@ -19,8 +19,7 @@ CaseDomain telling(CaseDomain domain) {
 
 bool is_telling(const CaseSpec& spec) {
   const double usual = 1.0 / std::sqrt(static_cast<double>(spec.shape.head_dim_k));
-  return std::abs(spec.options.scale) <= 2.01 * usual &&
-         spec.options.sinks != SinkFamily::kDominating;
+  return std::abs(spec.options.scale) <= 2.01 * usual;
 }
 
 CaseSpec draw_spec(const DrawnCases& cases, std::uint64_t number, ServingValues values) {
@@ -31,6 +30,8 @@ CaseSpec draw_spec(const DrawnCases& cases, std::uint64_t number, ServingValues 
   CaseSpec spec = draw_case(stream, domain);
   for (int attempt = 1; attempt < kAttempts && !is_telling(spec); ++attempt)
     spec = draw_case(stream, domain);
+  // Of less weight, a sink that is left out or counted twice may hide among so many keys.
+  if (spec.options.sinks != SinkFamily::kNone) spec.options.sinks = SinkFamily::kComparable;
   return spec;
 }
 

@@ -31,8 +31,7 @@ TEST_CASE("types and layouts that were tried are told with the sizes") {
   const auto tried = testing::try_command(
       add_verify_command, {"verify", "--backend", "naive-fp64", "--law", "oracle", "--cases", "4"});
   CHECK_THAT(tried.out, ContainsSubstring("; types of q / of the cache\n") &&
-                            ContainsSubstring("\n      types ") &&
-                            ContainsSubstring(", layouts "));
+                            ContainsSubstring("\n      types ") && ContainsSubstring(", layouts "));
 }
 
 TEST_CASE("how long a library's call may take is told") {

@@ -150,7 +150,8 @@ OptionsSpec draw_options(const CaseDomain& domain, const CaseSpec& spec, RandomS
   }
   if (draw_one_in(3, stream) && domain.has_sinks) {
     constexpr SinkFamily kUsual[] = {SinkFamily::kZero, SinkFamily::kNormal,
-                                     SinkFamily::kNegligible, SinkFamily::kDominating};
+                                     SinkFamily::kNegligible, SinkFamily::kDominating,
+                                     SinkFamily::kComparable};
     options.sinks = draw_of(kUsual, stream);
   }
   constexpr ScaleKind kKinds[] = {ScaleKind::kNone, ScaleKind::kPerTensor, ScaleKind::kPerKvHead};

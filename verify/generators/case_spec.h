@@ -52,14 +52,16 @@ enum class SinkFamily : std::uint8_t {
   kNegligible,  // normal - 1000: its exponential is 0 next to ordinary scores
   kDominating,  // normal + 100: what it leaves of the keys is tiny
   kLowest,      // normal - 9990: among scores that are as low as scores get
+  kComparable,  // normal + 7: worth about a thousand keys of ordinary scores
 };
 
-inline constexpr std::array<SinkFamily, 6> kSinkFamilies = {
-    SinkFamily::kNone,       SinkFamily::kZero,       SinkFamily::kNormal,
-    SinkFamily::kNegligible, SinkFamily::kDominating, SinkFamily::kLowest};
+inline constexpr std::array<SinkFamily, 7> kSinkFamilies = {
+    SinkFamily::kNone,       SinkFamily::kZero,   SinkFamily::kNormal,    SinkFamily::kNegligible,
+    SinkFamily::kDominating, SinkFamily::kLowest, SinkFamily::kComparable};
 
 constexpr const char* sink_family_name(SinkFamily family) {
-  constexpr const char* kNames[] = {"none", "zero", "normal", "negligible", "dominating", "lowest"};
+  constexpr const char* kNames[] = {"none",       "zero",   "normal",    "negligible",
+                                    "dominating", "lowest", "comparable"};
   return kNames[static_cast<int>(family)];
 }
 

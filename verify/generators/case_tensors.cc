@@ -128,6 +128,7 @@ std::vector<float> draw_sinks(SinkFamily family, std::int64_t num_q_heads,
     if (family == SinkFamily::kNegligible) sink -= 1000.0;
     if (family == SinkFamily::kDominating) sink += 100.0;
     if (family == SinkFamily::kLowest) sink -= 9990.0;
+    if (family == SinkFamily::kComparable) sink += 7.0;
     sinks.push_back(static_cast<float>(sink));
   }
   return sinks;

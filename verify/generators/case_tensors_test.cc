@@ -231,7 +231,9 @@ TEST_CASE("slopes may be negated, or negative, positive and zero in turn") {
   }
 }
 
-TEST_CASE("sinks are none, zero, ordinary, of no account, beyond all scores, or lowest") {
+TEST_CASE(
+    "sinks are none, zero, ordinary, of no account, beyond all scores, lowest, or "
+    "worth a thousand keys") {
   CaseSpec spec = some_case();
   const auto sinks = [&](SinkFamily family) {
     spec.options.sinks = family;
@@ -241,7 +243,8 @@ TEST_CASE("sinks are none, zero, ordinary, of no account, beyond all scores, or 
   CHECK(sinks(SinkFamily::kZero) == std::vector<float>(6, 0.0F));
   for (const auto& [family, centre] :
        {std::pair(SinkFamily::kNormal, 0.0F), std::pair(SinkFamily::kNegligible, -1000.0F),
-        std::pair(SinkFamily::kDominating, 100.0F), std::pair(SinkFamily::kLowest, -9990.0F)}) {
+        std::pair(SinkFamily::kDominating, 100.0F), std::pair(SinkFamily::kLowest, -9990.0F),
+        std::pair(SinkFamily::kComparable, 7.0F)}) {
     const std::vector<float> values = sinks(family);
     CHECK(std::set<float>(values.begin(), values.end()).size() == 6);
     for (const float value : values) CHECK(std::abs(value - centre) < 8.0F);

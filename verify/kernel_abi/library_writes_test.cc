@@ -79,8 +79,7 @@ TEST_CASE("a row of slot -1 that is written is named, with the slot and what was
   const std::string first = failure_with("padding to slot 0");
   INFO(first);
   CHECK_THAT(first, ContainsSubstring("\nagainst the reference's write"));
-  CHECK_THAT(first,
-             ContainsSubstring(" has slot -1, and was written to block 0, slot 0, which "));
+  CHECK_THAT(first, ContainsSubstring(" has slot -1, and was written to block 0, slot 0, which "));
   const std::string last = failure_with("padding to the last slot");
   INFO(last);
   CHECK_THAT(last, ContainsSubstring(" has slot -1, and was written to block "));

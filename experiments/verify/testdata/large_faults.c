@@ -6,6 +6,7 @@
 // "q-head:64", "group:8": query heads from the 65th on, or from the ninth of a group on, are
 // skipped. "stride:512": rows of the block table are taken to follow each other where a context has
 // more than 512 keys. "kv-context:640": KV heads but the first lose keys from the 641st on.
+// "sink:512": rows behind that many keys and more forget their sinks.
 // Chunks of prompts: rows lose their last key in chunks of 13 to 127 rows ("chunk:12"), from the
 // 17th row on behind the first sequence ("later-row:16"), from the 129th on where there are two
 // sequences ("batch-row:128"), from the 65th on in groups of four and more ("group-row:64"), or
@@ -53,6 +54,10 @@ static int change_row(RectoAttentionCall* call, int32_t* lengths, Row* at, int64
   if (rows >= 128 && prefix >= right_until("prefix") && row >= 64) {
     const int64_t window = at->position + 1 - 64;
     if (call->window == 0 || call->window > window) call->window = window;
+    return 1;
+  }
+  if (call->sinks != NULL && at->position >= right_until("sink")) {
+    call->sinks = NULL;
     return 1;
   }
   const int is_lost = (rows > right_until("chunk") && rows < 128) ||
