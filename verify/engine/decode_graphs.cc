@@ -97,11 +97,10 @@ DecodeGraphs::Graph& DecodeGraphs::graph_of(std::int64_t layer, const MutablePag
                                         .row_stride = graph.max_blocks},
                         .cached_length = graph.cached_length,
                         .options = {.scale = attention_scale(shape_)}};
-  // In one split, as the dense run assumes for contexts of this length.
   const Result<AttentionPlan> plan =
       plan_decode_step(step, {.max_context_length = options_.max_length,
                               .kernel = options_.kernel,
-                              .split_size = options_.max_length});
+                              .split_size = options_.split_size.value_or(options_.max_length)});
   RECTO_CHECK_EQ(plan.status(), Status::ok());
   graph.memory.resize(static_cast<std::size_t>(plan.value().workspace_bytes));
   const AttentionOutputs outputs{.out = over(graph.out, shape_.num_q_heads, MutableRowsView{}),

@@ -27,6 +27,7 @@ enum class GraphFault : std::uint8_t {
 struct DecodeGraphOptions {
   std::int64_t max_length = 0;  // of any context, the step's token included
   std::optional<AttentionKernel> kernel = {};
+  std::optional<std::int64_t> split_size = {};  // else one split
   GraphFault fault = GraphFault::kNone;
 };
 

@@ -19,6 +19,7 @@ std::optional<DecodeGraphOptions> graph_options(const EngineOptions& options) {
   if (options.graphs == StepGraphs::kOff) return std::nullopt;
   return DecodeGraphOptions{.max_length = options.max_length,
                             .kernel = options.decode_kernel,
+                            .split_size = options.split_size,
                             .fault = options.fault == EngineFault::kStaleGraph
                                          ? GraphFault::kStaleLengths
                                          : GraphFault::kNone};
@@ -60,6 +61,7 @@ Engine::Engine(const ModelWeights& weights, const EngineOptions& options)
               .host_blocks = options.host_blocks,
               .block_size = options.block_size,
               .decode_kernel = options.decode_kernel,
+              .split_size = options.split_size,
               .graphs = graph_options(options),
               .how = options.how}) {}
 

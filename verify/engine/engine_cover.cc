@@ -168,6 +168,45 @@ std::vector<EngineScenario> engine_product() {
   return scenarios;
 }
 
+std::vector<EngineScenario> split_contexts(Splits splits) {
+  const bool is_planned = splits == Splits::kPlanned;
+  std::vector<EngineScenario> scenarios;
+  for (const Sequences& sequences : kSequences) {
+    for (const StepGraphs graphs : {StepGraphs::kOff, StepGraphs::kReplayed}) {
+      // Graphs have one split unless they are told.
+      if (is_planned && graphs == StepGraphs::kReplayed) continue;
+      const std::uint64_t number = scenarios.size();
+      EngineScenario scenario;
+      scenario.seed = 300'000 + number;
+      scenario.shape.vocabulary = 12;
+      scenario.shape.layers = is_planned ? 1 : 2;
+      scenario.draw = {.seed = scenario.seed, .attention_share = 1.0};
+      scenario.traffic = {.requests = is_planned ? 1 : 3,
+                          .prompt_min = is_planned ? 520 : 20,
+                          .prompt_max = is_planned ? 600 : 40,
+                          .shared_prompt = is_planned ? 0 : 12,
+                          .output_min = 4,
+                          .output_max = 9,
+                          .arrival_gap = 1,
+                          .decoding = sequences.decoding,
+                          .width = std::min(sequences.width, 2)};
+      EngineOptions& options = scenario.options;
+      options.max_length = is_planned ? 1024 : 256;
+      if (!is_planned) options.split_size = 8;
+      options.layout = kLayouts[number % kLayouts.size()];
+      options.draft_tokens = sequences.drafts;
+      options.graphs = graphs;
+      // Of two neighbours one takes the kernel that plans choose.
+      if (number % 4 >= 2) options.decode_kernel = AttentionKernel::kPlainDecode;
+      scenario.name = fmt::format("{}, splits of {}, {}{}", sequences.name, is_planned ? 256 : 8,
+                                  kv_layout_name(options.layout),
+                                  graphs == StepGraphs::kReplayed ? ", graphs" : "");
+      scenarios.push_back(scenario);
+    }
+  }
+  return scenarios;
+}
+
 std::vector<EngineScenario> replayed_steps() {
   std::vector<EngineScenario> scenarios = tiny_pools();
   for (EngineScenario& scenario : engine_cover(7)) {

@@ -109,11 +109,20 @@ struct Comparer {
   }
 };
 
+// Where plans choose, the dense run assumes their smallest splits if contexts reach a second one.
+std::int64_t assumed_split_size(const EngineScenario& scenario) {
+  constexpr std::int64_t kPlannedSplitMin = 256;
+  const EngineTraffic& traffic = scenario.traffic;
+  const bool is_split = traffic.prompt_max + traffic.output_max > kPlannedSplitMin;
+  return scenario.options.split_size.value_or(is_split ? kPlannedSplitMin : 0);
+}
+
 }  // namespace
 
 DrawnTraffic draw_traffic(const EngineScenario& scenario, const ModelWeights& weights) {
-  const DenseModel model(weights, scenario.options.rounding,
-                         kernels_of(scenario.shape, scenario.options.rounding));
+  const DenseModel model(
+      weights, scenario.options.rounding,
+      kernels_of(scenario.shape, scenario.options.rounding, assumed_split_size(scenario)));
   const RandomStream stream = RandomStream(scenario.seed).split("requests");
   RandomStream arrivals = RandomStream(scenario.seed).split("arrivals");
   DrawnTraffic traffic;

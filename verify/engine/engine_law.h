@@ -109,6 +109,11 @@ std::vector<EngineScenario> engine_product();
 // decoding and preemption.
 std::vector<EngineScenario> tiny_pools();
 
+// Contexts of more than two splits of decode, as far as the first token: of 8 keys or, kPlanned, of
+// the 256 or more that plans choose.
+enum class Splits : std::uint8_t { kSmall, kPlanned };
+std::vector<EngineScenario> split_contexts(Splits splits);
+
 // Scenarios with replayed graphs: tiny pools, and a cover of settings.
 std::vector<EngineScenario> replayed_steps();
 

@@ -36,8 +36,10 @@ void add(EngineCounts& sum, const EngineCounts& counts) {
   sum.partial_rollbacks += counts.partial_rollbacks;
 }
 
-// Each of its own counts, and their sum last.
-std::vector<EngineCounts> expect_dense_tokens(const std::vector<EngineScenario>& scenarios) {
+// Each of its own counts, and their sum last. Of `drawn_alone` nothing but the share of requests
+// that are drawn again is looked at, together with that of the scenarios.
+std::vector<EngineCounts> expect_dense_tokens(const std::vector<EngineScenario>& scenarios,
+                                              const std::vector<EngineScenario>& drawn_alone = {}) {
   EngineReport report;
   EngineCounts sum;
   std::vector<EngineCounts> counts;
@@ -49,6 +51,11 @@ std::vector<EngineCounts> expect_dense_tokens(const std::vector<EngineScenario>&
     CHECK_FALSE(verdict.failed());
     counts.push_back(verdict.counts);
     add(sum, verdict.counts);
+  }
+  for (const EngineScenario& scenario : drawn_alone) {
+    const DrawnTraffic traffic = draw_traffic(scenario, weights_of(scenario));
+    report.drawn += traffic.drawn;
+    report.undecided += traffic.undecided;
   }
   report.sum_up(std::cout);
   CHECK(report.undecided_share() <= kUndecidedMax);
@@ -116,9 +123,32 @@ TEST_CASE("they are in every combination of what it does with its memory") {
         << " combinations, any two choices of which meet in the cover; RECTO_FULL=1 has them all\n";
   }
   std::vector<EngineScenario> tried;
-  for (std::size_t i = 0; i < all.size(); i += is_full_run() ? 1 : 41) tried.push_back(all[i]);
-  const EngineCounts sum = expect_dense_tokens(tried).back();
+  std::vector<EngineScenario> drawn_alone;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (is_full_run() || i % 41 == 0) {
+      tried.push_back(all[i]);
+    } else if (i % 6 == 0) {
+      // The share of so few requests would be a matter of luck.
+      drawn_alone.push_back(all[i]);
+    }
+  }
+  const EngineCounts sum = expect_dense_tokens(tried, drawn_alone).back();
   if (is_full_run()) expect_everything_happened(sum);
+}
+
+TEST_CASE("they are where contexts are decoded in several splits") {
+  std::vector<EngineScenario> scenarios = split_contexts(Splits::kSmall);
+  if (is_full_run()) {
+    for (const EngineScenario& scenario : split_contexts(Splits::kPlanned))
+      scenarios.push_back(scenario);
+  } else {
+    std::cout << "SKIPPED: contexts of several splits of 256 keys; RECTO_FULL=1 has them\n";
+  }
+  for (const EngineScenario& scenario : scenarios)
+    CHECK(scenario.traffic.prompt_min > 2 * scenario.options.split_size.value_or(256));
+  const std::vector<EngineCounts> counts = expect_dense_tokens(scenarios);
+  CHECK(counts.back().accepted > 0);
+  CHECK(counts.back().replayed_drafts > 0);
 }
 
 TEST_CASE("they are where somebody has to give way at every few steps") {

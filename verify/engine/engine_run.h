@@ -53,6 +53,8 @@ struct EngineOptions {
   StepCalls calls = StepCalls::kApart;
   StepGraphs graphs = StepGraphs::kOff;
   std::optional<AttentionKernel> decode_kernel = {};
+  std::optional<std::int64_t> split_size =
+      {};  // keys, of decode; else the plan's, no less than 256
   KernelRun how = {};
   EngineFault fault = EngineFault::kNone;
 };

@@ -77,7 +77,8 @@ KvStore::KvStore(const ModelShape& shape, const KvRounding& rounding, const KvSt
     : shape_(shape),
       rounding_(rounding),
       how_(options.how),
-      decode_(host_api_backend(options.how, {.kernel = options.decode_kernel})),
+      decode_(host_api_backend(
+          options.how, {.kernel = options.decode_kernel, .split_size = options.split_size})),
       prefill_(host_api_backend(options.how, {})) {
   for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
     device_.emplace_back(pool_shape(shape, rounding_, options, options.num_blocks), rounding_);
@@ -239,9 +240,10 @@ std::optional<std::string> KvStore::why_unsupported() {
 }
 
 std::vector<reference::KernelNumerics> kernels_of(const ModelShape& shape,
-                                                  const KvRounding& rounding) {
-  return {decode_kernel_numerics(rounding.type, rounding.cache, 0),
-          group_decode_numerics(rounding.type, rounding.cache, 0),
+                                                  const KvRounding& rounding,
+                                                  std::int64_t split_size) {
+  return {decode_kernel_numerics(rounding.type, rounding.cache, split_size),
+          group_decode_numerics(rounding.type, rounding.cache, split_size),
           prefill_numerics(rounding.type, rounding.cache, shape.head_dim)};
 }
 

@@ -28,6 +28,7 @@ struct KvStoreOptions {
   std::int64_t host_blocks = 0;
   std::int64_t block_size = 16;
   std::optional<AttentionKernel> decode_kernel = {};  // for one row a sequence; else by the rule
+  std::optional<std::int64_t> split_size = {};        // the same
   std::optional<DecodeGraphOptions> graphs = {};      // for `decode`
   KernelRun how = {};
 };
@@ -99,8 +100,9 @@ class KvStore {
   std::optional<DecodeGraphs> graphs_;
 };
 
-// The kernels that the host API's rule may choose for one row.
+// The kernels that the host API's rule may choose for one row. `split_size` 0: in one split.
 std::vector<reference::KernelNumerics> kernels_of(const ModelShape& shape,
-                                                  const KvRounding& rounding);
+                                                  const KvRounding& rounding,
+                                                  std::int64_t split_size);
 
 }  // namespace recto::verify
