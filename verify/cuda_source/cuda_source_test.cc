@@ -34,7 +34,12 @@ DrawnCases plain_cases(const std::string& name, std::uint64_t count) {
 DrawnCases packed_cases(const std::string& name, std::uint64_t count) {
   DrawnCases cases = plain_cases(name, count);
   CaseDomain& domain = cases.domain;
-  domain.types.push_back({ElementType::kFp16, ElementType::kFp16});
+  domain.types = {{ElementType::kFp32, ElementType::kFp32},
+                  {ElementType::kFp16, ElementType::kFp16},
+                  {ElementType::kBf16, ElementType::kBf16},
+                  {ElementType::kFp16, ElementType::kE4m3},
+                  {ElementType::kBf16, ElementType::kE4m3}};
+  domain.has_alibi = true;
   domain.layouts = {KvLayout::kPacked};
   domain.head_dims = {64, 128};
   domain.block_sizes = {8, 16, 32};
@@ -106,7 +111,7 @@ TEST_CASE("memory by which thread blocks are said to communicate is not looked a
 TEST_CASE("a framework's extension passes all laws, in one pass and in partitions") {
   for (const std::string library : {"packed_decode.so", "packed_decode_partitioned.so"}) {
     const Result<LawReport> report =
-        kernel_library_report(kFolder + library, {packed_cases("packed", 8)});
+        kernel_library_report(kFolder + library, {packed_cases("packed", 10)});
     REQUIRE(report.status().message().empty());
     report.value().print(std::cout);
     CHECK(report.value().passed());

@@ -2,18 +2,22 @@
 // written as CUDA extensions are, and knows nothing of recto: raw __shared__, inline PTX, framework
 // headers, <<<>>>. It stands for the kernels that people bring.
 //
-//   q, out    [num_seqs, num_heads, head_size]
+//   q, out    [num_seqs, num_heads, head_size], float, half or bfloat16
 //   k_cache   [num_blocks, num_kv_heads, head_size / x, block_size, x], x = 16 / sizeof(element)
-//   v_cache   [num_blocks, num_kv_heads, head_size, block_size]
+//   v_cache   [num_blocks, num_kv_heads, head_size, block_size], of q's type, or e4m3 codes with a
+//             scale for all of K and one for all of V
 
 #include <ATen/cuda/CUDAContext.h>
 #include <torch/extension.h>
 
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 #include <float.h>
 #include <stdint.h>
 
 #include "half_math.cuh"
+#include "packed_decode.h"
 
 #define WARP_SIZE 32
 #define DIVIDE_ROUND_UP(a, b) (((a) + (b)-1) / (b))
@@ -60,13 +64,52 @@ struct Pack<float> {
   static __device__ float from_float(float value) { return value; }
 };
 
+template <>
+struct Pack<__nv_bfloat16> {
+  static constexpr int kElements = 8;
+  // A bfloat16 is the upper half of a float.
+  static __device__ float low(uint32_t pair) { return __uint_as_float(pair << 16); }
+  static __device__ float high(uint32_t pair) { return __uint_as_float(pair & 0xffff0000u); }
+  static __device__ float dot_pair(uint32_t a, uint32_t b) {
+    return low(a) * low(b) + high(a) * high(b);
+  }
+  static __device__ float dot(const __nv_bfloat16* a, const __nv_bfloat16* b) {
+    const uint4 x = *reinterpret_cast<const uint4*>(a);
+    const uint4 y = *reinterpret_cast<const uint4*>(b);
+    return dot_pair(x.x, y.x) + dot_pair(x.y, y.y) + dot_pair(x.z, y.z) + dot_pair(x.w, y.w);
+  }
+  static __device__ float to_float(__nv_bfloat16 value) { return low(__bfloat16_as_ushort(value)); }
+  static __device__ __nv_bfloat16 from_float(float value) { return __float2bfloat16(value); }
+};
+
+template <>
+struct Pack<__nv_fp8_e4m3> {
+  static constexpr int kElements = 16;
+  static __device__ float to_float(__nv_fp8_e4m3 value) { return static_cast<float>(value); }
+};
+
+// Of a query, and of as many codes as a cache has together.
+template <typename scalar_t, typename cache_t>
+struct Product {
+  static __device__ float dot(const scalar_t* q, const cache_t* k) {
+    float sum = 0.f;
+    for (int i = 0; i < Pack<cache_t>::kElements; ++i) {
+      sum += Pack<scalar_t>::to_float(q[i]) * Pack<cache_t>::to_float(k[i]);
+    }
+    return sum;
+  }
+};
+
+template <typename scalar_t>
+struct Product<scalar_t, scalar_t> : Pack<scalar_t> {};
+
 // In float, token by token.
 struct FloatSums {
-  template <typename scalar_t>
-  static __device__ float weigh(const float* logits, const scalar_t* v, int count) {
+  template <typename cache_t>
+  static __device__ float weigh(const float* logits, const cache_t* v, int count) {
     float sum = 0.f;
     for (int slot = 0; slot < count; ++slot) {
-      sum += logits[slot] * Pack<scalar_t>::to_float(v[slot]);
+      sum += logits[slot] * Pack<cache_t>::to_float(v[slot]);
     }
     return sum;
   }
@@ -79,7 +122,8 @@ struct HalfSums {
   }
 };
 
-// Over the whole thread block; `red` has room for one value of each warp.
+// Over the whole thread block, which it also brings together; `red` has room for one value of each
+// warp.
 template <int NUM_WARPS, bool IS_MAX>
 inline __device__ float block_reduce(float* red, float value) {
   const int warp = threadIdx.x / WARP_SIZE;
@@ -101,19 +145,20 @@ inline __device__ float block_reduce(float* red, float value) {
 }
 
 // Grid: (num_heads, num_seqs, num_partitions). One partition is the whole context.
-template <typename scalar_t, typename out_t, typename Sums, int HEAD_SIZE, int BLOCK_SIZE,
-          int NUM_THREADS>
+template <typename scalar_t, typename cache_t, typename out_t, typename Sums, int HEAD_SIZE,
+          int BLOCK_SIZE, int NUM_THREADS>
 __global__ void packed_decode_kernel(
     out_t* __restrict__ out,         // [num_seqs, num_heads, num_partitions, head_size]
     float* __restrict__ exp_sums,    // [num_seqs, num_heads, num_partitions]
     float* __restrict__ max_logits,  // [num_seqs, num_heads, num_partitions]
-    const scalar_t* __restrict__ q, const scalar_t* __restrict__ k_cache,
-    const scalar_t* __restrict__ v_cache, const int num_kv_heads, const float scale,
+    const scalar_t* __restrict__ q, const cache_t* __restrict__ k_cache,
+    const cache_t* __restrict__ v_cache, const int num_kv_heads, const float scale,
+    const float v_scale, const float* __restrict__ alibi_slopes,  // [num_heads], or null
     const int* __restrict__ block_tables,  // [num_seqs, max_num_blocks_per_seq]
     const int* __restrict__ seq_lens,      // [num_seqs]
     const int max_num_blocks_per_seq, const int partition_size) {
   constexpr int NUM_WARPS = NUM_THREADS / WARP_SIZE;
-  constexpr int X = Pack<scalar_t>::kElements;
+  constexpr int X = Pack<cache_t>::kElements;
   const int head = blockIdx.x;
   const int seq = blockIdx.y;
   const int partition = blockIdx.z;
@@ -136,21 +181,23 @@ __global__ void packed_decode_kernel(
   __syncthreads();
 
   const int* block_table = block_tables + seq * max_num_blocks_per_seq;
+  const float slope = alibi_slopes == nullptr ? 0.f : alibi_slopes[head];
   float qk_max = -FLT_MAX;
   // A thread for each token, whose slots beyond the context are read and masked.
   for (int block = start / BLOCK_SIZE; block * BLOCK_SIZE < end; ++block) {
     const int64_t physical = block_table[block];
     for (int slot = threadIdx.x; slot < BLOCK_SIZE; slot += NUM_THREADS) {
-      const scalar_t* k = k_cache + (physical * num_kv_heads + kv_head) * HEAD_SIZE * BLOCK_SIZE;
+      const cache_t* k = k_cache + (physical * num_kv_heads + kv_head) * HEAD_SIZE * BLOCK_SIZE;
       float qk = 0.f;
 #pragma unroll
       for (int i = 0; i < HEAD_SIZE / X; ++i) {
-        qk += Pack<scalar_t>::dot(q_vec + i * X, k + (i * BLOCK_SIZE + slot) * X);
+        qk += Product<scalar_t, cache_t>::dot(q_vec + i * X, k + (i * BLOCK_SIZE + slot) * X);
       }
       const int token = block * BLOCK_SIZE + slot;
       const bool mask = token >= end;
-      logits[token - start] = mask ? 0.f : scale * qk;
-      qk_max = mask ? qk_max : fmaxf(qk_max, scale * qk);
+      const float logit = scale * qk + slope * (token - seq_len + 1);
+      logits[token - start] = mask ? 0.f : logit;
+      qk_max = mask ? qk_max : fmaxf(qk_max, logit);
     }
   }
   qk_max = block_reduce<NUM_WARPS, true>(red_shared_mem, qk_max);
@@ -168,21 +215,20 @@ __global__ void packed_decode_kernel(
     exp_sums[at] = exp_sum;
     max_logits[at] = qk_max;
   }
-  __syncthreads();
 
-  // A thread for each element of the head.
+  // A thread for each element of the head. All weights are there: block_reduce has met since.
   for (int row = threadIdx.x; row < HEAD_SIZE; row += NUM_THREADS) {
     float acc = 0.f;
     for (int block = start / BLOCK_SIZE; block * BLOCK_SIZE < end; ++block) {
       const int64_t physical = block_table[block];
-      const scalar_t* v =
+      const cache_t* v =
           v_cache + ((physical * num_kv_heads + kv_head) * HEAD_SIZE + row) * BLOCK_SIZE;
       const int count = min(BLOCK_SIZE, end - block * BLOCK_SIZE);
       acc += Sums::weigh(logits + block * BLOCK_SIZE - start, v, count);
     }
     const int64_t at =
         ((static_cast<int64_t>(seq) * num_heads + head) * num_partitions + partition);
-    out[at * HEAD_SIZE + row] = Pack<out_t>::from_float(acc * inv_sum);
+    out[at * HEAD_SIZE + row] = Pack<out_t>::from_float(acc * inv_sum * v_scale);
   }
 }
 
@@ -213,8 +259,8 @@ __global__ void packed_decode_reduce_kernel(
     shared_weights[i] = weight;
     global_sum += weight;
   }
+  // All weights are there after it.
   global_sum = block_reduce<NUM_WARPS, false>(red_shared_mem + NUM_WARPS, global_sum);
-  __syncthreads();
   const float inv_global_sum = __fdividef(1.f, fmaxf(global_sum, FLT_MIN));
   for (int row = threadIdx.x; row < HEAD_SIZE; row += NUM_THREADS) {
     float acc = 0.f;
@@ -228,11 +274,12 @@ __global__ void packed_decode_reduce_kernel(
 
 }  // namespace packed_attention
 
-template <typename T, typename Sums, int HEAD_SIZE, int BLOCK_SIZE>
+template <typename T, typename Cache, typename Sums, int HEAD_SIZE, int BLOCK_SIZE>
 void packed_decode_launcher(torch::Tensor& out, torch::Tensor& exp_sums, torch::Tensor& max_logits,
                             torch::Tensor& tmp_out, torch::Tensor& query, torch::Tensor& key_cache,
                             torch::Tensor& value_cache, double scale, torch::Tensor& block_tables,
-                            torch::Tensor& seq_lens, int64_t max_seq_len, int64_t partition_size) {
+                            torch::Tensor& seq_lens, int64_t max_seq_len, int64_t partition_size,
+                            const CacheOptions& options) {
   constexpr int NUM_THREADS = 128;
   const int num_seqs = query.size(0);
   const int num_heads = query.size(1);
@@ -247,20 +294,25 @@ void packed_decode_launcher(torch::Tensor& out, torch::Tensor& exp_sums, torch::
   dim3 grid(num_heads, num_seqs, num_partitions);
   const cudaStream_t stream = at::cuda::getCurrentCUDAStream();
   const int shared_bytes = keys * sizeof(float);
+  const float* slopes =
+      options.alibi_slopes ? options.alibi_slopes->data_ptr<float>() : nullptr;
+  const float v_scale = static_cast<float>(options.v_scale);
+  const auto* k = static_cast<const Cache*>(key_cache.data_ptr());
+  const auto* v = static_cast<const Cache*>(value_cache.data_ptr());
   if (is_one_pass) {
-    packed_attention::packed_decode_kernel<T, T, Sums, HEAD_SIZE, BLOCK_SIZE, NUM_THREADS>
+    packed_attention::packed_decode_kernel<T, Cache, T, Sums, HEAD_SIZE, BLOCK_SIZE, NUM_THREADS>
         <<<grid, block, shared_bytes, stream>>>(
             out.data_ptr<T>(), exp_sums.data_ptr<float>(), max_logits.data_ptr<float>(),
-            query.data_ptr<T>(), key_cache.data_ptr<T>(), value_cache.data_ptr<T>(), num_kv_heads,
-            static_cast<float>(scale), block_tables.data_ptr<int>(), seq_lens.data_ptr<int>(),
+            query.data_ptr<T>(), k, v, num_kv_heads, static_cast<float>(scale * options.k_scale),
+            v_scale, slopes, block_tables.data_ptr<int>(), seq_lens.data_ptr<int>(),
             max_num_blocks_per_seq, keys);
     return;
   }
-  packed_attention::packed_decode_kernel<T, float, Sums, HEAD_SIZE, BLOCK_SIZE, NUM_THREADS>
+  packed_attention::packed_decode_kernel<T, Cache, float, Sums, HEAD_SIZE, BLOCK_SIZE, NUM_THREADS>
       <<<grid, block, shared_bytes, stream>>>(
           tmp_out.data_ptr<float>(), exp_sums.data_ptr<float>(), max_logits.data_ptr<float>(),
-          query.data_ptr<T>(), key_cache.data_ptr<T>(), value_cache.data_ptr<T>(), num_kv_heads,
-          static_cast<float>(scale), block_tables.data_ptr<int>(), seq_lens.data_ptr<int>(),
+          query.data_ptr<T>(), k, v, num_kv_heads, static_cast<float>(scale * options.k_scale),
+          v_scale, slopes, block_tables.data_ptr<int>(), seq_lens.data_ptr<int>(),
           max_num_blocks_per_seq, keys);
   dim3 reduce_grid(num_heads, num_seqs);
   packed_attention::packed_decode_reduce_kernel<T, HEAD_SIZE, NUM_THREADS>
@@ -269,49 +321,58 @@ void packed_decode_launcher(torch::Tensor& out, torch::Tensor& exp_sums, torch::
           tmp_out.data_ptr<float>(), seq_lens.data_ptr<int>(), num_partitions, keys);
 }
 
-#define CALL_LAUNCHER(T, SUMS, HEAD_SIZE, BLOCK_SIZE)                                         \
-  packed_decode_launcher<T, packed_attention::SUMS, HEAD_SIZE, BLOCK_SIZE>(                   \
+#define CALL_LAUNCHER(T, CACHE, SUMS, HEAD_SIZE, BLOCK_SIZE)                                  \
+  packed_decode_launcher<T, CACHE, packed_attention::SUMS, HEAD_SIZE, BLOCK_SIZE>(            \
       out, exp_sums, max_logits, tmp_out, query, key_cache, value_cache, scale, block_tables, \
-      seq_lens, max_seq_len, partition_size)
+      seq_lens, max_seq_len, partition_size, options)
 
-#define CALL_BLOCK_SIZE(T, SUMS, HEAD_SIZE)  \
-  switch (block_size) {                      \
-    case 8:                                  \
-      CALL_LAUNCHER(T, SUMS, HEAD_SIZE, 8);  \
-      break;                                 \
-    case 16:                                 \
-      CALL_LAUNCHER(T, SUMS, HEAD_SIZE, 16); \
-      break;                                 \
-    case 32:                                 \
-      CALL_LAUNCHER(T, SUMS, HEAD_SIZE, 32); \
-      break;                                 \
+#define CALL_BLOCK_SIZE(T, CACHE, SUMS, HEAD_SIZE)  \
+  switch (block_size) {                             \
+    case 8:                                         \
+      CALL_LAUNCHER(T, CACHE, SUMS, HEAD_SIZE, 8);  \
+      break;                                        \
+    case 16:                                        \
+      CALL_LAUNCHER(T, CACHE, SUMS, HEAD_SIZE, 16); \
+      break;                                        \
+    case 32:                                        \
+      CALL_LAUNCHER(T, CACHE, SUMS, HEAD_SIZE, 32); \
+      break;                                        \
   }
 
-#define CALL_HEAD_SIZE(T, SUMS)    \
-  if (head_size == 64) {           \
-    CALL_BLOCK_SIZE(T, SUMS, 64);  \
-  } else {                         \
-    CALL_BLOCK_SIZE(T, SUMS, 128); \
+#define CALL_HEAD_SIZE(T, CACHE, SUMS)    \
+  if (head_size == 64) {                  \
+    CALL_BLOCK_SIZE(T, CACHE, SUMS, 64);  \
+  } else {                                \
+    CALL_BLOCK_SIZE(T, CACHE, SUMS, 128); \
   }
 
-// Head size 64 or 128, block size 8, 16 or 32, half or float. partition_size 0: one pass.
+// Head size 64 or 128, block size 8, 16 or 32. partition_size 0: one pass.
 // half_sums: the product with the values is summed in half precision.
 void packed_decode(torch::Tensor& out, torch::Tensor& exp_sums, torch::Tensor& max_logits,
                    torch::Tensor& tmp_out, torch::Tensor& query, torch::Tensor& key_cache,
                    torch::Tensor& value_cache, double scale, torch::Tensor& block_tables,
                    torch::Tensor& seq_lens, int64_t block_size, int64_t max_seq_len,
-                   int64_t partition_size, bool half_sums) {
-  const bool is_half = query.scalar_type() == at::ScalarType::Half;
+                   int64_t partition_size, bool half_sums, const CacheOptions& options) {
+  const at::ScalarType type = query.scalar_type();
+  const bool is_fp8 = key_cache.scalar_type() == at::ScalarType::Float8_e4m3fn;
   const int64_t head_size = query.size(2);
   TORCH_CHECK(head_size == 64 || head_size == 128, "unsupported head size: ", head_size);
   TORCH_CHECK(block_size == 8 || block_size == 16 || block_size == 32,
               "unsupported block size: ", block_size);
-  if (is_half && half_sums) {
-    CALL_HEAD_SIZE(half, HalfSums);
-  } else if (is_half) {
-    CALL_HEAD_SIZE(half, FloatSums);
+  TORCH_CHECK(is_fp8 ? type != at::ScalarType::Float : key_cache.scalar_type() == type,
+              "unsupported types");
+  if (type == at::ScalarType::Half && half_sums && !is_fp8) {
+    CALL_HEAD_SIZE(half, half, HalfSums);
+  } else if (type == at::ScalarType::Half && is_fp8) {
+    CALL_HEAD_SIZE(half, __nv_fp8_e4m3, FloatSums);
+  } else if (type == at::ScalarType::Half) {
+    CALL_HEAD_SIZE(half, half, FloatSums);
+  } else if (type == at::ScalarType::BFloat16 && is_fp8) {
+    CALL_HEAD_SIZE(__nv_bfloat16, __nv_fp8_e4m3, FloatSums);
+  } else if (type == at::ScalarType::BFloat16) {
+    CALL_HEAD_SIZE(__nv_bfloat16, __nv_bfloat16, FloatSums);
   } else {
-    CALL_HEAD_SIZE(float, FloatSums);
+    CALL_HEAD_SIZE(float, float, FloatSums);
   }
 }
 

@@ -22,8 +22,11 @@ constexpr int64_t kPartitionSize = PARTITION_SIZE;  // 0: one pass
 const char* why_unsupported(const RectoAttentionCall& call) {
   const RectoKvTensor& k = call.k;
   const RectoKvTensor& v = call.v;
-  const bool has_type = call.q.type == kRectoFp32 || call.q.type == kRectoFp16;
-  if (!has_type || k.type != call.q.type) return "types other than fp32 and fp16";
+  const bool is_fp8 = k.type == kRectoE4m3 && call.q.type != kRectoFp32;
+  if (!is_fp8 && k.type != call.q.type) return "types other than q's own, or e4m3 with fp32";
+  if (k.scale_kind == kRectoScalePerKvHead || v.scale_kind == kRectoScalePerKvHead) {
+    return "a scale for each head";
+  }
   if (k.layout != kRectoPacked) return "layouts other than packed";
   if (k.head_dim != v.head_dim || (k.head_dim != 64 && k.head_dim != 128)) {
     return "head dims other than 64 and 128";
@@ -38,13 +41,30 @@ const char* why_unsupported(const RectoAttentionCall& call) {
     return "queries with gaps";
   }
   if (call.softcap != 0 || call.window != 0) return "softcap and windows";
-  if (call.alibi_slopes != nullptr || call.sinks != nullptr) return "ALiBi and sinks";
+  if (call.sinks != nullptr) return "sinks";
   return nullptr;
 }
 
-torch::Tensor pool(const RectoKvTensor& cache, at::ScalarType type) {
+at::ScalarType type_of(int32_t type) {
+  if (type == kRectoE4m3) return at::ScalarType::Float8_e4m3fn;
+  if (type == kRectoBf16) return at::kBFloat16;
+  return type == kRectoFp16 ? at::kHalf : at::kFloat;
+}
+
+CacheOptions options_of(const RectoAttentionCall& call) {
+  CacheOptions options;
+  if (call.k.scale != nullptr) options.k_scale = *call.k.scale;
+  if (call.v.scale != nullptr) options.v_scale = *call.v.scale;
+  if (call.alibi_slopes != nullptr) {
+    options.alibi_slopes.emplace(const_cast<float*>(call.alibi_slopes), at::kFloat,
+                                 std::vector<int64_t>{call.q.num_heads});
+  }
+  return options;
+}
+
+torch::Tensor pool(const RectoKvTensor& cache) {
   return {const_cast<void*>(cache.data),
-          type,
+          type_of(cache.type),
           {cache.num_blocks, cache.num_kv_heads, cache.head_dim, cache.block_size}};
 }
 
@@ -71,7 +91,7 @@ int32_t decode(const RectoAttentionCall* call) {
   if (seqs == 0) return kRectoOk;
   const int64_t longest = std::max<int64_t>(1, call->max_context_length);
   const int64_t parts = partitions_of(longest);
-  const at::ScalarType type = call->q.type == kRectoFp16 ? at::kHalf : at::kFloat;
+  const at::ScalarType type = type_of(call->q.type);
 
   recto::CheckedCall checked(*call);
   float* sums = checked.workspace<float>("exp_sums", seqs * heads * parts);
@@ -88,13 +108,13 @@ int32_t decode(const RectoAttentionCall* call) {
     torch::Tensor max_logits(maxima, at::kFloat, {seqs, heads, parts});
     torch::Tensor tmp_out(partial, at::kFloat, {seqs, heads, parts, dim});
     torch::Tensor query(const_cast<void*>(call->q.data), type, {seqs, heads, dim});
-    torch::Tensor keys = pool(call->k, type);
-    torch::Tensor values = pool(call->v, type);
+    torch::Tensor keys = pool(call->k);
+    torch::Tensor values = pool(call->v);
     torch::Tensor tables(const_cast<int32_t*>(call->block_table), at::kInt,
                          {seqs, call->block_table_row_stride});
     torch::Tensor lengths(const_cast<int32_t*>(call->context_length), at::kInt, {seqs});
     packed_decode(out, exp_sums, max_logits, tmp_out, query, keys, values, call->scale, tables,
-                  lengths, call->k.block_size, longest, kPartitionSize, false);
+                  lengths, call->k.block_size, longest, kPartitionSize, false, options_of(*call));
   });
   if (status != kRectoOk) return status;
 
