@@ -32,7 +32,8 @@ Result<std::vector<std::string>> names_in(const std::string& list, const std::st
 
 // The library's functions, named "decode" or "NAME decode".
 Result<std::vector<ListedBackend>> library_functions(const std::vector<verify::Backend>& backends,
-                                                     const std::vector<std::string>& names) {
+                                                     const std::vector<std::string>& names,
+                                                     bool is_batch_invariant) {
   const auto is_meant = [](const verify::Backend& backend, const std::string& name) {
     return backend.name == name || backend.name.ends_with(" " + name);
   };
@@ -50,6 +51,8 @@ Result<std::vector<ListedBackend>> library_functions(const std::vector<verify::B
     if (!names.empty() && !is_chosen) continue;
     ListedBackend listed;
     listed.backend = backend;
+    listed.backend.has_independent_rows = is_batch_invariant;
+    listed.backend.has_independent_sequences = is_batch_invariant;
     listed.kind = verify::BackendKind::kLibrary;
     listed.about = "of the kernel library";
     chosen.push_back(listed);
@@ -111,8 +114,8 @@ verify::KernelLibraryOptions library_options(const TrialFlags& flags) {
 }  // namespace
 
 std::string TrialFlags::library_text() const {
-  if (!kernel.empty()) return " --kernel " + shell_word(kernel);
-  std::string text;
+  std::string text = is_batch_invariant ? " --batch-invariant" : "";
+  if (!kernel.empty()) return " --kernel " + shell_word(kernel) + text;
   for (const std::string& source : cuda.sources) text += " --cuda " + shell_word(source);
   if (!cuda.adapter.empty()) text += " --adapter " + shell_word(cuda.adapter);
   for (const std::string& folder : cuda.include_folders) text += " --include " + shell_word(folder);
@@ -170,6 +173,8 @@ void add_library_flags(CLI::App& command, TrialFlags& flags) {
   add_list("--define", flags.cuda.macros, "a macro, NAME or NAME=VALUE; may be given again")
       ->option_text("MACRO")
       ->needs(adapter);
+  command.add_flag("--batch-invariant", flags.is_batch_invariant,
+                   "holds the library to bits where only the batch or the chunks differ");
 }
 
 std::vector<verify::Backend> Trial::backends_here() const {
@@ -186,6 +191,10 @@ Result<Trial> choose_trial(const TrialFlags& flags) {
   RECTO_RETURN_IF_ERROR(law_names.status());
   std::vector<Law> laws = laws_of_attention();
   Trial trial;
+  if (flags.is_batch_invariant && !flags.has_library()) {
+    return Status::invalid_input(
+        "--batch-invariant: expected --kernel or --adapter beside it: the list's own say it");
+  }
   if (!flags.has_library()) {
     verify::let_kernels_reach_heap();
     const std::vector<ListedBackend> list = verify::backend_list();
@@ -198,7 +207,8 @@ Result<Trial> choose_trial(const TrialFlags& flags) {
     RECTO_RETURN_IF_ERROR(path.status());
     const auto library = verify::kernel_library_trial(path.value(), library_options(flags));
     RECTO_RETURN_IF_ERROR(library.status().in(flags.kernel.empty() ? "--cuda" : "--kernel"));
-    auto chosen = library_functions(library.value().backends, backend_names.value());
+    auto chosen = library_functions(library.value().backends, backend_names.value(),
+                                    flags.is_batch_invariant);
     RECTO_RETURN_IF_ERROR(chosen.status().in(flags.backends_named_by));
     trial.backends = std::move(chosen).value();
     laws.insert(laws.end(), library.value().laws.begin(), library.value().laws.end());

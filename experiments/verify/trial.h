@@ -29,6 +29,8 @@ struct TrialFlags {
   // adapter that makes them one.
   std::string kernel = {};
   verify::CudaSource cuda = {};
+  // What their author promises: a row's bits depend on the keys that it sees alone.
+  bool is_batch_invariant = false;
 
   bool has_library() const { return !kernel.empty() || !cuda.adapter.empty(); }
   // The flags that name the library, each after a space.

@@ -1,5 +1,10 @@
 #include "experiments/verify/trial.h"
 
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
 #include "bazel/testing/catch.h"
 #include "core/contract.h"
 #include "experiments/support/tried_command.h"
@@ -9,6 +14,7 @@ namespace recto::experiments {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::Matches;
 
 // Ends the program, as programs' own handler does.
 void end(const ContractReport& /*report*/) {}
@@ -32,6 +38,35 @@ TEST_CASE("types and layouts that were tried are told with the sizes") {
       add_verify_command, {"verify", "--backend", "naive-fp64", "--law", "oracle", "--cases", "4"});
   CHECK_THAT(tried.out, ContainsSubstring("; types of q / of the cache\n") &&
                             ContainsSubstring("\n      types ") && ContainsSubstring(", layouts "));
+}
+
+testing::TriedCommand independence_of(const std::string& library, bool is_promised) {
+  const auto folder = std::filesystem::path(std::getenv("TEST_TMPDIR")) / "failing";
+  std::vector<std::string> arguments = {
+      "verify",        "--kernel", library, "--law", "batch_independence,chunking", "--cases", "12",
+      "--context-max", "64",       "--out", folder};
+  if (is_promised) arguments.emplace_back("--batch-invariant");
+  return testing::try_command(add_verify_command, std::move(arguments));
+}
+
+TEST_CASE("a library that is said to be batch-invariant is held to the bits") {
+  const auto right = independence_of("experiments/examples/libpaged_kernel.so", true);
+  CHECK(right.exit_code == 0);
+  CHECK_THAT(right.out, Matches("(.|\n)*batch_independence +[0-9]+ +0 +[0-9]+  bits(.|\n)*") &&
+                            Matches("(.|\n)*chunking +[0-9]+ +0 +[0-9]+  bits(.|\n)*"));
+  const std::string library = "experiments/verify/liblarge_faults.so";
+  setenv("RECTO_TEST_FAULT", "batch:1", 1);
+  CHECK(independence_of(library, false).exit_code == 0);
+  const auto wrong = independence_of(library, true);
+  unsetenv("RECTO_TEST_FAULT");
+  CHECK(wrong.exit_code == 1);
+  CHECK_THAT(wrong.out, ContainsSubstring(" --kernel " + library + " --batch-invariant\n"));
+}
+
+TEST_CASE("batch invariance is promised of a library alone") {
+  const auto tried = testing::try_command(add_verify_command, {"verify", "--batch-invariant"});
+  CHECK(tried.exit_code == 2);
+  CHECK_THAT(tried.err, ContainsSubstring("--batch-invariant: expected --kernel or --adapter"));
 }
 
 TEST_CASE("how long a library's call may take is told") {

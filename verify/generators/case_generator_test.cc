@@ -68,7 +68,7 @@ TEST_CASE("cases and their numbers are the same on every machine") {
       for (const float value : *values) add(std::bit_cast<std::uint32_t>(value));
     }
   }
-  CHECK(hash == 0xc411544eee316b3cu);
+  CHECK(hash == 0xe6462acf0b72c231u);
 }
 
 TEST_CASE("both gates let every placed case through") {
