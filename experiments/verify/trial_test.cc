@@ -37,7 +37,7 @@ TEST_CASE("types and layouts that were tried are told with the sizes") {
   const auto tried = testing::try_command(
       add_verify_command, {"verify", "--backend", "naive-fp64", "--law", "oracle", "--cases", "4"});
   CHECK_THAT(tried.out, ContainsSubstring("; types of q / of the cache\n") &&
-                            ContainsSubstring("\n      types ") && ContainsSubstring(", layouts "));
+                            ContainsSubstring("\n    types ") && ContainsSubstring(", layouts "));
 }
 
 testing::TriedCommand independence_of(const std::string& library, bool is_promised) {
