@@ -6,7 +6,7 @@
 // "q-head:64", "group:8": query heads from the 65th on, or from the ninth of a group on, are
 // skipped. "stride:512": rows of the block table are taken to follow each other where a context has
 // more than 512 keys. "kv-context:640": KV heads but the first lose keys from the 641st on.
-// "batch:1": where there are more sequences, results in fp32 are one ulp larger.
+// "batch:1": where there are more sequences, results in fp32 but zeros are an ulp larger.
 // "sink:512": rows behind that many keys and more forget their sinks.
 // Chunks of prompts: rows lose their last key in chunks of 13 to 127 rows ("chunk:12"), from the
 // 17th row on behind the first sequence ("later-row:16"), from the 129th on where there are two
@@ -125,7 +125,7 @@ static void round_up(const RectoAttentionCall* call) {
       const int64_t first = row * call->out.row_stride + head * call->out.head_stride;
       float* const values = (float*)call->out.data + first;
       for (int64_t dim = 0; dim < call->out.head_dim; ++dim)
-        values[dim] = nextafterf(values[dim], INFINITY);
+        if (values[dim] != 0.0F) values[dim] = nextafterf(values[dim], INFINITY);
     }
   }
 }
