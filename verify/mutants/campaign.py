@@ -4,7 +4,7 @@
     campaign.py --programs KIND=PROGRAM=MUTANTS... --equivalent EQUIVALENT.txt --open OPEN.txt
                 [--sample N] [--jobs N] [--seconds S] [--only NAME...] [--drawn-only]
                 [--first-by-compiler RESULT.json] [--columns N] [--result JSON]
-                [--built-from COMMIT]
+                [--built-from COMMIT] [--journal JSONL]
 
 A program is a Catch2 test of the copies (programs.py has the kinds). Its cases named "imitation:
 ..." are what others do, and are counted beside the rest, which is ours. A mutant is killed by an
@@ -33,6 +33,7 @@ import alone  # noqa: E402
 import listed_mutants  # noqa: E402
 import programs  # noqa: E402
 import report  # noqa: E402
+from journal import Journal  # noqa: E402
 from outcome import Outcome, run  # noqa: E402
 
 class Trial:
@@ -42,8 +43,17 @@ class Trial:
         self.program, self.mutant, self.listed = program, mutant, listed
         self.ours, self.imitations, self.seconds = Outcome("passed"), [], 0.0
         self.alone = None
+        self.kept = None
 
-    def run(self, asked):
+    def run(self, asked, journal):
+        self.kept = journal.result_of(self.mutant["name"])
+        if self.kept:
+            self.ours = Outcome(self.kept["ours"], self.kept["by"])
+        else:
+            self.attempt(asked)
+            journal.add(self.result())
+
+    def attempt(self, asked):
         begin = time.monotonic()
         number = self.mutant["number"]
         left_out = self.program.long if self.listed and asked.sample else []
@@ -61,7 +71,6 @@ class Trial:
         if self.alone:
             self.alone.run(self.program, number, asked.seconds)
         print(self.line(), flush=True)
-        return self
 
     def line(self):
         return (
@@ -87,6 +96,8 @@ class Trial:
 
     def result(self):
         """What tables are made from."""
+        if self.kept:
+            return self.kept
         mutant = self.mutant
         result = {key: mutant[key] for key in ("name", "area", "operator", "place", "text")} | {
             "listed": self.listed,
@@ -149,6 +160,9 @@ def parse(arguments):
     )
     parser.add_argument("--result", type=Path, help="is written, for tables")
     parser.add_argument("--built-from", default="", help="the commit, for the result")
+    parser.add_argument(
+        "--journal", type=Path, help="keeps each result at once; those of this commit are taken up"
+    )
     return parser.parse_args(arguments)
 
 
@@ -212,9 +226,10 @@ def main(arguments):
     seen = [t for t in trials if t.program.laws and t.listed not in report.UNSEEN]
     for trial in shuffled(seen)[: asked.columns]:
         trial.alone = alone.Alone()
+    journal = Journal(asked.journal, asked.built_from)
     with ThreadPoolExecutor(asked.jobs) as pool:
         failures = failures_without_mutant(asked, found, pool)
-        list(pool.map(lambda trial: trial.run(asked), trials))
+        list(pool.map(lambda trial: trial.run(asked, journal), trials))
     results = [trial.result() for trial in trials]
     mutants = [trial.mutant for trial in trials]
     head = head_of(asked, found, time.monotonic() - begin)
