@@ -214,7 +214,7 @@ def write_result(path, head, results):
 
 
 def main(arguments):
-    asked, begin = parse(arguments), time.monotonic()
+    asked = parse(arguments)
     found = programs.programs_of(asked.programs)
     equivalent = listed_mutants.read_arguments(asked.equivalent)
     still_open = listed_mutants.read_arguments(asked.open)
@@ -232,7 +232,7 @@ def main(arguments):
         list(pool.map(lambda trial: trial.run(asked, journal), trials))
     results = [trial.result() for trial in trials]
     mutants = [trial.mutant for trial in trials]
-    head = head_of(asked, found, time.monotonic() - begin)
+    head = head_of(asked, found, journal.seconds())
     report.print_tables(head | {"mutants": results}, equivalent, seen_by_of(mutants))
     if not asked.first_by_compiler:
         failures += [failure for trial in trials for failure in trial.failures()]

@@ -28,6 +28,13 @@ class Journals(unittest.TestCase):
         Journal(self.path, "abc").add({"name": "a:1"})
         self.assertIsNone(Journal(self.path, "def").result_of("a:1"))
 
+    def test_the_time_of_earlier_parts_counts(self):
+        first = Journal(self.path, "abc")
+        first.earlier = 100.0
+        first.add({"name": "a:1"})
+        self.assertGreaterEqual(Journal(self.path, "abc").seconds(), 100.0)
+        self.assertLess(Journal(self.path, "def").seconds(), 100.0)
+
     def test_a_torn_line_is_dropped_and_the_next_one_is_whole(self):
         Journal(self.path, "abc").add({"name": "a:1"})
         with self.path.open("a", encoding="utf-8") as file:
