@@ -92,8 +92,6 @@ class BazelCommands:
         is_test = bool(re.search(r"(^|_)(test|fuzz)(_|$)", rule))
         if verb == "test" and not is_test:
             return f"{label}: is a {rule} and no test"
-        if verb == "run" and is_test:
-            return f"{label}: is a test, expected a program"
         return None
 
     def _rule_of(self, folder: str, name: str) -> str | None:
