@@ -1,5 +1,5 @@
-// The same blocks beyond 2^31 elements: a 32-bit offset anywhere in the computation leads
-// elsewhere.
+// The same blocks beyond 2^31 elements: a 32-bit offset of a block leads elsewhere. Offsets within
+// blocks stay small, as do those in q, out and lse: of theirs, the law says nothing.
 
 #include <optional>
 #include <string>
