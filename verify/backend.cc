@@ -90,6 +90,12 @@ Backend low_precision_backend(ElementType q_type, const std::string& way,
 
 }  // namespace
 
+Backend as_placed(const Backend& backend, const Placement& placement) {
+  if (!backend.with_out_gaps) return backend;
+  return backend.with_out_gaps(
+      {.rows = placement.row_padding + placement.gaps.out_rows, .heads = placement.gaps.out_heads});
+}
+
 std::vector<Backend> reference_backends() {
   std::vector<Backend> backends = {naive_backend(), online_backend(), decode_step_reference()};
   for (const ElementType q_type : {ElementType::kFp32, ElementType::kFp16, ElementType::kBf16})

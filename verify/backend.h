@@ -13,6 +13,7 @@
 #include "reference/numerics.h"
 #include "reference/online_softmax.h"
 #include "reference/paged_attention.h"
+#include "verify/problems/placed_problem.h"
 
 namespace recto::verify {
 
@@ -60,7 +61,12 @@ struct Backend {
   // Returns this backend with results and workspaces filled with these four bytes, repeated, before
   // each call, instead of with NaN. Empty if such memory cannot be passed to it.
   std::function<Backend(std::uint32_t pattern)> with_stale_memory = {};
+  // Returns this backend with these gaps in out. Empty if out is its own.
+  std::function<Backend(const RowGaps& gaps)> with_out_gaps = {};
 };
+
+// The backend with out's gaps as in the placement, where they can be set; else as it is.
+Backend as_placed(const Backend& backend, const Placement& placement);
 
 // The reference's own methods: naive and online in fp64, gathered and block by block; the decode
 // step with its newest token outside the cache; and the plain low-precision run for each type of q,

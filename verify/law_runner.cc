@@ -245,7 +245,7 @@ LawVerdict verdict_of(const Law& law, const Backend& backend, const LawCase& law
   try {
     verdict.skipped = law.why_not_applicable(law_case);
     if (verdict.skipped) return verdict;
-    verdict = law.check(backend, law_case, bound_kind);
+    verdict = law.check(as_placed(backend, law_case.placement), law_case, bound_kind);
     if (!verdict.skipped && verdict.comparison.elements == 0)
       verdict.skipped = "nothing to compare";
   } catch (const FailureOfKind& failure) {

@@ -26,7 +26,8 @@ Law oracle_comparison(const OracleWatch& watch) {
   const auto check = [watch](const Backend& backend, const LawCase& law_case,
                              BoundKind bound_kind) {
     const PlacedProblem placed(law_case.problem, law_case.placement);
-    return compare_with_oracle(backend, placed.inputs(), bound_kind, watch);
+    return compare_with_oracle(as_placed(backend, law_case.placement), placed.inputs(), bound_kind,
+                               watch);
   };
   return {.name = "oracle",
           .statement = "out and lse lie within the bound around the fp64 result",

@@ -60,6 +60,18 @@ TEST_CASE("the file of results that a case failed in is kept with it") {
   CHECK(parse_saved_case(saved_case_text(saved)).value().answer == saved.answer);
 }
 
+TEST_CASE("gaps are saved where there are any, and a case of before them has none") {
+  SavedCase saved = small_case();
+  CHECK((saved_case_text(saved).find("gaps") == std::string::npos));
+  CHECK(parse_saved_case(saved_case_text(saved)).value().spec.placement.gaps == Gaps{});
+  saved.spec.placement.gaps = {.q_rows = 32, .v_heads = 16};
+  const std::string text = saved_case_text(saved);
+  CHECK((text.find("\"gaps\":{\"q_rows\":32,\"v_heads\":16}") != std::string::npos));
+  CHECK(parse_saved_case(text).value().spec == saved.spec);
+  check_refused(replaced(text, "\"q_rows\":32", "\"q_rows\":31"),
+                "case.placement.gaps.q_rows: expected a multiple of 16, found 31");
+}
+
 TEST_CASE("a case of more heads than anybody waits for is refused") {
   SavedCase saved = small_case();
   saved.spec.shape.num_q_heads = kCaseHeadsMax;

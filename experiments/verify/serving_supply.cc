@@ -41,6 +41,7 @@ CaseDomain as_served(CaseDomain kind, const CaseDomain& served) {
   kind.has_scales = served.has_scales;
   kind.has_non_causal = served.has_non_causal;
   kind.has_padding = served.has_padding;
+  kind.gaps = served.gaps;
   return kind;
 }
 
@@ -139,7 +140,7 @@ std::int64_t ServingSupply::cases_of_each_kind(const Backend& backend) const {
 std::optional<std::string> why_refused_as_placed(const Backend& backend,
                                                  const verify::LawCase& law_case) {
   const verify::PlacedProblem placed(law_case.problem, law_case.placement);
-  return backend.why_unsupported(placed.inputs());
+  return as_placed(backend, law_case.placement).why_unsupported(placed.inputs());
 }
 
 }  // namespace recto::experiments

@@ -145,7 +145,8 @@ std::string hypotheses_text(const HypothesisReport& report) {
 
 }  // namespace
 
-Explanation explain(const Backend& backend, const LawCase& law_case, BoundKind bound_kind) {
+Explanation explain(const Backend& judged, const LawCase& law_case, BoundKind bound_kind) {
+  const Backend backend = as_placed(judged, law_case.placement);
   Explanation explanation;
   const PlacedProblem placed(law_case.problem, law_case.placement);
   const PagedAttentionInputs& inputs = placed.inputs();

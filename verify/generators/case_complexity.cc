@@ -24,11 +24,18 @@ std::int64_t options_complexity(const OptionsSpec& options) {
          rank_of(options.sinks) + rank_of(options.k_scales) + rank_of(options.v_scales);
 }
 
+std::int64_t gaps_complexity(const Gaps& gaps) {
+  std::int64_t total = 0;
+  for (const GapField& field : kGapFields) total += gaps.*field.gap;
+  return total;
+}
+
 std::int64_t placement_complexity(const Placement& placement) {
   return rank_of(placement.layout) + placement.block_size + rank_of(placement.order) +
          placement.spare_blocks + placement.block_padding + placement.row_padding +
-         placement.table_padding + placement.garbage_beyond_table + placement.shares_prefixes +
-         rank_of(placement.poison) + rank_of(placement.poisoned) + (placement.seed != 0);
+         gaps_complexity(placement.gaps) + placement.table_padding +
+         placement.garbage_beyond_table + placement.shares_prefixes + rank_of(placement.poison) +
+         rank_of(placement.poisoned) + (placement.seed != 0);
 }
 
 // One row is plainer than none. Ids that are not 0, 1, 2 ... cost 1 together, less than any

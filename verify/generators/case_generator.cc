@@ -8,6 +8,7 @@
 #include "core/contract.h"
 #include "core/dense_kv_view.h"
 #include "verify/generators/context_lengths.h"
+#include "verify/generators/drawn_gaps.h"
 
 namespace recto::verify {
 namespace {
@@ -245,6 +246,11 @@ CaseSpec draw_any(const CaseDomain& domain, const RandomStream& stream) {
     spec.options.scale = static_cast<float>(1.0 / static_cast<double>(spec.shape.head_dim_k));
   }
   if (score_bound(spec) > kScoreLimit) spec.options.alibi = AlibiFamily::kNone;
+  RandomStream gaps = stream.split("gaps");
+  if (domain.has_padding && draw_one_in(3, gaps)) {
+    const Gaps drawn = draw_gaps(spec.shape, spec.placement, gaps);
+    for (const Gap gap : domain.gaps) spec.placement.gaps.*gap = drawn.*gap;
+  }
   RECTO_CHECK_EQ(check_case(spec), Status::ok());
   return spec;
 }

@@ -131,6 +131,12 @@ TEST_CASE("every option is on and off") {
     check([](const CaseSpec& spec) { return spec.placement.row_padding > 0; });
     check([](const CaseSpec& spec) { return spec.placement.table_padding > 0; });
   }
+  for (const GapField& field : kGapFields)
+    check_all_appear(
+        std::vector{true}, [&](const CaseSpec& spec) { return spec.placement.gaps.*field.gap > 0; },
+        60);
+  check_all_appear(
+      std::vector{true}, [](const CaseSpec& spec) { return spec.placement.gaps == Gaps{}; }, 2);
   check_all_appear(
       kSinkFamilies, [](const CaseSpec& spec) { return spec.options.sinks; }, 30);
   check_all_appear(
@@ -227,11 +233,27 @@ TEST_CASE("a narrow domain is kept to") {
     REQUIRE(spec.placement.layout == KvLayout::kHeadMajor);
     REQUIRE(spec.placement.block_size == 16);
     REQUIRE(spec.placement.block_padding + spec.placement.row_padding == 0);
+    REQUIRE(spec.placement.gaps == Gaps{});
     REQUIRE(spec.longest_context() <= 40);
     REQUIRE(spec.num_rows() == static_cast<std::int64_t>(spec.sequences.size()));
     REQUIRE((spec.q == spec.k && spec.k == spec.v));
     REQUIRE(spec.v == FloatFamily::kNormal);
   }
+}
+
+TEST_CASE("a case has only gaps that its domain has, and is the same otherwise") {
+  CaseDomain domain;
+  domain.gaps = {&Gaps::q_rows, &Gaps::v_slots};
+  const std::vector<CaseSpec> specs = draw_many(domain, 300);
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    CaseSpec expected = many_cases()[i];
+    expected.placement.gaps = {.q_rows = expected.placement.gaps.q_rows,
+                               .v_slots = expected.placement.gaps.v_slots};
+    REQUIRE(specs[i] == expected);
+    count += expected.placement.gaps != Gaps{};
+  }
+  CHECK(count > 10);
 }
 
 TEST_CASE("long contexts and the head dims of models stay in the domain") {

@@ -70,19 +70,28 @@ Json values_json(const CaseSpec& spec) {
   return json;
 }
 
+Json gaps_json(const Gaps& gaps) {
+  Json json;
+  for (const GapField& field : kGapFields)
+    if (gaps.*field.gap != 0) json[field.name] = gaps.*field.gap;
+  return json;
+}
+
 Json placement_json(const Placement& placement) {
-  return {{"layout", kv_layout_name(placement.layout)},
-          {"block_size", placement.block_size},
-          {"order", block_order_name(placement.order)},
-          {"spare_blocks", placement.spare_blocks},
-          {"block_padding", placement.block_padding},
-          {"row_padding", placement.row_padding},
-          {"table_padding", placement.table_padding},
-          {"garbage_beyond_table", placement.garbage_beyond_table},
-          {"shares_prefixes", placement.shares_prefixes},
-          {"poison", poison_name(placement.poison)},
-          {"poisoned", poisoned_tensors_name(placement.poisoned)},
-          {"seed", placement.seed}};
+  Json json = {{"layout", kv_layout_name(placement.layout)},
+               {"block_size", placement.block_size},
+               {"order", block_order_name(placement.order)},
+               {"spare_blocks", placement.spare_blocks},
+               {"block_padding", placement.block_padding},
+               {"row_padding", placement.row_padding},
+               {"table_padding", placement.table_padding},
+               {"garbage_beyond_table", placement.garbage_beyond_table},
+               {"shares_prefixes", placement.shares_prefixes},
+               {"poison", poison_name(placement.poison)},
+               {"poisoned", poisoned_tensors_name(placement.poisoned)},
+               {"seed", placement.seed}};
+  if (placement.gaps != Gaps{}) json["gaps"] = gaps_json(placement.gaps);
+  return json;
 }
 
 void read_shape(FieldReader& reader, ProblemShape& shape) {
@@ -105,6 +114,22 @@ void read_options(FieldReader& reader, OptionsSpec& options) {
   reader.read_choice("v_scales", options.v_scales, kScaleKinds, scale_kind_name);
 }
 
+// Reads the object in field `name` of `outer` with `read(reader)`.
+template <typename Read>
+void read_part(FieldReader& outer, const char* name, const Read& read) {
+  const Json* found = outer.require(name, "an object");
+  if (found == nullptr) return;
+  FieldReader reader(*found, outer.path_of(name));
+  read(reader);
+  outer.merge(reader.finish());
+}
+
+// A field that is missing is 0.
+void read_gaps(FieldReader& reader, Gaps& gaps) {
+  for (const GapField& field : kGapFields)
+    if (reader.find(field.name) != nullptr) reader.read(field.name, gaps.*field.gap);
+}
+
 void read_placement(FieldReader& reader, Placement& placement) {
   reader.read_choice("layout", placement.layout, kLayouts, kv_layout_name);
   reader.read("block_size", placement.block_size);
@@ -120,16 +145,9 @@ void read_placement(FieldReader& reader, Placement& placement) {
   reader.read_choice("poison", placement.poison, kPoisons, poison_name);
   reader.read_choice("poisoned", placement.poisoned, kPoisonedTensors, poisoned_tensors_name);
   reader.read("seed", placement.seed);
-}
-
-// Reads the object in field `name` of `outer` with `read(reader)`.
-template <typename Read>
-void read_part(FieldReader& outer, const char* name, const Read& read) {
-  const Json* found = outer.require(name, "an object");
-  if (found == nullptr) return;
-  FieldReader reader(*found, outer.path_of(name));
-  read(reader);
-  outer.merge(reader.finish());
+  // The field is missing if there are none.
+  if (reader.find("gaps") == nullptr) return;
+  read_part(reader, "gaps", [&](FieldReader& part) { read_gaps(part, placement.gaps); });
 }
 
 void read_values(FieldReader& reader, CaseSpec& spec) {
@@ -163,6 +181,40 @@ void read_sequences(FieldReader& outer, std::vector<SequenceSpec>& sequences) {
   }
 }
 
+double number(std::int64_t size) { return static_cast<double>(size); }
+
+// The numbers of a block of K and one of V. In packed caches, slots lie within packs: at most one
+// a dim.
+double block_numbers(const CaseSpec& spec) {
+  const Placement& placement = spec.placement;
+  const Gaps& gaps = placement.gaps;
+  const double kv_heads = number(spec.shape.num_kv_heads);
+  const double slots = number(placement.block_size);
+  const double k_dims = number(spec.shape.head_dim_k);
+  const double v_dims = number(spec.shape.head_dim_v);
+  const bool by_token = placement.layout == KvLayout::kTokenMajor;
+  const bool is_packed = placement.layout == KvLayout::kPacked;
+  const double runs = by_token ? slots : kv_heads * (is_packed ? 1.0 : slots);
+  return kv_heads * slots * (k_dims + v_dims) +
+         runs * number(gaps.k_slots) * (is_packed ? k_dims : 1.0) +
+         runs * number(gaps.v_slots) * (is_packed ? v_dims : 1.0) +
+         kv_heads * (by_token ? slots : 1.0) * (number(gaps.k_heads) + number(gaps.v_heads)) +
+         number(gaps.k_blocks) + number(gaps.v_blocks) + number(placement.block_padding);
+}
+
+// The numbers of a row of q, of out, and of new K and V.
+double row_numbers(const CaseSpec& spec) {
+  const Gaps& gaps = spec.placement.gaps;
+  double per_row = number(spec.placement.row_padding);
+  for (const Gap gap : {&Gaps::q_rows, &Gaps::out_rows, &Gaps::new_k_rows, &Gaps::new_v_rows})
+    per_row += number(gaps.*gap);
+  const double per_q_head = number(spec.shape.head_dim_k) + number(spec.shape.head_dim_v) +
+                            number(gaps.q_heads) + number(gaps.out_heads);
+  const double per_kv_head = number(gaps.new_k_heads) + number(gaps.new_v_heads);
+  return per_row + number(spec.shape.num_q_heads) * per_q_head +
+         number(spec.shape.num_kv_heads) * per_kv_head;
+}
+
 }  // namespace
 
 Json case_json(const CaseSpec& spec) {
@@ -183,21 +235,16 @@ std::string topic_lines(const Json& json, const std::string& indent) {
 }
 
 double case_numbers(const CaseSpec& spec) {
-  const auto dims = static_cast<double>(spec.shape.head_dim_k + spec.shape.head_dim_v);
-  const auto q_heads = static_cast<double>(spec.shape.num_q_heads);
-  const auto kv_heads = static_cast<double>(spec.shape.num_kv_heads);
-  const auto block_size = static_cast<double>(spec.placement.block_size);
-  const auto padding = static_cast<double>(spec.placement.block_padding);
-  double blocks = 1.0 + static_cast<double>(spec.placement.spare_blocks);
+  const double block_size = number(spec.placement.block_size);
+  double blocks = 1.0 + number(spec.placement.spare_blocks);
   double rows = 0.0;
   for (const SequenceSpec& sequence : spec.sequences) {
-    blocks += static_cast<double>(sequence.context_length) / block_size + 1.0;
-    rows += static_cast<double>(sequence.num_rows);
+    blocks += number(sequence.context_length) / block_size + 1.0;
+    rows += number(sequence.num_rows);
   }
-  const double columns = blocks + static_cast<double>(spec.placement.table_padding);
-  const auto sequences = static_cast<double>(spec.sequences.size());
-  return blocks * (kv_heads * block_size * dims + padding) + sequences * columns +
-         rows * (q_heads * dims + static_cast<double>(spec.placement.row_padding));
+  const double columns = blocks + number(spec.placement.table_padding);
+  return blocks * block_numbers(spec) + number(std::ssize(spec.sequences)) * columns +
+         rows * row_numbers(spec);
 }
 
 Result<CaseSpec> read_case(const Json& json, const std::string& path) {

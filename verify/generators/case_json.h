@@ -11,15 +11,17 @@
 
 namespace recto::verify {
 
-// All fields, except values.varied_tokens if all tokens are varied. Equal cases give equal texts.
+// All fields, except values.varied_tokens if all tokens are varied, and gaps of 0. Equal cases give
+// equal texts.
 Json case_json(const CaseSpec& spec);
 
 // One line per topic, without a newline at the end.
 std::string topic_lines(const Json& json, const std::string& indent);
 
 // Returns invalid input, naming the field below `path`, if the case is incomplete (only
-// values.varied_tokens may be missing), is invalid (check_case), or has more than kCaseNumbersMax
-// numbers or, over all sequences, more than kCaseHeadsMax query heads: each costs time.
+// values.varied_tokens and placement.gaps may be missing), is invalid (check_case), or has more
+// than kCaseNumbersMax numbers or, over all sequences, more than kCaseHeadsMax query heads: each
+// costs time.
 Result<CaseSpec> read_case(const Json& json, const std::string& path);
 
 inline constexpr double kCaseNumbersMax = 1 << 28;

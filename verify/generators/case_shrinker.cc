@@ -199,6 +199,11 @@ void add_plainer_placement(Candidates& candidates) {
   for (const PoisonedTensors poisoned : kPoisonedTensors) {
     candidates.add_value(kPlacement, &Placement::poisoned, poisoned);
   }
+  candidates.add_value(kPlacement, &Placement::gaps, Gaps{});
+  for (const GapField& field : kGapFields) {
+    candidates.add_smaller(
+        [&](CaseSpec & spec) -> auto& { return spec.placement.gaps.*field.gap; }, 0, 16);
+  }
   candidates.add_smaller([](CaseSpec & spec) -> auto& { return spec.placement.spare_blocks; });
   candidates.add_smaller([](CaseSpec & spec) -> auto& { return spec.placement.table_padding; });
   candidates.add_smaller(

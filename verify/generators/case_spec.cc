@@ -89,6 +89,10 @@ std::vector<std::string> placement_items(const Placement& placement) {
   add_size("block padding ", placement.block_padding);
   add_size("row padding ", placement.row_padding);
   add_size("table padding ", placement.table_padding);
+  for (const GapField& field : kGapFields) {
+    const std::int64_t gap = placement.gaps.*field.gap;
+    if (gap != 0) items.push_back(std::string("gap of ") + field.name + " " + number(gap));
+  }
   if (placement.garbage_beyond_table) items.emplace_back("garbage beyond table");
   if (placement.shares_prefixes) items.emplace_back("shared prefixes");
   if (placement.poison != Poison::kZero) {

@@ -42,6 +42,7 @@ TEST_CASE("whatever differs from plain is said") {
                     .spare_blocks = 9,
                     .block_padding = 16,
                     .row_padding = 48,
+                    .gaps = {.q_rows = 64, .v_heads = 16},
                     .table_padding = 3,
                     .garbage_beyond_table = true,
                     .shares_prefixes = true,
@@ -61,8 +62,8 @@ TEST_CASE("whatever differs from plain is said") {
         "           k and v of tokens from 7 on, before 9, else ones\n"
         "placement  packed, block size 32, high-ids, spare blocks 9, block padding 16, "
         "row padding 48,\n"
-        "           table padding 3, garbage beyond table, shared prefixes, poison ten-thousand,\n"
-        "           poison of keys-only, seed 8");
+        "           table padding 3, gap of q_rows 64, gap of v_heads 16, garbage beyond table,\n"
+        "           shared prefixes, poison ten-thousand, poison of keys-only, seed 8");
   CHECK(check_case(spec) == Status::ok());
 }
 
@@ -161,6 +162,12 @@ TEST_CASE("placements out of range are refused") {
                 [](CaseSpec& spec) { spec.placement.block_padding = 8; });
   check_refused("row_padding", [](CaseSpec& spec) { spec.placement.row_padding = 17; });
   check_refused("table_padding", [](CaseSpec& spec) { spec.placement.table_padding = -1; });
+  for (const GapField& field : kGapFields) {
+    const std::string name = std::string("placement.gaps.") + field.name;
+    check_refused((name + ": expected a multiple of 16, found 8").c_str(),
+                  [&](CaseSpec& spec) { spec.placement.gaps.*field.gap = 8; });
+    check_refused(name.c_str(), [&](CaseSpec& spec) { spec.placement.gaps.*field.gap = -16; });
+  }
   check_refused("spare_blocks", [](CaseSpec& spec) { spec.placement.spare_blocks = -1; });
 }
 

@@ -30,6 +30,7 @@ struct Choice {
   bool has_scales = false;
   bool has_non_causal = false;
   bool has_padding = false;
+  Gap gap = nullptr;  // the only one, or none
 };
 
 std::vector<SequenceSpec> sequences_of(RowsKind rows) {
@@ -75,6 +76,7 @@ CaseSpec case_of(const Choice& choice) {
     spec.placement.block_padding = spec.placement.row_padding = 16;
     spec.placement.table_padding = 3;
   }
+  if (choice.gap != nullptr) spec.placement.gaps.*choice.gap = 16;
   return spec;
 }
 
@@ -193,6 +195,7 @@ class ServedSearch {
     keep_option(served, &Choice::has_scales, kept.has_scales);
     keep_option(served, &Choice::has_non_causal, kept.has_non_causal);
     keep_option(served, &Choice::has_padding, kept.has_padding);
+    keep<&Choice::gap>(served, kept.gaps);
     return kept;
   }
 

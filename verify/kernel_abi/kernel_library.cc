@@ -92,10 +92,13 @@ Status KernelLibrary::load() {
 }
 
 std::optional<std::string> KernelLibrary::why_unsupported(KernelFunction function,
-                                                          const PagedAttentionInputs& inputs) {
+                                                          const PagedAttentionInputs& inputs,
+                                                          const ResultMemory& results) {
   RECTO_CHECK(has(function));
+  ResultMemory fresh = results;
+  fresh.stale = kStaleNaN;
   const CallOutcome& outcome =
-      make(request_attention(function, inputs, kStaleNaN, process_->arena())).outcome;
+      make(request_attention(function, inputs, fresh, process_->arena())).outcome;
   if (outcome.kind != CallOutcome::Kind::kUnsupported) return std::nullopt;
   return outcome.text;
 }
@@ -108,10 +111,10 @@ std::optional<std::string> KernelLibrary::why_unsupported(const KvWriteInputs& i
 }
 
 CallOutcome KernelLibrary::attend(KernelFunction function, const PagedAttentionInputs& inputs,
-                                  reference::AttentionResult& result, std::uint32_t stale) {
+                                  reference::AttentionResult& result, const ResultMemory& results) {
   RECTO_CHECK(has(function));
   const Result<KernelRequest> request =
-      request_attention(function, inputs, stale, process_->arena());
+      request_attention(function, inputs, results, process_->arena());
   const MadeCall made = make(request);
   kept_.reset();
   if (made.outcome.kind == CallOutcome::Kind::kDone) {

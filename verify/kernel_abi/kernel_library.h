@@ -18,7 +18,6 @@
 #include "reference/paged_attention.h"
 #include "verify/kernel_abi/kernel_process.h"
 #include "verify/kernel_abi/kernel_request.h"
-#include "verify/problems/stale_memory.h"
 
 namespace recto::verify {
 
@@ -61,13 +60,13 @@ class KernelLibrary {
   // Makes the call and keeps its result, so that making the same call next costs nothing. A call
   // that goes wrong does not count as unsupported.
   std::optional<std::string> why_unsupported(KernelFunction function,
-                                             const PagedAttentionInputs& inputs);
+                                             const PagedAttentionInputs& inputs,
+                                             const ResultMemory& results = {});
   std::optional<std::string> why_unsupported(const KvWriteInputs& inputs);
 
-  // Sets `result` if the outcome is kDone. Before the call, the output buffers hold `stale`. Calls
-  // that went wrong are not repeated.
+  // Sets `result` if the outcome is kDone. Calls that went wrong are not repeated.
   CallOutcome attend(KernelFunction function, const PagedAttentionInputs& inputs,
-                     reference::AttentionResult& result, std::uint32_t stale = kStaleNaN);
+                     reference::AttentionResult& result, const ResultMemory& results = {});
   // If the outcome is kDone, the caches are as the library left them; otherwise they are unchanged.
   CallOutcome write_kv(const KvWriteInputs& inputs);
 

@@ -31,23 +31,30 @@ std::string name_of(const Library& library, KernelFunction function) {
 }
 
 Backend attention_backend(const Library& library, KernelFunction function,
-                          std::uint32_t stale = kStaleNaN) {
+                          const ResultMemory& results = {}) {
   Backend backend;
   backend.name = name_of(library, function);
-  backend.why_unsupported =
-      [library, function](const PagedAttentionInputs& inputs) -> std::optional<std::string> {
+  backend.why_unsupported = [library, function, results](
+                                const PagedAttentionInputs& inputs) -> std::optional<std::string> {
     if (function == KernelFunction::kDecode && !has_one_row_each(inputs)) {
       return "not one query row a sequence";
     }
-    return library->why_unsupported(function, inputs);
+    return library->why_unsupported(function, inputs, results);
   };
-  backend.run = [library, function, stale](const PagedAttentionInputs& inputs) {
+  backend.run = [library, function, results](const PagedAttentionInputs& inputs) {
     reference::AttentionResult result;
-    throw_unless_done(library->attend(function, inputs, result, stale));
+    throw_unless_done(library->attend(function, inputs, result, results));
     return result;
   };
-  backend.with_stale_memory = [library, function](std::uint32_t pattern) {
-    return attention_backend(library, function, pattern);
+  backend.with_stale_memory = [library, function, results](std::uint32_t pattern) {
+    ResultMemory stale = results;
+    stale.stale = pattern;
+    return attention_backend(library, function, stale);
+  };
+  backend.with_out_gaps = [library, function, results](const RowGaps& gaps) {
+    ResultMemory apart = results;
+    apart.gaps = gaps;
+    return attention_backend(library, function, apart);
   };
   backend.numerics = [](const PagedAttentionInputs& inputs) {
     return reference::third_party_numerics(inputs.q.type, inputs.kv.k.type);

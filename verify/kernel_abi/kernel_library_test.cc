@@ -103,6 +103,25 @@ TEST_CASE("writes beside elements, where nothing stops them, are found afterward
               "64");
 }
 
+TEST_CASE("a write between heads is told by row, head and byte") {
+  const Fault fault("write head gap");
+  reference::AttentionResult result;
+  const CallOutcome outcome = opened()->attend(KernelFunction::kPrefill, placed().inputs(), result,
+                                               {.gaps = RowGaps{.rows = 0, .heads = 16}});
+  CHECK(outcome.text ==
+        "prefill went beyond its rows: a write between heads 0 and 1 of row 0 of out, at byte 12 "
+        "of the gap of 64");
+}
+
+TEST_CASE("what was written is read by heads' and rows' strides") {
+  reference::AttentionResult result;
+  const CallOutcome outcome = opened()->attend(KernelFunction::kPrefill, placed().inputs(), result,
+                                               {.gaps = RowGaps{.rows = 16, .heads = 32}});
+  CHECK(outcome.kind == CallOutcome::Kind::kDone);
+  REQUIRE(result.out.size() == 16);
+  for (const double value : result.out) CHECK(value == 0);
+}
+
 TEST_CASE("a process that ends is told by how it ended") {
   check_wrong("exit", "ended its process, with exit code 0");
   check_wrong("_exit", "ended its process, with exit code 3");

@@ -11,7 +11,6 @@
 #include "core/contract.h"
 #include "verify/kernel_abi/kernel_result.h"
 #include "verify/kernel_abi/request_builder.h"
-#include "verify/problems/stale_memory.h"
 
 namespace recto::verify {
 namespace {
@@ -95,18 +94,23 @@ void set_options(const AttentionOptions& options, RequestBuilder& builder,
   if (!options.sinks.empty()) call.sinks = builder.array("sinks", options.sinks);
 }
 
-void set_outputs(const PagedAttentionInputs& inputs, RequestBuilder& builder,
-                 RectoAttentionCall& call, KernelRequest& request) {
+// Strides of 0, and of interleaved heads, make sense only for reading.
+RowGaps gaps_as_of(const RowsView& q) {
+  return {.rows = std::max<std::int64_t>(0, q.row_stride - q.num_heads * q.head_stride)};
+}
+
+void set_outputs(const PagedAttentionInputs& inputs, const ResultMemory& results,
+                 RequestBuilder& builder, RectoAttentionCall& call, KernelRequest& request) {
   const RowsView& q = inputs.q;
+  const RowGaps gaps = results.gaps.value_or(gaps_as_of(q));
   const std::int64_t head_dim = inputs.kv.v.head_dim;
-  // Strides of 0, and of interleaved heads, make sense only for reading.
-  const std::int64_t gap = std::max<std::int64_t>(0, q.row_stride - q.num_heads * q.head_dim);
+  const std::int64_t head_stride = head_dim + gaps.heads;
   const MutableRowsView out = {.type = q.type,
                                .num_rows = q.num_rows,
                                .num_heads = q.num_heads,
                                .head_dim = head_dim,
-                               .row_stride = q.num_heads * head_dim + gap,
-                               .head_stride = head_dim};
+                               .row_stride = q.num_heads * head_stride + gaps.rows,
+                               .head_stride = head_stride};
   GuardedBuffer& held = request.written[0].buffer;
   held = builder.written("out", span_bytes(out), nullptr);
   request.written[1].buffer =
@@ -125,7 +129,7 @@ void set_outputs(const PagedAttentionInputs& inputs, RequestBuilder& builder,
 }  // namespace
 
 Result<KernelRequest> request_attention(KernelFunction function, const PagedAttentionInputs& inputs,
-                                        std::uint32_t stale, GuardedArena& arena) {
+                                        const ResultMemory& results, GuardedArena& arena) {
   const BlockTableView& table = inputs.block_table;
   RequestBuilder builder(arena,
                          hash(inputs.context_length.data(), inputs.context_length.size_bytes()) ^
@@ -152,10 +156,10 @@ Result<KernelRequest> request_attention(KernelFunction function, const PagedAtte
   call.max_context_length = longest_context(inputs);
   call.max_query_length = most_rows(starts);
   set_options(inputs.options, builder, call);
-  set_outputs(inputs, builder, call, request);
+  set_outputs(inputs, results, builder, call, request);
   if (builder.status().is_ok()) {
     for (const auto& [buffer, far] : request.written)
-      fill_with({buffer.ours, static_cast<std::size_t>(buffer.bytes)}, stale);
+      fill_with({buffer.ours, static_cast<std::size_t>(buffer.bytes)}, results.stale);
   }
   return finished(builder, call, std::move(request));
 }

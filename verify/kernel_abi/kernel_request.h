@@ -14,6 +14,8 @@
 #include "verify/kernel_abi/kernel_mailbox.h"
 #include "verify/kernel_abi/recto_kernel.h"
 #include "verify/kv_moves/narrow_offsets.h"
+#include "verify/problems/gaps.h"
+#include "verify/problems/stale_memory.h"
 
 namespace recto::verify {
 
@@ -23,6 +25,12 @@ struct RequestKey {
   std::uint64_t high = 0;
 
   friend auto operator<=>(const RequestKey&, const RequestKey&) = default;
+};
+
+// Where a call's results go, and what is there before.
+struct ResultMemory {
+  std::uint32_t stale = kStaleNaN;
+  std::optional<RowGaps> gaps = {};  // of out; if not given, its rows have the gaps of q's
 };
 
 // A buffer that a call writes, as it is in the arena before the call.
@@ -43,13 +51,12 @@ struct KernelRequest {
   bool is_distant = false;           // some pool is one of far blocks
 };
 
-// The inputs must have passed the gate of core/. Rows of out have the same gap between them as rows
-// of q; out and lse_ln are filled with `stale` (verify/problems/stale_memory.h). The inputs
-// determine which end of each buffer is guarded. Exhausted if the arena has no room. Of pools
-// larger than 1 GiB, only blocks are passed, far from each other: between them, and before pools
-// that are written as far as 32-bit offsets can reach, are zeros that take no memory.
+// The inputs must have passed the gate of core/. Gaps of out are filled with `results.stale`, too.
+// The inputs determine which end of each buffer is guarded. Exhausted if the arena has no room. Of
+// pools larger than 1 GiB, only blocks are passed, far from each other: between them, and before
+// pools that are written as far as 32-bit offsets can reach, are zeros that take no memory.
 Result<KernelRequest> request_attention(KernelFunction function, const PagedAttentionInputs& inputs,
-                                        std::uint32_t stale, GuardedArena& arena);
+                                        const ResultMemory& results, GuardedArena& arena);
 Result<KernelRequest> request_kv_write(const KvWriteInputs& inputs, GuardedArena& arena);
 
 }  // namespace recto::verify

@@ -14,18 +14,24 @@
 namespace recto::verify {
 namespace {
 
-// The rows of out, in bytes.
-struct RowBytes {
-  std::size_t row = 0;     // of elements
-  std::size_t stride = 0;  // from row to row
+// Out's heads and rows, in bytes.
+struct OutBytes {
+  std::size_t head = 0;         // of elements
+  std::size_t head_stride = 0;  // from head to head
+  std::size_t row = 0;          // from a row's first element to its last
+  std::size_t row_stride = 0;   // from row to row
 };
 
-RowBytes row_bytes(const KernelRequest& request) {
+OutBytes out_bytes(const KernelRequest& request) {
   RectoAttentionCall call;
   std::memcpy(&call, request.call.data(), sizeof(call));
-  const std::int64_t bytes = element_bytes(static_cast<ElementType>(call.out.type));
-  return {.row = static_cast<std::size_t>(call.out.num_heads * call.out.head_dim * bytes),
-          .stride = static_cast<std::size_t>(call.out.row_stride * bytes)};
+  const auto bytes =
+      static_cast<std::size_t>(element_bytes(static_cast<ElementType>(call.out.type)));
+  OutBytes out{.head = static_cast<std::size_t>(call.out.head_dim) * bytes,
+               .head_stride = static_cast<std::size_t>(call.out.head_stride) * bytes,
+               .row_stride = static_cast<std::size_t>(call.out.row_stride) * bytes};
+  out.row = static_cast<std::size_t>(call.out.num_heads - 1) * out.head_stride + out.head;
+  return out;
 }
 
 std::int64_t block_bytes(const FarBlocks& far) { return far.elements * far.element_bytes; }
@@ -58,11 +64,13 @@ reference::AttentionResult attention_result(const PagedAttentionInputs& inputs,
                                             const std::vector<std::byte>& lse_ln) {
   const RowsView& q = inputs.q;
   reference::AttentionResult result(q.num_rows, q.num_heads, inputs.kv.v.head_dim);
-  const RowBytes bytes = row_bytes(request);
-  const auto row_elements = static_cast<std::size_t>(q.num_heads * inputs.kv.v.head_dim);
-  for (std::size_t row = 0; row < static_cast<std::size_t>(q.num_rows); ++row) {
-    reference::decode_row(out.data() + row * bytes.stride, q.type,
-                          std::span(result.out).subspan(row * row_elements, row_elements));
+  const OutBytes bytes = out_bytes(request);
+  const auto heads = static_cast<std::size_t>(q.num_heads);
+  const auto dims = static_cast<std::size_t>(inputs.kv.v.head_dim);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(q.num_rows) * heads; ++i) {
+    const std::size_t offset = i / heads * bytes.row_stride + i % heads * bytes.head_stride;
+    reference::decode_row(out.data() + offset, q.type,
+                          std::span(result.out).subspan(i * dims, dims));
   }
   for (std::size_t i = 0; i < result.lse_ln.size(); ++i) {
     float value = 0;
@@ -107,12 +115,21 @@ std::string stray_text(const KernelRequest& request, const GuardedArena& arena) 
 }
 
 std::string gap_text(const KernelRequest& request, const std::vector<std::byte>& out) {
-  const RowBytes bytes = row_bytes(request);
+  const OutBytes bytes = out_bytes(request);
   for (std::size_t i = 0; i < out.size(); ++i) {
-    if (i % bytes.stride < bytes.row || out[i] == request.before[0][i]) continue;
-    return fmt::format("a write between rows {} and {} of out, at byte {} of the gap of {}",
-                       i / bytes.stride, i / bytes.stride + 1, i % bytes.stride - bytes.row,
-                       bytes.stride - bytes.row);
+    if (out[i] == request.before[0][i]) continue;
+    const std::size_t row = i / bytes.row_stride;
+    const std::size_t in_row = i % bytes.row_stride;
+    if (in_row >= bytes.row) {
+      return fmt::format("a write between rows {} and {} of out, at byte {} of the gap of {}", row,
+                         row + 1, in_row - bytes.row, bytes.row_stride - bytes.row);
+    }
+    const std::size_t head = in_row / bytes.head_stride;
+    const std::size_t in_head = in_row % bytes.head_stride;
+    if (in_head < bytes.head) continue;
+    return fmt::format(
+        "a write between heads {} and {} of row {} of out, at byte {} of the gap of {}", head,
+        head + 1, row, in_head - bytes.head, bytes.head_stride - bytes.head);
   }
   return {};
 }

@@ -27,7 +27,7 @@ void put_back(const WrittenBuffer& written, const std::vector<std::byte>& conten
 // Describes the first write between or before far blocks; empty if there is none.
 std::string stray_text(const KernelRequest& request, const GuardedArena& arena);
 
-// Describes the first changed byte between the rows of out; empty if there is none.
+// Describes the first changed byte between the rows or heads of out; empty if there is none.
 std::string gap_text(const KernelRequest& request, const std::vector<std::byte>& out);
 
 }  // namespace recto::verify

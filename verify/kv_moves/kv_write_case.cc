@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <set>
 
 #include "core/attention_gate.h"
@@ -90,11 +91,23 @@ double new_value(float value, std::int64_t turn, const ProblemShape& shape, doub
   return value;
 }
 
+void append_code(std::vector<std::byte>& memory, ElementType type, double value) {
+  const std::uint32_t code = reference::encode(value, type);
+  const auto* const bytes = reinterpret_cast<const std::byte*>(&code);
+  memory.insert(memory.end(), bytes, bytes + element_bytes(type));
+}
+
+// Nobody may read it.
+void append_gap(std::vector<std::byte>& memory, ElementType type, std::int64_t elements) {
+  for (std::int64_t i = 0; i < elements; ++i)
+    append_code(memory, type, std::numeric_limits<double>::quiet_NaN());
+}
+
 // K or V of the new tokens, in q's type.
 std::vector<std::byte> new_rows(const AttentionProblem& problem,
                                 const std::vector<NewToken>& tokens,
                                 std::vector<float> SequenceProblem::*values,
-                                const KvTensorView& cache) {
+                                const KvTensorView& cache, const RowGaps& gaps) {
   const ElementType type = problem.shape.q_type;
   const std::int64_t head_dim = cache.head_dim;
   const std::int64_t row = problem.shape.num_kv_heads * head_dim;
@@ -105,24 +118,25 @@ std::vector<std::byte> new_rows(const AttentionProblem& problem,
     for (std::int64_t i = 0; i < row; ++i) {
       const double sign = token.is_padding ? -1 : 1;
       const double scale = reference::scale_of(cache, i / head_dim);
-      const double value = sign * new_value(from[i], token.position + i, problem.shape, scale);
-      const std::uint32_t code = reference::encode(value, type);
-      const auto* const bytes = reinterpret_cast<const std::byte*>(&code);
-      memory.insert(memory.end(), bytes, bytes + element_bytes(type));
+      append_code(memory, type,
+                  sign * new_value(from[i], token.position + i, problem.shape, scale));
+      if ((i + 1) % head_dim == 0) append_gap(memory, type, gaps.heads);
     }
+    append_gap(memory, type, gaps.rows);
   }
   return memory;
 }
 
 RowsView rows_view(const std::vector<std::byte>& memory, const KvTensorView& cache,
-                   ElementType type, std::int64_t num_rows) {
-  return {.data = memory.data(),
-          .type = type,
-          .num_rows = num_rows,
-          .num_heads = cache.num_kv_heads,
-          .head_dim = cache.head_dim,
-          .row_stride = cache.num_kv_heads * cache.head_dim,
-          .head_stride = cache.head_dim};
+                   ElementType type, const RowGaps& gaps) {
+  RowsView rows = {.data = memory.data(),
+                   .type = type,
+                   .num_heads = cache.num_kv_heads,
+                   .head_dim = cache.head_dim,
+                   .head_stride = cache.head_dim + gaps.heads};
+  rows.row_stride = rows.num_heads * rows.head_stride + gaps.rows;
+  rows.num_rows = std::ssize(memory) / (rows.row_stride * element_bytes(type));
+  return rows;
 }
 
 // Appends all heads' codes.
@@ -144,8 +158,11 @@ void add_codes(const KvTensorView& cache, const std::vector<std::byte>& pool, st
 KvWriteCase::KvWriteCase(const LawCase& law_case)
     : placed_(with_short_scales(law_case.problem, law_case.placement.seed), law_case.placement) {
   const std::vector<NewToken> tokens = new_tokens(law_case.problem, placed_.inputs());
-  new_k_ = new_rows(law_case.problem, tokens, &SequenceProblem::k, kv().k);
-  new_v_ = new_rows(law_case.problem, tokens, &SequenceProblem::v, kv().v);
+  const Gaps& gaps = law_case.placement.gaps;
+  k_gaps_ = {.rows = gaps.new_k_rows, .heads = gaps.new_k_heads};
+  v_gaps_ = {.rows = gaps.new_v_rows, .heads = gaps.new_v_heads};
+  new_k_ = new_rows(law_case.problem, tokens, &SequenceProblem::k, kv().k, k_gaps_);
+  new_v_ = new_rows(law_case.problem, tokens, &SequenceProblem::v, kv().v, v_gaps_);
   for (const NewToken& token : tokens) slots_.push_back(token.slot);
   before_ = other_pools(kv());
   expected_ = before_;
@@ -156,8 +173,8 @@ KvWriteCase::KvWriteCase(const LawCase& law_case)
 
 KvWriteInputs KvWriteCase::inputs(const MutablePagedKvView& pools) const {
   const ElementType type = placed_.inputs().q.type;
-  return {.k = rows_view(new_k_, kv().k, type, num_tokens()),
-          .v = rows_view(new_v_, kv().v, type, num_tokens()),
+  return {.k = rows_view(new_k_, kv().k, type, k_gaps_),
+          .v = rows_view(new_v_, kv().v, type, v_gaps_),
           .slot_mapping = slots_,
           .kv = pools};
 }

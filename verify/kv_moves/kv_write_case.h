@@ -47,6 +47,8 @@ class KvWriteCase {
   std::string codes_at(const KvPools& pools, std::int64_t slot) const;
 
   PlacedProblem placed_;
+  RowGaps k_gaps_;
+  RowGaps v_gaps_;
   std::vector<std::byte> new_k_;
   std::vector<std::byte> new_v_;
   std::vector<std::int64_t> slots_;

@@ -47,7 +47,8 @@ void look_at(const RowsView& rows, const KvTensorView& cache, Seen& seen) {
   std::vector<double> values(static_cast<std::size_t>(rows.num_rows * rows.row_stride));
   reference::decode_row(rows.data, rows.type, values);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto head = static_cast<std::int64_t>(i) / rows.head_dim % rows.num_heads;
+    const std::int64_t head = static_cast<std::int64_t>(i) % rows.row_stride / rows.head_stride;
+    if (head >= rows.num_heads) continue;  // a gap
     const auto scale = static_cast<float>(reference::scale_of(cache, head));
     look_at(static_cast<float>(values[i]), scale, cache.type, seen);
   }

@@ -89,7 +89,8 @@ std::vector<float> quotients(const RowsView& rows, const MutableKvTensorView& ca
   reference::decode_row(rows.data, rows.type, values);
   std::vector<float> found;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto head = static_cast<std::int64_t>(i) / rows.head_dim % rows.num_heads;
+    const std::int64_t head = std::min(
+        static_cast<std::int64_t>(i) % rows.row_stride / rows.head_stride, rows.num_heads - 1);
     const auto scale = static_cast<float>(reference::scale_of(as_const(cache), head));
     found.push_back(of(static_cast<float>(values[i]), scale));
   }

@@ -21,7 +21,8 @@ std::unique_ptr<const PlacedProblem> LawTrial::place(const LawCase& law_case,
                                                      const std::string& variant) {
   auto placed = std::make_unique<const PlacedProblem>(law_case.problem, law_case.placement);
   RECTO_CHECK_EQ(check_contents(placed->inputs()), Status::ok());
-  const std::optional<std::string> why = backend_.why_unsupported(placed->inputs());
+  const std::optional<std::string> why =
+      as_placed(backend_, law_case.placement).why_unsupported(placed->inputs());
   if (!why) return placed;
   record_skip(variant.empty() ? *why : variant + ": " + *why);
   return nullptr;
@@ -30,7 +31,7 @@ std::unique_ptr<const PlacedProblem> LawTrial::place(const LawCase& law_case,
 std::optional<LawSide> LawTrial::run(const LawCase& law_case, const std::string& variant) {
   std::unique_ptr<const PlacedProblem> placed = place(law_case, variant);
   if (!placed) return std::nullopt;
-  reference::AttentionResult seen = backend_.run(placed->inputs());
+  reference::AttentionResult seen = as_placed(backend_, law_case.placement).run(placed->inputs());
   return LawSide{.placed = std::move(placed), .seen = std::move(seen)};
 }
 

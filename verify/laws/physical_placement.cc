@@ -2,11 +2,36 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <vector>
+
 #include "verify/laws/law_trial.h"
 #include "verify/laws/laws.h"
 
 namespace recto::verify {
 namespace {
+
+constexpr std::array<Gap, 4> kRowGaps = {&Gaps::q_rows, &Gaps::q_heads, &Gaps::out_rows,
+                                         &Gaps::out_heads};
+constexpr std::array<Gap, 6> kCacheGaps = {&Gaps::k_slots,  &Gaps::v_slots, &Gaps::k_heads,
+                                           &Gaps::k_blocks, &Gaps::v_heads, &Gaps::v_blocks};
+
+// No two of them are widened alike: a stride that is taken for another leads elsewhere. The more of
+// a gap there are, the earlier it stands.
+template <typename List>
+LawCase with_own_gaps(LawCase law_case, const List& gaps) {
+  std::int64_t width = 0;
+  for (const Gap gap : gaps) law_case.placement.gaps.*gap += width += 16;
+  return law_case;
+}
+
+// One gap of ten is widened alone; the case's seed says which.
+Variant with_one_gap(LawCase law_case) {
+  const std::uint64_t turn = law_case.placement.seed % (kRowGaps.size() + kCacheGaps.size());
+  const Gap gap = turn < kRowGaps.size() ? kRowGaps[turn] : kCacheGaps[turn - kRowGaps.size()];
+  law_case.placement.gaps.*gap += 16;
+  return {fmt::format("a wider gap of {} alone", gap_name(gap)), law_case};
+}
 
 LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind bound_kind) {
   std::vector<Variant> variants;
@@ -23,6 +48,11 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
   wider.placement.table_padding += 3;
   wider.placement.garbage_beyond_table = !law_case.placement.garbage_beyond_table;
   variants.push_back({"wider strides and block table", wider});
+  variants.push_back(
+      {"rows and heads of q and out apart, each its own", with_own_gaps(law_case, kRowGaps)});
+  variants.push_back({"blocks, slots and heads of K and V apart, each its own",
+                      with_own_gaps(law_case, kCacheGaps)});
+  variants.push_back(with_one_gap(law_case));
   LawCase sharing = law_case;
   sharing.placement.shares_prefixes = !law_case.placement.shares_prefixes;
   variants.push_back({"prefix blocks shared, or no longer", sharing});

@@ -52,6 +52,20 @@ std::vector<std::byte> poisoned_memory(std::int64_t elements, ElementType type, 
 // Selects one of a cache's two tensors.
 enum class KvTensor { kKeys, kValues };
 
+struct PoolGaps {
+  std::int64_t blocks = 0;
+  std::int64_t slots = 0;
+  std::int64_t heads = 0;
+};
+
+PoolGaps gaps_of(const Placement& placement, KvTensor tensor) {
+  const Gaps& gaps = placement.gaps;
+  const PoolGaps own = tensor == KvTensor::kKeys
+                           ? PoolGaps{gaps.k_blocks, gaps.k_slots, gaps.k_heads}
+                           : PoolGaps{gaps.v_blocks, gaps.v_slots, gaps.v_heads};
+  return {.blocks = own.blocks + placement.block_padding, .slots = own.slots, .heads = own.heads};
+}
+
 KvTensorView strided_view(const AttentionProblem& problem, const Placement& placement,
                           KvTensor tensor) {
   const bool keys = tensor == KvTensor::kKeys;
@@ -61,22 +75,25 @@ KvTensorView strided_view(const AttentionProblem& problem, const Placement& plac
   view.block_size = placement.block_size;
   view.num_kv_heads = problem.shape.num_kv_heads;
   view.head_dim = keys ? problem.shape.head_dim_k : problem.shape.head_dim_v;
-  view.block_stride = view.block_size * view.num_kv_heads * view.head_dim + placement.block_padding;
+  const PoolGaps gaps = gaps_of(placement, tensor);
   switch (view.layout) {
     case KvLayout::kTokenMajor:
-      view.head_stride = view.head_dim;
-      view.slot_stride = view.num_kv_heads * view.head_dim;
+      view.head_stride = view.head_dim + gaps.heads;
+      view.slot_stride = view.num_kv_heads * view.head_stride + gaps.slots;
+      view.block_stride = view.block_size * view.slot_stride + gaps.blocks;
       break;
     case KvLayout::kHeadMajor:
-      view.slot_stride = view.head_dim;
-      view.head_stride = view.block_size * view.head_dim;
+      view.slot_stride = view.head_dim + gaps.slots;
+      view.head_stride = view.block_size * view.slot_stride + gaps.heads;
+      view.block_stride = view.num_kv_heads * view.head_stride + gaps.blocks;
       break;
     case KvLayout::kPacked:
       view.pack_width = keys ? packed_width_k(view.type) : kPackedWidthV;
       view.slot_stride = view.pack_width;
-      view.pack_stride = view.block_size * view.pack_width;
-      view.head_stride = view.block_size * view.head_dim;
+      view.pack_stride = view.block_size * view.pack_width + gaps.slots;
       RECTO_CHECK_EQ(view.head_dim % view.pack_width, 0);
+      view.head_stride = view.head_dim / view.pack_width * view.pack_stride + gaps.heads;
+      view.block_stride = view.num_kv_heads * view.head_stride + gaps.blocks;
       break;
   }
   return view;
@@ -126,24 +143,38 @@ void check_sizes(const AttentionProblem& problem, const Placement& placement) {
   }
 }
 
-// Queries of all sequences, row after row, with poison in the padding.
-std::vector<std::byte> place_queries(const AttentionProblem& problem, const Placement& placement) {
-  const ElementType type = problem.shape.q_type;
-  const std::int64_t row_elements = problem.shape.num_q_heads * problem.shape.head_dim_k;
-  const std::int64_t row_stride = row_elements + placement.row_padding;
+RowsView strided_queries(const AttentionProblem& problem, const Placement& placement) {
+  const ProblemShape& shape = problem.shape;
+  const std::int64_t head_stride = shape.head_dim_k + placement.gaps.q_heads;
+  return {
+      .type = shape.q_type,
+      .num_rows = problem.num_rows(),
+      .num_heads = shape.num_q_heads,
+      .head_dim = shape.head_dim_k,
+      .row_stride = shape.num_q_heads * head_stride + placement.row_padding + placement.gaps.q_rows,
+      .head_stride = head_stride};
+}
+
+// Queries of all sequences, row after row, with poison in the gaps. Fills the view.
+std::vector<std::byte> place_queries(const AttentionProblem& problem, const Placement& placement,
+                                     RowsView& view) {
+  view = strided_queries(problem, placement);
   const RandomStream stream = RandomStream(placement.seed).split("query poison");
   std::vector<std::byte> memory =
-      poisoned_memory(std::max<std::int64_t>(1, problem.num_rows() * row_stride), type,
-                      PoisonCodes(placement.poison, type, stream));
-  std::int64_t first_row = 0;
+      poisoned_memory(std::max<std::int64_t>(1, view.num_rows * view.row_stride), view.type,
+                      PoisonCodes(placement.poison, view.type, stream));
+  std::int64_t row = 0;
   for (const SequenceProblem& sequence : problem.sequences) {
     for (std::size_t i = 0; i < sequence.q.size(); ++i) {
       const auto flat = static_cast<std::int64_t>(i);
-      const std::int64_t row = first_row + flat / row_elements;
-      store_value(memory, type, row * row_stride + flat % row_elements, sequence.q[i]);
+      const std::int64_t head = row * view.num_heads + flat / view.head_dim;
+      const std::int64_t index = head / view.num_heads * view.row_stride +
+                                 head % view.num_heads * view.head_stride + flat % view.head_dim;
+      store_value(memory, view.type, index, sequence.q[i]);
     }
-    first_row += sequence.num_rows;
+    row += sequence.num_rows;
   }
+  view.data = memory.data();  // stays where it is when the vector moves
   return memory;
 }
 
@@ -184,9 +215,8 @@ AttentionOptions options_view(const ProblemOptions& options) {
 PlacedProblem::PlacedProblem(const AttentionProblem& problem, const Placement& placement)
     : problem_(problem) {
   check_sizes(problem_, placement);
-  const ProblemShape& shape = problem_.shape;
   const BlockAssignment assignment = assign_blocks(problem_, placement);
-  q_ = place_queries(problem_, placement);
+  q_ = place_queries(problem_, placement, inputs_.q);
   k_pool_ = place_pool(problem_, placement, assignment, KvTensor::kKeys, inputs_.kv.k);
   v_pool_ = place_pool(problem_, placement, assignment, KvTensor::kValues, inputs_.kv.v);
   block_table_ = fill_block_table(assignment, placement);
@@ -195,14 +225,6 @@ PlacedProblem::PlacedProblem(const AttentionProblem& problem, const Placement& p
     query_start_.push_back(query_start_.back() + static_cast<std::int32_t>(sequence.num_rows));
     context_length_.push_back(static_cast<std::int32_t>(sequence.context_length));
   }
-
-  inputs_.q = {.data = q_.data(),
-               .type = shape.q_type,
-               .num_rows = problem_.num_rows(),
-               .num_heads = shape.num_q_heads,
-               .head_dim = shape.head_dim_k,
-               .row_stride = shape.num_q_heads * shape.head_dim_k + placement.row_padding,
-               .head_stride = shape.head_dim_k};
   inputs_.block_table = {.data = block_table_.data(),
                          .num_seqs = static_cast<std::int64_t>(problem_.sequences.size()),
                          .max_blocks = assignment.longest() + (placement.table_padding + 1) / 2,

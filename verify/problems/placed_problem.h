@@ -10,6 +10,7 @@
 
 #include "core/attention_views.h"
 #include "verify/problems/attention_problem.h"
+#include "verify/problems/gaps.h"
 
 namespace recto::verify {
 
@@ -54,7 +55,8 @@ struct Placement {
   std::int64_t spare_blocks = 2;  // blocks of the pool that no sequence holds
   // Extra elements between neighbours, filled with poison: multiples of 16.
   std::int64_t block_padding = 0;
-  std::int64_t row_padding = 0;  // of query rows; poisoned whatever `poisoned` is
+  std::int64_t row_padding = 0;  // of rows of q and out; poisoned whatever `poisoned` is
+  Gaps gaps = {};                // further ones, of each tensor its own
   // Columns of the block table beyond those of the longest sequence: half of them, rounded up,
   // count towards max_blocks, and all of them towards its row stride.
   std::int64_t table_padding = 0;

@@ -18,6 +18,8 @@ static const char* why_unsupported(const RectoAttentionCall& call) {
   if (call.alibi_slopes != nullptr || call.sinks != nullptr) return "ALiBi and sinks";
   if (call.q.row_stride != call.q.num_heads * call.q.head_dim) return "queries with gaps";
   if (call.q.head_stride != call.q.head_dim) return "queries with gaps";
+  if (call.out.row_stride != call.out.num_heads * call.out.head_dim) return "results with gaps";
+  if (call.out.head_stride != call.out.head_dim) return "results with gaps";
   return nullptr;
 }
 

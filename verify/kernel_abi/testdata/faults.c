@@ -16,8 +16,10 @@ static int is(const char* fault) {
 static void write_zeros(const RectoAttentionCall* call) {
   const int64_t bytes = call->out.type == kRectoFp32 ? 4 : 2;
   for (int64_t row = 0; row < call->out.num_rows; ++row) {
-    memset((char*)call->out.data + row * call->out.row_stride * bytes, 0,
-           (size_t)(call->out.num_heads * call->out.head_dim * bytes));
+    for (int64_t head = 0; head < call->out.num_heads; ++head) {
+      const int64_t first = row * call->out.row_stride + head * call->out.head_stride;
+      memset((char*)call->out.data + first * bytes, 0, (size_t)(call->out.head_dim * bytes));
+    }
   }
   for (int64_t i = 0; i < call->q.num_rows * call->q.num_heads; ++i) call->lse_ln[i] = 0;
 }
@@ -44,6 +46,7 @@ static void access_memory(const RectoAttentionCall* call) {
   if (is("write gap")) {
     ((float*)call->out.data)[call->out.num_heads * call->out.head_dim + 3] = 1;
   }
+  if (is("write head gap")) ((float*)call->out.data)[call->out.head_dim + 3] = 1;
   if (is("write far away")) *(volatile char*)0x123456789000 = 1;
 }
 
@@ -86,7 +89,8 @@ static void end_process(void) {
   }
 }
 
-// On a device all addresses but the message's are the device's; the host's q lies behind the message.
+// On a device all addresses but the message's are the device's; the host's q lies behind the
+// message.
 static void mix_memories(const RectoAttentionCall* call) {
   if (is("change table")) ((int32_t*)(uintptr_t)call->block_table)[0] ^= 1;
   if (is("read the host's q")) {

@@ -40,6 +40,10 @@ const char* why_unsupported(const RectoAttentionCall& call) {
       call.q.head_stride != call.q.head_dim) {
     return "queries with gaps";
   }
+  if (call.out.row_stride != call.out.num_heads * call.out.head_dim ||
+      call.out.head_stride != call.out.head_dim) {
+    return "results with gaps";
+  }
   if (call.softcap != 0 || call.window != 0) return "softcap and windows";
   if (call.sinks != nullptr) return "sinks";
   return nullptr;

@@ -1,0 +1,87 @@
+// A library that takes one stride for another, or for that of dense memory, is told by the oracle
+// or by the law of writing, whichever stride it is; one that takes them all as they are is right.
+
+#include <stdlib.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "verify/drawn_cases.h"
+#include "verify/kernel_abi/kernel_library_backends.h"
+#include "verify/law_runner.h"
+#include "verify/laws/laws.h"
+#include "verify/oracle_comparison.h"
+
+namespace recto::verify {
+namespace {
+
+enum class Judge : std::uint8_t { kOracle, kPlacement, kWriting };
+
+CaseDomain served_domain() {
+  CaseDomain domain;
+  domain.types = {{ElementType::kFp32, ElementType::kFp32}};
+  domain.layouts = {KvLayout::kTokenMajor, KvLayout::kHeadMajor};
+  domain.head_dims = {4, 8};
+  domain.context_max = 24;
+  domain.has_softcap = domain.has_window = domain.has_alibi = domain.has_sinks = false;
+  domain.has_non_causal = false;
+  return domain;
+}
+
+std::vector<Law> laws_of(const KernelLibraryTrial& trial, Judge judge) {
+  if (judge == Judge::kOracle) return {oracle_comparison()};
+  if (judge == Judge::kPlacement) return {physical_placement_law()};
+  return trial.laws;
+}
+
+// Of as many cases as `recto verify --kernel` draws.
+LawReport report_with(const std::string& fault, Judge judge) {
+  setenv("RECTO_TEST_FAULT", fault.c_str(), 1);
+  const DrawnCases cases{.name = "strides", .count = 96, .domain = served_domain()};
+  const KernelLibraryTrial trial =
+      kernel_library_trial("verify/kernel_abi/libstrides.so", {}).value();
+  const LawReport report = run_laws(laws_of(trial, judge), trial.backends, drawn_cases(cases, {}),
+                                    {.failures_kept = 1, .shrinking_trials = 0});
+  unsetenv("RECTO_TEST_FAULT");
+  return report;
+}
+
+void check_caught(Judge judge, const std::vector<std::string>& faults) {
+  for (const std::string& fault : faults) {
+    INFO(fault);
+    CHECK(report_with(fault, judge).failed() > 0);
+  }
+}
+
+const std::vector<std::string> kAttentionFaults = {
+    "dense rows of q",     "dense heads of q",   "rows of out as of q", "dense heads of out",
+    "dense slots of k",    "dense heads of k",   "dense slots of v",    "dense heads of v",
+    "blocks of v as of k", "slots of v as of k", "heads of v as of k"};
+
+TEST_CASE("a library that takes every stride as it is given is right") {
+  for (const Judge judge : {Judge::kOracle, Judge::kPlacement, Judge::kWriting}) {
+    const LawReport report = report_with("", judge);
+    INFO(report.table());
+    CHECK(report.failed() == 0);
+    CHECK(report.passed());
+  }
+}
+
+TEST_CASE("each stride that is taken for another one is told by the oracle") {
+  check_caught(Judge::kOracle, kAttentionFaults);
+}
+
+TEST_CASE("each stride that is taken for another one is told by the law of placement") {
+  check_caught(Judge::kPlacement, kAttentionFaults);
+}
+
+TEST_CASE("strides of new K and V that are taken for others are told by the law of writing") {
+  check_caught(Judge::kWriting,
+               {"dense rows of new k", "dense heads of new k", "dense rows of new v",
+                "dense heads of new v", "rows of new v as of k"});
+}
+
+}  // namespace
+}  // namespace recto::verify
