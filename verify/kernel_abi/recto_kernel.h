@@ -14,7 +14,7 @@
 //   - all memory is recto's, valid until the function returns; nothing of it is the library's to
 //     keep or to free. What the library allocates itself is its own.
 //   - pointers to const must not be written through. Of what is written, only the elements that a
-//     view names may change: gaps between rows, and slots that no token goes to, are compared.
+//     view names may change: gaps between rows or heads, and slots of no token, are compared.
 //   - data of q, K, V, out and the caches is aligned to 16 bytes, arrays to their element. Strides
 //     are counted in elements, are at least 0, and need not be multiples of anything: a kernel that
 //     wants more says kRectoUnsupported.
