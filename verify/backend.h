@@ -60,6 +60,9 @@ struct Backend {
   // Returns this backend with results and workspaces filled with these four bytes, repeated, before
   // each call, instead of with NaN. Empty if such memory cannot be passed to it.
   std::function<Backend(std::uint32_t pattern)> with_stale_memory = {};
+  // Makes it forget all earlier calls, as if none had been made. Empty if it cannot, or has nothing
+  // to forget.
+  std::function<void()> restart = {};
 };
 
 // The reference's own methods: naive and online in fp64, gathered and block by block; the decode

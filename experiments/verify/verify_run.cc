@@ -234,7 +234,9 @@ std::vector<std::string> untried_backends(const Trial& trial, const VerifyOutcom
 
 VerifyOutcome run_verify(const Trial& trial, const VerifyOptions& options,
                          CommandContext& context) {
-  return VerifyRun(trial, options, context).run();
+  VerifyOutcome outcome = VerifyRun(trial, options, context).run();
+  if (trial.late_calls) outcome.late_calls = trial.late_calls();
+  return outcome;
 }
 
 }  // namespace recto::experiments
