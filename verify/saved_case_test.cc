@@ -60,6 +60,22 @@ TEST_CASE("the file of results that a case failed in is kept with it") {
   CHECK(parse_saved_case(saved_case_text(saved)).value().answer == saved.answer);
 }
 
+TEST_CASE("checks that a case fails after are kept with it, in their order") {
+  SavedCase saved = small_case();
+  CHECK((saved_case_text(saved).find("after") == std::string::npos));
+  saved.after = {{.law = "history", .backend = "mine decode", .spec = saved.spec},
+                 {.law = "oracle", .backend = "mine prefill", .spec = saved.spec}};
+  saved.after[1].spec.sequences[0].context_length = 7;
+  const std::string text = saved_case_text(saved);
+  CHECK(parse_saved_case(text).value().after == saved.after);
+  CHECK(saved_case_text(parse_saved_case(text).value()) == text);
+  check_refused(replaced(text, "\"law\":\"history\"", "\"law\":7"),
+                "after[0].law: expected a text, found 7");
+  Json json = Json::parse(text);
+  json["after"] = Json::array();
+  check_refused(json.dump(), "after: expected a list of 1 to 1000 checks");
+}
+
 TEST_CASE("a case of more heads than anybody waits for is refused") {
   SavedCase saved = small_case();
   saved.spec.shape.num_q_heads = kCaseHeadsMax;
