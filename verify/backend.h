@@ -63,6 +63,9 @@ struct Backend {
   std::function<Backend(std::uint32_t pattern)> with_stale_memory = {};
   // Returns this backend with these gaps in out. Empty if out is its own.
   std::function<Backend(const RowGaps& gaps)> with_out_gaps = {};
+  // Makes it forget all earlier calls, as if none had been made. Empty if it cannot, or has nothing
+  // to forget.
+  std::function<void()> restart = {};
 };
 
 // The backend with out's gaps as in the placement, where they can be set; else as it is.

@@ -7,74 +7,20 @@
 #include <limits>
 #include <utility>
 
-#include "verify/case_work.h"
+#include "verify/failing_case.h"
 
 namespace recto::verify {
 namespace {
 
-// What the runner does with one law, one backend and one case.
-struct Attempt {
-  const Law& law;
-  const Backend& backend;
-  const DescribedCase& described;
-  const LawRunOptions& options;
-};
-
 // Each failing case gets at least this much shrinking work: enough for trials of a small case.
 constexpr std::int64_t kLeastShrinkingWork = 50'000'000;
-
-LawVerdict verdict_on(const Attempt& attempt, const DescribedCase& described) {
-  return verdict_of(attempt.law, attempt.backend, described.law_case, attempt.options.bound_kind);
-}
-
-// A case, its verdict, and why nothing can run any more after it.
-struct FailingCase {
-  DescribedCase described;
-  LawVerdict verdict;
-  std::optional<std::string> lost;
-};
-
-FailingCase failing_case(const Attempt& attempt, DescribedCase described, LawVerdict verdict) {
-  FailingCase failing{std::move(described), std::move(verdict), std::nullopt};
-  if (attempt.options.why_lost) failing.lost = attempt.options.why_lost();
-  return failing;
-}
-
-using FailingCases = std::map<std::string, FailingCase>;  // by kind
-
-// The simplest case found that fails in the same way as `smallest`. Uses up `work_left`. Cases that
-// fail in another way go to `others`, the first of each kind.
-FailingCase shrunk(const Attempt& attempt, FailingCase smallest, std::int64_t& work_left,
-                   FailingCases& others) {
-  const std::string kind = smallest.verdict.kind();
-  std::int64_t trials_left = attempt.options.shrinking_trials;
-  for (bool found = true; found && !smallest.lost;) {
-    found = false;
-    if (!smallest.described.simpler_cases) return smallest;
-    for (const std::function<DescribedCase()>& make : smallest.described.simpler_cases()) {
-      if (trials_left-- <= 0 || work_left <= 0) return smallest;
-      DescribedCase simpler = make();
-      work_left -= case_work(simpler.law_case.problem);
-      LawVerdict verdict = verdict_on(attempt, simpler);
-      if (verdict.skipped || !verdict.failed()) continue;
-      FailingCase failing = failing_case(attempt, std::move(simpler), std::move(verdict));
-      found = failing.lost || failing.verdict.kind() == kind;
-      if (!found) {
-        others.try_emplace(failing.verdict.kind(), std::move(failing));
-        continue;
-      }
-      smallest = std::move(failing);
-      break;
-    }
-  }
-  return smallest;
-}
 
 // Where failures go.
 struct Telling {
   LawCount& count;  // of the attempt
   std::vector<std::string>& failures;
   std::int64_t& shrinking_work_left;  // of all failing cases
+  const RecentChecks& recent;         // made before the attempt
 };
 
 // Shrinks, keeps and reports the case, then the failures of unreported kinds met while shrinking.
@@ -82,10 +28,11 @@ struct Telling {
 std::optional<std::string> tell(const Attempt& attempt, FailingCase failing, Telling& telling) {
   const auto& [law, backend, described, options] = attempt;
   const std::int64_t work = std::max(kLeastShrinkingWork, telling.shrinking_work_left / 4);
-  std::int64_t work_left = work;
+  TrialBudget budget(options, work);
   FailingCases others;
-  FailingCase smallest = shrunk(attempt, std::move(failing), work_left, others);
-  telling.shrinking_work_left -= work - work_left;
+  FailingCase smallest = failing_again(attempt, std::move(failing), telling.recent, budget, others);
+  if (smallest.fails_again) smallest = shrunk(attempt, std::move(smallest), budget, others);
+  telling.shrinking_work_left -= work - budget.work_left();
   ++telling.count.failures[smallest.verdict.kind()].shown;
   if (options.keep) {
     smallest.described.replay = options.keep(law, backend, smallest.described, smallest.verdict);
@@ -109,13 +56,7 @@ std::optional<std::string> tell(const Attempt& attempt, FailingCase failing, Tel
 std::optional<std::string> try_case(const Attempt& attempt, Telling telling) {
   LawCount& count = telling.count;
   const auto& [law, backend, described, options] = attempt;
-  std::optional<std::string> left_out;
-  if (options.why_left_out) left_out = options.why_left_out(law, backend, described);
-  if (left_out) {
-    ++count.skipped[*left_out];
-    return std::nullopt;
-  }
-  const LawVerdict verdict = verdict_on(attempt, described);
+  const LawVerdict verdict = verdict_of(law, backend, described.law_case, options.bound_kind);
   if (verdict.skipped) {
     ++count.skipped[*verdict.skipped];
     return std::nullopt;
@@ -219,9 +160,11 @@ LawReport run_laws(const std::vector<Law>& laws, const std::vector<Backend>& bac
     }
   }
   std::int64_t shrinking_work_left = options.shrinking_work;
+  RecentChecks recent;
   while (!report.lost) {
-    const std::optional<DescribedCase> described = next_case();
-    if (!described) break;
+    std::optional<DescribedCase> next = next_case();
+    if (!next) break;
+    const auto described = std::make_shared<const DescribedCase>(*std::move(next));
     auto count = report.counts.begin();
     for (const Law& law : laws) {
       for (const Backend& backend : backends) {
@@ -231,8 +174,22 @@ LawReport run_laws(const std::vector<Law>& laws, const std::vector<Backend>& bac
           continue;
         }
         if (options.before_each) options.before_each(law, backend);
+        std::optional<std::string> left_out;
+        if (options.why_left_out) left_out = options.why_left_out(law, backend, *described);
+        if (left_out) {
+          ++counted.skipped[*left_out];
+          continue;
+        }
+        const std::size_t told = report.failures.size();
         report.lost = try_case({law, backend, *described, options},
-                               {counted, report.failures, shrinking_work_left});
+                               {counted, report.failures, shrinking_work_left, recent});
+        if (!backend.restart) continue;
+        if (report.failures.size() == told) {
+          recent.add({&law, &backend, described});
+        } else {  // trials of shrinking came between
+          backend.restart();
+          recent = {};
+        }
       }
     }
   }
@@ -261,18 +218,20 @@ LawVerdict verdict_of(const Law& law, const Backend& backend, const LawCase& law
 
 DescribedCase shrink_failure(const Law& law, const Backend& backend, const DescribedCase& failing,
                              const LawRunOptions& options) {
-  std::int64_t work_left = options.shrinking_work;
+  TrialBudget budget(options, options.shrinking_work);
   const Attempt attempt{law, backend, failing, options};
-  FailingCase first = failing_case(attempt, failing, verdict_on(attempt, failing));
+  FailingCase first = failing_case(attempt, failing, verdict_again(attempt, failing));
   FailingCases others;
-  return shrunk(attempt, std::move(first), work_left, others).described;
+  return shrunk(attempt, std::move(first), budget, others).described;
 }
 
 std::string failure_text(const Law& law, const Backend& backend, const DescribedCase& described,
                          const LawVerdict& verdict) {
-  return fmt::format("law {} is broken by {}\n  {}\ncase\n{}\n{}\n{}\nreplay\n  {}\n", law.name,
+  const std::string remark =
+      described.remark.empty() ? "" : fmt::format("fails\n{}\n", indented(described.remark));
+  return fmt::format("law {} is broken by {}\n  {}\ncase\n{}\n{}\n{}\n{}replay\n  {}\n", law.name,
                      backend.name, law.statement, indented(described.description),
-                     verdict.heading(), indented(verdict.details()), described.replay);
+                     verdict.heading(), indented(verdict.details()), remark, described.replay);
 }
 
 }  // namespace recto::verify

@@ -1,8 +1,9 @@
 #pragma once
 
 // Runs laws on backends over cases and counts what held, what failed and how to replay it, and what
-// did not apply and why. A failing case is shrunk as far as possible before it is printed. An
-// exception from a law or a backend counts as a failure too; in tests, a broken contract throws.
+// did not apply and why. A failing case is put to its backend again, restarted if it can be, and is
+// shrunk as far as possible before it is printed. An exception from a law or a backend counts as a
+// failure too; in tests, a broken contract throws.
 
 #include <cstdint>
 #include <functional>
@@ -18,6 +19,14 @@
 namespace recto::verify {
 
 struct CaseSpec;  // verify/generators/case_spec.h
+struct DescribedCase;
+
+// A law that was put to a backend and a case; the run outlives it.
+struct MadeCheck {
+  const Law* law = nullptr;
+  const Backend* backend = nullptr;
+  std::shared_ptr<const DescribedCase> described;
+};
 
 struct DescribedCase {
   LawCase law_case;
@@ -27,6 +36,10 @@ struct DescribedCase {
   std::function<std::vector<std::function<DescribedCase()>>()> simpler_cases = {};
   std::shared_ptr<const CaseSpec> spec =
       {};  // what the generators made it from; null if they did not make it
+  // Of a failing case: the checks that come before it in a restarted backend, in this order,
+  // without which it holds; and when it fails, if not each time, in lines.
+  std::vector<MadeCheck> after = {};
+  std::string remark = {};
 };
 
 // The next case, or nothing after the last.
@@ -64,6 +77,9 @@ struct LawRunOptions {
   // Work (case_work.h) of these trials over all failing cases. Each case gets a quarter of what is
   // left, and at least what small cases need.
   std::int64_t shrinking_work = 4'000'000'000;
+  // Tells seconds; each failing case gets so many of them for its trials. Without it, any number.
+  std::function<double()> clock = {};
+  double shrinking_seconds = 60;
   // Saves a shrunk failing case and returns its replay command. If empty, the replay stays as it
   // is.
   std::function<std::string(const Law&, const Backend&, const DescribedCase&, const LawVerdict&)>

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "verify/generators/case_json.h"
 #include "verify/generators/field_reader.h"
@@ -12,7 +14,40 @@ namespace recto::verify {
 namespace {
 
 constexpr std::int64_t kVersion = 1;
+constexpr std::size_t kEarlierChecksMax = 1000;
 constexpr std::array<BoundKind, 2> kBoundKinds = {BoundKind::kHard, BoundKind::kSharp};
+
+// A line for each check.
+std::string after_text(const std::vector<EarlierCheck>& after) {
+  std::string text;
+  for (const auto& [law, backend, spec] : after) {
+    const Json check = {{"law", law}, {"backend", backend}, {"case", case_json(spec)}};
+    text += fmt::format("{}    {}", text.empty() ? "" : ",\n", check.dump());
+  }
+  return fmt::format("  \"after\": [\n{}\n  ],\n", text);
+}
+
+Status read_after(const Json& list, std::vector<EarlierCheck>& after) {
+  if (!list.is_array() || list.empty() || list.size() > kEarlierChecksMax) {
+    return Status::invalid_input(
+        fmt::format("after: expected a list of 1 to {} checks", kEarlierChecksMax));
+  }
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string path = fmt::format("after[{}]", i);
+    if (!list[i].is_object()) return Status::invalid_input(path + ": expected an object");
+    FieldReader reader(list[i], path);
+    EarlierCheck check;
+    reader.read("law", check.law);
+    reader.read("backend", check.backend);
+    const Json* spec = reader.require("case", "an object");
+    RECTO_RETURN_IF_ERROR(reader.finish());
+    Result<CaseSpec> read = read_case(*spec, path + ".case");
+    RECTO_RETURN_IF_ERROR(read.status());
+    check.spec = std::move(read).value();
+    after.push_back(std::move(check));
+  }
+  return Status::ok();
+}
 
 }  // namespace
 
@@ -22,7 +57,8 @@ std::string saved_case_text(const SavedCase& saved) {
                {"backend", saved.backend},
                {"bound", bound_kind_name(saved.bound_kind)}};
   if (!saved.answer.empty()) head["answer"] = saved.answer;
-  return fmt::format("{{\n{},\n  \"case\": {{\n{}\n  }}\n}}\n", topic_lines(head, "  "),
+  return fmt::format("{{\n{},\n{}  \"case\": {{\n{}\n  }}\n}}\n", topic_lines(head, "  "),
+                     saved.after.empty() ? "" : after_text(saved.after),
                      topic_lines(case_json(saved.spec), "    "));
 }
 
@@ -44,8 +80,10 @@ Result<SavedCase> parse_saved_case(std::string_view text) {
   reader.read("backend", saved.backend);
   if (reader.find("answer") != nullptr) reader.read("answer", saved.answer);
   reader.read_choice("bound", saved.bound_kind, kBoundKinds, bound_kind_name);
+  const Json* const after = reader.find("after");
   const Json* spec = reader.require("case", "an object");
   RECTO_RETURN_IF_ERROR(reader.finish());
+  if (after != nullptr) RECTO_RETURN_IF_ERROR(read_after(*after, saved.after));
   const Result<CaseSpec> read = read_case(*spec, "case");
   RECTO_RETURN_IF_ERROR(read.status());
   saved.spec = read.value();

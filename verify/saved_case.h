@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/status.h"
 #include "verify/generators/case_spec.h"
@@ -11,20 +12,31 @@
 
 namespace recto::verify {
 
+// A check that comes before a saved case.
+struct EarlierCheck {
+  std::string law = {};
+  std::string backend = {};
+  CaseSpec spec = {};
+
+  friend bool operator==(const EarlierCheck&, const EarlierCheck&) = default;
+};
+
 struct SavedCase {
   std::string law = {};      // empty: the oracle
   std::string backend = {};  // on which it was observed; may be empty
   std::string answer = {};   // the file of results in which it was observed, or empty
   BoundKind bound_kind = BoundKind::kSharp;
   CaseSpec spec = {};
+  // Made before it, in this order, in a process that has called nothing yet: it fails only then.
+  std::vector<EarlierCheck> after = {};
 };
 
 // JSON with one line per topic, ending in a newline. Equal cases produce equal texts.
 std::string saved_case_text(const SavedCase& saved);
 
 // Invalid input names the line, or the field and what was expected. A saved case must be complete:
-// `law` and `backend` may be empty strings, and only `answer` and values.varied_tokens may be
-// omitted.
+// `law` and `backend` may be empty strings, and only `answer`, `after` and values.varied_tokens may
+// be omitted.
 Result<SavedCase> parse_saved_case(std::string_view text);
 
 constexpr const char* bound_kind_name(BoundKind kind) {

@@ -72,6 +72,22 @@ TEST_CASE("gaps are saved where there are any, and a case of before them has non
                 "case.placement.gaps.q_rows: expected a multiple of 16, found 31");
 }
 
+TEST_CASE("checks that a case fails after are kept with it, in their order") {
+  SavedCase saved = small_case();
+  CHECK((saved_case_text(saved).find("after") == std::string::npos));
+  saved.after = {{.law = "history", .backend = "mine decode", .spec = saved.spec},
+                 {.law = "oracle", .backend = "mine prefill", .spec = saved.spec}};
+  saved.after[1].spec.sequences[0].context_length = 7;
+  const std::string text = saved_case_text(saved);
+  CHECK(parse_saved_case(text).value().after == saved.after);
+  CHECK(saved_case_text(parse_saved_case(text).value()) == text);
+  check_refused(replaced(text, "\"law\":\"history\"", "\"law\":7"),
+                "after[0].law: expected a text, found 7");
+  Json json = Json::parse(text);
+  json["after"] = Json::array();
+  check_refused(json.dump(), "after: expected a list of 1 to 1000 checks");
+}
+
 TEST_CASE("a case of more heads than anybody waits for is refused") {
   SavedCase saved = small_case();
   saved.spec.shape.num_q_heads = kCaseHeadsMax;

@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <sstream>
 #include <string>
+#include <utility>
 
 #include "experiments/replay/replay_answer.h"
 #include "experiments/support/text_file.h"
@@ -45,10 +49,14 @@ Result<SavedCase> read_saved_case(const std::string& path) {
   return saved;
 }
 
+// "decode" of "NAME decode"; of another name, that name.
+std::string function_of(const std::string& backend) {
+  return backend.substr(backend.rfind(' ') + 1);
+}
+
 // Another library has the same function as a library's "NAME decode", but under its own name.
 Result<std::string> saved_backend(const ReplayFlags& flags, const SavedCase& saved) {
-  const std::size_t space = saved.backend.rfind(' ');
-  const bool is_of_library = space != std::string::npos;
+  const bool is_of_library = saved.backend.find(' ') != std::string::npos;
   if (saved.backend.empty()) {
     return Status::invalid_input(
         flags.file + ": backend: expected a name of recto verify --list, or --backend beside it");
@@ -59,19 +67,32 @@ Result<std::string> saved_backend(const ReplayFlags& flags, const SavedCase& sav
                     "--backend",
                     flags.file, saved.backend));
   }
-  return is_of_library ? saved.backend.substr(space + 1) : saved.backend;
+  return function_of(saved.backend);
 }
 
-// The backends that were asked for, or else that of the file, and the law that the file names.
+// A list, as flags take it, in which the name stands.
+std::string with_name(const std::string& list, const std::string& name) {
+  const bool has_name = ("," + list + ",").find("," + name + ",") != std::string::npos;
+  return has_name ? list : list + "," + name;
+}
+
+// The backends that were asked for, or else that of the file, and the law that the file names. Of a
+// library, those of the checks before the case, too.
 Result<Trial> trial_of(const ReplayFlags& flags, const SavedCase& saved) {
   TrialFlags wanted = flags.trial;
   wanted.laws = saved.law.empty() ? "oracle" : saved.law;
   wanted.laws_named_by = flags.file + ": law";
-  if (!wanted.backends.empty()) return choose_trial(wanted);
-  const Result<std::string> backend = saved_backend(flags, saved);
-  RECTO_RETURN_IF_ERROR(backend.status());
-  wanted.backends = backend.value();
-  wanted.backends_named_by = flags.file + ": backend";
+  if (wanted.backends.empty()) {
+    Result<std::string> backend = saved_backend(flags, saved);
+    RECTO_RETURN_IF_ERROR(backend.status());
+    wanted.backends = std::move(backend).value();
+    wanted.backends_named_by = flags.file + ": backend";
+  }
+  if (!wanted.has_library()) return choose_trial(wanted);
+  for (const verify::EarlierCheck& check : saved.after) {
+    wanted.laws = with_name(wanted.laws, check.law);
+    wanted.backends = with_name(wanted.backends, function_of(check.backend));
+  }
   return choose_trial(wanted);
 }
 
@@ -88,9 +109,28 @@ std::string verdict_text(const Law& law, const verify::LawVerdict& verdict) {
                      verdict.heading() + "\n" + verdict.details());
 }
 
-Replayed replay_on(const Backend& backend, const Law& law, const SavedCase& saved,
+// Lets the backend forget what it was called for, and makes the checks that come before the case.
+void begin_again(const Backend& backend, const Trial& trial, const SavedCase& saved) {
+  if (!backend.restart) return;
+  backend.restart();
+  for (const verify::EarlierCheck& check : saved.after) {
+    const auto law = std::ranges::find(trial.laws, check.law, &Law::name);
+    const auto on =
+        std::ranges::find(trial.backends, function_of(check.backend),
+                          [](const auto& listed) { return function_of(listed.backend.name); });
+    if (law == trial.laws.end() || on == trial.backends.end()) continue;
+    verify::verdict_of(*law, on->backend, verify::drawn_case(check.spec, "").law_case,
+                       saved.bound_kind);
+  }
+}
+
+Replayed replay_on(const Backend& backend, const Trial& trial, const SavedCase& saved,
                    const verify::LawCase& law_case, std::ostream& out) {
+  const Law& law = trial.laws.front();
+  begin_again(backend, trial, saved);
   const verify::LawVerdict verdict = verify::verdict_of(law, backend, law_case, saved.bound_kind);
+  // What the law's calls have left behind is none of the case's.
+  begin_again(backend, trial, saved);
   const verify::Explanation explanation = verify::explain(backend, law_case, saved.bound_kind);
   out << fmt::format("\n{}, {} bounds\n", backend.name, bound_kind_name(saved.bound_kind))
       << verdict_text(law, verdict);
@@ -102,6 +142,15 @@ Replayed replay_on(const Backend& backend, const Law& law, const SavedCase& save
     return Replayed::kFailed;
   }
   return verdict.skipped && explanation.not_run ? Replayed::kSkipped : Replayed::kHeld;
+}
+
+// False for a function of a library that only checks before the case call.
+bool is_replayed(const ReplayFlags& flags, const SavedCase& saved, const Backend& backend) {
+  if (saved.after.empty() || !flags.trial.has_library()) return true;
+  std::istringstream asked(flags.trial.backends.empty() ? saved.backend : flags.trial.backends);
+  for (std::string name; std::getline(asked, name, ',');)
+    if (function_of(name) == function_of(backend.name)) return true;
+  return false;
 }
 
 // False if another backend is asked for.
@@ -120,14 +169,18 @@ Status run_replay(const ReplayFlags& flags, CommandContext& context) {
   RECTO_RETURN_IF_ERROR(trial.status());
   const DescribedCase described = verify::drawn_case(saved.value().spec, "");
   context.out << described.description << '\n';
+  if (const std::size_t after = saved.value().after.size(); after > 0)
+    context.out << fmt::format("after      {} other {}, each time\n", after,
+                               after == 1 ? "check" : "checks");
   std::int64_t counts[3] = {};
   for (const verify::ListedBackend& listed : trial.value().backends) {
+    if (!is_replayed(flags, saved.value(), listed.backend)) continue;
     if (listed.why_not_here) {
       context.out << fmt::format("\nSKIPPED: {}: {}\n", listed.backend.name, *listed.why_not_here);
       continue;
     }
-    const Replayed replayed = replay_on(listed.backend, trial.value().laws.front(), saved.value(),
-                                        described.law_case, context.out);
+    const Replayed replayed =
+        replay_on(listed.backend, trial.value(), saved.value(), described.law_case, context.out);
     ++counts[static_cast<int>(replayed)];
   }
   const std::int64_t failed = counts[static_cast<int>(Replayed::kFailed)];

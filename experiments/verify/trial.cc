@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/contract.h"
 #include "experiments/support/offered_values.h"
@@ -22,6 +23,10 @@ namespace {
 
 using verify::Law;
 using verify::ListedBackend;
+
+// Of --time-limit, in seconds.
+constexpr double kTimeLimitMin = 0.001;
+constexpr double kTimeLimitMax = 86'400;
 
 Result<std::vector<std::string>> names_in(const std::string& list, const std::string& named_by) {
   if (list.empty()) return std::vector<std::string>{};
@@ -108,6 +113,10 @@ verify::KernelLibraryOptions library_options(const TrialFlags& flags) {
   verify::KernelLibraryOptions options;
   options.device = verify::kernel_device();
   if (!flags.cuda.adapter.empty()) options.time_limit_ms = kSourcesLimitMs;
+  if (flags.time_limit_s) {
+    options.time_limit_ms = static_cast<std::int64_t>(std::ceil(*flags.time_limit_s * 1000));
+    options.load_limit_ms = std::max(options.load_limit_ms, options.time_limit_ms);
+  }
   return options;
 }
 
@@ -115,6 +124,7 @@ verify::KernelLibraryOptions library_options(const TrialFlags& flags) {
 
 std::string TrialFlags::library_text() const {
   std::string text = is_batch_invariant ? " --batch-invariant" : "";
+  if (time_limit_s) text += fmt::format(" --time-limit {}", *time_limit_s);
   if (!kernel.empty()) return " --kernel " + shell_word(kernel) + text;
   for (const std::string& source : cuda.sources) text += " --cuda " + shell_word(source);
   if (!cuda.adapter.empty()) text += " --adapter " + shell_word(cuda.adapter);
@@ -175,6 +185,13 @@ void add_library_flags(CLI::App& command, TrialFlags& flags) {
       ->needs(adapter);
   command.add_flag("--batch-invariant", flags.is_batch_invariant,
                    "holds the library to bits where only the batch or the chunks differ");
+  command
+      .add_option(
+          "--time-limit", flags.time_limit_s,
+          fmt::format("CPU time of one call of the library [{}, of sources {}]",
+                      verify::KernelLibraryOptions{}.time_limit_ms / 1000, kSourcesLimitMs / 1000))
+      ->option_text("S")
+      ->check(number_within(kTimeLimitMin, kTimeLimitMax));
 }
 
 std::vector<verify::Backend> Trial::backends_here() const {
@@ -195,6 +212,10 @@ Result<Trial> choose_trial(const TrialFlags& flags) {
     return Status::invalid_input(
         "--batch-invariant: expected --kernel or --adapter beside it: the list's own say it");
   }
+  if (flags.time_limit_s && !flags.has_library()) {
+    return Status::invalid_input(
+        "--time-limit: expected --kernel or --adapter beside it: the list's own have no limit");
+  }
   if (!flags.has_library()) {
     verify::let_kernels_reach_heap();
     const std::vector<ListedBackend> list = verify::backend_list();
@@ -212,6 +233,7 @@ Result<Trial> choose_trial(const TrialFlags& flags) {
     RECTO_RETURN_IF_ERROR(chosen.status().in(flags.backends_named_by));
     trial.backends = std::move(chosen).value();
     laws.insert(laws.end(), library.value().laws.begin(), library.value().laws.end());
+    trial.late_calls = library.value().late_calls;
   }
   auto chosen = choose_laws(laws, law_names.value());
   RECTO_RETURN_IF_ERROR(chosen.status().in(flags.laws_named_by));

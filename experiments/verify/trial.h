@@ -4,7 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,8 +17,8 @@
 
 namespace recto::experiments {
 
-// The time limit of one call of a library that is built from CUDA sources. The executor is slow,
-// and has bounds of its own on kernels that never end.
+// The time limit of one call of a library that is built from CUDA sources, where none is given. The
+// executor is slow, and has bounds of its own on kernels that never end.
 inline constexpr std::int64_t kSourcesLimitMs = 120'000;
 
 struct TrialFlags {
@@ -31,9 +33,10 @@ struct TrialFlags {
   verify::CudaSource cuda = {};
   // What their author promises: a row's bits depend on the keys that it sees alone.
   bool is_batch_invariant = false;
+  std::optional<double> time_limit_s = {};  // of one call, KernelLibraryOptions::time_limit_ms
 
   bool has_library() const { return !kernel.empty() || !cuda.adapter.empty(); }
-  // The flags that name the library, each after a space.
+  // The flags of the library, each after a space.
   std::string library_text() const;
 };
 
@@ -48,6 +51,7 @@ struct Trial {
   std::shared_ptr<const verify::BuiltLibrary> built;  // of CUDA sources; backends run it
   std::vector<verify::ListedBackend> backends;
   std::vector<verify::Law> laws;  // the oracle's comparison last, but for a library's own
+  std::function<std::int64_t()> late_calls = {};  // KernelLibrary::late_calls(), of a library
 
   std::vector<verify::Backend> backends_here() const;
 };

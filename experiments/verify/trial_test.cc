@@ -71,8 +71,32 @@ TEST_CASE("batch invariance is promised of a library alone") {
 
 TEST_CASE("how long a library's call may take is told") {
   const auto tried = testing::try_command(add_verify_command, {"verify", "--help"});
-  CHECK_THAT(tried.out, ContainsSubstring("A call of a library that is not back after 10 s, or "
-                                          "120 s where it is made of sources, fails"));
+  CHECK_THAT(tried.out, ContainsSubstring("A call of a library that is not back after 10 s of CPU "
+                                          "time, or 120 s where it is made of sources\n"
+                                          "(--time-limit), or after 6 times that by the clock"));
+}
+
+TEST_CASE("a limit on a library's time is obeyed, and goes into the replay") {
+  const auto folder = std::filesystem::path(std::getenv("TEST_TMPDIR")) / "late";
+  setenv("RECTO_TEST_FAULT", "loop", 1);
+  const auto tried = testing::try_command(
+      add_verify_command, {"verify", "--kernel", "verify/kernel_abi/libfaults.so", "--law",
+                           "oracle", "--cases", "3", "--time-limit", "0.05", "--out", folder});
+  unsetenv("RECTO_TEST_FAULT");
+  CHECK(tried.exit_code == 1);
+  CHECK_THAT(tried.out, ContainsSubstring("did not come back within 50 ms of CPU time") &&
+                            ContainsSubstring("libfaults.so --time-limit 0.05\n"));
+}
+
+TEST_CASE("a time limit that is none, or without a library, is refused") {
+  const auto without = testing::try_command(add_verify_command, {"verify", "--time-limit", "5"});
+  CHECK(without.exit_code == 2);
+  CHECK_THAT(without.err, ContainsSubstring("--time-limit: expected --kernel or --adapter"));
+  const auto zero = testing::try_command(
+      add_verify_command,
+      {"verify", "--kernel", "verify/kernel_abi/libfaults.so", "--time-limit", "0"});
+  CHECK(zero.exit_code == 2);
+  CHECK_THAT(zero.err, ContainsSubstring("--time-limit"));
 }
 
 }  // namespace

@@ -31,8 +31,9 @@ constexpr const char* kFooter = R"(
 Each law, and the comparison with the oracle, is put to each backend over drawn cases. A case that
 fails is made as small as it gets, printed, and kept in a file for recto replay.
 
-A call of a library that is not back after {} s, or {} s where it is made of sources, fails its
-case, and after {} of them no call of that function is made that was not made before.
+A call of a library that is not back after {} s of CPU time, or {} s where it is made of sources
+(--time-limit), or after {} times that by the clock, is made once more, then fails its case. After
+{} of them no call of that function is made that was not made before.
 
 Examples:
   recto verify --list
@@ -197,7 +198,7 @@ void add_verify_command(CLI::App& app, CommandContext& context) {
   add_run_flags(*command, *flags);
   const verify::KernelLibraryOptions library;
   command->footer(fmt::format(kFooter, library.time_limit_ms / 1000, kSourcesLimitMs / 1000,
-                              library.time_outs_max));
+                              verify::kClockLimitFactor, library.time_outs_max));
   command->callback([command, flags, &context] {
     context.chosen = [command, flags, &context] {
       const Status status = check_list_alone(*command);

@@ -57,6 +57,7 @@ class VerifyRun {
     verify::LawRunOptions how{.bound_kind = options_.bound_kind,
                               .failures_kept = options_.failures_kept};
     how.why_lost = options_.why_lost;
+    how.clock = [this] { return seconds_passed(); };
     how.keep = [this](const Law& law, const Backend& backend, const DescribedCase& smallest,
                       const verify::LawVerdict& verdict) {
       outcome_.kept.push_back({law.name, backend.name, verdict.kind()});
@@ -190,10 +191,12 @@ class VerifyRun {
     const std::string stem = plain_name(fmt::format("{}-{}", backend.name, law.name));
     const std::string file = fmt::format("{}/{}-{}.json", options_.folder, stem, ++numbers_[stem]);
     Status status = make_folder(options_.folder);
-    const verify::SavedCase saved{.law = law.name,
-                                  .backend = backend.name,
-                                  .bound_kind = options_.bound_kind,
-                                  .spec = *smallest.spec};
+    verify::SavedCase saved{.law = law.name,
+                            .backend = backend.name,
+                            .bound_kind = options_.bound_kind,
+                            .spec = *smallest.spec};
+    for (const auto& [before, on, described] : smallest.after)
+      saved.after.push_back({.law = before->name, .backend = on->name, .spec = *described->spec});
     if (status.is_ok()) status = write_file(file, saved_case_text(saved));
     if (outcome_.written.is_ok()) outcome_.written = status;
     if (!status.is_ok()) return "none, as the case could not be kept: " + status.message();
@@ -234,7 +237,9 @@ std::vector<std::string> untried_backends(const Trial& trial, const VerifyOutcom
 
 VerifyOutcome run_verify(const Trial& trial, const VerifyOptions& options,
                          CommandContext& context) {
-  return VerifyRun(trial, options, context).run();
+  VerifyOutcome outcome = VerifyRun(trial, options, context).run();
+  if (trial.late_calls) outcome.late_calls = trial.late_calls();
+  return outcome;
 }
 
 }  // namespace recto::experiments

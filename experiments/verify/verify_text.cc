@@ -201,6 +201,9 @@ std::string verify_text(const Trial& trial, const VerifyOptions& options,
     text += reasons_text(outcome.passed_over);
   }
   text += absent_text(trial) + tests_text(trial);
+  if (outcome.late_calls > 0)
+    text += fmt::format("\nnote: calls that ran into the time limit, and not when made again: {}\n",
+                        outcome.late_calls);
   for (const std::string& backend : untried_backends(trial, outcome))
     text += fmt::format("\nuntried: {}: every case was skipped\n", backend);
   return text + biases_text(outcome) + failures_text(options, outcome);
@@ -217,6 +220,7 @@ Json verify_json(const Trial& trial, const VerifyOptions& options, const VerifyO
                {"seed", options.seed},
                {"bound", bound_kind_name(options.bound_kind)},
                {"passed_over", outcome.passed_over},
+               {"late_calls", outcome.late_calls},
                {"failed", outcome.report.failed()},
                {"ended_early", outcome.report.lost ? Json(*outcome.report.lost) : Json(nullptr)},
                {"untried", untried_backends(trial, outcome)},

@@ -15,6 +15,8 @@
 namespace recto::verify {
 namespace {
 
+constexpr const char* kTimeOut = "time-out";  // a kind of failure
+
 std::string message_of(const KernelRequest& request) {
   const char* const text = reinterpret_cast<const char*>(request.message.ours);
   std::string message(text, strnlen(text, static_cast<std::size_t>(request.message.bytes)));
@@ -74,8 +76,15 @@ Result<std::shared_ptr<KernelLibrary>> KernelLibrary::open(const std::string& pa
   return library;
 }
 
+// Once more if the first time ran into the limit.
+Result<KernelAnswer> KernelLibrary::start() {
+  Result<KernelAnswer> answer = process_->start(options_.load_limit_ms);
+  if (!answer.is_ok() || !is_time_out(answer.value().end)) return answer;
+  return process_->start(options_.load_limit_ms);
+}
+
 Status KernelLibrary::load() {
-  const Result<KernelAnswer> answer = process_->start(options_.load_limit_ms);
+  const Result<KernelAnswer> answer = start();
   RECTO_RETURN_IF_ERROR(answer.status());
   const KernelMailbox& mailbox = process_->mailbox();
   if (answer.value().end != KernelEnd::kAnswered) {
@@ -137,6 +146,12 @@ CallOutcome KernelLibrary::write_kv(const KvWriteInputs& inputs) {
   return outcome;
 }
 
+void KernelLibrary::restart() {
+  process_->stop();
+  kept_.reset();
+  std::erase_if(went_wrong_, [](const auto& call) { return call.second.failure != kTimeOut; });
+}
+
 const KernelLibrary::MadeCall& KernelLibrary::make(const Result<KernelRequest>& request) {
   if (!request.is_ok()) {
     kept_ = MadeCall{.outcome = {CallOutcome::Kind::kUnsupported, request.status().message()}};
@@ -160,16 +175,17 @@ CallOutcome KernelLibrary::call(const KernelRequest& request) {
     return {CallOutcome::Kind::kUnsupported,
             fmt::format("given up after {} calls that did not come back", time_outs)};
   }
-  if (!process_->is_running()) {
-    const Status loaded = load();
-    if (!loaded.is_ok()) {
-      return {CallOutcome::Kind::kWrong, "loaded again: " + loaded.message(), "load failure"};
-    }
+  Result<KernelAnswer> answer = answer_to(request);
+  if (answer.is_ok() && is_time_out(answer.value().end)) {
+    put_back_before(request);
+    answer = answer_to(request);
+    const bool is_late = answer.is_ok() && !is_time_out(answer.value().end);
+    ++(is_late ? late_calls_ : time_outs);
   }
-  const KernelAnswer answer =
-      process_->call(request.function, request.call, options_.time_limit_ms);
-  if (answer.end == KernelEnd::kTimeLimit) ++time_outs;
-  CallOutcome outcome = judge(request, answer);
+  if (!answer.is_ok())
+    return {CallOutcome::Kind::kWrong, "loaded again: " + answer.status().message(),
+            "load failure"};
+  CallOutcome outcome = judge(request, answer.value());
   if (outcome.kind == CallOutcome::Kind::kWrong) {
     outcome.text = fmt::format("{} {}", kernel_function_name(request.function), outcome.text);
     if (request.is_distant)
@@ -177,6 +193,12 @@ CallOutcome KernelLibrary::call(const KernelRequest& request) {
     went_wrong_[request.key] = outcome;
   }
   return outcome;
+}
+
+// Of a new process, if none is running. Not ok if the library cannot be loaded again.
+Result<KernelAnswer> KernelLibrary::answer_to(const KernelRequest& request) {
+  if (!process_->is_running()) RECTO_RETURN_IF_ERROR(load());
+  return process_->call(request.function, request.call, options_.time_limit_ms);
 }
 
 CallOutcome KernelLibrary::judge(const KernelRequest& request, const KernelAnswer& answer) const {
@@ -243,8 +265,15 @@ CallOutcome KernelLibrary::judge_end(const KernelAnswer& answer, std::int64_t ti
       text = "closed files that are not its own, and did not go on";
       break;
     case KernelEnd::kTimeLimit:
-      kind = "time-out";
-      text = fmt::format("did not come back within {} ms", time_limit_ms);
+      kind = kTimeOut;
+      text = fmt::format("did not come back within {} ms of CPU time", time_limit_ms);
+      break;
+    case KernelEnd::kClockLimit:
+      kind = kTimeOut;
+      text = fmt::format(
+          "did not come back within {} ms by the clock, of which it computed for "
+          "less than {}",
+          kClockLimitFactor * time_limit_ms, time_limit_ms);
       break;
   }
   return {CallOutcome::Kind::kWrong, text + printed_text(answer), kind};

@@ -22,8 +22,9 @@
 namespace recto::verify {
 
 struct KernelLibraryOptions {
-  std::int64_t load_limit_ms = 10'000;  // wall clock, as all limits
-  std::int64_t time_limit_ms = 10'000;  // of one call
+  // CPU time of the library's process; by the clock kClockLimitFactor times as much.
+  std::int64_t load_limit_ms = 10'000;
+  std::int64_t time_limit_ms = 10'000;  // of one call, which is made again before it fails
   // After this many calls of a function have run into time_limit_ms, no new call of it is made:
   // shrinking an endless loop would take the limit for each trial.
   std::int64_t time_outs_max = 4;
@@ -67,6 +68,12 @@ class KernelLibrary {
   // Sets `result` if the outcome is kDone. Calls that went wrong are not repeated.
   CallOutcome attend(KernelFunction function, const PagedAttentionInputs& inputs,
                      reference::AttentionResult& result, const ResultMemory& results = {});
+  // Calls from now on find the library as new, in a new process. Those that went wrong are made
+  // again, but for the ones that ran into the limit: these had a new process already.
+  void restart();
+  // Calls that ran into the limit, and came back within it as they were made again.
+  std::int64_t late_calls() const { return late_calls_; }
+
   // If the outcome is kDone, the caches are as the library left them; otherwise they are unchanged.
   CallOutcome write_kv(const KvWriteInputs& inputs);
 
@@ -84,8 +91,10 @@ class KernelLibrary {
   Status load();
   const MadeCall& make(const Result<KernelRequest>& request);
   CallOutcome call(const KernelRequest& request);
+  Result<KernelAnswer> answer_to(const KernelRequest& request);
   CallOutcome judge(const KernelRequest& request, const KernelAnswer& answer) const;
   CallOutcome judge_end(const KernelAnswer& answer, std::int64_t time_limit_ms) const;
+  Result<KernelAnswer> start();
   std::int64_t& time_outs_of(KernelFunction function) {
     return time_outs_[static_cast<int>(function)];
   }
@@ -96,6 +105,7 @@ class KernelLibrary {
   std::string name_;
   bool has_function_[kKernelFunctions.size()] = {};
   std::int64_t time_outs_[kKernelFunctions.size()] = {};
+  std::int64_t late_calls_ = 0;
   std::map<RequestKey, CallOutcome> went_wrong_;
   std::optional<MadeCall> kept_;
 };

@@ -59,6 +59,7 @@ Backend attention_backend(const Library& library, KernelFunction function,
   backend.numerics = [](const PagedAttentionInputs& inputs) {
     return reference::third_party_numerics(inputs.q.type, inputs.kv.k.type);
   };
+  backend.restart = [library] { library->restart(); };
   // Rows may share tiles in prefill.
   if (function == KernelFunction::kPrefill) {
     backend.masked_value = [](const PagedAttentionInputs&) { return MaskedValue::kTimesZero; };
@@ -72,6 +73,7 @@ Backend write_backend(const Library& library) {
   backend.why_unsupported = [](const PagedAttentionInputs& /*inputs*/) {
     return std::optional<std::string>("it writes K and V, and computes no attention");
   };
+  backend.restart = [library] { library->restart(); };
   return backend;
 }
 
@@ -94,6 +96,7 @@ Result<KernelLibraryTrial> kernel_library_trial(const std::string& path,
   RECTO_RETURN_IF_ERROR(opened.status());
   const Library& library = opened.value();
   KernelLibraryTrial trial;
+  trial.late_calls = [library] { return library->late_calls(); };
   for (const KernelFunction function : {KernelFunction::kDecode, KernelFunction::kPrefill}) {
     if (library->has(function)) trial.backends.push_back(attention_backend(library, function));
   }

@@ -2,6 +2,8 @@
 
 // The kernels of a shared library as implementations under test, for every law and the oracle.
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,7 +18,8 @@ namespace recto::verify {
 // prefill" and "NAME kv_write"; and the law of writing, which applies only to the last one.
 struct KernelLibraryTrial {
   std::vector<Backend> backends;
-  std::vector<Law> laws;  // besides those of attention
+  std::vector<Law> laws;                     // besides those of attention
+  std::function<std::int64_t()> late_calls;  // KernelLibrary::late_calls()
 };
 
 // Attention is judged by reference::third_party_numerics. A call that goes wrong throws a

@@ -134,7 +134,29 @@ TEST_CASE("a process that ends is told by how it ended") {
 }
 
 TEST_CASE("a loop without end is ended") {
-  check_wrong("loop", "did not come back within 200 ms", {.time_limit_ms = 200});
+  check_wrong("loop", "did not come back within 200 ms of CPU time", {.time_limit_ms = 200});
+}
+
+TEST_CASE("a limit is on what a call computes, and by the clock there are six of it") {
+  CHECK(outcome_with("wait for 300 ms", {.time_limit_ms = 100}).kind == CallOutcome::Kind::kDone);
+  check_wrong(
+      "wait for ever",
+      "did not come back within 600 ms by the clock, of which it computed for less than 100",
+      {.time_limit_ms = 100});
+}
+
+TEST_CASE("a call that is late once is made again, and is no failure") {
+  const std::string seen = std::string(getenv("TEST_TMPDIR")) + "/late-once";
+  setenv("RECTO_TEST_SEEN", seen.c_str(), 1);
+  const Fault fault("loop once");
+  const auto library = opened({.time_limit_ms = 100});
+  reference::AttentionResult result;
+  const CallOutcome outcome = library->attend(KernelFunction::kPrefill, placed().inputs(), result);
+  unsetenv("RECTO_TEST_SEEN");
+  CHECK(outcome.kind == CallOutcome::Kind::kDone);
+  CHECK(library->late_calls() == 1);
+  REQUIRE(result.out.size() == 16);
+  for (const double value : result.out) CHECK(value == 0);
 }
 
 TEST_CASE("what a library printed is shown where it fails") {
@@ -185,7 +207,7 @@ TEST_CASE("a library that never comes back is given up, but for what is known of
     const PlacedProblem other(two_sequences(), {.block_size = block_size});
     return library->attend(KernelFunction::kPrefill, other.inputs(), result);
   };
-  const std::string late = "prefill did not come back within 50 ms";
+  const std::string late = "prefill did not come back within 50 ms of CPU time";
   CHECK(outcome_in(1).text == late);
   CHECK(outcome_in(1).text == late);  // and is not tried again
   CHECK(outcome_in(2).text == late);

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -46,15 +47,29 @@ bool has_ended(int process) {
   return info.si_pid != 0;
 }
 
-// Whether a byte or the channel's end came within the time, or the process has ended: a process
-// that it started itself may keep the channel open.
-bool wait_for(int process, int channel, std::int64_t time_limit_ms) {
+// What all threads of the process have computed so far; 0 if it is gone.
+std::int64_t cpu_time_ms(int process) {
+  clockid_t clock = {};
+  timespec time = {};
+  if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &time) != 0) return 0;
+  return std::int64_t{time.tv_sec} * 1000 + time.tv_nsec / 1'000'000;
+}
+
+// kAnswered if a byte or the channel's end came within the limits, or the process has ended: a
+// process that it started itself may keep the channel open.
+KernelEnd wait_for(int process, int channel, std::int64_t cpu_before_ms,
+                   std::int64_t time_limit_ms) {
   pollfd wanted = {.fd = channel, .events = POLLIN, .revents = 0};
-  for (std::int64_t left_ms = time_limit_ms; left_ms > 0; left_ms -= kLookMs) {
-    if (poll(&wanted, 1, static_cast<int>(std::min(left_ms, kLookMs))) > 0) return true;
-    if (has_ended(process)) return true;
+  const std::int64_t look_ms = std::min(kLookMs, time_limit_ms);
+  std::int64_t waited_ms = 0;
+  for (; waited_ms < kClockLimitFactor * time_limit_ms; waited_ms += look_ms) {
+    const bool is_late =
+        waited_ms >= time_limit_ms && cpu_time_ms(process) - cpu_before_ms >= time_limit_ms;
+    if (is_late) return KernelEnd::kTimeLimit;
+    if (poll(&wanted, 1, static_cast<int>(look_ms)) > 0) return KernelEnd::kAnswered;
+    if (has_ended(process)) return KernelEnd::kAnswered;
   }
-  return false;
+  return KernelEnd::kClockLimit;
 }
 
 }  // namespace
@@ -79,13 +94,17 @@ Status KernelProcess::set_up() {
 }
 
 KernelProcess::~KernelProcess() {
-  if (is_running()) ended(KernelEnd::kTimeLimit);
+  stop();
   if (mailbox_ != nullptr) munmap(mailbox_, sizeof(KernelMailbox));
   if (printed_ >= 0) close(printed_);
 }
 
-Result<KernelAnswer> KernelProcess::start(std::int64_t time_limit_ms) {
+void KernelProcess::stop() {
   if (is_running()) ended(KernelEnd::kTimeLimit);
+}
+
+Result<KernelAnswer> KernelProcess::start(std::int64_t time_limit_ms) {
+  stop();
   new (mailbox_) KernelMailbox;
   mailbox_->memories = kRectoHostMemory | (device_ == nullptr ? 0 : kRectoDeviceMemory);
   int ends[2] = {-1, -1};
@@ -107,7 +126,7 @@ Result<KernelAnswer> KernelProcess::start(std::int64_t time_limit_ms) {
   const Status failure = process_ < 0 ? system_failure("another process") : Status::ok();
   close(ends[1]);
   channel_ = ends[0];
-  if (failure.is_ok()) return wait(time_limit_ms);
+  if (failure.is_ok()) return wait(0, time_limit_ms);
   close(channel_);
   return failure;
 }
@@ -123,14 +142,16 @@ KernelAnswer KernelProcess::call(KernelFunction function, std::span<const std::b
   for (std::size_t i = 0; i < arena_->buffers().size(); ++i) {
     mailbox_->pages[i] = arena_->buffers()[i].pages;
   }
+  const std::int64_t cpu_before_ms = cpu_time_ms(process_);
   const char byte = 0;
   // wait() notices if the process is gone.
   (void)!send(channel_, &byte, 1, MSG_NOSIGNAL);
-  return wait(time_limit_ms);
+  return wait(cpu_before_ms, time_limit_ms);
 }
 
-KernelAnswer KernelProcess::wait(std::int64_t time_limit_ms) {
-  if (!wait_for(process_, channel_, time_limit_ms)) return ended(KernelEnd::kTimeLimit);
+KernelAnswer KernelProcess::wait(std::int64_t cpu_before_ms, std::int64_t time_limit_ms) {
+  const KernelEnd end = wait_for(process_, channel_, cpu_before_ms, time_limit_ms);
+  if (end != KernelEnd::kAnswered) return ended(end);
   char byte = 0;
   if (recv(channel_, &byte, 1, MSG_DONTWAIT) != 1) return ended(KernelEnd::kExit);
   return {.code = mailbox_->returned, .printed = take_printed()};

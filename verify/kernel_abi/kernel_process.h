@@ -19,12 +19,23 @@ namespace recto::verify {
 // How waiting for the library ended.
 enum class KernelEnd : std::uint8_t {
   kAnswered,
-  kSignal,    // a fault, or another signal
-  kExit,      // it ended its process
-  kDevice,    // it left the device in a state that ended its process
-  kClosed,    // it closed files that were not its own, and was ended
-  kTimeLimit  // it was ended
+  kSignal,     // a fault, or another signal
+  kExit,       // it ended its process
+  kDevice,     // it left the device in a state that ended its process
+  kClosed,     // it closed files that were not its own, and was ended
+  kTimeLimit,  // it had computed for as long as it may, and was ended
+  kClockLimit  // it had computed for less, but was not back for several times as long, and was
+               // ended
 };
+
+constexpr bool is_time_out(KernelEnd end) {
+  return end == KernelEnd::kTimeLimit || end == KernelEnd::kClockLimit;
+}
+
+// Limits are in CPU time of the process, so that a machine with much else to do fails nobody, and
+// are never met earlier than by the clock, which threads together outrun. A process that waits, or
+// lets others compute, uses little: it has so many times the limit by the clock.
+inline constexpr std::int64_t kClockLimitFactor = 6;
 
 struct KernelAnswer {
   KernelEnd end = KernelEnd::kAnswered;
@@ -47,6 +58,8 @@ class KernelProcess {
   // mailbox(). Failed if the system provides no process.
   Result<KernelAnswer> start(std::int64_t time_limit_ms);
   bool is_running() const { return process_ > 0; }
+  // Ends a running process, and with it all that calls have left in the library.
+  void stop();
 
   // The buffers of the next call.
   GuardedArena& arena() { return *arena_; }
@@ -62,7 +75,7 @@ class KernelProcess {
   KernelProcess(const std::string& path, KernelDevice* device) : path_(path), device_(device) {}
 
   Status set_up();
-  KernelAnswer wait(std::int64_t time_limit_ms);
+  KernelAnswer wait(std::int64_t cpu_before_ms, std::int64_t time_limit_ms);
   KernelAnswer ended(KernelEnd end);
   std::string take_printed();
 

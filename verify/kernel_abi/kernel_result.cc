@@ -104,6 +104,12 @@ void put_back(const WrittenBuffer& written, const std::vector<std::byte>& conten
   }
 }
 
+void put_back_before(const KernelRequest& request) {
+  for (std::size_t i = 0; i < std::size(request.written); ++i)
+    put_back(request.written[i], request.before[i], request.written[i].buffer.ours);
+  request.message.ours[0] = std::byte{};
+}
+
 std::string stray_text(const KernelRequest& request, const GuardedArena& arena) {
   for (const auto& [buffer, far] : request.written) {
     if (!far) continue;

@@ -24,6 +24,9 @@ std::vector<std::byte> contents_of(const WrittenBuffer& written);
 // Copies these contents back to the caller's pool.
 void put_back(const WrittenBuffer& written, const std::vector<std::byte>& contents, void* pool);
 
+// Puts the buffers that the call writes back to what they held before it.
+void put_back_before(const KernelRequest& request);
+
 // Describes the first write between or before far blocks; empty if there is none.
 std::string stray_text(const KernelRequest& request, const GuardedArena& arena);
 

@@ -104,7 +104,7 @@ TEST_CASE("a library that does not survive its loading is refused") {
         refused("what runs when it is loaded was ended by SIGABRT"));
   CHECK(opened_with("abort in table") == refused("recto_kernel_table() was ended by SIGABRT"));
   CHECK(opened_with("loop when loaded", {.load_limit_ms = 200}) ==
-        refused("what runs when it is loaded did not come back within 200 ms"));
+        refused("what runs when it is loaded did not come back within 200 ms of CPU time"));
 }
 
 }  // namespace

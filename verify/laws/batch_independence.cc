@@ -79,22 +79,27 @@ bool is_bit_for_bit(const Backend& backend, const AttentionProblem& a, const Att
          (backend.has_independent_rows || most_rows(a) == most_rows(b));
 }
 
+// The batch backwards comes first, directly after the batch: it has the same sizes, and other
+// lengths at their places, as a plan that a backend has kept for these sizes would not.
 std::vector<BatchVariant> variants_of(std::size_t num_seqs) {
   std::vector<BatchVariant> variants;
   Batch reversed;
   Batch padded = {std::nullopt};
   for (std::size_t s = 0; s < num_seqs; ++s) {
-    variants.push_back({"a sequence alone", {s}});
     reversed.insert(reversed.begin(), s);
     padded.insert(padded.end(), {s, std::nullopt});
   }
   if (num_seqs > 1) variants.push_back({"the batch backwards", reversed});
+  for (std::size_t s = 0; s < num_seqs; ++s) variants.push_back({"a sequence alone", {s}});
   variants.push_back({"empty sequences between", padded});
   return variants;
 }
 
 LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind bound_kind) {
   LawTrial trial(backend, bound_kind);
+  // A call of other sizes, after which nothing of calls before the law fits the batch.
+  if (law_case.problem.sequences.size() > 1)
+    trial.run_aside(batch_of(law_case, Batch{std::size_t{0}}));
   const std::optional<LawSide> base = trial.run(law_case);
   if (!base || base->seen.out.empty()) return trial.verdict();
   std::optional<AttentionResult> base_bound;

@@ -1,7 +1,10 @@
 // The laws of calls beside and after each other: each sees a backend that breaks it, and lets the
 // right ones pass on the same case.
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -111,6 +114,69 @@ TEST_CASE("what another call leaves behind is seen") {
                      const double before = std::exchange(*last, result.lse_ln[0]);
                      const bool is_left = !std::isnan(before) && before != result.lse_ln[0];
                      return is_left ? off_by_a_bit(inputs) : result;
+                   }));
+}
+
+// What a call was planned for: its sizes, and what was found in it then.
+struct Plan {
+  std::int64_t num_rows = -1;
+  std::int64_t longest = -1;
+  std::vector<std::int32_t> lengths = {};
+  std::vector<std::int32_t> table = {};
+  float scale = 0;
+};
+
+Plan plan_of(const PagedAttentionInputs& inputs) {
+  const BlockTableView& table = inputs.block_table;
+  return {.num_rows = inputs.q.num_rows,
+          .longest = *std::ranges::max_element(inputs.context_length),
+          .lengths = {inputs.context_length.begin(), inputs.context_length.end()},
+          .table = {table.data, table.data + table.num_seqs * table.row_stride},
+          .scale = inputs.options.scale};
+}
+
+// Right, but that it answers with what `use` takes from a plan made for an earlier call of the same
+// sizes. A plan is made where the sizes change.
+Backend with_stale_plan(const std::function<void(PagedAttentionInputs&, const Plan&)>& use) {
+  const auto plan = std::make_shared<Plan>();
+  return wrong([plan, use](PagedAttentionInputs inputs) {
+    const Plan now = plan_of(inputs);
+    const bool fits = plan->num_rows == now.num_rows && plan->longest == now.longest &&
+                      plan->lengths.size() == now.lengths.size();
+    if (!fits) *plan = now;
+    use(inputs, *plan);
+    return reference::paged_attention(inputs);
+  });
+}
+
+// A length that is too large finds blocks of the pool behind those of the sequence.
+LawCase case_with_plain_table() {
+  LawCase law_case = small_case();
+  law_case.placement.garbage_beyond_table = false;
+  return law_case;
+}
+
+TEST_CASE("lengths that are kept from an earlier call of equal sizes are seen, by either law") {
+  const auto keep_lengths = [](PagedAttentionInputs& inputs, const Plan& plan) {
+    inputs.context_length = plan.lengths;
+  };
+  expect_caught_by("the same call after another", history_law(), case_with_plain_table(),
+                   with_stale_plan(keep_lengths));
+  expect_caught_by("the batch backwards", batch_independence_law(), case_with_plain_table(),
+                   with_stale_plan(keep_lengths));
+}
+
+TEST_CASE("options and tables that are kept from an earlier call of equal sizes are seen") {
+  expect_caught_by("the same call after another", history_law(), small_case(),
+                   with_stale_plan([](PagedAttentionInputs& inputs, const Plan& plan) {
+                     inputs.options.scale = plan.scale;
+                   }));
+  expect_caught_by("the same call after another", history_law(), case_with_plain_table(),
+                   with_stale_plan([](PagedAttentionInputs& inputs, const Plan& plan) {
+                     const bool is_as_large =
+                         std::ssize(plan.table) ==
+                         inputs.block_table.num_seqs * inputs.block_table.row_stride;
+                     if (is_as_large) inputs.block_table.data = plan.table.data();
                    }));
 }
 

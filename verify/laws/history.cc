@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "verify/laws/law_trial.h"
 #include "verify/laws/laws.h"
@@ -39,15 +41,75 @@ LawCase after_others(LawCase law_case, std::uint64_t seed) {
   return law_case;
 }
 
-// Another call of the same shape, which leaves other numbers behind: in caches that the backend
-// keeps, in workspaces, in the memory that the next call gets.
+bool can_have(const SequenceProblem& sequence, std::int64_t context_length) {
+  return context_length == 0 || context_length >= sequence.num_rows;
+}
+
+void swap_contexts(SequenceProblem& a, SequenceProblem& b) {
+  if (!can_have(a, b.context_length) || !can_have(b, a.context_length)) return;
+  std::swap(a.context_length, b.context_length);
+  std::swap(a.k, b.k);
+  std::swap(a.v, b.v);
+}
+
+void halve_context(SequenceProblem& sequence) {
+  const std::int64_t length = std::max(sequence.num_rows, sequence.context_length / 2);
+  if (length >= sequence.context_length) return;
+  sequence.k.resize(sequence.k.size() / static_cast<std::size_t>(sequence.context_length) *
+                    static_cast<std::size_t>(length));
+  sequence.v.resize(sequence.v.size() / static_cast<std::size_t>(sequence.context_length) *
+                    static_cast<std::size_t>(length));
+  sequence.context_length = length;
+}
+
+// Each sequence gets the context of the next one: as many tokens, the longest as long, so that a
+// plan made for the sizes of a call is taken to fit. Where that changes no length, all but the
+// first are halved.
+void change_contexts(std::vector<SequenceProblem>& sequences) {
+  const auto is_as_long = [](const SequenceProblem& a, const SequenceProblem& b) {
+    return a.context_length == b.context_length;
+  };
+  const std::vector<SequenceProblem> before = sequences;
+  for (std::size_t s = 0; s + 1 < sequences.size(); ++s)
+    swap_contexts(sequences[s], sequences[s + 1]);
+  if (!std::ranges::equal(before, sequences, is_as_long)) return;
+  for (std::size_t s = sequences.size() > 1 ? 1 : 0; s < sequences.size(); ++s)
+    halve_context(sequences[s]);
+}
+
+// Other values of those that are set; they stay in their ranges.
+void change_options(ProblemOptions& options) {
+  constexpr float kLess = 0.75F;
+  options.scale *= kLess;
+  options.softcap *= kLess;
+  if (options.window) options.window = *options.window == 1 ? 2 : *options.window - 1;
+  for (std::vector<float>* values :
+       {&options.alibi_slopes, &options.sinks, &options.k_scales, &options.v_scales})
+    for (float& value : *values) value *= kLess;
+}
+
+// Another call of the same shape, with other lengths, options and block table. It leaves other
+// numbers behind: in plans and caches that the backend keeps, in workspaces, in the memory that the
+// next call gets.
 LawCase other_call(LawCase law_case) {
+  change_contexts(law_case.problem.sequences);
+  change_options(law_case.problem.options);
   for (SequenceProblem& sequence : law_case.problem.sequences) {
     for (float& q : sequence.q) q = -q;
     for (float& v : sequence.v) v = 1.0F;
   }
   law_case.placement.poison = Poison::kTenThousand;
   law_case.placement.order = BlockOrder::kDescending;
+  return law_case;
+}
+
+// A call of another shape: what the backend keeps for the shape of a call is made anew after it.
+LawCase call_of_another_shape(LawCase law_case) {
+  std::vector<SequenceProblem>& sequences = law_case.problem.sequences;
+  if (sequences.size() == 1)
+    sequences.push_back(sequences.front());
+  else if (!sequences.empty())
+    sequences.resize(1);
   return law_case;
 }
 
@@ -64,6 +126,7 @@ void compare_on_stale_memory(const Backend& backend, const LawSide& first, LawTr
 
 LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind bound_kind) {
   LawTrial trial(backend, bound_kind);
+  trial.run_aside(call_of_another_shape(law_case));
   const std::optional<LawSide> first = trial.run(law_case);
   if (!first) return trial.verdict();
   const auto compare_with = [&](const std::string& what, const LawCase& changed) {
@@ -72,6 +135,7 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
   };
   for (std::uint64_t i = 1; i <= kHistories; ++i)
     compare_with(fmt::format("after other sequences, {}", i), after_others(law_case, i));
+  trial.run_aside(call_of_another_shape(law_case));
   trial.run(other_call(law_case), "another call between");
   compare_with("the same call after another", law_case);
   compare_on_stale_memory(backend, *first, trial);

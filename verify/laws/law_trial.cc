@@ -35,6 +35,8 @@ std::optional<LawSide> LawTrial::run(const LawCase& law_case, const std::string&
   return LawSide{.placed = std::move(placed), .seen = std::move(seen)};
 }
 
+void LawTrial::run_aside(const LawCase& law_case) { LawTrial(backend_, bound_kind_).run(law_case); }
+
 reference::AttentionResult LawTrial::bound_of(const LawSide& side) const {
   reference::BoundedResult bounded =
       reference::bounded_attention(side.inputs(), backend_.numerics(side.inputs()));

@@ -37,6 +37,8 @@ class LawTrial {
   std::unique_ptr<const PlacedProblem> place(const LawCase& law_case,
                                              const std::string& variant = "");
   std::optional<LawSide> run(const LawCase& law_case, const std::string& variant = "");
+  // Runs it for what it leaves in the backend, if that supports it; the verdict does not name it.
+  void run_aside(const LawCase& law_case);
 
   // How far the backend's results may be from the exact results.
   reference::AttentionResult bound_of(const LawSide& side) const;

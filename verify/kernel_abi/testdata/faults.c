@@ -80,6 +80,16 @@ static void end_process(void) {
     while (sink == 0) {
     }
   }
+  if (is("wait for 300 ms")) usleep(300 * 1000);
+  if (is("wait for ever")) {
+    for (;;) pause();
+  }
+  // Late in the first process, which leaves a file behind.
+  if (is("loop once") && access(getenv("RECTO_TEST_SEEN"), F_OK) != 0) {
+    fclose(fopen(getenv("RECTO_TEST_SEEN"), "w"));
+    while (sink == 0) {
+    }
+  }
   if (is("print without end")) print_without_end();
   if (is("child keeps looping")) {
     if (fork() == 0) {

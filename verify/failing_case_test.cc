@@ -1,0 +1,163 @@
+// Failures that depend on earlier calls: what is said of them, and what is kept.
+
+#include "verify/law_runner.h"
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+
+namespace recto::verify {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+// The block sizes that a backend has seen since it was restarted.
+using Seen = std::vector<std::int64_t>;
+
+struct Restartable {
+  Backend backend;
+  std::shared_ptr<Seen> seen = std::make_shared<Seen>();
+  std::shared_ptr<int> restarts = std::make_shared<int>(0);
+
+  Restartable() {
+    backend.name = "a library";
+    backend.restart = [seen = seen, restarts = restarts] {
+      seen->clear();
+      ++*restarts;
+    };
+  }
+};
+
+bool has(const Seen& seen, std::int64_t size) {
+  return std::find(seen.begin(), seen.end(), size) != seen.end();
+}
+
+// Broken where `is_broken` says so of what was seen, the last of it just now.
+Law law_where(const Restartable& library, std::function<bool(const Seen&)> is_broken) {
+  return {.name = "plain",
+          .statement = "what came before never matters",
+          .why_not_applicable = [](const LawCase&) { return std::optional<std::string>(); },
+          .check =
+              [seen = library.seen, is_broken](const Backend&, const LawCase& law_case, BoundKind) {
+                seen->push_back(law_case.placement.block_size);
+                LawVerdict verdict;
+                verdict.comparison.elements = 1;
+                if (is_broken(*seen)) verdict.found = "a wrong block";
+                return verdict;
+              }};
+}
+
+DescribedCase block_of(std::int64_t size) {
+  DescribedCase described;
+  described.law_case.placement.block_size = size;
+  described.description = "block size " + std::to_string(size);
+  described.replay = "replay";
+  if (size % 10 > 0) {
+    described.simpler_cases = [size] {
+      return std::vector<std::function<DescribedCase()>>{[size] { return block_of(size - 1); }};
+    };
+  }
+  return described;
+}
+
+CaseSource blocks_of(std::vector<std::int64_t> sizes) {
+  return [sizes, next = std::size_t{0}]() mutable -> std::optional<DescribedCase> {
+    if (next == sizes.size()) return std::nullopt;
+    return block_of(sizes[next++]);
+  };
+}
+
+struct Kept {
+  std::vector<DescribedCase> cases;
+  LawRunOptions options;
+
+  Kept() {
+    options.keep = [this](const Law&, const Backend&, const DescribedCase& kept,
+                          const LawVerdict&) {
+      cases.push_back(kept);
+      return std::string("replay it");
+    };
+  }
+};
+
+TEST_CASE("a case that fails alone is made small in a backend that is restarted for each trial") {
+  const Restartable library;
+  Kept kept;
+  const Law law = law_where(library, [](const Seen& seen) { return seen.back() >= 33; });
+  const LawReport report =
+      run_laws({law}, {library.backend}, blocks_of({10, 20, 37}), kept.options);
+  REQUIRE(kept.cases.size() == 1);
+  CHECK(kept.cases[0].law_case.placement.block_size == 33);
+  CHECK(kept.cases[0].after.empty());
+  CHECK(kept.cases[0].remark.empty());
+  CHECK(*library.restarts == 6);  // once for the case itself, then for 36 to 32
+  CHECK(report.failures[0].find("\nfails\n") == std::string::npos);
+}
+
+TEST_CASE("a case that fails only after another is kept with it, and with no third") {
+  const Restartable library;
+  Kept kept;
+  const Law law = law_where(library, [](const Seen& seen) {
+    return seen.back() >= 33 && has(seen, 20) && seen.size() > 1;
+  });
+  const LawReport report =
+      run_laws({law}, {library.backend}, blocks_of({10, 20, 12, 11, 37}), kept.options);
+  REQUIRE(kept.cases.size() == 1);
+  CHECK(kept.cases[0].law_case.placement.block_size == 33);
+  REQUIRE(kept.cases[0].after.size() == 1);
+  CHECK(kept.cases[0].after[0].described->description == "block size 20");
+  CHECK(kept.cases[0].after[0].law->name == "plain");
+  CHECK_THAT(
+      report.failures[0],
+      ContainsSubstring("\nfails\n  only after other calls: it holds alone in a new process, "
+                        "and fails there after\n  1 other check:\n  plain on a library, of\n"
+                        "  block size 20\nreplay\n  replay it\n"));
+}
+
+TEST_CASE("a case that fails once, and not again, is said to, and is not made small") {
+  const Restartable library;
+  Kept kept;
+  const auto times = std::make_shared<int>(0);
+  const Law law =
+      law_where(library, [times](const Seen& seen) { return seen.back() == 37 && ++*times == 1; });
+  const LawReport report =
+      run_laws({law}, {library.backend}, blocks_of({10, 20, 37}), kept.options);
+  CHECK(report.failed() == 1);
+  REQUIRE(kept.cases.size() == 1);
+  CHECK(kept.cases[0].law_case.placement.block_size == 37);
+  CHECK_THAT(report.failures[0], ContainsSubstring("\nfails\n  once, and not again: it holds in a "
+                                                   "new process, alone and after the 2 checks"));
+}
+
+TEST_CASE("making a case small ends with its time, and says so") {
+  const Restartable library;
+  Kept kept;
+  kept.options.clock = [now = 0.0]() mutable { return now += 20; };
+  const Law law = law_where(library, [](const Seen& seen) { return seen.back() >= 30; });
+  const LawReport report = run_laws({law}, {library.backend}, blocks_of({39}), kept.options);
+  REQUIRE(kept.cases.size() == 1);
+  CHECK(kept.cases[0].law_case.placement.block_size > 30);
+  CHECK(kept.cases[0].law_case.placement.block_size < 39);
+  CHECK_THAT(report.failures[0],
+             ContainsSubstring("\nfails\n  not as small as it gets: making it smaller was ended "
+                               "after 60 s\n"));
+}
+
+TEST_CASE("a backend that cannot be restarted is taken as it is") {
+  Restartable library;
+  library.backend.restart = nullptr;
+  Kept kept;
+  const Law law = law_where(library, [](const Seen& seen) { return has(seen, 20); });
+  run_laws({law}, {library.backend}, blocks_of({20, 37}), kept.options);
+  REQUIRE(kept.cases.size() == 2);
+  CHECK(kept.cases[1].law_case.placement.block_size == 30);
+  CHECK(kept.cases[1].remark.empty());
+}
+
+}  // namespace
+}  // namespace recto::verify
