@@ -139,6 +139,10 @@ std::string hypotheses_text(const HypothesisReport& report) {
                                  report.tried, report.fitting.size());
   text += report.fitting.size() > 1 ? ", which it does not tell apart\n" : "\n";
   for (const std::string& what : report.fitting) text += "  " + what + "\n";
+  if (report.weak) {
+    text +=
+        fmt::format("  weak: {}, so that other faults would give the same numbers\n", *report.weak);
+  }
   for (const std::string& what : report.left_out) text += "  not tried: " + what + "\n";
   return text;
 }

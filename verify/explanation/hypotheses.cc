@@ -6,8 +6,12 @@
 #include <cmath>
 #include <numbers>
 
+#include "verify/explanation/group_hypotheses.h"
 #include "verify/explanation/hypothesis_trial.h"
+#include "verify/explanation/narrowing_hypotheses.h"
 #include "verify/explanation/row_hypotheses.h"
+#include "verify/explanation/score_hypotheses.h"
+#include "verify/explanation/sequence_hypotheses.h"
 #include "verify/explanation/table_hypotheses.h"
 #include "verify/explanation/truncation_hypotheses.h"
 
@@ -167,13 +171,19 @@ HypothesisReport try_hypotheses(const Backend& backend, const LawCase& law_case,
   Trial trial(backend, placed.inputs(), seen, bound_kind);
   add_masks(trial);
   add_scores(trial);
+  add_late_scales(trial);
+  add_alibi_origins(trial);
   add_sums(trial);
   add_truncations(trial);
+  add_narrowed_inputs(trial);
   add_cache_scales(trial);
   add_lengths(trial);
   add_cut_offs(trial);
   add_unscaled_sums(trial);
+  add_row_searches(trial);
   add_groups(trial, law_case);
+  add_head_limits(trial);
+  add_tile_ends(trial);
   add_table_strides(trial);
   add_tables(trial);
   return trial.take();

@@ -4,6 +4,7 @@
 // fault. A fault explains a failure if everything that was seen is right under it.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@ struct HypothesisReport {
   std::int64_t tried = 0;
   std::vector<std::string> fitting;   // faults under which every element is within its bounds
   std::vector<std::string> left_out;  // not tried, and why
+  // Why the case shows too little for faults that fit to be believed: many others would fit, also
+  // ones that nobody has thought of. Of those that fit, so nothing where none does.
+  std::optional<std::string> weak = {};
 };
 
 // `seen` is the backend's result for the case. A hypothesis that changes nothing in this case is

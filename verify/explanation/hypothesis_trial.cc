@@ -18,13 +18,33 @@ using reference::BoundedResult;
 constexpr double kProductsMax = 4e9;
 
 // Unlike a comparison it takes what no bound is known of: a fault may read NaN.
+bool is_one_as(double seen, double exact, double bound) {
+  return seen == exact || (std::isnan(seen) && std::isnan(exact)) ||
+         std::abs(seen - exact) <= bound;
+}
+
 bool is_as(const std::vector<double>& seen, const std::vector<double>& exact,
            const std::vector<double>& bound) {
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    const bool are_equal = seen[i] == exact[i] || (std::isnan(seen[i]) && std::isnan(exact[i]));
-    if (!are_equal && !(std::abs(seen[i] - exact[i]) <= bound[i])) return false;
-  }
+  for (std::size_t i = 0; i < seen.size(); ++i)
+    if (!is_one_as(seen[i], exact[i], bound[i])) return false;
   return true;
+}
+
+struct Elements {
+  std::int64_t first;
+  std::int64_t count;
+};
+
+// 0 if nothing was seen: lse_ln may be missing.
+std::int64_t count_wrong(const std::vector<double>& seen, const std::vector<double>& exact,
+                         const std::vector<double>& bound, const Elements& of) {
+  if (seen.empty()) return 0;
+  std::int64_t wrong = 0;
+  for (std::int64_t at = of.first; at < of.first + of.count; ++at) {
+    const auto i = static_cast<std::size_t>(at);
+    wrong += is_one_as(seen[i], exact[i], bound[i]) ? 0 : 1;
+  }
+  return wrong;
 }
 
 double sum_of_squares(const std::vector<double>& seen, const std::vector<double>& exact,
@@ -109,7 +129,10 @@ bool HypothesisTrial::affords(const std::string& what, std::int64_t faults) {
   return false;
 }
 
-HypothesisReport HypothesisTrial::take() { return std::move(report_); }
+HypothesisReport HypothesisTrial::take() {
+  if (!report_.fitting.empty()) report_.weak = why_weak();
+  return std::move(report_);
+}
 
 bool HypothesisTrial::fits(const AttentionResult& seen, const BoundedResult& result) const {
   const AttentionResult& bound = bound_kind_ == BoundKind::kHard ? result.hard : result.sharp;
@@ -117,11 +140,37 @@ bool HypothesisTrial::fits(const AttentionResult& seen, const BoundedResult& res
          is_as(seen.lse_ln, result.exact.lse_ln, bound.lse_ln);
 }
 
-// Each error in units of its bound.
 double HypothesisTrial::squared_distance(const AttentionResult& exact) const {
   const AttentionResult& bound = bound_kind_ == BoundKind::kHard ? right_.hard : right_.sharp;
   return sum_of_squares(seen_.out, exact.out, bound.out) +
          sum_of_squares(seen_.lse_ln, exact.lse_ln, bound.lse_ln);
+}
+
+// Wrong elements of out and lse_ln, and the most keys that a row with some may see.
+std::optional<std::string> HypothesisTrial::why_weak() const {
+  const AttentionResult& bound = bound_kind_ == BoundKind::kHard ? right_.hard : right_.sharp;
+  const AttentionResult& exact = right_.exact;
+  std::int64_t num_wrong = 0;
+  std::int64_t most_keys = 0;
+  reference::HeadOptions masks;
+  masks.causal = inputs_.options.causal;
+  masks.window = inputs_.options.window;
+  for (const reference::SequenceRows& sequence : reference::sequences_of(inputs_)) {
+    for (std::int64_t row = 0; row < sequence.num_rows; ++row) {
+      const std::int64_t first = (sequence.first_row + row) * exact.num_heads;
+      const std::int64_t wrong =
+          count_wrong(seen_.lse_ln, exact.lse_ln, bound.lse_ln, {first, exact.num_heads}) +
+          count_wrong(seen_.out, exact.out, bound.out,
+                      {first * exact.head_dim, exact.num_heads * exact.head_dim});
+      num_wrong += wrong;
+      const auto keys =
+          reference::visible_keys(masks, row, sequence.num_rows, sequence.context_length);
+      if (wrong > 0) most_keys = std::max(most_keys, keys.size());
+    }
+  }
+  if (most_keys <= 1) return "no row that is wrong sees more than one key";
+  if (num_wrong == 1) return "a single element is wrong";
+  return std::nullopt;
 }
 
 }  // namespace recto::verify

@@ -3,6 +3,7 @@
 // Compares what was seen with what the oracle would give if it had a fault.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,8 @@ class HypothesisTrial {
     reference::AttentionResult exact;
   };
   void add_roundings(const std::vector<Variant>& variants);
+  // From what was seen: each error in units of its bound in the right result.
+  double squared_distance(const reference::AttentionResult& exact) const;
 
   void leave_out(const std::string& what) { report_.left_out.push_back(what); }
   // Whether the case is small enough to try so many faults of a kind; if not, they are left out.
@@ -52,8 +55,7 @@ class HypothesisTrial {
 
  private:
   bool fits(const reference::AttentionResult& seen, const reference::BoundedResult& result) const;
-
-  double squared_distance(const reference::AttentionResult& exact) const;
+  std::optional<std::string> why_weak() const;
 
   const Backend& backend_;
   const PagedAttentionInputs& inputs_;
