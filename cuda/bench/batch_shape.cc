@@ -34,6 +34,10 @@ std::int64_t BatchShape::token_bytes() const {
   return num_kv_heads * head_dim * element_bytes(kv_type);
 }
 
+std::int64_t BatchShape::new_token_bytes() const {
+  return num_kv_heads * head_dim * element_bytes(q_type);
+}
+
 std::int64_t BatchShape::tensor_bytes() const {
   return num_blocks() * slots_per_block() * token_bytes();
 }

@@ -49,6 +49,7 @@ struct BatchShape {
   std::int64_t tensor_bytes() const;     // of K's pool, and of V's
   std::int64_t row_bytes() const;        // of q, and of out
   std::int64_t token_bytes() const;      // of K of one token in all heads, and of V
+  std::int64_t new_token_bytes() const;  // the same before it is written, in q's type
   std::int64_t allocated_bytes() const;  // all tensors of a batch on the device, less some kB
 };
 
