@@ -6,6 +6,7 @@ namespace recto::bench {
 namespace {
 
 constexpr std::int64_t kSkewedLengths = 8;
+constexpr std::int64_t kTurningBytes = std::int64_t{2} << 30;
 
 }  // namespace
 
@@ -50,6 +51,10 @@ std::int64_t BatchShape::allocated_bytes() const {
   const std::int64_t lse_ln_bytes = 4 * num_rows() * num_q_heads();
   const std::int64_t table_bytes = 4 * num_seqs * max_blocks();
   return 2 * (tensor_bytes() + row_bytes()) + lse_ln_bytes + table_bytes;
+}
+
+std::int64_t turning_batches(const BatchShape& shape, std::int64_t most) {
+  return std::clamp<std::int64_t>(kTurningBytes / shape.allocated_bytes(), 1, most);
 }
 
 }  // namespace recto::bench

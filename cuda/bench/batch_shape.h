@@ -53,4 +53,7 @@ struct BatchShape {
   std::int64_t allocated_bytes() const;  // all tensors of a batch on the device, less some kB
 };
 
+// How many batches of a shape take turns: as many as are 2 GiB, one at least, `most` at most.
+std::int64_t turning_batches(const BatchShape& shape, std::int64_t most);
+
 }  // namespace recto::bench
