@@ -20,8 +20,6 @@
 namespace recto::bench {
 namespace {
 
-constexpr std::int64_t kLayers = 32;
-
 std::optional<AttentionKernel> kernel_of(Rung rung) {
   if (rung == Rung::kBulk) return AttentionKernel::kBulkDecode;
   if (rung == Rung::kPlain) return AttentionKernel::kPlainDecode;
@@ -30,8 +28,8 @@ std::optional<AttentionKernel> kernel_of(Rung rung) {
 
 // Batches, how they are attended to, and the memory for it.
 struct Attention {
-  explicit Attention(const AttentionCase& of)
-      : turns(of.shape), plan(plan_of(of)), workspace(workspace_bytes()) {}
+  explicit Attention(const AttentionCase& of, std::int64_t turns_most = kTurnsMax)
+      : turns(of.shape, turns_most), plan(plan_of(of)), workspace(workspace_bytes()) {}
 
   Result<AttentionPlan> plan_of(const AttentionCase& of) const {
     RECTO_RETURN_IF_ERROR(turns.status());
@@ -133,8 +131,15 @@ class Graph {
 enum class How : std::uint8_t { kLaunched, kReplayed };
 
 void attend_in_layers(benchmark::State& state, const BatchShape& shape, How how) {
-  const Attention attention({.name = {}, .shape = shape});
+  // Each layer has K and V of its own, as in a model, or reads what was last read more than a GiB
+  // before: L2 holds none of it.
+  const Attention attention({.name = {}, .shape = shape}, kLayers);
   if (!is_ready(state, attention)) return;
+  const std::int64_t batches = turning_batches(shape, kLayers);
+  if (attention.turns.count() < batches) {
+    give_up(state, too_little_memory(batches * shape.allocated_bytes()));
+    return;
+  }
   add_counters(state, shape);
   state.counters["layers"] = static_cast<double>(kLayers);
   const Measured what = {.work = work_of_layers(shape)};
@@ -207,40 +212,26 @@ class PaddedGather {
   Status status_;
 };
 
-Work padded_gather_work(const BatchShape& shape) {
-  const Work gathered = gather_work(shape);
-  Work work = attention_work(padded(shape));
-  work.bytes += gathered.bytes;
-  return work;
-}
-
+// The work is that of paged attention over the same contexts: gathering and padding are no part of
+// what is wanted, and fractions fall with them.
 void gather_and_attend(benchmark::State& state, const BatchShape& shape) {
   const PaddedGather gather(shape);
   if (!is_ready(state, gather.from()) || !is_ready(state, gather.to())) return;
   add_counters(state, shape);
-  measure(state, {.work = padded_gather_work(shape)},
+  measure(state, {.work = attention_work(shape)},
           [&](std::int64_t turn) { return gather.run(turn); });
 }
 
-// Each beside the other, over the same batches.
-void register_paged_and_padded() {
-  for (const Lengths lengths : {Lengths::kEqual, Lengths::kSkewed}) {
-    for (const std::int64_t batch : {8, 64}) {
-      for (const std::int64_t context : {1024, 8192}) {
-        const BatchShape shape = {.num_seqs = batch,
-                                  .context_length = context,
-                                  .layout = KvLayout::kTokenMajor,
-                                  .lengths = lengths};
-        const std::string sizes =
-            std::string(lengths == Lengths::kSkewed ? "/lengths:skewed" : "/lengths:equal") +
-            "/batch:" + std::to_string(batch) + "/context:" + std::to_string(context);
-        register_case("step_paged" + sizes, [shape](benchmark::State& state) {
-          attend(state, {.name = {}, .shape = shape});
-        });
-        register_case("step_padded_gather" + sizes,
-                      [shape](benchmark::State& state) { gather_and_attend(state, shape); });
-      }
-    }
+void run_step(benchmark::State& state, const StepCase& step) {
+  switch (step.kind) {
+    case StepKind::kLaunchedLayers:
+      return attend_in_layers(state, step.shape, How::kLaunched);
+    case StepKind::kReplayedLayers:
+      return attend_in_layers(state, step.shape, How::kReplayed);
+    case StepKind::kPaged:
+      return attend(state, {.name = {}, .shape = step.shape});
+    case StepKind::kPaddedGather:
+      return gather_and_attend(state, step.shape);
   }
 }
 
@@ -250,20 +241,9 @@ void register_benchmarks(CaseSet set) {
   for (const AttentionCase& one : attention_cases(set)) {
     register_case(one.name, [one](benchmark::State& state) { attend(state, one); });
   }
-  for (const std::int64_t batch : {1, 8, 64}) {
-    for (const std::int64_t context : {1024, 8192}) {
-      const BatchShape shape = {.num_seqs = batch, .context_length = context};
-      const std::string sizes =
-          "/batch:" + std::to_string(batch) + "/context:" + std::to_string(context);
-      register_case("layers_launched" + sizes, [shape](benchmark::State& state) {
-        attend_in_layers(state, shape, How::kLaunched);
-      });
-      register_case("layers_replayed" + sizes, [shape](benchmark::State& state) {
-        attend_in_layers(state, shape, How::kReplayed);
-      });
-    }
+  for (const StepCase& step : step_cases()) {
+    register_case(step.name, [step](benchmark::State& state) { run_step(state, step); });
   }
-  register_paged_and_padded();
 }
 
 }  // namespace recto::bench

@@ -204,4 +204,35 @@ std::vector<AttentionCase> attention_cases(CaseSet set) {
   return set == CaseSet::kDefault ? default_cases() : full_cases();
 }
 
+std::vector<StepCase> step_cases() {
+  std::vector<StepCase> cases;
+  const auto add = [&](const std::string& kind_name, const BatchShape& shape, StepKind kind) {
+    cases.push_back({.name = kind_name + "/batch:" + std::to_string(shape.num_seqs) +
+                             "/context:" + std::to_string(shape.context_length),
+                     .shape = shape,
+                     .kind = kind});
+  };
+  for (const std::int64_t batch : {1, 8, 64}) {
+    for (const std::int64_t context : {1024, 8192}) {
+      const BatchShape shape = {.num_seqs = batch, .context_length = context};
+      add("layers_launched", shape, StepKind::kLaunchedLayers);
+      add("layers_replayed", shape, StepKind::kReplayedLayers);
+    }
+  }
+  for (const Lengths lengths : {Lengths::kEqual, Lengths::kSkewed}) {
+    const std::string of = lengths == Lengths::kSkewed ? "/lengths:skewed" : "/lengths:equal";
+    for (const std::int64_t batch : {8, 64}) {
+      for (const std::int64_t context : {1024, 8192}) {
+        const BatchShape shape = {.num_seqs = batch,
+                                  .context_length = context,
+                                  .layout = KvLayout::kTokenMajor,
+                                  .lengths = lengths};
+        add("step_paged" + of, shape, StepKind::kPaged);
+        add("step_padded_gather" + of, shape, StepKind::kPaddedGather);
+      }
+    }
+  }
+  return cases;
+}
+
 }  // namespace recto::bench

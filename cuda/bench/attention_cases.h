@@ -30,4 +30,23 @@ enum class CaseSet : std::uint8_t {
 
 std::vector<AttentionCase> attention_cases(CaseSet set);
 
+// What is run of a step of generation.
+enum class StepKind : std::uint8_t {
+  kLaunchedLayers,  // attention of all layers, launched one by one
+  kReplayedLayers,  // the same, as a CUDA graph
+  kPaged,           // attention of one layer
+  kPaddedGather,    // the same, after all contexts were gathered into a padded batch
+};
+
+inline constexpr std::int64_t kLayers = 32;
+
+struct StepCase {
+  std::string name;  // layers_launched/batch:8/context:1024, step_paged/lengths:equal/batch:8/...
+  BatchShape shape;
+  StepKind kind = StepKind::kPaged;
+};
+
+// Measured with both sets; each kind beside the one that it is compared with.
+std::vector<StepCase> step_cases();
+
 }  // namespace recto::bench

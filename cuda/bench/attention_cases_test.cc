@@ -3,6 +3,9 @@
 #include "cuda/bench/attention_cases.h"
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <regex>
 #include <set>
 #include <string>
 
@@ -23,8 +26,43 @@ TEST_CASE("no case stands twice") {
     const Cases cases = attention_cases(set);
     std::set<std::string> names;
     for (const AttentionCase& one : cases) names.insert(one.name);
-    CHECK(names.size() == cases.size());
+    for (const StepCase& one : step_cases()) names.insert(one.name);
+    CHECK(names.size() == cases.size() + step_cases().size());
   }
+}
+
+TEST_CASE("the document says how many cases there are by default") {
+  std::ifstream file("docs/benchmarks.md");
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  std::smatch said;
+  REQUIRE(std::regex_search(text, said, std::regex("attention has ([0-9]+) cases")));
+  const auto cases = attention_cases(CaseSet::kDefault).size() + step_cases().size();
+  CHECK(std::stoul(said[1].str()) == cases);
+}
+
+TEST_CASE("no layer of a step finds in L2 what another has read") {
+  constexpr std::int64_t kL2BytesMax = std::int64_t{128} << 20;  // more than any card has
+  std::int64_t tried = 0;
+  for (const StepCase& one : step_cases()) {
+    if (one.kind != StepKind::kLaunchedLayers && one.kind != StepKind::kReplayedLayers) continue;
+    INFO(one.name);
+    const std::int64_t batches = turning_batches(one.shape, kLayers);
+    CHECK((batches == kLayers || batches * one.shape.allocated_bytes() >= 2 * kL2BytesMax));
+    ++tried;
+  }
+  CHECK(tried == 12);
+}
+
+TEST_CASE("as many batches take turns as are 2 GiB, one at least") {
+  const auto batches = [](std::int64_t context, std::int64_t most) {
+    return turning_batches({.num_seqs = 1, .context_length = context}, most);
+  };
+  // 4 KiB a token: four of 131072 are 2 GiB without q, out and tables.
+  CHECK(batches(1024, 4) == 4);
+  CHECK(batches(1024, 32) == 32);
+  CHECK(batches(131000, 32) == 4);
+  CHECK(batches(131072, 32) == 3);
+  CHECK(batches(524288, 32) == 1);
 }
 
 TEST_CASE("what is aimed at is measured by default, paged and contiguous") {
@@ -89,6 +127,17 @@ TEST_CASE("the default takes minutes, the grid does not") {
       sum += std::min(kRuns * once, 1 + 5 * once) +
              static_cast<double>(one.shape.allocated_bytes()) / kBytesPerSecond;
     }
+    // A padded gather reads, writes and reads again what a skewed batch has a quarter of. Up to 2
+    // GiB of batches, or one, are filled before, and as much for what is padded.
+    constexpr double kFilledBytes = 2.0 * (std::int64_t{2} << 30);
+    for (const StepCase& one : step_cases()) {
+      const double moved = attention_work(one.shape).bytes;
+      const bool is_layers = one.kind != StepKind::kPaged && one.kind != StepKind::kPaddedGather;
+      const double times = is_layers ? static_cast<double>(kLayers) : 3.0 * 4.0;
+      const double once = (times * moved + kFlushedBytes) / kBytesPerSecond;
+      const double filled = kFilledBytes + 2.0 * static_cast<double>(one.shape.allocated_bytes());
+      sum += std::min(kRuns * once, 1 + 5 * once) + filled / kBytesPerSecond;
+    }
     return sum;
   };
   CHECK(seconds(CaseSet::kDefault) < 300);
@@ -99,6 +148,11 @@ TEST_CASE("no default case needs more than a card of 24 GB has") {
   for (const AttentionCase& one : attention_cases(CaseSet::kDefault)) {
     INFO(one.name);
     CHECK(one.shape.allocated_bytes() < std::int64_t{20} << 30);
+  }
+  // A padded batch beside its own.
+  for (const StepCase& one : step_cases()) {
+    INFO(one.name);
+    CHECK(2 * one.shape.allocated_bytes() < std::int64_t{20} << 30);
   }
 }
 

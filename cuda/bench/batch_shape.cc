@@ -6,6 +6,7 @@ namespace recto::bench {
 namespace {
 
 constexpr std::int64_t kSkewedLengths = 8;
+constexpr std::int64_t kTurningBytes = std::int64_t{2} << 30;
 
 }  // namespace
 
@@ -34,6 +35,10 @@ std::int64_t BatchShape::token_bytes() const {
   return num_kv_heads * head_dim * element_bytes(kv_type);
 }
 
+std::int64_t BatchShape::new_token_bytes() const {
+  return num_kv_heads * head_dim * element_bytes(q_type);
+}
+
 std::int64_t BatchShape::tensor_bytes() const {
   return num_blocks() * slots_per_block() * token_bytes();
 }
@@ -46,6 +51,10 @@ std::int64_t BatchShape::allocated_bytes() const {
   const std::int64_t lse_ln_bytes = 4 * num_rows() * num_q_heads();
   const std::int64_t table_bytes = 4 * num_seqs * max_blocks();
   return 2 * (tensor_bytes() + row_bytes()) + lse_ln_bytes + table_bytes;
+}
+
+std::int64_t turning_batches(const BatchShape& shape, std::int64_t most) {
+  return std::clamp<std::int64_t>(kTurningBytes / shape.allocated_bytes(), 1, most);
 }
 
 }  // namespace recto::bench

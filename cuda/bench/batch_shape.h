@@ -49,7 +49,11 @@ struct BatchShape {
   std::int64_t tensor_bytes() const;     // of K's pool, and of V's
   std::int64_t row_bytes() const;        // of q, and of out
   std::int64_t token_bytes() const;      // of K of one token in all heads, and of V
+  std::int64_t new_token_bytes() const;  // the same before it is written, in q's type
   std::int64_t allocated_bytes() const;  // all tensors of a batch on the device, less some kB
 };
+
+// How many batches of a shape take turns: as many as are 2 GiB, one at least, `most` at most.
+std::int64_t turning_batches(const BatchShape& shape, std::int64_t most);
 
 }  // namespace recto::bench

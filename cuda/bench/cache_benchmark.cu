@@ -40,39 +40,47 @@ class Uploaded {
   Status status_;
 };
 
+// K or V of tokens, dense.
+struct DenseTensor {
+  DenseTensor(const BatchShape& shape, std::int64_t num_tokens, ElementType of, std::uint64_t seed)
+      : memory(num_tokens * shape.num_kv_heads * shape.head_dim * element_bytes(of)),
+        type(of),
+        tokens(num_tokens) {
+    if (memory.data() != nullptr) fill_random(memory, type, seed);
+  }
+
+  DeviceBytes memory;
+  ElementType type;
+  std::int64_t tokens;
+};
+
 template <typename Pointer>
-BasicRowsView<Pointer> token_rows(const BatchShape& shape, const DeviceBytes& memory,
-                                  std::int64_t rows) {
-  return {.data = memory.data(),
-          .type = shape.kv_type,
-          .num_rows = rows,
+BasicRowsView<Pointer> token_rows(const BatchShape& shape, const DenseTensor& tensor) {
+  return {.data = tensor.memory.data(),
+          .type = tensor.type,
+          .num_rows = tensor.tokens,
           .num_heads = shape.num_kv_heads,
           .head_dim = shape.head_dim,
           .row_stride = shape.num_kv_heads * shape.head_dim,
           .head_stride = shape.head_dim};
 }
 
-// K and V of `rows` tokens, dense; random numbers.
+// K and V of tokens, random numbers.
 struct DenseRows {
-  DenseRows(const BatchShape& shape, std::int64_t rows)
-      : k(rows * shape.token_bytes()), v(rows * shape.token_bytes()) {
-    if (status().is_ok()) {
-      fill_random(k, shape.kv_type, 7);
-      fill_random(v, shape.kv_type, 8);
-    }
-  }
+  DenseRows(const BatchShape& shape, std::int64_t tokens, ElementType type)
+      : k(shape, tokens, type, 7), v(shape, tokens, type, 8) {}
   Status status() const {
-    const bool is_there = k.data() != nullptr && v.data() != nullptr;
-    return is_there ? Status::ok() : too_little_memory(k.bytes() + v.bytes());
+    const bool is_there = k.memory.data() != nullptr && v.memory.data() != nullptr;
+    return is_there ? Status::ok() : too_little_memory(k.memory.bytes() + v.memory.bytes());
   }
 
-  DeviceBytes k;
-  DeviceBytes v;
+  DenseTensor k;
+  DenseTensor v;
 };
 
 void kv_write(benchmark::State& state, const BatchShape& shape) {
   const Turns turns(shape);
-  const DenseRows rows(shape, shape.num_tokens());
+  const DenseRows rows(shape, shape.num_tokens(), shape.q_type);
   if (!is_ready(state, turns)) return;
   // Tokens lie in the pool one after the other, as those of a prompt in its blocks do.
   std::vector<std::int64_t> slots(static_cast<std::size_t>(shape.num_tokens()));
@@ -82,19 +90,18 @@ void kv_write(benchmark::State& state, const BatchShape& shape) {
   measure(state, {.work = kv_write_work(shape)}, [&](std::int64_t turn) {
     RECTO_RETURN_IF_ERROR(mapping.status());
     RECTO_RETURN_IF_ERROR(rows.status());
-    return kernels::launch_kv_write(
-        {.k = token_rows<const void*>(shape, rows.k, shape.num_tokens()),
-         .v = token_rows<const void*>(shape, rows.v, shape.num_tokens()),
-         .slot_mapping = mapping.data(),
-         .repeated_slots = kernels::RepeatedSlots::kNone,
-         .kv = turns.at(turn).kv()},
-        nullptr);
+    return kernels::launch_kv_write({.k = token_rows<const void*>(shape, rows.k),
+                                     .v = token_rows<const void*>(shape, rows.v),
+                                     .slot_mapping = mapping.data(),
+                                     .repeated_slots = kernels::RepeatedSlots::kNone,
+                                     .kv = turns.at(turn).kv()},
+                                    nullptr);
   });
 }
 
 void kv_append(benchmark::State& state, const BatchShape& shape) {
   const Turns turns(shape);
-  const DenseRows rows(shape, shape.num_seqs);
+  const DenseRows rows(shape, shape.num_seqs, shape.q_type);
   const DeviceBytes lengths(4 * shape.num_seqs);
   if (!is_ready(state, turns)) return;
   const Uploaded cached(
@@ -104,8 +111,8 @@ void kv_append(benchmark::State& state, const BatchShape& shape) {
   measure(state, {.work = kv_append_work(shape)}, [&](std::int64_t turn) {
     RECTO_RETURN_IF_ERROR(cached.status());
     RECTO_RETURN_IF_ERROR(rows.status());
-    return kernels::launch_kv_append({.k = token_rows<const void*>(shape, rows.k, shape.num_seqs),
-                                      .v = token_rows<const void*>(shape, rows.v, shape.num_seqs),
+    return kernels::launch_kv_append({.k = token_rows<const void*>(shape, rows.k),
+                                      .v = token_rows<const void*>(shape, rows.v),
                                       .block_table = turns.at(turn).inputs().block_table,
                                       .cached_length = cached.data(),
                                       .kv = turns.at(turn).kv(),
@@ -116,7 +123,7 @@ void kv_append(benchmark::State& state, const BatchShape& shape) {
 
 void gather(benchmark::State& state, const BatchShape& shape) {
   const Turns turns(shape);
-  const DenseRows rows(shape, shape.num_tokens());
+  const DenseRows rows(shape, shape.num_tokens(), shape.kv_type);
   if (!is_ready(state, turns)) return;
   std::vector<std::int64_t> starts;
   for (std::int64_t s = 0; s < shape.num_seqs; ++s) starts.push_back(s * shape.context_length);
@@ -131,8 +138,8 @@ void gather(benchmark::State& state, const BatchShape& shape) {
                                    .context_length = inputs.context_length.data(),
                                    .context_start = first.data(),
                                    .max_context_length = shape.context_length,
-                                   .k = token_rows<void*>(shape, rows.k, shape.num_tokens()),
-                                   .v = token_rows<void*>(shape, rows.v, shape.num_tokens())},
+                                   .k = token_rows<void*>(shape, rows.k),
+                                   .v = token_rows<void*>(shape, rows.v)},
                                   nullptr);
   });
 }
@@ -205,34 +212,58 @@ std::vector<std::int64_t> block_sizes(CaseSet set) {
   return {1, 2, 4, 8, 16, 32, 64, 128, 256};
 }
 
+// Of new tokens, and of the cache.
+struct Types {
+  ElementType q;
+  ElementType kv;
+};
+constexpr Types kTypes[] = {{ElementType::kBf16, ElementType::kBf16},
+                            {ElementType::kFp16, ElementType::kFp16},
+                            {ElementType::kBf16, ElementType::kE4m3}};
+
+using Run = void (*)(benchmark::State&, const BatchShape&);
+
+void add(const std::string& kernel, const std::string& types, const BatchShape& shape, Run run) {
+  register_case(kernel + "/layout:" + kv_layout_name(shape.layout) + "/types:" + types +
+                    "/block:" + std::to_string(shape.block_size),
+                [shape, run](benchmark::State& state) { run(state, shape); });
+}
+
+void add_moves(const BatchShape& shape) {
+  const std::string type = element_type_name(shape.kv_type);
+  add("gather", type, shape, gather);
+  add("block_copy", type, shape, block_copy);
+  add("swap_out", type, shape,
+      [](benchmark::State& state, const BatchShape& of) { block_swap(state, of, Path::kToHost); });
+  add("swap_in", type, shape, [](benchmark::State& state, const BatchShape& of) {
+    block_swap(state, of, Path::kFromHost);
+  });
+}
+
+// Into fp8 they round: bf16-e4m3.
+void add_writes(BatchShape shape) {
+  std::string types = element_type_name(shape.q_type);
+  if (shape.q_type != shape.kv_type) types += std::string("-") + element_type_name(shape.kv_type);
+  add("kv_write", types, shape, kv_write);
+  shape.num_seqs = 256;
+  add("kv_append", types, shape, kv_append);
+}
+
 }  // namespace
 
 void register_benchmarks(CaseSet set) {
-  const auto add = [](const std::string& kernel, const BatchShape& shape, const auto& run) {
-    register_case(kernel + "/layout:" + kv_layout_name(shape.layout) +
-                      "/types:" + element_type_name(shape.kv_type) +
-                      "/block:" + std::to_string(shape.block_size),
-                  [shape, run](benchmark::State& state) { run(state, shape); });
-  };
   for (const KvLayout layout : {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked}) {
     for (const std::int64_t block_size : block_sizes(set)) {
-      for (const ElementType type : {ElementType::kBf16, ElementType::kE4m3}) {
-        if (type != ElementType::kBf16 && set == CaseSet::kDefault) continue;
+      for (const Types& types : kTypes) {
         BatchShape shape = {.num_seqs = 16, .context_length = 4096, .block_size = block_size};
         shape.layout = layout;
-        shape.kv_type = type;
-        add("gather", shape, gather);
-        add("block_copy", shape, block_copy);
-        add("swap_out", shape, [](benchmark::State& state, const BatchShape& of) {
-          block_swap(state, of, Path::kToHost);
-        });
-        add("swap_in", shape, [](benchmark::State& state, const BatchShape& of) {
-          block_swap(state, of, Path::kFromHost);
-        });
-        if (is_fp8(type)) continue;  // what is written has the cache's type here
-        add("kv_write", shape, kv_write);
-        shape.num_seqs = 256;
-        add("kv_append", shape, kv_append);
+        shape.q_type = types.q;
+        shape.kv_type = types.kv;
+        // Moves know bytes, not values: fp16 and fp8 are in the grid. Writes into fp8 round, and
+        // those into fp16 do what those into bf16 do.
+        const bool is_full = set == CaseSet::kFull;
+        if (is_full || types.kv == ElementType::kBf16) add_moves(shape);
+        if (is_full || types.kv != ElementType::kFp16) add_writes(shape);
       }
     }
   }

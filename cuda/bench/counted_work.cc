@@ -20,6 +20,11 @@ std::int64_t table_bytes(const BatchShape& shape) {
   return kIdBytes * (shape.num_blocks() + shape.num_seqs);
 }
 
+// Read and written for one token.
+std::int64_t written_bytes(const BatchShape& shape) {
+  return kKAndV * (shape.new_token_bytes() + shape.token_bytes());
+}
+
 }  // namespace
 
 Work attention_work(const BatchShape& shape) {
@@ -33,12 +38,11 @@ Work attention_work(const BatchShape& shape) {
 }
 
 Work kv_write_work(const BatchShape& shape) {
-  return {.bytes =
-              as_double(shape.num_tokens() * (2 * kKAndV * shape.token_bytes() + kMappingBytes))};
+  return {.bytes = as_double(shape.num_tokens() * (written_bytes(shape) + kMappingBytes))};
 }
 
 Work kv_append_work(const BatchShape& shape) {
-  return {.bytes = as_double(shape.num_seqs * (2 * kKAndV * shape.token_bytes() + 3 * kIdBytes))};
+  return {.bytes = as_double(shape.num_seqs * (written_bytes(shape) + 3 * kIdBytes))};
 }
 
 Work block_copy_work(const BatchShape& shape) {

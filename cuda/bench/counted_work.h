@@ -19,7 +19,7 @@ struct Work {
 // for each pair of a query row and a key that it sees (causal, aligned at the last key).
 Work attention_work(const BatchShape& shape);
 
-// K and V of all tokens read and written, and 8 bytes of mapping each.
+// K and V of all tokens read in q's type and written in the cache's, and 8 bytes of mapping each.
 Work kv_write_work(const BatchShape& shape);
 
 // The same of one token a sequence, with a table entry and two lengths instead of the mapping.

@@ -83,6 +83,14 @@ TEST_CASE("what moves K and V reads and writes it once") {
   CHECK(kv_write_work(small()).flops == 0);
 }
 
+TEST_CASE("new tokens have q's type, and are written in that of the cache") {
+  BatchShape shape = small();
+  shape.kv_type = ElementType::kE4m3;
+  CHECK(kv_write_work(shape).bytes == 40 * (2 * 16 + 2 * 8 + 8));
+  CHECK(kv_append_work(shape).bytes == 2 * (2 * 16 + 2 * 8 + 12));
+  CHECK(gather_work(shape).bytes == 40 * 4 * 8 + 4 * 6);
+}
+
 TEST_CASE("a merge reads the states of all splits") {
   // 12 rows, 5 splits, a maximum, a sum and four sums each.
   CHECK(merge_work(small(), 5).bytes == 4 * 12 * 5 * 6 + 96 + 48 + 8);

@@ -1,6 +1,5 @@
 #include "cuda/bench/measured.h"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -112,11 +111,6 @@ void add_counters(benchmark::State& state, const BatchShape& shape) {
 void give_up(benchmark::State& state, const Status& why) {
   const bool is_failure = why.code() == StatusCode::kFailed;
   state.SkipWithError(((is_failure ? "" : "SKIPPED: ") + why.message()).c_str());
-}
-
-std::int64_t num_turns(const BatchShape& shape) {
-  constexpr std::int64_t kTurningBytes = std::int64_t{2} << 30;
-  return std::clamp<std::int64_t>(kTurningBytes / shape.allocated_bytes(), 1, 4);
 }
 
 benchmark::internal::Benchmark* register_case(const std::string& name,

@@ -50,9 +50,6 @@ void add_counters(benchmark::State& state, const BatchShape& shape);
 // else as failed.
 void give_up(benchmark::State& state, const Status& why);
 
-// How many batches take turns: as many as are 2 GiB, at least one, at most four.
-std::int64_t num_turns(const BatchShape& shape);
-
 // So that a case is run once, in which all samples are taken, and timed by what measure() says.
 benchmark::internal::Benchmark* register_case(const std::string& name,
                                               std::function<void(benchmark::State&)> run);

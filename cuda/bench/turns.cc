@@ -12,7 +12,7 @@ constexpr std::int64_t kSpareBytes = std::int64_t{1} << 30;
 
 }  // namespace
 
-Turns::Turns(const BatchShape& shape) {
+Turns::Turns(const BatchShape& shape, std::int64_t most) {
   const Result<Card> here = card();
   status_ = here.status();
   // Asked before anything is allocated, so that room is left for what is written to empty L2, and
@@ -20,7 +20,7 @@ Turns::Turns(const BatchShape& shape) {
   if (here.is_ok() && shape.allocated_bytes() + kSpareBytes > here.value().free_bytes) {
     status_ = too_little_memory(shape.allocated_bytes() + kSpareBytes);
   }
-  for (std::int64_t turn = 0; status_.is_ok() && turn < num_turns(shape); ++turn) {
+  for (std::int64_t turn = 0; status_.is_ok() && turn < turning_batches(shape, most); ++turn) {
     auto batch = std::make_unique<AttentionBatch>(shape, static_cast<std::uint64_t>(turn) + 1);
     if (!batch->status().is_ok()) {
       if (batches_.empty()) status_ = batch->status();

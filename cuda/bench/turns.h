@@ -14,13 +14,17 @@
 
 namespace recto::bench {
 
+// Before each call all of L2 is written, too.
+inline constexpr std::int64_t kTurnsMax = 4;
+
 class Turns {
  public:
-  // Check status() first: there may be too little memory for a single one. Fewer than num_turns()
-  // are no error.
-  explicit Turns(const BatchShape& shape);
+  // Check status() first: there may be too little memory for a single one. Fewer than
+  // turning_batches() are no error.
+  explicit Turns(const BatchShape& shape, std::int64_t most = kTurnsMax);
 
   Status status() const { return status_; }
+  std::int64_t count() const { return static_cast<std::int64_t>(batches_.size()); }
   const AttentionBatch& at(std::int64_t turn) const {
     return *batches_[static_cast<std::size_t>(turn) % batches_.size()];
   }

@@ -57,7 +57,8 @@ def sweep(table: pandas.DataFrame, axes: list[str], along: str) -> SubFigure:
             panel.errorbar(xs, rows[column], yerr=spread, label=" ".join(map(str, values)),
                            capsize=2, **style.line(index))
         panel.set_title(name)
-        style.set_heights(panel, table[column] + table.get(f"{column}_ci95", 0))
+        heights = table[column] + table.get(f"{column}_ci95", 0)
+        style.set_heights(panel, heights.dropna())  # none where no request has the latency
         _mark_values(panel, table[along], is_numeric, places)
     for panel in panels[-1]:
         panel.set_xlabel(along.replace("_", " "))

@@ -125,10 +125,15 @@ def latencies(runs: list[Run]) -> SubFigure:
     figure, axes = style.new_figure("Latencies: median, 90th and 99th percentile", 2, 2,
                                     height=1.0 + 0.2 * len(runs))
     for axis, (kind, title) in zip(axes.flat, kinds.items()):
+        known = [(row, run.latencies[kind]) for row, run in enumerate(runs) if run.latencies[kind]]
         for index, (point, marker) in enumerate({"p50": "o", "p90": "s", "p99": "^"}.items()):
-            axis.plot([run.latencies[kind][point] for run in runs], range(len(runs)), marker,
+            axis.plot([latency[point] for _, latency in known], [row for row, _ in known], marker,
                       label=point, color=style.line(index)["color"], markersize=5)
-        axis.set(yticks=range(len(runs)), yticklabels=[run.label for run in runs], title=title)
+        for row in set(range(len(runs))) - {row for row, _ in known}:
+            axis.text(0.02, row, "no request", va="center", fontsize=7,
+                      transform=axis.get_yaxis_transform())
+        axis.set(yticks=range(len(runs)), yticklabels=[run.label for run in runs], title=title,
+                 ylim=(-0.5, len(runs) - 0.5))
         axis.set_xscale("log" if _spans_a_decade(runs, kind) else "linear")
         axis.invert_yaxis()
     for axis in axes[:, 1]:
@@ -139,13 +144,14 @@ def latencies(runs: list[Run]) -> SubFigure:
 
 def _spans_a_decade(runs: list[Run], kind: str) -> bool:
     values = [value for run in runs for value in run.latencies[kind].values()]
-    return 0 < 10 * min(values) <= max(values)
+    return bool(values) and 0 < 10 * min(values) <= max(values)
 
 
 @dataclass(frozen=True)
 class _BlockSizePanel:
     title: str
-    value: Callable[[Run], float | None]  # None: not measured
+    value: Callable[[Run], float | None]
+    if_none: str = "no request has it"  # what a panel without values says
 
 
 _BLOCK_SIZE_PANELS = (
@@ -158,12 +164,13 @@ _BLOCK_SIZE_PANELS = (
                     lambda run: run.figures["table_bytes_mean"] / 1e3),
     _BlockSizePanel("copied on write, MB", lambda run: run.figures["copied_bytes"] / 1e6),
     _BlockSizePanel("output tokens/s", lambda run: run.figures["output_tokens_per_s"]),
-    _BlockSizePanel("time to first token, p99, s", lambda run: run.latencies["ttft"]["p99"]),
+    _BlockSizePanel("time to first token, p99, s", lambda run: run.latencies["ttft"].get("p99")),
     _BlockSizePanel("time per output token, mean, ms",
-                    lambda run: 1e3 * run.latencies["tpot"]["mean"]),
+                    lambda run: 1e3 * run.latencies["tpot"]["mean"]
+                    if run.latencies["tpot"] else None),
     _BlockSizePanel("attention of a full pool, measured, ms",
                     lambda run: 1e3 * run.figures["kernel_s"]
-                    if "kernel_s" in run.figures else None),
+                    if "kernel_s" in run.figures else None, "not measured on this card"),
 )
 
 
@@ -186,7 +193,7 @@ def block_sizes(runs: list[Run]) -> SubFigure | None:
         values = [panel.value(run) for run in paged if panel.value(run) is not None]
         style.set_heights(axis, values)
         if not values:
-            axis.text(0.5, 0.5, "not measured on this card", ha="center", va="center",
+            axis.text(0.5, 0.5, panel.if_none, ha="center", va="center",
                       transform=axis.transAxes, fontsize=8)
         axis.set_title(panel.title)
     for axis in axes[-1]:

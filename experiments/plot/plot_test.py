@@ -110,6 +110,21 @@ class Plot(unittest.TestCase):
                          [round(100 * share, 9) for share in shares.values()])
         self.assertAlmostEqual(sum(bar.get_width() for bar in bars), 100)
 
+    def test_an_allocator_that_served_nobody_has_no_latency(self):
+        for seeds in (1, 2):
+            recto("fragmentation", "--requests", "60", "--pool-slots", "1000", "--allocators",
+                  "contiguous-max,paged", "--block-sizes", "16", "--seeds", seeds, "--out",
+                  self.results)
+            idle, busy = plot.read_fragmentation(self.results)[1]
+            self.assertEqual(set(map(len, idle.latencies.values())), {0})
+            self.assertGreater(busy.latencies["ttft"]["p50"], 0)
+            figure = plot.memory_figures.latencies([idle, busy])
+            for axis in figure.axes:
+                self.assertEqual([text.get_text() for text in axis.texts], ["no request"])
+                for line in axis.get_lines():
+                    self.assertEqual(list(line.get_ydata()), [1])
+                self.assertEqual(axis.get_ylim(), (1.5, -0.5))
+
     def test_a_study_that_cannot_be_run_again_is_drawn_without_maps(self):
         (self.folder / "own.csv").write_text("arrival_s,prompt_tokens,output_tokens\n" + "".join(
             f"{i},{100 + i},20\n" for i in range(20)))

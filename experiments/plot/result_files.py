@@ -1,6 +1,7 @@
 """Reads what commands wrote, in the form in which it is drawn."""
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,7 +44,7 @@ class Run:
     pool_slots: int
     shares: dict[str, float]
     figures: dict[str, float]
-    latencies: dict[str, dict[str, float]]  # seconds, by kind; mean and percentiles
+    latencies: dict[str, dict[str, float]]  # seconds, by kind; empty where no request has it
     series: pandas.DataFrame
 
     @property
@@ -139,12 +140,19 @@ def read_simulation(path: Path) -> tuple[Source, Run] | None:
     return source, run_of(key, row, series)
 
 
+def latency_of(row: dict, kind: str) -> dict[str, float]:
+    """Seconds: the mean and percentiles. Empty where no request of some seed has it."""
+    seconds = {point: row[f"report.{kind}.{point}_ns"] / NS_PER_S
+               for point in ("mean", "p50", "p90", "p99")}
+    is_there = row[f"report.{kind}.count"] > 0 and not any(map(math.isnan, seconds.values()))
+    return seconds if is_there else {}
+
+
 def run_of(key: tuple[str, int], row: dict, series: pandas.DataFrame) -> Run:
     """`row` has the fields of figures and report, by their paths."""
     shares = {name: row[f"figures.mean_shares.{name}"]
               for name in ("used", "reserved", "internal", "cached", "free", "overhead")}
-    latencies = {kind: {point: row[f"report.{kind}.{point}_ns"] / NS_PER_S
-                        for point in ("mean", "p50", "p90", "p99")}
+    latencies = {kind: latency_of(row, kind)
                  for kind in ("queueing", "ttft", "tpot", "normalized")}
     figures = {name.split(".", 1)[1]: value for name, value in row.items()
                if name.startswith("figures.")}

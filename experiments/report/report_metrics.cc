@@ -12,6 +12,21 @@ namespace {
 constexpr double kNs = 1e-9;
 constexpr std::string_view kPool = "report.pool_slots";
 
+constexpr ReportMetric latency(std::string_view name, std::string_view column,
+                               MetricKind kind = MetricKind::kLatency) {
+  return {.name = name, .column = column, .kind = kind};
+}
+
+// In ns; 0 where its requests, which `count` counts, are none.
+constexpr ReportMetric latency_ns(std::string_view name, std::string_view column,
+                                  std::string_view count) {
+  return {.name = name,
+          .column = column,
+          .scale = kNs,
+          .kind = MetricKind::kLatencyOfSome,
+          .count_column = count};
+}
+
 constexpr ReportMetric kFragmentationMetrics[] = {
     {"used", "figures.mean_shares.used"},
     {"reserved", "figures.mean_shares.reserved"},
@@ -28,25 +43,20 @@ constexpr ReportMetric kFragmentationMetrics[] = {
     {"requests_rejected", "report.counters.requests_rejected"},
     {"output_tokens_per_s", "figures.output_tokens_per_s"},
     {"goodput_per_s", "figures.goodput_per_s"},
-    {"queueing_p50_s", "report.queueing.p50_ns", kNs},
-    {"queueing_p99_s", "report.queueing.p99_ns", kNs},
-    {"ttft_p50_s", "report.ttft.p50_ns", kNs},
-    {"ttft_p99_s", "report.ttft.p99_ns", kNs},
-    {"tpot_p50_s", "report.tpot.p50_ns", kNs},
-    {"tpot_p99_s", "report.tpot.p99_ns", kNs},
-    {"latency_p50_s", "report.end_to_end.p50_ns", kNs},
-    {"latency_p99_s", "report.end_to_end.p99_ns", kNs},
-    {"normalized_mean_s", "report.normalized.mean_ns", kNs},
+    latency_ns("queueing_p50_s", "report.queueing.p50_ns", "report.queueing.count"),
+    latency_ns("queueing_p99_s", "report.queueing.p99_ns", "report.queueing.count"),
+    latency_ns("ttft_p50_s", "report.ttft.p50_ns", "report.ttft.count"),
+    latency_ns("ttft_p99_s", "report.ttft.p99_ns", "report.ttft.count"),
+    latency_ns("tpot_p50_s", "report.tpot.p50_ns", "report.tpot.count"),
+    latency_ns("tpot_p99_s", "report.tpot.p99_ns", "report.tpot.count"),
+    latency_ns("latency_p50_s", "report.end_to_end.p50_ns", "report.end_to_end.count"),
+    latency_ns("latency_p99_s", "report.end_to_end.p99_ns", "report.end_to_end.count"),
+    latency_ns("normalized_mean_s", "report.normalized.mean_ns", "report.normalized.count"),
     {"prefix_hit", "figures.prefix_hit_share"},
     {"sharing_saving", "figures.sharing_saving", 1, {}, {}, MetricKind::kSigned},
     {"table_bytes", "figures.table_bytes_mean"},
     {"copied_bytes", "figures.copied_bytes"},
 };
-
-// In seconds; a study's file has 0 where no request finished.
-constexpr ReportMetric latency(std::string_view name, std::string_view column) {
-  return {.name = name, .column = column, .kind = MetricKind::kLatency};
-}
 
 constexpr ReportMetric kSweepMetrics[] = {
     {"used", "used_share"},
@@ -68,8 +78,8 @@ constexpr ReportMetric kSweepMetrics[] = {
     latency("queueing_p99_s", "queueing_p99_s"),
     latency("ttft_p50_s", "ttft_p50_s"),
     latency("ttft_p99_s", "ttft_p99_s"),
-    latency("tpot_p50_s", "tpot_p50_s"),
-    latency("tpot_p99_s", "tpot_p99_s"),
+    latency("tpot_p50_s", "tpot_p50_s", MetricKind::kLatencyOfSome),
+    latency("tpot_p99_s", "tpot_p99_s", MetricKind::kLatencyOfSome),
     latency("latency_p50_s", "latency_p50_s"),
     latency("latency_p99_s", "latency_p99_s"),
     latency("normalized_mean_s", "normalized_latency_mean_s"),
@@ -81,6 +91,10 @@ constexpr ReportMetric kSweepMetrics[] = {
 
 constexpr std::string_view kInterval = "_ci95";
 
+bool is_latency(MetricKind kind) {
+  return kind == MetricKind::kLatency || kind == MetricKind::kLatencyOfSome;
+}
+
 // A field of the table; nullopt if it is empty, which only a latency may be.
 Result<std::optional<double>> field_of(const ResultsTable& table, std::size_t row,
                                        std::string_view column, MetricKind kind) {
@@ -88,7 +102,7 @@ Result<std::optional<double>> field_of(const ResultsTable& table, std::size_t ro
   const auto number = table.number(row, column);
   RECTO_RETURN_IF_ERROR(number.status());
   if (!number.value()) {
-    if (kind == MetricKind::kLatency) return number;
+    if (is_latency(kind)) return number;
     return table.refusal(row, column, "a number");
   }
   if (*number.value() < 0 && kind != MetricKind::kSigned) {
@@ -103,6 +117,11 @@ Result<std::optional<double>> value_of(const ResultsTable& table, std::size_t ro
   const auto with_suffix = [&](std::string_view column) {
     return std::string(column) + std::string(suffix);
   };
+  if (!metric.count_column.empty()) {
+    const auto count = field_of(table, row, metric.count_column, MetricKind::kAmount);
+    RECTO_RETURN_IF_ERROR(count.status());
+    if (count.value().value_or(0) == 0) return std::optional<double>();
+  }
   const auto column = field_of(table, row, with_suffix(metric.column), metric.kind);
   RECTO_RETURN_IF_ERROR(column.status());
   if (!column.value()) return column;

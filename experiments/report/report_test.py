@@ -106,6 +106,21 @@ class Report(unittest.TestCase):
                 is_told = "the first token, p99" in "; ".join(verdict["drawbacks"])
                 self.assertEqual(is_told, apart and row["ttft_p99_s"] > 1.1 * best["ttft_p99_s"])
 
+    def test_a_row_that_served_nobody_has_no_latency(self):
+        for seeds in (1, 2):
+            folder = Path(self.scratch.name, f"idle-{seeds}")
+            made = recto(*("fragmentation --requests 60 --pool-slots 1000 --block-sizes 16 "
+                           "--allocators contiguous-max,paged --report --seeds").split(), seeds,
+                         "--out", folder)
+            self.assertEqual(made.returncode, 0, made.stderr)
+            idle, busy = (row["metrics"] for row in
+                          page_reader.embedded(self.page(folder), "data")["rows"])
+            self.assertEqual(idle["requests_finished"], 0)
+            for name in idle:
+                if re.match("(queueing|ttft|tpot|latency|normalized)_.*_s", name):
+                    self.assertIsNone(idle[name], name)
+                    self.assertIsNotNone(busy[name], name)
+
     def kernels(self, *command):
         """(block size, seconds, basis) of each row, by made-up measurements."""
         folder = Path(self.scratch.name, command[0] + "-measured")

@@ -38,6 +38,7 @@ std::string duration_text(double ns) {
 }
 
 std::string short_number(double value) {
+  if (std::isnan(value)) return "-";
   const double size = std::abs(value);
   if (size == 0) return "0";
   if (size >= 999.5) return fmt::format("{:.0f}", value);
@@ -49,6 +50,7 @@ std::string short_number(double value) {
 std::string scientific(double value) { return value == 0 ? "0" : fmt::format("{:.2e}", value); }
 
 std::string compact_number(double value) {
+  if (std::isnan(value)) return "-";
   // Limits lie where rounding would add a digit.
   if (value < 9.9995) return fmt::format("{:.3f}", value);
   if (value < 99.995) return fmt::format("{:.2f}", value);

@@ -11,10 +11,11 @@ std::string percent(double share);         // "12.3"
 std::string grouped(std::int64_t number);  // "1,234,567"
 std::string bytes_text(double bytes);      // "1.50 GiB"
 std::string duration_text(double ns);      // "1.23 s", "45.60 ms", "7.89 us"
-std::string short_number(double value);    // "1234", "12.34", "0.00123"
+std::string short_number(double value);    // "1234", "12.34", "0.00123"; of NaN "-"
 std::string scientific(double value);      // "1.23e+15"
 
-// At most five characters, for columns: "0.012", "12.34", "12345", "1.23M". `value` >= 0.
+// At most five characters, for columns: "0.012", "12.34", "12345", "1.23M", of NaN "-".
+// `value` >= 0, or NaN.
 std::string compact_number(double value);
 
 }  // namespace recto::experiments

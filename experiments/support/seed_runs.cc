@@ -16,11 +16,21 @@
 namespace recto::experiments {
 namespace {
 
+using Columns = std::vector<std::pair<std::string, std::string>>;
+
 std::optional<double> number_of(const std::string& text) {
   double value = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || stop != text.data() + text.size()) return std::nullopt;
   return value;
+}
+
+// Of requests that the "count" beside it counts: where that is 0, the number is no latency.
+bool is_of_no_request(const std::string& name, const Columns& run) {
+  if (!name.ends_with("_ns")) return false;
+  const std::string count = name.substr(0, name.rfind('.') + 1) + "count";
+  const auto found = std::ranges::find(run, count, &Columns::value_type::first);
+  return found != run.end() && found->second == "0";
 }
 
 }  // namespace
@@ -57,17 +67,19 @@ Result<std::vector<SeedRun>> run_seeds(const RunConfig& config, const SeedOption
 }
 
 std::vector<NamedInterval> intervals_of(const std::vector<SeedRun>& runs) {
-  std::vector<std::vector<std::pair<std::string, std::string>>> columns;
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  std::vector<Columns> columns;
   for (const SeedRun& run : runs) columns.push_back(flatten(to_json(run.outcome, run.figures)));
   std::vector<NamedInterval> intervals;
   for (std::size_t i = 0; i < columns.front().size(); ++i) {
+    const std::string& name = columns.front()[i].first;
     std::vector<double> values;
-    for (const auto& row : columns) {
-      if (const std::optional<double> value = number_of(row[i].second)) values.push_back(*value);
+    for (const Columns& run : columns) {
+      if (const std::optional<double> value = number_of(run[i].second)) {
+        values.push_back(is_of_no_request(name, run) ? kNone : *value);
+      }
     }
-    if (values.size() == runs.size()) {
-      intervals.push_back({columns.front()[i].first, mean_with_interval(values)});
-    }
+    if (values.size() == runs.size()) intervals.push_back({name, mean_with_interval(values)});
   }
   return intervals;
 }

@@ -41,7 +41,7 @@ struct NamedInterval {
 };
 
 // Every number of figures and report that all runs have, except series and lists, by its name in
-// flatten(). `runs` is not empty.
+// flatten(). A latency is NaN if no request of some run has it. `runs` is not empty.
 std::vector<NamedInterval> intervals_of(const std::vector<SeedRun>& runs);
 
 // The interval of that name, which must exist.

@@ -1,5 +1,6 @@
 // Tables, bars, numbers and remarks: what terminals show.
 
+#include <limits>
 #include <string>
 
 #include "bazel/testing/catch.h"
@@ -66,6 +67,11 @@ TEST_CASE("numbers keep to their width") {
   CHECK(compact_number(99'999.4) == "99999");
   CHECK(compact_number(99'999.6) == "100k");
   CHECK(compact_number(999.96) == "1000");
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  CHECK(short_number(kNone) == "-");
+  CHECK(compact_number(kNone) == "-");
+  CHECK(short_number(0) == "0");
+  CHECK(compact_number(0) == "0.000");
 }
 
 TEST_CASE("CSV fields are quoted where they must be") {

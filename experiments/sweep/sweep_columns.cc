@@ -43,19 +43,19 @@ double count(const MeasuredRun& run) {
   return static_cast<double>(run.outcome.report.counters.*kCounter);
 }
 
-// Of finished requests.
+// Of requests that have it: a request of one token has no time per further token.
 template <Latency Report::*kLatency>
 double latency_mean_s(const MeasuredRun& run) {
-  const Report& report = run.outcome.report;
-  if (report.counters.requests_finished == 0) return kNone;
-  return (report.*kLatency).mean_ns / static_cast<double>(kNanosecondsPerSecond);
+  const Latency& latency = run.outcome.report.*kLatency;
+  if (latency.count == 0) return kNone;
+  return latency.mean_ns / static_cast<double>(kNanosecondsPerSecond);
 }
 
 template <Latency Report::*kLatency, std::int64_t Latency::*kPercentile>
 double latency_s(const MeasuredRun& run) {
-  const Report& report = run.outcome.report;
-  if (report.counters.requests_finished == 0) return kNone;
-  return seconds(SimDuration((report.*kLatency).*kPercentile));
+  const Latency& latency = run.outcome.report.*kLatency;
+  if (latency.count == 0) return kNone;
+  return seconds(SimDuration(latency.*kPercentile));
 }
 
 double pool_slots(const MeasuredRun& run) {

@@ -191,6 +191,19 @@ TEST_CASE("figures of a run that a sweep keeps are those of its report") {
         static_cast<double>(report.counters.requests_within_limits));
 }
 
+TEST_CASE("where nothing was served there is no latency, on screen and in the file") {
+  const auto tried = sweep(
+      "idle", {"--requests", "60", "--pool-slots", "1000", "--allocator", "contiguous-max,paged"});
+  REQUIRE(tried.exit_code == 0);
+  CHECK_THAT(tried.out, !ContainsSubstring("nan"));
+  CHECK_THAT(tried.out, ContainsSubstring("  -  "));
+  const std::vector<std::string> rows = lines_of(file("idle", "sweep.csv"));
+  REQUIRE(rows.size() == 3);
+  // Queueing and what follows it.
+  CHECK_THAT(rows[1], ContainsSubstring(",,,,,,,,,,,,,,,,,,,"));
+  CHECK_THAT(rows[2], !ContainsSubstring(",,,"));
+}
+
 TEST_CASE("a grid file and flags go together") {
   const std::string path = path_of("grid.json");
   REQUIRE(

@@ -25,6 +25,26 @@ done
 printf '{"context": {\\n  "host_name": "secret",\\n  "executable": "/secret",\\n' >"$out"
 printf '  "flags": "%s"},\\n"benchmarks": []}\\n' "$context $*" >>"$out"
 """
+# A driver whose card has high clocks while a program is busy, and a program that is busy until they
+# were asked for three times.
+DRIVER = """#!/bin/bash
+cd "{folder}"
+case $* in
+  *clocks.sm,clocks.mem*)
+    [[ -e busy ]] || {{ echo 345 MHz, 810 MHz; exit; }}
+    echo asked >>busy
+    echo 1$(wc -l <busy)05 MHz, 2619 MHz ;;
+  *) echo 580.95, 1980 MHz, 700.00 W, 31 ;;
+esac
+"""
+BUSY = """
+[[ -z $out ]] || : >"{folder}/busy"
+for ((i = 0; i < 500; i++)); do
+  [[ -n $out && $(wc -l <"{folder}/busy") -lt 3 ]] || break
+  sleep 0.1
+done
+rm -f "{folder}/busy"
+"""
 CASE = "decode/batch:64/context:4096/group:4/head_dim:128/types:bf16-bf16/block:16"
 FIELDS = '{"name": "%s", "run_type": "iteration", "real_time": %d, "time_unit": "us", ' \
          '"median_us": %d, "context": 4096, "group": 4, "fraction_of_copy_rate": 0.5}'
@@ -76,6 +96,24 @@ class Bundle(BundleCase):
         self.assertEqual((results / "aims.txt").read_text().count(": not measured\n"), 4)
         if "SKIPPED: peers: no python3 with PyTorch" not in printed:
             self.assertTrue("SKIPPED: peers" in printed or (results / "peers.json").exists())
+
+    def test_clocks_are_those_while_a_program_measures(self):
+        self.fake("nvidia-smi", DRIVER.format(folder=self.folder))
+        busy = BENCHMARK + BUSY.format(folder=self.folder)
+        bundle = self.make([*self.fakes()[:1], self.fake("attention_benchmark", busy)])
+        status, _, complaint = self.run_bundle(
+            bundle, env={"PATH": f"{self.folder}:/usr/local/bin:/usr/bin:/bin"})
+        self.assertEqual((status, complaint), (0, ""))
+        results = self.work / "results" / "FAKE-1"
+        context = json.loads((results / "attention.json").read_text())["context"]
+        self.assertIn("driver=580.95,clock_sm_max=1980 MHz,power_limit=700.00 W,"
+                      "temperature_before=31 ", context.pop("flags"))
+        self.assertEqual(context, {
+            "clock_sm_low": "1105 MHz", "clock_sm": "1205 MHz", "clock_sm_high": "1305 MHz",
+            "clock_memory_low": "2619 MHz", "clock_memory": "2619 MHz",
+            "clock_memory_high": "2619 MHz"})
+        self.assertEqual([path.name for path in results.glob("attention.json*")],
+                         ["attention.json"])
 
     def test_all_laws_are_put_to_the_kernels_before_the_tests(self):
         laws = self.fake("recto_on_gpu", "#!/bin/bash\necho \"laws: $*\"\n")

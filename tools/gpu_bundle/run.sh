@@ -51,14 +51,17 @@ find_linker() {
   [[ ! $said =~ GLIBC_[0-9.]+.?\ not\ found ]] || linker=("$here/lib/system/linker")
 }
 
-# What the driver tells of the card, as KEY=VALUE,... for --benchmark_context.
+# What the driver tells of the card.
+ask_driver() {
+  nvidia-smi --id="${CUDA_VISIBLE_DEVICES%%,*}" --query-gpu="$1" --format=csv,noheader 2>/dev/null
+}
+
+# The same as KEY=VALUE,... for --benchmark_context.
 provenance() {
-  local context keys asked values
+  local context keys values
   context="recto_commit=$(<"$here/COMMIT")"
-  keys=(driver clock_sm clock_sm_max clock_memory power_limit temperature_before)
-  asked=driver_version,clocks.sm,clocks.max.sm,clocks.mem,power.limit,temperature.gpu
-  values=$(nvidia-smi --id="${CUDA_VISIBLE_DEVICES%%,*}" --query-gpu="$asked" \
-    --format=csv,noheader 2>/dev/null) || {
+  keys=(driver clock_sm_max power_limit temperature_before)
+  values=$(ask_driver driver_version,clocks.max.sm,power.limit,temperature.gpu) || {
     echo "$context,driver=unknown: no nvidia-smi"
     return
   }
@@ -67,6 +70,25 @@ provenance() {
     context+=",${keys[i++]}=${value# }"
   done < <(tr ',' '\n' <<<"$values")
   echo "$context"
+}
+
+# The clocks once a second, until it is killed or this script has ended. An idle card has others
+# than one that is measured.
+watch_clocks() {
+  while sleep 1 && kill -0 $$ && ask_driver clocks.sm,clocks.mem; do :; done
+}
+
+# Of these lines the median, and the 10th and 90th percentile, for the context of a file of results.
+clocks() {
+  local field sorted last name=(clock_sm clock_memory)
+  for field in 1 2; do
+    mapfile -t sorted < <(cut -d, -f"$field" "$1" | sed 's/^ *//' | grep MHz | sort -n)
+    last=$((${#sorted[@]} - 1))
+    ((last < 0)) || printf '    "%s": "%s",\n' \
+      "${name[field - 1]}" "${sorted[last / 2]}" \
+      "${name[field - 1]}_low" "${sorted[last / 10]}" \
+      "${name[field - 1]}_high" "${sorted[(last * 9 + 9) / 10]}"
+  done
 }
 
 # Of a program that did not fail, whether nothing ran: it says that it skips, and no more.
@@ -121,15 +143,25 @@ verify() {
 }
 
 measure() {
-  local program file
+  local program file watcher status
   # For the rate of a matrix product: cuBLAS, which is larger than all else here, is not brought.
   blas=$(python3 "$here/find_cublas.py" 2>/dev/null) || true
   for program in "$here"/bench/*_benchmark; do
     file=$results/$(basename "$program" _benchmark).json
+    status=0
+    watch_clocks </dev/null >"$file.clocks" 2>/dev/null &
+    watcher=$!
     ours "$program" "${flags[@]}" --benchmark_context="$(provenance)" \
-      --benchmark_out="$file.part" --benchmark_out_format=json || return 1
+      --benchmark_out="$file.part" --benchmark_out_format=json || status=$?
+    kill "$watcher" 2>/dev/null || true
+    wait "$watcher" 2>/dev/null || true
+    clocks "$file.clocks" >"$file.context"
+    rm "$file.clocks"
+    ((status == 0)) || return 1
     # Whose machine it was, and where, is nobody's business.
-    sed -i '/^ *"host_name":/d; /^ *"executable":/d' "$file.part"
+    sed -i -e '/^ *"host_name":/d; /^ *"executable":/d' \
+      -e "/\"context\": {\$/r $file.context" "$file.part"
+    rm "$file.context"
     mv "$file.part" "$file"
   done
 }

@@ -14,9 +14,10 @@ class Costs:
     """The costs that task_cost.py measures; it prints them under these names."""
 
     cpu_ms_a_run: float  # on the worker, in tasks of TASK_RUNS
+    cpu_ms_a_run_alone: float  # in a task of its own: recto's start and its --version are in it
     bytes_out_a_run: float  # through the scheduler, in such tasks
     bytes_back_a_run: float
-    cpu_ms_a_task: float  # in client, scheduler and worker together
+    cpu_ms_a_task: float  # of Dask: in client, scheduler and worker together
     collector_cpu_ms_a_run: float
     collector_bytes_a_run: float
     journal_bytes_a_run: float
@@ -42,14 +43,15 @@ def plan(costs):
     """The lines that docs/cluster.md shows."""
     seconds = costs.cpu_ms_a_run / 1e3 * POINTS
     tasks = POINTS // TASK_RUNS
+    starts = (costs.cpu_ms_a_run_alone - costs.cpu_ms_a_run) / 1e3 * POINTS
     megabytes = POINTS / 1e6
     worker_bytes = costs.worker_bytes + THREADS * costs.recto_bytes
     return [
         f"workers    {seconds / 3600:.1f} core hours: {seconds / 3600 / 2:.1f} h on 2 cores, "
         f"{seconds / 512:.0f} s on 512",
         f"tasks      {tasks:,} of {TASK_RUNS} runs: "
-        f"{tasks * costs.cpu_ms_a_task / 1e3:.0f} s of CPU; "
-        f"of one run each, {POINTS * costs.cpu_ms_a_task / 1e3:,.0f} s",
+        f"{tasks * costs.cpu_ms_a_task / 1e3:.0f} s of Dask; of one run each, "
+        f"{POINTS * costs.cpu_ms_a_task / 1e3:,.0f} s, and {starts:,.0f} s of recto's starts",
         f"traffic    {costs.bytes_out_a_run * megabytes:.0f} MB out, "
         f"{costs.bytes_back_a_run * megabytes:.0f} MB back",
         f"collector  {costs.collector_cpu_ms_a_run * POINTS / 1e3:.0f} s of CPU, "

@@ -22,15 +22,16 @@ POINTS = ",".join(map(str, range(1, 101)))
 
 class Plan(unittest.TestCase):
     def test_sums_follow_from_the_costs_of_one_point(self):
-        costs = Costs(cpu_ms_a_run=36, bytes_out_a_run=54.4, bytes_back_a_run=820.6,
-                      cpu_ms_a_task=2, collector_cpu_ms_a_run=0.06, collector_bytes_a_run=4_600,
-                      journal_bytes_a_run=732, table_bytes_a_run=650,
+        costs = Costs(cpu_ms_a_run=36, cpu_ms_a_run_alone=50, bytes_out_a_run=54.4,
+                      bytes_back_a_run=820.6, cpu_ms_a_task=2, collector_cpu_ms_a_run=0.06,
+                      collector_bytes_a_run=4_600, journal_bytes_a_run=732, table_bytes_a_run=650,
                       scheduler_bytes=80_000_000, worker_bytes=60_000_000,
                       recto_bytes=20_000_000, upload_bytes=4_500_000)
         self.assertEqual(Costs.of("\n".join(["a b", *costs.lines()])), costs)
         self.assertEqual(plan(costs), [
             "workers    10.0 core hours: 5.0 h on 2 cores, 70 s on 512",
-            "tasks      10,000 of 100 runs: 20 s of CPU; of one run each, 2,000 s",
+            "tasks      10,000 of 100 runs: 20 s of Dask; of one run each, 2,000 s, and 14,000 s "
+            "of recto's starts",
             "traffic    54 MB out, 821 MB back",
             "collector  60 s of CPU, 4.6 GB of memory",
             "memory     80 MB of the scheduler, 60 MB of a worker and 20 MB for each of its "
@@ -43,6 +44,15 @@ class Plan(unittest.TestCase):
         said = BLOCK.splitlines()
         first = said.index("a million such points:") + 1
         self.assertEqual(said[first:-1], plan(Costs.of(BLOCK)))
+
+    def test_the_costs_of_a_run_are_those_of_the_table_alone_and_among_others(self):
+        costs = Costs.of(BLOCK)
+        rows = re.findall(r"^ +(\d+) +([\d.]+) +[\d,]+ +[\d,]+$", BLOCK, re.MULTILINE)
+        in_tasks = {int(count): float(cpu_ms) for count, cpu_ms in rows}
+        self.assertEqual(sorted(in_tasks), [1, 10, 100])
+        self.assertAlmostEqual(costs.cpu_ms_a_run_alone, in_tasks[1], delta=0.006)
+        self.assertAlmostEqual(costs.cpu_ms_a_run, in_tasks[100], delta=0.006)
+        self.assertGreater(costs.cpu_ms_a_run_alone, costs.cpu_ms_a_run)
 
     def test_what_the_document_says_in_words_is_in_its_plan(self):
         costs = Costs.of(BLOCK)
@@ -73,9 +83,11 @@ class Measured(unittest.TestCase):
             with self.subTest(name):
                 expected = getattr(said, name)
                 self.assertAlmostEqual(getattr(now, name), expected, delta=tolerance * expected)
+        # A task has recto's start and what asks for its version, however few its runs are.
+        self.assertGreater(now.cpu_ms_a_run_alone, now.cpu_ms_a_run)
         # Machines differ, and what is compiled for debugging does.
         for names, factor in (
-            (("cpu_ms_a_run", "cpu_ms_a_task", "collector_cpu_ms_a_run"), 30),
+            (("cpu_ms_a_run", "cpu_ms_a_run_alone", "cpu_ms_a_task", "collector_cpu_ms_a_run"), 30),
             (("scheduler_bytes", "worker_bytes", "recto_bytes", "upload_bytes"), 4),
         ):
             for name in names:

@@ -55,19 +55,23 @@ def job_of(recto, arguments):
     return job, said["runs"], [file["path"] for file in said["inputs"]]
 
 
-def part_cost(job, runs):
-    """CPU ms on the worker, bytes out and bytes back, each per run, with so many runs in a task."""
+def part_cost(job, runs, task_runs):
+    """CPU ms on the worker, bytes out and bytes back, each per run, of the first `runs` runs in
+    tasks of so many."""
     import cloudpickle
 
     cloudpickle.register_pickle_by_value(part)  # as for a worker, which has none of our modules
-    text = text_of([(0, runs - 1)])
-    before = children()
-    result = part.run_part(job, text)
-    if result["refused"] or result["died"]:
-        sys.exit(f"recto: {result['refused'] or result['died']}")
-    cpu = children() - before
-    sent, back = cloudpickle.dumps((part.run_part, job, text)), pickle.dumps(result)
-    return 1e3 * cpu / runs, len(sent) / runs, len(back) / runs
+    cpu = sent = back = 0
+    for first in range(0, runs, task_runs):
+        text = text_of([(first, first + task_runs - 1)])
+        before = children()
+        result = part.run_part(job, text)
+        if result["refused"] or result["died"]:
+            sys.exit(f"recto: {result['refused'] or result['died']}")
+        cpu += children() - before
+        sent += len(cloudpickle.dumps((part.run_part, job, text)))
+        back += len(pickle.dumps(result))
+    return 1e3 * cpu / runs, sent / runs, back / runs
 
 
 def task_cost(job):
@@ -125,12 +129,14 @@ def measure(recto, arguments, part_runs=PART_RUNS, grid_sizes=GRID_SIZES):
     if runs < part_runs[-1]:
         sys.exit(f"expected {part_runs[-1]} runs or more, found {runs}")
     print("runs a task   CPU ms a run   bytes out a run   bytes back a run")
-    for count in part_runs:
-        cpu, sent, back = part_cost(job, count)
+    cpu_alone = None
+    for count in part_runs:  # all of the same runs, however many there are in a task
+        cpu, sent, back = part_cost(job, part_runs[-1], count)
+        cpu_alone = cpu if count == 1 else cpu_alone
         print(f"{count:11}   {cpu:12.2f}   {sent:15,.0f}   {back:16,.0f}", flush=True)
     collecting = cost_of_collecting(recto, grid_sizes)
-    return Costs(cpu, sent, back, 1e3 * task_cost(job), 1e3 * collecting[0], *collecting[1:],
-                 *peaks_of_cluster(job, int(back * count)), peak_of_recto(job),
+    return Costs(cpu, cpu_alone, sent, back, 1e3 * task_cost(job), 1e3 * collecting[0],
+                 *collecting[1:], *peaks_of_cluster(job, int(back * count)), peak_of_recto(job),
                  upload_size(job, inputs))
 
 
