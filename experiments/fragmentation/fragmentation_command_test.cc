@@ -10,6 +10,7 @@
 #include "bazel/testing/catch.h"
 #include "experiments/fragmentation/fragmentation_files.h"
 #include "experiments/fragmentation/fragmentation_study.h"
+#include "experiments/support/output_file.h"
 #include "experiments/support/run_config.h"
 #include "experiments/support/seed_runs.h"
 #include "experiments/support/statistics.h"
@@ -216,6 +217,20 @@ TEST_CASE("several seeds give means with intervals, in tables and in the file") 
   CHECK(one.out == fragmentation({"--requests", "60", "--block-sizes", "16"}).out);
 }
 
+TEST_CASE("what means cover is said of each row") {
+  // In blocks of 1000 the first request can never fit, so that the last is the first admitted.
+  const std::string trace = folder_of("covered.csv");
+  REQUIRE(write_file(trace, "arrival_s,prompt_tokens,output_tokens\n0,1500,9\n1,50,9\n").is_ok());
+  const auto tried = fragmentation({"--trace", trace, "--pool-slots", "1990", "--allocators",
+                                    "paged", "--block-sizes", "16,1000"});
+  REQUIRE(tried.exit_code == 0);
+  CHECK_THAT(tried.out, ContainsSubstring("to the last arrival; the drain is left out"));
+  CHECK_THAT(tried.out, ContainsSubstring("Those of paged 1000 go to the last answer"));
+  const auto one = fragmentation({"--requests", "1", "--block-sizes", "16"});
+  CHECK_THAT(one.out, ContainsSubstring("to the last answer: nothing arrived after the first"));
+  CHECK_THAT(one.out, !ContainsSubstring("to the last arrival"));
+}
+
 TEST_CASE("what was rejected is said") {
   const auto some = fragmentation(
       {"--requests", "100", "--max-length", "200", "--allocators", "paged", "--block-sizes", "16"});
@@ -228,6 +243,8 @@ TEST_CASE("what was rejected is said") {
   REQUIRE(one_idle.exit_code == 0);
   // Who served nobody has no latency, least of all the best one.
   CHECK_THAT(one_idle.out, ContainsSubstring("0  0.000      -      -         -\n"));
+  CHECK_THAT(one_idle.out, ContainsSubstring("to the last arrival; the drain is left out"));
+  CHECK_THAT(one_idle.out, !ContainsSubstring("to the last answer"));
   const Json manifest = Json::parse(read_text_file(out + "/manifest.json").value());
   const Json& rejected = manifest["rejected"]["contiguous-max"];
   CHECK(rejected["requests_rejected"] == 400);

@@ -1,8 +1,10 @@
 #include "experiments/fragmentation/fragmentation_notes.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string_view>
 
 #include "experiments/support/grid_remarks.h"
@@ -47,15 +49,40 @@ std::string rejected_note(const FragmentationRow& row) {
   return "";
 }
 
+bool has_served(const SeedRun& run) { return run.outcome.report.counters.requests_finished > 0; }
+
+bool is_drained(const SeedRun& run) { return has_served(run) && run.outcome.report.covers_drain; }
+
+// What part of the runs the means cover, and of which rows it is another. Runs that served nothing
+// have no means.
+std::string coverage_note(const std::vector<FragmentationRow>& rows) {
+  std::vector<std::string> drained_rows;
+  std::int64_t served_runs = 0;
+  std::int64_t drained_runs = 0;
+  for (const FragmentationRow& row : rows) {
+    const std::int64_t served = std::ranges::count_if(row.runs, has_served);
+    const std::int64_t drained = std::ranges::count_if(row.runs, is_drained);
+    served_runs += served;
+    drained_runs += drained;
+    if (drained == 0) continue;
+    const std::string some =
+        drained == served ? "" : fmt::format(" ({} of {} seeds)", drained, served);
+    drained_rows.push_back(row.label() + some);
+  }
+  if (served_runs == 0) return "";
+  if (drained_runs == served_runs) return means_remark(Coverage::kWithDrain);
+  const std::string text = means_remark(Coverage::kArrivals);
+  if (drained_rows.empty()) return text;
+  return text + wrapped(fmt::format(
+                    "Those of {} go to the last answer: nothing arrived after the first admission.",
+                    fmt::join(drained_rows, ", ")));
+}
+
 }  // namespace
 
 std::string fragmentation_notes(const std::vector<FragmentationRow>& rows) {
-  const bool drained = std::ranges::any_of(rows, [](const FragmentationRow& row) {
-    return std::ranges::any_of(row.runs,
-                               [](const SeedRun& run) { return run.outcome.report.covers_drain; });
-  });
   std::string text = seeds_note(rows);
-  text += means_remark(drained ? Coverage::kWithDrain : Coverage::kArrivals);
+  text += coverage_note(rows);
   text += provenance_remark(rows.front().config);
   for (const std::string& remark : grid_remarks(configs_of(rows))) text += wrapped(remark);
   for (const FragmentationRow& row : rows) text += rejected_note(row);

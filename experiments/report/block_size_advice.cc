@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "core/contract.h"
 #include "experiments/support/numbers.h"
@@ -13,6 +14,17 @@ namespace recto::experiments {
 namespace {
 
 using Sizes = std::vector<BlockSizeFigures>;
+
+// Those that reject the fewest requests.
+Sizes serving_most(const Sizes& sizes) {
+  double fewest = sizes.front().requests_rejected.mean;
+  for (const BlockSizeFigures& size : sizes) fewest = std::min(fewest, size.requests_rejected.mean);
+  Sizes most;
+  std::ranges::copy_if(sizes, std::back_inserter(most), [&](const BlockSizeFigures& size) {
+    return size.requests_rejected.mean == fewest;
+  });
+  return most;
+}
 
 // nullopt if some size does not have this figure.
 std::optional<MeanInterval> best_of(const BlockSizeCriterion& criterion, const Sizes& sizes) {
@@ -33,19 +45,20 @@ const char* remark_on(Weight weight, std::int64_t seeds) {
   return "";
 }
 
-BlockSizeVerdict verdict_on(const BlockSizeFigures& size, const Sizes& sizes, std::int64_t seeds) {
+// Measured by `most`, the sizes that reject the fewest requests.
+BlockSizeVerdict verdict_on(const BlockSizeFigures& size, const Sizes& most, std::int64_t seeds) {
   BlockSizeVerdict verdict{.block_size = size.block_size,
                            .is_good = true,
                            .drawbacks = {},
                            .not_told_apart = {},
                            .beaten_by = {}};
   for (const BlockSizeCriterion& criterion : block_size_criteria()) {
-    const std::optional<MeanInterval> best = best_of(criterion, sizes);
-    if (!best || criterion.weight == Weight::kIsCompared) continue;
-    const MeanInterval figure = *criterion.figure(size);
-    const std::optional<std::string> worse = worse_text(criterion, figure, *best);
+    const std::optional<MeanInterval> best = best_of(criterion, most);
+    const std::optional<MeanInterval> figure = criterion.figure(size);
+    if (!best || !figure || criterion.weight == Weight::kIsCompared) continue;
+    const std::optional<std::string> worse = worse_text(criterion, *figure, *best);
     if (!worse) continue;
-    if (!is_told_apart(figure, *best)) {
+    if (!is_told_apart(criterion, *figure, *best)) {
       verdict.not_told_apart.push_back(*worse);
       continue;
     }
@@ -65,7 +78,7 @@ bool beats(const BlockSizeFigures& a, const BlockSizeFigures& b) {
     if (!ours || !theirs) continue;
     const double worse_by = (ours->mean - theirs->mean) * criterion.sign;
     if (worse_by > 0) return false;
-    is_better = is_better || (worse_by < 0 && is_told_apart(*ours, *theirs));
+    is_better = is_better || (worse_by < 0 && is_told_apart(criterion, *ours, *theirs));
   }
   return is_better;
 }
@@ -102,8 +115,19 @@ std::string changed_ratio(const char* what, const MeanInterval& before, const Me
   return fmt::format("{} {} % {}", what, percent(std::abs(ratio - 1)), ratio > 1 ? "up" : "down");
 }
 
+// Empty where nothing is rejected.
+std::string changed_rejections(const MeanInterval& from, const MeanInterval& to) {
+  if (from.mean == 0 && to.mean == 0) return "";
+  if (from.mean == to.mean) {
+    return fmt::format("as many requests rejected, {}, ", count_text(to.mean));
+  }
+  return fmt::format("{} requests rejected instead of {}, ", count_text(to.mean),
+                     count_text(from.mean));
+}
+
 std::string trade_off(const BlockSizeFigures& from, const BlockSizeFigures& to) {
-  std::string text = fmt::format("Block {} instead: {}, {}, {}, {}, {}", to.block_size,
+  std::string text = fmt::format("Block {} instead: {}{}, {}, {}, {}, {}", to.block_size,
+                                 changed_rejections(from.requests_rejected, to.requests_rejected),
                                  changed_points("held empty", from.waste, to.waste),
                                  changed_ratio("block tables", from.table_bytes, to.table_bytes),
                                  changed_ratio("time per token", from.s_per_token, to.s_per_token),
@@ -134,9 +158,32 @@ std::string price_of(const BlockSizeVerdict& chosen, std::int64_t seeds) {
   return text;
 }
 
+// How many requests are rejected, if any, and which sizes were left out for it.
+std::string rejections_of(const BlockSizeFigures& chosen, const Sizes& sizes) {
+  std::vector<std::string> left_out;
+  for (const BlockSizeFigures& size : sizes) {
+    const double rejected = size.requests_rejected.mean;
+    if (rejected == chosen.requests_rejected.mean) continue;
+    left_out.push_back(fmt::format("block {} ({})", size.block_size, count_text(rejected)));
+  }
+  const std::string here =
+      fmt::format("rejects {} of {} requests", count_text(chosen.requests_rejected.mean),
+                  count_text(chosen.requests_rejected.mean + chosen.requests_finished.mean));
+  if (!left_out.empty()) {
+    return fmt::format(" It {}; left out, as they reject more: {}.", here,
+                       fmt::join(left_out, ", "));
+  }
+  if (chosen.requests_rejected.mean == 0) return "";
+  return fmt::format(" Every size {}, which can never fit.", here);
+}
+
+// `most` are the sizes that reject the fewest requests; `verdicts` are on all.
 std::string reason_of(const BlockSizeVerdict& chosen, const std::vector<BlockSizeVerdict>& verdicts,
-                      std::int64_t seeds) {
+                      const Sizes& most, std::int64_t seeds) {
   const auto good = std::ranges::count_if(verdicts, &BlockSizeVerdict::is_good);
+  if (most.size() == 1) {
+    return fmt::format("Block {} is the size that rejects the fewest requests.", chosen.block_size);
+  }
   if (good == 0) {
     return fmt::format(
                "No size is within one percent of the best in everything; block {} takes the least "
@@ -160,20 +207,25 @@ std::string reason_of(const BlockSizeVerdict& chosen, const std::vector<BlockSiz
 std::optional<BlockSizeAdvice> advise(const std::vector<BlockSizeFigures>& sizes,
                                       std::int64_t seeds) {
   if (sizes.size() < 2) return std::nullopt;
+  const Sizes most = serving_most(sizes);
   BlockSizeAdvice advice;
-  std::size_t chosen = 0;
+  std::optional<std::size_t> found;
   bool any_good = false;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (i > 0) RECTO_CHECK_LT(sizes[i - 1].block_size, sizes[i].block_size);
-    BlockSizeVerdict verdict = verdict_on(sizes[i], sizes, seeds);
+    BlockSizeVerdict verdict = verdict_on(sizes[i], most, seeds);
     verdict.beaten_by = beaten_by(sizes[i], sizes);
-    const bool is_quicker = sizes[i].s_per_token.mean < sizes[chosen].s_per_token.mean;
-    if (verdict.is_good || (!any_good && is_quicker)) chosen = i;
+    const bool serves_most = sizes[i].requests_rejected.mean == most.front().requests_rejected.mean;
+    const bool is_quicker = !found || sizes[i].s_per_token.mean < sizes[*found].s_per_token.mean;
+    if (serves_most && (verdict.is_good || (!any_good && is_quicker))) found = i;
     any_good = any_good || verdict.is_good;
     advice.verdicts.push_back(std::move(verdict));
   }
+  RECTO_CHECK(found.has_value());
+  const std::size_t chosen = *found;
   advice.recommended = sizes[chosen].block_size;
-  advice.reason = reason_of(advice.verdicts[chosen], advice.verdicts, seeds);
+  advice.reason = reason_of(advice.verdicts[chosen], advice.verdicts, most, seeds) +
+                  rejections_of(sizes[chosen], sizes);
   if (chosen > 0) advice.trade_offs.push_back(trade_off(sizes[chosen], sizes[chosen - 1]));
   if (chosen + 1 < sizes.size()) {
     advice.trade_offs.push_back(trade_off(sizes[chosen], sizes[chosen + 1]));

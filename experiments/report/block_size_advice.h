@@ -29,10 +29,12 @@ struct BlockSizeAdvice {
   std::vector<BlockSizeVerdict> verdicts;  // one per size, in their order
 };
 
-// Recommends the largest good size, since larger blocks mean smaller tables, less upkeep and fewer
-// addresses for a kernel to follow; if none is good, the size with the least s_per_token. The
-// drawbacks of what is recommended are in the reason. nullopt with fewer than two sizes to choose
-// from. `sizes` must be ascending, and means over `seeds` seeds. O(sizes squared).
+// Chooses among the sizes that reject the fewest requests, and compares all sizes with them: a size
+// that serves fewer requests is quick with ease. Recommends the largest good one, since larger
+// blocks mean smaller tables, less upkeep and fewer addresses for a kernel to follow; if none is
+// good, the one with the least s_per_token. The reason has the drawbacks of what is recommended,
+// and how many requests are rejected. nullopt with fewer than two sizes. `sizes` must be ascending,
+// and means over `seeds` seeds. O(sizes squared).
 std::optional<BlockSizeAdvice> advise(const std::vector<BlockSizeFigures>& sizes,
                                       std::int64_t seeds = 1);
 

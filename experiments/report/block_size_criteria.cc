@@ -29,7 +29,7 @@ constexpr BlockSizeCriterion kCriteria[] = {
     {of<&Figures::s_per_token>, kLess, Difference::kRatio, kGoodRatio, Weight::kDecides,
      "longer per token"},
     {of<&Figures::requests_rejected>, kLess, Difference::kCount, 0, Weight::kDecides,
-     "more requests that can never fit"},
+     "more requests rejected"},
     {of<&Figures::ttft_p50_s>, kLess, Difference::kRatio, kGoodPercentile,
      Weight::kDecidesOverSeeds, "longer to the first token, median"},
     {of<&Figures::ttft_p99_s>, kLess, Difference::kRatio, kGoodPercentile,
@@ -51,7 +51,7 @@ std::string amount(Difference difference, double size, double best) {
     case Difference::kPoints:
       return fmt::format("{:.1f} points ", std::abs(size - best) * 100);
     case Difference::kCount:
-      return short_number(std::abs(size - best)) + ' ';
+      return count_text(std::abs(size - best)) + ' ';
     case Difference::kRatio:
       break;
   }
@@ -64,6 +64,12 @@ std::span<const BlockSizeCriterion> block_size_criteria() { return kCriteria; }
 
 bool is_told_apart(const MeanInterval& a, const MeanInterval& b) {
   return std::abs(a.mean - b.mean) > a.half_width + b.half_width;
+}
+
+bool is_told_apart(const BlockSizeCriterion& criterion, const MeanInterval& a,
+                   const MeanInterval& b) {
+  if (criterion.difference == Difference::kCount) return a.mean != b.mean;
+  return is_told_apart(a, b);
 }
 
 std::optional<std::string> worse_text(const BlockSizeCriterion& criterion, const MeanInterval& size,

@@ -17,12 +17,13 @@ namespace recto::experiments {
 struct BlockSizeFigures {
   std::int64_t block_size = 0;
   MeanInterval waste;  // reserved, internal and overhead slots: a share of the pool, time-weighted
-  MeanInterval prefix_hit;    // of the context wanted at admissions
-  MeanInterval table_bytes;   // block-table entries, 4 bytes each, mean
-  MeanInterval copied_bytes;  // copy-on-write, over the whole run
-  MeanInterval output_per_s;  // tokens, or requests within the limits where there are limits
-  MeanInterval s_per_token;   // end to end over output tokens, mean over requests
-  MeanInterval requests_rejected;
+  MeanInterval prefix_hit;         // of the context wanted at admissions
+  MeanInterval table_bytes;        // block-table entries, 4 bytes each, mean
+  MeanInterval copied_bytes;       // copy-on-write, over the whole run
+  MeanInterval output_per_s;       // tokens, or requests within the limits where there are limits
+  MeanInterval s_per_token;        // end to end over output tokens, mean over requests
+  MeanInterval requests_rejected;  // they can never fit
+  MeanInterval requests_finished;  // the others
   // Percentiles over requests: to the first token, of the time per further token, to the last.
   MeanInterval ttft_p50_s;
   MeanInterval ttft_p99_s;
@@ -61,6 +62,10 @@ std::span<const BlockSizeCriterion> block_size_criteria();
 // Whether the values differ by more than chance: under several seeds their intervals do not
 // overlap.
 bool is_told_apart(const MeanInterval& a, const MeanInterval& b);
+// The same for the figures of one criterion. Counts differ if they are not equal: all sizes get the
+// same requests under each seed.
+bool is_told_apart(const BlockSizeCriterion& criterion, const MeanInterval& a,
+                   const MeanInterval& b);
 
 // "1.6 points of the pool more held empty", if `size` is further from `best` than is good.
 std::optional<std::string> worse_text(const BlockSizeCriterion& criterion, const MeanInterval& size,

@@ -28,6 +28,8 @@ MeanInterval sum(const Json& metrics, std::initializer_list<const char*> names) 
   return all;
 }
 
+}  // namespace
+
 BlockSizeFigures figures_of(std::int64_t block_size, const Json& metrics, Throughput throughput) {
   const bool is_goodput = throughput == Throughput::kGoodput;
   const bool is_measured = metrics.contains("kernel_s") && metrics["kernel_s"].is_number();
@@ -39,6 +41,7 @@ BlockSizeFigures figures_of(std::int64_t block_size, const Json& metrics, Throug
           .output_per_s = interval(metrics, is_goodput ? "goodput_per_s" : "output_tokens_per_s"),
           .s_per_token = interval(metrics, "normalized_mean_s"),
           .requests_rejected = interval(metrics, "requests_rejected"),
+          .requests_finished = interval(metrics, "requests_finished"),
           .ttft_p50_s = interval(metrics, "ttft_p50_s"),
           .ttft_p99_s = interval(metrics, "ttft_p99_s"),
           .tpot_p99_s = interval(metrics, "tpot_p99_s"),
@@ -46,11 +49,11 @@ BlockSizeFigures figures_of(std::int64_t block_size, const Json& metrics, Throug
           .kernel_s = is_measured ? std::optional(interval(metrics, "kernel_s")) : std::nullopt};
 }
 
-}  // namespace
-
 void BlockSizePanels::add(const std::string& family, std::int64_t block_size, std::size_t row,
                           const Json& metrics) {
-  if (!metrics["normalized_mean_s"].is_number()) return;
+  if (!metrics["normalized_mean_s"].is_number() || number(metrics, "requests_finished") <= 0) {
+    return;
+  }
   auto found =
       std::ranges::find(families_, family, &std::pair<std::string, std::vector<Entry>>::first);
   if (found == families_.end()) found = families_.insert(families_.end(), {family, {}});

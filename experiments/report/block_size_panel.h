@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/report/block_size_criteria.h"
 #include "experiments/support/run_config.h"
 
 namespace recto::experiments {
@@ -14,11 +15,14 @@ namespace recto::experiments {
 // What throughput means: tokens, or requests that met their latency limits.
 enum class Throughput : std::uint8_t { kTokens, kGoodput };
 
+// `metrics` are those of report_metrics.h.
+BlockSizeFigures figures_of(std::int64_t block_size, const Json& metrics, Throughput throughput);
+
 class BlockSizePanels {
  public:
   // Adds row number `row` of the page, which has this block size; `family` says everything else
-  // that is set. `metrics` are those of report_metrics.h. Rows without figures, of failed runs, are
-  // left out.
+  // that is set. Rows without figures are left out: of failed runs, and of runs that finished no
+  // request.
   void add(const std::string& family, std::int64_t block_size, std::size_t row,
            const Json& metrics);
 

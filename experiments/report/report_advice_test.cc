@@ -75,6 +75,53 @@ TEST_CASE("Where no size is good in everything, the quickest is advised and that
   CHECK(advice->reason.find("No size") == 0);
 }
 
+TEST_CASE("A size that rejects more requests is neither advised nor a measure for others") {
+  BlockSizeFigures small = size_of(16);
+  small.waste.mean = 0.05;  // so that no size is good in everything
+  small.requests_finished.mean = 200;
+  BlockSizeFigures middle = size_of(64);
+  middle.s_per_token.mean = 0.04;
+  middle.requests_finished.mean = 200;
+  BlockSizeFigures large = size_of(1000);
+  large.waste.mean = 0.01;
+  large.s_per_token.mean = 0.001;
+  large.requests_finished.mean = 136;
+  large.requests_rejected.mean = 64;
+  const auto advice = advise({small, middle, large});
+  CHECK(advice->recommended == 16);
+  CHECK(advice->reason.find("No size") == 0);
+  CHECK(advice->reason.ends_with(
+      " It rejects 0 of 200 requests; left out, as they reject more: block 1000 (64)."));
+  CHECK(advice->verdicts[0].drawbacks ==
+        std::vector<std::string>{"3.0 points of the pool more held empty"});
+  CHECK(advice->verdicts[2].drawbacks == std::vector<std::string>{"64 more requests rejected"});
+  const auto of_two = advise({small, large});
+  CHECK(of_two->recommended == 16);
+  CHECK(of_two->reason.find("Block 16 is the size that rejects the fewest requests. It") == 0);
+  CHECK(of_two->trade_offs[0].find("Block 1000 instead: 64 requests rejected instead of 0, held") ==
+        0);
+  // As quick, and serving all, it is advised.
+  large.requests_rejected.mean = 0;
+  CHECK(advise({small, large})->recommended == 1000);
+}
+
+TEST_CASE("Where every size rejects requests the reason has their count") {
+  BlockSizeFigures small = size_of(16);
+  small.requests_finished.mean = 288.5;
+  small.requests_rejected = {.mean = 11.5, .half_width = 19};
+  BlockSizeFigures large = small;
+  large.block_size = 32;
+  const auto advice = advise({small, large}, 2);
+  CHECK(advice->recommended == 32);
+  CHECK(
+      advice->reason.ends_with(" Every size rejects 11.50 of 300 requests, which can never fit."));
+  CHECK(advice->trade_offs[0].find("instead: as many requests rejected, 11.50, held") !=
+        std::string::npos);
+  // One request more under one seed is no chance: the requests are the same.
+  large.requests_rejected.mean = 12;
+  CHECK(advise({small, large}, 2)->recommended == 16);
+}
+
 TEST_CASE("A percentile of one run is told against a size and does not decide") {
   BlockSizeFigures large = size_of(32);
   large.ttft_p99_s.mean *= 1.28;

@@ -20,6 +20,10 @@ std::string grouped(std::int64_t number) {
   return digits;
 }
 
+std::string count_text(double count) {
+  return count == std::rint(count) ? grouped(std::llrint(count)) : short_number(count);
+}
+
 std::string bytes_text(double bytes) {
   static constexpr std::array kUnits{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   std::size_t unit = 0;

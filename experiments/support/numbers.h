@@ -9,6 +9,7 @@ namespace recto::experiments {
 
 std::string percent(double share);         // "12.3"
 std::string grouped(std::int64_t number);  // "1,234,567"
+std::string count_text(double count);      // "1,234"; of a mean of counts "0.333"
 std::string bytes_text(double bytes);      // "1.50 GiB"
 std::string duration_text(double ns);      // "1.23 s", "45.60 ms", "7.89 us"
 std::string short_number(double value);    // "1234", "12.34", "0.00123"; of NaN "-"

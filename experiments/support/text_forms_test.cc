@@ -51,6 +51,9 @@ TEST_CASE("a bar is as long as it should be, whatever the shares") {
 }
 
 TEST_CASE("numbers keep to their width") {
+  CHECK(count_text(64) == "64");
+  CHECK(count_text(123'456) == "123,456");
+  CHECK(count_text(1.0 / 3) == "0.333");
   CHECK(grouped(0) == "0");
   CHECK(grouped(1234567) == "1,234,567");
   CHECK(grouped(-123456) == "-123,456");

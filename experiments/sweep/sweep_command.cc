@@ -118,6 +118,8 @@ Status write_results(const SweepArguments& arguments, const SweepGrid& grid, Jso
   }
   manifest["points"] = points.size();
   manifest["failed_points"] = failed;
+  const std::string rejected = rejected_points(points);
+  if (!rejected.empty()) manifest["remarks"].push_back(rejected);
   const std::string csv = sweep_csv(grid, points);
   manifest["files"] = {{"sweep.csv", written_file(csv)}};
   RECTO_RETURN_IF_ERROR(write_file(arguments.out + "/sweep.csv", csv));
