@@ -193,6 +193,9 @@ TEST_CASE("scales that are applied after the soft cap are named, each and both")
   check_named({.scales_k_late = true}, spec, {"K's scale is applied after the soft cap"});
   check_named({.scales_k_late = true, .scales_late = true}, spec,
               {"the scale and K's are applied after the soft cap"});
+  // A scale of 1 is not named with K's.
+  spec.options.scale = 1.0F;
+  check_named({.scales_k_late = true}, spec, {"K's scale is applied after the soft cap"});
 }
 
 TEST_CASE("distances of ALiBi that are counted from elsewhere are named, with where") {

@@ -56,6 +56,8 @@ void add_late_scales(HypothesisTrial& trial) {
   add("the scale is applied after the soft cap", of_call);
   if (inputs.kv.k.scale.kind == ScaleKind::kNone) return;
   add("K's scale is applied after the soft cap", of_k);
+  // Otherwise that is the same fault.
+  if (std::abs(inputs.options.scale) == 1.0F) return;
   add("the scale and K's are applied after the soft cap",
       [&](const HeadParts& parts) { return of_call(parts) * of_k(parts); });
 }
