@@ -227,7 +227,7 @@ TEST_CASE("what means cover is said of each row") {
   CHECK_THAT(tried.out, ContainsSubstring("to the last arrival; the drain is left out"));
   CHECK_THAT(tried.out, ContainsSubstring("Those of paged 1000 go to the last answer"));
   const auto one = fragmentation({"--requests", "1", "--block-sizes", "16"});
-  CHECK_THAT(one.out, ContainsSubstring("to the last answer: nothing arrived after the first"));
+  CHECK_THAT(one.out, ContainsSubstring("to the last answer: nothing arrived after the"));
   CHECK_THAT(one.out, !ContainsSubstring("to the last arrival"));
 }
 

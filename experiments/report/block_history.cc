@@ -175,6 +175,7 @@ void BlockHistory::close(SimTime now) {
     if (mine.stored >= 0) detail_.stays[static_cast<std::size_t>(mine.stored)] = mine.stay;
   }
   is_closed_ = true;
+  detail_.begin = std::min(detail_.begin, now);  // a run that is over by then has no such part
   detail_.end = now;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "experiments/report/block_size_panel.h"
+#include "experiments/report/headline.h"
 #include "experiments/report/json_text.h"
 #include "experiments/report/kernel_time.h"
 #include "experiments/report/latency_quantiles.h"
@@ -40,9 +41,10 @@ Json latency_json(const LatencyQuantiles& latency) {
 std::string setting_line(const RunConfig& config, const sim::Report& report) {
   const std::string file = config.model_file.substr(config.model_file.find_last_of('/') + 1);
   const std::string model = file.empty() ? config.model : file;
-  return fmt::format("{}, {} requests; {} on {} x {}; pool of {} slots", workload_name(config),
-                     grouped(report.counters.requests_arrived), model, config.tp, config.gpu,
-                     grouped(report.pool_slots.value()));
+  const std::string decoding = config.decoding == "single" ? "" : ", decoding " + config.decoding;
+  return fmt::format("{}, {} requests{}; {} on {} x {}; pool of {} slots", workload_name(config),
+                     grouped(report.counters.requests_arrived), decoding, model, config.tp,
+                     config.gpu, grouped(report.pool_slots.value()));
 }
 
 Result<std::vector<RecordedRun>> record_all(const std::vector<RunConfig>& configs,
@@ -137,6 +139,12 @@ Result<Json> maps_json(const std::vector<RunConfig>& configs, const std::vector<
   return json;
 }
 
+// 1 where the means of a run go on to its last answer, 0 where they end with the last arrival.
+Json covers_drain_json(const sim::Report& report) {
+  if (report.counters.requests_finished == 0) return Json();
+  return report.covers_drain ? 1 : 0;
+}
+
 bool has_limits(const RunConfig& config) { return config.ttft_limit_ms || config.tpot_limit_ms; }
 
 }  // namespace
@@ -156,6 +164,7 @@ Result<Json> fragmentation_data(const ResultsFolder& folder, const ReportOptions
   BlockSizePanels panels;
   for (std::size_t i = 0; i < folder.configs.size(); ++i) {
     const RunConfig& config = folder.configs[i];
+    const RecordedRun& run = runs.value()[i];
     const bool has_blocks = !is_contiguous(config);
     auto metrics = metrics_json(folder.table, i, fragmentation_metrics());
     RECTO_RETURN_IF_ERROR(metrics.status());
@@ -163,23 +172,23 @@ Result<Json> fragmentation_data(const ResultsFolder& folder, const ReportOptions
     rows.push_back({{"label", study_label(config)},
                     {"allocator", config.allocator},
                     {"block_size", has_blocks ? Json(config.block_size) : Json()},
+                    {"covers_drain", covers_drain_json(run.outcome.report)},
                     {"metrics", metrics.value()}});
     if (has_blocks) panels.add(config.allocator, config.block_size, i, metrics.value());
-    const RecordedRun& run = runs.value()[i];
     series.push_back(series_json(run.outcome.report));
     latency.push_back(latency_json(run.latency));
   }
   const RunConfig& first = folder.configs.front();
   const bool limits = has_limits(first);
-  const Json panels_json =
-      panels.json(limits ? Throughput::kGoodput : Throughput::kTokens, folder.seeds);
+  const Throughput throughput = limits ? Throughput::kGoodput : Throughput::kTokens;
+  const Json panels_json = panels.json(throughput, folder.seeds);
   const auto mapped = mapped_rows(folder.configs, panels_json, options);
   RECTO_RETURN_IF_ERROR(mapped.status());
   const Result<Json> maps = maps_json(folder.configs, runs.value(), mapped.value(), options);
   RECTO_RETURN_IF_ERROR(maps.status());
   const sim::Report& report = runs.value().front().outcome.report;
   return Json{{"kind", "fragmentation"},
-              {"notes", notes_on(folder)},
+              {"notes", notes_on(folder, rows)},
               {"seeds", folder.seeds},
               {"setting", setting_line(first, report)},
               {"pool_slots", report.pool_slots.value()},
@@ -190,6 +199,7 @@ Result<Json> fragmentation_data(const ResultsFolder& folder, const ReportOptions
               {"latency", latency},
               {"manager", first.manager},
               {"maps", maps.value()},
+              {"headline", headline_json(rows, mapped.value(), panels_json, throughput)},
               {"panels", panels_json}};
 }
 

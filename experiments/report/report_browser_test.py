@@ -32,6 +32,10 @@ MILLION = (
     "fragmentation --requests 20000 --allocators contiguous-max,paged --block-sizes 16 "
     "--report --out"
 ).split()
+REJECTED = (
+    "fragmentation --requests 60 --allocators contiguous-max,paged,prefix-cached "
+    "--block-sizes 8,16 --pool-slots 2032 --report --out"
+).split()
 CPU_MS_MAX = 66  # a frame of both maps: 15 frames a second on a slow machine
 WINDOW = (1360, 1700)
 # As in web/palette.js: the colour of a state, and that of its texture's lines, in light pages.
@@ -160,6 +164,31 @@ class Browser(unittest.TestCase):
                                       r"contiguous-max [\d.]+ %; [\d.]+ against " + speed)
         self.assertRegex(findings[1], r"^paged 16 keeps [\d.]+ % of the pool in use and gives "
                                       + speed)
+
+    def test_a_page_tells_of_rejected_requests(self):
+        folder = Path(self.scratch.name, "rejected")
+        subprocess.run([PROGRAM, *REJECTED, folder], check=True, capture_output=True)
+        with BrowserSession(folder / "report.html", self.profile + "-rejected") as session:
+            session.wait_for("document.querySelectorAll('#glance td').length > 0")
+            self.assertEqual(session.run("JSON.stringify(pageErrors)"), "[]")
+            notice = session.run("document.querySelector('.notice').innerText")
+            finding = session.run("document.querySelector('.finding').innerText")
+            column = session.run("[...document.querySelectorAll('#glance th')].findIndex("
+                                 "(head) => head.innerText === 'rejected')")
+            cells = session.run("[...document.querySelectorAll('#glance tr')].slice(1).map("
+                                f"(row) => row.cells[{column}].innerText)")
+        self.assertIn("contiguous-max (60 of 60)", notice)
+        self.assertRegex(finding, r"^(paged|prefix-cached) \d+ keeps .* against [\d.]+ output ")
+        self.assertRegex(finding, r"(paged|prefix-cached) \d+ is recommended")
+        self.assertEqual(cells[0], "60")
+        self.assertEqual(set(cells[1:]), {"0"})
+
+    def test_an_axis_within_a_decade_has_more_than_one_label(self):
+        with BrowserSession(self.study / "report.html", self.profile + "-axis") as session:
+            session.wait_for("document.querySelectorAll('.uplot').length === 10")
+            told = session.run("[[0.006, 0.008, 0.01], [0.001, 0.005, 0.01, null]].map(logLabels)")
+        self.assertEqual(told, [["6.00 ms", "8.00 ms", "10.00 ms"],
+                                ["1.00 ms", "", "10.00 ms", ""]])
 
     def test_a_timeline_is_handed_to_the_viewer_and_to_nobody_else(self):
         seen, viewer = self.seen["perfetto"], "https://ui.perfetto.dev"

@@ -32,8 +32,8 @@ Result<Json> fragmentation_data(const ResultsFolder& folder, const ReportOptions
 Result<Json> sweep_data(const ResultsFolder& folder);
 
 // What a reader of the page must know of where its numbers are from: that another commit of recto
-// wrote them, with what was done about it.
-std::vector<std::string> notes_on(const ResultsFolder& folder);
+// wrote them, with what was done about it; and which of `rows` reject requests.
+std::vector<std::string> notes_on(const ResultsFolder& folder, const Json& rows);
 
 // "paged 16"; contiguous allocators have no blocks.
 std::string study_label(const RunConfig& config);

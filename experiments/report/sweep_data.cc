@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "experiments/report/block_size_panel.h"
+#include "experiments/report/headline.h"
 #include "experiments/report/json_text.h"
 #include "experiments/report/kernel_time.h"
 #include "experiments/report/report_metrics.h"
@@ -107,6 +108,17 @@ Result<Json> metrics_of_point(const ResultsTable& table, std::size_t row) {
   return metrics_json(table, row, sweep_metrics());
 }
 
+// The share of the seeds under which means go on to the last answer; null where nothing was served.
+Result<Json> covers_drain_of_point(const ResultsTable& table, std::size_t row,
+                                   const Json& metrics) {
+  if (!metrics["normalized_mean_s"].is_number()) return Json();
+  if (!table.has("covers_drain")) return table.no_column("covers_drain");
+  const auto share = table.number(row, "covers_drain");
+  RECTO_RETURN_IF_ERROR(share.status());
+  if (!share.value()) return table.refusal(row, "covers_drain", "a number");
+  return Json(*share.value());
+}
+
 // For a point with figures; the others were not run.
 Status add_kernel_time_of_point(const ResultsFolder& folder, const Json& settings, Json& metrics) {
   if (!metrics["normalized_mean_s"].is_number()) return Status::ok();
@@ -117,14 +129,19 @@ Status add_kernel_time_of_point(const ResultsFolder& folder, const Json& setting
 
 }  // namespace
 
-std::vector<std::string> notes_on(const ResultsFolder& folder) {
+std::vector<std::string> notes_on(const ResultsFolder& folder, const Json& rows) {
+  std::vector<std::string> notes;
+  const std::string rejected = rejected_note(rows, folder.seeds);
+  if (!rejected.empty()) notes.push_back(rejected);
   const std::string before = commit_of(folder);
-  if (before == commit()) return {};
+  if (before == commit()) return notes;
   const char* what = folder.kind == ResultsKind::kSweep
                          ? "its numbers were not computed again"
                          : "its runs, repeated under the first seed, gave the same numbers";
-  return {fmt::format("The results are of recto of commit {}, this page of commit {}: {}.",
-                      before.empty() ? "unknown" : before, commit(), what)};
+  notes.insert(notes.begin(),
+               fmt::format("The results are of recto of commit {}, this page of commit {}: {}.",
+                           before.empty() ? "unknown" : before, commit(), what));
+  return notes;
 }
 
 Result<Json> sweep_data(const ResultsFolder& folder) {
@@ -138,10 +155,13 @@ Result<Json> sweep_data(const ResultsFolder& folder) {
     auto metrics = metrics_of_point(folder.table, i);
     RECTO_RETURN_IF_ERROR(metrics.status());
     RECTO_RETURN_IF_ERROR(add_kernel_time_of_point(folder, settings, metrics.value()));
+    const Result<Json> covers_drain = covers_drain_of_point(folder.table, i, metrics.value());
+    RECTO_RETURN_IF_ERROR(covers_drain.status());
     Json row = {{"label", settings.empty() ? "point 0" : settings_text(settings, "")},
                 {"settings", settings},
                 {"block_size", Json()},
                 {"error", folder.table.text(i, "error")},
+                {"covers_drain", covers_drain.value()},
                 {"metrics", metrics.value()}};
     if (settings.contains(kBlockSize) && !is_contiguous_point(folder, settings)) {
       const Result<std::int64_t> size = block_size_of(folder, i);
@@ -153,7 +173,7 @@ Result<Json> sweep_data(const ResultsFolder& folder) {
   }
   const bool limits = has_limits(folder);
   const Throughput throughput = limits ? Throughput::kGoodput : Throughput::kTokens;
-  return Json{{"kind", "sweep"},       {"notes", notes_on(folder)},
+  return Json{{"kind", "sweep"},       {"notes", notes_on(folder, rows)},
               {"seeds", folder.seeds}, {"setting", fmt::format("{} points", folder.table.rows())},
               {"axes", axes.value()},  {"has_limits", limits},
               {"rows", rows},          {"panels", panels.json(throughput, folder.seeds)}};

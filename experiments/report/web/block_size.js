@@ -162,9 +162,10 @@ function kernelTimeNote() {
 
 function blockSizeSection(data) {
   const made = section("block-size", "Which block size",
-      "The largest size that is within one percentage point (of shares) and one percent (of " +
-      "times and rates) of the best is recommended: fewer, larger blocks mean shorter tables " +
-      "and fewer addresses for a kernel to follow. " + (data.seeds > 1
+      "Of the sizes that reject the fewest requests the largest that is within one percentage " +
+      "point (of shares) and one percent (of times and rates) of the best is recommended: fewer, " +
+      "larger blocks mean shorter tables and fewer addresses for a kernel to follow. " +
+      (data.seeds > 1
           ? "Percentiles count as equal within a tenth. Where intervals overlap nothing is said " +
             "of which is better." + overSeeds(data)
           : "Percentiles that differ by more than a tenth are told, and do not decide: one run " +
@@ -177,6 +178,8 @@ function blockSizeSection(data) {
   const host = element("div");
   const select = element("select", { id: "family", onchange: () => show() },
       ...data.panels.map((panel, i) => element("option", { value: i }, panel.family || "all")));
+  select.value = Math.max(data.panels.findIndex((panel) =>
+      data.headline && panel.rows.includes(data.headline.recommended)), 0);
   const show = () => host.replaceChildren(familyPanel(data, data.panels[Number(select.value)]));
   if (data.panels.length > 1) {
     made.append(element("div", { class: "tools", style: "margin: 0 0 4px" },

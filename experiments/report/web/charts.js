@@ -106,7 +106,7 @@ function stackedChart(host, source, poolSlots) {
   const options = () => Object.assign(overTime(), {
     scales: Object.assign(overTime().scales, { y: { range: [0, 1] } }),
     axes: [timeAxis(), axis({ values: (u, splits) => splits.map((s) => Math.round(s * 100) + " %"),
-                              size: 54 })],
+                              size: 64 })],
     series: [{ label: "at", value: (u, v) => (v === null ? "mean" : clock(v, 1)) },
              ...order.map((i) => ({
                label: STATES[i].name,
@@ -130,7 +130,7 @@ function timeLines(host, x, lines, unit) {
   })];
   const options = () => Object.assign(overTime(), {
     height: 170,
-    axes: [timeAxis(), axis({ size: 54, values: (u, splits) => splits.map(unit.axis) })],
+    axes: [timeAxis(), axis({ size: 64, values: (u, splits) => splits.map(unit.axis) })],
     series: [{ label: "at", value: (u, v) => (v === null ? "mean" : clock(v, 1)) },
              ...lines.map((line) => ({
                label: line.label,

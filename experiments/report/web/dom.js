@@ -42,6 +42,8 @@ function short(value) {
 
 const percent = (share) => (isNumber(share) ? (share * 100).toFixed(1) : "–");
 const count = (value) => (isNumber(value) ? Math.round(value).toLocaleString("en") : "–");
+// Of a count, or of a mean of counts, which must not look like none.
+const countOfMean = (value) => (Number.isInteger(value) ? count(value) : short(value));
 
 function span(seconds) {
   if (!isNumber(seconds)) return "–";

@@ -20,13 +20,13 @@ function footRows(manifest) {
     ["commit", recto.commit],
     ["seed", (seed ? seed[1] : "1") + (seeds > 1 ? ", and " + (seeds - 1) + " after it; pictures " +
         "over time are of the first" : "")],
-    ["step times", models.join("; ") || (manifest.remarks || []).join(" ")],
+    ["step times", models.join("; ")],
     ["inputs", (manifest.inputs || []).map((input) =>
         input.path + " (" + count(input.bytes) + " bytes, xxh3_128 " + input.xxh3_128 + ")")
         .join("; ") || "none: the workload is made up from the seed"],
     ["axes", manifest.grid ? Object.entries(manifest.grid.axes).map(([name, values]) =>
         name + ": " + values.join(", ")).join("; ") : null],
-    ["remarks", manifest.time_models ? (manifest.remarks || []).join(" ") : null],
+    ["remarks", (manifest.remarks || []).join(" ")],
   ].filter(([, text]) => text);
 }
 

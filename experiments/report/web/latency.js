@@ -8,10 +8,17 @@ const LATENCIES = [
   { name: "end_to_end", title: "End to end", p50: "latency_p50_s", p99: "latency_p99_s" },
 ];
 
-// Of a logarithmic axis only whole powers of ten are told.
-function decade(seconds) {
+function isPowerOfTen(seconds) {
   const power = Math.log10(seconds);
-  return Math.abs(power - Math.round(power)) < 1e-9 ? span(seconds) : "";
+  return Math.abs(power - Math.round(power)) < 1e-9;
+}
+
+// Of a logarithmic axis only whole powers of ten are told, where there are two: one alone is no
+// scale.
+function logLabels(splits) {
+  const isWide = splits.filter(isPowerOfTen).length > 1;
+  return splits.map((split) => (isNumber(split) && (!isWide || isPowerOfTen(split))
+      ? span(split) : ""));
 }
 
 const LEAST_S = 1e-4;  // what is less is drawn here: the axis has no zero
@@ -30,7 +37,7 @@ function latencyChart(host, data, latency) {
     cursor: { sync: { key: "share" }, drag: { x: false, y: false } },
     scales: { x: { time: false, range: [0, 100] }, y: { distr: 3 } },
     axes: [axis({ values: (u, splits) => splits.map((split) => split + " %"), space: 60 }),
-           axis({ size: 64, values: (u, splits) => splits.map(decade) })],
+           axis({ size: 64, values: (u, splits) => logLabels(splits) })],
     series: [
       { label: "of requests", value: (u, v) => (v === null ? "50 %" : short(v) + " %") },
       ...others().map(() => ({ stroke: cssVariable("--line"), width: 1, points: { show: false } })),

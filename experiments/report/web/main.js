@@ -3,17 +3,37 @@
 // What a reader should take home, if nothing else.
 function finding(data) {
   if (data.kind !== "fragmentation") return null;
-  const [worst, best] = compared.rows.map((row) => data.rows[row]);
+  const [worst, best] = data.headline.compared.map((row) => data.rows[row]);
+  const serves = (row) => row.metrics.requests_finished > 0;
+  if (!serves(best)) return "No row with a map served any request." + rejections([best, worst]);
   const mean = (text, row, name) => text(row.metrics[name]) +
       (data.seeds > 1 ? " ± " + text(row.metrics[name + "_ci95"]) : "");
   const used = (row) => mean(percent, row, "used") + " %";
-  const speed = (row) => mean(short, row, "output_tokens_per_s");
-  const advice = data.panels.length ? data.panels[0].advice : null;
+  const [rate, unit] = data.has_limits
+      ? ["goodput_per_s", " requests per second within the latency limits."]
+      : ["output_tokens_per_s", " output tokens per second."];
+  const speed = (row) => mean(short, row, rate);
   const one = best.label + " keeps " + used(best) + " of the pool in use";
-  return (best === worst ? one + " and gives " + speed(best)
-                         : one + ", " + worst.label + " " + used(worst) + "; " + speed(best) +
-                               " against " + speed(worst)) + " output tokens per second." +
-      (advice ? " Block size " + advice.recommended + " is recommended." : "");
+  return (best === worst || !serves(worst) ? one + " and gives " + speed(best)
+             : one + ", " + worst.label + " " + used(worst) + "; " + speed(best) + " against " +
+               speed(worst)) + unit + rejections([best, worst]) + recommendation(data);
+}
+
+// Of which of these rows requests are in no figure.
+function rejections(rows) {
+  return [...new Set(rows)].filter((row) => row.metrics.requests_rejected > 0).map((row) =>
+      " " + row.label + " rejects " + countOfMean(row.metrics.requests_rejected) + " of " +
+      countOfMean(row.metrics.requests_rejected + row.metrics.requests_finished) +
+      " requests, which can never fit.").join("");
+}
+
+function recommendation(data) {
+  if (data.headline.recommended === null) return "";
+  const label = (row) => data.rows[row].label;
+  const others = data.headline.not_told_apart.map(label);
+  return " " + label(data.headline.recommended) + " is recommended" + (others.length
+      ? ", from which " + others.join(", ") + (others.length > 1 ? " are" : " is") +
+        " not told apart by speed." : ".");
 }
 
 function head(data) {
@@ -39,7 +59,7 @@ function setWholeRun(data) {
 
 function sectionsOf(data) {
   if (data.kind === "sweep") return [blockSizeSection(data), pointsSection(data)];
-  chooseCompared(data);
+  compared.rows = [...data.headline.compared];
   setWholeRun(data);
   return [glanceSection(data), compareBar(data), mapSection(data), statesSection(data),
           linesSection(data), latencySection(data), blockSizeSection(data), perfettoSection()];

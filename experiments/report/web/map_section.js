@@ -48,11 +48,16 @@ function play() {
   changeMap({ playing: requestAnimationFrame(frame) });
 }
 
-// Where both maps have single blocks.
+// A run may be over where the part that is told block by block begins.
+const hasDetail = (map) => map !== null && map.detail.end > map.detail.begin;
+
+// Where all of these maps have single blocks, or else the first of them.
 function showDetail(maps) {
-  const begin = Math.max(...maps.map((map) => map.detail.begin)) / 1e6;
-  const end = Math.min(...maps.map((map) => map.detail.end)) / 1e6;
-  if (end > begin) setTimeRange(begin, end);
+  const told = maps.filter(hasDetail);
+  const begin = (some) => Math.max(...some.map((map) => map.detail.begin)) / 1e6;
+  const end = (some) => Math.min(...some.map((map) => map.detail.end)) / 1e6;
+  const shown = end(told) > begin(told) ? told : told.slice(0, 1);
+  if (shown.length) setTimeRange(begin(shown), end(shown));
 }
 
 function mapControls(shownMaps) {
@@ -68,14 +73,16 @@ function mapControls(shownMaps) {
     show();
     return made;
   });
+  const detail = button("map-detail", "block by block", "the part that is told block by block",
+                        () => showDetail(shownMaps()));
+  onCompared(() => { detail.disabled = !shownMaps().some(hasDetail); });
   return element("div", { class: "tools map-tools" }, ...by,
       button("map-in", "+", "zoom in", () => zoomBy(0.5)),
       button("map-out", "–", "zoom out", () => zoomBy(2)),
       button("map-back", "◀ step", "a tenth of the screen back", () => stepBy(-0.1)),
       playButton,
       button("map-next", "step ▶", "a tenth of the screen on", () => stepBy(0.1)),
-      button("map-detail", "block by block", "the part that is told block by block",
-             () => showDetail(shownMaps())),
+      detail,
       button("map-whole", "whole run", "all of it", showWholeRun));
 }
 
@@ -140,7 +147,8 @@ function markCounts(data, mapOf) {
       const sums = map.overview.marks.map((counts) => counts.reduce((a, b) => a + b, 0));
       return [labelOf(data, which), ...sums.map(count),
               count(map.blocks || map.pool_slots) + (map.blocks ? " blocks" : " slots"),
-              clock(map.detail.begin / 1e6, 1) + " – " + clock(map.detail.end / 1e6, 1)];
+              hasDetail(map) ? clock(map.detail.begin / 1e6, 1) + " – " +
+                               clock(map.detail.end / 1e6, 1) : "none: it is over by then"];
     });
     host.replaceChildren(table([{ text: "" }, ...MARKS.map((mark) => ({ text: mark.name })),
       { text: "rows of the map" }, { text: "block by block" }], rows));

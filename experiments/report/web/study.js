@@ -15,17 +15,6 @@ function onCompared(show) {
 
 const labelOf = (data, which) => data.rows[compared.rows[which]].label;
 
-// What most is to be learnt from: of the rows with a map the worst user of memory, and what is
-// advised, or the best user.
-function chooseCompared(data) {
-  const used = (row) => data.rows[row].metrics.used || 0;
-  const mapped = data.maps.map((one) => one.row).sort((a, b) => used(a) - used(b));
-  const panel = data.panels[0];
-  const advised = mapped.find((row) => panel && panel.rows.includes(row) &&
-      data.rows[row].block_size === panel.advice.recommended);
-  compared.rows = [mapped[0], advised !== undefined ? advised : mapped[mapped.length - 1]];
-}
-
 function stateBar(metrics) {
   const canvas = element("canvas", { class: "states", width: 380, height: 32, role: "img",
       "aria-label": STATES.map((state) => state.name + " " + percent(metrics[state.name]) + " %")
@@ -49,6 +38,7 @@ const GLANCE = [
   ["overhead", "overhead", percent], ["blocked_free", "blocked", percent],
   ["unplaceable_free", "no hole", percent], ["running", "batch", short],
   ["waiting", "queue", short], ["preemptions", "preempted", count],
+  ["requests_rejected", "rejected", countOfMean],
   ["output_tokens_per_s", "tokens/s", short], ["ttft_p50_s", "TTFT p50", span],
   ["ttft_p99_s", "p99", span],
 ];
@@ -61,11 +51,29 @@ function glanceTable(data, marks) {
     ...GLANCE.map(([name, , text]) => estimate(text, row.metrics, name))]), marks);
 }
 
+// What part of the runs the means cover, and of which rows it is another; of those that served
+// nothing there are none.
+function coverage(data) {
+  const known = data.rows.filter((row) => isNumber(row.covers_drain));
+  const drained = known.filter((row) => row.covers_drain > 0);
+  const why = ", as nothing arrived after the first admission";
+  const seed = data.kind === "fragmentation" && data.seeds > 1 ? " (under the first seed)" : "";
+  if (known.length && known.every((row) => row.covers_drain === 1)) {
+    return "from the first admission to the last answer" + why + seed + ".";
+  }
+  const shown = drained.slice(0, 8).map((row) => row.label +
+      (row.covers_drain < 1 ? " (some seeds)" : ""));
+  if (drained.length > shown.length) shown.push((drained.length - shown.length) + " more rows");
+  return "from the first admission to the last arrival" + (shown.length
+      ? "; those of " + shown.join(", ") + " to the last answer" + why + seed : "") + ".";
+}
+
 function glanceSection(data) {
   const made = section("glance", "At a glance",
-      "Shares of the pool in percent: time-weighted means from the first admission to the last " +
-      "arrival. Blocked: free, while the head of the queue does not fit; no hole: the part of " +
-      "it that would be enough in sum. TTFT: time to the first token." + overSeeds(data));
+      "Shares of the pool in percent: time-weighted means " + coverage(data) + " Blocked: free, " +
+      "while the head of the queue does not fit; no hole: the part of it that would be enough in " +
+      "sum. Rejected: requests that can never fit. TTFT: time to the first token." +
+      overSeeds(data));
   const host = element("div");
   made.append(statesLegend(), host);
   onCompared(() => host.replaceChildren(
