@@ -21,7 +21,7 @@ namespace recto::verify {
 struct CaseSpec;  // verify/generators/case_spec.h
 struct DescribedCase;
 
-// A law that was put to a backend and a case; the run outlives it.
+// One of a run's laws, put to one of its backends and a case.
 struct MadeCheck {
   const Law* law = nullptr;
   const Backend* backend = nullptr;

@@ -75,8 +75,7 @@ TEST_CASE("a crash is a failure with its smallest case, and the run goes on") {
 TEST_CASE("a loop without end is a failure too, and is not tried for ever") {
   const LawReport report =
       report_with("loop on long contexts", {.time_limit_ms = 100, .time_outs_max = 3});
-  CHECK(!failure_with(report, "thrown\n  prefill did not come back within 100 ms of CPU time\n")
-             .empty());
+  CHECK(!failure_with(report, "thrown\n  prefill did not come back within ").empty());
   REQUIRE(report.counts.size() == 1);
   CHECK(report.counts[0].failed >= 1);
   CHECK(report.counts[0].skipped.count("given up after 3 calls that did not come back") == 1);

@@ -15,6 +15,7 @@ namespace recto::verify {
 namespace {
 
 using Catch::Matchers::EndsWith;
+using Catch::Matchers::Equals;
 using Catch::Matchers::StartsWith;
 
 const std::string kFaults = "verify/kernel_abi/libfaults.so";
@@ -134,11 +135,16 @@ TEST_CASE("a process that ends is told by how it ended") {
 }
 
 TEST_CASE("a loop without end is ended") {
-  check_wrong("loop", "did not come back within 200 ms of CPU time", {.time_limit_ms = 200});
+  const CallOutcome outcome = outcome_with("loop", {.time_limit_ms = 200});
+  CHECK(outcome.kind == CallOutcome::Kind::kWrong);
+  CHECK(outcome.failure == "time-out");
+  // Where others compute as well, the clock's limit comes first.
+  CHECK_THAT(outcome.text, Equals("prefill did not come back within 200 ms of CPU time") ||
+                               StartsWith("prefill did not come back within 1200 ms by the clock"));
 }
 
 TEST_CASE("a limit is on what a call computes, and by the clock there are six of it") {
-  CHECK(outcome_with("wait for 300 ms", {.time_limit_ms = 100}).kind == CallOutcome::Kind::kDone);
+  CHECK(outcome_with("wait for 1.5 s", {.time_limit_ms = 1000}).kind == CallOutcome::Kind::kDone);
   check_wrong(
       "wait for ever",
       "did not come back within 600 ms by the clock, of which it computed for less than 100",
@@ -149,7 +155,7 @@ TEST_CASE("a call that is late once is made again, and is no failure") {
   const std::string seen = std::string(getenv("TEST_TMPDIR")) + "/late-once";
   setenv("RECTO_TEST_SEEN", seen.c_str(), 1);
   const Fault fault("loop once");
-  const auto library = opened({.time_limit_ms = 100});
+  const auto library = opened({.time_limit_ms = 500});
   reference::AttentionResult result;
   const CallOutcome outcome = library->attend(KernelFunction::kPrefill, placed().inputs(), result);
   unsetenv("RECTO_TEST_SEEN");
@@ -207,13 +213,13 @@ TEST_CASE("a library that never comes back is given up, but for what is known of
     const PlacedProblem other(two_sequences(), {.block_size = block_size});
     return library->attend(KernelFunction::kPrefill, other.inputs(), result);
   };
-  const std::string late = "prefill did not come back within 50 ms of CPU time";
-  CHECK(outcome_in(1).text == late);
-  CHECK(outcome_in(1).text == late);  // and is not tried again
-  CHECK(outcome_in(2).text == late);
+  const auto is_late = StartsWith("prefill did not come back within ");
+  CHECK_THAT(outcome_in(1).text, is_late);
+  CHECK_THAT(outcome_in(1).text, is_late);  // and is not tried again
+  CHECK_THAT(outcome_in(2).text, is_late);
   CHECK(outcome_in(4).kind == CallOutcome::Kind::kUnsupported);
   CHECK(outcome_in(4).text == "given up after 2 calls that did not come back");
-  CHECK(outcome_in(2).text == late);
+  CHECK_THAT(outcome_in(2).text, is_late);
 }
 
 }  // namespace

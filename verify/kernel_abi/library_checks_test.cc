@@ -103,8 +103,11 @@ TEST_CASE("a library that does not survive its loading is refused") {
   CHECK(opened_with("abort when loaded") ==
         refused("what runs when it is loaded was ended by SIGABRT"));
   CHECK(opened_with("abort in table") == refused("recto_kernel_table() was ended by SIGABRT"));
-  CHECK(opened_with("loop when loaded", {.load_limit_ms = 200}) ==
-        refused("what runs when it is loaded did not come back within 200 ms of CPU time"));
+  // By CPU time, or by the clock where others compute as well.
+  const Status late = opened_with("loop when loaded", {.load_limit_ms = 200});
+  CHECK(late.code() == StatusCode::kInvalidInput);
+  CHECK(late.message().find("what runs when it is loaded did not come back within ") !=
+        std::string::npos);
 }
 
 }  // namespace

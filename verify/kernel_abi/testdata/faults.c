@@ -80,7 +80,7 @@ static void end_process(void) {
     while (sink == 0) {
     }
   }
-  if (is("wait for 300 ms")) usleep(300 * 1000);
+  if (is("wait for 1.5 s")) usleep(1500 * 1000);
   if (is("wait for ever")) {
     for (;;) pause();
   }
