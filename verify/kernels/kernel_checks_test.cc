@@ -161,6 +161,7 @@ constexpr BlockCache kBlockCaches[] = {{KvLayout::kTokenMajor, 1},
 CaseDomain block_domain(const Instance& instance, const BlockCache& cache) {
   CaseDomain domain = streamed_domain(instance, cache.layout);
   domain.block_sizes = {cache.block_size};
+  for (const Gap slots : {&Gaps::k_slots, &Gaps::v_slots}) std::erase(domain.gaps, slots);
   return domain;
 }
 
