@@ -59,7 +59,7 @@ DrawnCases prefill_cases() { return {.name = "prefill", .count = 100, .domain = 
 DrawnCases decode_law_cases() {
   return {.name = "decode-laws", .count = 16, .domain = decode_domain()};
 }
-// What is fetched in whole blocks.
+// What is fetched in whole blocks, in which a head's slots are side by side.
 DrawnCases block_law_cases() {
   DrawnCases cases = decode_law_cases();
   cases.name = "block-laws";
@@ -67,6 +67,7 @@ DrawnCases block_law_cases() {
   cases.domain.head_dims = {64, 128};
   cases.domain.types = {{ElementType::kFp16, ElementType::kFp16},
                         {ElementType::kBf16, ElementType::kBf16}};
+  for (const Gap slots : {&Gaps::k_slots, &Gaps::v_slots}) std::erase(cases.domain.gaps, slots);
   return cases;
 }
 DrawnCases prefill_law_cases() {

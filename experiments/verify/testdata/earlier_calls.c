@@ -48,9 +48,10 @@ static void add_one(const RectoAttentionCall* call) {
 
 static int32_t run_wrong(const RectoAttentionCall* call, Attention right) {
   static int has_had_window = 0;
-  if (call->window > 0) has_had_window = 1;
   const int32_t status = is("plan") ? run_planned(call, right) : right(call);
-  if (is("window") && has_had_window && call->window == 0 && status == kRectoOk) add_one(call);
+  if (status != kRectoOk) return status;
+  if (call->window > 0) has_had_window = 1;
+  if (is("window") && has_had_window && call->window == 0) add_one(call);
   return status;
 }
 
