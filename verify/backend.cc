@@ -92,8 +92,13 @@ Backend low_precision_backend(ElementType q_type, const std::string& way,
 
 Backend as_placed(const Backend& backend, const Placement& placement) {
   if (!backend.with_out_gaps) return backend;
-  return backend.with_out_gaps(
+  const Backend apart = backend.with_out_gaps(
       {.rows = placement.row_padding + placement.gaps.out_rows, .heads = placement.gaps.out_heads});
+  Backend placed = backend;  // with what its user has said of it
+  placed.why_unsupported = apart.why_unsupported;
+  placed.run = apart.run;
+  placed.with_stale_memory = apart.with_stale_memory;
+  return placed;
 }
 
 std::vector<Backend> reference_backends() {

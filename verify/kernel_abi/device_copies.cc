@@ -46,7 +46,8 @@ void DeviceCopies::fill(const Copy& copy) {
 std::byte* DeviceCopies::moved(const void* address) const {
   const std::int64_t offset = static_cast<const std::byte*>(address) - arena_.theirs();
   for (const Copy& copy : copies_) {
-    if (offset < copy.pages.begin || offset >= copy.pages.end) continue;
+    // At the end there is what has no bytes.
+    if (offset < copy.pages.begin || offset > copy.pages.end) continue;
     return copy.memory + kGuardBytes + (offset - copy.pages.begin);
   }
   RECTO_UNREACHABLE("an address that is in no buffer of the call");

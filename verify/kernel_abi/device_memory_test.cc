@@ -3,7 +3,9 @@
 
 #include <stdlib.h>
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "bazel/testing/catch.h"
 #include "verify/kernel_abi/kernel_library.h"
@@ -56,6 +58,22 @@ TEST_CASE("results come back from the device") {
     // Where nothing is copied back there is NaN.
     for (const double value : result.out) CHECK(value == 0);
     for (const double value : result.lse_ln) CHECK(value == 0);
+  }
+}
+
+// They begin where their pages do, or where these end.
+TEST_CASE("buffers without bytes have addresses on the device, too") {
+  StandInDevice device;
+  const auto library = KernelLibrary::open(kFaults, {.device = &device}).value();
+  for (std::int64_t length = 1; length <= 12; ++length) {
+    AttentionProblem problem;
+    problem.shape = {.num_q_heads = 1, .num_kv_heads = 1, .head_dim_k = 1, .head_dim_v = 1};
+    const std::vector<float> numbers(static_cast<std::size_t>(length), 1.0F);
+    problem.sequences.push_back(
+        {.num_rows = 0, .context_length = length, .q = {}, .k = numbers, .v = numbers});
+    const PlacedProblem empty(problem, {});
+    reference::AttentionResult result;
+    CHECK(library->attend(KernelFunction::kPrefill, empty.inputs(), result).text.empty());
   }
 }
 
