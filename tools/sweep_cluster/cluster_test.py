@@ -38,7 +38,8 @@ class ClusterTest(unittest.TestCase):
     def start(self, recto, *arguments, grid=GRID):
         command = [sys.executable, TOOL, "--recto", recto, "--out", self.out, *grid, *arguments]
         process = subprocess.Popen([str(part) for part in command], cwd=self.folder, text=True,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   process_group=0)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.stderr.close)
         self.addCleanup(trial_cluster.end, process)
@@ -107,6 +108,7 @@ class ClusterTest(unittest.TestCase):
         trial_cluster.end(tool)
         recto.let_go()
         trial_cluster.wait_until_free(self.out)
+        trial_cluster.wait_until_gone(tool)
         started = len(recto.runs())
         journal = self.out / "sweep.journal.jsonl"
         kept = journal.read_text().count('"values"')

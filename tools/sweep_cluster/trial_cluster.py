@@ -101,6 +101,18 @@ def wait_until_free(out):
     wait_for(can_lock)
 
 
+def wait_until_gone(leader):
+    """Waits until no process is left of the group that `leader` began: workers that it started,
+    which end after it, may still be about to call recto."""
+    def is_gone():
+        try:
+            os.killpg(leader.pid, 0)
+        except ProcessLookupError:
+            return True
+        return False
+    wait_for(is_gone)
+
+
 class Processes(contextlib.ExitStack):
     """Schedulers and workers, which end with the test."""
 
