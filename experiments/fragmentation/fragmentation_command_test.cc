@@ -10,6 +10,7 @@
 #include "bazel/testing/catch.h"
 #include "experiments/fragmentation/fragmentation_files.h"
 #include "experiments/fragmentation/fragmentation_study.h"
+#include "experiments/support/csv.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/run_config.h"
 #include "experiments/support/seed_runs.h"
@@ -197,6 +198,7 @@ TEST_CASE("several seeds give means with intervals, in tables and in the file") 
   REQUIRE(csv.size() == 2);
   CHECK_THAT(csv[0], ContainsSubstring("figures.mean_shares.used,figures.mean_shares.used_ci95,"));
   CHECK_THAT(csv[0], ContainsSubstring("report.ttft.p99_ns,report.ttft.p99_ns_ci95,"));
+  CHECK_THAT(csv[0], ContainsSubstring("report.ttft.p99_ns_ci95,report.ttft.p99_ns_by_seed,"));
   CHECK(Json::parse(read_text_file(out + "/manifest.json").value())["seeds"] == 3);
 
   RunConfig base;
@@ -210,6 +212,7 @@ TEST_CASE("several seeds give means with intervals, in tables and in the file") 
   REQUIRE(rows.is_ok());
   const MeanInterval expected = mean_with_interval(used);
   CHECK(expected.half_width > 0);
+  CHECK_THAT(csv[1], ContainsSubstring("," + csv_numbers(used) + ","));
   CHECK(rows.value()[0].mean_shares().used == Catch::Approx(expected.mean).epsilon(1e-12));
   CHECK(find_interval(rows.value()[0].intervals, "figures.mean_shares.used").half_width ==
         Catch::Approx(expected.half_width).epsilon(1e-9));

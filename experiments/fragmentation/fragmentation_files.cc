@@ -1,7 +1,6 @@
 #include "experiments/fragmentation/fragmentation_files.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "experiments/support/csv.h"
 #include "experiments/support/grid_remarks.h"
@@ -34,11 +33,6 @@ Json rejected(const std::vector<FragmentationRow>& rows) {
   return json;
 }
 
-// Empty where a seed has none.
-std::string number_or_nothing(double value) {
-  return std::isfinite(value) ? csv_number(value) : "";
-}
-
 Status write_and_note(Json& files, const std::string& folder, const std::string& name,
                       const std::string& text) {
   files[name] = written_file(text);
@@ -59,10 +53,12 @@ std::string fragmentation_csv(const std::vector<FragmentationRow>& rows) {
       const auto mean = std::ranges::find(row.intervals, title, &NamedInterval::name);
       const bool is_mean = row.runs.size() > 1 && mean != row.intervals.end();
       titles.push_back(title);
-      values.push_back(is_mean ? number_or_nothing(mean->interval.mean) : value);
+      values.push_back(is_mean ? csv_number_or_nothing(mean->interval.mean) : value);
       if (!is_mean) continue;
       titles.push_back(title + "_ci95");
-      values.push_back(number_or_nothing(mean->interval.half_width));
+      values.push_back(csv_number_or_nothing(mean->interval.half_width));
+      titles.push_back(title + "_by_seed");
+      values.push_back(csv_numbers(mean->by_seed));
     }
     if (text.empty()) text = csv_row(titles);
     text += csv_row(values);

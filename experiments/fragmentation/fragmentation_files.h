@@ -12,8 +12,8 @@
 namespace recto::experiments {
 
 // One row per configuration: every figure, and every field of its report except series and ids.
-// With several seeds each number is a mean, with the half-width of its 95 % confidence interval
-// beside it.
+// With several seeds each number is a mean, with the half-width of its 95 % confidence interval and
+// the value under each seed beside it.
 std::string fragmentation_csv(const std::vector<FragmentationRow>& rows);
 
 // One row per configuration and window of time: the mean of each gauge, under the first seed.

@@ -4,10 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
+#include <limits>
 
 #include "core/contract.h"
+#include "experiments/report/block_size_trade_off.h"
 #include "experiments/support/numbers.h"
 
 namespace recto::experiments {
@@ -27,14 +28,18 @@ Sizes serving_most(const Sizes& sizes) {
 }
 
 // nullopt if some size does not have this figure.
-std::optional<MeanInterval> best_of(const BlockSizeCriterion& criterion, const Sizes& sizes) {
-  std::optional<MeanInterval> best;
+std::optional<SeedMean> best_of(const BlockSizeCriterion& criterion, const Sizes& sizes) {
+  std::optional<SeedMean> best;
   for (const BlockSizeFigures& size : sizes) {
-    const std::optional<MeanInterval> figure = criterion.figure(size);
+    const std::optional<SeedMean> figure = criterion.figure(size);
     if (!figure) return std::nullopt;
     if (!best || (figure->mean - best->mean) * criterion.sign < 0) best = figure;
   }
   return best;
+}
+
+bool decides(Weight weight, std::int64_t seeds) {
+  return weight == Weight::kDecides || (weight == Weight::kDecidesOverSeeds && seeds > 1);
 }
 
 const char* remark_on(Weight weight, std::int64_t seeds) {
@@ -49,22 +54,26 @@ const char* remark_on(Weight weight, std::int64_t seeds) {
 BlockSizeVerdict verdict_on(const BlockSizeFigures& size, const Sizes& most, std::int64_t seeds) {
   BlockSizeVerdict verdict{.block_size = size.block_size,
                            .is_good = true,
+                           .is_worse = false,
                            .drawbacks = {},
                            .not_told_apart = {},
                            .beaten_by = {}};
   for (const BlockSizeCriterion& criterion : block_size_criteria()) {
-    const std::optional<MeanInterval> best = best_of(criterion, most);
-    const std::optional<MeanInterval> figure = criterion.figure(size);
+    const std::optional<SeedMean> best = best_of(criterion, most);
+    const std::optional<SeedMean> figure = criterion.figure(size);
     if (!best || !figure || criterion.weight == Weight::kIsCompared) continue;
     const std::optional<std::string> worse = worse_text(criterion, *figure, *best);
     if (!worse) continue;
     if (!is_told_apart(criterion, *figure, *best)) {
       verdict.not_told_apart.push_back(*worse);
+      // A percentile decides only where every seed shows it.
+      if (criterion.weight == Weight::kDecides) verdict.is_good = false;
       continue;
     }
-    const std::string remark = remark_on(criterion.weight, seeds);
-    verdict.drawbacks.push_back(*worse + remark);
-    verdict.is_good = verdict.is_good && !remark.empty();
+    verdict.drawbacks.push_back(*worse + remark_on(criterion.weight, seeds));
+    if (!decides(criterion.weight, seeds)) continue;
+    verdict.is_good = false;
+    verdict.is_worse = true;
   }
   return verdict;
 }
@@ -73,8 +82,8 @@ BlockSizeVerdict verdict_on(const BlockSizeFigures& size, const Sizes& most, std
 bool beats(const BlockSizeFigures& a, const BlockSizeFigures& b) {
   bool is_better = false;
   for (const BlockSizeCriterion& criterion : block_size_criteria()) {
-    const std::optional<MeanInterval> ours = criterion.figure(a);
-    const std::optional<MeanInterval> theirs = criterion.figure(b);
+    const std::optional<SeedMean> ours = criterion.figure(a);
+    const std::optional<SeedMean> theirs = criterion.figure(b);
     if (!ours || !theirs) continue;
     const double worse_by = (ours->mean - theirs->mean) * criterion.sign;
     if (worse_by > 0) return false;
@@ -88,61 +97,6 @@ std::optional<std::int64_t> beaten_by(const BlockSizeFigures& size, const Sizes&
       sizes, [&](const BlockSizeFigures& other) { return beats(other, size); });
   if (found == sizes.end()) return std::nullopt;
   return found->block_size;
-}
-
-bool is_unclear(const MeanInterval& from, const MeanInterval& to) {
-  return from.mean != to.mean && !is_told_apart(from, to);
-}
-
-std::string changed_points(const char* what, const MeanInterval& from, const MeanInterval& to) {
-  if (is_unclear(from, to)) return fmt::format("{} not told apart", what);
-  const double change = (to.mean - from.mean) * 100;
-  if (std::abs(change) < 0.05) return fmt::format("{} the same", what);
-  return fmt::format("{} {:.1f} points {}", what, std::abs(change), change > 0 ? "up" : "down");
-}
-
-std::string changed_ratio(const char* what, const MeanInterval& before, const MeanInterval& after) {
-  if (is_unclear(before, after)) return fmt::format("{} not told apart", what);
-  const double from = before.mean;
-  const double to = after.mean;
-  if (from == to) return fmt::format("{} the same", what);
-  if (from <= 0) return fmt::format("{} {}", what, to > 0 ? "up from nothing" : "the same");
-  const double ratio = to / from;
-  if (ratio >= 1.5 || ratio <= 1 / 1.5) {
-    return fmt::format("{} x {}", what, short_number(std::rint(ratio * 100) / 100));
-  }
-  if (std::abs(ratio - 1) < 0.0005) return fmt::format("{} the same", what);
-  return fmt::format("{} {} % {}", what, percent(std::abs(ratio - 1)), ratio > 1 ? "up" : "down");
-}
-
-// Empty where nothing is rejected.
-std::string changed_rejections(const MeanInterval& from, const MeanInterval& to) {
-  if (from.mean == 0 && to.mean == 0) return "";
-  if (from.mean == to.mean) {
-    return fmt::format("as many requests rejected, {}, ", count_text(to.mean));
-  }
-  return fmt::format("{} requests rejected instead of {}, ", count_text(to.mean),
-                     count_text(from.mean));
-}
-
-std::string trade_off(const BlockSizeFigures& from, const BlockSizeFigures& to) {
-  std::string text = fmt::format("Block {} instead: {}{}, {}, {}, {}, {}", to.block_size,
-                                 changed_rejections(from.requests_rejected, to.requests_rejected),
-                                 changed_points("held empty", from.waste, to.waste),
-                                 changed_ratio("block tables", from.table_bytes, to.table_bytes),
-                                 changed_ratio("time per token", from.s_per_token, to.s_per_token),
-                                 changed_ratio("TTFT median", from.ttft_p50_s, to.ttft_p50_s),
-                                 changed_ratio("TTFT p99", from.ttft_p99_s, to.ttft_p99_s));
-  if (from.prefix_hit.mean > 0 || to.prefix_hit.mean > 0) {
-    text += ", " + changed_points("prefix hits", from.prefix_hit, to.prefix_hit);
-  }
-  if (from.copied_bytes.mean > 0 || to.copied_bytes.mean > 0) {
-    text += ", " + changed_ratio("bytes copied on write", from.copied_bytes, to.copied_bytes);
-  }
-  if (from.kernel_s && to.kernel_s) {
-    text += ", " + changed_ratio("attention kernels", *from.kernel_s, *to.kernel_s);
-  }
-  return text + ".";
 }
 
 // What a reader of the recommendation must know of it, if anything.
@@ -177,28 +131,111 @@ std::string rejections_of(const BlockSizeFigures& chosen, const Sizes& sizes) {
   return fmt::format(" Every size {}, which can never fit.", here);
 }
 
+// Of verdicts on sizes.
+std::string blocks_text(const std::vector<BlockSizeVerdict>& verdicts) {
+  std::vector<std::int64_t> blocks;
+  for (const BlockSizeVerdict& verdict : verdicts) blocks.push_back(verdict.block_size);
+  return fmt::format("block{} {}", blocks.size() > 1 ? "s" : "", fmt::join(blocks, ", "));
+}
+
+// Those on sizes that reject the fewest requests, and for which `holds`.
+template <typename Holds>
+std::vector<BlockSizeVerdict> those_of(const std::vector<BlockSizeVerdict>& verdicts,
+                                       const Sizes& most, Holds holds) {
+  std::vector<BlockSizeVerdict> those;
+  std::ranges::copy_if(verdicts, std::back_inserter(those), [&](const BlockSizeVerdict& verdict) {
+    return std::ranges::find(most, verdict.block_size, &BlockSizeFigures::block_size) !=
+               most.end() &&
+           holds(verdict);
+  });
+  return those;
+}
+
+double s_per_token(const BlockSizeFigures& size) {
+  return size.s_per_token ? size.s_per_token->mean : std::numeric_limits<double>::infinity();
+}
+
+// Why none of `most`, the sizes that reject the fewest requests, can be recommended; empty if one
+// can be.
+std::string why_none(const std::vector<BlockSizeVerdict>& verdicts, const Sizes& most,
+                     std::int64_t seeds) {
+  const auto is_all = [&](auto holds) { return std::ranges::all_of(most, holds); };
+  const std::string blocks =
+      blocks_text(those_of(verdicts, most, [](const BlockSizeVerdict&) { return true; }));
+  if (is_all([](const BlockSizeFigures& size) { return size.requests_finished.mean == 0; })) {
+    return fmt::format("No request is served with {}: none is recommended.", blocks);
+  }
+  if (is_all([](const BlockSizeFigures& size) { return !size.s_per_token; })) {
+    return fmt::format("No request is served under some seed with {}: none is recommended.",
+                       blocks);
+  }
+  if (is_all([](const BlockSizeFigures& size) { return size.output_per_s.mean == 0; })) {
+    return fmt::format("No request meets the latency limits with {}: none is recommended.", blocks);
+  }
+  const auto open =
+      those_of(verdicts, most, [](const BlockSizeVerdict& verdict) { return !verdict.is_worse; });
+  const bool are_good = std::ranges::all_of(open, &BlockSizeVerdict::is_good);
+  if (most.size() == 1 || open.size() < most.size() || are_good) return "";
+  return fmt::format(
+      "{} seeds do not tell {} apart: which is better differs from seed to seed. None is "
+      "recommended; more seeds may tell.",
+      seeds, blocks);
+}
+
+// The one to recommend: of the good ones the largest that no other good one beats; if none is good,
+// the one with the least s_per_token of `most`.
+std::int64_t chosen_of(const std::vector<BlockSizeVerdict>& good, const Sizes& most) {
+  for (auto verdict = good.rbegin(); verdict != good.rend(); ++verdict) {
+    const bool is_beaten =
+        verdict->beaten_by &&
+        std::ranges::find(good, *verdict->beaten_by, &BlockSizeVerdict::block_size) != good.end();
+    if (!is_beaten) return verdict->block_size;
+  }
+  return std::ranges::min_element(most, {}, s_per_token)->block_size;
+}
+
+// `chosen` is the recommended one of `good` sizes.
+std::string among_good(const BlockSizeVerdict& chosen, const std::vector<BlockSizeVerdict>& good,
+                       std::int64_t seeds) {
+  const bool is_largest = chosen.block_size == good.back().block_size;
+  const std::string among = good.size() == 1 ? "is the only size"
+                            : is_largest ? fmt::format("is the largest of {} sizes", good.size())
+                                         : fmt::format("is one of {} sizes", good.size());
+  std::string text = fmt::format(
+      "Block {} {} within one percent of the best in slots held empty, prefix hits, throughput and "
+      "time per token{}",
+      chosen.block_size, among, seeds > 1 ? ", on average over the seeds" : "");
+  if (good.size() == 1) return text + '.';
+  if (is_largest) return text + "; of equally good ones the largest is taken.";
+  std::vector<std::string> passed;
+  for (const BlockSizeVerdict& verdict : good) {
+    if (verdict.block_size <= chosen.block_size) continue;
+    passed.push_back(fmt::format("than block {} block {} is no worse in anything",
+                                 verdict.block_size, *verdict.beaten_by));
+  }
+  return fmt::format("{}; {}.", text, fmt::join(passed, ", "));
+}
+
 // `most` are the sizes that reject the fewest requests; `verdicts` are on all.
 std::string reason_of(const BlockSizeVerdict& chosen, const std::vector<BlockSizeVerdict>& verdicts,
                       const Sizes& most, std::int64_t seeds) {
-  const auto good = std::ranges::count_if(verdicts, &BlockSizeVerdict::is_good);
+  const auto good =
+      those_of(verdicts, most, [](const BlockSizeVerdict& verdict) { return verdict.is_good; });
   if (most.size() == 1) {
     return fmt::format("Block {} is the size that rejects the fewest requests.", chosen.block_size);
   }
-  if (good == 0) {
-    return fmt::format(
-               "No size is within one percent of the best in everything; block {} takes the least "
-               "time per output token{}.",
-               chosen.block_size, seeds > 1 ? ", on average over the seeds" : "") +
-           price_of(chosen, seeds);
-  }
-  const std::string among =
-      good == 1 ? "is the only size" : fmt::format("is the largest of {} sizes", good);
-  return fmt::format(
-             "Block {} {} {} one percent of the best in slots held empty, prefix hits, throughput "
-             "and time per token{}.",
-             chosen.block_size, among,
-             seeds > 1 ? "that the seeds do not show to be beyond" : "within",
-             good == 1 ? "" : "; of equally good ones the largest has the smallest block tables") +
+  const std::string text =
+      good.empty() ? fmt::format(
+                         "No size is within one percent of the best in everything; block "
+                         "{} takes the least time per output token{}.",
+                         chosen.block_size, seeds > 1 ? ", on average over the seeds" : "")
+                   : among_good(chosen, good, seeds);
+  const auto open = those_of(verdicts, most, [&](const BlockSizeVerdict& verdict) {
+    return !verdict.is_good && !verdict.is_worse && verdict.block_size != chosen.block_size;
+  });
+  if (open.empty()) return text + price_of(chosen, seeds);
+  return fmt::format("{} {} seeds do not tell whether {} may be as good.", text, seeds,
+                     blocks_text(open)) +
          price_of(chosen, seeds);
 }
 
@@ -209,21 +246,19 @@ std::optional<BlockSizeAdvice> advise(const std::vector<BlockSizeFigures>& sizes
   if (sizes.size() < 2) return std::nullopt;
   const Sizes most = serving_most(sizes);
   BlockSizeAdvice advice;
-  std::optional<std::size_t> found;
-  bool any_good = false;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (i > 0) RECTO_CHECK_LT(sizes[i - 1].block_size, sizes[i].block_size);
-    BlockSizeVerdict verdict = verdict_on(sizes[i], most, seeds);
-    verdict.beaten_by = beaten_by(sizes[i], sizes);
-    const bool serves_most = sizes[i].requests_rejected.mean == most.front().requests_rejected.mean;
-    const bool is_quicker = !found || sizes[i].s_per_token.mean < sizes[*found].s_per_token.mean;
-    if (serves_most && (verdict.is_good || (!any_good && is_quicker))) found = i;
-    any_good = any_good || verdict.is_good;
-    advice.verdicts.push_back(std::move(verdict));
+    advice.verdicts.push_back(verdict_on(sizes[i], most, seeds));
+    advice.verdicts.back().beaten_by = beaten_by(sizes[i], sizes);
   }
-  RECTO_CHECK(found.has_value());
-  const std::size_t chosen = *found;
-  advice.recommended = sizes[chosen].block_size;
+  advice.reason = why_none(advice.verdicts, most, seeds);
+  if (!advice.reason.empty()) return advice;
+  advice.recommended =
+      chosen_of(those_of(advice.verdicts, most,
+                         [](const BlockSizeVerdict& verdict) { return verdict.is_good; }),
+                most);
+  const auto found = std::ranges::find(sizes, advice.recommended, &BlockSizeFigures::block_size);
+  const auto chosen = static_cast<std::size_t>(found - sizes.begin());
   advice.reason = reason_of(advice.verdicts[chosen], advice.verdicts, most, seeds) +
                   rejections_of(sizes[chosen], sizes);
   if (chosen > 0) advice.trade_offs.push_back(trade_off(sizes[chosen], sizes[chosen - 1]));
@@ -242,7 +277,7 @@ Json to_json(const BlockSizeAdvice& advice) {
                         {"not_told_apart", verdict.not_told_apart},
                         {"beaten_by", verdict.beaten_by ? Json(*verdict.beaten_by) : Json()}});
   }
-  return {{"recommended", advice.recommended},
+  return {{"recommended", advice.recommended ? Json(*advice.recommended) : Json()},
           {"reason", advice.reason},
           {"trade_offs", advice.trade_offs},
           {"verdicts", verdicts}};

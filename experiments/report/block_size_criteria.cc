@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstddef>
 
+#include "core/contract.h"
 #include "experiments/support/numbers.h"
 
 namespace recto::experiments {
@@ -12,7 +14,7 @@ namespace {
 using Figures = BlockSizeFigures;
 
 template <auto kMember>
-std::optional<MeanInterval> of(const Figures& figures) {
+std::optional<SeedMean> of(const Figures& figures) {
   return figures.*kMember;
 }
 
@@ -62,18 +64,22 @@ std::string amount(Difference difference, double size, double best) {
 
 std::span<const BlockSizeCriterion> block_size_criteria() { return kCriteria; }
 
-bool is_told_apart(const MeanInterval& a, const MeanInterval& b) {
-  return std::abs(a.mean - b.mean) > a.half_width + b.half_width;
+bool is_told_apart(const SeedMean& a, const SeedMean& b) {
+  if (a.by_seed.empty() || b.by_seed.empty()) return a.mean != b.mean;
+  RECTO_CHECK_EQ(a.by_seed.size(), b.by_seed.size());
+  for (std::size_t seed = 0; seed < a.by_seed.size(); ++seed) {
+    if ((a.by_seed[seed] - b.by_seed[seed]) * (a.mean - b.mean) <= 0) return false;
+  }
+  return true;
 }
 
-bool is_told_apart(const BlockSizeCriterion& criterion, const MeanInterval& a,
-                   const MeanInterval& b) {
+bool is_told_apart(const BlockSizeCriterion& criterion, const SeedMean& a, const SeedMean& b) {
   if (criterion.difference == Difference::kCount) return a.mean != b.mean;
   return is_told_apart(a, b);
 }
 
-std::optional<std::string> worse_text(const BlockSizeCriterion& criterion, const MeanInterval& size,
-                                      const MeanInterval& best) {
+std::optional<std::string> worse_text(const BlockSizeCriterion& criterion, const SeedMean& size,
+                                      const SeedMean& best) {
   const double worse_by = (size.mean - best.mean) * criterion.sign;
   const double scale = criterion.difference == Difference::kRatio ? std::abs(best.mean) : 1;
   if (worse_by <= criterion.tolerance * scale) return std::nullopt;

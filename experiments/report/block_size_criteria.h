@@ -8,28 +8,32 @@
 #include <string>
 #include <vector>
 
-#include "experiments/support/statistics.h"
-
 namespace recto::experiments {
 
-// One block size of one allocator, everything else being equal. Under several seeds, means with
-// their intervals.
+// A figure of one run; of several seeds their mean, and the value under each in the order of seeds.
+struct SeedMean {
+  double mean = 0;
+  std::vector<double> by_seed = {};  // empty for one run
+};
+
+// One block size of one allocator, everything else being equal.
 struct BlockSizeFigures {
   std::int64_t block_size = 0;
-  MeanInterval waste;  // reserved, internal and overhead slots: a share of the pool, time-weighted
-  MeanInterval prefix_hit;         // of the context wanted at admissions
-  MeanInterval table_bytes;        // block-table entries, 4 bytes each, mean
-  MeanInterval copied_bytes;       // copy-on-write, over the whole run
-  MeanInterval output_per_s;       // tokens, or requests within the limits where there are limits
-  MeanInterval s_per_token;        // end to end over output tokens, mean over requests
-  MeanInterval requests_rejected;  // they can never fit
-  MeanInterval requests_finished;  // the others
+  SeedMean waste;       // reserved, internal and overhead slots: a share of the pool, time-weighted
+  SeedMean prefix_hit;  // of the context wanted at admissions
+  SeedMean table_bytes;        // block-table entries, 4 bytes each, mean
+  SeedMean copied_bytes;       // copy-on-write, over the whole run
+  SeedMean output_per_s;       // tokens, or requests within the limits where there are limits
+  SeedMean requests_rejected;  // they can never fit
+  SeedMean requests_finished;  // the others
+  // End to end over output tokens, mean over requests; of nothing where some seed served none.
+  std::optional<SeedMean> s_per_token = {};
   // Percentiles over requests: to the first token, of the time per further token, to the last.
-  MeanInterval ttft_p50_s;
-  MeanInterval ttft_p99_s;
-  MeanInterval tpot_p99_s;
-  MeanInterval latency_p99_s;
-  std::optional<MeanInterval> kernel_s = {};  // attention of a decode step, where it was measured
+  std::optional<SeedMean> ttft_p50_s = {};
+  std::optional<SeedMean> ttft_p99_s = {};
+  std::optional<SeedMean> tpot_p99_s = {};
+  std::optional<SeedMean> latency_p99_s = {};
+  std::optional<SeedMean> kernel_s = {};  // attention of a decode step, where it was measured
 };
 
 // How far a size may be from the best of all sizes and still count as good: one percentage point of
@@ -49,7 +53,7 @@ enum class Weight : std::uint8_t {
 enum class Difference : std::uint8_t { kPoints, kRatio, kCount };
 
 struct BlockSizeCriterion {
-  std::optional<MeanInterval> (*figure)(const BlockSizeFigures&);
+  std::optional<SeedMean> (*figure)(const BlockSizeFigures&);
   double sign;  // 1 where less is better, -1 where more is
   Difference difference;
   double tolerance;
@@ -59,16 +63,14 @@ struct BlockSizeCriterion {
 
 std::span<const BlockSizeCriterion> block_size_criteria();
 
-// Whether the values differ by more than chance: under several seeds their intervals do not
-// overlap.
-bool is_told_apart(const MeanInterval& a, const MeanInterval& b);
-// The same for the figures of one criterion. Counts differ if they are not equal: all sizes get the
-// same requests under each seed.
-bool is_told_apart(const BlockSizeCriterion& criterion, const MeanInterval& a,
-                   const MeanInterval& b);
+// Whether the values differ by more than chance. All sizes get the same requests under a seed, so
+// seeds are compared one by one: the values differ in the same direction under every seed.
+bool is_told_apart(const SeedMean& a, const SeedMean& b);
+// The same for the figures of one criterion. Counts of requests differ if they are not equal.
+bool is_told_apart(const BlockSizeCriterion& criterion, const SeedMean& a, const SeedMean& b);
 
 // "1.6 points of the pool more held empty", if `size` is further from `best` than is good.
-std::optional<std::string> worse_text(const BlockSizeCriterion& criterion, const MeanInterval& size,
-                                      const MeanInterval& best);
+std::optional<std::string> worse_text(const BlockSizeCriterion& criterion, const SeedMean& size,
+                                      const SeedMean& best);
 
 }  // namespace recto::experiments

@@ -15,14 +15,16 @@ namespace recto::experiments {
 // What throughput means: tokens, or requests that met their latency limits.
 enum class Throughput : std::uint8_t { kTokens, kGoodput };
 
-// `metrics` are those of report_metrics.h.
+// Of metrics that are means over seeds: an array of the metrics under each.
+inline constexpr const char* kBySeed = "by_seed";
+
+// `metrics` are those of report_metrics.h, with kBySeed where they are means over seeds.
 BlockSizeFigures figures_of(std::int64_t block_size, const Json& metrics, Throughput throughput);
 
 class BlockSizePanels {
  public:
   // Adds row number `row` of the page, which has this block size; `family` says everything else
-  // that is set. Rows without figures are left out: of failed runs, and of runs that finished no
-  // request.
+  // that is set. Rows without figures are left out, of failed runs.
   void add(const std::string& family, std::int64_t block_size, std::size_t row,
            const Json& metrics);
 

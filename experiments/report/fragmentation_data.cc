@@ -76,7 +76,7 @@ std::vector<std::size_t> telling_rows(const std::vector<RunConfig>& configs, con
     if (first != configs.begin() + static_cast<std::ptrdiff_t>(i)) continue;
     rows.push_back(i);
     for (const Json& panel : panels) {
-      if (panel["family"] != allocator) continue;
+      if (panel["family"] != allocator || panel["advice"]["recommended"].is_null()) continue;
       RunConfig best = configs[i];
       best.block_size = panel["advice"]["recommended"].get<std::int64_t>();
       rows.back() = row_of(configs, study_label(best));
@@ -145,6 +145,13 @@ Json covers_drain_json(const sim::Report& report) {
   return report.covers_drain ? 1 : 0;
 }
 
+// The part of the time from the first arrival to the last answer that the means are of.
+Json covered_share_json(const sim::Report& report) {
+  if (report.makespan.value() <= 0) return Json();
+  return rounded(static_cast<double>(report.covered.value()) /
+                 static_cast<double>(report.makespan.value()));
+}
+
 bool has_limits(const RunConfig& config) { return config.ttft_limit_ms || config.tpot_limit_ms; }
 
 }  // namespace
@@ -166,13 +173,15 @@ Result<Json> fragmentation_data(const ResultsFolder& folder, const ReportOptions
     const RunConfig& config = folder.configs[i];
     const RecordedRun& run = runs.value()[i];
     const bool has_blocks = !is_contiguous(config);
-    auto metrics = metrics_json(folder.table, i, fragmentation_metrics());
+    auto metrics =
+        metrics_by_seed_json(folder.table, folder.seed_tables, i, fragmentation_metrics());
     RECTO_RETURN_IF_ERROR(metrics.status());
     RECTO_RETURN_IF_ERROR(add_kernel_time(config, metrics.value()).in(study_label(config)));
     rows.push_back({{"label", study_label(config)},
                     {"allocator", config.allocator},
                     {"block_size", has_blocks ? Json(config.block_size) : Json()},
                     {"covers_drain", covers_drain_json(run.outcome.report)},
+                    {"covered_share", covered_share_json(run.outcome.report)},
                     {"metrics", metrics.value()}});
     if (has_blocks) panels.add(config.allocator, config.block_size, i, metrics.value());
     series.push_back(series_json(run.outcome.report));
@@ -187,6 +196,8 @@ Result<Json> fragmentation_data(const ResultsFolder& folder, const ReportOptions
   const Result<Json> maps = maps_json(folder.configs, runs.value(), mapped.value(), options);
   RECTO_RETURN_IF_ERROR(maps.status());
   const sim::Report& report = runs.value().front().outcome.report;
+  const Json headline = headline_json(rows, mapped.value(), panels_json, throughput);
+  for (Json& row : rows) row["metrics"].erase(kBySeed);
   return Json{{"kind", "fragmentation"},
               {"notes", notes_on(folder, rows)},
               {"seeds", folder.seeds},
@@ -199,7 +210,7 @@ Result<Json> fragmentation_data(const ResultsFolder& folder, const ReportOptions
               {"latency", latency},
               {"manager", first.manager},
               {"maps", maps.value()},
-              {"headline", headline_json(rows, mapped.value(), panels_json, throughput)},
+              {"headline", headline},
               {"panels", panels_json}};
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <optional>
 
 #include "experiments/report/block_size_criteria.h"
@@ -49,6 +50,11 @@ RankedRows within(const RankedRows& rows, double tolerance, Figure figure) {
   return kept;
 }
 
+// Of some seed without answers there is none.
+double s_per_token(const BlockSizeFigures& figures) {
+  return figures.s_per_token ? figures.s_per_token->mean : std::numeric_limits<double>::infinity();
+}
+
 // The best for `sign` 1, the worst for -1; the first of equals.
 RankedRow extreme(const RankedRows& rows, double sign) {
   const RankedRows fewest = within(
@@ -57,25 +63,35 @@ RankedRow extreme(const RankedRows& rows, double sign) {
     return -sign * one.figures.output_per_s.mean;
   });
   return *std::ranges::min_element(
-      quickest, {}, [&](const RankedRow& one) { return sign * one.figures.s_per_token.mean; });
+      quickest, {}, [&](const RankedRow& one) { return sign * s_per_token(one.figures); });
 }
 
-// The row of each panel that it recommends.
-std::vector<std::size_t> advised_rows(const Json& rows, const Json& panels) {
-  std::vector<std::size_t> advised;
+// The row of each panel that it recommends; all rows of a panel that recommends none.
+std::vector<std::size_t> competing_rows(const Json& rows, const Json& panels) {
+  std::vector<std::size_t> competing;
   for (const Json& panel : panels) {
+    const Json& recommended = panel["advice"]["recommended"];
     for (const Json& row : panel["rows"]) {
       const auto index = row.get<std::size_t>();
-      if (rows[index]["block_size"] == panel["advice"]["recommended"]) advised.push_back(index);
+      if (recommended.is_null() || rows[index]["block_size"] == recommended) {
+        competing.push_back(index);
+      }
     }
   }
-  return advised;
+  return competing;
+}
+
+bool is_recommended(const Json& rows, const Json& panels, std::size_t row) {
+  return std::ranges::any_of(panels, [&](const Json& panel) {
+    return panel["advice"]["recommended"] == rows[row]["block_size"] &&
+           std::ranges::find(panel["rows"], Json(row)) != panel["rows"].end();
+  });
 }
 
 bool is_as_good(const BlockSizeFigures& a, const BlockSizeFigures& b) {
   return a.requests_rejected.mean == b.requests_rejected.mean &&
          !is_told_apart(a.output_per_s, b.output_per_s) &&
-         !is_told_apart(a.s_per_token, b.s_per_token);
+         !(a.s_per_token && b.s_per_token && is_told_apart(*a.s_per_token, *b.s_per_token));
 }
 
 // The row that is compared with `best`.
@@ -92,12 +108,13 @@ std::size_t worst_beside(const RankedRow& best, const RankedRows& rows) {
 
 Json headline_json(const Json& rows, const std::vector<std::size_t>& mapped, const Json& panels,
                    Throughput throughput) {
-  const RankedRows advised = served_of(rows_of(rows, advised_rows(rows, panels), throughput));
+  const RankedRows competing = served_of(rows_of(rows, competing_rows(rows, panels), throughput));
   std::optional<RankedRow> best;
+  if (!competing.empty()) best = extreme(competing, 1);
+  if (best && !is_recommended(rows, panels, best->row)) best.reset();
   Json not_told_apart = Json::array();
-  if (!advised.empty()) {
-    best = extreme(advised, 1);
-    for (const RankedRow& one : advised) {
+  if (best) {
+    for (const RankedRow& one : competing) {
       if (one.row == best->row || !is_as_good(one.figures, best->figures)) continue;
       not_told_apart.push_back(one.row);
     }

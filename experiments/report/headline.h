@@ -17,7 +17,8 @@ namespace recto::experiments {
 // are ranked by how few requests they reject, then by throughput, and within a hundredth of that by
 // the time per token. What each panel recommends competes for the recommendation, since allocators
 // without blocks may know what no server does; those that seeds do not tell apart from it are
-// named. Rows that served nothing are compared only where there are no two others.
+// named. There is none where the best is of a panel that recommends none. Rows that served nothing
+// are compared only where there are no two others.
 Json headline_json(const Json& rows, const std::vector<std::size_t>& mapped, const Json& panels,
                    Throughput throughput);
 

@@ -74,10 +74,28 @@ TEST_CASE("What seeds do not tell apart from the recommendation is named") {
   rows[1]["metrics"] = rows[2]["metrics"];
   rows[1]["metrics"]["output_tokens_per_s"] = 670;
   CHECK(headline(rows, {1, 2}, panels())["not_told_apart"].empty());
-  rows[1]["metrics"]["output_tokens_per_s_ci95"] = 11;
+  const auto set = [&](std::size_t row, double first, double second) {
+    rows[row]["metrics"]["by_seed"] = {{{"output_tokens_per_s", first}},
+                                       {{"output_tokens_per_s", second}}};
+  };
+  set(2, 600, 760.2);
+  set(1, 590, 750);
+  CHECK(headline(rows, {1, 2}, panels())["not_told_apart"].empty());
+  set(1, 610, 730);
   const Json made = headline(rows, {1, 2}, panels());
   CHECK(made["recommended"] == 2);
   CHECK(made["not_told_apart"] == Json::array({1}));
+}
+
+TEST_CASE("Where the best is of a panel that recommends none, none is recommended") {
+  Json open = panels();
+  open[1]["advice"]["recommended"] = nullptr;
+  const Json made = headline(two_allocators(), {1, 2}, open);
+  CHECK(made["recommended"].is_null());
+  CHECK(made["compared"] == Json::array({1, 2}));
+  open = panels();
+  open[0]["advice"]["recommended"] = nullptr;
+  CHECK(headline(two_allocators(), {1, 2}, open)["recommended"] == 2);
 }
 
 TEST_CASE("Rows that served nothing are compared only where there are no others") {

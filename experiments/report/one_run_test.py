@@ -74,7 +74,7 @@ class OneRun(unittest.TestCase):
                        "--out").split(), folder)
         self.assertEqual(made.returncode, 0, made.stderr)
         self.assertEqual(recto("report", folder).returncode, 0)
-        for seed, file in ((2, "series.csv"), (77, "csv")):
+        for seed, file in ((2, "_by_seed: found '"), (77, "csv")):
             self.change(folder, lambda manifest: manifest["configurations"][0].update(seed=seed))
             self.assertRegex(self.refused(folder), file)
 

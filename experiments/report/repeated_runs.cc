@@ -62,6 +62,14 @@ bool agrees(const ResultsFolder& folder, std::size_t row, const std::string& col
   return value && mean && half_width && may_be_of(*value, *mean, *half_width, folder.seeds);
 }
 
+// What decides between block sizes is also known under each seed.
+bool is_first_seed(const ResultsFolder& folder, std::size_t row, const std::string& column,
+                   const std::string& now) {
+  if (folder.seeds == 1 || !folder.table.has(column + "_by_seed")) return true;
+  const std::string& first = folder.seed_tables.front().text(row, column);
+  return first.empty() || number_of(first) == number_of(now);
+}
+
 Status check_row(const ResultsFolder& folder, std::size_t row, const RunOutcome& outcome) {
   const Result<ResolvedRun> resolved = resolve(folder.configs[row]);
   RECTO_RETURN_IF_ERROR(resolved.status());
@@ -74,6 +82,13 @@ Status check_row(const ResultsFolder& folder, std::size_t row, const RunOutcome&
     if (!folder.table.has(column)) {
       return Status::invalid_input(fmt::format("{}/fragmentation.csv: found no column {}; {}",
                                                folder.path, column, remedy(folder)));
+    }
+    if (!is_first_seed(folder, row, column, now)) {
+      return Status::invalid_input(fmt::format(
+          "{}/fragmentation.csv, line {}, {}_by_seed: found '{}', where the settings of "
+          "manifest.json give '{}' first; {}",
+          folder.path, row + 2, column, folder.table.text(row, column + "_by_seed"), now,
+          remedy(folder)));
     }
     if (agrees(folder, row, column, now)) continue;
     const char* means = folder.seeds > 1 ? ", too far from this mean" : "";

@@ -36,6 +36,10 @@ REJECTED = (
     "fragmentation --requests 60 --allocators contiguous-max,paged,prefix-cached "
     "--block-sizes 8,16 --pool-slots 2032 --report --out"
 ).split()
+BURST = (
+    "fragmentation --requests 100 --allocators paged --block-sizes 16,32 --arrivals constant:1000 "
+    "--report --out"
+).split()
 CPU_MS_MAX = 66  # a frame of both maps: 15 frames a second on a slow machine
 WINDOW = (1360, 1700)
 # As in web/palette.js: the colour of a state, and that of its texture's lines, in light pages.
@@ -182,6 +186,28 @@ class Browser(unittest.TestCase):
         self.assertRegex(finding, r"(paged|prefix-cached) \d+ is recommended")
         self.assertEqual(cells[0], "60")
         self.assertEqual(set(cells[1:]), {"0"})
+
+    def test_a_page_with_limits_shows_what_meets_them_and_recommends_nothing_if_nothing_does(self):
+        told = {}
+        for limit in (1, 100000):
+            folder = Path(self.scratch.name, f"limit-{limit}")
+            subprocess.run([PROGRAM, *BURST, folder, "--tpot-limit-ms", str(limit)], check=True,
+                           capture_output=True)
+            with BrowserSession(folder / "report.html", f"{self.profile}-{limit}") as session:
+                session.wait_for("document.querySelectorAll('#block-size .uplot').length > 9")
+                self.assertEqual(session.run("JSON.stringify(pageErrors)"), "[]")
+                heads = session.run("[...document.querySelectorAll('th')].map("
+                                    "(head) => head.innerText)")
+                told[limit] = session.run("[document.querySelector('.finding').innerText, "
+                                          "document.querySelector('.advice').innerText]")
+            self.assertIn("in limits/s", heads)
+            self.assertIn("Requests per second within the limits", heads)
+            self.assertRegex(told[limit][0], r"mean up to the last arrival: the first [\d.]+ % of")
+        self.assertIn("; no request met the latency limits.", told[1][0])
+        self.assertNotIn("is recommended", told[1][0])
+        self.assertTrue(told[1][1].startswith("No request meets the latency limits with blocks"))
+        self.assertRegex(told[100000][0], r" requests per second within .* is recommended\.")
+        self.assertTrue(told[100000][1].startswith("★ Block "))
 
     def test_an_axis_within_a_decade_has_more_than_one_label(self):
         with BrowserSession(self.study / "report.html", self.profile + "-axis") as session:

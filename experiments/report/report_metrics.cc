@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace recto::experiments {
 namespace {
@@ -173,6 +174,19 @@ Result<Json> metrics_json(const ResultsTable& table, std::size_t row,
     RECTO_RETURN_IF_ERROR(half_width.status());
     json[name + std::string(kInterval)] =
         half_width.value() ? Json(rounded(*half_width.value())) : Json();
+  }
+  return json;
+}
+
+Result<Json> metrics_by_seed_json(const ResultsTable& table,
+                                  std::span<const ResultsTable> seed_tables, std::size_t row,
+                                  std::span<const ReportMetric> metrics) {
+  Result<Json> json = metrics_json(table, row, metrics);
+  RECTO_RETURN_IF_ERROR(json.status());
+  for (const ResultsTable& seed_table : seed_tables) {
+    Result<Json> seed = metrics_json(seed_table, row, metrics);
+    RECTO_RETURN_IF_ERROR(seed.status());
+    json.value()["by_seed"].push_back(std::move(seed).value());
   }
   return json;
 }

@@ -42,6 +42,12 @@ std::span<const ReportMetric> sweep_metrics();
 Result<Json> metrics_json(const ResultsTable& table, std::size_t row,
                           std::span<const ReportMetric> metrics);
 
+// The same, with those under each seed as an array "by_seed" where `seed_tables` are not empty, one
+// per seed.
+Result<Json> metrics_by_seed_json(const ResultsTable& table,
+                                  std::span<const ResultsTable> seed_tables, std::size_t row,
+                                  std::span<const ReportMetric> metrics);
+
 // The same for a row without figures, of a failed run: nulls.
 Json no_metrics(std::span<const ReportMetric> metrics);
 

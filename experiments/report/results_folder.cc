@@ -68,6 +68,12 @@ Result<ResultsFolder> read_results_folder(const std::string& path) {
   const Result<std::int64_t> seeds = seeds_of(folder.manifest, manifest_path);
   RECTO_RETURN_IF_ERROR(seeds.status());
   folder.seeds = seeds.value();
+  for (std::int64_t seed = 0; seed < folder.seeds && folder.seeds > 1; ++seed) {
+    Result<ResultsTable> one = folder.table.of_seed(static_cast<std::size_t>(seed),
+                                                    static_cast<std::size_t>(folder.seeds));
+    RECTO_RETURN_IF_ERROR(one.status());
+    folder.seed_tables.push_back(std::move(one).value());
+  }
   if (folder.kind == ResultsKind::kSweep) return folder;
   Result<std::vector<RunConfig>> configs = configurations(folder.manifest, manifest_path);
   RECTO_RETURN_IF_ERROR(configs.status());

@@ -18,9 +18,10 @@ struct ResultsFolder {
   std::string path;
   ResultsKind kind = ResultsKind::kFragmentation;
   Json manifest;
-  ResultsTable table;              // fragmentation.csv or sweep.csv
-  std::int64_t seeds = 1;          // of several, numbers in the table are means
-  std::vector<RunConfig> configs;  // of a study, one per row; of a sweep none
+  ResultsTable table;                     // fragmentation.csv or sweep.csv
+  std::int64_t seeds = 1;                 // of several, numbers in the table are means
+  std::vector<ResultsTable> seed_tables;  // the table under each seed; of one, none
+  std::vector<RunConfig> configs;         // of a study, one per row; of a sweep none
 };
 
 // The configurations of a study name their inputs by their present paths (located_inputs.h).

@@ -11,6 +11,22 @@
 #include "sim/traces/csv_fields.h"
 
 namespace recto::experiments {
+namespace {
+
+constexpr std::string_view kInterval = "_ci95";
+constexpr std::string_view kBySeedSuffix = "_by_seed";
+
+std::vector<std::string> split(std::string_view values) {
+  std::vector<std::string> parts;
+  while (true) {
+    const std::size_t end = values.find(';');
+    parts.emplace_back(values.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    values.remove_prefix(end + 1);
+  }
+}
+
+}  // namespace
 
 Result<ResultsTable> ResultsTable::parse(const std::string& text, const std::string& path) {
   ResultsTable table;
@@ -66,6 +82,31 @@ Result<std::optional<double>> ResultsTable::number(std::size_t row, std::string_
     return refusal(row, column, "a number");
   }
   return std::optional<double>(value);
+}
+
+Result<ResultsTable> ResultsTable::of_seed(std::size_t seed, std::size_t seeds) const {
+  ResultsTable table;
+  table.path_ = path_;
+  table.rows_.resize(rows_.size());
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (columns_[i].ends_with(kInterval) || columns_[i].ends_with(kBySeedSuffix)) continue;
+    const std::string by_seed = columns_[i] + std::string(kBySeedSuffix);
+    const std::optional<std::size_t> values = find(by_seed);
+    if (!values && has(columns_[i] + std::string(kInterval))) return no_column(by_seed);
+    table.columns_.push_back(columns_[i]);
+    for (std::size_t row = 0; row < rows_.size(); ++row) {
+      if (!values || rows_[row][*values].empty()) {
+        table.rows_[row].push_back(rows_[row][i]);
+        continue;
+      }
+      const std::vector<std::string> parts = split(rows_[row][*values]);
+      if (parts.size() != seeds) {
+        return refusal(row, columns_[*values], fmt::format("{} values, one per seed", seeds));
+      }
+      table.rows_[row].push_back(parts[seed]);
+    }
+  }
+  return table;
 }
 
 Status ResultsTable::refusal(std::size_t row, std::string_view column,

@@ -27,6 +27,11 @@ class ResultsTable {
   // numbers, "nan" and "inf" among them.
   Result<std::optional<double>> number(std::size_t row, std::string_view column) const;
 
+  // The table of seed number `seed` of a table of means: of each column with a column of values by
+  // seed, which "_by_seed" is added to, the value of that seed. Invalid input, naming the line, if
+  // there are not `seeds` values, or the column, if a mean with an interval has none. O(fields).
+  Result<ResultsTable> of_seed(std::size_t seed, std::size_t seeds) const;
+
   // Invalid input that names the file, the line and the column, which must exist.
   Status refusal(std::size_t row, std::string_view column, std::string_view expected) const;
   // The same for a column that is missing.

@@ -101,11 +101,12 @@ Result<RunConfig> config_of(const ResultsFolder& folder, const Json& settings) {
 }
 
 // Nulls for a point that failed.
-Result<Json> metrics_of_point(const ResultsTable& table, std::size_t row) {
+Result<Json> metrics_of_point(const ResultsFolder& folder, std::size_t row) {
+  const ResultsTable& table = folder.table;
   const std::string& outcome = table.text(row, "outcome");
   if (outcome == "failed") return no_metrics(sweep_metrics());
   if (outcome != "ok") return table.refusal(row, "outcome", "ok or failed");
-  return metrics_json(table, row, sweep_metrics());
+  return metrics_by_seed_json(table, folder.seed_tables, row, sweep_metrics());
 }
 
 // The share of the seeds under which means go on to the last answer; null where nothing was served.
@@ -152,7 +153,7 @@ Result<Json> sweep_data(const ResultsFolder& folder) {
   for (std::size_t i = 0; i < folder.table.rows(); ++i) {
     Json settings = Json::object();
     for (const std::string& axis : axes.value()) settings[axis] = folder.table.text(i, axis);
-    auto metrics = metrics_of_point(folder.table, i);
+    auto metrics = metrics_of_point(folder, i);
     RECTO_RETURN_IF_ERROR(metrics.status());
     RECTO_RETURN_IF_ERROR(add_kernel_time_of_point(folder, settings, metrics.value()));
     const Result<Json> covers_drain = covers_drain_of_point(folder.table, i, metrics.value());
@@ -171,6 +172,7 @@ Result<Json> sweep_data(const ResultsFolder& folder) {
     }
     rows.push_back(std::move(row));
   }
+  for (Json& row : rows) row["metrics"].erase(kBySeed);
   const bool limits = has_limits(folder);
   const Throughput throughput = limits ? Throughput::kGoodput : Throughput::kTokens;
   return Json{{"kind", "sweep"},       {"notes", notes_on(folder, rows)},

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <cstddef>
+
 namespace recto::experiments {
 namespace {
 
@@ -27,5 +30,18 @@ std::string csv_row(const std::vector<std::string>& fields) {
 }
 
 std::string csv_number(double value) { return fmt::format("{}", value); }
+
+std::string csv_number_or_nothing(double value) {
+  return std::isfinite(value) ? csv_number(value) : "";
+}
+
+std::string csv_numbers(std::span<const double> values) {
+  std::string text;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i > 0) text += ';';
+    text += csv_number_or_nothing(values[i]);
+  }
+  return text;
+}
 
 }  // namespace recto::experiments

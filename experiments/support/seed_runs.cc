@@ -79,7 +79,9 @@ std::vector<NamedInterval> intervals_of(const std::vector<SeedRun>& runs) {
         values.push_back(is_of_no_request(name, run) ? kNone : *value);
       }
     }
-    if (values.size() == runs.size()) intervals.push_back({name, mean_with_interval(values)});
+    if (values.size() == runs.size()) {
+      intervals.push_back({name, mean_with_interval(values), values});
+    }
   }
   return intervals;
 }

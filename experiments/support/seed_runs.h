@@ -38,6 +38,7 @@ Status check_seed_room(const RunConfig& config, int seeds);
 struct NamedInterval {
   std::string name;
   MeanInterval interval;
+  std::vector<double> by_seed;  // the values that it is of
 };
 
 // Every number of figures and report that all runs have, except series and lists, by its name in

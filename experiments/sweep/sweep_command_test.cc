@@ -134,7 +134,10 @@ TEST_CASE("seeds give means with intervals") {
   REQUIRE(sweep("seeds", {"--requests", "40", "--seeds", "4"}).exit_code == 0);
   const std::vector<std::string> rows = lines_of(file("seeds", "sweep.csv"));
   REQUIRE(rows.size() == 2);
-  CHECK_THAT(rows[0], ContainsSubstring("latency_mean_s,latency_mean_s_ci95"));
+  CHECK_THAT(rows[0],
+             ContainsSubstring("latency_mean_s,latency_mean_s_ci95,latency_mean_s_by_seed"));
+  CHECK_THAT(rows[0], ContainsSubstring("requests_finished_by_seed"));
+  CHECK_THAT(rows[1], ContainsSubstring(",40;40;40;40,"));
   CHECK_THAT(rows[1], ContainsSubstring("0,ok,,"));
 }
 

@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "core/contract.h"
 #include "experiments/support/csv.h"
@@ -44,14 +44,10 @@ std::size_t column_index(std::string_view name) {
   return static_cast<std::size_t>(found - columns.begin());
 }
 
-std::string number_or_nothing(double value) {
-  return std::isfinite(value) ? csv_number(value) : "";
-}
-
-MeanInterval over_seeds(std::span<const RunRecord> runs, std::size_t column) {
+std::vector<double> by_seed(std::span<const RunRecord> runs, std::size_t column) {
   std::vector<double> values;
   for (const RunRecord& run : runs) values.push_back(run.values[column]);
-  return mean_with_interval(values);
+  return values;
 }
 
 std::string table_of(const SweepGrid& grid, const std::vector<SweepPoint>& points,
@@ -84,8 +80,11 @@ std::vector<SweepPoint> collect_points(const SweepGrid& grid,
   std::vector<SweepPoint> points;
   for (std::int64_t i = 0; i < grid.point_count(); ++i) {
     const std::span runs(records.data() + static_cast<std::size_t>(i) * seeds, seeds);
-    SweepPoint point{
-        .axis_values = grid.point_values(i), .time_model = {}, .figures = {}, .error = {}};
+    SweepPoint point{.axis_values = grid.point_values(i),
+                     .time_model = {},
+                     .figures = {},
+                     .by_seed = {},
+                     .error = {}};
     const auto facts = time_model_facts(grid.run_config(i * grid.seed_count()));
     if (facts.is_ok()) point.time_model = facts.value();
     const auto failed = std::ranges::find_if_not(runs, &RunRecord::is_ok);
@@ -93,7 +92,9 @@ std::vector<SweepPoint> collect_points(const SweepGrid& grid,
       point.error = failed->error;
     } else {
       for (std::size_t column = 0; column < sweep_columns().size(); ++column) {
-        point.figures.push_back(over_seeds(runs, column));
+        std::vector<double> values = by_seed(runs, column);
+        point.figures.push_back(mean_with_interval(values));
+        if (seeds > 1) point.by_seed.push_back(std::move(values));
       }
     }
     points.push_back(std::move(point));
@@ -108,7 +109,9 @@ std::string sweep_csv(const SweepGrid& grid, const std::vector<SweepPoint>& poin
   row.insert(row.end(), {"outcome", "error", "time_model", "time_model_provenance"});
   for (const SweepColumn& column : sweep_columns()) {
     row.emplace_back(column.name);
-    if (has_intervals) row.push_back(fmt::format("{}_ci95", column.name));
+    if (!has_intervals) continue;
+    row.push_back(fmt::format("{}_ci95", column.name));
+    row.push_back(fmt::format("{}_by_seed", column.name));
   }
   std::string csv = csv_row(row);
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -119,9 +122,10 @@ std::string sweep_csv(const SweepGrid& grid, const std::vector<SweepPoint>& poin
                            point.time_model.name, point.time_model.provenance});
     for (std::size_t column = 0; column < sweep_columns().size(); ++column) {
       const bool is_known = point.error.empty();
-      row.push_back(is_known ? number_or_nothing(point.figures[column].mean) : "");
+      row.push_back(is_known ? csv_number_or_nothing(point.figures[column].mean) : "");
       if (!has_intervals) continue;
-      row.push_back(is_known ? number_or_nothing(point.figures[column].half_width) : "");
+      row.push_back(is_known ? csv_number_or_nothing(point.figures[column].half_width) : "");
+      row.push_back(is_known ? csv_numbers(point.by_seed[column]) : "");
     }
     csv += csv_row(row);
   }

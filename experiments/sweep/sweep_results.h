@@ -18,7 +18,8 @@ struct SweepPoint {
   std::vector<std::string> axis_values;
   TimeModelFacts time_model;          // empty if unknown
   std::vector<MeanInterval> figures;  // one per sweep column, over the seeds; none if a run failed
-  std::string error;                  // of the first run that failed
+  std::vector<std::vector<double>> by_seed;  // [column][seed]: what these are of; of one seed none
+  std::string error;                         // of the first run that failed
 };
 
 // `records` are those of all runs of `grid`.
@@ -27,7 +28,7 @@ std::vector<SweepPoint> collect_points(const SweepGrid& grid,
 
 // One row per point: its number, its axis values, how it went, what its step times are based on,
 // and a column per figure. With several seeds, each figure is a mean, with the half-width of its 95
-// % confidence interval beside it.
+// % confidence interval and the value under each seed beside it.
 std::string sweep_csv(const SweepGrid& grid, const std::vector<SweepPoint>& points);
 
 // The first rows and the most important figures, no wider than `columns`.

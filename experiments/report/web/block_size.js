@@ -11,6 +11,8 @@ const CRITERIA = [
     note: "over the whole run" },
   { title: "Output tokens per second", text: short, better: "more",
     names: ["output_tokens_per_s"], note: "over the makespan" },
+  { title: "Requests per second within the limits", text: short, better: "more", ofLimits: true,
+    names: ["goodput_per_s"], note: "answered within the latency limits, over the makespan" },
   { title: "Time per output token", text: span, better: "less", names: ["normalized_mean_s"],
     note: "end to end, mean over requests" },
   { title: "Time to first token, median", text: span, better: "less", names: ["ttft_p50_s"],
@@ -25,6 +27,8 @@ const CRITERIA = [
     better: "less", names: ["kernel_s"], basis: (m) => m.kernel_basis,
     note: "all layers, of as many tokens as the pool holds" },
 ];
+
+const criteriaOf = (data) => CRITERIA.filter((one) => !one.ofLimits || data.has_limits);
 
 // Null where a part is not known.
 function sumOf(metrics, names) {
@@ -89,12 +93,14 @@ function criterionChart(host, rows, criterion, recommended) {
                    points: { show: true, size: 7, fill: cssVariable("--panel") } }],
     hooks: {
       drawClear: [(u) => {
+        if (at < 0) return;
         const width = u.bbox.width / (rows.length - 0.2) * 0.62;
         u.ctx.fillStyle = cssVariable("--chosen");
         u.ctx.fillRect(u.valToPos(at, "x", true) - width / 2, u.bbox.top, width, u.bbox.height);
       }],
       draw: [(u) => {
         drawWhiskers(u, values, halfWidths);
+        if (at < 0) return;
         u.ctx.fillStyle = cssVariable("--accent");
         u.ctx.font = "bold " + 15 * devicePixelRatio + "px system-ui, sans-serif";
         u.ctx.textAlign = "center";
@@ -118,14 +124,15 @@ function againstText(verdict, seeds) {
   return against.join("; ") || (verdict.is_good ? "nothing: within one percent" : "");
 }
 
-function verdictTable(rows, advice, seeds) {
+function verdictTable(data, rows, advice) {
+  const criteria = criteriaOf(data);
   const heads = [{ text: "block", class: "words" }, { text: "", class: "mark" },
-                 ...CRITERIA.map((criterion) => ({ text: criterion.title })),
+                 ...criteria.map((criterion) => ({ text: criterion.title })),
                  { text: "against it", class: "words" }];
   return table(heads, rows.map((row, i) => [
     String(row.block_size), row.block_size === advice.recommended ? "★" : "",
-    ...CRITERIA.map((criterion) => criterionCell(criterion, row.metrics)),
-    againstText(advice.verdicts[i], seeds)]),
+    ...criteria.map((criterion) => criterionCell(criterion, row.metrics)),
+    againstText(advice.verdicts[i], data.seeds)]),
   rows.map((row) => row.block_size === advice.recommended ? "best" : ""));
 }
 
@@ -133,17 +140,18 @@ function familyPanel(data, panel) {
   const rows = panel.rows.map((row) => data.rows[row]);
   const made = element("div");
   made.append(element("div", { class: "advice" },
-      element("p", {}, element("strong", {}, "★ " + panel.advice.reason)),
+      element("p", {}, element("strong", {},
+          (panel.advice.recommended === null ? "" : "★ ") + panel.advice.reason)),
       element("ul", {}, ...panel.advice.trade_offs.map((text) => element("li", {}, text)))));
   const grid = element("div", { class: "three" });
   made.append(grid);
-  for (const criterion of CRITERIA) {
+  for (const criterion of criteriaOf(data)) {
     const host = element("div", { class: "plot" });
     grid.append(figure(criterion.title + " (" + criterion.better + " is better)",
                        element("span", { class: "small" }, criterion.note), host));
     queueMicrotask(() => criterionChart(host, rows, criterion, panel.advice.recommended));
   }
-  made.append(verdictTable(rows, panel.advice, data.seeds));
+  made.append(verdictTable(data, rows, panel.advice));
   return made;
 }
 
@@ -163,14 +171,17 @@ function kernelTimeNote() {
 function blockSizeSection(data) {
   const made = section("block-size", "Which block size",
       "Of the sizes that reject the fewest requests the largest that is within one percentage " +
-      "point (of shares) and one percent (of times and rates) of the best is recommended: fewer, " +
-      "larger blocks mean shorter tables and fewer addresses for a kernel to follow. " +
+      "point (of shares) and one percent (of times and rates) of the best is recommended, " +
+      "unless another of them is no worse in anything: fewer, larger blocks mean shorter tables " +
+      "and fewer addresses for a kernel to follow. " +
       (data.seeds > 1
-          ? "Percentiles count as equal within a tenth. Where intervals overlap nothing is said " +
-            "of which is better." + overSeeds(data)
+          ? "Percentiles count as equal within a tenth. Sizes got the same requests under a " +
+            "seed and are compared seed by seed: where seeds differ in which is better, nothing " +
+            "is said of it, and none is recommended if that is so of all sizes." + overSeeds(data)
           : "Percentiles that differ by more than a tenth are told, and do not decide: one run " +
             "does not show how much of that is chance; --seeds does.") +
-      (data.has_limits ? " Throughput is that of requests within the latency limits." : ""));
+      (data.has_limits ? " Throughput is that of requests within the latency limits." : "") +
+      " Held empty and block tables are means " + coverage(data));
   if (!data.panels.length) {
     made.append(element("p", {}, "There are no two block sizes to compare: nothing is advised."));
     return made;

@@ -8,15 +8,30 @@ function finding(data) {
   if (!serves(best)) return "No row with a map served any request." + rejections([best, worst]);
   const mean = (text, row, name) => text(row.metrics[name]) +
       (data.seeds > 1 ? " ± " + text(row.metrics[name + "_ci95"]) : "");
+  const rest = covered(data, [best, worst]) + rejections([best, worst]) + recommendation(data);
   const used = (row) => mean(percent, row, "used") + " %";
   const [rate, unit] = data.has_limits
       ? ["goodput_per_s", " requests per second within the latency limits."]
       : ["output_tokens_per_s", " output tokens per second."];
   const speed = (row) => mean(short, row, rate);
+  if (data.has_limits && ![best, worst].some((row) => row.metrics.goodput_per_s > 0)) {
+    return [...new Set([best, worst])].map((row) => row.label + " keeps " + used(row) +
+        " of the pool in use").join(", ") + "; no request met the latency limits." + rest;
+  }
   const one = best.label + " keeps " + used(best) + " of the pool in use";
   return (best === worst || !serves(worst) ? one + " and gives " + speed(best)
              : one + ", " + worst.label + " " + used(worst) + "; " + speed(best) + " against " +
-               speed(worst)) + unit + rejections([best, worst]) + recommendation(data);
+               speed(worst)) + unit + rest;
+}
+
+// Of which of these rows means of the pool are of less than half of the run: of a burst.
+function covered(data, rows) {
+  const short = [...new Set(rows)].filter((row) =>
+      isNumber(row.covered_share) && row.covered_share < 0.5);
+  if (!short.length) return "";
+  return " What is in use is a mean up to the last arrival: the first " + short.map((row) =>
+      percent(row.covered_share) + " % of the run of " + row.label).join(", ") +
+      (data.seeds > 1 ? ", under the first seed." : ".");
 }
 
 // Of which of these rows requests are in no figure.

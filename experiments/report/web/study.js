@@ -39,16 +39,19 @@ const GLANCE = [
   ["unplaceable_free", "no hole", percent], ["running", "batch", short],
   ["waiting", "queue", short], ["preemptions", "preempted", count],
   ["requests_rejected", "rejected", countOfMean],
-  ["output_tokens_per_s", "tokens/s", short], ["ttft_p50_s", "TTFT p50", span],
+  ["output_tokens_per_s", "tokens/s", short], ["goodput_per_s", "in limits/s", short],
+  ["ttft_p50_s", "TTFT p50", span],
   ["ttft_p99_s", "p99", span],
 ];
 
+const glanceOf = (data) => GLANCE.filter(([name]) => name !== "goodput_per_s" || data.has_limits);
+
 function glanceTable(data, marks) {
   const heads = [{ text: "" }, { text: "the pool, on average", class: "words" },
-                 ...GLANCE.map(([, text]) => ({ text }))];
+                 ...glanceOf(data).map(([, text]) => ({ text }))];
   return table(heads, data.rows.map((row) => [
     row.label + (row.error ? ": " + row.error : ""), stateBar(row.metrics),
-    ...GLANCE.map(([name, , text]) => estimate(text, row.metrics, name))]), marks);
+    ...glanceOf(data).map(([name, , text]) => estimate(text, row.metrics, name))]), marks);
 }
 
 // What part of the runs the means cover, and of which rows it is another; of those that served

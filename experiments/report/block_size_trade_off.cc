@@ -1,0 +1,78 @@
+#include "experiments/report/block_size_trade_off.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <optional>
+
+#include "experiments/support/numbers.h"
+
+namespace recto::experiments {
+namespace {
+
+bool is_unclear(const SeedMean& from, const SeedMean& to) {
+  return from.mean != to.mean && !is_told_apart(from, to);
+}
+
+std::string changed_points(const char* what, const SeedMean& from, const SeedMean& to) {
+  if (is_unclear(from, to)) return fmt::format("{} not told apart", what);
+  const double change = (to.mean - from.mean) * 100;
+  if (std::abs(change) < 0.05) return fmt::format("{} the same", what);
+  return fmt::format("{} {:.1f} points {}", what, std::abs(change), change > 0 ? "up" : "down");
+}
+
+std::string changed_ratio(const char* what, const SeedMean& before, const SeedMean& after) {
+  if (is_unclear(before, after)) return fmt::format("{} not told apart", what);
+  const double from = before.mean;
+  const double to = after.mean;
+  if (from == to) return fmt::format("{} the same", what);
+  if (from <= 0) return fmt::format("{} {}", what, to > 0 ? "up from nothing" : "the same");
+  const double ratio = to / from;
+  if (ratio >= 1.5 || ratio <= 1 / 1.5) {
+    return fmt::format("{} x {}", what, short_number(std::rint(ratio * 100) / 100));
+  }
+  if (std::abs(ratio - 1) < 0.0005) return fmt::format("{} the same", what);
+  return fmt::format("{} {} % {}", what, percent(std::abs(ratio - 1)), ratio > 1 ? "up" : "down");
+}
+
+// Empty where nothing is rejected.
+std::string changed_rejections(const SeedMean& from, const SeedMean& to) {
+  if (from.mean == 0 && to.mean == 0) return "";
+  if (from.mean == to.mean) {
+    return fmt::format("as many requests rejected, {}, ", count_text(to.mean));
+  }
+  return fmt::format("{} requests rejected instead of {}, ", count_text(to.mean),
+                     count_text(from.mean));
+}
+
+// Empty where one of the two has no such figure.
+std::string changed_time(const char* what, const std::optional<SeedMean>& from,
+                         const std::optional<SeedMean>& to) {
+  return from && to ? ", " + changed_ratio(what, *from, *to) : "";
+}
+
+}  // namespace
+
+std::string trade_off(const BlockSizeFigures& from, const BlockSizeFigures& to) {
+  if (to.requests_finished.mean == 0) {
+    return fmt::format("Block {} instead: all {} requests rejected.", to.block_size,
+                       count_text(to.requests_rejected.mean));
+  }
+  std::string text = fmt::format("Block {} instead: {}{}, {}, {}", to.block_size,
+                                 changed_rejections(from.requests_rejected, to.requests_rejected),
+                                 changed_points("held empty", from.waste, to.waste),
+                                 changed_ratio("block tables", from.table_bytes, to.table_bytes),
+                                 changed_ratio("throughput", from.output_per_s, to.output_per_s));
+  text += changed_time("time per token", from.s_per_token, to.s_per_token) +
+          changed_time("TTFT median", from.ttft_p50_s, to.ttft_p50_s) +
+          changed_time("TTFT p99", from.ttft_p99_s, to.ttft_p99_s);
+  if (from.prefix_hit.mean > 0 || to.prefix_hit.mean > 0) {
+    text += ", " + changed_points("prefix hits", from.prefix_hit, to.prefix_hit);
+  }
+  if (from.copied_bytes.mean > 0 || to.copied_bytes.mean > 0) {
+    text += ", " + changed_ratio("bytes copied on write", from.copied_bytes, to.copied_bytes);
+  }
+  return text + changed_time("attention kernels", from.kernel_s, to.kernel_s) + ".";
+}
+
+}  // namespace recto::experiments
