@@ -1,17 +1,28 @@
 """Pictures of tables whose rows are points of a grid: sweeps, and the sharpness of error bounds."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas
 from matplotlib.figure import SubFigure
 
 import style
-from result_files import BadInput, Source, read_json, read_source, read_table
+from result_files import (
+    BadInput,
+    Source,
+    read_json,
+    read_source,
+    read_table,
+    rejections_told,
+)
 
 _SWEEP_FIGURES = {
+    "rejected_share": "rejected, share of requests",
     "output_tokens_per_s": "output tokens/s",
+    "goodput_per_s": "requests/s within latency limits",
     "used_share": "used, share of the pool",
     "internal_share": "internal, share of the pool",
+    "ttft_p50_s": "time to first token, median, s",
     "ttft_p99_s": "time to first token, p99, s",
     "tpot_mean_s": "time per output token, mean, s",
     "preemptions": "preemptions",
@@ -28,24 +39,35 @@ def read_sweep(folder: Path) -> tuple[Source, pandas.DataFrame, list[str]]:
         raise BadInput(f"{path}: has no grid.base and grid.axes; expected one of recto sweep")
     axes = list(grid["axes"])
     settings = {name: value for name, value in grid["base"].items() if name not in axes}
-    if grid.get("seeds", 1) > 1:
-        settings["seeds"] = grid["seeds"]
-    columns = ("point", "outcome", "time_model", "time_model_provenance", *axes, *_SWEEP_FIGURES)
+    read = [figure for figure in _SWEEP_FIGURES if figure != "rejected_share"]
+    columns = ("point", "outcome", "time_model", "time_model_provenance", *axes, *read,
+               "requests_rejected", "requests_finished")
     table = read_table(folder / "sweep.csv", columns)
-    well = table[table["outcome"] == "ok"]
+    well = _with_rejected_shares(table[table["outcome"] == "ok"])
     if well.empty:
         raise BadInput(f"{folder / 'sweep.csv'}: no point went well; there is nothing to draw")
     left_out = len(table) - len(well)
     remarks = (f"{left_out} of {len(table)} points failed and are left out",) * bool(left_out)
+    rejecting = int((well["rejected_share"] > 0).sum())
+    remarks += rejections_told(rejecting, len(well), "points")
     models = well["time_model"] + ", " + well["time_model_provenance"]
     remarks += tuple(f"Step times: {model}" for model in models.unique())
-    return read_source(path, manifest, settings, remarks), well, axes
+    source = read_source(path, manifest, settings, remarks)
+    return replace(source, seeds=grid.get("seeds", 1)), well, axes
+
+
+def _with_rejected_shares(table: pandas.DataFrame) -> pandas.DataFrame:
+    requests = table["requests_rejected"] + table["requests_finished"]
+    shares = {"rejected_share" + part: table["requests_rejected" + part] / requests
+              for part in ("", "_ci95") if "requests_rejected" + part in table}
+    return table.assign(**shares)
 
 
 def sweep(table: pandas.DataFrame, axes: list[str], along: str) -> SubFigure:
     """A panel for each figure, over the values of one axis; a line for each of the others."""
-    title = f"Over {along.replace('_', ' ')}"
-    figure, panels = style.new_figure(title, 2, 3, height=2.4)
+    title = f"Over {along.replace('_', ' ')}" + style.hollow_told(
+        (table["rejected_share"] > 0).any())
+    figure, panels = style.new_figure(title, 3, 3, height=2.2)
     others = [axis for axis in axes if axis != along]
     lines = list(table.groupby(others, sort=False)) if others else [((), table)]
     is_numeric = pandas.api.types.is_numeric_dtype(table[along])
@@ -56,6 +78,8 @@ def sweep(table: pandas.DataFrame, axes: list[str], along: str) -> SubFigure:
             spread = rows.get(f"{column}_ci95")
             panel.errorbar(xs, rows[column], yerr=spread, label=" ".join(map(str, values)),
                            capsize=2, **style.line(index))
+            rejecting = rows["rejected_share"] > 0
+            style.mark_hollow(panel, xs[rejecting], rows[column][rejecting], index)
         panel.set_title(name)
         heights = table[column] + table.get(f"{column}_ci95", 0)
         style.set_heights(panel, heights.dropna())  # none where no request has the latency

@@ -110,13 +110,14 @@ def latency_distributions(page: StudyPage, runs: list[Run]) -> SubFigure:
                                     height=2.6)
     shares = [per_mille / 10 for per_mille in page.per_mille]
     for axis, (kind, title) in zip(axes.flat, KINDS.items()):
-        drawn = {run.label: page.latencies.get(run.label, {}).get(kind) or [] for run in runs}
+        drawn = {run.title: page.latencies.get(run.label, {}).get(kind) or [] for run in runs}
         for index, (label, seconds) in enumerate(drawn.items()):
             look = style.line(index) | {"markevery": (2 * index % 10, 10), "markersize": 3}
             axis.plot(seconds, shares[:len(seconds)], label=label, **look)
         positive = [value for seconds in drawn.values() for value in seconds if value > 0]
         if positive and max(positive) >= 10 * min(positive):
             axis.set_xscale("symlog", linthresh=max(min(positive), max(positive) / 1e5))
+            style.label_log_axis(axis)
         axis.set(title=title, ylim=(0, 100))
     for axis in axes[:, 0]:
         axis.set_ylabel("% of requests")

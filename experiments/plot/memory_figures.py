@@ -7,9 +7,10 @@ import pandas
 from matplotlib.figure import SubFigure
 
 import style
-from result_files import Run
+from result_files import NS_PER_S, Run
 
 _PANEL_COLUMNS = 3
+_PERCENTILE_STEP = 0.2  # rows between percentiles, whose intervals would hide each other
 _WINDOWS_MAX = 240  # windows of time in a panel; more would be thinner than a line
 
 
@@ -25,16 +26,24 @@ def pool_states(runs: list[Run]) -> SubFigure:
                   color=area.colour, hatch=area.hatch, edgecolor="#333333", linewidth=0.5)
         for row, (left, share) in enumerate(zip(begin, shares)):
             if share >= 5:
-                axis.text(left + share / 2, row, f"{share:.1f}", ha="center", va="center",
-                          fontsize=7, bbox={"boxstyle": "round,pad=0.15", "fc": "white", "lw": 0})
+                axis.text(left + share / 2, row, _share_told(runs[row], state), ha="center",
+                          va="center", fontsize=7,
+                          bbox={"boxstyle": "round,pad=0.15", "fc": "white", "lw": 0})
         begin = [left + share for left, share in zip(begin, shares)]
-    axis.set(yticks=range(len(runs)), yticklabels=[run.label for run in runs], xlim=(0, 100),
+    axis.set(yticks=range(len(runs)), yticklabels=[run.title for run in runs], xlim=(0, 100),
              xlabel="% of the pool")
     axis.invert_yaxis()
     axis.grid(visible=False, axis="y")
     figure.legend(handles=style.state_patches(), loc="outside lower center",
                   ncols=len(style.STATES))
     return figure
+
+
+def _share_told(run: Run, state: str) -> str:
+    """With its interval over several seeds where there is room."""
+    share, half_width = run.shares[state], run.half_width(f"figures.mean_shares.{state}")
+    is_alone = half_width is None or share < 0.12
+    return f"{100 * share:.1f}" + ("" if is_alone else f" ± {100 * half_width:.1f}")
 
 
 def _panels(title: str, runs: list[Run], draw: Callable, y_label: str) -> SubFigure:
@@ -45,7 +54,7 @@ def _panels(title: str, runs: list[Run], draw: Callable, y_label: str) -> SubFig
     flat = list(axes.flat)
     for axis, run in zip(flat, runs):
         draw(axis, run)
-        axis.set_title(run.label)
+        axis.set_title(run.title)
         axis.set_xlim(0, max(_end_s(other) for other in runs))
     for axis in flat[len(runs):]:
         axis.set_axis_off()
@@ -122,19 +131,25 @@ def blocked_slots(runs: list[Run]) -> SubFigure:
 def latencies(runs: list[Run]) -> SubFigure:
     kinds = {"queueing": "queueing, s", "ttft": "time to first token, s",
              "tpot": "time per output token, s", "normalized": "end to end / output token, s"}
+    are_means = any(run.half_widths for run in runs)
     figure, axes = style.new_figure("Latencies: median, 90th and 99th percentile", 2, 2,
                                     height=1.0 + 0.2 * len(runs))
     for axis, (kind, title) in zip(axes.flat, kinds.items()):
         known = [(row, run.latencies[kind]) for row, run in enumerate(runs) if run.latencies[kind]]
         for index, (point, marker) in enumerate({"p50": "o", "p90": "s", "p99": "^"}.items()):
-            axis.plot([latency[point] for _, latency in known], [row for row, _ in known], marker,
-                      label=point, color=style.line(index)["color"], markersize=5)
+            places = [row + _PERCENTILE_STEP * (index - 1) * are_means for row, _ in known]
+            widths = [runs[row].half_width(f"report.{kind}.{point}_ns") for row, _ in known]
+            axis.errorbar([latency[point] for _, latency in known], places, fmt=marker,
+                          xerr=[width / NS_PER_S for width in widths] if are_means else None,
+                          label=point, color=style.line(index)["color"], markersize=5, capsize=2)
         for row in set(range(len(runs))) - {row for row, _ in known}:
             axis.text(0.02, row, "no request", va="center", fontsize=7,
                       transform=axis.get_yaxis_transform())
-        axis.set(yticks=range(len(runs)), yticklabels=[run.label for run in runs], title=title,
+        axis.set(yticks=range(len(runs)), yticklabels=[run.title for run in runs], title=title,
                  ylim=(-0.5, len(runs) - 0.5))
-        axis.set_xscale("log" if _spans_a_decade(runs, kind) else "linear")
+        if _spans_a_decade(runs, kind):
+            axis.set_xscale("log")
+            style.label_log_axis(axis)
         axis.invert_yaxis()
     for axis in axes[:, 1]:
         axis.tick_params(labelleft=False)
@@ -151,27 +166,60 @@ def _spans_a_decade(runs: list[Run], kind: str) -> bool:
 class _BlockSizePanel:
     title: str
     value: Callable[[Run], float | None]
+    columns: tuple[str, ...] = ()  # of which the value is the sum, for its interval
+    scale: float = 1
     if_none: str = "no request has it"  # what a panel without values says
+
+    def shown(self, run: Run) -> float | None:
+        value = self.value(run)
+        return None if value is None else self.scale * value
+
+    def half_width(self, run: Run) -> float:
+        """0 where there is no interval."""
+        width = run.half_width(*self.columns) if self.columns else None
+        return self.scale * (width or 0)
+
+
+def _figure(title: str, name: str, scale: float = 1) -> _BlockSizePanel:
+    return _BlockSizePanel(title, lambda run: run.figures[name], (f"figures.{name}",), scale)
+
+
+def _latency(title: str, kind: str, point: str, unit_s: float = 1) -> _BlockSizePanel:
+    column = f"report.{kind}.{point}_ns"
+    return _BlockSizePanel(title, lambda run: NS_PER_S * run.latencies[kind][point]
+                           if run.latencies[kind] else None, (column,), 1 / NS_PER_S / unit_s)
 
 
 _BLOCK_SIZE_PANELS = (
+    _BlockSizePanel("rejected, % of requests",
+                    lambda run: run.rejected / run.requests if run.requests else None, scale=100),
     _BlockSizePanel("reserved and internal, % of the pool",
-                    lambda run: 100 * (run.shares["reserved"] + run.shares["internal"])),
-    _BlockSizePanel("overhead, % of the pool", lambda run: 100 * run.shares["overhead"]),
-    _BlockSizePanel("prefix hits, % of prompt tokens",
-                    lambda run: 100 * run.figures["prefix_hit_share"]),
-    _BlockSizePanel("block table, kB (mean)",
-                    lambda run: run.figures["table_bytes_mean"] / 1e3),
-    _BlockSizePanel("copied on write, MB", lambda run: run.figures["copied_bytes"] / 1e6),
-    _BlockSizePanel("output tokens/s", lambda run: run.figures["output_tokens_per_s"]),
-    _BlockSizePanel("time to first token, p99, s", lambda run: run.latencies["ttft"].get("p99")),
-    _BlockSizePanel("time per output token, mean, ms",
-                    lambda run: 1e3 * run.latencies["tpot"]["mean"]
-                    if run.latencies["tpot"] else None),
+                    lambda run: run.shares["reserved"] + run.shares["internal"],
+                    ("figures.mean_shares.reserved", "figures.mean_shares.internal"), 100),
+    _BlockSizePanel("overhead, % of the pool", lambda run: run.shares["overhead"],
+                    ("figures.mean_shares.overhead",), 100),
+    _figure("prefix hits, % of prompt tokens", "prefix_hit_share", 100),
+    _figure("block table, kB (mean)", "table_bytes_mean", 1e-3),
+    _figure("copied on write, MB", "copied_bytes", 1e-6),
+    _figure("output tokens/s", "output_tokens_per_s"),
+    _figure("requests/s within latency limits", "goodput_per_s"),
+    _latency("time to first token, median, s", "ttft", "p50"),
+    _latency("time to first token, p99, s", "ttft", "p99"),
+    _latency("time per output token, mean, ms", "tpot", "mean", 1e-3),
     _BlockSizePanel("attention of a full pool, measured, ms",
-                    lambda run: 1e3 * run.figures["kernel_s"]
-                    if "kernel_s" in run.figures else None, "not measured on this card"),
+                    lambda run: run.figures.get("kernel_s"), scale=1e3,
+                    if_none="not measured on this card"),
 )
+
+
+def _draw_sizes(axis, panel: _BlockSizePanel, runs: list[Run], label: str, index: int) -> None:
+    widths = [panel.half_width(run) for run in runs]
+    axis.errorbar([run.block_size for run in runs], [panel.shown(run) for run in runs],
+                  yerr=widths if any(widths) else None, capsize=2, label=label,
+                  **style.line(index))
+    rejecting = [run for run in runs if run.rejected]
+    style.mark_hollow(axis, [run.block_size for run in rejecting],
+                      [panel.shown(run) for run in rejecting], index)
 
 
 def block_sizes(runs: list[Run]) -> SubFigure | None:
@@ -180,19 +228,20 @@ def block_sizes(runs: list[Run]) -> SubFigure | None:
     sizes = sorted({run.block_size for run in paged})
     if len(sizes) < 2:
         return None
-    figure, axes = style.new_figure("What a block size costs and gives", 3, 3, height=2.0)
+    hollow = style.hollow_told(any(run.rejected for run in paged))
+    figure, axes = style.new_figure("What a block size costs and gives" + hollow, 4, 3, height=1.9)
     for axis, panel in zip(axes.flat, _BLOCK_SIZE_PANELS):
+        known = [run for run in paged if panel.shown(run) is not None]
         for index, allocator in enumerate(dict.fromkeys(run.allocator for run in paged)):
-            own = sorted((run.block_size, panel.value(run)) for run in paged
-                         if run.allocator == allocator and panel.value(run) is not None)
-            axis.plot(*(zip(*own) if own else ((), ())), label=allocator, **style.line(index))
+            own = sorted((run for run in known if run.allocator == allocator),
+                         key=lambda run: run.block_size)
+            _draw_sizes(axis, panel, own, allocator, index)
         axis.set_xscale("log", base=2)
         axis.set_xticks(sizes, [str(size) for size in sizes])
         axis.minorticks_off()
         axis.set_xlim(sizes[0] / 1.2, 1.2 * sizes[-1])
-        values = [panel.value(run) for run in paged if panel.value(run) is not None]
-        style.set_heights(axis, values)
-        if not values:
+        style.set_heights(axis, [panel.shown(run) + panel.half_width(run) for run in known])
+        if not known:
             axis.text(0.5, 0.5, panel.if_none, ha="center", va="center",
                       transform=axis.transAxes, fontsize=8)
         axis.set_title(panel.title)
@@ -210,3 +259,6 @@ FIGURES = {
     "latencies": latencies,
     "block_sizes": block_sizes,
 }
+
+# Those that show one run, not means.
+OVER_TIME = ("pool_over_time", "batch_and_queue", "blocked_slots")

@@ -40,6 +40,7 @@ class Picture:
     name: str  # the name of its files, without suffix
     draw: Callable  # returns the figure, or None if there is nothing to draw
     source: Source
+    is_of_first_seed: bool = False
 
 
 def fragmentation_pictures(folder: Path, recto: str | None) -> Iterator[Picture]:
@@ -49,11 +50,13 @@ def fragmentation_pictures(folder: Path, recto: str | None) -> Iterator[Picture]
         print(f"recto: no memory_map and no latency_distributions: {reason}", file=sys.stderr)
     else:
         runs = with_kernel_times(runs, page)
-        yield Picture("memory_map", lambda: map_figures.memory_map(page), source)
+        yield Picture("memory_map", lambda: map_figures.memory_map(page), source, True)
         yield Picture("latency_distributions",
-                      lambda: map_figures.latency_distributions(page, runs), source)
+                      lambda: map_figures.latency_distributions(page, runs), source,
+                      True)
     for name, draw in memory_figures.FIGURES.items():
-        yield Picture(name, lambda draw=draw: draw(runs), source)
+        yield Picture(name, lambda draw=draw: draw(runs), source,
+                      name in memory_figures.OVER_TIME)
 
 
 def sweep_pictures(folder: Path, _) -> Iterator[Picture]:
@@ -112,7 +115,8 @@ def draw_all(pictures: list[Picture], out: Path) -> int:
         figure = picture.draw()
         if figure is not None:
             drawn += 1
-            for path in style.save(figure, out / picture.name, picture.source.foot()):
+            foot = picture.source.foot(picture.is_of_first_seed)
+            for path in style.save(figure, out / picture.name, foot):
                 print(path)
     return drawn
 

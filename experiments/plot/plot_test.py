@@ -25,6 +25,8 @@ import plot  # noqa: E402
 
 RECTO = os.path.abspath(sys.argv.pop(1))
 SMALL = ("--requests", "120")
+FRAGMENTATION = ("memory_map", "latency_distributions", "pool_states", "pool_over_time",
+                 "batch_and_queue", "blocked_slots", "latencies", "block_sizes")
 
 
 def recto(*arguments):
@@ -77,9 +79,7 @@ class Plot(unittest.TestCase):
         done = recto("fragmentation", *SMALL, "--allocators", "contiguous-max,paged",
                      "--block-sizes", "16,64", "--out", self.results)
         self.assertEqual(done.returncode, 0, done.stderr)
-        names = ("memory_map", "latency_distributions", "pool_states", "pool_over_time",
-                 "batch_and_queue", "blocked_slots", "latencies", "block_sizes")
-        found = self.drawn(*names)
+        found = self.drawn(*FRAGMENTATION)
         for word in ("contiguous-max", "paged 16", "preempted", "internal"):
             self.assertIn(word, found["memory_map"])
         for word in ("time to first token, s", "end to end, s", "paged 64"):
@@ -97,7 +97,7 @@ class Plot(unittest.TestCase):
         again = self.folder / "again"
         done = recto("plot", self.results, "--out", again)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertEqual(len(done.stdout.splitlines()), 2 * len(names))
+        self.assertEqual(len(done.stdout.splitlines()), 2 * len(FRAGMENTATION))
         for path in self.out.iterdir():
             self.assertEqual(path.read_bytes(), (again / path.name).read_bytes(), path.name)
 
@@ -122,7 +122,7 @@ class Plot(unittest.TestCase):
             for axis in figure.axes:
                 self.assertEqual([text.get_text() for text in axis.texts], ["no request"])
                 for line in axis.get_lines():
-                    self.assertEqual(list(line.get_ydata()), [1])
+                    self.assertEqual([round(row) for row in line.get_ydata()], [1])
                 self.assertEqual(axis.get_ylim(), (1.5, -0.5))
 
     def test_a_study_that_cannot_be_run_again_is_drawn_without_maps(self):
@@ -167,6 +167,48 @@ class Plot(unittest.TestCase):
             plain = map_figures.painted(numpy.full((16, 16), number))
             levels = len(numpy.unique(plain.reshape(-1, 3), axis=0))
             self.assertEqual(levels, 2 if state in ("reserved", "internal", "cached") else 1, state)
+
+    def test_pictures_say_of_which_seeds_they_are_and_what_is_rejected(self):
+        done = recto("fragmentation", "--requests", "30", "--seeds", "2", "--allocators",
+                     "contiguous-max,paged", "--block-sizes", "16,64", "--pool-slots", "1500",
+                     "--max-length", "1400", "--out", self.results)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = {name: " ".join(lines) for name, lines in self.drawn(*FRAGMENTATION).items()}
+        first = {"memory_map", "latency_distributions", "pool_over_time", "batch_and_queue",
+                 "blocked_slots"}
+        for name, text in found.items():
+            told = ("seed 1 alone, the first of 2" if name in first
+                    else "means over 2 seeds, from seed 1 on")
+            self.assertIn(told, text, name)
+            self.assertIn("1 of 3 rows reject requests", text, name)
+        self.assertIn("contiguous-max, rejects 30 of 30 (mean)", found["latencies"])
+        self.assertIn("±", found["pool_states"].split("recto 0")[0])
+        runs = plot.read_fragmentation(self.results)[1]
+        for draw_them in (plot.memory_figures.latencies, plot.memory_figures.block_sizes):
+            bars = [bars for axis in draw_them(runs).axes for bars in axis.containers]
+            self.assertTrue(any(one.has_xerr or one.has_yerr for one in bars))
+
+    def test_points_that_reject_requests_are_hollow(self):
+        load = ("--requests", "40", "--pool-slots", "1990", "--prompts",
+                "mixture:0.7xconstant:50+0.3xconstant:1500", "--outputs", "constant:60")
+        recto("fragmentation", *load, "--allocators", "paged", "--block-sizes", "16,1000", "--out",
+              self.results)
+        runs = plot.read_fragmentation(self.results)[1]
+        self.assertEqual([run.rejected > 0 for run in runs], [False, True])
+        self.assertEqual(runs[0].title, "paged 16")
+        self.assertRegex(runs[1].title, r"^paged 1000, rejects \d+ of 40$")
+        grid = self.folder / "grid"
+        recto("sweep", *load, "--block-size", "16,1000", "--out", grid)
+        _, table, axes = plot.grid_figures.read_sweep(grid)
+        self.assertEqual(list(table["rejected_share"]), [0, runs[1].rejected / 40])
+        for figure in (plot.memory_figures.block_sizes(runs),
+                       plot.grid_figures.sweep(table, axes, "block_size")):
+            self.assertIn("hollow marks: requests are rejected", figure.get_suptitle())
+            for axis in figure.axes:
+                hollow = [line for line in axis.get_lines()
+                          if line.get_markerfacecolor() == "white"]
+                if not axis.texts:  # which say that there is nothing
+                    self.assertEqual([list(line.get_xdata()) for line in hollow], [[1000]])
 
     def test_simulations(self):
         self.results.mkdir()

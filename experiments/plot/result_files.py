@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pandas
@@ -24,20 +24,32 @@ class Source:
     command: str
     settings: dict
     remarks: tuple[str, ...] = ()
+    seeds: int = 1  # over how many there are means
 
-    def foot(self) -> str:
+    def foot(self, is_of_first_seed: bool = False) -> str:
+        """`is_of_first_seed` if the picture has none of the means over several seeds."""
         said = [f"{name.replace('_', ' ')} {value}" for name, value in self.settings.items()
                 if value not in (None, "", 0, 0.0, "none")]
-        seed = f"seed {self.settings['seed']}" if "seed" in self.settings else ""
-        said = [seed] * bool(seed) + [one for one in said if not one.startswith("seed ")]
+        said = [one for one in said if not one.startswith("seed ")]
+        said[:0] = self._seeds_told(is_of_first_seed)
         return (f"recto {self.version}, commit {self.commit[:12]}. {self.command}: "
                 + ", ".join(said) + "." + "".join(f" {remark}." for remark in self.remarks))
+
+    def _seeds_told(self, is_of_first_seed: bool) -> list[str]:
+        first = [f"seed {self.settings['seed']}"] if "seed" in self.settings else []
+        if self.seeds == 1:
+            return first
+        if is_of_first_seed:
+            return [f"{first[0]} alone, the first of {self.seeds}"]
+        from_one = f", from {first[0]} on" if first else ""
+        return [f"means over {self.seeds} seeds{from_one} (± their 95 % intervals)"]
 
 
 @dataclass(frozen=True)
 class Run:
     """One simulated configuration. Shares are of the pool; `series` has a row per window of time:
-    begin_s, length_s and the mean of each gauge."""
+    begin_s, length_s and the mean of each gauge. `half_widths`, of 95 % intervals, are by the paths
+    of columns; those of one seed have none."""
 
     allocator: str
     block_size: int
@@ -46,6 +58,9 @@ class Run:
     figures: dict[str, float]
     latencies: dict[str, dict[str, float]]  # seconds, by kind; empty where no request has it
     series: pandas.DataFrame
+    rejected: float = 0  # requests that can never fit; of this many in all
+    requests: float = 0
+    half_widths: dict[str, float] = field(default_factory=dict)
 
     @property
     def is_paged(self) -> bool:
@@ -54,6 +69,32 @@ class Run:
     @property
     def label(self) -> str:
         return f"{self.allocator} {self.block_size}" if self.is_paged else self.allocator
+
+    @property
+    def title(self) -> str:
+        """The label, and how many requests are in no figure."""
+        if not self.rejected:
+            return self.label
+        mean = " (mean)" if self.half_widths else ""
+        return f"{self.label}, rejects {count(self.rejected)} of {count(self.requests)}{mean}"
+
+    def half_width(self, *columns: str) -> float | None:
+        """Of the sum of these columns: at most as wide as theirs together."""
+        widths = [self.half_widths.get(column) for column in columns]
+        return None if None in widths else sum(widths)
+
+
+def count(value: float) -> str:
+    """Of a mean of counts, which must not look like none."""
+    return f"{value:,.1f}".removesuffix(".0") if value >= 1 else f"{value:.2g}"
+
+
+def rejections_told(rejecting: int, of: int, kind: str) -> tuple[str, ...]:
+    """A remark where some of the rows or points reject requests."""
+    if not rejecting:
+        return ()
+    return (f"{rejecting} of {of} {kind} reject requests, which can never fit, and no latency or "
+            "rate counts them",)
 
 
 def read_json(path: Path) -> dict:
@@ -104,11 +145,10 @@ def read_fragmentation(folder: Path) -> tuple[Source, list[Run]]:
     manifest = read_json(folder / "manifest.json")
     models = tuple(f"Step times: {model['name']}, {model['provenance']}"
                    for model in manifest.get("time_models", ()))
-    source = read_source(folder / "manifest.json", manifest,
-                         common_settings(manifest.get("configurations") or [{}]), models)
     table = read_table(folder / "fragmentation.csv",
                        ("allocator", "block_size", "report.pool_slots", "report.ttft.p50_ns",
-                        "figures.mean_shares.used", "report.gauges.running_requests.mean"))
+                        "figures.mean_shares.used", "report.gauges.running_requests.mean",
+                        "report.counters.requests_rejected"))
     series = read_table(folder / "series.csv", ("allocator", "block_size", "begin_s", "length_s",
                                                 "used_slots", "free_slots"))
     by_run = dict(list(series.groupby(["allocator", "block_size"], sort=False)))
@@ -118,7 +158,11 @@ def read_fragmentation(folder: Path) -> tuple[Source, list[Run]]:
         if key not in by_run:
             raise BadInput(f"{folder / 'series.csv'}: has no rows of {key[0]} {key[1]}")
         runs.append(run_of(key, row, by_run[key].reset_index(drop=True)))
-    return source, runs
+    rejecting = sum(run.rejected > 0 for run in runs)
+    source = read_source(folder / "manifest.json", manifest,
+                         common_settings(manifest.get("configurations") or [{}]),
+                         rejections_told(rejecting, len(runs), "rows") + models)
+    return replace(source, seeds=manifest.get("seeds", 1)), runs
 
 
 def read_simulation(path: Path) -> tuple[Source, Run] | None:
@@ -127,7 +171,6 @@ def read_simulation(path: Path) -> tuple[Source, Run] | None:
     if not {"report", "settings", "figures"} <= document.keys():
         return None
     model = f"Step times: {document['time_model']}, {document['time_model_provenance']}"
-    source = read_source(path, document, document["settings"], (model,))
     row = pandas.json_normalize({key: document[key] for key in ("figures", "report")}).to_dict(
         "records")[0]
     series = pandas.DataFrame(document["report"]["series"])
@@ -137,7 +180,7 @@ def read_simulation(path: Path) -> tuple[Source, Run] | None:
     series["begin_s"] = series.pop("begin_ns") / NS_PER_S
     series["length_s"] = series.pop("length_ns") / NS_PER_S
     key = (document["settings"]["allocator"], document["report"]["block_size"])
-    return source, run_of(key, row, series)
+    return read_source(path, document, document["settings"], (model,)), run_of(key, row, series)
 
 
 def latency_of(row: dict, kind: str) -> dict[str, float]:
@@ -157,4 +200,9 @@ def run_of(key: tuple[str, int], row: dict, series: pandas.DataFrame) -> Run:
     figures = {name.split(".", 1)[1]: value for name, value in row.items()
                if name.startswith("figures.")}
     series = series.assign(internal_slots=sum(series[f"{part}_slots"] for part in INTERNAL))
-    return Run(*key, int(row["report.pool_slots"]), shares, figures, latencies, series)
+    half_widths = {name.removesuffix("_ci95"): value for name, value in row.items()
+                   if name.endswith("_ci95") and not math.isnan(value)}
+    rejected = row["report.counters.requests_rejected"]
+    requests = rejected + row["report.counters.requests_finished"]
+    return Run(*key, int(row["report.pool_slots"]), shares, figures, latencies, series, rejected,
+               requests, half_widths)

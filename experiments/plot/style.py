@@ -4,6 +4,7 @@ Colours are those of Okabe and Ito (Color Universal Design, 2008). Nothing is di
 colour alone: areas have hatches, lines have dashes and markers.
 """
 
+import math
 import textwrap
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,6 +69,33 @@ def line(index: int) -> dict:
     """The style that distinguishes the index-th line from others."""
     return {"color": _COLOURS[index % len(_COLOURS)], "linestyle": _DASHES[index % len(_DASHES)],
             "marker": _MARKERS[index % len(_MARKERS)], "markersize": 4, "linewidth": 1.4}
+
+
+def hollow_told(is_any: bool) -> str:
+    """For the title of a figure with hollow marks."""
+    return " (hollow marks: requests are rejected)" if is_any else ""
+
+
+def mark_hollow(axis, xs, ys, index: int) -> None:
+    """Points of the index-th line where requests are rejected."""
+    look = line(index) | {"linestyle": "", "markerfacecolor": "white", "markersize": 5}
+    axis.plot(xs, ys, zorder=3, **look)
+
+
+def label_log_axis(axis) -> None:
+    """Labels the x axis at 1, 2 and 5 where there are not two whole powers of ten: one alone is no
+    scale."""
+    low, high = axis.get_xlim()
+    # Below this a symlog axis is linear, to zero.
+    least = getattr(axis.xaxis.get_transform(), "linthresh", low)
+    powers = range(math.floor(math.log10(least)), math.ceil(math.log10(high)) + 1)
+    if sum(least <= 10.0**power <= high for power in powers) > 1:
+        return
+    marks = [float(f"{part}e{power}") for power in powers for part in (1, 2, 5)]
+    marks = [mark for mark in marks if least <= mark <= high]
+    marks = ([0.0] if low <= 0 else []) + marks
+    axis.set_xticks(marks, [f"{mark:g}" for mark in marks])
+    axis.minorticks_off()
 
 
 def state_patches(states=tuple(STATES)) -> list[Patch]:

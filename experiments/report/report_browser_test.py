@@ -181,6 +181,14 @@ class Browser(unittest.TestCase):
                                  "(head) => head.innerText === 'rejected')")
             cells = session.run("[...document.querySelectorAll('#glance tr')].slice(1).map("
                                 f"(row) => row.cells[{column}].innerText)")
+            session.call("Emulation.setEmulatedMedia", media="print")
+            family = "document.querySelector('#block-size h3').innerText"
+            printed = [session.run(f"document.getElementById('family').value = {i}; document."
+                                   "getElementById('family').dispatchEvent(new Event('change')); "
+                                   f"{family}") for i in (0, 1)]
+        # Paper has no choice of an allocator: the panel says of which it is.
+        self.assertEqual(printed, ["Of paged; the page also has prefix-cached",
+                                   "Of prefix-cached; the page also has paged"])
         self.assertIn("contiguous-max (60 of 60)", notice)
         self.assertRegex(finding, r"^(paged|prefix-cached) \d+ keeps .* against [\d.]+ output ")
         self.assertRegex(finding, r"(paged|prefix-cached) \d+ is recommended")
@@ -215,6 +223,30 @@ class Browser(unittest.TestCase):
             told = session.run("[[0.006, 0.008, 0.01], [0.001, 0.005, 0.01, null]].map(logLabels)")
         self.assertEqual(told, [["6.00 ms", "8.00 ms", "10.00 ms"],
                                 ["1.00 ms", "", "10.00 ms", ""]])
+
+    def test_numbers_below_pictures_are_means_over_time(self):
+        with BrowserSession(self.study / "report.html", self.profile + "-means") as session:
+            session.wait_for("document.querySelectorAll('.uplot').length === 10")
+            tried = session.run("[meanOverTime([0, 8, 10], [5, 10]), meanOverTime([0, 8, 10], "
+                                "[5, null]), meanOverTime([0], [])]")
+            told = session.run("document.querySelector('#plot-batch .u-legend').innerText")
+            least = session.run("['blocked', 'unplaceable', 'batch', 'queue'].map((name) => "
+                                "document.getElementById('plot-' + name).chart.scales.y.min)")
+        self.assertEqual((tried, least), ([6, 5, None], [0, 0, 0, 0]))
+        for row in self.data["headline"]["compared"]:
+            one = self.data["series"][row]
+            ends = [*one["begin_s"][1:], one["end_s"]]
+            spent = [end - begin for begin, end in zip(one["begin_s"], ends)]
+            mean = sum(map(float.__mul__, spent, map(float, one["running"]))) / sum(spent)
+            self.assertIn(f"{mean:.{2 if mean < 99.95 else 1}f}", told)
+
+    def test_labels_of_an_axis_have_room(self):
+        with BrowserSession(self.study / "report.html", self.profile + "-room") as session:
+            session.wait_for("document.querySelectorAll('.uplot').length === 10")
+            sizes = session.run("[['1 s'], ['1.67 min', '1666.67 min'], null].map("
+                                "valueAxis({}).size.bind(null, 0))")
+        self.assertEqual((sizes[0], sizes[2]), (64, 64))
+        self.assertGreater(sizes[1], 75)
 
     def test_a_timeline_is_handed_to_the_viewer_and_to_nobody_else(self):
         seen, viewer = self.seen["perfetto"], "https://ui.perfetto.dev"

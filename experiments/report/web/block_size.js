@@ -88,7 +88,7 @@ function criterionChart(host, rows, criterion, recommended) {
               y: { range: () => [0, highest > 0 ? highest * 1.18 : 1] } },
     axes: [axis({ splits: () => rows.map((row, i) => i), grid: { show: false },
                   values: () => rows.map((row) => String(row.block_size)) }),
-           axis({ size: 76, space: 34, values: (u, splits) => splits.map(criterion.text) })],
+           valueAxis({ space: 34, values: (u, splits) => splits.map(criterion.text) }, 76)],
     series: [{}, { stroke: colour(COMPARED[0]), width: 2,
                    points: { show: true, size: 7, fill: cssVariable("--panel") } }],
     hooks: {
@@ -187,14 +187,23 @@ function blockSizeSection(data) {
     return made;
   }
   const host = element("div");
+  const families = data.panels.map((panel) => panel.family || "all");
   const select = element("select", { id: "family", onchange: () => show() },
-      ...data.panels.map((panel, i) => element("option", { value: i }, panel.family || "all")));
+      ...families.map((family, i) => element("option", { value: i }, family)));
   select.value = Math.max(data.panels.findIndex((panel) =>
       data.headline && panel.rows.includes(data.headline.recommended)), 0);
   const show = () => host.replaceChildren(familyPanel(data, data.panels[Number(select.value)]));
   if (data.panels.length > 1) {
     made.append(element("div", { class: "tools", style: "margin: 0 0 4px" },
                         element("label", { for: "family" }, "of"), select));
+    // Paper has no choice: it says of what the panel is, and of what there are others.
+    const shown = element("h3", { class: "paper" });
+    const name = () => shown.replaceChildren(
+        "Of " + families[select.value] + "; the page also has " +
+        families.filter((family, i) => i !== Number(select.value)).join(", "));
+    select.addEventListener("change", name);
+    name();
+    made.append(shown);
   }
   made.append(host, element("p", { class: "small" }, kernelTimeNote()));
   show();

@@ -17,14 +17,27 @@ function setTimeRange(begin, end) {
   for (const listener of timeRange.listeners) listener();
 }
 
+const AXIS_FONT = "12px system-ui, sans-serif";
+
 function axis(more) {
   return Object.assign({
     stroke: cssVariable("--soft"),
-    font: "12px system-ui, sans-serif",
-    labelFont: "12px system-ui, sans-serif",
+    font: AXIS_FONT,
+    labelFont: AXIS_FONT,
     grid: { stroke: cssVariable("--line"), width: 1 },
     ticks: { stroke: cssVariable("--line"), width: 1, size: 4 },
   }, more);
+}
+
+// An axis of values: as wide as its widest label, and `least` at least, so that pictures align.
+function valueAxis(more, least = 64) {
+  const context = document.createElement("canvas").getContext("2d");
+  context.font = AXIS_FONT;
+  const ticksAndGaps = 16;
+  return axis(Object.assign({
+    size: (u, labels) => Math.max(least, ...(labels || []).map(
+        (label) => Math.ceil(context.measureText(label || "").width) + ticksAndGaps)),
+  }, more));
 }
 
 const timeAxis = () => axis({
@@ -74,10 +87,16 @@ function followTime(holder) {
   return holder;
 }
 
-// What stands in a legend while no cursor is in the chart.
-function mean(values) {
-  const known = values.filter(isNumber);
-  return known.length ? known.reduce((sum, value) => sum + value, 0) / known.length : null;
+// What stands in a legend while no cursor is in the chart: the mean over time of values of which
+// the i-th holds from times[i] to times[i + 1].
+function meanOverTime(times, values) {
+  let [sum, length] = [0, 0];
+  values.forEach((value, i) => {
+    if (!isNumber(value)) return;
+    sum += value * (times[i + 1] - times[i]);
+    length += times[i + 1] - times[i];
+  });
+  return length > 0 ? sum / length : null;
 }
 
 // Means over windows: each holds until the next.
@@ -98,15 +117,17 @@ function stackedChart(host, source, poolSlots) {
     return [[...series.begin_s, series.end_s], ...order.map((i) => closed(tops[i]))];
   };
   const valueOf = (state) => (u, top, which, at) => {
-    const values = source()[state.name];
-    const slots = at === null || at === undefined ? mean(values)
-                                                  : values[Math.min(at, values.length - 1)];
-    return percent(slots / poolSlots) + " %";
+    const series = source();
+    const values = series[state.name];
+    const slots = at === null || at === undefined
+        ? meanOverTime([...series.begin_s, series.end_s], values)
+        : values[Math.min(at, values.length - 1)];
+    return percent(slots === null ? null : slots / poolSlots) + " %";
   };
   const options = () => Object.assign(overTime(), {
     scales: Object.assign(overTime().scales, { y: { range: [0, 1] } }),
-    axes: [timeAxis(), axis({ values: (u, splits) => splits.map((s) => Math.round(s * 100) + " %"),
-                              size: 64 })],
+    axes: [timeAxis(),
+           valueAxis({ values: (u, splits) => splits.map((s) => Math.round(s * 100) + " %") })],
     series: [{ label: "at", value: (u, v) => (v === null ? "mean" : clock(v, 1)) },
              ...order.map((i) => ({
                label: STATES[i].name,
@@ -121,16 +142,16 @@ function stackedChart(host, source, poolSlots) {
   return followTime(chart(host, options, data));
 }
 
-// lines: {label, values(), of: COMPARED}; x(): ascending numbers, one more than values where each
-// value holds for a stretch of time.
+// lines: {label, values(), mean(), of: COMPARED}; x(): ascending times, from each of which to the
+// next its value holds.
 function timeLines(host, x, lines, unit) {
-  const data = () => [x(), ...lines.map((line) => {
-    const values = line.values();
-    return [...values, values[values.length - 1]];
-  })];
+  const data = () => [x(), ...lines.map((line) => line.values())];
   const options = () => Object.assign(overTime(), {
     height: 170,
-    axes: [timeAxis(), axis({ size: 64, values: (u, splits) => splits.map(unit.axis) })],
+    // From 0, as areas are filled.
+    scales: Object.assign(overTime().scales,
+                          { y: { range: (u, least, most) => [0, most > 0 ? most * 1.1 : 1] } }),
+    axes: [timeAxis(), valueAxis({ values: (u, splits) => splits.map(unit.axis) })],
     series: [{ label: "at", value: (u, v) => (v === null ? "mean" : clock(v, 1)) },
              ...lines.map((line) => ({
                label: line.label,
@@ -140,8 +161,7 @@ function timeLines(host, x, lines, unit) {
                width: 1.6,
                paths: steps,
                points: { show: false },
-               value: (u, v) => unit.value(v === null || v === undefined ? mean(line.values())
-                                                                         : v),
+               value: (u, v) => unit.value(v === null || v === undefined ? line.mean() : v),
              }))],
   });
   return followTime(chart(host, options, data));

@@ -37,7 +37,7 @@ function latencyChart(host, data, latency) {
     cursor: { sync: { key: "share" }, drag: { x: false, y: false } },
     scales: { x: { time: false, range: [0, 100] }, y: { distr: 3 } },
     axes: [axis({ values: (u, splits) => splits.map((split) => split + " %"), space: 60 }),
-           axis({ size: 64, values: (u, splits) => logLabels(splits) })],
+           valueAxis({ values: (u, splits) => logLabels(splits) })],
     series: [
       { label: "of requests", value: (u, v) => (v === null ? "50 %" : short(v) + " %") },
       ...others().map(() => ({ stroke: cssVariable("--line"), width: 1, points: { show: false } })),

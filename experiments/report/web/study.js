@@ -107,10 +107,12 @@ function captioned(data, which) {
   return [lineKey(COMPARED[which]), name];
 }
 
+const ofFirstSeed = (data) => (data.seeds > 1 ? " Of the first seed alone." : "");
+
 function statesSection(data) {
   const made = section("states", "Where the pool was, over time",
-      "Each slot is in exactly one of six states. Numbers below a picture are means over the " +
-      "run, or values at the cursor.");
+      "Each slot is in exactly one of six states. Numbers below a picture are time-weighted " +
+      "means over the whole run, to its last answer, or values at the cursor." + ofFirstSeed(data));
   const pair = element("div", { class: "two" });
   made.append(statesLegend(), pair);
   COMPARED.forEach((of, which) => {
@@ -136,20 +138,25 @@ const LINES = [
 // Two runs have windows of their own: both on one set of times.
 function alignedLines(data, name, scale) {
   const series = compared.rows.map((row) => data.series[row]);
-  const times = [...new Set(series.flatMap((one) => one.begin_s))].sort((a, b) => a - b);
+  const times = [...new Set(series.flatMap((one) => [...one.begin_s, one.end_s]))].sort(
+      (a, b) => a - b);
   const columns = series.map((one) => {
     let at = 0;
     return times.map((time) => {
       while (at + 1 < one.begin_s.length && one.begin_s[at + 1] <= time) ++at;
-      return time < one.end_s ? one[name][at] * scale : null;
+      return one.begin_s.length && time <= one.end_s ? one[name][at] * scale : null;
     });
   });
-  return { times: [...times, Math.max(...series.map((one) => one.end_s))], columns };
+  const means = series.map((one) => {
+    const mean = meanOverTime([...one.begin_s, one.end_s], one[name]);
+    return mean === null ? null : mean * scale;
+  });
+  return { times, columns, means };
 }
 
 function linesSection(data) {
   const made = section("pressure", "What held requests up",
-      "Paged pools have no unplaceable slots: a table joins any blocks.");
+      "Paged pools have no unplaceable slots: a table joins any blocks." + ofFirstSeed(data));
   const grid = element("div", { class: "two" });
   made.append(grid);
   for (const line of LINES) {
@@ -170,6 +177,7 @@ function linesSection(data) {
         filled: which === 0,
         get label() { return of.name + " " + labelOf(data, which); },
         values: () => aligned.columns[which],
+        mean: () => aligned.means[which],
       })), unit);
       compared.listeners.push(remake);
     });
