@@ -21,23 +21,12 @@ STUDY = (
     "--report --out"
 ).split()
 SWEEP = "sweep --requests 60 --allocator paged --block-size 8,16,32 --report --out".split()
-SEEDS = (
-    "fragmentation --requests 60 --allocators paged --block-sizes 8,16 --seeds 3 --report --out"
-).split()
 PRODUCTION = (
     "fragmentation --requests 60 --allocators paged --block-sizes 16 --manager production "
     "--report --out"
 ).split()
 MILLION = (
     "fragmentation --requests 20000 --allocators contiguous-max,paged --block-sizes 16 "
-    "--report --out"
-).split()
-REJECTED = (
-    "fragmentation --requests 60 --allocators contiguous-max,paged,prefix-cached "
-    "--block-sizes 8,16 --pool-slots 2032 --report --out"
-).split()
-BURST = (
-    "fragmentation --requests 100 --allocators paged --block-sizes 16,32 --arrivals constant:1000 "
     "--report --out"
 ).split()
 CPU_MS_MAX = 66  # a frame of both maps: 15 frames a second on a slow machine
@@ -89,18 +78,6 @@ class Browser(unittest.TestCase):
         sweep = page_reader.selftest(self.sweep / "report.html", self.profile, WINDOW)
         self.assertEqual(sweep["errors"], [])
         self.assertEqual(len(sweep["charts"]), 10)
-
-    def test_means_over_seeds_have_their_intervals_beside_them(self):
-        folder = Path(self.scratch.name, "seeds")
-        subprocess.run([PROGRAM, *SEEDS, folder], check=True, capture_output=True)
-        with BrowserSession(folder / "report.html", self.profile + "-seeds") as session:
-            session.wait_for("document.querySelectorAll('#block-size td').length > 0")
-            self.assertEqual(session.run("JSON.stringify(pageErrors)"), "[]")
-            # All cells with a number: of the latencies, and of the panel but for the first column.
-            for place, cells in (("#latency td", 16), ("#block-size td", 20)):
-                count = f"document.querySelectorAll('{place} .interval').length"
-                self.assertEqual(session.run(count), cells, place)
-            self.assertIn("Means over 3 seeds", session.run("document.body.innerText"))
 
     def test_every_chart_has_ink(self):
         self.assertEqual(len(self.seen["charts"]), 10)
@@ -168,54 +145,6 @@ class Browser(unittest.TestCase):
                                       r"contiguous-max [\d.]+ %; [\d.]+ against " + speed)
         self.assertRegex(findings[1], r"^paged 16 keeps [\d.]+ % of the pool in use and gives "
                                       + speed)
-
-    def test_a_page_tells_of_rejected_requests(self):
-        folder = Path(self.scratch.name, "rejected")
-        subprocess.run([PROGRAM, *REJECTED, folder], check=True, capture_output=True)
-        with BrowserSession(folder / "report.html", self.profile + "-rejected") as session:
-            session.wait_for("document.querySelectorAll('#glance td').length > 0")
-            self.assertEqual(session.run("JSON.stringify(pageErrors)"), "[]")
-            notice = session.run("document.querySelector('.notice').innerText")
-            finding = session.run("document.querySelector('.finding').innerText")
-            column = session.run("[...document.querySelectorAll('#glance th')].findIndex("
-                                 "(head) => head.innerText === 'rejected')")
-            cells = session.run("[...document.querySelectorAll('#glance tr')].slice(1).map("
-                                f"(row) => row.cells[{column}].innerText)")
-            session.call("Emulation.setEmulatedMedia", media="print")
-            family = "document.querySelector('#block-size h3').innerText"
-            printed = [session.run(f"document.getElementById('family').value = {i}; document."
-                                   "getElementById('family').dispatchEvent(new Event('change')); "
-                                   f"{family}") for i in (0, 1)]
-        # Paper has no choice of an allocator: the panel says of which it is.
-        self.assertEqual(printed, ["Of paged; the page also has prefix-cached",
-                                   "Of prefix-cached; the page also has paged"])
-        self.assertIn("contiguous-max (60 of 60)", notice)
-        self.assertRegex(finding, r"^(paged|prefix-cached) \d+ keeps .* against [\d.]+ output ")
-        self.assertRegex(finding, r"(paged|prefix-cached) \d+ is recommended")
-        self.assertEqual(cells[0], "60")
-        self.assertEqual(set(cells[1:]), {"0"})
-
-    def test_a_page_with_limits_shows_what_meets_them_and_recommends_nothing_if_nothing_does(self):
-        told = {}
-        for limit in (1, 100000):
-            folder = Path(self.scratch.name, f"limit-{limit}")
-            subprocess.run([PROGRAM, *BURST, folder, "--tpot-limit-ms", str(limit)], check=True,
-                           capture_output=True)
-            with BrowserSession(folder / "report.html", f"{self.profile}-{limit}") as session:
-                session.wait_for("document.querySelectorAll('#block-size .uplot').length > 9")
-                self.assertEqual(session.run("JSON.stringify(pageErrors)"), "[]")
-                heads = session.run("[...document.querySelectorAll('th')].map("
-                                    "(head) => head.innerText)")
-                told[limit] = session.run("[document.querySelector('.finding').innerText, "
-                                          "document.querySelector('.advice').innerText]")
-            self.assertIn("in limits/s", heads)
-            self.assertIn("Requests per second within the limits", heads)
-            self.assertRegex(told[limit][0], r"mean up to the last arrival: the first [\d.]+ % of")
-        self.assertIn("; no request met the latency limits.", told[1][0])
-        self.assertNotIn("is recommended", told[1][0])
-        self.assertTrue(told[1][1].startswith("No request meets the latency limits with blocks"))
-        self.assertRegex(told[100000][0], r" requests per second within .* is recommended\.")
-        self.assertTrue(told[100000][1].startswith("★ Block "))
 
     def test_an_axis_within_a_decade_has_more_than_one_label(self):
         with BrowserSession(self.study / "report.html", self.profile + "-axis") as session:

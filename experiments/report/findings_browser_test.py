@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""What pages say of studies of several seeds, with rejected requests, with latency limits, in a
+headless Chromium.
+
+    findings_browser_test.py RECTO
+"""
+
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import page_reader
+from browser_session import BrowserSession
+
+PROGRAM = Path(sys.argv[1]).resolve()
+SEEDS = (
+    "fragmentation --requests 60 --allocators paged --block-sizes 8,16 --seeds 3 --report --out"
+).split()
+REJECTED = (
+    "fragmentation --requests 60 --allocators contiguous-max,paged,prefix-cached "
+    "--block-sizes 8,16 --pool-slots 2032 --report --out"
+).split()
+BURST = (
+    "fragmentation --requests 100 --allocators paged --block-sizes 16,32 --arrivals constant:1000 "
+    "--report --out"
+).split()
+
+
+class Findings(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if page_reader.browser() is None:
+            raise unittest.SkipTest("no Chromium here: Debian's package is chromium")
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.profile = cls.scratch.name + "/profile"
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.scratch.cleanup()
+
+    def test_means_over_seeds_have_their_intervals_beside_them(self):
+        folder = Path(self.scratch.name, "seeds")
+        subprocess.run([PROGRAM, *SEEDS, folder], check=True, capture_output=True)
+        with BrowserSession(folder / "report.html", self.profile + "-seeds") as session:
+            session.wait_for("document.querySelectorAll('#block-size td').length > 0")
+            self.assertEqual(session.run("JSON.stringify(pageErrors)"), "[]")
+            # All cells with a number: of the latencies, and of the panel but for the first column.
+            for place, cells in (("#latency td", 16), ("#block-size td", 20)):
+                count = f"document.querySelectorAll('{place} .interval').length"
+                self.assertEqual(session.run(count), cells, place)
+            self.assertIn("Means over 3 seeds", session.run("document.body.innerText"))
+
+    def test_a_page_tells_of_rejected_requests(self):
+        folder = Path(self.scratch.name, "rejected")
+        subprocess.run([PROGRAM, *REJECTED, folder], check=True, capture_output=True)
+        with BrowserSession(folder / "report.html", self.profile + "-rejected") as session:
+            session.wait_for("document.querySelectorAll('#glance td').length > 0")
+            self.assertEqual(session.run("JSON.stringify(pageErrors)"), "[]")
+            notice = session.run("document.querySelector('.notice').innerText")
+            finding = session.run("document.querySelector('.finding').innerText")
+            column = session.run("[...document.querySelectorAll('#glance th')].findIndex("
+                                 "(head) => head.innerText === 'rejected')")
+            cells = session.run("[...document.querySelectorAll('#glance tr')].slice(1).map("
+                                f"(row) => row.cells[{column}].innerText)")
+            session.call("Emulation.setEmulatedMedia", media="print")
+            family = "document.querySelector('#block-size h3').innerText"
+            printed = [session.run(f"document.getElementById('family').value = {i}; document."
+                                   "getElementById('family').dispatchEvent(new Event('change')); "
+                                   f"{family}") for i in (0, 1)]
+        # Paper has no choice of an allocator: the panel says of which it is.
+        self.assertEqual(printed, ["Of paged; the page also has prefix-cached",
+                                   "Of prefix-cached; the page also has paged"])
+        self.assertIn("contiguous-max (60 of 60)", notice)
+        self.assertRegex(finding, r"^(paged|prefix-cached) \d+ keeps .* against [\d.]+ output ")
+        self.assertRegex(finding, r"(paged|prefix-cached) \d+ is recommended")
+        self.assertEqual(cells[0], "60")
+        self.assertEqual(set(cells[1:]), {"0"})
+
+    def test_a_page_with_limits_shows_what_meets_them_and_recommends_nothing_if_nothing_does(self):
+        told = {}
+        for limit in (1, 100000):
+            folder = Path(self.scratch.name, f"limit-{limit}")
+            subprocess.run([PROGRAM, *BURST, folder, "--tpot-limit-ms", str(limit)], check=True,
+                           capture_output=True)
+            with BrowserSession(folder / "report.html", f"{self.profile}-{limit}") as session:
+                session.wait_for("document.querySelectorAll('#block-size .uplot').length > 9")
+                self.assertEqual(session.run("JSON.stringify(pageErrors)"), "[]")
+                heads = session.run("[...document.querySelectorAll('th')].map("
+                                    "(head) => head.innerText)")
+                told[limit] = session.run("[document.querySelector('.finding').innerText, "
+                                          "document.querySelector('.advice').innerText]")
+            self.assertIn("in limits/s", heads)
+            self.assertIn("Requests per second within the limits", heads)
+            self.assertRegex(told[limit][0], r"mean up to the last arrival: the first [\d.]+ % of")
+        self.assertIn("; no request met the latency limits.", told[1][0])
+        self.assertNotIn("is recommended", told[1][0])
+        self.assertTrue(told[1][1].startswith("No request meets the latency limits with blocks"))
+        self.assertRegex(told[100000][0], r" requests per second within .* is recommended\.")
+        self.assertTrue(told[100000][1].startswith("★ Block "))
+
+
+if __name__ == "__main__":
+    program = unittest.main(argv=sys.argv[:1], verbosity=2, exit=False)
+    for _, reason in program.result.skipped:
+        print(f"SKIPPED: what pages say in a browser: {reason}")
+    sys.exit(not program.result.wasSuccessful())
