@@ -26,8 +26,9 @@ bool has_single_values(const KvTensorView& tensor, std::int64_t chunk) {
   return is_packed(tensor) && tensor.pack_width == 1 && tensor.block_size % chunk != 0;
 }
 
-// Checks that all chunks that are copied begin at multiples of their size: by the pack stride if
-// packed, else by the slot stride.
+// Checks that all chunks that are copied begin at multiples of their size. Of packed tensors a
+// chunk is a slot's part of a pack of K, or neighbouring slots of a dim of V, whose slot stride
+// is 1.
 Status check_chunks(const char* name, const KvTensorView& tensor) {
   const std::int64_t chunk = kChunkBytes / element_bytes(tensor.type);
   if (has_single_values(tensor, chunk)) return Status::ok();
@@ -37,8 +38,9 @@ Status check_chunks(const char* name, const KvTensorView& tensor) {
   };
   RECTO_RETURN_IF_ERROR(expect("block_stride", tensor.block_stride));
   RECTO_RETURN_IF_ERROR(expect("head_stride", tensor.head_stride));
-  return is_packed(tensor) ? expect("pack_stride", tensor.pack_stride)
-                           : expect("slot_stride", tensor.slot_stride);
+  if (is_packed(tensor)) RECTO_RETURN_IF_ERROR(expect("pack_stride", tensor.pack_stride));
+  const bool has_slots_in_chunks = is_packed(tensor) && tensor.pack_width == 1;
+  return has_slots_in_chunks ? Status::ok() : expect("slot_stride", tensor.slot_stride);
 }
 
 Status check_runs(const char* name, const KvTensorView& tensor) {

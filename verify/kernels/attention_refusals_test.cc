@@ -84,13 +84,62 @@ void pack(Params& params) {
   make_packed(params.kv.k, 8);
   make_packed(params.kv.v, 1);
   params.kv.k.pack_stride = params.kv.v.pack_stride = 32;
+  params.kv.k.slot_stride = 8;
+  params.kv.v.slot_stride = 1;
+}
+
+constexpr const char* kBy = ": expected a multiple of 8, of 16 bytes, got ";
+
+// Of those that read packed keys for several rows at once.
+template <typename Params>
+std::vector<Refused<Params>> refused_packs() {
+  const std::string by = kBy;
+  return {{[](Params& params) {
+             pack(params);
+             params.kv.k.pack_width = 4;
+           },
+           "kv.k.pack_width: expected 8, got 4"},
+          {[](Params& params) {
+             pack(params);
+             params.kv.v.pack_width = 8;
+           },
+           "kv.v.pack_width: expected 1, got 8"},
+          {[](Params& params) {
+             pack(params);
+             params.kv.k.pack_stride = 36;
+           },
+           "kv.k.pack_stride" + by + "36"},
+          {[](Params& params) {
+             pack(params);
+             params.kv.k.slot_stride = 12;
+             params.kv.k.pack_stride = 48;
+           },
+           "kv.k.slot_stride" + by + "12"},
+          {[](Params& params) {
+             pack(params);
+             params.kv.k.slot_stride = 16;
+             params.kv.k.pack_stride = 64;
+           },
+           ""},
+          {[](Params& params) {
+             pack(params);
+             params.kv.k.block_size = params.kv.v.block_size = 8;
+             params.kv.v.block_stride += 4;
+           },
+           "kv.v.block_stride" + by + "516"},
+          // Values of blocks that hold no whole chunk are copied one by one, wherever they lie.
+          {[](Params& params) {
+             pack(params);
+             params.kv.v.pack_stride = 4;
+           },
+           ""}};
 }
 
 // Of all that read keys for several rows at once: what they are asked for, and how they are
 // changed.
 template <typename Params>
 std::vector<Refused<Params>> refused_streams() {
-  const std::string by = ": expected a multiple of 8, of 16 bytes, got ";
+  const std::string by = kBy;
   const std::string at = ".data: expected an address at a multiple of 16 bytes, got ";
   static constexpr std::byte kBytes[32] = {};
   const auto* aligned =
@@ -109,34 +158,7 @@ std::vector<Refused<Params>> refused_streams() {
       {[](Params& params) { params.kv.k.block_stride += 4; }, "kv.k.block_stride" + by + "516"},
       {[](Params& params) { params.kv.k.block_stride += 8; }, ""},
       {[](Params& params) { params.kv.v.head_stride += 1; }, "kv.v.head_stride" + by + "257"},
-      {[](Params& params) { params.kv.k.slot_stride += 7; }, "kv.k.slot_stride" + by + "71"},
-      {[](Params& params) {
-         pack(params);
-         params.kv.k.pack_width = 4;
-       },
-       "kv.k.pack_width: expected 8, got 4"},
-      {[](Params& params) {
-         pack(params);
-         params.kv.v.pack_width = 8;
-       },
-       "kv.v.pack_width: expected 1, got 8"},
-      {[](Params& params) {
-         pack(params);
-         params.kv.k.pack_stride = 36;
-       },
-       "kv.k.pack_stride" + by + "36"},
-      {[](Params& params) {
-         pack(params);
-         params.kv.k.block_size = params.kv.v.block_size = 8;
-         params.kv.v.block_stride += 4;
-       },
-       "kv.v.block_stride" + by + "516"},
-      // Values of blocks that hold no whole chunk are copied one by one, wherever they lie.
-      {[](Params& params) {
-         pack(params);
-         params.kv.v.pack_stride = 4;
-       },
-       ""}};
+      {[](Params& params) { params.kv.k.slot_stride += 7; }, "kv.k.slot_stride" + by + "71"}};
 }
 
 // The table that is named, of types and head dims that it has not.
@@ -172,6 +194,7 @@ TEST_CASE("group decode says what it does not serve") {
   const SplitDecodeParams served = {.decode = streamed_decode(), .split_size = 8, .num_splits = 1};
   expect_refused(launch_group_decode, served, refused_splits());
   expect_refused(launch_group_decode, served, in_splits(refused_streams<PagedDecodeParams>()));
+  expect_refused(launch_group_decode, served, in_splits(refused_packs<PagedDecodeParams>()));
   expect_refused(launch_group_decode, served,
                  in_splits(refused_by_table<PagedDecodeParams>("group_decode_table()")));
 }
@@ -202,6 +225,7 @@ TEST_CASE("prefill says what it does not serve") {
   const PagedPrefillParams served = {
       .q = no_rows(64), .kv = streamed_cache(), .max_query_length = 3, .out = no_results(64)};
   expect_refused(launch_paged_prefill, served, refused_streams<PagedPrefillParams>());
+  expect_refused(launch_paged_prefill, served, refused_packs<PagedPrefillParams>());
   expect_refused(launch_paged_prefill, served,
                  refused_by_table<PagedPrefillParams>("paged_prefill_table()"));
   expect_refused<PagedPrefillParams>(
