@@ -68,8 +68,11 @@ TEST_CASE("gaps are saved where there are any, and a case of before them has non
   const std::string text = saved_case_text(saved);
   CHECK((text.find("\"gaps\":{\"q_rows\":32,\"v_heads\":16}") != std::string::npos));
   CHECK(parse_saved_case(text).value().spec == saved.spec);
-  check_refused(replaced(text, "\"q_rows\":32", "\"q_rows\":31"),
-                "case.placement.gaps.q_rows: expected a multiple of 16, found 31");
+  CHECK(parse_saved_case(replaced(text, "\"q_rows\":32", "\"q_rows\":31"))
+            .value()
+            .spec.placement.gaps == Gaps{.q_rows = 31, .v_heads = 16});
+  check_refused(replaced(text, "\"q_rows\":32", "\"q_rows\":-1"),
+                "case.placement.gaps.q_rows: expected 0 ... 16777216, found -1");
 }
 
 TEST_CASE("checks that a case fails after are kept with it, in their order") {

@@ -47,12 +47,21 @@ verify::CaseDomain union_of(const std::vector<DrawnCases>& sets) {
 
 }  // namespace
 
+SupplyOptions library_supply() {
+  return {.large_every = kLibraryLargeEvery,
+          .gap_units = {verify::kGapUnits.begin(), verify::kGapUnits.end()}};
+}
+
 CaseSupply::CaseSupply(const std::vector<Backend>& backends, std::uint64_t seed,
-                       const verify::SizeLimits& limits, std::int64_t large_every)
-    : sets_(small_sets()), limits_(limits), large_(seed, limits), large_every_(large_every) {
+                       const verify::SizeLimits& limits, const SupplyOptions& options)
+    : sets_(small_sets()),
+      limits_(limits),
+      large_(seed, limits, options.gap_units),
+      large_every_(options.large_every) {
   for (DrawnCases& set : sets_) {
     set.seed = seed;
     set.domain = within(limits, std::move(set.domain));
+    set.domain.gap_units = options.gap_units;
   }
   for (const Backend& backend : backends)
     if (backend.run) customers_.push_back({.backend = &backend, .sets = sets_});

@@ -22,12 +22,22 @@ inline constexpr std::int64_t kDefaultLibraryCases = 96;
 inline constexpr std::int64_t kLargeEvery = 5;
 inline constexpr std::int64_t kLibraryLargeEvery = 3;
 
+struct SupplyOptions {
+  std::int64_t large_every = kLargeEvery;  // one case in so many is of serving size
+  // CaseDomain::gap_units. A library may take any stride; of recto's own kernels, some refuse what
+  // is not aligned.
+  std::vector<std::int64_t> gap_units = {verify::kGapUnits.front()};
+};
+
+// For a library.
+SupplyOptions library_supply();
+
 class CaseSupply {
  public:
   // `backends` must outlive this object. Those that compute no attention take what others get. No
-  // size exceeds `limits`. One case in `large_every` is of serving size.
+  // size exceeds `limits`.
   CaseSupply(const std::vector<verify::Backend>& backends, std::uint64_t seed,
-             const verify::SizeLimits& limits, std::int64_t large_every = kLargeEvery);
+             const verify::SizeLimits& limits, const SupplyOptions& options = {});
 
   // Alternates between a case that any backend serves and one for the backend that has had the
   // fewest; among them are those of serving size. nullopt once `is_late`, and if no backend serves

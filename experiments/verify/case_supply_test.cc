@@ -118,7 +118,7 @@ TEST_CASE("decode and prefill each get every kind that they serve, within a defa
       }),
       that_refuses(refuses_nothing)};
   for (const std::uint64_t seed : {1, 2026}) {
-    CaseSupply supply(backends, seed, {}, kLibraryLargeEvery);
+    CaseSupply supply(backends, seed, {}, library_supply());
     std::set<std::string> seen;
     const auto note = [&seen](bool is_there, const char* what) {
       if (is_there) seen.insert(what);

@@ -42,6 +42,7 @@ CaseDomain as_served(CaseDomain kind, const CaseDomain& served) {
   kind.has_non_causal = served.has_non_causal;
   kind.has_padding = served.has_padding;
   kind.gaps = served.gaps;
+  kind.gap_units = served.gap_units;
   return kind;
 }
 
@@ -67,9 +68,13 @@ std::optional<std::string> why_refused(const Backend& backend, const CaseSpec& s
 
 }  // namespace
 
-ServingSupply::ServingSupply(std::uint64_t seed, const verify::SizeLimits& limits)
+ServingSupply::ServingSupply(std::uint64_t seed, const verify::SizeLimits& limits,
+                             const std::vector<std::int64_t>& gap_units)
     : kinds_(verify::serving_kinds(limits)) {
-  for (ServingKind& kind : kinds_) kind.cases.seed = seed;
+  for (ServingKind& kind : kinds_) {
+    kind.cases.seed = seed;
+    kind.cases.domain.gap_units = gap_units;
+  }
 }
 
 ServingSupply::Share& ServingSupply::share_of(const Backend& backend) {

@@ -17,7 +17,9 @@ namespace recto::experiments {
 
 class ServingSupply {
  public:
-  ServingSupply(std::uint64_t seed, const verify::SizeLimits& limits);
+  // The units are those of the cases' domains.
+  ServingSupply(std::uint64_t seed, const verify::SizeLimits& limits,
+                const std::vector<std::int64_t>& gap_units);
 
   // A case of a kind that the backend has had least of, or of the next one that it serves; nullopt
   // once `is_late`, or if some two dozen draws of a kind found none. The backend's first case of a

@@ -114,7 +114,7 @@ Status run_command(VerifyFlags& flags, CommandContext& context) {
   flags.options.replay_flags = flags.trial.library_text();
   if (flags.trial.has_library()) {
     flags.options.cases_by_default = kDefaultLibraryCases;
-    flags.options.large_every = kLibraryLargeEvery;
+    flags.options.supply = library_supply();
   }
   // A library runs, and fails, in processes of its own.
   if (!flags.trial.has_library()) flags.options.why_lost = verify::why_device_lost;

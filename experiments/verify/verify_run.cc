@@ -47,7 +47,7 @@ class VerifyRun {
         options_(options),
         program_(context.program),
         kinds_(kinds_of(trial)),
-        supply_(backends_, options.seed, options.limits, options.large_every),
+        supply_(backends_, options.seed, options.limits, options.supply),
         begin_(Clock::now()),
         // With only a time limit, the bar counts seconds.
         progress_(context.err, context.terminal,

@@ -27,7 +27,7 @@ struct VerifyOptions {
   std::optional<double> seconds = {};             // no case is begun after that
   std::uint64_t seed = 2026;
   verify::SizeLimits limits = {};
-  std::int64_t large_every = kLargeEvery;  // one case in so many is of serving size
+  SupplyOptions supply = {};
   verify::BoundKind bound_kind = verify::BoundKind::kSharp;
   std::int64_t failures_kept = 1;  // of each kind, of each law on each backend
   std::string folder = {};         // of failing cases

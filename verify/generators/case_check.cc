@@ -121,8 +121,8 @@ Status check_placement(const Placement& placement) {
   RECTO_RETURN_IF_ERROR(check_size({"placement.block_padding", placement.block_padding, 0, 16}));
   RECTO_RETURN_IF_ERROR(check_size({"placement.row_padding", placement.row_padding, 0, 16}));
   for (const GapField& field : kGapFields) {
-    RECTO_RETURN_IF_ERROR(check_size(
-        {std::string("placement.gaps.") + field.name, placement.gaps.*field.gap, 0, 16}));
+    RECTO_RETURN_IF_ERROR(
+        check_size({std::string("placement.gaps.") + field.name, placement.gaps.*field.gap, 0}));
   }
   return check_size({"placement.table_padding", placement.table_padding, 0});
 }

@@ -248,7 +248,8 @@ CaseSpec draw_any(const CaseDomain& domain, const RandomStream& stream) {
   if (score_bound(spec) > kScoreLimit) spec.options.alibi = AlibiFamily::kNone;
   RandomStream gaps = stream.split("gaps");
   if (domain.has_padding && draw_one_in(3, gaps)) {
-    const Gaps drawn = draw_gaps(spec.shape, spec.placement, gaps);
+    const std::int64_t unit = domain.gap_units[spec.seed % domain.gap_units.size()];
+    const Gaps drawn = draw_gaps(spec.shape, spec.placement, unit, gaps);
     for (const Gap gap : domain.gaps) spec.placement.gaps.*gap = drawn.*gap;
   }
   RECTO_CHECK_EQ(check_case(spec), Status::ok());

@@ -43,6 +43,10 @@ enum class Lengths : std::uint8_t {
 
 enum class ValueHeadDim : std::uint8_t { kOwn, kSameAsKeys };
 
+// What gaps may be multiples of, in elements. With the first, any stride is as aligned as it is
+// without gaps; kernels that load vectors refuse strides that others make.
+inline constexpr std::array<std::int64_t, 5> kGapUnits = {16, 8, 4, 2, 1};
+
 // Limits of what is drawn. Each list must have at least one entry, the families at least one that
 // suits any tensor; maxima are inclusive.
 struct CaseDomain {
@@ -81,6 +85,9 @@ struct CaseDomain {
   bool has_non_causal = true;
   bool has_padding = true;
   std::vector<Gap> gaps = every_gap();  // with padding: which ones a case in three may have
+  // All gaps of a case are multiples of one of these, by its seed; those within packs are no wider
+  // than a pack of K, of 16 bytes.
+  std::vector<std::int64_t> gap_units = {kGapUnits.front()};
   Dimensions dimensions = Dimensions::kMostlyDistinct;
 };
 

@@ -6,6 +6,8 @@
 #include <array>
 #include <utility>
 
+#include "core/dense_kv_view.h"
+
 namespace recto::verify {
 namespace {
 
@@ -191,6 +193,7 @@ double block_numbers(const CaseSpec& spec) {
   const double kv_heads = number(spec.shape.num_kv_heads);
   const double slots = number(placement.block_size);
   const double k_dims = number(spec.shape.head_dim_k);
+  const double k_packs = k_dims / number(packed_width_k(spec.shape.kv_type));
   const double v_dims = number(spec.shape.head_dim_v);
   const bool by_token = placement.layout == KvLayout::kTokenMajor;
   const bool is_packed = placement.layout == KvLayout::kPacked;
@@ -198,6 +201,7 @@ double block_numbers(const CaseSpec& spec) {
   return kv_heads * slots * (k_dims + v_dims) +
          runs * number(gaps.k_slots) * (is_packed ? k_dims : 1.0) +
          runs * number(gaps.v_slots) * (is_packed ? v_dims : 1.0) +
+         (is_packed ? kv_heads * slots * k_packs * number(gaps.k_pack_slots) : 0.0) +
          kv_heads * (by_token ? slots : 1.0) * (number(gaps.k_heads) + number(gaps.v_heads)) +
          number(gaps.k_blocks) + number(gaps.v_blocks) + number(placement.block_padding);
 }

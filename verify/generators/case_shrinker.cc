@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "core/dense_kv_view.h"
@@ -200,9 +201,11 @@ void add_plainer_placement(Candidates& candidates) {
     candidates.add_value(kPlacement, &Placement::poisoned, poisoned);
   }
   candidates.add_value(kPlacement, &Placement::gaps, Gaps{});
+  // As aligned as it was: kernels that load vectors serve no others.
   for (const GapField& field : kGapFields) {
+    const std::int64_t unit = std::gcd(candidates.from().placement.gaps.*field.gap, 16);
     candidates.add_smaller(
-        [&](CaseSpec & spec) -> auto& { return spec.placement.gaps.*field.gap; }, 0, 16);
+        [&](CaseSpec & spec) -> auto& { return spec.placement.gaps.*field.gap; }, 0, unit);
   }
   candidates.add_smaller([](CaseSpec & spec) -> auto& { return spec.placement.spare_blocks; });
   candidates.add_smaller([](CaseSpec & spec) -> auto& { return spec.placement.table_padding; });

@@ -59,6 +59,20 @@ TEST_CASE("a group shrinks to two query heads on one KV head") {
   check_shrinks({[](const CaseSpec& spec) { return spec.shape.group() > 1; }, minimal});
 }
 
+TEST_CASE(
+    "a gap shrinks to the least that fails and is as aligned, and goes where it is not needed") {
+  CaseSpec failing;
+  failing.placement.layout = KvLayout::kPacked;
+  failing.placement.gaps = {.q_rows = 48, .v_heads = 13, .k_pack_slots = 2};
+  failing.shape.head_dim_k = 4;
+  const ShrunkCase shrunk = shrink(failing, [](const CaseSpec& spec) {
+    return spec.placement.gaps.q_rows > 16 && spec.placement.gaps.v_heads > 4;
+  });
+  CaseSpec minimal;
+  minimal.placement.gaps = {.q_rows = 32, .v_heads = 5};
+  CHECK(shrunk.spec == minimal);
+}
+
 TEST_CASE("many heads, sequences and large blocks shrink to the least that fails, in few trials") {
   CaseSpec large;
   large.shape.num_kv_heads = 8;

@@ -30,7 +30,8 @@ struct Choice {
   bool has_scales = false;
   bool has_non_causal = false;
   bool has_padding = false;
-  Gap gap = nullptr;  // the only one, or none
+  std::vector<Gap> gaps = {};  // the only ones
+  std::int64_t gap_unit = kGapUnits.front();
 };
 
 std::vector<SequenceSpec> sequences_of(RowsKind rows) {
@@ -76,7 +77,7 @@ CaseSpec case_of(const Choice& choice) {
     spec.placement.block_padding = spec.placement.row_padding = 16;
     spec.placement.table_padding = 3;
   }
-  if (choice.gap != nullptr) spec.placement.gaps.*choice.gap = 16;
+  for (const Gap gap : choice.gaps) spec.placement.gaps.*gap = choice.gap_unit;
   return spec;
 }
 
@@ -177,6 +178,20 @@ class ServedSearch {
     is_there = is_there && is_served(changed);
   }
 
+  // Each gap by itself, of the first unit; then all that are served, of each unit.
+  void keep_gaps(Choice changed, CaseDomain& kept) {
+    const std::int64_t first = changed.gap_unit = kept.gap_units.front();
+    std::erase_if(kept.gaps, [&](Gap gap) {
+      changed.gaps = {gap};
+      return !is_served(changed);
+    });
+    changed.gaps = kept.gaps;
+    std::erase_if(kept.gap_units, [&](std::int64_t unit) {
+      changed.gap_unit = unit;
+      return unit != first && !is_served(changed);
+    });
+  }
+
   CaseDomain around(const Choice& served) {
     CaseDomain kept = domain_;
     keep<&Choice::types>(served, kept.types);
@@ -195,7 +210,7 @@ class ServedSearch {
     keep_option(served, &Choice::has_scales, kept.has_scales);
     keep_option(served, &Choice::has_non_causal, kept.has_non_causal);
     keep_option(served, &Choice::has_padding, kept.has_padding);
-    keep<&Choice::gap>(served, kept.gaps);
+    keep_gaps(served, kept);
     return kept;
   }
 

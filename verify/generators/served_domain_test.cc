@@ -86,6 +86,24 @@ TEST_CASE("of a domain of which everything is served nothing is lost") {
   CHECK(served->value_head_dim == ValueHeadDim::kOwn);
   CHECK(served->has_scales);
   CHECK(served->gaps == domain.gaps);
+  CHECK(served->gap_units == domain.gap_units);
+}
+
+TEST_CASE(
+    "gaps that are not aligned are left out where they are refused, in one tensor or in all") {
+  CaseDomain domain = all_sizes();
+  domain.gap_units = {kGapUnits.begin(), kGapUnits.end()};
+  for (const auto& odd : {std::vector{&Gaps::v_heads}, every_gap()}) {
+    const auto served =
+        served_domain(domain, [&odd](const CaseSpec& spec) -> std::optional<std::string> {
+          for (const Gap gap : odd)
+            if (spec.placement.gaps.*gap % 4 != 0) return "strides that are no multiple of 4";
+          return std::nullopt;
+        });
+    REQUIRE(served);
+    CHECK(served->gaps == domain.gaps);
+    CHECK(served->gap_units == std::vector<std::int64_t>{16, 8, 4});
+  }
 }
 
 TEST_CASE("an option that is asked for is found") {

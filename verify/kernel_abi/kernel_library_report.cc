@@ -27,6 +27,7 @@ std::vector<DrawnCases> library_cases(std::uint64_t count) {
   small.domain.groups = {1, 2, 3, 4, 5, 6, 7, 8, 12};
   small.domain.num_seqs_max = 3;
   small.domain.num_kv_heads_max = 2;
+  small.domain.gap_units = {kGapUnits.begin(), kGapUnits.end()};
   DrawnCases model{.name = "model", .count = count};
   model.domain = small.domain;
   model.domain.head_dims = {64, 80, 96, 128, 192, 256};
@@ -36,6 +37,7 @@ std::vector<DrawnCases> library_cases(std::uint64_t count) {
   // Many heads or wide groups, but few and short sequences, so that these cost no more than the
   // others.
   DrawnCases heads{.name = "heads", .count = count};
+  heads.domain.gap_units = small.domain.gap_units;
   heads.domain.groups = {1, 6, 9, 12, 16, 17, 24, 24, 32, 32, 48, 64, 71};
   heads.domain.num_kv_heads_max = 8;
   heads.domain.num_q_heads_max = 128;
@@ -48,6 +50,7 @@ std::vector<DrawnCases> library_cases(std::uint64_t count) {
 
 DrawnCases chunk_cases(std::uint64_t count) {
   DrawnCases chunks{.name = "chunks", .count = count};
+  chunks.domain.gap_units = {kGapUnits.begin(), kGapUnits.end()};
   chunks.domain.rows = {RowsKind::kChunk, RowsKind::kChunk, RowsKind::kPrefill, RowsKind::kMixed};
   chunks.domain.groups = {1, 2, 4, 5};
   chunks.domain.head_dims = {4, 7, 8, 16, 24, 32};

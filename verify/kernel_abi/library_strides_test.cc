@@ -1,10 +1,12 @@
-// A library that takes one stride for another, or for that of dense memory, is told by the oracle
-// or by the law of writing, whichever stride it is; one that takes them all as they are is right.
+// A library that takes one stride for another, for that of dense memory, or for a multiple of a
+// vector, is told by the oracle or by the law of writing, whichever stride it is; one that takes
+// them all as they are is right.
 
 #include <stdlib.h>
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bazel/testing/catch.h"
@@ -28,6 +30,21 @@ CaseDomain served_domain() {
   domain.has_softcap = domain.has_window = domain.has_alibi = domain.has_sinks = false;
   domain.has_non_causal = false;
   domain.dimensions = Dimensions::kAny;  // strides of K fit V where head dims are equal
+  domain.gap_units = {kGapUnits.begin(), kGapUnits.end()};
+  return domain;
+}
+
+CaseDomain packed_domain() {
+  CaseDomain domain = served_domain();
+  domain.layouts = {KvLayout::kPacked};
+  return domain;
+}
+
+// Without gaps, all strides are multiples of eight.
+CaseDomain domain_of_eights(std::vector<std::int64_t> gap_units) {
+  CaseDomain domain = served_domain();
+  domain.head_dims = {8, 16};
+  domain.gap_units = std::move(gap_units);
   return domain;
 }
 
@@ -42,11 +59,12 @@ std::vector<Law> laws_of(const KernelLibraryTrial& trial, Judge judge) {
 constexpr std::uint64_t kCases = 96;
 constexpr std::uint64_t kPlacedCases = 12;
 
-LawReport report_with(const std::string& fault, Judge judge) {
+LawReport report_with(const std::string& fault, Judge judge,
+                      const CaseDomain& domain = served_domain()) {
   setenv("RECTO_TEST_FAULT", fault.c_str(), 1);
   const DrawnCases cases{.name = "strides",
                          .count = judge == Judge::kPlacement ? kPlacedCases : kCases,
-                         .domain = served_domain()};
+                         .domain = domain};
   const KernelLibraryTrial trial =
       kernel_library_trial("verify/kernel_abi/libstrides.so", {}).value();
   const LawReport report = run_laws(laws_of(trial, judge), trial.backends, drawn_cases(cases, {}),
@@ -55,10 +73,11 @@ LawReport report_with(const std::string& fault, Judge judge) {
   return report;
 }
 
-void check_caught(Judge judge, const std::vector<std::string>& faults) {
+void check_caught(Judge judge, const std::vector<std::string>& faults,
+                  const CaseDomain& domain = served_domain()) {
   for (const std::string& fault : faults) {
     INFO(fault);
-    CHECK(report_with(fault, judge).failed() > 0);
+    CHECK(report_with(fault, judge, domain).failed() > 0);
   }
 }
 
@@ -69,12 +88,14 @@ const std::vector<std::string> kAttentionFaults = {
 
 TEST_CASE("a library that takes every stride as it is given is right") {
   for (const Judge judge : {Judge::kOracle, Judge::kPlacement, Judge::kWriting}) {
-    const LawReport report = report_with("", judge);
-    INFO(report.table());
-    CHECK(report.failed() == 0);
-    std::int64_t held = 0;
-    for (const LawCount& count : report.counts) held += count.held;
-    CHECK(held > 0);
+    for (const CaseDomain& domain : {served_domain(), packed_domain()}) {
+      const LawReport report = report_with("", judge, domain);
+      INFO(report.table());
+      CHECK(report.failed() == 0);
+      std::int64_t held = 0;
+      for (const LawCount& count : report.counts) held += count.held;
+      CHECK(held > 0);
+    }
   }
 }
 
@@ -90,6 +111,25 @@ TEST_CASE("strides of new K and V that are taken for others are told by the law 
   check_caught(Judge::kWriting,
                {"dense rows of new k", "dense heads of new k", "dense rows of new v",
                 "dense heads of new v", "rows of new v as of k"});
+}
+
+TEST_CASE("strides that are rounded to vectors are told by gaps that are no whole vectors") {
+  const std::string fault = "strides in eights";
+  for (const Judge judge : {Judge::kOracle, Judge::kPlacement, Judge::kWriting}) {
+    CHECK(report_with(fault, judge, domain_of_eights({16, 8})).failed() == 0);
+    for (const std::int64_t unit : {4, 2, 1}) {
+      CAPTURE(unit);
+      CHECK(report_with(fault, judge, domain_of_eights({unit})).failed() > 0);
+    }
+    check_caught(judge, {fault}, domain_of_eights({kGapUnits.begin(), kGapUnits.end()}));
+  }
+}
+
+TEST_CASE("slots of packs that are taken for side by side are told, whoever judges") {
+  for (const Judge judge : {Judge::kOracle, Judge::kPlacement, Judge::kWriting})
+    check_caught(judge, {"slots of packs by head dim"}, packed_domain());
+  check_caught(Judge::kPlacement, {"dense packs", "dense heads of k", "dense heads of v"},
+               packed_domain());
 }
 
 }  // namespace

@@ -119,7 +119,7 @@ typedef struct RectoKvTensor {
   int64_t head_dim;      // of K and V each its own
   int64_t block_stride;  // elements, as all strides
   int64_t head_stride;
-  int64_t slot_stride;
+  int64_t slot_stride;  // in packed V 1
   int64_t pack_width;   // packed: consecutive dims side by side (K: x, V: 1); else 0
   int64_t pack_stride;  // packed: from one pack to the next; else 0
   const float* scale;   // null, [1] or [num_kv_heads] by scale_kind; positive, finite
@@ -138,7 +138,7 @@ typedef struct RectoMutableKvTensor {
   int64_t head_dim;
   int64_t block_stride;
   int64_t head_stride;
-  int64_t slot_stride;
+  int64_t slot_stride;  // in packed V 1
   int64_t pack_width;
   int64_t pack_stride;
   const float* scale;

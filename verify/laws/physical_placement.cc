@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstdint>
 #include <vector>
 
+#include "core/dense_kv_view.h"
 #include "verify/laws/law_trial.h"
 #include "verify/laws/laws.h"
 
@@ -25,11 +27,24 @@ LawCase with_own_gaps(LawCase law_case, const List& gaps) {
   return law_case;
 }
 
-// One gap of ten is widened alone; the case's seed says which.
+// By a pack's width: more would make the pool many times as large, less would not be aligned.
+std::int64_t pack_slots_width(const LawCase& law_case) {
+  return packed_width_k(law_case.problem.shape.kv_type);
+}
+
+LawCase with_own_cache_gaps(const LawCase& law_case) {
+  LawCase apart = with_own_gaps(law_case, kCacheGaps);
+  apart.placement.gaps.k_pack_slots += pack_slots_width(law_case);
+  return apart;
+}
+
+// One gap of ten, in packed caches of eleven, is widened alone; the case's seed says which.
 Variant with_one_gap(LawCase law_case) {
-  const std::uint64_t turn = law_case.placement.seed % (kRowGaps.size() + kCacheGaps.size());
-  const Gap gap = turn < kRowGaps.size() ? kRowGaps[turn] : kCacheGaps[turn - kRowGaps.size()];
-  law_case.placement.gaps.*gap += 16;
+  std::vector<Gap> gaps(kRowGaps.begin(), kRowGaps.end());
+  gaps.insert(gaps.end(), kCacheGaps.begin(), kCacheGaps.end());
+  if (law_case.placement.layout == KvLayout::kPacked) gaps.push_back(&Gaps::k_pack_slots);
+  const Gap gap = gaps[law_case.placement.seed % gaps.size()];
+  law_case.placement.gaps.*gap += gap == &Gaps::k_pack_slots ? pack_slots_width(law_case) : 16;
   return {fmt::format("a wider gap of {} alone", gap_name(gap)), law_case};
 }
 
@@ -50,8 +65,8 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
   variants.push_back({"wider strides and block table", wider});
   variants.push_back(
       {"rows and heads of q and out apart, each its own", with_own_gaps(law_case, kRowGaps)});
-  variants.push_back({"blocks, slots and heads of K and V apart, each its own",
-                      with_own_gaps(law_case, kCacheGaps)});
+  variants.push_back(
+      {"blocks, slots and heads of K and V apart, each its own", with_own_cache_gaps(law_case)});
   variants.push_back(with_one_gap(law_case));
   LawCase sharing = law_case;
   sharing.placement.shares_prefixes = !law_case.placement.shares_prefixes;

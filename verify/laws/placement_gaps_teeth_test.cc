@@ -55,6 +55,22 @@ TEST_CASE("each gap is tried alone") {
   }
 }
 
+TEST_CASE("slots within packs of K are put apart, also alone") {
+  LawCase packed = case_of_turn(6);  // of eleven, the last
+  packed.placement.layout = KvLayout::kPacked;
+  const auto width_of = [](const KvTensorView& k) { return k.pack_width; };
+  expect_caught_by("blocks, slots and heads of K and V apart, each its own",
+                   physical_placement_law(), packed, mishearing([&](PagedAttentionInputs& inputs) {
+                     inputs.kv.k.slot_stride = width_of(inputs.kv.k);
+                   }));
+  expect_caught_by("a wider gap of k_pack_slots alone", physical_placement_law(), packed,
+                   wrong_where([&](const PagedAttentionInputs& inputs) {
+                     const KvTensorView& k = inputs.kv.k;
+                     return k.slot_stride > width_of(k) &&
+                            k.pack_stride == k.block_size * k.slot_stride;
+                   }));
+}
+
 // Right, but where out's gaps are such.
 Backend wrong_by_out(const std::function<bool(const RowGaps&)>& when) {
   Backend backend = backend_of("naive-fp64");

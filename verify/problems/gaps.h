@@ -9,8 +9,9 @@
 
 namespace recto::verify {
 
-// Extra elements after each row, head, block and slot, filled with poison: multiples of 16, so that
-// no address is less aligned for them. In packed caches, gaps of slots follow the slots of a pack.
+// Extra elements after each row, head, block and slot, filled with poison. With multiples of 16, no
+// address is less aligned for them. In packed caches, k_slots and v_slots follow the slots of a
+// pack; within a pack only those of K can lie apart, by k_pack_slots.
 struct Gaps {
   std::int64_t q_rows = 0;  // beside Placement::row_padding
   std::int64_t q_heads = 0;
@@ -19,6 +20,7 @@ struct Gaps {
   std::int64_t k_blocks = 0;  // beside Placement::block_padding, as v_blocks
   std::int64_t k_slots = 0;
   std::int64_t k_heads = 0;
+  std::int64_t k_pack_slots = 0;  // without effect in other layouts
   std::int64_t v_blocks = 0;
   std::int64_t v_slots = 0;
   std::int64_t v_heads = 0;
@@ -37,13 +39,14 @@ struct GapField {
   Gap gap;
 };
 
-inline constexpr std::array<GapField, 14> kGapFields = {{{"q_rows", &Gaps::q_rows},
+inline constexpr std::array<GapField, 15> kGapFields = {{{"q_rows", &Gaps::q_rows},
                                                          {"q_heads", &Gaps::q_heads},
                                                          {"out_rows", &Gaps::out_rows},
                                                          {"out_heads", &Gaps::out_heads},
                                                          {"k_blocks", &Gaps::k_blocks},
                                                          {"k_slots", &Gaps::k_slots},
                                                          {"k_heads", &Gaps::k_heads},
+                                                         {"k_pack_slots", &Gaps::k_pack_slots},
                                                          {"v_blocks", &Gaps::v_blocks},
                                                          {"v_slots", &Gaps::v_slots},
                                                          {"v_heads", &Gaps::v_heads},

@@ -42,10 +42,10 @@ double number_at(const void* data, std::int64_t index) {
   return reference::decode(code, ElementType::kFp16);
 }
 
-Gaps all_different() {
+Gaps all_different(std::int64_t unit = 16) {
   Gaps gaps;
   std::int64_t width = 0;
-  for (const GapField& field : kGapFields) gaps.*field.gap = width += 16;
+  for (const GapField& field : kGapFields) gaps.*field.gap = width += unit;
   return gaps;
 }
 
@@ -72,22 +72,27 @@ void check_cache(const KvTensorView& view, const BlockTableView& table, double f
   }
 }
 
+void check_placed(KvLayout layout, std::int64_t unit) {
+  const Placement placement{.layout = layout,
+                            .block_size = 4,
+                            .block_padding = 16,
+                            .row_padding = 32,
+                            .gaps = all_different(unit)};
+  const PlacedProblem placed(small_problem(), placement);
+  const PagedAttentionInputs& inputs = placed.inputs();
+  REQUIRE(check_shapes(inputs, {.alignment_bytes = 0}) == Status::ok());
+  REQUIRE(check_contents(inputs) == Status::ok());
+  check_queries(inputs.q, placement.gaps);
+  check_cache(inputs.kv.k, inputs.block_table, 500.0);
+  check_cache(inputs.kv.v, inputs.block_table, 1000.0);
+}
+
 TEST_CASE("each tensor has gaps of its own, and its numbers lie where its strides say") {
-  const AttentionProblem problem = small_problem();
   for (const KvLayout layout : {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked}) {
-    CAPTURE(layout);
-    const Placement placement{.layout = layout,
-                              .block_size = 4,
-                              .block_padding = 16,
-                              .row_padding = 32,
-                              .gaps = all_different()};
-    const PlacedProblem placed(problem, placement);
-    const PagedAttentionInputs& inputs = placed.inputs();
-    REQUIRE(check_shapes(inputs, {.alignment_bytes = 0}) == Status::ok());
-    REQUIRE(check_contents(inputs) == Status::ok());
-    check_queries(inputs.q, placement.gaps);
-    check_cache(inputs.kv.k, inputs.block_table, 500.0);
-    check_cache(inputs.kv.v, inputs.block_table, 1000.0);
+    for (const std::int64_t unit : {16, 3, 1}) {
+      CAPTURE(layout, unit);
+      check_placed(layout, unit);
+    }
   }
 }
 
@@ -108,10 +113,14 @@ TEST_CASE("strides are those of heads, slots and blocks with a gap after each") 
   placement.layout = KvLayout::kPacked;
   const PlacedProblem packed(small_problem(), placement);
   const KvTensorView& packs = packed.inputs().kv.k;
-  CHECK(packs.slot_stride == 8);
-  CHECK(packs.pack_stride == 4 * 8 + gaps.k_slots);
+  CHECK(packs.slot_stride == 8 + gaps.k_pack_slots);
+  CHECK(packs.pack_stride == 4 * packs.slot_stride + gaps.k_slots);
   CHECK(packs.head_stride == 2 * packs.pack_stride + gaps.k_heads);
   CHECK(packs.block_stride == 2 * packs.head_stride + gaps.k_blocks);
+  // A dim of V is contiguous over the slots of its block.
+  const KvTensorView& values = packed.inputs().kv.v;
+  CHECK(values.slot_stride == 1);
+  CHECK(values.pack_stride == 4 + gaps.v_slots);
 }
 
 }  // namespace

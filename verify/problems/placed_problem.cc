@@ -56,14 +56,16 @@ struct PoolGaps {
   std::int64_t blocks = 0;
   std::int64_t slots = 0;
   std::int64_t heads = 0;
+  std::int64_t pack_slots = 0;
 };
 
 PoolGaps gaps_of(const Placement& placement, KvTensor tensor) {
   const Gaps& gaps = placement.gaps;
-  const PoolGaps own = tensor == KvTensor::kKeys
-                           ? PoolGaps{gaps.k_blocks, gaps.k_slots, gaps.k_heads}
-                           : PoolGaps{gaps.v_blocks, gaps.v_slots, gaps.v_heads};
-  return {.blocks = own.blocks + placement.block_padding, .slots = own.slots, .heads = own.heads};
+  PoolGaps own = tensor == KvTensor::kKeys
+                     ? PoolGaps{gaps.k_blocks, gaps.k_slots, gaps.k_heads, gaps.k_pack_slots}
+                     : PoolGaps{gaps.v_blocks, gaps.v_slots, gaps.v_heads};
+  own.blocks += placement.block_padding;
+  return own;
 }
 
 KvTensorView strided_view(const AttentionProblem& problem, const Placement& placement,
@@ -89,8 +91,8 @@ KvTensorView strided_view(const AttentionProblem& problem, const Placement& plac
       break;
     case KvLayout::kPacked:
       view.pack_width = keys ? packed_width_k(view.type) : kPackedWidthV;
-      view.slot_stride = view.pack_width;
-      view.pack_stride = view.block_size * view.pack_width + gaps.slots;
+      view.slot_stride = view.pack_width + gaps.pack_slots;
+      view.pack_stride = view.block_size * view.slot_stride + gaps.slots;
       RECTO_CHECK_EQ(view.head_dim % view.pack_width, 0);
       view.head_stride = view.head_dim / view.pack_width * view.pack_stride + gaps.heads;
       view.block_stride = view.num_kv_heads * view.head_stride + gaps.blocks;

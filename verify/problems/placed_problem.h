@@ -56,7 +56,7 @@ struct Placement {
   // Extra elements between neighbours, filled with poison: multiples of 16.
   std::int64_t block_padding = 0;
   std::int64_t row_padding = 0;  // of rows of q and out; poisoned whatever `poisoned` is
-  Gaps gaps = {};                // further ones, of each tensor its own
+  Gaps gaps = {};                // further ones, of each tensor its own, of any width
   // Columns of the block table beyond those of the longest sequence: half of them, rounded up,
   // count towards max_blocks, and all of them towards its row stride.
   std::int64_t table_padding = 0;
