@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "core/dense_kv_view.h"
@@ -18,12 +19,22 @@ constexpr std::array<Gap, 4> kRowGaps = {&Gaps::q_rows, &Gaps::q_heads, &Gaps::o
 constexpr std::array<Gap, 6> kCacheGaps = {&Gaps::k_slots,  &Gaps::v_slots, &Gaps::k_heads,
                                            &Gaps::k_blocks, &Gaps::v_heads, &Gaps::v_blocks};
 
+// What the case's gaps are multiples of, at most 16: strides are no less aligned than a backend
+// takes them, and a library that takes any gets some that are not aligned.
+std::int64_t unit_of(const LawCase& law_case) {
+  std::int64_t unit = 16;
+  for (const GapField& field : kGapFields)
+    if (field.gap != &Gaps::k_pack_slots) unit = std::gcd(unit, law_case.placement.gaps.*field.gap);
+  return unit;
+}
+
 // No two of them are widened alike: a stride that is taken for another leads elsewhere. The more of
 // a gap there are, the earlier it stands.
 template <typename List>
 LawCase with_own_gaps(LawCase law_case, const List& gaps) {
+  const std::int64_t unit = unit_of(law_case);
   std::int64_t width = 0;
-  for (const Gap gap : gaps) law_case.placement.gaps.*gap += width += 16;
+  for (const Gap gap : gaps) law_case.placement.gaps.*gap += width += unit;
   return law_case;
 }
 
@@ -44,7 +55,8 @@ Variant with_one_gap(LawCase law_case) {
   gaps.insert(gaps.end(), kCacheGaps.begin(), kCacheGaps.end());
   if (law_case.placement.layout == KvLayout::kPacked) gaps.push_back(&Gaps::k_pack_slots);
   const Gap gap = gaps[law_case.placement.seed % gaps.size()];
-  law_case.placement.gaps.*gap += gap == &Gaps::k_pack_slots ? pack_slots_width(law_case) : 16;
+  law_case.placement.gaps.*gap +=
+      gap == &Gaps::k_pack_slots ? pack_slots_width(law_case) : unit_of(law_case);
   return {fmt::format("a wider gap of {} alone", gap_name(gap)), law_case};
 }
 

@@ -55,6 +55,18 @@ TEST_CASE("each gap is tried alone") {
   }
 }
 
+TEST_CASE("gaps are widened by what those of the case are multiples of") {
+  for (const std::int64_t unit : {16, 8, 1}) {
+    LawCase law_case = case_of_turn(0);
+    law_case.placement.gaps.q_heads = 3 * unit;
+    const auto widened = [=](const PagedAttentionInputs& inputs) {
+      return gaps_of(inputs) == Gaps{.q_rows = unit, .q_heads = 3 * unit};
+    };
+    expect_caught_by("a wider gap of q_rows alone", physical_placement_law(), law_case,
+                     wrong_where(widened));
+  }
+}
+
 TEST_CASE("slots within packs of K are put apart, also alone") {
   LawCase packed = case_of_turn(6);  // of eleven, the last
   packed.placement.layout = KvLayout::kPacked;
