@@ -35,8 +35,6 @@ CaseSpec draw_spec(const DrawnCases& cases, std::uint64_t number, ServingValues 
     spec = draw_case(stream, domain);
   // Of less weight, a sink that is left out or counted twice may hide among so many keys.
   if (spec.options.sinks != SinkFamily::kNone) spec.options.sinks = SinkFamily::kComparable;
-  // Sequences that have all of their keys in common may be taken for each other.
-  spec.shared_prefix = std::min(spec.shared_prefix, spec.longest_context() / 4);
   return spec;
 }
 
@@ -76,8 +74,11 @@ CaseSpec serving_spec(const ServingKind& kind, std::uint64_t number, ServingValu
   place_rows(kind.rows, spec.sequences);
   const CaseDomain& domain = kind.cases.domain;
   if (domain.has_window) set_window(kind.window, spec);
-  if (values == ServingValues::kTelling && kind.has_negative_scale && domain.has_negative_scale)
+  if (values == ServingValues::kAny) return spec;
+  if (kind.has_negative_scale && domain.has_negative_scale)
     spec.options.scale = -1.5F * usual_scale(spec);
+  // Sequences that have all of their keys in common may be taken for each other.
+  spec.shared_prefix = std::min(spec.shared_prefix, spec.longest_context() / 4);
   return spec;
 }
 
