@@ -17,9 +17,12 @@ CaseDomain telling(CaseDomain domain) {
   return domain;
 }
 
+float usual_scale(const CaseSpec& spec) {
+  return static_cast<float>(1.0 / std::sqrt(static_cast<double>(spec.shape.head_dim_k)));
+}
+
 bool is_telling(const CaseSpec& spec) {
-  const double usual = 1.0 / std::sqrt(static_cast<double>(spec.shape.head_dim_k));
-  return std::abs(spec.options.scale) <= 2.01 * usual;
+  return std::abs(spec.options.scale) <= 2.01F * usual_scale(spec);
 }
 
 CaseSpec draw_spec(const DrawnCases& cases, std::uint64_t number, ServingValues values) {
@@ -35,6 +38,15 @@ CaseSpec draw_spec(const DrawnCases& cases, std::uint64_t number, ServingValues 
   return spec;
 }
 
+// In fours, from the last one, which keeps its rows.
+void empty_every_second(std::vector<SequenceSpec>& sequences) {
+  for (std::size_t i = 0; i < sequences.size(); ++i) {
+    const std::size_t place = (sequences.size() - 1 - i) % 4;
+    if (place == 1 || place == 2) sequences[i].num_rows = 0;
+    if (place == 2) sequences[i].context_length = 0;
+  }
+}
+
 // The first sequence has the rows that the kind asks for. As the last one, it starts behind rows of
 // others.
 void place_rows(ServedRows rows, std::vector<SequenceSpec>& sequences) {
@@ -44,6 +56,15 @@ void place_rows(ServedRows rows, std::vector<SequenceSpec>& sequences) {
       sequences[i].num_rows = std::min<std::int64_t>(1, sequences[i].num_rows);
   }
   std::swap(sequences.front(), sequences.back());
+  if (rows == ServedRows::kChunksAndEmpty) empty_every_second(sequences);
+}
+
+void set_window(ServedWindow window, CaseSpec& spec) {
+  const std::int64_t half = spec.longest_context() / 2;
+  if (window == ServedWindow::kNone || half == 0) return;
+  const std::int64_t width = window == ServedWindow::kWide ? half : half / 2;
+  const auto choices = static_cast<std::uint64_t>(std::max<std::int64_t>(1, width));
+  spec.options.window = 1 + width / 4 + static_cast<std::int64_t>(spec.seed % choices);
 }
 
 }  // namespace
@@ -51,11 +72,13 @@ void place_rows(ServedRows rows, std::vector<SequenceSpec>& sequences) {
 CaseSpec serving_spec(const ServingKind& kind, std::uint64_t number, ServingValues values) {
   CaseSpec spec = draw_spec(kind.cases, number, values);
   place_rows(kind.rows, spec.sequences);
-  const std::int64_t half = spec.longest_context() / 2;
-  if (kind.has_window && kind.cases.domain.has_window && half > 0) {
-    spec.options.window =
-        1 + half / 4 + static_cast<std::int64_t>(spec.seed % static_cast<std::uint64_t>(half));
-  }
+  const CaseDomain& domain = kind.cases.domain;
+  if (domain.has_window) set_window(kind.window, spec);
+  if (values == ServingValues::kAny) return spec;
+  if (kind.has_negative_scale && domain.has_negative_scale)
+    spec.options.scale = -1.5F * usual_scale(spec);
+  // Sequences that have all of their keys in common may be taken for each other.
+  spec.shared_prefix = std::min(spec.shared_prefix, spec.longest_context() / 4);
   return spec;
 }
 

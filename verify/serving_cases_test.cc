@@ -72,6 +72,12 @@ bool has_chunk(const CaseSpec& spec, std::int64_t rows_min, std::int64_t rows_ma
   });
 }
 
+// Head dims that are no multiples of 16.
+bool has_odd_dims(const CaseSpec& spec) {
+  return spec.shape.head_dim_k > 32 && spec.shape.head_dim_k % 16 != 0 &&
+         spec.shape.head_dim_v == spec.shape.head_dim_k;
+}
+
 bool is_decode(const CaseSpec& spec) {
   return std::ranges::all_of(spec.sequences,
                              [](const SequenceSpec& sequence) { return sequence.num_rows == 1; });
@@ -108,9 +114,43 @@ constexpr Band kBands[] = {
      }},
     {"rows of several heads in a wide group",
      [](const CaseSpec& spec) { return spec.shape.group() >= 16 && most_rows(spec) >= 4; }},
-    {"a window of 64 tokens and more that cuts", [](const CaseSpec& spec) {
+    {"a window of 64 tokens and more that cuts",
+     [](const CaseSpec& spec) {
        return spec.options.window >= 64 && spec.options.window < spec.longest_context();
-     }}};
+     }},
+    {"a chunk of 13 to 64 rows behind 2048 tokens",
+     [](const CaseSpec& spec) { return has_chunk(spec, 13, 64, 2048); }},
+    {"2 to 8 rows behind 2000 tokens, in a batch",
+     [](const CaseSpec& spec) {
+       return spec.sequences.size() >= 3 && has_chunk(spec, 2, 8, 2000) && most_rows(spec) <= 8;
+     }},
+    {"rows behind 1280 tokens, and a window much shorter than these, longer than a block",
+     [](const CaseSpec& spec) {
+       return has_chunk(spec, 13, 64, 1280) && spec.options.window > spec.placement.block_size &&
+              3 * *spec.options.window < spec.longest_context();
+     }},
+    {"13 rows behind 16 sequences and more, the last of which has none",
+     [](const CaseSpec& spec) {
+       return spec.sequences.size() > 16 && spec.sequences.back().num_rows >= 13 &&
+              spec.sequences[spec.sequences.size() - 2].num_rows == 0;
+     }},
+    {"rows among sequences that have keys alone, and sequences that have nothing",
+     [](const CaseSpec& spec) {
+       const auto count = [&](bool has_keys) {
+         return std::ranges::count_if(spec.sequences, [&](const SequenceSpec& sequence) {
+           return sequence.num_rows == 0 && (sequence.context_length > 0) == has_keys;
+         });
+       };
+       return count(true) >= 2 && count(false) >= 4 && spec.num_rows() > 24;
+     }},
+    {"an odd head dim, decode",
+     [](const CaseSpec& spec) { return is_decode(spec) && has_odd_dims(spec); }},
+    {"an odd head dim, chunk",
+     [](const CaseSpec& spec) { return most_rows(spec) >= 13 && has_odd_dims(spec); }},
+    {"a negative scale, decode",
+     [](const CaseSpec& spec) { return is_decode(spec) && spec.options.scale < 0; }},
+    {"a negative scale, chunk",
+     [](const CaseSpec& spec) { return most_rows(spec) >= 13 && spec.options.scale < 0; }}};
 
 TEST_CASE("one pass through the kinds has every band of sizes, whatever the seed") {
   std::vector<ServingKind> kinds = serving_kinds({});
@@ -134,7 +174,8 @@ TEST_CASE("where values tell, each key has weight") {
       for (const FloatFamily family : {spec.q, spec.k, spec.v})
         CHECK((family == FloatFamily::kUniform || family == FloatFamily::kNormal));
       CHECK(spec.options.alibi == AlibiFamily::kNone);
-      CHECK(spec.options.window.has_value() == kind.has_window);
+      CHECK(spec.options.window.has_value() == (kind.window != ServedWindow::kNone));
+      CHECK(4 * spec.shared_prefix <= spec.longest_context());
     }
   }
 }

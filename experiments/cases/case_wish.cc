@@ -190,7 +190,7 @@ void add_wish_flags(CLI::App& command, CaseWish& wish) {
   add_list("--op", wish.operations, "of decode, prefill and kv_write [all]");
   add_list("--type", wish.types, "of q and K/V: fp32, fp16, bf16, fp16/e4m3, ... [all]");
   add_list("--layout", wish.layouts, "of token-major, head-major and packed [token-major]");
-  add_list("--head-dim", wish.head_dims, "of K and V alike [small ones and those of models]");
+  add_list("--head-dim", wish.head_dims, "of K and V alike [small ones, and from 40 to 256]");
   add_list("--group", wish.groups, "query heads of a KV head [1 to 8, and some to 71]");
   add_list("--block-size", wish.block_sizes, "tokens of a block [small ones, and 16,32,64]");
   add_list("--without", wish.without, "softcap, window, alibi, sinks, scales, non-causal [none]");

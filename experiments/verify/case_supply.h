@@ -18,7 +18,7 @@ namespace recto::experiments {
 // Cases of a run by default: few, because the executor is slow; a library is quick, and refuses
 // types that it does not take. One in so many is of serving size.
 inline constexpr std::int64_t kDefaultCases = 15;
-inline constexpr std::int64_t kDefaultLibraryCases = 96;
+inline constexpr std::int64_t kDefaultLibraryCases = 120;
 inline constexpr std::int64_t kLargeEvery = 5;
 inline constexpr std::int64_t kLibraryLargeEvery = 3;
 

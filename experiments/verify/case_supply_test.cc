@@ -140,9 +140,13 @@ TEST_CASE("decode and prefill each get every kind that they serve, within a defa
       note(rows > 128 && spec.sequences.size() > 2, "a chunk in a batch");
       note(rows > 12 && rows < 128 && supply.is_of_serving_size(), "chunks");
       note(rows > 12 && !supply.is_of_serving_size(), "small chunks");
+      note(rows > 12 && longest - rows > 2048, "a chunk behind a long context");
+      const std::int64_t dim = spec.shape.head_dim_k;
+      note(rows == 1 && dim > 32 && dim % 16 != 0, "an odd head dim");
+      note(rows > 12 && dim > 32 && dim % 16 != 0, "an odd head dim in a chunk");
     }
     CAPTURE(seed, seen);
-    CHECK(seen.size() == 9);
+    CHECK(seen.size() == 12);
   }
 }
 

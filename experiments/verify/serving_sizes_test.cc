@@ -31,6 +31,21 @@ Json verify(const char* fault, std::vector<std::string> arguments) {
   return Json::parse(tried.out);
 }
 
+// Of a pass through all kinds of serving size, with more of a few: less than a default run.
+Json verify_decode(const char* fault) {
+  return verify(fault, {"--law", "oracle", "--backend", "decode", "--cases", "60"});
+}
+
+Json verify_prefill(const char* fault) {
+  return verify(fault, {"--law", "oracle", "--backend", "prefill", "--cases", "75"});
+}
+
+// The same without what takes long, for faults that need no such sizes.
+Json verify_narrow(const char* fault, const char* backend) {
+  return verify(fault, {"--law", "oracle", "--backend", backend, "--cases", "75", "--rows-max",
+                        "64", "--q-heads-max", "8", "--sequences-max", "64"});
+}
+
 std::int64_t failed_of_oracle(const Json& json) {
   std::int64_t failed = 0;
   for (const Json& count : json["counts"])
@@ -42,7 +57,7 @@ TEST_CASE("right below 512 keys, below 33 sequences, or in four KV heads: each i
   for (const char* fault : {"context:512", "sequence:32", "head:4"}) {
     CAPTURE(fault);
     const Json json = verify(fault, {"--law", "oracle", "--backend", "decode"});
-    CHECK(json["cases_of_serving_size"] == 32);
+    CHECK(json["cases_of_serving_size"] == 40);
     CHECK(failed_of_oracle(json) >= 2);
     CHECK_FALSE(json["failures"].empty());
   }
@@ -51,7 +66,7 @@ TEST_CASE("right below 512 keys, below 33 sequences, or in four KV heads: each i
 TEST_CASE("wide groups, many heads, many sequences and large blocks: each fault there is caught") {
   for (const char* fault : {"group:16", "q-head:64", "sequence:64", "block:256"}) {
     CAPTURE(fault);
-    const Json json = verify(fault, {"--law", "oracle", "--backend", "decode"});
+    const Json json = verify_decode(fault);
     CHECK(failed_of_oracle(json) >= 2);
     CHECK_FALSE(json["failures"].empty());
   }
@@ -70,7 +85,7 @@ TEST_CASE("right in groups of 8: it is caught, and shrinks to a group of 9") {
 TEST_CASE("several KV heads beyond 640 keys, heads of wide groups, sinks: each is caught") {
   for (const char* fault : {"kv-context:640", "group:64", "sink:512"}) {
     CAPTURE(fault);
-    CHECK(failed_of_oracle(verify(fault, {"--law", "oracle", "--backend", "decode"})) >= 1);
+    CHECK(failed_of_oracle(verify_decode(fault)) >= 1);
   }
 }
 
@@ -78,7 +93,25 @@ TEST_CASE("faults in chunks of prompts alone: each is caught") {
   for (const char* fault :
        {"chunk:12", "later-row:16", "batch-row:128", "group-row:64", "row:256", "prefix:256"}) {
     CAPTURE(fault);
-    CHECK(failed_of_oracle(verify(fault, {"--law", "oracle", "--backend", "prefill"})) >= 1);
+    CHECK(failed_of_oracle(verify_prefill(fault)) >= 1);
+  }
+}
+
+TEST_CASE(
+    "faults in rows behind long contexts, their windows, and behind no rows: each is caught") {
+  for (const char* fault :
+       {"late-row:1280", "draft-row:1280", "late-window:1280", "after-empty:12"}) {
+    CAPTURE(fault);
+    CHECK(failed_of_oracle(verify_narrow(fault, "prefill")) >= 1);
+  }
+}
+
+TEST_CASE("dims beyond a multiple of 16, and the sign of the scale, if lost: each is caught") {
+  for (const char* fault : {"head-dim:32", "scale:256"}) {
+    for (const char* backend : {"decode", "prefill"}) {
+      CAPTURE(fault, backend);
+      CHECK(failed_of_oracle(verify_narrow(fault, backend)) >= 1);
+    }
   }
 }
 
@@ -108,7 +141,8 @@ TEST_CASE("without its fault it passes, and what was tried is said") {
   CHECK(sizes["sequences"][1].get<int>() > 128);
   CHECK(sizes["q heads"][1].get<int>() > 64);
   CHECK(sizes["KV heads"][1].get<int>() > 16);
-  CHECK(sizes["head dim"][1] == 256);
+  CHECK(sizes["head dims"].size() > 20);
+  CHECK(sizes["head dims"].back() == 256);
   CHECK(sizes["groups"].back().get<int>() > 64);
   CHECK(sizes["block sizes"].back() == 512);
 }
@@ -124,13 +158,14 @@ TEST_CASE("no batch and no heads are drawn beyond what is asked for, and that is
   CHECK(sizes["q heads"][1] == 8);
   CHECK(sizes["groups"].back() == 8);
   const Json wider = verify("none", {"--law", "oracle", "--sequences-max", "600", "--q-heads-max",
-                                     "200", "--backend", "decode"});
+                                     "200", "--backend", "decode", "--cases", "60"});
   CHECK(wider["failed"] == 0);
   CHECK(wider["sizes"]["large-faults decode"]["sequences"][1].get<int>() > 256);
 }
 
 TEST_CASE("below the sizes that it is wrong at nothing is seen, and the sizes say so") {
-  const Json json = verify("context:512", {"--law", "oracle", "--context-max", "512"});
+  const Json json =
+      verify("context:512", {"--law", "oracle", "--context-max", "512", "--cases", "60"});
   CHECK(json["failed"] == 0);
   CHECK(json["context_max"] == 512);
   CHECK(json["sizes"]["large-faults decode"]["context"][1].get<int>() <= 512);

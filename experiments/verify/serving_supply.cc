@@ -29,7 +29,7 @@ std::vector<Value> common(const std::vector<Value>& wanted, const std::vector<Va
 
 CaseDomain as_served(CaseDomain kind, const CaseDomain& served) {
   kind.types = served.types;
-  kind.layouts = served.layouts;
+  kind.layouts = common(kind.layouts, served.layouts);
   kind.rows = common(kind.rows, served.rows);
   kind.head_dims = common(kind.head_dims, served.head_dims);
   kind.groups = common(kind.groups, served.groups);
@@ -40,6 +40,7 @@ CaseDomain as_served(CaseDomain kind, const CaseDomain& served) {
   kind.has_sinks = served.has_sinks;
   kind.has_scales = served.has_scales;
   kind.has_non_causal = served.has_non_causal;
+  kind.has_negative_scale = served.has_negative_scale;
   kind.has_padding = served.has_padding;
   kind.gaps = served.gaps;
   kind.gap_units = served.gap_units;

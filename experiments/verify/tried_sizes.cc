@@ -22,8 +22,8 @@ void TriedSizes::add(const verify::LawCase& law_case) {
   ranges_[kSequences].add(std::ssize(law_case.problem.sequences));
   ranges_[kQHeads].add(shape.num_q_heads);
   ranges_[kKvHeads].add(shape.num_kv_heads);
-  ranges_[kHeadDim].add(shape.head_dim_k);
-  ranges_[kHeadDim].add(shape.head_dim_v);
+  head_dims_.insert(shape.head_dim_k);
+  head_dims_.insert(shape.head_dim_v);
   groups_.insert(shape.group());
   block_sizes_.insert(law_case.placement.block_size);
   types_.insert(
@@ -33,6 +33,7 @@ void TriedSizes::add(const verify::LawCase& law_case) {
 
 void TriedSizes::add(const TriedSizes& other) {
   for (std::size_t i = 0; i < std::size(ranges_); ++i) ranges_[i].add(other.ranges_[i]);
+  head_dims_.insert(other.head_dims_.begin(), other.head_dims_.end());
   groups_.insert(other.groups_.begin(), other.groups_.end());
   block_sizes_.insert(other.block_sizes_.begin(), other.block_sizes_.end());
   types_.insert(other.types_.begin(), other.types_.end());
@@ -45,15 +46,17 @@ std::string TriedSizes::text(const std::string& indent) const {
     text +=
         fmt::format("{}{} {}-{}", i == 0 ? "" : ", ", kNames[i], ranges_[i].min, ranges_[i].max);
   }
-  return text + fmt::format(",\n{0}groups {1},\n{0}block sizes {2},\n{0}types {3}, layouts {4}",
-                            indent, fmt::join(groups_, " "), fmt::join(block_sizes_, " "),
-                            fmt::join(types_, " "), fmt::join(layouts_, " "));
+  const auto list = [](const auto& values) { return fmt::format("{}", fmt::join(values, " ")); };
+  text += fmt::format(",\n{0}head dims {1},\n{0}groups {2},\n{0}block sizes {3}", indent,
+                      list(head_dims_), list(groups_), list(block_sizes_));
+  return text + fmt::format(",\n{}types {}, layouts {}", indent, list(types_), list(layouts_));
 }
 
 nlohmann::ordered_json TriedSizes::json() const {
   nlohmann::ordered_json json;
   for (std::size_t i = 0; i < std::size(ranges_); ++i)
     json[kNames[i]] = {ranges_[i].min, ranges_[i].max};
+  json["head dims"] = head_dims_;
   json["groups"] = groups_;
   json["block sizes"] = block_sizes_;
   json["types"] = types_;

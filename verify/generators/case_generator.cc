@@ -120,11 +120,11 @@ std::vector<SequenceSpec> draw_sequences(const CaseDomain& domain, std::int64_t 
   return sequences;
 }
 
-float draw_scale(std::int64_t head_dim, RandomStream& stream) {
+float draw_scale(const CaseDomain& domain, std::int64_t head_dim, RandomStream& stream) {
   const double dim = static_cast<double>(head_dim);
   const double usual = 1.0 / std::sqrt(dim);
   const double scales[] = {usual, usual, usual, 0.5 * usual, 2.0 * usual, 1.0 / dim, 0.125, 1.0};
-  const double sign = draw_one_in(8, stream) ? -1.0 : 1.0;
+  const double sign = draw_one_in(8, stream) && domain.has_negative_scale ? -1.0 : 1.0;
   return static_cast<float>(sign * draw_of(scales, stream));
 }
 
@@ -137,7 +137,7 @@ std::int64_t draw_window(const CaseSpec& spec, RandomStream& stream) {
 
 OptionsSpec draw_options(const CaseDomain& domain, const CaseSpec& spec, RandomStream stream) {
   OptionsSpec options;
-  options.scale = draw_scale(spec.shape.head_dim_k, stream);
+  options.scale = draw_scale(domain, spec.shape.head_dim_k, stream);
   options.causal = !draw_one_in(4, stream) || !domain.has_non_causal;
   if (draw_one_in(4, stream) && domain.has_softcap) {
     constexpr float kCaps[] = {0.5F, 5.0F, 30.0F, 50.0F};  // the last two: Gemma 2
@@ -185,9 +185,10 @@ void reach_score(double limit, CaseSpec& spec) {
 
 // Moves all scores of a row far from 0, to one side of it. A running maximum that does not begin
 // at minus infinity shows only where all scores lie far below it.
-void move_scores_far(CaseSpec& spec, RandomStream stream) {
+void move_scores_far(const CaseDomain& domain, CaseSpec& spec, RandomStream stream) {
   constexpr double kFarthest[] = {-kScoreLimit, -kScoreLimit, -kScoreLimit, -3000.0, kScoreLimit};
-  const double farthest = draw_of(kFarthest, stream);
+  double farthest = draw_of(kFarthest, stream);
+  if (!domain.has_negative_scale) farthest = std::abs(farthest);
   OptionsSpec& options = spec.options;
   spec.q = spec.k = FloatFamily::kOutlierDim;
   options.softcap = 0.0F;
@@ -241,7 +242,7 @@ CaseSpec draw_any(const CaseDomain& domain, const RandomStream& stream) {
   spec.options = draw_options(domain, spec, stream.split("options"));
   if (draw_one_in(16, own)) reach_score(kScoreLimit, spec);
   RandomStream far = stream.split("far scores");
-  if (domain.has_far_scores && draw_one_in(8, far)) move_scores_far(spec, far);
+  if (domain.has_far_scores && draw_one_in(8, far)) move_scores_far(domain, spec, far);
   if (score_bound(spec) > kScoreLimit) {
     spec.options.scale = static_cast<float>(1.0 / static_cast<double>(spec.shape.head_dim_k));
   }

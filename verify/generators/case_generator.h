@@ -83,6 +83,7 @@ struct CaseDomain {
   bool has_sinks = true;
   bool has_scales = true;
   bool has_non_causal = true;
+  bool has_negative_scale = true;
   bool has_padding = true;
   std::vector<Gap> gaps = every_gap();  // with padding: which ones a case in three may have
   // All gaps of a case are multiples of one of these, by its seed; those within packs are no wider

@@ -132,5 +132,14 @@ TEST_CASE("whatever the seed, some of 64 cases lie below a running maximum that 
   }
 }
 
+TEST_CASE("one case in eight or more has a negative scale, and none of a domain without") {
+  const auto has_negative_scale = [](const CaseSpec& spec) { return spec.options.scale < 0; };
+  CHECK(std::ranges::count_if(many_cases(), has_negative_scale) > kCases / 8);
+  RandomStream stream(2026);
+  CaseDomain domain;
+  domain.has_negative_scale = false;
+  for (int i = 0; i < kCases; ++i) CHECK_FALSE(has_negative_scale(draw_case(stream, domain)));
+}
+
 }  // namespace
 }  // namespace recto::verify

@@ -29,6 +29,7 @@ struct Choice {
   bool has_sinks = false;
   bool has_scales = false;
   bool has_non_causal = false;
+  bool has_negative_scale = false;
   bool has_padding = false;
   std::vector<Gap> gaps = {};  // the only ones
   std::int64_t gap_unit = kGapUnits.front();
@@ -63,7 +64,8 @@ CaseSpec case_of(const Choice& choice) {
                 .kv_type = choice.types.kv};
   spec.shape.head_dim_v = spec.shape.head_dim_k + (choice.has_own_value_dim ? 16 : 0);
   spec.sequences = sequences_of(choice.rows);
-  spec.options.scale = 1.0F / static_cast<float>(spec.shape.head_dim_k);
+  const float sign = choice.has_negative_scale ? -1.0F : 1.0F;
+  spec.options.scale = sign / static_cast<float>(spec.shape.head_dim_k);
   spec.options.causal = !choice.has_non_causal;
   if (choice.has_softcap) spec.options.softcap = 5.0F;
   if (choice.has_window) spec.options.window = 3;
@@ -161,6 +163,7 @@ class ServedSearch {
             {&Choice::has_sinks, domain.has_sinks},
             {&Choice::has_scales, domain.has_scales},
             {&Choice::has_non_causal, domain.has_non_causal},
+            {&Choice::has_negative_scale, domain.has_negative_scale},
             {&Choice::has_padding, domain.has_padding}};
   }
 
@@ -209,6 +212,7 @@ class ServedSearch {
     keep_option(served, &Choice::has_sinks, kept.has_sinks);
     keep_option(served, &Choice::has_scales, kept.has_scales);
     keep_option(served, &Choice::has_non_causal, kept.has_non_causal);
+    keep_option(served, &Choice::has_negative_scale, kept.has_negative_scale);
     keep_option(served, &Choice::has_padding, kept.has_padding);
     keep_gaps(served, kept);
     return kept;

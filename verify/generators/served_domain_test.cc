@@ -33,6 +33,7 @@ std::optional<std::string> why_not_by_one_kernel(const CaseSpec& spec) {
   if (spec.placement.block_size != 16)
     return "expected blocks of 16, got " + std::to_string(spec.placement.block_size);
   if (spec.options.softcap != 0 || spec.options.window) return "softcap or window";
+  if (spec.options.scale < 0) return "a scale below 0";
   if (spec.shape.group() != 4 && spec.shape.group() != 8) return "group";
   Gaps gaps = spec.placement.gaps;
   gaps.q_rows = 0;
@@ -61,6 +62,7 @@ TEST_CASE("what a kernel for one of everything serves is found, and what it take
   CHECK_FALSE(served->has_alibi);
   CHECK(served->has_sinks);
   CHECK(served->has_non_causal);
+  CHECK_FALSE(served->has_negative_scale);
   CHECK(served->has_padding);
   CHECK(served->gaps == std::vector<Gap>{&Gaps::q_rows});
   CHECK(asked < 700);
@@ -85,6 +87,7 @@ TEST_CASE("of a domain of which everything is served nothing is lost") {
   CHECK(served->head_dims == domain.head_dims);
   CHECK(served->value_head_dim == ValueHeadDim::kOwn);
   CHECK(served->has_scales);
+  CHECK(served->has_negative_scale);
   CHECK(served->gaps == domain.gaps);
   CHECK(served->gap_units == domain.gap_units);
 }

@@ -12,7 +12,12 @@
 // 17th row on behind the first sequence ("later-row:16"), from the 129th on where there are two
 // sequences ("batch-row:128"), from the 65th on in groups of four and more ("group-row:64"), or
 // from the 257th on ("row:256"). "prefix:256": chunks of 128 rows and more behind so many tokens
-// lose 64 keys from the 65th row on.
+// lose 64 keys from the 65th row on. "late-row:1280", "draft-row:1280": rows of chunks, or only of
+// those of 8 rows at most, lose keys from the 1281st on. "late-window:1280": behind more tokens,
+// the windows of all rows of a chunk begin where the last one's does. "after-empty:12": in chunks
+// of more rows, those behind a sequence without rows see its keys. "head-dim:32": above it, dims
+// beyond the last multiple of 16 are left out of scores. "scale:256": where a context is longer, a
+// scale below 0 loses its sign.
 
 #include <stdlib.h>
 
@@ -52,6 +57,24 @@ static int change_row(RectoAttentionCall* call, int32_t* lengths, Row* at, int64
     lengths[at->sequence] = (int32_t)right_until("kv-context");
     return 1;
   }
+  const int64_t rows_max = right_until("draft-row") < INT64_MAX ? 8 : INT64_MAX;
+  const int64_t keys = least(right_until("late-row"), right_until("draft-row"));
+  if (rows > 1 && rows <= rows_max && at->position >= keys) {
+    at->position = keys - 1;
+    lengths[at->sequence] = (int32_t)keys;
+    return 1;
+  }
+  if (call->window > 0 && prefix > right_until("late-window") && row + 1 < rows) {
+    const int64_t window = call->window - (rows - 1 - row);
+    call->window = window > 1 ? window : 1;
+    return 1;
+  }
+  if (rows > right_until("after-empty") && at->sequence > 0 &&
+      call->query_start[at->sequence] == call->query_start[at->sequence - 1]) {
+    --at->sequence;
+    at->position = least(at->position, lengths[at->sequence] - 1);
+    return 1;
+  }
   if (rows >= 128 && prefix >= right_until("prefix") && row >= 64) {
     const int64_t window = at->position + 1 - 64;
     if (call->window == 0 || call->window > window) call->window = window;
@@ -76,6 +99,7 @@ static void change_rows(const RectoAttentionCall* call) {
   int32_t lengths[kLengths];
   const int64_t group = call->q.num_heads / call->k.num_kv_heads;
   for (int64_t s = 0; s < call->num_seqs; ++s) {
+    lengths[s] = call->context_length[s];  // also where there are no rows
     const int64_t begin = call->query_start != NULL ? call->query_start[s] : s;
     const int64_t end = call->query_start != NULL ? call->query_start[s + 1] : s + 1;
     for (int64_t i = 0; i < (end - begin) * call->q.num_heads; ++i) {
@@ -136,8 +160,10 @@ static int32_t run_wrong(const RectoAttentionCall* call, Attention right) {
   RectoAttentionCall changed = *call;
   for (int64_t s = 0; s < call->num_seqs; ++s) {
     lengths[s] = shorter_context(call, s);
+    if (call->context_length[s] > right_until("scale")) changed.scale = fabsf(call->scale);
     if (lengths[s] > right_until("stride")) changed.block_table_row_stride = call->max_blocks;
   }
+  if (call->q.head_dim > right_until("head-dim")) changed.q.head_dim -= call->q.head_dim % 16;
   changed.context_length = lengths;
   const int32_t status = right(&changed);
   if (status == kRectoOk) change_rows(call);

@@ -1,0 +1,56 @@
+#pragma once
+
+// What a kind of cases with sizes as in serving is, and how kinds begin.
+
+#include <array>
+#include <cstdint>
+
+#include "verify/drawn_cases.h"
+
+namespace recto::verify {
+
+// Upper limits for all cases of every kind. Some kind reaches each limit, so larger limits widen
+// what is drawn, and smaller limits narrow it.
+struct SizeLimits {
+  std::int64_t context_max = 4096;
+  std::int64_t num_seqs_max = 256;
+  std::int64_t num_q_heads_max = 128;
+  std::int64_t num_rows_max = 512;  // of one sequence
+};
+
+// Which sequences of a case have several rows.
+enum class ServedRows : std::uint8_t {
+  kOne,               // none: decode
+  kChunks,            // some, the last one among them
+  kChunksAndDecodes,  // every second one; the others decode
+  // The last one, and half of the others; between them lie one that has keys and no rows, and one
+  // that has neither.
+  kChunksAndEmpty,
+};
+
+// The window that each case of a kind has, in parts of its longest context.
+enum class ServedWindow : std::uint8_t {
+  kNone,    // as drawn
+  kWide,    // an eighth to five eighths
+  kNarrow,  // a 16th to five 16ths
+};
+
+struct ServingKind {
+  DrawnCases cases;
+  ServedRows rows = ServedRows::kOne;
+  ServedWindow window = ServedWindow::kNone;
+  // Where values tell, the scale is below 0, and not the usual one negated.
+  bool has_negative_scale = false;
+};
+
+// No multiples of 16: kernels load 16 bytes, or multiply 16 dims, at a time.
+inline constexpr std::array<std::int64_t, 8> kOddHeadDims = {40, 56, 72, 88, 104, 120, 136, 168};
+
+// One row a sequence: few sequences of skewed lengths, few heads.
+ServingKind kind_named(const char* name, std::int64_t context_max);
+
+// The first sequence has this many rows at least.
+ServingKind chunks_named(const char* name, std::int64_t context_max, std::int64_t rows_min,
+                         std::int64_t rows_max);
+
+}  // namespace recto::verify
