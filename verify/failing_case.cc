@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,8 @@ namespace {
 constexpr std::size_t kChecksMax = 64;
 constexpr std::int64_t kNumbersMax = std::int64_t{1} << 26;
 constexpr std::int64_t kTrialsAgain = 100;
+// Each failing case gets at least this much work for its trials: enough for those of a small case.
+constexpr std::int64_t kLeastWork = 50'000'000;
 
 std::int64_t numbers_in(const MadeCheck& check) {
   std::size_t numbers = 0;
@@ -30,11 +33,33 @@ bool fails_after(const Attempt& attempt, FailingCase& failing, std::vector<MadeC
   DescribedCase described = failing.described;
   described.after = std::move(checks);
   budget.take(described);
-  LawVerdict verdict = verdict_again(attempt, described);
+  LawVerdict verdict = verdict_again(attempt, described, &budget);
   if (verdict.skipped || !verdict.failed() || verdict.kind() != failing.verdict.kind())
     return false;
   failing = failing_case(attempt, std::move(described), std::move(verdict));
   return true;
+}
+
+// Whether it fails in the same way where it is put to a restarted backend again and again; it then
+// comes after itself, so many times. That finds what each 20th call brings about, say.
+bool fails_after_itself(const Attempt& attempt, FailingCase& failing, TrialBudget& budget) {
+  const auto itself = std::make_shared<const DescribedCase>(failing.described);
+  std::vector<MadeCheck> before;
+  attempt.backend.restart();
+  while (before.size() < kChecksMax && budget.has(1)) {
+    budget.take(*itself);
+    LawVerdict verdict =
+        verdict_of(attempt.law, attempt.backend, itself->law_case, attempt.options.bound_kind);
+    const bool is_same = verdict.failed() && verdict.kind() == failing.verdict.kind();
+    if (is_same && !before.empty()) {
+      failing.described.after = std::move(before);
+      failing = failing_case(attempt, failing.described, std::move(verdict));
+      return true;
+    }
+    if (verdict.skipped || verdict.failed()) return false;
+    before.push_back({&attempt.law, &attempt.backend, itself});
+  }
+  return false;
 }
 
 // Leaves out those of the checks before a case without which it fails as well.
@@ -57,10 +82,48 @@ std::string remark_on(const std::vector<MadeCheck>& after) {
   std::string text = fmt::format(
       "only after other calls: it holds alone in a new process, and fails there after\n{} other {}",
       after.size(), after.size() == 1 ? "check:" : "checks, in this order:");
-  for (const MadeCheck& check : after)
-    text += fmt::format("\n{} on {}, of\n{}", check.law->name, check.backend->name,
+  for (std::size_t i = 0; i < after.size();) {
+    const MadeCheck& check = after[i];
+    std::size_t times = 0;
+    for (; i < after.size() && after[i].law == check.law && after[i].backend == check.backend &&
+           after[i].described == check.described;
+         ++i)
+      ++times;
+    text += fmt::format("\n{} on {},{} of\n{}", check.law->name, check.backend->name,
+                        times == 1 ? "" : fmt::format(" {} times,", times),
                         check.described->description);
+  }
   return text;
+}
+
+// Whether the case fails after the last of the recent checks, twice as many in each trial; `tried`
+// is how many of them were.
+bool fails_after_recent(const Attempt& attempt, FailingCase& failing, const RecentChecks& recent,
+                        TrialBudget& budget, std::size_t& tried) {
+  const std::vector<MadeCheck> checks(recent.all().begin(), recent.all().end());
+  std::int64_t trials_left = kTrialsAgain;
+  while (tried < checks.size() && budget.has(trials_left--)) {
+    tried = std::min(std::max<std::size_t>(1, 2 * tried), checks.size());
+    if (!fails_after(attempt, failing,
+                     {checks.end() - static_cast<std::ptrdiff_t>(tried), checks.end()}, budget))
+      continue;
+    leave_out_checks(attempt, failing, budget, trials_left);
+    return true;
+  }
+  return false;
+}
+
+std::string remark_on_one(std::size_t tried, const TrialBudget& budget) {
+  if (budget.is_late()) {
+    return fmt::format(
+        "once so far: it holds alone in a new process, and looking for the calls that it takes "
+        "before it\nwas ended {}, so that its replay may hold, too",
+        budget.end_text());
+  }
+  return fmt::format(
+      "once, and not again: it holds in a new process, alone and after the {} checks before it, so "
+      "that its replay may hold, too",
+      tried);
 }
 
 }  // namespace
@@ -80,9 +143,26 @@ void RecentChecks::add(MadeCheck check) {
   }
 }
 
-TrialBudget::TrialBudget(const LawRunOptions& options, std::int64_t work)
-    : work_left_(work), clock_(options.clock) {
-  if (clock_) end_ = clock_() + options.shrinking_seconds;
+TrialBudget::TrialBudget(const LawRunOptions& options, const TrialsLeft& left)
+    : options_(options),
+      before_(left),
+      work_(std::max(kLeastWork, left.work / 4)),
+      work_left_(work_),
+      clock_(options.clock),
+      seconds_(std::min(options.shrinking_seconds, left.seconds)) {
+  if (clock_) begin_ = clock_();
+}
+
+TrialsLeft TrialBudget::left() const {
+  TrialsLeft left = before_;
+  left.work -= work_ - work_left_;
+  if (clock_) left.seconds = std::max(0.0, left.seconds - (clock_() - begin_));
+  return left;
+}
+
+std::string TrialBudget::end_text() const {
+  if (!ends_with_all()) return fmt::format("after {} s", options_.shrinking_seconds);
+  return fmt::format("after {} s of all failing cases together", options_.all_shrinking_seconds);
 }
 
 void TrialBudget::take(const DescribedCase& described) {
@@ -91,41 +171,60 @@ void TrialBudget::take(const DescribedCase& described) {
     work_left_ -= case_work(check.described->law_case.problem);
 }
 
-LawVerdict verdict_again(const Attempt& attempt, const DescribedCase& described) {
+LawVerdict verdict_again(const Attempt& attempt, const DescribedCase& described,
+                         const TrialBudget* budget) {
   const BoundKind bound_kind = attempt.options.bound_kind;
   if (attempt.backend.restart) attempt.backend.restart();
-  for (const MadeCheck& check : described.after)
-    verdict_of(*check.law, *check.backend, check.described->law_case, bound_kind);
+  for (const MadeCheck& check : described.after) {
+    LawVerdict before =
+        verdict_of(*check.law, *check.backend, check.described->law_case, bound_kind);
+    if (before.thrown && before.kind() == kTimeOut) {
+      before.skipped = "a check before it did not come back";
+      return before;
+    }
+    if (budget == nullptr || !budget->is_late()) continue;
+    before.skipped = "no time is left";
+    return before;
+  }
   return verdict_of(attempt.law, attempt.backend, described.law_case, bound_kind);
+}
+
+LawVerdict verdict_for_sure(const Attempt& attempt, const RecentChecks& recent) {
+  const auto& [law, backend, described, options] = attempt;
+  LawVerdict verdict = verdict_of(law, backend, described.law_case, options.bound_kind);
+  if (verdict.thrown_cause != FailureCause::kPerhapsMachine || !backend.restart) return verdict;
+  DescribedCase again = described;
+  again.after.assign(recent.all().begin(), recent.all().end());
+  LawVerdict second = verdict_again(attempt, again);
+  return second.skipped ? verdict : second;
 }
 
 FailingCase failing_again(const Attempt& attempt, FailingCase failing, const RecentChecks& recent,
                           TrialBudget& budget, FailingCases& others) {
   if (!attempt.backend.restart || failing.lost) return failing;
   LawVerdict alone = verdict_again(attempt, failing.described);
-  if (alone.skipped) return failing;  // the backend no longer takes it
+  if (alone.skipped) {
+    failing.fails_again = false;
+    failing.described.remark = "once so far: in a new process it was skipped: " + *alone.skipped;
+    return failing;
+  }
   if (alone.failed()) {
     FailingCase again = failing_case(attempt, failing.described, std::move(alone));
     if (again.lost || again.verdict.kind() == failing.verdict.kind()) return again;
     others.try_emplace(again.verdict.kind(), std::move(again));
   }
-  const std::vector<MadeCheck> checks(recent.all().begin(), recent.all().end());
-  std::int64_t trials_left = kTrialsAgain;
+  // A trial that does not come back takes long: those after checks of other kinds come last then.
+  const bool is_time_out = failing.verdict.kind() == kTimeOut;
   std::size_t tried = 0;
-  while (tried < checks.size() && budget.has(trials_left--)) {
-    tried = std::min(std::max<std::size_t>(1, 2 * tried), checks.size());
-    if (!fails_after(attempt, failing,
-                     {checks.end() - static_cast<std::ptrdiff_t>(tried), checks.end()}, budget))
-      continue;
-    leave_out_checks(attempt, failing, budget, trials_left);
+  if ((is_time_out && fails_after_itself(attempt, failing, budget)) ||
+      fails_after_recent(attempt, failing, recent, budget, tried) ||
+      (!is_time_out && fails_after_itself(attempt, failing, budget))) {
     failing.described.remark = remark_on(failing.described.after);
     return failing;
   }
   failing.fails_again = false;
-  failing.described.remark = fmt::format(
-      "once, and not again: it holds in a new process, alone and after the {} checks before it, so "
-      "that its replay may hold, too",
-      tried);
+  failing.is_cut_short = budget.is_late();
+  failing.described.remark = remark_on_one(tried, budget);
   return failing;
 }
 
@@ -138,10 +237,11 @@ FailingCase shrunk(const Attempt& attempt, FailingCase smallest, TrialBudget& bu
     if (!smallest.described.simpler_cases) return smallest;
     for (const std::function<DescribedCase()>& make : smallest.described.simpler_cases()) {
       if (!budget.has(trials_left--)) {
-        if (budget.is_late()) {
-          smallest.described.remark += fmt::format(
-              "{}not as small as it gets: making it smaller was ended after {} s",
-              smallest.described.remark.empty() ? "" : "\n", attempt.options.shrinking_seconds);
+        smallest.is_cut_short = budget.is_late();
+        if (smallest.is_cut_short) {
+          smallest.described.remark +=
+              fmt::format("{}not as small as it gets: making it smaller was ended {}",
+                          smallest.described.remark.empty() ? "" : "\n", budget.end_text());
         }
         return smallest;
       }
@@ -149,7 +249,7 @@ FailingCase shrunk(const Attempt& attempt, FailingCase smallest, TrialBudget& bu
       simpler.after = smallest.described.after;
       simpler.remark = smallest.described.remark;
       budget.take(simpler);
-      LawVerdict verdict = verdict_again(attempt, simpler);
+      LawVerdict verdict = verdict_again(attempt, simpler, &budget);
       if (verdict.skipped || !verdict.failed()) continue;
       FailingCase failing = failing_case(attempt, std::move(simpler), std::move(verdict));
       found = failing.lost || failing.verdict.kind() == kind;

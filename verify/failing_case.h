@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <limits>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -28,7 +28,8 @@ struct FailingCase {
   DescribedCase described;
   LawVerdict verdict;
   std::optional<std::string> lost = {};
-  bool fails_again = true;  // in a restarted backend, after described.after
+  bool fails_again = true;    // in a restarted backend, after described.after
+  bool is_cut_short = false;  // trials ended for want of time
 };
 
 using FailingCases = std::map<std::string, FailingCase>;  // by kind
@@ -47,29 +48,50 @@ class RecentChecks {
   std::int64_t numbers_ = 0;  // in their tensors; a case counts for each of its checks
 };
 
+// What is left for the trials of all failing cases.
+struct TrialsLeft {
+  std::int64_t work = 0;
+  double seconds = 0;
+};
+
 // What trials of one failing case may still cost.
 class TrialBudget {
  public:
-  TrialBudget(const LawRunOptions& options, std::int64_t work);
+  TrialBudget(const LawRunOptions& options, const TrialsLeft& left);
 
   // False if nothing is left.
   bool has(std::int64_t trials) const { return trials > 0 && work_left_ > 0 && !is_late(); }
   void take(const DescribedCase& described);
-  bool is_late() const { return clock_ && clock_() >= end_; }
-  std::int64_t work_left() const { return work_left_; }
+  bool is_late() const { return clock_ && clock_() - begin_ >= seconds_; }
+  // How trials that are late were ended: "after 60 s".
+  std::string end_text() const;
+  bool ends_with_all() const { return seconds_ < options_.shrinking_seconds; }
+  // What is left of `left`.
+  TrialsLeft left() const;
 
  private:
+  const LawRunOptions& options_;
+  TrialsLeft before_;
+  std::int64_t work_;
   std::int64_t work_left_;
   std::function<double()> clock_;
-  double end_ = std::numeric_limits<double>::infinity();
+  double begin_ = 0;
+  double seconds_ = 0;
 };
 
-// The verdict on the case in a restarted backend, after the checks that come before it. A backend
-// that cannot be restarted is as it is.
-LawVerdict verdict_again(const Attempt& attempt, const DescribedCase& described);
+// The verdict on the case. Where a call was late and the machine may be to blame, it is put again,
+// to a restarted backend after the recent checks, and that counts if these come back.
+LawVerdict verdict_for_sure(const Attempt& attempt, const RecentChecks& recent);
 
-// The case as it fails again: alone, or else after the fewest of the recent checks that were found.
-// If it fails in another way alone, that goes to `others`, as below.
+// The verdict on the case in a restarted backend, after the checks that come before it; skipped if
+// one of these does not come back, or if there is no time left for the next one. A backend that
+// cannot be restarted is as it is.
+LawVerdict verdict_again(const Attempt& attempt, const DescribedCase& described,
+                         const TrialBudget* budget = nullptr);
+
+// The case as it fails again: alone, or else after the fewest of the recent checks that were found,
+// or after itself, so many times. If it fails in another way alone, that goes to `others`, as
+// below.
 FailingCase failing_again(const Attempt& attempt, FailingCase failing, const RecentChecks& recent,
                           TrialBudget& budget, FailingCases& others);
 

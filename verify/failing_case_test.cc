@@ -159,5 +159,93 @@ TEST_CASE("a backend that cannot be restarted is taken as it is") {
   CHECK(kept.cases[1].remark.empty());
 }
 
+// Late where `is_late` says so of what was seen: perhaps for what else the machine does.
+Law late_where(const Restartable& library, std::function<bool(const Seen&)> is_late) {
+  return law_where(library, [is_late](const Seen& seen) {
+    if (is_late(seen)) throw FailureOfKind(kTimeOut, "late", FailureCause::kPerhapsMachine);
+    return false;
+  });
+}
+
+TEST_CASE("a call that is late once is put again after the same checks, and holds") {
+  const Restartable library;
+  const auto late = std::make_shared<std::vector<Seen>>();
+  const Law law = late_where(library, [late](const Seen& seen) {
+    if (seen.back() == 37) late->push_back(seen);
+    return seen.back() == 37 && late->size() == 1;
+  });
+  const LawReport report = run_laws({law}, {library.backend}, blocks_of({10, 20, 37, 11}), {});
+  CHECK(report.failed() == 0);
+  CHECK(report.counts[0].held == 4);
+  CHECK(*late == std::vector<Seen>{{10, 20, 37}, {10, 20, 37}});
+  CHECK(*library.restarts == 1);
+}
+
+TEST_CASE("a call that is late again after the same checks fails, and is kept with those") {
+  const Restartable library;
+  Kept kept;
+  const Law law =
+      late_where(library, [](const Seen& seen) { return seen.back() >= 33 && has(seen, 20); });
+  const LawReport report =
+      run_laws({law}, {library.backend}, blocks_of({20, 12, 37}), kept.options);
+  CHECK(report.failed() == 1);
+  REQUIRE(kept.cases.size() == 1);
+  CHECK(kept.cases[0].law_case.placement.block_size == 33);
+  REQUIRE(kept.cases[0].after.size() == 1);
+  CHECK(kept.cases[0].after[0].described->description == "block size 20");
+}
+
+// Each eighth call, where drawing a case makes a call that no check makes again.
+LawReport report_of_eighths(const Restartable& library, const Law& law, const Kept& kept) {
+  return run_laws(
+      {law}, {library.backend},
+      [seen = library.seen, cases = 0]() mutable -> std::optional<DescribedCase> {
+        if (++cases > 4) return std::nullopt;
+        seen->push_back(1);
+        return block_of(20 + cases);
+      },
+      kept.options);
+}
+
+TEST_CASE("what each eighth call brings about is kept with the case itself, as often as it takes") {
+  const Restartable library;
+  const auto is_eighth = [](const Seen& seen) { return seen.size() % 8 == 0; };
+  const Law wrong = law_where(library, is_eighth);
+  const Law hanging = law_where(library, [is_eighth](const Seen& seen) {
+    if (is_eighth(seen)) throw FailureOfKind(kTimeOut, "hangs");
+    return false;
+  });
+  for (const Law& law : {wrong, hanging}) {
+    Kept kept;
+    library.backend.restart();
+    const LawReport report = report_of_eighths(library, law, kept);
+    CHECK(report.failed() == 1);
+    REQUIRE(kept.cases.size() == 1);
+    CHECK(kept.cases[0].after.size() == 7);
+    CHECK_THAT(
+        report.failures[0],
+        ContainsSubstring("fails there after\n  7 other checks, in this order:\n  plain on a "
+                          "library, 7 times, of\n  block size 24\n"));
+  }
+}
+
+TEST_CASE("all failing cases together have a time, and what it cuts short is told and counted") {
+  const Restartable library;
+  Kept kept;
+  const auto now = std::make_shared<double>(0);
+  kept.options.clock = [now] { return *now += 5; };
+  kept.options.failures_kept = 10;
+  const Law law = law_where(library, [](const Seen& seen) { return seen.back() >= 30; });
+  const LawReport report =
+      run_laws({law}, {library.backend}, blocks_of({39, 39, 39, 39, 39}), kept.options);
+  CHECK(report.failed() == 5);
+  REQUIRE(kept.cases.size() == 5);
+  CHECK(kept.cases[0].law_case.placement.block_size == 30);
+  CHECK(kept.cases[4].law_case.placement.block_size == 39);
+  CHECK(report.cut_short >= 2);
+  CHECK_THAT(report.failures[4], ContainsSubstring("not as small as it gets: making it smaller was "
+                                                   "ended after 120 s of all failing cases"));
+}
+
 }  // namespace
 }  // namespace recto::verify

@@ -3,6 +3,7 @@
 // A law: a property that every correct implementation must have, stated without knowing the correct
 // answer. One file per law in verify/laws/, written once and run on each backend.
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <stdexcept>
@@ -26,15 +27,23 @@ struct LawCase {
 // Which bound of reference/error_bound.h a law compares within. Bit-for-bit laws use neither.
 enum class BoundKind { kHard, kSharp };
 
-// Thrown by a backend that knows how a call failed, such as "SIGSEGV" or "time-out".
+// kPerhapsMachine: it was late, as a right one may be where the machine has much else to do; it
+// fails if it is late again, restarted and after the same calls.
+enum class FailureCause : std::uint8_t { kBackend, kPerhapsMachine };
+
+// Thrown by a backend that knows how a call failed, such as "SIGSEGV" or kTimeOut.
 struct FailureOfKind : std::runtime_error {
-  FailureOfKind(std::string failure_kind, const std::string& text)
-      : std::runtime_error(text), kind(std::move(failure_kind)) {}
+  FailureOfKind(std::string failure_kind, const std::string& text,
+                FailureCause its_cause = FailureCause::kBackend)
+      : std::runtime_error(text), kind(std::move(failure_kind)), cause(its_cause) {}
 
   std::string kind;
+  FailureCause cause;
 };
 
+// Kinds of failure.
 inline constexpr const char* kWrongNumbers = "wrong numbers";
+inline constexpr const char* kTimeOut = "time-out";
 
 struct LawVerdict {
   Comparison comparison;  // over all comparisons of the law
@@ -46,6 +55,7 @@ struct LawVerdict {
   std::optional<std::string> found;   // what is wrong, by a law that compares no numbers
   std::optional<std::string> thrown;  // message of what ended the law; the runner catches it
   std::string thrown_kind = "thrown";
+  FailureCause thrown_cause = FailureCause::kBackend;
 
   bool failed() const { return thrown || found || !comparison.passed(); }
   // How a failed law failed. Failures of two kinds have two causes, or show different aspects of

@@ -12,27 +12,25 @@
 namespace recto::verify {
 namespace {
 
-// Each failing case gets at least this much shrinking work: enough for trials of a small case.
-constexpr std::int64_t kLeastShrinkingWork = 50'000'000;
-
 // Where failures go.
 struct Telling {
   LawCount& count;  // of the attempt
   std::vector<std::string>& failures;
-  std::int64_t& shrinking_work_left;  // of all failing cases
-  const RecentChecks& recent;         // made before the attempt
+  TrialsLeft& trials_left;
+  std::int64_t& cut_short;     // LawReport::cut_short
+  const RecentChecks& recent;  // made before the attempt
 };
 
 // Shrinks, keeps and reports the case, then the failures of unreported kinds met while shrinking.
 // Returns why nothing can run any more, or nothing.
 std::optional<std::string> tell(const Attempt& attempt, FailingCase failing, Telling& telling) {
   const auto& [law, backend, described, options] = attempt;
-  const std::int64_t work = std::max(kLeastShrinkingWork, telling.shrinking_work_left / 4);
-  TrialBudget budget(options, work);
+  TrialBudget budget(options, telling.trials_left);
   FailingCases others;
   FailingCase smallest = failing_again(attempt, std::move(failing), telling.recent, budget, others);
   if (smallest.fails_again) smallest = shrunk(attempt, std::move(smallest), budget, others);
-  telling.shrinking_work_left -= work - budget.work_left();
+  telling.trials_left = budget.left();
+  if (smallest.is_cut_short && budget.ends_with_all()) ++telling.cut_short;
   ++telling.count.failures[smallest.verdict.kind()].shown;
   if (options.keep) {
     smallest.described.replay = options.keep(law, backend, smallest.described, smallest.verdict);
@@ -56,7 +54,7 @@ std::optional<std::string> tell(const Attempt& attempt, FailingCase failing, Tel
 std::optional<std::string> try_case(const Attempt& attempt, Telling telling) {
   LawCount& count = telling.count;
   const auto& [law, backend, described, options] = attempt;
-  const LawVerdict verdict = verdict_of(law, backend, described.law_case, options.bound_kind);
+  const LawVerdict verdict = verdict_for_sure(attempt, telling.recent);
   if (verdict.skipped) {
     ++count.skipped[*verdict.skipped];
     return std::nullopt;
@@ -159,7 +157,7 @@ LawReport run_laws(const std::vector<Law>& laws, const std::vector<Backend>& bac
       report.counts.push_back(count);
     }
   }
-  std::int64_t shrinking_work_left = options.shrinking_work;
+  TrialsLeft trials_left{.work = options.shrinking_work, .seconds = options.all_shrinking_seconds};
   RecentChecks recent;
   while (!report.lost) {
     std::optional<DescribedCase> next = next_case();
@@ -182,7 +180,7 @@ LawReport run_laws(const std::vector<Law>& laws, const std::vector<Backend>& bac
         }
         const std::size_t told = report.failures.size();
         report.lost = try_case({law, backend, *described, options},
-                               {counted, report.failures, shrinking_work_left, recent});
+                               {counted, report.failures, trials_left, report.cut_short, recent});
         if (!backend.restart) continue;
         if (report.failures.size() == told) {
           recent.add({&law, &backend, described});
@@ -208,6 +206,7 @@ LawVerdict verdict_of(const Law& law, const Backend& backend, const LawCase& law
   } catch (const FailureOfKind& failure) {
     verdict.thrown = failure.what();
     verdict.thrown_kind = failure.kind;
+    verdict.thrown_cause = failure.cause;
   } catch (const std::exception& exception) {
     verdict.thrown = exception.what();
   } catch (...) {
@@ -218,7 +217,8 @@ LawVerdict verdict_of(const Law& law, const Backend& backend, const LawCase& law
 
 DescribedCase shrink_failure(const Law& law, const Backend& backend, const DescribedCase& failing,
                              const LawRunOptions& options) {
-  TrialBudget budget(options, options.shrinking_work);
+  TrialBudget budget(
+      options, {.work = 4 * options.shrinking_work, .seconds = options.all_shrinking_seconds});
   const Attempt attempt{law, backend, failing, options};
   FailingCase first = failing_case(attempt, failing, verdict_again(attempt, failing));
   FailingCases others;

@@ -77,9 +77,11 @@ struct LawRunOptions {
   // Work (case_work.h) of these trials over all failing cases. Each case gets a quarter of what is
   // left, and at least what small cases need.
   std::int64_t shrinking_work = 4'000'000'000;
-  // Tells seconds; each failing case gets so many of them for its trials. Without it, any number.
+  // Tells seconds; each failing case, and all of them together, get so many of them for their
+  // trials. Without it, any number.
   std::function<double()> clock = {};
   double shrinking_seconds = 60;
+  double all_shrinking_seconds = 120;
   // Saves a shrunk failing case and returns its replay command. If empty, the replay stays as it
   // is.
   std::function<std::string(const Law&, const Backend&, const DescribedCase&, const LawVerdict&)>
@@ -101,6 +103,8 @@ struct LawReport {
   // The law, the backend and the reason, if LawRunOptions::why_lost ended the run early: laws that
   // had not yet run on this case count as skipped, and no other case was drawn.
   std::optional<std::string> lost = {};
+  // Failing cases that are not as small as they get, as the time for all of them was used up.
+  std::int64_t cut_short = 0;
 
   std::int64_t failed() const;  // cases, over all laws and backends
   // Backends to which no law applied: every case was skipped.

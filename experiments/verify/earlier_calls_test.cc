@@ -23,24 +23,30 @@ struct Tried {
   std::vector<std::string> files = {};  // that were kept
 };
 
-Tried verify_with(const std::string& fault, const std::string& law) {
+using Flags = std::vector<std::string>;
+
+Tried verify_with(const std::string& fault, const std::string& law,
+                  const Flags& flags = {"--cases", "24"}) {
   const auto folder = std::filesystem::path(std::getenv("TEST_TMPDIR")) / (fault + "-" + law);
   setenv("RECTO_TEST_FAULT", fault.c_str(), 1);
-  Tried tried{.run = testing::try_command(add_verify_command,
-                                          {"verify", "--kernel", kLibrary, "--law", law, "--cases",
-                                           "24", "--context-max", "100", "--out", folder})};
+  Flags arguments = {"verify",        "--kernel", kLibrary, "--law", law,
+                     "--context-max", "100",      "--out",  folder};
+  arguments.insert(arguments.end(), flags.begin(), flags.end());
+  Tried tried{.run = testing::try_command(add_verify_command, std::move(arguments))};
   if (std::filesystem::exists(folder))
     for (const auto& entry : std::filesystem::directory_iterator(folder))
       tried.files.push_back(entry.path());
   return tried;
 }
 
-testing::TriedCommand replay(const std::string& file) {
-  return testing::try_command(add_replay_command, {"replay", file, "--kernel", kLibrary});
+testing::TriedCommand replay(const std::string& file, const Flags& flags = {}) {
+  Flags arguments = {"replay", file, "--kernel", kLibrary};
+  arguments.insert(arguments.end(), flags.begin(), flags.end());
+  return testing::try_command(add_replay_command, std::move(arguments));
 }
 
 TEST_CASE("the library without a fault passes") {
-  for (const char* law : {"history", "oracle"}) {
+  for (const char* law : {"history", "oracle", "kv_write"}) {
     const Tried tried = verify_with("none", law);
     INFO(tried.run.out);
     CHECK(tried.run.exit_code == 0);
@@ -77,6 +83,50 @@ TEST_CASE("a case that fails only after another is kept with it, and fails again
     CHECK(again.exit_code == 1);
     CHECK_THAT(again.out, ContainsSubstring("\nafter      1 other check, each time\n"));
   }
+}
+
+TEST_CASE("slots that are kept for a write's sizes are found, and each kept case fails again") {
+  const Tried tried = verify_with("write-plan", "kv_write");
+  INFO(tried.run.out);
+  CHECK(tried.run.exit_code == 1);
+  CHECK_THAT(tried.run.out,
+             ContainsSubstring("one of as many tokens, with other values and slots"));
+  REQUIRE(!tried.files.empty());
+  for (const std::string& file : tried.files) CHECK(replay(file).exit_code == 1);
+}
+
+// At each 20th call: that is kept with what makes it the 20th.
+void check_found(const std::string& fault, const std::string& words) {
+  const Flags limit = {"--time-limit", "0.1"};
+  const Tried tried = verify_with(fault, "oracle", {"--cases", "24", "--time-limit", "0.1"});
+  INFO(tried.run.out);
+  CHECK(tried.run.exit_code == 1);
+  CHECK_THAT(tried.run.out, ContainsSubstring(words));
+  CHECK_THAT(tried.run.out, ContainsSubstring("only after other calls: it holds alone in a new "
+                                              "process, and fails there after\n"));
+  REQUIRE(!tried.files.empty());
+  const auto again = replay(tried.files.front(), limit);
+  INFO(again.out);
+  CHECK(again.exit_code == 1);
+  CHECK_THAT(again.out, ContainsSubstring("law        oracle is broken"));
+  CHECK_THAT(again.out, ContainsSubstring(words));
+}
+
+TEST_CASE("a library that hangs at each 20th call fails, and what is kept hangs again") {
+  check_found("deadlock",
+              " hangs: it did not come back within 600 ms by the clock, and in the last "
+              "100 it waited and");
+}
+
+TEST_CASE("a library that is late at each 20th call fails, and what is kept is late again") {
+  check_found("spin", " did not come back within ");
+}
+
+TEST_CASE("a right library that sleeps in each call passes") {
+  const Tried tried = verify_with("sleep", "oracle", {"--cases", "4"});
+  INFO(tried.run.out);
+  CHECK(tried.run.exit_code == 0);
+  CHECK(tried.files.empty());
 }
 
 }  // namespace

@@ -32,8 +32,9 @@ Each law, and the comparison with the oracle, is put to each backend over drawn 
 fails is made as small as it gets, printed, and kept in a file for recto replay.
 
 A call of a library that is not back after {} s of CPU time, or {} s where it is made of sources
-(--time-limit), or after {} times that by the clock, is made once more, then fails its case. After
-{} of them no call of that function is made that was not made before.
+(--time-limit), or after {} times that by the clock, fails its case: at once if it hangs, else if it
+is late once more after the same calls. After {} of them no call of that function is made that was
+not made before.
 
 Examples:
   recto verify --list

@@ -127,6 +127,11 @@ std::string failures_text(const VerifyOptions& options, const VerifyOutcome& out
         shown, shown_where,
         options.failures_kept == 1 ? "" : fmt::format("{} ", options.failures_kept));
   }
+  if (report.cut_short > 0) {
+    text += fmt::format(
+        "The {} s for making failing cases small are used up: {} of them may get smaller\n",
+        verify::LawRunOptions{}.all_shrinking_seconds, report.cut_short);
+  }
   if (met_shrinking > 0)
     text +=
         fmt::format("Met as these were made small, of other kinds, and shown: {}\n", met_shrinking);
@@ -222,6 +227,7 @@ Json verify_json(const Trial& trial, const VerifyOptions& options, const VerifyO
                {"passed_over", outcome.passed_over},
                {"late_calls", outcome.late_calls},
                {"failed", outcome.report.failed()},
+               {"cut_short", outcome.report.cut_short},
                {"ended_early", outcome.report.lost ? Json(*outcome.report.lost) : Json(nullptr)},
                {"untried", untried_backends(trial, outcome)},
                {"sizes", Json::object()},

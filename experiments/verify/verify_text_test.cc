@@ -60,6 +60,14 @@ TEST_CASE("it is said how many failures there are, how many are shown, and how t
   CHECK_THAT(text_of(outcome_of(0, 0)), !ContainsSubstring("Failed"));
 }
 
+TEST_CASE("it is said when the time for making failing cases small is used up") {
+  VerifyOutcome outcome = outcome_of(161, 2);
+  CHECK_THAT(text_of(outcome), !ContainsSubstring("used up"));
+  outcome.report.cut_short = 1;
+  CHECK_THAT(text_of(outcome), ContainsSubstring("\nThe 120 s for making failing cases small are "
+                                                 "used up: 1 of them may get smaller\n\na block"));
+}
+
 TEST_CASE("crashes and calls that did not come back are counted by backend, those met late, too") {
   VerifyOutcome outcome = outcome_of(9, 3);
   auto& kinds = outcome.report.counts[0].failures;

@@ -1,42 +1,24 @@
 #include "verify/kernel_abi/kernel_library.h"
 
 #include <fmt/format.h>
-#include <signal.h>
-#include <string.h>
 
 #include <algorithm>
 
 #include "core/contract.h"
 #include "verify/kernel_abi/kernel_result.h"
 #include "verify/kernel_abi/library_checks.h"
-#include "verify/kernel_abi/recto_kernel.h"
-#include "verify/reason_kind.h"
+#include "verify/law.h"
 
 namespace recto::verify {
 namespace {
 
-constexpr const char* kTimeOut = "time-out";  // a kind of failure
-
-std::string message_of(const KernelRequest& request) {
-  const char* const text = reinterpret_cast<const char*>(request.message.ours);
-  std::string message(text, strnlen(text, static_cast<std::size_t>(request.message.bytes)));
-  std::ranges::replace_if(message, is_control_character, '?');
-  return message;
+bool is_hanging(const Result<KernelAnswer>& answer) {
+  return answer.is_ok() && answer.value().end == KernelEnd::kHanging;
 }
 
-std::string signal_name(int number) {
-  const char* const name = sigabbrev_np(number);
-  return name == nullptr ? fmt::format("signal {}", number) : fmt::format("SIG{}", name);
-}
-
-std::string indented(const std::string& text) {
-  std::string result = "  ";
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    result += text[i];
-    if (text[i] == '\n' && i + 1 < text.size()) result += "  ";
-  }
-  while (result.ends_with('\n')) result.pop_back();
-  return result;
+// It ran into the limit, and may not have had the machine.
+bool is_late(const Result<KernelAnswer>& answer) {
+  return answer.is_ok() && is_time_out(answer.value().end) && !is_hanging(answer);
 }
 
 // A hint for a write that went before a cache, as a write to slot -1 does.
@@ -47,18 +29,6 @@ std::string padding_text(const KvWriteInputs& inputs, const std::string& text) {
   if (row == inputs.slot_mapping.end() || !is_before) return "";
   return fmt::format("\nrow {} has slot -1: nothing is to be written for it",
                      row - inputs.slot_mapping.begin());
-}
-
-// The kind of a failure that the library reports: what its message says before the first ':'.
-std::string status_kind(const std::string& message) {
-  constexpr std::size_t kHeadingMax = 80;  // longer ones are sentences
-  const std::size_t end = message.find(':');
-  if (end > kHeadingMax) return "status";
-  return "status: " + reason_kind(message.substr(0, end));
-}
-
-std::string printed_text(const KernelAnswer& answer) {
-  return answer.printed.empty() ? "" : "\nit printed\n" + indented(answer.printed);
 }
 
 }  // namespace
@@ -76,11 +46,11 @@ Result<std::shared_ptr<KernelLibrary>> KernelLibrary::open(const std::string& pa
   return library;
 }
 
-// Once more if the first time ran into the limit.
+// Once more if the first time was late.
 Result<KernelAnswer> KernelLibrary::start() {
+  calls_of_process_ = 0;
   Result<KernelAnswer> answer = process_->start(options_.load_limit_ms);
-  if (!answer.is_ok() || !is_time_out(answer.value().end)) return answer;
-  return process_->start(options_.load_limit_ms);
+  return is_late(answer) ? process_->start(options_.load_limit_ms) : answer;
 }
 
 Status KernelLibrary::load() {
@@ -88,11 +58,11 @@ Status KernelLibrary::load() {
   RECTO_RETURN_IF_ERROR(answer.status());
   const KernelMailbox& mailbox = process_->mailbox();
   if (answer.value().end != KernelEnd::kAnswered) {
-    return Status::invalid_input(
-        fmt::format("{} {}",
-                    mailbox.load_step == LoadStep::kLoading ? "what runs when it is loaded"
-                                                            : "recto_kernel_table()",
-                    judge_end(answer.value(), options_.load_limit_ms).text));
+    return Status::invalid_input(fmt::format("{} {}",
+                                             mailbox.load_step == LoadStep::kLoading
+                                                 ? "what runs when it is loaded"
+                                                 : "recto_kernel_table()",
+                                             outcome_of_end(answer.value(), *process_).text));
   }
   RECTO_RETURN_IF_ERROR(check_loaded(mailbox));
   name_ = mailbox.table.name;
@@ -149,7 +119,9 @@ CallOutcome KernelLibrary::write_kv(const KvWriteInputs& inputs) {
 void KernelLibrary::restart() {
   process_->stop();
   kept_.reset();
-  std::erase_if(went_wrong_, [](const auto& call) { return call.second.failure != kTimeOut; });
+  std::erase_if(went_wrong_, [](const auto& call) {
+    return call.second.outcome.failure != kTimeOut || !call.second.is_first_of_process;
+  });
 }
 
 const KernelLibrary::MadeCall& KernelLibrary::make(const Result<KernelRequest>& request) {
@@ -168,115 +140,57 @@ const KernelLibrary::MadeCall& KernelLibrary::make(const Result<KernelRequest>& 
 
 CallOutcome KernelLibrary::call(const KernelRequest& request) {
   if (const auto known = went_wrong_.find(request.key); known != went_wrong_.end()) {
-    return known->second;
+    return known->second.outcome;
   }
   std::int64_t& time_outs = time_outs_of(request.function);
-  if (time_outs >= options_.time_outs_max) {
+  const auto late = times_late_.find(request.key);
+  const bool is_late_once = late != times_late_.end() && late->second == 1;
+  if (time_outs >= options_.time_outs_max && !is_late_once) {
     return {CallOutcome::Kind::kUnsupported,
             fmt::format("given up after {} calls that did not come back", time_outs)};
   }
+  const bool is_first = !process_->is_running() || calls_of_process_ == 0;
   Result<KernelAnswer> answer = answer_to(request);
-  if (answer.is_ok() && is_time_out(answer.value().end)) {
+  if (is_first && is_late(answer)) {
     put_back_before(request);
     answer = answer_to(request);
-    const bool is_late = answer.is_ok() && !is_time_out(answer.value().end);
-    ++(is_late ? late_calls_ : time_outs);
+    if (answer.is_ok() && !is_time_out(answer.value().end)) ++late_calls_;
   }
   if (!answer.is_ok())
     return {CallOutcome::Kind::kWrong, "loaded again: " + answer.status().message(),
             "load failure"};
-  CallOutcome outcome = judge(request, answer.value());
+  CallOutcome outcome = outcome_of(request, answer.value(), *process_);
+  outcome.is_perhaps_machine = !is_first && is_late(answer);
+  count_time_outs(request, outcome);
   if (outcome.kind == CallOutcome::Kind::kWrong) {
     outcome.text = fmt::format("{} {}", kernel_function_name(request.function), outcome.text);
     if (request.is_distant)
       outcome.text += fmt::format("\nin pools whose blocks lie {}", kBeyond32Bits);
-    went_wrong_[request.key] = outcome;
+    went_wrong_[request.key] = {outcome, is_first};
   }
   return outcome;
+}
+
+// A call that was late for once, as is seen when it is made again, does not count.
+void KernelLibrary::count_time_outs(const KernelRequest& request, const CallOutcome& outcome) {
+  std::int64_t& time_outs = time_outs_of(request.function);
+  if (outcome.kind == CallOutcome::Kind::kWrong && outcome.failure == kTimeOut) {
+    ++time_outs;
+    if (outcome.is_perhaps_machine) ++times_late_[request.key];
+    return;
+  }
+  const auto late = times_late_.find(request.key);
+  if (late == times_late_.end() || late->second > 1) return;
+  times_late_.erase(late);
+  --time_outs;
+  ++late_calls_;
 }
 
 // Of a new process, if none is running. Not ok if the library cannot be loaded again.
 Result<KernelAnswer> KernelLibrary::answer_to(const KernelRequest& request) {
   if (!process_->is_running()) RECTO_RETURN_IF_ERROR(load());
+  ++calls_of_process_;
   return process_->call(request.function, request.call, options_.time_limit_ms);
-}
-
-CallOutcome KernelLibrary::judge(const KernelRequest& request, const KernelAnswer& answer) const {
-  using enum CallOutcome::Kind;
-  constexpr const char* kWrongMemory = "wrong memory";
-  if (answer.end != KernelEnd::kAnswered) return judge_end(answer, options_.time_limit_ms);
-  const std::string message = message_of(request);
-  const std::string overrun = process_->arena().overrun_text();
-  if (!overrun.empty())
-    return {kWrong, "went beyond its memory: " + overrun + printed_text(answer), kWrongMemory};
-  if (const auto& stray = process_->mailbox().stray_write) {
-    return {
-        kWrong,
-        "went beyond its memory: " + process_->arena().fault_text(*stray) + printed_text(answer),
-        kWrongMemory};
-  }
-  if (answer.code == kRectoUnsupported) {
-    return {kUnsupported, message.empty() ? "unsupported, it says no more" : message};
-  }
-  if (answer.code != kRectoOk) {
-    return {kWrong,
-            fmt::format("returned {}{}: '{}'{}", answer.code,
-                        answer.code == kRectoFailed ? "" : ", which is no status", message,
-                        printed_text(answer)),
-            status_kind(message)};
-  }
-  if (request.function == KernelFunction::kKvWrite) {
-    const std::string stray = stray_text(request, process_->arena());
-    if (stray.empty()) return {kDone};
-    return {kWrong, "went beyond its blocks: " + stray + printed_text(answer), kWrongMemory};
-  }
-  const std::string gap = gap_text(request, contents_of(request.written[0]));
-  if (gap.empty()) return {kDone};
-  return {kWrong, "went beyond its rows: " + gap, kWrongMemory};
-}
-
-// Judges what ended the process instead of an answer.
-CallOutcome KernelLibrary::judge_end(const KernelAnswer& answer, std::int64_t time_limit_ms) const {
-  std::string text;
-  std::string kind;
-  switch (answer.end) {
-    case KernelEnd::kAnswered:
-      RECTO_UNREACHABLE("an answer is judged by its status");
-    case KernelEnd::kSignal:
-      kind = signal_name(answer.code);
-      text = "was ended by " + kind;
-      if (answer.code == SIGSEGV || answer.code == SIGBUS) {
-        text += ": " + process_->arena().fault_text(answer.fault);
-      } else if (answer.code == SIGXFSZ) {
-        text += fmt::format(": it printed more than {} MiB, or wrote as much to a file",
-                            kFileBytesMax >> 20);
-      }
-      break;
-    case KernelEnd::kExit:
-      kind = "exit";
-      text = fmt::format("ended its process, with exit code {}", answer.code);
-      break;
-    case KernelEnd::kDevice:
-      kind = "device error";
-      text = fmt::format("left the device with '{}'", process_->mailbox().device_failure);
-      break;
-    case KernelEnd::kClosed:
-      kind = "closed files";
-      text = "closed files that are not its own, and did not go on";
-      break;
-    case KernelEnd::kTimeLimit:
-      kind = kTimeOut;
-      text = fmt::format("did not come back within {} ms of CPU time", time_limit_ms);
-      break;
-    case KernelEnd::kClockLimit:
-      kind = kTimeOut;
-      text = fmt::format(
-          "did not come back within {} ms by the clock, of which it computed for "
-          "less than {}",
-          kClockLimitFactor * time_limit_ms, time_limit_ms);
-      break;
-  }
-  return {CallOutcome::Kind::kWrong, text + printed_text(answer), kind};
 }
 
 }  // namespace recto::verify

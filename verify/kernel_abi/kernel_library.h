@@ -16,6 +16,7 @@
 #include "core/attention_views.h"
 #include "core/status.h"
 #include "reference/paged_attention.h"
+#include "verify/kernel_abi/call_outcome.h"
 #include "verify/kernel_abi/kernel_process.h"
 #include "verify/kernel_abi/kernel_request.h"
 
@@ -24,22 +25,13 @@ namespace recto::verify {
 struct KernelLibraryOptions {
   // CPU time of the library's process; by the clock kClockLimitFactor times as much.
   std::int64_t load_limit_ms = 10'000;
-  std::int64_t time_limit_ms = 10'000;  // of one call, which is made again before it fails
+  std::int64_t time_limit_ms = 10'000;  // of one call
   // After this many calls of a function have run into time_limit_ms, no new call of it is made:
   // shrinking an endless loop would take the limit for each trial.
   std::int64_t time_outs_max = 4;
   // The device whose memory a library gets if it takes it (kernel_device()); null: this program has
   // none.
   KernelDevice* device = nullptr;
-};
-
-// The outcome of one call.
-struct CallOutcome {
-  enum class Kind : std::uint8_t { kDone, kUnsupported, kWrong };
-
-  Kind kind = Kind::kDone;
-  std::string text = {};     // the library's reason, or what went wrong; several lines
-  std::string failure = {};  // of a wrong one, the kind: "SIGSEGV", "time-out", "wrong memory", ...
 };
 
 class KernelLibrary {
@@ -65,13 +57,15 @@ class KernelLibrary {
                                              const ResultMemory& results = {});
   std::optional<std::string> why_unsupported(const KvWriteInputs& inputs);
 
-  // Sets `result` if the outcome is kDone. Calls that went wrong are not repeated.
+  // Sets `result` if the outcome is kDone. Calls that went wrong are not repeated, but for the
+  // first of a process that is late: the machine may be to blame, and it is made once more. Of
+  // another one that is late the outcome says so; what comes before it is for the caller to repeat.
   CallOutcome attend(KernelFunction function, const PagedAttentionInputs& inputs,
                      reference::AttentionResult& result, const ResultMemory& results = {});
   // Calls from now on find the library as new, in a new process. Those that went wrong are made
-  // again, but for the ones that ran into the limit: these had a new process already.
+  // again, but for the ones that ran into the limit in a new process.
   void restart();
-  // Calls that ran into the limit, and came back within it as they were made again.
+  // Calls that were late, and came back within the limit when they were made again.
   std::int64_t late_calls() const { return late_calls_; }
 
   // If the outcome is kDone, the caches are as the library left them; otherwise they are unchanged.
@@ -83,6 +77,10 @@ class KernelLibrary {
     CallOutcome outcome = {};
     std::vector<std::byte> written[2] = {};
   };
+  struct WrongCall {
+    CallOutcome outcome = {};
+    bool is_first_of_process = false;
+  };
 
   KernelLibrary(std::string path, const KernelLibraryOptions& options,
                 std::unique_ptr<KernelProcess> process)
@@ -92,8 +90,7 @@ class KernelLibrary {
   const MadeCall& make(const Result<KernelRequest>& request);
   CallOutcome call(const KernelRequest& request);
   Result<KernelAnswer> answer_to(const KernelRequest& request);
-  CallOutcome judge(const KernelRequest& request, const KernelAnswer& answer) const;
-  CallOutcome judge_end(const KernelAnswer& answer, std::int64_t time_limit_ms) const;
+  void count_time_outs(const KernelRequest& request, const CallOutcome& outcome);
   Result<KernelAnswer> start();
   std::int64_t& time_outs_of(KernelFunction function) {
     return time_outs_[static_cast<int>(function)];
@@ -105,8 +102,10 @@ class KernelLibrary {
   std::string name_;
   bool has_function_[kKernelFunctions.size()] = {};
   std::int64_t time_outs_[kKernelFunctions.size()] = {};
+  std::int64_t calls_of_process_ = 0;  // that runs
   std::int64_t late_calls_ = 0;
-  std::map<RequestKey, CallOutcome> went_wrong_;
+  std::map<RequestKey, std::int64_t> times_late_;  // not as the first call of a process
+  std::map<RequestKey, WrongCall> went_wrong_;
   std::optional<MadeCall> kept_;
 };
 

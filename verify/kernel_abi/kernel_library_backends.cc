@@ -16,7 +16,10 @@ void throw_unless_done(const CallOutcome& outcome) {
   using enum CallOutcome::Kind;
   if (outcome.kind == kDone) return;
   // When asked before, it supported the call.
-  throw FailureOfKind(outcome.kind == kWrong ? outcome.failure : "refused", outcome.text);
+  if (outcome.kind != kWrong) throw FailureOfKind("refused", outcome.text);
+  throw FailureOfKind(
+      outcome.failure, outcome.text,
+      outcome.is_perhaps_machine ? FailureCause::kPerhapsMachine : FailureCause::kBackend);
 }
 
 bool has_one_row_each(const PagedAttentionInputs& inputs) {

@@ -145,10 +145,60 @@ TEST_CASE("a loop without end is ended") {
 
 TEST_CASE("a limit is on what a call computes, and by the clock there are six of it") {
   CHECK(outcome_with("wait for 1.5 s", {.time_limit_ms = 1000}).kind == CallOutcome::Kind::kDone);
-  check_wrong(
-      "wait for ever",
-      "did not come back within 600 ms by the clock, of which it computed for less than 100",
-      {.time_limit_ms = 100});
+}
+
+TEST_CASE("a call that waits for ever hangs, and is not made again") {
+  const Fault fault("wait for ever");
+  const auto library = opened({.time_limit_ms = 100});
+  reference::AttentionResult result;
+  const auto outcome = [&] {
+    return library->attend(KernelFunction::kPrefill, placed().inputs(), result);
+  };
+  CHECK(outcome().text ==
+        "prefill hangs: it did not come back within 600 ms by the clock, and in the last 100 it "
+        "waited and computed nothing");
+  CHECK(outcome().failure == "time-out");
+  CHECK_FALSE(outcome().is_perhaps_machine);
+}
+
+TEST_CASE("a call that is late after others is not made alone, but for its caller to repeat") {
+  const Fault fault("loop on long contexts");
+  const auto library = opened({.time_limit_ms = 100});
+  reference::AttentionResult result;
+  AttentionProblem shorter = two_sequences();
+  shorter.sequences.pop_back();
+  const PlacedProblem good(shorter, {});
+  CHECK(library->attend(KernelFunction::kPrefill, good.inputs(), result).kind ==
+        CallOutcome::Kind::kDone);
+  const auto late = [&] {
+    return library->attend(KernelFunction::kPrefill, placed().inputs(), result);
+  };
+  CHECK(late().failure == "time-out");
+  CHECK(late().is_perhaps_machine);
+  library->restart();
+  CHECK(late().failure == "time-out");
+  CHECK_FALSE(late().is_perhaps_machine);
+  CHECK(library->late_calls() == 0);
+}
+
+TEST_CASE("a call that was late after others, and is not when it is made again, does not count") {
+  const std::string seen = std::string(getenv("TEST_TMPDIR")) + "/late-after-others";
+  setenv("RECTO_TEST_SEEN", seen.c_str(), 1);
+  const Fault fault("loop once on long contexts");
+  const auto library = opened({.time_limit_ms = 100, .time_outs_max = 1});
+  reference::AttentionResult result;
+  AttentionProblem shorter = two_sequences();
+  shorter.sequences.pop_back();
+  const PlacedProblem good(shorter, {});
+  library->attend(KernelFunction::kPrefill, good.inputs(), result);
+  const auto outcome = [&] {
+    return library->attend(KernelFunction::kPrefill, placed().inputs(), result);
+  };
+  CHECK(outcome().is_perhaps_machine);
+  library->restart();
+  CHECK(outcome().kind == CallOutcome::Kind::kDone);
+  unsetenv("RECTO_TEST_SEEN");
+  CHECK(library->late_calls() == 1);
 }
 
 TEST_CASE("a call that is late once is made again, and is no failure") {

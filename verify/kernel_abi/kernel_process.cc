@@ -9,7 +9,6 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +17,7 @@
 
 #include "core/contract.h"
 #include "verify/kernel_abi/kernel_worker.h"
+#include "verify/kernel_abi/process_activity.h"
 #include "verify/kernel_abi/recto_kernel.h"
 
 namespace recto::verify {
@@ -29,7 +29,11 @@ constexpr std::int64_t kArenaBytes = std::int64_t{64} << 30;
 constexpr std::int64_t kPrintedBytes = 2000;
 // A process that has closed its channel and does not exit within this time is killed.
 constexpr int kGraceMs = 1000;
+// How often to look what it does: every kLookMs, and at least so often within its limit.
 constexpr std::int64_t kLookMs = 50;
+constexpr std::int64_t kLooks = 10;
+// What a hanging process may compute, as a part of its limit: some look around now and then.
+constexpr std::int64_t kHangingPart = 50;
 
 Status system_failure(const char* what) {
   return Status::failed(fmt::format("{}: {}", what, std::strerror(errno)));
@@ -47,29 +51,28 @@ bool has_ended(int process) {
   return info.si_pid != 0;
 }
 
-// What all threads of the process have computed so far; 0 if it is gone.
-std::int64_t cpu_time_ms(int process) {
-  clockid_t clock = {};
-  timespec time = {};
-  if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &time) != 0) return 0;
-  return std::int64_t{time.tv_sec} * 1000 + time.tv_nsec / 1'000'000;
-}
-
 // kAnswered if a byte or the channel's end came within the limits, or the process has ended: a
 // process that it started itself may keep the channel open.
 KernelEnd wait_for(int process, int channel, std::int64_t cpu_before_ms,
                    std::int64_t time_limit_ms) {
   pollfd wanted = {.fd = channel, .events = POLLIN, .revents = 0};
-  const std::int64_t look_ms = std::min(kLookMs, time_limit_ms);
-  std::int64_t waited_ms = 0;
-  for (; waited_ms < kClockLimitFactor * time_limit_ms; waited_ms += look_ms) {
-    const bool is_late =
-        waited_ms >= time_limit_ms && cpu_time_ms(process) - cpu_before_ms >= time_limit_ms;
+  const std::int64_t look_ms = std::clamp<std::int64_t>(time_limit_ms / kLooks, 1, kLookMs);
+  const std::int64_t clock_limit_ms = kClockLimitFactor * time_limit_ms;
+  bool has_only_waited = true;  // in the last part of it
+  std::int64_t cpu_at_first_ms = 0;
+  for (std::int64_t waited_ms = 0; waited_ms < clock_limit_ms; waited_ms += look_ms) {
+    const std::int64_t cpu_ms = cpu_time_ms(process);
+    const bool is_late = waited_ms >= time_limit_ms && cpu_ms - cpu_before_ms >= time_limit_ms;
     if (is_late) return KernelEnd::kTimeLimit;
+    const bool is_last_part = waited_ms >= clock_limit_ms - time_limit_ms;
+    if (!is_last_part) cpu_at_first_ms = cpu_ms;
+    if (is_last_part) has_only_waited = has_only_waited && is_waiting(process);
     if (poll(&wanted, 1, static_cast<int>(look_ms)) > 0) return KernelEnd::kAnswered;
     if (has_ended(process)) return KernelEnd::kAnswered;
   }
-  return KernelEnd::kClockLimit;
+  const std::int64_t computed_ms = cpu_time_ms(process) - cpu_at_first_ms;
+  const bool is_hanging = has_only_waited && computed_ms <= time_limit_ms / kHangingPart;
+  return is_hanging ? KernelEnd::kHanging : KernelEnd::kClockLimit;
 }
 
 }  // namespace
@@ -151,10 +154,17 @@ KernelAnswer KernelProcess::call(KernelFunction function, std::span<const std::b
 
 KernelAnswer KernelProcess::wait(std::int64_t cpu_before_ms, std::int64_t time_limit_ms) {
   const KernelEnd end = wait_for(process_, channel_, cpu_before_ms, time_limit_ms);
-  if (end != KernelEnd::kAnswered) return ended(end);
   char byte = 0;
-  if (recv(channel_, &byte, 1, MSG_DONTWAIT) != 1) return ended(KernelEnd::kExit);
-  return {.code = mailbox_->returned, .printed = take_printed()};
+  KernelAnswer answer;
+  if (end != KernelEnd::kAnswered) {
+    answer = ended(end);
+  } else if (recv(channel_, &byte, 1, MSG_DONTWAIT) != 1) {
+    answer = ended(KernelEnd::kExit);
+  } else {
+    answer = {.code = mailbox_->returned, .printed = take_printed()};
+  }
+  answer.time_limit_ms = time_limit_ms;
+  return answer;
 }
 
 // The process has ended by itself, or is ended now.

@@ -24,24 +24,28 @@ enum class KernelEnd : std::uint8_t {
   kDevice,     // it left the device in a state that ended its process
   kClosed,     // it closed files that were not its own, and was ended
   kTimeLimit,  // it had computed for as long as it may, and was ended
-  kClockLimit  // it had computed for less, but was not back for several times as long, and was
-               // ended
+  // It had computed for less, but was not back for several times as long, and was ended:
+  kClockLimit,  // it may have waited for the machine
+  kHanging      // it waited for something else, and computed nothing
 };
 
 constexpr bool is_time_out(KernelEnd end) {
-  return end == KernelEnd::kTimeLimit || end == KernelEnd::kClockLimit;
+  return end == KernelEnd::kTimeLimit || end == KernelEnd::kClockLimit ||
+         end == KernelEnd::kHanging;
 }
 
 // Limits are in CPU time of the process, so that a machine with much else to do fails nobody, and
 // are never met earlier than by the clock, which threads together outrun. A process that waits, or
-// lets others compute, uses little: it has so many times the limit by the clock.
+// lets others compute, uses little: it has so many times the limit by the clock. One that waits all
+// through the last part of that, as long as the limit, hangs.
 inline constexpr std::int64_t kClockLimitFactor = 6;
 
 struct KernelAnswer {
   KernelEnd end = KernelEnd::kAnswered;
   std::int32_t code = 0;  // what it returned, the signal's number, or the exit code
   MemoryFault fault = {};
-  std::string printed;  // to standard output and standard error, cut off after a while
+  std::string printed;             // to standard output and standard error, cut off after a while
+  std::int64_t time_limit_ms = 0;  // that it had
 };
 
 class KernelProcess {

@@ -103,6 +103,21 @@ void append_gap(std::vector<std::byte>& memory, ElementType type, std::int64_t e
     append_code(memory, type, std::numeric_limits<double>::quiet_NaN());
 }
 
+void negate(std::vector<std::byte>& memory, ElementType type) {
+  const auto bytes = static_cast<std::size_t>(element_bytes(type));
+  for (std::size_t last = bytes - 1; last < memory.size(); last += bytes)
+    memory[last] ^= std::byte{0x80};
+}
+
+// Each slot at most once again; -1 stays without one.
+void change_slots(std::vector<std::int64_t>& slots, std::int64_t num_slots) {
+  const std::vector<std::int64_t> before = slots;
+  std::ranges::reverse(slots);
+  if (slots != before) return;
+  for (std::int64_t& slot : slots)
+    if (slot >= 0) slot = (slot + 1) % num_slots;
+}
+
 // K or V of the new tokens, in q's type.
 std::vector<std::byte> new_rows(const AttentionProblem& problem,
                                 const std::vector<NewToken>& tokens,
@@ -155,7 +170,7 @@ void add_codes(const KvTensorView& cache, const std::vector<std::byte>& pool, st
 
 }  // namespace
 
-KvWriteCase::KvWriteCase(const LawCase& law_case)
+KvWriteCase::KvWriteCase(const LawCase& law_case, WrittenTokens written)
     : placed_(with_short_scales(law_case.problem, law_case.placement.seed), law_case.placement) {
   const std::vector<NewToken> tokens = new_tokens(law_case.problem, placed_.inputs());
   const Gaps& gaps = law_case.placement.gaps;
@@ -164,6 +179,11 @@ KvWriteCase::KvWriteCase(const LawCase& law_case)
   new_k_ = new_rows(law_case.problem, tokens, &SequenceProblem::k, kv().k, k_gaps_);
   new_v_ = new_rows(law_case.problem, tokens, &SequenceProblem::v, kv().v, v_gaps_);
   for (const NewToken& token : tokens) slots_.push_back(token.slot);
+  if (written == WrittenTokens::kOther) {
+    negate(new_k_, law_case.problem.shape.q_type);
+    negate(new_v_, law_case.problem.shape.q_type);
+    change_slots(slots_, kv().k.num_blocks * kv().k.block_size);
+  }
   before_ = other_pools(kv());
   expected_ = before_;
   const KvWriteInputs write = inputs(expected_.over(kv()));

@@ -16,13 +16,18 @@
 
 namespace recto::verify {
 
+// Which values are written, and to which slots. kOther: as many as the case's, in pools of the same
+// shape, each negated; the case's own slots in reverse order, or the next ones if that changes
+// none.
+enum class WrittenTokens : std::uint8_t { kOfCase, kOther };
+
 class KvWriteCase {
  public:
   // The last tokens of each sequence, as many as it has rows but at least one, are new, each in its
   // slot. No slot is named twice; some additional tokens, distinct from all others, go nowhere. In
   // fp8, some values need rounding, at ties of the quotient and next to them, or saturate; and half
   // of the case's scales give way to such with few bits, by which ties are hit exactly.
-  explicit KvWriteCase(const LawCase& law_case);
+  explicit KvWriteCase(const LawCase& law_case, WrittenTokens written = WrittenTokens::kOfCase);
 
   const PagedKvView& kv() const { return placed_.inputs().kv; }  // pools have its strides
   std::int64_t num_tokens() const { return std::ssize(slots_); }

@@ -3,6 +3,7 @@
 
 #include "verify/kv_moves/kv_write_case.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -77,6 +78,31 @@ TEST_CASE("twenty cases of any two types have ties, and tell roundings that are 
     CHECK(seen.close > seen.numbers / 50);
     CHECK(seen.by_reciprocal > 10);
     CHECK(seen.through_fp16 > 10);
+  }
+}
+
+TEST_CASE("other tokens of a case are as many, in other slots, and each slot is named once") {
+  const DrawnCases cases{.name = "other writes", .count = 40};
+  for (std::uint64_t number = 0; number < cases.count; ++number) {
+    const LawCase law_case = drawn_case(cases, number).law_case;
+    if (why_no_token(law_case)) continue;
+    const KvWriteCase write(law_case);
+    const KvWriteCase other(law_case, WrittenTokens::kOther);
+    KvPools pools = write.before();
+    const MutablePagedKvView kv = pools.over(write.kv());
+    const KvWriteInputs inputs = write.inputs(kv);
+    const KvWriteInputs others = other.inputs(kv);
+    CHECK(others.k.num_rows == inputs.k.num_rows);
+    CHECK(others.k.row_stride == inputs.k.row_stride);
+    const std::vector<std::int64_t> before(inputs.slot_mapping.begin(), inputs.slot_mapping.end());
+    std::vector<std::int64_t> slots(others.slot_mapping.begin(), others.slot_mapping.end());
+    CHECK(slots.size() == before.size());
+    if (kv.k.num_blocks * kv.k.block_size > 1) CHECK(slots != before);
+    CHECK(std::ranges::count(slots, -1) == std::ranges::count(before, -1));
+    std::erase(slots, -1);
+    std::ranges::sort(slots);
+    CHECK(std::ranges::adjacent_find(slots) == slots.end());
+    CHECK(write.expected().k != other.expected().k);
   }
 }
 

@@ -16,9 +16,8 @@ LongWrite write_of(const LawCase& law_case, PoolDistance distance) {
                                          : LongWrite{.law_case = law_case};
 }
 
-LawVerdict check(const KvWriter& writer, const LawCase& law_case, PoolDistance distance) {
-  const LongWrite made = write_of(law_case, distance);
-  const KvWriteCase write_case(made.law_case);
+LawVerdict check(const KvWriter& writer, const KvWriteCase& write_case, PoolDistance distance,
+                 const std::string& what) {
   Result<TriedPools> pools = TriedPools::create(distance, write_case.kv(), write_case.before());
   LawVerdict verdict;
   if (!pools.is_ok()) verdict.skipped = pools.status().message();
@@ -29,9 +28,26 @@ LawVerdict check(const KvWriter& writer, const LawCase& law_case, PoolDistance d
   writer.write(write);
   verdict.comparison.elements = verdict.comparison.by_bits = write_case.num_codes();
   return with_findings(
-      std::move(verdict),
-      "against the reference's write" + (made.text.empty() ? "" : ", with " + made.text),
+      std::move(verdict), "against the reference's write" + what,
       write_case.differences(pools.value().contents()) + pools.value().stray_writes());
+}
+
+// Writes other tokens of equal sizes, then the case's: what the writer keeps for the sizes of a
+// call, and how it was left by the last one, changes neither.
+LawVerdict after_another(const KvWriter& writer, const LawCase& law_case, LawVerdict verdict) {
+  const std::string sizes = "one of as many tokens, with other values and slots";
+  const std::pair<WrittenTokens, std::string> writes[] = {
+      {WrittenTokens::kOther, ", of " + sizes}, {WrittenTokens::kOfCase, ", after " + sizes}};
+  for (const auto& [written, what] : writes) {
+    LawVerdict found = check(writer, KvWriteCase(law_case, written), PoolDistance::kNear, what);
+    verdict.comparison.append(found.comparison);
+    if (found.skipped) verdict.skipped_parts.push_back(what.substr(2) + ": " + *found.skipped);
+    if (!found.skipped && !found.found) continue;
+    verdict.what = found.what;
+    verdict.found = found.found;
+    break;
+  }
+  return verdict;
 }
 
 }  // namespace
@@ -39,13 +55,19 @@ LawVerdict check(const KvWriter& writer, const LawCase& law_case, PoolDistance d
 Law kv_write_law(const KvWriter& writer) {
   return single_backend_law(
       {.name = "kv_write",
-       .statement = "tokens go to their slots, and not a byte of the pools changes otherwise",
+       .statement = "tokens go to their slots, and not a byte of the pools changes otherwise, "
+                    "whatever was written before",
        .why_not_applicable = why_no_token,
        .check = {}},
       writer.backend, "it writes no K and V", [writer](const LawCase& law_case) {
-        return near_and_distant(law_case, [&](const LawCase& tried, PoolDistance distance) {
-          return check(writer, tried, distance);
-        });
+        LawVerdict verdict =
+            near_and_distant(law_case, [&](const LawCase& tried, PoolDistance distance) {
+              const LongWrite made = write_of(tried, distance);
+              return check(writer, KvWriteCase(made.law_case), distance,
+                           made.text.empty() ? "" : ", with " + made.text);
+            });
+        if (verdict.skipped || verdict.failed()) return verdict;
+        return after_another(writer, law_case, std::move(verdict));
       });
 }
 

@@ -19,7 +19,7 @@ struct KvWriter {
 };
 
 // "kv_write", on the tokens of verify/kv_moves/kv_write_case.h, in near and distant pools
-// (verify/kv_moves/tried_pools.h).
+// (verify/kv_moves/tried_pools.h), and after another write of equal sizes.
 Law kv_write_law(const KvWriter& writer);
 
 }  // namespace recto::verify

@@ -131,6 +131,20 @@ void write_512_tokens(const KvWriteInputs& inputs) {
   reference::write_kv(wrong);
 }
 
+// Keeps the slots while the number of tokens and the pools' shape stay.
+void write_by_plan(const KvWriteInputs& inputs) {
+  static std::vector<std::int64_t> planned;
+  static std::vector<std::int64_t> slots;
+  const MutableKvTensorView& cache = inputs.kv.k;
+  const std::vector<std::int64_t> sizes = {std::ssize(inputs.slot_mapping), cache.num_blocks,
+                                           cache.block_size, cache.block_stride};
+  if (sizes != planned) slots.assign(inputs.slot_mapping.begin(), inputs.slot_mapping.end());
+  planned = sizes;
+  KvWriteInputs wrong = inputs;
+  wrong.slot_mapping = slots;
+  reference::write_kv(wrong);
+}
+
 TEST_CASE("the reference's write keeps the law; whoever writes nothing is skipped") {
   const LawReport report = report_of(reference::write_kv);
   INFO(report.table());
@@ -160,6 +174,14 @@ TEST_CASE("a write that is too long for its case is told from it") {
   INFO(failure);
   CHECK((failure.find("\nagainst the reference's write, with sequence ") != std::string::npos));
   CHECK((failure.find(" tokens longer\n") != std::string::npos));
+}
+
+TEST_CASE("slots that are kept for the sizes of a write are told from another one of these") {
+  const LawReport report = report_of(write_by_plan);
+  CHECK(report.failed() > 30);
+  INFO(report.failures.at(0));
+  CHECK((report.failures[0].find(" one of as many tokens, with other values and slots\n") !=
+         std::string::npos));
 }
 
 TEST_CASE("a row of slot -1 that is written is named, with what was to be there") {

@@ -1,15 +1,18 @@
 // The kernel of experiments/examples that is right, made wrong by what earlier calls have left in
 // it, as RECTO_TEST_FAULT says. "plan": it keeps the lengths of the contexts while the numbers of
 // sequences and rows and the longest context stay. "window": once a call had a window, the outputs
-// of those without one are too large by 1.
+// of those without one are too large by 1. "write-plan": KV writes keep their slots while the
+// number of tokens and the pool's shape stay. "deadlock", "spin": each 20th call waits, or
+// computes, for ever. "sleep": right, but each call sleeps for 0.2 s.
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #define recto_kernel_table right_kernel_table
 #include "experiments/examples/paged_kernel.c"
 #undef recto_kernel_table
 
-enum { kLengths = 4096 };
+enum { kLengths = 4096, kSlots = 8192 };
 
 typedef int32_t (*Attention)(const RectoAttentionCall* call);
 
@@ -46,8 +49,21 @@ static void add_one(const RectoAttentionCall* call) {
   }
 }
 
+// What a call does besides what it should.
+static void dawdle(void) {
+  static int64_t calls = 0;
+  static volatile int for_ever = 1;
+  ++calls;
+  if (is("sleep")) usleep(200 * 1000);
+  if (is("deadlock") && calls % 20 == 0)
+    for (;;) pause();
+  if (is("spin") && calls % 20 == 0)
+    while (for_ever) continue;
+}
+
 static int32_t run_wrong(const RectoAttentionCall* call, Attention right) {
   static int has_had_window = 0;
+  dawdle();
   const int32_t status = is("plan") ? run_planned(call, right) : right(call);
   if (status != kRectoOk) return status;
   if (call->window > 0) has_had_window = 1;
@@ -59,11 +75,29 @@ static int32_t wrong_decode(const RectoAttentionCall* call) { return run_wrong(c
 
 static int32_t wrong_prefill(const RectoAttentionCall* call) { return run_wrong(call, prefill); }
 
+static int32_t wrong_kv_write(const RectoKvWriteCall* call) {
+  static int64_t planned[4] = {-1, -1, -1, -1};
+  static int64_t slots[kSlots];
+  const int64_t sizes[4] = {call->num_tokens, call->k_cache.num_blocks, call->k_cache.block_size,
+                            call->k_cache.block_stride};
+  dawdle();
+  if (!is("write-plan")) return kv_write(call);
+  if (call->num_tokens > kSlots) return refuse(&call->context, "more than 8192 tokens");
+  if (memcmp(planned, sizes, sizeof(sizes)) != 0) {
+    memcpy(planned, sizes, sizeof(sizes));
+    memcpy(slots, call->slot_mapping, (size_t)call->num_tokens * sizeof(int64_t));
+  }
+  RectoKvWriteCall kept = *call;
+  kept.slot_mapping = slots;
+  return kv_write(&kept);
+}
+
 const RectoKernelTable* recto_kernel_table(void) {
   static RectoKernelTable table;
   table = *right_kernel_table();
   table.name = "earlier-calls";
   table.decode = wrong_decode;
   table.prefill = wrong_prefill;
+  table.kv_write = wrong_kv_write;
   return &table;
 }

@@ -65,6 +65,14 @@ static void print_without_end(void) {
   for (;;) puts(line);
 }
 
+// In the first process that comes here, which leaves a file behind.
+static void loop_once(void) {
+  if (access(getenv("RECTO_TEST_SEEN"), F_OK) == 0) return;
+  fclose(fopen(getenv("RECTO_TEST_SEEN"), "w"));
+  while (sink == 0) {
+  }
+}
+
 static void end_process(void) {
   if (is("exit")) exit(0);
   if (is("_exit")) _exit(3);
@@ -84,12 +92,7 @@ static void end_process(void) {
   if (is("wait for ever")) {
     for (;;) pause();
   }
-  // Late in the first process, which leaves a file behind.
-  if (is("loop once") && access(getenv("RECTO_TEST_SEEN"), F_OK) != 0) {
-    fclose(fopen(getenv("RECTO_TEST_SEEN"), "w"));
-    while (sink == 0) {
-    }
-  }
+  if (is("loop once")) loop_once();
   if (is("print without end")) print_without_end();
   if (is("child keeps looping")) {
     if (fork() == 0) {
@@ -133,6 +136,7 @@ static int32_t prefill(const RectoAttentionCall* call) {
     while (sink == 0) {
     }
   }
+  if (is("loop once on long contexts") && call->max_context_length > 5) loop_once();
   if (is("three faults")) {
     if (call->num_seqs > 2) abort();
     while (call->num_seqs == 2 && sink == 0) {

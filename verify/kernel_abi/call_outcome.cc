@@ -1,0 +1,139 @@
+#include "verify/kernel_abi/call_outcome.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <string.h>
+
+#include <algorithm>
+
+#include "core/contract.h"
+#include "verify/kernel_abi/kernel_result.h"
+#include "verify/kernel_abi/library_checks.h"
+#include "verify/kernel_abi/recto_kernel.h"
+#include "verify/law.h"
+#include "verify/reason_kind.h"
+
+namespace recto::verify {
+namespace {
+
+std::string message_of(const KernelRequest& request) {
+  const char* const text = reinterpret_cast<const char*>(request.message.ours);
+  std::string message(text, strnlen(text, static_cast<std::size_t>(request.message.bytes)));
+  std::ranges::replace_if(message, is_control_character, '?');
+  return message;
+}
+
+std::string signal_name(int number) {
+  const char* const name = sigabbrev_np(number);
+  return name == nullptr ? fmt::format("signal {}", number) : fmt::format("SIG{}", name);
+}
+
+std::string indented(const std::string& text) {
+  std::string result = "  ";
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    result += text[i];
+    if (text[i] == '\n' && i + 1 < text.size()) result += "  ";
+  }
+  while (result.ends_with('\n')) result.pop_back();
+  return result;
+}
+
+// The kind of a failure that the library reports: what its message says before the first ':'.
+std::string status_kind(const std::string& message) {
+  constexpr std::size_t kHeadingMax = 80;  // longer ones are sentences
+  const std::size_t end = message.find(':');
+  if (end > kHeadingMax) return "status";
+  return "status: " + reason_kind(message.substr(0, end));
+}
+
+std::string printed_text(const KernelAnswer& answer) {
+  return answer.printed.empty() ? "" : "\nit printed\n" + indented(answer.printed);
+}
+
+}  // namespace
+
+CallOutcome outcome_of(const KernelRequest& request, const KernelAnswer& answer,
+                       KernelProcess& process) {
+  using enum CallOutcome::Kind;
+  constexpr const char* kWrongMemory = "wrong memory";
+  if (answer.end != KernelEnd::kAnswered) return outcome_of_end(answer, process);
+  const std::string message = message_of(request);
+  const std::string overrun = process.arena().overrun_text();
+  if (!overrun.empty())
+    return {kWrong, "went beyond its memory: " + overrun + printed_text(answer), kWrongMemory};
+  if (const auto& stray = process.mailbox().stray_write) {
+    return {kWrong,
+            "went beyond its memory: " + process.arena().fault_text(*stray) + printed_text(answer),
+            kWrongMemory};
+  }
+  if (answer.code == kRectoUnsupported) {
+    return {kUnsupported, message.empty() ? "unsupported, it says no more" : message};
+  }
+  if (answer.code != kRectoOk) {
+    return {kWrong,
+            fmt::format("returned {}{}: '{}'{}", answer.code,
+                        answer.code == kRectoFailed ? "" : ", which is no status", message,
+                        printed_text(answer)),
+            status_kind(message)};
+  }
+  if (request.function == KernelFunction::kKvWrite) {
+    const std::string stray = stray_text(request, process.arena());
+    if (stray.empty()) return {kDone};
+    return {kWrong, "went beyond its blocks: " + stray + printed_text(answer), kWrongMemory};
+  }
+  const std::string gap = gap_text(request, contents_of(request.written[0]));
+  if (gap.empty()) return {kDone};
+  return {kWrong, "went beyond its rows: " + gap, kWrongMemory};
+}
+
+CallOutcome outcome_of_end(const KernelAnswer& answer, KernelProcess& process) {
+  std::string text;
+  std::string kind;
+  switch (answer.end) {
+    case KernelEnd::kAnswered:
+      RECTO_UNREACHABLE("an answer is judged by its status");
+    case KernelEnd::kSignal:
+      kind = signal_name(answer.code);
+      text = "was ended by " + kind;
+      if (answer.code == SIGSEGV || answer.code == SIGBUS) {
+        text += ": " + process.arena().fault_text(answer.fault);
+      } else if (answer.code == SIGXFSZ) {
+        text += fmt::format(": it printed more than {} MiB, or wrote as much to a file",
+                            kFileBytesMax >> 20);
+      }
+      break;
+    case KernelEnd::kExit:
+      kind = "exit";
+      text = fmt::format("ended its process, with exit code {}", answer.code);
+      break;
+    case KernelEnd::kDevice:
+      kind = "device error";
+      text = fmt::format("left the device with '{}'", process.mailbox().device_failure);
+      break;
+    case KernelEnd::kClosed:
+      kind = "closed files";
+      text = "closed files that are not its own, and did not go on";
+      break;
+    case KernelEnd::kTimeLimit:
+      kind = kTimeOut;
+      text = fmt::format("did not come back within {} ms of CPU time", answer.time_limit_ms);
+      break;
+    case KernelEnd::kClockLimit:
+      kind = kTimeOut;
+      text = fmt::format(
+          "did not come back within {} ms by the clock, of which it computed for "
+          "less than {}",
+          kClockLimitFactor * answer.time_limit_ms, answer.time_limit_ms);
+      break;
+    case KernelEnd::kHanging:
+      kind = kTimeOut;
+      text = fmt::format(
+          "hangs: it did not come back within {} ms by the clock, and in the last {} it waited and "
+          "computed nothing",
+          kClockLimitFactor * answer.time_limit_ms, answer.time_limit_ms);
+      break;
+  }
+  return {CallOutcome::Kind::kWrong, text + printed_text(answer), kind};
+}
+
+}  // namespace recto::verify
