@@ -101,7 +101,8 @@ class Notebooks(unittest.TestCase):
         self.assertIn("options that are left: {'window': 1}", said)
         fits = r"faults     \d+ tried that would change this case; (\d+) fit"
         self.assertEqual(re.findall(fits, said), ["2", "1"])
-        self.assertTrue(said.split("; 1 fit")[1].startswith("\n  the window is one key too wide\n"))
+        named = said.split("; 1 fits\n")[1]
+        self.assertTrue(named.startswith("  the window is one key too wide\n"))
 
     def test_what_is_missing_is_named(self):
         with tempfile.TemporaryDirectory() as empty:

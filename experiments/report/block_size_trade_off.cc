@@ -41,8 +41,8 @@ std::string changed_rejections(const SeedMean& from, const SeedMean& to) {
   if (from.mean == to.mean) {
     return fmt::format("as many requests rejected, {}, ", count_text(to.mean));
   }
-  return fmt::format("{} requests rejected instead of {}, ", count_text(to.mean),
-                     count_text(from.mean));
+  return fmt::format("{} {} rejected instead of {}, ", count_text(to.mean),
+                     to.mean == 1 ? "request" : "requests", count_text(from.mean));
 }
 
 // Empty where one of the two has no such figure.

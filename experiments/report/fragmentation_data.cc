@@ -42,9 +42,9 @@ std::string setting_line(const RunConfig& config, const sim::Report& report) {
   const std::string file = config.model_file.substr(config.model_file.find_last_of('/') + 1);
   const std::string model = file.empty() ? config.model : file;
   const std::string decoding = config.decoding == "single" ? "" : ", decoding " + config.decoding;
-  return fmt::format("{}, {} requests{}; {} on {} x {}; pool of {} slots", workload_name(config),
-                     grouped(report.counters.requests_arrived), decoding, model, config.tp,
-                     config.gpu, grouped(report.pool_slots.value()));
+  return fmt::format("{}, {}{}; {} on {} x {}; pool of {} slots", workload_name(config),
+                     counted(report.counters.requests_arrived, "request"), decoding, model,
+                     config.tp, config.gpu, grouped(report.pool_slots.value()));
 }
 
 Result<std::vector<RecordedRun>> record_all(const std::vector<RunConfig>& configs,

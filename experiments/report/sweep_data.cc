@@ -11,6 +11,7 @@
 #include "experiments/report/kernel_time.h"
 #include "experiments/report/report_metrics.h"
 #include "experiments/report/study_data.h"
+#include "experiments/support/numbers.h"
 #include "experiments/support/run_fields.h"
 #include "experiments/support/version.h"
 
@@ -176,7 +177,7 @@ Result<Json> sweep_data(const ResultsFolder& folder) {
   const bool limits = has_limits(folder);
   const Throughput throughput = limits ? Throughput::kGoodput : Throughput::kTokens;
   return Json{{"kind", "sweep"},       {"notes", notes_on(folder, rows)},
-              {"seeds", folder.seeds}, {"setting", fmt::format("{} points", folder.table.rows())},
+              {"seeds", folder.seeds}, {"setting", counted(folder.table.rows(), "point")},
               {"axes", axes.value()},  {"has_limits", limits},
               {"rows", rows},          {"panels", panels.json(throughput, folder.seeds)}};
 }

@@ -168,8 +168,8 @@ std::string setting_text(const ResolvedRun& run, const sim::Report& report) {
   const RunConfig& config = run.config;
   const std::int64_t rejected = report.counters.requests_rejected;
   std::string text =
-      wrapped(fmt::format("{}, {} requests{}{}; {} on {} x {}", workload_name(config),
-                          grouped(report.counters.requests_arrived),
+      wrapped(fmt::format("{}, {}{}{}; {} on {} x {}", workload_name(config),
+                          counted(report.counters.requests_arrived, "request"),
                           rejected == 0 ? "" : fmt::format(" ({} REJECTED)", grouped(rejected)),
                           config.decoding == "single" ? "" : ", decoding " + config.decoding,
                           run.model.name, config.tp, run.gpu.name));

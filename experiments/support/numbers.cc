@@ -20,6 +20,10 @@ std::string grouped(std::int64_t number) {
   return digits;
 }
 
+std::string counted(std::int64_t count, const std::string& noun) {
+  return grouped(count) + ' ' + noun + (count == 1 ? "" : "s");
+}
+
 std::string count_text(double count) {
   return count == std::rint(count) ? grouped(std::llrint(count)) : short_number(count);
 }

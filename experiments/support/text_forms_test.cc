@@ -25,6 +25,12 @@ TEST_CASE("tables align by what is seen") {
   CHECK_THROWS_AS(table.add_row({"too few"}), ContractFailure);
 }
 
+TEST_CASE("what is counted is one or several") {
+  CHECK(counted(0, "point") == "0 points");
+  CHECK(counted(1, "point") == "1 point");
+  CHECK(counted(1234, "request") == "1,234 requests");
+}
+
 TEST_CASE("what a shell would take apart is quoted") {
   CHECK(shell_word("failing-cases/a_b@gpu.json") == "failing-cases/a_b@gpu.json");
   CHECK(shell_word("two words/x.json") == "'two words/x.json'");

@@ -12,6 +12,7 @@
 
 #include "experiments/report/folder_report.h"
 #include "experiments/support/manifest.h"
+#include "experiments/support/numbers.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/parallel.h"
 #include "experiments/support/progress.h"
@@ -200,7 +201,8 @@ Status sweep(const SweepArguments& arguments, CommandContext& context) {
   context.out << sweep_table(grid, points, kTerminalColumns) << '\n';
   for (const std::string& remark : remarks_on(grid)) context.out << remark;
   context.out << rejected_points(points) << skipped_points(points)
-              << fmt::format("{} points in {}/sweep.csv\n", points.size(), arguments.out);
+              << fmt::format("{} in {}/sweep.csv\n", counted(std::ssize(points), "point"),
+                             arguments.out);
   RECTO_RETURN_IF_ERROR(
       arguments.has_report
           ? write_folder_report({.folder = arguments.out, .threads = arguments.threads}, context)

@@ -15,11 +15,6 @@ namespace {
 
 std::string percent_2(double share) { return fmt::format("{:.2f} %", 100 * share); }
 
-// "1 request", "2 requests"
-std::string counted(std::int64_t count, const std::string& noun) {
-  return grouped(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
 std::string heading(const TraceReport& report) {
   const sim::TraceCounters& counters = report.counters;
   std::string text =

@@ -5,82 +5,28 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <numeric>
 #include <vector>
+
+#include "verify/explanation/weight_facts.h"
 
 namespace recto::verify {
 namespace {
 
-using Keys = std::vector<std::int64_t>;
-
 std::size_t at(std::int64_t key) { return static_cast<std::size_t>(key); }
 
-bool lse_ln_is_right(const RowProbe& probe) {
-  return probe.lse_ln_seen == probe.lse_ln_expected ||
-         std::abs(probe.lse_ln_seen - probe.lse_ln_expected) <= probe.lse_ln_bound;
+// What makes a sum another one than it should be while the products with V are right.
+std::string sum_causes(const RowProbe& probe, double factor) {
+  if (factor < 1.0) {
+    return fmt::format("keys that V is weighed with are missing from it{}",
+                       probe.has_sink ? ", or the sink's share is" : "");
+  }
+  return fmt::format(
+      "keys are counted in it more than once, or something joins it that is no key "
+      "of the row, such as masked keys{}",
+      probe.has_sink ? ", or the sink's share is another" : "");
 }
 
-bool weight_is_right(const RowProbe& probe, std::int64_t key) {
-  return std::abs(probe.seen[at(key)] - probe.expected[at(key)]) <= probe.bound[at(key)];
-}
-
-template <typename Predicate>
-Keys keys_where(const RowProbe& probe, const Predicate& predicate) {
-  Keys keys;
-  for (std::int64_t key = 0; key < std::ssize(probe.seen); ++key)
-    if (predicate(key)) keys.push_back(key);
-  return keys;
-}
-
-std::string list_text(const Keys& keys) {
-  constexpr std::size_t kShown = 8;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(kShown, keys.size()); ++i)
-    text += fmt::format("{}{}", i == 0 ? "" : ", ", keys[i]);
-  if (keys.size() > kShown) text += fmt::format(" and {} more", keys.size() - kShown);
-  return (keys.size() == 1 ? "key " : "keys ") + text;
-}
-
-double total(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0);
-}
-
-// What the score that a weight implies may be off by.
-double score_tolerance(const RowProbe& probe, std::int64_t key) {
-  const double relative = probe.bound[at(key)] / probe.expected[at(key)];
-  return 2.0 * (relative + probe.lse_ln_bound) + 1e-9;
-}
-
-// Of keys whose weights are known to a quarter of them.
-bool tells(const RowProbe& probe, std::int64_t key) {
-  return probe.expected[at(key)] > 4.0 * probe.bound[at(key)] && probe.seen[at(key)] > 0.0;
-}
-
-// One factor for all weights that tell, if there is one.
-std::optional<double> common_factor(const RowProbe& probe) {
-  const Keys telling = keys_where(probe, [&](std::int64_t key) { return tells(probe, key); });
-  if (telling.size() < 2) return std::nullopt;
-  const auto factor = [&](std::int64_t key) {
-    return probe.seen[at(key)] / probe.expected[at(key)];
-  };
-  const double first = factor(telling.front());
-  const bool is_common = std::ranges::all_of(telling, [&](std::int64_t key) {
-    return std::abs(factor(key) / first - 1.0) <= score_tolerance(probe, key);
-  });
-  return is_common ? std::optional(first) : std::nullopt;
-}
-
-// The same weights, each within the bound, at other keys.
-bool are_permuted(const RowProbe& probe) {
-  std::vector<double> seen = probe.seen;
-  std::vector<double> expected = probe.expected;
-  std::ranges::sort(seen);
-  std::ranges::sort(expected);
-  const double bound = *std::ranges::max_element(probe.bound);
-  for (std::size_t i = 0; i < seen.size(); ++i)
-    if (!(std::abs(seen[i] - expected[i]) <= bound)) return false;
-  return true;
-}
+const char* size_text(double factor) { return factor < 1.0 ? "too small" : "too large"; }
 
 // The weights are right.
 Diagnosis of_right_weights(const RowProbe& probe) {
@@ -92,9 +38,9 @@ Diagnosis of_right_weights(const RowProbe& probe) {
                 "a NaN that is weighed with 0"};
   }
   const double error = probe.lse_ln_seen - probe.lse_ln_expected;
-  const Keys visible =
-      keys_where(probe, [&](std::int64_t key) { return probe.expected[at(key)] > 0; });
-  if (visible.size() == 1) {
+  const Keys visible = seen_keys(probe);
+  // With a sink its weight is less than 1, and depends on its score.
+  if (visible.size() == 1 && !probe.has_sink) {
     return {.step = Step::kScores,
             .why = fmt::format("one key is visible, whose weight is 1 whatever its score; the lse "
                                "is off by {:.6g}: its score, or the sum's logarithm",
@@ -106,18 +52,6 @@ Diagnosis of_right_weights(const RowProbe& probe) {
                              "the lse is off by {:.6g} ({:.6g} times what it should be): its "
                              "logarithm, or one shift of all scores",
                              error, probe.lse_ln_seen / probe.lse_ln_expected)};
-}
-
-Keys missing_keys(const RowProbe& probe) {
-  return keys_where(probe, [&](std::int64_t key) {
-    return probe.expected[at(key)] > 4.0 * probe.bound[at(key)] && probe.seen[at(key)] <= 0.0;
-  });
-}
-
-Keys extra_keys(const RowProbe& probe) {
-  return keys_where(probe, [&](std::int64_t key) {
-    return probe.expected[at(key)] == 0.0 && probe.seen[at(key)] > probe.bound[at(key)];
-  });
 }
 
 // Each key's weight is that beside the maximum of the keys up to some key from it on: as it was
@@ -155,8 +89,9 @@ Diagnosis of_right_lse_ln(const RowProbe& probe, const Keys& wrong) {
   if (const std::optional<double> factor = common_factor(probe)) {
     return {.step = Step::kWeights,
             .why = fmt::format("the lse is right, and all weights are {:.6g} times what they "
-                               "should be: divided by another sum, or V's scale",
-                               *factor),
+                               "should be: they are divided by a sum that is {} ({}), or it is V's "
+                               "scale",
+                               *factor, size_text(1.0 / *factor), sum_causes(probe, 1.0 / *factor)),
             .key = wrong.front()};
   }
   if (are_beside_running_maximum(probe)) return of_running_maximum(wrong);
@@ -175,9 +110,13 @@ Diagnosis of_right_lse_ln(const RowProbe& probe, const Keys& wrong) {
             .why = start + "what they should: the exponentials, or the rescaling of partial sums",
             .key = wrong.front()};
   }
+  const bool is_single = seen_keys(probe).size() == 1;
   return {.step = Step::kOutput,
-          .why = start + fmt::format("{:.6g} in place of {:.6g}: V's addresses or scale",
-                                     total(probe.seen), total(probe.expected)),
+          .why = start + fmt::format("{:.6g} in place of {:.6g}: V's addresses or scale{}",
+                                     total(probe.seen), total(probe.expected),
+                                     is_single ? fmt::format(", or a divisor that is {}",
+                                                             lost > 0.0 ? "too small" : "too large")
+                                               : ""),
           .key = wrong.front()};
 }
 
@@ -197,19 +136,39 @@ Diagnosis of_scores(const RowProbe& probe, const Keys& departing) {
   if (are_beside_running_maximum(probe)) return of_running_maximum(departing);
   const std::size_t others = telling.size() - departing.size();
   if (const std::optional<double> error = common_error(probe, departing, telling.size())) {
-    return {.step = Step::kSum,
-            .why = fmt::format("{} weigh {:.6g} times what they should beside the {} others: "
-                               "partial sums that are not rescaled, or keys that are counted more "
-                               "than once",
-                               list_text(departing), std::exp(*error), others),
-            .key = departing.front()};
+    return {
+        .step = Step::kSum,
+        .why = fmt::format("{} weigh {:.6g} times what they should beside the {}: partial "
+                           "sums that are {}",
+                           list_text(departing), std::exp(*error), others_text(others),
+                           *error > 0.0 ? "not rescaled, or keys that are counted more than once"
+                                        : "rescaled too often, or lost in part"),
+        .key = departing.front()};
   }
-  return {.step = Step::kScores,
-          .why = fmt::format("the scores of {} depart, the first by {:+.6g}; those of {} others "
-                             "are right",
-                             list_text(departing), *implied_score_error(probe, departing.front()),
-                             others),
-          .key = departing.front()};
+  return {
+      .step = Step::kScores,
+      .why = fmt::format("the scores of {} depart, the first by {:+.6g}{}", list_text(departing),
+                         *implied_score_error(probe, departing.front()),
+                         others == 0 ? "" : "; those of the " + others_text(others) + " are right"),
+      .key = departing.front()};
+}
+
+// Lse and weights are wrong, in a way that no score, missing key or extra key accounts for.
+Diagnosis of_another_sum(const RowProbe& probe) {
+  if (!std::isfinite(probe.lse_ln_seen)) {
+    return {.step = Step::kSum,
+            .why = fmt::format("the lse is {}, as of a row without keys, and yet keys get {:.6g} "
+                               "of the weight in place of {:.6g}",
+                               probe.lse_ln_seen, total(probe.seen), total(probe.expected))};
+  }
+  const double factor = std::exp(probe.lse_ln_seen - probe.lse_ln_expected);
+  return {
+      .step = Step::kSum,
+      .why = fmt::format("the scores of all keys are right against each other; they get {:.6g} "
+                         "of the weight in place of {:.6g}, since their sum is {}, {:.6g} times "
+                         "what it should be: {}",
+                         total(probe.seen), total(probe.expected), size_text(factor), factor,
+                         sum_causes(probe, factor))};
 }
 
 // Lse and weights are wrong.
@@ -221,10 +180,13 @@ Diagnosis of_wrong_lse_ln(const RowProbe& probe) {
   if (!departing.empty()) return of_scores(probe, departing);
   const Keys missing = missing_keys(probe);
   if (!missing.empty()) {
+    const bool is_alone = total(probe.seen) <= 0.0;
     return {.step = Step::kScores,
-            .why = list_text(missing) +
-                   " should be seen and get no weight; the scores of the "
-                   "others are right: which keys are visited, or the mask",
+            .why = list_text(missing) + " should be seen and get no weight" +
+                   (is_alone ? ", nor does any other: which keys are visited, the mask, or a sum "
+                               "that has none of them"
+                             : "; the scores of the others are right: which keys are visited, or "
+                               "the mask"),
             .key = missing.front()};
   }
   const Keys extra = extra_keys(probe);
@@ -235,11 +197,29 @@ Diagnosis of_wrong_lse_ln(const RowProbe& probe) {
                    "are right: the mask",
             .key = extra.front()};
   }
-  return {.step = Step::kSum,
-          .why = fmt::format("the scores of all keys are right against each other; they get {:.6g} "
-                             "of the weight in place of {:.6g}: something that is no key of the "
-                             "row joins the sum, or the sink's share is another",
-                             total(probe.seen), total(probe.expected))};
+  return of_another_sum(probe);
+}
+
+// Some weights, or the lse, are no numbers.
+Diagnosis of_no_numbers(const RowProbe& probe) {
+  if (lse_ln_is_right(probe)) {
+    return {
+        .step = Step::kOutput,
+        .why =
+            "the lse is right and outputs are no numbers: what V holds where nobody may look is "
+            "weighed with 0"};
+  }
+  if (std::isinf(probe.lse_ln_seen)) {
+    return {.step = Step::kSum,
+            .why =
+                "the lse is -inf and weights are no numbers: their sum is 0, and divided by; keys "
+                "are missing from it, or none is visited"};
+  }
+  const std::string cause = "a slot was read that is no key of the row, or a score is none";
+  if (std::isnan(probe.lse_ln_seen))
+    return {.why = "the lse is no number, and spreads to every weight: " + cause};
+  return {.why = fmt::format("weights are no numbers, and the lse is off by {:.6g}: {}",
+                             probe.lse_ln_seen - probe.lse_ln_expected, cause)};
 }
 
 }  // namespace
@@ -261,14 +241,7 @@ Diagnosis diagnose(const RowProbe& probe) {
                 "the lse is infinite, so the sum of exponentials overflows: beside the row's own "
                 "maximum none is larger than 1"};
   }
-  if (!no_numbers.empty() || std::isnan(probe.lse_ln_seen)) {
-    const bool is_output = lse_ln_is_right(probe);
-    return {.step = is_output ? Step::kOutput : Step::kUnknown,
-            .why = is_output ? "the lse is right and outputs are no numbers: what V holds where "
-                               "nobody may look is weighed with 0"
-                             : "the lse is no number, and spreads to every weight: a slot was read "
-                               "that is no key of the row, or a score is none"};
-  }
+  if (!no_numbers.empty() || std::isnan(probe.lse_ln_seen)) return of_no_numbers(probe);
   const Keys wrong =
       keys_where(probe, [&](std::int64_t key) { return !weight_is_right(probe, key); });
   if (wrong.empty()) return of_right_weights(probe);

@@ -6,6 +6,9 @@
 #include <cmath>
 
 #include "reference/error_bound.h"
+#include "verify/explanation/empty_row.h"
+#include "verify/explanation/stale_results.h"
+#include "verify/explanation/weight_facts.h"
 
 namespace recto::verify {
 namespace {
@@ -109,14 +112,16 @@ std::string keys_text(const Explanation& explanation, const PagedAttentionInputs
 }
 
 std::string probe_text(const Explanation& explanation, const PagedAttentionInputs& inputs) {
+  if (!explanation.probe && explanation.is_empty_row)
+    return "weights    none: the row has no key to attend to\n";
   if (!explanation.probe) {
     return fmt::format("weights    not seen: {}\n", explanation.why_no_probe.value_or(""));
   }
   const RowProbe& probe = *explanation.probe;
   const RowPlace& place = explanation.place;
   std::string text = fmt::format(
-      "weights    of sequence {}, row {}, head {}, as V of ones and zeros shows them in {} runs\n",
-      place.sequence, place.row, place.head, probe.runs);
+      "weights    of sequence {}, row {}, head {}, as V of ones and zeros shows them in {} {}\n",
+      place.sequence, place.row, place.head, probe.runs, probe.runs == 1 ? "run" : "runs");
   text += fmt::format("  lse_ln seen {:.9g}, expected {:.9g}, bound {:.2g}\n", probe.lse_ln_seen,
                       probe.lse_ln_expected, probe.lse_ln_bound);
   return text + keys_text(explanation, inputs);
@@ -130,21 +135,29 @@ std::string diagnosis_text(const Explanation& explanation, const PagedAttentionI
     text += fmt::format("  first at key {}: block {}, slot {}\n", *diagnosis.key, place.block,
                         place.slot);
   }
-  if (diagnosis.step == Step::kMax) return text;
+  if (diagnosis.step == Step::kMax || explanation.is_empty_row) return text;
   return text + "  not told: the running maximum, which cancels from out and lse\n";
 }
 
-std::string hypotheses_text(const HypothesisReport& report) {
-  std::string text = fmt::format("faults     {} tried that would change this case; {} fit",
-                                 report.tried, report.fitting.size());
-  text += report.fitting.size() > 1 ? ", which it does not tell apart\n" : "\n";
-  for (const std::string& what : report.fitting) text += "  " + what + "\n";
-  if (report.weak) {
-    text +=
-        fmt::format("  weak: {}, so that other faults would give the same numbers\n", *report.weak);
+// Asks the backend again about a row without keys: whether any get weight all the same, and whether
+// what memory held before shows.
+void look_at_empty_row(const Backend& backend, const LawCase& law_case, BoundKind bound_kind,
+                       EmptyRow& row, Explanation& explanation) {
+  const PlacedProblem placed(law_case.problem, law_case.placement);
+  const RowPlace& place = explanation.place;
+  const std::int64_t at = row_index(law_case.problem, place);
+  if (const auto stale = StaleResults::find(backend, placed.inputs())) {
+    row.out_is_stale = stale->has_out(at, place.head);
+    row.lse_ln_is_stale = stale->has_lse_ln(at, place.head);
   }
-  for (const std::string& what : report.left_out) text += "  not tried: " + what + "\n";
-  return text;
+  if (row.context_length > 0 && !row.out_is_stale) {
+    const auto probe = probe_row(backend, law_case, place, bound_kind);
+    if (probe.is_ok() && weights_give(probe.value(), placed.inputs(), place, row.out)) {
+      explanation.probe = probe.value();
+      row.attended = extra_keys(probe.value());
+    }
+  }
+  explanation.diagnosis = diagnose_empty_row(row);
 }
 
 }  // namespace
@@ -166,6 +179,12 @@ Explanation explain(const Backend& judged, const LawCase& law_case, BoundKind bo
   const ElementPlace& worst = explanation.comparison.worst->place;
   explanation.place = {.sequence = worst.sequence, .row = worst.row, .head = worst.head};
   explanation.hypotheses = try_hypotheses(backend, law_case, seen.value(), bound_kind);
+  explanation.is_empty_row = has_no_key(inputs, explanation.place);
+  if (explanation.is_empty_row) {
+    EmptyRow row = empty_row(inputs, explanation.place, seen.value(), oracle, bound_kind);
+    look_at_empty_row(backend, law_case, bound_kind, row, explanation);
+    return explanation;
+  }
   if (const auto diagnosis = diagnose_no_number(explanation.comparison.worst->values)) {
     explanation.why_no_probe = "there is nothing to hold them against";
     explanation.diagnosis = *diagnosis;
@@ -197,12 +216,18 @@ Explanation explain_results(const reference::AttentionResult& seen, const Compar
   const ElementPlace& worst = comparison.worst->place;
   explanation.place = {.sequence = worst.sequence, .row = worst.row, .head = worst.head};
   explanation.why_no_probe = "results in a file cannot be asked again, with another V";
+  explanation.hypotheses = try_hypotheses(judged, law_case, seen, bound_kind);
+  explanation.is_empty_row = has_no_key(placed.inputs(), explanation.place);
+  if (explanation.is_empty_row) {
+    explanation.diagnosis =
+        diagnose_empty_row(empty_row(placed.inputs(), explanation.place, seen, oracle, bound_kind));
+    return explanation;
+  }
   const auto no_number = diagnose_no_number(comparison.worst->values);
   explanation.diagnosis =
       no_number ? *no_number
                 : diagnose_results(seen, row_index(law_case.problem, explanation.place),
                                    explanation.place, oracle, bound_kind);
-  explanation.hypotheses = try_hypotheses(judged, law_case, seen, bound_kind);
   return explanation;
 }
 

@@ -17,7 +17,8 @@ struct Explanation {
   std::optional<std::string> not_run;  // why the backend gave nothing to look at
   Comparison comparison;               // with the oracle
   // Set only if the comparison failed:
-  RowPlace place;  // of the worst element
+  RowPlace place;             // of the worst element
+  bool is_empty_row = false;  // which has no key to attend to
   std::optional<RowProbe> probe;
   std::optional<std::string> why_no_probe;
   Diagnosis diagnosis;

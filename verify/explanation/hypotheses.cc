@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <span>
+#include <vector>
 
+#include "verify/explanation/empty_row_hypotheses.h"
 #include "verify/explanation/group_hypotheses.h"
 #include "verify/explanation/hypothesis_trial.h"
 #include "verify/explanation/narrowing_hypotheses.h"
@@ -26,6 +29,14 @@ void add_options(Trial& trial, const char* what, const Change& change) {
   PagedAttentionInputs inputs = trial.inputs();
   change(inputs.options);
   trial.add(what, inputs);
+}
+
+// Each query head gets the value at the place of its KV head.
+std::vector<float> by_kv_head(const PagedAttentionInputs& inputs, std::span<const float> values) {
+  const std::size_t group = inputs.q.num_heads / inputs.kv.k.num_kv_heads;
+  std::vector<float> read;
+  for (std::size_t head = 0; head < values.size(); ++head) read.push_back(values[head / group]);
+  return read;
 }
 
 void add_masks(Trial& trial) {
@@ -59,13 +70,9 @@ void add_scores(Trial& trial) {
   if (options.alibi_slopes.empty()) return;
   add_options(trial, "ALiBi is left out",
               [](AttentionOptions& changed) { changed.alibi_slopes = {}; });
-  const std::size_t group = trial.inputs().q.num_heads / trial.inputs().kv.k.num_kv_heads;
   std::vector<float> negated;
-  std::vector<float> of_kv_heads;
-  for (std::size_t head = 0; head < options.alibi_slopes.size(); ++head) {
-    negated.push_back(-options.alibi_slopes[head]);
-    of_kv_heads.push_back(options.alibi_slopes[head / group]);
-  }
+  for (const float slope : options.alibi_slopes) negated.push_back(-slope);
+  const std::vector<float> of_kv_heads = by_kv_head(trial.inputs(), options.alibi_slopes);
   add_options(trial, "ALiBi has the wrong sign",
               [&negated](AttentionOptions& changed) { changed.alibi_slopes = negated; });
   add_options(trial, "ALiBi's slopes are read by KV head",
@@ -89,6 +96,9 @@ void add_sums(Trial& trial) {
   mixed.hard.lse_ln = without.hard.lse_ln;
   mixed.sharp.lse_ln = without.sharp.lse_ln;
   trial.add("the sink is left out of the lse", mixed);
+  const std::vector<float> of_kv_heads = by_kv_head(inputs, trial.inputs().options.sinks);
+  inputs.options.sinks = of_kv_heads;
+  trial.add("sinks are read by KV head", inputs);
   mixed = without;
   mixed.exact.lse_ln = trial.right().exact.lse_ln;
   mixed.hard.lse_ln = trial.right().hard.lse_ln;
@@ -186,6 +196,7 @@ HypothesisReport try_hypotheses(const Backend& backend, const LawCase& law_case,
   add_tile_ends(trial);
   add_table_strides(trial);
   add_tables(trial);
+  add_empty_rows(trial);
   return trial.take();
 }
 

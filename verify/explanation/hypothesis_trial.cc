@@ -80,6 +80,15 @@ BoundedResult HypothesisTrial::bounded(const PagedAttentionInputs& inputs) const
   return reference::bounded_attention(inputs, backend_.numerics(inputs));
 }
 
+bool HypothesisTrial::is_right(std::int64_t row, std::int64_t head) const {
+  const AttentionResult& bound = bound_kind_ == BoundKind::kHard ? right_.hard : right_.sharp;
+  const std::int64_t at = row * right_.exact.num_heads + head;
+  const std::int64_t dims = right_.exact.head_dim;
+  return count_wrong(seen_.lse_ln, right_.exact.lse_ln, bound.lse_ln, {at, 1}) +
+             count_wrong(seen_.out, right_.exact.out, bound.out, {at * dims, dims}) ==
+         0;
+}
+
 void HypothesisTrial::add(const std::string& what, const PagedAttentionInputs& inputs) {
   if (!check_contents(inputs).is_ok()) return leave_out(what + ": impossible");
   add(what, bounded(inputs));
@@ -101,6 +110,9 @@ void HypothesisTrial::add_roundings(const std::vector<Variant>& variants) {
   const Variant* closest = nullptr;
   std::int64_t fitting = 0;
   for (const Variant& variant : variants) {
+    const bool changes_nothing =
+        variant.exact.out == right_.exact.out && variant.exact.lse_ln == right_.exact.lse_ln;
+    if (changes_nothing) continue;
     ++report_.tried;
     BoundedResult faulty = right_;
     faulty.exact = variant.exact;
@@ -168,7 +180,8 @@ std::optional<std::string> HypothesisTrial::why_weak() const {
       if (wrong > 0) most_keys = std::max(most_keys, keys.size());
     }
   }
-  if (most_keys <= 1) return "no row that is wrong sees more than one key";
+  if (most_keys == 0) return "no row that is wrong has a key to attend to";
+  if (most_keys == 1) return "no row that is wrong sees more than one key";
   if (num_wrong == 1) return "a single element is wrong";
   return std::nullopt;
 }

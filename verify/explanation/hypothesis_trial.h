@@ -24,7 +24,11 @@ class HypothesisTrial {
 
   const PagedAttentionInputs& inputs() const { return inputs_; }
   const reference::BoundedResult& right() const { return right_; }
+  const reference::AttentionResult& seen() const { return seen_; }
+  const Backend& backend() const { return backend_; }
   reference::KernelNumerics numerics() const { return backend_.numerics(inputs_); }
+  // Whether what was seen of a row of the batch is within the bounds of the right result.
+  bool is_right(std::int64_t row, std::int64_t head) const;
 
   reference::BoundedResult bounded(const PagedAttentionInputs& inputs) const;
 

@@ -66,7 +66,7 @@ Result<RowProbe> probe_row(const Backend& backend, const LawCase& law_case, cons
   }
   const std::int64_t row = row_index(problem, place);
   const double scale = scale_of_v(problem, place.head);
-  RowProbe probe{.runs = runs};
+  RowProbe probe{.runs = runs, .has_sink = !problem.options.sinks.empty()};
   for (std::int64_t first = 0; first < keys; first += dims) {
     const PlacedProblem placed(with_shown_keys(problem, first), law_case.placement);
     const PagedAttentionInputs& inputs = placed.inputs();

@@ -29,6 +29,7 @@ struct RowProbe {
   double lse_ln_seen = 0.0;
   double lse_ln_expected = 0.0;
   double lse_ln_bound = 0.0;
+  bool has_sink = false;  // a share of the sum
 };
 
 inline constexpr std::int64_t kProbeRunsMax = 512;

@@ -37,19 +37,43 @@ std::string slot_text(const SlotPlace& place) {
   return fmt::format("block {}, slot {}, head {}", place.block, place.slot, place.head);
 }
 
+// How one code matches another.
+class CodeMatch {
+ public:
+  CodeMatch(ElementType type, NanCodes nans)
+      : type_(type), any_nan_(nans == NanCodes::kAnyOfFp8 && is_fp8(type)) {}
+
+  bool operator()(std::uint32_t a, std::uint32_t b) const {
+    return a == b || (any_nan_ && is_nan(a) && is_nan(b));
+  }
+
+ private:
+  bool is_nan(std::uint32_t code) const { return std::isnan(reference::decode(code, type_)); }
+
+  ElementType type_;
+  bool any_nan_;
+};
+
+bool are_same(const std::vector<std::byte>& a, const std::vector<std::byte>& b, ElementType type,
+              NanCodes nans) {
+  if (a == b) return true;
+  const CodeMatch matches(type, nans);
+  const std::int64_t bytes = element_bytes(type);
+  for (std::int64_t i = 0; i < std::ssize(a) / bytes; ++i)
+    if (!matches(code_at(a, i, bytes), code_at(b, i, bytes))) return false;
+  return true;
+}
+
 std::string differences(const char* name, const WrittenMemory& pool, const KvTensorView& cache,
                         NanCodes nans) {
   const std::int64_t bytes = element_bytes(cache.type);
-  const auto is_nan = [&cache](std::uint32_t code) {
-    return std::isnan(reference::decode(code, cache.type));
-  };
+  const CodeMatch matches(cache.type, nans);
   std::int64_t wrong = 0;
   std::string first;
-  const bool any_nan = nans == NanCodes::kAnyOfFp8 && is_fp8(cache.type);
   for (std::int64_t i = 0; i < std::ssize(pool.expected) / bytes; ++i) {
     const std::uint32_t wanted = code_at(pool.expected, i, bytes);
     const std::uint32_t got = code_at(pool.seen, i, bytes);
-    if (got == wanted || (any_nan && is_nan(wanted) && is_nan(got))) continue;
+    if (matches(got, wanted)) continue;
     if (wrong++ > 0) continue;
     first = fmt::format("{}: seen {:#x}, expected {:#x}\n  {}", element_text(cache, i, slot_text),
                         got, wanted, found_instead(pool, cache, i, slot_text));
@@ -92,6 +116,12 @@ KvPools copied_pools(const PagedKvView& kv) {
 
 KvPools other_pools(const PagedKvView& kv) {
   return {.k = other_pool(kv.k), .v = other_pool(kv.v)};
+}
+
+bool are_same_codes(const KvPools& a, const KvPools& b, const PagedKvView& kv, NanCodes nans) {
+  RECTO_CHECK_EQ(a.k.size(), b.k.size());
+  RECTO_CHECK_EQ(a.v.size(), b.v.size());
+  return are_same(a.k, b.k, kv.k.type, nans) && are_same(a.v, b.v, kv.v.type, nans);
 }
 
 std::string pool_differences(const WrittenPools& pools, const PagedKvView& kv, NanCodes nans) {

@@ -31,6 +31,8 @@ MutableKvTensorView view_over(const KvTensorView& cache, void* data);
 // Whether NaN codes must match. Conversion to fp8 does not specify which NaN results.
 enum class NanCodes : std::uint8_t { kSame, kAnyOfFp8 };
 
+bool are_same_codes(const KvPools& a, const KvPools& b, const PagedKvView& kv, NanCodes nans);
+
 // The pools before the write, as they should be afterwards, and as they are.
 struct WrittenPools {
   const KvPools& before;

@@ -14,6 +14,7 @@
 #include "reference/kv_cache_ops.h"
 #include "reference/kv_cache_reader.h"
 #include "reference/rounding.h"
+#include "verify/kv_moves/write_hypotheses.h"
 
 namespace recto::verify {
 namespace {
@@ -202,8 +203,13 @@ KvWriteInputs KvWriteCase::inputs(const MutablePagedKvView& pools) const {
 std::int64_t KvWriteCase::num_codes() const { return expected_.num_codes(kv()); }
 
 std::string KvWriteCase::differences(const KvPools& seen) const {
-  const std::string found = pool_differences({before_, expected_, seen}, kv(), NanCodes::kAnyOfFp8);
-  return found.empty() ? found : found + written_padding(seen);
+  const WrittenPools pools{before_, expected_, seen};
+  const std::string found = pool_differences(pools, kv(), NanCodes::kAnyOfFp8);
+  if (found.empty()) return found;
+  KvPools scratch = before_;
+  const KvWriteInputs write = inputs(scratch.over(kv()));
+  return found + written_padding(seen) + slots_text(slots_) +
+         hypotheses_text(try_write_hypotheses(write, kv(), pools));
 }
 
 // What each row of slot -1 would leave in a slot, for recognising it in slots that are wrong: the

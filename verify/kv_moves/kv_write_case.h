@@ -39,8 +39,9 @@ class KvWriteCase {
 
   // The number of codes in both pools, gaps included.
   std::int64_t num_codes() const;
-  // For each pool, what is wrong, where first, and what is there instead; then the first row that
-  // was written although its slot is -1. Lines; empty if nothing is wrong.
+  // For each pool, what is wrong, where first, and what is there instead; the first row that was
+  // written although its slot is -1; the slots, and known faults that give just these pools. Lines;
+  // empty if nothing is wrong.
   std::string differences(const KvPools& seen) const;
 
  private:

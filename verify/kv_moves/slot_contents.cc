@@ -61,7 +61,8 @@ std::string others_text(const KvTensorView& view, const Contents& seen,
     if (place == seen.place || !are_equal(view, seen, {memory, place})) continue;
     if (count++ == 0) first = name(place);
   }
-  return count > 1 ? fmt::format("{}, and of {} others", first, count - 1) : first;
+  if (count <= 1) return first;
+  return fmt::format("{}, and of {} {}", first, count - 1, count == 2 ? "other" : "others");
 }
 
 }  // namespace
