@@ -8,7 +8,6 @@
 
 #include "experiments/report/block_size_panel.h"
 #include "experiments/report/headline.h"
-#include "experiments/report/json_text.h"
 #include "experiments/report/kernel_time.h"
 #include "experiments/report/latency_quantiles.h"
 #include "experiments/report/map_json.h"
@@ -17,6 +16,7 @@
 #include "experiments/report/report_metrics.h"
 #include "experiments/report/series_data.h"
 #include "experiments/report/study_data.h"
+#include "experiments/report/text_field.h"
 #include "experiments/support/numbers.h"
 #include "experiments/support/parallel.h"
 #include "experiments/support/request_source.h"

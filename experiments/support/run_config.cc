@@ -5,6 +5,7 @@
 #include <string>
 #include <variant>
 
+#include "core/json_output.h"
 #include "experiments/support/run_fields.h"
 
 namespace recto::experiments {
@@ -56,9 +57,9 @@ Result<RunConfig> run_config_from_json(const Json& json) {
     if (value.is_null()) continue;
     if (is_text(*field) != value.is_string() || (!value.is_string() && !value.is_number())) {
       return Status::invalid_input(
-          fmt::format("{}: found {}; expected {}", key, value.dump(), expected_value(*field)));
+          fmt::format("{}: found {}; expected {}", key, json_text(value), expected_value(*field)));
     }
-    const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    const std::string text = value.is_string() ? value.get<std::string>() : json_text(value);
     RECTO_RETURN_IF_ERROR(set_field(config, *field, text).in(key));
   }
   return config;

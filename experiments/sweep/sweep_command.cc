@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/json_output.h"
 #include "experiments/report/folder_report.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/output_file.h"
@@ -123,9 +124,7 @@ Status write_results(const SweepArguments& arguments, const SweepGrid& grid, Jso
   const std::string csv = sweep_csv(grid, points);
   manifest["files"] = {{"sweep.csv", written_file(csv)}};
   RECTO_RETURN_IF_ERROR(write_file(arguments.out + "/sweep.csv", csv));
-  return write_file(
-      arguments.out + "/manifest.json",
-      manifest.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n");
+  return write_file(arguments.out + "/manifest.json", json_text(manifest, 2) + "\n");
 }
 
 // A sweep succeeds if all of its points do.

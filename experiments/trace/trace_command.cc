@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/json_output.h"
 #include "experiments/support/usage_error.h"
 #include "experiments/trace/token_count.h"
 #include "experiments/trace/trace_json.h"
@@ -57,10 +58,7 @@ Status show_trace(const TraceArguments& arguments, CommandContext& context) {
   const Result<TraceReport> report = report_trace(*trace.value(), options.value());
   RECTO_RETURN_IF_ERROR(report.status());
   if (arguments.is_json) {
-    // File names may hold any bytes.
-    context.out << trace_json(report.value())
-                       .dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace)
-                << '\n';
+    context.out << json_text(trace_json(report.value()), 2) << '\n';
   } else {
     context.out << trace_text(report.value());
   }

@@ -6,6 +6,8 @@
 #include <array>
 #include <utility>
 
+#include "core/json_output.h"
+
 namespace recto::verify {
 namespace {
 
@@ -229,7 +231,7 @@ std::string topic_lines(const Json& json, const std::string& indent) {
   std::string text;
   for (const auto& [topic, value] : json.items()) {
     if (!text.empty()) text += ",\n";
-    text += fmt::format("{}\"{}\": {}", indent, topic, value.dump());
+    text += fmt::format("{}\"{}\": {}", indent, topic, json_text(value));
   }
   return text;
 }
