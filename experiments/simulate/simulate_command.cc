@@ -126,6 +126,7 @@ void add_output_flags(CLI::App& command, SimulateFlags& flags) {
       ->group("Output");
   command.add_option("--timeline", flags.timeline, "write a trace for Perfetto (ui.perfetto.dev)")
       ->option_text("FILE")
+      ->check(check_file_named)
       ->group("Output");
   command
       .add_option("--timeline-window-ms", flags.timeline_window_ms,

@@ -52,7 +52,7 @@ Result<RunConfig> run_config_from_json(const Json& json) {
   for (const auto& [key, value] : json.items()) {
     const RunField* field = find_run_field(key);
     if (field == nullptr || field->name != key) {
-      return Status::invalid_input(fmt::format("'{}' is no setting", key));
+      return no_such_setting(key);
     }
     if (value.is_null()) continue;
     if (is_text(*field) != value.is_string() || (!value.is_string() && !value.is_number())) {

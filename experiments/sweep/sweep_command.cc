@@ -222,7 +222,8 @@ void add_sweep_command(CLI::App& app, CommandContext& context) {
   command
       ->add_option("--seeds", arguments->seeds,
                    "run each point under N seeds: means and 95 % intervals")
-      ->option_text("N");
+      ->option_text("N")
+      ->check(CLI::Range(std::int64_t{1}, kSweepRunsMax));
   CLI::Option* threads =
       command->add_option("--threads", arguments->threads, "runs at a time [all cores]")
           ->option_text("N")

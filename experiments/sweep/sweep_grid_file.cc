@@ -61,7 +61,8 @@ Status check_syntax(std::string_view text) {
     const std::size_t end = std::min(check.error_position().value_or(0), text.size());
     const auto line =
         1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(end), '\n');
-    return Status::invalid_input(fmt::format("line {}: not valid JSON", line));
+    return Status::invalid_input(
+        fmt::format("line {}: not valid JSON; expected an object with base, axes and seeds", line));
   }
   if (check.repeated_key()) {
     return Status::invalid_input(
@@ -104,7 +105,7 @@ Status read_axes(const Json& axes, SweepGrid& grid) {
   for (const auto& [name, values] : axes.items()) {
     const RunField* field = find_run_field(name);
     if (field == nullptr || field->name != name) {
-      return Status::invalid_input(fmt::format("'{}' is no setting", name));
+      return no_such_setting(name);
     }
     Result<std::vector<std::string>> texts = read_axis_values(values);
     RECTO_RETURN_IF_ERROR(texts.status().in(name));
