@@ -83,6 +83,7 @@ class AnyBytes(unittest.TestCase):
         self.assertIn("biblioth", told["failures"][0]["text"])
         kept = told["failures"][0]["file"]
         self.assertEqual(self.written_json(kept)["backend"], "\ufffdt\ufffd prefill")
+        self.assertIn(b"\xe9t\xe9 prefill", self.run_recto(*verify, expected=1).stdout)
         again = self.run_recto("replay", kept, "--kernel", library, expected=1)
         self.assertIn(b"toujours le m\xeame", again.stdout)
 
