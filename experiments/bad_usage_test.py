@@ -76,7 +76,8 @@ BAD_USAGE = (
     ("fragmentation --threads abc", "--threads: found 'abc'; expected an integer from 1 to 4096"),
     ("fragmentation --view side", "--view: found 'side'; expected one of states, paper"),
     ("report x --map-from-s x", "--map-from-s: found 'x'; expected a number from 0 to 1000000000"),
-    ("sweep --seeds abc --out q", "--seeds: found 'abc'; expected a number"),
+    ("sweep --seeds abc --out q", "--seeds: found 'abc'; expected an integer from 1 to 1000000"),
+    ("trace x.csv --block-size x", "--block-size: found 'x'; expected an integer from 1 to"),
     ("verify --seconds abc", "--seconds: found 'abc'; expected a number from 0 to 1000000"),
     ("verify --kernel .", "--kernel: .: expected a shared library, got a folder"),
     ("plot x", "--out: found none; expected DIR; plot --help tells of it"),
@@ -96,6 +97,24 @@ def recto(*arguments, **options):
                               encoding="utf-8", cwd=folder, **options)
 
 
+# As of an unset variable: what is named by nothing is not the default.
+EMPTY = (
+    ("simulate --timeline", "--timeline: found ''; expected a file"),
+    ("generate --config", "--config: found ''; expected a file"),
+    ("mutants --result", "--result: found ''; expected a file"),
+    ("mutants --area", "--area: found ''; expected the name of an area"),
+    ("cases --out q --op", "--op: found ''; expected a list"),
+    ("cases --out q --without", "--without: found ''; expected a list"),
+    ("verify --adapter a.cc --include", "--include: found ''; expected a folder"),
+    ("trace", "FILE: found ''; expected a file"),
+    ("numerics --types", "--types: found ''; expected"),
+    ("numerics --n", "--n: found ''; expected"),
+    ("fragmentation --allocators", "--allocators: found ''; expected"),
+    ("sweep --out q --runs", "--runs: found ''; expected"),
+    ("simulate --trace", "--trace: found nothing; expected"),
+)
+
+
 class BadUsage(unittest.TestCase):
     def test_bad_usage_is_one_line_and_exit_code_2(self):
         for line, expected in BAD_USAGE:
@@ -105,6 +124,14 @@ class BadUsage(unittest.TestCase):
                 self.assertIn(expected, done.stderr)
                 self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
                 self.assertTrue(done.stderr.startswith("recto: "))
+                self.assertEqual(done.stdout, "")
+
+    def test_an_empty_text_is_not_the_default(self):
+        for line, expected in EMPTY:
+            with self.subTest(line):
+                done = recto(*line.split(), "")
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(expected, done.stderr)
                 self.assertEqual(done.stdout, "")
 
     def test_an_input_that_can_be_read_once_is_refused(self):

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "core/json_output.h"
 #include "verify/generators/case_json.h"
 #include "verify/generators/field_reader.h"
 
@@ -22,7 +23,7 @@ std::string after_text(const std::vector<EarlierCheck>& after) {
   std::string text;
   for (const auto& [law, backend, spec] : after) {
     const Json check = {{"law", law}, {"backend", backend}, {"case", case_json(spec)}};
-    text += fmt::format("{}    {}", text.empty() ? "" : ",\n", check.dump());
+    text += fmt::format("{}    {}", text.empty() ? "" : ",\n", json_text(check));
   }
   return fmt::format("  \"after\": [\n{}\n  ],\n", text);
 }

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "core/json_output.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/text_file.h"
 #include "verify/generators/case_json.h"
@@ -31,7 +32,7 @@ Json case_json(const CaseFile& file) {
 std::string case_lines(const std::vector<CaseFile>& cases) {
   std::string lines;
   for (const CaseFile& file : cases) {
-    lines += (lines.empty() ? "    " : ",\n    ") + case_json(file).dump();
+    lines += (lines.empty() ? "    " : ",\n    ") + json_text(case_json(file));
   }
   return lines;
 }

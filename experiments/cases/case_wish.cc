@@ -138,6 +138,11 @@ Status narrow(const CaseWish& wish, CaseDomain& domain) {
   return Status::ok();
 }
 
+// Such as from an unset variable: it would stand for the default.
+std::string check_list_given(const std::string& text) {
+  return text.empty() ? "found ''; expected a list" : "";
+}
+
 // What both lists have in common; if nothing, what is wished for.
 void keep_common(const std::vector<std::int64_t>& of_kind, std::vector<std::int64_t>& wished) {
   std::vector<std::int64_t> both;
@@ -185,7 +190,7 @@ void add_wish_flags(CLI::App& command, CaseWish& wish) {
       ->option_text("N")
       ->check(check_whole_number);
   const auto add_list = [&command](const char* flag, std::string& list, const char* about) {
-    command.add_option(flag, list, about)->option_text("LIST");
+    command.add_option(flag, list, about)->option_text("LIST")->check(check_list_given);
   };
   add_list("--op", wish.operations, "of decode, prefill and kv_write [all]");
   add_list("--type", wish.types, "of q and K/V: fp32, fp16, bf16, fp16/e4m3, ... [all]");

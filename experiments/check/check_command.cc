@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/json_output.h"
 #include "experiments/check/check_run.h"
 #include "experiments/check/check_text.h"
 #include "experiments/support/output_file.h"
@@ -53,7 +54,7 @@ Status run_check(CheckFlags& flags, CommandContext& context) {
   const Result<std::vector<JudgedCase>> cases = judge_folder(flags.options, context);
   RECTO_RETURN_IF_ERROR(cases.status());
   if (flags.is_json) {
-    context.out << check_json(flags.options, cases.value()).dump(2) << '\n';
+    context.out << json_text(check_json(flags.options, cases.value()), 2) << '\n';
   } else {
     context.out << check_text(flags.options, cases.value(), flags.failures_shown);
   }

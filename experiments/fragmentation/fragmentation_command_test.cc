@@ -24,6 +24,7 @@ namespace recto::experiments {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::EndsWith;
 using Lines = std::vector<std::string>;
 
 testing::TriedCommand fragmentation(Lines arguments) {
@@ -148,8 +149,10 @@ TEST_CASE("the pool is the paper's unless something decides it") {
     flags.insert(flags.end(), {"--requests", "10", "--allocators", "paged", "--block-sizes", "16"});
     return lines_of(fragmentation(flags).out).front();
   };
-  CHECK_THAT(pool({}), ContainsSubstring("pool of 15,728 slots"));
-  CHECK_THAT(pool({"--pool-slots", "5000"}), ContainsSubstring("pool of 5,000 slots"));
+  CHECK_THAT(pool({}), EndsWith("; pool of 15,728 slots (12.00 GiB)"));
+  CHECK_THAT(pool({"--pool-slots", "5000"}), EndsWith("; pool of 5,000 slots (3.81 GiB)"));
+  CHECK_THAT(pool({"--pool-slots", "5000", "--tp", "2"}),
+             EndsWith("; pool of 5,000 slots (1.91 GiB on each card)"));
   CHECK_THAT(pool({"--gpu", "A100-80"}), !ContainsSubstring("15,728"));
 }
 

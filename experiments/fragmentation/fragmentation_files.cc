@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/json_output.h"
 #include "experiments/support/csv.h"
 #include "experiments/support/grid_remarks.h"
 #include "experiments/support/manifest.h"
@@ -94,7 +95,7 @@ Status write_fragmentation_files(const std::vector<FragmentationRow>& rows,
   manifest["files"] = files;
   manifest["configurations"] = settings;
   if (rows.front().runs.size() > 1) manifest["seeds"] = rows.front().runs.size();
-  return write_file(folder + "/manifest.json", manifest.dump(2) + '\n');
+  return write_file(folder + "/manifest.json", json_text(manifest, 2) + '\n');
 }
 
 }  // namespace recto::experiments

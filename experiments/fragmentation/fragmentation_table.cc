@@ -22,9 +22,10 @@ std::string pool_line(const FragmentationRow& row) {
   const std::string model = config.model_file.empty() ? config.model : config.model_file;
   const std::string decoding =
       config.decoding == "single" ? "" : fmt::format(", decoding {}", config.decoding);
-  return fmt::format("{}, {}{}; {} on {} x {}; pool of {} slots\n", workload_name(config),
-                     counted(row.first_report().counters.requests_arrived, "request"), decoding,
-                     model, config.tp, config.gpu, grouped(row.first_report().pool_slots.value()));
+  return wrapped(fmt::format("{}, {}{}; {} on {} x {}; {}", workload_name(config),
+                             counted(row.first_report().counters.requests_arrived, "request"),
+                             decoding, model, config.tp, config.gpu,
+                             pool_text(config, row.first_report())));
 }
 
 std::vector<std::string> name_cells(const FragmentationRow& row) {

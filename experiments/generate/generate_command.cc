@@ -7,6 +7,7 @@
 #include "experiments/generate/generate_config.h"
 #include "experiments/generate/generate_text.h"
 #include "experiments/support/text_file.h"
+#include "experiments/support/usage_error.h"
 #include "verify/engine/weights_file.h"
 #include "verify/kernels/kernel_heap.h"
 
@@ -75,7 +76,8 @@ void add_generate_command(CLI::App& app, CommandContext& context) {
       app.add_subcommand("generate", "a small model that generates by the kernels, step by step");
   command
       ->add_option("--config", arguments->config, "model, cache, scheduler and requests, in JSON")
-      ->option_text("FILE");
+      ->option_text("FILE")
+      ->check(check_file_named);
   command->add_flag("--print-config", arguments->prints_config, "show the run without --config");
   command->add_flag("--brief", arguments->is_brief, "leave the steps out");
   command->footer(kFooter);

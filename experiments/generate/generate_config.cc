@@ -9,6 +9,7 @@
 
 #include "core/element_type.h"
 #include "core/json_nesting.h"
+#include "core/json_output.h"
 
 namespace recto::experiments {
 namespace {
@@ -80,9 +81,8 @@ class Fields {
     const std::string place = field.empty()    ? place_
                               : place_.empty() ? field
                                                : place_ + "." + field;
-    status_ = Status::invalid_input(
-        fmt::format("{}: found {}; expected {}", place.empty() ? "config" : place,
-                    found.dump(-1, ' ', true, Json::error_handler_t::replace), expected));
+    status_ = Status::invalid_input(fmt::format(
+        "{}: found {}; expected {}", place.empty() ? "config" : place, json_text(found), expected));
   }
   Status finish() {
     for (auto field = json_.begin(); status_.is_ok() && field != json_.end(); ++field) {

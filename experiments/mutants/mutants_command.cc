@@ -15,6 +15,7 @@
 #include "experiments/mutants/summary.h"
 #include "experiments/support/table.h"
 #include "experiments/support/text_file.h"
+#include "experiments/support/usage_error.h"
 
 namespace recto::experiments {
 namespace {
@@ -224,8 +225,13 @@ void add_mutants_command(CLI::App& app, CommandContext& context) {
   CLI::App* command =
       app.add_subcommand("mutants", "planted faults: how many the checks find, and which do");
   command->add_option("--result", arguments->result, "what another campaign wrote, in JSON")
-      ->option_text("FILE");
-  command->add_option("--area", arguments->area, "of one area alone")->option_text("NAME");
+      ->option_text("FILE")
+      ->check(check_file_named);
+  command->add_option("--area", arguments->area, "of one area alone")
+      ->option_text("NAME")
+      ->check([](const std::string& text) {
+        return text.empty() ? "found ''; expected the name of an area" : "";
+      });
   command->add_flag("--list", arguments->lists, "every mutant, in place of who kills how many");
   command->footer(kFooter);
   command->callback([arguments, &context] {

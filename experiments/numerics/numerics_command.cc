@@ -10,6 +10,7 @@
 #include <system_error>
 #include <vector>
 
+#include "core/json_output.h"
 #include "experiments/numerics/numerics_files.h"
 #include "experiments/numerics/numerics_study.h"
 #include "experiments/numerics/numerics_text.h"
@@ -139,7 +140,7 @@ Status run_numerics(const NumericsFlags& flags, CommandContext& context) {
     RECTO_RETURN_IF_ERROR(write_numerics_files(results, flags.out, command_line(flags)));
   }
   if (flags.is_json) {
-    context.out << numerics_json(results).dump(2) << '\n';
+    context.out << json_text(numerics_json(results), 2) << '\n';
     return Status::ok();
   }
   context.out << sharpness_text(results) << '\n'

@@ -1,5 +1,6 @@
 #include "experiments/numerics/numerics_files.h"
 
+#include "core/json_output.h"
 #include "experiments/numerics/numerics_text.h"
 #include "experiments/support/csv.h"
 #include "experiments/support/manifest.h"
@@ -122,7 +123,7 @@ Status write_numerics_files(const std::vector<CellResult>& results, const std::s
   RECTO_RETURN_IF_ERROR(write_and_note(files, folder, "thresholds.csv", thresholds_csv(results)));
   manifest["repeat"] = command;
   manifest["files"] = files;
-  return write_file(folder + "/manifest.json", manifest.dump(2) + '\n');
+  return write_file(folder + "/manifest.json", json_text(manifest, 2) + '\n');
 }
 
 }  // namespace recto::experiments

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/json_output.h"
 #include "experiments/plan/plan_json.h"
 #include "experiments/plan/plan_settings.h"
 #include "experiments/plan/plan_text.h"
@@ -65,7 +66,7 @@ Status plan(const PlanArguments& arguments, CommandContext& context) {
   const Result<KvPlan> made = make_kv_plan(options.value());
   RECTO_RETURN_IF_ERROR(made.status());
   if (arguments.is_json) {
-    context.out << plan_json(made.value(), options.value()).dump(2) << '\n';
+    context.out << json_text(plan_json(made.value(), options.value()), 2) << '\n';
     return Status::ok();
   }
   context.out << plan_text(made.value(), options.value());

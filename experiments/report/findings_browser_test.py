@@ -91,6 +91,8 @@ class Findings(unittest.TestCase):
                                     "(head) => head.innerText)")
                 told[limit] = session.run("[document.querySelector('.finding').innerText, "
                                           "document.querySelector('.advice').innerText]")
+                labels = session.run("[16, 32].map((size) => sizeLabel(size, 32))")
+            self.assertEqual(labels, ["16", "32\n★"])
             self.assertIn("in limits/s", heads)
             self.assertIn("Requests per second within the limits", heads)
             self.assertRegex(told[limit][0], r"mean up to the last arrival: the first [\d.]+ % of")

@@ -8,7 +8,6 @@
 
 #include "experiments/report/block_size_panel.h"
 #include "experiments/report/headline.h"
-#include "experiments/report/json_text.h"
 #include "experiments/report/kernel_time.h"
 #include "experiments/report/latency_quantiles.h"
 #include "experiments/report/map_json.h"
@@ -17,8 +16,10 @@
 #include "experiments/report/report_metrics.h"
 #include "experiments/report/series_data.h"
 #include "experiments/report/study_data.h"
+#include "experiments/report/text_field.h"
 #include "experiments/support/numbers.h"
 #include "experiments/support/parallel.h"
+#include "experiments/support/remarks.h"
 #include "experiments/support/request_source.h"
 #include "experiments/support/resolved_run.h"
 
@@ -42,9 +43,9 @@ std::string setting_line(const RunConfig& config, const sim::Report& report) {
   const std::string file = config.model_file.substr(config.model_file.find_last_of('/') + 1);
   const std::string model = file.empty() ? config.model : file;
   const std::string decoding = config.decoding == "single" ? "" : ", decoding " + config.decoding;
-  return fmt::format("{}, {}{}; {} on {} x {}; pool of {} slots", workload_name(config),
+  return fmt::format("{}, {}{}; {} on {} x {}; {}", workload_name(config),
                      counted(report.counters.requests_arrived, "request"), decoding, model,
-                     config.tp, config.gpu, grouped(report.pool_slots.value()));
+                     config.tp, config.gpu, pool_text(config, report));
 }
 
 Result<std::vector<RecordedRun>> record_all(const std::vector<RunConfig>& configs,

@@ -7,7 +7,7 @@
 #include <optional>
 #include <system_error>
 
-#include "experiments/report/json_text.h"
+#include "experiments/report/text_field.h"
 #include "experiments/support/manifest.h"
 
 namespace recto::experiments {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/contract.h"
+#include "core/json_output.h"
 #include "experiments/report/report_assets.h"
 
 namespace recto::experiments {
@@ -11,8 +12,7 @@ namespace {
 
 // Text inside a script element must not end it.
 std::string embedded(const Json& json) {
-  const std::string text = json.dump(-1, ' ', /*ensure_ascii=*/false,
-                                     Json::error_handler_t::replace);  // names may be any bytes
+  const std::string text = json_text(json);
   std::string safe;
   safe.reserve(text.size());
   for (const char c : text) {

@@ -4,8 +4,9 @@
 
 #include <utility>
 
-#include "experiments/report/json_text.h"
+#include "core/json_output.h"
 #include "experiments/report/located_inputs.h"
+#include "experiments/report/text_field.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/text_file.h"
 
@@ -21,7 +22,7 @@ Result<std::int64_t> seeds_of(const Json& manifest, const std::string& path) {
   if (seeds == nullptr) return std::int64_t{1};
   if (seeds->is_number_integer() && *seeds >= 1) return seeds->get<std::int64_t>();
   return Status::invalid_input(
-      fmt::format("{}, seeds: found {}; expected an integer from 1", path, seeds->dump()));
+      fmt::format("{}, seeds: found {}; expected an integer from 1", path, json_text(*seeds)));
 }
 
 Result<std::vector<RunConfig>> configurations(const Json& manifest, const std::string& path) {

@@ -7,10 +7,10 @@
 
 #include "experiments/report/block_size_panel.h"
 #include "experiments/report/headline.h"
-#include "experiments/report/json_text.h"
 #include "experiments/report/kernel_time.h"
 #include "experiments/report/report_metrics.h"
 #include "experiments/report/study_data.h"
+#include "experiments/report/text_field.h"
 #include "experiments/support/numbers.h"
 #include "experiments/support/run_fields.h"
 #include "experiments/support/version.h"

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "core/json_output.h"
 #include "experiments/simulate/seed_study.h"
 #include "experiments/simulate/summary.h"
 #include "experiments/simulate/timeline.h"
@@ -79,7 +80,7 @@ Status run_one(const SimulateFlags& flags, CommandContext& context) {
     Json& json = begun.value();
     const Figures figures = make_figures(outcome.value().report, resolved.value());
     json.update(to_json(outcome.value(), figures));
-    context.out << json.dump(2) << '\n';
+    context.out << json_text(json, 2) << '\n';
     return check_any_served(outcome.value().report);
   }
   Terminal terminal = context.terminal;
@@ -106,7 +107,7 @@ Status run_several(const SimulateFlags& flags, CommandContext& context) {
     RECTO_RETURN_IF_ERROR(begun.status());
     Json& json = begun.value();
     json.update(seeds_json(runs.value()));
-    context.out << json.dump(2) << '\n';
+    context.out << json_text(json, 2) << '\n';
     return Status::ok();
   }
   const RunOutcome& first = runs.value().front().outcome;
@@ -125,6 +126,7 @@ void add_output_flags(CLI::App& command, SimulateFlags& flags) {
       ->group("Output");
   command.add_option("--timeline", flags.timeline, "write a trace for Perfetto (ui.perfetto.dev)")
       ->option_text("FILE")
+      ->check(check_file_named)
       ->group("Output");
   command
       .add_option("--timeline-window-ms", flags.timeline_window_ms,

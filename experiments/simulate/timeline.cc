@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/contract.h"
+#include "core/json_output.h"
 
 namespace recto::experiments {
 namespace {
@@ -57,9 +58,7 @@ Result<std::unique_ptr<Timeline>> Timeline::create(const std::string& path, SimD
 
 Timeline::Timeline(OutputFile file, SimDuration window, const Json& about)
     : file_(std::move(file)), window_(window) {
-  // File names may hold any bytes.
-  const std::string text =
-      about.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
+  const std::string text = json_text(about);
   file_.write(std::string(kBeginning) + text + ",\"traceEvents\":[");
   write_event(process_name(kPoolProcess, "pool"));
   write_event(process_name(kRunningProcess, "running"));

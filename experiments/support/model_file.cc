@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/json_nesting.h"
+#include "core/json_output.h"
 #include "experiments/support/text_file.h"
 
 namespace recto::experiments {
@@ -36,7 +37,7 @@ class FieldReader {
     const json* value = find(name);
     if (value == nullptr) return fallback;
     if (value->is_string()) return value->get<std::string>();
-    fail(fmt::format("'{}': found {}; expected a text", name, value->dump()));
+    fail(fmt::format("'{}': found {}; expected a text", name, json_text(*value)));
     return fallback;
   }
   std::int64_t fail(std::string message) {
@@ -59,8 +60,8 @@ class FieldReader {
   }
   std::int64_t checked(const char* name, const json& value, std::int64_t max) {
     if (value.is_number_integer() && value >= 1 && value <= max) return value.get<std::int64_t>();
-    return fail(
-        fmt::format("'{}': found {}; expected an integer from 1 to {}", name, value.dump(), max));
+    return fail(fmt::format("'{}': found {}; expected an integer from 1 to {}", name,
+                            json_text(value), max));
   }
 
   const json& object_;

@@ -13,6 +13,9 @@
 
 namespace recto::experiments {
 
+// "pool of 15,728 slots (12.00 GiB)": of a run, in words for the line of its settings.
+std::string pool_text(const RunConfig& config, const sim::Report& report);
+
 enum class Coverage : std::uint8_t {
   kArrivals,   // first admission to last arrival
   kWithDrain,  // to the last answer: everything had arrived before the first admission
@@ -20,7 +23,7 @@ enum class Coverage : std::uint8_t {
 
 Coverage coverage_of(const sim::Report& report);
 std::string means_remark(Coverage coverage);
-// The same, and how much of the run the means cover.
+// The same, how much of the run the means cover, and how far off percentiles may be.
 std::string means_remark(const sim::Report& report);
 
 // Which constants and curves are cited, not measured.

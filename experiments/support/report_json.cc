@@ -1,5 +1,6 @@
 #include "experiments/support/report_json.h"
 
+#include "core/json_output.h"
 #include "experiments/support/csv.h"
 #include "sim/metrics/gauges.h"
 
@@ -100,7 +101,7 @@ void flatten_into(const Json& json, const std::string& prefix,
     } else if (value.is_number_float()) {
       columns.emplace_back(name, csv_number(value.get<double>()));
     } else if (!value.is_array()) {
-      columns.emplace_back(name, value.dump());
+      columns.emplace_back(name, json_text(value));
     }
   }
 }

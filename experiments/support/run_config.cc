@@ -5,6 +5,7 @@
 #include <string>
 #include <variant>
 
+#include "core/json_output.h"
 #include "experiments/support/run_fields.h"
 
 namespace recto::experiments {
@@ -51,14 +52,14 @@ Result<RunConfig> run_config_from_json(const Json& json) {
   for (const auto& [key, value] : json.items()) {
     const RunField* field = find_run_field(key);
     if (field == nullptr || field->name != key) {
-      return Status::invalid_input(fmt::format("'{}' is no setting", key));
+      return no_such_setting(key);
     }
     if (value.is_null()) continue;
     if (is_text(*field) != value.is_string() || (!value.is_string() && !value.is_number())) {
       return Status::invalid_input(
-          fmt::format("{}: found {}; expected {}", key, value.dump(), expected_value(*field)));
+          fmt::format("{}: found {}; expected {}", key, json_text(value), expected_value(*field)));
     }
-    const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    const std::string text = value.is_string() ? value.get<std::string>() : json_text(value);
     RECTO_RETURN_IF_ERROR(set_field(config, *field, text).in(key));
   }
   return config;

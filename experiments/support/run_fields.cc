@@ -185,6 +185,14 @@ const RunField* find_run_field(std::string_view name) {
   return found == std::end(kFields) ? nullptr : found;
 }
 
+Status no_such_setting(std::string_view key) {
+  const RunField* const meant = find_run_field(key);
+  return Status::invalid_input(fmt::format(
+      "'{}' is no setting; expected {}", key,
+      meant != nullptr ? fmt::format("'{}'", meant->name)
+                       : "a flag of recto simulate that sets a run, such as 'block_size'"));
+}
+
 std::string flag_of(const RunField& field) {
   std::string flag = "--" + std::string(field.name);
   std::ranges::replace(flag, '_', '-');

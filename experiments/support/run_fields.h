@@ -67,6 +67,9 @@ std::span<const RunField> run_fields();
 // By its JSON key or its flag, with or without hyphens in front; nullptr if there is none.
 const RunField* find_run_field(std::string_view name);
 
+// Invalid input: what a JSON key that is none should have been.
+Status no_such_setting(std::string_view key);
+
 // "--block-size"
 std::string flag_of(const RunField& field);
 

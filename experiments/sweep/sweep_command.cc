@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/json_output.h"
 #include "experiments/report/folder_report.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/numbers.h"
@@ -124,9 +125,7 @@ Status write_results(const SweepArguments& arguments, const SweepGrid& grid, Jso
   const std::string csv = sweep_csv(grid, points);
   manifest["files"] = {{"sweep.csv", written_file(csv)}};
   RECTO_RETURN_IF_ERROR(write_file(arguments.out + "/sweep.csv", csv));
-  return write_file(
-      arguments.out + "/manifest.json",
-      manifest.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n");
+  return write_file(arguments.out + "/manifest.json", json_text(manifest, 2) + "\n");
 }
 
 // A sweep succeeds if all of its points do.
@@ -225,7 +224,8 @@ void add_sweep_command(CLI::App& app, CommandContext& context) {
   command
       ->add_option("--seeds", arguments->seeds,
                    "run each point under N seeds: means and 95 % intervals")
-      ->option_text("N");
+      ->option_text("N")
+      ->check(CLI::Range(std::int64_t{1}, kSweepRunsMax));
   CLI::Option* threads =
       command->add_option("--threads", arguments->threads, "runs at a time [all cores]")
           ->option_text("N")

@@ -232,7 +232,7 @@ TEST_CASE("bad flags are named, with what was expected") {
   refused({"--block-size", "8,8"}, "--block-size: found '8' twice");
   refused({"--allocator", "heap"}, "--allocator: found 'heap'; expected one of paged");
   refused({"--manager", "mine"}, "--manager: found 'mine'; expected one of simulator, production");
-  refused({"--seeds", "0"}, "--seeds: found 0; expected an integer");
+  refused({"--seeds", "0"}, "--seeds: found '0'; expected an integer from 1 to");
   refused({"--seeds", "2", "--seed", "1,2"}, "--seeds: expected 1 where the seed is an axis");
   refused({"--threads", "0"}, "--threads");
   refused({"--grid", "no/such.json"}, "--grid: no/such.json");

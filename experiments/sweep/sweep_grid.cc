@@ -17,22 +17,25 @@ bool SweepGrid::is_axis(const RunField& field) const {
 
 Status SweepGrid::check_runs(std::int64_t points, std::int64_t seeds) const {
   if (points <= kSweepRunsMax / seeds) return Status::ok();
-  return Status::invalid_input(fmt::format("the grid has more than {} runs", kSweepRunsMax));
+  return Status::invalid_input(
+      fmt::format("the grid has more than {} runs; expected fewer values or seeds", kSweepRunsMax));
 }
 
 Status SweepGrid::set_base(const RunField& field, const std::string& value) {
-  if (is_axis(field)) return Status::invalid_input("is an axis of the grid already");
+  if (is_axis(field))
+    return Status::invalid_input("is an axis of the grid already; expected it once");
   return set_field(base_, field, value);
 }
 
 Status SweepGrid::add_axis(SweepAxis axis) {
   const RunField& field = *axis.field;
-  if (is_axis(field)) return Status::invalid_input("is an axis of the grid already");
+  if (is_axis(field))
+    return Status::invalid_input("is an axis of the grid already; expected it once");
   if (axis.values.empty()) {
     return Status::invalid_input("has no values; expected " + expected_value(field));
   }
   if (field.name == "seed" && seed_count_ > 1) {
-    return Status::invalid_input("cannot be an axis beside --seeds");
+    return Status::invalid_input("cannot be an axis beside --seeds; expected one of the two");
   }
   // Compared as settings, however they are written: 1 and 1.0 are one point.
   std::set<std::string> seen;
@@ -62,8 +65,8 @@ Status SweepGrid::set_seed_count(std::int64_t count) {
   }
   if (base_.seed > std::numeric_limits<std::int64_t>::max() - count) {
     return Status::invalid_input(
-        fmt::format("found {}, which leads beyond the largest seed from "
-                    "--seed {} on",
+        fmt::format("found {}, which leads beyond the largest seed from --seed {} on; expected "
+                    "fewer, or a smaller --seed",
                     count, base_.seed));
   }
   RECTO_RETURN_IF_ERROR(check_runs(point_count(), count));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/json_nesting.h"
+#include "core/json_output.h"
 #include "experiments/support/text_file.h"
 
 namespace recto::experiments {
@@ -60,7 +61,8 @@ Status check_syntax(std::string_view text) {
     const std::size_t end = std::min(check.error_position().value_or(0), text.size());
     const auto line =
         1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(end), '\n');
-    return Status::invalid_input(fmt::format("line {}: not valid JSON", line));
+    return Status::invalid_input(
+        fmt::format("line {}: not valid JSON; expected an object with base, axes and seeds", line));
   }
   if (check.repeated_key()) {
     return Status::invalid_input(
@@ -71,15 +73,16 @@ Status check_syntax(std::string_view text) {
 
 Result<std::vector<std::string>> read_axis_values(const Json& values) {
   if (!values.is_array()) {
-    return Status::invalid_input(fmt::format("found {}; expected a list of values", values.dump()));
+    return Status::invalid_input(
+        fmt::format("found {}; expected a list of values", json_text(values)));
   }
   std::vector<std::string> texts;
   for (const Json& value : values) {
     if (!value.is_string() && !value.is_number()) {
       return Status::invalid_input(
-          fmt::format("found {}; expected numbers or texts", value.dump()));
+          fmt::format("found {}; expected numbers or texts", json_text(value)));
     }
-    texts.push_back(value.is_string() ? value.get<std::string>() : value.dump());
+    texts.push_back(value.is_string() ? value.get<std::string>() : json_text(value));
   }
   return texts;
 }
@@ -96,12 +99,13 @@ Status read_base(const Json& base, SweepGrid& grid) {
 
 Status read_axes(const Json& axes, SweepGrid& grid) {
   if (!axes.is_object()) {
-    return Status::invalid_input(fmt::format("found {}; expected an object of lists", axes.dump()));
+    return Status::invalid_input(
+        fmt::format("found {}; expected an object of lists", json_text(axes)));
   }
   for (const auto& [name, values] : axes.items()) {
     const RunField* field = find_run_field(name);
     if (field == nullptr || field->name != name) {
-      return Status::invalid_input(fmt::format("'{}' is no setting", name));
+      return no_such_setting(name);
     }
     Result<std::vector<std::string>> texts = read_axis_values(values);
     RECTO_RETURN_IF_ERROR(texts.status().in(name));
@@ -132,7 +136,7 @@ Result<SweepGrid> parse_sweep_grid(std::string_view text) {
     const Json& seeds = json["seeds"];
     if (!seeds.is_number_integer()) {
       return Status::invalid_input(
-          fmt::format("seeds: found {}; expected an integer of at least 1", seeds.dump()));
+          fmt::format("seeds: found {}; expected an integer of at least 1", json_text(seeds)));
     }
     RECTO_RETURN_IF_ERROR(grid.set_seed_count(seeds.get<std::int64_t>()).in("seeds"));
   }

@@ -45,7 +45,8 @@ TEST_CASE("a grid without axes has one point: the base") {
 TEST_CASE("a grid that makes no sense is refused and stays as it was") {
   SweepGrid grid;
   REQUIRE(grid.add_axis({&field("block_size"), {"8"}}).is_ok());
-  check_refused(grid.add_axis({&field("block_size"), {"16"}}), "is an axis of the grid already");
+  check_refused(grid.add_axis({&field("block_size"), {"16"}}),
+                "is an axis of the grid already; expected it");
   check_refused(grid.set_base(field("block_size"), "16"), "is an axis of the grid already");
   check_refused(grid.add_axis({&field("tp"), {}}), "has no values; expected an integer");
   check_refused(grid.add_axis({&field("tp"), {"1", "two"}}), "found 'two'; expected an integer");
@@ -59,7 +60,8 @@ TEST_CASE("a grid that makes no sense is refused and stays as it was") {
 TEST_CASE("seeds are repetitions or an axis, and stay in range") {
   SweepGrid grid;
   REQUIRE(grid.set_seed_count(2).is_ok());
-  check_refused(grid.add_axis({&field("seed"), {"1", "2"}}), "cannot be an axis beside --seeds");
+  check_refused(grid.add_axis({&field("seed"), {"1", "2"}}),
+                "cannot be an axis beside --seeds; expected one");
   SweepGrid swept;
   REQUIRE(swept.add_axis({&field("seed"), {"1", "2"}}).is_ok());
   check_refused(swept.set_seed_count(2), "expected 1 where the seed is an axis");
@@ -75,7 +77,8 @@ TEST_CASE("the number of runs is bounded") {
   for (int i = 1; i <= 1000; ++i) values.push_back(std::to_string(i));
   REQUIRE(grid.add_axis({&field("block_size"), values}).is_ok());
   values.emplace_back("1001");
-  check_refused(grid.add_axis({&field("max_sequences"), values}), "more than 1000000 runs");
+  check_refused(grid.add_axis({&field("max_sequences"), values}),
+                "more than 1000000 runs; expected");
   check_refused(grid.set_seed_count(1001), "more than 1000000 runs");
   CHECK(grid.set_seed_count(1000).is_ok());
 }
@@ -114,11 +117,13 @@ TEST_CASE("bad grid files name the line or the field, and what was expected") {
   refused("[1]", "found array; expected an object with base, axes and seeds");
   refused(R"({"axis": {}})", "'axis': unknown field; expected base, axes or seeds");
   refused(R"({"base": 5})", "base: found number; expected an object");
-  refused(R"({"base": {"blok_size": 8}})", "base: 'blok_size' is no setting");
+  refused(R"({"base": {"blok_size": 8}})",
+          "base: 'blok_size' is no setting; expected a flag of recto simulate");
   refused(R"({"base": {"block_size": "8"}})", "base: block_size: found \"8\"; expected an integer");
   refused(R"({"base": {"tp": 1, "tp": 2}})", "'tp': given twice");
   refused(R"({"axes": [8]})", "axes: found [8]; expected an object of lists");
-  refused(R"({"axes": {"block-size": [8]}})", "axes: 'block-size' is no setting");
+  refused(R"({"axes": {"block-size": [8]}})",
+          "axes: 'block-size' is no setting; expected 'block_size'");
   refused(R"({"axes": {"block_size": 8}})", "axes: block_size: found 8; expected a list");
   refused(R"({"axes": {"block_size": []}})", "axes: block_size: has no values");
   refused(R"({"axes": {"block_size": [8, null]}})", "found null; expected numbers or texts");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/json_output.h"
 #include "experiments/support/grid_remarks.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/remarks.h"
@@ -32,6 +33,9 @@ class ConfigsByInputs {
   std::set<std::vector<std::string>> seen_;
   std::vector<RunConfig> configs_;
 };
+
+// As it is read again: names that are not UTF-8 change as they are written.
+Json as_written(const Json& json) { return Json::parse(json_text(json)); }
 
 }  // namespace
 
@@ -61,7 +65,7 @@ Result<Json> describe_sweep(const SweepGrid& grid) {
   manifest.value()["grid"] = to_json(grid);
   manifest.value()["columns"] = column_names();
   manifest.value()["remarks"] = remarks_on(grid);
-  return manifest;
+  return as_written(manifest.value());
 }
 
 Result<Json> describe_part(const SweepGrid& grid, const std::vector<RunSpan>& spans) {
@@ -71,9 +75,9 @@ Result<Json> describe_part(const SweepGrid& grid, const std::vector<RunSpan>& sp
   }
   const Result<Json> manifest = begin_manifest("sweep", distinct.configs());
   RECTO_RETURN_IF_ERROR(manifest.status());
-  return Json{{"recto", manifest.value()["recto"]},
-              {"inputs", manifest.value()["inputs"]},
-              {"columns", column_names()}};
+  return as_written({{"recto", manifest.value()["recto"]},
+                     {"inputs", manifest.value()["inputs"]},
+                     {"columns", column_names()}});
 }
 
 Status check_part_of(const Json& manifest, const Json& part) {

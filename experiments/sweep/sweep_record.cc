@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "core/json_output.h"
 #include "experiments/support/manifest.h"
 
 namespace recto::experiments {
@@ -45,9 +46,7 @@ constexpr std::size_t kDifferencesMax = 3;
 
 }  // namespace
 
-std::string json_line(const Json& json) {
-  return json.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
-}
+std::string json_line(const Json& json) { return json_text(json) + "\n"; }
 
 std::string record_line(const NumberedRecord& numbered) {
   Json line = {{"run", numbered.run}, {"config", numbered.config}};
@@ -86,7 +85,7 @@ std::string differences(const Json& before, const Json& now) {
     const Json::json_pointer place(path);
     const Json was = before.contains(place) ? before[place] : Json();
     const Json is = change.contains("value") ? change["value"] : Json();
-    texts.push_back(fmt::format("{} was {}, is {}", path, was.dump(), is.dump()));
+    texts.push_back(fmt::format("{} was {}, is {}", path, json_text(was), json_text(is)));
   }
   return fmt::format("{}", fmt::join(texts, "; "));
 }

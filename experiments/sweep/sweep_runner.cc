@@ -4,6 +4,7 @@
 #include <mutex>
 #include <utility>
 
+#include "core/json_output.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/parallel.h"
 #include "experiments/sweep/sweep_columns.h"
@@ -50,6 +51,8 @@ Result<std::vector<RunRecord>> run_sweep(const SweepGrid& grid, SweepJournal& jo
   return records;
 }
 
-std::string config_hash(const RunConfig& config) { return content_hash(to_json(config).dump()); }
+std::string config_hash(const RunConfig& config) {
+  return content_hash(json_text(to_json(config)));
+}
 
 }  // namespace recto::experiments

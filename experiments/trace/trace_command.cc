@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/json_output.h"
 #include "experiments/support/usage_error.h"
 #include "experiments/trace/token_count.h"
 #include "experiments/trace/trace_json.h"
@@ -57,10 +58,7 @@ Status show_trace(const TraceArguments& arguments, CommandContext& context) {
   const Result<TraceReport> report = report_trace(*trace.value(), options.value());
   RECTO_RETURN_IF_ERROR(report.status());
   if (arguments.is_json) {
-    // File names may hold any bytes.
-    context.out << trace_json(report.value())
-                       .dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace)
-                << '\n';
+    context.out << json_text(trace_json(report.value()), 2) << '\n';
   } else {
     context.out << trace_text(report.value());
   }
@@ -72,7 +70,10 @@ Status show_trace(const TraceArguments& arguments, CommandContext& context) {
 void add_trace_command(CLI::App& app, CommandContext& context) {
   auto arguments = std::make_shared<TraceArguments>();
   CLI::App* command = app.add_subcommand("trace", "tell what is in a trace");
-  command->add_option("FILE", arguments->path, "the trace")->required()->option_text(" ");
+  command->add_option("FILE", arguments->path, "the trace")
+      ->required()
+      ->option_text(" ")
+      ->check(check_file_named);
   command->add_option("--limit", arguments->trace.limit, "only the first N requests")
       ->option_text("N")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));
@@ -87,7 +88,8 @@ void add_trace_command(CLI::App& app, CommandContext& context) {
   command
       ->add_option("--block-size", arguments->block_size,
                    "blocks of prefix reuse [what an id of the trace stands for, or 16]")
-      ->option_text("TOKENS");
+      ->option_text("TOKENS")
+      ->check(CLI::Range(std::int64_t{1}, kReuseBlockSizeMax.value()));
   command
       ->add_option("--cache-tokens", arguments->cache_tokens,
                    "sizes of LRU prefix caches [1M,3M,10M,50M]")

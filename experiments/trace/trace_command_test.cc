@@ -151,7 +151,10 @@ TEST_CASE("bad files and flags end with exit code 2 and their name") {
   check_refused({file, "--scale-rate", "0"}, "--scale-rate");
   check_refused({file, "--scale-rate", "fast"}, "--scale-rate");
   check_refused({file, "--on-bad-row", "ignore"}, "--on-bad-row");
-  check_refused({file, "--block-size", "0"}, "--block-size: expected 1 to");
+  check_refused({file, "--block-size", "0"},
+                "--block-size: found '0'; expected an integer from 1 to");
+  check_refused({file, "--block-size", "many"}, "--block-size: found 'many'; expected an integer");
+  check_refused({""}, "FILE: found ''; expected a file");
   check_refused({file, "--cache-tokens", "1M,many"}, "--cache-tokens: found 'many'; expected");
   check_refused({file, "--colour"}, "--colour");
 }

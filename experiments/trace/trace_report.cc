@@ -10,14 +10,12 @@
 namespace recto::experiments {
 namespace {
 
-// No cache has longer blocks; the limit also keeps sums within 64 bits.
-constexpr TokenCount kBlockSizeMax{1 << 20};
-
 Status check_options(const TraceReportOptions& options) {
   if (options.block_size &&
-      (*options.block_size < TokenCount(1) || *options.block_size > kBlockSizeMax)) {
+      (*options.block_size < TokenCount(1) || *options.block_size > kReuseBlockSizeMax)) {
     return Status::invalid_input(fmt::format("--block-size: expected 1 to {} tokens, got {}",
-                                             kBlockSizeMax.value(), options.block_size->value()));
+                                             kReuseBlockSizeMax.value(),
+                                             options.block_size->value()));
   }
   for (const TokenCount capacity : options.cache_tokens) {
     if (capacity < TokenCount(1)) {

@@ -17,6 +17,9 @@
 
 namespace recto::experiments {
 
+// No cache has longer blocks; the limit also keeps sums within 64 bits.
+inline constexpr TokenCount kReuseBlockSizeMax{1 << 20};
+
 struct TraceReportOptions {
   // The block size of prefix reuse; nullopt: the size that the trace has ids for, or 16 if it has
   // the tokens themselves.

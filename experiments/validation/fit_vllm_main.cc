@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/json_output.h"
 #include "experiments/support/callers_folder.h"
 #include "experiments/validation/vllm_run.h"
 #include "sim/time/linear_time_model.h"
@@ -123,7 +124,7 @@ int fit(const std::string& folder) {
                                     {"per_prefill_token_ns", best.per_prefill_token_ns},
                                     {"per_kv_token_ns", best.per_kv_token_ns},
                                     {"per_sequence_ns", best.per_sequence_ns}};
-  std::cout << json.dump(2) << "\n";
+  std::cout << json_text(json, 2) << "\n";
   return 0;
 }
 

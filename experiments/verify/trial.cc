@@ -179,6 +179,7 @@ void add_library_flags(CLI::App& command, TrialFlags& flags) {
       ->needs(adapter);
   add_list("--include", flags.cuda.include_folders, "where its headers are; may be given again")
       ->option_text("DIR")
+      ->check(check_folder_named)
       ->needs(adapter);
   add_list("--define", flags.cuda.macros, "a macro, NAME or NAME=VALUE; may be given again")
       ->option_text("MACRO")

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/json_output.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/usage_error.h"
 #include "experiments/verify/trial.h"
@@ -128,7 +129,7 @@ Status run_command(VerifyFlags& flags, CommandContext& context) {
   RECTO_RETURN_IF_ERROR(try_folder(flags.options.folder));
   const VerifyOutcome outcome = run_verify(trial.value(), flags.options, context);
   if (flags.is_json) {
-    context.out << verify_json(trial.value(), flags.options, outcome).dump(2) << '\n';
+    context.out << json_text(verify_json(trial.value(), flags.options, outcome), 2) << '\n';
   } else {
     context.out << verify_text(trial.value(), flags.options, outcome);
   }

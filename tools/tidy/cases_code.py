@@ -70,6 +70,13 @@ PASSES: dict[str, list[Texts]] = {
         extra_line("core/BUILD", 'recto_library(name = "c", srcs = ["contract.cc"])')
         | {"core/contract.cc": "void f() { throw 1; }\n"},
     ],
+    "json-dump": [
+        source("// json.dump(2)\nvoid f() { dump(1); json_text(json); heap.dump_all(); }\n"),
+        test_source("void f() { json.dump(); }\n"),
+        extra_line("core/BUILD", 'recto_library(name = "j", hdrs = ["json_output.h"])')
+        | {"core/json_output.h": "#pragma once\n\nauto f(auto json) { return json.dump(); }\n"}
+        | source('#include "core/json_output.h"\n'),
+    ],
     "fast-math": [_kernel("\n"), extra_line("README.md", f"Never `{_FAST}`.")],
     "portable-math": [
         source("double f() { return std::sqrt(portable_log(1)) + shape.exp(2); }\n"),
@@ -139,6 +146,11 @@ FAILS: dict[str, list[Texts]] = {
     "lse-base": [source("float lse;\n"), source("int return_lse;\n"), source("class LseRow;\n")],
     "page-table": [source("int page_table;\n"), source("class PageTable;\n")],
     "exception": [source("void f() { throw 1; }\n"), source("void f() try {} catch (int) {}\n")],
+    "json-dump": [
+        source("void f() { g(json.dump(2)); }\n"),
+        source("void f() { json\n      .dump(); }\n"),
+        header("inline auto f(auto* json) { return json->dump(); }\n"),
+    ],
     "fast-math": [
         extra_line(".bazelrc", f"build --copt={_FAST}"),
         extra_line("sim/BUILD", f'recto_library(name = "a", copts = ["{_FAST}"])'),

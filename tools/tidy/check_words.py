@@ -62,6 +62,11 @@ def _may_not_throw(project: Project, file: SourceFile) -> bool:
     return _is_cpp(project, file) and not is_contract and not project.is_test(file)
 
 
+def _may_not_dump_json(project: Project, file: SourceFile) -> bool:
+    is_helper = file.path == "core/json_output.h"
+    return _is_cpp(project, file) and not is_helper and not project.is_test(file)
+
+
 def _may_not_be_fast(project: Project, file: SourceFile) -> bool:
     is_build_or_code = file.kind in (Kind.BUILD, Kind.CPP) or file.name.endswith("bazelrc")
     return is_build_or_code and not file.path.startswith("cuda/kernels/")
@@ -130,6 +135,12 @@ BANS = (
         "return a Status for bad input, RECTO_CHECK_* for a defect",
         _may_not_throw,
         takes_exceptions=True,
+    ),
+    Ban(
+        "json-dump",
+        re.compile(r"(?:\.|->)\s*dump\s*\("),
+        "it throws on a file's name that is not UTF-8: json_text of core/json_output.h",
+        _may_not_dump_json,
     ),
     Ban(
         "fast-math",

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/dense_kv_view.h"
+#include "core/json_output.h"
 
 namespace recto::verify {
 namespace {
@@ -233,7 +234,7 @@ std::string topic_lines(const Json& json, const std::string& indent) {
   std::string text;
   for (const auto& [topic, value] : json.items()) {
     if (!text.empty()) text += ",\n";
-    text += fmt::format("{}\"{}\": {}", indent, topic, value.dump());
+    text += fmt::format("{}\"{}\": {}", indent, topic, json_text(value));
   }
   return text;
 }

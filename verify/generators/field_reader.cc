@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/json_nesting.h"
+#include "core/json_output.h"
 
 namespace recto::verify {
 namespace {
@@ -58,7 +59,7 @@ class RepeatedKeys {
 
 std::string found_text(const Json& value) {
   constexpr std::size_t kLongest = 40;
-  const std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string text = json_text(value);
   return text.size() <= kLongest ? text : text.substr(0, kLongest) + "...";
 }
 

@@ -71,6 +71,9 @@ function drawWhiskers(u, values, halfWidths) {
   u.ctx.stroke();
 }
 
+// The recommended size is told without colour, too.
+const sizeLabel = (size, recommended) => size + (size === recommended ? "\n★" : "");
+
 function criterionChart(host, rows, criterion, recommended) {
   const values = rows.map((row) => criterionValue(criterion, row.metrics));
   const halfWidths = rows.map((row) => criterionHalfWidth(criterion, row.metrics));
@@ -87,7 +90,7 @@ function criterionChart(host, rows, criterion, recommended) {
     scales: { x: { time: false, range: [-0.4, rows.length - 0.6] },
               y: { range: () => [0, highest > 0 ? highest * 1.18 : 1] } },
     axes: [axis({ splits: () => rows.map((row, i) => i), grid: { show: false },
-                  values: () => rows.map((row) => String(row.block_size)) }),
+                  values: () => rows.map((row) => sizeLabel(row.block_size, recommended)) }),
            valueAxis({ space: 34, values: (u, splits) => splits.map(criterion.text) }, 76)],
     series: [{}, { stroke: colour(COMPARED[0]), width: 2,
                    points: { show: true, size: 7, fill: cssVariable("--panel") } }],
