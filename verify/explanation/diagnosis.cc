@@ -28,6 +28,10 @@ std::string sum_causes(const RowProbe& probe, double factor) {
 
 const char* size_text(double factor) { return factor < 1.0 ? "too small" : "too large"; }
 
+bool has_whole_weight(const RowProbe& probe, std::int64_t key) {
+  return probe.expected[at(key)] >= 1.0 - probe.bound[at(key)];
+}
+
 // The weights are right.
 Diagnosis of_right_weights(const RowProbe& probe) {
   if (lse_ln_is_right(probe)) {
@@ -39,8 +43,8 @@ Diagnosis of_right_weights(const RowProbe& probe) {
   }
   const double error = probe.lse_ln_seen - probe.lse_ln_expected;
   const Keys visible = seen_keys(probe);
-  // With a sink its weight is less than 1, and depends on its score.
-  if (visible.size() == 1 && !probe.has_sink) {
+  // Beside a sink that counts its weight is less than 1, and depends on its score.
+  if (visible.size() == 1 && has_whole_weight(probe, visible.front())) {
     return {.step = Step::kScores,
             .why = fmt::format("one key is visible, whose weight is 1 whatever its score; the lse "
                                "is off by {:.6g}: its score, or the sum's logarithm",
@@ -161,14 +165,16 @@ Diagnosis of_another_sum(const RowProbe& probe) {
                                "of the weight in place of {:.6g}",
                                probe.lse_ln_seen, total(probe.seen), total(probe.expected))};
   }
+  const bool is_single = seen_keys(probe).size() == 1;
   const double factor = std::exp(probe.lse_ln_seen - probe.lse_ln_expected);
-  return {
-      .step = Step::kSum,
-      .why = fmt::format("the scores of all keys are right against each other; they get {:.6g} "
-                         "of the weight in place of {:.6g}, since their sum is {}, {:.6g} times "
-                         "what it should be: {}",
-                         total(probe.seen), total(probe.expected), size_text(factor), factor,
-                         sum_causes(probe, factor))};
+  return {.step = Step::kSum,
+          .why = fmt::format(
+              "{} {:.6g} of the weight in place of {:.6g}, since the sum is {}, {:.6g} times what "
+              "it should be: {}",
+              is_single ? "the score of the only key is right; it gets"
+                        : "the scores of all keys are right against each other; they get",
+              total(probe.seen), total(probe.expected), size_text(factor), factor,
+              sum_causes(probe, factor))};
 }
 
 // Lse and weights are wrong.
