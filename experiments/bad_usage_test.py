@@ -110,7 +110,7 @@ EMPTY = (
     ("numerics --types", "--types: found ''; expected"),
     ("numerics --n", "--n: found ''; expected"),
     ("fragmentation --allocators", "--allocators: found ''; expected"),
-    ("sweep --out q --runs", "--runs: found ''; expected"),
+    ("sweep --runs", "--runs: found ''; expected"),
     ("simulate --trace", "--trace: found nothing; expected"),
 )
 

@@ -41,7 +41,8 @@ bool fails_after(const Attempt& attempt, FailingCase& failing, std::vector<MadeC
 }
 
 // Whether it fails in the same way where it is put to a restarted backend again and again; it then
-// comes after itself, so many times. That finds what each 20th call brings about, say.
+// comes after itself, so many times. That finds what each 20th call brings about, say, be the
+// others answered or refused.
 bool fails_after_itself(const Attempt& attempt, FailingCase& failing, TrialBudget& budget) {
   const auto itself = std::make_shared<const DescribedCase>(failing.described);
   std::vector<MadeCheck> before;
@@ -56,7 +57,7 @@ bool fails_after_itself(const Attempt& attempt, FailingCase& failing, TrialBudge
       failing = failing_case(attempt, failing.described, std::move(verdict));
       return true;
     }
-    if (verdict.skipped || verdict.failed()) return false;
+    if (verdict.failed()) return false;
     before.push_back({&attempt.law, &attempt.backend, itself});
   }
   return false;
@@ -77,11 +78,16 @@ void leave_out_checks(const Attempt& attempt, FailingCase& failing, TrialBudget&
   }
 }
 
-std::string remark_on(const std::vector<MadeCheck>& after) {
+std::string alone_text(const LawVerdict& alone) {
+  return alone.skipped ? fmt::format("it is skipped alone in a new process ({})", *alone.skipped)
+                       : "it holds alone in a new process";
+}
+
+std::string remark_on(const std::vector<MadeCheck>& after, const LawVerdict& alone) {
   if (after.empty()) return "not each time: alone in a new process it has held, and has failed";
-  std::string text = fmt::format(
-      "only after other calls: it holds alone in a new process, and fails there after\n{} other {}",
-      after.size(), after.size() == 1 ? "check:" : "checks, in this order:");
+  std::string text = fmt::format("only after other calls: {}, and fails there after\n{} other {}",
+                                 alone_text(alone), after.size(),
+                                 after.size() == 1 ? "check:" : "checks, in this order:");
   for (std::size_t i = 0; i < after.size();) {
     const MadeCheck& check = after[i];
     std::size_t times = 0;
@@ -113,17 +119,18 @@ bool fails_after_recent(const Attempt& attempt, FailingCase& failing, const Rece
   return false;
 }
 
-std::string remark_on_one(std::size_t tried, const TrialBudget& budget) {
+std::string remark_on_one(std::size_t tried, const LawVerdict& alone, const TrialBudget& budget) {
   if (budget.is_late()) {
     return fmt::format(
-        "once so far: it holds alone in a new process, and looking for the calls that it takes "
-        "before it\nwas ended {}, so that its replay may hold, too",
-        budget.end_text());
+        "once so far: {}, and looking for the calls that it takes before it\nwas ended {}, so that "
+        "its replay may hold, too",
+        alone_text(alone), budget.end_text());
   }
   return fmt::format(
-      "once, and not again: it holds in a new process, alone and after the {} checks before it, so "
-      "that its replay may hold, too",
-      tried);
+      "once, and not again: {}, and does not fail after the {} checks before it, so that its "
+      "replay "
+      "may hold, too",
+      alone_text(alone), tried);
 }
 
 }  // namespace
@@ -203,13 +210,8 @@ FailingCase failing_again(const Attempt& attempt, FailingCase failing, const Rec
                           TrialBudget& budget, FailingCases& others) {
   if (!attempt.backend.restart || failing.lost) return failing;
   LawVerdict alone = verdict_again(attempt, failing.described);
-  if (alone.skipped) {
-    failing.fails_again = false;
-    failing.described.remark = "once so far: in a new process it was skipped: " + *alone.skipped;
-    return failing;
-  }
-  if (alone.failed()) {
-    FailingCase again = failing_case(attempt, failing.described, std::move(alone));
+  if (!alone.skipped && alone.failed()) {
+    FailingCase again = failing_case(attempt, failing.described, alone);
     if (again.lost || again.verdict.kind() == failing.verdict.kind()) return again;
     others.try_emplace(again.verdict.kind(), std::move(again));
   }
@@ -219,12 +221,12 @@ FailingCase failing_again(const Attempt& attempt, FailingCase failing, const Rec
   if ((is_time_out && fails_after_itself(attempt, failing, budget)) ||
       fails_after_recent(attempt, failing, recent, budget, tried) ||
       (!is_time_out && fails_after_itself(attempt, failing, budget))) {
-    failing.described.remark = remark_on(failing.described.after);
+    failing.described.remark = remark_on(failing.described.after, alone);
     return failing;
   }
   failing.fails_again = false;
   failing.is_cut_short = budget.is_late();
-  failing.described.remark = remark_on_one(tried, budget);
+  failing.described.remark = remark_on_one(tried, alone, budget);
   return failing;
 }
 

@@ -130,8 +130,28 @@ TEST_CASE("a case that fails once, and not again, is said to, and is not made sm
   CHECK(report.failed() == 1);
   REQUIRE(kept.cases.size() == 1);
   CHECK(kept.cases[0].law_case.placement.block_size == 37);
-  CHECK_THAT(report.failures[0], ContainsSubstring("\nfails\n  once, and not again: it holds in a "
-                                                   "new process, alone and after the 2 checks"));
+  CHECK_THAT(report.failures[0],
+             ContainsSubstring("\nfails\n  once, and not again: it holds alone in a new process, "
+                               "and does not fail after the 2 checks before it"));
+}
+
+TEST_CASE("a case that is refused alone, and fails only after another, is kept with that") {
+  const Restartable library;
+  Kept kept;
+  Law law = law_where(library, [](const Seen& seen) { return has(seen, 20); });
+  law.check = [check = law.check, seen = library.seen](const Backend& backend,
+                                                       const LawCase& law_case, BoundKind bound) {
+    LawVerdict verdict = check(backend, law_case, bound);
+    if (!verdict.failed() && seen->back() >= 33) verdict.skipped = "odd";
+    return verdict;
+  };
+  run_laws({law}, {library.backend}, blocks_of({20, 37}), kept.options);
+  REQUIRE(kept.cases.size() == 2);
+  CHECK(kept.cases[1].after.size() == 1);
+  CHECK_THAT(
+      kept.cases[1].remark,
+      ContainsSubstring("only after other calls: it is skipped alone in a new process (odd), "
+                        "and fails there after\n1 other check:"));
 }
 
 TEST_CASE("making a case small ends with its time, and says so") {

@@ -67,9 +67,10 @@ class EmptyRows {
   bool fits(const Change& change, EmptyLseLn lse_ln = EmptyLseLn::kOfFault) {
     return trial_.explains(with_lse_ln(changed(change), lse_ln));
   }
-  // Of an output whose row may have any of the usual lse.
+  // Of an output that the change makes wrong, whose row may have any of the usual lse.
   bool fits_with_usual_lse_ln(const Change& change) {
     const BoundedResult faulty = changed(change);
+    if (faulty.exact.out == trial_.right().exact.out) return false;
     for (const EmptyLseLn lse_ln :
          {EmptyLseLn::kOfFault, EmptyLseLn::kRight, EmptyLseLn::kMinusInfinity, EmptyLseLn::kZero,
           EmptyLseLn::kNaN, EmptyLseLn::kLargeNegative})

@@ -27,7 +27,7 @@ using Slots = std::vector<std::int64_t>;
 // Two sequences in blocks of four, whose slots 0 and 31 are nobody's.
 LawCase two_sequences() {
   CaseSpec spec;
-  spec.shape = {.num_kv_heads = 2, .head_dim_k = 4, .head_dim_v = 4};
+  spec.shape = {.num_q_heads = 2, .num_kv_heads = 2, .head_dim_k = 4, .head_dim_v = 4};
   spec.sequences = {{.num_rows = 7, .context_length = 11, .id = 0},
                     {.num_rows = 4, .context_length = 9, .id = 1}};
   spec.k = spec.v = FloatFamily::kNormal;
