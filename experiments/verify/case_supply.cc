@@ -1,6 +1,7 @@
 #include "experiments/verify/case_supply.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -24,8 +25,20 @@ constexpr int kDrawsMax = 400;
 constexpr std::int64_t kServedQHeadsMax = 32;
 constexpr std::int64_t kServedBlockSizeMax = 64;
 
+// Beside those of models, in half of the cases with such: kernels round them up, or pad them.
+constexpr std::int64_t kOtherHeadDims[] = {40,  48,  56,  72,  88,  104, 112,
+                                           120, 136, 144, 160, 168, 224};
+
+void add_other_head_dims(std::vector<std::int64_t>& head_dims) {
+  const std::vector<std::int64_t> of_models = head_dims;
+  head_dims.insert(head_dims.end(), of_models.begin(), of_models.end());
+  head_dims.insert(head_dims.end(), std::begin(kOtherHeadDims), std::end(kOtherHeadDims));
+}
+
 std::vector<DrawnCases> small_sets() {
   std::vector<DrawnCases> sets = verify::library_cases(1);
+  for (DrawnCases& set : sets)
+    if (set.name == "model") add_other_head_dims(set.domain.head_dims);
   sets.push_back(verify::chunk_cases(1));
   return sets;
 }

@@ -30,9 +30,7 @@ std::vector<DrawnCases> library_cases(std::uint64_t count) {
   small.domain.gap_units = {kGapUnits.begin(), kGapUnits.end()};
   DrawnCases model{.name = "model", .count = count};
   model.domain = small.domain;
-  // Those of models; and others, with and without 16 as a factor: kernels round and pad them.
-  model.domain.head_dims = {64, 64, 80, 80, 96,  96,  128, 128, 192, 192, 256, 256, 40,
-                            48, 56, 72, 88, 104, 112, 120, 136, 144, 160, 168, 224};
+  model.domain.head_dims = {64, 80, 96, 128, 192, 256};
   model.domain.value_head_dim = ValueHeadDim::kSameAsKeys;
   model.domain.block_sizes = {16, 32, 64};
   model.domain.num_rows_max = 6;

@@ -14,9 +14,8 @@
 namespace recto::verify {
 
 // `count` cases of each kind: "small" has sizes of every kind, which find most faults and shrink
-// well; "model" has the sizes that kernels are made for: head dims of models, and others above 32,
-// block sizes of at least 16; "heads" has up to 128 query heads over up to 8 KV heads, in groups of
-// up to 71.
+// well; "model" has the sizes that kernels are made for: head dims of models, block sizes of at
+// least 16; "heads" has up to 128 query heads over up to 8 KV heads, in groups of up to 71.
 std::vector<DrawnCases> library_cases(std::uint64_t count);
 
 // Chunks of prompts beyond tiles of 16 and 64 rows, small enough for every law.
