@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <system_error>
+#include <utility>
 
+#include "core/json_output.h"
 #include "experiments/report/text_field.h"
 #include "experiments/support/manifest.h"
 
@@ -29,11 +32,32 @@ std::vector<std::string> places_of(const std::string& path, const std::string& f
   return places;
 }
 
+// The place, or files beside it whose names are written like its own: in a manifest, U+FFFD stands
+// for bytes that are not UTF-8.
+std::vector<std::string> written_alike(const std::string& place) {
+  std::vector<std::string> alike{place};
+  const fs::path path = place;
+  const std::string name = json_text(Json(path.filename().string()));
+  if (name.find("\xef\xbf\xbd") == std::string::npos) return alike;
+  std::error_code gone;
+  fs::directory_iterator entry(path.has_parent_path() ? path.parent_path() : ".", gone);
+  for (; !gone && entry != fs::directory_iterator(); entry.increment(gone)) {
+    const fs::path other = entry->path().filename();
+    if (json_text(Json(other.string())) == name)
+      alike.push_back(path.has_parent_path() ? entry->path().string() : other.string());
+  }
+  std::ranges::sort(alike);
+  return alike;
+}
+
 Result<LocatedInput> locate(const Json& input, const std::string& folder) {
   const std::string path = text_of(input, "path");
   const std::string manifest = folder + "/manifest.json";
   std::optional<std::string> changed;
-  for (const std::string& place : places_of(path, folder)) {
+  std::vector<std::string> places;
+  for (const std::string& place : places_of(path, folder))
+    for (std::string& alike : written_alike(place)) places.push_back(std::move(alike));
+  for (const std::string& place : places) {
     std::error_code unknown;
     if (!fs::is_regular_file(place, unknown)) continue;
     const Result<Json> found = describe_file(place);

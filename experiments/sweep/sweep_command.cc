@@ -242,6 +242,9 @@ void add_sweep_command(CLI::App& app, CommandContext& context) {
       ->add_option("--runs", arguments->runs,
                    "only these, such as 0-9,12, printed and not kept: no --out")
       ->option_text("LIST")
+      ->check([](const std::string& text) {
+        return text.empty() ? "found ''; expected numbers of runs, such as 0-9,12" : "";
+      })
       ->excludes(out)
       ->excludes(threads)
       ->excludes(fresh)
