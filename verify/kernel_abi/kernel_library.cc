@@ -76,17 +76,21 @@ std::optional<std::string> KernelLibrary::why_unsupported(KernelFunction functio
   RECTO_CHECK(has(function));
   ResultMemory fresh = results;
   fresh.stale = kStaleNaN;
-  const CallOutcome& outcome =
-      make(request_attention(function, inputs, fresh, process_->arena())).outcome;
-  if (outcome.kind != CallOutcome::Kind::kUnsupported) return std::nullopt;
-  return outcome.text;
+  return take_refusal(make(request_attention(function, inputs, fresh, process_->arena())));
 }
 
 std::optional<std::string> KernelLibrary::why_unsupported(const KvWriteInputs& inputs) {
   RECTO_CHECK(has(KernelFunction::kKvWrite));
-  const CallOutcome& outcome = make(request_kv_write(inputs, process_->arena())).outcome;
-  if (outcome.kind != CallOutcome::Kind::kUnsupported) return std::nullopt;
-  return outcome.text;
+  return take_refusal(make(request_kv_write(inputs, process_->arena())));
+}
+
+// What is refused is not kept for a call that asks for results: none does. The same call made again
+// is another one to the library.
+std::optional<std::string> KernelLibrary::take_refusal(const MadeCall& made) {
+  if (made.outcome.kind != CallOutcome::Kind::kUnsupported) return std::nullopt;
+  std::string reason = made.outcome.text;
+  kept_.reset();
+  return reason;
 }
 
 CallOutcome KernelLibrary::attend(KernelFunction function, const PagedAttentionInputs& inputs,

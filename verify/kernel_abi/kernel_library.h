@@ -88,6 +88,7 @@ class KernelLibrary {
 
   Status load();
   const MadeCall& make(const Result<KernelRequest>& request);
+  std::optional<std::string> take_refusal(const MadeCall& made);
   CallOutcome call(const KernelRequest& request);
   Result<KernelAnswer> answer_to(const KernelRequest& request);
   void count_time_outs(const KernelRequest& request, const CallOutcome& outcome);
