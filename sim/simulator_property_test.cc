@@ -20,25 +20,27 @@ Happenings& happenings() {
   return happenings;
 }
 
-// Tokens that everybody's prompt and output amount to, each computed once.
-std::int64_t tokens_to_compute(const Scenario& scenario, const Report& report) {
+// Sum over the requests that were not rejected.
+std::int64_t served(const Scenario& scenario, const Report& report,
+                    std::int64_t (*tokens_of)(const Request&)) {
   std::int64_t tokens = 0;
   for (const Request& request : scenario.requests) {
     const auto& rejected = report.rejected_ids;
     if (std::find(rejected.begin(), rejected.end(), request.id) != rejected.end()) continue;
-    tokens += request.prompt_tokens.value() + (request.output_tokens.value() - 1) * request.width;
+    tokens += tokens_of(request);
   }
   return tokens;
 }
 
-std::int64_t tokens_to_hand_out(const Scenario& scenario, const Report& report) {
-  std::int64_t tokens = 0;
-  for (const Request& request : scenario.requests) {
-    const auto& rejected = report.rejected_ids;
-    if (std::find(rejected.begin(), rejected.end(), request.id) != rejected.end()) continue;
-    tokens += request.output_tokens.value() * request.width;
-  }
-  return tokens;
+std::int64_t prompt_tokens(const Request& request) { return request.prompt_tokens.value(); }
+
+// Everybody's prompt and output, each token computed once.
+std::int64_t tokens_to_compute(const Request& request) {
+  return prompt_tokens(request) + (request.output_tokens.value() - 1) * request.width;
+}
+
+std::int64_t tokens_to_hand_out(const Request& request) {
+  return request.output_tokens.value() * request.width;
 }
 
 void check_counters(const Scenario& scenario, const Report& report) {
@@ -46,10 +48,16 @@ void check_counters(const Scenario& scenario, const Report& report) {
   RC_ASSERT(counters.requests_arrived == static_cast<std::int64_t>(scenario.requests.size()));
   RC_ASSERT(counters.requests_finished + counters.requests_rejected == counters.requests_arrived);
   RC_ASSERT(static_cast<std::int64_t>(report.rejected_ids.size()) == counters.requests_rejected);
-  RC_ASSERT(counters.output_tokens == tokens_to_hand_out(scenario, report));
+  RC_ASSERT(counters.output_tokens == served(scenario, report, tokens_to_hand_out));
   if (counters.preemptions_recompute == 0) RC_ASSERT(counters.recomputed_tokens == 0);
   RC_ASSERT(counters.swapped_in_slots == counters.swapped_out_slots);
   RC_ASSERT(counters.steps <= counters.prefill_tokens + counters.decode_tokens);
+  if (scenario.options.batching == Batching::kContinuous) {
+    // First admissions want the prompts, whatever is preempted later.
+    RC_ASSERT(counters.prefix_query_tokens - counters.readmitted_query_tokens ==
+              served(scenario, report, prompt_tokens));
+  }
+  RC_ASSERT(counters.readmitted_hit_tokens <= counters.readmitted_query_tokens);
   if (scenario.pool.kind == AllocatorKind::kPrefixCached) {
     RC_ASSERT(counters.prefix_hit_tokens < std::max<std::int64_t>(counters.prefix_query_tokens, 1));
     RC_ASSERT(counters.prefix_hit_tokens % scenario.pool.block_size.value() == 0);
@@ -57,7 +65,7 @@ void check_counters(const Scenario& scenario, const Report& report) {
     // Nothing is left out and nothing done twice unseen.
     RC_ASSERT(counters.prefix_hit_tokens == 0);
     RC_ASSERT(counters.prefill_tokens + counters.decode_tokens ==
-              tokens_to_compute(scenario, report) + counters.recomputed_tokens);
+              served(scenario, report, tokens_to_compute) + counters.recomputed_tokens);
   }
 }
 

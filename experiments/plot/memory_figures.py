@@ -181,7 +181,8 @@ class _BlockSizePanel:
 
 
 def _figure(title: str, name: str, scale: float = 1) -> _BlockSizePanel:
-    return _BlockSizePanel(title, lambda run: run.figures[name], (f"figures.{name}",), scale)
+    return _BlockSizePanel(title, lambda run: run.figures.get(name), (f"figures.{name}",), scale,
+                           if_none="not in these results")
 
 
 def _latency(title: str, kind: str, point: str, unit_s: float = 1) -> _BlockSizePanel:
@@ -198,7 +199,7 @@ _BLOCK_SIZE_PANELS = (
                     ("figures.mean_shares.reserved", "figures.mean_shares.internal"), 100),
     _BlockSizePanel("overhead, % of the pool", lambda run: run.shares["overhead"],
                     ("figures.mean_shares.overhead",), 100),
-    _figure("prefix hits, % of prompt tokens", "prefix_hit_share", 100),
+    _figure("prefix hits, % of prompt tokens", "first_hit_share", 100),
     _figure("block table, kB (mean)", "table_bytes_mean", 1e-3),
     _figure("copied on write, MB", "copied_bytes", 1e-6),
     _figure("output tokens/s", "output_tokens_per_s"),

@@ -20,7 +20,7 @@ struct SeedMean {
 struct BlockSizeFigures {
   std::int64_t block_size = 0;
   SeedMean waste;       // reserved, internal and overhead slots: a share of the pool, time-weighted
-  SeedMean prefix_hit;  // of the context wanted at admissions
+  SeedMean prefix_hit;  // of the prompts, when first admitted
   SeedMean table_bytes;        // block-table entries, 4 bytes each, mean
   SeedMean copied_bytes;       // copy-on-write, over the whole run
   SeedMean output_per_s;       // tokens, or requests within the limits where there are limits

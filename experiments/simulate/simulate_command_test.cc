@@ -97,6 +97,7 @@ TEST_CASE("JSON has every gauge, the settings, and numbers that agree") {
   CHECK(json["figures"]["prefix_flops_saved"].get<double>() ==
         Catch::Approx(2 * 12'582'912'000.0 * hits + 4.0 * 40 * 40 * 128 * pairs).epsilon(1e-12));
   CHECK(report["counters"]["readmitted_hit_tokens"] == 0);
+  CHECK(json["figures"]["first_hit_share"] == json["figures"]["prefix_hit_share"]);
   double shares = 0;
   for (const char* state : {"used", "reserved", "internal", "cached", "free", "overhead"}) {
     shares += json["figures"]["mean_shares"][state].get<double>();
@@ -107,11 +108,14 @@ TEST_CASE("JSON has every gauge, the settings, and numbers that agree") {
 TEST_CASE("hits of requests that were preempted are told apart") {
   const Lines crowded{"--requests", "100",          "--allocator", "prefix-cached", "--scale-rate",
                       "10",         "--pool-slots", "5000",        "--max-length",  "2000"};
-  const Json counters = simulated(crowded)["report"]["counters"];
+  const Json json = simulated(crowded);
+  const Json& counters = json["report"]["counters"];
   CHECK(counters["preemptions_recompute"] > 0);
   // Nothing is shared between requests here, so that only those that come back find anything.
   CHECK(counters["readmitted_hit_tokens"] > 0);
   CHECK(counters["readmitted_hit_tokens"] == counters["prefix_hit_tokens"]);
+  CHECK(json["figures"]["prefix_hit_share"] > 0);
+  CHECK(json["figures"]["first_hit_share"] == 0);
   CHECK_THAT(simulate(crowded).out, ContainsSubstring("after preemptions"));
 }
 

@@ -78,6 +78,10 @@ Figures make_figures(const sim::Report& report, const ResolvedRun& run) {
   figures.goodput_per_s = ratio(static_cast<double>(counters.requests_within_limits), makespan_s);
   figures.prefix_hit_share = ratio(static_cast<double>(counters.prefix_hit_tokens),
                                    static_cast<double>(counters.prefix_query_tokens));
+  // A preempted request that finds its own tokens again shares them with nobody.
+  figures.first_hit_share =
+      ratio(static_cast<double>(counters.prefix_hit_tokens - counters.readmitted_hit_tokens),
+            static_cast<double>(counters.prefix_query_tokens - counters.readmitted_query_tokens));
   figures.prefix_flops_saved = flops_saved(counters, run.model);
   figures.p99_meets_ttft = meets(report.ttft, run.options.limits.ttft);
   figures.p99_meets_tpot = meets(report.tpot, run.options.limits.tpot);

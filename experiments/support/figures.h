@@ -50,6 +50,7 @@ struct Figures {
   double goodput_per_s = 0;        // requests that met both limits
 
   double prefix_hit_share = 0;  // of the context wanted at admissions
+  double first_hit_share = 0;   // of the prompts, when first admitted
   double prefix_flops_saved = 0;
 
   // Whether the 99th percentile meets the limit; absent without a limit.

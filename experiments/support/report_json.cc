@@ -29,6 +29,7 @@ Json to_json(const sim::Counters& counters) {
           {"prefix_query_tokens", counters.prefix_query_tokens},
           {"prefix_hit_tokens", counters.prefix_hit_tokens},
           {"prefix_hit_pairs", counters.prefix_hit_pairs},
+          {"readmitted_query_tokens", counters.readmitted_query_tokens},
           {"readmitted_hit_tokens", counters.readmitted_hit_tokens},
           {"copied_slots", counters.copied_slots},
           {"beam_switches", counters.beam_switches}};
@@ -150,6 +151,7 @@ Json to_json(const Figures& figures) {
           {"output_tokens_per_s", figures.output_tokens_per_s},
           {"goodput_per_s", figures.goodput_per_s},
           {"prefix_hit_share", figures.prefix_hit_share},
+          {"first_hit_share", figures.first_hit_share},
           {"prefix_flops_saved", figures.prefix_flops_saved},
           {"p99_meets_ttft", to_json(figures.p99_meets_ttft)},
           {"p99_meets_tpot", to_json(figures.p99_meets_tpot)}};

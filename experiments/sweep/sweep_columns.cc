@@ -134,6 +134,7 @@ constexpr SweepColumn kColumns[] = {
     {"copied_slots", count<&sim::Counters::copied_slots>},
     {"copied_bytes", figure<&Figures::copied_bytes>},
     {"prefix_hit_share", figure<&Figures::prefix_hit_share>},
+    {"first_hit_share", figure<&Figures::first_hit_share>},
     {"prefix_flops_saved", figure<&Figures::prefix_flops_saved>},
     {"steps", count<&sim::Counters::steps>},
 };

@@ -42,11 +42,12 @@ struct Counters {
   std::int64_t recomputed_tokens = 0;
   std::int64_t swapped_out_slots = 0;
   std::int64_t swapped_in_slots = 0;
-  std::int64_t prefix_query_tokens = 0;    // context wanted at admission
-  std::int64_t prefix_hit_tokens = 0;      // of these, found cached
-  std::int64_t prefix_hit_pairs = 0;       // (query, key) pairs that hits saved
-  std::int64_t readmitted_hit_tokens = 0;  // of the hits, those of requests preempted before
-  std::int64_t copied_slots = 0;           // on the device: copy-on-write, or copies of regions
+  std::int64_t prefix_query_tokens = 0;      // context wanted at admission
+  std::int64_t prefix_hit_tokens = 0;        // of these, found cached
+  std::int64_t prefix_hit_pairs = 0;         // (query, key) pairs that hits saved
+  std::int64_t readmitted_query_tokens = 0;  // of the context wanted, by requests preempted before
+  std::int64_t readmitted_hit_tokens = 0;    // of the hits, theirs
+  std::int64_t copied_slots = 0;             // on the device: copy-on-write, or copies of regions
   std::int64_t beam_switches = 0;
 
   friend bool operator==(const Counters&, const Counters&) = default;

@@ -199,7 +199,10 @@ bool ContinuousScheduler::admit(GroupIndex index, SimTime now) {
   RECTO_CHECK_EQ(*hit, cached);
   counters_.prefix_query_tokens += target.value();
   counters_.prefix_hit_tokens += cached;
-  if (group.was_admitted) counters_.readmitted_hit_tokens += cached;
+  if (group.was_admitted) {
+    counters_.readmitted_query_tokens += target.value();
+    counters_.readmitted_hit_tokens += cached;
+  }
   counters_.prefix_hit_pairs += visible_pairs(0, cached, options_.window.value());
   group.phase = GroupPhase::kPrefilling;
   group.prefill_member = 0;

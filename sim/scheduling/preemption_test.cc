@@ -86,6 +86,8 @@ TEST_CASE("a preempted request finds its own blocks again, and prefills only the
   // Request 0 evicted the block of request 2; both of request 1 were still there.
   CHECK(report.counters.prefix_hit_tokens == 8);
   CHECK(report.counters.readmitted_hit_tokens == 8);
+  CHECK(report.counters.prefix_query_tokens == 20 + 9 + 5);
+  CHECK(report.counters.readmitted_query_tokens == 9 + 5);
   CHECK(report.counters.recomputed_tokens == 4);
   CHECK(report.counters.prefill_tokens == 20 + 1 + 5);
   CHECK(seen.gauges_at(160)[Gauge::kCached] == 8);

@@ -108,6 +108,7 @@ void PlainSimulation::admit_waiting() {
     if (blocks_for(whole ? sequence.target : chunk) + watermark_blocks() > free_blocks()) return;
     RECTO_CHECK(give_slots(sequence, chunk));
     report_.counters.prefix_query_tokens += sequence.target;
+    if (sequence.was_admitted) report_.counters.readmitted_query_tokens += sequence.target;
     if (!sequence.was_admitted) sequence.admitted = now_;
     sequence.was_admitted = true;
     if (!metrics_.is_open()) metrics_.open(now_);

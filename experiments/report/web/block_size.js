@@ -4,7 +4,7 @@ const CRITERIA = [
   { title: "Held empty, of the pool", text: (v) => percent(v) + " %", better: "less",
     names: ["reserved", "internal", "overhead"], note: "reserved, internal and overhead slots" },
   { title: "Prefix hits, of prompt tokens", text: (v) => percent(v) + " %", better: "more",
-    names: ["prefix_hit"], note: "found cached at admission" },
+    names: ["prefix_hit"], note: "found cached when first admitted" },
   { title: "Block tables", text: bytes, better: "less", names: ["table_bytes"],
     note: "4 bytes an entry, mean" },
   { title: "Copied on write", text: bytes, better: "less", names: ["copied_bytes"],
