@@ -8,6 +8,8 @@ import json
 import re
 from bisect import bisect_right
 from collections import deque
+from math import floor
+from operator import itemgetter
 from pathlib import Path
 
 STATES = ("used", "reserved", "internal", "cached")
@@ -56,11 +58,27 @@ class BlockMap:
         self._window = packed["window"]  # 0: every token stays visible
         self._stays = rows_of(detail["stays"])
         self._segments = rows_of(detail["segments"])
+        self._contexts = known_contexts(self._stays, self._segments, self._unit)
 
     def between(self, begin_us: float, end_us: float) -> list[dict[str, int]]:
         """Segments that overlap the range, ordered by begin."""
         return [one for one in self._segments
                 if one["begin_us"] < end_us and one["begin_us"] + one["length_us"] > begin_us]
+
+    def stay_of(self, segment: dict[str, int]) -> dict[str, int]:
+        """Of a segment that has a holder."""
+        return self._stays[segment["stay"]]
+
+    def context_at(self, segment: dict[str, int], us: float) -> int:
+        """Tokens in the cache of a segment's holder: exact where known, evenly between; whole
+        tokens."""
+        points = self._contexts[segment["stay"]]
+        after = min(max(bisect_right(points, us, key=itemgetter(0)), 1), len(points) - 1)
+        (begin, tokens), (end, more) = points[after - 1], points[after]
+        if end <= begin:
+            return more
+        share = min(max((us - begin) / (end - begin), 0), 1)
+        return tokens + floor((more - tokens) * share)
 
     def parts_at(self, segment: dict[str, int], us: float) -> list[tuple[str, float, float]]:
         """(state, first slot, end) of what is held; nothing outside the segment's time."""
@@ -69,13 +87,13 @@ class BlockMap:
         low, slots = segment["place"] * self._unit, segment["size"] * self._unit
         if segment["stay"] < 0:
             return [("cached", low, low + slots)]
-        stay = self._stays[segment["stay"]]
+        stay = self.stay_of(segment)
         before = segment["index"] * self._unit  # tokens in earlier blocks
 
         def within(position: float) -> float:
             return min(max(position - before, 0), slots)
 
-        context = context_at(stay, us)
+        context = self.context_at(segment, us)
         out = within(context - self._window + 1) if self._window else 0
         used = within(context)
         kept = max(within(stay["final"]), used)
@@ -118,11 +136,25 @@ def prevailing(shares: dict[str, float], line_slots: float) -> str:
     return max(shares, key=shares.get)
 
 
-def context_at(stay: dict[str, int], us: float) -> float:
-    """Tokens in the cache: exact where the page has them, interpolated between."""
-    first, last = ("begin", "decode") if us < stay["decode_us"] else ("decode", "end")
-    begin, end = stay[f"{first}_us"], stay[f"{last}_us"]
-    tokens, more = stay[f"context_{first}"], stay[f"context_{last}"]
-    if end <= begin:
-        return more
-    return tokens + (more - tokens) * min(max((us - begin) / (end - begin), 0), 1)
+def known_contexts(stays: list[dict[str, int]], segments: list[dict[str, int]],
+                   unit: int) -> list[list[tuple[int, int]]]:
+    """For each stay (us, tokens in the cache), both growing: where it began, got blocks, started to
+    decode and ended. Block k of a table is got when k blocks are full. Blocks of one instant are
+    a chunk's, of which the first alone tells the context; one that was there and is shared, copied
+    or left to this holder tells nothing."""
+    got = [[] for _ in stays]
+    for one in segments:  # by begin, then place
+        if one["stay"] >= 0:
+            got[one["stay"]].append((one["begin_us"], one["index"] * unit))
+    return [points_of(stay, sorted(blocks)) for stay, blocks in zip(stays, got)]
+
+
+def points_of(stay: dict[str, int], got: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    points = [(stay["begin_us"], stay["context_begin"])]
+    for phase in ("decode", "end"):
+        until, most = stay[f"{phase}_us"], stay[f"context_{phase}"]
+        for us, tokens in got:
+            if points[-1][0] < us < until and points[-1][1] < tokens <= most:
+                points.append((us, tokens))
+        points.append((until, most))
+    return points

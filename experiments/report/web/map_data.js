@@ -31,36 +31,51 @@ function decodedMap(packed) {
     events: unpackedAll(packed.detail.events),
   };
   map.unit = map.blocks > 0 ? map.block_size : 1;  // slots to a place
-  addNextBlocks(map);
+  addContexts(map);
   return map;
 }
 
-// When a sequence began its next block, this one was full: `full_us`, of each segment.
-function addNextBlocks(map) {
-  const { stay, index, begin_us: begin, size } = map.detail.segments;
-  const began = new Map();
-  for (let i = 0; i < size.length; ++i) {
-    if (stay[i] < 0) continue;
-    const key = stay[i] * 1e6 + index[i];
-    if (!began.has(key)) began.set(key, begin[i]);
+// For each stay instants and tokens in the cache then, both growing: where it began, got blocks,
+// started to decode and ended. Block k of a table is got when k blocks are full. Blocks of one
+// instant are a chunk's, of which the first alone tells the context; one that was there and is
+// shared, copied or left to this holder tells nothing.
+function addContexts(map) {
+  const { stay, index, begin_us: begin } = map.detail.segments;
+  const got = Array.from(map.detail.stays.end_us, () => []);
+  for (let i = 0; i < stay.length; ++i) {
+    if (stay[i] >= 0) got[stay[i]].push([begin[i], index[i] * map.unit]);
   }
-  map.detail.next = (segment) => began.get(stay[segment] * 1e6 + index[segment] + 1);
+  map.detail.contexts = got.map((blocks, i) => contextsOf(map.detail.stays, i, blocks));
 }
 
-// Tokens that the segment's holder has in its cache at a time: exact where it began, started to
-// decode, got a block and ended; between these evenly. Prompts are computed evenly, too.
-function contextAt(map, segment, time) {
-  const detail = map.detail;
-  const i = detail.segments.stay[segment];
-  const stays = detail.stays;
-  const between = (t0, t1, c0, c1) => (t1 <= t0 ? c1 : c0 + (c1 - c0) *
-      Math.min(Math.max((time - t0) / (t1 - t0), 0), 1));
-  if (time < stays.decode_us[i]) {
-    return between(stays.begin_us[i], stays.decode_us[i], stays.context_begin[i],
-                   stays.context_decode[i]);
+function contextsOf(stays, i, blocks) {
+  const us = [stays.begin_us[i]];
+  const tokens = [stays.context_begin[i]];
+  blocks.sort(([at, first], [at2, first2]) => at - at2 || first - first2);
+  for (const phase of ["decode", "end"]) {
+    const until = stays[phase + "_us"][i];
+    const most = stays["context_" + phase][i];
+    for (const [at, full] of blocks) {
+      const isNew = us.at(-1) < at && at < until && tokens.at(-1) < full && full <= most;
+      if (!isNew) continue;
+      us.push(at);
+      tokens.push(full);
+    }
+    us.push(until);
+    tokens.push(most);
   }
-  return between(stays.decode_us[i], stays.end_us[i], stays.context_decode[i],
-                 stays.context_end[i]);
+  return { us, tokens };
+}
+
+// Whole tokens that the segment's holder has in its cache at a time: exact where it began, got a
+// block, started to decode and ended; between these evenly. Prompts are computed evenly, too.
+function contextAt(map, segment, time) {
+  const { us, tokens } = map.detail.contexts[map.detail.segments.stay[segment]];
+  const after = Math.min(Math.max(firstAfter(us, time), 1), us.length - 1);
+  const [begin, end, from, to] = [us[after - 1], us[after], tokens[after - 1], tokens[after]];
+  if (end <= begin) return to;
+  const share = Math.min(Math.max((time - begin) / (end - begin), 0), 1);
+  return from + Math.floor((to - from) * share);
 }
 
 // The segment's slots at a time, each number counted from its first slot: up to `out` they have
@@ -123,8 +138,10 @@ function segmentAt(map, us, place) {
   return -1;
 }
 
-function columnAt(map, us) {
-  const at = map.overview.at;
+function columnAt(map, us) { return firstAfter(map.overview.at, us) - 1; }
+
+// How many of growing instants are not after `us`.
+function firstAfter(at, us) {
   let low = 0;
   let high = at.length;
   while (low < high) {
@@ -132,7 +149,7 @@ function columnAt(map, us) {
     if (at[middle] <= us) low = middle + 1;
     else high = middle;
   }
-  return low - 1;
+  return low;
 }
 
 function overviewAt(map, us, slot) {
