@@ -82,6 +82,8 @@ BAD_USAGE = (
     ("verify --kernel .", "--kernel: .: expected a shared library, got a folder"),
     ("plot x", "--out: found none; expected DIR; plot --help tells of it"),
     ("plot --out x", "folder: found none; expected DIR; plot --help tells of it"),
+    ("completion", "SHELL: found none; expected one of bash, zsh, fish; completion --help tells"),
+    ("trace", "FILE: found none; expected a value; trace --help tells of it"),
     ("report no.json", "folder: no.json/manifest.json: No such file or directory; expected a"),
     ("simulate --trace -", "-: is no name of standard input here: expected a trace file"),
     ("trace -", "-: is no name of standard input here: expected a trace file"),

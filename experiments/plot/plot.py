@@ -24,6 +24,7 @@ import memory_figures  # noqa: E402
 import style  # noqa: E402
 from result_files import (  # noqa: E402
     BadInput,
+    NoReport,
     Source,
     read_fragmentation,
     read_json,
@@ -77,10 +78,7 @@ def numerics_pictures(folder: Path, _) -> Iterator[Picture]:
 
 
 def simulation_pictures(path: Path) -> Iterator[Picture]:
-    found = read_simulation(path)
-    if found is None:
-        return
-    source, run = found
+    source, run = read_simulation(path)
     for name in ("pool_states", "pool_over_time", "batch_and_queue", "blocked_slots", "latencies"):
         draw = memory_figures.FIGURES[name]
         yield Picture(f"{path.stem}_{name}", lambda draw=draw: draw([run]), source)
@@ -98,8 +96,12 @@ def pictures_of(folder: Path, recto: str | None) -> Iterator[Picture]:
     if command in BY_COMMAND:
         yield from BY_COMMAND[command](folder, recto)
     for path in sorted(folder.glob("*.json")):
-        if path != manifest:
+        if path == manifest:
+            continue
+        try:
             yield from simulation_pictures(path)
+        except NoReport as reason:
+            print(f"recto: {path} is left out: {reason}", file=sys.stderr)
 
 
 def draw_all(pictures: list[Picture], out: Path) -> int:

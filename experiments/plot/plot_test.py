@@ -214,7 +214,6 @@ class Plot(unittest.TestCase):
         self.results.mkdir()
         done = recto("simulate", *SMALL, "--json")
         (self.results / "chat.json").write_text(done.stdout)
-        (self.results / "other.json").write_text("{}")
         found = self.drawn(*(f"chat_{name}" for name in (
             "pool_states", "pool_over_time", "batch_and_queue", "blocked_slots", "latencies")))
         self.assertIn("paged 16", found["chat_pool_over_time"])

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pandas
 
+from report_fields import BadInput, checked_fields, checked_series
+
 INTERNAL = ("over_reservation", "rounding", "tail", "out_of_window")
 NS_PER_S = 1e9
 
 
-class BadInput(Exception):
-    """An error that names the file, and what was found and expected."""
+class NoReport(Exception):
+    """The file is no report of `recto simulate --json`; says why."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,8 @@ def read_json(path: Path) -> dict:
         raise BadInput(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from error
     except json.JSONDecodeError as error:
         raise BadInput(f"{path}:{error.lineno}: {error.msg}; expected JSON") from error
+    except (ValueError, RecursionError) as error:  # too many digits, or too deep
+        raise BadInput(f"{path}: cannot be read: {error}") from error
     if not isinstance(found, dict):
         raise BadInput(f"{path}: found {type(found).__name__}; expected an object")
     return found
@@ -165,22 +169,23 @@ def read_fragmentation(folder: Path) -> tuple[Source, list[Run]]:
     return replace(source, seeds=manifest.get("seeds", 1)), runs
 
 
-def read_simulation(path: Path) -> tuple[Source, Run] | None:
-    """None if the file is not what `recto simulate --json` writes."""
+def read_simulation(path: Path) -> tuple[Source, Run]:
     document = read_json(path)
-    if not {"report", "settings", "figures"} <= document.keys():
-        return None
-    model = f"Step times: {document['time_model']}, {document['time_model_provenance']}"
-    row = pandas.json_normalize({key: document[key] for key in ("figures", "report")}).to_dict(
-        "records")[0]
-    series = pandas.DataFrame(document["report"]["series"])
+    missing = [part for part in ("figures", "report", "settings") if part not in document]
+    if missing:
+        raise NoReport(f"has no {' and no '.join(missing)}; expected what recto simulate --json "
+                       "writes of one seed")
+    fields = checked_fields(path, document)
+    series = pandas.DataFrame(checked_series(path, document))
     if series.empty:
         raise BadInput(f"{path}, report.series: found nothing, as no request was served; expected "
                        "a run to draw")
     series["begin_s"] = series.pop("begin_ns") / NS_PER_S
     series["length_s"] = series.pop("length_ns") / NS_PER_S
-    key = (document["settings"]["allocator"], document["report"]["block_size"])
-    return read_source(path, document, document["settings"], (model,)), run_of(key, row, series)
+    model = f"Step times: {fields['time_model']}, {fields['time_model_provenance']}"
+    key = (fields["settings.allocator"], fields["report.block_size"])
+    return (read_source(path, document, document["settings"], (model,)),
+            run_of(key, fields, series))
 
 
 def latency_of(row: dict, kind: str) -> dict[str, float]:

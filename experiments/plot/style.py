@@ -127,7 +127,7 @@ def save(figure: SubFigure, path: Path, foot: str) -> list[Path]:
     whole = figure.figure
     lines = textwrap.fill(foot, _FOOT_COLUMNS, break_on_hyphens=False)
     whole.subfigs[1].text(0.01, 0.95, lines, fontsize=6.5, color="#444444",
-                          verticalalignment="top")
+                          verticalalignment="top", parse_math=False)  # names may have a $
     _settle_layout(whole)
     written = []
     for suffix, metadata in ((".png", {"Software": "recto"}), (".svg", {"Date": None})):

@@ -1,6 +1,7 @@
 #include "experiments/support/usage_error.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -12,6 +13,8 @@
 #include <string_view>
 #include <system_error>
 #include <vector>
+
+#include "experiments/support/offered_values.h"
 
 namespace recto::experiments {
 namespace {
@@ -86,15 +89,22 @@ std::optional<std::string> no_number(const std::string& text) {
   return fmt::format("{}: found '{}'; expected a number", match.str(1), match.str(2));
 }
 
+// What help says of its value; where that is blank, the values that it takes.
+std::string expected_of(const CLI::Option& option) {
+  const std::string& text = option.get_option_text();
+  if (text.find_first_not_of(' ') != std::string::npos) return text;
+  const std::vector<std::string> values = offered_values(option);
+  return values.empty() ? "a value" : fmt::format("one of {}", fmt::join(values, ", "));
+}
+
 // FLAG is required
 std::optional<std::string> missing(const std::string& text, const CLI::App& command) {
   constexpr std::string_view kEnd = " is required";
   if (!text.ends_with(kEnd)) return std::nullopt;
   const std::string name = text.substr(0, text.size() - kEnd.size());
   const CLI::Option* const option = command.get_option_no_throw(name);
-  const std::string what = option == nullptr ? "" : ' ' + option->get_option_text();
-  return fmt::format("{}: found none; expected{}; {} --help tells of it", name,
-                     what == " " ? " a value" : what, command.get_name());
+  return fmt::format("{}: found none; expected {}; {} --help tells of it", name,
+                     option == nullptr ? "a value" : expected_of(*option), command.get_name());
 }
 
 }  // namespace
