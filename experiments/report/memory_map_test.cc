@@ -62,6 +62,8 @@ void check_segments(const MemoryMap& map) {
   for (const MapStay& stay : map.detail.stays) {
     CHECK(stay.begin <= stay.decode);
     CHECK(stay.decode <= stay.end);
+    CHECK(stay.context_begin <= stay.context_decode);
+    CHECK(stay.context_decode <= stay.context_end);
     CHECK(stay.context_end <= stay.final_context);
   }
 }
@@ -87,6 +89,24 @@ TEST_CASE("Copies on write are marked, as many as the report counts") {
   CHECK(marks_of(run.map, MapMark::kCopied) * run.map.block_size ==
         run.report.counters.copied_slots);
   check_segments(run.map);
+}
+
+TEST_CASE("A sequence whose only block is copied on write stays, and keeps its tokens") {
+  RunConfig config = small_run("paged");
+  config.decoding = "parallel:4";
+  config.prompts = "constant:5";
+  config.outputs = "constant:4";
+  for (const char* manager : {"simulator", "production"}) {
+    INFO(manager);
+    config.manager = manager;
+    const Mapped run = mapped(config);
+    CHECK(marks_of(run.map, MapMark::kCopied) == *config.requests * 3);
+    CHECK(run.map.detail.stays.size() == static_cast<std::size_t>(*config.requests * 4));
+    check_segments(run.map);
+    CHECK(std::ranges::all_of(run.map.detail.stays, [](const MapStay& stay) {
+      return stay.context_end == stay.final_context;
+    }));
+  }
 }
 
 TEST_CASE("Shared prefixes are one stretch with several references, and are evicted in the end") {

@@ -57,14 +57,6 @@ void WatchedAllocator::note_table(SequenceId sequence, std::size_t from, std::in
   for (std::size_t entry = from; entry < now.size(); ++entry) {
     const bool is_replaced = entry < before.size();
     if (is_replaced && before[entry] == now[entry]) continue;
-    if (is_replaced) {
-      PlaceChange left = change(Kind::kLeft, sequence);
-      left.index = static_cast<std::int64_t>(entry);
-      left.begin = before[entry].value();
-      left.context = left.index * inner_->block_size().value();
-      --holders_of_[static_cast<std::size_t>(left.begin)];
-      changes_.push_back(left);
-    }
     PlaceChange taken = change(Kind::kTaken, sequence);
     taken.index = static_cast<std::int64_t>(entry);
     taken.begin = now[entry].value();
@@ -74,6 +66,13 @@ void WatchedAllocator::note_table(SequenceId sequence, std::size_t from, std::in
     has_content_[block] = 0;
     ++holders_of_[block];
     changes_.push_back(taken);
+    if (!is_replaced) continue;
+    // Left after the copy is taken: a sequence that has a single block stays where it is.
+    PlaceChange left = change(Kind::kLeft, sequence);
+    left.index = taken.index;
+    left.begin = before[entry].value();
+    --holders_of_[static_cast<std::size_t>(left.begin)];
+    changes_.push_back(left);
   }
   before.assign(now.begin(), now.end());
 }

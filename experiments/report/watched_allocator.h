@@ -28,7 +28,7 @@ struct PlaceChange {
   std::int64_t index = 0;    // logical block; 0 for regions
   std::int64_t begin = 0;    // block number, or first slot of the region
   std::int64_t size = 1;     // blocks, or slots of the region
-  std::int64_t context = 0;  // when left: tokens that the sequence had
+  std::int64_t context = 0;  // left for good: tokens that the sequence had
   bool was_copied = false;   // taken: a copy of a block that others hold (copy-on-write)
   bool was_evicted = false;  // taken: its cached content was evicted for it
 };
