@@ -53,6 +53,7 @@ enum class Weight : std::uint8_t {
 enum class Difference : std::uint8_t { kPoints, kRatio, kCount };
 
 struct BlockSizeCriterion {
+  const char* name;
   std::optional<SeedMean> (*figure)(const BlockSizeFigures&);
   double sign;  // 1 where less is better, -1 where more is
   Difference difference;

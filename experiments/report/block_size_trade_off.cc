@@ -4,6 +4,8 @@
 
 #include <cmath>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "experiments/support/numbers.h"
 
@@ -39,16 +41,21 @@ std::string changed_ratio(const char* what, const SeedMean& before, const SeedMe
 std::string changed_rejections(const SeedMean& from, const SeedMean& to) {
   if (from.mean == 0 && to.mean == 0) return "";
   if (from.mean == to.mean) {
-    return fmt::format("as many requests rejected, {}, ", count_text(to.mean));
+    return fmt::format("as many requests rejected, {}", count_text(to.mean));
   }
-  return fmt::format("{} {} rejected instead of {}, ", count_text(to.mean),
+  return fmt::format("{} {} rejected instead of {}", count_text(to.mean),
                      to.mean == 1 ? "request" : "requests", count_text(from.mean));
 }
 
-// Empty where one of the two has no such figure.
-std::string changed_time(const char* what, const std::optional<SeedMean>& from,
-                         const std::optional<SeedMean>& to) {
-  return from && to ? ", " + changed_ratio(what, *from, *to) : "";
+// Empty where one of the two has no such figure, and where neither has anything to tell of.
+std::string changed(const BlockSizeCriterion& criterion, const BlockSizeFigures& from,
+                    const BlockSizeFigures& to) {
+  const std::optional<SeedMean> before = criterion.figure(from);
+  const std::optional<SeedMean> after = criterion.figure(to);
+  if (!before || !after || (before->mean == 0 && after->mean == 0)) return "";
+  return criterion.difference == Difference::kPoints
+             ? changed_points(criterion.name, *before, *after)
+             : changed_ratio(criterion.name, *before, *after);
 }
 
 }  // namespace
@@ -58,21 +65,15 @@ std::string trade_off(const BlockSizeFigures& from, const BlockSizeFigures& to) 
     return fmt::format("Block {} instead: all {} requests rejected.", to.block_size,
                        count_text(to.requests_rejected.mean));
   }
-  std::string text = fmt::format("Block {} instead: {}{}, {}, {}", to.block_size,
-                                 changed_rejections(from.requests_rejected, to.requests_rejected),
-                                 changed_points("held empty", from.waste, to.waste),
-                                 changed_ratio("block tables", from.table_bytes, to.table_bytes),
-                                 changed_ratio("throughput", from.output_per_s, to.output_per_s));
-  text += changed_time("time per token", from.s_per_token, to.s_per_token) +
-          changed_time("TTFT median", from.ttft_p50_s, to.ttft_p50_s) +
-          changed_time("TTFT p99", from.ttft_p99_s, to.ttft_p99_s);
-  if (from.prefix_hit.mean > 0 || to.prefix_hit.mean > 0) {
-    text += ", " + changed_points("prefix hits", from.prefix_hit, to.prefix_hit);
+  std::vector<std::string> changes;
+  const auto add = [&](std::string text) {
+    if (!text.empty()) changes.push_back(std::move(text));
+  };
+  add(changed_rejections(from.requests_rejected, to.requests_rejected));
+  for (const BlockSizeCriterion& criterion : block_size_criteria()) {
+    if (criterion.difference != Difference::kCount) add(changed(criterion, from, to));
   }
-  if (from.copied_bytes.mean > 0 || to.copied_bytes.mean > 0) {
-    text += ", " + changed_ratio("bytes copied on write", from.copied_bytes, to.copied_bytes);
-  }
-  return text + changed_time("attention kernels", from.kernel_s, to.kernel_s) + ".";
+  return fmt::format("Block {} instead: {}.", to.block_size, fmt::join(changes, ", "));
 }
 
 }  // namespace recto::experiments

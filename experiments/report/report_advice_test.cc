@@ -4,6 +4,7 @@
 
 #include "bazel/testing/catch.h"
 #include "experiments/report/block_size_advice.h"
+#include "experiments/report/block_size_trade_off.h"
 
 namespace recto::experiments {
 namespace {
@@ -114,6 +115,22 @@ TEST_CASE("Where every size rejects requests the reason has their count") {
   // One request more under one seed is no chance: the requests are the same.
   large.requests_rejected = {.mean = 12, .by_seed = {2, 22}};
   CHECK(advise({small, large}, 2)->recommended == 16);
+}
+
+TEST_CASE("A trade-off has all by which sizes are compared") {
+  BlockSizeFigures figures = size_of(16);
+  figures.copied_bytes.mean = 100;
+  figures.kernel_s = SeedMean{.mean = 0.01};
+  const std::string text = trade_off(figures, figures);
+  for (const BlockSizeCriterion& criterion : block_size_criteria()) {
+    if (criterion.difference == Difference::kCount) continue;
+    CHECK(text.find(std::string(criterion.name) + " the same") != std::string::npos);
+  }
+  BlockSizeFigures slower = figures;
+  slower.tpot_p99_s->mean *= 1.2;
+  slower.latency_p99_s->mean *= 2;
+  CHECK(trade_off(figures, slower).find("TPOT p99 20.0 % up, end to end p99 x 2") !=
+        std::string::npos);
 }
 
 TEST_CASE("A percentile of one run is told against a size and does not decide") {
