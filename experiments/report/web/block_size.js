@@ -71,6 +71,8 @@ function drawWhiskers(u, values, halfWidths) {
   u.ctx.stroke();
 }
 
+const POWERS_OF_TWO = Array.from({ length: 50 }, (_, i) => 2 ** i);
+
 // The recommended size is told without colour, too.
 const sizeLabel = (size, recommended) => size + (size === recommended ? "\n★" : "");
 
@@ -89,9 +91,10 @@ function criterionChart(host, rows, criterion, recommended) {
     cursor: { show: false },
     scales: { x: { time: false, range: [-0.4, rows.length - 0.6] },
               y: { range: () => [0, highest > 0 ? highest * 1.18 : 1] } },
-    axes: [axis({ splits: () => rows.map((row, i) => i), grid: { show: false },
+    axes: [axis({ splits: () => rows.map((row, i) => i), grid: { show: false }, size: 44,
                   values: () => rows.map((row) => sizeLabel(row.block_size, recommended)) }),
-           valueAxis({ space: 34, values: (u, splits) => splits.map(criterion.text) }, 76)],
+           valuesAxis(criterion.text,
+                      { space: 34, incrs: criterion.text === bytes ? POWERS_OF_TWO : null }, 76)],
     series: [{}, { stroke: colour(COMPARED[0]), width: 2,
                    points: { show: true, size: 7, fill: cssVariable("--panel") } }],
     hooks: {
@@ -101,14 +104,7 @@ function criterionChart(host, rows, criterion, recommended) {
         u.ctx.fillStyle = cssVariable("--chosen");
         u.ctx.fillRect(u.valToPos(at, "x", true) - width / 2, u.bbox.top, width, u.bbox.height);
       }],
-      draw: [(u) => {
-        drawWhiskers(u, values, halfWidths);
-        if (at < 0) return;
-        u.ctx.fillStyle = cssVariable("--accent");
-        u.ctx.font = "bold " + 15 * devicePixelRatio + "px system-ui, sans-serif";
-        u.ctx.textAlign = "center";
-        u.ctx.fillText("★", u.valToPos(at, "x", true), u.bbox.top + 15 * devicePixelRatio);
-      }],
+      draw: [(u) => drawWhiskers(u, values, halfWidths)],
     },
   });
   chart(host, options, () => [rows.map((row, i) => i), values]);
@@ -128,10 +124,12 @@ function againstText(verdict, seeds) {
 }
 
 function verdictTable(data, rows, advice) {
-  const criteria = criteriaOf(data);
+  const isKnown = (criterion) =>
+      rows.some((row) => criterionValue(criterion, row.metrics) !== null);
+  const criteria = criteriaOf(data).filter(isKnown);
   const heads = [{ text: "block", class: "words" }, { text: "", class: "mark" },
                  ...criteria.map((criterion) => ({ text: criterion.title })),
-                 { text: "against it", class: "words" }];
+                 { text: "against it", class: "words against" }];
   return table(heads, rows.map((row, i) => [
     String(row.block_size), row.block_size === advice.recommended ? "★" : "",
     ...criteria.map((criterion) => criterionCell(criterion, row.metrics)),

@@ -40,10 +40,35 @@ function valueAxis(more, least = 64) {
   }, more));
 }
 
+// The same with round numbers; where every value is 0, with no other.
+function valuesAxis(text, more, least) {
+  const told = (u, splits) => {
+    const isEmpty = !u.data.slice(1).some((values) => values.some((value) => value > 0));
+    return splits.map((split) => (isEmpty && split > 0 ? null : split));
+  };
+  const made = valueAxis(Object.assign({
+    filter: told,
+    values: (u, splits) => splits.map((split) => (split === null ? "" : rounded(text(split)))),
+  }, more), least);
+  made.grid.filter = made.ticks.filter = told;
+  return made;
+}
+
+const X_AXIS_HEIGHT = 32;
+
 const timeAxis = () => axis({
+  size: X_AXIS_HEIGHT,
   incrs: TIME_STEPS,
   space: 70,
   values: (chart, splits, at, space, step) => splits.map((split) => clock(split, step)),
+});
+
+// Legends show lines with their dashes and areas with their textures, as pictures do: each series
+// brings a background for its mark.
+const legendMarks = (series) => ({
+  width: (u, i) => (series[i].isArea ? 1 : 0),
+  stroke: () => cssVariable("--faint"),
+  fill: (u, i) => series[i].mark || "none",
 });
 
 // Makes the chart of `options()` and `data()` in `host`, and again when the theme changes.
@@ -52,14 +77,17 @@ function chart(host, options, data) {
   const make = () => {
     if (made) made.destroy();
     const width = Math.max(host.clientWidth, 200);
-    made = new uPlot(Object.assign({ width, height: 210 }, options()), data(), host);
+    const shown = Object.assign({ width, height: 210 }, options());
+    shown.legend = Object.assign({ markers: legendMarks(shown.series) }, shown.legend);
+    made = new uPlot(shown, data(), host);
     host.chart = made;
   };
   onTheme(make);
-  new ResizeObserver(() => {
+  // In a frame of its own: what is resized within an observer's turn would be observed again.
+  new ResizeObserver(() => requestAnimationFrame(() => {
     const width = Math.max(host.clientWidth, 200);
     if (Math.abs(width - made.width) > 1) made.setSize({ width, height: made.height });
-  }).observe(host);
+  })).observe(host);
   return { remake: make, get: () => made };
 }
 
@@ -102,6 +130,10 @@ function meanOverTime(times, values) {
 // Means over windows: each holds until the next.
 const steps = uPlot.paths.stepped({ align: 1 });
 
+// What a legend tells first: the time under the cursor.
+const timeSeries = () => ({ label: "time", value: (u, v) => (v === null ? "all, mean"
+                                                                        : clock(v, 1)) });
+
 // The states of one run, one upon the other, as shares of the pool. `source` gives the series.
 function stackedChart(host, source, poolSlots) {
   // The first is drawn over by the next, down to what lies at the bottom.
@@ -128,9 +160,11 @@ function stackedChart(host, source, poolSlots) {
     scales: Object.assign(overTime().scales, { y: { range: [0, 1] } }),
     axes: [timeAxis(),
            valueAxis({ values: (u, splits) => splits.map((s) => Math.round(s * 100) + " %") })],
-    series: [{ label: "at", value: (u, v) => (v === null ? "mean" : clock(v, 1)) },
+    series: [timeSeries(),
              ...order.map((i) => ({
                label: STATES[i].name,
+               mark: stateBackground(STATES[i]),
+               isArea: true,
                fill: (u) => statePattern(u.ctx, STATES[i]),
                stroke: colour(STATES[i]),
                width: 0,
@@ -151,12 +185,13 @@ function timeLines(host, x, lines, unit) {
     // From 0, as areas are filled.
     scales: Object.assign(overTime().scales,
                           { y: { range: (u, least, most) => [0, most > 0 ? most * 1.1 : 1] } }),
-    axes: [timeAxis(), valueAxis({ values: (u, splits) => splits.map(unit.axis) })],
-    series: [{ label: "at", value: (u, v) => (v === null ? "mean" : clock(v, 1)) },
+    axes: [timeAxis(), valuesAxis(unit.axis, { space: 26 })],
+    series: [timeSeries(),
              ...lines.map((line) => ({
                label: line.label,
                stroke: colour(line.of),
-               fill: line.filled ? colour(line.of) + "30" : null,
+               fill: line.filled ? areaColour(line.of) : null,
+               mark: lineMark(line.of, line.filled),
                dash: line.of.dash,
                width: 1.6,
                paths: steps,

@@ -78,13 +78,18 @@ const overSeeds = (data) => (data.seeds > 1
     ? " Means over " + data.seeds + " seeds, ± the half-width of their 95 % confidence interval."
     : "");
 
+// Of a number on an axis: "20.00 ms" as "20 ms".
+const rounded = (text) => text.replace(/(\.\d*?)0+(?!\d)/, "$1").replace(/\.(?!\d)/, "");
+
 // A point of time on an axis, as fine as its neighbours are apart.
 function clock(seconds, step) {
-  if (step < 1) return seconds.toFixed(step < 1e-3 ? 6 : step < 0.1 ? 3 : 1) + " s";
-  const whole = Math.round(seconds);
-  const pad = (part) => String(part).padStart(2, "0");
-  const minutes = Math.floor(whole / 60) % 60;
-  const text = pad(minutes) + ":" + pad(whole % 60);
+  const digits = step >= 1 ? 0 : step < 1e-3 ? 6 : step < 0.1 ? 3 : 1;
+  if (digits > 0 && seconds < 60) return seconds.toFixed(digits) + " s";
+  const least = Math.round(seconds * 10 ** digits);  // in the last digit's unit
+  const whole = Math.floor(least / 10 ** digits);
+  const pad = (part, length) => String(part).padStart(length, "0");
+  const text = pad(Math.floor(whole / 60) % 60, 2) + ":" + pad(whole % 60, 2) +
+      (digits > 0 ? "." + pad(least % 10 ** digits, digits) : "");
   return whole >= 3600 ? Math.floor(whole / 3600) + ":" + text : text;
 }
 

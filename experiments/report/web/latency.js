@@ -8,18 +8,21 @@ const LATENCIES = [
   { name: "end_to_end", title: "End to end", p50: "latency_p50_s", p99: "latency_p99_s" },
 ];
 
-function isPowerOfTen(seconds) {
-  const power = Math.log10(seconds);
-  return Math.abs(power - Math.round(power)) < 1e-9;
+// What people count time in: each about ten times the one before, and the same twice as fine.
+const DECADES = [1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 1, 10, 60, 600, 3600, 36000, 360000];
+const BETWEEN = [2e-6, 5e-6, 2e-5, 5e-5, 2e-4, 5e-4, 2e-3, 5e-3, 0.02, 0.05, 0.2, 0.5, 2, 5, 20, 30,
+                 120, 300, 1200, 1800, 7200, 18000, 72000, 180000];
+
+// Marks of a logarithmic axis: one alone is no scale.
+function timeMarks(least, most) {
+  const within = (marks) => marks.filter((mark) => mark >= least && mark <= most);
+  const decades = within(DECADES);
+  return decades.length > 2 ? decades
+      : within([...DECADES, ...BETWEEN]).sort((a, b) => a - b);
 }
 
-// Of a logarithmic axis only whole powers of ten are told, where there are two: one alone is no
-// scale.
-function logLabels(splits) {
-  const isWide = splits.filter(isPowerOfTen).length > 1;
-  return splits.map((split) => (isNumber(split) && (!isWide || isPowerOfTen(split))
-      ? span(split) : ""));
-}
+const timeMark = (seconds) => (seconds < 60 ? rounded(span(seconds))
+    : seconds < 3600 ? seconds / 60 + " min" : seconds / 3600 + " h");
 
 const LEAST_S = 1e-4;  // what is less is drawn here: the axis has no zero
 
@@ -35,16 +38,22 @@ function latencyChart(host, data, latency) {
   const options = () => ({
     height: 230,
     cursor: { sync: { key: "share" }, drag: { x: false, y: false } },
-    scales: { x: { time: false, range: [0, 100] }, y: { distr: 3 } },
-    axes: [axis({ values: (u, splits) => splits.map((split) => split + " %"), space: 60 }),
-           valueAxis({ values: (u, splits) => logLabels(splits) })],
+    scales: { x: { time: false, range: [0, 100] },
+              y: { distr: 3, range: (u, least, most) => [least / 1.3, most * 1.3] } },
+    axes: [axis({ values: (u, splits) => splits.map((split) => split + " %"), space: 60,
+                  size: X_AXIS_HEIGHT }),
+           valueAxis({ splits: (u, i, least, most) => timeMarks(least, most),
+                       filter: (u, splits) => splits,
+                       values: (u, splits) => splits.map(timeMark) })],
     series: [
       { label: "of requests", value: (u, v) => (v === null ? "50 %" : short(v) + " %") },
-      ...others().map(() => ({ stroke: cssVariable("--line"), width: 1, points: { show: false } })),
+      ...others().map(() => ({ stroke: cssVariable("--faint"), width: 1,
+                               points: { show: false } })),
       ...COMPARED.map((of, which) => ({
         label: of.name + " " + labelOf(data, which),
         stroke: colour(of),
         dash: of.dash,
+        mark: lineMark(of, false),
         width: 2,
         points: { show: false },
         value: (u, v, series, at) => {

@@ -103,7 +103,7 @@ function whatIsAt(map, time, slot) {
   const us = time * 1e6;
   if (us > map.end_us) return ["the run has ended"];
   const place = map.blocks > 0 ? Math.floor(slot / map.block_size) : Math.floor(slot);
-  const lines = map.blocks > 0 ? ["block " + place] : ["slot " + place];
+  const lines = map.blocks > 0 ? ["block " + count(place)] : ["slot " + count(place)];
   if (map.blocks > 0 && (place < map.null_blocks || place >= map.blocks)) {
     return [...lines, "overhead: can never hold a token"];
   }
@@ -162,5 +162,30 @@ function overviewAt(map, us, slot) {
   const words = Object.entries(shares).filter(([, share]) => share > 0)
       .map(([name, share]) => name + " " + Math.round(share / 15 * 100) + " %");
   return ["about " + count(map.pool_slots / map.rows) + " slots around it: " +
-          (words.join(", ") || "free"), "zoom into the bracket for single blocks"];
+          (words.join(", ") || "free"), knownSingly(map)];
+}
+
+const placesOf = (map) => (map.blocks > 0 ? "blocks" : "regions");
+
+// A run may be over where the part that is told block by block begins.
+const hasDetail = (map) => map !== null && map.detail.end > map.detail.begin;
+
+const detailSpan = (map) => "from " + clock(map.detail.begin / 1e6, 1) + " to " +
+    clock(map.detail.end / 1e6, 1);
+
+const knownSingly = (map) => (hasDetail(map)
+    ? "single " + placesOf(map) + " were recorded " + detailSpan(map) + " only (the bracket)"
+    : "no single " + placesOf(map) + " were recorded of this run");
+
+// How finely a map shows this range of time, and where it would show more.
+function resolutionOf(map, begin, end) {
+  if (isDetailed(map, begin, end)) {
+    return "Drawn here: every single " + (map.blocks > 0 ? "block" : "region") +
+        ", and each change at its time.";
+  }
+  const apart = map.end_us / 1e6 / map.overview.at.length;
+  return "Drawn here: a picture of the pool every " + span(apart) + ", in which a row stands for " +
+      count(map.pool_slots / map.rows) + " slots and has their states in proportion; " +
+      knownSingly(map) + (hasDetail(map) ? ", as all of them would make this page too large."
+                                         : ", which is over where the other's begin.");
 }

@@ -51,7 +51,7 @@ function drawMapMarks(context, view, map, width) {
     });
   });
   drawEvents(context, view, map);
-  drawBracket(context, view, map);
+  drawBracket(context, view, map, width);
 }
 
 // Single ones, where they are, once blocks are tall enough to be told apart.
@@ -86,21 +86,37 @@ function drawEvents(context, view, map) {
   }
 }
 
-// The part that is told block by block.
-function drawBracket(context, view, map) {
-  const left = Math.max(view.xOf(map.detail.begin / 1e6), MAP_LEFT);
-  const right = view.xOf(map.detail.end / 1e6);
-  if (map.detail.end <= map.detail.begin) return;
-  if (right < MAP_LEFT || isDetailed(map, timeRange.begin, timeRange.end)) return;
+// The part that is told block by block. An end that is out of sight has no tick.
+function drawBracket(context, view, map, width) {
+  const begin = view.xOf(map.detail.begin / 1e6);
+  const end = Math.max(view.xOf(map.detail.end / 1e6), begin + 2);
+  if (!hasDetail(map) || end < MAP_LEFT || begin > width) return;
+  if (isDetailed(map, timeRange.begin, timeRange.end)) return;
+  const [left, right] = [Math.max(begin, MAP_LEFT), Math.min(end, width)];
   context.strokeStyle = cssVariable("--accent");
-  context.lineWidth = 2;
+  context.lineWidth = 3;
   context.beginPath();
-  context.moveTo(left, MAP_TOP + 5);
-  context.lineTo(left, MAP_TOP);
-  context.lineTo(Math.max(right, left + 2), MAP_TOP);
-  context.lineTo(Math.max(right, left + 2), MAP_TOP + 5);
+  context.moveTo(left, MAP_TOP + (begin < left ? 1 : 8));
+  context.lineTo(left, MAP_TOP + 1);
+  context.lineTo(right, MAP_TOP + 1);
+  context.lineTo(right, MAP_TOP + (end > right ? 1 : 8));
   context.stroke();
   context.lineWidth = 1;
+  haloed(context, "single " + placesOf(map), (left + right) / 2, MAP_TOP + 12, right - left);
+}
+
+// A text on a picture, where there is room for it.
+function haloed(context, text, x, y, room) {
+  context.font = MAP_FONT;
+  if (context.measureText(text).width > room - 12) return;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.strokeStyle = cssVariable("--panel");
+  context.lineWidth = 4;
+  context.strokeText(text, x, y);
+  context.lineWidth = 1;
+  context.fillStyle = cssVariable("--accent");
+  context.fillText(text, x, y);
 }
 
 // Where a run is over, nothing is drawn of its pool.

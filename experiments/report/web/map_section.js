@@ -48,9 +48,6 @@ function play() {
   changeMap({ playing: requestAnimationFrame(frame) });
 }
 
-// A run may be over where the part that is told block by block begins.
-const hasDetail = (map) => map !== null && map.detail.end > map.detail.begin;
-
 // Where all of these maps have single blocks, or else the first of them.
 function showDetail(maps) {
   const told = maps.filter(hasDetail);
@@ -73,7 +70,7 @@ function mapControls(shownMaps) {
     show();
     return made;
   });
-  const detail = button("map-detail", "block by block", "the part that is told block by block",
+  const detail = button("map-detail", "block by block", "where every single block is known",
                         () => showDetail(shownMaps()));
   onCompared(() => { detail.disabled = !shownMaps().some(hasDetail); });
   return element("div", { class: "tools map-tools" }, ...by,
@@ -104,9 +101,11 @@ function marksLegend() {
 
 function mapSection(data) {
   const made = section("map", "The memory map",
-      "The whole pool, slot by slot upwards, over time from left to right. Wheel: zoom; with " +
-      "Shift: zoom into slots; drag: move; double-click: everything. The bracket is the part " +
-      "that is told block by block; elsewhere each picture row is the mean of some slots.");
+      "The whole pool, slot by slot upwards, over time from left to right. The bracket is the " +
+      "part of which every single block is known.");
+  made.append(element("p", { class: "note screen" },
+      "Wheel: zoom; with Shift: zoom into slots; drag: move; double-click: everything. " +
+      "A hover tells what is at a place."));
   const mapOf = (which) => () => {
     const found = data.maps.find((one) => one.row === compared.rows[which]);
     return found ? readMap(found.map) : null;
@@ -147,11 +146,10 @@ function markCounts(data, mapOf) {
       const sums = map.overview.marks.map((counts) => counts.reduce((a, b) => a + b, 0));
       return [labelOf(data, which), ...sums.map(count),
               count(map.blocks || map.pool_slots) + (map.blocks ? " blocks" : " slots"),
-              hasDetail(map) ? clock(map.detail.begin / 1e6, 1) + " – " +
-                               clock(map.detail.end / 1e6, 1) : "none: it is over by then"];
+              hasDetail(map) ? detailSpan(map) : "none: it is over by then"];
     });
     host.replaceChildren(table([{ text: "" }, ...MARKS.map((mark) => ({ text: mark.name })),
-      { text: "rows of the map" }, { text: "block by block" }], rows));
+      { text: "the pool has" }, { text: "recorded block by block" }], rows));
   });
   return host;
 }

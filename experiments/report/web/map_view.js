@@ -22,7 +22,8 @@ class MapView {
                                       "aria-label": "memory map" });
     this.hint = element("div", { class: "hint", hidden: true });
     this.missing = element("p", { class: "missing", hidden: true });
-    host.append(this.canvas, this.hint, this.missing);
+    this.resolution = element("p", { class: "small resolution" });
+    host.append(this.canvas, this.hint, this.missing, this.resolution);
     host.view = this;
     this.listen();
     this.redraw = this.onceAFrame(() => this.draw());
@@ -76,6 +77,7 @@ class MapView {
     const map = this.map();
     this.canvas.hidden = !map;
     this.missing.hidden = Boolean(map);
+    this.resolution.replaceChildren(map ? resolutionOf(map, timeRange.begin, timeRange.end) : "");
     if (!map) {
       this.tellMissing();
       return;
@@ -172,7 +174,7 @@ class MapView {
     const words = ["at " + clock(time, 0.05), ...whatIsAt(map, time, this.slotOf(y))];
     this.hint.replaceChildren(...words.map((line) => element("div", {}, line)));
     const { width } = this.size();
-    this.hint.style.left = Math.min(x + 14, width - 250) + "px";
+    this.hint.style.left = Math.max(Math.min(x + 14, width - 290), 0) + "px";
     this.hint.style.top = y + 14 + "px";
   }
 }

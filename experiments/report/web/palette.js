@@ -96,36 +96,51 @@ function statePattern(context, state) {
   return context.createPattern(tile(state), "repeat");
 }
 
-function paintSwatch(node, state) {
-  node.style.background = "url(" + tile(state).toDataURL() + ")";
-}
+const stateBackground = (state) => "url(" + tile(state).toDataURL() + ")";
 
 function statesLegend() {
   return element("div", { class: "legend" }, ...STATES.map((state) => {
     const swatch = element("i", { class: "swatch" });
-    onTheme(() => paintSwatch(swatch, state));
+    onTheme(() => { swatch.style.background = stateBackground(state); });
     return element("span", { title: state.means }, swatch, state.name,
                    element("span", { class: "small" }, state.means));
   }));
 }
 
-// A line as charts draw it for one of what is compared.
+// A line as charts draw it for one of what is compared, at twice its size.
+function drawLineKey(canvas, compared) {
+  const { width, height } = canvas;
+  const context = canvas.getContext("2d");
+  context.clearRect(0, 0, width, height);
+  context.strokeStyle = colour(compared);
+  context.lineWidth = 5;
+  context.setLineDash(compared.dash.map((part) => part * 2));
+  context.beginPath();
+  context.moveTo(0, height / 2);
+  context.lineTo(width, height / 2);
+  context.stroke();
+  return context;
+}
+
 function lineKey(compared) {
   const canvas = element("canvas", { class: "key", width: 60, height: 12 });
   canvas.style.height = "6px";
-  onTheme(() => {
-    const context = canvas.getContext("2d");
-    context.clearRect(0, 0, 60, 12);
-    context.strokeStyle = colour(compared);
-    context.lineWidth = 5;
-    context.setLineDash(compared.dash.map((part) => part * 2));
-    context.beginPath();
-    context.moveTo(0, 6);
-    context.lineTo(60, 6);
-    context.stroke();
-  });
+  onTheme(() => drawLineKey(canvas, compared));
   return canvas;
 }
+
+// The same as the background of a legend's mark, with the area below the line.
+function lineMark(compared, isFilled) {
+  const canvas = element("canvas", { width: 44, height: 22 });
+  const context = drawLineKey(canvas, compared);
+  if (isFilled) {
+    context.fillStyle = areaColour(compared);
+    context.fillRect(0, 11, 44, 11);
+  }
+  return "url(" + canvas.toDataURL() + ") center / 22px 11px no-repeat";
+}
+
+const areaColour = (compared) => colour(compared) + "30";
 
 const themed = [];
 

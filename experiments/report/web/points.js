@@ -5,7 +5,8 @@ const POINTS_SHOWN = 200;  // at first: more would be slow to lay out
 function pointsSection(data) {
   const made = section("points", "All points",
       "Shares of the pool in percent: time-weighted means " + coverage(data) +
-      " Rejected: requests that can never fit. TTFT: time to the first token. The " +
+      (rejects(data) ? " Rejected: requests that can never fit." : "") +
+      " TTFT: time to the first token. The " +
       "memory map of a point is on the page of recto fragmentation --report with its settings." +
       overSeeds(data));
   const host = element("div");

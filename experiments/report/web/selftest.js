@@ -64,6 +64,28 @@ function overviewShares(map, column) {
   return slots.map((number) => number / map.pool_slots);
 }
 
+// Where each row of the pictures is one block: of how many blocks, at the instants of all pictures,
+// and of how many of these single blocks tell another kind of content.
+function comparedKinds(map) {
+  const { place, begin_us: begin, length_us: length, stay } = map.detail.segments;
+  const seen = { blocks: 0, differ: 0 };
+  map.overview.at.forEach((us, column) => {
+    if (us < map.detail.begin || us >= map.detail.end) return;
+    const kinds = new Array(map.blocks).fill("free");
+    for (let i = 0; i < begin.length; ++i) {
+      if (us < begin[i] || us >= begin[i] + length[i]) continue;
+      kinds[place[i]] = stay[i] < 0 ? "cached" : "held";
+    }
+    kinds.forEach((kind, block) => {
+      const [a, b] = map.overview.cells.slice((column * map.rows + block) * 3);
+      const shown = b >> 4 ? "cached" : a > 0 || (b & 15) > 0 ? "held" : "free";
+      ++seen.blocks;
+      if (shown !== kind) ++seen.differ;
+    });
+  });
+  return seen;
+}
+
 // Both over the part that is told block by block: means at the instants of the pictures.
 function comparedShares(map) {
   const { begin, end } = map.detail;
@@ -128,6 +150,9 @@ async function tryDetail(seen, views) {
   seen.detailRange = timeRange.end - timeRange.begin;
   seen.detailPixels = views.map(mapPixels);
   seen.shares = views.map((view) => view.map() && comparedShares(view.map()));
+  seen.kinds = views.map((view) => view.map().rows === view.map().blocks
+      ? comparedKinds(view.map()) : null);
+  seen.hovers = [];
   seen.hints = views.map((view) => {
     if (!view.map()) return null;
     const segments = view.map().detail.segments;
@@ -138,6 +163,7 @@ async function tryDetail(seen, views) {
     if (held < 0) return null;
     const slot = (segments.place[held] + 0.5) * view.map().unit;
     pointer(view.canvas, "pointermove", view.xOf(middle / 1e6), view.yOf(slot));
+    seen.hovers.push({ us: mapState.cursor * 1e6, place: segments.place[held] });
     return view.hint.hidden ? null : view.hint.innerText;
   });
   document.getElementById("map-by-sequence").click();

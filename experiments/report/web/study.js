@@ -44,7 +44,12 @@ const GLANCE = [
   ["ttft_p99_s", "p99", span],
 ];
 
-const glanceOf = (data) => GLANCE.filter(([name]) => name !== "goodput_per_s" || data.has_limits);
+const rejects = (data) => data.rows.some((row) => row.metrics.requests_rejected > 0);
+
+// Without columns that would say nothing of any row.
+const glanceOf = (data) => GLANCE.filter(([name]) =>
+    (name !== "goodput_per_s" || data.has_limits) &&
+    (name !== "requests_rejected" || rejects(data)));
 
 function glanceTable(data, marks) {
   const heads = [{ text: "" }, { text: "the pool, on average", class: "words" },
@@ -75,7 +80,8 @@ function glanceSection(data) {
   const made = section("glance", "At a glance",
       "Shares of the pool in percent: time-weighted means " + coverage(data) + " Blocked: free, " +
       "while the head of the queue does not fit; no hole: the part of it that would be enough in " +
-      "sum. Rejected: requests that can never fit. TTFT: time to the first token." +
+      "sum." + (rejects(data) ? " Rejected: requests that can never fit." : "") +
+      " TTFT: time to the first token." +
       overSeeds(data));
   const host = element("div");
   made.append(statesLegend(), host);
