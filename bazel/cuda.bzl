@@ -6,6 +6,7 @@ others.
 
 load("@cuda//:toolkit.bzl", "TOOLKIT")
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
+load("//bazel:cuda_resources.bzl", "NVCC_OPTIONS", "reports_for", "resource_reports")
 load("//bazel:defs.bzl", "recto_binary", "recto_test")
 load("//bazel:program_test.bzl", "program_test")
 
@@ -36,19 +37,9 @@ mv "$kept"/*.cubin "$cubin"
 rm -r "$kept"
 """
 
-_OPTIONS = [
-    "-std=c++20",
-    "-O3",
-    "-I.",
-    "-Xptxas=-v",
-    "-Werror=all-warnings",
-    # Objects go into shared libraries as well.
-    "-Xcompiler=-Wall,-Wextra,-fPIC",
-]
-
 def _objects_impl(ctx):
     arch = ctx.attr.arch
-    options = _OPTIONS + ["-I" + folder for folder in ctx.attr.includes] + [
+    options = NVCC_OPTIONS + ["-I" + folder for folder in ctx.attr.includes] + [
         "-gencode=arch=compute_{0},code=[sm_{0},compute_{0}]".format(arch),
         # Has no effect except to recompile with another toolkit, which is not an input of the
         # action.
@@ -136,7 +127,8 @@ def cuda_kernels(name, srcs, hdrs = [], deps = [], **kwargs):
     """A library of compiled kernels and their launch functions.
 
     NAME_cubins has only the machine code for the card, one file per source, and NAME_resources.txt
-    is a table of the multiprocessor resources that each kernel takes.
+    is a table of the multiprocessor resources that each kernel takes; NAME_resources_sm_80.txt,
+    built on demand, is that of another card.
 
     Args:
       srcs: .cu files.
@@ -158,12 +150,12 @@ def cuda_kernels(name, srcs, hdrs = [], deps = [], **kwargs):
             testonly = testonly,
             visibility = visibility,
         )
-    native.genrule(
-        name = name + "_resources",
-        srcs = [name + "_logs"],
-        outs = [name + "_resources.txt"],
-        cmd = "python3 $(location //bazel:ptxas_report.py) %s $(SRCS) > $@" % TOOLKIT.version,
-        tools = ["//bazel:ptxas_report.py"],
+    resource_reports(
+        name = name,
+        toolkit = TOOLKIT,
+        srcs = srcs,
+        hdrs = hdrs,
+        includes = kwargs.get("includes", []),
         testonly = testonly,
         visibility = visibility,
     )
@@ -185,6 +177,26 @@ def cuda_script_test(name, script, args = [], data = [], **kwargs):
         program_test(name = name, program = script, args = args, data = data, **kwargs)
     else:
         _skipped_test(name = name, **kwargs)
+
+def resources_test(name, kernels, arches, golden, script):
+    """Compares what kernels take of a multiprocessor with what they took.
+
+    Args:
+      kernels: a library of cuda_kernels.
+      arches: cards that are compared beside the one that is compiled for.
+      golden: earlier reports.
+      script: is called with reports, "--" and `golden`.
+    """
+    reports = reports_for(kernels, arches)
+    cuda_script_test(
+        name = name,
+        args = select({
+            card: ["$(location %s)" % report for report in of_card]
+            for card, of_card in reports.items()
+        }) + ["--", "$(locations %s)" % golden],
+        data = select(reports) + [golden],
+        script = script,
+    )
 
 def gpu_script_test(name, **kwargs):
     """The same, for a script that runs programs on a GPU."""

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Holds what ptxas says of the kernels against what it said when somebody looked at it.
 
-    resources_test.py REPORT GOLDEN...
+    resources_test.py REPORT... -- GOLDEN...
 
-The reports are bazel/ptxas_report.py's; that of the same nvcc and card is the one to be like. Two
-rules hold with any: no kernel of decode spills registers, and none has a stack.
+The reports are bazel/ptxas_report.py's, one for each card; that of the same nvcc and card is the
+one to be like. Two rules hold with any: no kernel of decode spills registers, and none has a stack.
 """
 
 import difflib
@@ -35,26 +35,33 @@ def renewal(heading, report, folder):
     )
 
 
-def main(report, golden_files):
+def is_as_expected(report, golden_files):
     lines = Path(report).read_text("utf-8").splitlines()
+    card, kernels = lines[0][2:], len(lines) - 2
     folder = Path(golden_files[0]).parent
     how_to_renew = renewal(lines[0], Path(report), folder)
-    failed = False
-    for line in spilling(lines):
-        print(f"decode spills or has a stack:\n{lines[1]}\n{line}")
-        failed = True
+    spilt = list(spilling(lines))
+    for line in spilt:
+        print(f"{card}: decode spills or has a stack:\n{lines[1]}\n{line}")
     golden = [path for path in golden_files if first_line(path) == lines[0]]
     if not golden:
-        print(f"SKIPPED: resources: no figures of {lines[0][2:]} in {folder}")
+        print(f"SKIPPED: resources: no figures of {card} in {folder}")
         print(how_to_renew)
-        return failed
+        return not spilt
     expected = Path(golden[0]).read_text("utf-8").splitlines()
     if lines != expected:
         print("\n".join(difflib.unified_diff(expected, lines, golden[0], "now", lineterm="")))
         print(how_to_renew)
-        failed = True
-    return failed
+        return False
+    print(f"{card}: {kernels} kernels take what they took")
+    return not spilt
+
+
+def main(arguments):
+    separator = arguments.index("--")
+    reports, golden_files = arguments[:separator], arguments[separator + 1 :]
+    return 0 if all([is_as_expected(report, golden_files) for report in reports]) else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sys.argv[2:]))
+    sys.exit(main(sys.argv[1:]))
