@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "experiments/replay/earlier_checks.h"
 #include "experiments/replay/replay_answer.h"
 #include "experiments/support/text_file.h"
 #include "experiments/support/usage_error.h"
@@ -49,12 +50,6 @@ Result<SavedCase> read_saved_case(const std::string& path) {
   return saved;
 }
 
-// "decode" of "NAME decode"; of another name, that name.
-std::string function_of(const std::string& backend) {
-  return backend.substr(backend.rfind(' ') + 1);
-}
-
-// Another library has the same function as a library's "NAME decode", but under its own name.
 Result<std::string> saved_backend(const ReplayFlags& flags, const SavedCase& saved) {
   const bool is_of_library = saved.backend.find(' ') != std::string::npos;
   if (saved.backend.empty()) {
@@ -109,21 +104,6 @@ std::string verdict_text(const Law& law, const verify::LawVerdict& verdict) {
                      verdict.heading() + "\n" + verdict.details());
 }
 
-// Lets the backend forget what it was called for, and makes the checks that come before the case.
-void begin_again(const Backend& backend, const Trial& trial, const SavedCase& saved) {
-  if (!backend.restart) return;
-  backend.restart();
-  for (const verify::EarlierCheck& check : saved.after) {
-    const auto law = std::ranges::find(trial.laws, check.law, &Law::name);
-    const auto on =
-        std::ranges::find(trial.backends, function_of(check.backend),
-                          [](const auto& listed) { return function_of(listed.backend.name); });
-    if (law == trial.laws.end() || on == trial.backends.end()) continue;
-    verify::verdict_of(*law, on->backend, verify::drawn_case(check.spec, "").law_case,
-                       saved.bound_kind);
-  }
-}
-
 Replayed replay_on(const Backend& backend, const Trial& trial, const SavedCase& saved,
                    const verify::LawCase& law_case, std::ostream& out) {
   const Law& law = trial.laws.front();
@@ -134,8 +114,8 @@ Replayed replay_on(const Backend& backend, const Trial& trial, const SavedCase& 
     if (verdict.thrown_cause != verify::FailureCause::kPerhapsMachine) break;
   }
   // What the law's calls have left behind is none of the case's.
-  begin_again(backend, trial, saved);
-  const verify::Explanation explanation = verify::explain(backend, law_case, saved.bound_kind);
+  const verify::Explanation explanation =
+      verify::explain(begun_again(backend, trial, saved), law_case, saved.bound_kind);
   out << fmt::format("\n{}, {} bounds\n", backend.name, bound_kind_name(saved.bound_kind))
       << verdict_text(law, verdict);
   // The reason why it was not run has been printed already.

@@ -16,6 +16,7 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 
 const std::string kRight = "experiments/examples/libpaged_kernel.so";
+const std::string kFirstCalls = "experiments/replay/libfirst_calls.so";
 const std::string kFaulty = "experiments/examples/libfaulty_kernel.so";
 
 testing::TriedCommand replay(std::vector<std::string> arguments) {
@@ -79,6 +80,52 @@ TEST_CASE("a law that is broken is told beside the oracle") {
   const auto right = replay({file_with(saved_case_text(saved))});
   CHECK(right.exit_code == 0);
   CHECK_THAT(right.out, ContainsSubstring("law        masked_keys holds, ok: "));
+}
+
+// Of the library that is wrong in some calls of a process.
+testing::TriedCommand replay_with(const std::string& fault, const verify::SavedCase& saved) {
+  setenv("RECTO_TEST_FAULT", fault.c_str(), 1);
+  return replay({file_with(saved_case_text(saved)), "--kernel", kFirstCalls});
+}
+
+// Six keys, all of which are visible.
+verify::SavedCase whole() {
+  verify::SavedCase saved = windowed();
+  saved.backend = "first-calls decode";
+  saved.spec.options.window.reset();
+  return saved;
+}
+
+TEST_CASE("a fault that shows only after other calls is explained after these") {
+  verify::SavedCase saved = whole();
+  CHECK(replay_with("after window", saved).exit_code == 0);
+  saved.after = {{.law = "oracle", .backend = saved.backend, .spec = windowed().spec}};
+  const auto tried = replay_with("after window", saved);
+  INFO(tried.out << tried.err);
+  CHECK(tried.exit_code == 1);
+  CHECK_THAT(tried.out, ContainsSubstring("\nafter      1 other check, each time\n"));
+  CHECK_THAT(tried.out, ContainsSubstring("departs    scores: key 5 should be seen and get no "));
+  CHECK_THAT(tried.out, ContainsSubstring("\n  context lengths without the newest token\n"));
+  CHECK(replay_with("none", saved).exit_code == 0);
+}
+
+TEST_CASE("a fault of a process's first call is explained in first calls") {
+  const auto tried = replay_with("first", whole());
+  INFO(tried.out << tried.err);
+  CHECK(tried.exit_code == 1);
+  CHECK_THAT(tried.out, ContainsSubstring("departs    scores: key 5 should be seen and get no "));
+}
+
+TEST_CASE("a row with keys that is not written is told as such") {
+  verify::SavedCase saved = whole();
+  saved.spec.sequences = {{.num_rows = 1, .context_length = 6, .id = 0},
+                          {.num_rows = 1, .context_length = 3, .id = 1}};
+  const auto tried = replay_with("unwritten", saved);
+  INFO(tried.out << tried.err);
+  CHECK(tried.exit_code == 1);
+  CHECK_THAT(tried.out, ContainsSubstring("departs    output: out and lse_ln are what memory held "
+                                          "before the call: nothing is written there\n"));
+  CHECK_THAT(tried.out, ContainsSubstring("; 1 fits\n  1 of 2 rows with keys is not written\n"));
 }
 
 TEST_CASE("what no backend takes is skipped aloud, and no success") {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "verify/explanation/sum_diagnosis.h"
 #include "verify/explanation/weight_facts.h"
 
 namespace recto::verify {
@@ -14,26 +15,41 @@ namespace {
 
 std::size_t at(std::int64_t key) { return static_cast<std::size_t>(key); }
 
-// What makes a sum another one than it should be while the products with V are right.
-std::string sum_causes(const RowProbe& probe, double factor) {
-  if (factor < 1.0) {
-    return fmt::format("keys that V is weighed with are missing from it{}",
-                       probe.has_sink ? ", or the sink's share is" : "");
-  }
-  return fmt::format(
-      "keys are counted in it more than once, or something joins it that is no key "
-      "of the row, such as masked keys{}",
-      probe.has_sink ? ", or the sink's share is another" : "");
-}
-
-const char* size_text(double factor) { return factor < 1.0 ? "too small" : "too large"; }
-
 bool has_whole_weight(const RowProbe& probe, std::int64_t key) {
   return probe.expected[at(key)] >= 1.0 - probe.bound[at(key)];
 }
 
+// Whether the weights as they were seen, each within its bound, give most of what the output is off
+// by.
+bool weights_give_error(const RowProbe& probe, const FailedRow& row) {
+  const Eigen::Map<const Eigen::RowVectorXd> weights(probe.seen.data(), std::ssize(probe.seen));
+  for (std::size_t dim = 0; dim < row.out.size(); ++dim) {
+    const double error = std::abs(row.out[dim] - row.out_expected[dim]);
+    if (error <= row.out_bound[dim]) continue;
+    const double given = weights * row.v.col(static_cast<std::int64_t>(dim));
+    if (!(std::abs(given - row.out[dim]) <= kSmallPart * error)) return false;
+  }
+  return true;
+}
+
+bool is_out_wrong(const FailedRow& row) {
+  for (std::size_t dim = 0; dim < row.out.size(); ++dim)
+    if (!(std::abs(row.out[dim] - row.out_expected[dim]) <= row.out_bound[dim])) return true;
+  return false;
+}
+
 // The weights are right.
-Diagnosis of_right_weights(const RowProbe& probe) {
+Diagnosis of_right_weights(const RowProbe& probe, const FailedRow& row) {
+  if (is_out_wrong(row) && weights_give_error(probe, row)) {
+    return {.why =
+                "each weight is off by less than its bound, and together they give the output "
+                "that is seen: too small to tell the step"};
+  }
+  if (lse_ln_is_right(probe) && !is_out_wrong(row)) {
+    return {.why =
+                "the lse is just beyond its bound with the case's own V, and just within it with V "
+                "of ones and zeros: too small to tell the step"};
+  }
   if (lse_ln_is_right(probe)) {
     return {.step = Step::kOutput,
             .why =
@@ -124,57 +140,49 @@ Diagnosis of_right_lse_ln(const RowProbe& probe, const Keys& wrong) {
           .key = wrong.front()};
 }
 
-// One error for all of them, and some keys without.
-std::optional<double> common_error(const RowProbe& probe, const Keys& departing,
-                                   std::size_t num_telling) {
-  if (departing.size() < 2 || departing.size() == num_telling) return std::nullopt;
-  const double first = *implied_score_error(probe, departing.front());
-  const bool is_common = std::ranges::all_of(departing, [&](std::int64_t key) {
-    return std::abs(*implied_score_error(probe, key) - first) <= 2.0 * score_tolerance(probe, key);
+// Whether one error is that of all these keys, within a part of it that is at most `part`, or what
+// weights can tell.
+bool have_error(const RowProbe& probe, const Keys& keys, double error, double part) {
+  return std::ranges::all_of(keys, [&](std::int64_t key) {
+    const double tolerance = std::min(2.0 * score_tolerance(probe, key), part * std::abs(error));
+    return std::abs(*implied_score_error(probe, key) - error) <= tolerance;
   });
-  return is_common ? std::optional(first) : std::nullopt;
+}
+
+Diagnosis of_common_error(const RowProbe& probe, const Keys& departing, const Keys& others) {
+  const double error = *implied_score_error(probe, departing.front());
+  const bool is_apart = std::ranges::all_of(others, [&](std::int64_t key) {
+    return std::abs(*implied_score_error(probe, key)) <= kSmallPart * std::abs(error);
+  });
+  if (!is_apart || !have_error(probe, departing, error, kSmallPart)) {
+    return {.why = fmt::format("the scores that the weights of {} imply are off, the first by "
+                               "{:+.6g}, or partial sums are: too small to tell the step",
+                               list_text(departing), error),
+            .key = departing.front()};
+  }
+  return {.step = Step::kSum,
+          .why = fmt::format("{} weigh {:.6g} times what they should beside the {}: partial "
+                             "sums that are {}",
+                             list_text(departing), std::exp(error), others_text(others.size()),
+                             error > 0.0 ? "not rescaled, or keys that are counted more than once"
+                                         : "rescaled too often, or lost in part"),
+          .key = departing.front()};
 }
 
 Diagnosis of_scores(const RowProbe& probe, const Keys& departing) {
-  const Keys telling = keys_where(probe, [&](std::int64_t key) { return tells(probe, key); });
   if (are_beside_running_maximum(probe)) return of_running_maximum(departing);
-  const std::size_t others = telling.size() - departing.size();
-  if (const std::optional<double> error = common_error(probe, departing, telling.size())) {
-    return {
-        .step = Step::kSum,
-        .why = fmt::format("{} weigh {:.6g} times what they should beside the {}: partial "
-                           "sums that are {}",
-                           list_text(departing), std::exp(*error), others_text(others),
-                           *error > 0.0 ? "not rescaled, or keys that are counted more than once"
-                                        : "rescaled too often, or lost in part"),
-        .key = departing.front()};
-  }
-  return {
-      .step = Step::kScores,
-      .why = fmt::format("the scores of {} depart, the first by {:+.6g}{}", list_text(departing),
-                         *implied_score_error(probe, departing.front()),
-                         others == 0 ? "" : "; those of the " + others_text(others) + " are right"),
-      .key = departing.front()};
-}
-
-// Lse and weights are wrong, in a way that no score, missing key or extra key accounts for.
-Diagnosis of_another_sum(const RowProbe& probe) {
-  if (!std::isfinite(probe.lse_ln_seen)) {
-    return {.step = Step::kSum,
-            .why = fmt::format("the lse is {}, as of a row without keys, and yet keys get {:.6g} "
-                               "of the weight in place of {:.6g}",
-                               probe.lse_ln_seen, total(probe.seen), total(probe.expected))};
-  }
-  const bool is_single = seen_keys(probe).size() == 1;
-  const double factor = std::exp(probe.lse_ln_seen - probe.lse_ln_expected);
-  return {.step = Step::kSum,
+  const Keys others = keys_where(probe, [&](std::int64_t key) {
+    return tells(probe, key) && !std::ranges::binary_search(departing, key);
+  });
+  const double first = *implied_score_error(probe, departing.front());
+  constexpr double kWhole = 1.0;
+  if (departing.size() >= 2 && !others.empty() && have_error(probe, departing, first, kWhole))
+    return of_common_error(probe, departing, others);
+  return {.step = Step::kScores,
           .why = fmt::format(
-              "{} {:.6g} of the weight in place of {:.6g}, since the sum is {}, {:.6g} times what "
-              "it should be: {}",
-              is_single ? "the score of the only key is right; it gets"
-                        : "the scores of all keys are right against each other; they get",
-              total(probe.seen), total(probe.expected), size_text(factor), factor,
-              sum_causes(probe, factor))};
+              "the scores of {} depart, the first by {:+.6g}{}", list_text(departing), first,
+              others.empty() ? "" : "; those of the " + others_text(others.size()) + " are right"),
+          .key = departing.front()};
 }
 
 // Lse and weights are wrong.
@@ -228,6 +236,20 @@ Diagnosis of_no_numbers(const RowProbe& probe) {
                              probe.lse_ln_seen - probe.lse_ln_expected, cause)};
 }
 
+// No V is in the lse, which yet differs between runs.
+Diagnosis of_another_lse_ln(const RowProbe& probe, const FailedRow& row) {
+  const std::string runs =
+      probe.other_lse_ln
+          ? fmt::format("{:.9g} in one run with V of ones and zeros and {:.9g} in another",
+                        probe.lse_ln_seen, *probe.other_lse_ln)
+          : fmt::format("{:.9g} with the case's own V and {:.9g} with V of ones and zeros",
+                        row.lse_ln, probe.lse_ln_seen);
+  return {.why =
+              "the lse is " + runs +
+              ", though no V is in it: the fault is another one each time, or depends on V or on "
+              "the calls before; what the weights show is not what the case does"};
+}
+
 }  // namespace
 
 std::optional<double> implied_score_error(const RowProbe& probe, std::int64_t key) {
@@ -237,7 +259,16 @@ std::optional<double> implied_score_error(const RowProbe& probe, std::int64_t ke
   return std::log(probe.seen[at(key)] / probe.expected[at(key)]) + lse_ln_error;
 }
 
-Diagnosis diagnose(const RowProbe& probe) {
+bool shows_fault(const RowProbe& probe) {
+  const Keys wrong =
+      keys_where(probe, [&](std::int64_t key) { return !weight_is_right(probe, key); });
+  return !wrong.empty() || !lse_ln_is_right(probe);
+}
+
+Diagnosis diagnose(const RowProbe& probe, const FailedRow& row) {
+  const double other = probe.other_lse_ln.value_or(row.lse_ln);
+  if (!is_same_lse_ln(other, probe.lse_ln_seen, probe.lse_ln_bound))
+    return of_another_lse_ln(probe, row);
   const Keys no_numbers =
       keys_where(probe, [&](std::int64_t key) { return !std::isfinite(probe.seen[at(key)]); });
   const bool is_infinite = std::isinf(probe.lse_ln_seen) && probe.lse_ln_seen > 0.0;
@@ -250,7 +281,7 @@ Diagnosis diagnose(const RowProbe& probe) {
   if (!no_numbers.empty() || std::isnan(probe.lse_ln_seen)) return of_no_numbers(probe);
   const Keys wrong =
       keys_where(probe, [&](std::int64_t key) { return !weight_is_right(probe, key); });
-  if (wrong.empty()) return of_right_weights(probe);
+  if (wrong.empty()) return of_right_weights(probe, row);
   return lse_ln_is_right(probe) ? of_right_lse_ln(probe, wrong) : of_wrong_lse_ln(probe);
 }
 

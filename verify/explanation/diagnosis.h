@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "reference/dense_attention.h"
 #include "verify/explanation/row_probe.h"
 
 namespace recto::verify {
@@ -26,8 +28,21 @@ struct Diagnosis {
   std::optional<std::int64_t> key = {};  // the first key that departs
 };
 
-// `probe` must be of a row that is wrong in the case itself: in its output, its lse or both.
-Diagnosis diagnose(const RowProbe& probe);
+// What the case itself, with its own V, gives of a row that is wrong in it.
+struct FailedRow {
+  std::vector<double> out = {};  // [head_dim_v]
+  std::vector<double> out_expected = {};
+  std::vector<double> out_bound = {};
+  double lse_ln = 0.0;
+  reference::Matrix v = {};  // [context_length, head_dim_v]
+};
+
+// `probe` must be of the same row.
+Diagnosis diagnose(const RowProbe& probe, const FailedRow& row);
+
+// Whether the probe sees anything wrong; else what is wrong shows only with the case's own V, or
+// not each time.
+bool shows_fault(const RowProbe& probe);
 
 // How far a key's score is above what it should be, assuming that its weight was divided by what
 // the lse says; nothing where the weights cannot tell.

@@ -56,10 +56,12 @@ class EmptyRows {
   }
 
   bool has_wrong() const {
-    for (const EmptyRow& row : rows_)
-      for (std::int64_t head = 0; head < num_heads(); ++head)
-        if (!trial_.is_right(row.in_batch, head)) return true;
-    return false;
+    return has([&](std::int64_t row, std::int64_t head) { return !trial_.is_right(row, head); });
+  }
+  bool has_stale() const {
+    return has([stale = trial_.stale()](std::int64_t row, std::int64_t head) {
+      return stale != nullptr && stale->at(row, head).is_stale();
+    });
   }
   std::int64_t num_heads() const { return trial_.inputs().q.num_heads; }
   const std::vector<SequenceRows>& sequences() const { return sequences_; }
@@ -79,6 +81,14 @@ class EmptyRows {
   }
 
  private:
+  template <typename Predicate>
+  bool has(const Predicate& predicate) const {
+    for (const EmptyRow& row : rows_)
+      for (std::int64_t head = 0; head < num_heads(); ++head)
+        if (predicate(row.in_batch, head)) return true;
+    return false;
+  }
+
   BoundedResult changed(const Change& change) const {
     BoundedResult faulty = trial_.right();
     for (const EmptyRow& row : rows_)
@@ -115,22 +125,19 @@ void set_out(const EmptyRow& row, std::int64_t head, double value, BoundedResult
     faulty.exact.out_at(row.in_batch, head, dim) = value;
 }
 
-// The backend's runs tell stale memory from 0 / 0, where it can be handed such memory; elsewhere
-// NaN may be either.
+// What follows stale memory is told by itself, where the backend can be handed such memory;
+// elsewhere NaN may be either.
 void add_no_numbers(HypothesisTrial& trial, EmptyRows& rows) {
-  const auto stale = StaleResults::find(trial.backend(), trial.inputs());
-  const auto with_stale = [&](bool is_out, bool is_lse_ln) {
+  if (rows.has_stale()) return;
+  const auto with_nan = [&](bool is_out, bool is_lse_ln) {
     return rows.fits([&](const EmptyRow& row, std::int64_t head, BoundedResult& faulty) {
-      if (is_out && (!stale || stale->has_out(row.in_batch, head)))
-        set_out(row, head, kNaN, faulty);
-      if (is_lse_ln && (!stale || stale->has_lse_ln(row.in_batch, head)))
-        faulty.exact.lse_ln_at(row.in_batch, head) = kNaN;
+      if (is_out) set_out(row, head, kNaN, faulty);
+      if (is_lse_ln) faulty.exact.lse_ln_at(row.in_batch, head) = kNaN;
     });
   };
-  const bool is_unwritten =
-      with_stale(true, true) || with_stale(true, false) || with_stale(false, true);
-  if (is_unwritten) trial.name("rows without keys are not written, or only added to");
-  if (is_unwritten && stale) return;
+  if (trial.stale() == nullptr &&
+      (with_nan(true, true) || with_nan(true, false) || with_nan(false, true)))
+    trial.name("rows without keys are not written, or only added to");
   if (rows.fits_with_usual_lse_ln([](const EmptyRow& row, std::int64_t head,
                                      BoundedResult& faulty) { set_out(row, head, kNaN, faulty); }))
     trial.name("rows without keys are divided by their sum, 0 / 0");
@@ -146,8 +153,10 @@ void add_lse_ln_alone(HypothesisTrial& trial, EmptyRows& rows) {
       {EmptyLseLn::kZero, "the lse of rows without keys is 0"},
       {EmptyLseLn::kNaN, "the lse of rows without keys is NaN"},
       {EmptyLseLn::kLargeNegative, "the lse of rows without keys is a large negative number"}};
-  for (const auto& [lse_ln, what] : faults)
+  for (const auto& [lse_ln, what] : faults) {
+    if (lse_ln == EmptyLseLn::kNaN && rows.has_stale()) continue;
     if (rows.fits(none, lse_ln)) trial.name(what);
+  }
 }
 
 // Of the head's first keys, `count` of them.

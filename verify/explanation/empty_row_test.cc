@@ -124,7 +124,7 @@ TEST_CASE("where the backend can be handed stale memory, the two are told apart"
       set_row(result, kEmpty, stale, stale);
     });
   };
-  check_named(unwritten, decode(), {kUnwritten});
+  check_named(unwritten, decode(), {"rows without keys are not written"});
   CHECK_THAT(text_of(explained(unwritten, decode()), decode()),
              ContainsSubstring("seen: out is NaN, lse_ln is nan; both follow what memory held "
                                "before the call, and so nothing is written there"));

@@ -6,23 +6,13 @@
 #include <cmath>
 
 #include "reference/error_bound.h"
+#include "reference/kv_cache_reader.h"
 #include "verify/explanation/empty_row.h"
 #include "verify/explanation/stale_results.h"
 #include "verify/explanation/weight_facts.h"
 
 namespace recto::verify {
 namespace {
-
-constexpr std::size_t kKeysShown = 12;
-
-std::string indented(const std::string& text) {
-  std::string result = "  ";
-  for (const char c : text) {
-    result += c;
-    if (c == '\n') result += "  ";
-  }
-  return result;
-}
 
 // Without a probe: what out and lse tell.
 Diagnosis diagnose_outputs(const Comparison& comparison) {
@@ -70,94 +60,128 @@ std::optional<Diagnosis> diagnose_no_number(const ComparedValues& values) {
                               : "a number is seen where the oracle has NaN: " + cause};
 }
 
-// Where a key lies in the cache.
-struct KeyPlace {
-  std::int64_t block = 0;
-  std::int64_t slot = 0;
+// What is asked about a row that is wrong, and what is known of it.
+struct Asked {
+  const Backend& backend;
+  const LawCase& law_case;
+  BoundKind bound_kind;
+  const PagedAttentionInputs& inputs;
+  const reference::AttentionResult& seen;
+  const reference::BoundedResult& oracle;
+
+  const reference::AttentionResult& bound() const {
+    return bound_kind == BoundKind::kHard ? oracle.hard : oracle.sharp;
+  }
+  std::int64_t row_of(const RowPlace& place) const { return row_index(law_case.problem, place); }
 };
 
-KeyPlace place_of(const PagedAttentionInputs& inputs, std::int64_t sequence, std::int64_t key) {
-  const std::int64_t block_size = inputs.kv.k.block_size;
-  const std::int32_t* row = inputs.block_table.data + sequence * inputs.block_table.row_stride;
-  return {.block = row[key / block_size], .slot = key % block_size};
+bool has_no_numbers(const reference::AttentionResult& seen) {
+  const auto is_nan = [](double value) { return std::isnan(value); };
+  return std::ranges::any_of(seen.out, is_nan) || std::ranges::any_of(seen.lse_ln, is_nan);
 }
 
-// Keys to be shown: those whose weights are wrong, the first ones of them, or of all.
-std::vector<std::int64_t> shown_keys(const RowProbe& probe) {
-  std::vector<std::int64_t> wrong;
-  for (std::size_t key = 0; key < probe.seen.size(); ++key) {
-    const bool is_right = std::abs(probe.seen[key] - probe.expected[key]) <= probe.bound[key];
-    if (!is_right) wrong.push_back(static_cast<std::int64_t>(key));
-  }
-  if (wrong.size() > kKeysShown) wrong.resize(kKeysShown);
-  return wrong;
-}
-
-std::string keys_text(const Explanation& explanation, const PagedAttentionInputs& inputs) {
-  const RowProbe& probe = *explanation.probe;
-  const std::vector<std::int64_t> keys = shown_keys(probe);
-  if (keys.empty()) return "";
-  std::string text =
-      fmt::format("  {:>6} {:>6} {:>5} {:>13} {:>13} {:>10} {:>12}\n", "key", "block", "slot",
-                  "weight seen", "expected", "bound", "score off by");
-  for (const std::int64_t key : keys) {
-    const auto i = static_cast<std::size_t>(key);
-    const KeyPlace place = place_of(inputs, explanation.place.sequence, key);
-    const std::optional<double> error = implied_score_error(probe, key);
-    text += fmt::format("  {:>6} {:>6} {:>5} {:>13.6g} {:>13.6g} {:>10.2g} {:>12}\n", key,
-                        place.block, place.slot, probe.seen[i], probe.expected[i], probe.bound[i],
-                        error ? fmt::format("{:+.4g}", *error) : "not told");
-  }
-  return text;
-}
-
-std::string probe_text(const Explanation& explanation, const PagedAttentionInputs& inputs) {
-  if (!explanation.probe && explanation.is_empty_row)
-    return "weights    none: the row has no key to attend to\n";
-  if (!explanation.probe) {
-    return fmt::format("weights    not seen: {}\n", explanation.why_no_probe.value_or(""));
-  }
-  const RowProbe& probe = *explanation.probe;
+// Asks the backend again about a row without keys: whether any get weight all the same.
+void look_at_empty_row(const Asked& asked, const StaleRow& stale, Explanation& explanation) {
   const RowPlace& place = explanation.place;
-  std::string text = fmt::format(
-      "weights    of sequence {}, row {}, head {}, as V of ones and zeros shows them in {} {}\n",
-      place.sequence, place.row, place.head, probe.runs, probe.runs == 1 ? "run" : "runs");
-  text += fmt::format("  lse_ln seen {:.9g}, expected {:.9g}, bound {:.2g}\n", probe.lse_ln_seen,
-                      probe.lse_ln_expected, probe.lse_ln_bound);
-  return text + keys_text(explanation, inputs);
-}
-
-std::string diagnosis_text(const Explanation& explanation, const PagedAttentionInputs& inputs) {
-  const Diagnosis& diagnosis = explanation.diagnosis;
-  std::string text = fmt::format("departs    {}: {}\n", step_name(diagnosis.step), diagnosis.why);
-  if (diagnosis.key) {
-    const KeyPlace place = place_of(inputs, explanation.place.sequence, *diagnosis.key);
-    text += fmt::format("  first at key {}: block {}, slot {}\n", *diagnosis.key, place.block,
-                        place.slot);
-  }
-  if (diagnosis.step == Step::kMax || explanation.is_empty_row) return text;
-  return text + "  not told: the running maximum, which cancels from out and lse\n";
-}
-
-// Asks the backend again about a row without keys: whether any get weight all the same, and whether
-// what memory held before shows.
-void look_at_empty_row(const Backend& backend, const LawCase& law_case, BoundKind bound_kind,
-                       EmptyRow& row, Explanation& explanation) {
-  const PlacedProblem placed(law_case.problem, law_case.placement);
-  const RowPlace& place = explanation.place;
-  const std::int64_t at = row_index(law_case.problem, place);
-  if (const auto stale = StaleResults::find(backend, placed.inputs())) {
-    row.out_is_stale = stale->has_out(at, place.head);
-    row.lse_ln_is_stale = stale->has_lse_ln(at, place.head);
-  }
+  EmptyRow row = empty_row(asked.inputs, place, asked.seen, asked.oracle, asked.bound_kind);
+  row.out_is_stale = !stale.dims.empty();
+  row.lse_ln_is_stale = stale.has_lse_ln;
   if (row.context_length > 0 && !row.out_is_stale) {
-    const auto probe = probe_row(backend, law_case, place, bound_kind);
-    if (probe.is_ok() && weights_give(probe.value(), placed.inputs(), place, row.out)) {
+    const auto probe = probe_row(asked.backend, asked.law_case, place, asked.bound_kind);
+    if (probe.is_ok() && weights_give(probe.value(), asked.inputs, place, row.out)) {
       explanation.probe = probe.value();
       row.attended = extra_keys(probe.value());
     }
   }
   explanation.diagnosis = diagnose_empty_row(row);
+}
+
+// Of a row with keys that follows what memory held.
+Diagnosis diagnose_stale_row(const StaleRow& row, std::int64_t head_dim) {
+  const auto dims = std::ssize(row.dims);
+  const std::string out = dims == head_dim
+                              ? "out"
+                              : fmt::format("out in {} of {} dims, the first of them {},", dims,
+                                            head_dim, dims == 0 ? 0 : row.dims.front());
+  const std::string what = dims == 0 ? "lse_ln" : row.has_lse_ln ? out + " and lse_ln" : out;
+  const bool is_one = dims == 0 || !row.has_lse_ln;
+  if (row.is_unwritten) {
+    return {.step = dims == 0 ? Step::kSum : Step::kOutput,
+            .why = fmt::format("{} {} what memory held before the call: nothing is written there",
+                               what, is_one ? "is" : "are")};
+  }
+  return {.why = fmt::format("{} {} what memory held before the call: something is added to it, or "
+                             "it is read before it is written",
+                             what, is_one ? "follows" : "follow")};
+}
+
+FailedRow failed_row(const Asked& asked, const RowPlace& place) {
+  const std::int64_t at = asked.row_of(place);
+  const auto sequence =
+      reference::sequences_of(asked.inputs)[static_cast<std::size_t>(place.sequence)];
+  const std::int64_t group = asked.inputs.q.num_heads / asked.inputs.kv.k.num_kv_heads;
+  FailedRow row{.lse_ln = asked.seen.lse_ln_at(at, place.head),
+                .v = reference::gather_head(asked.inputs.kv.v, sequence.block_table_row,
+                                            sequence.context_length, place.head / group)};
+  for (std::int64_t dim = 0; dim < asked.seen.head_dim; ++dim) {
+    row.out.push_back(asked.seen.out_at(at, place.head, dim));
+    row.out_expected.push_back(asked.oracle.exact.out_at(at, place.head, dim));
+    row.out_bound.push_back(asked.bound().out_at(at, place.head, dim));
+  }
+  return row;
+}
+
+// What shows with the case's own V alone may also not show each time.
+std::optional<Diagnosis> diagnose_second_call(const Asked& asked, const RowPlace& place) {
+  const auto again = try_run(asked.backend, asked.inputs);
+  const std::string start =
+      "with V of ones and zeros weights and lse are right; the case made again ";
+  if (!again.status().is_ok()) return Diagnosis{.why = start + "ends: " + again.status().message()};
+  ElementComparer row(asked.inputs);
+  const std::int64_t at = asked.row_of(place);
+  const auto expect = [&](double seen, double expected, double bound) {
+    row.expect_within({}, {.seen = seen, .expected = expected, .bound = bound});
+  };
+  expect(again.value().lse_ln_at(at, place.head), asked.oracle.exact.lse_ln_at(at, place.head),
+         asked.bound().lse_ln_at(at, place.head));
+  for (std::int64_t dim = 0; dim < asked.seen.head_dim; ++dim) {
+    expect(again.value().out_at(at, place.head, dim),
+           asked.oracle.exact.out_at(at, place.head, dim),
+           asked.bound().out_at(at, place.head, dim));
+  }
+  if (!row.comparison().passed()) return std::nullopt;
+  const Comparison all = compare(asked.inputs, again.value(), asked.oracle.exact, asked.bound());
+  std::string why = start + "is right in this row";
+  if (!all.passed()) {
+    const ElementPlace& other = all.worst->place;
+    why += fmt::format(", and wrong in sequence {}, row {}, head {}", other.sequence, other.row,
+                       other.head);
+  }
+  return Diagnosis{.why = why + ": it is not wrong each time"};
+}
+
+void look_at_row(const Asked& asked, const StaleRow& stale, Explanation& explanation) {
+  if (const auto diagnosis = diagnose_no_number(explanation.comparison.worst->values)) {
+    explanation.why_no_probe = "there is nothing to hold them against";
+    explanation.diagnosis = *diagnosis;
+    return;
+  }
+  if (stale.is_stale()) {
+    explanation.why_no_probe = "what is seen of the row follows what memory held before";
+    explanation.diagnosis = diagnose_stale_row(stale, asked.seen.head_dim);
+    return;
+  }
+  const auto probe = probe_row(asked.backend, asked.law_case, explanation.place, asked.bound_kind);
+  if (!probe.status().is_ok()) {
+    explanation.why_no_probe = probe.status().message();
+    explanation.diagnosis = diagnose_outputs(explanation.comparison);
+    return;
+  }
+  explanation.probe = probe.value();
+  explanation.diagnosis = diagnose(probe.value(), failed_row(asked, explanation.place));
+  if (shows_fault(probe.value())) return;
+  if (const auto diagnosis = diagnose_second_call(asked, explanation.place))
+    explanation.diagnosis = *diagnosis;
 }
 
 }  // namespace
@@ -173,30 +197,23 @@ Explanation explain(const Backend& judged, const LawCase& law_case, BoundKind bo
     return explanation;
   }
   const auto oracle = reference::bounded_attention(inputs, backend.numerics(inputs));
-  explanation.comparison = compare(inputs, seen.value(), oracle.exact,
-                                   bound_kind == BoundKind::kHard ? oracle.hard : oracle.sharp);
+  const Asked asked{backend, law_case, bound_kind, inputs, seen.value(), oracle};
+  explanation.comparison = compare(inputs, seen.value(), oracle.exact, asked.bound());
   if (explanation.comparison.passed()) return explanation;
   const ElementPlace& worst = explanation.comparison.worst->place;
   explanation.place = {.sequence = worst.sequence, .row = worst.row, .head = worst.head};
-  explanation.hypotheses = try_hypotheses(backend, law_case, seen.value(), bound_kind);
+  // Without a pattern of its own, memory holds NaN.
+  const auto stale = has_no_numbers(seen.value()) ? StaleResults::find(backend, inputs)
+                                                  : std::optional<StaleResults>();
+  explanation.hypotheses =
+      try_hypotheses(backend, law_case, seen.value(), bound_kind, stale ? &*stale : nullptr);
+  const StaleRow stale_row =
+      stale ? stale->at(asked.row_of(explanation.place), worst.head) : StaleRow();
   explanation.is_empty_row = has_no_key(inputs, explanation.place);
   if (explanation.is_empty_row) {
-    EmptyRow row = empty_row(inputs, explanation.place, seen.value(), oracle, bound_kind);
-    look_at_empty_row(backend, law_case, bound_kind, row, explanation);
-    return explanation;
-  }
-  if (const auto diagnosis = diagnose_no_number(explanation.comparison.worst->values)) {
-    explanation.why_no_probe = "there is nothing to hold them against";
-    explanation.diagnosis = *diagnosis;
-    return explanation;
-  }
-  const auto probe = probe_row(backend, law_case, explanation.place, bound_kind);
-  if (probe.status().is_ok()) {
-    explanation.probe = probe.value();
-    explanation.diagnosis = diagnose(probe.value());
+    look_at_empty_row(asked, stale_row, explanation);
   } else {
-    explanation.why_no_probe = probe.status().message();
-    explanation.diagnosis = diagnose_outputs(explanation.comparison);
+    look_at_row(asked, stale_row, explanation);
   }
   return explanation;
 }
@@ -216,7 +233,7 @@ Explanation explain_results(const reference::AttentionResult& seen, const Compar
   const ElementPlace& worst = comparison.worst->place;
   explanation.place = {.sequence = worst.sequence, .row = worst.row, .head = worst.head};
   explanation.why_no_probe = "results in a file cannot be asked again, with another V";
-  explanation.hypotheses = try_hypotheses(judged, law_case, seen, bound_kind);
+  explanation.hypotheses = try_hypotheses(judged, law_case, seen, bound_kind, nullptr);
   explanation.is_empty_row = has_no_key(placed.inputs(), explanation.place);
   if (explanation.is_empty_row) {
     explanation.diagnosis =
@@ -229,18 +246,6 @@ Explanation explain_results(const reference::AttentionResult& seen, const Compar
                 : diagnose_results(seen, row_index(law_case.problem, explanation.place),
                                    explanation.place, oracle, bound_kind);
   return explanation;
-}
-
-std::string explanation_text(const Explanation& explanation, const LawCase& law_case) {
-  if (explanation.not_run) {
-    return fmt::format("nothing to look at\n{}\n", indented(*explanation.not_run));
-  }
-  const std::string compared =
-      fmt::format("oracle     {}\n", indented(explanation.comparison.text()).substr(2));
-  if (explanation.comparison.passed()) return compared;
-  const PlacedProblem placed(law_case.problem, law_case.placement);
-  return compared + probe_text(explanation, placed.inputs()) +
-         diagnosis_text(explanation, placed.inputs()) + hypotheses_text(explanation.hypotheses);
 }
 
 }  // namespace recto::verify

@@ -274,20 +274,5 @@ TEST_CASE("slopes that are read by KV head are named") {
         std::vector<std::string>{"ALiBi's slopes are read by KV head"});
 }
 
-TEST_CASE("contexts that would take too many runs are told without weights") {
-  LawCase law_case = small_case();
-  CaseSpec spec;
-  spec.sequences = {{.num_rows = 1, .context_length = kProbeRunsMax + 1}};
-  spec.options.window = 3;
-  law_case = {make_problem(spec), spec.placement};
-  const Explanation explanation =
-      explain(canary_backend("narrow", Fault::kWindowOffByOne), law_case, BoundKind::kSharp);
-  CHECK_FALSE(explanation.probe);
-  CHECK(explanation.why_no_probe == "it would take 513 runs, more than 512");
-  CHECK(explanation.diagnosis.step == Step::kUnknown);
-  CHECK(std::ranges::count(explanation.hypotheses.fitting, "the window is one key too narrow") ==
-        1);
-}
-
 }  // namespace
 }  // namespace recto::verify

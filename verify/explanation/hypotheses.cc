@@ -17,6 +17,7 @@
 #include "verify/explanation/sequence_hypotheses.h"
 #include "verify/explanation/table_hypotheses.h"
 #include "verify/explanation/truncation_hypotheses.h"
+#include "verify/explanation/unwritten_hypotheses.h"
 
 namespace recto::verify {
 namespace {
@@ -176,12 +177,14 @@ void add_groups(Trial& trial, const LawCase& law_case) {
 }  // namespace
 
 HypothesisReport try_hypotheses(const Backend& backend, const LawCase& law_case,
-                                const reference::AttentionResult& seen, BoundKind bound_kind) {
+                                const reference::AttentionResult& seen, BoundKind bound_kind,
+                                const StaleResults* stale) {
   const PlacedProblem placed(law_case.problem, law_case.placement);
-  Trial trial(backend, placed.inputs(), seen, bound_kind);
+  Trial trial(backend, placed.inputs(), seen, bound_kind, stale);
   add_masks(trial);
   add_scores(trial);
   add_late_scales(trial);
+  add_capped_alibi(trial);
   add_alibi_origins(trial);
   add_sums(trial);
   add_truncations(trial);
@@ -196,6 +199,7 @@ HypothesisReport try_hypotheses(const Backend& backend, const LawCase& law_case,
   add_tile_ends(trial);
   add_table_strides(trial);
   add_tables(trial);
+  add_unwritten(trial);
   add_empty_rows(trial);
   return trial.take();
 }

@@ -69,11 +69,13 @@ std::string either_of(const std::vector<std::string>& names) {
 }
 
 HypothesisTrial::HypothesisTrial(const Backend& backend, const PagedAttentionInputs& inputs,
-                                 const AttentionResult& seen, BoundKind bound_kind)
+                                 const AttentionResult& seen, BoundKind bound_kind,
+                                 const StaleResults* stale)
     : backend_(backend),
       inputs_(inputs),
       seen_(seen),
       bound_kind_(bound_kind),
+      stale_(stale),
       right_(bounded(inputs)) {}
 
 BoundedResult HypothesisTrial::bounded(const PagedAttentionInputs& inputs) const {

@@ -9,6 +9,7 @@
 
 #include "reference/error_bound.h"
 #include "verify/explanation/hypotheses.h"
+#include "verify/explanation/stale_results.h"
 #include "verify/law.h"
 
 namespace recto::verify {
@@ -18,14 +19,15 @@ std::string either_of(const std::vector<std::string>& names);
 
 class HypothesisTrial {
  public:
-  // All arguments must outlive the trial.
+  // All arguments must outlive the trial. `stale` may be null: not known.
   HypothesisTrial(const Backend& backend, const PagedAttentionInputs& inputs,
-                  const reference::AttentionResult& seen, BoundKind bound_kind);
+                  const reference::AttentionResult& seen, BoundKind bound_kind,
+                  const StaleResults* stale);
 
   const PagedAttentionInputs& inputs() const { return inputs_; }
   const reference::BoundedResult& right() const { return right_; }
   const reference::AttentionResult& seen() const { return seen_; }
-  const Backend& backend() const { return backend_; }
+  const StaleResults* stale() const { return stale_; }
   reference::KernelNumerics numerics() const { return backend_.numerics(inputs_); }
   // Whether what was seen of a row of the batch is within the bounds of the right result.
   bool is_right(std::int64_t row, std::int64_t head) const;
@@ -65,6 +67,7 @@ class HypothesisTrial {
   const PagedAttentionInputs& inputs_;
   const reference::AttentionResult& seen_;
   BoundKind bound_kind_;
+  const StaleResults* stale_;
   reference::BoundedResult right_;
   HypothesisReport report_;
 };

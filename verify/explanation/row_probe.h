@@ -5,6 +5,7 @@
 // weights.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,15 +30,24 @@ struct RowProbe {
   double lse_ln_seen = 0.0;
   double lse_ln_expected = 0.0;
   double lse_ln_bound = 0.0;
+  // Of the run that differs from the first one by more than roundings, if one does.
+  std::optional<double> other_lse_ln = {};
   bool has_sink = false;  // a share of the sum
 };
 
-inline constexpr std::int64_t kProbeRunsMax = 512;
+// A run shows head_dim_v keys.
+struct ProbeLimits {
+  std::int64_t runs = 8192;
+  double seconds = 60.0;
+};
 
-// Failed, with the reason, if the backend does not support the changed case, throws, or would have
-// to run more than kProbeRunsMax times.
+// Failed, with the reason, if the backend does not support the changed case, throws, would have to
+// run more often, or takes longer.
 Result<RowProbe> probe_row(const Backend& backend, const LawCase& law_case, const RowPlace& place,
-                           BoundKind bound_kind);
+                           BoundKind bound_kind, const ProbeLimits& limits = {});
+
+// Whether two runs give one lse_ln, right or wrong, but for roundings.
+bool is_same_lse_ln(double a, double b, double bound);
 
 // The row's index in the whole batch.
 std::int64_t row_index(const AttentionProblem& problem, const RowPlace& place);

@@ -37,6 +37,26 @@ void add_alibi_from(HypothesisTrial& trial, const char* what, const Origin& orig
   trial.add(what, faulty);
 }
 
+// The row's bias is what one more dim adds to its products, of 1 in q.
+RowParts with_bias_as_dim(const HeadParts& parts, std::int64_t row,
+                          const reference::KeyRange& seen) {
+  const std::int64_t dims = parts.k.cols();
+  const std::int64_t position =
+      reference::position_of(row, parts.sequence.num_rows, parts.sequence.context_length);
+  RowParts changed{.q = Eigen::RowVectorXd::Ones(dims + 1),
+                   .k = reference::Matrix(seen.size(), dims + 1),
+                   .v = parts.v.middleRows(seen.begin, seen.size()),
+                   .options = parts.options};
+  changed.q.head(dims) = parts.q.row(row);
+  changed.k.leftCols(dims) = parts.k.middleRows(seen.begin, seen.size());
+  for (std::int64_t i = 0; i < seen.size(); ++i) {
+    const auto distance = static_cast<double>(seen.begin + i - position);
+    changed.k(i, dims) = parts.options.alibi_slope * distance / parts.options.scale;
+  }
+  changed.options.alibi_slope = 0.0;
+  return changed;
+}
+
 }  // namespace
 
 void add_late_scales(HypothesisTrial& trial) {
@@ -60,6 +80,26 @@ void add_late_scales(HypothesisTrial& trial) {
   if (std::abs(inputs.options.scale) == 1.0F) return;
   add("the scale and K's are applied after the soft cap",
       [&](const HeadParts& parts) { return of_call(parts) * of_k(parts); });
+}
+
+void add_capped_alibi(HypothesisTrial& trial) {
+  const AttentionOptions& options = trial.inputs().options;
+  const bool is_capped = options.softcap > 0.0F && !options.alibi_slopes.empty();
+  if (!is_capped || options.scale == 0.0F) return;
+  if (!trial.affords("ALiBi before the soft cap", 1)) return;
+  BoundedResult faulty = trial.right();
+  const reference::KernelNumerics numerics = trial.numerics();
+  for_each_head(trial.inputs(), [&](const HeadParts& parts) {
+    const std::int64_t rows = parts.sequence.num_rows;
+    const std::int64_t keys = parts.sequence.context_length;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const auto seen = reference::visible_keys(parts.options, row, rows, keys);
+      if (seen.size() == 0) continue;
+      store_row(with_bias_as_dim(parts, row, seen), numerics, parts.sequence.first_row + row,
+                parts.head, faulty);
+    }
+  });
+  trial.add("ALiBi is added before the soft cap", faulty);
 }
 
 void add_alibi_origins(HypothesisTrial& trial) {

@@ -5,11 +5,22 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "verify/backend.h"
 
 namespace recto::verify {
+
+// What is stale of a row of one head.
+struct StaleRow {
+  std::vector<std::int64_t> dims = {};  // of out
+  bool has_lse_ln = false;
+  // It is what memory held, unchanged. If not, it is made of that.
+  bool is_unwritten = true;
+
+  bool is_stale() const { return has_lse_ln || !dims.empty(); }
+};
 
 class StaleResults {
  public:
@@ -18,14 +29,21 @@ class StaleResults {
   static std::optional<StaleResults> find(const Backend& backend,
                                           const PagedAttentionInputs& inputs);
 
-  bool has_out(std::int64_t row, std::int64_t head) const;
-  bool has_lse_ln(std::int64_t row, std::int64_t head) const;
+  StaleRow at(std::int64_t row, std::int64_t head) const;
 
  private:
-  StaleResults(reference::AttentionResult first, reference::AttentionResult second);
+  struct Run {
+    reference::AttentionResult result;
+    double out_before = 0.0;  // what out held
+    double lse_ln_before = 0.0;
+  };
 
-  reference::AttentionResult first_;
-  reference::AttentionResult second_;
+  StaleResults(Run first, Run second);
+  static Run made(const reference::AttentionResult& result, const PagedAttentionInputs& inputs,
+                  std::uint32_t pattern);
+
+  Run first_;
+  Run second_;
 };
 
 }  // namespace recto::verify

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -144,6 +145,35 @@ TEST_CASE("keys that count more are not rescaled or counted again, and such that
   CHECK_THAT(counted(0.5),
              ContainsSubstring("keys 0, 1 weigh 0.5 times what they should beside the 4 others: "
                                "partial sums that are rescaled too often, or lost in part"));
+}
+
+TEST_CASE("a sum is blamed only if the weights add up to what it leaves of them") {
+  const CaseSpec spec = decode(6, SinkFamily::kNone);
+  const LawCase law_case{make_problem(spec), spec.placement};
+  const auto diagnosed = [&](const Counts& counts) -> std::optional<Diagnosis> {
+    const Explanation explanation = explain(counting(counts), law_case, BoundKind::kSharp);
+    if (!explanation.is_wrong()) return std::nullopt;
+    return explanation.diagnosis;
+  };
+  std::int64_t small = 0;
+  std::int64_t told = 0;
+  for (double off = 1e-7; off < 1e-3; off *= 1.1) {
+    const double times = 1.0 + off;
+    // Keys that weigh more are no other divisor.
+    const auto weigh = diagnosed({.in_out = times, .in_divisor = times, .in_lse_ln = times});
+    INFO(off);
+    if (weigh) {
+      CHECK_THAT(weigh->why, !ContainsSubstring("since the sum is"));
+      if (weigh->step == Step::kUnknown) {
+        ++small;
+        CHECK_THAT(weigh->why, ContainsSubstring("too small to tell the step"));
+      }
+    }
+    const auto divide = diagnosed({.in_divisor = times, .in_lse_ln = times});
+    if (divide && divide->why.find("since the sum is too large") != std::string::npos) ++told;
+  }
+  CHECK(small > 0);
+  CHECK(told > 10);
 }
 
 // Decode of heads in two groups.

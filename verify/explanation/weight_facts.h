@@ -13,6 +13,9 @@ namespace recto::verify {
 
 using Keys = std::vector<std::int64_t>;
 
+// Of an error: what another one may be off by that is taken for the same.
+inline constexpr double kSmallPart = 0.25;
+
 template <typename Predicate>
 Keys keys_where(const RowProbe& probe, const Predicate& predicate) {
   Keys keys;

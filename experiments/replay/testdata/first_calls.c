@@ -1,0 +1,50 @@
+// The kernel of experiments/examples that is right, made wrong as RECTO_TEST_FAULT says. "after
+// window": once a call had a window, those without one lose their last key. "first": the first call
+// of a process does. "unwritten": the last sequence's row is not written.
+
+#include <stdlib.h>
+
+#define recto_kernel_table right_kernel_table
+#include "experiments/examples/paged_kernel.c"
+#undef recto_kernel_table
+
+enum { kLengths = 64 };
+
+static int is(const char* fault) {
+  const char* const asked = getenv("RECTO_TEST_FAULT");
+  return asked != NULL && strcmp(asked, fault) == 0;
+}
+
+static int32_t lose_last_key(const RectoAttentionCall* call) {
+  int32_t lengths[kLengths];
+  if (call->num_seqs > kLengths) return refuse(&call->context, "more than 64 sequences");
+  for (int64_t s = 0; s < call->num_seqs; ++s)
+    lengths[s] = call->context_length[s] > 0 ? call->context_length[s] - 1 : 0;
+  RectoAttentionCall shorter = *call;
+  shorter.context_length = lengths;
+  return decode(&shorter);
+}
+
+static int32_t wrong_decode(const RectoAttentionCall* call) {
+  static int has_had_window = 0;
+  static int has_had_call = 0;
+  const int is_first = !has_had_call;
+  has_had_call = 1;
+  if (is("unwritten")) {
+    RectoAttentionCall fewer = *call;
+    fewer.num_seqs -= fewer.num_seqs > 0;
+    return decode(&fewer);
+  }
+  if (is("first") && is_first) return lose_last_key(call);
+  if (is("after window") && has_had_window && call->window == 0) return lose_last_key(call);
+  if (call->window > 0) has_had_window = 1;
+  return decode(call);
+}
+
+const RectoKernelTable* recto_kernel_table(void) {
+  static RectoKernelTable table;
+  table = *right_kernel_table();
+  table.name = "first-calls";
+  table.decode = wrong_decode;
+  return &table;
+}

@@ -1,0 +1,109 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "verify/explanation/explanation.h"
+
+namespace recto::verify {
+namespace {
+
+constexpr std::size_t kKeysShown = 12;
+
+std::string indented(const std::string& text) {
+  std::string result = "  ";
+  for (const char c : text) {
+    result += c;
+    if (c == '\n') result += "  ";
+  }
+  return result;
+}
+
+// Where a key lies in the cache.
+struct KeyPlace {
+  std::int64_t block = 0;
+  std::int64_t slot = 0;
+};
+
+KeyPlace place_of(const PagedAttentionInputs& inputs, std::int64_t sequence, std::int64_t key) {
+  const std::int64_t block_size = inputs.kv.k.block_size;
+  const std::int32_t* row = inputs.block_table.data + sequence * inputs.block_table.row_stride;
+  return {.block = row[key / block_size], .slot = key % block_size};
+}
+
+// Keys to be shown: those whose weights are wrong, the first ones of them, or of all.
+std::vector<std::int64_t> shown_keys(const RowProbe& probe) {
+  std::vector<std::int64_t> wrong;
+  for (std::size_t key = 0; key < probe.seen.size(); ++key) {
+    const bool is_right = std::abs(probe.seen[key] - probe.expected[key]) <= probe.bound[key];
+    if (!is_right) wrong.push_back(static_cast<std::int64_t>(key));
+  }
+  if (wrong.size() > kKeysShown) wrong.resize(kKeysShown);
+  return wrong;
+}
+
+std::string keys_text(const Explanation& explanation, const PagedAttentionInputs& inputs) {
+  const RowProbe& probe = *explanation.probe;
+  const std::vector<std::int64_t> keys = shown_keys(probe);
+  if (keys.empty()) return "";
+  std::string text =
+      fmt::format("  {:>6} {:>6} {:>5} {:>13} {:>13} {:>10} {:>12}\n", "key", "block", "slot",
+                  "weight seen", "expected", "bound", "score off by");
+  for (const std::int64_t key : keys) {
+    const auto i = static_cast<std::size_t>(key);
+    const KeyPlace place = place_of(inputs, explanation.place.sequence, key);
+    const std::optional<double> error = implied_score_error(probe, key);
+    text += fmt::format("  {:>6} {:>6} {:>5} {:>13.6g} {:>13.6g} {:>10.2g} {:>12}\n", key,
+                        place.block, place.slot, probe.seen[i], probe.expected[i], probe.bound[i],
+                        error ? fmt::format("{:+.4g}", *error) : "not told");
+  }
+  return text;
+}
+
+std::string probe_text(const Explanation& explanation, const PagedAttentionInputs& inputs) {
+  if (!explanation.probe && explanation.is_empty_row)
+    return "weights    none: the row has no key to attend to\n";
+  if (!explanation.probe) {
+    return fmt::format("weights    not seen: {}\n", explanation.why_no_probe.value_or(""));
+  }
+  const RowProbe& probe = *explanation.probe;
+  const RowPlace& place = explanation.place;
+  std::string text = fmt::format(
+      "weights    of sequence {}, row {}, head {}, as V of ones and zeros shows them in {} {}\n",
+      place.sequence, place.row, place.head, probe.runs, probe.runs == 1 ? "run" : "runs");
+  text += fmt::format("  lse_ln seen {:.9g}, expected {:.9g}, bound {:.2g}\n", probe.lse_ln_seen,
+                      probe.lse_ln_expected, probe.lse_ln_bound);
+  return text + keys_text(explanation, inputs);
+}
+
+std::string diagnosis_text(const Explanation& explanation, const PagedAttentionInputs& inputs) {
+  const Diagnosis& diagnosis = explanation.diagnosis;
+  std::string text = fmt::format("departs    {}: {}\n", step_name(diagnosis.step), diagnosis.why);
+  if (diagnosis.key) {
+    const KeyPlace place = place_of(inputs, explanation.place.sequence, *diagnosis.key);
+    text += fmt::format("  first at key {}: block {}, slot {}\n", *diagnosis.key, place.block,
+                        place.slot);
+  }
+  if (diagnosis.step == Step::kMax || explanation.is_empty_row) return text;
+  return text + "  not told: the running maximum, which cancels from out and lse\n";
+}
+
+}  // namespace
+
+std::string explanation_text(const Explanation& explanation, const LawCase& law_case) {
+  if (explanation.not_run) {
+    return fmt::format("nothing to look at\n{}\n", indented(*explanation.not_run));
+  }
+  const std::string compared =
+      fmt::format("oracle     {}\n", indented(explanation.comparison.text()).substr(2));
+  if (explanation.comparison.passed()) return compared;
+  const PlacedProblem placed(law_case.problem, law_case.placement);
+  return compared + probe_text(explanation, placed.inputs()) +
+         diagnosis_text(explanation, placed.inputs()) + hypotheses_text(explanation.hypotheses);
+}
+
+}  // namespace recto::verify

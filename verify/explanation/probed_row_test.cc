@@ -1,0 +1,173 @@
+// What a probe shows beside what the case itself does: faults that depend on V, are not there each
+// time, are too small, or lie far into a long context.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "reference/kv_cache_reader.h"
+#include "reference/numerics.h"
+#include "verify/canaries/canary.h"
+#include "verify/explanation/explanation.h"
+#include "verify/generators/case_spec.h"
+
+namespace recto::verify {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using reference::AttentionResult;
+
+using Change = std::function<void(const PagedAttentionInputs& inputs, AttentionResult& result)>;
+
+// The right results, changed; judged as a library is.
+Backend changing(const Change& change) {
+  Backend backend = canary_backend("changing", Fault::kNone);
+  backend.run = [run = backend.run, change](const PagedAttentionInputs& inputs) {
+    AttentionResult result = run(inputs);
+    change(inputs, result);
+    return result;
+  };
+  backend.numerics = [](const PagedAttentionInputs& inputs) {
+    return reference::third_party_numerics(inputs.q.type, inputs.kv.k.type);
+  };
+  return backend;
+}
+
+reference::Matrix values_of(const PagedAttentionInputs& inputs) {
+  return reference::gather_head(inputs.kv.v, inputs.block_table.data, inputs.context_length[0], 0);
+}
+
+// Of the case, and not of a probe.
+bool is_own(const PagedAttentionInputs& inputs) { return (values_of(inputs).array() > 1.0).any(); }
+
+LawCase decode(std::int64_t keys) {
+  CaseSpec spec;
+  spec.shape = {.num_q_heads = 2, .num_kv_heads = 1, .head_dim_k = 4, .head_dim_v = 1};
+  spec.sequences = {{.num_rows = 1, .context_length = keys}};
+  spec.q = spec.k = spec.v = FloatFamily::kNormal;
+  spec.options.scale = 0.5F;
+  spec.placement.block_size = 16;
+  spec.seed = 3;
+  LawCase law_case{make_problem(spec), spec.placement};
+  law_case.problem.sequences[0].v[0] = 2.0F;
+  return law_case;
+}
+
+Diagnosis diagnosed(const Backend& backend, const LawCase& law_case) {
+  const Explanation explanation = explain(backend, law_case, BoundKind::kSharp);
+  INFO(explanation_text(explanation, law_case));
+  REQUIRE(explanation.is_wrong());
+  CHECK(explanation.probe);
+  return explanation.diagnosis;
+}
+
+TEST_CASE("an lse that is wrong with the case's own V alone is no fault of the output") {
+  const Backend wrong = changing([](const PagedAttentionInputs& inputs, AttentionResult& result) {
+    if (is_own(inputs)) result.lse_ln_at(0, 0) += 1.0;
+  });
+  const Diagnosis diagnosis = diagnosed(wrong, decode(9));
+  CHECK(diagnosis.step == Step::kUnknown);
+  CHECK_THAT(diagnosis.why, ContainsSubstring(" with V of ones and zeros, though no V is in it"));
+}
+
+TEST_CASE("an lse that differs between probes is no step's") {
+  const auto calls = std::make_shared<int>(0);
+  const Backend wrong = changing([calls](const PagedAttentionInputs&, AttentionResult& result) {
+    if (++*calls != 3) result.lse_ln_at(0, 0) += 1.0;
+  });
+  const Diagnosis diagnosis = diagnosed(wrong, decode(9));
+  CHECK(diagnosis.step == Step::kUnknown);
+  CHECK_THAT(diagnosis.why, ContainsSubstring(" in one run with V of ones and zeros and "));
+}
+
+TEST_CASE("a row that is right when the case is made again is not wrong each time") {
+  const auto doubling = [](const std::vector<std::int64_t>& heads_by_call) {
+    const auto calls = std::make_shared<std::size_t>(0);
+    return changing([=](const PagedAttentionInputs& inputs, AttentionResult& result) {
+      if (!is_own(inputs) || *calls >= heads_by_call.size()) return;
+      result.out_at(0, heads_by_call[(*calls)++], 0) *= 2.0;
+    });
+  };
+  const Diagnosis once = diagnosed(doubling({0}), decode(9));
+  CHECK(once.step == Step::kUnknown);
+  CHECK_THAT(once.why, ContainsSubstring("made again is right in this row: it is not wrong each"));
+  const Diagnosis moved = diagnosed(doubling({0, 1}), decode(9));
+  CHECK(moved.step == Step::kUnknown);
+  CHECK_THAT(moved.why, ContainsSubstring("right in this row, and wrong in sequence 0, row 0, "
+                                          "head 1: it is not wrong each time"));
+  CHECK(diagnosed(doubling({0, 0}), decode(9)).step == Step::kOutput);
+}
+
+TEST_CASE("weights that are off by less than their bounds may make the output wrong") {
+  const LawCase law_case = decode(200);
+  const Backend right = changing([](const PagedAttentionInputs&, AttentionResult&) {});
+  const RowProbe probe = probe_row(right, law_case, {}, BoundKind::kSharp).value();
+  const PlacedProblem placed(law_case.problem, law_case.placement);
+  const reference::Matrix own = values_of(placed.inputs());
+  const Backend wrong = changing([=](const PagedAttentionInputs& inputs, AttentionResult& result) {
+    const reference::Matrix v = values_of(inputs);
+    for (std::int64_t key = 0; key < v.rows(); ++key) {
+      const double off = 0.9 * probe.bound[static_cast<std::size_t>(key)];
+      result.out_at(0, 0, 0) += (own(key, 0) > 0.0 ? off : -off) * v(key, 0);
+    }
+  });
+  const Diagnosis diagnosis = diagnosed(wrong, law_case);
+  CHECK(diagnosis.step == Step::kUnknown);
+  CHECK_THAT(diagnosis.why, ContainsSubstring("each weight is off by less than its bound, and "
+                                              "together they give the output that is seen: too "
+                                              "small to tell the step"));
+}
+
+TEST_CASE("a key far into a long context is told where a run shows one key") {
+  LawCase law_case = decode(700);
+  const Diagnosis diagnosis =
+      diagnosed(canary_backend("last key", Fault::kLastKeyDropped), law_case);
+  CHECK(diagnosis.step == Step::kScores);
+  CHECK(diagnosis.key == 699);
+}
+
+TEST_CASE("contexts that would take too many runs, or too long, are told without weights") {
+  const Backend wrong = canary_backend("last key", Fault::kLastKeyDropped);
+  LawCase law_case = decode(8193);
+  const Explanation explanation = explain(wrong, law_case, BoundKind::kSharp);
+  CHECK_FALSE(explanation.probe);
+  CHECK(explanation.why_no_probe == "it would take 8193 runs, more than 8192");
+  CHECK(explanation.diagnosis.step == Step::kUnknown);
+  CHECK(std::ranges::count(explanation.hypotheses.fitting,
+                           "context lengths without the newest token") == 1);
+  law_case = decode(9);
+  CHECK(probe_row(wrong, law_case, {}, BoundKind::kSharp, {.runs = 9}).is_ok());
+  CHECK_FALSE(probe_row(wrong, law_case, {}, BoundKind::kSharp, {.runs = 8}).is_ok());
+  CHECK(probe_row(wrong, law_case, {}, BoundKind::kSharp, {.seconds = 0.0}).status().message() ==
+        "after 0 s not all of 9 runs were made");
+}
+
+TEST_CASE("the oracle of a probed row is that of the whole call") {
+  for (const bool causal : {true, false}) {
+    CaseSpec spec;
+    spec.shape = {.num_q_heads = 4, .num_kv_heads = 2, .head_dim_k = 3, .head_dim_v = 4};
+    spec.sequences = {{.num_rows = 2, .context_length = 5, .id = 0},
+                      {.num_rows = 4, .context_length = 11, .id = 1}};
+    spec.q = spec.k = spec.v = FloatFamily::kNormal;
+    spec.options = {.causal = causal, .window = 6, .alibi = AlibiFamily::kUsual};
+    spec.placement.block_size = 4;
+    const LawCase law_case{make_problem(spec), spec.placement};
+    for (std::int64_t row = 0; row < 4; ++row) {
+      const RowPlace place{.sequence = 1, .row = row, .head = 3};
+      const Backend right = canary_backend("right", Fault::kNone);
+      const RowProbe probe = probe_row(right, law_case, place, BoundKind::kHard).value();
+      INFO(causal << " " << row);
+      for (std::size_t key = 0; key < 11; ++key)
+        CHECK(std::abs(probe.seen[key] - probe.expected[key]) <= probe.bound[key]);
+      CHECK(std::abs(probe.lse_ln_seen - probe.lse_ln_expected) <= probe.lse_ln_bound);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace recto::verify
