@@ -107,7 +107,7 @@ ServingKind speculation(std::int64_t context_max) {
 
 ServingKind window_chunks() {
   ServingKind kind = chunks_named("window-chunks", 2048, 13, 48);
-  kind.window = ServedWindow::kNarrow;
+  kind.has_window = true;
   keep_few_heads(kind.cases.domain);
   kind.cases.domain.block_sizes = {16, 32, 64};  // the window is longer than a block
   kind.cases.domain.first_context_min = 1344;

@@ -42,13 +42,12 @@ ServingKind long_heads(std::int64_t context_max) {
   return kind;
 }
 
-ServingKind long_window() {
-  ServingKind kind = kind_named("long-window", 1536);
-  kind.window = ServedWindow::kWide;
+ServingKind long_window(std::int64_t context_max) {
+  ServingKind kind = kind_named("long-window", context_max);
+  kind.has_window = true;
   CaseDomain& domain = kind.cases.domain;
-  domain.groups = {1, 4, 6, 8};
-  domain.num_kv_heads_max = 3;
-  domain.first_context_min = 1025;
+  domain.groups = {1, 4, 6};
+  domain.first_context_min = context_max - context_max / 4 + 1;
   return kind;
 }
 
@@ -149,7 +148,7 @@ std::vector<ServingKind> decode_kinds(const SizeLimits& limits) {
           many_sequences(),
           many_heads(),
           short_sequences(limits.num_seqs_max),
-          long_window(),
+          long_window(limits.context_max),
           long_heads(limits.context_max),
           wide("wider-groups", {33, 48, 64, 64}),
           serving_batch(),

@@ -59,12 +59,13 @@ void place_rows(ServedRows rows, std::vector<SequenceSpec>& sequences) {
   if (rows == ServedRows::kChunksAndEmpty) empty_every_second(sequences);
 }
 
-void set_window(ServedWindow window, CaseSpec& spec) {
-  const std::int64_t half = spec.longest_context() / 2;
-  if (window == ServedWindow::kNone || half == 0) return;
-  const std::int64_t width = window == ServedWindow::kWide ? half : half / 2;
-  const auto choices = static_cast<std::uint64_t>(std::max<std::int64_t>(1, width));
-  spec.options.window = 1 + width / 4 + static_cast<std::int64_t>(spec.seed % choices);
+void set_window(CaseSpec& spec) {
+  constexpr std::int64_t kEdge = 16;  // blocks and splits begin at multiples of it
+  const std::int64_t context = spec.longest_context();
+  const auto choices = static_cast<std::uint64_t>(std::max<std::int64_t>(1, context / 4));
+  std::int64_t window = 1 + context / 16 + static_cast<std::int64_t>(spec.seed % choices);
+  if ((context - window) % kEdge == 0) ++window;
+  spec.options.window = window;
 }
 
 }  // namespace
@@ -73,7 +74,7 @@ CaseSpec serving_spec(const ServingKind& kind, std::uint64_t number, ServingValu
   CaseSpec spec = draw_spec(kind.cases, number, values);
   place_rows(kind.rows, spec.sequences);
   const CaseDomain& domain = kind.cases.domain;
-  if (domain.has_window) set_window(kind.window, spec);
+  if (kind.has_window && domain.has_window) set_window(spec);
   if (values == ServingValues::kAny) return spec;
   if (kind.has_negative_scale && domain.has_negative_scale)
     spec.options.scale = -1.5F * usual_scale(spec);

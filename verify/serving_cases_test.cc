@@ -53,8 +53,12 @@ TEST_CASE("each kind is large in its way") {
   for (const CaseSpec& spec : cases_of("serving-batch"))
     CHECK((spec.shape.num_q_heads >= 96 && spec.shape.num_kv_heads == 8));
   for (const CaseSpec& spec : cases_of("long-prompt")) CHECK(spec.num_rows() > 256);
-  for (const CaseSpec& spec : cases_of("long-window"))
-    CHECK((spec.options.window >= 64 && spec.options.window < spec.longest_context()));
+  for (const CaseSpec& spec : cases_of("long-window")) {
+    const std::int64_t begin = spec.longest_context() - spec.options.window.value_or(0);
+    CHECK(begin > 2048);
+    CHECK(begin % 16 != 0);
+    CHECK((spec.options.window > 128 && spec.options.window < 2048));
+  }
 }
 
 // What a kernel may stop at: sizes that some case of each pass through the kinds has.
@@ -114,9 +118,11 @@ constexpr Band kBands[] = {
      }},
     {"rows of several heads in a wide group",
      [](const CaseSpec& spec) { return spec.shape.group() >= 16 && most_rows(spec) >= 4; }},
-    {"a window of 64 tokens and more that cuts",
+    {"decode with a window of 64 tokens and more that begins behind 2048 tokens, within a block",
      [](const CaseSpec& spec) {
-       return spec.options.window >= 64 && spec.options.window < spec.longest_context();
+       const std::int64_t begin = spec.longest_context() - spec.options.window.value_or(0);
+       return is_decode(spec) && spec.options.window >= 64 && begin > 2048 &&
+              begin % spec.placement.block_size != 0;
      }},
     {"a chunk of 13 to 64 rows behind 2048 tokens",
      [](const CaseSpec& spec) { return has_chunk(spec, 13, 64, 2048); }},
@@ -174,8 +180,26 @@ TEST_CASE("where values tell, each key has weight") {
       for (const FloatFamily family : {spec.q, spec.k, spec.v})
         CHECK((family == FloatFamily::kUniform || family == FloatFamily::kNormal));
       CHECK(spec.options.alibi == AlibiFamily::kNone);
-      CHECK(spec.options.window.has_value() == (kind.window != ServedWindow::kNone));
+      CHECK(spec.options.window.has_value() == kind.has_window);
       CHECK(4 * spec.shared_prefix <= spec.longest_context());
+    }
+  }
+}
+
+TEST_CASE("no size is beyond those that the README of this folder names") {
+  for (const ServingKind& kind : serving_kinds({})) {
+    for (std::uint64_t number = 0; number < kCases; ++number) {
+      const CaseSpec spec = serving_spec(kind, number, ServingValues::kTelling);
+      CAPTURE(kind.cases.name, spec);
+      CHECK((spec.longest_context() <= 4096 && most_rows(spec) <= 512));
+      CHECK((spec.sequences.size() <= 256 && spec.shape.num_q_heads <= 128));
+      CHECK((spec.shape.num_kv_heads <= 32 && spec.shape.head_dim_k <= 256));
+      CHECK((spec.shape.head_dim_v <= 256 && spec.placement.block_size <= 512));
+      if (!spec.options.window) continue;
+      const bool is_chunk = kind.cases.name == "window-chunks";
+      const std::int64_t window = *spec.options.window;
+      CHECK((window >= (is_chunk ? 85 : 193) && window <= (is_chunk ? 642 : 1281)));
+      CHECK(spec.longest_context() - window >= (is_chunk ? 900 : 2049));
     }
   }
 }

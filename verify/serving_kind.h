@@ -28,17 +28,12 @@ enum class ServedRows : std::uint8_t {
   kChunksAndEmpty,
 };
 
-// The window that each case of a kind has, in parts of its longest context.
-enum class ServedWindow : std::uint8_t {
-  kNone,    // as drawn
-  kWide,    // an eighth to five eighths
-  kNarrow,  // a 16th to five 16ths
-};
-
 struct ServingKind {
   DrawnCases cases;
   ServedRows rows = ServedRows::kOne;
-  ServedWindow window = ServedWindow::kNone;
+  // Each case has a window of a 16th to five 16ths of its longest context, which begins within a
+  // block and within a split of 16 keys or a multiple.
+  bool has_window = false;
   // Where values tell, the scale is below 0, and not the usual one negated.
   bool has_negative_scale = false;
 };

@@ -106,6 +106,13 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("windows that begin at a wrong block, or split, beyond 2048 keys alone: each is caught") {
+  for (const char* fault : {"window:2048", "split-window:2048"}) {
+    CAPTURE(fault);
+    CHECK(failed_of_oracle(verify_narrow(fault, "decode")) >= 1);
+  }
+}
+
 TEST_CASE("dims beyond a multiple of 16, and the sign of the scale, if lost: each is caught") {
   for (const char* fault : {"head-dim:32", "scale:256"}) {
     for (const char* backend : {"decode", "prefill"}) {

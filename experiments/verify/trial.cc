@@ -13,7 +13,6 @@
 #include "experiments/support/usage_error.h"
 #include "verify/block_tables/engine_tables_law.h"
 #include "verify/kernel_abi/kernel_device.h"
-#include "verify/kernel_abi/kernel_library_backends.h"
 #include "verify/kernels/kernel_heap.h"
 #include "verify/laws/laws.h"
 #include "verify/oracle_comparison.h"
@@ -235,6 +234,7 @@ Result<Trial> choose_trial(const TrialFlags& flags) {
     trial.backends = std::move(chosen).value();
     laws.insert(laws.end(), library.value().laws.begin(), library.value().laws.end());
     trial.late_calls = library.value().late_calls;
+    trial.watch_writes = library.value().watch_writes;
   }
   auto chosen = choose_laws(laws, law_names.value());
   RECTO_RETURN_IF_ERROR(chosen.status().in(flags.laws_named_by));

@@ -13,6 +13,7 @@
 #include "core/status.h"
 #include "verify/backend_list.h"
 #include "verify/cuda_source/library_builder.h"
+#include "verify/kernel_abi/kernel_library_backends.h"
 #include "verify/law.h"
 
 namespace recto::experiments {
@@ -51,7 +52,9 @@ struct Trial {
   std::shared_ptr<const verify::BuiltLibrary> built;  // of CUDA sources; backends run it
   std::vector<verify::ListedBackend> backends;
   std::vector<verify::Law> laws;  // the oracle's comparison last, but for a library's own
-  std::function<std::int64_t()> late_calls = {};  // KernelLibrary::late_calls(), of a library
+  // KernelLibrary::late_calls() and KernelLibraryTrial::watch_writes, of a library.
+  std::function<std::int64_t()> late_calls = {};
+  std::function<void(verify::WriteWatcher)> watch_writes = {};
 
   std::vector<verify::Backend> backends_here() const;
 };

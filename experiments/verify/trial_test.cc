@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,28 @@ TEST_CASE("types and layouts that were tried are told with the sizes") {
       add_verify_command, {"verify", "--backend", "naive-fp64", "--law", "oracle", "--cases", "4"});
   CHECK_THAT(tried.out, ContainsSubstring("; types of q / of the cache\n") &&
                             ContainsSubstring("\n    types ") && ContainsSubstring(", layouts "));
+}
+
+TEST_CASE("the sizes are those of the calls that were made, not of the cases that were drawn") {
+  const auto tried = testing::try_command(
+      add_verify_command, {"verify", "--kernel", "experiments/examples/libpaged_kernel.so", "--law",
+                           "engine_tables,kv_write", "--cases", "24", "--json"});
+  REQUIRE(tried.exit_code == 0);
+  const nlohmann::json sizes = nlohmann::json::parse(tried.out)["sizes"];
+  for (const char* function : {"plain-c decode", "plain-c prefill"}) {
+    CHECK(sizes[function]["context"][1] <= 120);
+    CHECK(sizes[function]["sequences"][1] <= 8);
+    CHECK(sizes[function]["block sizes"] == std::vector<int>{4, 8, 16});
+    CHECK_FALSE(sizes[function].contains("tokens"));
+  }
+  CHECK(sizes["plain-c decode"]["rows"] == std::vector<int>{1, 1});
+  CHECK(sizes["plain-c prefill"]["rows"][1] > 1);
+  const nlohmann::json& writes = sizes["plain-c kv_write"];
+  CHECK(writes["tokens"][0] >= 1);
+  CHECK(writes["tokens"][1] > 300);
+  CHECK(writes["KV heads"][1] > 1);
+  for (const char* size : {"context", "sequences", "rows", "q heads", "groups"})
+    CHECK_FALSE(writes.contains(size));
 }
 
 testing::TriedCommand independence_of(const std::string& library, bool is_promised) {

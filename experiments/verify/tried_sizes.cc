@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 namespace recto::experiments {
 
@@ -13,22 +15,47 @@ void TriedSizes::Range::add(const Range& other) {
   max = std::max(max, other.max);
 }
 
-void TriedSizes::add(const verify::LawCase& law_case) {
-  const verify::ProblemShape& shape = law_case.problem.shape;
-  for (const verify::SequenceProblem& sequence : law_case.problem.sequences) {
-    ranges_[kContext].add(sequence.context_length);
-    ranges_[kRows].add(sequence.num_rows);
+std::string TriedSizes::Range::text() const {
+  return min == max ? fmt::format("{}", min) : fmt::format("{}-{}", min, max);
+}
+
+void TriedSizes::add_cache(ElementType type, const PagedKvView& kv) {
+  ranges_[kKvHeads].add(kv.k.num_kv_heads);
+  head_dims_.insert(kv.k.head_dim);
+  head_dims_.insert(kv.v.head_dim);
+  block_sizes_.insert(kv.k.block_size);
+  types_.insert(fmt::format("{}/{}", element_type_name(type), element_type_name(kv.k.type)));
+  layouts_.insert(kv_layout_name(kv.k.layout));
+}
+
+void TriedSizes::add(const PagedAttentionInputs& inputs) {
+  const std::size_t sequences = inputs.context_length.size();
+  for (std::size_t s = 0; s < sequences; ++s) {
+    ranges_[kContext].add(inputs.context_length[s]);
+    const bool has_one_row = inputs.query_start.empty();
+    ranges_[kRows].add(has_one_row ? 1 : inputs.query_start[s + 1] - inputs.query_start[s]);
   }
-  ranges_[kSequences].add(std::ssize(law_case.problem.sequences));
-  ranges_[kQHeads].add(shape.num_q_heads);
-  ranges_[kKvHeads].add(shape.num_kv_heads);
-  head_dims_.insert(shape.head_dim_k);
-  head_dims_.insert(shape.head_dim_v);
-  groups_.insert(shape.group());
-  block_sizes_.insert(law_case.placement.block_size);
-  types_.insert(
-      fmt::format("{}/{}", element_type_name(shape.q_type), element_type_name(shape.kv_type)));
-  layouts_.insert(kv_layout_name(law_case.placement.layout));
+  ranges_[kSequences].add(static_cast<std::int64_t>(sequences));
+  ranges_[kQHeads].add(inputs.q.num_heads);
+  groups_.insert(inputs.q.num_heads / inputs.kv.k.num_kv_heads);
+  add_cache(inputs.q.type, inputs.kv);
+}
+
+void TriedSizes::add(const KvWriteInputs& inputs) {
+  ranges_[kTokens].add(inputs.k.num_rows);
+  add_cache(inputs.k.type, {.k = as_const(inputs.kv.k), .v = as_const(inputs.kv.v)});
+}
+
+void TriedSizes::add_pools(const verify::LawCase& law_case) {
+  const verify::ProblemShape& shape = law_case.problem.shape;
+  const KvTensorView k{.type = shape.kv_type,
+                       .layout = law_case.placement.layout,
+                       .block_size = law_case.placement.block_size,
+                       .num_kv_heads = shape.num_kv_heads,
+                       .head_dim = shape.head_dim_k};
+  KvTensorView v = k;
+  v.head_dim = shape.head_dim_v;
+  add_cache(shape.q_type, {.k = k, .v = v});
 }
 
 void TriedSizes::add(const TriedSizes& other) {
@@ -43,25 +70,53 @@ void TriedSizes::add(const TriedSizes& other) {
 std::string TriedSizes::text(const std::string& indent) const {
   std::string text;
   for (std::size_t i = 0; i < std::size(ranges_); ++i) {
-    text +=
-        fmt::format("{}{} {}-{}", i == 0 ? "" : ", ", kNames[i], ranges_[i].min, ranges_[i].max);
+    if (ranges_[i].is_empty()) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", kNames[i], ranges_[i].text());
   }
   const auto list = [](const auto& values) { return fmt::format("{}", fmt::join(values, " ")); };
-  text += fmt::format(",\n{0}head dims {1},\n{0}groups {2},\n{0}block sizes {3}", indent,
-                      list(head_dims_), list(groups_), list(block_sizes_));
+  text += fmt::format(",\n{}head dims {}", indent, list(head_dims_));
+  if (!groups_.empty()) text += fmt::format(",\n{}groups {}", indent, list(groups_));
+  text += fmt::format(",\n{}block sizes {}", indent, list(block_sizes_));
   return text + fmt::format(",\n{}types {}, layouts {}", indent, list(types_), list(layouts_));
 }
 
 nlohmann::ordered_json TriedSizes::json() const {
   nlohmann::ordered_json json;
   for (std::size_t i = 0; i < std::size(ranges_); ++i)
-    json[kNames[i]] = {ranges_[i].min, ranges_[i].max};
+    if (!ranges_[i].is_empty()) json[kNames[i]] = {ranges_[i].min, ranges_[i].max};
   json["head dims"] = head_dims_;
-  json["groups"] = groups_;
+  if (!groups_.empty()) json["groups"] = groups_;
   json["block sizes"] = block_sizes_;
   json["types"] = types_;
   json["layouts"] = layouts_;
   return json;
+}
+
+verify::Backend watched(verify::Backend backend,
+                        const std::function<void(const PagedAttentionInputs&)>& watch) {
+  if (backend.run) {
+    backend.run = [run = backend.run, watch](const PagedAttentionInputs& inputs) {
+      watch(inputs);
+      return run(inputs);
+    };
+  }
+  if (backend.with_split_size) {
+    backend.with_split_size = [split = backend.with_split_size, watch](std::int64_t size) {
+      std::optional<verify::Backend> made = split(size);
+      return made ? std::optional(watched(std::move(*made), watch)) : made;
+    };
+  }
+  if (backend.with_stale_memory) {
+    backend.with_stale_memory = [make = backend.with_stale_memory, watch](std::uint32_t pattern) {
+      return watched(make(pattern), watch);
+    };
+  }
+  if (backend.with_out_gaps) {
+    backend.with_out_gaps = [make = backend.with_out_gaps, watch](const verify::RowGaps& gaps) {
+      return watched(make(gaps), watch);
+    };
+  }
+  return backend;
 }
 
 }  // namespace recto::experiments

@@ -42,7 +42,7 @@ std::string plain_name(std::string name) {
 class VerifyRun {
  public:
   VerifyRun(const Trial& trial, const VerifyOptions& options, CommandContext& context)
-      : backends_(trial.backends_here()),
+      : backends_(watched(trial.backends_here())),
         laws_(watched(trial.laws)),
         options_(options),
         program_(context.program),
@@ -72,19 +72,43 @@ class VerifyRun {
     };
     how.after_each = [this](const Law& law, const Backend& backend, const DescribedCase& drawn) {
       met_.insert({law.name, backend.name});
-      outcome_.sizes[backend.name].add(drawn.law_case);
+      if (moves_unwatched(backend)) sizes_[backend.name].add_pools(drawn.law_case);
       // Cases that a failure shrinks to, or that are searched for, are not random draws.
       is_watching_ = false;
     };
     outcome_.report = run_laws(
         laws_, backends_, [this] { return next_case(); }, how);
+    outcome_.sizes = std::move(sizes_);
     outcome_.passed_over = supply_.refusals();
     for (const auto& [name, bias] : biases_)
       if (const auto finding = bias.finding()) outcome_.biased.emplace(name, *finding);
     return std::move(outcome_);
   }
 
+  // Of a library, which has one function that writes.
+  void add_write(const KvWriteInputs& inputs) {
+    const auto writer =
+        std::ranges::find_if(backends_, [](const Backend& backend) { return !backend.run; });
+    if (writer != backends_.end()) sizes_[writer->name].add(inputs);
+  }
+
  private:
+  // The same backends, with the sizes of their calls watched.
+  std::vector<Backend> watched(std::vector<Backend> backends) {
+    for (Backend& backend : backends) {
+      const auto watch = [this, name = backend.name](const PagedAttentionInputs& inputs) {
+        sizes_[name].add(inputs);
+      };
+      backend = experiments::watched(std::move(backend), watch);
+    }
+    return backends;
+  }
+
+  // Whether it moves K and V by functions that only its laws know; a library's one is watched.
+  bool moves_unwatched(const Backend& backend) const {
+    return !backend.run && kinds_.at(backend.name) != verify::BackendKind::kLibrary;
+  }
+
   // The same laws, with outputs watched for a bias that the bounds allow.
   std::vector<Law> watched(std::vector<Law> laws) {
     const auto watch = [this](const Backend& backend, const PagedAttentionInputs& inputs,
@@ -219,6 +243,7 @@ class VerifyRun {
   std::map<std::string, verify::RoundingBias> biases_;  // by backend
   bool has_values_by_chance_ = false;                   // of the case being tried
   bool is_watching_ = false;
+  std::map<std::string, TriedSizes> sizes_;  // by backend
   VerifyOutcome outcome_;
 };
 
@@ -237,7 +262,11 @@ std::vector<std::string> untried_backends(const Trial& trial, const VerifyOutcom
 
 VerifyOutcome run_verify(const Trial& trial, const VerifyOptions& options,
                          CommandContext& context) {
-  VerifyOutcome outcome = VerifyRun(trial, options, context).run();
+  VerifyRun run(trial, options, context);
+  if (trial.watch_writes)
+    trial.watch_writes([&run](const KvWriteInputs& inputs) { run.add_write(inputs); });
+  VerifyOutcome outcome = run.run();
+  if (trial.watch_writes) trial.watch_writes({});
   if (trial.late_calls) outcome.late_calls = trial.late_calls();
   return outcome;
 }

@@ -80,13 +80,14 @@ Backend write_backend(const Library& library) {
   return backend;
 }
 
-Law write_law(const Library& library) {
+Law write_law(const Library& library, const std::shared_ptr<const WriteWatcher>& watcher) {
   return kv_write_law(
       {.backend = name_of(library, KernelFunction::kKvWrite),
        .why_unsupported =
            [library](const KvWriteInputs& inputs) { return library->why_unsupported(inputs); },
        .write =
-           [library](const KvWriteInputs& inputs) {
+           [library, watcher](const KvWriteInputs& inputs) {
+             if (*watcher) (*watcher)(inputs);
              throw_unless_done(library->write_kv(inputs));
            }});
 }
@@ -105,7 +106,9 @@ Result<KernelLibraryTrial> kernel_library_trial(const std::string& path,
   }
   if (library->has(KernelFunction::kKvWrite)) {
     trial.backends.push_back(write_backend(library));
-    trial.laws.push_back(write_law(library));
+    const auto watcher = std::make_shared<WriteWatcher>();
+    trial.watch_writes = [watcher](WriteWatcher watch) { *watcher = std::move(watch); };
+    trial.laws.push_back(write_law(library, watcher));
   }
   return trial;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/attention_views.h"
 #include "core/status.h"
 #include "verify/backend.h"
 #include "verify/kernel_abi/kernel_library.h"
@@ -14,12 +15,16 @@
 
 namespace recto::verify {
 
+using WriteWatcher = std::function<void(const KvWriteInputs&)>;
+
 // What a library is tested with: the functions that it has as backends, "NAME decode", "NAME
 // prefill" and "NAME kv_write"; and the law of writing, which applies only to the last one.
 struct KernelLibraryTrial {
   std::vector<Backend> backends;
   std::vector<Law> laws;                     // besides those of attention
   std::function<std::int64_t()> late_calls;  // KernelLibrary::late_calls()
+  // Who is shown each write before it is made, from now on; empty: nobody.
+  std::function<void(WriteWatcher)> watch_writes = {};
 };
 
 // Attention is judged by reference::third_party_numerics. A call that goes wrong throws a

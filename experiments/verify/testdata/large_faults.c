@@ -7,7 +7,9 @@
 // skipped. "stride:512": rows of the block table are taken to follow each other where a context has
 // more than 512 keys. "kv-context:640": KV heads but the first lose keys from the 641st on.
 // "batch:1": where there are more sequences, results in fp32 but zeros are an ulp larger.
-// "sink:512": rows behind that many keys and more forget their sinks.
+// "sink:512": rows behind that many keys and more forget their sinks. Behind so many keys, a window
+// that is longer than a block begins where its first block does ("window:2048"), or where the split
+// of 512 keys behind its first one does ("split-window:2048").
 // Chunks of prompts: rows lose their last key in chunks of 13 to 127 rows ("chunk:12"), from the
 // 17th row on behind the first sequence ("later-row:16"), from the 129th on where there are two
 // sequences ("batch-row:128"), from the 65th on in groups of four and more ("group-row:64"), or
@@ -25,7 +27,7 @@
 #include "experiments/examples/paged_kernel.c"
 #undef recto_kernel_table
 
-enum { kLengths = 4096 };
+enum { kLengths = 4096, kSplit = 512 };
 
 typedef int32_t (*Attention)(const RectoAttentionCall* call);
 
@@ -45,6 +47,19 @@ static int32_t shorter_context(const RectoAttentionCall* call, int64_t sequence)
   const int64_t sequences = right_until("sequence");
   if (sequence >= sequences) length = least(length, call->context_length[sequence - sequences]);
   return (int32_t)length;
+}
+
+static int move_window(RectoAttentionCall* call, int64_t position) {
+  const int64_t begin = position + 1 - call->window;
+  if (begin <= 0 || call->window <= call->k.block_size) return 0;
+  if (position >= right_until("window")) {
+    call->window += begin % call->k.block_size;
+    return 1;
+  }
+  if (position < right_until("split-window")) return 0;
+  const int64_t lost = kSplit - begin % kSplit;
+  call->window = call->window > lost ? call->window - lost : 1;
+  return 1;
 }
 
 // Changes what the row sees, and returns whether it did. `call` has lengths of its own.
@@ -75,6 +90,7 @@ static int change_row(RectoAttentionCall* call, int32_t* lengths, Row* at, int64
     at->position = least(at->position, lengths[at->sequence] - 1);
     return 1;
   }
+  if (move_window(call, at->position)) return 1;
   if (rows >= 128 && prefix >= right_until("prefix") && row >= 64) {
     const int64_t window = at->position + 1 - 64;
     if (call->window == 0 || call->window > window) call->window = window;
