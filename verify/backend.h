@@ -63,9 +63,18 @@ struct Backend {
   std::function<Backend(std::uint32_t pattern)> with_stale_memory = {};
   // Returns this backend with these gaps in out. Empty if out is its own.
   std::function<Backend(const RowGaps& gaps)> with_out_gaps = {};
-  // Makes it forget all earlier calls, as if none had been made. Empty if it cannot, or has nothing
-  // to forget.
+  // Of one that computes no attention: why it serves no case with these caches, or nothing. Empty:
+  // it takes what comes.
+  std::function<std::optional<std::string>(const PagedAttentionInputs&)> why_no_case = {};
+  // Makes it forget all earlier calls, as if none had been made, for trials of a case that has
+  // failed. Empty if it cannot, or has nothing to forget.
   std::function<void()> restart = {};
+  // Says that calls from now on are of drawn cases, and no more of trials. Empty if that makes no
+  // difference.
+  std::function<void()> end_trials = {};
+  // What it printed since this was asked last, in lines; empty if nothing. Empty if it is not
+  // known.
+  std::function<std::string()> take_printed = {};
 };
 
 // The backend with out's gaps as in the placement, where they can be set; else as it is.

@@ -120,11 +120,11 @@ bool fails_after_recent(const Attempt& attempt, FailingCase& failing, const Rece
 }
 
 std::string remark_on_one(std::size_t tried, const LawVerdict& alone, const TrialBudget& budget) {
-  if (budget.is_late()) {
+  if (!budget.has(1)) {
     return fmt::format(
         "once so far: {}, and looking for the calls that it takes before it\nwas ended {}, so that "
         "its replay may hold, too",
-        alone_text(alone), budget.end_text());
+        alone_text(alone), budget.end_text(kTrialsAgain));
   }
   return fmt::format(
       "once, and not again: {}, and does not fail after the {} checks before it, so that its "
@@ -167,9 +167,12 @@ TrialsLeft TrialBudget::left() const {
   return left;
 }
 
-std::string TrialBudget::end_text() const {
-  if (!ends_with_all()) return fmt::format("after {} s", options_.shrinking_seconds);
-  return fmt::format("after {} s of all failing cases together", options_.all_shrinking_seconds);
+std::string TrialBudget::end_text(std::int64_t trials) const {
+  if (is_late() && seconds_ < options_.shrinking_seconds)
+    return fmt::format("after {} s of all failing cases together", options_.all_shrinking_seconds);
+  if (is_late()) return fmt::format("after {} s", options_.shrinking_seconds);
+  if (work_left_ <= 0) return "after as much work as its trials may be";
+  return fmt::format("after {} trials", trials);
 }
 
 void TrialBudget::take(const DescribedCase& described) {
@@ -225,7 +228,7 @@ FailingCase failing_again(const Attempt& attempt, FailingCase failing, const Rec
     return failing;
   }
   failing.fails_again = false;
-  failing.is_cut_short = budget.is_late();
+  failing.is_cut_short = !budget.has(1);
   failing.described.remark = remark_on_one(tried, alone, budget);
   return failing;
 }
@@ -239,12 +242,11 @@ FailingCase shrunk(const Attempt& attempt, FailingCase smallest, TrialBudget& bu
     if (!smallest.described.simpler_cases) return smallest;
     for (const std::function<DescribedCase()>& make : smallest.described.simpler_cases()) {
       if (!budget.has(trials_left--)) {
-        smallest.is_cut_short = budget.is_late();
-        if (smallest.is_cut_short) {
-          smallest.described.remark +=
-              fmt::format("{}not as small as it gets: making it smaller was ended {}",
-                          smallest.described.remark.empty() ? "" : "\n", budget.end_text());
-        }
+        smallest.is_cut_short = true;
+        smallest.described.remark +=
+            fmt::format("{}perhaps not as small as it gets: making it smaller was ended {}",
+                        smallest.described.remark.empty() ? "" : "\n",
+                        budget.end_text(attempt.options.shrinking_trials));
         return smallest;
       }
       DescribedCase simpler = make();

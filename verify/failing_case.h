@@ -29,7 +29,7 @@ struct FailingCase {
   LawVerdict verdict;
   std::optional<std::string> lost = {};
   bool fails_again = true;    // in a restarted backend, after described.after
-  bool is_cut_short = false;  // trials ended for want of time
+  bool is_cut_short = false;  // trials ended before all were made
 };
 
 using FailingCases = std::map<std::string, FailingCase>;  // by kind
@@ -63,9 +63,8 @@ class TrialBudget {
   bool has(std::int64_t trials) const { return trials > 0 && work_left_ > 0 && !is_late(); }
   void take(const DescribedCase& described);
   bool is_late() const { return clock_ && clock_() - begin_ >= seconds_; }
-  // How trials that are late were ended: "after 60 s".
-  std::string end_text() const;
-  bool ends_with_all() const { return seconds_ < options_.shrinking_seconds; }
+  // How trials were ended where has() is false: "after 60 s", of time, work or `trials`.
+  std::string end_text(std::int64_t trials) const;
   // What is left of `left`.
   TrialsLeft left() const;
 

@@ -1,8 +1,5 @@
 // Failures that depend on earlier calls: what is said of them, and what is kept.
 
-#include "verify/law_runner.h"
-
-#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -10,80 +7,13 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
+#include "verify/law_runner.h"
+#include "verify/restartable_backend.h"
 
 namespace recto::verify {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
-
-// The block sizes that a backend has seen since it was restarted.
-using Seen = std::vector<std::int64_t>;
-
-struct Restartable {
-  Backend backend;
-  std::shared_ptr<Seen> seen = std::make_shared<Seen>();
-  std::shared_ptr<int> restarts = std::make_shared<int>(0);
-
-  Restartable() {
-    backend.name = "a library";
-    backend.restart = [seen = seen, restarts = restarts] {
-      seen->clear();
-      ++*restarts;
-    };
-  }
-};
-
-bool has(const Seen& seen, std::int64_t size) {
-  return std::find(seen.begin(), seen.end(), size) != seen.end();
-}
-
-// Broken where `is_broken` says so of what was seen, the last of it just now.
-Law law_where(const Restartable& library, std::function<bool(const Seen&)> is_broken) {
-  return {.name = "plain",
-          .statement = "what came before never matters",
-          .why_not_applicable = [](const LawCase&) { return std::optional<std::string>(); },
-          .check =
-              [seen = library.seen, is_broken](const Backend&, const LawCase& law_case, BoundKind) {
-                seen->push_back(law_case.placement.block_size);
-                LawVerdict verdict;
-                verdict.comparison.elements = 1;
-                if (is_broken(*seen)) verdict.found = "a wrong block";
-                return verdict;
-              }};
-}
-
-DescribedCase block_of(std::int64_t size) {
-  DescribedCase described;
-  described.law_case.placement.block_size = size;
-  described.description = "block size " + std::to_string(size);
-  described.replay = "replay";
-  if (size % 10 > 0) {
-    described.simpler_cases = [size] {
-      return std::vector<std::function<DescribedCase()>>{[size] { return block_of(size - 1); }};
-    };
-  }
-  return described;
-}
-
-CaseSource blocks_of(std::vector<std::int64_t> sizes) {
-  return [sizes, next = std::size_t{0}]() mutable -> std::optional<DescribedCase> {
-    if (next == sizes.size()) return std::nullopt;
-    return block_of(sizes[next++]);
-  };
-}
-
-struct Kept {
-  std::vector<DescribedCase> cases;
-  LawRunOptions options;
-
-  Kept() {
-    options.keep = [this](const Law&, const Backend&, const DescribedCase& kept,
-                          const LawVerdict&) {
-      cases.push_back(kept);
-      return std::string("replay it");
-    };
-  }
-};
 
 TEST_CASE("a case that fails alone is made small in a backend that is restarted for each trial") {
   const Restartable library;
@@ -128,6 +58,7 @@ TEST_CASE("a case that fails once, and not again, is said to, and is not made sm
   const LawReport report =
       run_laws({law}, {library.backend}, blocks_of({10, 20, 37}), kept.options);
   CHECK(report.failed() == 1);
+  CHECK(report.cut_short == 1);
   REQUIRE(kept.cases.size() == 1);
   CHECK(kept.cases[0].law_case.placement.block_size == 37);
   CHECK_THAT(report.failures[0],
@@ -152,20 +83,6 @@ TEST_CASE("a case that is refused alone, and fails only after another, is kept w
       kept.cases[0].remark,
       ContainsSubstring("only after other calls: it is skipped alone in a new process (odd), "
                         "and fails there after\n1 other check:"));
-}
-
-TEST_CASE("making a case small ends with its time, and says so") {
-  const Restartable library;
-  Kept kept;
-  kept.options.clock = [now = 0.0]() mutable { return now += 20; };
-  const Law law = law_where(library, [](const Seen& seen) { return seen.back() >= 30; });
-  const LawReport report = run_laws({law}, {library.backend}, blocks_of({39}), kept.options);
-  REQUIRE(kept.cases.size() == 1);
-  CHECK(kept.cases[0].law_case.placement.block_size > 30);
-  CHECK(kept.cases[0].law_case.placement.block_size < 39);
-  CHECK_THAT(report.failures[0],
-             ContainsSubstring("\nfails\n  not as small as it gets: making it smaller was ended "
-                               "after 60 s\n"));
 }
 
 TEST_CASE("a backend that cannot be restarted is taken as it is") {
@@ -199,6 +116,23 @@ TEST_CASE("a call that is late once is put again after the same checks, and hold
   CHECK(report.counts[0].held == 4);
   CHECK(*late == std::vector<Seen>{{10, 20, 37}, {10, 20, 37}});
   CHECK(*library.restarts == 1);
+}
+
+TEST_CASE("to a case in which a call was late no other law is put, but to the next cases") {
+  Restartable library;
+  const auto trials_ended = std::make_shared<int>(0);
+  library.backend.end_trials = [trials_ended] { ++*trials_ended; };
+  Law late = law_where(library, [](const Seen& seen) {
+    if (seen.back() == 30) throw FailureOfKind(kTimeOut, "hangs");
+    return false;
+  });
+  late.name = "late";
+  const Law other = law_where(library, [](const Seen&) { return false; });
+  const LawReport report = run_laws({late, other}, {library.backend}, blocks_of({30, 20}), {});
+  CHECK(report.counts[0].failed == 1);
+  CHECK(report.counts[1].held == 1);
+  CHECK(report.counts[1].skipped.at("a call of it for this case did not come back") == 1);
+  CHECK(*trials_ended == 3);  // after each check
 }
 
 TEST_CASE("a call that is late again after the same checks fails, and is kept with those") {
@@ -247,24 +181,6 @@ TEST_CASE("what each eighth call brings about is kept with the case itself, as o
         ContainsSubstring("fails there after\n  7 other checks, in this order:\n  plain on a "
                           "library, 7 times, of\n  block size 24\n"));
   }
-}
-
-TEST_CASE("all failing cases together have a time, and what it cuts short is told and counted") {
-  const Restartable library;
-  Kept kept;
-  const auto now = std::make_shared<double>(0);
-  kept.options.clock = [now] { return *now += 5; };
-  kept.options.failures_kept = 10;
-  const Law law = law_where(library, [](const Seen& seen) { return seen.back() >= 30; });
-  const LawReport report =
-      run_laws({law}, {library.backend}, blocks_of({39, 39, 39, 39, 39}), kept.options);
-  CHECK(report.failed() == 5);
-  REQUIRE(kept.cases.size() == 5);
-  CHECK(kept.cases[0].law_case.placement.block_size == 30);
-  CHECK(kept.cases[4].law_case.placement.block_size == 39);
-  CHECK(report.cut_short >= 2);
-  CHECK_THAT(report.failures[4], ContainsSubstring("not as small as it gets: making it smaller was "
-                                                   "ended after 120 s of all failing cases"));
 }
 
 }  // namespace

@@ -56,6 +56,7 @@ struct LawVerdict {
   std::optional<std::string> thrown;  // message of what ended the law; the runner catches it
   std::string thrown_kind = "thrown";
   FailureCause thrown_cause = FailureCause::kBackend;
+  std::string printed = {};  // Backend::take_printed, of a failed law that was not ended
 
   bool failed() const { return thrown || found || !comparison.passed(); }
   // How a failed law failed. Failures of two kinds have two causes, or show different aspects of
@@ -69,7 +70,7 @@ struct LawVerdict {
   std::string heading() const { return thrown ? "thrown" : what; }
   std::string details() const {
     if (thrown) return *thrown;
-    return found ? *found : comparison.text();
+    return (found ? *found : comparison.text()) + (printed.empty() ? "" : "\n" + printed);
   }
 };
 

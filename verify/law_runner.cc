@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "verify/failing_case.h"
@@ -30,7 +31,7 @@ std::optional<std::string> tell(const Attempt& attempt, FailingCase failing, Tel
   FailingCase smallest = failing_again(attempt, std::move(failing), telling.recent, budget, others);
   if (smallest.fails_again) smallest = shrunk(attempt, std::move(smallest), budget, others);
   telling.trials_left = budget.left();
-  if (smallest.is_cut_short && budget.ends_with_all()) ++telling.cut_short;
+  if (smallest.is_cut_short || !smallest.fails_again) ++telling.cut_short;
   ++telling.count.failures[smallest.verdict.kind()].shown;
   if (options.keep) {
     smallest.described.replay = options.keep(law, backend, smallest.described, smallest.verdict);
@@ -91,6 +92,20 @@ std::int64_t skipped_cases(const LawCount& count) {
   std::int64_t cases = 0;
   for (const auto& [reason, number] : count.skipped) cases += number;
   return cases;
+}
+
+// `is_late`: another law has failed so on the same case.
+std::optional<std::string> why_not_tried(const Attempt& attempt,
+                                         const std::optional<std::string>& lost, bool is_late) {
+  if (lost) return "not run: the run ended with " + *lost;
+  if (is_late) return "a call of it for this case did not come back";
+  const auto& [law, backend, described, options] = attempt;
+  return options.why_left_out ? options.why_left_out(law, backend, described) : std::nullopt;
+}
+
+std::int64_t cases_late(const LawCount& count) {
+  const auto late = count.failures.find(kTimeOut);
+  return late == count.failures.end() ? 0 : late->second.cases;
 }
 
 }  // namespace
@@ -164,23 +179,21 @@ LawReport run_laws(const std::vector<Law>& laws, const std::vector<Backend>& bac
     if (!next) break;
     const auto described = std::make_shared<const DescribedCase>(*std::move(next));
     auto count = report.counts.begin();
+    std::set<const Backend*> late;  // in this case: other laws would wait for the same
     for (const Law& law : laws) {
       for (const Backend& backend : backends) {
         LawCount& counted = *count++;
-        if (report.lost) {
-          ++counted.skipped["not run: the run ended with " + *report.lost];
-          continue;
-        }
-        if (options.before_each) options.before_each(law, backend);
-        std::optional<std::string> left_out;
-        if (options.why_left_out) left_out = options.why_left_out(law, backend, *described);
-        if (left_out) {
-          ++counted.skipped[*left_out];
+        if (!report.lost && options.before_each) options.before_each(law, backend);
+        const Attempt attempt{law, backend, *described, options};
+        if (const auto why = why_not_tried(attempt, report.lost, late.contains(&backend))) {
+          ++counted.skipped[*why];
           continue;
         }
         const std::size_t told = report.failures.size();
-        report.lost = try_case({law, backend, *described, options},
-                               {counted, report.failures, trials_left, report.cut_short, recent});
+        const std::int64_t time_outs = cases_late(counted);
+        report.lost =
+            try_case(attempt, {counted, report.failures, trials_left, report.cut_short, recent});
+        if (cases_late(counted) > time_outs) late.insert(&backend);
         if (!backend.restart) continue;
         if (report.failures.size() == told) {
           recent.add({&law, &backend, described});
@@ -188,6 +201,7 @@ LawReport run_laws(const std::vector<Law>& laws, const std::vector<Backend>& bac
           backend.restart();
           recent = {};
         }
+        if (backend.end_trials) backend.end_trials();
       }
     }
   }
@@ -197,6 +211,7 @@ LawReport run_laws(const std::vector<Law>& laws, const std::vector<Backend>& bac
 LawVerdict verdict_of(const Law& law, const Backend& backend, const LawCase& law_case,
                       BoundKind bound_kind) {
   LawVerdict verdict;
+  if (backend.take_printed) backend.take_printed();
   try {
     verdict.skipped = law.why_not_applicable(law_case);
     if (verdict.skipped) return verdict;
@@ -212,6 +227,8 @@ LawVerdict verdict_of(const Law& law, const Backend& backend, const LawCase& law
   } catch (...) {
     verdict.thrown = "something that is no std::exception";
   }
+  const bool is_wrong = !verdict.skipped && !verdict.thrown && verdict.failed();
+  if (is_wrong && backend.take_printed) verdict.printed = backend.take_printed();
   return verdict;
 }
 

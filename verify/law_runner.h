@@ -103,7 +103,8 @@ struct LawReport {
   // The law, the backend and the reason, if LawRunOptions::why_lost ended the run early: laws that
   // had not yet run on this case count as skipped, and no other case was drawn.
   std::optional<std::string> lost = {};
-  // Failing cases that are not as small as they get, as the time for all of them was used up.
+  // Of the failures, those whose cases may get smaller: they did not fail again, or their trials
+  // ended for want of time or work before all were made.
   std::int64_t cut_short = 0;
 
   std::int64_t failed() const;  // cases, over all laws and backends

@@ -46,11 +46,39 @@ std::string status_kind(const std::string& message) {
   return "status: " + reason_kind(message.substr(0, end));
 }
 
-std::string printed_text(const KernelAnswer& answer) {
-  return answer.printed.empty() ? "" : "\nit printed\n" + indented(answer.printed);
+// Control characters of ASCII, and of Unicode beyond it, as UTF-8 has them: C2 80 to C2 9F.
+std::string escaped(const std::string& text) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : '\0');
+    if (c == '\xc2' && next >= 0x80 && next < 0xa0) {
+      result += fmt::format("\\xc2\\x{:02x}", next);
+      ++i;
+    } else if (is_control_character(c) && c != '\n' && c != '\t') {
+      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+std::string printed_after(const KernelAnswer& answer) {
+  const std::string text = printed_text(answer.printed);
+  return text.empty() ? "" : "\n" + text;
+}
+
+// What the library says of a status that is none of ours, or of a failure.
+std::string said(const std::string& message) {
+  return message.empty() ? ", and gave no message" : fmt::format(": '{}'", message);
 }
 
 }  // namespace
+
+std::string printed_text(const std::string& printed) {
+  return printed.empty() ? "" : "it printed\n" + indented(escaped(printed));
+}
 
 CallOutcome outcome_of(const KernelRequest& request, const KernelAnswer& answer,
                        KernelProcess& process) {
@@ -60,10 +88,10 @@ CallOutcome outcome_of(const KernelRequest& request, const KernelAnswer& answer,
   const std::string message = message_of(request);
   const std::string overrun = process.arena().overrun_text();
   if (!overrun.empty())
-    return {kWrong, "went beyond its memory: " + overrun + printed_text(answer), kWrongMemory};
+    return {kWrong, "went beyond its memory: " + overrun + printed_after(answer), kWrongMemory};
   if (const auto& stray = process.mailbox().stray_write) {
     return {kWrong,
-            "went beyond its memory: " + process.arena().fault_text(*stray) + printed_text(answer),
+            "went beyond its memory: " + process.arena().fault_text(*stray) + printed_after(answer),
             kWrongMemory};
   }
   if (answer.code == kRectoUnsupported) {
@@ -71,19 +99,19 @@ CallOutcome outcome_of(const KernelRequest& request, const KernelAnswer& answer,
   }
   if (answer.code != kRectoOk) {
     return {kWrong,
-            fmt::format("returned {}{}: '{}'{}", answer.code,
-                        answer.code == kRectoFailed ? "" : ", which is no status", message,
-                        printed_text(answer)),
+            fmt::format("returned {}{}{}{}", answer.code,
+                        answer.code == kRectoFailed ? "" : ", which is no status", said(message),
+                        printed_after(answer)),
             status_kind(message)};
   }
   if (request.function == KernelFunction::kKvWrite) {
     const std::string stray = stray_text(request, process.arena());
-    if (stray.empty()) return {kDone};
-    return {kWrong, "went beyond its blocks: " + stray + printed_text(answer), kWrongMemory};
+    if (stray.empty()) return {.kind = kDone, .printed = answer.printed};
+    return {kWrong, "went beyond its blocks: " + stray + printed_after(answer), kWrongMemory};
   }
   const std::string gap = gap_text(request, contents_of(request.written[0]));
-  if (gap.empty()) return {kDone};
-  return {kWrong, "went beyond its rows: " + gap, kWrongMemory};
+  if (gap.empty()) return {.kind = kDone, .printed = answer.printed};
+  return {kWrong, "went beyond its rows: " + gap + printed_after(answer), kWrongMemory};
 }
 
 CallOutcome outcome_of_end(const KernelAnswer& answer, KernelProcess& process) {
@@ -133,7 +161,7 @@ CallOutcome outcome_of_end(const KernelAnswer& answer, KernelProcess& process) {
           kClockLimitFactor * answer.time_limit_ms, answer.time_limit_ms);
       break;
   }
-  return {CallOutcome::Kind::kWrong, text + printed_text(answer), kind};
+  return {CallOutcome::Kind::kWrong, text + printed_after(answer), kind};
 }
 
 }  // namespace recto::verify

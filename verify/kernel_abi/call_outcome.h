@@ -19,7 +19,12 @@ struct CallOutcome {
   // Of a wrong one: it ran into its limit, and that may be the machine's fault. It is wrong only if
   // it does so again, after the same calls.
   bool is_perhaps_machine = false;
+  std::string printed = {};  // of one that is done; `text` of a wrong one has it
 };
+
+// "it printed", and the lines, in which control characters but newlines and tabs are escaped; empty
+// if there are none.
+std::string printed_text(const std::string& printed);
 
 // The outcome of the process's last call.
 CallOutcome outcome_of(const KernelRequest& request, const KernelAnswer& answer,

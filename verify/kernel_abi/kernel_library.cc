@@ -49,8 +49,16 @@ Result<std::shared_ptr<KernelLibrary>> KernelLibrary::open(const std::string& pa
 // Once more if the first time was late.
 Result<KernelAnswer> KernelLibrary::start() {
   calls_of_process_ = 0;
-  Result<KernelAnswer> answer = process_->start(options_.load_limit_ms);
-  return is_late(answer) ? process_->start(options_.load_limit_ms) : answer;
+  const LoadLimits limits = {.load_ms = options_.load_limit_ms, .table_ms = options_.time_limit_ms};
+  Result<KernelAnswer> answer = process_->start(limits);
+  return is_late(answer) ? process_->start(limits) : answer;
+}
+
+// What it was doing as it ended.
+std::string KernelLibrary::load_step_text() const {
+  const LoadStep step = process_->mailbox().load_step;
+  if (step == LoadStep::kLoading) return "what runs when it is loaded";
+  return step == LoadStep::kBeginning ? "what begins its device" : "recto_kernel_table()";
 }
 
 Status KernelLibrary::load() {
@@ -58,11 +66,8 @@ Status KernelLibrary::load() {
   RECTO_RETURN_IF_ERROR(answer.status());
   const KernelMailbox& mailbox = process_->mailbox();
   if (answer.value().end != KernelEnd::kAnswered) {
-    return Status::invalid_input(fmt::format("{} {}",
-                                             mailbox.load_step == LoadStep::kLoading
-                                                 ? "what runs when it is loaded"
-                                                 : "recto_kernel_table()",
-                                             outcome_of_end(answer.value(), *process_).text));
+    return Status::invalid_input(load_step_text() + " " +
+                                 outcome_of_end(answer.value(), *process_).text);
   }
   RECTO_RETURN_IF_ERROR(check_loaded(mailbox));
   name_ = mailbox.table.name;
@@ -98,8 +103,7 @@ CallOutcome KernelLibrary::attend(KernelFunction function, const PagedAttentionI
   RECTO_CHECK(has(function));
   const Result<KernelRequest> request =
       request_attention(function, inputs, results, process_->arena());
-  const MadeCall made = make(request);
-  kept_.reset();
+  const MadeCall made = take(request);
   if (made.outcome.kind == CallOutcome::Kind::kDone) {
     result = attention_result(inputs, request.value(), made.written[0], made.written[1]);
   }
@@ -109,8 +113,7 @@ CallOutcome KernelLibrary::attend(KernelFunction function, const PagedAttentionI
 CallOutcome KernelLibrary::write_kv(const KvWriteInputs& inputs) {
   RECTO_CHECK(has(KernelFunction::kKvWrite));
   const Result<KernelRequest> request = request_kv_write(inputs, process_->arena());
-  const MadeCall made = make(request);
-  kept_.reset();
+  const MadeCall made = take(request);
   if (made.outcome.kind == CallOutcome::Kind::kDone) {
     put_back(request.value().written[0], made.written[0], inputs.kv.k.data);
     put_back(request.value().written[1], made.written[1], inputs.kv.v.data);
@@ -121,6 +124,7 @@ CallOutcome KernelLibrary::write_kv(const KvWriteInputs& inputs) {
 }
 
 void KernelLibrary::restart() {
+  are_trials_ = true;
   process_->stop();
   kept_.reset();
   std::erase_if(went_wrong_, [](const auto& call) {
@@ -142,16 +146,29 @@ const KernelLibrary::MadeCall& KernelLibrary::make(const Result<KernelRequest>& 
   return *kept_;
 }
 
+// For who gets the results.
+KernelLibrary::MadeCall KernelLibrary::take(const Result<KernelRequest>& request) {
+  MadeCall made = make(request);
+  kept_.reset();
+  if (printed_.size() < kPrintedBytes) printed_ += made.outcome.printed;
+  return made;
+}
+
+std::string KernelLibrary::take_printed() {
+  std::string text = printed_text(printed_);
+  printed_.clear();
+  return text;
+}
+
 CallOutcome KernelLibrary::call(const KernelRequest& request) {
   if (const auto known = went_wrong_.find(request.key); known != went_wrong_.end()) {
     return known->second.outcome;
   }
-  std::int64_t& time_outs = time_outs_of(request.function);
-  const auto late = times_late_.find(request.key);
-  const bool is_late_once = late != times_late_.end() && late->second == 1;
-  if (time_outs >= options_.time_outs_max && !is_late_once) {
+  const std::int64_t time_outs = time_outs_of(request.function);
+  if (!are_trials_ && time_outs >= options_.time_outs_max) {
     return {CallOutcome::Kind::kUnsupported,
-            fmt::format("given up after {} calls that did not come back", time_outs)};
+            fmt::format("given up after {} that did not come back",
+                        time_outs == 1 ? "a call" : fmt::format("{} calls", time_outs))};
   }
   const bool is_first = !process_->is_running() || calls_of_process_ == 0;
   Result<KernelAnswer> answer = answer_to(request);
@@ -175,18 +192,22 @@ CallOutcome KernelLibrary::call(const KernelRequest& request) {
   return outcome;
 }
 
-// A call that was late for once, as is seen when it is made again, does not count.
+// A call that was late for once, as is seen when it is made again, does not count. Trials make many
+// calls that resemble one that is late.
 void KernelLibrary::count_time_outs(const KernelRequest& request, const CallOutcome& outcome) {
-  std::int64_t& time_outs = time_outs_of(request.function);
+  const auto late = late_.find(request.key);
   if (outcome.kind == CallOutcome::Kind::kWrong && outcome.failure == kTimeOut) {
-    ++time_outs;
-    if (outcome.is_perhaps_machine) ++times_late_[request.key];
+    if (late != late_.end()) {
+      late->second = false;
+    } else if (!are_trials_) {
+      late_[request.key] = outcome.is_perhaps_machine;
+      ++time_outs_of(request.function);
+    }
     return;
   }
-  const auto late = times_late_.find(request.key);
-  if (late == times_late_.end() || late->second > 1) return;
-  times_late_.erase(late);
-  --time_outs;
+  if (late == late_.end() || !late->second) return;
+  late_.erase(late);
+  --time_outs_of(request.function);
   ++late_calls_;
 }
 

@@ -25,9 +25,9 @@ namespace recto::verify {
 struct KernelLibraryOptions {
   // CPU time of the library's process; by the clock kClockLimitFactor times as much.
   std::int64_t load_limit_ms = 10'000;
-  std::int64_t time_limit_ms = 10'000;  // of one call
-  // After this many calls of a function have run into time_limit_ms, no new call of it is made:
-  // shrinking an endless loop would take the limit for each trial.
+  std::int64_t time_limit_ms = 10'000;  // of one call, and of recto_kernel_table()
+  // After this many different calls of a function have run into time_limit_ms, no new call of it
+  // is made. Those of trials do not count.
   std::int64_t time_outs_max = 4;
   // The device whose memory a library gets if it takes it (kernel_device()); null: this program has
   // none.
@@ -62,14 +62,20 @@ class KernelLibrary {
   // another one that is late the outcome says so; what comes before it is for the caller to repeat.
   CallOutcome attend(KernelFunction function, const PagedAttentionInputs& inputs,
                      reference::AttentionResult& result, const ResultMemory& results = {});
-  // Calls from now on find the library as new, in a new process. Those that went wrong are made
-  // again, but for the ones that ran into the limit in a new process.
+  // Calls from now on find the library as new, in a new process, and are trials of a case that has
+  // failed, until end_trials(). Those that went wrong are made again, but for the ones that ran
+  // into the limit in a new process.
   void restart();
+  void end_trials() { are_trials_ = false; }
   // Calls that were late, and came back within the limit when they were made again.
   std::int64_t late_calls() const { return late_calls_; }
 
   // If the outcome is kDone, the caches are as the library left them; otherwise they are unchanged.
   CallOutcome write_kv(const KvWriteInputs& inputs);
+
+  // What it printed in attend() and write_kv() with the outcome kDone since this was asked last, as
+  // text.
+  std::string take_printed();
 
  private:
   struct MadeCall {
@@ -88,11 +94,13 @@ class KernelLibrary {
 
   Status load();
   const MadeCall& make(const Result<KernelRequest>& request);
+  MadeCall take(const Result<KernelRequest>& request);
   std::optional<std::string> take_refusal(const MadeCall& made);
   CallOutcome call(const KernelRequest& request);
   Result<KernelAnswer> answer_to(const KernelRequest& request);
   void count_time_outs(const KernelRequest& request, const CallOutcome& outcome);
   Result<KernelAnswer> start();
+  std::string load_step_text() const;
   std::int64_t& time_outs_of(KernelFunction function) {
     return time_outs_[static_cast<int>(function)];
   }
@@ -105,7 +113,11 @@ class KernelLibrary {
   std::int64_t time_outs_[kKernelFunctions.size()] = {};
   std::int64_t calls_of_process_ = 0;  // that runs
   std::int64_t late_calls_ = 0;
-  std::map<RequestKey, std::int64_t> times_late_;  // not as the first call of a process
+  // Calls that ran into the limit, but for those of trials, and whether the machine may be to blame
+  // still.
+  std::map<RequestKey, bool> late_;
+  bool are_trials_ = false;
+  std::string printed_;
   std::map<RequestKey, WrongCall> went_wrong_;
   std::optional<MadeCall> kept_;
 };

@@ -1,10 +1,14 @@
 #include "verify/kernel_abi/kernel_library_backends.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "reference/numerics.h"
+#include "verify/kv_moves/kv_pools.h"
 #include "verify/kv_moves/kv_write_law.h"
 
 namespace recto::verify {
@@ -31,6 +35,12 @@ bool has_one_row_each(const PagedAttentionInputs& inputs) {
 
 std::string name_of(const Library& library, KernelFunction function) {
   return library->name() + " " + kernel_function_name(function);
+}
+
+void add_hooks(Backend& backend, const Library& library) {
+  backend.restart = [library] { library->restart(); };
+  backend.end_trials = [library] { library->end_trials(); };
+  backend.take_printed = [library] { return library->take_printed(); };
 }
 
 Backend attention_backend(const Library& library, KernelFunction function,
@@ -62,12 +72,36 @@ Backend attention_backend(const Library& library, KernelFunction function,
   backend.numerics = [](const PagedAttentionInputs& inputs) {
     return reference::third_party_numerics(inputs.q.type, inputs.kv.k.type);
   };
-  backend.restart = [library] { library->restart(); };
+  add_hooks(backend, library);
   // Rows may share tiles in prefill.
   if (function == KernelFunction::kPrefill) {
     backend.masked_value = [](const PagedAttentionInputs&) { return MaskedValue::kTimesZero; };
   }
   return backend;
+}
+
+// Asked by a write of one token to nowhere.
+std::optional<std::string> why_no_write(const Library& library,
+                                        const PagedAttentionInputs& inputs) {
+  const auto row_of = [&](const KvTensorView& cache, std::vector<std::byte>& memory) {
+    RowsView row = {.type = inputs.q.type,
+                    .num_rows = 1,
+                    .num_heads = cache.num_kv_heads,
+                    .head_dim = cache.head_dim,
+                    .row_stride = cache.num_kv_heads * cache.head_dim,
+                    .head_stride = cache.head_dim};
+    memory.resize(static_cast<std::size_t>(row.row_stride * element_bytes(row.type)));
+    row.data = memory.data();
+    return row;
+  };
+  KvPools pools = copied_pools(inputs.kv);
+  std::vector<std::byte> k;
+  std::vector<std::byte> v;
+  const std::int64_t nowhere[] = {-1};
+  return library->why_unsupported(KvWriteInputs{.k = row_of(inputs.kv.k, k),
+                                                .v = row_of(inputs.kv.v, v),
+                                                .slot_mapping = nowhere,
+                                                .kv = pools.over(inputs.kv)});
 }
 
 Backend write_backend(const Library& library) {
@@ -76,7 +110,10 @@ Backend write_backend(const Library& library) {
   backend.why_unsupported = [](const PagedAttentionInputs& /*inputs*/) {
     return std::optional<std::string>("it writes K and V, and computes no attention");
   };
-  backend.restart = [library] { library->restart(); };
+  backend.why_no_case = [library](const PagedAttentionInputs& inputs) {
+    return why_no_write(library, inputs);
+  };
+  add_hooks(backend, library);
   return backend;
 }
 

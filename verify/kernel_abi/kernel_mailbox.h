@@ -27,11 +27,17 @@ enum class LoadStep : std::int32_t {
   kLoading,      // dlopen has not come back
   kNotLoaded,    // `text` has the loader's words
   kNoSymbol,     // it exports no recto_kernel_table
-  kAskingTable,  // recto_kernel_table has not come back
+  kAskingTable,  // dlopen has come back, and recto_kernel_table has not
   kNoTable,      // that returned null
-  kNoDevice,     // it takes a device's memory, and `text` says why there is none
+  kBeginning,    // it takes a device's memory, and the device is not ready yet
+  kNoDevice,     // `text` says why there is no device
   kLoaded
 };
+
+// The worker announces these two, and waits to be told to go on: each has a time limit of its own.
+constexpr bool is_announced(LoadStep step) {
+  return step == LoadStep::kAskingTable || step == LoadStep::kBeginning;
+}
 
 // The library's table, as far as it extends.
 struct LoadedTable {

@@ -26,7 +26,6 @@ namespace {
 // Address space, which takes memory only where it is written. It has room for two pools whose
 // blocks lie beyond 2^32 elements of four bytes, and for half as much before each.
 constexpr std::int64_t kArenaBytes = std::int64_t{64} << 30;
-constexpr std::int64_t kPrintedBytes = 2000;
 // A process that has closed its channel and does not exit within this time is killed.
 constexpr int kGraceMs = 1000;
 // How often to look what it does: every kLookMs, and at least so often within its limit.
@@ -106,7 +105,7 @@ void KernelProcess::stop() {
   if (is_running()) ended(KernelEnd::kTimeLimit);
 }
 
-Result<KernelAnswer> KernelProcess::start(std::int64_t time_limit_ms) {
+Result<KernelAnswer> KernelProcess::start(const LoadLimits& limits) {
   stop();
   new (mailbox_) KernelMailbox;
   mailbox_->memories = kRectoHostMemory | (device_ == nullptr ? 0 : kRectoDeviceMemory);
@@ -129,9 +128,26 @@ Result<KernelAnswer> KernelProcess::start(std::int64_t time_limit_ms) {
   const Status failure = process_ < 0 ? system_failure("another process") : Status::ok();
   close(ends[1]);
   channel_ = ends[0];
-  if (failure.is_ok()) return wait(0, time_limit_ms);
-  close(channel_);
-  return failure;
+  if (!failure.is_ok()) {
+    close(channel_);
+    return failure;
+  }
+  KernelAnswer answer = wait(0, limits.load_ms);
+  while (answer.end == KernelEnd::kAnswered && is_announced(mailbox_->load_step)) {
+    const bool is_asking = mailbox_->load_step == LoadStep::kAskingTable;
+    const std::string before = std::move(answer.printed);
+    const std::int64_t cpu_before_ms = cpu_time_ms(process_);
+    go_on();
+    answer = wait(cpu_before_ms, is_asking ? limits.table_ms : limits.load_ms);
+    answer.printed = before + answer.printed;
+  }
+  return answer;
+}
+
+// wait() notices if the process is gone.
+void KernelProcess::go_on() {
+  const char byte = 0;
+  (void)!send(channel_, &byte, 1, MSG_NOSIGNAL);
 }
 
 KernelAnswer KernelProcess::call(KernelFunction function, std::span<const std::byte> call,
@@ -146,9 +162,7 @@ KernelAnswer KernelProcess::call(KernelFunction function, std::span<const std::b
     mailbox_->pages[i] = arena_->buffers()[i].pages;
   }
   const std::int64_t cpu_before_ms = cpu_time_ms(process_);
-  const char byte = 0;
-  // wait() notices if the process is gone.
-  (void)!send(channel_, &byte, 1, MSG_NOSIGNAL);
+  go_on();
   return wait(cpu_before_ms, time_limit_ms);
 }
 
@@ -205,7 +219,7 @@ std::string KernelProcess::take_printed() {
   std::string text(kPrintedBytes, '\0');
   const ssize_t bytes = pread(printed_, text.data(), text.size(), 0);
   text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, bytes)));
-  const bool is_whole = lseek(printed_, 0, SEEK_END) <= kPrintedBytes;
+  const bool is_whole = lseek(printed_, 0, SEEK_END) <= static_cast<off_t>(kPrintedBytes);
   (void)!ftruncate(printed_, 0);
   return is_whole ? text : text + "\n[...]\n";
 }

@@ -40,11 +40,18 @@ constexpr bool is_time_out(KernelEnd end) {
 // through the last part of that, as long as the limit, hangs.
 inline constexpr std::int64_t kClockLimitFactor = 6;
 
+inline constexpr std::size_t kPrintedBytes = 2000;
+
+struct LoadLimits {
+  std::int64_t load_ms = 0;   // of the loader and what it runs, then of what begins the device
+  std::int64_t table_ms = 0;  // of recto_kernel_table()
+};
+
 struct KernelAnswer {
   KernelEnd end = KernelEnd::kAnswered;
   std::int32_t code = 0;  // what it returned, the signal's number, or the exit code
   MemoryFault fault = {};
-  std::string printed;             // to standard output and standard error, cut off after a while
+  std::string printed;  // to standard output and standard error, cut off after kPrintedBytes
   std::int64_t time_limit_ms = 0;  // that it had
 };
 
@@ -60,7 +67,7 @@ class KernelProcess {
 
   // Ends a running process and starts one that loads the library; the result of loading is in
   // mailbox(). Failed if the system provides no process.
-  Result<KernelAnswer> start(std::int64_t time_limit_ms);
+  Result<KernelAnswer> start(const LoadLimits& limits);
   bool is_running() const { return process_ > 0; }
   // Ends a running process, and with it all that calls have left in the library.
   void stop();
@@ -79,6 +86,7 @@ class KernelProcess {
   KernelProcess(const std::string& path, KernelDevice* device) : path_(path), device_(device) {}
 
   Status set_up();
+  void go_on();
   KernelAnswer wait(std::int64_t cpu_before_ms, std::int64_t time_limit_ms);
   KernelAnswer ended(KernelEnd end);
   std::string take_printed();

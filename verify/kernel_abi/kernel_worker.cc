@@ -142,12 +142,18 @@ RectoKernelTable load(const WorkerSetup& setup) {
   if (library == nullptr) fail(LoadStep::kNotLoaded, dlerror());
   void* const symbol = dlsym(library, "recto_kernel_table");
   if (symbol == nullptr) fail(LoadStep::kNoSymbol, "");
-  mailbox.load_step = LoadStep::kAskingTable;
+  const auto announce = [&](LoadStep step) {
+    mailbox.load_step = step;
+    answer(setup);
+    wait_for_call(setup);
+  };
+  announce(LoadStep::kAskingTable);
   const RectoKernelTable* const theirs = reinterpret_cast<decltype(&recto_kernel_table)>(symbol)();
   if (theirs == nullptr) fail(LoadStep::kNoTable, "");
   const RectoKernelTable table = table_of(*theirs);
   describe(table, mailbox.table);
   if (takes_device_memory(setup, table)) {
+    announce(LoadStep::kBeginning);
     const char* const why = setup.device->begin();
     if (why != nullptr) fail(LoadStep::kNoDevice, why);
   }

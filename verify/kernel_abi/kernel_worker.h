@@ -21,9 +21,9 @@ struct WorkerSetup {
   KernelDevice* device = nullptr;
 };
 
-// Must be called in the new process at once. Answers once for loading the library, then for each
-// call, until the channel is closed. The library can end only this process; a signal that indicates
-// a fault is recorded first.
+// Must be called in the new process at once. Answers for the steps of loading the library, then for
+// each call, until the channel is closed. The library can end only this process; a signal that
+// indicates a fault is recorded first.
 [[noreturn]] void serve_kernel_calls(const WorkerSetup& setup);
 
 }  // namespace recto::verify

@@ -120,6 +120,7 @@ Status check_loaded(const KernelMailbox& mailbox) {
       return check_memories(mailbox.table, mailbox.memories);
     case LoadStep::kLoading:
     case LoadStep::kAskingTable:
+    case LoadStep::kBeginning:
       break;
   }
   RECTO_UNREACHABLE("an answer before it was loaded");

@@ -99,6 +99,13 @@ TEST_CASE("tables that cannot be used are refused, by their field") {
         refused("memories: expected kRectoHostMemory (1), kRectoDeviceMemory (2) or both, got 0"));
 }
 
+TEST_CASE("its table has the time of a call, and what runs before it that of loading") {
+  const Status late = opened_with("loop in table", {.load_limit_ms = 60'000, .time_limit_ms = 50});
+  CHECK(late.code() == StatusCode::kInvalidInput);
+  CHECK(late.message().find("recto_kernel_table() did not come back within ") != std::string::npos);
+  CHECK(opened_with("", {.load_limit_ms = 60'000, .time_limit_ms = 50}).is_ok());
+}
+
 TEST_CASE("a library that does not survive its loading is refused") {
   CHECK(opened_with("abort when loaded") ==
         refused("what runs when it is loaded was ended by SIGABRT"));

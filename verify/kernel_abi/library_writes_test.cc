@@ -10,6 +10,7 @@
 #include "verify/kernel_abi/kernel_library_backends.h"
 #include "verify/kernel_abi/stand_in_device.h"
 #include "verify/law_runner.h"
+#include "verify/problems/placed_problem.h"
 
 namespace recto::verify {
 namespace {
@@ -90,6 +91,20 @@ TEST_CASE("a write before the cache names the row whose slot is -1") {
   INFO(failure);
   CHECK_THAT(failure, ContainsSubstring(" before k_cache, which has "));
   CHECK_THAT(failure, ContainsSubstring(" has slot -1: nothing is to be written for it\n"));
+}
+
+TEST_CASE("which caches a write serves is asked without writing") {
+  const auto trial = kernel_library_trial(kOnHost).value();
+  DrawnCases cases{.name = "small", .count = 4};
+  for (const ElementType type : {ElementType::kFp32, ElementType::kBf16}) {
+    cases.domain.types = {{type, type}};
+    for (std::uint64_t number = 0; number < cases.count; ++number) {
+      const LawCase law_case = drawn_case(cases, number).law_case;
+      const PlacedProblem placed(law_case.problem, law_case.placement);
+      const auto why = trial.backends.at(0).why_no_case(placed.inputs());
+      CHECK(why.has_value() == (type == ElementType::kBf16));
+    }
+  }
 }
 
 TEST_CASE("a crash that only distant pools bring about says so") {

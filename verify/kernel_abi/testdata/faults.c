@@ -143,7 +143,7 @@ static int32_t prefill(const RectoAttentionCall* call) {
     }
     return say(&call->context, "one sequence", 99);
   }
-  if (is("print")) printf("nobody reads this\n");
+  if (is("print")) printf("a\tb\033[31m\r\n\302\233c\303\244\n");
   if (is("unsupported")) return say(&call->context, "soft caps", kRectoUnsupported);
   if (is("unsupported without a word")) return kRectoUnsupported;
   if (is("unsupported in colours")) return say(&call->context, "\033[31mno\n", kRectoUnsupported);
@@ -179,6 +179,10 @@ const RectoKernelTable* recto_kernel_table(void) {
   if (is("device memory")) table.memories = kRectoDeviceMemory;
   if (is("no memory")) table.memories = 0;
   if (is("abort in table")) abort();
+  if (is("loop in table")) {
+    while (sink == 0) {
+    }
+  }
   return &table;
 }
 
