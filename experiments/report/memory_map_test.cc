@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -86,6 +87,25 @@ TEST_CASE("Copies on write are marked, as many as the report counts") {
   CHECK(run.report.counters.copied_slots > 0);
   CHECK(marks_of(run.map, MapMark::kCopied) * run.map.block_size ==
         run.report.counters.copied_slots);
+  check_segments(run.map);
+}
+
+TEST_CASE("Regions that are copied for forks are marked, where they lie") {
+  RunConfig config = small_run("contiguous-oracle");
+  config.decoding = "parallel:3";
+  const Mapped run = mapped(config);
+  // Two copies of each prompt. Requests that are preempted fork no more.
+  CHECK(run.report.counters.copied_slots > 0);
+  CHECK(marks_of(run.map, MapMark::kCopied) == 2 * run.report.counters.requests_finished);
+  std::set<std::int64_t> places;
+  for (const MapSegment& segment : run.map.detail.segments) places.insert(segment.place);
+  std::int64_t events = 0;
+  for (const MapEvent& event : run.map.detail.events) {
+    if (event.mark != MapMark::kCopied) continue;
+    ++events;
+    CHECK(places.contains(event.place));
+  }
+  CHECK(events == marks_of(run.map, MapMark::kCopied));
   check_segments(run.map);
 }
 
