@@ -21,7 +21,8 @@ void add_man_command(CLI::App& app, CommandContext& context) {
   command->footer(kFooter);
   command->callback([&app, &context] {
     context.chosen = [&app, &context] {
-      context.out << man_page(outline_of(app), app.get_name() + " " + kVersion);
+      context.out << man_page(outline_of(app),
+                              {.version = app.get_name() + " " + kVersion, .day = commit_day()});
       return Status::ok();
     };
   });

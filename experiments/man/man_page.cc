@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <sstream>
 #include <string_view>
 #include <vector>
 
@@ -27,6 +28,25 @@ std::string text_of(std::string_view text) {
     begins_line = letter == '\n';
   }
   return made;
+}
+
+// The same in lines of up to 80 bytes, as checkers of manual pages ask for, where words allow it.
+// They are shown as one paragraph.
+std::string filled(const std::string& text) {
+  constexpr std::size_t kLineMax = 80;
+  std::string made;
+  std::string line;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    const std::string longer = line.empty() ? word : line + " " + word;
+    if (!line.empty() && text_of(longer).size() > kLineMax) {
+      made += text_of(line) + "\n";
+      line = word;
+    } else {
+      line = longer;
+    }
+  }
+  return made + text_of(line);
 }
 
 std::string upper(std::string text) {
@@ -58,7 +78,7 @@ std::string options_of(const CommandOutline& command) {
     made += fmt::format("{}{}:\n", made.empty() ? "" : ".PP\n", text_of(group));
     for (const OptionOutline& option : command.options) {
       if (option.group != group) continue;
-      made += fmt::format(".TP\n{}\n{}\n", flags_of(option), text_of(option.help));
+      made += fmt::format(".TP\n{}\n{}\n", flags_of(option), filled(option.help));
     }
   }
   return made;
@@ -79,19 +99,20 @@ std::string section_of(const CommandOutline& program, const CommandOutline& comm
   }
   const std::string footer = verbatim(command.footer);
   return fmt::format(".SS {} {}\n{} [\\fIoption\\fR ...]\n.PP\n{}.\n.PP\n{}{}{}",
-                     text_of(program.name), text_of(command.name), synopsis, text_of(command.about),
+                     text_of(program.name), text_of(command.name), synopsis, filled(command.about),
                      options_of(command), footer.empty() ? "" : ".PP\n", footer);
 }
 
 }  // namespace
 
-std::string man_page(const CommandOutline& program, const std::string& version) {
+std::string man_page(const CommandOutline& program, const ManPageFoot& foot) {
   std::string about = program.about;
   if (about.ends_with('.')) about.pop_back();
   std::string page = fmt::format(
-      ".TH {} 1 \"\" \"{}\" \"User Commands\"\n.nh\n.ad l\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n"
+      ".TH {} 1 \"{}\" \"{}\" \"User Commands\"\n.nh\n.ad l\n.SH NAME\n{}\n.SH SYNOPSIS\n"
       "\\fB{}\\fR \\fIcommand\\fR [\\fIoption\\fR ...]\n.SH OPTIONS\n",
-      upper(program.name), text_of(version), program.name, text_of(about), program.name);
+      upper(program.name), foot.day, text_of(foot.version), filled(program.name + " - " + about),
+      program.name);
   page += options_of(program);
   page += ".SH COMMANDS\n";
   for (const CommandOutline& command : program.commands) page += section_of(program, command);

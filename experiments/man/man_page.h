@@ -6,7 +6,12 @@
 
 namespace recto::experiments {
 
-// The manual page, section 1, in the macros of man(7). `version` is printed at its foot.
-std::string man_page(const CommandOutline& program, const std::string& version);
+struct ManPageFoot {
+  std::string version;
+  std::string day;  // "2026-11-23"; empty where none is known
+};
+
+// The manual page, section 1, in the macros of man(7).
+std::string man_page(const CommandOutline& program, const ManPageFoot& foot);
 
 }  // namespace recto::experiments

@@ -33,7 +33,9 @@ class ManPage(unittest.TestCase):
     page = printed("man")
 
     def test_its_sections(self):
-        self.assertTrue(self.page.startswith('.TH RECTO 1 "" "recto '))
+        self.assertRegex(self.page, r'^\.TH RECTO 1 "(\d{4}-\d\d-\d\d)?" "recto ')
+        built_by_git = "commit unknown" not in printed("--version")
+        self.assertEqual('1 ""' not in self.page, built_by_git)
         sections = re.findall(r"^\.SH (.*)$", self.page, re.MULTILINE)
         self.assertEqual(sections, ["NAME", "SYNOPSIS", "OPTIONS", "COMMANDS", "NOTES"])
         commands = re.findall(r"^\.SS recto (.*)$", self.page, re.MULTILINE)
@@ -54,6 +56,19 @@ class ManPage(unittest.TestCase):
             self.assertFalse(line.startswith("'"), line)
             if line.startswith("."):
                 self.assertIn(re.match(r"\.(\w*)", line)[1], known, line)
+
+    def test_lines_of_paragraphs_are_short(self):
+        paragraphs = re.sub(r"^\.nf$.*?^\.fi$", "", self.page, flags=re.MULTILINE | re.DOTALL)
+        self.assertEqual([one for one in paragraphs.splitlines() if len(one) > 80], [])
+
+    def test_mandoc_has_no_complaint(self):
+        if shutil.which("mandoc") is None:
+            print("SKIPPED: mandoc -T lint of the manual page: there is no mandoc here")
+            self.skipTest("no mandoc")
+        done = subprocess.run(["mandoc", "-T", "lint", "-W", "style"], input=self.page,
+                              capture_output=True, text=True)
+        said = [line for line in done.stdout.splitlines() if "missing date" not in line]
+        self.assertEqual(said, [])
 
     def test_groff_has_no_complaint(self):
         if shutil.which("groff") is None:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests of what is said of a damaged report of `recto simulate --json`: which field, what was found
-and what was expected, in one line, with exit code 2.
+"""Tests of what is said of a damaged report of `recto simulate --json`, and of a damaged manifest:
+which field, what was found and what was expected, in one line, with exit code 2.
 
     damaged_reports_test.py RECTO
 """
@@ -59,6 +59,39 @@ DAMAGED = (
     ("time_model", {}, "time_model: found an object; expected a text"),
 )
 
+# The same of manifests, by the command that wrote them.
+DAMAGED_MANIFESTS = {
+    "sweep": (
+        ("recto.commit", 5, "recto.commit: found 5; expected a text"),
+        ("recto.version", GONE, "recto.version: found none; expected a text"),
+        ("recto", [], "recto: found an array; expected an object"),
+        ("grid", 1, "grid: found 1; expected an object"),
+        ("grid.base", [], "grid.base: found an array; expected an object"),
+        ("grid.seeds", "2", 'grid.seeds: found "2"; expected an integer from 1 to'),
+        ("grid.axes", ["block_size"], "grid.axes: found an array; expected an object"),
+        ("grid.axes.block_size", "8", 'grid.axes.block_size: found "8"; expected an array'),
+        ("grid.axes.block_size", [8, 16], "grid.axes.block_size[0]: found 8; expected a text"),
+        ("grid.axes.block_size", ["8", "32"],
+         'grid.axes.block_size[1]: found "32"; expected "16", as sweep.csv has'),
+        ("grid.axes.block_size", ["8", "16", "32"],
+         'grid.axes.block_size[2]: found "32"; expected none, as sweep.csv has'),
+        ("grid.axes.block_size", GONE,
+         "grid.axes: found axes of 2 points; expected 4, as many as sweep.csv has rows"),
+        ("command", ["sweep"], "nothing to draw; expected what"),
+    ),
+    "fragmentation": (
+        ("recto.commit", None, "recto.commit: found null; expected a text"),
+        ("seeds", 0, "seeds: found 0; expected an integer from 1 to"),
+        ("time_models", [1], "time_models[0]: found 1; expected an object"),
+        ("configurations", {}, "configurations: found an object; expected an array"),
+        ("configurations", [1], "configurations[0]: found 1; expected an object"),
+    ),
+}
+WRITERS = {
+    "sweep": ("--block-size", "8,16", "--allocator", "paged,prefix-cached"),
+    "fragmentation": ("--block-sizes", "16", "--allocators", "paged"),
+}
+
 # What a figure can be drawn of, at the edges of what is refused.
 SOUND = (
     ("report.pool_slots", 1),
@@ -79,6 +112,49 @@ def small_report():
     return report
 
 
+def changed(text, field, value):
+    """The JSON with one field changed."""
+    document = json.loads(text)
+    *parents, name = field.split(".")
+    parent = document
+    for one in parents:
+        parent = parent[one]
+    parent[name] = value
+    if value is GONE:
+        del parent[name]
+    return json.dumps(document)
+
+
+def drawn(folder, out):
+    """Exit code, the stems of the pictures, and the errors."""
+    printed, complaint = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(complaint):
+        code = plot.main([str(folder), "--out", str(out)])
+    return code, {Path(line).stem for line in printed.getvalue().split()}, complaint.getvalue()
+
+
+class DamagedManifests(unittest.TestCase):
+    def test_the_field_is_named_with_what_was_found_and_expected(self):
+        for command, damaged in DAMAGED_MANIFESTS.items():
+            with tempfile.TemporaryDirectory() as scratch:
+                folder, out = Path(scratch) / "results", Path(scratch) / "pictures"
+                subprocess.run([RECTO, command, "--requests", "20", *WRITERS[command], "--out",
+                                folder], capture_output=True, check=True)
+                manifest = folder / "manifest.json"
+                text = manifest.read_text()
+                for field, value, expected in damaged:
+                    with self.subTest(f"{command}: {expected}"):
+                        manifest.write_text(changed(text, field, value))
+                        code, printed, complaint = drawn(folder, out)
+                        self.assertEqual((code, printed), (2, set()))
+                        self.assertIn(expected, complaint)
+                        self.assertIn(str(folder), complaint)
+                        self.assertEqual(complaint.count("\n"), 1)
+                        self.assertFalse(out.exists())
+                manifest.write_text(text)
+                self.assertEqual(drawn(folder, out)[0], 0)
+
+
 class DamagedReports(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -92,23 +168,10 @@ class DamagedReports(unittest.TestCase):
         self.out = self.folder / "pictures"
 
     def write(self, field, value):
-        """The report with one field changed."""
-        document = json.loads(self.text)
-        *parents, name = field.split(".")
-        parent = document
-        for one in parents:
-            parent = parent[one]
-        parent[name] = value
-        if value is GONE:
-            del parent[name]
-        self.report.write_text(json.dumps(document))
+        self.report.write_text(changed(self.text, field, value))
 
     def draw(self):
-        """Exit code, the stems of the pictures, and the errors."""
-        printed, complaint = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(complaint):
-            code = plot.main([str(self.folder), "--out", str(self.out)])
-        return code, {Path(line).stem for line in printed.getvalue().split()}, complaint.getvalue()
+        return drawn(self.folder, self.out)
 
     def test_the_field_is_named_with_what_was_found_and_expected(self):
         for field, value, expected in DAMAGED:

@@ -1,19 +1,22 @@
 """Pictures of tables whose rows are points of a grid: sweeps, and the sharpness of error bounds."""
 
+import json
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 
 import pandas
 from matplotlib.figure import SubFigure
 
 import style
+from report_fields import OBJECT, TEXT, BadInput, checked, checked_list
 from result_files import (
-    BadInput,
     Source,
     read_json,
     read_source,
     read_table,
     rejections_told,
+    seeds_of,
 )
 
 _SWEEP_FIGURES = {
@@ -34,15 +37,14 @@ def read_sweep(folder: Path) -> tuple[Source, pandas.DataFrame, list[str]]:
     """The points that succeeded, and the names of the axes."""
     path = folder / "manifest.json"
     manifest = read_json(path)
-    grid = manifest.get("grid")
-    if not isinstance(grid, dict) or not {"base", "axes"} <= grid.keys():
-        raise BadInput(f"{path}: has no grid.base and grid.axes; expected one of recto sweep")
-    axes = list(grid["axes"])
-    settings = {name: value for name, value in grid["base"].items() if name not in axes}
+    base = checked(path, manifest, "grid.base", OBJECT)
+    axes = list(checked(path, manifest, "grid.axes", OBJECT))
+    settings = {name: value for name, value in base.items() if name not in axes}
     read = [figure for figure in _SWEEP_FIGURES if figure != "rejected_share"]
     columns = ("point", "outcome", "time_model", "time_model_provenance", *axes, *read,
                "requests_rejected", "requests_finished")
     table = read_table(folder / "sweep.csv", columns)
+    _check_axes(path, manifest, axes)
     well = _with_rejected_shares(table[table["outcome"] == "ok"])
     if well.empty:
         raise BadInput(f"{folder / 'sweep.csv'}: no point went well; there is nothing to draw")
@@ -53,7 +55,24 @@ def read_sweep(folder: Path) -> tuple[Source, pandas.DataFrame, list[str]]:
     models = well["time_model"] + ", " + well["time_model_provenance"]
     remarks += tuple(f"Step times: {model}" for model in models.unique())
     source = read_source(path, manifest, settings, remarks)
-    return replace(source, seeds=grid.get("seeds", 1)), well, axes
+    return replace(source, seeds=seeds_of(path, manifest, "grid.seeds")), well, axes
+
+
+def _check_axes(path: Path, manifest: dict, axes: list[str]) -> None:
+    """The manifest's values of each axis must be those of the rows, in their order."""
+    rows = pandas.read_csv(path.parent / "sweep.csv", dtype=str, keep_default_na=False)
+    points = 1
+    for axis in axes:
+        found = checked_list(path, manifest, f"grid.axes.{axis}", TEXT)
+        for index, pair in enumerate(zip_longest(found, rows[axis].unique())):
+            here, there = ("none" if one is None else json.dumps(one) for one in pair)
+            if here != there:
+                raise BadInput(f"{path}, grid.axes.{axis}[{index}]: found {here}; expected "
+                               f"{there}, as sweep.csv has")
+        points *= len(found)
+    if points != len(rows):
+        raise BadInput(f"{path}, grid.axes: found axes of {points} points; expected {len(rows)}, "
+                       "as many as sweep.csv has rows")
 
 
 def _with_rejected_shares(table: pandas.DataFrame) -> pandas.DataFrame:

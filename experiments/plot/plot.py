@@ -93,7 +93,7 @@ def pictures_of(folder: Path, recto: str | None) -> Iterator[Picture]:
         raise BadInput(f"{folder}: is no folder; expected one with {EXPECTED}")
     manifest = folder / "manifest.json"
     command = read_json(manifest).get("command") if manifest.exists() else None
-    if command in BY_COMMAND:
+    if isinstance(command, str) and command in BY_COMMAND:
         yield from BY_COMMAND[command](folder, recto)
     for path in sorted(folder.glob("*.json")):
         if path == manifest:

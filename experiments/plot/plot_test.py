@@ -235,14 +235,15 @@ class Plot(unittest.TestCase):
         self.assertIn("bf16: swapped V", found["thresholds"])
 
     def test_bad_input_is_named(self):
-        manifest = {"recto": {"version": "1", "commit": "c"}, "command": "fragmentation"}
+        manifest = {"recto": {"version": "1", "commit": "c"}, "command": "fragmentation",
+                    "time_models": [], "configurations": []}
         header = "allocator,block_size\n"
         for files, expected in (
             ({}, "results: nothing to draw; expected what recto fragmentation"),
             ({"manifest.json": "{"}, "manifest.json:1: Expecting property name"),
             ({"manifest.json": "[]"}, "manifest.json: found list; expected an object"),
-            ({"manifest.json": json.dumps({"command": "sweep"})}, "has no grid.base"),
-            ({"manifest.json": json.dumps({"command": "numerics"})}, "has no recto.version"),
+            ({"manifest.json": json.dumps({"command": "sweep"})}, "grid: found none; expected an"),
+            ({"manifest.json": json.dumps({"command": "numerics"})}, "recto: found none; expected"),
             ({"manifest.json": json.dumps(manifest)}, "fragmentation.csv: cannot be read: No such"),
             ({"manifest.json": json.dumps(manifest), "fragmentation.csv": ""},
              "fragmentation.csv: No columns to parse"),

@@ -1,5 +1,5 @@
 """What figures read of a report of `recto simulate --json`, and what each field must be. Nothing
-else of a report reaches a figure."""
+else of a report reaches a figure. Manifests are read field by field in the same way."""
 
 import json
 import re
@@ -43,20 +43,20 @@ class _Kind:
         return self.name
 
 
-_TEXT, _OBJECT, _ARRAY = _Kind(str, "a text"), _Kind(dict, "an object"), _Kind(list, "an array")
+TEXT, OBJECT, ARRAY = _Kind(str, "a text"), _Kind(dict, "an object"), _Kind(list, "an array")
 _NAME = _Kind(str, "a name of letters, digits and dashes", "[A-Za-z0-9-]+")
-_COUNT, _POSITIVE = _Number(is_whole=True), _Number(1, is_whole=True)
+_COUNT, POSITIVE = _Number(is_whole=True), _Number(1, is_whole=True)
 _MEAN, _SHARE = _Number(), _Number(0, 1 + _ROUNDING)
 
 _FIELDS = {
-    "recto.version": _TEXT,
-    "recto.commit": _TEXT,
-    "time_model": _TEXT,
-    "time_model_provenance": _TEXT,
+    "recto.version": TEXT,
+    "recto.commit": TEXT,
+    "time_model": TEXT,
+    "time_model_provenance": TEXT,
     "settings.allocator": _NAME,
-    "report.block_size": _POSITIVE,
-    "report.pool_slots": _POSITIVE,
-    "report.gauges": _OBJECT,  # series are their means, window by window
+    "report.block_size": POSITIVE,
+    "report.pool_slots": POSITIVE,
+    "report.gauges": OBJECT,  # series are their means, window by window
     "report.counters.requests_rejected": _COUNT,
     "report.counters.requests_finished": _COUNT,
 } | {
@@ -69,7 +69,7 @@ _FIELDS = {
 }
 
 # The first says how many windows there are.
-_COLUMNS = {"begin_ns": _COUNT, "length_ns": _POSITIVE} | dict.fromkeys((
+_COLUMNS = {"begin_ns": _COUNT, "length_ns": POSITIVE} | dict.fromkeys((
     "used_slots", "reserved_slots", "over_reservation_slots", "rounding_slots", "tail_slots",
     "out_of_window_slots", "cached_slots", "free_slots", "overhead_slots", "blocked_free_slots",
     "unplaceable_free_slots", "running_requests", "waiting_requests"), _MEAN)
@@ -77,7 +77,7 @@ _COLUMNS = {"begin_ns": _COUNT, "length_ns": _POSITIVE} | dict.fromkeys((
 
 def checked_fields(path, document: dict) -> dict:
     """The fields, by their paths."""
-    return {field: _checked(path, document, field, kind) for field, kind in _FIELDS.items()}
+    return {field: checked(path, document, field, kind) for field, kind in _FIELDS.items()}
 
 
 def checked_series(path, document: dict) -> dict[str, list[float]]:
@@ -85,20 +85,27 @@ def checked_series(path, document: dict) -> dict[str, list[float]]:
     series = {}
     for name, kind in _COLUMNS.items():
         field = f"report.series.{name}"
-        column = series[name] = _checked(path, document, field, _ARRAY)
+        column = series[name] = checked_list(path, document, field, kind)
         if len(column) != len(series["begin_ns"]):
             raise BadInput(f"{path}, {field}: found {len(column)} values; expected "
                            f"{len(series['begin_ns'])}, as many as begin_ns has")
-        for index, value in enumerate(column):
-            if not kind.has(value):
-                raise BadInput(f"{path}, {field}[{index}]: found {_told(value)}; expected {kind}")
     return series
 
 
-def _checked(path, document: dict, field: str, kind: _Number | _Kind):
+def checked_list(path, document: dict, field: str, kind: _Number | _Kind) -> list:
+    """An array of this kind."""
+    values = checked(path, document, field, ARRAY)
+    for index, value in enumerate(values):
+        if not kind.has(value):
+            raise BadInput(f"{path}, {field}[{index}]: found {_told(value)}; expected {kind}")
+    return values
+
+
+def checked(path, document: dict, field: str, kind: _Number | _Kind):
+    """The value at this path of names; dots are between them."""
     found, *names = document, *field.split(".")
     for depth, name in enumerate(names, 1):
-        expected = kind if depth == len(names) else _OBJECT
+        expected = kind if depth == len(names) else OBJECT
         here = f"{path}, {'.'.join(names[:depth])}"
         if name not in found:
             raise BadInput(f"{here}: found none; expected {expected}")
@@ -109,7 +116,7 @@ def _checked(path, document: dict, field: str, kind: _Number | _Kind):
 
 
 def _told(value) -> str:
-    for kind in (_OBJECT, _ARRAY):
+    for kind in (OBJECT, ARRAY):
         if kind.has(value):
             return str(kind)
     text = json.dumps(value)

@@ -7,7 +7,16 @@ from pathlib import Path
 
 import pandas
 
-from report_fields import BadInput, checked_fields, checked_series
+from report_fields import (
+    OBJECT,
+    POSITIVE,
+    TEXT,
+    BadInput,
+    checked,
+    checked_fields,
+    checked_list,
+    checked_series,
+)
 
 INTERNAL = ("over_reservation", "rounding", "tail", "out_of_window")
 NS_PER_S = 1e9
@@ -131,11 +140,16 @@ def read_table(path: Path, columns: tuple[str, ...]) -> pandas.DataFrame:
 
 
 def read_source(path: Path, document: dict, settings: dict, remarks: tuple[str, ...]) -> Source:
-    try:
-        return Source(document["recto"]["version"], document["recto"]["commit"],
-                      f"recto {document.get('command', 'simulate')}", settings, remarks)
-    except (KeyError, TypeError) as error:
-        raise BadInput(f"{path}: has no recto.version and recto.commit") from error
+    return Source(checked(path, document, "recto.version", TEXT),
+                  checked(path, document, "recto.commit", TEXT),
+                  f"recto {document.get('command', 'simulate')}", settings, remarks)
+
+
+def seeds_of(path: Path, document: dict, field: str) -> int:
+    """At the end of this path of names; 1 where nothing is said."""
+    *parents, name = field.split(".")
+    parent = checked(path, document, ".".join(parents), OBJECT) if parents else document
+    return checked(path, document, field, POSITIVE) if name in parent else 1
 
 
 def common_settings(configurations: list[dict]) -> dict:
@@ -146,9 +160,11 @@ def common_settings(configurations: list[dict]) -> dict:
 
 
 def read_fragmentation(folder: Path) -> tuple[Source, list[Run]]:
-    manifest = read_json(folder / "manifest.json")
-    models = tuple(f"Step times: {model['name']}, {model['provenance']}"
-                   for model in manifest.get("time_models", ()))
+    path = folder / "manifest.json"
+    manifest = read_json(path)
+    models = tuple(f"Step times: {model.get('name')}, {model.get('provenance')}"
+                   for model in checked_list(path, manifest, "time_models", OBJECT))
+    configurations = checked_list(path, manifest, "configurations", OBJECT)
     table = read_table(folder / "fragmentation.csv",
                        ("allocator", "block_size", "report.pool_slots", "report.ttft.p50_ns",
                         "figures.mean_shares.used", "report.gauges.running_requests.mean",
@@ -163,10 +179,9 @@ def read_fragmentation(folder: Path) -> tuple[Source, list[Run]]:
             raise BadInput(f"{folder / 'series.csv'}: has no rows of {key[0]} {key[1]}")
         runs.append(run_of(key, row, by_run[key].reset_index(drop=True)))
     rejecting = sum(run.rejected > 0 for run in runs)
-    source = read_source(folder / "manifest.json", manifest,
-                         common_settings(manifest.get("configurations") or [{}]),
+    source = read_source(path, manifest, common_settings(configurations or [{}]),
                          rejections_told(rejecting, len(runs), "rows") + models)
-    return replace(source, seeds=manifest.get("seeds", 1)), runs
+    return replace(source, seeds=seeds_of(path, manifest, "seeds")), runs
 
 
 def read_simulation(path: Path) -> tuple[Source, Run]:

@@ -77,9 +77,6 @@ void BlockHistory::take(const PlaceChange& change, SimTime now) {
   if (is_first) place.index = change.index;
   place.holders.push_back(change.sequence);
   place.references = std::max(place.references, static_cast<std::int32_t>(place.holders.size()));
-  if (now < options_.begin || is_closed_) return;
-  if (change.was_copied) detail_.events.push_back({now, change.begin, MapMark::kCopied});
-  if (change.was_evicted) detail_.events.push_back({now, change.begin, MapMark::kEvicted});
 }
 
 void BlockHistory::leave(const PlaceChange& change, SimTime now) {
@@ -138,11 +135,11 @@ void BlockHistory::apply(const std::vector<PlaceChange>& changes, const sim::Sch
                          SimTime now) {
   if (is_closed_) return;
   for (const PlaceChange& change : changes) {
-    if (change.kind == PlaceChange::Kind::kTaken) {
-      take(change, now);
-    } else {
-      leave(change, now);
-    }
+    if (change.kind == PlaceChange::Kind::kTaken) take(change, now);
+    if (change.kind == PlaceChange::Kind::kLeft) leave(change, now);
+    if (now < options_.begin) continue;
+    if (change.was_copied) detail_.events.push_back({now, change.begin, MapMark::kCopied});
+    if (change.was_evicted) detail_.events.push_back({now, change.begin, MapMark::kEvicted});
   }
   if (not_decoding_ > 0) note_decoding(scheduler, now);
   if (detail_.segments.size() < options_.segments_max) return;

@@ -194,6 +194,19 @@ std::int64_t chosen_of(const std::vector<BlockSizeVerdict>& good, const Sizes& m
   return std::ranges::min_element(most, {}, s_per_token)->block_size;
 }
 
+// What makes a size good: block_size_criteria.h.
+std::string near_best(std::int64_t seeds) {
+  std::string text =
+      "within a percentage point of the best in slots held empty and in prefix hits of first "
+      "admissions, and within one percent in throughput and time per token";
+  if (seeds > 1) {
+    text +=
+        ", on average over the seeds, with no percentile that is longer by more than a tenth, "
+        "and under every seed";
+  }
+  return text;
+}
+
 // `chosen` is the recommended one of `good` sizes.
 std::string among_good(const BlockSizeVerdict& chosen, const std::vector<BlockSizeVerdict>& good,
                        std::int64_t seeds) {
@@ -201,10 +214,7 @@ std::string among_good(const BlockSizeVerdict& chosen, const std::vector<BlockSi
   const std::string among = good.size() == 1 ? "is the only size"
                             : is_largest ? fmt::format("is the largest of {} sizes", good.size())
                                          : fmt::format("is one of {} sizes", good.size());
-  std::string text = fmt::format(
-      "Block {} {} within one percent of the best in slots held empty, prefix hits, throughput and "
-      "time per token{}",
-      chosen.block_size, among, seeds > 1 ? ", on average over the seeds" : "");
+  std::string text = fmt::format("Block {} {} {}", chosen.block_size, among, near_best(seeds));
   if (good.size() == 1) return text + '.';
   if (is_largest) return text + "; of equally good ones the largest is taken.";
   std::vector<std::string> passed;
@@ -225,10 +235,9 @@ std::string reason_of(const BlockSizeVerdict& chosen, const std::vector<BlockSiz
     return fmt::format("Block {} is the size that rejects the fewest requests.", chosen.block_size);
   }
   const std::string text =
-      good.empty() ? fmt::format(
-                         "No size is within one percent of the best in everything; block "
-                         "{} takes the least time per output token{}.",
-                         chosen.block_size, seeds > 1 ? ", on average over the seeds" : "")
+      good.empty() ? fmt::format("No size is {}; block {} takes the least time per output token{}.",
+                                 near_best(seeds), chosen.block_size,
+                                 seeds > 1 ? ", on average over the seeds" : "")
                    : among_good(chosen, good, seeds);
   const auto open = those_of(verdicts, most, [&](const BlockSizeVerdict& verdict) {
     return !verdict.is_good && !verdict.is_worse && verdict.block_size != chosen.block_size;

@@ -22,6 +22,7 @@
 #include "experiments/support/remarks.h"
 #include "experiments/support/request_source.h"
 #include "experiments/support/resolved_run.h"
+#include "experiments/support/unused_settings.h"
 
 namespace recto::experiments {
 namespace {
@@ -153,6 +154,12 @@ Json covered_share_json(const sim::Report& report) {
                  static_cast<double>(report.makespan.value()));
 }
 
+// With the names of inputs that the manifest has, wherever they are now.
+std::string timeline_command(const ResultsFolder& folder, std::size_t row) {
+  const Result<RunConfig> config = run_config_from_json(folder.manifest["configurations"][row]);
+  return "recto simulate" + used_flags(config.value()) + " --timeline run.json";
+}
+
 bool has_limits(const RunConfig& config) { return config.ttft_limit_ms || config.tpot_limit_ms; }
 
 }  // namespace
@@ -180,6 +187,7 @@ Result<Json> fragmentation_data(const ResultsFolder& folder, const ReportOptions
     RECTO_RETURN_IF_ERROR(add_kernel_time(config, metrics.value()).in(study_label(config)));
     rows.push_back({{"label", study_label(config)},
                     {"allocator", config.allocator},
+                    {"timeline", timeline_command(folder, i)},
                     {"block_size", has_blocks ? Json(config.block_size) : Json()},
                     {"covers_drain", covers_drain_json(run.outcome.report)},
                     {"covered_share", covered_share_json(run.outcome.report)},

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -107,6 +108,25 @@ TEST_CASE("A sequence whose only block is copied on write stays, and keeps its t
       return stay.context_end == stay.final_context;
     }));
   }
+}
+
+TEST_CASE("Regions that are copied for forks are marked, where they lie") {
+  RunConfig config = small_run("contiguous-oracle");
+  config.decoding = "parallel:3";
+  const Mapped run = mapped(config);
+  // Two copies of each prompt. Requests that are preempted fork no more.
+  CHECK(run.report.counters.copied_slots > 0);
+  CHECK(marks_of(run.map, MapMark::kCopied) == 2 * run.report.counters.requests_finished);
+  std::set<std::int64_t> places;
+  for (const MapSegment& segment : run.map.detail.segments) places.insert(segment.place);
+  std::int64_t events = 0;
+  for (const MapEvent& event : run.map.detail.events) {
+    if (event.mark != MapMark::kCopied) continue;
+    ++events;
+    CHECK(places.contains(event.place));
+  }
+  CHECK(events == marks_of(run.map, MapMark::kCopied));
+  check_segments(run.map);
 }
 
 TEST_CASE("Shared prefixes are one stretch with several references, and are evicted in the end") {

@@ -4,6 +4,7 @@
     one_run_test.py RECTO
 """
 
+import csv
 import json
 import shutil
 import subprocess
@@ -105,6 +106,44 @@ class OneRun(unittest.TestCase):
             self.assertFalse((other / "pictures").exists())
             self.change(other, lambda manifest: manifest.pop("files"))
             self.assertIn("manifest.json, files: found no", self.refused(other))
+
+    def test_each_row_has_the_command_that_writes_its_timeline(self):
+        self.assertEqual(recto("report", self.study).returncode, 0)
+        page = (self.study / "report.html").read_text("utf-8")
+        rows = page_reader.embedded(page, "data")["rows"]
+        self.assertEqual(rows[1]["timeline"], "recto simulate --requests 120 --block-size 8 "
+                         "--pool-gib 12 --series-window-s 10 --timeline run.json")
+        with (self.study / "fragmentation.csv").open(encoding="utf-8") as file:
+            numbers = list(csv.DictReader(file))
+        for row, number in zip(rows, numbers, strict=True):
+            program, *arguments, file = row["timeline"].split()
+            self.assertEqual((program, file), ("recto", "run.json"))
+            path = Path(self.scratch.name, file)
+            run = recto(*arguments, path)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertIn(f"{int(number['report.counters.steps']):,} steps", run.stdout)
+            path.unlink()
+
+    def test_the_axes_of_a_sweep_must_be_those_of_its_rows(self):
+        edits = (
+            (lambda axes: axes["block_size"].__setitem__(1, "64"),
+             '.block_size[1]: found "64"; expected "16", as sweep.csv has'),
+            (lambda axes: axes["block_size"].append("64"),
+             '.block_size[3]: found "64"; expected none, as sweep.csv has'),
+            (lambda axes: axes["block_size"].pop(),
+             '.block_size[2]: found none; expected "32", as'),
+            (lambda axes: axes["block_size"].__setitem__(0, 8),
+             '.block_size[0]: found 8; expected "8", as'),
+            (lambda axes: axes.update(block_size="8"), '.block_size: found "8"; expected an array'),
+            (lambda axes: axes.pop("block_size"),
+             ": found axes of 1 points; expected 3, as many as sweep.csv has rows"),
+        )
+        for index, (edit, expected) in enumerate(edits):
+            with self.subTest(expected):
+                folder = self.copy(self.sweep, f"axes-{index}")
+                self.change(folder, lambda manifest: edit(manifest["grid"]["axes"]))
+                self.assertIn(f"{folder}/manifest.json, grid.axes{expected}", self.refused(folder))
+                self.assertFalse((folder / "report.html").exists())
 
     def test_a_file_of_another_run_is_refused(self):
         folder = Path(self.scratch.name, "mixed")

@@ -249,8 +249,9 @@ TEST_CASE("Of good sizes none is recommended that another beats") {
   const auto advice = advise({size_of(16), middle, large});
   CHECK(advice->recommended == 128);
   CHECK(advice->reason ==
-        "Block 128 is one of 3 sizes within one percent of the best in slots held empty, prefix "
-        "hits, throughput and time per token; than block 256 block 128 is no worse in anything.");
+        "Block 128 is one of 3 sizes within a percentage point of the best in slots held empty and "
+        "in prefix hits of first admissions, and within one percent in throughput and time per "
+        "token; than block 256 block 128 is no worse in anything.");
 }
 
 TEST_CASE("A size that serves nothing is compared by what it rejects") {

@@ -214,6 +214,12 @@ class Browser(unittest.TestCase):
         self.assertEqual((seen["to"], seen["title"], seen["bytes"]), (viewer, "run.json", 3))
         self.assertFalse(seen["goesOn"])
 
+    def test_the_viewer_is_a_link_beside_the_commands_that_write_timelines(self):
+        seen, viewer = self.seen["perfetto"], "https://ui.perfetto.dev"
+        self.assertEqual(seen["links"], [[viewer, viewer + "/"]])
+        self.assertEqual(seen["commands"],
+                         [self.data["rows"][row]["timeline"] for row in seen["rows"]])
+
     def test_where_the_viewer_cannot_be_had_the_reader_is_told(self):
         opened, no_window, no_network = self.seen["perfetto"]["told"]
         self.assertIn("open in the other window", opened)

@@ -1,8 +1,11 @@
 #include "experiments/report/report_command.h"
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "experiments/report/folder_report.h"
+#include "experiments/support/text_list.h"
 #include "experiments/support/usage_error.h"
 
 namespace recto::experiments {
@@ -34,7 +37,6 @@ void add_report_command(CLI::App& app, CommandContext& context) {
       ->add_option("--maps", flags->maps,
                    "rows with a memory map, such as 'paged 16'\n[one of each allocator]")
       ->option_text("LIST")
-      ->delimiter(',')
       ->allow_extra_args(false);  // DIR may follow
   command
       ->add_option("--map-from-s", flags->map_from_s,
@@ -46,7 +48,12 @@ void add_report_command(CLI::App& app, CommandContext& context) {
       ->check(CLI::Range(1, 4096));
   command->footer(kFooter);
   command->callback([flags, &context] {
-    context.chosen = [flags, &context] { return write_folder_report(*flags, context); };
+    context.chosen = [flags, &context]() -> Status {
+      const Result<std::vector<std::string>> maps = split_lists(flags->maps);
+      RECTO_RETURN_IF_ERROR(maps.status().in("--maps"));
+      flags->maps = maps.value();
+      return write_folder_report(*flags, context);
+    };
   });
 }
 

@@ -1,10 +1,13 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/json_output.h"
 #include "experiments/report/block_size_panel.h"
 #include "experiments/report/headline.h"
 #include "experiments/report/kernel_time.h"
@@ -21,19 +24,58 @@ namespace {
 constexpr std::string_view kBlockSize = "block_size";
 constexpr std::string_view kAllocator = "allocator";
 
+// Each once, in the order of the rows: that in which the grid had them.
+std::vector<std::string> values_of(const ResultsTable& table, const std::string& axis) {
+  std::set<std::string> seen;
+  std::vector<std::string> values;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const std::string& value = table.text(row, axis);
+    if (seen.insert(value).second) values.push_back(value);
+  }
+  return values;
+}
+
+// `found` is what the manifest has of the axis.
+Status check_values(const std::vector<std::string>& values, const Json& found) {
+  if (!found.is_array()) {
+    return Status::invalid_input(fmt::format(": found {}; expected an array", json_text(found)));
+  }
+  for (std::size_t i = 0; i < std::max(values.size(), found.size()); ++i) {
+    const Json here = i < found.size() ? found[i] : Json();
+    const Json wanted = i < values.size() ? Json(values[i]) : Json();
+    if (here == wanted && !here.is_null()) continue;
+    const auto told = [](const Json& json) { return json.is_null() ? "none" : json_text(json); };
+    return Status::invalid_input(
+        fmt::format("[{}]: found {}; expected {}, as sweep.csv has", i, told(here), told(wanted)));
+  }
+  return Status::ok();
+}
+
 Result<std::vector<std::string>> axes_of(const ResultsFolder& folder) {
   const Json& manifest = folder.manifest;
   if (!manifest.contains("grid") || !manifest["grid"].is_object() ||
       !manifest["grid"].contains("axes") || !manifest["grid"]["axes"].is_object()) {
     return Status::invalid_input(folder.path + "/manifest.json, grid.axes: expected an object");
   }
+  const std::string where = folder.path + "/manifest.json, grid.axes";
   std::vector<std::string> axes;
-  for (const auto& [name, values] : manifest["grid"]["axes"].items()) {
+  std::size_t points = 1;
+  for (const auto& [name, found] : manifest["grid"]["axes"].items()) {
     if (!folder.table.has(name)) {
       return Status::invalid_input(fmt::format(
           "{}/sweep.csv: found no column {}; expected one per axis", folder.path, name));
     }
+    const std::vector<std::string> values = values_of(folder.table, name);
+    const Status status = check_values(values, found);
+    if (!status.is_ok())
+      return Status::invalid_input(fmt::format("{}.{}{}", where, name, status.message()));
     axes.push_back(name);
+    points *= values.size();
+  }
+  if (points != folder.table.rows()) {
+    return Status::invalid_input(
+        fmt::format("{}: found axes of {} points; expected {}, as many as sweep.csv has rows",
+                    where, points, folder.table.rows()));
   }
   for (const std::string_view column : {"outcome", "error"}) {
     if (folder.table.has(column)) continue;

@@ -126,7 +126,14 @@ bool WatchedAllocator::append_blocks(std::span<const SequenceId> sequences) {
 
 sim::Growth WatchedAllocator::share(SequenceId parent, SequenceId child, TokenCount length) {
   const sim::Growth growth = inner_->share(parent, child, length);
-  if (is_paged()) note_table(child, 0, static_cast<std::int64_t>(holders_of_.size()));
+  if (is_paged()) {
+    note_table(child, 0, static_cast<std::int64_t>(holders_of_.size()));
+  } else if (growth.copied.value() > 0) {
+    PlaceChange filled = change(Kind::kFilled, child);
+    filled.begin = dynamic_cast<const sim::ContiguousAllocator&>(*inner_).region(child).begin;
+    filled.was_copied = true;
+    changes_.push_back(filled);
+  }
   return growth;
 }
 

@@ -17,9 +17,9 @@
 
 namespace recto::experiments {
 
-// A block (for contiguous allocators, a region) that a sequence got or gave back.
+// A block (for contiguous allocators, a region) that a sequence got, had filled, or gave back.
 struct PlaceChange {
-  enum class Kind : std::uint8_t { kTaken, kLeft };
+  enum class Kind : std::uint8_t { kTaken, kLeft, kFilled };
   Kind kind = Kind::kTaken;
   sim::SequenceId sequence;
   std::int64_t request_id = 0;
@@ -29,7 +29,9 @@ struct PlaceChange {
   std::int64_t begin = 0;    // block number, or first slot of the region
   std::int64_t size = 1;     // blocks, or slots of the region
   std::int64_t context = 0;  // left for good: tokens that the sequence had
-  bool was_copied = false;   // taken: a copy of a block that others hold (copy-on-write)
+  // Taken: a copy of a block that others hold (copy-on-write). Filled: a copy of the region of the
+  // sequence that this one forked from.
+  bool was_copied = false;
   bool was_evicted = false;  // taken: its cached content was evicted for it
 };
 

@@ -35,6 +35,7 @@ constexpr Shown kShown[] = {
     {"figures.output_tokens_per_s", "output", 1, "tokens/s"},
     {"figures.goodput_per_s", "goodput", 1, "requests/s"},
     {"figures.prefix_hit_share", "prefix hits", 100, "% of tokens"},
+    {"figures.first_hit_share", "  at first admissions", 100, "% of prompts"},
     {"report.ttft.mean_ns", "TTFT, mean", 1e-6, "ms"},
     {"report.ttft.p99_ns", "TTFT, p99", 1e-6, "ms"},
     {"report.tpot.mean_ns", "TPOT, mean", 1e-6, "ms"},

@@ -17,6 +17,7 @@ namespace recto::experiments {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::Matches;
 using Lines = std::vector<std::string>;
 
 testing::TriedCommand simulate(Lines arguments) {
@@ -117,6 +118,11 @@ TEST_CASE("hits of requests that were preempted are told apart") {
   CHECK(json["figures"]["prefix_hit_share"] > 0);
   CHECK(json["figures"]["first_hit_share"] == 0);
   CHECK_THAT(simulate(crowded).out, ContainsSubstring("after preemptions"));
+  Lines seeds = crowded;
+  seeds.insert(seeds.end(), {"--seeds", "2"});
+  const std::string told = simulate(seeds).out;
+  CHECK_THAT(told, Matches("[^]*\nprefix hits +[1-9][0-9.]+ +[0-9.]+  % of tokens\n[^]*"));
+  CHECK_THAT(told, Matches("[^]*\n  at first admissions +0 +0  % of prompts\n[^]*"));
 }
 
 TEST_CASE("JSON and timelines say that step times are cited") {

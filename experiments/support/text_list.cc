@@ -24,4 +24,14 @@ Result<std::vector<std::string>> split_list(std::string_view text) {
   }
 }
 
+Result<std::vector<std::string>> split_lists(std::span<const std::string> texts) {
+  std::vector<std::string> all;
+  for (const std::string& text : texts) {
+    const Result<std::vector<std::string>> items = split_list(text);
+    RECTO_RETURN_IF_ERROR(items.status());
+    all.insert(all.end(), items.value().begin(), items.value().end());
+  }
+  return all;
+}
+
 }  // namespace recto::experiments

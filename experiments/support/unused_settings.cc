@@ -10,6 +10,7 @@
 #include "experiments/support/request_source.h"
 #include "experiments/support/resolved_run.h"
 #include "experiments/support/run_fields.h"
+#include "experiments/support/shell_word.h"
 
 namespace recto::experiments {
 namespace {
@@ -82,6 +83,17 @@ const Condition* failing_condition(std::string_view setting, const RunConfig& co
 }
 
 }  // namespace
+
+std::string used_flags(const RunConfig& config) {
+  const RunConfig defaults;
+  std::string flags;
+  for (const RunField& field : run_fields()) {
+    const std::string text = field_text(config, field);
+    if (text == field_text(defaults, field) || failing_condition(field.name, config)) continue;
+    flags += " " + flag_of(field) + " " + shell_word(text);
+  }
+  return flags;
+}
 
 bool draws_by_chance(const RunConfig& config) {
   return config.trace.empty() || config.beam_switch_probability > 0;

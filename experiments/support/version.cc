@@ -9,6 +9,8 @@
 namespace recto::experiments {
 std::string commit() { return kStampedCommit; }
 
+std::string commit_day() { return kStampedDay; }
+
 Json version_json() {
   return {
       {"version", kVersion},

@@ -7,6 +7,7 @@
 
 #include "experiments/support/offered_values.h"
 #include "experiments/support/run_flags.h"
+#include "experiments/support/text_list.h"
 
 namespace recto::experiments {
 namespace {
@@ -33,7 +34,6 @@ void SweepFlags::add_to(CLI::App& app) {
     given.option = option;
     // One value after each flag, so that following arguments are not swallowed.
     option->allow_extra_args(false);
-    if (takes_commas(field)) option->delimiter(',');
     option->option_text(std::string(field.value_name) + (takes_commas(field) ? ",..." : ""));
     option->group(std::string(field.group));
     offer_values(*option, known_values(field));
@@ -46,8 +46,11 @@ Status SweepFlags::apply(SweepGrid& grid) const {
     const auto given = std::ranges::find(given_, option, &Given::option);
     if (given == given_.end() || !seen.insert(option).second) continue;
     const RunField& field = *given->field;
-    const Status status = given->values.size() == 1 ? grid.set_base(field, given->values.front())
-                                                    : grid.add_axis({&field, given->values});
+    const Result<std::vector<std::string>> values =
+        takes_commas(field) ? split_lists(given->values) : given->values;
+    RECTO_RETURN_IF_ERROR(values.status().in(flag_of(field)));
+    const Status status = values.value().size() == 1 ? grid.set_base(field, values.value().front())
+                                                     : grid.add_axis({&field, values.value()});
     RECTO_RETURN_IF_ERROR(status.in(flag_of(field)));
   }
   return Status::ok();

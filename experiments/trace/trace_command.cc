@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/json_output.h"
+#include "experiments/support/text_list.h"
 #include "experiments/support/usage_error.h"
 #include "experiments/trace/token_count.h"
 #include "experiments/trace/trace_json.h"
@@ -38,8 +39,10 @@ struct TraceArguments {
 Result<TraceReportOptions> report_options(const TraceArguments& arguments) {
   TraceReportOptions options;
   if (arguments.block_size) options.block_size = TokenCount(*arguments.block_size);
-  if (!arguments.cache_tokens.empty()) options.cache_tokens.clear();
-  for (const std::string& text : arguments.cache_tokens) {
+  const Result<std::vector<std::string>> sizes = split_lists(arguments.cache_tokens);
+  RECTO_RETURN_IF_ERROR(sizes.status().in("--cache-tokens"));
+  if (!sizes.value().empty()) options.cache_tokens.clear();
+  for (const std::string& text : sizes.value()) {
     const Result<TokenCount> tokens = parse_token_count(text);
     RECTO_RETURN_IF_ERROR(tokens.status().in("--cache-tokens"));
     options.cache_tokens.push_back(tokens.value());
@@ -94,7 +97,6 @@ void add_trace_command(CLI::App& app, CommandContext& context) {
       ->add_option("--cache-tokens", arguments->cache_tokens,
                    "sizes of LRU prefix caches [1M,3M,10M,50M]")
       ->option_text("LIST")
-      ->delimiter(',')
       ->allow_extra_args(false);
   command->add_flag("--json", arguments->is_json, "for machines");
   command->footer(kFooter);

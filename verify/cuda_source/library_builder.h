@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/status.h"
+#include "verify/cuda_source/work_folder.h"
 
 namespace recto::verify {
 
@@ -18,18 +19,17 @@ struct CudaSource {
   std::vector<std::string> macros = {};  // NAME or NAME=VALUE
 };
 
-// A shared library in a folder of its own, which the destructor removes.
+// A shared library in a folder of its own, which goes with it.
 class BuiltLibrary {
  public:
-  explicit BuiltLibrary(std::filesystem::path folder) : folder_(std::move(folder)) {}
-  ~BuiltLibrary();
-  BuiltLibrary(BuiltLibrary&& other) noexcept : folder_(std::exchange(other.folder_, {})) {}
-  BuiltLibrary& operator=(BuiltLibrary&&) = delete;
+  static constexpr const char* kName = "library.so";
 
-  std::string path() const { return folder_ / "library.so"; }
+  explicit BuiltLibrary(WorkFolder folder) : folder_(std::move(folder)) {}
+
+  std::string path() const { return folder_.path() / kName; }
 
  private:
-  std::filesystem::path folder_;  // empty once moved from
+  WorkFolder folder_;
 };
 
 // The folder that //verify/cuda_source:cuda_kit makes: RECTO_CUDA_KIT, or the one that Bazel placed

@@ -16,11 +16,20 @@
 namespace recto::verify {
 namespace {
 
+// Of one line or several.
 std::string message_of(const KernelRequest& request) {
   const char* const text = reinterpret_cast<const char*>(request.message.ours);
   std::string message(text, strnlen(text, static_cast<std::size_t>(request.message.bytes)));
-  std::ranges::replace_if(message, is_control_character, '?');
+  std::ranges::replace_if(
+      message, [](char c) { return c != '\n' && is_control_character(c); }, '?');
+  while (message.ends_with('\n')) message.pop_back();
   return message;
+}
+
+// Reasons of skipped cases are counted in a list of lines.
+std::string in_one_line(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  return text;
 }
 
 std::string signal_name(int number) {
@@ -41,8 +50,8 @@ std::string indented(const std::string& text) {
 // The kind of a failure that the library reports: what its message says before the first ':'.
 std::string status_kind(const std::string& message) {
   constexpr std::size_t kHeadingMax = 80;  // longer ones are sentences
-  const std::size_t end = message.find(':');
-  if (end > kHeadingMax) return "status";
+  const std::size_t end = message.find_first_of(":\n");
+  if (end > kHeadingMax || message[end] == '\n') return "status";
   return "status: " + reason_kind(message.substr(0, end));
 }
 
@@ -71,7 +80,9 @@ std::string printed_after(const KernelAnswer& answer) {
 
 // What the library says of a status that is none of ours, or of a failure.
 std::string said(const std::string& message) {
-  return message.empty() ? ", and gave no message" : fmt::format(": '{}'", message);
+  if (message.empty()) return ", and gave no message";
+  if (message.find('\n') == std::string::npos) return ": '" + message + "'";
+  return ", and says\n" + indented(message);
 }
 
 }  // namespace
@@ -95,7 +106,7 @@ CallOutcome outcome_of(const KernelRequest& request, const KernelAnswer& answer,
             kWrongMemory};
   }
   if (answer.code == kRectoUnsupported) {
-    return {kUnsupported, message.empty() ? "unsupported, it says no more" : message};
+    return {kUnsupported, message.empty() ? "unsupported, it says no more" : in_one_line(message)};
   }
   if (answer.code != kRectoOk) {
     return {kWrong,

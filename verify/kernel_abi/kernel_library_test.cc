@@ -240,8 +240,10 @@ TEST_CASE("a status is what it says") {
   CHECK(outcome_with("unsupported").kind == CallOutcome::Kind::kUnsupported);
   CHECK(outcome_with("unsupported").text == "soft caps");
   CHECK(outcome_with("unsupported without a word").text == "unsupported, it says no more");
-  CHECK(outcome_with("unsupported in colours").text == "?[31mno?");
+  CHECK(outcome_with("unsupported in colours").text == "?[31mno matter");
   check_wrong("failed", "returned 2: 'out of shared memory'");
+  check_wrong("failed in two lines", "returned 2, and says\n  race: row 1\n  race: row 2");
+  CHECK(outcome_with("failed in two lines").failure == "status: race");
   check_wrong("status 7", "returned 7, which is no status, and gave no message");
   CHECK(outcome_with("failed").failure == "status");
   CHECK(outcome_with("failed by a race").failure == "status: race in kernel * of fp16");

@@ -120,7 +120,7 @@ function againstText(verdict, seeds) {
     against.push("not told apart from the best by " + seeds + " seeds: " +
                  verdict.not_told_apart.join(", "));
   }
-  return against.join("; ") || (verdict.is_good ? "nothing: within one percent" : "");
+  return against.join("; ") || (verdict.is_good ? "nothing" : "");
 }
 
 function verdictTable(data, rows, advice) {

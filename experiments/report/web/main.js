@@ -77,7 +77,7 @@ function sectionsOf(data) {
   compared.rows = [...data.headline.compared];
   setWholeRun(data);
   return [glanceSection(data), compareBar(data), mapSection(data), statesSection(data),
-          linesSection(data), latencySection(data), blockSizeSection(data), perfettoSection()];
+          linesSection(data), latencySection(data), blockSizeSection(data), perfettoSection(data)];
 }
 
 function start() {

@@ -2,7 +2,8 @@
 
 const MARKS = [
   { name: "preempted", means: "a request gave its slots back", sign: "✕" },
-  { name: "copied", means: "a shared block was copied before a write", sign: "◆" },
+  { name: "copied", means: "a shared block was copied before a write, or a region for a fork",
+    sign: "◆" },
   { name: "evicted", means: "a cached prefix was thrown away", sign: "▲" },
 ];
 const ENDS = ["finished", "preempted, to be recomputed", "preempted, swapped to the host",

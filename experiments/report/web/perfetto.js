@@ -31,7 +31,13 @@ function sendToPerfetto(viewer, buffer, title, tell) {
   addEventListener("message", answer);
 }
 
-function perfettoSection() {
+// What writes the timelines of the rows that are compared.
+function timelineCommands(data) {
+  const commands = [...new Set(compared.rows.map((row) => data.rows[row].timeline))];
+  return commands.map((text) => element("pre", { class: "command" }, element("code", {}, text)));
+}
+
+function perfettoSection(data) {
   const made = section("timeline", "Request by request",
       "A timeline has a slice for each phase of each request, and the pool's states as counters.");
   const state = element("span", { class: "small", id: "perfetto-state", role: "status" },
@@ -45,10 +51,14 @@ function perfettoSection() {
     tell("waiting for " + PERFETTO);
     chosen.arrayBuffer().then((buffer) => sendToPerfetto(viewer, buffer, chosen.name, tell));
   } });
+  const commands = element("div");
+  onCompared(() => commands.replaceChildren(...timelineCommands(data)));
   made.append(
-      element("p", {}, "Write one with ", element("code", {},
-          "recto simulate [the settings below] --timeline run.json"), ", then open it in ",
-          element("a", { href: PERFETTO, rel: "noopener" }, "Perfetto"), ":"),
+      element("p", {}, "This writes one of a row that is compared, where the study was made:"),
+      commands,
+      element("p", {}, "Open it in ",
+          element("a", { href: PERFETTO, target: "_blank", rel: "noopener" }, PERFETTO),
+          ", by hand or from here:"),
       element("div", { class: "tools" }, file, element("button", { id: "perfetto",
           onclick: () => file.click() }, "open run.json in Perfetto"), state));
   return made;

@@ -210,6 +210,10 @@ async function tryPerfetto(seen) {
   sendToPerfetto(viewer, new ArrayBuffer(3), "run.json", tell);
   await pause((PERFETTO_SECONDS + 1) * 1000);  // of the browser's virtual time
   seen.perfetto.told = told;
+  const all = (selector) => [...document.querySelectorAll("#timeline " + selector)];
+  seen.perfetto.rows = compared.rows;
+  seen.perfetto.commands = all("pre code").map((code) => code.textContent);
+  seen.perfetto.links = all("a").map((link) => [link.textContent, link.href]);
 }
 
 // A row without a map beside one with a map, and a drag where the map would be.

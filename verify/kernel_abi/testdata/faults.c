@@ -146,9 +146,12 @@ static int32_t prefill(const RectoAttentionCall* call) {
   if (is("print")) printf("a\tb\033[31m\r\n\302\233c\303\244\n");
   if (is("unsupported")) return say(&call->context, "soft caps", kRectoUnsupported);
   if (is("unsupported without a word")) return kRectoUnsupported;
-  if (is("unsupported in colours")) return say(&call->context, "\033[31mno\n", kRectoUnsupported);
+  if (is("unsupported in colours"))
+    return say(&call->context, "\033[31mno\nmatter\n", kRectoUnsupported);
   if (is("failed by a race"))
     return say(&call->context, "race in kernel 7 of fp16: row 12 is written twice", kRectoFailed);
+  if (is("failed in two lines"))
+    return say(&call->context, "race: row 1\nrace: row 2\n", kRectoFailed);
   if (is("failed")) return say(&call->context, "out of shared memory", kRectoFailed);
   if (is("status 7")) return 7;
   return kRectoOk;
