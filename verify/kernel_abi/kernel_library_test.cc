@@ -265,37 +265,34 @@ TEST_CASE("the call after a fault finds the library as new") {
   }
 }
 
+// Of a call of another size.
+CallOutcome outcome_in(KernelLibrary& library, std::int64_t block_size) {
+  reference::AttentionResult result;
+  const PlacedProblem other(two_sequences(), {.block_size = block_size});
+  return library.attend(KernelFunction::kPrefill, other.inputs(), result);
+}
+
 TEST_CASE("a library that never comes back is given up, but for what is known of it") {
   const Fault fault("loop");
   const auto library = opened({.time_limit_ms = 50, .time_outs_max = 2});
-  reference::AttentionResult result;
-  const auto outcome_in = [&](std::int64_t block_size) {
-    const PlacedProblem other(two_sequences(), {.block_size = block_size});
-    return library->attend(KernelFunction::kPrefill, other.inputs(), result);
-  };
   const auto is_late = StartsWith("prefill did not come back within ");
-  CHECK_THAT(outcome_in(1).text, is_late);
-  CHECK_THAT(outcome_in(1).text, is_late);  // and is not tried again
-  CHECK_THAT(outcome_in(2).text, is_late);
-  CHECK(outcome_in(4).kind == CallOutcome::Kind::kUnsupported);
-  CHECK(outcome_in(4).text == "given up after 2 calls that did not come back");
-  CHECK_THAT(outcome_in(2).text, is_late);
+  CHECK_THAT(outcome_in(*library, 1).text, is_late);
+  CHECK_THAT(outcome_in(*library, 1).text, is_late);  // and is not tried again
+  CHECK_THAT(outcome_in(*library, 2).text, is_late);
+  CHECK(outcome_in(*library, 4).kind == CallOutcome::Kind::kUnsupported);
+  CHECK(outcome_in(*library, 4).text == "given up after 2 calls that did not come back");
+  CHECK_THAT(outcome_in(*library, 2).text, is_late);
 }
 
 TEST_CASE("calls of trials that do not come back do not count, and are not given up") {
   const Fault fault("loop");
   const auto library = opened({.time_limit_ms = 20, .time_outs_max = 1});
-  reference::AttentionResult result;
-  const auto kind_in = [&](std::int64_t block_size) {
-    const PlacedProblem other(two_sequences(), {.block_size = block_size});
-    return library->attend(KernelFunction::kPrefill, other.inputs(), result).kind;
-  };
   library->restart();
-  CHECK(kind_in(1) == CallOutcome::Kind::kWrong);
-  CHECK(kind_in(2) == CallOutcome::Kind::kWrong);
+  CHECK(outcome_in(*library, 1).kind == CallOutcome::Kind::kWrong);
+  CHECK(outcome_in(*library, 2).kind == CallOutcome::Kind::kWrong);
   library->end_trials();
-  CHECK(kind_in(4) == CallOutcome::Kind::kWrong);
-  CHECK(kind_in(8) == CallOutcome::Kind::kUnsupported);
+  CHECK(outcome_in(*library, 4).kind == CallOutcome::Kind::kWrong);
+  CHECK(outcome_in(*library, 8).kind == CallOutcome::Kind::kUnsupported);
 }
 
 }  // namespace
