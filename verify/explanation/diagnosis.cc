@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "verify/explanation/score_diagnosis.h"
 #include "verify/explanation/sum_diagnosis.h"
 #include "verify/explanation/weight_facts.h"
 
@@ -67,6 +68,12 @@ Diagnosis of_right_weights(const RowProbe& probe, const FailedRow& row) {
                                error),
             .key = visible.front()};
   }
+  // Scores that are off by so much would show in no weight.
+  if (std::abs(error) <= 2.0 * total(probe.bound)) {
+    return {.why = fmt::format("all weights are within their bounds, and the lse is off by {:.6g}: "
+                               "too small to tell the step",
+                               error)};
+  }
   return {.step = Step::kSum,
           .why = fmt::format("all weights are right, and so is the sum that they were divided by; "
                              "the lse is off by {:.6g} ({:.6g} times what it should be): its "
@@ -74,34 +81,13 @@ Diagnosis of_right_weights(const RowProbe& probe, const FailedRow& row) {
                              error, probe.lse_ln_seen / probe.lse_ln_expected)};
 }
 
-// Each key's weight is that beside the maximum of the keys up to some key from it on: as it was
-// when the key's tile was read. O(n log n) in the keys.
-bool are_beside_running_maximum(const RowProbe& probe) {
-  if (!missing_keys(probe).empty() || !extra_keys(probe).empty()) return false;
-  const Keys telling = keys_where(probe, [&](std::int64_t key) { return tells(probe, key); });
-  std::vector<double> maxima;  // of the scores up to each of them
-  for (const std::int64_t key : telling) {
-    const double score = std::log(probe.expected[at(key)]) + probe.lse_ln_expected;
-    maxima.push_back(maxima.empty() ? score : std::max(maxima.back(), score));
-  }
-  for (std::size_t i = 0; i < telling.size(); ++i) {
-    const std::optional<double> error = implied_score_error(probe, telling[i]);
-    if (!error) return false;
-    const double tolerance = 2.0 * score_tolerance(probe, telling[i]);
-    const double maximum = maxima.back() - *error;
-    const auto from = maxima.begin() + static_cast<std::ptrdiff_t>(i);
-    const auto found = std::lower_bound(from, maxima.end(), maximum - tolerance);
-    if (found == maxima.end() || *found > maximum + tolerance) return false;
-  }
-  return !telling.empty();
-}
-
-Diagnosis of_running_maximum(const Keys& keys) {
-  return {.step = Step::kMax,
-          .why = "the weights of " + list_text(keys) +
-                 " are those beside the maximum as it was when they were read: what was summed by "
-                 "then is not rescaled as the maximum grows",
-          .key = keys.front()};
+// As those are that were rounded to few bits.
+bool are_nearly_right(const RowProbe& probe, const Keys& wrong) {
+  constexpr double kFewBits = 0.01;
+  return std::ranges::all_of(wrong, [&](std::int64_t key) {
+    return std::abs(probe.seen[at(key)] - probe.expected[at(key)]) <=
+           kFewBits * probe.expected[at(key)];
+  });
 }
 
 // The lse is right: so are the scores that it was summed of.
@@ -114,7 +100,7 @@ Diagnosis of_right_lse_ln(const RowProbe& probe, const Keys& wrong) {
                                *factor, size_text(1.0 / *factor), sum_causes(probe, 1.0 / *factor)),
             .key = wrong.front()};
   }
-  if (are_beside_running_maximum(probe)) return of_running_maximum(wrong);
+  if (const auto diagnosis = of_running_maximum(probe, wrong)) return *diagnosis;
   if (are_permuted(probe)) {
     return {.step = Step::kOutput,
             .why = fmt::format("the lse is right, and so are the weights, but V of other keys gets "
@@ -125,9 +111,22 @@ Diagnosis of_right_lse_ln(const RowProbe& probe, const Keys& wrong) {
   const std::string start = "the lse is right, and so are the scores that it is made of; of " +
                             list_text(wrong) + " weights are not, and add up to ";
   const double lost = total(probe.seen) - total(probe.expected);
-  if (std::abs(lost) <= total(probe.bound)) {
+  const bool is_whole = std::abs(lost) <= total(probe.bound);
+  if (is_whole && !missing_keys(probe).empty()) {
+    return {.step = Step::kOutput,
+            .why = start + "what they should: V of other keys gets those of " +
+                   list_text(missing_keys(probe)) + ", V's addresses",
+            .key = wrong.front()};
+  }
+  if (is_whole || are_nearly_right(probe, wrong)) {
     return {.step = Step::kWeights,
-            .why = start + "what they should: the exponentials, or the rescaling of partial sums",
+            .why = start +
+                   (is_whole ? "what they should: the exponentials, the rescaling of partial sums, "
+                               "or V's addresses"
+                             : fmt::format("{:.6g} in place of {:.6g}, each off by less than 1 %: "
+                                           "weights that are rounded before they are multiplied "
+                                           "with V, or V's scale",
+                                           total(probe.seen), total(probe.expected))),
             .key = wrong.front()};
   }
   const bool is_single = seen_keys(probe).size() == 1;
@@ -138,51 +137,6 @@ Diagnosis of_right_lse_ln(const RowProbe& probe, const Keys& wrong) {
                                                              lost > 0.0 ? "too small" : "too large")
                                                : ""),
           .key = wrong.front()};
-}
-
-// Whether one error is that of all these keys, within a part of it that is at most `part`, or what
-// weights can tell.
-bool have_error(const RowProbe& probe, const Keys& keys, double error, double part) {
-  return std::ranges::all_of(keys, [&](std::int64_t key) {
-    const double tolerance = std::min(2.0 * score_tolerance(probe, key), part * std::abs(error));
-    return std::abs(*implied_score_error(probe, key) - error) <= tolerance;
-  });
-}
-
-Diagnosis of_common_error(const RowProbe& probe, const Keys& departing, const Keys& others) {
-  const double error = *implied_score_error(probe, departing.front());
-  const bool is_apart = std::ranges::all_of(others, [&](std::int64_t key) {
-    return std::abs(*implied_score_error(probe, key)) <= kSmallPart * std::abs(error);
-  });
-  if (!is_apart || !have_error(probe, departing, error, kSmallPart)) {
-    return {.why = fmt::format("the scores that the weights of {} imply are off, the first by "
-                               "{:+.6g}, or partial sums are: too small to tell the step",
-                               list_text(departing), error),
-            .key = departing.front()};
-  }
-  return {.step = Step::kSum,
-          .why = fmt::format("{} weigh {:.6g} times what they should beside the {}: partial "
-                             "sums that are {}",
-                             list_text(departing), std::exp(error), others_text(others.size()),
-                             error > 0.0 ? "not rescaled, or keys that are counted more than once"
-                                         : "rescaled too often, or lost in part"),
-          .key = departing.front()};
-}
-
-Diagnosis of_scores(const RowProbe& probe, const Keys& departing) {
-  if (are_beside_running_maximum(probe)) return of_running_maximum(departing);
-  const Keys others = keys_where(probe, [&](std::int64_t key) {
-    return tells(probe, key) && !std::ranges::binary_search(departing, key);
-  });
-  const double first = *implied_score_error(probe, departing.front());
-  constexpr double kWhole = 1.0;
-  if (departing.size() >= 2 && !others.empty() && have_error(probe, departing, first, kWhole))
-    return of_common_error(probe, departing, others);
-  return {.step = Step::kScores,
-          .why = fmt::format(
-              "the scores of {} depart, the first by {:+.6g}{}", list_text(departing), first,
-              others.empty() ? "" : "; those of the " + others_text(others.size()) + " are right"),
-          .key = departing.front()};
 }
 
 // Lse and weights are wrong.

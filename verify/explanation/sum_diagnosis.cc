@@ -41,14 +41,17 @@ Diagnosis of_small_errors(const RowProbe& probe) {
 }  // namespace
 
 std::string sum_causes(const RowProbe& probe, double factor) {
+  constexpr double kFewBits = 0.01;
+  const char* const rounded =
+      std::abs(factor - 1.0) <= kFewBits ? ", or it is rounded to few bits" : "";
   if (factor < 1.0) {
-    return fmt::format("keys that V is weighed with are missing from it{}",
-                       probe.has_sink ? ", or the sink's share is" : "");
+    return fmt::format("keys that V is weighed with are missing from it{}{}",
+                       probe.has_sink ? ", or the sink's share is" : "", rounded);
   }
   return fmt::format(
       "keys are counted in it more than once, or something joins it that is no key "
-      "of the row, such as masked keys{}",
-      probe.has_sink ? ", or the sink's share is another" : "");
+      "of the row, such as masked keys{}{}",
+      probe.has_sink ? ", or the sink's share is another" : "", rounded);
 }
 
 const char* size_text(double factor) { return factor < 1.0 ? "too small" : "too large"; }

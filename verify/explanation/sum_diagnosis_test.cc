@@ -170,10 +170,44 @@ TEST_CASE("a sum is blamed only if the weights add up to what it leaves of them"
       }
     }
     const auto divide = diagnosed({.in_divisor = times, .in_lse_ln = times});
-    if (divide && divide->why.find("since the sum is too large") != std::string::npos) ++told;
+    if (!divide || divide->step != Step::kSum) continue;
+    ++told;
+    CHECK_THAT(divide->why, ContainsSubstring("since the sum is too large") &&
+                                ContainsSubstring(", or it is rounded to few bits"));
   }
   CHECK(small > 0);
   CHECK(told > 10);
+}
+
+// Weights that V is multiplied by, and no sum is made of.
+TEST_CASE("weights that are rounded before the products are told from V of other keys") {
+  CHECK_THAT(why_of({.in_out = 0.996}, Step::kWeights),
+             ContainsSubstring("each off by less than 1 %: weights that are rounded before"));
+  CHECK_THAT(why_of({.in_out = 0.9}, Step::kOutput), ContainsSubstring("V's addresses or scale"));
+}
+
+TEST_CASE("a key whose V is another one's is told as an address of V") {
+  const CaseSpec spec = decode(6, SinkFamily::kNone);
+  const LawCase law_case{make_problem(spec), spec.placement};
+  Backend wrong = counting({});
+  wrong.run = [run = wrong.run](const PagedAttentionInputs& inputs) {
+    reference::AttentionResult result = run(inputs);
+    const auto v = reference::gather_head(inputs.kv.v, inputs.block_table.data, 6, 0);
+    const auto k = reference::gather_head(inputs.kv.k, inputs.block_table.data, 6, 0);
+    const double score = (reference::read_rows(inputs.q, 0, 0, 1) * k.row(3).transpose())(0, 0) *
+                         static_cast<double>(inputs.options.scale);
+    const double weight = std::exp(score - result.lse_ln_at(0, 0));
+    for (std::int64_t dim = 0; dim < v.cols(); ++dim)
+      result.out_at(0, 0, dim) += weight * (v(2, dim) - v(3, dim));
+    // Exactly none, in probes.
+    for (double& out : result.out) out = std::abs(out) < 1e-12 ? 0.0 : out;
+    return result;
+  };
+  const Explanation explanation = explain(wrong, law_case, BoundKind::kSharp);
+  INFO(explanation_text(explanation, law_case));
+  CHECK(explanation.diagnosis.step == Step::kOutput);
+  CHECK_THAT(explanation.diagnosis.why,
+             ContainsSubstring("V of other keys gets those of key 3, V's addresses"));
 }
 
 // Decode of heads in two groups.

@@ -54,7 +54,7 @@ std::string text_of(const Found& found, std::int64_t head_dim) {
                            : found.empty.stale == 0 ? keyed
                                                     : empty + " and " + keyed;
   const bool is_both = found.has_out && found.has_lse_ln;
-  const bool is_one = found.empty.stale + found.keyed.stale == 1;
+  const bool is_one = found.empty.stale + found.keyed.stale == 1 && rows.starts_with("1 of");
   const std::string what = is_both         ? rows + (is_one ? " is " : " are ")
                            : found.has_out ? "out of " + rows + " is "
                                            : "the lse of " + rows + " is ";
