@@ -123,6 +123,16 @@ class Failures(unittest.TestCase):
                 )
             self.check_failed(done, "standard output", "No space left on device")
 
+    def test_a_full_disk_under_the_output_of_a_run_that_fails(self):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run(
+                [PROGRAM, "verify", "--backend", "gpu"],
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+        self.check_failed(done, "nothing was checked", "standard output: No space left on device")
+
     def test_a_full_disk_under_a_timeline(self):
         done = recto("simulate", *SMALL, "--timeline", "/dev/full")
         self.check_failed(done, "/dev/full", "No space left on device")

@@ -96,7 +96,8 @@ enum class Replayed : std::uint8_t { kSkipped, kHeld, kFailed };
 std::string verdict_text(const Law& law, const verify::LawVerdict& verdict) {
   if (verdict.skipped) return fmt::format("skipped    law {}: {}\n", law.name, *verdict.skipped);
   // The explanation shows the numbers that the oracle finds wrong.
-  if (law.name == "oracle" && !verdict.thrown) return "";
+  if (law.name == "oracle" && !verdict.thrown)
+    return verdict.printed.empty() ? "" : verdict.printed + "\n";
   if (!verdict.failed()) {
     return fmt::format("law        {} holds, {}\n", law.name, verdict.comparison.text());
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
@@ -45,11 +46,15 @@ int report(const Program& program, const Status& status) {
   return exit_code(status);
 }
 
-// Printed output may still not have been written.
+// Printed output may still not have been written. It may also be lost before: who starts a process
+// flushes stdout.
 int finish_output(const Program& program, int code) {
+  const bool was_lost = std::ferror(stdout) != 0;
   std::cout.flush();
-  if (std::cout.good()) return code;
-  return report(program, Status::failed(std::string("standard output: ") + std::strerror(errno)));
+  if (std::cout.good() && !was_lost) return code;
+  const std::string why = std::cout.good() ? "it was not written in whole" : std::strerror(errno);
+  report(program, Status::failed("standard output: " + why));
+  return code == 0 ? EXIT_FAILURE : code;
 }
 
 // CLI11 would only say that a subcommand is required.
@@ -103,8 +108,7 @@ int run_program(const Program& program, int argc, char** argv) {
     const auto ended = program.why_not_run(*app.get_subcommands().front(), context);
     if (ended) return finish_output(program, *ended);
   }
-  const Status status = context.chosen();
-  return status.is_ok() ? finish_output(program, 0) : report(program, status);
+  return finish_output(program, report(program, context.chosen()));
 }
 
 }  // namespace recto::experiments

@@ -34,10 +34,12 @@ SupplyOptions library_supply();
 
 class CaseSupply {
  public:
-  // `backends` must outlive this object. Those that compute no attention take what others get. No
-  // size exceeds `limits`.
+  // `backends` must outlive this object. Those that compute no attention take what others get, and
+  // cases of their own if there are no others. No size exceeds `limits`.
   CaseSupply(const std::vector<verify::Backend>& backends, std::uint64_t seed,
              const verify::SizeLimits& limits, const SupplyOptions& options = {});
+  CaseSupply(const CaseSupply&) = delete;
+  CaseSupply& operator=(const CaseSupply&) = delete;
 
   // Alternates between a case that any backend serves and one for the backend that has had the
   // fewest; among them are those of serving size. nullopt once `is_late`, and if no backend serves
@@ -85,6 +87,7 @@ class CaseSupply {
   verify::SizeLimits limits_;
   ServingSupply large_;
   std::int64_t large_every_;
+  std::vector<verify::Backend> movers_;  // that customers stand for
   std::vector<Customer> customers_;
   std::uint64_t drawn_ = 0;
   std::int64_t issued_ = 0;

@@ -213,6 +213,28 @@ TEST_CASE("those that compute no attention take what comes") {
   CHECK(supply.refusals().empty());
 }
 
+TEST_CASE("alone, they get cases of serving size, and of what they say they serve") {
+  Backend writer = that_refuses(refuses_nothing);
+  writer.run = {};
+  Backend choosy = writer;
+  choosy.why_no_case = why_not_one_kind;
+  for (const Backend& backend : {writer, choosy}) {
+    const std::vector<Backend> backends = {backend};
+    CaseSupply supply(backends, 2026, {}, library_supply());
+    int large = 0;
+    int served = 0;
+    for (int i = 0; i < 9; ++i) {
+      const auto drawn = supply.next(kNeverLate);
+      REQUIRE(drawn);
+      large += supply.is_of_serving_size() ? 1 : 0;
+      const verify::PlacedProblem placed(drawn->law_case.problem, drawn->law_case.placement);
+      served += why_not_one_kind(placed.inputs()) ? 0 : 1;
+    }
+    CHECK(large == 3);
+    CHECK((served == 9) == (backend.why_no_case != nullptr));
+  }
+}
+
 TEST_CASE("equal seeds give equal cases, and nothing comes once it is late") {
   const std::vector<Backend> backends = {that_refuses(why_not_one_kind)};
   CaseSupply one(backends, 3, {});

@@ -129,5 +129,27 @@ TEST_CASE("a right library that sleeps in each call passes") {
   CHECK(tried.files.empty());
 }
 
+TEST_CASE("a call that hangs in a rare case is shown beside wrong numbers, and no case is missed") {
+  const Tried tried =
+      verify_with("rare-spin", "oracle,history",
+                  {"--cases", "30", "--time-limit", "0.05", "--backend", "prefill"});
+  INFO(tried.run.out);
+  CHECK(tried.run.exit_code == 1);
+  CHECK_THAT(tried.run.out, ContainsSubstring("30 cases, seed"));
+  CHECK_THAT(tried.run.out, ContainsSubstring(" did not come back within ") &&
+                                ContainsSubstring("a call of it for this case did not come back"));
+  CHECK_THAT(tried.run.out, ContainsSubstring("out[sequence "));
+  CHECK_THAT(tried.run.out, !ContainsSubstring("given up"));
+}
+
+TEST_CASE("what a library prints is shown beside wrong numbers, without steering the terminal") {
+  const Tried tried = verify_with("print", "oracle");
+  CHECK(tried.run.exit_code == 1);
+  const std::string line = "it printed\n  \\x1b[1ma window\\x1b[0m\tof keys\n";
+  CHECK_THAT(tried.run.out, ContainsSubstring("  it printed\n    \\x1b[1ma window\\x1b[0m\tof"));
+  REQUIRE(!tried.files.empty());
+  CHECK_THAT(replay(tried.files.front()).out, ContainsSubstring(line));
+}
+
 }  // namespace
 }  // namespace recto::experiments

@@ -122,6 +122,27 @@ TEST_CASE("dims beyond a multiple of 16, and the sign of the scale, if lost: eac
   }
 }
 
+// Without what attention takes long for.
+Json verify_write(const char* fault) {
+  return verify(fault, {"--cases", "45", "--context-max", "300", "--rows-max", "16",
+                        "--sequences-max", "8", "--q-heads-max", "32"});
+}
+
+TEST_CASE("of a library that only writes K and V, faults at the sizes of servers are caught") {
+  for (const char* fault : {"write-head:8", "write-token:1024", "write-block:256"}) {
+    CAPTURE(fault);
+    const Json json = verify_write(fault);
+    CHECK(json["backends"].size() == 1);
+    CHECK(json["cases_of_serving_size"] == 15);
+    CHECK(json["failed"].get<int>() >= 1);
+  }
+  const Json right = verify_write("write-none");
+  CHECK(right["failed"] == 0);
+  const Json& sizes = right["sizes"]["large-faults kv_write"];
+  CHECK(sizes["KV heads"][1].get<int>() > 16);
+  CHECK(sizes["block sizes"].back() == 512);
+}
+
 TEST_CASE("the law of chunking sees rows beyond a tile of 16") {
   for (const char* fault : {"later-row:16", "chunk:12"}) {
     CAPTURE(fault);

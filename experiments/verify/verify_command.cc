@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/json_output.h"
+#include "experiments/support/numbers.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/usage_error.h"
 #include "experiments/verify/trial.h"
@@ -34,8 +35,8 @@ fails is made as small as it gets, printed, and kept in a file for recto replay.
 
 A call of a library that is not back after {} s of CPU time, or {} s where it is made of sources
 (--time-limit), or after {} times that by the clock, fails its case: at once if it hangs, else if it
-is late once more after the same calls. After {} of them no call of that function is made that was
-not made before.
+is late once more after the same calls. Other laws are not put to that case then, and once {} calls
+of a function were late, it gets no new ones; those made for a failing case do not count.
 
 Examples:
   recto verify --list
@@ -70,7 +71,8 @@ Status verdict_of(const VerifyFlags& flags, const Trial& trial, const VerifyOutc
   for (const verify::LawCount& count : report.counts) ran += count.ran();
   if (report.failed() > 0) {
     const bool is_kept = !outcome.kept.empty() && outcome.kept.front().file;
-    return Status::failed(fmt::format("{} of {} checks failed{}", report.failed(), ran,
+    return Status::failed(fmt::format("{} of {} failed{}", grouped(report.failed()),
+                                      counted(ran, "check"),
                                       is_kept ? "; first: " + *outcome.kept.front().file : ""));
   }
   if (ran == 0) return Status::failed("every case was skipped, and nothing was checked");

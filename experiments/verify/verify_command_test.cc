@@ -187,42 +187,6 @@ TEST_CASE("one that is wrong fails; its case is kept, small, and its replay name
   CHECK(right.exit_code == 0);
 }
 
-TEST_CASE("of failures as many are kept as are asked for") {
-  const std::string folder = folder_named("several");
-  const auto tried = verify({"--kernel", kFaulty, "--backend", "prefill", "--law", "oracle",
-                             "--cases", "150", "--failures", "2", "--out", folder, "--json"});
-  REQUIRE(tried.exit_code == 1);
-  const Json json = Json::parse(tried.out);
-  REQUIRE(json["failures"].size() == 2);
-  CHECK(json["failures"][1]["file"] == folder + "/faulty-c-prefill-oracle-2.json");
-  CHECK(json["counts"][0]["failed"] >= 2);
-}
-
-TEST_CASE("a failing case that cannot be written is a failure that says so") {
-  // A folder stands where its file would.
-  const std::string folder = folder_named("taken");
-  std::filesystem::create_directories(folder + "/faulty-c-prefill-oracle-1.json");
-  const auto tried = verify({"--kernel", kFaulty, "--backend", "prefill", "--law", "oracle",
-                             "--cases", "60", "--out", folder});
-  INFO(tried.out << tried.err);
-  CHECK(tried.exit_code == 1);
-  CHECK_THAT(tried.err, ContainsSubstring("faulty-c-prefill-oracle-1.json"));
-  CHECK_THAT(tried.out, ContainsSubstring("faulty-c prefill  oracle"));
-  CHECK_THAT(tried.out, ContainsSubstring("none, as the case could not be kept: " + folder));
-  CHECK_THAT(tried.out, !ContainsSubstring("recto replay"));
-}
-
-TEST_CASE("a folder for failing cases is tried before the run, and not made without need") {
-  const auto refused = verify({"--kernel", kRight, "--out", "/dev/null/x"});
-  CHECK(refused.exit_code == 2);
-  CHECK(refused.out.empty());
-  CHECK_THAT(refused.err, ContainsSubstring("--out: /dev/null/x: "));
-  const std::string folder = folder_named("no-need") + "/deeper";
-  const auto tried = verify({"--backend", "naive-fp64", "--cases", "1", "--out", folder});
-  CHECK(tried.exit_code == 0);
-  CHECK_FALSE(std::filesystem::exists(folder_named("no-need")));
-}
-
 TEST_CASE("laws that cannot be put to a backend are told from those that met no case") {
   const auto tried = verify({"--kernel", kRight, "--law", "oracle,merge_identity,chunking",
                              "--cases", "16", "--out", folder_named("never")});

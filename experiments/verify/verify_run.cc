@@ -11,6 +11,7 @@
 #include "experiments/support/output_file.h"
 #include "experiments/support/progress.h"
 #include "experiments/support/shell_word.h"
+#include "experiments/support/text_file.h"
 #include "verify/case_work.h"
 #include "verify/oracle_comparison.h"
 #include "verify/saved_case.h"
@@ -221,7 +222,11 @@ class VerifyRun {
                             .spec = *smallest.spec};
     for (const auto& [before, on, described] : smallest.after)
       saved.after.push_back({.law = before->name, .backend = on->name, .spec = *described->spec});
-    if (status.is_ok()) status = write_file(file, saved_case_text(saved));
+    const std::string text = saved_case_text(saved);
+    const Result<std::string> before = read_text_file(file);
+    if (status.is_ok()) status = write_file(file, text);
+    if (status.is_ok() && before.is_ok() && before.value() != text)
+      outcome_.replaced.push_back(file);
     if (outcome_.written.is_ok()) outcome_.written = status;
     if (!status.is_ok()) return "none, as the case could not be kept: " + status.message();
     outcome_.kept.back().file = file;

@@ -56,7 +56,8 @@ struct VerifyOutcome {
   std::map<std::string, verify::RoundingBias::Finding> biased = {};
   // Calls of a library that ran into the time limit, and came back within it when made again.
   std::int64_t late_calls = 0;
-  Status written = {};  // why a failing case could not be kept
+  Status written = {};                     // why a failing case could not be kept
+  std::vector<std::string> replaced = {};  // files that kept another case before this run
 };
 
 // Backends that some law is about, and that skipped every case.

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "experiments/support/numbers.h"
+#include "experiments/support/remarks.h"
 #include "experiments/support/table.h"
 #include "experiments/verify/skips_text.h"
 #include "verify/saved_case.h"
@@ -95,10 +97,10 @@ std::string biases_text(const VerifyOutcome& outcome) {
   std::string text;
   for (const auto& [backend, bias] : outcome.biased) {
     text += fmt::format(
-        "\nNote: outputs of {} in {} lie {:.2f} ulp towards zero on average, over {} contexts: "
+        "\nNote: outputs of {} in {} lie {:.2f} ulp towards zero on average, over {}: "
         "they,\nor weights before them, are cut off and not rounded to nearest. The bound has room "
         "for it;\nover layers and steps it adds up.\n",
-        backend, element_type_name(bias.type), bias.ulps, bias.contexts);
+        backend, element_type_name(bias.type), bias.ulps, counted(bias.contexts, "context"));
   }
   return text;
 }
@@ -116,25 +118,28 @@ std::string failures_text(const VerifyOptions& options, const VerifyOutcome& out
   const std::string shown_where = outcome.written.is_ok()
                                       ? fmt::format("shown below and kept in {}", options.folder)
                                       : "shown below";
-  std::string text = fmt::format("\nFailed: {} checks, ", failed);
-  if (shown == failed) {
-    text += fmt::format("all {}, as small as they get\n", shown_where);
-  } else {
-    text += fmt::format(
-        "{} of them {}, as small as they get: the first {}of each kind, of\n"
-        "each law on each backend, as others mostly have the same cause; --failures N shows N of "
-        "each\n",
-        shown, shown_where,
-        options.failures_kept == 1 ? "" : fmt::format("{} ", options.failures_kept));
+  std::string line = fmt::format("Failed: {}", counted(report.failed(), "check"));
+  if (failed > 1) line += shown == failed ? ", all" : fmt::format(", {} of them", shown);
+  line += fmt::format("{} {}", failed > 1 ? "" : ",", shown_where);
+  if (report.cut_short == 0)
+    line += failed > 1 ? ", as small as they get" : ", as small as it gets";
+  std::string text = "\n" + wrapped(line);
+  if (shown < failed) {
+    text += wrapped(
+        fmt::format("Shown are the first {}of each kind, of each law on each backend, as others "
+                    "mostly have the "
+                    "same cause; --failures N shows N of each",
+                    options.failures_kept == 1 ? "" : fmt::format("{} ", options.failures_kept)));
   }
-  if (report.cut_short > 0) {
-    text += fmt::format(
-        "The {} s for making failing cases small are used up: {} of them may get smaller\n",
-        verify::LawRunOptions{}.all_shrinking_seconds, report.cut_short);
-  }
+  if (report.cut_short > 0)
+    text += fmt::format("Shown that may get smaller, and say why: {}\n", report.cut_short);
   if (met_shrinking > 0)
     text +=
         fmt::format("Met as these were made small, of other kinds, and shown: {}\n", met_shrinking);
+  if (!outcome.replaced.empty()) {
+    text += "Replaced, with another case of an earlier run in it:\n";
+    for (const std::string& file : outcome.replaced) text += fmt::format("  {}\n", file);
+  }
   for (const std::string& failure : report.failures) text += "\n" + failure;
   return text;
 }
@@ -145,7 +150,7 @@ std::string absent_text(const Trial& trial) {
     if (listed.why_not_here) names[*listed.why_not_here].push_back(listed.backend.name);
   std::string text;
   for (const auto& [why, backends] : names) {
-    text += fmt::format("\nSKIPPED: {} backends: {}:\n ", backends.size(), why);
+    text += fmt::format("\nSKIPPED: {}: {}:\n ", counted(std::ssize(backends), "backend"), why);
     for (const std::string& backend : backends) text += " " + backend;
     text += '\n';
   }
@@ -191,8 +196,8 @@ Json count_json(const LawCount& count) {
 
 std::string verify_text(const Trial& trial, const VerifyOptions& options,
                         const VerifyOutcome& outcome) {
-  std::string text = fmt::format("{} cases, seed {}, {} bounds", outcome.cases, options.seed,
-                                 bound_kind_name(options.bound_kind));
+  std::string text = fmt::format("{}, seed {}, {} bounds", counted(outcome.cases, "case"),
+                                 options.seed, bound_kind_name(options.bound_kind));
   if (outcome.large_cases > 0) text += fmt::format("; {} of serving size", outcome.large_cases);
   if (outcome.late_cases > 0)
     text += fmt::format("; {} for laws that had met none", outcome.late_cases);
@@ -228,6 +233,7 @@ Json verify_json(const Trial& trial, const VerifyOptions& options, const VerifyO
                {"late_calls", outcome.late_calls},
                {"failed", outcome.report.failed()},
                {"cut_short", outcome.report.cut_short},
+               {"replaced", outcome.replaced},
                {"ended_early", outcome.report.lost ? Json(*outcome.report.lost) : Json(nullptr)},
                {"untried", untried_backends(trial, outcome)},
                {"sizes", Json::object()},

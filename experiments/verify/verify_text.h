@@ -13,7 +13,8 @@ namespace recto::experiments {
 std::string verify_text(const Trial& trial, const VerifyOptions& options,
                         const VerifyOutcome& outcome);
 
-// {"cases", "seed", "bound", "failed", "ended_early", "backends", "counts", "failures"}
+// {"cases", "seed", "bound", "failed", "cut_short", "replaced", "ended_early", "backends",
+// "counts", "failures"}
 nlohmann::ordered_json verify_json(const Trial& trial, const VerifyOptions& options,
                                    const VerifyOutcome& outcome);
 

@@ -2,6 +2,7 @@
 
 #include "experiments/verify/verify_text.h"
 
+#include <sstream>
 #include <string>
 
 #include "bazel/testing/catch.h"
@@ -10,6 +11,7 @@ namespace recto::experiments {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::StartsWith;
 
 // One law of attention, on a backend that computes it and on one that does not.
 Trial small_trial() {
@@ -51,21 +53,42 @@ TEST_CASE("it is said how many failures there are, how many are shown, and how t
   const std::string text = text_of(outcome_of(161, 2));
   CHECK_THAT(text, ContainsSubstring(
                        "\nFailed: 161 checks, 2 of them shown below and kept in kept, as small as "
-                       "they get: the first of each kind, of\neach law on each backend, as others "
-                       "mostly have the same cause; --failures N shows N of each\n\na block\n\na "
-                       "block\n"));
-  CHECK_THAT(text_of(outcome_of(161, 6), 3), ContainsSubstring("the first 3 of each kind, of\n"));
+                       "they get\nShown are the first of each kind, of each law on each backend, "
+                       "as others mostly have the same cause;\n  --failures N shows N of each\n"
+                       "\na block\n\na block\n"));
+  CHECK_THAT(text_of(outcome_of(161, 6), 3), ContainsSubstring("the first 3 of each kind, of"));
   CHECK_THAT(text_of(outcome_of(2, 2)),
              ContainsSubstring("Failed: 2 checks, all shown below and kept in kept"));
   CHECK_THAT(text_of(outcome_of(0, 0)), !ContainsSubstring("Failed"));
 }
 
-TEST_CASE("it is said when the time for making failing cases small is used up") {
+TEST_CASE("it is said how many of those shown may get smaller, and not that all are small") {
   VerifyOutcome outcome = outcome_of(161, 2);
-  CHECK_THAT(text_of(outcome), !ContainsSubstring("used up"));
+  CHECK_THAT(text_of(outcome), !ContainsSubstring("may get smaller"));
   outcome.report.cut_short = 1;
-  CHECK_THAT(text_of(outcome), ContainsSubstring("\nThe 120 s for making failing cases small are "
-                                                 "used up: 1 of them may get smaller\n\na block"));
+  CHECK_THAT(text_of(outcome),
+             ContainsSubstring("\nShown that may get smaller, and say why: 1\n\na block") &&
+                 !ContainsSubstring("as small as"));
+  CHECK(verify_json(small_trial(), {}, outcome)["cut_short"] == 1);
+}
+
+TEST_CASE("of one there is one, and lines are no longer than a terminal's, whatever the folder") {
+  VerifyOutcome outcome = outcome_of(1, 1);
+  outcome.cases = 1;
+  const std::string text = text_of(outcome);
+  CHECK_THAT(text, StartsWith("1 case, seed "));
+  CHECK_THAT(text, ContainsSubstring("\nFailed: 1 check, shown below and kept in kept, as small as "
+                                     "it gets\n\na block"));
+  const VerifyOptions options{.folder = std::string(60, 'f')};
+  std::istringstream lines(verify_text(small_trial(), options, outcome_of(12345, 10)));
+  for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 100);
+}
+
+TEST_CASE("files that kept another case are named") {
+  VerifyOutcome outcome = outcome_of(2, 2);
+  outcome.replaced = {"kept/a.json"};
+  CHECK_THAT(text_of(outcome), ContainsSubstring("\nReplaced, with another case of an earlier run "
+                                                 "in it:\n  kept/a.json\n\na block"));
 }
 
 TEST_CASE("crashes and calls that did not come back are counted by backend, those met late, too") {

@@ -20,6 +20,8 @@
 // of more rows, those behind a sequence without rows see its keys. "head-dim:32": above it, dims
 // beyond the last multiple of 16 are left out of scores. "scale:256": where a context is longer, a
 // scale below 0 loses its sign.
+// Libraries that only write K and V: nothing is written from the ninth KV head on ("write-head:8"),
+// from the 1025th token on ("write-token:1024"), or into larger blocks ("write-block:256").
 
 #include <stdlib.h>
 
@@ -192,11 +194,23 @@ static int32_t wrong_decode(const RectoAttentionCall* call) { return run_wrong(c
 
 static int32_t wrong_prefill(const RectoAttentionCall* call) { return run_wrong(call, prefill); }
 
+static int32_t wrong_kv_write(const RectoKvWriteCall* call) {
+  RectoKvWriteCall changed = *call;
+  if (call->k_cache.block_size > right_until("write-block")) changed.num_tokens = 0;
+  changed.num_tokens = least(changed.num_tokens, right_until("write-token"));
+  changed.k.num_heads = least(call->k.num_heads, right_until("write-head"));
+  changed.v.num_heads = changed.k.num_heads;
+  return kv_write(&changed);
+}
+
 const RectoKernelTable* recto_kernel_table(void) {
   static RectoKernelTable table;
   table = *right_kernel_table();
   table.name = "large-faults";
   table.decode = wrong_decode;
   table.prefill = wrong_prefill;
+  table.kv_write = wrong_kv_write;
+  const char* const fault = getenv("RECTO_TEST_FAULT");
+  if (fault != NULL && strncmp(fault, "write-", 6) == 0) table.decode = table.prefill = NULL;
   return &table;
 }

@@ -1,0 +1,87 @@
+// The folder of failing cases: how many are kept, what is in the way, and what an earlier run kept.
+
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "experiments/support/tried_command.h"
+#include "experiments/verify/verify_command.h"
+
+namespace recto::experiments {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using Json = nlohmann::ordered_json;
+
+const std::string kRight = "experiments/examples/libpaged_kernel.so";
+const std::string kFaulty = "experiments/examples/libfaulty_kernel.so";
+
+testing::TriedCommand verify(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "verify");
+  return testing::try_command(add_verify_command, std::move(arguments));
+}
+
+std::string folder_named(const char* name) {
+  return (std::filesystem::path(std::getenv("TEST_TMPDIR")) / name).string();
+}
+
+TEST_CASE("of failures as many are kept as are asked for") {
+  const std::string folder = folder_named("several");
+  const auto tried = verify({"--kernel", kFaulty, "--backend", "prefill", "--law", "oracle",
+                             "--cases", "150", "--failures", "2", "--out", folder, "--json"});
+  REQUIRE(tried.exit_code == 1);
+  const Json json = Json::parse(tried.out);
+  REQUIRE(json["failures"].size() == 2);
+  CHECK(json["failures"][1]["file"] == folder + "/faulty-c-prefill-oracle-2.json");
+  CHECK(json["counts"][0]["failed"] >= 2);
+}
+
+TEST_CASE("a failing case that cannot be written is a failure that says so") {
+  // A folder stands where its file would.
+  const std::string folder = folder_named("taken");
+  std::filesystem::create_directories(folder + "/faulty-c-prefill-oracle-1.json");
+  const auto tried = verify({"--kernel", kFaulty, "--backend", "prefill", "--law", "oracle",
+                             "--cases", "60", "--out", folder});
+  INFO(tried.out << tried.err);
+  CHECK(tried.exit_code == 1);
+  CHECK_THAT(tried.err, ContainsSubstring("faulty-c-prefill-oracle-1.json"));
+  CHECK_THAT(tried.out, ContainsSubstring("faulty-c prefill  oracle"));
+  CHECK_THAT(tried.out, ContainsSubstring("none, as the case could not be kept: " + folder));
+  CHECK_THAT(tried.out, !ContainsSubstring("recto replay"));
+}
+
+TEST_CASE("a folder for failing cases is tried before the run, and not made without need") {
+  const auto refused = verify({"--kernel", kRight, "--out", "/dev/null/x"});
+  CHECK(refused.exit_code == 2);
+  CHECK(refused.out.empty());
+  CHECK_THAT(refused.err, ContainsSubstring("--out: /dev/null/x: "));
+  const std::string folder = folder_named("no-need") + "/deeper";
+  const auto tried = verify({"--backend", "naive-fp64", "--cases", "1", "--out", folder});
+  CHECK(tried.exit_code == 0);
+  CHECK_FALSE(std::filesystem::exists(folder_named("no-need")));
+}
+
+TEST_CASE("cases that replace others of an earlier run are named, and equal ones are not") {
+  const std::string folder = folder_named("again");
+  const auto with_bound = [&](const char* bound) {
+    return verify({"--kernel", kFaulty, "--backend", "prefill", "--law", "oracle", "--cases", "20",
+                   "--context-max", "64", "--bound", bound, "--out", folder});
+  };
+  const auto first = with_bound("sharp");
+  INFO(first.out);
+  CHECK(first.exit_code == 1);
+  CHECK_THAT(first.out, !ContainsSubstring("Replaced"));
+  CHECK(with_bound("sharp").out == first.out);
+  const auto other = with_bound("hard");
+  CHECK(other.exit_code == 1);
+  CHECK_THAT(other.out,
+             ContainsSubstring("\nReplaced, with another case of an earlier run in it:\n  " +
+                               folder + "/faulty-c-prefill-oracle-1.json\n"));
+}
+
+}  // namespace
+}  // namespace recto::experiments
