@@ -33,6 +33,7 @@ ServingKind model_decode(std::int64_t context_max) {
 
 ServingKind long_heads(std::int64_t context_max) {
   ServingKind kind = kind_named("long-heads", context_max);
+  kind.has_low_scores = true;
   CaseDomain& domain = kind.cases.domain;
   domain.head_dims = {64};
   domain.groups = {1, 4, 7, 8};

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/random_stream.h"
+#include "verify/generators/far_scores.h"
 
 namespace recto::verify {
 namespace {
@@ -78,6 +79,7 @@ CaseSpec serving_spec(const ServingKind& kind, std::uint64_t number, ServingValu
   if (values == ServingValues::kAny) return spec;
   if (kind.has_negative_scale && domain.has_negative_scale)
     spec.options.scale = -1.5F * usual_scale(spec);
+  if (kind.has_low_scores && domain.has_negative_scale) move_scores_far(-kScoreLimit, spec);
   // Sequences that have all of their keys in common may be taken for each other.
   spec.shared_prefix = std::min(spec.shared_prefix, spec.longest_context() / 4);
   return spec;

@@ -53,12 +53,6 @@ TEST_CASE("each kind is large in its way") {
   for (const CaseSpec& spec : cases_of("serving-batch"))
     CHECK((spec.shape.num_q_heads >= 96 && spec.shape.num_kv_heads == 8));
   for (const CaseSpec& spec : cases_of("long-prompt")) CHECK(spec.num_rows() > 256);
-  for (const CaseSpec& spec : cases_of("long-window")) {
-    const std::int64_t begin = spec.longest_context() - spec.options.window.value_or(0);
-    CHECK(begin > 2048);
-    CHECK(begin % 16 != 0);
-    CHECK((spec.options.window > 128 && spec.options.window < 2048));
-  }
 }
 
 // What a kernel may stop at: sizes that some case of each pass through the kinds has.
@@ -155,6 +149,11 @@ constexpr Band kBands[] = {
      [](const CaseSpec& spec) { return most_rows(spec) >= 13 && has_odd_dims(spec); }},
     {"a negative scale, decode",
      [](const CaseSpec& spec) { return is_decode(spec) && spec.options.scale < 0; }},
+    {"all scores about -10,000 beyond 2048 tokens, decode",
+     [](const CaseSpec& spec) {
+       return is_decode(spec) && spec.longest_context() > 2048 && spec.options.scale < 0 &&
+              spec.k == FloatFamily::kOutlierDim && score_bound(spec) > 9999.0;
+     }},
     {"a negative scale, chunk",
      [](const CaseSpec& spec) { return most_rows(spec) >= 13 && spec.options.scale < 0; }}};
 
@@ -177,7 +176,8 @@ TEST_CASE("where values tell, each key has weight") {
   for (const ServingKind& kind : serving_kinds({})) {
     for (std::uint64_t number = 0; number < kCases; ++number) {
       const CaseSpec spec = serving_spec(kind, number, ServingValues::kTelling);
-      for (const FloatFamily family : {spec.q, spec.k, spec.v})
+      const bool is_low = kind.has_low_scores;
+      for (const FloatFamily family : {spec.v, is_low ? spec.v : spec.q, is_low ? spec.v : spec.k})
         CHECK((family == FloatFamily::kUniform || family == FloatFamily::kNormal));
       CHECK(spec.options.alibi == AlibiFamily::kNone);
       CHECK(spec.options.window.has_value() == kind.has_window);
@@ -200,6 +200,7 @@ TEST_CASE("no size is beyond those that the README of this folder names") {
       const std::int64_t window = *spec.options.window;
       CHECK((window >= (is_chunk ? 85 : 193) && window <= (is_chunk ? 642 : 1281)));
       CHECK(spec.longest_context() - window >= (is_chunk ? 900 : 2049));
+      CHECK((spec.longest_context() - window) % 16 != 0);
     }
   }
 }

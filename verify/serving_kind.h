@@ -36,6 +36,8 @@ struct ServingKind {
   bool has_window = false;
   // Where values tell, the scale is below 0, and not the usual one negated.
   bool has_negative_scale = false;
+  // Where values tell, all scores are as low as scores get, and as near each other as usual.
+  bool has_low_scores = false;
 };
 
 // No multiples of 16: kernels load 16 bytes, or multiply 16 dims, at a time.

@@ -113,6 +113,10 @@ TEST_CASE("windows that begin at a wrong block, or split, beyond 2048 keys alone
   }
 }
 
+TEST_CASE("a running maximum that begins at -5000 behind 512 keys alone is caught") {
+  CHECK(failed_of_oracle(verify_narrow("low:512", "decode")) >= 1);
+}
+
 TEST_CASE("dims beyond a multiple of 16, and the sign of the scale, if lost: each is caught") {
   for (const char* fault : {"head-dim:32", "scale:256"}) {
     for (const char* backend : {"decode", "prefill"}) {

@@ -9,6 +9,7 @@
 #include "core/dense_kv_view.h"
 #include "verify/generators/context_lengths.h"
 #include "verify/generators/drawn_gaps.h"
+#include "verify/generators/far_scores.h"
 
 namespace recto::verify {
 namespace {
@@ -171,35 +172,10 @@ FloatFamily draw_family(const CaseDomain& domain, const std::vector<FloatFamily>
   return family;
 }
 
-// Sets the scale at which the score bound equals the limit.
-void reach_score(double limit, CaseSpec& spec) {
-  const double bound = score_bound(spec);
-  CaseSpec unbiased = spec;
-  unbiased.options.alibi = AlibiFamily::kNone;
-  const double product = score_bound(unbiased);
-  const double room = limit - (bound - product);
-  if (room <= 0) return;
-  constexpr double kRounding = 1.0 - 0x1p-20;  // to fp32
-  spec.options.scale = static_cast<float>(spec.options.scale * (room / product * kRounding));
-}
-
-// Moves all scores of a row far from 0, to one side of it. A running maximum that does not begin
-// at minus infinity shows only where all scores lie far below it.
-void move_scores_far(const CaseDomain& domain, CaseSpec& spec, RandomStream stream) {
+double draw_farthest(const CaseDomain& domain, RandomStream& stream) {
   constexpr double kFarthest[] = {-kScoreLimit, -kScoreLimit, -kScoreLimit, -3000.0, kScoreLimit};
-  double farthest = draw_of(kFarthest, stream);
-  if (!domain.has_negative_scale) farthest = std::abs(farthest);
-  OptionsSpec& options = spec.options;
-  spec.q = spec.k = FloatFamily::kOutlierDim;
-  options.softcap = 0.0F;
-  if (options.sinks != SinkFamily::kNone) options.sinks = SinkFamily::kLowest;
-  options.k_scales = ScaleKind::kNone;  // kernels may round code times scale: too far, of outliers
-  options.scale = farthest < 0 ? -1.0F : 1.0F;
-  // Distances leave the scores at least half of the way.
-  CaseSpec unscaled = spec;
-  unscaled.options.scale = 0.0F;
-  if (score_bound(unscaled) > std::abs(farthest) / 2) options.alibi = AlibiFamily::kNone;
-  reach_score(std::abs(farthest), spec);
+  const double farthest = draw_of(kFarthest, stream);
+  return domain.has_negative_scale ? farthest : std::abs(farthest);
 }
 
 Placement draw_placement(const CaseDomain& domain, KvLayout layout, RandomStream stream) {
@@ -242,7 +218,8 @@ CaseSpec draw_any(const CaseDomain& domain, const RandomStream& stream) {
   spec.options = draw_options(domain, spec, stream.split("options"));
   if (draw_one_in(16, own)) reach_score(kScoreLimit, spec);
   RandomStream far = stream.split("far scores");
-  if (domain.has_far_scores && draw_one_in(8, far)) move_scores_far(domain, spec, far);
+  if (domain.has_far_scores && draw_one_in(8, far))
+    move_scores_far(draw_farthest(domain, far), spec);
   if (score_bound(spec) > kScoreLimit) {
     spec.options.scale = static_cast<float>(1.0 / static_cast<double>(spec.shape.head_dim_k));
   }

@@ -10,6 +10,8 @@
 // "sink:512": rows behind that many keys and more forget their sinks. Behind so many keys, a window
 // that is longer than a block begins where its first block does ("window:2048"), or where the split
 // of 512 keys behind its first one does ("split-window:2048").
+// "low:512": where a context is longer, rows have no result if all of their scores are so low that
+// beside a running maximum that begins at -5000 they have no weight.
 // Chunks of prompts: rows lose their last key in chunks of 13 to 127 rows ("chunk:12"), from the
 // 17th row on behind the first sequence ("later-row:16"), from the 129th on where there are two
 // sequences ("batch-row:128"), from the 65th on in groups of four and more ("group-row:64"), or
@@ -172,6 +174,23 @@ static void round_up(const RectoAttentionCall* call) {
   }
 }
 
+// As where a running maximum begins at -5000: what is far below it has no weight.
+static void lose_low_rows(const RectoAttentionCall* call) {
+  for (int64_t s = 0; s < call->num_seqs; ++s) {
+    if (call->context_length[s] <= right_until("low")) continue;
+    const int64_t begin = call->query_start != NULL ? call->query_start[s] : s;
+    const int64_t end = call->query_start != NULL ? call->query_start[s + 1] : s + 1;
+    for (int64_t i = begin * call->q.num_heads; i < end * call->q.num_heads; ++i) {
+      if (call->lse_ln[i] > -5104.0F) continue;
+      call->lse_ln[i] = -INFINITY;
+      const int64_t row = i / call->q.num_heads * call->out.row_stride;
+      const int64_t first = row + i % call->q.num_heads * call->out.head_stride;
+      for (int64_t dim = 0; dim < call->out.head_dim; ++dim)
+        store(call->out.data, call->out.type, first + dim, 0.0F);
+    }
+  }
+}
+
 static int32_t run_wrong(const RectoAttentionCall* call, Attention right) {
   if (call->num_seqs > kLengths) return refuse(&call->context, "more than 4096 sequences");
   int32_t lengths[kLengths];
@@ -186,6 +205,7 @@ static int32_t run_wrong(const RectoAttentionCall* call, Attention right) {
   const int32_t status = right(&changed);
   if (status == kRectoOk) change_rows(call);
   if (status == kRectoOk) mix_heads(call);
+  if (status == kRectoOk) lose_low_rows(call);
   if (status == kRectoOk) round_up(call);
   return status;
 }
