@@ -33,6 +33,8 @@ class BazelCommands:
         words = without_prefixes(simple_commands(statement)[0])
         if words[1:] == ["..."]:
             return None  # whatever the command
+        if words[1:] == ["browser"]:
+            return None  # a command of ./bazelw itself
         if words[1:2] == ["python"]:
             return self._script_error(words[2:])
         if len(words) < 2 or words[1] not in VERBS:

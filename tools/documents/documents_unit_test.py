@@ -140,6 +140,7 @@ class Bazel(unittest.TestCase):
             "./bazelw run //core:units_test -- --list-test-cases",
             "A=b ./bazelw ...",
             "./bazelw test TARGET",
+            "./bazelw browser",
             "./bazelw python",
             "./bazelw python FILE",
             "./bazelw python tools/documents/documents.py RECTO",
@@ -151,6 +152,7 @@ class Bazel(unittest.TestCase):
         for line, expected in (
             ("./bazelw", "expected ./bazelw and one of"),
             ("./bazelw clean", "expected ./bazelw and one of"),
+            ("./bazelw browser chromium", "expected ./bazelw and one of"),
             ("./bazelw build", "names no target"),
             ("./bazelw python nowhere.py", "nowhere.py: there is no such script"),
             ("./bazelw test //core:unit_test", "//core:unit_test: no such target"),
