@@ -1,11 +1,14 @@
 #include "verify/kv_moves/kv_write_law.h"
 
+#include <exception>
+#include <stdexcept>
 #include <utility>
 
 #include "verify/kv_moves/kv_write_case.h"
 #include "verify/kv_moves/long_write.h"
 #include "verify/kv_moves/single_backend_law.h"
 #include "verify/kv_moves/tried_pools.h"
+#include "verify/kv_moves/write_hypotheses.h"
 
 namespace recto::verify {
 namespace {
@@ -14,6 +17,24 @@ namespace {
 LongWrite write_of(const LawCase& law_case, PoolDistance distance) {
   return distance == PoolDistance::kNear ? with_long_write(law_case)
                                          : LongWrite{.law_case = law_case};
+}
+
+// Writes. What ends the write is told with what the law has made of the case, which is not in the
+// case's own description.
+void write_or_tell(const KvWriter& writer, const KvWriteInputs& write, const std::string& what) {
+  const auto told = [&](const std::exception& thrown) {
+    std::string text = std::string(thrown.what()) + "\nin the write" + what + "\n" +
+                       slots_text(write.slot_mapping);
+    text.pop_back();  // the end of the last line
+    return text;
+  };
+  try {
+    writer.write(write);
+  } catch (const FailureOfKind& failure) {
+    throw FailureOfKind(failure.kind, told(failure), failure.cause);
+  } catch (const std::exception& thrown) {
+    throw std::runtime_error(told(thrown));
+  }
 }
 
 LawVerdict check(const KvWriter& writer, const KvWriteCase& write_case, PoolDistance distance,
@@ -25,7 +46,7 @@ LawVerdict check(const KvWriter& writer, const KvWriteCase& write_case, PoolDist
   const KvWriteInputs write = write_case.inputs(pools.value().kv());
   verdict.skipped = writer.why_unsupported(write);
   if (verdict.skipped) return verdict;
-  writer.write(write);
+  write_or_tell(writer, write, what);
   verdict.comparison.elements = verdict.comparison.by_bits = write_case.num_codes();
   return with_findings(
       std::move(verdict), "against the reference's write" + what,

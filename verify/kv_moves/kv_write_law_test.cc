@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -131,6 +132,26 @@ void write_512_tokens(const KvWriteInputs& inputs) {
   reference::write_kv(wrong);
 }
 
+void end_in_512_tokens(const KvWriteInputs& inputs) {
+  if (inputs.slot_mapping.size() >= 512) throw FailureOfKind("SIGSEGV", "ended by SIGSEGV");
+  reference::write_kv(inputs);
+}
+
+void throw_in_512_tokens(const KvWriteInputs& inputs) {
+  if (inputs.slot_mapping.size() >= 512) throw std::runtime_error("too many tokens");
+  reference::write_kv(inputs);
+}
+
+// As a library that is called with what it was not asked about.
+void end_after_another(const KvWriteInputs& inputs) {
+  static std::vector<std::int64_t> last;
+  const std::vector<std::int64_t> slots(inputs.slot_mapping.begin(), inputs.slot_mapping.end());
+  const bool is_another = slots != last && slots.size() == last.size();
+  last = slots;
+  if (is_another) throw FailureOfKind("SIGSEGV", "ended by SIGSEGV");
+  reference::write_kv(inputs);
+}
+
 // Keeps the slots while the number of tokens and the pools' shape stay.
 void write_by_plan(const KvWriteInputs& inputs) {
   static std::vector<std::int64_t> planned;
@@ -174,6 +195,21 @@ TEST_CASE("a write that is too long for its case is told from it") {
   INFO(failure);
   CHECK((failure.find("\nagainst the reference's write, with sequence ") != std::string::npos));
   CHECK((failure.find(" tokens longer\n") != std::string::npos));
+}
+
+TEST_CASE("what ends a write is told with what was made of its case, and with the slots") {
+  const std::string crash = report_of(end_in_512_tokens).failures.at(0);
+  INFO(crash);
+  CHECK((crash.find("\nthrown\n  ended by SIGSEGV\n  in the write, with sequence ") !=
+         std::string::npos));
+  CHECK((crash.find(" tokens longer\n  slots      of ") != std::string::npos));
+  const std::string thrown = report_of(throw_in_512_tokens, 0).failures.at(0);
+  INFO(thrown);
+  CHECK((thrown.find("\n  too many tokens\n  in the write, with sequence ") != std::string::npos));
+  const std::string other = report_of(end_after_another, 0).failures.at(0);
+  INFO(other);
+  CHECK((other.find("in the write, of one of as many tokens, with other values and slots\n  slots "
+                    "     of ") != std::string::npos));
 }
 
 TEST_CASE("slots that are kept for the sizes of a write are told from another one of these") {
