@@ -180,5 +180,25 @@ TEST_CASE("options and tables that are kept from an earlier call of equal sizes 
                    }));
 }
 
+// Right, but that batches of more than `least` sequences have the scale of the first of the calls
+// of as many sequences that came directly after each other.
+Backend keeping_scale_beyond(std::size_t least) {
+  const auto kept = std::make_shared<Plan>();
+  return wrong([kept, least](PagedAttentionInputs inputs) {
+    if (inputs.context_length.size() <= least) return reference::paged_attention(inputs);
+    if (kept->lengths.size() != inputs.context_length.size()) *kept = plan_of(inputs);
+    inputs.options.scale = kept->scale;
+    return reference::paged_attention(inputs);
+  });
+}
+
+TEST_CASE("an option that only larger batches keep from an earlier call of as many is seen") {
+  expect_caught_by("the same call after another", history_law(), small_case(),
+                   keeping_scale_beyond(1));
+  LawCase larger = small_case();
+  larger.problem.sequences.resize(9, larger.problem.sequences.front());
+  expect_caught_by("the same call after another", history_law(), larger, keeping_scale_beyond(8));
+}
+
 }  // namespace
 }  // namespace recto::verify

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -103,14 +104,26 @@ LawCase other_call(LawCase law_case) {
   return law_case;
 }
 
-// A call of another shape: what the backend keeps for the shape of a call is made anew after it.
-LawCase call_of_another_shape(LawCase law_case) {
+// The shortest one that has keys and rows, if one has.
+SequenceProblem shortest(const std::vector<SequenceProblem>& sequences) {
+  return *std::ranges::min_element(sequences, {}, [](const SequenceProblem& sequence) {
+    const bool is_empty = sequence.num_rows == 0 || sequence.context_length == 0;
+    return std::pair(is_empty, sequence.context_length);
+  });
+}
+
+// Calls of other shapes: what the backend keeps for the shape of a call is made anew after them. It
+// may keep that for small batches alone, or for large ones: one call has a single sequence, and the
+// next one more than the case, most of them short.
+void run_other_shapes(LawCase law_case, LawTrial& trial) {
   std::vector<SequenceProblem>& sequences = law_case.problem.sequences;
-  if (sequences.size() == 1)
-    sequences.push_back(sequences.front());
-  else if (!sequences.empty())
-    sequences.resize(1);
-  return law_case;
+  if (sequences.empty()) return;
+  const std::size_t more = sequences.size() + 1;
+  const SequenceProblem short_one = shortest(sequences);
+  sequences.resize(1);
+  trial.run_aside(law_case);
+  sequences.resize(more, short_one);
+  trial.run_aside(law_case);
 }
 
 void compare_on_stale_memory(const Backend& backend, const LawSide& first, LawTrial& trial) {
@@ -126,7 +139,7 @@ void compare_on_stale_memory(const Backend& backend, const LawSide& first, LawTr
 
 LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind bound_kind) {
   LawTrial trial(backend, bound_kind);
-  trial.run_aside(call_of_another_shape(law_case));
+  run_other_shapes(law_case, trial);
   const std::optional<LawSide> first = trial.run(law_case);
   if (!first) return trial.verdict();
   const auto compare_with = [&](const std::string& what, const LawCase& changed) {
@@ -135,7 +148,7 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
   };
   for (std::uint64_t i = 1; i <= kHistories; ++i)
     compare_with(fmt::format("after other sequences, {}", i), after_others(law_case, i));
-  trial.run_aside(call_of_another_shape(law_case));
+  run_other_shapes(law_case, trial);
   trial.run(other_call(law_case), "another call between");
   compare_with("the same call after another", law_case);
   compare_on_stale_memory(backend, *first, trial);
