@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "verify/failing_case.h"
+#include "verify/generators/case_spec.h"
 
 namespace recto::verify {
 namespace {
@@ -22,7 +23,31 @@ struct Telling {
   const RecentChecks& recent;  // made before the attempt
 };
 
-// Shrinks, keeps and reports the case, then the failures of unreported kinds met while shrinking.
+// Whether the case is one of those shown.
+bool is_shown(const FailureCount& counted, const FailingCase& smallest) {
+  const DescribedCase& described = smallest.described;
+  if (smallest.lost || !described.spec || !described.after.empty()) return false;
+  return std::ranges::any_of(counted.shown_specs,
+                             [&](const auto& shown) { return *shown == *described.spec; });
+}
+
+// Keeps and reports the case, unless it is one of those shown.
+void show(const Attempt& attempt, FailingCase& smallest, Telling& telling) {
+  const auto& [law, backend, drawn, options] = attempt;
+  DescribedCase& described = smallest.described;
+  FailureCount& counted = telling.count.failures[smallest.verdict.kind()];
+  if (is_shown(counted, smallest)) {
+    ++counted.shrunk_to_shown;
+    return;
+  }
+  ++counted.shown;
+  if (described.spec && described.after.empty()) counted.shown_specs.push_back(described.spec);
+  if (smallest.is_cut_short || !smallest.fails_again) ++telling.cut_short;
+  if (options.keep) described.replay = options.keep(law, backend, described, smallest.verdict);
+  telling.failures.push_back(failure_text(law, backend, described, smallest.verdict));
+}
+
+// Shrinks and shows the case, then the failures of unreported kinds met while shrinking.
 // Returns why nothing can run any more, or nothing.
 std::optional<std::string> tell(const Attempt& attempt, FailingCase failing, Telling& telling) {
   const auto& [law, backend, described, options] = attempt;
@@ -31,12 +56,7 @@ std::optional<std::string> tell(const Attempt& attempt, FailingCase failing, Tel
   FailingCase smallest = failing_again(attempt, std::move(failing), telling.recent, budget, others);
   if (smallest.fails_again) smallest = shrunk(attempt, std::move(smallest), budget, others);
   telling.trials_left = budget.left();
-  if (smallest.is_cut_short || !smallest.fails_again) ++telling.cut_short;
-  ++telling.count.failures[smallest.verdict.kind()].shown;
-  if (options.keep) {
-    smallest.described.replay = options.keep(law, backend, smallest.described, smallest.verdict);
-  }
-  telling.failures.push_back(failure_text(law, backend, smallest.described, smallest.verdict));
+  show(attempt, smallest, telling);
   if (smallest.lost) {
     telling.failures.back() += fmt::format("nothing was run after it\n  {}\n", *smallest.lost);
     return fmt::format("law {} on {}: {}", law.name, backend.name, *smallest.lost);
@@ -75,7 +95,8 @@ std::optional<std::string> try_case(const Attempt& attempt, Telling telling) {
   ++count.failed;
   FailureCount& of_kind = count.failures[verdict.kind()];
   ++of_kind.cases;
-  if (of_kind.shown >= options.failures_kept && !failing.lost) return std::nullopt;
+  const std::int64_t made_small = of_kind.shown + of_kind.shrunk_to_shown;
+  if (made_small >= options.failures_kept && !failing.lost) return std::nullopt;
   return tell(attempt, std::move(failing), telling);
 }
 

@@ -47,9 +47,12 @@ using CaseSource = std::function<std::optional<DescribedCase>()>;
 
 // Failures of one kind (LawVerdict::kind).
 struct FailureCount {
-  std::int64_t cases = 0;          // drawn cases
-  std::int64_t shown = 0;          // with a text in LawReport::failures
-  std::int64_t met_shrinking = 0;  // of `shown`, met while shrinking a failure of another kind
+  std::int64_t cases = 0;            // drawn cases
+  std::int64_t shown = 0;            // with a text in LawReport::failures
+  std::int64_t met_shrinking = 0;    // of `shown`, met while shrinking a failure of another kind
+  std::int64_t shrunk_to_shown = 0;  // not shown, as they shrink to a case that is
+  // Of those shown that need no checks before them, where known.
+  std::vector<std::shared_ptr<const CaseSpec>> shown_specs = {};
 };
 
 // The outcome of one law on one backend.

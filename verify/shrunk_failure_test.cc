@@ -1,5 +1,6 @@
 // What a user sees of a wrong kernel: the smallest case that fails, as a readable block.
 
+#include <optional>
 #include <string>
 
 #include "bazel/testing/catch.h"
@@ -37,6 +38,26 @@ TEST_CASE("a wrong group mapping shrinks to the fewest heads that have one") {
   INFO(text);
   // Head 1 of four on two KV heads, which belongs to KV head 0.
   CHECK_THAT(text, ContainsSubstring("head 1, dim 0]"));
+}
+
+TEST_CASE("failures that shrink to the same case show it once") {
+  Backend refusing = canary_backend("canary", Fault::kNone);
+  refusing.run = [](const PagedAttentionInputs& /*inputs*/) -> reference::AttentionResult {
+    throw FailureOfKind("status", "returned 99");
+  };
+  // The same drawn case again and again.
+  const auto same_case = [drawn = drawn_case({.name = "any", .count = 200}, 0),
+                          left = 5]() mutable -> std::optional<DescribedCase> {
+    if (left-- == 0) return std::nullopt;
+    return drawn;
+  };
+  const LawReport report =
+      run_laws({oracle_comparison()}, {refusing}, same_case, {.failures_kept = 3});
+  CHECK(report.failed() == 5);
+  CHECK(report.failures.size() == 1);
+  const FailureCount& counted = report.counts.at(0).failures.at("status");
+  CHECK(counted.shown == 1);
+  CHECK(counted.shrunk_to_shown == 2);
 }
 
 TEST_CASE("a tail that is read shrinks to a block with one slot to spare") {

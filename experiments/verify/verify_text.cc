@@ -46,17 +46,29 @@ std::string counts_text(const Trial& trial, const verify::LawReport& report) {
   return table.text();
 }
 
-// How the checks of a backend failed, over all laws: kind -> failures on drawn cases plus those met
-// while shrinking others.
-std::map<std::string, std::int64_t> failures_by_kind(const verify::LawReport& report,
-                                                     const std::string& backend) {
-  std::map<std::string, std::int64_t> kinds;
+// How the checks of a backend failed, over all laws, by kind.
+std::map<std::string, verify::FailureCount> failures_by_kind(const verify::LawReport& report,
+                                                             const std::string& backend) {
+  std::map<std::string, verify::FailureCount> kinds;
   for (const LawCount& count : report.counts) {
     if (count.backend != backend) continue;
-    for (const auto& [kind, failures] : count.failures)
-      kinds[kind] += failures.cases + failures.met_shrinking;
+    for (const auto& [kind, failures] : count.failures) {
+      kinds[kind].cases += failures.cases;
+      kinds[kind].met_shrinking += failures.met_shrinking;
+    }
   }
   return kinds;
+}
+
+// "SIGSEGV 4, time-out 1": kinds of which there are any.
+std::string kind_counts_text(const std::map<std::string, verify::FailureCount>& kinds,
+                             std::int64_t verify::FailureCount::*number) {
+  std::string text;
+  for (const auto& [kind, failures] : kinds) {
+    if (failures.*number == 0) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", kind, failures.*number);
+  }
+  return text;
 }
 
 // For backends with failures other than wrong numbers: crashes, calls that did not come back, ...
@@ -65,10 +77,10 @@ std::string kinds_text(const Trial& trial, const verify::LawReport& report) {
   for (const verify::ListedBackend& listed : trial.backends) {
     const auto kinds = failures_by_kind(report, listed.backend.name);
     if (kinds.empty() || (kinds.size() == 1 && kinds.contains(verify::kWrongNumbers))) continue;
-    std::string counts;
-    for (const auto& [kind, checks] : kinds)
-      counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", kind, checks);
-    text += fmt::format("  {}: {}\n", listed.backend.name, counts);
+    text += fmt::format("  {}: {}\n", listed.backend.name,
+                        kind_counts_text(kinds, &verify::FailureCount::cases));
+    const std::string met = kind_counts_text(kinds, &verify::FailureCount::met_shrinking);
+    if (!met.empty()) text += fmt::format("    met as these were made small: {}\n", met);
   }
   return text.empty() ? "" : "\nKinds of failure, and the checks that ended in them\n" + text;
 }
@@ -111,8 +123,13 @@ std::string failures_text(const VerifyOptions& options, const VerifyOutcome& out
   if (report.failed() == 0) return "";
   const auto failed = static_cast<std::size_t>(report.failed());
   std::int64_t met_shrinking = 0;
-  for (const LawCount& count : report.counts)
-    for (const auto& [kind, failures] : count.failures) met_shrinking += failures.met_shrinking;
+  std::int64_t shrunk_to_shown = 0;
+  for (const LawCount& count : report.counts) {
+    for (const auto& [kind, failures] : count.failures) {
+      met_shrinking += failures.met_shrinking;
+      shrunk_to_shown += failures.shrunk_to_shown;
+    }
+  }
   const std::size_t shown = report.failures.size() - static_cast<std::size_t>(met_shrinking);
   // If one could not be kept, its own text says why.
   const std::string shown_where = outcome.written.is_ok()
@@ -131,6 +148,8 @@ std::string failures_text(const VerifyOptions& options, const VerifyOutcome& out
                     "same cause; --failures N shows N of each",
                     options.failures_kept == 1 ? "" : fmt::format("{} ", options.failures_kept)));
   }
+  if (shrunk_to_shown > 0)
+    text += fmt::format("Made small, the same as one shown: {}\n", shrunk_to_shown);
   if (report.cut_short > 0)
     text += fmt::format("Shown that may get smaller, and say why: {}\n", report.cut_short);
   if (met_shrinking > 0)
@@ -184,7 +203,8 @@ Json count_json(const LawCount& count) {
   for (const auto& [kind, failures] : count.failures) {
     json["failed_by_kind"][kind] = {{"cases", failures.cases},
                                     {"shown", failures.shown},
-                                    {"met_shrinking", failures.met_shrinking}};
+                                    {"met_shrinking", failures.met_shrinking},
+                                    {"shrunk_to_shown", failures.shrunk_to_shown}};
   }
   // JSON has no infinity.
   json["worst_error_to_bound"] =

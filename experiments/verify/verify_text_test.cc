@@ -91,7 +91,7 @@ TEST_CASE("files that kept another case are named") {
                                                  "in it:\n  kept/a.json\n\na block"));
 }
 
-TEST_CASE("crashes and calls that did not come back are counted by backend, those met late, too") {
+TEST_CASE("failed checks are counted by kind, and apart from kinds met as these were made small") {
   VerifyOutcome outcome = outcome_of(9, 3);
   auto& kinds = outcome.report.counts[0].failures;
   kinds["wrong numbers"] = {.cases = 9, .shown = 1};
@@ -101,11 +101,16 @@ TEST_CASE("crashes and calls that did not come back are counted by backend, thos
   kinds["time-out"] = {.shown = 1, .met_shrinking = 1};
   const std::string text = text_of(outcome);
   CHECK_THAT(text, ContainsSubstring("\nKinds of failure, and the checks that ended in them\n"
-                                     "  attends: SIGSEGV 4, time-out 1, wrong numbers 5\n"));
+                                     "  attends: SIGSEGV 4, wrong numbers 5\n"
+                                     "    met as these were made small: time-out 1\n"));
   CHECK_THAT(text, ContainsSubstring("\nFailed: 9 checks, 2 of them shown below"));
   CHECK_THAT(text,
              ContainsSubstring("\nMet as these were made small, of other kinds, and shown: 1\n"));
+  CHECK_THAT(text, !ContainsSubstring("the same as one shown"));
+  kinds["SIGSEGV"].shrunk_to_shown = 2;
+  CHECK_THAT(text_of(outcome), ContainsSubstring("\nMade small, the same as one shown: 2\n"));
   const auto json = verify_json(small_trial(), {}, outcome);
+  CHECK(json["counts"][0]["failed_by_kind"]["SIGSEGV"]["shrunk_to_shown"] == 2);
   CHECK(json["counts"][0]["failed_by_kind"]["SIGSEGV"]["cases"] == 4);
   CHECK(json["counts"][0]["failed_by_kind"]["time-out"]["met_shrinking"] == 1);
 }
