@@ -68,6 +68,7 @@ DAMAGED_MANIFESTS = {
         ("grid", 1, "grid: found 1; expected an object"),
         ("grid.base", [], "grid.base: found an array; expected an object"),
         ("grid.seeds", "2", 'grid.seeds: found "2"; expected an integer from 1 to'),
+        ("grid.seeds", 2, "grid.seeds: found 2; expected 1, as sweep.csv has"),
         ("grid.axes", ["block_size"], "grid.axes: found an array; expected an object"),
         ("grid.axes.block_size", "8", 'grid.axes.block_size: found "8"; expected an array'),
         ("grid.axes.block_size", [8, 16], "grid.axes.block_size[0]: found 8; expected a text"),
@@ -82,6 +83,7 @@ DAMAGED_MANIFESTS = {
     "fragmentation": (
         ("recto.commit", None, "recto.commit: found null; expected a text"),
         ("seeds", 0, "seeds: found 0; expected an integer from 1 to"),
+        ("seeds", 2, "seeds: found 2; expected 1, as fragmentation.csv has"),
         ("time_models", [1], "time_models[0]: found 1; expected an object"),
         ("configurations", {}, "configurations: found an object; expected an array"),
         ("configurations", [1], "configurations[0]: found 1; expected an object"),

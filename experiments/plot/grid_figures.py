@@ -12,6 +12,7 @@ import style
 from report_fields import OBJECT, TEXT, BadInput, checked, checked_list
 from result_files import (
     Source,
+    check_seeds,
     read_json,
     read_source,
     read_table,
@@ -55,7 +56,9 @@ def read_sweep(folder: Path) -> tuple[Source, pandas.DataFrame, list[str]]:
     models = well["time_model"] + ", " + well["time_model_provenance"]
     remarks += tuple(f"Step times: {model}" for model in models.unique())
     source = read_source(path, manifest, settings, remarks)
-    return replace(source, seeds=seeds_of(path, manifest, "grid.seeds")), well, axes
+    seeds = seeds_of(path, manifest, "grid.seeds")
+    check_seeds(path, "grid.seeds", seeds, table, "sweep.csv")
+    return replace(source, seeds=seeds), well, axes
 
 
 def _check_axes(path: Path, manifest: dict, axes: list[str]) -> None:

@@ -32,9 +32,11 @@ def memory_map(page: StudyPage) -> SubFigure | None:
         _show(whole, overview_states(packed), packed, (0, end_s))
         _mark(whole, packed)
         blocks = BlockMap(packed)
-        begin_s = blocks.begin_us / 1e6
+        # A run may be over by then.
+        begin_s = max(blocks.begin_us, min(page.close_look_us, blocks.end_us)) / 1e6
         length_s = min(_DETAIL_S, blocks.end_us / 1e6 - begin_s)
-        _show(close, detail_states(blocks, length_s), packed, (begin_s, begin_s + length_s))
+        range_s = (begin_s, begin_s + length_s)
+        _show(close, detail_states(blocks, range_s), packed, range_s)
         whole.axvspan(begin_s, begin_s + length_s, color=style.BLACK, lw=0.8, fill=False)
         whole.set_ylabel("slot")
         whole.set_title(label, pad=_TITLE_PAD)
@@ -46,7 +48,7 @@ def memory_map(page: StudyPage) -> SubFigure | None:
     patches = style.state_patches(_PAINTED)
     patches[-1].set_label("free or overhead")
     figure.legend(handles=[*patches, *signs], loc="outside lower center",
-                  ncols=len(patches) + len(signs))
+                  ncols=(len(patches) + len(signs)) // 2)
     return figure
 
 
@@ -65,9 +67,9 @@ def overview_states(packed: dict) -> numpy.ndarray:
     return shares.argmax(axis=0)[columns].T
 
 
-def detail_states(blocks: BlockMap, length_s: float) -> numpy.ndarray:
-    """The same of the part that the page tells block by block."""
-    range_us = (blocks.begin_us, blocks.begin_us + length_s * 1e6)
+def detail_states(blocks: BlockMap, range_s: tuple[float, float]) -> numpy.ndarray:
+    """The same of a part that the page tells block by block."""
+    range_us = (range_s[0] * 1e6, range_s[1] * 1e6)
     columns = states_over(blocks, range_us, _COLUMNS, _LINES)
     index = {state: number for number, state in enumerate(_PAINTED)}
     return numpy.asarray([[index[state] for state in column] for column in columns]).T

@@ -139,7 +139,7 @@ def panel(x: float, name: str, metrics: dict, paths: str, begin_s: float) -> str
 def picture(data: dict) -> str:
     found = {data["rows"][one["row"]]["label"]: one for one in data["maps"]}
     maps = {label: BlockMap(found[label]["map"]) for label in ROWS}
-    begin_us = max(one.begin_us for one in maps.values())
+    begin_us = max(data["close_look_us"], *(one.begin_us for one in maps.values()))
     if min(one.end_us for one in maps.values()) < begin_us + SECONDS * 1e6:
         raise SystemExit(f"the maps have no {SECONDS} s block by block in common")
     card = f'x="0.5" y="0.5" width="{WIDTH - 1}" height="{HEIGHT - 1}" rx="8" class="card"'

@@ -13,6 +13,7 @@
 
 #include "core/status.h"
 #include "experiments/support/manifest.h"
+#include "experiments/support/manifest_fields.h"
 #include "experiments/support/run_config.h"
 #include "experiments/support/usage_error.h"
 
@@ -58,6 +59,7 @@ Status run_plot(const PlotFlags& flags, CommandContext& context) {
   // The script says what is wrong with a manifest that is none.
   if (const Result<Json> manifest = read_manifest(flags.folder); manifest.is_ok()) {
     RECTO_RETURN_IF_ERROR(check_written_files(flags.folder, manifest.value()));
+    RECTO_RETURN_IF_ERROR(check_manifest_fields(manifest.value(), flags.folder + "/manifest.json"));
   }
   const Result<fs::path> scripts = find_scripts();
   RECTO_RETURN_IF_ERROR(scripts.status());

@@ -152,6 +152,16 @@ def seeds_of(path: Path, document: dict, field: str) -> int:
     return checked(path, document, field, POSITIVE) if name in parent else 1
 
 
+def check_seeds(path: Path, field: str, seeds: int, table: pandas.DataFrame, name: str) -> None:
+    """Columns X_by_seed have a value for each; without such columns there is one."""
+    by_seed = table[[column for column in table if column.endswith("_by_seed")]]
+    counts = {str(cell).count(";") + 1 for cell in by_seed.stack().dropna()}
+    told = counts or ({seeds} if len(by_seed.columns) else {1})
+    if told != {seeds}:
+        raise BadInput(f"{path}, {field}: found {seeds}; expected {min(told - {seeds})}, as {name} "
+                       "has")
+
+
 def common_settings(configurations: list[dict]) -> dict:
     """The settings that all configurations agree on."""
     first = configurations[0]
@@ -181,7 +191,9 @@ def read_fragmentation(folder: Path) -> tuple[Source, list[Run]]:
     rejecting = sum(run.rejected > 0 for run in runs)
     source = read_source(path, manifest, common_settings(configurations or [{}]),
                          rejections_told(rejecting, len(runs), "rows") + models)
-    return replace(source, seeds=seeds_of(path, manifest, "seeds")), runs
+    seeds = seeds_of(path, manifest, "seeds")
+    check_seeds(path, "seeds", seeds, table, "fragmentation.csv")
+    return replace(source, seeds=seeds), runs
 
 
 def read_simulation(path: Path) -> tuple[Source, Run]:

@@ -18,6 +18,7 @@ class StudyPage:
     maps: dict[str, dict]  # by the run's label: a map as the page packs it
     per_mille: list[int]  # at which distributions are given
     latencies: dict[str, dict[str, list[float]]]  # by label and kind: seconds; none if uncounted
+    close_look_us: int  # from where maps are drawn block by block
     kernel_s: dict[str, float]  # by label; of those that were measured
 
 
@@ -28,6 +29,7 @@ def read_page(path: Path) -> StudyPage:
         kernels = {row["label"]: row["metrics"].get("kernel_s") for row in data["rows"]}
         return StudyPage({labels[one["row"]]: one["map"] for one in data["maps"]},
                          data["quantiles_per_mille"], dict(zip(labels, data["latency"])),
+                         int(data["close_look_us"]),
                          {label: value for label, value in kernels.items() if value is not None})
     except (NoPage, ValueError, KeyError, IndexError, TypeError) as error:
         raise BadInput(f"{path}: expected the page of a study, as recto report {path.parent} "

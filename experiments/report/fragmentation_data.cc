@@ -104,7 +104,7 @@ Result<std::vector<std::size_t>> mapped_rows(const std::vector<RunConfig>& confi
   return rows;
 }
 
-// All maps show the same part of the run block by block: where a paged run is busiest.
+// What all maps show block by block, if not more: from where a paged run is busiest.
 Result<SimTime> detail_begin(const std::vector<RunConfig>& configs,
                              const std::vector<RecordedRun>& runs,
                              const std::vector<std::size_t>& rows, const ReportOptions& options) {
@@ -126,17 +126,19 @@ Result<SimTime> detail_begin(const std::vector<RunConfig>& configs,
 }
 
 Result<Json> maps_json(const std::vector<RunConfig>& configs, const std::vector<RecordedRun>& runs,
-                       const std::vector<std::size_t>& rows, const ReportOptions& options) {
-  const Result<SimTime> begin = detail_begin(configs, runs, rows, options);
-  RECTO_RETURN_IF_ERROR(begin.status());
+                       const std::vector<std::size_t>& rows, SimTime begin,
+                       const ReportOptions& options) {
   std::vector<std::optional<Result<MemoryMap>>> maps(rows.size());
   for_each_index(rows.size(), options.threads, [&](std::size_t i) {
-    maps[i] = record_map(configs[rows[i]], runs[rows[i]].outcome.report, begin.value());
+    const auto record = options.map_from_s ? record_map : record_map_whole_or_from;
+    maps[i] = record(configs[rows[i]], runs[rows[i]].outcome.report, begin);
   });
   Json json = Json::array();
   for (std::size_t i = 0; i < rows.size(); ++i) {
     RECTO_RETURN_IF_ERROR(maps[i]->status().in(study_label(configs[rows[i]])));
-    json.push_back({{"row", rows[i]}, {"map", to_json(maps[i]->value())}});
+    Json map = to_json(maps[i]->value());
+    map["begin_is_chosen"] = options.map_from_s.has_value();
+    json.push_back({{"row", rows[i]}, {"map", std::move(map)}});
   }
   return json;
 }
@@ -202,7 +204,9 @@ Result<Json> fragmentation_data(const ResultsFolder& folder, const ReportOptions
   const Json panels_json = panels.json(throughput, folder.seeds);
   const auto mapped = mapped_rows(folder.configs, panels_json, options);
   RECTO_RETURN_IF_ERROR(mapped.status());
-  const Result<Json> maps = maps_json(folder.configs, runs.value(), mapped.value(), options);
+  const auto begin = detail_begin(folder.configs, runs.value(), mapped.value(), options);
+  RECTO_RETURN_IF_ERROR(begin.status());
+  const auto maps = maps_json(folder.configs, runs.value(), mapped.value(), begin.value(), options);
   RECTO_RETURN_IF_ERROR(maps.status());
   const sim::Report& report = runs.value().front().outcome.report;
   const Json headline = headline_json(rows, mapped.value(), panels_json, throughput);
@@ -219,6 +223,7 @@ Result<Json> fragmentation_data(const ResultsFolder& folder, const ReportOptions
               {"latency", latency},
               {"manager", first.manager},
               {"maps", maps.value()},
+              {"close_look_us", (begin.value() - SimTime()).value() / 1000},
               {"headline", headline},
               {"panels", panels_json}};
 }

@@ -28,6 +28,15 @@ WINDOWED = (
     "fragmentation --requests 600 --window 128 --pool-slots 2560 --max-length 512 "
     "--allocators contiguous-max,paged --block-sizes 16 --report --out"
 ).split()
+# Too many blocks for a page, and not too many regions.
+MANY = (
+    "fragmentation --requests 3000 --allocators contiguous-max,paged --block-sizes 16 "
+    "--report --out"
+).split()
+COPIES = (
+    "fragmentation --requests 60 --decoding parallel:3 --allocators contiguous-oracle,paged "
+    "--block-sizes 16 --report --out"
+).split()
 # Three rows, two maps.
 THREE_ROWS = (
     "fragmentation --requests 600 --allocators contiguous-max,paged --block-sizes 8,16 "
@@ -104,20 +113,76 @@ class Maps(unittest.TestCase):
             self.assertTrue(lines[2].startswith(f"request {stay['request']}, "), lines)
 
     def test_a_map_says_where_single_blocks_are_known_and_where_not(self):
-        page = self.page(PLAIN)
+        page = self.page(MANY)
+        chosen = page.with_name("chosen.html")
+        subprocess.run([PROGRAM, "report", page.parent, "--map-from-s", "300", "--html", chosen],
+                       check=True, capture_output=True)
+        told = "[...document.querySelectorAll('.resolution')].map((one) => one.innerText)"
+        all_known = [f"Drawn here: every single {kind}, and each change at its time."
+                     for kind in ("region", "block")]
+        with self.opened(self.page(PLAIN)) as session:
+            self.assertEqual(session.run(told), all_known)
+        with self.opened(chosen) as session:
+            self.assertIn("(the bracket), as this page was made with --map-from-s.",
+                          session.run(told)[0])
         with self.opened(page) as session:
-            told = "[...document.querySelectorAll('.resolution')].map((one) => one.innerText)"
             whole = session.run(told)
             session.run("document.getElementById('map-detail').click(); "
                         "new Promise((resolve) => setTimeout(resolve, 100))")
             single = session.run(told)
             spans = session.run("[...document.querySelectorAll('.map-host')].map("
                                 "(host) => detailSpan(host.view.map()))")
-        for kind, text, span in zip(("regions", "blocks"), whole, spans):
-            self.assertIn(f"single {kind} were recorded {span} only (the bracket)", text)
-            self.assertRegex(text, r"every [\d.]+ m?s, in which a row stands for \d+ slots")
-        self.assertEqual(single, [f"Drawn here: every single {kind}, and each change at its time."
-                                  for kind in ("region", "block")])
+        self.assertEqual(whole[0], all_known[0])
+        self.assertIn(f"single blocks were recorded {spans[1]} only (the bracket), as all of them "
+                      "would make this page too large.", whole[1])
+        self.assertRegex(whole[1], r"every [\d.]+ m?s, in which a row stands for \d+ slots")
+        self.assertEqual(single, all_known)
+
+    def test_marks_are_at_the_times_of_single_events_where_these_are_known(self):
+        read = """[...document.querySelectorAll('.map-host')].map(({view}) => {
+            const map = view.map();
+            return MARKS.map((_, kind) => ({
+              instants: map.instants[kind],
+              counted: map.overview.marks[kind].reduce((sum, many) => sum + many, 0),
+              single: singleMarks(map.detail, kind) })); })"""
+        with self.opened(self.page(COPIES)) as session:
+            whole = session.run(read)
+        with self.opened(self.page(MANY)) as session:
+            part = session.run(read)
+        for kinds in (*whole, *part):
+            for kind in kinds:
+                self.assertEqual(sum(many for _, many in kind["instants"]), kind["counted"])
+        for kinds in whole:
+            self.assertGreater(kinds[1]["counted"], 60)
+            for kind in kinds:
+                self.assertEqual(kind["instants"], [[us, 1] for us in kind["single"]])
+
+    def test_no_label_of_the_time_axis_is_cut(self):
+        with self.opened(self.page(PLAIN)) as session:
+            beyond = session.run("""(() => {
+              const beyond = [];
+              const { fillText } = CanvasRenderingContext2D.prototype;
+              CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+                if (this.textBaseline === "top") {
+                  beyond.push(x + this.measureText(text).width / 2 - this.canvas.clientWidth);
+                }
+              };
+              setTimeRange(78, 78.2001);
+              document.querySelector(".map-host").view.draw();
+              CanvasRenderingContext2D.prototype.fillText = fillText;
+              return beyond;
+            })()""")
+        self.assertGreater(len(beyond), 2)
+        self.assertLessEqual(max(beyond), 0)
+        self.assertGreater(max(beyond), -9)
+
+    def test_the_foot_of_a_sweep_has_no_value_of_an_axis(self):
+        with self.opened(self.page(PLAIN)) as session:
+            settings = session.run("""commonSettings({ grid: {
+                base: { seed: 1, block_size: 16, gpu: "H100" },
+                axes: { seed: ["2", "3"], block_size: ["8", "32"] } } })""")
+        self.assertEqual(settings, [["seed", "varies"], ["block_size", "varies"],
+                                    ["gpu", '"H100"']])
 
     def test_a_row_without_a_map_names_the_command_that_makes_both(self):
         page = self.page(THREE_ROWS)

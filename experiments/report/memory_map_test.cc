@@ -163,6 +163,24 @@ TEST_CASE("Swaps and windows are mapped, too") {
   check_segments(windowed.map);
 }
 
+TEST_CASE("A map has all single blocks unless they are too many, and else those from a time on") {
+  for (const std::int64_t requests : {120, 1500}) {
+    INFO(requests);
+    RunConfig config = small_run("paged");
+    config.requests = requests;
+    config.block_size = 4;
+    const Mapped run = mapped(config);
+    const SimTime middle = SimTime((end_of(run.report) - SimTime()).value() / 2);
+    const Result<MemoryMap> map = record_map_whole_or_from(config, run.report, middle);
+    REQUIRE(map.status() == Status::ok());
+    const bool is_small = requests == 120;
+    CHECK((run.map.detail.end == run.map.end) == is_small);
+    CHECK(map.value().detail.begin == (is_small ? SimTime() : middle));
+    CHECK((map.value().detail.end == map.value().end) == is_small);
+    check_segments(map.value());
+  }
+}
+
 TEST_CASE("A map is the same each time") {
   const RunConfig config = small_run("paged");
   CHECK(to_json(mapped(config).map).dump() == to_json(mapped(config).map).dump());

@@ -145,6 +145,55 @@ class OneRun(unittest.TestCase):
                 self.assertIn(f"{folder}/manifest.json, grid.axes{expected}", self.refused(folder))
                 self.assertFalse((folder / "report.html").exists())
 
+    def test_what_is_shown_of_a_manifest_has_its_type(self):
+        edits = (
+            (self.study, "time_models", 3, ": found 3; expected an array"),
+            (self.study, "time_models", [3], "[0]: found 3; expected an object"),
+            (self.study, "time_models", [{"name": 5}], "[0].name: found 5; expected a text"),
+            (self.study, "time_models", [{"name": "a"}], "[0].provenance: found none; expected a"),
+            (self.study, "remarks", 3, ": found 3; expected an array"),
+            (self.study, "remarks", "x", ': found "x"; expected an array'),
+            (self.study, "inputs", 3, ": found 3; expected an array"),
+            (self.study, "inputs", [3], "[0]: found 3; expected an object"),
+            (self.study, "inputs", [{"path": "t"}], "[0].bytes: found none; expected an integer"),
+            (self.study, "configurations", [3], "[0]: found 3; expected an object"),
+            (self.study, "seeds", 2, ": found 2; expected 1, as fragmentation.csv has"),
+            (self.study, "recto", {"version": 3}, ".version: found 3; expected a text"),
+            (self.sweep, "grid", {"base": {"gpu": 5}}, ".base: gpu: found 5; expected"),
+            (self.sweep, "points", -1, ": found -1; expected an integer from 0"),
+            (self.sweep, "points", "3", ': found "3"; expected an integer from 0'),
+            (self.sweep, "failed_points", 3, ": found 3; expected an array"),
+            (self.sweep, "columns", [3], "[0]: found 3; expected a text"),
+            (self.sweep, "remarks", [3], "[0]: found 3; expected a text"),
+        )
+        for index, (made, name, value, expected) in enumerate(edits):
+            with self.subTest(f"{name} {value}"):
+                folder = self.copy(made, f"typed-{index}")
+                self.change(folder, lambda manifest: manifest.update({name: value}))
+                told = f"{folder}/manifest.json, {name}{expected}"
+                self.assertIn(told, self.refused(folder))
+                if name == "seeds":
+                    continue  # what recto plot says of it, its own tests tell
+                plotted = recto("plot", folder, "--out", folder / "pictures")
+                self.assertEqual(plotted.returncode, 2)
+                self.assertIn(told, plotted.stderr)
+
+    def test_the_seeds_of_a_sweep_must_be_those_of_its_rows(self):
+        made = Path(self.scratch.name, "two-seeds")
+        run = recto("sweep", "--requests", 20, "--block-size", "8,16", "--seeds", 2, "--out", made)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        for index, (of, seeds, rows) in enumerate(((self.sweep, 2, 1), (made, 1, 2), (made, 3, 2))):
+            folder = self.copy(of, f"seeds-{index}")
+            self.change(folder, lambda manifest: manifest["grid"].update(seeds=seeds))
+            self.assertIn(f"{folder}/manifest.json, grid.seeds: found {seeds}; expected {rows}, as "
+                          "sweep.csv has", self.refused(folder))
+
+    def test_bytes_behind_a_manifest_are_refused(self):
+        folder = self.copy(self.study, "bytes-behind")
+        with open(folder / "manifest.json", "ab") as file:
+            file.write(b"\0\0and more")
+        self.assertIn("manifest.json: found a NUL byte; expected JSON", self.refused(folder))
+
     def test_a_file_of_another_run_is_refused(self):
         folder = Path(self.scratch.name, "mixed")
         folder.mkdir()

@@ -55,6 +55,13 @@ Result<MemoryMap> record_map(const RunConfig& config, const sim::Report& report,
   return recorder.finish();
 }
 
+Result<MemoryMap> record_map_whole_or_from(const RunConfig& config, const sim::Report& report,
+                                           SimTime begin) {
+  Result<MemoryMap> whole = record_map(config, report, SimTime());
+  if (!whole.is_ok() || whole.value().detail.end == whole.value().end) return whole;
+  return record_map(config, report, begin);
+}
+
 SimTime busiest_moment(const sim::Report& report) {
   if (report.series.empty()) return SimTime();
   const auto busiest = std::ranges::max_element(report.series, {}, pressure);

@@ -25,6 +25,10 @@ Result<RecordedRun> run_and_record(const RunConfig& config);
 Result<MemoryMap> record_map(const RunConfig& config, const sim::Report& report,
                              SimTime detail_begin);
 
+// Block by block over the whole run, if that is not too much for a page; or else from `begin` on.
+Result<MemoryMap> record_map_whole_or_from(const RunConfig& config, const sim::Report& report,
+                                           SimTime begin);
+
 // When the last request ended.
 SimTime end_of(const sim::Report& report);
 

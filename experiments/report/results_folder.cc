@@ -2,27 +2,34 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
 #include "core/json_output.h"
 #include "experiments/report/located_inputs.h"
 #include "experiments/report/text_field.h"
 #include "experiments/support/manifest.h"
+#include "experiments/support/manifest_fields.h"
 #include "experiments/support/text_file.h"
 
 namespace recto::experiments {
 namespace {
 
-// Of a study or of a sweep; 1 where nothing is said.
-Result<std::int64_t> seeds_of(const Json& manifest, const std::string& path) {
-  const Json* seeds = nullptr;
-  if (manifest.contains("seeds")) seeds = &manifest["seeds"];
-  const bool has_grid = manifest.contains("grid") && manifest["grid"].is_object();
-  if (has_grid && manifest["grid"].contains("seeds")) seeds = &manifest["grid"]["seeds"];
-  if (seeds == nullptr) return std::int64_t{1};
-  if (seeds->is_number_integer() && *seeds >= 1) return seeds->get<std::int64_t>();
-  return Status::invalid_input(
-      fmt::format("{}, seeds: found {}; expected an integer from 1", path, json_text(*seeds)));
+// Of a study or of a sweep; 1 where nothing is said. Must be those of the table.
+Result<std::int64_t> seeds_of(const ResultsFolder& folder, const std::string& path) {
+  const bool is_sweep = folder.kind == ResultsKind::kSweep;
+  const std::string where = path + (is_sweep ? ", grid.seeds" : ", seeds");
+  const Json said = is_sweep ? folder.manifest.value("grid", Json::object()) : folder.manifest;
+  const Json seeds = said.value("seeds", Json(1));
+  if (!seeds.is_number_integer() || seeds < 1) {
+    return Status::invalid_input(
+        fmt::format("{}: found {}; expected an integer from 1", where, json_text(seeds)));
+  }
+  const std::optional<std::size_t> told = folder.table.seeds();
+  if (!told || seeds == *told) return seeds.get<std::int64_t>();
+  return Status::invalid_input(fmt::format("{}: found {}; expected {}, as {}.csv has", where,
+                                           json_text(seeds), *told,
+                                           is_sweep ? "sweep" : "fragmentation"));
 }
 
 Result<std::vector<RunConfig>> configurations(const Json& manifest, const std::string& path) {
@@ -61,12 +68,13 @@ Result<ResultsFolder> read_results_folder(const std::string& path) {
   const std::string name = command + ".csv";
   const std::string csv_path = path + '/' + name;
   RECTO_RETURN_IF_ERROR(check_written_files(path, folder.manifest));
+  RECTO_RETURN_IF_ERROR(check_manifest_fields(folder.manifest, manifest_path));
   const Result<std::string> text = read_text_file(csv_path);
   RECTO_RETURN_IF_ERROR(text.status());
   Result<ResultsTable> table = ResultsTable::parse(text.value(), csv_path);
   RECTO_RETURN_IF_ERROR(table.status());
   folder.table = std::move(table).value();
-  const Result<std::int64_t> seeds = seeds_of(folder.manifest, manifest_path);
+  const Result<std::int64_t> seeds = seeds_of(folder, manifest_path);
   RECTO_RETURN_IF_ERROR(seeds.status());
   folder.seeds = seeds.value();
   for (std::int64_t seed = 0; seed < folder.seeds && folder.seeds > 1; ++seed) {

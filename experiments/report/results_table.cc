@@ -84,6 +84,18 @@ Result<std::optional<double>> ResultsTable::number(std::size_t row, std::string_
   return std::optional<double>(value);
 }
 
+std::optional<std::size_t> ResultsTable::seeds() const {
+  bool has_several = false;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (!columns_[i].ends_with(kBySeedSuffix)) continue;
+    has_several = true;
+    for (const auto& row : rows_) {
+      if (!row[i].empty()) return split(row[i]).size();
+    }
+  }
+  return has_several ? std::nullopt : std::optional<std::size_t>(1);
+}
+
 Result<ResultsTable> ResultsTable::of_seed(std::size_t seed, std::size_t seeds) const {
   ResultsTable table;
   table.path_ = path_;

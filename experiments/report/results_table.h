@@ -27,6 +27,10 @@ class ResultsTable {
   // numbers, "nan" and "inf" among them.
   Result<std::optional<double>> number(std::size_t row, std::string_view column) const;
 
+  // Of how many seeds the rows are, by their columns of values by seed; 1 without such columns,
+  // nullopt if all of their fields are empty.
+  std::optional<std::size_t> seeds() const;
+
   // The table of seed number `seed` of a table of means: of each column with a column of values by
   // seed, which "_by_seed" is added to, the value of that seed. Invalid input, naming the line, if
   // there are not `seeds` values, or the column, if a mean with an interval has none. O(fields).

@@ -148,6 +148,9 @@ Result<Json> read_manifest(const std::string& folder) {
   const std::string path = folder + "/manifest.json";
   const Result<std::string> text = read_text_file(path);
   RECTO_RETURN_IF_ERROR(text.status());
+  if (text.value().find('\0') != std::string::npos) {  // nlohmann's parser would end there
+    return Status::invalid_input(path + ": found a NUL byte; expected JSON");
+  }
   Json manifest = Json::parse(text.value(), within_nesting_max, /*allow_exceptions=*/false);
   if (manifest.is_object() && manifest.contains("command") && manifest["command"].is_string()) {
     return manifest;

@@ -1,11 +1,13 @@
 // Where the page came from: enough to make it again.
 
 function commonSettings(manifest) {
-  const all = manifest.configurations || (manifest.grid ? [manifest.grid.base] : []);
+  const { base, axes } = manifest.grid || { base: {}, axes: {} };
+  const all = manifest.configurations || [base];
   const names = Object.keys(all[0] || {});
   return names.map((name) => {
     const texts = [...new Set(all.map((one) => JSON.stringify(one[name])))];
-    return [name, texts.length > 1 ? "varies" : texts[0]];
+    const varies = texts.length > 1 || name in axes;
+    return [name, varies ? "varies" : texts[0]];
   }).filter(([, text]) => text !== "null" && text !== undefined);
 }
 

@@ -31,9 +31,33 @@ function decodedMap(packed) {
     segments: unpackedAll(packed.detail.segments),
     events: unpackedAll(packed.detail.events),
   };
+  map.instants = MARKS.map((_, kind) => markInstants(map, kind));
   map.unit = map.blocks > 0 ? map.block_size : 1;  // slots to a place
   addContexts(map);
   return map;
+}
+
+// When marks of a kind are to be drawn, each with how many: single ones at their own times. The
+// others are known by how many there were between two pictures.
+function markInstants(map, kind) {
+  const { at, marks } = map.overview;
+  const single = singleMarks(map.detail, kind);
+  const others = [...marks[kind]];
+  for (const us of single) --others[Math.min(firstAfter(at, us - 1), at.length - 1)];
+  return [...single.map((us) => [us, 1]),
+          ...others.map((many, i) => [at[i], many]).filter(([, many]) => many > 0)];
+}
+
+function singleMarks(detail, kind) {
+  const { at_us: at, mark } = detail.events;
+  if (kind > 0) return Array.from(at).filter((_, i) => mark[i] === kind);
+  // A group is preempted as one.
+  const { request, end_us: end, how } = detail.stays;
+  const preempted = new Map();
+  for (let i = 0; i < how.length; ++i) {
+    if (how[i] === 1 || how[i] === 2) preempted.set(request[i] + " " + end[i], end[i]);
+  }
+  return [...preempted.values()];
 }
 
 // For each stay instants and tokens in the cache then, both growing: where it began, got blocks,
@@ -95,8 +119,10 @@ function fillAt(map, segment, time) {
   return { slots, out, used, kept, cached: false };
 }
 
+// Whether all that there is of the run in this range of time (in seconds) is told block by block.
 function isDetailed(map, begin, end) {
-  return begin * 1e6 >= map.detail.begin - 1 && end * 1e6 <= map.detail.end + 1;
+  return hasDetail(map) && begin * 1e6 >= map.detail.begin - 1 &&
+      Math.min(end * 1e6, map.end_us) <= map.detail.end + 1;
 }
 
 // What is at a time (in seconds) and a slot: words for a hover.
@@ -187,6 +213,12 @@ function resolutionOf(map, begin, end) {
   const apart = map.end_us / 1e6 / map.overview.at.length;
   return "Drawn here: a picture of the pool every " + span(apart) + ", in which a row stands for " +
       count(map.pool_slots / map.rows) + " slots and has their states in proportion; " +
-      knownSingly(map) + (hasDetail(map) ? ", as all of them would make this page too large."
-                                         : ", which is over where the other's begin.");
+      knownSingly(map) + ", " + whyNotAll(map) + ".";
+}
+
+function whyNotAll(map) {
+  if (!hasDetail(map)) return "which is over where the other's begin";
+  return map.begin_is_chosen && map.detail.end >= map.end_us
+      ? "as this page was made with --map-from-s"
+      : "as all of them would make this page too large";
 }

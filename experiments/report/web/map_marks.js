@@ -24,41 +24,55 @@ function drawMapAxes(context, view, width) {
   const tick = niceStep(range, (width - MAP_LEFT) / 80, TIME_STEPS);
   for (let time = Math.ceil(timeRange.begin / tick) * tick; time <= timeRange.end; time += tick) {
     const x = view.xOf(time);
-    context.fillText(clock(time, tick), Math.min(x, width - 18), MAP_HEIGHT - MAP_BOTTOM + 7);
+    const label = clock(time, tick);
+    const rightmost = width - context.measureText(label).width / 2 - 1;
+    context.fillText(label, Math.min(x, rightmost), MAP_HEIGHT - MAP_BOTTOM + 7);
     context.fillRect(x, MAP_HEIGHT - MAP_BOTTOM, 1, 4);
   }
   context.strokeRect(MAP_LEFT + 0.5, MAP_TOP + 0.5, width - MAP_LEFT - 1,
                      MAP_HEIGHT - MAP_TOP - MAP_BOTTOM - 1);
 }
 
-// One sign for all that happened in a few pixels; its size says how much.
+// Those that would overlap as one, in their middle.
+function marksInSight(view, instants, width) {
+  const size = Math.ceil((width - MAP_LEFT) / 9) + 1;
+  const [many, sum] = [new Float64Array(size), new Float64Array(size)];
+  for (const [us, count] of instants) {
+    const x = view.xOf(us / 1e6);
+    if (x < MAP_LEFT || x > width) continue;
+    const bin = Math.floor((x - MAP_LEFT) / 9);
+    many[bin] += count;
+    sum[bin] += count * x;
+  }
+  return [...many.keys()].filter((bin) => many[bin] > 0)
+      .map((bin) => ({ x: sum[bin] / many[bin], many: many[bin] }));
+}
+
+// The size of a sign says how much happened.
 function drawMapMarks(context, view, map, width) {
-  const { at, marks } = map.overview;
   context.textAlign = "center";
   context.textBaseline = "middle";
   MARKS.forEach((mark, kind) => {
-    const bins = new Float64Array(Math.ceil((width - MAP_LEFT) / 9) + 1);
-    for (let i = 0; i < at.length; ++i) {
-      if (!marks[kind][i]) continue;
-      const x = view.xOf(at[i] / 1e6);
-      if (x >= MAP_LEFT && x <= width) bins[Math.floor((x - MAP_LEFT) / 9)] += marks[kind][i];
-    }
-    bins.forEach((many, bin) => {
-      if (!many) return;
+    for (const { x, many } of marksInSight(view, map.instants[kind], width)) {
       context.font = Math.min(7 + 1.6 * Math.log2(many + 1), 13) + "px system-ui, sans-serif";
       context.fillStyle = cssVariable("--ink");
-      context.fillText(mark.sign, MAP_LEFT + bin * 9 + 4.5, 6 + kind * 10);
-    });
+      context.fillText(mark.sign, x, 6 + kind * 10);
+    }
   });
   drawEvents(context, view, map);
   drawBracket(context, view, map, width);
 }
+
+// More signs than this in sight would hide what they mark.
+const EVENTS_MAX = 600;
 
 // Single ones, where they are, once blocks are tall enough to be told apart.
 function drawEvents(context, view, map) {
   if (!isDetailed(map, timeRange.begin, timeRange.end)) return;
   const tall = view.yOf(0) - view.yOf(map.unit);
   if (map.blocks > 0 && tall < 1) return;
+  const inSight = ([us]) => us >= timeRange.begin * 1e6 && us <= timeRange.end * 1e6;
+  if (map.instants.flat().filter(inSight).length > EVENTS_MAX) return;
   const halo = cssVariable("--panel");
   const sign = (text, time, slot) => {
     const x = view.xOf(time / 1e6);

@@ -1,0 +1,109 @@
+#include "experiments/support/manifest_fields.h"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "core/json_output.h"
+
+namespace recto::experiments {
+namespace {
+
+struct Kind {
+  bool (*has)(const Json&);
+  std::string_view name;
+};
+
+constexpr Kind kText{[](const Json& json) { return json.is_string(); }, "a text"};
+constexpr Kind kObject{[](const Json& json) { return json.is_object(); }, "an object"};
+constexpr Kind kArray{[](const Json& json) { return json.is_array(); }, "an array"};
+constexpr Kind kCount{[](const Json& json) { return json.is_number_integer() && json >= 0; },
+                      "an integer from 0"};
+
+struct Field {
+  std::string_view name;
+  Kind kind;
+};
+
+constexpr Field kFields[] = {{"recto", kObject},         {"grid", kObject},
+                             {"configurations", kArray}, {"time_models", kArray},
+                             {"inputs", kArray},         {"remarks", kArray},
+                             {"columns", kArray},        {"points", kCount},
+                             {"failed_points", kArray},  {"repeat", kText}};
+constexpr Field kVersion[] = {{"version", kText}, {"commit", kText}};
+constexpr Field kTimeModel[] = {{"name", kText}, {"provenance", kText}};
+constexpr Field kFailedPoint[] = {{"point", kCount}, {"error", kText}};
+constexpr Field kInput[] = {{"path", kText}, {"bytes", kCount}, {"xxh3_128", kText}};
+
+Status check(const Json& found, const Kind& kind, const std::string& where) {
+  if (kind.has(found)) return Status::ok();
+  return Status::invalid_input(
+      fmt::format("{}: found {}; expected {}", where, json_text(found), kind.name));
+}
+
+Status check_present(const Json& object, std::span<const Field> fields, const std::string& where) {
+  for (const auto& [name, kind] : fields) {
+    const auto found = object.find(name);
+    if (found == object.end()) continue;
+    RECTO_RETURN_IF_ERROR(check(*found, kind, where + std::string(name)));
+  }
+  return Status::ok();
+}
+
+// Each item of an array must be of this kind and, if it is an object, have these fields.
+Status check_items(const Json& manifest, std::string_view array, const Kind& kind,
+                   std::span<const Field> fields, const std::string& where) {
+  const auto items = manifest.find(array);
+  if (items == manifest.end()) return Status::ok();
+  for (std::size_t i = 0; i < items->size(); ++i) {
+    const Json& item = (*items)[i];
+    const std::string here = fmt::format("{}{}[{}]", where, array, i);
+    RECTO_RETURN_IF_ERROR(check(item, kind, here));
+    for (const auto& [name, field_kind] : fields) {
+      const auto found = item.find(name);
+      const std::string field = fmt::format("{}.{}", here, name);
+      if (found == item.end()) {
+        return Status::invalid_input(
+            fmt::format("{}: found none; expected {}", field, field_kind.name));
+      }
+      RECTO_RETURN_IF_ERROR(check(*found, field_kind, field));
+    }
+  }
+  return Status::ok();
+}
+
+Status check_settings(const Json& manifest, const std::string& where) {
+  if (const auto grid = manifest.find("grid"); grid != manifest.end() && grid->contains("base")) {
+    RECTO_RETURN_IF_ERROR(check((*grid)["base"], kObject, where + "grid.base"));
+    const Status base = run_config_from_json((*grid)["base"]).status();
+    RECTO_RETURN_IF_ERROR(base.in(where + "grid.base"));
+  }
+  const auto configurations = manifest.find("configurations");
+  if (configurations == manifest.end()) return Status::ok();
+  for (std::size_t i = 0; i < configurations->size(); ++i) {
+    const std::string here = fmt::format("{}configurations[{}]", where, i);
+    RECTO_RETURN_IF_ERROR(check((*configurations)[i], kObject, here));
+    RECTO_RETURN_IF_ERROR(run_config_from_json((*configurations)[i]).status().in(here));
+  }
+  return Status::ok();
+}
+
+}  // namespace
+
+Status check_manifest_fields(const Json& manifest, const std::string& path) {
+  const std::string where = path + ", ";
+  RECTO_RETURN_IF_ERROR(check_present(manifest, kFields, where));
+  if (manifest.contains("recto")) {
+    RECTO_RETURN_IF_ERROR(check_present(manifest["recto"], kVersion, where + "recto."));
+  }
+  RECTO_RETURN_IF_ERROR(check_items(manifest, "time_models", kObject, kTimeModel, where));
+  RECTO_RETURN_IF_ERROR(check_items(manifest, "inputs", kObject, kInput, where));
+  RECTO_RETURN_IF_ERROR(check_items(manifest, "remarks", kText, {}, where));
+  RECTO_RETURN_IF_ERROR(check_items(manifest, "columns", kText, {}, where));
+  RECTO_RETURN_IF_ERROR(check_items(manifest, "failed_points", kObject, kFailedPoint, where));
+  return check_settings(manifest, where);
+}
+
+}  // namespace recto::experiments
