@@ -93,16 +93,37 @@ Result<Trial> trial_of(const ReplayFlags& flags, const SavedCase& saved) {
 
 enum class Replayed : std::uint8_t { kSkipped, kHeld, kFailed };
 
-std::string verdict_text(const Law& law, const verify::LawVerdict& verdict) {
+bool is_oracle(const Law& law) { return law.name == "oracle"; }
+
+// The explanation is of a run of its own, which need not be as the law's was.
+std::string verdict_text(const Law& law, const verify::LawVerdict& verdict,
+                         const verify::Explanation& explanation) {
   if (verdict.skipped) return fmt::format("skipped    law {}: {}\n", law.name, *verdict.skipped);
-  // The explanation shows the numbers that the oracle finds wrong.
-  if (law.name == "oracle" && !verdict.thrown)
-    return verdict.printed.empty() ? "" : verdict.printed + "\n";
+  const bool is_explained = !verdict.failed() || (!verdict.thrown && explanation.is_wrong());
+  if (is_oracle(law) && is_explained) return verdict.printed.empty() ? "" : verdict.printed + "\n";
   if (!verdict.failed()) {
     return fmt::format("law        {} holds, {}\n", law.name, verdict.comparison.text());
   }
   return fmt::format("law        {} is broken: {}\n{}\n", law.name, law.statement,
                      verdict.heading() + "\n" + verdict.details());
+}
+
+// What the law's run and the one that is explained tell together.
+std::string remark_on(const Law& law, const verify::LawVerdict& verdict,
+                      const verify::Explanation& explanation, bool is_kept) {
+  if (verdict.skipped) return "";
+  const bool has_failed = explanation.is_wrong() || explanation.not_run;
+  if (verdict.failed() && !has_failed) {
+    return is_oracle(law) ? "  it fails only sometimes: made again, the case is right\n"
+                          : "  made again, the case itself is right: wrong is what the law makes "
+                            "of it, or the case only sometimes\n";
+  }
+  if (verdict.failed()) return "";
+  if (is_oracle(law) && has_failed)
+    return "  it fails only sometimes: made before, the case was right\n";
+  if (is_kept && !explanation.is_wrong())
+    return "  the failure that was kept of this backend did not come again this time\n";
+  return "";
 }
 
 Replayed replay_on(const Backend& backend, const Trial& trial, const SavedCase& saved,
@@ -118,15 +139,16 @@ Replayed replay_on(const Backend& backend, const Trial& trial, const SavedCase& 
   const verify::Explanation explanation =
       verify::explain(begun_again(backend, trial, saved), law_case, saved.bound_kind);
   out << fmt::format("\n{}, {} bounds\n", backend.name, bound_kind_name(saved.bound_kind))
-      << verdict_text(law, verdict);
-  // The reason why it was not run has been printed already.
-  if (!explanation.not_run) out << explanation_text(explanation, law_case);
-  if (explanation.is_wrong() || verdict.failed()) {
-    if (!explanation.is_wrong() && !explanation.not_run)
-      out << "  the case itself is right: wrong is what the law makes of it\n";
-    return Replayed::kFailed;
-  }
-  return verdict.skipped && explanation.not_run ? Replayed::kSkipped : Replayed::kHeld;
+      << verdict_text(law, verdict, explanation);
+  // Of the oracle's verdict it has been said already why nothing was run; other laws may change the
+  // case to one that is supported.
+  const bool is_new = is_oracle(law) && !verdict.skipped && !verdict.thrown;
+  if (!explanation.not_run || is_new) out << explanation_text(explanation, law_case);
+  out << remark_on(law, verdict, explanation, saved.backend == backend.name);
+  if (explanation.is_wrong() || verdict.failed()) return Replayed::kFailed;
+  if (!explanation.not_run) return Replayed::kHeld;
+  if (verdict.skipped) return Replayed::kSkipped;
+  return is_oracle(law) ? Replayed::kFailed : Replayed::kHeld;
 }
 
 // False for a function of a library that only checks before the case call.

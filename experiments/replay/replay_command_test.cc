@@ -116,6 +116,45 @@ TEST_CASE("a fault of a process's first call is explained in first calls") {
   CHECK_THAT(tried.out, ContainsSubstring("departs    scores: key 5 should be seen and get no "));
 }
 
+// Whose calls are counted over all processes.
+testing::TriedCommand replay_counting(const std::string& fault, const verify::SavedCase& saved) {
+  const auto calls = std::filesystem::path(std::getenv("TEST_TMPDIR")) / "calls";
+  std::filesystem::remove(calls);
+  setenv("RECTO_TEST_CALLS", calls.c_str(), 1);
+  return replay_with(fault, saved);
+}
+
+TEST_CASE("a case that fails only sometimes is told with the numbers of the run that failed") {
+  const auto judged = replay_counting("only 1", whole());
+  INFO(judged.out << judged.err);
+  CHECK(judged.exit_code == 1);
+  for (const char* part : {"law        oracle is broken: ", " elements are wrong\n", "seen ",
+                           "\noracle     ok: ", "  it fails only sometimes: made again, the case "})
+    CHECK_THAT(judged.out, ContainsSubstring(part));
+  CHECK_THAT(judged.out, !ContainsSubstring("the law makes of it"));
+  const auto explained = replay_counting("only 2", whole());
+  INFO(explained.out << explained.err);
+  CHECK(explained.exit_code == 1);
+  CHECK_THAT(explained.out, !ContainsSubstring("law        oracle"));
+  CHECK_THAT(explained.out, ContainsSubstring("  it fails only sometimes: made before, the case "));
+  const auto aborted = replay_counting("abort 2", whole());
+  INFO(aborted.out << aborted.err);
+  CHECK(aborted.exit_code == 1);
+  CHECK_THAT(aborted.out, ContainsSubstring("SIGABRT"));
+  CHECK_THAT(aborted.out, ContainsSubstring("  it fails only sometimes: made before, the case "));
+}
+
+TEST_CASE("a failure that was kept and does not come again is told, and no failure") {
+  const std::string told = "  the failure that was kept of this backend did not come again";
+  const auto held = replay_with("none", whole());
+  CHECK(held.exit_code == 0);
+  CHECK_THAT(held.out, ContainsSubstring(told));
+  const auto other = replay({file_with(saved_case_text(whole())), "--backend", "naive-fp64"});
+  CHECK(other.exit_code == 0);
+  CHECK_THAT(other.out, !ContainsSubstring(told));
+  CHECK_THAT(replay_with("first", whole()).out, !ContainsSubstring(told));
+}
+
 TEST_CASE("a row with keys that is not written is told as such") {
   verify::SavedCase saved = whole();
   saved.spec.sequences = {{.num_rows = 1, .context_length = 6, .id = 0},

@@ -139,6 +139,19 @@ Diagnosis of_right_lse_ln(const RowProbe& probe, const Keys& wrong) {
           .key = wrong.front()};
 }
 
+// No key has weight, as is seen; the step is the first that may depart, unless the maximum does.
+Diagnosis of_no_weight(const RowProbe& probe, Step step, const std::string& seen,
+                       std::optional<std::int64_t> key = {}) {
+  if (!probe.is_weighed_at_zero_q)
+    return {.step = step, .why = seen + ": " + kNoWeightCauses, .key = key, .names_max = true};
+  return {.step = Step::kMax,
+          .why = seen +
+                 "; with q of zeros they get it, so that they are visited, and not masked: every "
+                 "exponential is 0, beside a maximum that begins or stays too high, or of scores "
+                 "that overflow",
+          .key = key};
+}
+
 // Lse and weights are wrong.
 Diagnosis of_wrong_lse_ln(const RowProbe& probe) {
   const Keys departing = keys_where(probe, [&](std::int64_t key) {
@@ -148,14 +161,13 @@ Diagnosis of_wrong_lse_ln(const RowProbe& probe) {
   if (!departing.empty()) return of_scores(probe, departing);
   const Keys missing = missing_keys(probe);
   if (!missing.empty()) {
-    const bool is_alone = total(probe.seen) <= 0.0;
-    return {.step = Step::kScores,
-            .why = list_text(missing) + " should be seen and get no weight" +
-                   (is_alone ? ", nor does any other: which keys are visited, the mask, or a sum "
-                               "that has none of them"
-                             : "; the scores of the others are right: which keys are visited, or "
-                               "the mask"),
-            .key = missing.front()};
+    const std::string start = list_text(missing) + " should be seen and get no weight";
+    if (total(probe.seen) <= 0.0)
+      return of_no_weight(probe, Step::kScores, start + ", nor does any other", missing.front());
+    return {
+        .step = Step::kScores,
+        .why = start + "; the scores of the others are right: which keys are visited, or the mask",
+        .key = missing.front()};
   }
   const Keys extra = extra_keys(probe);
   if (!extra.empty()) {
@@ -178,10 +190,9 @@ Diagnosis of_no_numbers(const RowProbe& probe) {
             "weighed with 0"};
   }
   if (std::isinf(probe.lse_ln_seen)) {
-    return {.step = Step::kSum,
-            .why =
-                "the lse is -inf and weights are no numbers: their sum is 0, and divided by; keys "
-                "are missing from it, or none is visited"};
+    return of_no_weight(
+        probe, Step::kSum,
+        "the lse is -inf and weights are no numbers: their sum is 0, and divided by");
   }
   const std::string cause = "a slot was read that is no key of the row, or a score is none";
   if (std::isnan(probe.lse_ln_seen))

@@ -14,7 +14,8 @@
 namespace recto::verify {
 
 // In the order in which a row is computed. A maximum that is wrong by the same amount for all keys
-// cancels out of everything a kernel returns; one that differs between keys shows.
+// cancels out of everything a kernel returns, unless all exponentials beside it are 0; one that
+// differs between keys shows.
 enum class Step : std::uint8_t { kScores, kMax, kSum, kWeights, kOutput, kUnknown };
 
 constexpr const char* step_name(Step step) {
@@ -26,7 +27,13 @@ struct Diagnosis {
   Step step = Step::kUnknown;
   std::string why;  // what is seen, and what follows from it; one or more lines
   std::optional<std::int64_t> key = {};  // the first key that departs
+  bool names_max = false;                // among the causes, whatever the step
 };
+
+// Why no key has weight, of lse_ln = -inf or all weights.
+inline constexpr const char* kNoWeightCauses =
+    "which keys are visited, the mask, a sum that has none of them, or a running maximum that "
+    "begins or stays too high, so that every exponential is 0";
 
 // What the case itself, with its own V, gives of a row that is wrong in it.
 struct FailedRow {

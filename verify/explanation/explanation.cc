@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "reference/error_bound.h"
 #include "reference/kv_cache_reader.h"
@@ -14,10 +15,17 @@
 namespace recto::verify {
 namespace {
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 // Without a probe: what out and lse tell.
 Diagnosis diagnose_outputs(const Comparison& comparison) {
   const bool is_lse_ln = comparison.worst->place.tensor == ComparedTensor::kLseLn ||
                          comparison.first->place.tensor == ComparedTensor::kLseLn;
+  const ComparedValues& worst = comparison.worst->values;
+  if (is_lse_ln && worst.seen == -kInfinity) {
+    return {.why = std::string("the lse is -inf, as of no key: ") + kNoWeightCauses,
+            .names_max = true};
+  }
   if (is_lse_ln) return {.step = Step::kUnknown, .why = "the lse is wrong: scores, or their sum"};
   return {.step = Step::kUnknown,
           .why = "outputs are wrong: where the lse is right, it is weights or V, else the scores"};
@@ -36,6 +44,12 @@ Diagnosis diagnose_results(const reference::AttentionResult& seen, std::int64_t 
   const double found = seen.lse_ln_at(row, place.head);
   const bool is_right =
       found == expected || std::abs(found - expected) <= bound.lse_ln_at(row, place.head);
+  if (!is_right && found == -kInfinity) {
+    return {.step = Step::kScores,
+            .why = fmt::format("lse_ln is -inf in place of {:.9g}, as of no key: {}", expected,
+                               kNoWeightCauses),
+            .names_max = true};
+  }
   if (!is_right) {
     return {.step = Step::kScores,
             .why = fmt::format("lse_ln is {:.9g} in place of {:.9g}: the scores, which keys are "

@@ -1,13 +1,14 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "verify/explanation/explanation.h"
+#include "verify/explanation/weight_facts.h"
 
 namespace recto::verify {
 namespace {
@@ -35,21 +36,30 @@ KeyPlace place_of(const PagedAttentionInputs& inputs, std::int64_t sequence, std
   return {.block = row[key / block_size], .slot = key % block_size};
 }
 
-// Keys to be shown: those whose weights are wrong, the first ones of them, or of all.
-std::vector<std::int64_t> shown_keys(const RowProbe& probe) {
-  std::vector<std::int64_t> wrong;
-  for (std::size_t key = 0; key < probe.seen.size(); ++key) {
-    const bool is_right = std::abs(probe.seen[key] - probe.expected[key]) <= probe.bound[key];
-    if (!is_right) wrong.push_back(static_cast<std::int64_t>(key));
-  }
-  if (wrong.size() > kKeysShown) wrong.resize(kKeysShown);
+// A wrong weight may be so only because of others, with which it shares the sum.
+bool has_right_score(const RowProbe& probe, std::int64_t key) {
+  const std::optional<double> error = implied_score_error(probe, key);
+  return error && std::abs(*error) <= score_tolerance(probe, key);
+}
+
+// Of keys whose weights are wrong, that of the diagnosis and others that depart before the rest.
+Keys shown_keys(const Explanation& explanation, Keys wrong) {
+  if (wrong.size() <= kKeysShown) return wrong;
+  std::ranges::stable_partition(
+      wrong, [&](std::int64_t key) { return !has_right_score(*explanation.probe, key); });
+  std::ranges::stable_partition(wrong,
+                                [&](std::int64_t key) { return key == explanation.diagnosis.key; });
+  wrong.resize(kKeysShown);
+  std::ranges::sort(wrong);
   return wrong;
 }
 
 std::string keys_text(const Explanation& explanation, const PagedAttentionInputs& inputs) {
   const RowProbe& probe = *explanation.probe;
-  const std::vector<std::int64_t> keys = shown_keys(probe);
-  if (keys.empty()) return "";
+  const Keys wrong =
+      keys_where(probe, [&](std::int64_t key) { return !weight_is_right(probe, key); });
+  if (wrong.empty()) return "";
+  const Keys keys = shown_keys(explanation, wrong);
   std::string text =
       fmt::format("  {:>6} {:>6} {:>5} {:>13} {:>13} {:>10} {:>12}\n", "key", "block", "slot",
                   "weight seen", "expected", "bound", "score off by");
@@ -60,6 +70,10 @@ std::string keys_text(const Explanation& explanation, const PagedAttentionInputs
     text += fmt::format("  {:>6} {:>6} {:>5} {:>13.6g} {:>13.6g} {:>10.2g} {:>12}\n", key,
                         place.block, place.slot, probe.seen[i], probe.expected[i], probe.bound[i],
                         error ? fmt::format("{:+.4g}", *error) : "not told");
+  }
+  if (const std::size_t others = wrong.size() - keys.size(); others > 0) {
+    text += fmt::format("  not shown: {} whose weight{} wrong, too\n", others_text(others),
+                        others == 1 ? " is" : "s are");
   }
   return text;
 }
@@ -88,7 +102,7 @@ std::string diagnosis_text(const Explanation& explanation, const PagedAttentionI
     text += fmt::format("  first at key {}: block {}, slot {}\n", *diagnosis.key, place.block,
                         place.slot);
   }
-  if (diagnosis.step == Step::kMax || explanation.is_empty_row) return text;
+  if (diagnosis.step == Step::kMax || diagnosis.names_max || explanation.is_empty_row) return text;
   return text + "  not told: the running maximum, which cancels from out and lse\n";
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -129,6 +130,98 @@ TEST_CASE("a key far into a long context is told where a run shows one key") {
       diagnosed(canary_backend("last key", Fault::kLastKeyDropped), law_case);
   CHECK(diagnosis.step == Step::kScores);
   CHECK(diagnosis.key == 699);
+}
+
+TEST_CASE("of many wrong weights the one that departs is shown, and how many are not") {
+  const Backend wrong = canary_backend("last key", Fault::kLastKeyDropped);
+  const auto told = [&](std::int64_t keys) {
+    const LawCase law_case = decode(keys);
+    return explanation_text(explain(wrong, law_case, BoundKind::kSharp), law_case);
+  };
+  const std::string many = told(100);
+  INFO(many);
+  CHECK_THAT(many, ContainsSubstring("\n      10      0    10 "));
+  CHECK_THAT(many, !ContainsSubstring("\n      11      0    11 "));
+  CHECK_THAT(many, ContainsSubstring("\n      99      6     3             0 "));
+  CHECK_THAT(many, ContainsSubstring("\n  not shown: 88 others whose weights are wrong, too\n"));
+  CHECK_THAT(told(13), ContainsSubstring("\n  not shown: 1 other whose weight is wrong, too\n"));
+  CHECK_THAT(told(12), !ContainsSubstring("not shown"));
+}
+
+enum class OfSumZero : std::uint8_t { kZeros, kDivided };
+
+// Exponentials in fp32 beside a running maximum that begins too high, if it is above a score.
+Backend beginning_at(double begin, OfSumZero of_zero) {
+  return changing([=](const PagedAttentionInputs& inputs, AttentionResult& result) {
+    const std::int64_t keys = inputs.context_length[0];
+    const auto k = reference::gather_head(inputs.kv.k, inputs.block_table.data, keys, 0);
+    const reference::Matrix v = values_of(inputs);
+    for (std::int64_t head = 0; head < inputs.q.num_heads; ++head) {
+      const reference::Vector scores = k * reference::read_rows(inputs.q, head, 0, 1).transpose() *
+                                       static_cast<double>(inputs.options.scale);
+      const double maximum = std::max(begin, scores.maxCoeff());
+      double sum = 0.0;
+      double out = 0.0;
+      for (std::int64_t key = 0; key < keys; ++key) {
+        const double weight = std::exp(static_cast<float>(scores[key] - maximum));
+        sum += weight;
+        out += weight * v(key, 0);
+      }
+      const bool is_divided = sum > 0.0 || of_zero == OfSumZero::kDivided;
+      result.out_at(0, head, 0) = is_divided ? out / sum : 0.0;
+      result.lse_ln_at(0, head) = maximum + std::log(sum);
+    }
+  });
+}
+
+// All scores are -6000.
+LawCase low_scores() {
+  LawCase law_case = decode(9);
+  std::ranges::fill(law_case.problem.sequences[0].q, 1.0F);
+  std::ranges::fill(law_case.problem.sequences[0].k, -3000.0F);
+  return law_case;
+}
+
+TEST_CASE("a running maximum that begins too high is told where no key has weight") {
+  const LawCase low = low_scores();
+  CHECK_FALSE(explain(beginning_at(-7000.0, OfSumZero::kZeros), low, BoundKind::kSharp).is_wrong());
+  for (const OfSumZero of_zero : {OfSumZero::kZeros, OfSumZero::kDivided}) {
+    for (const double begin : {-5000.0, 1e-38, 5000.0}) {
+      const auto explanation = explain(beginning_at(begin, of_zero), low, BoundKind::kSharp);
+      const std::string text = explanation_text(explanation, low);
+      INFO(text);
+      REQUIRE(explanation.is_wrong());
+      const bool is_told = begin < 5000.0;  // with q of zeros all scores are 0
+      const Step first = of_zero == OfSumZero::kZeros ? Step::kScores : Step::kSum;
+      CHECK(explanation.diagnosis.step == (is_told ? Step::kMax : first));
+      CHECK_THAT(text, ContainsSubstring("maximum that begins or stays too high"));
+      CHECK_THAT(text, !ContainsSubstring("which cancels"));
+      CHECK((text.find("with q of zeros") != std::string::npos) == is_told);
+    }
+  }
+}
+
+TEST_CASE("of results that cannot be asked again the maximum is among the causes of no weight") {
+  const LawCase low = low_scores();
+  const PlacedProblem placed(low.problem, low.placement);
+  const Backend wrong = beginning_at(-5000.0, OfSumZero::kZeros);
+  const AttentionResult seen = wrong.run(placed.inputs());
+  const Comparison comparison = explain(wrong, low, BoundKind::kSharp).comparison;
+  const std::string text =
+      explanation_text(explain_results(seen, comparison, low, BoundKind::kSharp), low);
+  INFO(text);
+  CHECK_THAT(text, ContainsSubstring("lse_ln is -inf in place of -5997.8"));
+  CHECK_THAT(text, ContainsSubstring("maximum that begins or stays too high"));
+  CHECK_THAT(text, !ContainsSubstring("which cancels"));
+}
+
+TEST_CASE("keys that are not visited are not told as a maximum's, whatever their scores") {
+  const LawCase low = low_scores();
+  const Backend blind = changing([](const PagedAttentionInputs&, AttentionResult& result) {
+    std::ranges::fill(result.out, 0.0);
+    std::ranges::fill(result.lse_ln, -std::numeric_limits<double>::infinity());
+  });
+  CHECK(diagnosed(blind, low).step == Step::kScores);
 }
 
 TEST_CASE("contexts that would take too many runs, or too long, are told without weights") {

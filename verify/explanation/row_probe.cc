@@ -10,6 +10,7 @@
 
 #include "reference/error_bound.h"
 #include "reference/kv_cache_reader.h"
+#include "verify/explanation/weight_facts.h"
 
 namespace recto::verify {
 namespace {
@@ -65,6 +66,30 @@ RightRow right_row(const PagedAttentionInputs& inputs, const RowPlace& place,
   const auto v = reference::gather_head(inputs.kv.v, sequence.block_table_row, keys, kv_head);
   const reference::HeadOutput exact = reference::dense_attention({q, k, v}, options);
   return {exact, reference::HeadErrorModel(k, v, numerics).bound(q, options, exact)};
+}
+
+// Whether the row's keys, together, get the weight that they should if q is zeros; false where they
+// get too little of it to tell, as beside a sink.
+bool is_weighed_at_zero_q(const Backend& backend, const LawCase& law_case, const RowPlace& place,
+                          BoundKind bound_kind) {
+  AttentionProblem problem = law_case.problem;
+  for (SequenceProblem& sequence : problem.sequences) {
+    std::ranges::fill(sequence.q, 0.0F);
+    std::ranges::fill(sequence.v, 1.0F);
+  }
+  const PlacedProblem placed(problem, law_case.placement);
+  const auto seen = try_run(backend, placed.inputs());
+  if (!seen.status().is_ok()) return false;
+  const RightRow right = right_row(placed.inputs(), place, backend.numerics(placed.inputs()));
+  const bool is_hard = bound_kind == BoundKind::kHard;
+  const double expected = right.exact.out(0, 0);
+  const double bound = (is_hard ? right.bound.hard : right.bound.sharp)(0, 0);
+  const double found = seen.value().out_at(row_index(problem, place), place.head, 0);
+  return std::abs(expected) > kTellingBounds * bound && std::abs(found - expected) <= bound;
+}
+
+bool has_no_weight(const RowProbe& probe) {
+  return std::ranges::none_of(probe.seen, [](double weight) { return weight > 0.0; });
 }
 
 }  // namespace
@@ -130,6 +155,8 @@ Result<RowProbe> probe_row(const Backend& backend, const LawCase& law_case, cons
     probe.lse_ln_bound = (is_hard ? right.bound.lse_ln_hard : right.bound.lse_ln_sharp)[0];
     if (!is_same_lse_ln(lse_ln, probe.lse_ln_seen, probe.lse_ln_bound)) probe.other_lse_ln = lse_ln;
   }
+  if (has_no_weight(probe))
+    probe.is_weighed_at_zero_q = is_weighed_at_zero_q(backend, law_case, place, bound_kind);
   return probe;
 }
 

@@ -33,6 +33,8 @@ struct RowProbe {
   // Of the run that differs from the first one by more than roundings, if one does.
   std::optional<double> other_lse_ln = {};
   bool has_sink = false;  // a share of the sum
+  // No key has weight, and with q of zeros, whose scores are 0 but for ALiBi, all have theirs.
+  bool is_weighed_at_zero_q = false;
 };
 
 // A run shows head_dim_v keys.

@@ -12,9 +12,6 @@ namespace {
 
 std::size_t at(std::int64_t key) { return static_cast<std::size_t>(key); }
 
-// Of keys whose weights are known to a quarter of them.
-constexpr double kTellingBounds = 4.0;
-
 }  // namespace
 
 bool lse_ln_is_right(const RowProbe& probe) {

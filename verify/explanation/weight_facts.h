@@ -15,6 +15,8 @@ using Keys = std::vector<std::int64_t>;
 
 // Of an error: what another one may be off by that is taken for the same.
 inline constexpr double kSmallPart = 0.25;
+// Of keys whose weights are known to a quarter of them.
+inline constexpr double kTellingBounds = 4.0;
 
 template <typename Predicate>
 Keys keys_where(const RowProbe& probe, const Predicate& predicate) {

@@ -1,6 +1,8 @@
 // The kernel of experiments/examples that is right, made wrong as RECTO_TEST_FAULT says. "after
 // window": once a call had a window, those without one lose their last key. "first": the first call
-// of a process does. "unwritten": the last sequence's row is not written.
+// of a process does. "unwritten": the last sequence's row is not written. "only N": call N does, of
+// all processes that count theirs in the file RECTO_TEST_CALLS; "abort N": that call ends its
+// process.
 
 #include <stdlib.h>
 
@@ -13,6 +15,24 @@ enum { kLengths = 64 };
 static int is(const char* fault) {
   const char* const asked = getenv("RECTO_TEST_FAULT");
   return asked != NULL && strcmp(asked, fault) == 0;
+}
+
+// Which call of all processes this is, from 1 on.
+static long counted_call(void) {
+  FILE* const calls = fopen(getenv("RECTO_TEST_CALLS"), "ab");
+  if (calls == NULL) abort();
+  fputc('.', calls);
+  const long count = ftell(calls);
+  fclose(calls);
+  return count;
+}
+
+// Whether it is the call that the fault names after the word.
+static int is_counted(const char* word) {
+  const char* const asked = getenv("RECTO_TEST_FAULT");
+  const size_t length = strlen(word);
+  return asked != NULL && strncmp(asked, word, length) == 0 &&
+         counted_call() == atol(asked + length);
 }
 
 static int32_t lose_last_key(const RectoAttentionCall* call) {
@@ -35,6 +55,8 @@ static int32_t wrong_decode(const RectoAttentionCall* call) {
     fewer.num_seqs -= fewer.num_seqs > 0;
     return decode(&fewer);
   }
+  if (is_counted("abort ")) abort();
+  if (is_counted("only ")) return lose_last_key(call);
   if (is("first") && is_first) return lose_last_key(call);
   if (is("after window") && has_had_window && call->window == 0) return lose_last_key(call);
   if (call->window > 0) has_had_window = 1;
