@@ -10,6 +10,7 @@
 
 #include "verify/failing_case.h"
 #include "verify/generators/case_spec.h"
+#include "verify/indented.h"
 
 namespace recto::verify {
 namespace {
@@ -98,15 +99,6 @@ std::optional<std::string> try_case(const Attempt& attempt, Telling telling) {
   const std::int64_t made_small = of_kind.shown + of_kind.shrunk_to_shown;
   if (made_small >= options.failures_kept && !failing.lost) return std::nullopt;
   return tell(attempt, std::move(failing), telling);
-}
-
-std::string indented(const std::string& text) {
-  std::string result = "  ";
-  for (const char c : text) {
-    result += c;
-    if (c == '\n') result += "  ";
-  }
-  return result;
 }
 
 std::int64_t skipped_cases(const LawCount& count) {

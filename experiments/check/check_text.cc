@@ -9,6 +9,7 @@
 
 #include "experiments/support/shell_word.h"
 #include "experiments/support/table.h"
+#include "verify/indented.h"
 #include "verify/saved_case.h"
 
 namespace recto::experiments {
@@ -56,15 +57,6 @@ std::string table_text(const std::vector<JudgedCase>& cases) {
                    row.missing == row.cases ? "-" : fmt::format("{:.3g}", row.worst_ratio)});
   }
   return table.text();
-}
-
-std::string indented(const std::string& text) {
-  std::string result = "  ";
-  for (const char c : text) {
-    result += c;
-    if (c == '\n') result += "  ";
-  }
-  return result;
 }
 
 std::string what_text(const JudgedCase& judged) {

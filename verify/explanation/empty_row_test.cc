@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "reference/numerics.h"
 #include "verify/canaries/canary.h"
 #include "verify/comparison.h"
+#include "verify/explanation/changed_results.h"
 #include "verify/explanation/explanation.h"
 #include "verify/generators/case_spec.h"
 
@@ -30,19 +30,6 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 const std::string kUnwritten = "rows without keys are not written, or only added to";
 const std::string kZeroByZero = "rows without keys are divided by their sum, 0 / 0";
-
-using Change = std::function<void(const PagedAttentionInputs& inputs, AttentionResult& result)>;
-
-// The right results, changed.
-Backend changing(const Change& change) {
-  Backend backend = canary_backend("changing", Fault::kNone);
-  backend.run = [run = backend.run, change](const PagedAttentionInputs& inputs) {
-    AttentionResult result = run(inputs);
-    change(inputs, result);
-    return result;
-  };
-  return backend;
-}
 
 // Decode of three sequences, of which the second has no keys.
 CaseSpec decode() {

@@ -9,20 +9,12 @@
 
 #include "verify/explanation/explanation.h"
 #include "verify/explanation/weight_facts.h"
+#include "verify/indented.h"
 
 namespace recto::verify {
 namespace {
 
 constexpr std::size_t kKeysShown = 12;
-
-std::string indented(const std::string& text) {
-  std::string result = "  ";
-  for (const char c : text) {
-    result += c;
-    if (c == '\n') result += "  ";
-  }
-  return result;
-}
 
 // Where a key lies in the cache.
 struct KeyPlace {

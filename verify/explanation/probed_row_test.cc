@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
@@ -12,8 +11,8 @@
 
 #include "bazel/testing/catch.h"
 #include "reference/kv_cache_reader.h"
-#include "reference/numerics.h"
 #include "verify/canaries/canary.h"
+#include "verify/explanation/changed_results.h"
 #include "verify/explanation/explanation.h"
 #include "verify/generators/case_spec.h"
 
@@ -22,22 +21,6 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 using reference::AttentionResult;
-
-using Change = std::function<void(const PagedAttentionInputs& inputs, AttentionResult& result)>;
-
-// The right results, changed; judged as a library is.
-Backend changing(const Change& change) {
-  Backend backend = canary_backend("changing", Fault::kNone);
-  backend.run = [run = backend.run, change](const PagedAttentionInputs& inputs) {
-    AttentionResult result = run(inputs);
-    change(inputs, result);
-    return result;
-  };
-  backend.numerics = [](const PagedAttentionInputs& inputs) {
-    return reference::third_party_numerics(inputs.q.type, inputs.kv.k.type);
-  };
-  return backend;
-}
 
 reference::Matrix values_of(const PagedAttentionInputs& inputs) {
   return reference::gather_head(inputs.kv.v, inputs.block_table.data, inputs.context_length[0], 0);

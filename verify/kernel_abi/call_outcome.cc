@@ -10,6 +10,7 @@
 #include "verify/kernel_abi/kernel_result.h"
 #include "verify/kernel_abi/library_checks.h"
 #include "verify/kernel_abi/recto_kernel.h"
+#include "verify/indented.h"
 #include "verify/law.h"
 #include "verify/reason_kind.h"
 
@@ -35,16 +36,6 @@ std::string in_one_line(std::string text) {
 std::string signal_name(int number) {
   const char* const name = sigabbrev_np(number);
   return name == nullptr ? fmt::format("signal {}", number) : fmt::format("SIG{}", name);
-}
-
-std::string indented(const std::string& text) {
-  std::string result = "  ";
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    result += text[i];
-    if (text[i] == '\n' && i + 1 < text.size()) result += "  ";
-  }
-  while (result.ends_with('\n')) result.pop_back();
-  return result;
 }
 
 // The kind of a failure that the library reports: what its message says before the first ':'.

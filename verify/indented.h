@@ -1,0 +1,21 @@
+#pragma once
+
+// How reports set off what somebody else says: a case, a law's details, a library's message.
+
+#include <string>
+#include <string_view>
+
+namespace recto::verify {
+
+// Each line behind two blanks; without the newlines at the end.
+inline std::string indented(std::string_view text) {
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  std::string result = "  ";
+  for (const char c : text) {
+    result += c;
+    if (c == '\n') result += "  ";
+  }
+  return result;
+}
+
+}  // namespace recto::verify
