@@ -66,8 +66,8 @@ std::string what_text(const JudgedCase& judged) {
 
 std::string failure_text(const JudgedCase& judged) {
   return fmt::format("\n{} is wrong: {}\n{}\ncase\n{}\nreplay\n  recto replay {}\n",
-                     judged.file.name, judged.answer, indented(what_text(judged)),
-                     indented(judged.file.spec.text()), shell_word(judged.kept));
+                     judged.file.name, judged.answer, verify::indented(what_text(judged)),
+                     verify::indented(judged.file.spec.text()), shell_word(judged.kept));
 }
 
 std::string names_text(const std::vector<std::string>& names, const char* what) {
