@@ -58,7 +58,6 @@ void MutantCounts::add(const TriedMutant& mutant) {
     count(mutant.imitations[i] == "killed", imitations[i]);
   }
   if (!mutant.alone) return;
-  count(is_killed, beside_alone);
   count(mutant.alone->verify == "killed", verify_alone);
   count(!std::ranges::all_of(mutant.alone->laws, is_by_reference), laws_alone);
 }

@@ -36,9 +36,8 @@ struct MutantCounts {
   std::int64_t ended_otherwise = 0;  // by a foreign exception, a crash or the clock
   Share killed;                      // of the tried mutants that are not equivalent
   Share imitations[2];               // of a fixed tolerance, of a factor of two
-  // Of the mutants that `recto verify` was tried on alone: killed by all of recto's checks, by
-  // `recto verify` alone, and by laws that compare a backend with itself.
-  Share beside_alone;
+  // Of the mutants that `recto verify` was tried on alone: killed by it, and by laws that compare a
+  // backend with itself.
   Share verify_alone;
   Share laws_alone;
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -52,9 +53,8 @@ launch code and the host API are put to.
 )";
 
 constexpr const char* kAloneLegend = R"(
-Of the mutants that each of them was tried on by itself. "recto verify": laws, oracle and the
-executor's checks, without recto's own tests. "laws, no oracle": those that compare a backend with
-itself.
+Of the mutants that "recto verify" was tried on by itself: laws, oracle and the executor's checks,
+without recto's own tests. "laws, no oracle": those that compare a backend with itself.
 )";
 
 std::string kills_text(const Rows& rows, bool has_failures) {
@@ -93,25 +93,7 @@ std::string first_killers_text(const Rows& rows) {
   return table.text();
 }
 
-// Empty for a campaign without such columns.
-std::string alone_text(const Rows& rows) {
-  Table table({{"each alone", Align::kLeft},
-               {"all checks"},
-               {"recto verify"},
-               {"laws, no oracle"},
-               {"fixed tolerance"},
-               {"factor two"}});
-  for (const auto& [area, counts] : rows) {
-    if (counts.verify_alone.whole == 0) continue;
-    table.add_row({area, counts.beside_alone.text(), counts.verify_alone.text(),
-                   counts.laws_alone.text(), counts.imitations[0].text(),
-                   counts.imitations[1].text()});
-  }
-  if (rows.empty() || rows.back().second.verify_alone.whole == 0) return "";
-  return '\n' + table.text() + kAloneLegend;
-}
-
-std::string areas_text(const Mutants& mutants) {
+Rows rows_of(const Mutants& mutants) {
   std::map<std::string, MutantCounts> areas;
   MutantCounts all;
   for (const TriedMutant& mutant : mutants) {
@@ -120,8 +102,33 @@ std::string areas_text(const Mutants& mutants) {
   }
   Rows rows(areas.begin(), areas.end());
   if (rows.size() > 1) rows.emplace_back("all", all);
-  return kills_text(rows, all.not_killed() > 0) + '\n' + first_killers_text(rows) + kLegend +
-         alone_text(rows);
+  return rows;
+}
+
+// Each column is of the same mutants. Empty for a campaign without such columns.
+std::string alone_text(const Mutants& mutants) {
+  Mutants tried;
+  std::ranges::copy_if(mutants, std::back_inserter(tried),
+                       [](const TriedMutant& mutant) { return mutant.alone.has_value(); });
+  if (tried.empty()) return "";
+  Table table({{"each alone", Align::kLeft},
+               {"all checks"},
+               {"recto verify"},
+               {"laws, no oracle"},
+               {"fixed tolerance"},
+               {"factor two"}});
+  for (const auto& [area, counts] : rows_of(tried)) {
+    table.add_row({area, counts.killed.text(), counts.verify_alone.text(), counts.laws_alone.text(),
+                   counts.imitations[0].text(), counts.imitations[1].text()});
+  }
+  return '\n' + table.text() + kAloneLegend;
+}
+
+std::string areas_text(const Mutants& mutants) {
+  const Rows rows = rows_of(mutants);
+  const bool has_failures = !rows.empty() && rows.back().second.not_killed() > 0;
+  return kills_text(rows, has_failures) + '\n' + first_killers_text(rows) + kLegend +
+         alone_text(mutants);
 }
 
 // The mean of the middle two if there are two, as in report.py.

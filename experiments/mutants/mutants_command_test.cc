@@ -72,12 +72,13 @@ TEST_CASE("what each kills alone is shown of campaigns that tried it") {
   };
   const std::string mutants_of_it = with_alone("killed", R"("chunking", "oracle")") + ", " +
                                     with_alone("killed", R"("oracle")") + ", " +
-                                    with_alone("threw", "");
+                                    with_alone("threw", "") + ", " + mutant("b", "killed", "null");
   const std::string path =
       written(R"({"date": "2026-01-02", "laws": ["chunking", "history", "oracle"], "mutants": [)" +
               mutants_of_it + "]}");
   const std::string out = mutants({"--result", path}).out;
-  CHECK_THAT(out, ContainsSubstring("3/3 (100.0 %)  2/3 (66.7 %)     1/3 (33.3 %)"));
+  CHECK_THAT(out,
+             ContainsSubstring("3/3 (100.0 %)  2/3 (66.7 %)     1/3 (33.3 %)    3/3 (100.0 %)"));
   CHECK_THAT(out, ContainsSubstring("\noracle           2  the reference"));
   CHECK_THAT(out, ContainsSubstring("\nchunking         1  the same backend"));
   CHECK_THAT(out, ContainsSubstring("\nhistory          0  the same backend"));

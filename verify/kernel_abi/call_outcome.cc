@@ -7,10 +7,10 @@
 #include <algorithm>
 
 #include "core/contract.h"
+#include "verify/indented.h"
 #include "verify/kernel_abi/kernel_result.h"
 #include "verify/kernel_abi/library_checks.h"
 #include "verify/kernel_abi/recto_kernel.h"
-#include "verify/indented.h"
 #include "verify/law.h"
 #include "verify/reason_kind.h"
 

@@ -8,6 +8,7 @@ import sys
 
 import report
 from report import share
+from uninstrumented import ENDS
 
 
 def killed_of(mutants):
@@ -59,7 +60,7 @@ def held_out(campaign):
 def uninstrumented(first, campaign):
     mutants = campaign["mutants"]
     killed, real = len(killed_of(mutants)), real_of(first)
-    ended = [sum(m["ours"] == kind for m in mutants) for kind in ("crashed", "clock", "passed")]
+    ended = [sum(m["ours"] == end for m in mutants) for end in (*ENDS, "passed")]
     rest = len(killed_of(real)) - len(mutants) + killed
     return [
         f"{len(mutants)} of the {len(killed_of(real))} that are killed were first seen by"
@@ -67,8 +68,8 @@ def uninstrumented(first, campaign):
         f"with sources and tests as they were in commit {campaign['built_from']}, on"
         f" {campaign['date']}:",
         f"Of these {len(mutants)}, **{killed} are killed by recto's own checks alone**. Of the"
-        f" other {len(mutants) - killed}, {ended[0]} end in a crash, {ended[1]} by the clock, and"
-        f" {ended[2]} survive.",
+        f" other {len(mutants) - killed}, a foreign exception ends {ended[0]}, a crash {ended[1]},"
+        f" the clock {ended[2]}, and {ended[3]} survive.",
         f"Without the compiler's checks recto kills **{share(rest, len(real))}** of the first row.",
     ]
 

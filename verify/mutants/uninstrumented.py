@@ -10,7 +10,10 @@ import listed_mutants
 import report
 
 COLUMNS = ["first seen by instrumentation", "killed without it", "by oracle, laws, executor"]
-COLUMNS += ["by own tests", "crashed", "by the clock", "survived"]
+COLUMNS += ["by own tests", "by a foreign exception", "crashed", "by the clock", "survived"]
+
+ENDS = {"threw": "ends in a foreign exception", "crashed": "ends in a crash"}
+ENDS |= {"clock": "is ended by the clock"}
 
 
 def count(mutants, kind):
@@ -22,7 +25,7 @@ def row_of(name, mutants):
     verifies = sum(bool(report.VERIFIES.fullmatch(mutant["sort"])) for mutant in killed)
     cells = [name, len(mutants), report.share(len(killed), len(mutants)), verifies]
     cells.append(len(killed) - verifies)
-    return cells + [count(mutants, kind) for kind in ("crashed", "clock", "passed")]
+    return cells + [count(mutants, kind) for kind in (*ENDS, "passed")]
 
 
 def area_table(mutants):
@@ -35,7 +38,7 @@ def area_table(mutants):
 def became(mutant, survived):
     if mutant["ours"] == "passed":
         return f"survives: {survived[mutant['name']]}"
-    how = "ends in a crash" if mutant["ours"] == "crashed" else "is ended by the clock"
+    how = ENDS[mutant["ours"]]
     return f"{how}, in \"{mutant['by']}\"" if mutant["by"] else how
 
 
