@@ -31,8 +31,9 @@ std::string folder_named(const char* name) {
 
 TEST_CASE("of failures as many are made small as are asked for, and equal ones are kept once") {
   const std::string folder = folder_named("several");
-  const auto tried = verify({"--kernel", kFaulty, "--backend", "prefill", "--law", "oracle",
-                             "--cases", "150", "--failures", "2", "--out", folder, "--json"});
+  const auto tried =
+      verify({"--kernel", kFaulty, "--backend", "prefill", "--law", "oracle", "--cases", "60",
+              "--context-max", "64", "--failures", "2", "--out", folder, "--json"});
   REQUIRE(tried.exit_code == 1);
   const Json json = Json::parse(tried.out);
   const Json& counts = json["counts"][0];
@@ -49,7 +50,7 @@ TEST_CASE("a failing case that cannot be written is a failure that says so") {
   const std::string folder = folder_named("taken");
   std::filesystem::create_directories(folder + "/faulty-c-prefill-oracle-1.json");
   const auto tried = verify({"--kernel", kFaulty, "--backend", "prefill", "--law", "oracle",
-                             "--cases", "60", "--out", folder});
+                             "--cases", "20", "--context-max", "64", "--out", folder});
   INFO(tried.out << tried.err);
   CHECK(tried.exit_code == 1);
   CHECK_THAT(tried.err, ContainsSubstring("faulty-c-prefill-oracle-1.json"));
