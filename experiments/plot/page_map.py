@@ -70,13 +70,15 @@ class BlockMap:
         return self._stays[segment["stay"]]
 
     def context_at(self, segment: dict[str, int], us: float) -> int:
-        """Tokens in the cache of a segment's holder: exact where known, evenly between; whole
-        tokens."""
+        """Whole tokens in the cache of a segment's holder: exact where known. Between, those of a
+        chunk come at its end, and decoded ones evenly."""
         points = self._contexts[segment["stay"]]
         after = min(max(bisect_right(points, us, key=itemgetter(0)), 1), len(points) - 1)
         (begin, tokens), (end, more) = points[after - 1], points[after]
         if end <= begin:
             return more
+        if us < self.stay_of(segment)["decode_us"]:
+            return tokens
         share = min(max((us - begin) / (end - begin), 0), 1)
         return tokens + floor((more - tokens) * share)
 

@@ -93,12 +93,15 @@ function contextsOf(stays, i, blocks) {
 }
 
 // Whole tokens that the segment's holder has in its cache at a time: exact where it began, got a
-// block, started to decode and ended; between these evenly. Prompts are computed evenly, too.
+// block, started to decode and ended. Between these those of a chunk come at its end, and decoded
+// ones evenly.
 function contextAt(map, segment, time) {
-  const { us, tokens } = map.detail.contexts[map.detail.segments.stay[segment]];
+  const stay = map.detail.segments.stay[segment];
+  const { us, tokens } = map.detail.contexts[stay];
   const after = Math.min(Math.max(firstAfter(us, time), 1), us.length - 1);
   const [begin, end, from, to] = [us[after - 1], us[after], tokens[after - 1], tokens[after]];
   if (end <= begin) return to;
+  if (time < map.detail.stays.decode_us[stay]) return from;
   const share = Math.min(Math.max((time - begin) / (end - begin), 0), 1);
   return from + Math.floor((to - from) * share);
 }
