@@ -12,6 +12,7 @@ namespace recto::verify {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::StartsWith;
 
 // Broken in these of the calls of the second block: the first is the drawn case, and of the trials
 // the second is alone, the third after the first block, the fourth again alone. From the fifth on
@@ -20,7 +21,7 @@ DescribedCase kept_of(const std::set<int>& broken, const LawRunOptions& limits =
   const Restartable library;
   Kept kept;
   kept.options.clock = limits.clock;
-  kept.options.shrinking_seconds = limits.shrinking_seconds;
+  kept.options.all_shrinking_seconds = limits.all_shrinking_seconds;
   const auto calls = std::make_shared<int>(0);
   const Law law = law_where(library, [calls, broken](const Seen& seen) {
     return seen.back() == 20 && broken.contains(++*calls);
@@ -72,12 +73,27 @@ TEST_CASE("a case that never fails again is told with its numbers") {
 }
 
 // Each look at the clock takes a second.
+TEST_CASE("a case whose making small took all its time is tried all the same") {
+  const Restartable library;
+  Kept kept;
+  kept.options.clock = [now = 0.0]() mutable { return ++now; };
+  kept.options.shrinking_seconds = 20;
+  const Law law =
+      law_where(library, [](const Seen& seen) { return seen.back() >= 30 && has(seen, 20); });
+  run_laws({law}, {library.backend}, blocks_of({20, 39}), kept.options);
+  REQUIRE(kept.cases.size() == 1);
+  CHECK_THAT(
+      kept.cases[0].remark,
+      StartsWith("only after other calls: ") &&
+          ContainsSubstring("\nperhaps not as small as it gets: making it smaller was ended"));
+}
+
 TEST_CASE("where there is no time for these trials it is said") {
   std::set<std::string> remarks;
   for (int seconds = 1; seconds < 40; ++seconds) {
     LawRunOptions options;
     options.clock = [now = 0.0]() mutable { return ++now; };
-    options.shrinking_seconds = seconds;
+    options.all_shrinking_seconds = seconds;
     const DescribedCase kept = kept_of({1, 3, 6, 8, 10, 12, 14}, options);
     INFO(kept.remark);
     const bool is_sure = kept.remark.starts_with("only after");
