@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "verify/case_work.h"
+#include "verify/repeated_trials.h"
 
 namespace recto::verify {
 namespace {
@@ -76,30 +77,6 @@ void leave_out_checks(const Attempt& attempt, FailingCase& failing, TrialBudget&
       if (!fails_after(attempt, failing, std::move(fewer), budget)) begin = end;
     }
   }
-}
-
-std::string alone_text(const LawVerdict& alone) {
-  return alone.skipped ? fmt::format("it is skipped alone in a new process ({})", *alone.skipped)
-                       : "it holds alone in a new process";
-}
-
-std::string remark_on(const std::vector<MadeCheck>& after, const LawVerdict& alone) {
-  if (after.empty()) return "not each time: alone in a new process it has held, and has failed";
-  std::string text = fmt::format("only after other calls: {}, and fails there after\n{} other {}",
-                                 alone_text(alone), after.size(),
-                                 after.size() == 1 ? "check:" : "checks, in this order:");
-  for (std::size_t i = 0; i < after.size();) {
-    const MadeCheck& check = after[i];
-    std::size_t times = 0;
-    for (; i < after.size() && after[i].law == check.law && after[i].backend == check.backend &&
-           after[i].described == check.described;
-         ++i)
-      ++times;
-    text += fmt::format("\n{} on {},{} of\n{}", check.law->name, check.backend->name,
-                        times == 1 ? "" : fmt::format(" {} times,", times),
-                        check.described->description);
-  }
-  return text;
 }
 
 // Whether the case fails after the last of the recent checks, twice as many in each trial; `tried`
@@ -224,7 +201,7 @@ FailingCase failing_again(const Attempt& attempt, FailingCase failing, const Rec
   if ((is_time_out && fails_after_itself(attempt, failing, budget)) ||
       fails_after_recent(attempt, failing, recent, budget, tried) ||
       (!is_time_out && fails_after_itself(attempt, failing, budget))) {
-    failing.described.remark = remark_on(failing.described.after, alone);
+    failing.held_alone = true;
     return failing;
   }
   failing.fails_again = false;

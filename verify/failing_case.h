@@ -29,6 +29,7 @@ struct FailingCase {
   LawVerdict verdict;
   std::optional<std::string> lost = {};
   bool fails_again = true;    // in a restarted backend, after described.after
+  bool held_alone = false;    // there, at first
   bool is_cut_short = false;  // trials ended before all were made
 };
 

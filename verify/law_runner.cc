@@ -11,6 +11,7 @@
 #include "verify/failing_case.h"
 #include "verify/generators/case_spec.h"
 #include "verify/indented.h"
+#include "verify/repeated_trials.h"
 
 namespace recto::verify {
 namespace {
@@ -55,8 +56,14 @@ std::optional<std::string> tell(const Attempt& attempt, FailingCase failing, Tel
   TrialBudget budget(options, telling.trials_left);
   FailingCases others;
   FailingCase smallest = failing_again(attempt, std::move(failing), telling.recent, budget, others);
+  const bool held_alone = smallest.held_alone;
   if (smallest.fails_again) smallest = shrunk(attempt, std::move(smallest), budget, others);
   telling.trials_left = budget.left();
+  if (held_alone) {  // few more trials, even if shrinking took all that it may
+    TrialBudget more(options, telling.trials_left);
+    smallest = tried_repeatedly(attempt, std::move(smallest), more);
+    telling.trials_left = more.left();
+  }
   show(attempt, smallest, telling);
   if (smallest.lost) {
     telling.failures.back() += fmt::format("nothing was run after it\n  {}\n", *smallest.lost);

@@ -64,8 +64,16 @@ TEST_CASE("fields that are not right are named") {
       {R"({"model": {"layer": 2}, )" + requests + "}", "f: model.layer: found 2; expected no such"},
       {R"({"cache": {"kv_type": "fp8"}, )" + requests + "}",
        "f: cache.kv_type: found \"fp8\"; expected one of fp32, fp16, bf16, e4m3, e5m2"},
+      {R"({"cache": {"block_size": 3}, )" + requests + "}",
+       "f: cache.block_size: found 3; expected a power of two or a multiple of 16"},
+      {R"({"cache": {"block_size": 0}, )" + requests + "}",
+       "f: cache.block_size: found 0; expected a power of two or a multiple of 16"},
       {R"({"cache": {"prefix_cache": 1}, )" + requests + "}",
        "f: cache.prefix_cache: found 1; expected true or false"}};
+  for (const char* size : {"1", "4", "48"}) {
+    const std::string cache = R"("cache": {"block_size": )" + std::string(size) + "}, ";
+    CHECK(parse_generate_config("f", "{" + cache + requests + "}").status() == Status::ok());
+  }
   for (const WrongConfig& wrong : configs) {
     INFO(wrong.text);
     const Status status = parse_generate_config("f", wrong.text).status();

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <bit>
+#include <cstdint>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -121,6 +123,11 @@ Status read_model(const Json& json, GenerateConfig& config) {
   return fields.finish();
 }
 
+// As every kernel needs it, which would name the field of its call.
+bool is_block_size(std::int64_t size) {
+  return size > 0 && (std::has_single_bit(static_cast<std::uint64_t>(size)) || size % 16 == 0);
+}
+
 Status read_cache(const Json& json, verify::EngineOptions& engine) {
   Fields fields("cache", json);
   const std::initializer_list<Named<ElementType>> types = {
@@ -144,6 +151,8 @@ Status read_cache(const Json& json, verify::EngineOptions& engine) {
                {"head-major", KvLayout::kHeadMajor},
                {"packed", KvLayout::kPacked}});
   fields.integer("block_size", engine.block_size);
+  if (!is_block_size(engine.block_size))
+    fields.fail("block_size", engine.block_size, "a power of two or a multiple of 16");
   fields.integer("num_blocks", engine.num_blocks);
   fields.integer("host_blocks", engine.host_blocks);
   bool finds_prefixes = engine.caching == cache::PrefixCaching::kOn;

@@ -39,8 +39,34 @@ bool is_out_wrong(const FailedRow& row) {
   return false;
 }
 
+// The weights are right, and so is the lse.
+std::optional<Diagnosis> of_infinite_output(const FailedRow& row) {
+  std::size_t count = 0;
+  std::size_t first = 0;
+  bool has_nan = false;
+  for (std::size_t dim = row.out.size(); dim-- > 0;) {
+    if (std::isfinite(row.out[dim]) || !std::isfinite(row.out_expected[dim])) continue;
+    ++count;
+    first = dim;
+    has_nan = has_nan || std::isnan(row.out[dim]);
+  }
+  if (count == 0 || has_nan) return std::nullopt;
+  return Diagnosis{.step = Step::kOutput,
+                   .why = fmt::format(
+                       "with V of ones and zeros weights and lse are right; with the case's own V "
+                       "the output is infinite in {} of {} dims, in dim {} {} in place of {:.6g}: "
+                       "products with V, or their sum, overflow before they are divided or "
+                       "scaled, perhaps with weights beside too low a maximum, or what V holds "
+                       "elsewhere joins them",
+                       count, row.out.size(), first, row.out[first], row.out_expected[first]),
+                   .names_max = true};
+}
+
 // The weights are right.
 Diagnosis of_right_weights(const RowProbe& probe, const FailedRow& row) {
+  if (lse_ln_is_right(probe)) {
+    if (const auto diagnosis = of_infinite_output(row)) return *diagnosis;
+  }
   if (is_out_wrong(row) && weights_give_error(probe, row)) {
     return {.why =
                 "each weight is off by less than its bound, and together they give the output "

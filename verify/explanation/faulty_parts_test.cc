@@ -34,8 +34,10 @@ struct Choices {
   BiasFrom bias_from = BiasFrom::kPosition;
   int digits_of_qk = 53;
   int digits_of_v = 53;
-  Found found = Found::kOwn;         // the sequence of a row
-  std::int64_t group_heads = 1024;   // those beyond attend to the KV head after their own
+  Found found = Found::kOwn;        // the sequence of a row
+  std::int64_t group_heads = 1024;  // those beyond attend to the KV head after their own
+  std::int64_t k_group = 0;         // 0: the group's own heads
+  std::int64_t v_group = 0;
   std::int64_t tile_rows = 1 << 20;  // tokens times heads of a group
 };
 
@@ -60,14 +62,16 @@ class Row {
     const std::int64_t heads = inputs_.kv.k.num_kv_heads;
     const std::int64_t group = inputs_.q.num_heads / heads;
     const bool is_beyond = head % group >= choices_.group_heads;
-    const std::int64_t kv_head = (head / group + (is_beyond ? 1 : 0)) % heads;
+    const std::int64_t own = (head / group + (is_beyond ? 1 : 0)) % heads;
+    const std::int64_t k_head = choices_.k_group > 0 ? head / choices_.k_group : own;
+    const std::int64_t v_head = choices_.v_group > 0 ? head / choices_.v_group : own;
     const std::int64_t keys = keys_of(sequence, row, head % group, group);
     for (std::int64_t dim = 0; dim < result.head_dim; ++dim) result.out_at(row, head, dim) = 0.0;
     result.lse_ln_at(row, head) = -std::numeric_limits<double>::infinity();
     if (keys <= 0) return;
-    const Eigen::RowVectorXd scores = scores_of(sequence, row, head, kv_head).head(keys);
+    const Eigen::RowVectorXd scores = scores_of(sequence, row, head, k_head).head(keys);
     const std::int32_t* const blocks = sequence.block_table_row;
-    const Matrix v = reference::gather_head(inputs_.kv.v, blocks, keys, kv_head);
+    const Matrix v = reference::gather_head(inputs_.kv.v, blocks, keys, v_head);
     const Eigen::RowVectorXd weights = (scores.array() - scores.maxCoeff()).exp();
     const Eigen::RowVectorXd out = weights * narrowed(v, choices_.digits_of_v) / weights.sum();
     for (std::int64_t dim = 0; dim < out.size(); ++dim) result.out_at(row, head, dim) = out[dim];
@@ -240,6 +244,19 @@ TEST_CASE("heads of a group beyond those of a tile are named") {
   CHECK(std::ranges::count(beyond.hypotheses.fitting,
                            "of each group the heads beyond the first 8 attend to the KV head after "
                            "their own") == 1);
+}
+
+TEST_CASE("groups that are padded to a power of two are named, of K, V or both") {
+  CaseSpec spec = batch();
+  spec.shape.num_q_heads = 10;
+  CHECK_FALSE(explained({.k_group = 5, .v_group = 5}, spec).is_wrong());
+  const std::string start = "query head h attends to ";
+  const std::string end = "KV head h / 8: groups of 5 are padded";
+  check_named({.k_group = 8, .v_group = 8}, spec, {start + end});
+  check_named({.v_group = 8}, spec, {start + "V of " + end});
+  check_named({.k_group = 8}, spec, {start + "K of " + end});
+  spec.shape.num_q_heads = 6;
+  check_named({.v_group = 4}, spec, {start + "V of KV head h / 4: groups of 3 are padded"});
 }
 
 TEST_CASE("tiles whose keys end with those of a token before their last one are named") {

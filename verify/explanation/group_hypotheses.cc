@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <functional>
 #include <iterator>
@@ -40,16 +41,24 @@ constexpr OtherHead kOtherHeads[] = {
     {"the first KV head", [](std::int64_t, std::int64_t) { return std::int64_t{0}; }},
     {"the last KV head", [](std::int64_t, std::int64_t heads) { return heads - 1; }}};
 
+// What is read of another KV head.
+struct Reads {
+  bool k = true;
+  bool v = true;
+};
+
 bool explains_kv_heads(HypothesisTrial& trial,
-                       const std::function<std::int64_t(const HeadParts&)>& kv_head_of) {
+                       const std::function<std::int64_t(const HeadParts&)>& kv_head_of,
+                       Reads reads = {}) {
   const PagedAttentionInputs& inputs = trial.inputs();
   return trial.explains(bounded_heads(trial, trial.numerics(), [&](HeadParts& parts) {
     const std::int64_t kv_head = kv_head_of(parts);
     if (kv_head == parts.kv_head) return false;
     const reference::SequenceRows& sequence = parts.sequence;
     const std::int64_t keys = sequence.context_length;
-    parts.k = reference::gather_head(inputs.kv.k, sequence.block_table_row, keys, kv_head);
-    parts.v = reference::gather_head(inputs.kv.v, sequence.block_table_row, keys, kv_head);
+    const std::int32_t* const blocks = sequence.block_table_row;
+    if (reads.k) parts.k = reference::gather_head(inputs.kv.k, blocks, keys, kv_head);
+    if (reads.v) parts.v = reference::gather_head(inputs.kv.v, blocks, keys, kv_head);
     return true;
   }));
 }
@@ -152,6 +161,25 @@ void add_head_limits(HypothesisTrial& trial) {
         }))
       trial.name(heads + " get nothing");
     if (trial.inputs().kv.k.num_kv_heads > 1) add_other_kv_heads(trial, limit, heads);
+  }
+}
+
+void add_padded_groups(HypothesisTrial& trial) {
+  const std::int64_t group = group_of(trial.inputs());
+  const auto padded = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(group)));
+  if (padded == group || trial.inputs().kv.k.num_kv_heads == 1) return;
+  struct Way {
+    const char* what;
+    Reads reads;
+  };
+  constexpr Way kWays[] = {{"", {}}, {"V of ", {.k = false}}, {"K of ", {.v = false}}};
+  if (!trial.affords("groups padded to a power of two", std::ssize(kWays))) return;
+  for (const auto& [what, reads] : kWays) {
+    if (!explains_kv_heads(
+            trial, [&](const HeadParts& parts) { return parts.head / padded; }, reads))
+      continue;
+    trial.name(fmt::format("query head h attends to {}KV head h / {}: groups of {} are padded",
+                           what, padded, group));
   }
 }
 

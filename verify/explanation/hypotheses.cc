@@ -195,6 +195,7 @@ HypothesisReport try_hypotheses(const Backend& backend, const LawCase& law_case,
   add_unscaled_sums(trial);
   add_row_searches(trial);
   add_groups(trial, law_case);
+  add_padded_groups(trial);
   add_head_limits(trial);
   add_tile_ends(trial);
   add_table_strides(trial);

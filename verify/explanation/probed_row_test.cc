@@ -107,6 +107,25 @@ TEST_CASE("weights that are off by less than their bounds may make the output wr
                                               "small to tell the step"));
 }
 
+TEST_CASE("an output that is no finite number beside right weights is told as that") {
+  const auto told = [](double out) {
+    const Diagnosis diagnosis =
+        diagnosed(changing([out](const PagedAttentionInputs& inputs, AttentionResult& result) {
+                    if (is_own(inputs)) result.out_at(0, 1, 0) = out;
+                  }),
+                  decode(9));
+    CHECK(diagnosis.step == Step::kOutput);
+    return diagnosis.why;
+  };
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  CHECK_THAT(told(kInfinity), ContainsSubstring("the output is infinite in 1 of 1 dims, in dim 0 "
+                                                "inf in place of "));
+  CHECK_THAT(told(-kInfinity), ContainsSubstring("in dim 0 -inf in place of ") &&
+                                   ContainsSubstring("products with V, or their sum, overflow"));
+  CHECK_THAT(told(std::numeric_limits<double>::quiet_NaN()),
+             ContainsSubstring("a NaN that is weighed with 0"));
+}
+
 TEST_CASE("a key far into a long context is told where a run shows one key") {
   LawCase law_case = decode(700);
   const Diagnosis diagnosis =

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -38,6 +39,15 @@ Diagnosis of_small_errors(const RowProbe& probe) {
   return {.why = why};
 }
 
+// Whether a part of a sum that is `factor` times what it should be may be one that was not
+// rescaled: beside the maximum of its own part no key, and no sink, is more than 1.
+bool may_be_unscaled(const RowProbe& probe, double factor) {
+  const double sink = probe.has_sink ? std::max(0.0, 1.0 - total(probe.expected)) : 0.0;
+  const double largest = std::max(sink, *std::ranges::max_element(probe.expected));
+  const auto shares = static_cast<double>(seen_keys(probe).size() + (probe.has_sink ? 1 : 0));
+  return shares > 1.0 && factor <= shares * largest;
+}
+
 }  // namespace
 
 std::string sum_causes(const RowProbe& probe, double factor) {
@@ -49,8 +59,11 @@ std::string sum_causes(const RowProbe& probe, double factor) {
                        probe.has_sink ? ", or the sink's share is" : "", rounded);
   }
   return fmt::format(
-      "keys are counted in it more than once, or something joins it that is no key "
+      "{}keys are counted in it more than once, or something joins it that is no key "
       "of the row, such as masked keys{}{}",
+      may_be_unscaled(probe, factor)
+          ? "a part of it is not rescaled, where the maximum grows or parts are merged, "
+          : "",
       probe.has_sink ? ", or the sink's share is another" : "", rounded);
 }
 

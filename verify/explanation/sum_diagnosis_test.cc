@@ -101,12 +101,21 @@ TEST_CASE("a sum that is too small lacks keys, and nothing joins it") {
              ContainsSubstring(" are missing from it, or the sink's share is"));
 }
 
-TEST_CASE("a sum that is too large has keys twice, or others, and lacks none") {
+TEST_CASE("a sum that is too large has an unscaled part, keys twice, or others, and lacks none") {
   const std::string why = why_of({.in_divisor = 2.0, .in_lse_ln = 2.0}, Step::kSum);
   CHECK_THAT(why, ContainsSubstring("since the sum is too large, 1.") &&
-                      ContainsSubstring(": keys are counted in it more than once, or something "
-                                        "joins it that is no key of the row"));
+                      ContainsSubstring(": a part of it is not rescaled, where the maximum grows "
+                                        "or parts are merged, keys are counted in it more than "
+                                        "once, or something joins it that is no key of the row"));
   CHECK_THAT(why, !ContainsSubstring("missing") && !ContainsSubstring("sink"));
+}
+
+TEST_CASE("a sum that is larger than its keys beside maxima of their own has no unscaled part") {
+  const auto told = [](double times) {
+    return why_of({.in_divisor = times, .in_lse_ln = times}, Step::kSum);
+  };
+  CHECK_THAT(told(2.0), ContainsSubstring("a part of it is not rescaled"));
+  CHECK_THAT(told(4.0), ContainsSubstring("what it should be: keys are counted in it more than"));
 }
 
 TEST_CASE("a sum of a single key that is counted twice, or not at all") {
@@ -119,7 +128,8 @@ TEST_CASE("a sum of a single key that is counted twice, or not at all") {
   CHECK(why_of_one(2.0).step == Step::kSum);
   CHECK_THAT(why_of_one(2.0).why,
              ContainsSubstring("the score of the only key is right; it gets 0.5 of the weight in "
-                               "place of 1, since the sum is too large, 2 times what it should"));
+                               "place of 1, since the sum is too large, 2 times what it should "
+                               "be: keys are counted in it more than once"));
   CHECK(why_of_one(0.0).step == Step::kSum);
   CHECK_THAT(why_of_one(0.0).why,
              ContainsSubstring("the lse is -inf and weights are no numbers: their sum is 0"));
@@ -129,9 +139,10 @@ TEST_CASE("a divisor that is wrong beside a right lse is too small or too large"
   CHECK_THAT(why_of({.in_divisor = 0.0}, Step::kWeights),
              ContainsSubstring("divided by a sum that is too small (keys that V is weighed with "
                                "are missing from it)"));
-  CHECK_THAT(why_of({.in_divisor = 2.0}, Step::kWeights),
-             ContainsSubstring("divided by a sum that is too large (keys are counted in it more "
-                               "than once"));
+  CHECK_THAT(
+      why_of({.in_divisor = 2.0}, Step::kWeights),
+      ContainsSubstring("divided by a sum that is too large (a part of it is not rescaled, ") &&
+          ContainsSubstring("keys are counted in it more than once"));
 }
 
 TEST_CASE("keys that count more are not rescaled or counted again, and such that count less lost") {

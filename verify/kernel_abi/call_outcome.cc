@@ -69,9 +69,20 @@ std::string printed_after(const KernelAnswer& answer) {
   return text.empty() ? "" : "\n" + text;
 }
 
+// Whether lines of what it printed are the message, which may have had no room for their end.
+bool is_printed(const std::string& message, const KernelRequest& request,
+                const KernelAnswer& answer) {
+  const std::string text = "\n" + answer.printed + "\n";
+  const std::size_t at = text.find("\n" + message);
+  if (at == std::string::npos) return false;
+  return text[at + 1 + message.size()] == '\n' || std::ssize(message) + 1 >= request.message.bytes;
+}
+
 // What the library says of a status that is none of ours, or of a failure.
-std::string said(const std::string& message) {
+std::string said(const std::string& message, const KernelRequest& request,
+                 const KernelAnswer& answer) {
   if (message.empty()) return ", and gave no message";
+  if (is_printed(message, request, answer)) return "";
   if (message.find('\n') == std::string::npos) return ": '" + message + "'";
   return ", and says\n" + indented(message);
 }
@@ -102,8 +113,8 @@ CallOutcome outcome_of(const KernelRequest& request, const KernelAnswer& answer,
   if (answer.code != kRectoOk) {
     return {kWrong,
             fmt::format("returned {}{}{}{}", answer.code,
-                        answer.code == kRectoFailed ? "" : ", which is no status", said(message),
-                        printed_after(answer)),
+                        answer.code == kRectoFailed ? "" : ", which is no status",
+                        said(message, request, answer), printed_after(answer)),
             status_kind(message)};
   }
   if (request.function == KernelFunction::kKvWrite) {

@@ -18,8 +18,6 @@ using Catch::Matchers::EndsWith;
 using Catch::Matchers::Equals;
 using Catch::Matchers::StartsWith;
 
-const std::string kFaults = "verify/kernel_abi/libfaults.so";
-
 AttentionProblem two_sequences() {
   AttentionProblem problem;
   problem.shape = {.num_q_heads = 2, .num_kv_heads = 1, .head_dim_k = 4, .head_dim_v = 4};
@@ -41,7 +39,7 @@ const PlacedProblem& placed() {
 }
 
 std::shared_ptr<KernelLibrary> opened(const KernelLibraryOptions& options = {}) {
-  return KernelLibrary::open(kFaults, options).value();
+  return KernelLibrary::open("verify/kernel_abi/libfaults.so", options).value();
 }
 
 // What processes that are started meanwhile go wrong in.
@@ -244,6 +242,9 @@ TEST_CASE("a status is what it says") {
   check_wrong("failed", "returned 2: 'out of shared memory'");
   check_wrong("failed in two lines", "returned 2, and says\n  race: row 1\n  race: row 2");
   CHECK(outcome_with("failed in two lines").failure == "status: race");
+  check_wrong("failed in printed lines", "returned 2\nit printed\n  race: row 1\n  race: row 2");
+  CHECK_THAT(outcome_with("failed in many").text, StartsWith("prefill returned 2\nit printed\n"));
+  check_wrong("failed in less", "returned 2: 'race: row 1'\nit printed\n  race: row 12");
   check_wrong("status 7", "returned 7, which is no status, and gave no message");
   CHECK(outcome_with("failed").failure == "status");
   CHECK(outcome_with("failed by a race").failure == "status: race in kernel * of fp16");

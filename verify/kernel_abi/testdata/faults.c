@@ -152,6 +152,21 @@ static int32_t prefill(const RectoAttentionCall* call) {
     return say(&call->context, "race in kernel 7 of fp16: row 12 is written twice", kRectoFailed);
   if (is("failed in two lines"))
     return say(&call->context, "race: row 1\nrace: row 2\n", kRectoFailed);
+  if (is("failed in printed lines")) {
+    fputs("race: row 1\nrace: row 2\n", stderr);
+    return say(&call->context, "race: row 1\nrace: row 2", kRectoFailed);
+  }
+  if (is("failed in many")) {
+    char lines[1024];
+    for (size_t i = 0; i < sizeof lines; ++i) lines[i] = "race of row\n"[i % 12];
+    lines[sizeof lines - 1] = 0;
+    fputs(lines, stderr);
+    return say(&call->context, lines, kRectoFailed);
+  }
+  if (is("failed in less")) {
+    fputs("race: row 12\n", stderr);
+    return say(&call->context, "race: row 1", kRectoFailed);
+  }
   if (is("failed")) return say(&call->context, "out of shared memory", kRectoFailed);
   if (is("status 7")) return 7;
   return kRectoOk;
