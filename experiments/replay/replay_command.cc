@@ -17,6 +17,7 @@
 #include "experiments/verify/trial.h"
 #include "verify/drawn_cases.h"
 #include "verify/explanation/explanation.h"
+#include "verify/explanation/judged_runs.h"
 #include "verify/law_runner.h"
 #include "verify/saved_case.h"
 
@@ -114,9 +115,7 @@ std::string remark_on(const Law& law, const verify::LawVerdict& verdict,
   if (verdict.skipped) return "";
   const bool has_failed = explanation.is_wrong() || explanation.not_run;
   if (verdict.failed() && !has_failed) {
-    return is_oracle(law) ? "  it fails only sometimes: made again, the case is right\n"
-                          : "  made again, the case itself is right: wrong is what the law makes "
-                            "of it, or the case only sometimes\n";
+    return is_oracle(law) ? "  it fails only sometimes: made again, the case is right\n" : "";
   }
   if (verdict.failed()) return "";
   if (is_oracle(law) && has_failed)
@@ -129,10 +128,13 @@ std::string remark_on(const Law& law, const verify::LawVerdict& verdict,
 Replayed replay_on(const Backend& backend, const Trial& trial, const SavedCase& saved,
                    const verify::LawCase& law_case, std::ostream& out) {
   const Law& law = trial.laws.front();
+  const verify::TriedLaw tried{law, backend, law_case, saved.bound_kind};
+  verify::JudgedRuns runs;
   verify::LawVerdict verdict;
   for (int time = 0; time < 2; ++time) {
     begin_again(backend, trial, saved);
-    verdict = verify::verdict_of(law, backend, law_case, saved.bound_kind);
+    verdict = is_oracle(law) ? verify::verdict_of(law, backend, law_case, saved.bound_kind)
+                             : verify::judged_verdict(tried, runs);
     if (verdict.thrown_cause != verify::FailureCause::kPerhapsMachine) break;
   }
   // What the law's calls have left behind is none of the case's.
@@ -144,6 +146,8 @@ Replayed replay_on(const Backend& backend, const Trial& trial, const SavedCase& 
   // case to one that is supported.
   const bool is_new = is_oracle(law) && !verdict.skipped && !verdict.thrown;
   if (!explanation.not_run || is_new) out << explanation_text(explanation, law_case);
+  const bool is_of_runs = verdict.failed() && !explanation.is_wrong() && runs.made > 0;
+  if (is_of_runs) out << explained_runs(tried, runs, [&] { begin_again(backend, trial, saved); });
   out << remark_on(law, verdict, explanation, saved.backend == backend.name);
   if (explanation.is_wrong() || verdict.failed()) return Replayed::kFailed;
   if (!explanation.not_run) return Replayed::kHeld;

@@ -1,8 +1,9 @@
 // The kernel of experiments/examples that is right, made wrong as RECTO_TEST_FAULT says. "after
 // window": once a call had a window, those without one lose their last key. "first": the first call
-// of a process does. "unwritten": the last sequence's row is not written. "only N": call N does, of
-// all processes that count theirs in the file RECTO_TEST_CALLS; "abort N": that call ends its
-// process.
+// of a process does; "second": the second one does, and with a KV head for each of several query
+// heads, "ungrouped" each. "unwritten": the last sequence's row is not written. "only N": call N
+// loses its last key, of all processes that count theirs in the file RECTO_TEST_CALLS; "abort N":
+// that call ends its process.
 
 #include <stdlib.h>
 
@@ -47,9 +48,9 @@ static int32_t lose_last_key(const RectoAttentionCall* call) {
 
 static int32_t wrong_decode(const RectoAttentionCall* call) {
   static int has_had_window = 0;
-  static int has_had_call = 0;
-  const int is_first = !has_had_call;
-  has_had_call = 1;
+  static int calls = 0;
+  ++calls;
+  const int is_ungrouped = call->q.num_heads > 1 && call->q.num_heads == call->k.num_kv_heads;
   if (is("unwritten")) {
     RectoAttentionCall fewer = *call;
     fewer.num_seqs -= fewer.num_seqs > 0;
@@ -57,7 +58,9 @@ static int32_t wrong_decode(const RectoAttentionCall* call) {
   }
   if (is_counted("abort ")) abort();
   if (is_counted("only ")) return lose_last_key(call);
-  if (is("first") && is_first) return lose_last_key(call);
+  if (is("first") && calls == 1) return lose_last_key(call);
+  if (is("second") && calls == 2) return lose_last_key(call);
+  if (is("ungrouped") && is_ungrouped) return lose_last_key(call);
   if (is("after window") && has_had_window && call->window == 0) return lose_last_key(call);
   if (call->window > 0) has_had_window = 1;
   return decode(call);
