@@ -136,6 +136,19 @@ ServingKind odd_dim_chunks() {
   return kind;
 }
 
+ServingKind peaked_chunk(std::int64_t context_max) {
+  constexpr std::int64_t kRowsMax = 16;
+  ServingKind kind = chunks_named("peaked-chunk", context_max / 2 + context_max / 16, 2, kRowsMax);
+  kind.has_peaked_ends = true;
+  CaseDomain& domain = kind.cases.domain;
+  domain.head_dims = {64};
+  domain.groups = {1, 2};
+  domain.num_q_heads_max = 8;
+  domain.num_kv_heads_min = domain.num_kv_heads_max = 4;  // as many as peaks differ
+  domain.first_context_min = context_max / 4 + 1 + kRowsMax;
+  return kind;
+}
+
 }  // namespace
 
 std::vector<ServingKind> chunk_kinds(const SizeLimits& limits) {
@@ -150,7 +163,8 @@ std::vector<ServingKind> chunk_kinds(const SizeLimits& limits) {
           speculation(limits.context_max),
           window_chunks(),
           sparse_batch(),
-          odd_dim_chunks()};
+          odd_dim_chunks(),
+          peaked_chunk(limits.context_max)};
 }
 
 }  // namespace recto::verify

@@ -16,7 +16,8 @@ namespace recto::verify {
 // or 4 sequences, one with more than 2048 tokens; "window-chunks": 13 to 48 rows behind more than
 // 1280 tokens, and a window that is longer than a block and much shorter than the context;
 // "sparse-batch": 25 to 64 sequences, half of them without rows; "odd-dim-chunks": head dims that
-// are no multiples of 16.
+// are no multiples of 16; "peaked-chunk": 2 to 16 rows behind more than 1024 tokens, and a key at
+// either end of these that outdoes all others.
 std::vector<ServingKind> chunk_kinds(const SizeLimits& limits);
 
 }  // namespace recto::verify

@@ -43,6 +43,17 @@ ServingKind long_heads(std::int64_t context_max) {
   return kind;
 }
 
+ServingKind long_peaks(std::int64_t context_max) {
+  ServingKind kind = kind_named("long-peaks", context_max / 2 + context_max / 16);
+  kind.has_peaked_ends = true;
+  CaseDomain& domain = kind.cases.domain;
+  domain.head_dims = {64};
+  domain.groups = {1, 4, 7};
+  domain.num_kv_heads_min = domain.num_kv_heads_max = 4;  // as many as peaks differ
+  domain.first_context_min = context_max / 4 + 1;
+  return kind;
+}
+
 ServingKind long_window(std::int64_t context_max) {
   ServingKind kind = kind_named("long-window", context_max);
   kind.has_window = true;
@@ -78,6 +89,7 @@ ServingKind wide(const char* name, std::vector<std::int64_t> groups) {
 
 ServingKind many_heads() {
   ServingKind kind = kind_named("many-heads", 288);
+  kind.has_head_scales = true;
   CaseDomain& domain = kind.cases.domain;
   domain.groups = {1, 3, 4, 6};
   domain.num_kv_heads_min = 17;
@@ -154,7 +166,8 @@ std::vector<ServingKind> decode_kinds(const SizeLimits& limits) {
           wide("wider-groups", {33, 48, 64, 64}),
           serving_batch(),
           other_dims(),
-          odd_dims()};
+          odd_dims(),
+          long_peaks(limits.context_max)};
 }
 
 }  // namespace recto::verify

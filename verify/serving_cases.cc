@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
+#include <vector>
 
 #include "core/random_stream.h"
 #include "verify/generators/far_scores.h"
@@ -10,11 +11,18 @@
 namespace recto::verify {
 namespace {
 
-CaseDomain telling(CaseDomain domain) {
+void keep_fp8(std::vector<TypePair>& types) {
+  const auto is_wider = [](const TypePair& pair) { return !is_fp8(pair.kv); };
+  if (!std::ranges::all_of(types, is_wider)) std::erase_if(types, is_wider);
+}
+
+CaseDomain telling(const ServingKind& kind) {
+  CaseDomain domain = kind.cases.domain;
   domain.families = {FloatFamily::kUniform, FloatFamily::kNormal};
   domain.has_far_scores = false;
   domain.has_window = false;
   domain.has_alibi = false;
+  if (kind.has_head_scales && domain.has_scales) keep_fp8(domain.types);
   return domain;
 }
 
@@ -26,10 +34,11 @@ bool is_telling(const CaseSpec& spec) {
   return std::abs(spec.options.scale) <= 2.01F * usual_scale(spec);
 }
 
-CaseSpec draw_spec(const DrawnCases& cases, std::uint64_t number, ServingValues values) {
+CaseSpec draw_spec(const ServingKind& kind, std::uint64_t number, ServingValues values) {
+  const DrawnCases& cases = kind.cases;
   if (values == ServingValues::kAny) return drawn_spec(cases, number);
   constexpr int kAttempts = 64;
-  const CaseDomain domain = telling(cases.domain);
+  const CaseDomain domain = telling(kind);
   RandomStream stream = RandomStream(cases.seed).split(cases.name).split(number);
   CaseSpec spec = draw_case(stream, domain);
   for (int attempt = 1; attempt < kAttempts && !is_telling(spec); ++attempt)
@@ -72,7 +81,7 @@ void set_window(CaseSpec& spec) {
 }  // namespace
 
 CaseSpec serving_spec(const ServingKind& kind, std::uint64_t number, ServingValues values) {
-  CaseSpec spec = draw_spec(kind.cases, number, values);
+  CaseSpec spec = draw_spec(kind, number, values);
   place_rows(kind.rows, spec.sequences);
   const CaseDomain& domain = kind.cases.domain;
   if (kind.has_window && domain.has_window) set_window(spec);
@@ -80,6 +89,9 @@ CaseSpec serving_spec(const ServingKind& kind, std::uint64_t number, ServingValu
   if (kind.has_negative_scale && domain.has_negative_scale)
     spec.options.scale = -1.5F * usual_scale(spec);
   if (kind.has_low_scores && domain.has_negative_scale) move_scores_far(-kScoreLimit, spec);
+  if (kind.has_peaked_ends) peak_ends(spec);
+  if (kind.has_head_scales && domain.has_scales && is_fp8(spec.shape.kv_type))
+    spec.options.k_scales = spec.options.v_scales = ScaleKind::kPerKvHead;
   // Sequences that have all of their keys in common may be taken for each other.
   spec.shared_prefix = std::min(spec.shared_prefix, spec.longest_context() / 4);
   return spec;

@@ -38,6 +38,11 @@ struct ServingKind {
   bool has_negative_scale = false;
   // Where values tell, all scores are as low as scores get, and as near each other as usual.
   bool has_low_scores = false;
+  // Where values tell, the first or the last key outdoes all others, by about 10 or by more than
+  // 88.
+  bool has_peaked_ends = false;
+  // Where values tell, the cache is of fp8, with a scale for each KV head.
+  bool has_head_scales = false;
 };
 
 // No multiples of 16: kernels load 16 bytes, or multiply 16 dims, at a time.

@@ -117,6 +117,15 @@ TEST_CASE("a running maximum that begins at -5000 behind 512 keys alone is caugh
   CHECK(failed_of_oracle(verify_narrow("low:512", "decode")) >= 1);
 }
 
+TEST_CASE("splits of 512 keys merged by a wrong maximum, or left out if lower: each is caught") {
+  for (const char* fault : {"maximum:512", "skip:512"}) {
+    for (const char* backend : {"decode", "prefill"}) {
+      CAPTURE(fault, backend);
+      CHECK(failed_of_oracle(verify_narrow(fault, backend)) >= 1);
+    }
+  }
+}
+
 TEST_CASE("dims beyond a multiple of 16, and the sign of the scale, if lost: each is caught") {
   for (const char* fault : {"head-dim:32", "scale:256"}) {
     for (const char* backend : {"decode", "prefill"}) {

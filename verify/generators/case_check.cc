@@ -73,14 +73,17 @@ Status check_options(const OptionsSpec& options, ElementType kv_type) {
   return Status::ok();
 }
 
-// Two families are for one tensor only: a dominating key for K, huge values for V.
+// Some families are for one tensor only: those with keys that outdo others for K, huge values for
+// V.
 Status check_families(const CaseSpec& spec) {
   const auto check = [](const char* name, FloatFamily family, FloatFamily of_another) {
     if (family != of_another) return Status::ok();
     return refuse(name, "a family of any tensor", float_family_name(family));
   };
-  RECTO_RETURN_IF_ERROR(check("values.q", spec.q, FloatFamily::kDominatingKey));
-  RECTO_RETURN_IF_ERROR(check("values.v", spec.v, FloatFamily::kDominatingKey));
+  for (const FloatFamily of_keys : {FloatFamily::kDominatingKey, FloatFamily::kPeakedEnds}) {
+    RECTO_RETURN_IF_ERROR(check("values.q", spec.q, of_keys));
+    RECTO_RETURN_IF_ERROR(check("values.v", spec.v, of_keys));
+  }
   RECTO_RETURN_IF_ERROR(check("values.q", spec.q, FloatFamily::kHugeValues));
   return check("values.k", spec.k, FloatFamily::kHugeValues);
 }
@@ -103,8 +106,11 @@ Status check_sequences(const CaseSpec& spec) {
       return refuse("values.varied_tokens", "none, as k and v are ones", "a range");
   }
   RECTO_RETURN_IF_ERROR(check_families(spec));
-  if (spec.k == FloatFamily::kDominatingKey && spec.shared_prefix > 0) {
-    return refuse("values.shared_prefix", "0, as each sequence has its own dominating keys",
+  const bool has_own_keys =
+      spec.k == FloatFamily::kDominatingKey || spec.k == FloatFamily::kPeakedEnds;
+  if (has_own_keys && spec.shared_prefix > 0) {
+    return refuse("values.shared_prefix",
+                  "0, as each sequence has keys of its own that outdo others",
                   std::to_string(spec.shared_prefix));
   }
   return Status::ok();

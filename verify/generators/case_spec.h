@@ -102,6 +102,8 @@ inline constexpr double kScaleMax = 2.0;
 inline constexpr double kQueryKeyLimit = 16.0;
 inline constexpr double kValueLimit = 256.0;
 
+inline constexpr double kLowPeak = 1.5;  // a little more than other keys have
+
 // The supported domain: no score is further from 0.
 inline constexpr double kScoreLimit = 1e4;
 
@@ -131,6 +133,8 @@ struct CaseSpec {
   // With kDominatingKey, each KV head has one key of magnitude kQueryKeyLimit, at a multiple of the
   // block size, of 64 or of 128, or just before one, or last. Each q gets the signs of that key, so
   // that its score is kQueryKeyLimit times the largest that any other key could have.
+  // With kPeakedEnds, that key is the first of the sequence, or its first row's own, and its
+  // magnitude is kQueryKeyLimit or kLowPeak: of four KV heads, or sequences, each has another.
   FloatFamily k = FloatFamily::kOnes;
   FloatFamily v = FloatFamily::kOnes;
   // Tokens whose K and V are drawn from their families, while those of all others are ones;

@@ -48,7 +48,7 @@ std::vector<float> draw_tokens(const TensorSource& source, std::uint64_t id, std
   return values;
 }
 
-// The signs of each KV head's dominating key: [num_kv_heads, head_dim_k] of +-1.
+// The signs of each KV head's peak key: [num_kv_heads, head_dim_k] of +-1.
 std::vector<float> draw_directions(const ProblemShape& shape, const RandomStream& stream) {
   std::vector<float> signs;
   for (std::int64_t head = 0; head < shape.num_kv_heads; ++head) {
@@ -70,8 +70,28 @@ std::int64_t draw_edge(std::int64_t context_length, std::int64_t block_size, Ran
   return std::clamp<std::int64_t>(edge, 0, context_length - 1);
 }
 
-void add_dominating_keys(const CaseSpec& spec, const RandomStream& stream,
-                         SequenceProblem& sequence, std::uint64_t id) {
+// A key that outdoes all others of its head.
+struct PeakKey {
+  std::int64_t token = 0;
+  double magnitude = kQueryKeyLimit;
+};
+
+PeakKey peak_at_end(const SequenceProblem& sequence, std::uint64_t turn) {
+  const std::int64_t last = std::max<std::int64_t>(0, sequence.context_length - 1);
+  const std::int64_t own = sequence.context_length - sequence.num_rows;
+  return {.token = turn % 2 == 0 ? 0 : std::clamp<std::int64_t>(own, 0, last),
+          .magnitude = turn / 2 % 2 == 0 ? kQueryKeyLimit : kLowPeak};
+}
+
+PeakKey draw_peak(const CaseSpec& spec, const RandomStream& stream, const SequenceProblem& sequence,
+                  std::uint64_t id, std::uint64_t head) {
+  if (spec.k == FloatFamily::kPeakedEnds) return peak_at_end(sequence, id + head);
+  RandomStream edges = stream.split("edge").split(id).split(head);
+  return {.token = draw_edge(sequence.context_length, spec.placement.block_size, edges)};
+}
+
+void add_peak_keys(const CaseSpec& spec, const RandomStream& stream, SequenceProblem& sequence,
+                   std::uint64_t id) {
   const ProblemShape& shape = spec.shape;
   const std::vector<float> directions = draw_directions(shape, stream);
   const std::int64_t dim = shape.head_dim_k;
@@ -83,12 +103,12 @@ void add_dominating_keys(const CaseSpec& spec, const RandomStream& stream,
   }
   if (sequence.context_length == 0) return;
   for (std::int64_t head = 0; head < shape.num_kv_heads; ++head) {
-    RandomStream edges = stream.split("edge").split(id).split(static_cast<std::uint64_t>(head));
-    const std::int64_t token = draw_edge(sequence.context_length, spec.placement.block_size, edges);
+    const PeakKey peak = draw_peak(spec, stream, sequence, id, static_cast<std::uint64_t>(head));
     for (std::int64_t d = 0; d < dim; ++d) {
-      const auto index = static_cast<std::size_t>((token * shape.num_kv_heads + head) * dim + d);
+      const auto index =
+          static_cast<std::size_t>((peak.token * shape.num_kv_heads + head) * dim + d);
       const auto direction = static_cast<std::size_t>(head * dim + d);
-      sequence.k[index] = static_cast<float>(kQueryKeyLimit) * directions[direction];
+      sequence.k[index] = static_cast<float>(peak.magnitude) * directions[direction];
     }
   }
 }
@@ -196,9 +216,8 @@ AttentionProblem make_problem(const CaseSpec& spec) {
     made.q = draw_tokens(q, sequence.id, sequence.num_rows);
     made.k = draw_tokens(k, sequence.id, sequence.context_length);
     made.v = draw_tokens(v, sequence.id, sequence.context_length);
-    if (spec.k == FloatFamily::kDominatingKey) {
-      add_dominating_keys(spec, root.split("dominating key"), made, sequence.id);
-    }
+    if (spec.k == FloatFamily::kDominatingKey || spec.k == FloatFamily::kPeakedEnds)
+      add_peak_keys(spec, root.split("dominating key"), made, sequence.id);
     if (spec.varied_tokens) {
       flatten(*spec.varied_tokens, shape.num_kv_heads * shape.head_dim_k, made.k);
       flatten(*spec.varied_tokens, shape.num_kv_heads * shape.head_dim_v, made.v);

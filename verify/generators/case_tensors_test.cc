@@ -79,7 +79,7 @@ TEST_CASE("a problem has the case's shape, and the same case gives the same prob
 
 TEST_CASE("a smaller dimension leaves all other numbers as they are; another seed does not") {
   for (const FloatFamily family : kFloatFamilies) {
-    if (family == FloatFamily::kDominatingKey) continue;
+    if (family == FloatFamily::kDominatingKey || family == FloatFamily::kPeakedEnds) continue;
     CaseSpec whole = some_case();
     whole.v = family;
     if (family != FloatFamily::kHugeValues) whole.q = whole.k = family;

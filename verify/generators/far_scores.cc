@@ -29,4 +29,14 @@ void move_scores_far(double farthest, CaseSpec& spec) {
   reach_score(std::abs(farthest), spec);
 }
 
+void peak_ends(CaseSpec& spec) {
+  spec.q = FloatFamily::kUniform;
+  spec.k = FloatFamily::kPeakedEnds;
+  spec.shared_prefix = 0;
+  spec.options.softcap = 0.0F;
+  spec.options.k_scales = ScaleKind::kNone;  // would move peaks
+  // q's magnitudes add up to half of the head dim: peaks are 128 and 12, about.
+  spec.options.scale = 16.0F / static_cast<float>(spec.shape.head_dim_k);
+}
+
 }  // namespace recto::verify

@@ -1,6 +1,6 @@
 #pragma once
 
-// Cases whose scores reach as far from 0 as scores get.
+// Cases whose scores reach as far from 0 as scores get, or far above each other.
 
 #include "verify/generators/case_spec.h"
 
@@ -13,5 +13,10 @@ void reach_score(double limit, CaseSpec& spec);
 // if there are some, become as low as scores get. A running maximum that does not begin at minus
 // infinity shows only where all scores lie far below it.
 void move_scores_far(double farthest, CaseSpec& spec);
+
+// Makes one key of each KV head, at either end, outdo all others by about 10, beside which these
+// still have weight in sum, or by more than 88, beyond which exp overflows in fp32: what merges
+// results of splits errs only where their maxima differ so.
+void peak_ends(CaseSpec& spec);
 
 }  // namespace recto::verify

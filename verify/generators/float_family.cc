@@ -79,6 +79,7 @@ double draw_value(const FloatSource& source, std::int64_t parity, RandomStream& 
     case FloatFamily::kUniform:
     case FloatFamily::kDominatingKey:
     case FloatFamily::kOutlierDim:
+    case FloatFamily::kPeakedEnds:
       return draw_uniform(stream);
     case FloatFamily::kNormal:
       return draw_limited_normal(stream);
@@ -124,6 +125,7 @@ double largest_magnitude(const FloatSource& source) {
       return kNormalLimit;
     case FloatFamily::kHeavyTail:
     case FloatFamily::kDominatingKey:
+    case FloatFamily::kPeakedEnds:
       return source.largest;
     case FloatFamily::kLargeOffset:
       return source.largest / 2.0 * 1.125;

@@ -29,13 +29,15 @@ enum class FloatFamily : std::uint8_t {
   kHugeValues,        // V only: +-[1/2, 1) * huge_magnitude(type)
   kDominatingKey,     // K only: uniform, but one key per head outdoes the others, see case_spec.h
   kOutlierDim,        // uniform, but the first dim is kOutlier: in q and k, it decides all scores
+  kPeakedEnds,        // K only: uniform, but one key per head, first or last, outdoes the others,
+                      // likewise
 };
 
 // One power of two that every type has. In q and in k at once it is worth 65536 before the scale,
 // beside which other dims add up to little: all scores of a row lie near one number.
 inline constexpr double kOutlier = 256.0;
 
-inline constexpr std::array<FloatFamily, 12> kFloatFamilies = {FloatFamily::kOnes,
+inline constexpr std::array<FloatFamily, 13> kFloatFamilies = {FloatFamily::kOnes,
                                                                FloatFamily::kSmallIntegers,
                                                                FloatFamily::kUniform,
                                                                FloatFamily::kNormal,
@@ -46,13 +48,14 @@ inline constexpr std::array<FloatFamily, 12> kFloatFamilies = {FloatFamily::kOne
                                                                FloatFamily::kExactTies,
                                                                FloatFamily::kHugeValues,
                                                                FloatFamily::kDominatingKey,
-                                                               FloatFamily::kOutlierDim};
+                                                               FloatFamily::kOutlierDim,
+                                                               FloatFamily::kPeakedEnds};
 
 constexpr const char* float_family_name(FloatFamily family) {
   constexpr const char* kNames[] = {
-      "ones",       "small-integers", "uniform",           "normal",
-      "heavy-tail", "large-offset",   "alternating-signs", "denormals",
-      "exact-ties", "huge-values",    "dominating-key",    "outlier-dim"};
+      "ones",           "small-integers",    "uniform",    "normal",     "heavy-tail",
+      "large-offset",   "alternating-signs", "denormals",  "exact-ties", "huge-values",
+      "dominating-key", "outlier-dim",       "peaked-ends"};
   return kNames[static_cast<int>(family)];
 }
 

@@ -64,8 +64,10 @@ TEST_CASE("every family draws values of its type within its largest magnitude") 
 
 TEST_CASE("the largest magnitude of a family is nearly reached, so that the bound is no excuse") {
   for (const FloatFamily family : kFloatFamilies) {
-    // Eight deviations are never seen; the dominating key is placed by its tensor.
-    if (family == FloatFamily::kNormal || family == FloatFamily::kDominatingKey) continue;
+    // Eight deviations are never seen; keys that outdo others are placed by their tensor.
+    if (family == FloatFamily::kNormal || family == FloatFamily::kDominatingKey ||
+        family == FloatFamily::kPeakedEnds)
+      continue;
     CAPTURE(family);
     const FloatSource source{family, ElementType::kFp32, kLargest};
     double seen = 0.0;
@@ -96,7 +98,7 @@ TEST_CASE("the draws are the same on every machine") {
       }
     }
   }
-  CHECK(hash == 0x5f345d5832b20351u);
+  CHECK(hash == 0xc507ac1ae236eb91u);
 }
 
 TEST_CASE("ones are ones, and small integers are -4 ... 4, each as likely") {
@@ -109,7 +111,8 @@ TEST_CASE("ones are ones, and small integers are -4 ... 4, each as likely") {
 }
 
 TEST_CASE("uniform draws have the moments and the shape of [-1, 1)") {
-  for (const FloatFamily family : {FloatFamily::kUniform, FloatFamily::kDominatingKey}) {
+  for (const FloatFamily family :
+       {FloatFamily::kUniform, FloatFamily::kDominatingKey, FloatFamily::kPeakedEnds}) {
     const std::vector<double> values = samples_of(family);
     check_moment(values, 1, 0.0);
     check_moment(values, 2, 1.0 / 3);

@@ -12,6 +12,8 @@
 // of 512 keys behind its first one does ("split-window:2048").
 // "low:512": where a context is longer, rows have no result if all of their scores are so low that
 // beside a running maximum that begins at -5000 they have no weight.
+// "maximum:512", "skip:512": rows of more keys are attended in splits of so many, and put together
+// with a maximum that leaves out the last split, or without splits more than 8 below it.
 // Chunks of prompts: rows lose their last key in chunks of 13 to 127 rows ("chunk:12"), from the
 // 17th row on behind the first sequence ("later-row:16"), from the 129th on where there are two
 // sequences ("batch-row:128"), from the 65th on in groups of four and more ("group-row:64"), or
@@ -114,6 +116,32 @@ static int change_row(RectoAttentionCall* call, int32_t* lengths, Row* at, int64
   return 1;
 }
 
+// Attends again in splits, and puts their results together wrongly.
+static void merge_splits(const RectoAttentionCall* call, const Row* at) {
+  const int64_t keys = least(right_until("maximum"), right_until("skip"));
+  const int64_t end = call->causal ? at->position + 1 : call->context_length[at->sequence];
+  if (end <= keys || end > kLengths || call->window > 0 || call->sinks != NULL) return;
+  State parts[kLengths / kSplit + 1];  // the last one is the whole
+  memset(parts, 0, sizeof(parts));
+  const int64_t last = (end - 1) / keys;
+  for (int64_t i = 0; i <= last; ++i) parts[i].maximum = -INFINITY;
+  for (int64_t key = 0; key < end; ++key) add_key(call, at, key, &parts[key / keys]);
+  const int is_last_seen = right_until("maximum") == INT64_MAX;
+  float maximum = -INFINITY;
+  for (int64_t i = 0; i < last + is_last_seen; ++i) maximum = fmaxf(maximum, parts[i].maximum);
+  State* const whole = &parts[kLengths / kSplit];
+  for (int64_t i = 0; i <= last; ++i) {
+    if (right_until("skip") < INT64_MAX && parts[i].maximum < maximum - 8) continue;
+    raise_maximum(&parts[i], maximum, call->v.head_dim);
+    whole->sum += parts[i].sum;
+    for (int64_t dim = 0; dim < call->v.head_dim; ++dim) whole->out[dim] += parts[i].out[dim];
+  }
+  const int64_t out = at->row * call->out.row_stride + at->head * call->out.head_stride;
+  for (int64_t dim = 0; dim < call->v.head_dim; ++dim)
+    store(call->out.data, call->out.type, out + dim, whole->out[dim] / whole->sum);
+  call->lse_ln[at->row * call->q.num_heads + at->head] = maximum + logf(whole->sum);
+}
+
 // Attends again what sees something else than it should.
 static void change_rows(const RectoAttentionCall* call) {
   int32_t lengths[kLengths];
@@ -133,6 +161,7 @@ static void change_rows(const RectoAttentionCall* call) {
       RectoAttentionCall changed = *call;
       lengths[s] = call->context_length[s];
       changed.context_length = lengths;
+      merge_splits(call, &at);
       if (change_row(&changed, lengths, &at, end - begin)) attend(&changed, &at);
     }
   }
