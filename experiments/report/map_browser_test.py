@@ -157,6 +157,27 @@ class Maps(unittest.TestCase):
             for kind in kinds:
                 self.assertEqual(kind["instants"], [[us, 1] for us in kind["single"]])
 
+    def test_a_hover_tells_what_is_below_the_pointer_when_the_map_moves(self):
+        with self.opened(self.page(PLAIN)) as session:
+            seen = session.run("""(async () => {
+              const { view } = document.querySelector(".map-host");
+              setTimeRange(60, 90);
+              view.hover(400, 200);
+              const seen = [];
+              for (const move of [() => setTimeRange(100, 130),
+                                  () => changeMap({ low: 0, high: mapState.pool / 2 })]) {
+                move();
+                await pause(100);
+                const moved = { hint: view.hint.innerText, cursor: mapState.cursor };
+                view.hover(400, 200);
+                seen.push([moved, { hint: view.hint.innerText, cursor: mapState.cursor }]);
+              }
+              return seen;
+            })()""")
+        for moved, pointed in seen:
+            self.assertEqual(moved, pointed)
+        self.assertNotEqual(seen[0][0]["hint"], seen[1][0]["hint"])
+
     def test_no_label_of_the_time_axis_is_cut(self):
         with self.opened(self.page(PLAIN)) as session:
             beyond = session.run("""(() => {

@@ -25,9 +25,10 @@ class MapView {
     this.resolution = element("p", { class: "small resolution" });
     host.append(this.canvas, this.hint, this.missing, this.resolution);
     host.view = this;
+    this.pointer = null;  // where it is, while it is in the picture
     this.listen();
     this.redraw = this.onceAFrame(() => this.draw());
-    timeRange.listeners.push(() => this.redraw());
+    timeRange.listeners.push(() => this.moveUnderPointer());
     mapState.listeners.push(() => this.redraw());
     onTheme(() => this.draw());
     new ResizeObserver(() => this.redraw()).observe(host);
@@ -105,6 +106,7 @@ class MapView {
     drawMapMarks(context, this, map, width);
     drawMapEnd(context, this, map, width);
     drawMapCursor(context, this, width);
+    this.tellPlace();
   }
 
   // A page has the maps that were asked for, and no others: so both rows are named.
@@ -130,14 +132,14 @@ class MapView {
       canvas.setPointerCapture(event.pointerId);
     });
     canvas.addEventListener("pointermove", (event) => {
+      this.hover(event.offsetX, event.offsetY);
       if (grabbed) this.pan(grabbed, event.offsetX - grabbed.x, event.offsetY - grabbed.y);
-      else this.hover(event.offsetX, event.offsetY);
     });
     for (const over of ["pointerup", "pointercancel", "lostpointercapture"]) {
       canvas.addEventListener(over, () => { grabbed = null; });
     }
     canvas.addEventListener("pointerleave", () => {
-      this.hint.hidden = true;
+      this.pointer = null;
       changeMap({ cursor: null });
     });
     canvas.addEventListener("dblclick", () => showWholeRun());
@@ -165,11 +167,22 @@ class MapView {
   }
 
   hover(x, y) {
-    const map = this.map();
-    const inside = x >= MAP_LEFT && y >= MAP_TOP && y < MAP_HEIGHT - MAP_BOTTOM;
-    this.hint.hidden = !map || !inside;
+    const inside = this.map() && x >= MAP_LEFT && y >= MAP_TOP && y < MAP_HEIGHT - MAP_BOTTOM;
+    this.pointer = inside ? { x, y } : null;
     changeMap({ cursor: inside ? this.timeOf(x) : null });
+    this.tellPlace();
+  }
+
+  moveUnderPointer() {
+    if (this.pointer) mapState.cursor = this.timeOf(this.pointer.x);
+    this.redraw();
+  }
+
+  tellPlace() {
+    const map = this.map();
+    this.hint.hidden = !map || !this.pointer;
     if (this.hint.hidden) return;
+    const { x, y } = this.pointer;
     const time = this.timeOf(x);
     const words = ["at " + clock(time, 0.05), ...whatIsAt(map, time, this.slotOf(y))];
     this.hint.replaceChildren(...words.map((line) => element("div", {}, line)));

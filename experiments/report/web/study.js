@@ -104,7 +104,8 @@ function compareBar(data) {
       element("button", { id: "whole", onclick: () =>
           setTimeRange(timeRange.first, timeRange.last) }, "whole run"),
       element("span", { class: "small" },
-              "drag over any picture to zoom in all of them; double-click shows the whole run"));
+              "drag over a chart over time to zoom in all of them and in the maps; " +
+              "double-click shows the whole run"));
 }
 
 function captioned(data, which) {
