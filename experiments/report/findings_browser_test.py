@@ -5,6 +5,7 @@ headless Chromium.
     findings_browser_test.py RECTO
 """
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,10 @@ REJECTED = (
 BURST = (
     "fragmentation --requests 100 --allocators paged --block-sizes 16,32 --arrivals constant:1000 "
     "--report --out"
+).split()
+MEASURED = (
+    "sweep --requests 20 --model Llama-3.1-8B --gpu H100 --block-size 1,16,256 --time-model "
+    "measured:synthetic-not-measured --report --out"
 ).split()
 
 
@@ -48,6 +53,19 @@ class Findings(unittest.TestCase):
                 count = f"document.querySelectorAll('{place} .interval').length"
                 self.assertEqual(session.run(count), cells, place)
             self.assertIn("Means over 3 seeds", session.run("document.body.innerText"))
+
+    def test_a_sweep_tells_what_its_step_times_are_based_on(self):
+        folder = Path(self.scratch.name, "measured")
+        subprocess.run([PROGRAM, *MEASURED, folder], check=True, capture_output=True,
+                       env=os.environ | {"RECTO_GPU_RESULTS": "sim/time/testdata"})
+        with BrowserSession(folder / "report.html", self.profile + "-measured") as session:
+            session.wait_for("document.querySelectorAll('#foot dd').length > 0")
+            self.assertEqual(session.run("JSON.stringify(pageErrors)"), "[]")
+            panel = session.run("document.getElementById('block-size').innerText")
+            foot = session.run("document.getElementById('foot').innerText")
+        model = "measured:synthetic-not-measured"
+        self.assertIn(f"Kernel time per block size: {model}, attention measured on ", panel)
+        self.assertRegex(foot, rf"step times\s+{model}: attention measured on ")
 
     def test_a_page_tells_of_rejected_requests(self):
         folder = Path(self.scratch.name, "rejected")

@@ -157,9 +157,8 @@ function familyPanel(data, panel) {
 }
 
 // Which measurements these are, if any: the other times have them in them.
-function kernelTimeNote() {
-  const manifest = JSON.parse(document.getElementById("manifest").textContent);
-  const measured = (manifest.time_models || [])
+function kernelTimeNote(data) {
+  const measured = data.time_models
       .filter((model) => model.name.startsWith("measured:"))
       .map((model) => model.name + ", " + model.provenance);
   return "Kernel time per block size: " + (measured.length
@@ -206,7 +205,7 @@ function blockSizeSection(data) {
     name();
     made.append(shown);
   }
-  made.append(host, element("p", { class: "small" }, kernelTimeNote()));
+  made.append(host, element("p", { class: "small" }, kernelTimeNote(data)));
   show();
   return made;
 }
