@@ -67,6 +67,23 @@ class Findings(unittest.TestCase):
         self.assertIn(f"Kernel time per block size: {model}, attention measured on ", panel)
         self.assertRegex(foot, rf"step times\s+{model}: attention measured on ")
 
+    def test_a_panel_says_of_what_it_is_however_many_there_are(self):
+        axes = ("sweep --requests 20 --model OPT-13B,OPT-66B --block-size 8,16 --report "
+                "--out").split()
+        told = {}
+        for name, more in (("one", ()), ("many", (
+                "--prefill", "whole,chunked", "--batching", "continuous,static", "--allocator",
+                "paged,prefix-cached", "--admission", "whole-prompt,first-chunk"))):
+            folder = Path(self.scratch.name, "of-" + name)
+            done = subprocess.run([PROGRAM, *axes, folder, *more], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 1, done.stderr)  # OPT-66B does not fit
+            with BrowserSession(folder / "report.html", f"{self.profile}-{name}",
+                                size=(500, 900)) as session:
+                session.wait_for("document.querySelectorAll('#block-size td').length > 0")
+                told[name] = session.run("document.querySelector('#block-size h3').innerText")
+                self.assertLessEqual(session.run("document.documentElement.scrollWidth"), 500)
+        self.assertEqual(told["one"], "Of model OPT-13B")
+
     def test_a_page_tells_of_rejected_requests(self):
         folder = Path(self.scratch.name, "rejected")
         subprocess.run([PROGRAM, *REJECTED, folder], check=True, capture_output=True)

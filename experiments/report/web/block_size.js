@@ -193,7 +193,9 @@ function blockSizeSection(data) {
   select.value = Math.max(data.panels.findIndex((panel) =>
       data.headline && panel.rows.includes(data.headline.recommended)), 0);
   const show = () => host.replaceChildren(familyPanel(data, data.panels[Number(select.value)]));
-  if (data.panels.length > 1) {
+  if (families.length === 1 && data.panels[0].family) {
+    made.append(element("h3", {}, "Of " + families[0]));
+  } else if (families.length > 1) {
     made.append(element("div", { class: "tools", style: "margin: 0 0 4px" },
                         element("label", { for: "family" }, "of"), select));
     // Paper has no choice: it says of what the panel is, and of what there are others.
