@@ -37,15 +37,15 @@ class Findings(unittest.TestCase):
     def setUpClass(cls):
         cls.scratch = tempfile.TemporaryDirectory()
         cls.profile = cls.scratch.name + "/profile"
+        cls.seeds = Path(cls.scratch.name, "seeds")
+        subprocess.run([PROGRAM, *SEEDS, cls.seeds], check=True, capture_output=True)
 
     @classmethod
     def tearDownClass(cls):
         cls.scratch.cleanup()
 
     def test_means_over_seeds_have_their_intervals_beside_them(self):
-        folder = Path(self.scratch.name, "seeds")
-        subprocess.run([PROGRAM, *SEEDS, folder], check=True, capture_output=True)
-        with BrowserSession(folder / "report.html", self.profile + "-seeds") as session:
+        with BrowserSession(self.seeds / "report.html", self.profile + "-seeds") as session:
             session.wait_for("document.querySelectorAll('#block-size td').length > 0")
             self.assertEqual(session.run("JSON.stringify(pageErrors)"), "[]")
             # All cells with a number: of the latencies, and of the panel but for the first column.
@@ -83,6 +83,17 @@ class Findings(unittest.TestCase):
                 told[name] = session.run("document.querySelector('#block-size h3').innerText")
                 self.assertLessEqual(session.run("document.documentElement.scrollWidth"), 500)
         self.assertEqual(told["one"], "Of model OPT-13B")
+
+    def test_times_on_an_axis_have_one_unit(self):
+        with BrowserSession(self.seeds / "report.html", self.profile + "-units") as session:
+            session.wait_for("document.querySelectorAll('#block-size .uplot').length > 9")
+            labels = session.run("[[0, 500, 1000, 2000], [0, 0.0005, 0.001], [100, 500]].map("
+                                 "(splits) => valuesAxis(span).values({ data: [] }, splits))")
+            steps = session.run("document.querySelectorAll('#block-size .plot')[4].chart.axes[1]"
+                                "._splits")
+        self.assertEqual(labels, [["0", "8.33 min", "16.67 min", "33.33 min"],
+                                  ["0", "0.5 ms", "1 ms"], ["100 s", "500 s"]])
+        self.assertGreater(len(steps), 1)
 
     def test_a_page_tells_of_rejected_requests(self):
         folder = Path(self.scratch.name, "rejected")
