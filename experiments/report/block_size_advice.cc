@@ -16,6 +16,9 @@ namespace {
 
 using Sizes = std::vector<BlockSizeFigures>;
 
+constexpr const char* kAreGood =
+    " are equally good. None is recommended; more load, or a smaller pool, may tell.";
+
 // Those that reject the fewest requests.
 Sizes serving_most(const Sizes& sizes) {
   double fewest = sizes.front().requests_rejected.mean;
@@ -44,10 +47,8 @@ bool decides(Weight weight, std::int64_t seeds) {
 
 const char* remark_on(Weight weight, std::int64_t seeds) {
   if (weight == Weight::kIsShown) return " (does not decide: the times have it in them)";
-  if (weight == Weight::kDecidesOverSeeds && seeds == 1) {
-    return " (does not decide: of one run)";
-  }
-  return "";
+  const bool is_of_one = weight == Weight::kDecidesOverSeeds && seeds == 1;
+  return is_of_one ? " (does not decide: of one run)" : "";
 }
 
 // Measured by `most`, the sizes that reject the fewest requests.
@@ -175,7 +176,10 @@ std::string why_none(const std::vector<BlockSizeVerdict>& verdicts, const Sizes&
   const auto open =
       those_of(verdicts, most, [](const BlockSizeVerdict& verdict) { return !verdict.is_worse; });
   const bool are_good = std::ranges::all_of(open, &BlockSizeVerdict::is_good);
-  if (most.size() == 1 || open.size() < most.size() || are_good) return "";
+  if (most.size() == 1 || open.size() < most.size()) return "";
+  const std::string idle = idle_remark(most);
+  if (are_good && !idle.empty()) return idle + " By all else " + blocks + kAreGood;
+  if (are_good) return "";
   return fmt::format(
       "{} seeds do not tell {} apart: which is better differs from seed to seed. None is "
       "recommended; more seeds may tell.",
@@ -270,6 +274,7 @@ std::optional<BlockSizeAdvice> advise(const std::vector<BlockSizeFigures>& sizes
   const auto chosen = static_cast<std::size_t>(found - sizes.begin());
   advice.reason = reason_of(advice.verdicts[chosen], advice.verdicts, most, seeds) +
                   rejections_of(sizes[chosen], sizes);
+  if (most.size() > 1 && !idle_remark(most).empty()) advice.reason += ' ' + idle_remark(most);
   if (chosen > 0) advice.trade_offs.push_back(trade_off(sizes[chosen], sizes[chosen - 1]));
   if (chosen + 1 < sizes.size()) {
     advice.trade_offs.push_back(trade_off(sizes[chosen], sizes[chosen + 1]));

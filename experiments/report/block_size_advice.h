@@ -34,10 +34,10 @@ struct BlockSizeAdvice {
 // that serves fewer requests is quick with ease. Recommends the largest good one, since larger
 // blocks mean smaller tables, less upkeep and fewer addresses for a kernel to follow, unless
 // another good one is no worse in anything; if none is good, the one with the least s_per_token.
-// Recommends none where seeds tell no size apart, or where nothing is served, or nothing within the
-// latency limits. The reason has the drawbacks of what is recommended, and how many requests are
-// rejected. nullopt with fewer than two sizes. `sizes` must be ascending, and means over `seeds`
-// seeds. O(sizes squared).
+// Recommends none where seeds tell no size apart, or all are good in a run that hardly fills the
+// pool, or where nothing is served, or nothing within the latency limits. The reason has the
+// drawbacks of what is recommended, and how many requests are rejected. nullopt with fewer than two
+// sizes. `sizes` must be ascending, and means over `seeds` seeds. O(sizes squared).
 std::optional<BlockSizeAdvice> advise(const std::vector<BlockSizeFigures>& sizes,
                                       std::int64_t seeds = 1);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 
@@ -63,6 +64,18 @@ std::string amount(Difference difference, double size, double best) {
 }  // namespace
 
 std::span<const BlockSizeCriterion> block_size_criteria() { return kCriteria; }
+
+std::string idle_remark(const std::vector<BlockSizeFigures>& sizes) {
+  double held = 0;
+  for (const BlockSizeFigures& size : sizes) {
+    held = std::max(held, size.used.mean + size.waste.mean);
+  }
+  if (held >= kIdleShare) return "";
+  return fmt::format(
+      "This run holds {} % of the pool at most, on average: too little to tell block sizes apart "
+      "by what they hold empty.",
+      percent(held));
+}
 
 bool is_told_apart(const SeedMean& a, const SeedMean& b) {
   if (a.by_seed.empty() || b.by_seed.empty()) return a.mean != b.mean;

@@ -19,6 +19,7 @@ struct SeedMean {
 // One block size of one allocator, everything else being equal.
 struct BlockSizeFigures {
   std::int64_t block_size = 0;
+  SeedMean used;        // slots of tokens: a share of the pool, time-weighted
   SeedMean waste;       // reserved, internal and overhead slots: a share of the pool, time-weighted
   SeedMean prefix_hit;  // of the prompts, when first admitted
   SeedMean table_bytes;        // block-table entries, 4 bytes each, mean
@@ -42,6 +43,13 @@ struct BlockSizeFigures {
 inline constexpr double kGoodShare = 0.01;
 inline constexpr double kGoodRatio = 0.01;
 inline constexpr double kGoodPercentile = 0.1;
+
+// A run that holds less of the pool than this, with every size, hardly tells sizes apart by what
+// they hold empty: what is good is then a large part of all that is held.
+inline constexpr double kIdleShare = 0.1;
+
+// Says so; empty for a run that holds more.
+std::string idle_remark(const std::vector<BlockSizeFigures>& sizes);
 
 enum class Weight : std::uint8_t {
   kDecides,

@@ -45,6 +45,7 @@ std::optional<SeedMean> known_kernel_time(const Json& metrics) {
 BlockSizeFigures figures_of(std::int64_t block_size, const Json& metrics, Throughput throughput) {
   const bool is_goodput = throughput == Throughput::kGoodput;
   return {.block_size = block_size,
+          .used = figure(metrics, "used"),
           .waste = sum(metrics, {"reserved", "internal", "overhead"}),
           .prefix_hit = figure(metrics, "prefix_hit"),
           .table_bytes = figure(metrics, "table_bytes"),

@@ -5,6 +5,7 @@ headless Chromium.
     findings_browser_test.py RECTO
 """
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,10 @@ BURST = (
     "fragmentation --requests 100 --allocators paged --block-sizes 16,32 --arrivals constant:1000 "
     "--report --out"
 ).split()
+MEASURED = (
+    "sweep --requests 20 --model Llama-3.1-8B --gpu H100 --block-size 1,16,256 --time-model "
+    "measured:synthetic-not-measured --report --out"
+).split()
 
 
 class Findings(unittest.TestCase):
@@ -32,15 +37,15 @@ class Findings(unittest.TestCase):
     def setUpClass(cls):
         cls.scratch = tempfile.TemporaryDirectory()
         cls.profile = cls.scratch.name + "/profile"
+        cls.seeds = Path(cls.scratch.name, "seeds")
+        subprocess.run([PROGRAM, *SEEDS, cls.seeds], check=True, capture_output=True)
 
     @classmethod
     def tearDownClass(cls):
         cls.scratch.cleanup()
 
     def test_means_over_seeds_have_their_intervals_beside_them(self):
-        folder = Path(self.scratch.name, "seeds")
-        subprocess.run([PROGRAM, *SEEDS, folder], check=True, capture_output=True)
-        with BrowserSession(folder / "report.html", self.profile + "-seeds") as session:
+        with BrowserSession(self.seeds / "report.html", self.profile + "-seeds") as session:
             session.wait_for("document.querySelectorAll('#block-size td').length > 0")
             self.assertEqual(session.run("JSON.stringify(pageErrors)"), "[]")
             # All cells with a number: of the latencies, and of the panel but for the first column.
@@ -48,6 +53,47 @@ class Findings(unittest.TestCase):
                 count = f"document.querySelectorAll('{place} .interval').length"
                 self.assertEqual(session.run(count), cells, place)
             self.assertIn("Means over 3 seeds", session.run("document.body.innerText"))
+
+    def test_a_sweep_tells_what_its_step_times_are_based_on(self):
+        folder = Path(self.scratch.name, "measured")
+        subprocess.run([PROGRAM, *MEASURED, folder], check=True, capture_output=True,
+                       env=os.environ | {"RECTO_GPU_RESULTS": "sim/time/testdata"})
+        with BrowserSession(folder / "report.html", self.profile + "-measured") as session:
+            session.wait_for("document.querySelectorAll('#foot dd').length > 0")
+            self.assertEqual(session.run("JSON.stringify(pageErrors)"), "[]")
+            panel = session.run("document.getElementById('block-size').innerText")
+            foot = session.run("document.getElementById('foot').innerText")
+        model = "measured:synthetic-not-measured"
+        self.assertIn(f"Kernel time per block size: {model}, attention measured on ", panel)
+        self.assertRegex(foot, rf"step times\s+{model}: attention measured on ")
+
+    def test_a_panel_says_of_what_it_is_however_many_there_are(self):
+        axes = ("sweep --requests 20 --model OPT-13B,OPT-66B --block-size 8,16 --report "
+                "--out").split()
+        told = {}
+        for name, more in (("one", ()), ("many", (
+                "--prefill", "whole,chunked", "--batching", "continuous,static", "--allocator",
+                "paged,prefix-cached", "--admission", "whole-prompt,first-chunk"))):
+            folder = Path(self.scratch.name, "of-" + name)
+            done = subprocess.run([PROGRAM, *axes, folder, *more], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 1, done.stderr)  # OPT-66B does not fit
+            with BrowserSession(folder / "report.html", f"{self.profile}-{name}",
+                                size=(500, 900)) as session:
+                session.wait_for("document.querySelectorAll('#block-size td').length > 0")
+                told[name] = session.run("document.querySelector('#block-size h3').innerText")
+                self.assertLessEqual(session.run("document.documentElement.scrollWidth"), 500)
+        self.assertEqual(told["one"], "Of model OPT-13B")
+
+    def test_times_on_an_axis_have_one_unit(self):
+        with BrowserSession(self.seeds / "report.html", self.profile + "-units") as session:
+            session.wait_for("document.querySelectorAll('#block-size .uplot').length > 9")
+            labels = session.run("[[0, 500, 1000, 2000], [0, 0.0005, 0.001], [100, 500]].map("
+                                 "(splits) => valuesAxis(span).values({ data: [] }, splits))")
+            steps = session.run("document.querySelectorAll('#block-size .plot')[4].chart.axes[1]"
+                                "._splits")
+        self.assertEqual(labels, [["0", "8.33 min", "16.67 min", "33.33 min"],
+                                  ["0", "0.5 ms", "1 ms"], ["100 s", "500 s"]])
+        self.assertGreater(len(steps), 1)
 
     def test_a_page_tells_of_rejected_requests(self):
         folder = Path(self.scratch.name, "rejected")

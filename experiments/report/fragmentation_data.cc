@@ -217,6 +217,7 @@ Result<Json> fragmentation_data(const ResultsFolder& folder, const ReportOptions
               {"setting", setting_line(first, report)},
               {"pool_slots", report.pool_slots.value()},
               {"has_limits", limits},
+              {"time_models", folder.manifest["time_models"]},  // those of the runs: check_repeated
               {"rows", rows},
               {"series", series},
               {"quantiles_per_mille", quantile_per_mille()},

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -76,6 +77,12 @@ Result<LocatedInput> locate(const Json& input, const std::string& folder) {
       manifest, path, folder));
 }
 
+// The same for all spellings of a path.
+fs::path place_of(const std::string& path) {
+  std::error_code gone;
+  return fs::weakly_canonical(fs::absolute(path, gone), gone);
+}
+
 }  // namespace
 
 Result<std::vector<LocatedInput>> locate_inputs(const Json& manifest, const std::string& folder) {
@@ -87,6 +94,28 @@ Result<std::vector<LocatedInput>> locate_inputs(const Json& manifest, const std:
     located.push_back(std::move(one).value());
   }
   return located;
+}
+
+Status check_all_read(const std::vector<LocatedInput>& located,
+                      const std::vector<RunConfig>& configs, const std::string& folder) {
+  const std::string where = folder + "/manifest.json, inputs: found ";
+  std::set<fs::path> told;
+  for (const LocatedInput& input : located) told.insert(place_of(input.found));
+  std::set<fs::path> read;
+  for (const RunConfig& config : configs) {
+    for (const std::string& file : input_files(config)) {
+      read.insert(place_of(file));
+      if (told.contains(place_of(file))) continue;
+      return Status::invalid_input(
+          fmt::format("{}no {}; expected each file that the configurations read", where, file));
+    }
+  }
+  for (const LocatedInput& input : located) {
+    if (read.contains(place_of(input.found))) continue;
+    return Status::invalid_input(fmt::format(
+        "{}{}, which no configuration reads; expected none but those", where, input.named));
+  }
+  return Status::ok();
 }
 
 }  // namespace recto::experiments

@@ -20,4 +20,9 @@ struct LocatedInput {
 // manifest, file and remedy, if there is no such file.
 Result<std::vector<LocatedInput>> locate_inputs(const Json& manifest, const std::string& folder);
 
+// Invalid input, naming the manifest and the file, unless `located` are the files that `configs`
+// read, which name them where they were found.
+Status check_all_read(const std::vector<LocatedInput>& located,
+                      const std::vector<RunConfig>& configs, const std::string& folder);
+
 }  // namespace recto::experiments

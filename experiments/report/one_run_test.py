@@ -159,6 +159,8 @@ class OneRun(unittest.TestCase):
             (self.study, "configurations", [3], "[0]: found 3; expected an object"),
             (self.study, "seeds", 2, ": found 2; expected 1, as fragmentation.csv has"),
             (self.study, "recto", {"version": 3}, ".version: found 3; expected a text"),
+            (self.study, "recto", {"commit": "c"}, ".version: found none; expected a text"),
+            (self.sweep, "recto", {"version": "1"}, ".commit: found none; expected a text"),
             (self.sweep, "grid", {"base": {"gpu": 5}}, ".base: gpu: found 5; expected"),
             (self.sweep, "points", -1, ": found -1; expected an integer from 0"),
             (self.sweep, "points", "3", ': found "3"; expected an integer from 0'),
@@ -177,6 +179,32 @@ class OneRun(unittest.TestCase):
                 plotted = recto("plot", folder, "--out", folder / "pictures")
                 self.assertEqual(plotted.returncode, 2)
                 self.assertIn(told, plotted.stderr)
+
+    def test_what_a_study_was_made_from_must_be_what_its_runs_read(self):
+        trace = Path(self.scratch.name, "small.csv")
+        trace.write_text("arrival_s,prompt_tokens,output_tokens\n0,100,9\n1,50,9\n")
+        made = Path(self.scratch.name, "traced")
+        run = recto(*"fragmentation --allocators paged --block-sizes 16 --trace".split(), trace,
+                    "--out", made)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        other = [{"name": "measured:H200", "provenance": "attention measured on NVIDIA H200"}]
+        edits = (
+            (lambda manifest: manifest.update(time_models=other), "time_models: found "
+             '[{"name":"measured:H200","provenance":"attention measured on NVIDIA H200"}], where '
+             'its configurations give [{"name":"roofline"'),
+            (lambda manifest: manifest.pop("time_models"), "time_models: found null, where its"),
+            (lambda manifest: manifest.update(inputs=[]),
+             f"inputs: found no {trace}; expected each file that the configurations read"),
+            (lambda manifest: manifest["configurations"][0].update(trace=None),
+             f"inputs: found {trace}, which no configuration reads; expected none"),
+        )
+        for index, (edit, expected) in enumerate(edits):
+            with self.subTest(expected):
+                folder = self.copy(made, f"made-from-{index}")
+                self.change(folder, edit)
+                self.assertIn(f"{folder}/manifest.json, {expected}", self.refused(folder))
+                self.assertFalse((folder / "report.html").exists())
+        self.assertEqual(recto("report", made).returncode, 0)
 
     def test_the_seeds_of_a_sweep_must_be_those_of_its_rows(self):
         made = Path(self.scratch.name, "two-seeds")

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What pages of recto report say where requests are rejected, or means cover the drain.
+"""What pages of recto report say where requests are rejected, the pool is hardly filled, or means
+cover the drain.
 
     page_of_rejected_test.py RECTO
 """
@@ -63,6 +64,15 @@ class PageOfRejected(unittest.TestCase):
         recommended = data["rows"][data["headline"]["recommended"]]
         families = {panel["family"]: panel["advice"]["recommended"] for panel in data["panels"]}
         self.assertEqual(families[recommended["allocator"]], recommended["block_size"])
+
+    def test_a_run_that_hardly_fills_the_pool_recommends_no_block_size(self):
+        few = "--requests 20 --model Llama-3.1-8B --gpu H100".split()
+        for command in ("fragmentation --allocators paged --block-sizes 16,64", "sweep "
+                        "--block-size 16,64"):
+            _, data = self.made(*command.split(), *few)
+            advice = data["panels"][0]["advice"]
+            self.assertIsNone(advice["recommended"])
+            self.assertRegex(advice["reason"], r"^This run holds \d\.\d % of the pool at most, on")
 
     def test_each_row_says_what_its_means_cover(self):
         trace = Path(self.scratch.name, "two.csv")

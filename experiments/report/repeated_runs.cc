@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/json_output.h"
 #include "experiments/support/figures.h"
 #include "experiments/support/report_json.h"
 #include "experiments/support/resolved_run.h"
@@ -115,9 +116,34 @@ Status check_series(const ResultsFolder& folder, const std::vector<RecordedRun>&
                   1 + std::count(now.begin(), end, '\n'), remedy(folder)));
 }
 
+// Of all runs, each once. A file has the name by which the manifest's configurations have it,
+// wherever it is now.
+Json time_models_of(const ResultsFolder& folder, const std::vector<RecordedRun>& runs) {
+  Json models = Json::array();
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const TimeModelFacts& facts = runs[i].outcome.time_model;
+    const bool is_named = facts.name == folder.configs[i].time_model;
+    const Json& settings = folder.manifest["configurations"][i];
+    const Json model = {{"name", is_named ? settings.value("time_model", facts.name) : facts.name},
+                        {"provenance", facts.provenance}};
+    if (std::ranges::find(models, model) == models.end()) models.push_back(model);
+  }
+  return models;
+}
+
+Status check_time_models(const ResultsFolder& folder, const std::vector<RecordedRun>& runs) {
+  const Json found = folder.manifest.value("time_models", Json());
+  const Json now = time_models_of(folder, runs);
+  if (found == now) return Status::ok();
+  return Status::invalid_input(
+      fmt::format("{}/manifest.json, time_models: found {}, where its configurations give {}; {}",
+                  folder.path, json_text(found), json_text(now), remedy(folder)));
+}
+
 }  // namespace
 
 Status check_repeated(const ResultsFolder& folder, const std::vector<RecordedRun>& runs) {
+  RECTO_RETURN_IF_ERROR(check_time_models(folder, runs));
   for (std::size_t row = 0; row < runs.size(); ++row) {
     RECTO_RETURN_IF_ERROR(check_row(folder, row, runs[row].outcome));
   }

@@ -13,6 +13,7 @@ BlockSizeFigures size_of(std::int64_t block_size) {
   BlockSizeFigures figures;
   figures.block_size = block_size;
   figures.requests_finished.mean = 300;
+  figures.used.mean = 0.5;
   figures.waste.mean = 0.02;
   figures.prefix_hit.mean = 0.4;
   figures.table_bytes.mean = 4096.0 / static_cast<double>(block_size);

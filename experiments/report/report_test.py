@@ -132,7 +132,11 @@ class Report(unittest.TestCase):
             text=True, env=os.environ | {"RECTO_GPU_RESULTS": "sim/time/testdata"})
         self.assertEqual(made.returncode, 0, made.stderr)
         self.assertIn("WARNING: two cards in one run", made.stdout)
-        rows = page_reader.embedded(self.page(folder), "data")["rows"]
+        data = page_reader.embedded(self.page(folder), "data")
+        [model] = data["time_models"]
+        self.assertEqual(model["name"], MEASURED[-1])
+        self.assertIn("attention measured on ", model["provenance"])
+        rows = data["rows"]
         return [(row["block_size"], row["metrics"]["kernel_s"], row["metrics"]["kernel_basis"])
                 for row in rows]
 

@@ -94,6 +94,7 @@ Result<ResultsFolder> read_results_folder(const std::string& path) {
       replace_input(config, input.named, input.found);
     }
   }
+  RECTO_RETURN_IF_ERROR(check_all_read(located.value(), folder.configs, path));
   if (folder.configs.size() != folder.table.rows()) {
     return Status::invalid_input(
         fmt::format("{}, configurations: found {}; expected {}, one per "

@@ -171,6 +171,21 @@ Status add_kernel_time_of_point(const ResultsFolder& folder, const Json& setting
   return add_kernel_time(config.value(), metrics);
 }
 
+// What the step times of points with figures are based on, each once.
+Result<Json> time_models_of(const ResultsTable& table) {
+  Json models = Json::array();
+  for (const char* column : {"time_model", "time_model_provenance"}) {
+    if (!table.has(column)) return table.no_column(column);
+  }
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    if (table.text(row, "outcome") == "failed") continue;
+    const Json model = {{"name", table.text(row, "time_model")},
+                        {"provenance", table.text(row, "time_model_provenance")}};
+    if (std::ranges::find(models, model) == models.end()) models.push_back(model);
+  }
+  return models;
+}
+
 }  // namespace
 
 std::vector<std::string> notes_on(const ResultsFolder& folder, const Json& rows) {
@@ -191,6 +206,8 @@ std::vector<std::string> notes_on(const ResultsFolder& folder, const Json& rows)
 Result<Json> sweep_data(const ResultsFolder& folder) {
   const Result<std::vector<std::string>> axes = axes_of(folder);
   RECTO_RETURN_IF_ERROR(axes.status());
+  const Result<Json> time_models = time_models_of(folder.table);
+  RECTO_RETURN_IF_ERROR(time_models.status());
   Json rows = Json::array();
   BlockSizePanels panels;
   for (std::size_t i = 0; i < folder.table.rows(); ++i) {
@@ -218,10 +235,15 @@ Result<Json> sweep_data(const ResultsFolder& folder) {
   for (Json& row : rows) row["metrics"].erase(kBySeed);
   const bool limits = has_limits(folder);
   const Throughput throughput = limits ? Throughput::kGoodput : Throughput::kTokens;
-  return Json{{"kind", "sweep"},       {"notes", notes_on(folder, rows)},
-              {"seeds", folder.seeds}, {"setting", counted(folder.table.rows(), "point")},
-              {"axes", axes.value()},  {"has_limits", limits},
-              {"rows", rows},          {"panels", panels.json(throughput, folder.seeds)}};
+  return Json{{"kind", "sweep"},
+              {"notes", notes_on(folder, rows)},
+              {"seeds", folder.seeds},
+              {"setting", counted(folder.table.rows(), "point")},
+              {"axes", axes.value()},
+              {"has_limits", limits},
+              {"time_models", time_models.value()},
+              {"rows", rows},
+              {"panels", panels.json(throughput, folder.seeds)}};
 }
 
 }  // namespace recto::experiments

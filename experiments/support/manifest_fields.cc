@@ -27,11 +27,11 @@ struct Field {
   Kind kind;
 };
 
-constexpr Field kFields[] = {{"recto", kObject},         {"grid", kObject},
-                             {"configurations", kArray}, {"time_models", kArray},
-                             {"inputs", kArray},         {"remarks", kArray},
-                             {"columns", kArray},        {"points", kCount},
-                             {"failed_points", kArray},  {"repeat", kText}};
+constexpr Field kOrigin[] = {{"recto", kObject}};
+constexpr Field kFields[] = {
+    {"grid", kObject},  {"configurations", kArray}, {"time_models", kArray},
+    {"inputs", kArray}, {"remarks", kArray},        {"columns", kArray},
+    {"points", kCount}, {"failed_points", kArray},  {"repeat", kText}};
 constexpr Field kVersion[] = {{"version", kText}, {"commit", kText}};
 constexpr Field kTimeModel[] = {{"name", kText}, {"provenance", kText}};
 constexpr Field kFailedPoint[] = {{"point", kCount}, {"error", kText}};
@@ -52,6 +52,18 @@ Status check_present(const Json& object, std::span<const Field> fields, const st
   return Status::ok();
 }
 
+Status check_all(const Json& object, std::span<const Field> fields, const std::string& where) {
+  for (const auto& [name, kind] : fields) {
+    const auto found = object.find(name);
+    const std::string field = where + std::string(name);
+    if (found == object.end()) {
+      return Status::invalid_input(fmt::format("{}: found none; expected {}", field, kind.name));
+    }
+    RECTO_RETURN_IF_ERROR(check(*found, kind, field));
+  }
+  return Status::ok();
+}
+
 // Each item of an array must be of this kind and, if it is an object, have these fields.
 Status check_items(const Json& manifest, std::string_view array, const Kind& kind,
                    std::span<const Field> fields, const std::string& where) {
@@ -61,15 +73,7 @@ Status check_items(const Json& manifest, std::string_view array, const Kind& kin
     const Json& item = (*items)[i];
     const std::string here = fmt::format("{}{}[{}]", where, array, i);
     RECTO_RETURN_IF_ERROR(check(item, kind, here));
-    for (const auto& [name, field_kind] : fields) {
-      const auto found = item.find(name);
-      const std::string field = fmt::format("{}.{}", here, name);
-      if (found == item.end()) {
-        return Status::invalid_input(
-            fmt::format("{}: found none; expected {}", field, field_kind.name));
-      }
-      RECTO_RETURN_IF_ERROR(check(*found, field_kind, field));
-    }
+    RECTO_RETURN_IF_ERROR(check_all(item, fields, here + '.'));
   }
   return Status::ok();
 }
@@ -95,9 +99,8 @@ Status check_settings(const Json& manifest, const std::string& where) {
 Status check_manifest_fields(const Json& manifest, const std::string& path) {
   const std::string where = path + ", ";
   RECTO_RETURN_IF_ERROR(check_present(manifest, kFields, where));
-  if (manifest.contains("recto")) {
-    RECTO_RETURN_IF_ERROR(check_present(manifest["recto"], kVersion, where + "recto."));
-  }
+  RECTO_RETURN_IF_ERROR(check_all(manifest, kOrigin, where));
+  RECTO_RETURN_IF_ERROR(check_all(manifest["recto"], kVersion, where + "recto."));
   RECTO_RETURN_IF_ERROR(check_items(manifest, "time_models", kObject, kTimeModel, where));
   RECTO_RETURN_IF_ERROR(check_items(manifest, "inputs", kObject, kInput, where));
   RECTO_RETURN_IF_ERROR(check_items(manifest, "remarks", kText, {}, where));

@@ -98,4 +98,18 @@ Status check_part_of(const Json& manifest, const Json& part) {
                   differences(expected, part)));
 }
 
+Status check_reads(const Json& part, const RunConfig& config) {
+  for (const std::string& file : input_files(config)) {
+    const Json path = as_written(file);
+    const bool is_told = std::ranges::any_of(
+        part["inputs"], [&](const Json& input) { return input["path"] == path; });
+    if (is_told) continue;
+    const bool is_measured = config.time_model.starts_with("measured:");
+    return Status::invalid_input(fmt::format(
+        "a run without {}, which it reads here; expected the same file on each machine{}", file,
+        is_measured ? " (RECTO_GPU_RESULTS names the folder of measured times)" : ""));
+  }
+  return Status::ok();
+}
+
 }  // namespace recto::experiments

@@ -37,4 +37,8 @@ Result<Json> describe_part(const SweepGrid& grid, const std::vector<RunSpan>& sp
 // Invalid input, with what differs, unless `part` belongs to the sweep that `manifest` describes.
 Status check_part_of(const Json& manifest, const Json& part);
 
+// Invalid input, with the file, unless the part's inputs have each file that a run of it reads: a
+// worker that has not got it hands in a run that failed for that.
+Status check_reads(const Json& part, const RunConfig& config);
+
 }  // namespace recto::experiments

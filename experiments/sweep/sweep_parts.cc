@@ -41,15 +41,19 @@ class RecordIntake {
     const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
     const std::string place = fmt::format("standard input:{}", line_number_);
     if (json.is_object() && json.contains("recto")) {
-      has_part_ = true;
+      part_ = json;
       return check_part_of(manifest_, json).in(place);
     }
     std::optional<NumberedRecord> record = lost_run(json);
-    if (!record && has_part_) record = record_from(json, manifest_["columns"].size());
+    const bool is_of_part = !record && part_;
+    if (is_of_part) record = record_from(json, manifest_["columns"].size());
     if (!record || record->run < 0 || record->run >= grid_.run_count() ||
         record->config != config_hash(grid_.run_config(record->run))) {
       return Status::invalid_input(place +
                                    ": expected what recto sweep --runs prints of this grid");
+    }
+    if (is_of_part) {
+      RECTO_RETURN_IF_ERROR(check_reads(*part_, grid_.run_config(record->run)).in(place));
     }
     if (is_known_[static_cast<std::size_t>(record->run)]) return Status::ok();
     keep(record->run, record->record);
@@ -85,7 +89,7 @@ class RecordIntake {
   std::vector<bool> is_known_;
   std::int64_t missing_;
   std::int64_t line_number_ = 0;
-  bool has_part_ = false;
+  std::optional<Json> part_;  // to which the next records belong
 };
 
 // Appends to `text` what can be read now; false at the end of the input.

@@ -30,9 +30,9 @@ const Arguments kGrid{
     "--requests",   "30",  "--seeds", "2", "--model", "OPT-13B,Llama-2-7B,OPT-66B",
     "--block-size", "8,16"};
 
-testing::TriedCommand sweep(const Arguments& more) {
+testing::TriedCommand sweep(const Arguments& more, const Arguments& grid = kGrid) {
   Arguments arguments{"sweep"};
-  arguments.insert(arguments.end(), kGrid.begin(), kGrid.end());
+  arguments.insert(arguments.end(), grid.begin(), grid.end());
   arguments.insert(arguments.end(), more.begin(), more.end());
   return testing::try_command(add_sweep_command, arguments);
 }
@@ -44,14 +44,15 @@ std::string part(const std::string& runs) {
 }
 
 // With `input` as standard input.
-testing::TriedCommand collect(const std::string& out, const std::string& input) {
+testing::TriedCommand collect(const std::string& out, const std::string& input,
+                              const Arguments& grid = kGrid) {
   const std::string path = path_of("input");
   REQUIRE(write_file(path, input).is_ok());
   const int own = dup(STDIN_FILENO);
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   REQUIRE(dup2(file, STDIN_FILENO) == STDIN_FILENO);
   close(file);
-  testing::TriedCommand tried = sweep({"--out", path_of(out), "--collect"});
+  testing::TriedCommand tried = sweep({"--out", path_of(out), "--collect"}, grid);
   if (own >= 0) {
     dup2(own, STDIN_FILENO);
     close(own);
@@ -132,6 +133,27 @@ TEST_CASE("what is of another sweep is refused, with its line") {
   std::string record = whole;
   record.replace(record.find("\"config\":\"") + 10, 4, "0000");
   refused(record, "standard input:2: expected what recto sweep --runs prints of this grid");
+}
+
+TEST_CASE("a run of a worker without the measured times that we have is refused and not kept") {
+  const Arguments measured{
+      "--requests",   "20",   "--model",      "Llama-3.1-8B",
+      "--gpu",        "H100", "--seeds",      "2",
+      "--block-size", "1,16", "--time-model", "measured:synthetic-not-measured"};
+  const Arguments first_two{"--runs", "0-1"};
+  const std::string without = sweep(first_two, measured).out;
+  setenv("RECTO_GPU_RESULTS", "sim/time/testdata", 1);
+  const std::string with = sweep(first_two, measured).out;
+  const testing::TriedCommand refused = collect("unmeasured", without, measured);
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err,
+             ContainsSubstring("standard input:2: a run without "
+                               "sim/time/testdata/synthetic-not-measured/attention.json, which it "
+                               "reads here") &&
+                 ContainsSubstring("RECTO_GPU_RESULTS names the folder"));
+  CHECK_THAT(collect("unmeasured", with, measured).err,
+             ContainsSubstring("2 of 4 runs are not done yet"));
+  unsetenv("RECTO_GPU_RESULTS");
 }
 
 TEST_CASE("a part's files are those of the sweep, by content") {

@@ -2,6 +2,8 @@
 """Sweeps over Dask, whose workers, schedulers and drivers are killed in the middle."""
 
 import collections
+import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +19,7 @@ RECTO = Path(sys.argv.pop(1)).resolve()
 GRID = ("--requests 40 --block-size 8,16,32 --allocator paged,contiguous-pow2 "
         "--model OPT-13B,OPT-66B --seeds 2").split()
 RUNS = 24
+RESULTS = Path("sim/time/testdata").resolve()
 TRACE = "arrival_s,prompt_tokens,output_tokens\n" + "".join(
     f"{i / 2},{100 + i % 7},{20 + i % 5}\n" for i in range(60))
 
@@ -35,11 +38,11 @@ class ClusterTest(unittest.TestCase):
         self.addCleanup(recto.let_go)
         return recto
 
-    def start(self, recto, *arguments, grid=GRID):
+    def start(self, recto, *arguments, grid=GRID, **more):
         command = [sys.executable, TOOL, "--recto", recto, "--out", self.out, *grid, *arguments]
         process = subprocess.Popen([str(part) for part in command], cwd=self.folder, text=True,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   process_group=0)
+                                   process_group=0, env=os.environ | more)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.stderr.close)
         self.addCleanup(trial_cluster.end, process)
@@ -50,9 +53,10 @@ class ClusterTest(unittest.TestCase):
         self.assertEqual(process.returncode, code, out + err)
         return err
 
-    def check_same_as_alone(self, grid=GRID):
+    def check_same_as_alone(self, grid=GRID, **more):
         subprocess.run([RECTO, "sweep", "--out", "alone", *grid], cwd=self.folder, check=False,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                       env=os.environ | more)
         for name in ("sweep.csv", "manifest.json"):
             self.assertEqual((self.out / name).read_bytes(),
                              (self.folder / "alone" / name).read_bytes(), name)
@@ -159,6 +163,17 @@ class ClusterTest(unittest.TestCase):
         absolute = ("--trace", str(self.folder / "traces" / "small.csv"), "--block-size", "8,16")
         err = self.finish(self.start(recto.path, "--upload", "--fresh", grid=absolute), 2)
         self.assertIn("expected paths below the folder that this is called from", err)
+
+    def test_workers_read_the_measured_times_that_the_callers_variable_names(self):
+        shutil.copytree(RESULTS, self.folder / "measured")
+        grid = ("--requests 20 --model Llama-3.1-8B --gpu H100 --block-size 1,16 "
+                "--time-model measured:synthetic-not-measured").split()
+        named = {"RECTO_GPU_RESULTS": "measured"}
+        _, address = self.processes.scheduler()
+        self.processes.worker(address)
+        tool = self.start(RECTO, "--upload", "--scheduler", address, grid=grid, **named)
+        self.finish(tool, 0)
+        self.check_same_as_alone(grid, **named)
 
     def test_a_machine_that_cannot_run_recto_is_told_once(self):
         _, address = self.processes.scheduler()

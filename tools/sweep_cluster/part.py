@@ -13,7 +13,7 @@ from pathlib import Path
 
 def run_part(job, runs):
     """`job`: {"grid": text, "recto": path, "version": what it says of itself, "folder": to run in,
-    "upload": its name or None}.
+    "upload": its name or None, "settings": variables of the caller's environment}.
 
     Returns a dict: `lines`, the complete lines that recto printed; `seconds`; `died`, how the
     process ended if it was killed; `refused`, why nothing can run on this machine; `where` it ran.
@@ -23,12 +23,12 @@ def run_part(job, runs):
     result["where"] = socket.gethostname()
     try:
         recto, folder = places(job)
-        result["refused"] = other_program(recto, job["version"], folder)
+        result["refused"] = other_program(recto, job, folder)
         if result["refused"]:
             return result
         done = subprocess.run(
             [recto, "sweep", "--grid", "/dev/stdin", "--runs", runs],
-            input=job["grid"].encode(), capture_output=True, cwd=folder, env=environment())
+            input=job["grid"].encode(), capture_output=True, cwd=folder, env=environment(job))
     except OSError as error:
         result["refused"] = f"{error.filename}: {error.strerror}"
         return result
@@ -42,16 +42,16 @@ def run_part(job, runs):
     return result
 
 
-def other_program(recto, version, folder):
+def other_program(recto, job, folder):
     """What is wrong if this is not the recto that the sweep was begun with, or None."""
     done = subprocess.run([recto, "--version"], stdin=subprocess.DEVNULL, capture_output=True,
-                          cwd=folder, env=environment())
+                          cwd=folder, env=environment(job))
     said = done.stdout.decode(errors="replace").strip()
-    if done.returncode == 0 and said == version:
+    if done.returncode == 0 and said == job["version"]:
         return None
     first = (said or done.stderr.decode(errors="replace").strip() or "nothing").splitlines()
     return (f"{recto} --version says {first[0][:200]}, exit code {done.returncode}; "
-            f"expected {version}")
+            f"expected {job['version']}")
 
 
 def places(job):
@@ -63,6 +63,9 @@ def places(job):
     return str(root / "recto"), str(root / "folder")
 
 
-def environment():
-    """Our environment, without what `bazel run` adds about the folder that it was called from."""
-    return {name: value for name, value in os.environ.items() if name != "BUILD_WORKING_DIRECTORY"}
+def environment(job):
+    """Our environment, without what `bazel run` adds about the folder that it was called from, and
+    with the caller's settings in place of ours."""
+    ours = {name: value for name, value in os.environ.items()
+            if name not in ("BUILD_WORKING_DIRECTORY", *job["settings"])}
+    return ours | {name: value for name, value in job["settings"].items() if value is not None}

@@ -14,6 +14,7 @@ from .upload import Upload, misplaced_inputs
 RUN_FAILED = 1
 BAD_INPUT = 2
 RESULTS = ("sweep.csv", "manifest.json")
+SETTINGS = ("RECTO_GPU_RESULTS",)  # variables by which recto finds its inputs
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,8 @@ def serve(options, program, collector, sweep_arguments):
         say(f"--upload: {plugin.bytes_to_send():,} bytes to each worker, as {plugin.name}")
     job = {"grid": json.dumps(collector.plan["grid"]), "recto": program.recto,
            "version": program.version, "folder": os.getcwd(),
-           "upload": plugin.name if plugin else None}
+           "upload": plugin.name if plugin else None,
+           "settings": {name: os.environ.get(name) for name in SETTINGS}}
     drive = Drive(collector, job, sweep_arguments)
     if drive.is_done():
         return 0

@@ -51,7 +51,7 @@ def job_of(recto, arguments):
     if wrong:
         sys.exit(f"{recto}: {wrong}")
     job = {"grid": json.dumps(said["grid"]), "recto": recto, "version": version, "folder": ".",
-           "upload": None}
+           "upload": None, "settings": {}}
     return job, said["runs"], [file["path"] for file in said["inputs"]]
 
 

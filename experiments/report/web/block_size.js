@@ -1,5 +1,7 @@
 // Which block size: every criterion as a picture and a number, the recommendation and its price.
 
+const kernelSpan = (seconds, most) => (seconds === null ? "not measured" : span(seconds, most));
+
 const CRITERIA = [
   { title: "Held empty, of the pool", text: (v) => percent(v) + " %", better: "less",
     names: ["reserved", "internal", "overhead"], note: "reserved, internal and overhead slots" },
@@ -23,7 +25,7 @@ const CRITERIA = [
     note: "of a request, mean over its tokens" },
   { title: "End to end, p99", text: span, better: "less", names: ["latency_p99_s"],
     note: "to a request's last token" },
-  { title: "Attention kernels, a decode step", text: (v) => v === null ? "not measured" : span(v),
+  { title: "Attention kernels, a decode step", text: kernelSpan,
     better: "less", names: ["kernel_s"], basis: (m) => m.kernel_basis,
     note: "all layers, of as many tokens as the pool holds" },
 ];
@@ -71,7 +73,9 @@ function drawWhiskers(u, values, halfWidths) {
   u.ctx.stroke();
 }
 
-const POWERS_OF_TWO = Array.from({ length: 50 }, (_, i) => 2 ** i);
+// By how much marks of an axis may be apart, where not by decimal numbers.
+const STEPS = new Map([[bytes, Array.from({ length: 50 }, (_, i) => 2 ** i)], [span, TIME_STEPS],
+                       [kernelSpan, TIME_STEPS]]);
 
 // The recommended size is told without colour, too.
 const sizeLabel = (size, recommended) => size + (size === recommended ? "\n★" : "");
@@ -94,7 +98,7 @@ function criterionChart(host, rows, criterion, recommended) {
     axes: [axis({ splits: () => rows.map((row, i) => i), grid: { show: false }, size: 44,
                   values: () => rows.map((row) => sizeLabel(row.block_size, recommended)) }),
            valuesAxis(criterion.text,
-                      { space: 34, incrs: criterion.text === bytes ? POWERS_OF_TWO : null }, 76)],
+                      { space: 34, incrs: STEPS.get(criterion.text) || null }, 76)],
     series: [{}, { stroke: colour(COMPARED[0]), width: 2,
                    points: { show: true, size: 7, fill: cssVariable("--panel") } }],
     hooks: {
@@ -157,9 +161,8 @@ function familyPanel(data, panel) {
 }
 
 // Which measurements these are, if any: the other times have them in them.
-function kernelTimeNote() {
-  const manifest = JSON.parse(document.getElementById("manifest").textContent);
-  const measured = (manifest.time_models || [])
+function kernelTimeNote(data) {
+  const measured = data.time_models
       .filter((model) => model.name.startsWith("measured:"))
       .map((model) => model.name + ", " + model.provenance);
   return "Kernel time per block size: " + (measured.length
@@ -194,7 +197,9 @@ function blockSizeSection(data) {
   select.value = Math.max(data.panels.findIndex((panel) =>
       data.headline && panel.rows.includes(data.headline.recommended)), 0);
   const show = () => host.replaceChildren(familyPanel(data, data.panels[Number(select.value)]));
-  if (data.panels.length > 1) {
+  if (families.length === 1 && data.panels[0].family) {
+    made.append(element("h3", {}, "Of " + families[0]));
+  } else if (families.length > 1) {
     made.append(element("div", { class: "tools", style: "margin: 0 0 4px" },
                         element("label", { for: "family" }, "of"), select));
     // Paper has no choice: it says of what the panel is, and of what there are others.
@@ -206,7 +211,7 @@ function blockSizeSection(data) {
     name();
     made.append(shown);
   }
-  made.append(host, element("p", { class: "small" }, kernelTimeNote()));
+  made.append(host, element("p", { class: "small" }, kernelTimeNote(data)));
   show();
   return made;
 }

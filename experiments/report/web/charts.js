@@ -40,7 +40,7 @@ function valueAxis(more, least = 64) {
   }, more));
 }
 
-// The same with round numbers; where every value is 0, with no other.
+// The same with round numbers, of one unit; where every value is 0, with no other.
 function valuesAxis(text, more, least) {
   const told = (u, splits) => {
     const isEmpty = !u.data.slice(1).some((values) => values.some((value) => value > 0));
@@ -48,7 +48,8 @@ function valuesAxis(text, more, least) {
   };
   const made = valueAxis(Object.assign({
     filter: told,
-    values: (u, splits) => splits.map((split) => (split === null ? "" : rounded(text(split)))),
+    values: (u, splits) => splits.map((split) =>
+        (split === null ? "" : rounded(text(split, Math.max(...splits))))),
   }, more), least);
   made.grid.filter = made.ticks.filter = told;
   return made;

@@ -45,14 +45,16 @@ const count = (value) => (isNumber(value) ? Math.round(value).toLocaleString("en
 // Of a count, or of a mean of counts, which must not look like none.
 const countOfMean = (value) => (Number.isInteger(value) ? count(value) : short(value));
 
-function span(seconds) {
+// What people count a time in: below how many seconds, how many of it a second has, its name.
+const TIME_UNITS = [[1e-3, 1e6, "µs"], [1, 1e3, "ms"], [600, 1, "s"], [7200, 1 / 60, "min"],
+                    [Infinity, 1 / 3600, "h"]];
+
+// In the unit of `most`, the longest of the times beside which it stands.
+function span(seconds, most = seconds) {
   if (!isNumber(seconds)) return "–";
   if (seconds === 0) return "0";
-  if (seconds < 1e-3) return short(seconds * 1e6) + " µs";
-  if (seconds < 1) return short(seconds * 1e3) + " ms";
-  if (seconds < 600) return short(seconds) + " s";
-  if (seconds < 7200) return short(seconds / 60) + " min";
-  return short(seconds / 3600) + " h";
+  const [, perSecond, name] = TIME_UNITS.find(([below]) => most < below);
+  return short(seconds * perSecond) + " " + name;
 }
 
 function bytes(value) {

@@ -11,12 +11,12 @@ function commonSettings(manifest) {
   }).filter(([, text]) => text !== "null" && text !== undefined);
 }
 
-function footRows(manifest) {
-  const recto = manifest.recto || {};
+function footRows(manifest, data) {
+  const recto = manifest.recto;
   const settings = commonSettings(manifest);
   const seed = settings.find(([name]) => name === "seed");
   const seeds = manifest.seeds || (manifest.grid && manifest.grid.seeds) || 1;
-  const models = (manifest.time_models || []).map((model) => model.name + ": " + model.provenance);
+  const models = data.time_models.map((model) => model.name + ": " + model.provenance);
   return [
     ["made by", "recto " + recto.version + ", recto " + manifest.command],
     ["commit", recto.commit],
@@ -32,9 +32,9 @@ function footRows(manifest) {
   ].filter(([, text]) => text);
 }
 
-function foot(manifest) {
+function foot(manifest, data) {
   const settings = commonSettings(manifest).map(([name, text]) => name + " " + text).join(", ");
-  const list = element("dl", {}, ...footRows(manifest).flatMap(
+  const list = element("dl", {}, ...footRows(manifest, data).flatMap(
       ([name, text]) => [element("dt", {}, name), element("dd", {}, text)]));
   list.append(element("dt", {}, "settings"), element("dd", {}, settings));
   return [list, element("details", { class: "screen" },

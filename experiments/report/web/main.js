@@ -86,7 +86,7 @@ function start() {
   followTheme();
   document.getElementById("sections").replaceChildren(...sectionsOf(data));
   document.getElementById("head").append(...head(data));
-  document.getElementById("foot").append(...foot(read("manifest")));
+  document.getElementById("foot").append(...foot(read("manifest"), data));
 }
 
 start();
