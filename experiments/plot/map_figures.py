@@ -8,14 +8,15 @@ from matplotlib.figure import SubFigure
 from matplotlib.lines import Line2D
 
 import style
+from page_fields import KINDS, MARKS
 from page_map import STATES, BlockMap, states_over, unpacked
 from result_files import Run
-from study_page import KINDS, StudyPage
+from study_page import StudyPage
 
 _COLUMNS, _LINES = 360, 160  # pixels of a map
 _DETAIL_S = 60.0
 _PAINTED = (*STATES, "free")
-_MARKS = {"preempted": "x", "copied": "D", "evicted": "^"}
+_MARKS = dict(zip(MARKS, "xD^"))
 _TITLE_PAD = 16  # points, for the marks above a map
 _MARK_BINS = 60  # marks in one of them are drawn as one
 

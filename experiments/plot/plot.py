@@ -46,7 +46,7 @@ class Picture:
 
 def fragmentation_pictures(folder: Path, recto: str | None) -> Iterator[Picture]:
     source, runs = read_fragmentation(folder)
-    page, reason = page_of(folder, recto)
+    page, reason = page_of(folder, runs, recto)
     if page is None:
         print(f"recto: no memory_map and no latency_distributions: {reason}", file=sys.stderr)
     else:

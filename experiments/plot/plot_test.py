@@ -147,9 +147,9 @@ class Plot(unittest.TestCase):
         done = recto("fragmentation", *SMALL, "--allocators", "contiguous-max,paged",
                      "--block-sizes", "16", "--report", "--out", self.results)
         self.assertEqual(done.returncode, 0, done.stderr)
-        page, reason = plot.page_of(self.results, None)
-        self.assertEqual((list(page.maps), reason), (["contiguous-max", "paged 16"], ""))
         runs = plot.read_fragmentation(self.results)[1]
+        page, reason = plot.page_of(self.results, runs, None)
+        self.assertEqual((list(page.maps), reason), (["contiguous-max", "paged 16"], ""))
         for run in runs:
             states = map_figures.overview_states(page.maps[run.label])
             # States of most of the slots around a place are about as frequent as those of slots.
