@@ -8,6 +8,7 @@ from matplotlib.figure import SubFigure
 from matplotlib.lines import Line2D
 
 import style
+from legend import fitted_legend
 from page_fields import KINDS, MARKS
 from page_map import STATES, BlockMap, states_over, unpacked
 from result_files import Run
@@ -109,8 +110,9 @@ def _mark(axis, packed: dict) -> None:
 
 def latency_distributions(page: StudyPage, runs: list[Run]) -> SubFigure:
     """For each kind the share of requests that took at most so long, a line for each run."""
+    legend = fitted_legend([run.title for run in runs])
     figure, axes = style.new_figure("Latencies: share of requests that took at most so long", 2, 2,
-                                    height=2.6)
+                                    height=2.6, legend=legend)
     shares = [per_mille / 10 for per_mille in page.per_mille]
     for axis, (kind, title) in zip(axes.flat, KINDS.items()):
         drawn = {run.title: page.latencies.get(run.label, {}).get(kind) or [] for run in runs}
@@ -124,5 +126,5 @@ def latency_distributions(page: StudyPage, runs: list[Run]) -> SubFigure:
         axis.set(title=title, ylim=(0, 100))
     for axis in axes[:, 0]:
         axis.set_ylabel("% of requests")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    legend.draw(figure, axes[0, 0].get_lines())
     return figure
