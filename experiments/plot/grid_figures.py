@@ -12,13 +12,16 @@ import style
 from legend import Legend, ShortNames, fitted_legend, label_ticks
 from report_fields import OBJECT, TEXT, BadInput, checked, checked_list
 from result_files import (
+    LIMITS,
     Source,
     check_seeds,
+    has_limits,
     read_json,
     read_source,
     read_table,
     rejections_told,
     seeds_of,
+    without_goodput,
 )
 
 _SWEEP_FIGURES = {
@@ -56,6 +59,8 @@ def read_sweep(folder: Path) -> tuple[Source, pandas.DataFrame, list[str]]:
     remarks += rejections_told(rejecting, len(well), "points")
     models = well["time_model"] + ", " + well["time_model_provenance"]
     remarks += tuple(f"Step times: {model}" for model in models.unique())
+    if not has_limits([base]) and not set(LIMITS) & set(axes):
+        well = without_goodput(well)
     source = read_source(path, manifest, settings, remarks)
     seeds = seeds_of(path, manifest, "grid.seeds")
     check_seeds(path, "grid.seeds", seeds, table, "sweep.csv")
@@ -95,13 +100,16 @@ def sweep(table: pandas.DataFrame, axes: list[str], along: str) -> SubFigure:
     names = ShortNames(table, axes)
     legend = _legend_of(lines, others, names)
     figure, panels = style.new_figure(title, 3, 3, height=2.2, legend=legend)
-    for panel, (column, name) in zip(panels.flat, _SWEEP_FIGURES.items()):
+    shown = {column: name for column, name in _SWEEP_FIGURES.items() if column in table}
+    for panel in panels.flat[len(shown):]:
+        panel.set_axis_off()
+    for panel, (column, name) in zip(panels.flat, shown.items()):
         _draw_lines(panel, column, lines[:_LINES_MAX], table[along])
         panel.set_title(name)
         heights = table[column] + table.get(f"{column}_ci95", 0)
         style.set_heights(panel, heights.dropna())  # none where no request has the latency
         _mark_values(panel, table[along], names)
-    for panel in panels[-1]:
+    for panel in panels.flat[len(shown) - 3:len(shown)]:
         panel.set_xlabel(along.replace("_", " "))
     if legend.labels or legend.title:
         handles, _ = panels[0, 0].get_legend_handles_labels()
