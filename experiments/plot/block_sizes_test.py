@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of what figures over block sizes show of rejections and of latency limits.
+"""Tests of what figures over block sizes and maps show of rejections, overhead and latency limits.
 
     block_sizes_test.py RECTO
 """
@@ -10,6 +10,8 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+
+import numpy
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, "experiments/plot")
@@ -50,6 +52,26 @@ class BlockSizes(unittest.TestCase):
                           if line.get_markerfacecolor() == "white"]
                 if not axis.texts:  # which say that there is nothing
                     self.assertEqual([list(line.get_xdata()) for line in hollow], [[1000]])
+
+    def test_maps_tell_rejections_and_overhead(self):
+        recto("fragmentation", "--requests", "40", "--pool-slots", "1950", "--prompts",
+              "mixture:0.7xconstant:50+0.3xconstant:1930", "--outputs", "constant:5",
+              "--allocators", "paged", "--block-sizes", "200", "--report", "--out",
+              self.results)
+        runs = plot.read_fragmentation(self.results)[1]
+        page, _ = plot.page_of(self.results, runs, None)
+        label, packed = list(page.maps.items())[-1]
+        self.assertEqual((label, packed["blocks"]), ("paged 200", 9))
+        figure = plot.map_figures.memory_map(page, runs)
+        self.assertIn(runs[-1].title, [axis.get_title() for axis in figure.axes])
+        self.assertRegex(runs[-1].title, "rejects")
+        states = numpy.zeros((39, 2))  # of 50 slots
+        free, overhead = 0, plot.map_figures._PAINTED.index("overhead")
+        told = plot.map_figures.with_overhead(states, packed)
+        self.assertEqual(told[:, 0].tolist(), [free] * 36 + [overhead] * 3)
+        told = plot.map_figures.with_overhead(states, packed | {"null_blocks": 1})
+        self.assertEqual(told[:, 1].tolist(), [overhead] * 4 + [free] * 32 + [overhead] * 3)
+        self.assertEqual(plot.map_figures.with_overhead(states, packed | {"blocks": 0}).max(), 0)
 
     def test_goodput_is_drawn_where_latencies_have_limits(self):
         for flags, is_there in (((), False), (("--ttft-limit-ms", "200"), True)):

@@ -43,6 +43,7 @@ DAMAGED = (
     (f"{MAP}.pool_slots", 0, "maps[0].map, pool_slots: found 0; expected an integer from 1"),
     (f"{MAP}.pool_slots", 10**7, "maps[0].map.pool_slots: found 10000000; expected"),
     ("maps.1.map.block_size", 10**6, "maps[1].map, blocks: found"),
+    (f"{MAP}.null_blocks", 1, "maps[0].map, null_blocks: found 1; expected at most 0"),
     (f"{MAP}.block_size", None, "block_size: found null; expected an integer from 1"),
     (f"{MAP}.end_us", -4, "maps[0].map, end_us: found -4; expected an integer from 1"),
     (f"{MAP}.end_us", 1, "maps[0].map, detail.end_us: found"),

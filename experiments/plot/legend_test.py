@@ -62,6 +62,17 @@ class Names(unittest.TestCase):
         self.assertIn("contiguous-max, rejects 800 of 800", told)
         self.assertEqual(len(told), 12)
 
+    def test_ticks_around_a_single_latency_are_round(self):
+        style.set_up()
+        one = run("paged")
+        page = StudyPage({}, [500, 1000], {one.label: dict.fromkeys(KINDS, [0.0123457] * 2)}, 0, {})
+        figure = map_figures.latency_distributions(page, [one])
+        self.assert_readable(figure)
+        for axis in figure.axes:
+            self.assertEqual((axis.get_xlim()[0], axis.xaxis.get_offset_text().get_text()), (0, ""))
+            labels = [label.get_text() for label in axis.get_xticklabels()]
+            self.assertLessEqual(max(map(len, labels)), len("0.0125"))
+
     def test_long_values_of_axes_have_letters_that_are_explained(self):
         style.set_up()
         table = points(prompts=LONG, outputs=LONG[::-1], model=["Llama-3.1-8B", "OPT-13B"],

@@ -81,12 +81,13 @@ def _check_rows(path: Path, data: dict) -> None:
 def _check_map(here: str, packed: dict) -> None:
     for field in ("pool_slots", "block_size", "rows", "end_us", "overview.count"):
         checked(here, packed, field, POSITIVE)
-    for field in ("blocks", "window", "detail.begin_us", "detail.end_us"):
+    for field in ("blocks", "null_blocks", "window", "detail.begin_us", "detail.end_us"):
         checked(here, packed, field, COUNT)
     end_us, detail = packed["end_us"], packed["detail"]
     _check_range(f"{here}, detail.end_us", [detail["end_us"]], detail["begin_us"], end_us)
     _check_range(f"{here}, blocks", [packed["blocks"]], 0,
                  packed["pool_slots"] // packed["block_size"])
+    _check_range(f"{here}, null_blocks", [packed["null_blocks"]], 0, packed["blocks"])
     _check_overview(here, packed)
     stays = _columns(here, packed, "detail.stays", _STAY)
     segments = _columns(here, packed, "detail.segments", _SEGMENT)

@@ -51,7 +51,7 @@ def fragmentation_pictures(folder: Path, recto: str | None) -> Iterator[Picture]
         print(f"recto: no memory_map and no latency_distributions: {reason}", file=sys.stderr)
     else:
         runs = with_kernel_times(runs, page)
-        yield Picture("memory_map", lambda: map_figures.memory_map(page), source, True)
+        yield Picture("memory_map", lambda: map_figures.memory_map(page, runs), source, True)
         yield Picture("latency_distributions",
                       lambda: map_figures.latency_distributions(page, runs), source,
                       True)
