@@ -6,6 +6,7 @@ areas have hatches, lines have dashes and markers.
 
 import json
 import os
+import re
 from itertools import cycle
 from pathlib import Path
 
@@ -50,6 +51,13 @@ def read_runs(folder: str) -> pandas.DataFrame:
     is_paged = ~runs["allocator"].str.startswith("contiguous")
     names = runs["allocator"] + (" " + runs["block_size"].astype(str)).where(is_paged, "")
     return runs.set_index(names)
+
+
+def read_page(folder: str) -> dict:
+    """What the page of `recto fragmentation --report` shows, its advice too."""
+    text = find(f"{folder}/report.html").read_text("utf-8")
+    pattern = r'<script type="application/json" id="data">(.*?)</script>'
+    return json.loads(re.search(pattern, text, re.DOTALL).group(1))
 
 
 def source(name: str) -> str:

@@ -17,10 +17,12 @@ cd "$out"
 "$recto" fragmentation --requests 400 --block-sizes 16 \
   --allocators contiguous-max,contiguous-pow2,contiguous-oracle,paged --out memory >memory.txt
 
-# 02: agents with long shared instructions, more than a small pool serves, over block sizes
-"$recto" fragmentation --workload agent --requests 300 --model Llama-3.1-8B --gpu H100 \
-  --pool-gib 3 --scale-rate 3 --allocators paged,prefix-cached --block-sizes 1,4,16,64,256 \
-  --out block_sizes >block_sizes.txt
+# 02: agents with shared instructions, more than a small pool serves, over block sizes. 1000 tokens
+# are shared, which is no multiple of larger blocks.
+"$recto" fragmentation --workload agent --sharing agent:tokens=1000,turns=5,active=64 \
+  --requests 300 --model Llama-3.1-8B --gpu H100 --pool-gib 3 --scale-rate 3 \
+  --allocators paged,prefix-cached --block-sizes 1,4,16,64,256 --report --out block_sizes \
+  >block_sizes.txt
 
 # 03: several answers to one prompt, beams, and prompts with a common beginning
 for decoding in single parallel:4 "beam:4 --beam-switch-probability 0.1"; do

@@ -4,6 +4,7 @@
     notebooks_test.py RECTO FAULTY_LIBRARY KERNELS_DOCUMENT SYNTHETIC_MEASUREMENT
 """
 
+import csv
 import json
 import os
 import re
@@ -70,7 +71,17 @@ class Notebooks(unittest.TestCase):
 
     def test_choosing_a_block_size(self):
         said = self.run_notebook("02_choosing_a_block_size")
-        self.assertRegex(said, r"chosen: (paged|prefix-cached) \d+\n")
+        self.assertIn("recommended: prefix-cached 16\n", said)
+        self.assertIn("\nprefix-cached: Block 16 ", said)
+        # What its text says of prefix hits and throughput.
+        with open(self.results / "block_sizes/fragmentation.csv", newline="") as table:
+            cached = [row for row in csv.DictReader(table) if row["allocator"] == "prefix-cached"]
+        self.assertEqual([row["block_size"] for row in cached], ["1", "4", "16", "64", "256"])
+        hits = [float(row["figures.first_hit_share"]) for row in cached]
+        self.assertEqual(hits, sorted(hits, reverse=True))
+        self.assertGreater(hits[0], 1.2 * hits[-1])
+        rates = [float(row["figures.output_tokens_per_s"]) for row in cached]
+        self.assertGreater(rates[2], 1.05 * rates[-1])
 
     def test_sharing_and_copy_on_write(self):
         self.run_notebook("03_sharing_and_copy_on_write")

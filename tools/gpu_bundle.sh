@@ -3,7 +3,8 @@
 # driver, without Bazel, compilers or a network.
 #
 #   tools/gpu_bundle.sh [--out DIR]                     builds the programs, makes DIR [gpu_bundle]
-#   tools/gpu_bundle.sh --out DIR --programs FILE...    takes programs that were built before
+#   tools/gpu_bundle.sh --out DIR --programs FILE...    takes programs that were built before, of
+#                                                       the commit that recto among them names
 #
 # Then, on a machine with a GPU:  DIR/run.sh
 set -euo pipefail
@@ -51,11 +52,25 @@ copy_libraries() {
   done
 }
 
-commit() {
+# Of the checkout, from which programs are built here.
+checkout_commit() {
   local hash
   hash=$(git -C "$root" rev-parse HEAD 2>/dev/null) || { echo unknown; return; }
   [[ -z $(git -C "$root" status --porcelain 2>/dev/null) ]] || hash+=-dirty
   echo "$hash"
+}
+
+# Of programs that were built before: what recto among them says.
+programs_commit() {
+  local program said
+  for program in "${programs[@]}"; do
+    [[ $program == */recto_on_gpu ]] || continue
+    said=$("$program" --version 2>/dev/null) || break
+    [[ $said =~ ,\ commit\ ([0-9a-f]+(-dirty)?)$ ]] || break
+    echo "${BASH_REMATCH[1]}"
+    return
+  done
+  echo unknown
 }
 
 while (($#)); do
@@ -74,9 +89,13 @@ for program in "${programs[@]}"; do
   [[ -f $program ]] || { echo "gpu_bundle.sh: --programs: $program is no file" >&2; exit 2; }
 done
 out=$(realpath -m "$out")
-# Before the folder is there, which may lie in the checkout.
-built_from=$(commit)
-((${#programs[@]})) || build_programs
+if ((${#programs[@]})); then
+  built_from=$(programs_commit)
+else
+  # Before the folder is there, which may lie in the checkout.
+  built_from=$(checkout_commit)
+  build_programs
+fi
 
 mkdir -p "$out"/{bin,tests,bench,cases,lib/system}
 for program in "${programs[@]}"; do

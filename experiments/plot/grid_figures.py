@@ -9,15 +9,19 @@ import pandas
 from matplotlib.figure import SubFigure
 
 import style
+from legend import Legend, ShortNames, fitted_legend, label_ticks
 from report_fields import OBJECT, TEXT, BadInput, checked, checked_list
 from result_files import (
+    LIMITS,
     Source,
     check_seeds,
+    has_limits,
     read_json,
     read_source,
     read_table,
     rejections_told,
     seeds_of,
+    without_goodput,
 )
 
 _SWEEP_FIGURES = {
@@ -55,6 +59,8 @@ def read_sweep(folder: Path) -> tuple[Source, pandas.DataFrame, list[str]]:
     remarks += rejections_told(rejecting, len(well), "points")
     models = well["time_model"] + ", " + well["time_model_provenance"]
     remarks += tuple(f"Step times: {model}" for model in models.unique())
+    if not has_limits([base]) and not set(LIMITS) & set(axes):
+        well = without_goodput(well)
     source = read_source(path, manifest, settings, remarks)
     seeds = seeds_of(path, manifest, "grid.seeds")
     check_seeds(path, "grid.seeds", seeds, table, "sweep.csv")
@@ -89,44 +95,70 @@ def sweep(table: pandas.DataFrame, axes: list[str], along: str) -> SubFigure:
     """A panel for each figure, over the values of one axis; a line for each of the others."""
     title = f"Over {along.replace('_', ' ')}" + style.hollow_told(
         (table["rejected_share"] > 0).any())
-    figure, panels = style.new_figure(title, 3, 3, height=2.2)
     others = [axis for axis in axes if axis != along]
     lines = list(table.groupby(others, sort=False)) if others else [((), table)]
-    is_numeric = pandas.api.types.is_numeric_dtype(table[along])
-    places = {value: index for index, value in enumerate(table[along].unique())}
-    for panel, (column, name) in zip(panels.flat, _SWEEP_FIGURES.items()):
-        for index, (values, rows) in enumerate(lines[:_LINES_MAX]):
-            xs = rows[along] if is_numeric else rows[along].map(places)
-            spread = rows.get(f"{column}_ci95")
-            panel.errorbar(xs, rows[column], yerr=spread, label=" ".join(map(str, values)),
-                           capsize=2, **style.line(index))
-            rejecting = rows["rejected_share"] > 0
-            style.mark_hollow(panel, xs[rejecting], rows[column][rejecting], index)
+    names = ShortNames(table, axes)
+    legend = _legend_of(lines, others, names)
+    figure, panels = style.new_figure(title, 3, 3, height=2.2, legend=legend)
+    shown = {column: name for column, name in _SWEEP_FIGURES.items() if column in table}
+    for panel in panels.flat[len(shown):]:
+        panel.set_axis_off()
+    for panel, (column, name) in zip(panels.flat, shown.items()):
+        _draw_lines(panel, column, lines[:_LINES_MAX], table[along])
         panel.set_title(name)
         heights = table[column] + table.get(f"{column}_ci95", 0)
         style.set_heights(panel, heights.dropna())  # none where no request has the latency
-        _mark_values(panel, table[along], is_numeric, places)
-    for panel in panels[-1]:
+        _mark_values(panel, table[along], names)
+    for panel in panels.flat[len(shown) - 3:len(shown)]:
         panel.set_xlabel(along.replace("_", " "))
-    if len(lines) > 1:
-        told = ", ".join(other.replace("_", " ") for other in others)
-        hidden = len(lines) - _LINES_MAX
-        told += f" (the first {_LINES_MAX} of {len(lines)})" if hidden > 0 else ""
-        figure.legend(*panels[0, 0].get_legend_handles_labels(), title=told, ncols=4,
-                      loc="outside lower center")
+    if legend.labels or legend.title:
+        handles, _ = panels[0, 0].get_legend_handles_labels()
+        legend.draw(figure, handles[:len(legend.labels)])
     return figure
 
 
-def _mark_values(panel, values: pandas.Series, is_numeric: bool, places: dict) -> None:
-    if not is_numeric:
-        panel.set_xticks(list(places.values()), [str(value) for value in places])
+def _legend_of(lines: list[tuple], others: list[str], names: ShortNames) -> Legend:
+    """Of the lines that are drawn, where there are several; and what letters stand for."""
+    if len(lines) == 1:
+        return fitted_legend([], "\n".join(names.told))
+    told = "Lines: " + ", ".join(other.replace("_", " ") for other in others)
+    hidden = len(lines) - _LINES_MAX
+    told += f" (the first {_LINES_MAX} of {len(lines)})" if hidden > 0 else ""
+    labels = [", ".join(names.label(*pair) for pair in zip(others, values))
+              for values, _ in lines[:_LINES_MAX]]
+    return fitted_legend(labels, "\n".join([*names.told, told]))
+
+
+def _draw_lines(panel, column: str, lines: list[tuple], values: pandas.Series) -> None:
+    """Over the column of `values`, which are those of all lines."""
+    places = _places(values)
+    for index, (_, rows) in enumerate(lines):
+        xs = rows[values.name] if places is None else rows[values.name].map(places)
+        panel.errorbar(xs, rows[column], yerr=rows.get(f"{column}_ci95"), label=f"line {index}",
+                       capsize=2, **style.line(index))
+        rejecting = rows["rejected_share"] > 0
+        style.mark_hollow(panel, xs[rejecting], rows[column][rejecting], index)
+
+
+def _places(values: pandas.Series) -> dict | None:
+    """Where names are on an axis; None for numbers, which are places themselves."""
+    if pandas.api.types.is_numeric_dtype(values):
+        return None
+    return {value: index for index, value in enumerate(values.unique())}
+
+
+def _mark_values(panel, values: pandas.Series, names: ShortNames) -> None:
+    places = _places(values)
+    if places is not None:
+        labels = [names.tick(values.name, value) for value in places]
+        label_ticks(panel, list(places.values()), labels, share_of_width=0.29)
         return
     distinct = sorted(values.unique())
     if distinct[0] > 0 and distinct[-1] >= 8 * distinct[0]:
         panel.set_xscale("log", base=2)
         panel.minorticks_off()
     if len(distinct) <= 10:
-        panel.set_xticks(distinct, [f"{value:g}" for value in distinct])
+        label_ticks(panel, distinct, [f"{value:g}" for value in distinct], share_of_width=0.29)
 
 
 def read_numerics(folder: Path) -> tuple[Source, pandas.DataFrame, pandas.DataFrame]:

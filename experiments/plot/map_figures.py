@@ -8,25 +8,28 @@ from matplotlib.figure import SubFigure
 from matplotlib.lines import Line2D
 
 import style
+from legend import fitted_legend
+from page_fields import KINDS, MARKS
 from page_map import STATES, BlockMap, states_over, unpacked
 from result_files import Run
-from study_page import KINDS, StudyPage
+from study_page import StudyPage
 
 _COLUMNS, _LINES = 360, 160  # pixels of a map
 _DETAIL_S = 60.0
-_PAINTED = (*STATES, "free")
-_MARKS = {"preempted": "x", "copied": "D", "evicted": "^"}
+_PAINTED = (*STATES, "free", "overhead")
+_MARKS = dict(zip(MARKS, "xD^"))
 _TITLE_PAD = 16  # points, for the marks above a map
 _MARK_BINS = 60  # marks in one of them are drawn as one
 
 
-def memory_map(page: StudyPage) -> SubFigure | None:
+def memory_map(page: StudyPage, runs: list[Run]) -> SubFigure | None:
     """For each map the whole run, and a minute of it block by block; each pixel in the state of
     most of its slots."""
     if not page.maps:
         return None
     figure, axes = style.new_figure("The pool, slot by slot: the whole run, and a minute by blocks",
                                     len(page.maps), 2, height=2.0)
+    titles = {run.label: run.title for run in runs}
     for (whole, close), (label, packed) in zip(axes, page.maps.items()):
         end_s = packed["end_us"] / 1e6
         _show(whole, overview_states(packed), packed, (0, end_s))
@@ -39,16 +42,15 @@ def memory_map(page: StudyPage) -> SubFigure | None:
         _show(close, detail_states(blocks, range_s), packed, range_s)
         whole.axvspan(begin_s, begin_s + length_s, color=style.BLACK, lw=0.8, fill=False)
         whole.set_ylabel("slot")
-        whole.set_title(label, pad=_TITLE_PAD)
+        whole.set_title(titles[label], pad=_TITLE_PAD)
         close.set_title(f"{label}, from {begin_s:,.0f} s", pad=_TITLE_PAD)
     for axis in axes[-1]:
         axis.set_xlabel("simulated time, s")
     signs = [Line2D([], [], linestyle="", marker=sign, markersize=4, color=style.BLACK, label=name)
              for name, sign in _MARKS.items()]
     patches = style.state_patches(_PAINTED)
-    patches[-1].set_label("free or overhead")
     figure.legend(handles=[*patches, *signs], loc="outside lower center",
-                  ncols=(len(patches) + len(signs)) // 2)
+                  ncols=-(-(len(patches) + len(signs)) // 2))
     return figure
 
 
@@ -76,9 +78,24 @@ def detail_states(blocks: BlockMap, range_s: tuple[float, float]) -> numpy.ndarr
 
 
 def _show(axis, states: numpy.ndarray, packed: dict, range_s: tuple[float, float]) -> None:
+    states = with_overhead(states, packed)
     axis.imshow(painted(states), origin="lower", aspect="auto", interpolation="nearest",
                 extent=(*range_s, 0, packed["pool_slots"]))
     axis.grid(visible=False)
+
+
+def with_overhead(states: numpy.ndarray, packed: dict) -> numpy.ndarray:
+    """[lines, columns], with the lines of which most slots can never hold a token: null blocks, and
+    what is left behind the last whole block."""
+    if not packed["blocks"]:
+        return states
+    edges = numpy.linspace(0, packed["pool_slots"], len(states) + 1)
+    lows, highs = edges[:-1], edges[1:]
+    begin = packed["null_blocks"] * packed["block_size"]
+    end = packed["blocks"] * packed["block_size"]
+    usable = numpy.clip(numpy.minimum(highs, end) - numpy.maximum(lows, begin), 0, None)
+    is_overhead = usable < (highs - lows) / 2
+    return numpy.where(is_overhead[:, None], _PAINTED.index("overhead"), states)
 
 
 def painted(states: numpy.ndarray) -> numpy.ndarray:
@@ -108,8 +125,9 @@ def _mark(axis, packed: dict) -> None:
 
 def latency_distributions(page: StudyPage, runs: list[Run]) -> SubFigure:
     """For each kind the share of requests that took at most so long, a line for each run."""
+    legend = fitted_legend([run.title for run in runs])
     figure, axes = style.new_figure("Latencies: share of requests that took at most so long", 2, 2,
-                                    height=2.6)
+                                    height=2.6, legend=legend)
     shares = [per_mille / 10 for per_mille in page.per_mille]
     for axis, (kind, title) in zip(axes.flat, KINDS.items()):
         drawn = {run.title: page.latencies.get(run.label, {}).get(kind) or [] for run in runs}
@@ -120,8 +138,10 @@ def latency_distributions(page: StudyPage, runs: list[Run]) -> SubFigure:
         if positive and max(positive) >= 10 * min(positive):
             axis.set_xscale("symlog", linthresh=max(min(positive), max(positive) / 1e5))
             style.label_log_axis(axis)
+        else:  # around a single value ticks would show its last digits
+            axis.set_xlim(0, 1.08 * max(positive, default=1))
         axis.set(title=title, ylim=(0, 100))
     for axis in axes[:, 0]:
         axis.set_ylabel("% of requests")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    legend.draw(figure, axes[0, 0].get_lines())
     return figure

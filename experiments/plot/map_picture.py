@@ -14,7 +14,9 @@ from itertools import groupby
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from page_map import BlockMap, NoPage, page_data, states_over
+from page_fields import read_page_of_study
+from page_map import BlockMap, states_over
+from report_fields import TEXT, BadInput, checked
 
 ROWS = {
     "contiguous-max": "contiguous: room for the longest context each",
@@ -138,10 +140,14 @@ def panel(x: float, name: str, metrics: dict, paths: str, begin_s: float) -> str
 
 def picture(data: dict) -> str:
     found = {data["rows"][one["row"]]["label"]: one for one in data["maps"]}
+    missing = [label for label in ROWS if label not in found]
+    if missing:
+        raise BadInput(f"maps: found none of {missing[0]}; expected {' and '.join(ROWS)}")
     maps = {label: BlockMap(found[label]["map"]) for label in ROWS}
     begin_us = max(data["close_look_us"], *(one.begin_us for one in maps.values()))
     if min(one.end_us for one in maps.values()) < begin_us + SECONDS * 1e6:
-        raise SystemExit(f"the maps have no {SECONDS} s block by block in common")
+        raise BadInput(f"maps: found no {SECONDS} s that all have block by block; expected a run "
+                       "at least as long")
     card = f'x="0.5" y="0.5" width="{WIDTH - 1}" height="{HEIGHT - 1}" rx="8" class="card"'
     made = f"{patterns()}<rect {card}/>" + text(MARGIN, 38, "title text", TITLE)
     made += text(MARGIN, 59, "faint", data["setting"]) + legend()
@@ -156,16 +162,21 @@ def picture(data: dict) -> str:
     return f"{head}{style()}{made}</svg>\n"
 
 
-def main(page: str, target: str) -> None:
+def main(page: str, target: str) -> int:
     try:
-        data = page_data(page)
-    except NoPage as error:
-        raise SystemExit(str(error)) from None
+        data, _ = read_page_of_study(Path(page))
+        checked(page, data, "setting", TEXT)
+        drawn = picture(data)
+    except BadInput as error:
+        said = str(error) if str(error).startswith(page) else f"{page}, {error}"
+        print(f"map_picture.py: {said}", file=sys.stderr)
+        return 2
     # One line per element, so that a diff of the picture is readable.
-    Path(target).write_text(picture(data).replace("><", ">\n<"))
+    Path(target).write_text(drawn.replace("><", ">\n<"))
+    return 0
 
 
 if __name__ == "__main__":
     if len(sys.argv) != 3:
         sys.exit(__doc__)
-    main(*sys.argv[1:])
+    sys.exit(main(*sys.argv[1:]))

@@ -191,6 +191,7 @@ def _latency(title: str, kind: str, point: str, unit_s: float = 1) -> _BlockSize
                            if run.latencies[kind] else None, (column,), 1 / NS_PER_S / unit_s)
 
 
+_GOODPUT = "goodput_per_s"
 _BLOCK_SIZE_PANELS = (
     _BlockSizePanel("rejected, % of requests",
                     lambda run: run.rejected / run.requests if run.requests else None, scale=100),
@@ -203,7 +204,7 @@ _BLOCK_SIZE_PANELS = (
     _figure("block table, kB (mean)", "table_bytes_mean", 1e-3),
     _figure("copied on write, MB", "copied_bytes", 1e-6),
     _figure("output tokens/s", "output_tokens_per_s"),
-    _figure("requests/s within latency limits", "goodput_per_s"),
+    _figure("requests/s within latency limits", _GOODPUT),
     _latency("time to first token, median, s", "ttft", "p50"),
     _latency("time to first token, p99, s", "ttft", "p99"),
     _latency("time per output token, mean, ms", "tpot", "mean", 1e-3),
@@ -211,6 +212,13 @@ _BLOCK_SIZE_PANELS = (
                     lambda run: run.figures.get("kernel_s"), scale=1e3,
                     if_none="not measured on this card"),
 )
+
+
+def _shown_panels(runs: list[Run]) -> list[_BlockSizePanel]:
+    """Without goodput where no run has latency limits."""
+    has_goodput = any(_GOODPUT in run.figures for run in runs)
+    return [panel for panel in _BLOCK_SIZE_PANELS
+            if has_goodput or panel.columns != (f"figures.{_GOODPUT}",)]
 
 
 def _draw_sizes(axis, panel: _BlockSizePanel, runs: list[Run], label: str, index: int) -> None:
@@ -231,7 +239,10 @@ def block_sizes(runs: list[Run]) -> SubFigure | None:
         return None
     hollow = style.hollow_told(any(run.rejected for run in paged))
     figure, axes = style.new_figure("What a block size costs and gives" + hollow, 4, 3, height=1.9)
-    for axis, panel in zip(axes.flat, _BLOCK_SIZE_PANELS):
+    panels = _shown_panels(paged)
+    for axis in axes.flat[len(panels):]:
+        axis.set_axis_off()
+    for axis, panel in zip(axes.flat, panels):
         known = [run for run in paged if panel.shown(run) is not None]
         for index, allocator in enumerate(dict.fromkeys(run.allocator for run in paged)):
             own = sorted((run for run in known if run.allocator == allocator),
@@ -246,7 +257,7 @@ def block_sizes(runs: list[Run]) -> SubFigure | None:
             axis.text(0.5, 0.5, panel.if_none, ha="center", va="center",
                       transform=axis.transAxes, fontsize=8)
         axis.set_title(panel.title)
-    for axis in axes[-1]:
+    for axis in axes.flat[len(panels) - 3:len(panels)]:
         axis.set_xlabel("block size, tokens")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return figure

@@ -8,6 +8,7 @@ import json
 import re
 from bisect import bisect_right
 from collections import deque
+from functools import cache
 from math import floor
 from operator import itemgetter
 from pathlib import Path
@@ -19,25 +20,32 @@ class NoPage(Exception):
     """The file is no page of `recto report`."""
 
 
-def page_data(page: str) -> dict:
-    """What is embedded in the page of a study."""
-    pattern = r'<script type="application/json" id="data">(.*?)</script>'
-    found = re.search(pattern, Path(page).read_text("utf-8"), re.DOTALL)
-    if not found:
-        raise NoPage(f"{page}: expected a page of recto report")
-    return json.loads(found.group(1))
+def page_parts(page: str) -> tuple:
+    """What is embedded in the page of a study: its data, and the manifest of its folder."""
+    text = Path(page).read_text("utf-8")
+    parts = []
+    for name in ("data", "manifest"):
+        pattern = f'<script type="application/json" id="{name}">(.*?)</script>'
+        found = re.search(pattern, text, re.DOTALL)
+        if not found:
+            raise NoPage("it embeds no " + name)
+        parts.append(json.loads(found.group(1)))
+    return tuple(parts)
 
 
+@cache
 def unpacked(text: str) -> list[int]:
     """Decodes differences of neighbours, zigzag, seven bits per byte, lowest first."""
     numbers, last, zigzag, shift = [], 0, 0, 0
-    for byte in base64.b64decode(text):
+    for byte in base64.b64decode(text, validate=True):
         zigzag |= (byte & 127) << shift
         shift += 7
         if byte < 128:
             last += zigzag >> 1 if zigzag % 2 == 0 else -((zigzag + 1) >> 1)
             numbers.append(last)
             zigzag, shift = 0, 0
+    if shift:
+        raise ValueError("the last number has no end")
     return numbers
 
 

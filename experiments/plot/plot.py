@@ -46,12 +46,12 @@ class Picture:
 
 def fragmentation_pictures(folder: Path, recto: str | None) -> Iterator[Picture]:
     source, runs = read_fragmentation(folder)
-    page, reason = page_of(folder, recto)
+    page, reason = page_of(folder, runs, recto)
     if page is None:
         print(f"recto: no memory_map and no latency_distributions: {reason}", file=sys.stderr)
     else:
         runs = with_kernel_times(runs, page)
-        yield Picture("memory_map", lambda: map_figures.memory_map(page), source, True)
+        yield Picture("memory_map", lambda: map_figures.memory_map(page, runs), source, True)
         yield Picture("latency_distributions",
                       lambda: map_figures.latency_distributions(page, runs), source,
                       True)

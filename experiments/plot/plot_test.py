@@ -147,9 +147,9 @@ class Plot(unittest.TestCase):
         done = recto("fragmentation", *SMALL, "--allocators", "contiguous-max,paged",
                      "--block-sizes", "16", "--report", "--out", self.results)
         self.assertEqual(done.returncode, 0, done.stderr)
-        page, reason = plot.page_of(self.results, None)
-        self.assertEqual((list(page.maps), reason), (["contiguous-max", "paged 16"], ""))
         runs = plot.read_fragmentation(self.results)[1]
+        page, reason = plot.page_of(self.results, runs, None)
+        self.assertEqual((list(page.maps), reason), (["contiguous-max", "paged 16"], ""))
         for run in runs:
             states = map_figures.overview_states(page.maps[run.label])
             # States of most of the slots around a place are about as frequent as those of slots.
@@ -187,28 +187,6 @@ class Plot(unittest.TestCase):
         for draw_them in (plot.memory_figures.latencies, plot.memory_figures.block_sizes):
             bars = [bars for axis in draw_them(runs).axes for bars in axis.containers]
             self.assertTrue(any(one.has_xerr or one.has_yerr for one in bars))
-
-    def test_points_that_reject_requests_are_hollow(self):
-        load = ("--requests", "40", "--pool-slots", "1990", "--prompts",
-                "mixture:0.7xconstant:50+0.3xconstant:1500", "--outputs", "constant:60")
-        recto("fragmentation", *load, "--allocators", "paged", "--block-sizes", "16,1000", "--out",
-              self.results)
-        runs = plot.read_fragmentation(self.results)[1]
-        self.assertEqual([run.rejected > 0 for run in runs], [False, True])
-        self.assertEqual(runs[0].title, "paged 16")
-        self.assertRegex(runs[1].title, r"^paged 1000, rejects \d+ of 40$")
-        grid = self.folder / "grid"
-        recto("sweep", *load, "--block-size", "16,1000", "--out", grid)
-        _, table, axes = plot.grid_figures.read_sweep(grid)
-        self.assertEqual(list(table["rejected_share"]), [0, runs[1].rejected / 40])
-        for figure in (plot.memory_figures.block_sizes(runs),
-                       plot.grid_figures.sweep(table, axes, "block_size")):
-            self.assertIn("hollow marks: requests are rejected", figure.get_suptitle())
-            for axis in figure.axes:
-                hollow = [line for line in axis.get_lines()
-                          if line.get_markerfacecolor() == "white"]
-                if not axis.texts:  # which say that there is nothing
-                    self.assertEqual([list(line.get_xdata()) for line in hollow], [[1000]])
 
     def test_simulations(self):
         self.results.mkdir()

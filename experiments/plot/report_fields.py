@@ -4,9 +4,11 @@ else of a report reaches a figure. Manifests are read field by field in the same
 import json
 import re
 from dataclasses import dataclass
+from itertools import zip_longest
 
 _MOST = 9e18  # about what 64 bits hold
 _ROUNDING = 1e-9  # of a share that is a quotient of sums
+_NONE = object()  # where nothing is
 
 
 class BadInput(Exception):
@@ -45,8 +47,8 @@ class _Kind:
 
 TEXT, OBJECT, ARRAY = _Kind(str, "a text"), _Kind(dict, "an object"), _Kind(list, "an array")
 _NAME = _Kind(str, "a name of letters, digits and dashes", "[A-Za-z0-9-]+")
-_COUNT, POSITIVE = _Number(is_whole=True), _Number(1, is_whole=True)
-_MEAN, _SHARE = _Number(), _Number(0, 1 + _ROUNDING)
+COUNT, POSITIVE = _Number(is_whole=True), _Number(1, is_whole=True)
+MEAN, _SHARE = _Number(), _Number(0, 1 + _ROUNDING)
 
 _FIELDS = {
     "recto.version": TEXT,
@@ -57,22 +59,22 @@ _FIELDS = {
     "report.block_size": POSITIVE,
     "report.pool_slots": POSITIVE,
     "report.gauges": OBJECT,  # series are their means, window by window
-    "report.counters.requests_rejected": _COUNT,
-    "report.counters.requests_finished": _COUNT,
+    "report.counters.requests_rejected": COUNT,
+    "report.counters.requests_finished": COUNT,
 } | {
     f"figures.mean_shares.{state}": _SHARE
     for state in ("used", "reserved", "internal", "cached", "free", "overhead")
 } | {
-    f"report.{kind}.{name}": _COUNT if name == "count" else _MEAN
+    f"report.{kind}.{name}": COUNT if name == "count" else MEAN
     for kind in ("queueing", "ttft", "tpot", "normalized")
     for name in ("count", "mean_ns", "p50_ns", "p90_ns", "p99_ns")
 }
 
 # The first says how many windows there are.
-_COLUMNS = {"begin_ns": _COUNT, "length_ns": POSITIVE} | dict.fromkeys((
+_COLUMNS = {"begin_ns": COUNT, "length_ns": POSITIVE} | dict.fromkeys((
     "used_slots", "reserved_slots", "over_reservation_slots", "rounding_slots", "tail_slots",
     "out_of_window_slots", "cached_slots", "free_slots", "overhead_slots", "blocked_free_slots",
-    "unplaceable_free_slots", "running_requests", "waiting_requests"), _MEAN)
+    "unplaceable_free_slots", "running_requests", "waiting_requests"), MEAN)
 
 
 def checked_fields(path, document: dict) -> dict:
@@ -97,7 +99,7 @@ def checked_list(path, document: dict, field: str, kind: _Number | _Kind) -> lis
     values = checked(path, document, field, ARRAY)
     for index, value in enumerate(values):
         if not kind.has(value):
-            raise BadInput(f"{path}, {field}[{index}]: found {_told(value)}; expected {kind}")
+            raise BadInput(f"{path}, {field}[{index}]: found {told(value)}; expected {kind}")
     return values
 
 
@@ -111,11 +113,28 @@ def checked(path, document: dict, field: str, kind: _Number | _Kind):
             raise BadInput(f"{here}: found none; expected {expected}")
         found = found[name]
         if not expected.has(found):
-            raise BadInput(f"{here}: found {_told(found)}; expected {expected}")
+            raise BadInput(f"{here}: found {told(found)}; expected {expected}")
     return found
 
 
-def _told(value) -> str:
+def first_difference(found, expected, field: str = "") -> tuple[str, str, str] | None:
+    """Where two documents differ first: the field, and what each has there, told."""
+    if isinstance(found, dict) and isinstance(expected, dict):
+        pairs = {(f"{field}." if field else "") + name: (found.get(name, _NONE),
+                                                         expected.get(name, _NONE))
+                 for name in found | expected}
+    elif isinstance(found, list) and isinstance(expected, list):
+        pairs = {f"{field}[{index}]": pair for index, pair in
+                 enumerate(zip_longest(found, expected, fillvalue=_NONE))}
+    else:
+        return None if found == expected else (field, told(found), told(expected))
+    differences = (first_difference(*pair, name) for name, pair in pairs.items())
+    return next(filter(None, differences), None)
+
+
+def told(value) -> str:
+    if value is _NONE:
+        return "none"
     for kind in (OBJECT, ARRAY):
         if kind.has(value):
             return str(kind)

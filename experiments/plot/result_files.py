@@ -19,6 +19,7 @@ from report_fields import (
 )
 
 INTERNAL = ("over_reservation", "rounding", "tail", "out_of_window")
+LIMITS = ("ttft_limit_ms", "tpot_limit_ms")
 NS_PER_S = 1e9
 
 
@@ -169,6 +170,15 @@ def common_settings(configurations: list[dict]) -> dict:
             if all(other.get(name) == value for other in configurations)}
 
 
+def has_limits(configurations: list[dict]) -> bool:
+    """Whether latency limits were set, without which no request is beyond them."""
+    return any(one.get(limit) is not None for one in configurations for limit in LIMITS)
+
+
+def without_goodput(table: pandas.DataFrame) -> pandas.DataFrame:
+    return table.drop(columns=[name for name in table if "goodput_per_s" in name])
+
+
 def read_fragmentation(folder: Path) -> tuple[Source, list[Run]]:
     path = folder / "manifest.json"
     manifest = read_json(path)
@@ -181,6 +191,8 @@ def read_fragmentation(folder: Path) -> tuple[Source, list[Run]]:
                         "report.counters.requests_rejected"))
     series = read_table(folder / "series.csv", ("allocator", "block_size", "begin_s", "length_s",
                                                 "used_slots", "free_slots"))
+    if not has_limits(configurations):
+        table = without_goodput(table)
     by_run = dict(list(series.groupby(["allocator", "block_size"], sort=False)))
     runs = []
     for row in table.to_dict("records"):

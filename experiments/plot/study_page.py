@@ -6,11 +6,9 @@ import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from page_map import NoPage, page_data
-from result_files import BadInput, Run
-
-KINDS = {"queueing": "queueing, s", "ttft": "time to first token, s",
-         "tpot": "time per output token, s", "end_to_end": "end to end, s"}
+from page_fields import read_page_of_study
+from report_fields import BadInput, first_difference
+from result_files import Run, read_json
 
 
 @dataclass(frozen=True)
@@ -22,24 +20,37 @@ class StudyPage:
     kernel_s: dict[str, float]  # by label; of those that were measured
 
 
-def read_page(path: Path) -> StudyPage:
-    try:
-        data = page_data(str(path))
-        labels = [row["label"] for row in data["rows"]]
-        kernels = {row["label"]: row["metrics"].get("kernel_s") for row in data["rows"]}
-        return StudyPage({labels[one["row"]]: one["map"] for one in data["maps"]},
-                         data["quantiles_per_mille"], dict(zip(labels, data["latency"])),
-                         int(data["close_look_us"]),
-                         {label: value for label, value in kernels.items() if value is not None})
-    except (NoPage, ValueError, KeyError, IndexError, TypeError) as error:
-        raise BadInput(f"{path}: expected the page of a study, as recto report {path.parent} "
-                       f"writes it ({error})") from error
+def read_page(path: Path, folder: Path, runs: list[Run]) -> StudyPage:
+    """Refuses the page of another study than that of the folder."""
+    data, manifest = read_page_of_study(path)
+    difference = first_difference(manifest, read_json(folder / "manifest.json"))
+    if difference:
+        field, found, expected = difference
+        raise BadInput(f"{path}, manifest.{field}: found {found}; expected {expected}, as "
+                       f"{folder / 'manifest.json'} has: the page is of other results")
+    labels = [row["label"] for row in data["rows"]]
+    difference = first_difference(labels, [run.label for run in runs])
+    if difference:
+        field, found, expected = difference
+        raise BadInput(f"{path}, rows{field}.label: found {found}; expected {expected}, as "
+                       "fragmentation.csv has")
+    for index, one in enumerate(data["maps"]):
+        slots = runs[one["row"]].pool_slots
+        if one["map"]["pool_slots"] != slots:
+            raise BadInput(f"{path}, maps[{index}].map.pool_slots: found "
+                           f"{one['map']['pool_slots']}; expected {slots}, as fragmentation.csv "
+                           "has")
+    kernels = {row["label"]: row["metrics"].get("kernel_s") for row in data["rows"]}
+    return StudyPage({labels[one["row"]]: one["map"] for one in data["maps"]},
+                     data["quantiles_per_mille"], dict(zip(labels, data["latency"])),
+                     data["close_look_us"],
+                     {label: value for label, value in kernels.items() if value is not None})
 
 
-def page_of(folder: Path, recto: str | None) -> tuple[StudyPage | None, str]:
+def page_of(folder: Path, runs: list[Run], recto: str | None) -> tuple[StudyPage | None, str]:
     """The folder's page, or one that `recto` makes; or None, and why there is none."""
     if (folder / "report.html").exists():
-        return read_page(folder / "report.html"), ""
+        return read_page(folder / "report.html", folder, runs), ""
     if recto is None:
         return None, f"{folder} has no report.html"
     with tempfile.TemporaryDirectory() as made:
@@ -47,7 +58,7 @@ def page_of(folder: Path, recto: str | None) -> tuple[StudyPage | None, str]:
         done = subprocess.run([recto, "report", folder, "--html", page], capture_output=True,
                               text=True, check=False)
         if done.returncode == 0:
-            return read_page(page), ""
+            return read_page(page, folder, runs), ""
         said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
         return None, f"recto report {folder}: {said[-1].removeprefix('recto: ')}"
 

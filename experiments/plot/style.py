@@ -16,6 +16,8 @@ import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.figure import SubFigure  # noqa: E402
 from matplotlib.patches import Patch  # noqa: E402
 
+from legend import FIGURE_WIDTH_INCHES, Legend  # noqa: E402
+
 BLUE, SKY, VERMILLION, YELLOW = "#0072B2", "#56B4E9", "#D55E00", "#F0E442"
 GREEN, ORANGE, PURPLE, BLACK = "#009E73", "#E69F00", "#CC79A7", "#000000"
 
@@ -40,7 +42,6 @@ _COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK)
 _DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
-FIGURE_WIDTH_INCHES = 9.0
 _FOOT_INCHES = 0.62
 _FOOT_COLUMNS = 180
 
@@ -104,10 +105,11 @@ def state_patches(states=tuple(STATES)) -> list[Patch]:
                   label=state) for state in states]
 
 
-def new_figure(title: str, rows: int = 1, columns: int = 1, height: float = 3.4):
-    """A figure, with room for a foot, and its axes, [rows, columns]. `height` is that of one row in
-    inches."""
-    height_inches = rows * height + 0.8
+def new_figure(title: str, rows: int = 1, columns: int = 1, height: float = 3.4,
+               legend: Legend | None = None):
+    """A figure, with room for a foot and a legend, and its axes, [rows, columns]. `height` is that
+    of one row in inches."""
+    height_inches = rows * height + max(0.8, 0.4 + (legend.height_inches if legend else 0))
     whole = plt.figure(layout="constrained",
                        figsize=(FIGURE_WIDTH_INCHES, height_inches + _FOOT_INCHES))
     figure, _ = whole.subfigures(2, 1, height_ratios=(height_inches, _FOOT_INCHES))

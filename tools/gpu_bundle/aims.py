@@ -34,13 +34,16 @@ def read_rows(path, numbers):
     try:
         rows = json.loads(path.read_text("utf-8"))["benchmarks"]
         measured = [row for row in rows if not row.get("error_occurred")]
-        for row in measured:
-            for name in numbers:
-                if not row[name] > 0:
+        for index, row in enumerate(measured):
+            for name in ("name", *numbers):
+                if name not in row:
+                    raise ValueError(f"{row.get('name', f'row {index}')} has no {name}")
+                if name != "name" and not row[name] > 0:
                     raise ValueError(f"{row['name']}: {name} is {row[name]}")
         return [row | {"name": row["name"].removesuffix(SUFFIX)} for row in measured]
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise BadFile(f"{path}: expected JSON of measurements: {error!r}") from error
+        said = error if type(error) is ValueError else repr(error)
+        raise BadFile(f"{path}: expected JSON of measurements: {said}") from error
 
 
 def is_aimed_at(row):

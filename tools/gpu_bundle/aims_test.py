@@ -139,6 +139,12 @@ class Aims(unittest.TestCase):
             (self.folder / "attention.json").write_text(text)
             status, _, complaint = self.run_it()
             self.assertEqual((status, "Traceback" in complaint), (2, False), text)
+        for row, said in (({"name": "decode/a", "median_us": 1}, "decode/a has no context"),
+                          ({"median_us": 1}, "row 0 has no name"),
+                          ({"name": "decode/a", "median_us": 0}, "decode/a: median_us is 0")):
+            (self.folder / "attention.json").write_text(json.dumps({"benchmarks": [row]}))
+            self.assertIn(f"attention.json: expected JSON of measurements: {said}\n",
+                          self.run_it()[2])
 
 
 if __name__ == "__main__":

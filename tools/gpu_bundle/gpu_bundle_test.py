@@ -266,17 +266,33 @@ class Bundle(BundleCase):
             self.skipTest("no git")
         root = self.folder / "checkout"
         shutil.copytree(self.script.parent.parent / "tools", root / "tools")
+        # Instead of Bazel: a program that is there.
+        (root / "bazelw").write_text("#!/bin/bash\n[[ $1 != query ]] || echo //cuda:law_on_gpu\n")
+        (root / "bazelw").chmod(0o755)
+        (root / ".gitignore").write_text("bazel-bin\n")
+        (root / "bazel-bin/cuda").mkdir(parents=True)
+        (root / "bazel-bin/cuda/law_on_gpu").write_text("#!/bin/bash\n")
         git = ["git", "-C", root, "-c", "user.name=n", "-c", "user.email=e"]
         for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "all"]):
             subprocess.run([*git, *arguments], check=True)
         head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True,
                               check=True).stdout
-        program = self.fake("law_test_on_gpu", "#!/bin/bash\n")
         for out, commit in (("one", head), ("two", head.strip() + "-dirty\n")):
-            script = root / "tools/gpu_bundle.sh"
-            subprocess.run([script, "--out", root / out, "--programs", program],
+            subprocess.run([root / "tools/gpu_bundle.sh", "--out", root / out],
                            capture_output=True, check=True)
             self.assertEqual((root / out / "COMMIT").read_text(), commit)
+
+    def test_programs_that_were_built_before_are_of_the_commit_that_they_name(self):
+        law = self.fake("law_test_on_gpu", "#!/bin/bash\n")
+        for number, (said, commit) in enumerate((
+                ("echo recto 0.1.0, commit 0123abc-dirty", "0123abc-dirty"),
+                ("echo recto 0.1.0, commit unknown", "unknown"), ("exit 1", "unknown"))):
+            recto = self.fake("recto_on_gpu", f"#!/bin/bash\n{said}\n")
+            bundle = self.folder / f"bundle_{number}"
+            subprocess.run([self.script, "--out", bundle, "--programs", law, recto],
+                           capture_output=True, check=True)
+            self.assertEqual((bundle / "COMMIT").read_text(), commit + "\n")
+        self.assertEqual((self.make([law]) / "COMMIT").read_text(), "unknown\n")
 
 
 if __name__ == "__main__":
