@@ -33,16 +33,16 @@ Json verify(const char* fault, std::vector<std::string> arguments) {
 
 // Of a pass through all kinds of serving size, with more of a few: less than a default run.
 Json verify_decode(const char* fault) {
-  return verify(fault, {"--law", "oracle", "--backend", "decode", "--cases", "60"});
+  return verify(fault, {"--law", "oracle", "--backend", "decode", "--cases", "66"});
 }
 
 Json verify_prefill(const char* fault) {
-  return verify(fault, {"--law", "oracle", "--backend", "prefill", "--cases", "75"});
+  return verify(fault, {"--law", "oracle", "--backend", "prefill", "--cases", "84"});
 }
 
 // The same without what takes long, for faults that need no such sizes.
 Json verify_narrow(const char* fault, const char* backend) {
-  return verify(fault, {"--law", "oracle", "--backend", backend, "--cases", "75", "--rows-max",
+  return verify(fault, {"--law", "oracle", "--backend", backend, "--cases", "84", "--rows-max",
                         "64", "--q-heads-max", "8", "--sequences-max", "64"});
 }
 
@@ -199,7 +199,7 @@ TEST_CASE("no batch and no heads are drawn beyond what is asked for, and that is
   CHECK(sizes["q heads"][1] == 8);
   CHECK(sizes["groups"].back() == 8);
   const Json wider = verify("none", {"--law", "oracle", "--sequences-max", "600", "--q-heads-max",
-                                     "200", "--backend", "decode", "--cases", "60"});
+                                     "200", "--backend", "decode", "--cases", "66"});
   CHECK(wider["failed"] == 0);
   CHECK(wider["sizes"]["large-faults decode"]["sequences"][1].get<int>() > 256);
 }
