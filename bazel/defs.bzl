@@ -1,11 +1,11 @@
 """The rules of this project: cc_library and the like, with our flags, test mains and checks.
 
-Everything is private unless `visibility` says otherwise. Attributes not named here are passed on to
-the C++ rule.
+A component is a folder, or a part of one that another folder needs alone: one library, one test
+program. Sources are those of the folder unless they are named. Everything is private unless
+`visibility` says otherwise. Attributes not named here are passed on to the C++ rule.
 """
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
-load("//bazel:header_probes.bzl", "header_probes")
 load("//bazel:program_test.bzl", "program_test")
 
 _FLAGS = [
@@ -14,6 +14,9 @@ _FLAGS = [
     "-Wextra",
     # gcc 12 sees overlapping copies in `"literal" + std::string` where there are none (PR 105651).
     "-Wno-restrict",
+    # Nor does it see that the standard library is a system header once that is precompiled.
+    "-Wno-array-bounds",
+    "-Wno-stringop-overflow",
     "-Wno-unknown-warning-option",
     # A fused multiply-add rounds once instead of twice; whether one is formed depends on machine
     # and optimiser, and results may not.
@@ -24,69 +27,75 @@ _FLAGS = [
     "//conditions:default": ["-Werror"],
 })
 
-_COPTS = _FLAGS + select({
+COPTS = _FLAGS + select({
     "//bazel:opt": ["-O3"],
     "//conditions:default": [],
 })
 
 # What a test calls is optimised fully; the test itself need not be, and compiles a quarter faster.
-_TEST_COPTS = _FLAGS + select({
+TEST_COPTS = _FLAGS + select({
     "//bazel:opt": ["-O1"],
     "//conditions:default": [],
 })
 
+def _precompiled(name, copts):
+    """(copts, deps) with which a file reads //bazel/precompiled:NAME first.
+
+    Further copts may be flags that it was not compiled with, which would make the compiler read
+    its text.
+    """
+    if copts:
+        return ([], [])
+    return (
+        ["-include", "$(BINDIR)/bazel/precompiled/%s.h" % name],
+        ["//bazel/precompiled:" + name],
+    )
+
+# What is in a folder beside its library. Programs name their sources.
+_NOT_IN_LIBRARIES = ["*_test.cc", "*_benchmark.cc", "*_fuzz.cc"]
+
+def _library_files(pattern, exclude):
+    return native.glob([pattern], exclude = _NOT_IN_LIBRARIES + exclude)
+
 def recto_library(
         name,
-        hdrs = [],
-        srcs = [],
+        srcs = None,
+        hdrs = None,
+        exclude = [],
+        generated = [],
         deps = [],
-        visibility = None,
-        testonly = False,
         copts = [],
         **kwargs):
-    """A library, and NAME_headers_check, which compiles on its own each header that has no .cc.
+    """A library.
 
-    (Bazel's own parse_headers feature is missing in Bazel 4.)
+    Args:
+      name: by convention that of the folder.
+      srcs: if not given, the .cc files of the folder, without tests, benchmarks and fuzz tests.
+      hdrs: if not given, the .h files of the folder.
+      exclude: files of the folder that belong to something else.
+      generated: further sources, which rules make.
     """
+    first, first_deps = _precompiled("library", copts)
     cc_library(
         name = name,
-        hdrs = hdrs,
-        srcs = srcs,
-        deps = deps,
-        copts = _COPTS + copts,
+        srcs = (_library_files("*.cc", exclude) if srcs == None else srcs) + generated,
+        hdrs = _library_files("*.h", exclude) if hdrs == None else hdrs,
+        deps = deps + first_deps,
+        copts = COPTS + first + copts,
         linkstatic = True,
-        testonly = testonly,
-        visibility = visibility,
         **kwargs
     )
 
-    # A header that its own .cc includes first has been compiled on its own.
-    headers = [
-        file
-        for file in hdrs + srcs
-        if file.endswith(".h") and file[:-len(".h")] + ".cc" not in srcs
-    ]
-    if headers:
-        header_probes(
-            name = name + "_header_probes",
-            headers = headers,
-            testonly = testonly,
-            visibility = ["//visibility:private"],
-        )
-        cc_library(
-            name = name + "_headers_check",
-            srcs = [name + "_header_probes"],
-            # Only the front end's diagnostics are wanted.
-            copts = _COPTS + copts + ["-O0"],
-            linkstatic = True,
-            testonly = testonly,
-            visibility = ["//visibility:private"],
-            deps = [name],
-        )
-
 def recto_binary(name, srcs = [], deps = [], copts = [], **kwargs):
     """A program."""
-    cc_binary(name = name, srcs = srcs, deps = deps, copts = _COPTS + copts, **kwargs)
+    first, first_deps = _precompiled("library", copts)
+    cc_binary(
+        name = name,
+        srcs = srcs,
+        deps = deps + first_deps,
+        copts = COPTS + first + copts,
+        **kwargs
+    )
 
 def recto_c_library(name, srcs, deps = [], copts = [], **kwargs):
     """A shared library in C11, to be loaded at run time. `name` ends in .so."""
@@ -109,30 +118,45 @@ def recto_c_library(name, srcs, deps = [], copts = [], **kwargs):
         **kwargs
     )
 
-def recto_test(name, srcs, deps = [], data = [], size = "small", copts = [], **kwargs):
-    """A Catch2 test; main() is supplied. Include "bazel/testing/catch.h"."""
+def recto_test(name, srcs = None, deps = [], size = "small", copts = [], **kwargs):
+    """A Catch2 test; main() is supplied. Include "bazel/testing/catch.h".
+
+    Properties are of "bazel/testing/property.h". Their seed is fixed, so that runs are repeatable;
+    --config=full runs ten times the cases. A failure prints the command that replays it.
+
+    Args:
+      name: by convention FOLDER_test.
+      srcs: if not given, the files *_test.cc of the folder.
+    """
+    first, first_deps = _precompiled("test", copts)
     cc_test(
         name = name,
-        srcs = srcs,
-        deps = deps + ["//bazel/testing:catch_main"],
-        data = data,
+        srcs = native.glob(["*_test.cc"]) if srcs == None else srcs,
+        deps = deps + ["//bazel/testing:catch_main"] + first_deps,
         size = size,
-        copts = _TEST_COPTS + copts,
+        copts = TEST_COPTS + first + copts,
         linkstatic = True,
         **kwargs
     )
 
-def recto_property_test(name, srcs, deps = [], **kwargs):
-    """A recto_test with rapidcheck. Include "bazel/testing/property.h" for rc::prop.
-
-    The seed is fixed, so that runs are repeatable; --config=full runs ten times the cases. A
-    failure prints the command that replays it.
-    """
-    recto_test(name = name, srcs = srcs, deps = deps + ["//bazel/testing:property"], **kwargs)
+def recto_test_cases(name, srcs, deps = [], **kwargs):
+    """Test cases that several programs run, compiled once."""
+    first, first_deps = _precompiled("test", [])
+    cc_library(
+        name = name,
+        testonly = True,
+        srcs = srcs,
+        copts = TEST_COPTS + first,
+        linkstatic = True,
+        # Nothing refers to a test case by its name.
+        alwayslink = True,
+        deps = deps + ["//bazel/testing:catch_main"] + first_deps,
+        **kwargs
+    )
 
 def recto_benchmark(
         name,
-        srcs,
+        srcs = None,
         deps = [],
         data = [],
         smoke_args = [],
@@ -141,11 +165,13 @@ def recto_benchmark(
     """A Google Benchmark program, and NAME_smoke_test, which runs each benchmark briefly.
 
     Args:
+      name: by convention FOLDER_benchmark.
+      srcs: if not given, the files *_benchmark.cc of the folder.
       smoke_args: more flags for the smoke test, for instance a --benchmark_filter.
     """
     recto_binary(
         name = name,
-        srcs = srcs,
+        srcs = native.glob(["*_benchmark.cc"]) if srcs == None else srcs,
         deps = deps + ["@libs//:benchmark", "//bazel/testing:benchmark_main"],
         data = data,
         testonly = True,
@@ -186,7 +212,7 @@ def recto_fuzz_test(
         data = corpus,
         args = ["-runs=%d" % runs] + ["$(rootpath %s)" % file for file in corpus],
         size = size,
-        copts = _COPTS + copts,
+        copts = COPTS + copts,
         linkopts = linkopts + select({
             "//bazel:libfuzzer": ["-fsanitize=fuzzer"],
             "//conditions:default": [],
@@ -197,7 +223,8 @@ def recto_fuzz_test(
 
 def recto_script_test(
         name,
-        script,
+        script = None,
+        files = [],
         args = [],
         data = [],
         size = "small",
@@ -207,29 +234,24 @@ def recto_script_test(
     """A test that is a script, whose first line names its interpreter.
 
     Args:
+      script: if not given, NAME.py.
+      files: labels of one file each, whose paths are its first arguments.
+      args: further arguments.
+      data: further files that it reads.
       needs_packages: the script is Python and imports packages of //bazel/python:requirements.txt.
         It is run with these, and with RECTO_PYTHON naming its interpreter; where they could not be
         had it is skipped.
     """
-    if not needs_packages:
-        program_test(
-            name = name,
-            args = args,
-            data = data,
-            program = script,
-            size = size,
-            tags = tags,
-            **kwargs
-        )
-        return
+    script = script or name + ".py"
     packages = ["@python_packages//:interpreter.txt", "@python_packages//:why_none.txt"]
+    before = packages + [script] if needs_packages else []
     program_test(
         name = name,
-        args = ["$(location %s)" % file for file in packages + [script]] + args,
-        data = packages + [script] + data,
-        program = "//bazel/python:run_with_packages.sh",
+        args = ["$(location %s)" % file for file in before + files] + args,
+        data = before + files + data,
+        program = "//bazel/python:run_with_packages.sh" if needs_packages else script,
         size = size,
         # Tells bazelw that the packages are needed.
-        tags = tags + ["needs_packages"],
+        tags = tags + (["needs_packages"] if needs_packages else []),
         **kwargs
     )

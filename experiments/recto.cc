@@ -1,23 +1,16 @@
 // The command line. Each subcommand lives in a folder of its own; see
 // experiments/support/command.h.
 
-#include "experiments/cases/cases_command.h"
-#include "experiments/check/check_command.h"
 #include "experiments/completion/completion_command.h"
 #include "experiments/fragmentation/fragmentation_command.h"
-#include "experiments/generate/generate_command.h"
 #include "experiments/man/man_command.h"
-#include "experiments/mutants/mutants_command.h"
-#include "experiments/numerics/numerics_command.h"
 #include "experiments/plan/plan_command.h"
 #include "experiments/plot/plot_command.h"
-#include "experiments/replay/replay_command.h"
 #include "experiments/report/report_command.h"
 #include "experiments/simulate/simulate_command.h"
 #include "experiments/support/command_line.h"
 #include "experiments/sweep/sweep_command.h"
 #include "experiments/trace/trace_command.h"
-#include "experiments/verify/verify_command.h"
 
 namespace recto::experiments {
 namespace {
@@ -30,13 +23,6 @@ void add_commands(CLI::App& app, CommandContext& context) {
   add_trace_command(app, context);
   add_plan_command(app, context);
   add_plot_command(app, context);
-  add_numerics_command(app, context);
-  add_verify_command(app, context);
-  add_replay_command(app, context);
-  add_cases_command(app, context);
-  add_check_command(app, context);
-  add_generate_command(app, context);
-  add_mutants_command(app, context);
   add_completion_command(app, context);
   add_man_command(app, context);
 }

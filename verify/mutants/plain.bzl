@@ -73,9 +73,6 @@ def mutated_program(name, sources, tests, users = [], picked = [], data = [], de
         tags = ["manual"],
         deps = deps + [
             ":steps",
-            "//core:contract",
-            "//core:status",
-            "//core:units",
         ] + select({
             ":uninstrumented": [":without_instrumentation"],
             "//conditions:default": [],

@@ -4,117 +4,55 @@ Kernels and launch code have lists of their own, in //cuda and //cuda/kernels. W
 as the invariants of cuda/cache do, is not mutated.
 """
 
-CACHE = ["cuda/cache/" + name for name in [
-    "admission.cc",
-    "batch_tables.cc",
-    "block_hash.cc",
-    "block_manager.cc",
-    "block_pool.cc",
-    "block_tables.cc",
-    "branching.cc",
-    "cache_core.cc",
-    "cache_geometry.cc",
-    "cache_options.cc",
-    "cache_size.cc",
-    "content_reader.cc",
-    "giving_back.cc",
-    "growth.cc",
-    "holdings.cc",
-    "node_table.cc",
-    "node_uses.cc",
-    "pinning.cc",
-    "prefix_index.cc",
-    "publication.cc",
-    "sequence_table.cc",
-    "slot_mapping.cc",
-    "swapping.cc",
-    "used_slots.cc",
-    "admission.h",
-    "batch_tables.h",
-    "block_hash.h",
-    "block_manager.h",
-    "block_pool.h",
-    "block_tables.h",
-    "branching.h",
-    "cache_core.h",
-    "cache_events.h",
-    "cache_geometry.h",
-    "cache_ids.h",
-    "cache_memory.h",
-    "cache_options.h",
-    "cache_size.h",
-    "cache_states.h",
-    "cache_statistics.h",
-    "change_log.h",
-    "content_reader.h",
-    "fixed_array.h",
-    "giving_back.h",
-    "growth.h",
-    "handle.h",
-    "holdings.h",
-    "node_table.h",
-    "node_uses.h",
-    "pinning.h",
-    "prefix_index.h",
-    "prompt.h",
-    "publication.h",
-    "sequence_table.h",
-    "slot_mapping.h",
-    "slot_table.h",
-    "swapping.h",
-    "used_slots.h",
-]]
+def _files(folder, suffix, names):
+    return ["%s/%s%s" % (folder, name, suffix) for name in names.split(" ")]
 
-SIMULATOR = ["sim/scheduling/" + name for name in [
-    "batch.cc",
-    "continuous_scheduler.cc",
-    "continuous_scheduler_completion.cc",
-    "continuous_scheduler_preemption.cc",
-    "continuous_scheduler_speculation.cc",
-    "decode_clock.cc",
-    "gauge_values.cc",
-    "kv_holdings.cc",
-    "static_scheduler.cc",
-    "batch.h",
-    "continuous_scheduler.h",
-    "decode_clock.h",
-    "gauge_values.h",
-    "group.h",
-    "host_pool.h",
-    "kv_holdings.h",
-    "running_list.h",
-    "scheduler.h",
-    "static_scheduler.h",
-    "visible_pairs.h",
-]] + ["sim/" + name for name in [
-    "event_queue.h",
-    "simulator.cc",
-    "simulator.h",
-]]
+CACHE = _files(
+    "cuda/cache",
+    ".cc",
+    "admission batch_tables block_hash block_manager block_pool block_tables branching " +
+    "cache_core cache_geometry cache_options cache_size content_reader giving_back growth " +
+    "holdings node_table node_uses pinning prefix_index publication sequence_table " +
+    "slot_mapping swapping used_slots",
+) + _files(
+    "cuda/cache",
+    ".h",
+    "admission batch_tables block_hash block_manager block_pool block_tables branching " +
+    "cache_core cache_events cache_geometry cache_ids cache_memory cache_options " +
+    "cache_size cache_states cache_statistics change_log content_reader fixed_array " +
+    "giving_back growth handle holdings node_table node_uses pinning prefix_index prompt " +
+    "publication sequence_table slot_mapping slot_table swapping used_slots",
+)
 
-REFERENCE = ["reference/" + name for name in [
-    "accumulation.cc",
-    "coherence.cc",
-    "dense_attention.cc",
-    "error_bound.cc",
-    "fp32_arithmetic.cc",
-    "fp32_state.cc",
-    "fp32_sum.cc",
-    "kv_cache_ops.cc",
-    "kv_cache_reader.cc",
-    "low_precision_attention.cc",
-    "numerics.cc",
-    "one_sided_error.cc",
-    "online_softmax.cc",
-    "output_error.cc",
-    "paged_attention.cc",
-    "rescalings.cc",
-    "rotary.cc",
-    "rounding.cc",
-    "score_error.cc",
-    "truncated_sum.cc",
-    "weight_error.cc",
-]]
+SIMULATOR = _files(
+    "sim/scheduling",
+    ".cc",
+    "batch continuous_scheduler continuous_scheduler_completion " +
+    "continuous_scheduler_preemption continuous_scheduler_speculation decode_clock " +
+    "gauge_values kv_holdings static_scheduler",
+) + _files(
+    "sim/scheduling",
+    ".h",
+    "batch continuous_scheduler decode_clock gauge_values group host_pool kv_holdings " +
+    "running_list scheduler static_scheduler visible_pairs",
+) + _files(
+    "sim",
+    ".h",
+    "event_queue simulator",
+) + _files(
+    "sim",
+    ".cc",
+    "simulator",
+)
+
+REFERENCE = _files(
+    "reference",
+    ".cc",
+    "accumulation coherence dense_attention error_bound fp32_arithmetic fp32_state " +
+    "fp32_sum kv_cache_ops kv_cache_reader low_precision_attention numerics " +
+    "one_sided_error online_softmax output_error paged_attention rescalings rotary " +
+    "rounding score_error truncated_sum weight_error",
+)
 
 # Of the folders above, and of no others; sources_test holds that nothing is missing in both.
 NOT_MUTATED = {

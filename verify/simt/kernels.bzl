@@ -49,17 +49,20 @@ _TOLERANT_COPTS = [
     "-fno-strict-aliasing",
 ]
 
-def _unit(name, source):
-    """A C++ file that includes a CUDA file, whose name Bazel 4 would not compile."""
-    label = source if ":" in source else "//" + native.package_name() + ":" + source
-    path = label[2:].replace(":", "/")
-    unit = "%s_%s.cc" % (name, path.split("/")[-1].replace(".", "_"))
-    native.genrule(
-        name = unit + "_unit",
-        outs = [unit],
-        cmd = "echo '#include \"%s\"' > $@" % path,
-    )
-    return unit
+def _units_impl(ctx):
+    units = []
+    for source in ctx.files.srcs:
+        unit = ctx.actions.declare_file("%s/%s.cc" % (ctx.label.name, source.basename))
+        path = source.path[len(source.root.path):].strip("/")
+        ctx.actions.write(unit, '#include "%s"\n' % path)
+        units.append(unit)
+    return [DefaultInfo(files = depset(units))]
+
+_units = rule(
+    implementation = _units_impl,
+    doc = "C++ files that include CUDA files, whose names Bazel 4 would not compile.",
+    attrs = {"srcs": attr.label_list(allow_files = [".cu"])},
+)
 
 _SUFFIXES = ["", "_observed"]
 
@@ -67,26 +70,23 @@ def simt_kernels(name, srcs, hdrs = [], deps = [], copts = [], suffixes = _SUFFI
     """A library of kernels, and NAME_observed, the same with observed accesses.
 
     Args:
-      srcs: .cu files, of this package or as //package:file.cu.
+      srcs: .cu files.
       hdrs: .cuh files that they include.
       copts: more flags of the host compiler, after all others, such as "-O0": the optimiser takes
         out reads of which nothing is used.
       suffixes: of those two, which there are to be: what is big is built once.
     """
-    units = {_unit(name, source): source for source in srcs}
+    _units(name = name + "_units", srcs = srcs, testonly = kwargs.get("testonly", False))
     for suffix, observed, hooks, compatible in [
         ("", [], [], []),
         ("_observed", OBSERVED_COPTS, ["//verify/simt/checks:access_hooks"], OBSERVED_COMPATIBLE),
     ]:
-        if suffix not in suffixes:
-            continue
-
-        # One library for each file: that another one changes leaves its objects alone.
-        for unit, source in units.items():
+        if suffix in suffixes:
             recto_library(
-                name = unit[:-len(".cc")] + suffix,
-                srcs = [unit],
-                textual_hdrs = [source] + hdrs,
+                name = name + suffix,
+                srcs = [name + "_units"],
+                hdrs = [],
+                textual_hdrs = srcs + hdrs,
                 copts = observed + KERNEL_COPTS + _TOLERANT_COPTS + copts,
                 local_defines = ["RECTO_SIMT_KERNEL_FILE"],
                 tags = [KERNEL_TAG],
@@ -94,11 +94,5 @@ def simt_kernels(name, srcs, hdrs = [], deps = [], copts = [], suffixes = _SUFFI
                 deps = deps + hooks + ["//verify/simt/dialect"],
                 # They call each other, in no order that a linker could follow.
                 alwayslink = True,
-                testonly = kwargs.get("testonly", False),
+                **kwargs
             )
-        recto_library(
-            name = name + suffix,
-            target_compatible_with = compatible,
-            deps = [unit[:-len(".cc")] + suffix for unit in units],
-            **kwargs
-        )

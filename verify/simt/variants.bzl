@@ -199,7 +199,13 @@ def simt_variant(name, program, mode, **kwargs):
         return
     _variant(name = name, mode = mode, program = program, **kwargs)
 
-def simt_variant_test(name, program, mode, size = "medium", **kwargs):
+def simt_variant_test(name, program, mode, size = "medium", tags = [], **kwargs):
     """A test that such a program ends with 0."""
-    simt_variant(name = name + "_program", program = program, mode = mode, testonly = True)
-    program_test(name = name, program = name + "_program", size = size, **kwargs)
+    simt_variant(
+        name = name + "_program",
+        program = program,
+        mode = mode,
+        tags = tags,
+        testonly = True,
+    )
+    program_test(name = name, program = name + "_program", size = size, tags = tags, **kwargs)

@@ -56,7 +56,7 @@ def foreign_kernels(name, srcs, hdrs = [], deps = [], copts = [], **kwargs):
             includes = [name + "_translated"],
             tags = [KERNEL_TAG],
             target_compatible_with = compatible,
-            deps = deps + hooks + ["//verify/simt/foreign:simt_foreign"],
+            deps = deps + hooks + ["//verify/simt/foreign"],
             **kwargs
         )
 
@@ -79,25 +79,33 @@ def foreign_test(name, **kwargs):
     else:
         _skipped_test(name)
 
-def foreign_cover_test(name, srcs, deps, modes, script, args = [], size = "small"):
+def foreign_cover_test(name, srcs, deps, modes, script, tags, args = [], size = "small"):
     """A test that a program prints the same in the usual build and in each of the modes.
 
     Args:
       modes: of simt_variant.
       script: takes MODE=PROGRAM for the usual build, "plain", and for each mode.
+      tags: of the test and its programs.
       args: what it takes before them.
     """
     if not TOOLKIT.nvcc:
         _skipped_test(name)
         return
     programs = {"plain": name + "_plain"}
-    recto_binary(name = programs["plain"], srcs = srcs, deps = deps, testonly = True)
+    recto_binary(
+        name = programs["plain"],
+        srcs = srcs,
+        deps = deps,
+        tags = tags,
+        testonly = True,
+    )
     for mode in modes:
         programs[mode] = "%s_%s" % (name, mode)
         simt_variant(
             name = programs[mode],
             mode = mode,
             program = programs["plain"],
+            tags = tags,
             testonly = True,
         )
     recto_script_test(
@@ -106,4 +114,5 @@ def foreign_cover_test(name, srcs, deps, modes, script, args = [], size = "small
         args = args + ["%s=$(location :%s)" % pair for pair in programs.items()],
         data = [":" + program for program in programs.values()],
         script = script,
+        tags = tags,
     )

@@ -1,5 +1,3 @@
-#include <kernel_dialect.h>
-
 #include "verify/simt/modes/told_macros.h"
 
 const char* told_in_kernels() { return TOLD_MACROS; }
