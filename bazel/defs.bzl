@@ -123,7 +123,7 @@ def recto_test(name, srcs, deps = [], data = [], size = "small", copts = [], **k
     )
 
 def recto_property_test(name, srcs, deps = [], **kwargs):
-    """A recto_test with rapidcheck. Include "bazel/testing/property.h" for rc::prop.
+    """A recto_test of properties. Include "bazel/testing/property.h".
 
     The seed is fixed, so that runs are repeatable; --config=full runs ten times the cases. A
     failure prints the command that replays it.
