@@ -15,10 +15,6 @@ namespace {
 constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-std::int64_t any_in(std::int64_t first, std::int64_t last) {
-  return *rc::gen::inRange<std::int64_t>(first, last + 1);
-}
-
 void* address(std::int64_t value) { return reinterpret_cast<void*>(value); }
 
 // Tables and lengths in memory, tensors at addresses that nobody reads.
@@ -43,101 +39,102 @@ struct AnyCall {
 };
 
 template <typename Pointer>
-BasicRowsView<Pointer> any_rows(std::int64_t data, std::int64_t rows, std::int64_t heads,
-                                std::int64_t dim) {
+BasicRowsView<Pointer> draw_rows(Draw& draw, std::int64_t data, std::int64_t rows,
+                                 std::int64_t heads, std::int64_t dim) {
   BasicRowsView<Pointer> view{.data = address(data),
                               .type = ElementType::kFp32,
                               .num_rows = rows,
                               .num_heads = heads,
                               .head_dim = dim};
-  if (*rc::gen::arbitrary<bool>()) {
-    view.head_stride = dim + any_in(0, 8);
-    view.row_stride = heads * view.head_stride + any_in(0, 8);
+  if (draw.boolean()) {
+    view.head_stride = dim + draw.growing(0, 8);
+    view.row_stride = heads * view.head_stride + draw.growing(0, 8);
   } else {
-    view.row_stride = dim + any_in(0, 8);
-    view.head_stride = rows * view.row_stride + any_in(0, 8);
+    view.row_stride = dim + draw.growing(0, 8);
+    view.head_stride = rows * view.row_stride + draw.growing(0, 8);
   }
   return view;
 }
 
 // A pool by itself, or one layer of a buffer [num_blocks, num_layers, K and V].
-MutablePagedKvView any_pool(ElementType type) {
+MutablePagedKvView draw_pool(Draw& draw, ElementType type) {
   KvPoolShape shape;
-  shape.layout = *rc::gen::element(KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked);
+  shape.layout = draw.element({KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked});
   shape.type = type;
-  shape.num_blocks = any_in(1, 9);
-  shape.block_size = *rc::gen::element<std::int64_t>(1, 2, 4, 8, 16, 32, 48);
-  shape.num_kv_heads = any_in(1, 4);
-  shape.head_dim_k = packed_width_k(type) * any_in(1, 5);
-  shape.head_dim_v = any_in(1, 20);
+  shape.num_blocks = draw.growing(1, 9);
+  shape.block_size = draw.element<std::int64_t>({1, 2, 4, 8, 16, 32, 48});
+  shape.num_kv_heads = draw.growing(1, 4);
+  shape.head_dim_k = packed_width_k(type) * draw.growing(1, 5);
+  shape.head_dim_v = draw.growing(1, 20);
   MutablePagedKvView kv = dense_kv_view(shape, address(1 << 24), address(1 << 25)).value();
-  if (*rc::gen::arbitrary<bool>()) return kv;
+  if (draw.boolean()) return kv;
   const std::int64_t layer = kv.k.block_stride + kv.v.block_stride;
-  const std::int64_t num_layers = any_in(1, 3);
-  const std::int64_t first = any_in(0, num_layers - 1) * layer;
+  const std::int64_t num_layers = draw.growing(1, 3);
+  const std::int64_t first = draw.growing(0, num_layers - 1) * layer;
   kv.k.data = address((1 << 24) + element_bytes(type) * first);
   kv.v.data = address((1 << 24) + element_bytes(type) * (first + kv.k.block_stride));
   kv.k.block_stride = kv.v.block_stride = num_layers * layer;
   return kv;
 }
 
-void fill_batch(AnyCall& call, const MutablePagedKvView& kv) {
-  const std::int64_t num_seqs = any_in(1, 4);
-  const std::int64_t max_blocks = any_in(1, 5);
-  const std::int64_t row_stride = max_blocks + any_in(0, 3);
+void draw_batch(Draw& draw, AnyCall& call, const MutablePagedKvView& kv) {
+  const std::int64_t num_seqs = draw.growing(1, 4);
+  const std::int64_t max_blocks = draw.growing(1, 5);
+  const std::int64_t row_stride = max_blocks + draw.growing(0, 3);
   call.table.assign(static_cast<std::size_t>(num_seqs * row_stride), -1);
   for (std::int64_t seq = 0; seq < num_seqs; ++seq) {
     // The first has rows and a context, so that there is something to break.
     const std::int64_t least = seq == 0 ? 1 : 0;
-    const std::int64_t length = any_in(least, max_blocks * kv.k.block_size);
+    const std::int64_t length = draw.growing(least, max_blocks * kv.k.block_size);
     call.lengths.push_back(static_cast<std::int32_t>(length));
     call.query_start.push_back(call.query_start.back() +
-                               static_cast<std::int32_t>(any_in(least, 5)));
+                               static_cast<std::int32_t>(draw.growing(least, 5)));
     for (std::int64_t i = 0; i * kv.k.block_size < length; ++i) {
       call.table[static_cast<std::size_t>(seq * row_stride + i)] =
-          static_cast<std::int32_t>(any_in(0, kv.k.num_blocks - 1));
+          static_cast<std::int32_t>(draw.growing(0, kv.k.num_blocks - 1));
     }
   }
   call.inputs.block_table = {call.table.data(), num_seqs, max_blocks, row_stride};
   call.inputs.query_start = call.query_start;
   call.inputs.context_length = call.lengths;
   call.slots = {-1, kv.k.num_blocks * kv.k.block_size - 1};
-  call.slots.push_back(any_in(0, call.slots.back()));
+  call.slots.push_back(draw.growing(0, call.slots.back()));
 }
 
-std::unique_ptr<AnyCall> any_call() {
+std::unique_ptr<AnyCall> draw_call(Draw& draw) {
   auto call = std::make_unique<AnyCall>();
-  const auto [q_type, kv_type] = *rc::gen::element<std::pair<ElementType, ElementType>>(
-      std::pair(ElementType::kFp32, ElementType::kFp32),
-      std::pair(ElementType::kFp16, ElementType::kFp16),
-      std::pair(ElementType::kBf16, ElementType::kE4m3),
-      std::pair(ElementType::kFp16, ElementType::kE5m2));
-  MutablePagedKvView kv = any_pool(kv_type);
-  const std::int64_t num_heads = kv.k.num_kv_heads * any_in(1, 4);
-  fill_batch(*call, kv);
+  const auto [q_type, kv_type] = draw.element<std::pair<ElementType, ElementType>>(
+      {std::pair(ElementType::kFp32, ElementType::kFp32),
+       std::pair(ElementType::kFp16, ElementType::kFp16),
+       std::pair(ElementType::kBf16, ElementType::kE4m3),
+       std::pair(ElementType::kFp16, ElementType::kE5m2)});
+  MutablePagedKvView kv = draw_pool(draw, kv_type);
+  const std::int64_t num_heads = kv.k.num_kv_heads * draw.growing(1, 4);
+  draw_batch(draw, *call, kv);
   call->scales.assign(static_cast<std::size_t>(kv.k.num_kv_heads), 0.5F);
   call->per_q_head.assign(static_cast<std::size_t>(num_heads), -0.25F);
   const std::int64_t num_rows = call->query_start.back();
   call->lse_ln.resize(static_cast<std::size_t>(num_rows * num_heads));
   if (is_fp8(kv_type)) {
     for (MutableKvTensorView* tensor : {&kv.k, &kv.v}) {
-      const ScaleKind kind = *rc::gen::element(ScaleKind::kPerTensor, ScaleKind::kPerKvHead);
+      const ScaleKind kind = draw.element({ScaleKind::kPerTensor, ScaleKind::kPerKvHead});
       tensor->scale = {kind, call->scales.data()};
     }
   }
-  call->inputs.q = any_rows<const void*>(1 << 20, num_rows, num_heads, kv.k.head_dim);
+  call->inputs.q = draw_rows<const void*>(draw, 1 << 20, num_rows, num_heads, kv.k.head_dim);
   call->inputs.q.type = q_type;
   call->inputs.kv = as_const(kv);
   call->inputs.options = {
-      .window = any_in(1, 9), .alibi_slopes = call->per_q_head, .sinks = call->per_q_head};
-  call->outputs.out = any_rows<void*>(1 << 21, num_rows, num_heads, kv.v.head_dim);
+      .window = draw.growing(1, 9), .alibi_slopes = call->per_q_head, .sinks = call->per_q_head};
+  call->outputs.out = draw_rows<void*>(draw, 1 << 21, num_rows, num_heads, kv.v.head_dim);
   call->outputs.out.type = q_type;
   call->outputs.lse_ln = call->lse_ln;
   const auto num_tokens = std::ssize(call->slots);
-  call->write = {.k = any_rows<const void*>(1 << 22, num_tokens, kv.k.num_kv_heads, kv.k.head_dim),
-                 .v = any_rows<const void*>(1 << 23, num_tokens, kv.k.num_kv_heads, kv.v.head_dim),
-                 .slot_mapping = call->slots,
-                 .kv = kv};
+  call->write = {
+      .k = draw_rows<const void*>(draw, 1 << 22, num_tokens, kv.k.num_kv_heads, kv.k.head_dim),
+      .v = draw_rows<const void*>(draw, 1 << 23, num_tokens, kv.k.num_kv_heads, kv.v.head_dim),
+      .slot_mapping = call->slots,
+      .kv = kv};
   call->write.k.type = call->write.v.type = q_type;
   return call;
 }
@@ -229,27 +226,27 @@ const std::vector<Fault> kFaults = {
 };
 
 TEST_CASE("random calls") {
-  rc::prop("valid ones pass", [] {
-    const Status status = any_call()->check();
-    if (!status.is_ok()) RC_FAIL(status.message());
+  property("valid ones pass", [](Draw& draw) {
+    const Status status = draw_call(draw)->check();
+    if (!status.is_ok()) fail_case(status.message());
   });
-  rc::prop("one fault is refused, by field, expectation and value", [] {
-    const auto call = any_call();
-    const std::size_t fault = *rc::gen::inRange<std::size_t>(0, kFaults.size());
+  property("one fault is refused, by field, expectation and value", [](Draw& draw) {
+    const auto call = draw_call(draw);
+    const std::size_t fault = draw.growing<std::size_t>(0, kFaults.size() - 1);
     kFaults[fault](*call);
     const Status status = call->check();
-    RC_ASSERT(status.code() == StatusCode::kInvalidInput);
-    RC_ASSERT(status.message().find(": expected ") != std::string::npos);
-    RC_ASSERT(status.message().find(", got ") != std::string::npos);
+    RECTO_REQUIRE(status.code() == StatusCode::kInvalidInput);
+    RECTO_REQUIRE(status.message().find(": expected ") != std::string::npos);
+    RECTO_REQUIRE(status.message().find(", got ") != std::string::npos);
   });
 }
 
 TEST_CASE("each fault is refused in calls of every kind") {
   for (std::size_t fault = 0; fault < kFaults.size(); ++fault) {
-    rc::prop("fault " + std::to_string(fault), [fault] {
-      const auto call = any_call();
+    property("fault " + std::to_string(fault), [fault](Draw& draw) {
+      const auto call = draw_call(draw);
       kFaults[fault](*call);
-      RC_ASSERT(!call->check().is_ok());
+      RECTO_REQUIRE(!call->check().is_ok());
     });
   }
 }

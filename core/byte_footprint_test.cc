@@ -173,25 +173,24 @@ std::vector<std::int64_t> bytes_of(const StridedTensor& strided) {
   return first;
 }
 
-StridedTensor any_tensor() {
+StridedTensor draw_tensor(Draw& draw) {
   StridedTensor strided{.name = "t", .data = nullptr, .run_field = "dim", .levels = {}};
-  strided.element_bytes = *rc::gen::element<std::int64_t>(1, 2, 4);
-  strided.data = at(64 + strided.element_bytes * *rc::gen::inRange<std::int64_t>(0, 24));
-  strided.run = *rc::gen::inRange<std::int64_t>(0, 5);
+  strided.element_bytes = draw.element<std::int64_t>({1, 2, 4});
+  strided.data = at(64 + strided.element_bytes * draw.growing(0, 23));
+  strided.run = draw.growing(0, 4);
   for (std::size_t i = 0; i < 3; ++i) {
-    strided.levels[i] = {"stride", *rc::gen::inRange<std::int64_t>(0, 4),
-                         *rc::gen::inRange<std::int64_t>(0, 40)};
+    strided.levels[i] = {"stride", draw.growing(0, 3), draw.growing(0, 39)};
   }
   return strided;
 }
 
 // Strides that nest, with gaps.
-StridedTensor any_nested_tensor() {
-  StridedTensor strided = any_tensor();
+StridedTensor draw_nested_tensor(Draw& draw) {
+  StridedTensor strided = draw_tensor(draw);
   std::int64_t span = strided.run;
   for (std::size_t i = 0; i < 3; ++i) {
     StrideLevel& level = strided.levels[i];
-    level.stride = span + *rc::gen::inRange<std::int64_t>(0, 4);
+    level.stride = span + draw.growing(0, 3);
     span += std::max<std::int64_t>(level.count - 1, 0) * level.stride;
   }
   return strided;
@@ -204,44 +203,45 @@ bool do_meet(const std::vector<T>& left, const std::vector<T>& right) {
 }
 
 TEST_CASE("footprints against sets of bytes") {
-  rc::prop("the span is that of the bytes", [] {
-    const StridedTensor strided = any_tensor();
+  property("the span is that of the bytes", [](Draw& draw) {
+    const StridedTensor strided = draw_tensor(draw);
     const std::vector<std::int64_t> bytes = bytes_of(strided);
     const ByteFootprint found = footprint(strided);
     if (bytes.empty()) {
-      RC_ASSERT(found.span_bytes() == 0);
+      RECTO_REQUIRE(found.span_bytes() == 0);
       return;
     }
     const auto [first, last] = std::minmax_element(bytes.begin(), bytes.end());
-    RC_ASSERT(found.begin == *first);
-    RC_ASSERT(found.begin + found.span_bytes() == *last + 1);
+    RECTO_REQUIRE(found.begin == *first);
+    RECTO_REQUIRE(found.begin + found.span_bytes() == *last + 1);
   });
-  rc::prop("nested tensors have no byte twice", [] {
-    const StridedTensor strided = any_tensor();
-    RC_PRE(check_nested(footprint(strided)).is_ok());
+  property("nested tensors have no byte twice", [](Draw& draw) {
+    const StridedTensor strided = draw_tensor(draw);
+    if (!check_nested(footprint(strided)).is_ok()) discard_case();
     const std::vector<std::int64_t> bytes = bytes_of(strided);
-    RC_ASSERT(std::set<std::int64_t>(bytes.begin(), bytes.end()).size() == bytes.size());
+    RECTO_REQUIRE(std::set<std::int64_t>(bytes.begin(), bytes.end()).size() == bytes.size());
   });
-  rc::prop("tensors that step over what lies within are nested",
-           [] { RC_ASSERT(check_nested(footprint(any_nested_tensor())).is_ok()); });
-  rc::prop("tensors said to be apart have no byte in common", [] {
-    const StridedTensor left = any_tensor();
-    const StridedTensor right = *rc::gen::arbitrary<bool>() ? any_tensor() : any_nested_tensor();
-    RC_PRE(!do_overlap(footprint(left), footprint(right)));
-    RC_ASSERT(!do_meet(bytes_of(left), bytes_of(right)));
+  property("tensors that step over what lies within are nested", [](Draw& draw) {
+    RECTO_REQUIRE(check_nested(footprint(draw_nested_tensor(draw))).is_ok());
   });
-  rc::prop("slices of one buffer overlap exactly if they have a byte in common", [] {
-    const StridedTensor left = any_nested_tensor();
+  property("tensors said to be apart have no byte in common", [](Draw& draw) {
+    const StridedTensor left = draw_tensor(draw);
+    const StridedTensor right = draw.boolean() ? draw_tensor(draw) : draw_nested_tensor(draw);
+    if (do_overlap(footprint(left), footprint(right))) discard_case();
+    RECTO_REQUIRE(!do_meet(bytes_of(left), bytes_of(right)));
+  });
+  property("slices of one buffer overlap exactly if they have a byte in common", [](Draw& draw) {
+    const StridedTensor left = draw_nested_tensor(draw);
     StridedTensor right = left;
-    right.data = at(64 + left.element_bytes * *rc::gen::inRange<std::int64_t>(0, 120));
-    right.run = *rc::gen::inRange<std::int64_t>(0, left.run + 1);
+    right.data = at(64 + left.element_bytes * draw.growing(0, 119));
+    right.run = draw.growing(0, left.run);
     for (StrideLevel& level : right.levels) {
-      level.count = *rc::gen::inRange<std::int64_t>(0, level.count + 1);
+      level.count = draw.growing(0, level.count);
     }
     const bool meet = do_meet(bytes_of(left), bytes_of(right));
-    RC_CLASSIFY(meet);
-    RC_ASSERT(do_overlap(footprint(left), footprint(right)) == meet);
-    RC_ASSERT(do_overlap(footprint(right), footprint(left)) == meet);
+    if (meet) draw.classify("meet");
+    RECTO_REQUIRE(do_overlap(footprint(left), footprint(right)) == meet);
+    RECTO_REQUIRE(do_overlap(footprint(right), footprint(left)) == meet);
   });
 }
 

@@ -22,24 +22,24 @@ struct TypePair {
   ElementType cache;
 };
 
-void showValue(const TypePair& types, std::ostream& out) {
-  out << types.source << " into " << types.cache;
+std::ostream& operator<<(std::ostream& out, const TypePair& types) {
+  return out << types.source << " into " << types.cache;
 }
 
-TypePair draw_types() {
+TypePair draw_types(Draw& draw) {
   using enum ElementType;
   static constexpr TypePair kPairs[] = {{kFp32, kFp32}, {kFp16, kFp16}, {kBf16, kBf16},
                                         {kFp32, kFp16}, {kFp32, kBf16}, {kFp16, kE4m3},
                                         {kBf16, kE4m3}, {kFp32, kE4m3}, {kFp16, kE5m2},
                                         {kBf16, kE5m2}, {kFp32, kE5m2}};
-  return drawn("types", [] { return kPairs[draw(0, std::ssize(kPairs) - 1)]; });
+  return draw.element(kPairs, "types");
 }
 
-std::vector<float> draw_scales(std::int64_t num_heads) {
-  return drawn("scales", [num_heads] {
+std::vector<float> draw_scales(Draw& draw, std::int64_t num_heads) {
+  return draw.composite("scales", [num_heads](Draw& parts) {
     std::vector<float> scales;
     for (std::int64_t head = 0; head < num_heads; ++head) {
-      scales.push_back(static_cast<float>(draw(1, 1000)) * 0.37F);
+      scales.push_back(static_cast<float>(parts.uniform(1, 1000)) * 0.37F);
     }
     return scales;
   });
@@ -87,28 +87,28 @@ TEST_CASE("a counterexample says what its pools and rows are") {
                             .head_dim = 8,
                             .pack_width = 4,
                             .padding = 1};
-  CHECK(rc::toString(shape) ==
+  CHECK(Catch::Detail::stringify(shape) ==
         "packed e4m3, 3 blocks of 5 slots, 2 KV heads of 8 dims, packs of 4, gaps of 1");
-  CHECK(rc::toString(RowPoolShape{ElementType::kFp32, 7, 2, 8, 0}) ==
+  CHECK(Catch::Detail::stringify(RowPoolShape{ElementType::kFp32, 7, 2, 8, 0}) ==
         "fp32, 7 rows of 2 heads of 8 dims, gaps of 0");
 }
 
 TEST_CASE("a write leaves the codes of its tokens in their slots, and all else as it was") {
-  rc::prop("for every layout, pair of types and mapping", [] {
-    const TypePair types = draw_types();
-    const TestPoolShape shape = draw_shape(types.cache);
-    KvPool k(shape, draw_seed());
-    KvPool v(draw_partner(shape), draw_seed());
-    const std::int64_t tokens = drawn("tokens", [] { return draw(0, 8); });
-    RowPool new_k(rows_like(k.shape(), tokens, types.source), draw_seed());
-    RowPool new_v(rows_like(v.shape(), tokens, types.source), draw_seed());
-    const std::vector<float> scales = draw_scales(shape.num_kv_heads);
+  property("for every layout, pair of types and mapping", [](Draw& draw) {
+    const TypePair types = draw_types(draw);
+    const TestPoolShape shape = draw_shape(draw, types.cache);
+    KvPool k(shape, draw.seed());
+    KvPool v(draw_partner(draw, shape), draw.seed());
+    const std::int64_t tokens = draw.uniform(0, 8, "tokens");
+    RowPool new_k(draw_rows_like(draw, k.shape(), tokens, types.source), draw.seed());
+    RowPool new_v(draw_rows_like(draw, v.shape(), tokens, types.source), draw.seed());
+    const std::vector<float> scales = draw_scales(draw, shape.num_kv_heads);
 
     // Half of all slots come up, so that some tokens meet in one, and -1 too.
-    const std::vector<std::int64_t> slots = drawn("slots", [shape, tokens] {
+    const std::vector<std::int64_t> slots = draw.composite("slots", [shape, tokens](Draw& parts) {
       std::vector<std::int64_t> drawn_slots;
       for (std::int64_t token = 0; token < tokens; ++token) {
-        drawn_slots.push_back(draw(-1, (shape.num_blocks * shape.block_size - 1) / 2));
+        drawn_slots.push_back(parts.uniform(-1, (shape.num_blocks * shape.block_size - 1) / 2));
       }
       return drawn_slots;
     });
@@ -133,25 +133,24 @@ TEST_CASE("a write leaves the codes of its tokens in their slots, and all else a
       inputs.kv.v.scale = inputs.kv.k.scale;
     }
     write_kv(inputs);
-    RC_ASSERT((k.bytes() == expected_k.bytes()));
-    RC_ASSERT((v.bytes() == expected_v.bytes()));
+    RECTO_REQUIRE((k.bytes() == expected_k.bytes()));
+    RECTO_REQUIRE((v.bytes() == expected_v.bytes()));
   });
 }
 
 TEST_CASE("copied blocks hold their sources' codes, and all else is as it was") {
-  rc::prop("within a pool", [] {
-    const TestPoolShape shape =
-        draw_shape(*rc::gen::elementOf(std::vector(kElementTypes.begin(), kElementTypes.end())));
-    KvPool k(shape, draw_seed());
-    KvPool v(draw_partner(shape), draw_seed());
+  property("within a pool", [](Draw& draw) {
+    const TestPoolShape shape = draw_shape(draw, draw.element(kElementTypes));
+    KvPool k(shape, draw.seed());
+    KvPool v(draw_partner(draw, shape), draw.seed());
     // The first of a permutation are sources, the rest destinations, one of them perhaps twice.
-    const auto order = draw_distinct(shape.num_blocks, shape.num_blocks);
-    const std::int64_t sources =
-        drawn("sources", [shape] { return draw(1, shape.num_blocks - 1); });
+    const auto order = draw_distinct(draw, shape.num_blocks, shape.num_blocks);
+    const std::int64_t sources = draw.uniform(1, shape.num_blocks - 1, "sources");
     std::vector<BlockPair> pairs;
-    for (std::int64_t i = draw(0, 6); i > 0; --i) {
-      pairs.push_back({static_cast<std::int32_t>(order[draw(0, sources - 1)]),
-                       static_cast<std::int32_t>(order[draw(sources, shape.num_blocks - 1)])});
+    for (std::int64_t i = draw.uniform(0, 6); i > 0; --i) {
+      pairs.push_back(
+          {static_cast<std::int32_t>(order[draw.uniform(0, sources - 1)]),
+           static_cast<std::int32_t>(order[draw.uniform(sources, shape.num_blocks - 1)])});
     }
     KvPool expected_k = k;
     KvPool expected_v = v;
@@ -160,26 +159,25 @@ TEST_CASE("copied blocks hold their sources' codes, and all else is as it was") 
       expect_block(expected_v, v, pair);
     }
     copy_blocks({.k = k.view(), .v = v.view()}, pairs);
-    RC_ASSERT((k.bytes() == expected_k.bytes()));
-    RC_ASSERT((v.bytes() == expected_v.bytes()));
+    RECTO_REQUIRE((k.bytes() == expected_k.bytes()));
+    RECTO_REQUIRE((v.bytes() == expected_v.bytes()));
   });
 }
 
 TEST_CASE("swapped blocks keep every code, whatever the two layouts") {
-  rc::prop("out and in again", [] {
-    const TestPoolShape shape =
-        draw_shape(*rc::gen::elementOf(std::vector(kElementTypes.begin(), kElementTypes.end())));
-    KvPool k(shape, draw_seed());
-    KvPool v(draw_partner(shape), draw_seed());
-    KvPool host_k(draw_copy(k.shape()), draw_seed());
-    TestPoolShape host_v_shape = draw_copy(v.shape());
+  property("out and in again", [](Draw& draw) {
+    const TestPoolShape shape = draw_shape(draw, draw.element(kElementTypes));
+    KvPool k(shape, draw.seed());
+    KvPool v(draw_partner(draw, shape), draw.seed());
+    KvPool host_k(draw_copy(draw, k.shape()), draw.seed());
+    TestPoolShape host_v_shape = draw_copy(draw, v.shape());
     host_v_shape.num_blocks = host_k.shape().num_blocks;
-    KvPool host_v(host_v_shape, draw_seed());
+    KvPool host_v(host_v_shape, draw.seed());
 
     const std::int64_t most = std::min(shape.num_blocks, host_v_shape.num_blocks);
-    const std::int64_t count = drawn("blocks", [most] { return draw(0, most); });
-    const auto here = draw_distinct(count, shape.num_blocks);
-    const auto there = draw_distinct(count, host_v_shape.num_blocks);
+    const std::int64_t count = draw.uniform(0, most, "blocks");
+    const auto here = draw_distinct(draw, count, shape.num_blocks);
+    const auto there = draw_distinct(draw, count, host_v_shape.num_blocks);
     std::vector<BlockPair> out;
     std::vector<BlockPair> in;
     KvPool expected_k = host_k;
@@ -192,8 +190,8 @@ TEST_CASE("swapped blocks keep every code, whatever the two layouts") {
     }
     swap_blocks({.k = k.const_view(), .v = v.const_view()},
                 {.k = host_k.view(), .v = host_v.view()}, out);
-    RC_ASSERT((host_k.bytes() == expected_k.bytes()));
-    RC_ASSERT((host_v.bytes() == expected_v.bytes()));
+    RECTO_REQUIRE((host_k.bytes() == expected_k.bytes()));
+    RECTO_REQUIRE((host_v.bytes() == expected_v.bytes()));
 
     // Back into blocks that were overwritten in between.
     KvPool fresh_k(k);
@@ -206,8 +204,8 @@ TEST_CASE("swapped blocks keep every code, whatever the two layouts") {
     }
     swap_blocks({.k = host_k.const_view(), .v = host_v.const_view()},
                 {.k = fresh_k.view(), .v = fresh_v.view()}, in);
-    RC_ASSERT((fresh_k.bytes() == k.bytes()));
-    RC_ASSERT((fresh_v.bytes() == v.bytes()));
+    RECTO_REQUIRE((fresh_k.bytes() == k.bytes()));
+    RECTO_REQUIRE((fresh_v.bytes() == v.bytes()));
   });
 }
 
@@ -220,16 +218,15 @@ struct Sequences {
   std::vector<std::int64_t> slots;    // of all tokens, one sequence after the other
 };
 
-void showValue(const Sequences& sequences, std::ostream& out) {
-  out << "of lengths ";
-  rc::show(sequences.lengths, out);
-  out << ", tables with -1 at the end of each row ";
-  rc::show(sequences.table, out);
+std::ostream& operator<<(std::ostream& out, const Sequences& sequences) {
+  return out << "of lengths " << Catch::Detail::stringify(sequences.lengths)
+             << ", tables with -1 at the end of each row "
+             << Catch::Detail::stringify(sequences.table);
 }
 
-Sequences any_sequences(const TestPoolShape& shape) {
-  const std::vector<std::int64_t> blocks = draw_distinct(shape.num_blocks, shape.num_blocks);
-  const std::int64_t num_seqs = draw(1, 2);
+Sequences draw_sequences(Draw& draw, const TestPoolShape& shape) {
+  const std::vector<std::int64_t> blocks = draw_distinct(draw, shape.num_blocks, shape.num_blocks);
+  const std::int64_t num_seqs = draw.uniform(1, 2);
   Sequences sequences;
   sequences.max_blocks = shape.num_blocks / num_seqs;
   auto next_block = blocks.begin();
@@ -239,7 +236,7 @@ Sequences any_sequences(const TestPoolShape& shape) {
     sequences.table.insert(sequences.table.end(), own.begin(), own.end());
     sequences.table.push_back(-1);
     sequences.starts.push_back(std::ssize(sequences.slots));
-    const std::int64_t length = draw(0, sequences.max_blocks * shape.block_size);
+    const std::int64_t length = draw.uniform(0, sequences.max_blocks * shape.block_size);
     sequences.lengths.push_back(static_cast<std::int32_t>(length));
     for (std::int64_t token = 0; token < length; ++token) {
       const std::int64_t block = own[static_cast<std::size_t>(token / shape.block_size)];
@@ -262,22 +259,23 @@ void expect_rows(RowPool& expected, const RowPool& source, std::int64_t tokens) 
 }
 
 TEST_CASE("what was written through a block table is gathered again, and nothing besides") {
-  rc::prop("for every layout and type", [] {
-    const auto type = *rc::gen::element(ElementType::kFp32, ElementType::kFp16, ElementType::kBf16);
-    const TestPoolShape shape = draw_shape(type);
-    KvPool k(shape, draw_seed());
-    KvPool v(draw_partner(shape), draw_seed());
-    const Sequences sequences = drawn("sequences", [shape] { return any_sequences(shape); });
+  property("for every layout and type", [](Draw& draw) {
+    const auto type = draw.element({ElementType::kFp32, ElementType::kFp16, ElementType::kBf16});
+    const TestPoolShape shape = draw_shape(draw, type);
+    KvPool k(shape, draw.seed());
+    KvPool v(draw_partner(draw, shape), draw.seed());
+    const Sequences sequences =
+        draw.composite("sequences", [shape](Draw& parts) { return draw_sequences(parts, shape); });
     const std::int64_t tokens = std::ssize(sequences.slots);
-    RowPool source_k(rows_like(k.shape(), tokens, type), draw_seed());
-    RowPool source_v(rows_like(v.shape(), tokens, type), draw_seed());
+    RowPool source_k(draw_rows_like(draw, k.shape(), tokens, type), draw.seed());
+    RowPool source_v(draw_rows_like(draw, v.shape(), tokens, type), draw.seed());
     write_kv({.k = source_k.const_view(),
               .v = source_v.const_view(),
               .slot_mapping = sequences.slots,
               .kv = {.k = k.view(), .v = v.view()}});
 
-    RowPool rows_k(rows_like(k.shape(), tokens + 1, type), draw_seed());
-    RowPool rows_v(rows_like(v.shape(), tokens + 1, type), draw_seed());
+    RowPool rows_k(draw_rows_like(draw, k.shape(), tokens + 1, type), draw.seed());
+    RowPool rows_v(draw_rows_like(draw, v.shape(), tokens + 1, type), draw.seed());
     RowPool expected_k = rows_k;
     RowPool expected_v = rows_v;
     expect_rows(expected_k, source_k, tokens);
@@ -291,8 +289,8 @@ TEST_CASE("what was written through a block table is gathered again, and nothing
                .context_start = sequences.starts,
                .k = rows_k.view(),
                .v = rows_v.view()});
-    RC_ASSERT((rows_k.bytes() == expected_k.bytes()));
-    RC_ASSERT((rows_v.bytes() == expected_v.bytes()));
+    RECTO_REQUIRE((rows_k.bytes() == expected_k.bytes()));
+    RECTO_REQUIRE((rows_v.bytes() == expected_v.bytes()));
   });
 }
 

@@ -14,14 +14,10 @@
 namespace recto::reference {
 namespace {
 
-std::int64_t draw(std::int64_t first, std::int64_t last) {
-  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::int64_t>(first, last + 1));
-}
-
-RotaryOptions draw_options(std::int64_t least_dim) {
-  return {.pairing = *rc::gen::element(RotaryPairing::kHalves, RotaryPairing::kInterleaved),
-          .rotary_dim = 2 * draw(least_dim / 2, 16),
-          .base = *rc::gen::element(100.0, 10000.0, 500000.0)};
+RotaryOptions draw_options(Draw& draw, std::int64_t least_dim) {
+  return {.pairing = draw.element({RotaryPairing::kHalves, RotaryPairing::kInterleaved}),
+          .rotary_dim = 2 * draw.uniform(least_dim / 2, 16),
+          .base = draw.element({100.0, 10000.0, 500000.0})};
 }
 
 // Dims of a pair, once more.
@@ -39,37 +35,37 @@ double draw_unit(RandomStream& stream, ElementType type) {
   return round_to(2 * stream.next_unit() - 1, type);
 }
 
-Matrix random_rows(std::int64_t count, std::int64_t dims, ElementType type) {
-  RandomStream stream(*rc::gen::arbitrary<std::uint64_t>());
+Matrix draw_rows(Draw& draw, std::int64_t count, std::int64_t dims, ElementType type) {
+  RandomStream stream(draw.seed());
   Matrix rows(count, dims);
   for (double& value : rows.reshaped()) value = draw_unit(stream, type);
   return rows;
 }
 
 TEST_CASE("rotation preserves the norm of each pair") {
-  rc::prop("to some last places", [] {
-    const RotaryOptions options = draw_options(2);
-    const Matrix rows = random_rows(3, options.rotary_dim, ElementType::kFp32);
-    const Matrix rotated = rotate(rows, draw(0, 1'000'000), options);
+  property("to some last places", [](Draw& draw) {
+    const RotaryOptions options = draw_options(draw, 2);
+    const Matrix rows = draw_rows(draw, 3, options.rotary_dim, ElementType::kFp32);
+    const Matrix rotated = rotate(rows, draw.uniform(0, 1'000'000), options);
     for (std::int64_t row = 0; row < rows.rows(); ++row) {
       for (std::int64_t pair = 0; pair < options.rotary_dim / 2; ++pair) {
         const auto [x, y] = pair_of(options, pair);
         const double before = std::hypot(rows(row, x), rows(row, y));
         const double after = std::hypot(rotated(row, x), rotated(row, y));
-        RC_ASSERT(std::abs(after - before) <= 8 * 0x1p-53 * before);
+        RECTO_REQUIRE(std::abs(after - before) <= 8 * 0x1p-53 * before);
       }
     }
   });
 }
 
 TEST_CASE("a product of rotated q and k depends on the distance of their positions alone") {
-  rc::prop("within the angles' errors; another distance gives another product", [] {
-    const RotaryOptions options = draw_options(8);
-    const Matrix q = random_rows(1, options.rotary_dim, ElementType::kFp32);
-    const Matrix k = random_rows(1, options.rotary_dim, ElementType::kFp32);
-    const std::int64_t i = draw(0, 5000);
-    const std::int64_t j = draw(0, 5000);
-    const std::int64_t shift = draw(1, 5000);
+  property("within the angles' errors; another distance gives another product", [](Draw& draw) {
+    const RotaryOptions options = draw_options(draw, 8);
+    const Matrix q = draw_rows(draw, 1, options.rotary_dim, ElementType::kFp32);
+    const Matrix k = draw_rows(draw, 1, options.rotary_dim, ElementType::kFp32);
+    const std::int64_t i = draw.uniform(0, 5000);
+    const std::int64_t j = draw.uniform(0, 5000);
+    const std::int64_t shift = draw.uniform(1, 5000);
     const auto product = [&](std::int64_t q_position, std::int64_t k_position) {
       return rotate(q, q_position, options).row(0).dot(rotate(k, k_position, options).row(0));
     };
@@ -77,19 +73,19 @@ TEST_CASE("a product of rotated q and k depends on the distance of their positio
     // products sum up to 32 terms.
     const double angle_error = ((std::log(options.base) + 4) * 10'000 + 5 + 32) * 0x1p-53;
     const double tolerance = 4 * angle_error * q.norm() * k.norm();
-    RC_ASSERT(std::abs(product(i, j) - product(i + shift, j + shift)) <= tolerance);
+    RECTO_REQUIRE(std::abs(product(i, j) - product(i + shift, j + shift)) <= tolerance);
     // A step further the distance is another; one of two steps shows it.
     const double one = std::abs(product(i, j) - product(i + 1, j));
     const double two = std::abs(product(i, j) - product(i + 2, j));
-    RC_ASSERT(std::max(one, two) > tolerance);
+    RECTO_REQUIRE(std::max(one, two) > tolerance);
   });
 }
 
 TEST_CASE("interleaved is halves with the dims in another order") {
-  rc::prop("bit for bit", [] {
-    RotaryOptions options = draw_options(2);
-    const Matrix rows = random_rows(3, options.rotary_dim + 3, ElementType::kFp32);
-    const std::int64_t position = draw(0, 100'000);
+  property("bit for bit", [](Draw& draw) {
+    RotaryOptions options = draw_options(draw, 2);
+    const Matrix rows = draw_rows(draw, 3, options.rotary_dim + 3, ElementType::kFp32);
+    const std::int64_t position = draw.uniform(0, 100'000);
     options.pairing = RotaryPairing::kInterleaved;
     const Matrix interleaved = rotate(rows, position, options);
 
@@ -102,10 +98,10 @@ TEST_CASE("interleaved is halves with the dims in another order") {
     options.pairing = RotaryPairing::kHalves;
     const Matrix halves = rotate(permuted, position, options);
     for (std::int64_t pair = 0; pair < half; ++pair) {
-      RC_ASSERT(halves.col(pair) == interleaved.col(2 * pair));
-      RC_ASSERT(halves.col(half + pair) == interleaved.col(2 * pair + 1));
+      RECTO_REQUIRE(halves.col(pair) == interleaved.col(2 * pair));
+      RECTO_REQUIRE(halves.col(half + pair) == interleaved.col(2 * pair + 1));
     }
-    RC_ASSERT(halves.rightCols(3) == rows.rightCols(3));
+    RECTO_REQUIRE(halves.rightCols(3) == rows.rightCols(3));
   });
 }
 
@@ -122,11 +118,11 @@ struct Kernel {
   Fault fault = Fault::kNone;
 };
 
-Kernel draw_kernel() {
-  return {.tables = *rc::gen::element(Tables::kRoundedOnce, Tables::kFp32Angle),
-          .products = *rc::gen::element(Products::kRounded, Products::kFused),
-          .subnormals = *rc::gen::element(Subnormals::kKept, Subnormals::kFlushed),
-          .output = *rc::gen::element(ElementType::kFp32, ElementType::kFp16, ElementType::kBf16)};
+Kernel draw_kernel(Draw& draw) {
+  return {.tables = draw.element({Tables::kRoundedOnce, Tables::kFp32Angle}),
+          .products = draw.element({Products::kRounded, Products::kFused}),
+          .subnormals = draw.element({Subnormals::kKept, Subnormals::kFlushed}),
+          .output = draw.element({ElementType::kFp32, ElementType::kFp16, ElementType::kBf16})};
 }
 
 float flush(float value, const Kernel& kernel) {
@@ -220,8 +216,9 @@ double worst_ratio(const Kernel& kernel, const Matrix& rows, std::int64_t positi
 }
 
 // Values of `type` that are hard: huge, subnormal, or such that the two products cancel.
-Matrix adversarial_rows(std::int64_t position, const RotaryOptions& options, ElementType type) {
-  RandomStream stream(*rc::gen::arbitrary<std::uint64_t>());
+Matrix draw_adversarial_rows(Draw& draw, std::int64_t position, const RotaryOptions& options,
+                             ElementType type) {
+  RandomStream stream(draw.seed());
   const double huge = type == ElementType::kFp16 ? 3e4 : 1e38;
   Matrix rows(4, options.rotary_dim + 3);
   for (double& value : rows.reshaped()) {
@@ -242,31 +239,31 @@ Matrix adversarial_rows(std::int64_t position, const RotaryOptions& options, Ele
 }
 
 TEST_CASE("a right kernel stays within the bound") {
-  rc::prop("on random rows", [] {
-    const Kernel kernel = draw_kernel();
-    const RotaryOptions options = draw_options(2);
-    const Matrix rows = random_rows(4, options.rotary_dim + 3, kernel.output);
-    RC_ASSERT(worst_ratio(kernel, rows, draw(0, 100'000), options) <= 1.0);
+  property("on random rows", [](Draw& draw) {
+    const Kernel kernel = draw_kernel(draw);
+    const RotaryOptions options = draw_options(draw, 2);
+    const Matrix rows = draw_rows(draw, 4, options.rotary_dim + 3, kernel.output);
+    RECTO_REQUIRE(worst_ratio(kernel, rows, draw.uniform(0, 100'000), options) <= 1.0);
   });
-  rc::prop("on cancellation, huge values and subnormals", [] {
-    const Kernel kernel = draw_kernel();
-    const RotaryOptions options = draw_options(2);
-    const std::int64_t position = draw(1, 100'000);
-    const Matrix rows = adversarial_rows(position, options, kernel.output);
-    RC_ASSERT(worst_ratio(kernel, rows, position, options) <= 1.0);
+  property("on cancellation, huge values and subnormals", [](Draw& draw) {
+    const Kernel kernel = draw_kernel(draw);
+    const RotaryOptions options = draw_options(draw, 2);
+    const std::int64_t position = draw.uniform(1, 100'000);
+    const Matrix rows = draw_adversarial_rows(draw, position, options, kernel.output);
+    RECTO_REQUIRE(worst_ratio(kernel, rows, position, options) <= 1.0);
   });
 }
 
 TEST_CASE("a wrong kernel leaves the bound, and mended is within it") {
-  rc::prop("for each fault", [] {
-    Kernel kernel = draw_kernel();
-    const RotaryOptions options = draw_options(8);
-    const Matrix rows = random_rows(4, options.rotary_dim, kernel.output);
-    const std::int64_t position = draw(1, 1000);
-    RC_ASSERT(worst_ratio(kernel, rows, position, options) <= 1.0);
+  property("for each fault", [](Draw& draw) {
+    Kernel kernel = draw_kernel(draw);
+    const RotaryOptions options = draw_options(draw, 8);
+    const Matrix rows = draw_rows(draw, 4, options.rotary_dim, kernel.output);
+    const std::int64_t position = draw.uniform(1, 1000);
+    RECTO_REQUIRE(worst_ratio(kernel, rows, position, options) <= 1.0);
     for (const Fault fault : {Fault::kOtherPairing, Fault::kOtherDirection, Fault::kNextPosition}) {
       kernel.fault = fault;
-      RC_ASSERT(worst_ratio(kernel, rows, position, options) > 1.0);
+      RECTO_REQUIRE(worst_ratio(kernel, rows, position, options) > 1.0);
     }
   });
 }

@@ -32,9 +32,11 @@ TEST_CASE("nothing is scheduled into the past") {
 }
 
 TEST_CASE("events of equal time and kind keep the order in which they were scheduled") {
-  rc::prop("as a stable sort would", [] {
-    const auto drawn = *rc::gen::container<std::vector<std::pair<int, int>>>(
-        rc::gen::pair(rc::gen::inRange(0, 4), rc::gen::inRange(0, 3)));
+  property("as a stable sort would", [](Draw& draw) {
+    const auto drawn = draw.list([](Draw& one) {
+      const int time = one.growing<int>(0, 3);
+      return std::pair(time, one.growing<int>(0, 2));
+    });
     EventQueue events;
     std::vector<std::tuple<int, int, std::uint64_t>> expected;
     for (const auto& [time, kind] : drawn) {
@@ -46,11 +48,11 @@ TEST_CASE("events of equal time and kind keep the order in which they were sched
     });
     for (const auto& [time, kind, number] : expected) {
       const Event event = events.pop();
-      RC_ASSERT(event.time == SimTime(time));
-      RC_ASSERT(static_cast<int>(event.kind) == kind);
-      RC_ASSERT(event.sequence_number == number);
+      RECTO_REQUIRE(event.time == SimTime(time));
+      RECTO_REQUIRE(static_cast<int>(event.kind) == kind);
+      RECTO_REQUIRE(event.sequence_number == number);
     }
-    RC_ASSERT(events.empty());
+    RECTO_REQUIRE(events.empty());
   });
 }
 

@@ -45,77 +45,72 @@ std::int64_t tokens_to_hand_out(const Request& request) {
 
 void check_counters(const Scenario& scenario, const Report& report) {
   const Counters& counters = report.counters;
-  RC_ASSERT(counters.requests_arrived == static_cast<std::int64_t>(scenario.requests.size()));
-  RC_ASSERT(counters.requests_finished + counters.requests_rejected == counters.requests_arrived);
-  RC_ASSERT(static_cast<std::int64_t>(report.rejected_ids.size()) == counters.requests_rejected);
-  RC_ASSERT(counters.output_tokens == served(scenario, report, tokens_to_hand_out));
-  if (counters.preemptions_recompute == 0) RC_ASSERT(counters.recomputed_tokens == 0);
-  RC_ASSERT(counters.swapped_in_slots == counters.swapped_out_slots);
-  RC_ASSERT(counters.steps <= counters.prefill_tokens + counters.decode_tokens);
+  RECTO_REQUIRE(counters.requests_arrived == static_cast<std::int64_t>(scenario.requests.size()));
+  RECTO_REQUIRE(counters.requests_finished + counters.requests_rejected ==
+                counters.requests_arrived);
+  RECTO_REQUIRE(static_cast<std::int64_t>(report.rejected_ids.size()) ==
+                counters.requests_rejected);
+  RECTO_REQUIRE(counters.output_tokens == served(scenario, report, tokens_to_hand_out));
+  if (counters.preemptions_recompute == 0) RECTO_REQUIRE(counters.recomputed_tokens == 0);
+  RECTO_REQUIRE(counters.swapped_in_slots == counters.swapped_out_slots);
+  RECTO_REQUIRE(counters.steps <= counters.prefill_tokens + counters.decode_tokens);
   if (scenario.options.batching == Batching::kContinuous) {
     // First admissions want the prompts, whatever is preempted later.
-    RC_ASSERT(counters.prefix_query_tokens - counters.readmitted_query_tokens ==
-              served(scenario, report, prompt_tokens));
+    RECTO_REQUIRE(counters.prefix_query_tokens - counters.readmitted_query_tokens ==
+                  served(scenario, report, prompt_tokens));
   }
-  RC_ASSERT(counters.readmitted_hit_tokens <= counters.readmitted_query_tokens);
+  RECTO_REQUIRE(counters.readmitted_hit_tokens <= counters.readmitted_query_tokens);
   if (scenario.pool.kind == AllocatorKind::kPrefixCached) {
-    RC_ASSERT(counters.prefix_hit_tokens < std::max<std::int64_t>(counters.prefix_query_tokens, 1));
-    RC_ASSERT(counters.prefix_hit_tokens % scenario.pool.block_size.value() == 0);
+    RECTO_REQUIRE(counters.prefix_hit_tokens <
+                  std::max<std::int64_t>(counters.prefix_query_tokens, 1));
+    RECTO_REQUIRE(counters.prefix_hit_tokens % scenario.pool.block_size.value() == 0);
   } else {
     // Nothing is left out and nothing done twice unseen.
-    RC_ASSERT(counters.prefix_hit_tokens == 0);
-    RC_ASSERT(counters.prefill_tokens + counters.decode_tokens ==
-              served(scenario, report, tokens_to_compute) + counters.recomputed_tokens);
+    RECTO_REQUIRE(counters.prefix_hit_tokens == 0);
+    RECTO_REQUIRE(counters.prefill_tokens + counters.decode_tokens ==
+                  served(scenario, report, tokens_to_compute) + counters.recomputed_tokens);
   }
 }
 
 void check_allocator(const Scenario& scenario, const Report& report) {
   if (scenario.pool.is_paged()) {
-    RC_ASSERT(report.gauge(Gauge::kUnplaceableFree).max == 0);
-    RC_ASSERT(report.gauge(Gauge::kOverReservation).max == 0);
-    RC_ASSERT(report.gauge(Gauge::kRounding).max == 0);
+    RECTO_REQUIRE(report.gauge(Gauge::kUnplaceableFree).max == 0);
+    RECTO_REQUIRE(report.gauge(Gauge::kOverReservation).max == 0);
+    RECTO_REQUIRE(report.gauge(Gauge::kRounding).max == 0);
     return;
   }
-  RC_ASSERT(report.gauge(Gauge::kTail).max == 0);
-  RC_ASSERT(report.gauge(Gauge::kCached).max == 0);
-  RC_ASSERT(report.counters.preemptions_recompute + report.counters.preemptions_swap == 0);
+  RECTO_REQUIRE(report.gauge(Gauge::kTail).max == 0);
+  RECTO_REQUIRE(report.gauge(Gauge::kCached).max == 0);
+  RECTO_REQUIRE(report.counters.preemptions_recompute + report.counters.preemptions_swap == 0);
   if (scenario.pool.kind == AllocatorKind::kContiguousOracle) {
-    RC_ASSERT(report.gauge(Gauge::kOverReservation).max == 0);
+    RECTO_REQUIRE(report.gauge(Gauge::kOverReservation).max == 0);
   }
   if (scenario.pool.placement != PlacementKind::kBuddy) {
-    RC_ASSERT(report.gauge(Gauge::kRounding).max == 0);
+    RECTO_REQUIRE(report.gauge(Gauge::kRounding).max == 0);
   }
 }
 
-void check_audited(AllocatorKind kind) {
-  const Scenario scenario = *arbitrary_scenario(kind);
-  const Report report = run_audited(scenario, happenings());
-  check_counters(scenario, report);
-  check_allocator(scenario, report);
-}
-
-void check_under_pressure(AllocatorKind kind) {
-  const Scenario scenario = *squeezed_scenario(kind);
+void check_audited(const Scenario& scenario) {
   const Report report = run_audited(scenario, happenings());
   check_counters(scenario, report);
   check_allocator(scenario, report);
 }
 
 // The same tokens again and again, outputs included.
-void check_repeated_tokens() {
-  Scenario scenario = *arbitrary_scenario(AllocatorKind::kPrefixCached);
+void check_repeated_tokens(Draw& draw) {
+  Scenario scenario = draw_scenario(draw, AllocatorKind::kPrefixCached);
   const auto content = std::make_shared<const TokenContent>(
       TokenContent{.prompt_runs = {{1, TokenCount(1000)}}, .output_content_id = 2});
   const TokenCount prompt = scenario.requests.front().prompt_tokens;
   for (Request& request : scenario.requests) {
     request.content = content;
     if (request.id % 3 != 0) request.prompt_tokens = prompt;
-    if (*rc::gen::arbitrary<bool>()) {
+    if (draw.boolean()) {
       request.width = 1;
       request.decoding = Decoding::kSingle;
     }
   }
-  if (*rc::gen::arbitrary<bool>()) {
+  if (draw.boolean()) {
     scenario.options.batching = Batching::kStatic;
     for (Request& request : scenario.requests) request.width = 1;
   }
@@ -124,15 +119,22 @@ void check_repeated_tokens() {
 }
 
 TEST_CASE("slots are conserved and everybody is answered") {
-  rc::prop("contiguous-max", [] { check_audited(AllocatorKind::kContiguousMax); });
-  rc::prop("contiguous-pow2", [] { check_audited(AllocatorKind::kContiguousPow2); });
-  rc::prop("contiguous-oracle", [] { check_audited(AllocatorKind::kContiguousOracle); });
-  rc::prop("paged", [] { check_audited(AllocatorKind::kPaged); });
-  rc::prop("paged, under pressure", [] { check_under_pressure(AllocatorKind::kPaged); });
-  rc::prop("prefix cache", [] { check_audited(AllocatorKind::kPrefixCached); });
-  rc::prop("prefix cache, under pressure",
-           [] { check_under_pressure(AllocatorKind::kPrefixCached); });
-  rc::prop("prefix cache, repeated tokens", [] { check_repeated_tokens(); });
+  property("contiguous-max",
+           [](Draw& draw) { check_audited(draw_scenario(draw, AllocatorKind::kContiguousMax)); });
+  property("contiguous-pow2",
+           [](Draw& draw) { check_audited(draw_scenario(draw, AllocatorKind::kContiguousPow2)); });
+  property("contiguous-oracle", [](Draw& draw) {
+    check_audited(draw_scenario(draw, AllocatorKind::kContiguousOracle));
+  });
+  property("paged", [](Draw& draw) { check_audited(draw_scenario(draw, AllocatorKind::kPaged)); });
+  property("paged, under pressure",
+           [](Draw& draw) { check_audited(draw_squeezed_scenario(draw, AllocatorKind::kPaged)); });
+  property("prefix cache",
+           [](Draw& draw) { check_audited(draw_scenario(draw, AllocatorKind::kPrefixCached)); });
+  property("prefix cache, under pressure", [](Draw& draw) {
+    check_audited(draw_squeezed_scenario(draw, AllocatorKind::kPrefixCached));
+  });
+  property("prefix cache, repeated tokens", [](Draw& draw) { check_repeated_tokens(draw); });
 }
 
 TEST_CASE("the random simulations met everything that can happen") {
@@ -168,14 +170,14 @@ TEST_CASE("the random simulations met everything that can happen") {
 }
 
 TEST_CASE("a run depends on its inputs alone") {
-  rc::prop("the same scenario twice gives equal reports", [] {
-    const Scenario scenario = *arbitrary_scenario();
-    RC_ASSERT(run_scenario(scenario, nullptr) == run_scenario(scenario, nullptr));
+  property("the same scenario twice gives equal reports", [](Draw& draw) {
+    const Scenario scenario = draw_scenario(draw);
+    RECTO_REQUIRE(run_scenario(scenario, nullptr) == run_scenario(scenario, nullptr));
   });
-  rc::prop("an observer changes nothing", [] {
-    const Scenario scenario = *arbitrary_scenario();
+  property("an observer changes nothing", [](Draw& draw) {
+    const Scenario scenario = draw_scenario(draw);
     Happenings ignored;
-    RC_ASSERT(run_scenario(scenario, nullptr) == run_audited(scenario, ignored));
+    RECTO_REQUIRE(run_scenario(scenario, nullptr) == run_audited(scenario, ignored));
   });
 }
 
@@ -184,7 +186,7 @@ TEST_CASE("a run depends on its inputs alone") {
 class AdmissionAtOnce final : public SimulationObserver {
  public:
   void on_step(const StepPlan& plan, const StepCost& cost, SimTime now) override {
-    RC_ASSERT(plan.kind == StepPlan::Kind::kStep);
+    RECTO_REQUIRE(plan.kind == StepPlan::Kind::kStep);
     step_end_ = now + cost.total();
   }
   void on_arrived(const Group& group, SimTime now) override {
@@ -192,7 +194,7 @@ class AdmissionAtOnce final : public SimulationObserver {
   }
   void on_rejected(const Request&, SimTime) override { ++rejected_; }
   void on_admitted(const Group& group, SimTime now) override {
-    RC_ASSERT(now == due_.at(group.request.id));
+    RECTO_REQUIRE(now == due_.at(group.request.id));
     if (now > group.request.arrival) ++waited_;
     ++admitted_;
   }
@@ -209,35 +211,34 @@ class AdmissionAtOnce final : public SimulationObserver {
 };
 
 // Gaps up to a power of ten: from everybody at once, over steps of some hundred ns, to hours.
-void spread_arrivals(std::vector<Request>& requests) {
-  const auto decade = *rc::gen::inRange<int>(-1, 14);
+void spread_arrivals(Draw& draw, std::vector<Request>& requests) {
+  const auto decade = draw.growing<int>(-1, 13);
   std::int64_t gap_max = decade < 0 ? 0 : 1;
   for (int i = 0; i < decade; ++i) gap_max *= 10;
   SimTime arrival;
   for (Request& request : requests) {
     request.arrival = arrival;
-    arrival += SimDuration(
-        *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::int64_t>(0, gap_max + 1)));
+    arrival += SimDuration(draw.uniform(0, gap_max));
   }
 }
 
 TEST_CASE("an infinite pool without other limits never makes anyone wait") {
   std::int64_t waited = 0;
   std::int64_t at_once = 0;
-  rc::prop("beyond the step under way, at any rate of arrival", [&] {
-    Scenario scenario = *arbitrary_scenario();
+  property("beyond the step under way, at any rate of arrival", [&](Draw& draw) {
+    Scenario scenario = draw_scenario(draw);
     scenario.options.batching = Batching::kContinuous;
     scenario.options.scheduler.max_sequences = 1'000'000;
     scenario.options.scheduler.max_batched_tokens = TokenCount(1'000'000'000);
     scenario.pool.slots = TokenCount(1'000'000);
-    spread_arrivals(scenario.requests);
+    spread_arrivals(draw, scenario.requests);
     AdmissionAtOnce seen;
     const Report report = run_scenario(scenario, &seen);
-    RC_ASSERT(seen.seen() == static_cast<std::int64_t>(scenario.requests.size()));
-    RC_ASSERT(report.counters.preemptions_recompute == 0);
-    RC_ASSERT(report.counters.preemptions_swap == 0);
-    RC_ASSERT(report.gauge(Gauge::kBlockedFree).max == 0);
-    RC_ASSERT(report.counters.recomputed_tokens == 0);
+    RECTO_REQUIRE(seen.seen() == static_cast<std::int64_t>(scenario.requests.size()));
+    RECTO_REQUIRE(report.counters.preemptions_recompute == 0);
+    RECTO_REQUIRE(report.counters.preemptions_swap == 0);
+    RECTO_REQUIRE(report.gauge(Gauge::kBlockedFree).max == 0);
+    RECTO_REQUIRE(report.counters.recomputed_tokens == 0);
     waited += seen.waited();
     at_once += report.counters.requests_finished - seen.waited();
   });
@@ -247,30 +248,30 @@ TEST_CASE("an infinite pool without other limits never makes anyone wait") {
 }
 
 TEST_CASE("an infinite pool never makes anyone wait for memory") {
-  rc::prop("under any limits", [] {
-    Scenario scenario = *arbitrary_scenario();
+  property("under any limits", [](Draw& draw) {
+    Scenario scenario = draw_scenario(draw);
     scenario.pool.slots = TokenCount(1'000'000);
     const Report report = run_scenario(scenario, nullptr);
-    RC_ASSERT(report.counters.preemptions_recompute == 0);
-    RC_ASSERT(report.counters.preemptions_swap == 0);
-    RC_ASSERT(report.gauge(Gauge::kBlockedFree).max == 0);
-    RC_ASSERT(report.counters.recomputed_tokens == 0);
+    RECTO_REQUIRE(report.counters.preemptions_recompute == 0);
+    RECTO_REQUIRE(report.counters.preemptions_swap == 0);
+    RECTO_REQUIRE(report.gauge(Gauge::kBlockedFree).max == 0);
+    RECTO_REQUIRE(report.counters.recomputed_tokens == 0);
   });
 }
 
 TEST_CASE("a prefix cache without pressure saves work and changes no answer") {
-  rc::prop("hits and computed tokens are what was computed without it", [] {
-    Scenario scenario = *arbitrary_scenario(AllocatorKind::kPrefixCached);
+  property("hits and computed tokens are what was computed without it", [](Draw& draw) {
+    Scenario scenario = draw_scenario(draw, AllocatorKind::kPrefixCached);
     scenario.options.batching = Batching::kContinuous;
     scenario.pool.slots = TokenCount(100'000);
     const Report with = run_scenario(scenario, nullptr);
     scenario.pool.kind = AllocatorKind::kPaged;
     const Report without = run_scenario(scenario, nullptr);
-    RC_ASSERT(with.counters.requests_finished == without.counters.requests_finished);
-    RC_ASSERT(with.counters.output_tokens == without.counters.output_tokens);
-    RC_ASSERT(with.counters.prefill_tokens + with.counters.prefix_hit_tokens ==
-              without.counters.prefill_tokens);
-    RC_CLASSIFY(with.counters.prefix_hit_tokens > 0, "hits");
+    RECTO_REQUIRE(with.counters.requests_finished == without.counters.requests_finished);
+    RECTO_REQUIRE(with.counters.output_tokens == without.counters.output_tokens);
+    RECTO_REQUIRE(with.counters.prefill_tokens + with.counters.prefix_hit_tokens ==
+                  without.counters.prefill_tokens);
+    if (with.counters.prefix_hit_tokens > 0) draw.classify("hits");
   });
 }
 

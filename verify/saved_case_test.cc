@@ -10,7 +10,8 @@
 #include "bazel/testing/catch.h"
 #include "bazel/testing/property.h"
 #include "verify/generators/case_json.h"
-#include "verify/generators/rapidcheck_case.h"
+#include "verify/generators/case_shrinker.h"
+#include "verify/generators/property_case.h"
 
 namespace recto::verify {
 namespace {
@@ -35,21 +36,21 @@ void check_refused(const std::string& text, const std::string& message) {
 }
 
 TEST_CASE("any case that is drawn is read as it was written") {
-  rc::prop("round trip", [] {
-    SavedCase saved{.law = "masked_keys", .backend = "a \"kernel\"", .spec = *arbitrary_case({})};
-    saved.bound_kind = *rc::gen::element(BoundKind::kHard, BoundKind::kSharp);
+  property("round trip", [](Draw& draw) {
+    SavedCase saved{.law = "masked_keys", .backend = "a \"kernel\"", .spec = draw_case(draw, {})};
+    saved.bound_kind = draw.element({BoundKind::kHard, BoundKind::kSharp});
     for (const CaseSpec& simpler : simpler_cases(saved.spec)) {
       SavedCase small = saved;
       small.spec = simpler;
-      RC_ASSERT(parse_saved_case(saved_case_text(small)).value().spec == simpler);
+      RECTO_REQUIRE(parse_saved_case(saved_case_text(small)).value().spec == simpler);
     }
     const std::string text = saved_case_text(saved);
     const SavedCase read = parse_saved_case(text).value();
-    RC_ASSERT(read.spec == saved.spec);
-    RC_ASSERT(read.law == saved.law);
-    RC_ASSERT(read.backend == saved.backend);
-    RC_ASSERT(read.bound_kind == saved.bound_kind);
-    RC_ASSERT(saved_case_text(read) == text);
+    RECTO_REQUIRE(read.spec == saved.spec);
+    RECTO_REQUIRE(read.law == saved.law);
+    RECTO_REQUIRE(read.backend == saved.backend);
+    RECTO_REQUIRE(read.bound_kind == saved.bound_kind);
+    RECTO_REQUIRE(saved_case_text(read) == text);
   });
 }
 

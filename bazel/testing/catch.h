@@ -3,6 +3,7 @@
 // Catch2, version 2 or 3, whichever is installed. Write tests against version 3; what version 2
 // lacks is added here.
 
+#define CATCH_CONFIG_ENABLE_PAIR_STRINGMAKER
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_all.hpp>
 #else

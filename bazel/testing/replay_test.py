@@ -74,7 +74,9 @@ class ReplayTest(unittest.TestCase):
     def test_a_property_is_shrunk_and_its_replay_fails_at_once(self):
         status, printed = run(PROPERTY)
         self.assertNotEqual(status, 0)
-        self.assertIn("[0, 0, 0, 0, 0]", printed)
+        minimal = "end:\n  5\n  \nlist:\n  { 0, 0, 0, 0, 0 }\n"
+        self.assertIn(minimal, printed)
+        self.assertIn("Expands to:\n  5 < 5\n", printed)
         self.assertEqual(printed, run(PROPERTY)[1])
         command = re.search(
             r'^replay: RC_PARAMS="(reproduce=\S+)" ./bazelw test //planted:it$', printed, re.M
@@ -83,6 +85,7 @@ class ReplayTest(unittest.TestCase):
         status, printed = run(PROPERTY, RC_PARAMS=command[1])
         self.assertNotEqual(status, 0)
         self.assertIn("Falsifiable after 1 tests", printed)
+        self.assertIn(minimal, printed)
 
     def test_a_seed_given_is_used(self):
         self.assertIn("seed=7", run(PROPERTY, RC_PARAMS="seed=7")[1])

@@ -98,18 +98,17 @@ std::optional<Region> buddy(const SlotModel& model, std::int64_t slots) {
 using Policy = std::optional<Region> (*)(const SlotModel&, std::int64_t);
 
 // Places and frees at random; `largest_hole` is the model's.
-void compare(Placement& placement, SlotModel model, Policy policy,
+void compare(Draw& draw, Placement& placement, SlotModel model, Policy policy,
              std::int64_t (*largest_hole)(const SlotModel&)) {
   std::vector<Region> placed;
-  const auto steps = *rc::gen::container<std::vector<std::int64_t>>(
-      60, rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::int64_t>(-40, 41)));
+  const auto steps = draw.list_of(60, [](Draw& one) { return one.uniform(-40, 40); });
   for (const std::int64_t step : steps) {
     if (step > 0) {
       const std::optional<Region> expected = policy(model, step);
       const std::optional<Region> region = placement.place(step);
-      RC_ASSERT(region == expected);
+      RECTO_REQUIRE(region == expected);
       if (region) {
-        RC_ASSERT(region->size == placement.rounded(step));
+        RECTO_REQUIRE(region->size == placement.rounded(step));
         model.set(*region, 1);
         placed.push_back(*region);
       }
@@ -119,33 +118,31 @@ void compare(Placement& placement, SlotModel model, Policy policy,
       model.set(*victim, 0);
       placed.erase(victim);
     }
-    RC_ASSERT(placement.free_slots() == model.free_slots());
-    RC_ASSERT(placement.largest_hole() == largest_hole(model));
+    RECTO_REQUIRE(placement.free_slots() == model.free_slots());
+    RECTO_REQUIRE(placement.largest_hole() == largest_hole(model));
   }
   for (const Region& region : placed) placement.free(region);
-  RC_ASSERT(placement.free_slots() == model.pool());
+  RECTO_REQUIRE(placement.free_slots() == model.pool());
 }
 
-std::int64_t any_pool() {
-  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::int64_t>(1, 300));
-}
+std::int64_t draw_pool(Draw& draw) { return draw.uniform(1, 299); }
 
 TEST_CASE("placements do what a map of every slot says") {
   const auto largest_run = [](const SlotModel& model) { return largest(model.holes()); };
-  rc::prop("first-fit", [&] {
-    const std::int64_t pool = any_pool();
+  property("first-fit", [&](Draw& draw) {
+    const std::int64_t pool = draw_pool(draw);
     FirstFitPlacement placement(pool);
-    compare(placement, SlotModel(pool), first_fit, largest_run);
+    compare(draw, placement, SlotModel(pool), first_fit, largest_run);
   });
-  rc::prop("best-fit", [&] {
-    const std::int64_t pool = any_pool();
+  property("best-fit", [&](Draw& draw) {
+    const std::int64_t pool = draw_pool(draw);
     BestFitPlacement placement(pool);
-    compare(placement, SlotModel(pool), best_fit, largest_run);
+    compare(draw, placement, SlotModel(pool), best_fit, largest_run);
   });
-  rc::prop("buddy: splits the smallest hole, and joins whatever can be joined", [] {
-    const std::int64_t pool = any_pool();
+  property("buddy: splits the smallest hole, and joins whatever can be joined", [](Draw& draw) {
+    const std::int64_t pool = draw_pool(draw);
     BuddyPlacement placement(pool);
-    compare(placement, SlotModel(pool), buddy, [](const SlotModel& model) {
+    compare(draw, placement, SlotModel(pool), buddy, [](const SlotModel& model) {
       const auto holes = joined_holes(model);
       return holes.empty() ? std::int64_t{0} : holes.rbegin()->first;
     });
@@ -153,15 +150,15 @@ TEST_CASE("placements do what a map of every slot says") {
 }
 
 TEST_CASE("an empty pool takes as many regions as its capacity says, and not one more") {
-  rc::prop("for every policy", [] {
-    const std::int64_t pool = any_pool();
-    const std::int64_t slots = *rc::gen::inRange<std::int64_t>(1, 100);
+  property("for every policy", [](Draw& draw) {
+    const std::int64_t pool = draw_pool(draw);
+    const std::int64_t slots = draw.growing(1, 99);
     const auto kind =
-        *rc::gen::element(PlacementKind::kBuddy, PlacementKind::kFirstFit, PlacementKind::kBestFit);
+        draw.element({PlacementKind::kBuddy, PlacementKind::kFirstFit, PlacementKind::kBestFit});
     const std::unique_ptr<Placement> placement = make_placement(kind, TokenCount(pool));
     const std::int64_t capacity = placement->capacity(slots);
-    for (std::int64_t i = 0; i < capacity; ++i) RC_ASSERT(placement->place(slots).has_value());
-    RC_ASSERT(!placement->place(slots).has_value());
+    for (std::int64_t i = 0; i < capacity; ++i) RECTO_REQUIRE(placement->place(slots).has_value());
+    RECTO_REQUIRE(!placement->place(slots).has_value());
   });
 }
 

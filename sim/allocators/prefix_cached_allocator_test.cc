@@ -83,15 +83,16 @@ class PrefixModel {
 };
 
 TEST_CASE("hits and evictions are those of a list of prefixes by age") {
-  rc::prop("over any visits", [] {
-    const auto blocks = *rc::gen::inRange<std::int64_t>(1, 12);
+  property("over any visits", [](Draw& draw) {
+    const auto blocks = draw.growing(1, 11);
     Visits visits(blocks);
     PrefixModel model(blocks);
-    const auto prompts = *rc::gen::container<std::vector<Tokens>>(
-        20, rc::gen::nonEmpty(rc::gen::container<Tokens>(rc::gen::inRange(0, 2))));
+    const auto prompts = draw.list_of(20, [](Draw& prompt) {
+      return prompt.nonempty_list([](Draw& token) { return token.growing<std::int32_t>(0, 1); });
+    });
     for (const Tokens& prompt : prompts) {
-      RC_ASSERT(visits.visit(prompt) == model.visit(prompt));
-      RC_ASSERT(visits.allocator().counts().cached.value() == 2 * model.cached_blocks());
+      RECTO_REQUIRE(visits.visit(prompt) == model.visit(prompt));
+      RECTO_REQUIRE(visits.allocator().counts().cached.value() == 2 * model.cached_blocks());
     }
   });
 }

@@ -28,22 +28,21 @@ std::int64_t exact_percentile(std::vector<std::pair<std::int64_t, std::int64_t>>
 }
 
 TEST_CASE("percentiles are those of the sorted values, within the stated error") {
-  rc::prop("for values of any size and weight", [] {
+  property("for values of any size and weight", [](Draw& draw) {
     std::vector<std::pair<std::int64_t, std::int64_t>> weighted;
     Histogram histogram;
-    const std::int64_t count = *rc::gen::inRange<std::int64_t>(1, 200);
+    const std::int64_t count = draw.growing(1, 199);
     for (std::int64_t i = 0; i < count; ++i) {
-      const auto digits = *rc::gen::inRange<int>(1, 62);
-      const auto value = *rc::gen::resize(
-          rc::kNominalSize, rc::gen::inRange<std::int64_t>(0, std::int64_t{1} << digits));
-      const auto weight = *rc::gen::inRange<std::int64_t>(1, 1000);
+      const auto digits = draw.growing<int>(1, 61);
+      const auto value = draw.uniform(0, (std::int64_t{1} << digits) - 1);
+      const auto weight = draw.growing(1, 999);
       weighted.emplace_back(value, weight);
       histogram.add(value, weight);
     }
     for (const std::int64_t per_mille : {0, 1, 250, 500, 900, 990, 999, 1000}) {
       const auto exact = static_cast<double>(exact_percentile(weighted, per_mille));
       const auto found = static_cast<double>(histogram.percentile(per_mille));
-      RC_ASSERT(std::abs(found - exact) <= kStatedError * exact);
+      RECTO_REQUIRE(std::abs(found - exact) <= kStatedError * exact);
     }
   });
 }

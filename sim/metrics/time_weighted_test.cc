@@ -95,13 +95,15 @@ TEST_CASE("a series has a mean per window, the last one over what there is of it
 }
 
 TEST_CASE("a series that grows too long halves, and keeps its integral") {
-  rc::prop("for any steps, window and limit", [] {
-    const auto window = *rc::gen::inRange<std::int64_t>(1, 20);
-    const auto windows_max = *rc::gen::inRange<std::int64_t>(2, 9);
+  property("for any steps, window and limit", [](Draw& draw) {
+    const auto window = draw.growing(1, 19);
+    const auto windows_max = draw.growing(2, 8);
     TimeWeighted metrics({.series_window = SimDuration(window), .series_windows_max = windows_max});
     std::vector<std::int64_t> value_at;  // [nanosecond]
-    const auto steps = *rc::gen::container<std::vector<std::pair<std::int64_t, std::int64_t>>>(
-        rc::gen::pair(rc::gen::inRange<std::int64_t>(0, 60), rc::gen::inRange<std::int64_t>(0, 9)));
+    const auto steps = draw.list([](Draw& step) {
+      const std::int64_t length = step.growing(0, 59);
+      return std::pair(length, step.growing(0, 8));
+    });
     for (const auto& [length, value] : steps) {
       metrics.set(used(value));
       value_at.insert(value_at.end(), static_cast<std::size_t>(length), value);
@@ -109,18 +111,18 @@ TEST_CASE("a series that grows too long halves, and keeps its integral") {
     }
     metrics.finish();
     const std::vector<SeriesWindow> series = metrics.series();
-    RC_ASSERT(static_cast<std::int64_t>(series.size()) <= windows_max);
+    RECTO_REQUIRE(static_cast<std::int64_t>(series.size()) <= windows_max);
     std::int64_t at = 0;
     for (const SeriesWindow& one : series) {
-      RC_ASSERT(one.begin == SimTime(at));
+      RECTO_REQUIRE(one.begin == SimTime(at));
       double sum = 0;
       for (std::int64_t i = 0; i < one.length.value(); ++i) {
         sum += static_cast<double>(value_at[static_cast<std::size_t>(at++)]);
       }
       const double mean = one.mean[static_cast<std::size_t>(Gauge::kUsed)];
-      RC_ASSERT(std::abs(mean - sum / static_cast<double>(one.length.value())) < 1e-9);
+      RECTO_REQUIRE(std::abs(mean - sum / static_cast<double>(one.length.value())) < 1e-9);
     }
-    RC_ASSERT(at == static_cast<std::int64_t>(value_at.size()));
+    RECTO_REQUIRE(at == static_cast<std::int64_t>(value_at.size()));
   });
 }
 

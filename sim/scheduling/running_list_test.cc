@@ -24,13 +24,13 @@ TEST_CASE("whoever comes first is taken in, whatever its index") {
 }
 
 TEST_CASE("a running list is what a sorted vector would be") {
-  rc::prop("for groups that join and leave in any order", [] {
+  property("for groups that join and leave in any order", [](Draw& draw) {
     RunningList list;
     std::vector<std::pair<std::int64_t, GroupIndex>> sorted;  // by request id
     std::vector<std::int64_t> ids(20);
     for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int64_t>(i * 7 % 20);
-    for (const int choice : *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 20))) {
-      const GroupIndex index = choice;
+    for (const GroupIndex index :
+         draw.list([](Draw& one) { return one.growing<GroupIndex>(0, 19); })) {
       const std::pair entry(ids[static_cast<std::size_t>(index)], index);
       const auto place = std::find(sorted.begin(), sorted.end(), entry);
       if (place == sorted.end()) {
@@ -42,12 +42,12 @@ TEST_CASE("a running list is what a sorted vector would be") {
       }
       std::vector<GroupIndex> expected;
       for (const auto& [id, group] : sorted) expected.push_back(group);
-      RC_ASSERT(listed(list) == expected);
-      RC_ASSERT(list.size() == static_cast<std::int64_t>(expected.size()));
-      RC_ASSERT(list.empty() == expected.empty());
+      RECTO_REQUIRE(listed(list) == expected);
+      RECTO_REQUIRE(list.size() == static_cast<std::int64_t>(expected.size()));
+      RECTO_REQUIRE(list.empty() == expected.empty());
       if (expected.empty()) continue;
-      RC_ASSERT(list.front() == expected.front());
-      RC_ASSERT(list.back() == expected.back());
+      RECTO_REQUIRE(list.front() == expected.front());
+      RECTO_REQUIRE(list.back() == expected.back());
     }
   });
 }

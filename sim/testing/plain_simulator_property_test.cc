@@ -19,39 +19,38 @@ struct Scenario {
   SimulationOptions options;
 };
 
-std::vector<Request> draw_requests() {
+std::vector<Request> draw_requests(Draw& draw) {
   std::vector<Request> requests;
   SimTime arrival;
-  const auto count = *rc::gen::inRange<std::int64_t>(1, 40);
+  const auto count = draw.growing(1, 39);
   for (std::int64_t id = 0; id < count; ++id) {
     Request request;
     request.id = id;
     request.arrival = arrival;
-    request.prompt_tokens = TokenCount(*rc::gen::inRange<std::int64_t>(1, 60));
-    request.output_tokens = TokenCount(*rc::gen::inRange<std::int64_t>(1, 60));
+    request.prompt_tokens = TokenCount(draw.growing(1, 59));
+    request.output_tokens = TokenCount(draw.growing(1, 59));
     requests.push_back(request);
     // Half of them arrive together: equal times are where orders go wrong.
-    arrival += SimDuration(*rc::gen::element<std::int64_t>(0, 0, 7, 100, 1000));
+    arrival += SimDuration(draw.element<std::int64_t>({0, 0, 7, 100, 1000}));
   }
   return requests;
 }
 
-Scenario draw_scenario() {
+Scenario draw_scenario(Draw& draw) {
   Scenario scenario;
-  scenario.requests = draw_requests();
-  const auto block_size = *rc::gen::inRange<std::int64_t>(1, 17);
-  const auto blocks = *rc::gen::inRange<std::int64_t>(2, 60);
+  scenario.requests = draw_requests(draw);
+  const auto block_size = draw.growing(1, 16);
+  const auto blocks = draw.growing(2, 59);
   scenario.pool = {.pool_slots = TokenCount(block_size * blocks + block_size / 2),
                    .block_size = TokenCount(block_size),
-                   .null_blocks = BlockCount(*rc::gen::inRange<std::int64_t>(0, 2))};
+                   .null_blocks = BlockCount(draw.growing(0, 1))};
   SchedulerOptions& scheduler = scenario.options.scheduler;
-  scheduler.max_sequences = *rc::gen::inRange<std::int64_t>(1, 20);
-  scheduler.max_batched_tokens =
-      TokenCount(scheduler.max_sequences + *rc::gen::inRange<std::int64_t>(0, 80));
-  scheduler.prefill = *rc::gen::element(PrefillRule::kChunked, PrefillRule::kWhole);
-  scheduler.admission = *rc::gen::element(AdmissionRule::kWholePrompt, AdmissionRule::kFirstChunk);
-  scheduler.watermark = TokenCount(*rc::gen::inRange<std::int64_t>(0, 20));
-  scheduler.max_length = TokenCount(*rc::gen::inRange<std::int64_t>(50, 130));
+  scheduler.max_sequences = draw.growing(1, 19);
+  scheduler.max_batched_tokens = TokenCount(scheduler.max_sequences + draw.growing(0, 79));
+  scheduler.prefill = draw.element({PrefillRule::kChunked, PrefillRule::kWhole});
+  scheduler.admission = draw.element({AdmissionRule::kWholePrompt, AdmissionRule::kFirstChunk});
+  scheduler.watermark = TokenCount(draw.growing(0, 19));
+  scheduler.max_length = TokenCount(draw.growing(50, 129));
   scenario.options.metrics.series_window = SimDuration(500);
   scenario.options.metrics.series_windows_max = 16;
   return scenario;
@@ -76,16 +75,16 @@ TEST_CASE("the event-driven simulator and the plain one write the same report") 
   const EveryCount time_model;
   std::int64_t preemptions = 0;
   std::int64_t rejections = 0;
-  rc::prop("on every scenario", [&] {
-    const Scenario scenario = draw_scenario();
+  property("on every scenario", [&](Draw& draw) {
+    const Scenario scenario = draw_scenario(draw);
     RequestList requests(scenario.requests);
     PagedAllocator allocator(scenario.pool);
     const Report events = simulate(requests, allocator, time_model, scenario.options).value();
     requests.rewind();
     const Report plain =
         simulate_plainly(requests, scenario.pool, time_model, scenario.options).value();
-    RC_ASSERT(events.counters == plain.counters);
-    RC_ASSERT(events == plain);
+    RECTO_REQUIRE(events.counters == plain.counters);
+    RECTO_REQUIRE(events == plain);
     preemptions += events.counters.preemptions_recompute;
     rejections += events.counters.requests_rejected;
   });

@@ -6,88 +6,86 @@
 namespace recto::sim {
 namespace {
 
-// Draws from the whole range from the first case on, whereas rapidcheck begins with small numbers.
-std::int64_t draw(std::int64_t least, std::int64_t most) {
-  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::int64_t>(least, most + 1));
-}
-
-bool draw_one_in(std::int64_t times) { return draw(1, times) == times; }
+bool one_in(Draw& draw, std::int64_t times) { return draw.uniform(1, times) == times; }
 
 // Short ones, long ones, and those that end on a block or just beside it.
-TokenCount draw_length(std::int64_t block_size) {
-  switch (draw(0, 3)) {
+TokenCount draw_length(Draw& draw, std::int64_t block_size) {
+  switch (draw.uniform(0, 3)) {
     case 0:
-      return TokenCount(draw(1, 3));
+      return TokenCount(draw.uniform(1, 3));
     case 1:
-      return TokenCount(std::max<std::int64_t>(1, draw(1, 3) * block_size + draw(-1, 1)));
+      return TokenCount(
+          std::max<std::int64_t>(1, draw.uniform(1, 3) * block_size + draw.uniform(-1, 1)));
     default:
-      return TokenCount(draw(1, 60));
+      return TokenCount(draw.uniform(1, 60));
   }
 }
 
-PoolSpec draw_pool(AllocatorKind kind) {
+PoolSpec draw_pool(Draw& draw, AllocatorKind kind) {
   PoolSpec pool;
   pool.kind = kind;
   if (pool.is_paged()) {
-    pool.block_size = TokenCount(draw(1, 16));
-    pool.null_blocks = BlockCount(draw_one_in(4) ? 1 : 0);
-    const std::int64_t blocks = draw(4, 60) + pool.null_blocks.value();
-    const std::int64_t remainder = draw_one_in(3) ? draw(0, pool.block_size.value() - 1) : 0;
+    pool.block_size = TokenCount(draw.uniform(1, 16));
+    pool.null_blocks = BlockCount(one_in(draw, 4) ? 1 : 0);
+    const std::int64_t blocks = draw.uniform(4, 60) + pool.null_blocks.value();
+    const std::int64_t remainder =
+        one_in(draw, 3) ? draw.uniform(0, pool.block_size.value() - 1) : 0;
     pool.slots = blocks * pool.block_size + TokenCount(remainder);
   } else {
     pool.block_size = TokenCount(1);
-    pool.slots = TokenCount(draw(60, 600));
+    pool.slots = TokenCount(draw.uniform(60, 600));
     pool.placement =
-        *rc::gen::element(PlacementKind::kBuddy, PlacementKind::kFirstFit, PlacementKind::kBestFit);
+        draw.element({PlacementKind::kBuddy, PlacementKind::kFirstFit, PlacementKind::kBestFit});
   }
   return pool;
 }
 
-SimulationOptions draw_options(const PoolSpec& pool) {
+SimulationOptions draw_options(Draw& draw, const PoolSpec& pool) {
   SimulationOptions options;
   options.host_bandwidth_bytes_per_s = 1e9;  // a slot of one byte takes a nanosecond
-  options.metrics = {.series_window = SimDuration(draw(100, 2000)), .series_windows_max = 8};
-  if (draw_one_in(6)) options.batching = Batching::kStatic;
+  options.metrics = {.series_window = SimDuration(draw.uniform(100, 2000)),
+                     .series_windows_max = 8};
+  if (one_in(draw, 6)) options.batching = Batching::kStatic;
 
   SchedulerOptions& rules = options.scheduler;
-  rules.max_sequences = draw_one_in(3) ? draw(1, 4) : draw(4, 16);
-  rules.max_batched_tokens = TokenCount(rules.max_sequences + draw(0, 60));
-  rules.max_length = TokenCount(draw_one_in(4) ? draw(40, 90) : 128);
-  if (draw_one_in(2)) rules.prefill = PrefillRule::kWhole;
-  if (draw_one_in(2)) rules.admission = AdmissionRule::kFirstChunk;
-  if (draw_one_in(3)) rules.watermark = TokenCount(draw(1, 2 * pool.block_size.value()));
-  if (draw_one_in(2)) rules.preemption = PreemptionRule::kSwap;
-  if (draw_one_in(2)) rules.host_pool = TokenCount(draw(0, pool.slots.value()));
-  if (pool.kind != AllocatorKind::kPrefixCached && draw_one_in(4)) {
-    rules.window = TokenCount(draw(1, 40));
+  rules.max_sequences = one_in(draw, 3) ? draw.uniform(1, 4) : draw.uniform(4, 16);
+  rules.max_batched_tokens = TokenCount(rules.max_sequences + draw.uniform(0, 60));
+  rules.max_length = TokenCount(one_in(draw, 4) ? draw.uniform(40, 90) : 128);
+  if (one_in(draw, 2)) rules.prefill = PrefillRule::kWhole;
+  if (one_in(draw, 2)) rules.admission = AdmissionRule::kFirstChunk;
+  if (one_in(draw, 3)) rules.watermark = TokenCount(draw.uniform(1, 2 * pool.block_size.value()));
+  if (one_in(draw, 2)) rules.preemption = PreemptionRule::kSwap;
+  if (one_in(draw, 2)) rules.host_pool = TokenCount(draw.uniform(0, pool.slots.value()));
+  if (pool.kind != AllocatorKind::kPrefixCached && one_in(draw, 4)) {
+    rules.window = TokenCount(draw.uniform(1, 40));
   }
-  if (draw_one_in(2)) {
-    rules.beam_switch_probability = *rc::gen::element(0.02, 0.2, 0.5, 1.0);
+  if (one_in(draw, 2)) {
+    rules.beam_switch_probability = draw.element({0.02, 0.2, 0.5, 1.0});
   }
-  rules.seed = static_cast<std::uint64_t>(draw(0, 1000));
+  rules.seed = static_cast<std::uint64_t>(draw.uniform(0, 1000));
   return options;
 }
 
-std::vector<std::int32_t> draw_ids(TokenCount length) {
+std::vector<std::int32_t> draw_ids(Draw& draw, TokenCount length) {
   // Mostly one id, so that prompts often agree for a while; 0 is an id like others.
   std::vector<std::int32_t> ids(static_cast<std::size_t>(length.value()), 0);
-  if (!ids.empty() && draw_one_in(2)) {
-    ids[static_cast<std::size_t>(draw(0, length.value() - 1))] = 1;
+  if (!ids.empty() && one_in(draw, 2)) {
+    ids[static_cast<std::size_t>(draw.uniform(0, length.value() - 1))] = 1;
   }
   return ids;
 }
 
-std::shared_ptr<const TokenContent> draw_content(const Request& request) {
+std::shared_ptr<const TokenContent> draw_content(Draw& draw, const Request& request) {
   TokenContent content;
-  if (draw_one_in(3)) {
-    content.prompt_token_ids = draw_ids(request.prompt_tokens);
-    if (draw_one_in(2)) content.output_token_ids = draw_ids(request.output_tokens);
+  if (one_in(draw, 3)) {
+    content.prompt_token_ids = draw_ids(draw, request.prompt_tokens);
+    if (one_in(draw, 2)) content.output_token_ids = draw_ids(draw, request.output_tokens);
   } else {
-    for (std::int64_t runs = draw(0, 3); runs > 0; --runs) {
+    for (std::int64_t runs = draw.uniform(0, 3); runs > 0; --runs) {
       content.prompt_runs.push_back(
-          {static_cast<std::uint64_t>(draw(1, 3)), TokenCount(draw(1, 40))});
+          {static_cast<std::uint64_t>(draw.uniform(1, 3)), TokenCount(draw.uniform(1, 40))});
     }
-    if (draw_one_in(2)) content.output_content_id = static_cast<std::uint64_t>(draw(1, 3));
+    if (one_in(draw, 2)) content.output_content_id = static_cast<std::uint64_t>(draw.uniform(1, 3));
   }
   return std::make_shared<const TokenContent>(std::move(content));
 }
@@ -98,38 +96,38 @@ struct Shapes {
   std::int64_t gap_max = 0;  // ns between arrivals
 };
 
-Request draw_request(const Shapes& shapes, TokenCount block_size) {
+Request draw_request(Draw& draw, const Shapes& shapes, TokenCount block_size) {
   Request request;
-  request.prompt_tokens = draw_length(block_size.value());
-  request.output_tokens = draw_length(block_size.value());
-  if (shapes.width_max > 1 && draw_one_in(2)) {
-    request.decoding = draw_one_in(2) ? Decoding::kBeam : Decoding::kParallel;
-    request.width = static_cast<std::int32_t>(draw(2, shapes.width_max));
+  request.prompt_tokens = draw_length(draw, block_size.value());
+  request.output_tokens = draw_length(draw, block_size.value());
+  if (shapes.width_max > 1 && one_in(draw, 2)) {
+    request.decoding = one_in(draw, 2) ? Decoding::kBeam : Decoding::kParallel;
+    request.width = static_cast<std::int32_t>(draw.uniform(2, shapes.width_max));
   }
-  if (shapes.has_content && !draw_one_in(4)) request.content = draw_content(request);
+  if (shapes.has_content && !one_in(draw, 4)) request.content = draw_content(draw, request);
   return request;
 }
 
-Scenario draw_scenario(AllocatorKind kind) {
+Scenario draw_of_kind(Draw& draw, AllocatorKind kind) {
   Scenario scenario;
-  scenario.pool = draw_pool(kind);
-  scenario.options = draw_options(scenario.pool);
+  scenario.pool = draw_pool(draw, kind);
+  scenario.options = draw_options(draw, scenario.pool);
   scenario.pool.max_length = scenario.options.scheduler.max_length;
 
   Shapes shapes;
   const bool must_be_single =
       scenario.options.batching == Batching::kStatic ||
       (scenario.pool.is_paged() && scenario.options.scheduler.window.value() > 0);
-  if (!must_be_single && draw_one_in(2)) shapes.width_max = 4;
-  shapes.has_content = !draw_one_in(4);
-  shapes.gap_max = *rc::gen::element<std::int64_t>(0, 200, 2000, 20'000);
+  if (!must_be_single && one_in(draw, 2)) shapes.width_max = 4;
+  shapes.has_content = !one_in(draw, 4);
+  shapes.gap_max = draw.element<std::int64_t>({0, 200, 2000, 20'000});
 
-  const std::int64_t count = draw(1, 12);
+  const std::int64_t count = draw.uniform(1, 12);
   SimTime arrival;
   for (std::int64_t id = 0; id < count; ++id) {
-    Request request = draw_request(shapes, scenario.pool.block_size);
+    Request request = draw_request(draw, shapes, scenario.pool.block_size);
     request.id = id;
-    if (!draw_one_in(3)) arrival += SimDuration(draw(0, shapes.gap_max));
+    if (!one_in(draw, 3)) arrival += SimDuration(draw.uniform(0, shapes.gap_max));
     request.arrival = arrival;
     scenario.requests.push_back(std::move(request));
   }
@@ -158,25 +156,23 @@ void squeeze(Scenario& scenario) {
 
 }  // namespace
 
-rc::Gen<Scenario> arbitrary_scenario() {
-  return rc::gen::exec([] {
+Scenario draw_scenario(Draw& draw) {
+  return draw.composite("scenario", [](Draw& parts) {
+    using enum AllocatorKind;
     const AllocatorKind kind =
-        *rc::gen::weightedElement<AllocatorKind>({{1, AllocatorKind::kContiguousMax},
-                                                  {1, AllocatorKind::kContiguousPow2},
-                                                  {1, AllocatorKind::kContiguousOracle},
-                                                  {3, AllocatorKind::kPaged},
-                                                  {4, AllocatorKind::kPrefixCached}});
-    return draw_scenario(kind);
+        parts.element({kContiguousMax, kContiguousPow2, kContiguousOracle, kPaged, kPaged, kPaged,
+                       kPrefixCached, kPrefixCached, kPrefixCached, kPrefixCached});
+    return draw_of_kind(parts, kind);
   });
 }
 
-rc::Gen<Scenario> arbitrary_scenario(AllocatorKind kind) {
-  return rc::gen::exec([kind] { return draw_scenario(kind); });
+Scenario draw_scenario(Draw& draw, AllocatorKind kind) {
+  return draw.composite("scenario", [kind](Draw& parts) { return draw_of_kind(parts, kind); });
 }
 
-rc::Gen<Scenario> squeezed_scenario(AllocatorKind kind) {
-  return rc::gen::exec([kind] {
-    Scenario scenario = draw_scenario(kind);
+Scenario draw_squeezed_scenario(Draw& draw, AllocatorKind kind) {
+  return draw.composite("scenario", [kind](Draw& parts) {
+    Scenario scenario = draw_of_kind(parts, kind);
     squeeze(scenario);
     return scenario;
   });

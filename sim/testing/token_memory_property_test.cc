@@ -29,20 +29,19 @@ Tokens run_followed(const Scenario& scenario) {
           .preemptions_swap = report.counters.preemptions_swap};
 }
 
-void check_same_tokens(AllocatorKind kind, Tokens& seen) {
-  const Scenario squeezed = *squeezed_scenario(kind);
+void check_same_tokens(const Scenario& squeezed, Tokens& seen) {
   Scenario roomy = squeezed;
   roomy.pool.slots = TokenCount(100'000);
   const Tokens under_pressure = run_followed(squeezed);
   const Tokens at_ease = run_followed(roomy);
-  RC_ASSERT(at_ease.preemptions_recompute + at_ease.preemptions_swap == 0);
-  RC_ASSERT(under_pressure.at_end == at_ease.at_end);
+  RECTO_REQUIRE(at_ease.preemptions_recompute + at_ease.preemptions_swap == 0);
+  RECTO_REQUIRE(under_pressure.at_end == at_ease.at_end);
   for (const auto& [key, hash] : at_ease.at_end) {
     const auto& [id, member] = key;
     const Request& request = squeezed.requests[static_cast<std::size_t>(id)];
-    RC_ASSERT(hash ==
-              chain_of(request, static_cast<std::int64_t>(member), request.final_context().value())
-                  .back());
+    RECTO_REQUIRE(hash == chain_of(request, static_cast<std::int64_t>(member),
+                                   request.final_context().value())
+                              .back());
   }
   seen.preemptions_recompute += under_pressure.preemptions_recompute;
   seen.preemptions_swap += under_pressure.preemptions_swap;
@@ -50,8 +49,12 @@ void check_same_tokens(AllocatorKind kind, Tokens& seen) {
 
 TEST_CASE("a preempted request ends with the tokens that it has where nobody is preempted") {
   Tokens seen;
-  rc::prop("paged", [&] { check_same_tokens(AllocatorKind::kPaged, seen); });
-  rc::prop("prefix cache", [&] { check_same_tokens(AllocatorKind::kPrefixCached, seen); });
+  property("paged", [&](Draw& draw) {
+    check_same_tokens(draw_squeezed_scenario(draw, AllocatorKind::kPaged), seen);
+  });
+  property("prefix cache", [&](Draw& draw) {
+    check_same_tokens(draw_squeezed_scenario(draw, AllocatorKind::kPrefixCached), seen);
+  });
   // Of the one property that ran, whichever it was.
   CHECK(seen.preemptions_recompute > 0);
   CHECK(seen.preemptions_swap > 0);

@@ -7,11 +7,11 @@ namespace {
 
 LinearCoefficients fitted() { return {17.25e6, 83e3, 171, 8.5e3, "a test"}; }
 
-StepLoad arbitrary_load() {
+StepLoad draw_load(Draw& draw) {
   StepLoad load;
-  load.decode_sequences = *rc::gen::inRange<std::int64_t>(0, 1000);
-  load.decode_kv_tokens = TokenCount(*rc::gen::inRange<std::int64_t>(0, 10'000'000));
-  load.prefill_tokens = TokenCount(*rc::gen::inRange<std::int64_t>(0, 100'000));
+  load.decode_sequences = draw.growing(0, 999);
+  load.decode_kv_tokens = TokenCount(draw.growing(0, 9'999'999));
+  load.prefill_tokens = TokenCount(draw.growing(0, 99'999));
   return load;
 }
 
@@ -57,14 +57,14 @@ TEST_CASE("an empty or free step still takes 1 ns") {
 }
 
 TEST_CASE("cost grows with each count") {
-  rc::prop("monotone", [] {
+  property("monotone", [](Draw& draw) {
     const LinearTimeModel model(fitted());
-    const StepLoad load = arbitrary_load();
+    const StepLoad load = draw_load(draw);
     StepLoad more = load;
-    more.decode_sequences += *rc::gen::inRange(0, 10);
-    more.decode_kv_tokens += TokenCount(*rc::gen::inRange(0, 1000));
-    more.prefill_tokens += TokenCount(*rc::gen::inRange(0, 1000));
-    RC_ASSERT(model.cost(more).total() >= model.cost(load).total());
+    more.decode_sequences += draw.growing(0, 9);
+    more.decode_kv_tokens += TokenCount(draw.growing(0, 999));
+    more.prefill_tokens += TokenCount(draw.growing(0, 999));
+    RECTO_REQUIRE(model.cost(more).total() >= model.cost(load).total());
   });
 }
 

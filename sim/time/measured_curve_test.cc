@@ -50,11 +50,11 @@ TEST_CASE("no points, and points of nothing, are a defect") {
 }
 
 TEST_CASE("more work never takes less time, whatever was measured, in whatever order") {
-  rc::prop("monotone, and the same for each order", [] {
+  property("monotone, and the same for each order", [](Draw& draw) {
     std::vector<MeasuredPoint> points;
-    for (int i = *rc::gen::inRange(1, 12); i > 0; --i) {
-      points.push_back({static_cast<double>(*rc::gen::inRange(1, 50)),
-                        static_cast<double>(*rc::gen::inRange(1, 1000))});
+    for (int i = draw.growing<int>(1, 11); i > 0; --i) {
+      points.push_back({static_cast<double>(draw.growing<int>(1, 49)),
+                        static_cast<double>(draw.growing<int>(1, 999))});
     }
     const MeasuredCurve curve(points);
     const MeasuredCurve backwards({points.rbegin(), points.rend()});
@@ -62,8 +62,8 @@ TEST_CASE("more work never takes less time, whatever was measured, in whatever o
     for (int half = 0; half < 120; ++half) {
       const double work = half / 2.0;
       const double now = curve.ns(work);
-      RC_ASSERT(now >= before);
-      RC_ASSERT(now == backwards.ns(work));
+      RECTO_REQUIRE(now >= before);
+      RECTO_REQUIRE(now == backwards.ns(work));
       before = now;
     }
   });

@@ -116,11 +116,11 @@ TEST_CASE("the description says what was measured and what was not") {
 
 TEST_CASE("a larger load never takes less time") {
   const MeasuredTimeModel model = model_of(16);
-  rc::prop("monotone in each count", [&] {
-    const auto count = [] { return static_cast<std::int64_t>(*rc::gen::inRange(0, 1 << 20)); };
-    StepLoad load = decode(*rc::gen::inRange(1, 300), count());
+  property("monotone in each count", [&](Draw& draw) {
+    const auto count = [&draw] { return draw.growing(0, (1 << 20) - 1); };
+    StepLoad load = decode(draw.growing(1, 299), count());
     load.prefill_kv_tokens = TokenCount(count());
-    load.prefill_tokens = TokenCount(*rc::gen::inRange(0, 4096));
+    load.prefill_tokens = TokenCount(draw.growing(0, 4095));
     load.prefill_pairs = count() * 64;
     const SimDuration before = model.cost(load).total();
     for (const int which : {0, 1, 2, 3}) {
@@ -129,7 +129,7 @@ TEST_CASE("a larger load never takes less time") {
       if (which == 1) more.prefill_kv_tokens += TokenCount(count());
       if (which == 2) more.prefill_pairs += count();
       if (which == 3) more.decode_sequences += 1;
-      RC_ASSERT(model.cost(more).total() >= before);
+      RECTO_REQUIRE(model.cost(more).total() >= before);
     }
   });
 }

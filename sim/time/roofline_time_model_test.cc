@@ -121,37 +121,37 @@ TEST_CASE("exposed host work is fixed cost") {
 }
 
 TEST_CASE("every model of the table on every card: at least 1 ns, parts not negative, monotone") {
-  rc::prop("for any load", [] {
-    const ModelSpec model = *rc::gen::elementOf(model_table());
-    const GpuSpec gpu = *rc::gen::elementOf(gpu_table());
+  property("for any load", [](Draw& draw) {
+    const ModelSpec model = draw.element(model_table());
+    const GpuSpec gpu = draw.element(gpu_table());
     RooflineSetup setup = cited_setup(model.name.c_str(), gpu.name.c_str(), 1);
-    setup.shape.tensor_parallel = *rc::gen::elementOf(std::vector<std::int64_t>{1, 2, 4});
+    setup.shape.tensor_parallel = draw.element<std::int64_t>({1, 2, 4});
     const auto made = RooflineTimeModel::make(setup);
-    RC_ASSERT(made.status() == Status::ok());
+    RECTO_REQUIRE(made.status() == Status::ok());
     const RooflineTimeModel& time = made.value();
 
-    StepLoad load = decode(*rc::gen::inRange(0, 600), *rc::gen::inRange(0, 2'000'000));
-    load.prefill_sequences = *rc::gen::inRange(0, 9);
-    load.prefill_tokens = TokenCount(load.prefill_sequences * *rc::gen::inRange(1, 4096));
+    StepLoad load = decode(draw.growing(0, 599), draw.growing(0, 1'999'999));
+    load.prefill_sequences = draw.growing(0, 8);
+    load.prefill_tokens = TokenCount(load.prefill_sequences * draw.growing(1, 4095));
     load.prefill_kv_tokens = load.prefill_tokens;
-    load.prefill_pairs = load.prefill_tokens.value() * *rc::gen::inRange(1, 100'000);
-    load.copied_slots = TokenCount(*rc::gen::inRange(0, 10'000));
+    load.prefill_pairs = load.prefill_tokens.value() * draw.growing(1, 99'999);
+    load.copied_slots = TokenCount(draw.growing(0, 9999));
     const StepCost cost = time.cost(load);
-    RC_ASSERT(cost.total() >= SimDuration(1));
+    RECTO_REQUIRE(cost.total() >= SimDuration(1));
     for (const SimDuration part : {cost.fixed, cost.linear, cost.attention, cost.copy}) {
-      RC_ASSERT(part >= SimDuration(0));
+      RECTO_REQUIRE(part >= SimDuration(0));
     }
-    RC_ASSERT(cost.total() == cost.fixed + cost.linear + cost.attention + cost.copy);
+    RECTO_REQUIRE(cost.total() == cost.fixed + cost.linear + cost.attention + cost.copy);
 
     StepLoad more = load;
-    more.decode_sequences += *rc::gen::inRange(0, 3);
-    more.decode_kv_tokens += TokenCount(*rc::gen::inRange(0, 1000));
-    more.decode_kv_blocks += BlockCount(*rc::gen::inRange(0, 100));
-    more.prefill_tokens += TokenCount(*rc::gen::inRange(0, 1000));
-    more.prefill_kv_tokens += TokenCount(*rc::gen::inRange(0, 1000));
-    more.prefill_pairs += *rc::gen::inRange(0, 1'000'000);
-    more.copied_slots += TokenCount(*rc::gen::inRange(0, 3));
-    RC_ASSERT(time.cost(more).total() >= cost.total());
+    more.decode_sequences += draw.growing(0, 2);
+    more.decode_kv_tokens += TokenCount(draw.growing(0, 999));
+    more.decode_kv_blocks += BlockCount(draw.growing(0, 99));
+    more.prefill_tokens += TokenCount(draw.growing(0, 999));
+    more.prefill_kv_tokens += TokenCount(draw.growing(0, 999));
+    more.prefill_pairs += draw.growing(0, 999'999);
+    more.copied_slots += TokenCount(draw.growing(0, 2));
+    RECTO_REQUIRE(time.cost(more).total() >= cost.total());
   });
 }
 

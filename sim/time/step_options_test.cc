@@ -74,35 +74,34 @@ TEST_CASE("a step of one kind has nothing to overlap") {
 }
 
 TEST_CASE("an overlapped step lies between its longer side and serial execution") {
-  rc::prop("for any load and interference", [] {
-    const double interference = 1 + *rc::gen::inRange(0, 1001) / 1000.0;
+  property("for any load and interference", [](Draw& draw) {
+    const double interference = 1 + draw.growing<int>(0, 1000) / 1000.0;
     const auto model = wrapped({{}, interference});
     const auto serial = wrapped({{}, 2.0});
     const auto ideal = wrapped({{}, 1.0});
-    const StepLoad load = mixed(*rc::gen::inRange(1, 500), *rc::gen::inRange(0, 1'000'000),
-                                *rc::gen::inRange(1, 100'000));
+    const StepLoad load =
+        mixed(draw.growing(1, 499), draw.growing(0, 999'999), draw.growing(1, 99'999));
     const StepCost cost = model->cost(load);
     const SimDuration decode =
         SimDuration(load.decode_sequences * 100) + SimDuration(load.decode_kv_tokens.value() * 2);
     const SimDuration prefill(load.prefill_tokens.value() * 10);
-    RC_ASSERT(cost.overlap <= SimDuration(0));
-    RC_ASSERT(cost.total() >= std::max(decode, prefill) + cost.fixed);
-    RC_ASSERT(cost.total() <= decode + prefill + cost.fixed);
-    RC_ASSERT(cost.total() >= ideal->cost(load).total());
-    RC_ASSERT(cost.total() <= serial->cost(load).total());
-    RC_ASSERT(serial->cost(load).overlap == SimDuration(0));
+    RECTO_REQUIRE(cost.overlap <= SimDuration(0));
+    RECTO_REQUIRE(cost.total() >= std::max(decode, prefill) + cost.fixed);
+    RECTO_REQUIRE(cost.total() <= decode + prefill + cost.fixed);
+    RECTO_REQUIRE(cost.total() >= ideal->cost(load).total());
+    RECTO_REQUIRE(cost.total() <= serial->cost(load).total());
+    RECTO_REQUIRE(serial->cost(load).overlap == SimDuration(0));
   });
 }
 
 TEST_CASE("padding never makes a step cheaper, and cost stays monotone in the batch") {
-  rc::prop("for any batch", [] {
+  property("for any batch", [](Draw& draw) {
     const auto model = wrapped({vllm_graph_batch_sizes(), std::nullopt});
-    const StepLoad load =
-        mixed(*rc::gen::inRange(0, 700), *rc::gen::inRange(0, 10'000), *rc::gen::inRange(0, 100));
+    const StepLoad load = mixed(draw.growing(0, 699), draw.growing(0, 9999), draw.growing(0, 99));
     StepLoad more = load;
     more.decode_sequences += 1;
-    RC_ASSERT(model->cost(load).total() >= inner()->cost(load).total());
-    RC_ASSERT(model->cost(more).total() >= model->cost(load).total());
+    RECTO_REQUIRE(model->cost(load).total() >= inner()->cost(load).total());
+    RECTO_REQUIRE(model->cost(more).total() >= model->cost(load).total());
   });
 }
 

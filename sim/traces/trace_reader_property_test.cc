@@ -25,11 +25,10 @@ struct WrittenRequest {
   std::vector<std::uint64_t> ids;  // of blocks or tokens; as many as there is use for
 };
 
-// rapidcheck looks for this name.
-// NOLINTNEXTLINE(readability-identifier-naming)
-void showValue(const WrittenRequest& request, std::ostream& out) {
-  out << fmt::format("{{+{} ticks, {} in, {} out, ids {}}}", request.ticks, request.prompt_tokens,
-                     request.output_tokens, fmt::join(request.ids, " "));
+std::ostream& operator<<(std::ostream& out, const WrittenRequest& request) {
+  return out << fmt::format("{{+{} ticks, {} in, {} out, ids {}}}", request.ticks,
+                            request.prompt_tokens, request.output_tokens,
+                            fmt::join(request.ids, " "));
 }
 
 namespace {
@@ -144,74 +143,68 @@ std::string write_text(const Format& format, const std::vector<WrittenRequest>& 
 void check_content(const Format& format, const WrittenRequest& written, const Request& read,
                    std::map<std::uint64_t, std::uint64_t>& content_ids) {
   if (format.tokens_per_id == 0) {
-    RC_ASSERT(read.content == nullptr);
+    RECTO_REQUIRE(read.content == nullptr);
   } else if (format.tokens_per_id == 1) {
     const std::vector<std::int32_t> ids(written.ids.begin(), written.ids.end());
-    RC_ASSERT(read.content->prompt_token_ids == ids);
+    RECTO_REQUIRE(read.content->prompt_token_ids == ids);
   } else {
     const std::vector<ContentRun>& runs = read.content->prompt_runs;
-    RC_ASSERT(runs.size() == written.ids.size());
+    RECTO_REQUIRE(runs.size() == written.ids.size());
     std::int64_t left = written.prompt_tokens;
     for (std::size_t i = 0; i < runs.size(); ++i) {
-      RC_ASSERT(runs[i].length.value() == std::min(left, format.tokens_per_id));
+      RECTO_REQUIRE(runs[i].length.value() == std::min(left, format.tokens_per_id));
       left -= format.tokens_per_id;
       // Equal ids, equal content, anywhere in the trace; that different ids differ, the caller
       // sees.
       const auto [entry, is_new] = content_ids.emplace(written.ids[i], runs[i].content_id);
-      RC_ASSERT(entry->second == runs[i].content_id);
+      RECTO_REQUIRE(entry->second == runs[i].content_id);
     }
   }
 }
 
 void check_read_back(const Format& format, const std::vector<WrittenRequest>& written,
                      const Result<std::vector<Request>>& read) {
-  RC_ASSERT(read.status() == Status::ok());
-  RC_ASSERT(read.value().size() == written.size());
+  RECTO_REQUIRE(read.status() == Status::ok());
+  RECTO_REQUIRE(read.value().size() == written.size());
   std::map<std::uint64_t, std::uint64_t> content_ids;
   std::int64_t ns = 0;
   for (std::size_t i = 0; i < written.size(); ++i) {
     const Request& request = read.value()[i];
     if (i > 0) ns += written[i].ticks * format.tick_ns;
-    RC_ASSERT(request.id == static_cast<std::int64_t>(i));
-    RC_ASSERT(request.arrival.value() == ns);
-    RC_ASSERT(request.prompt_tokens.value() == written[i].prompt_tokens);
-    RC_ASSERT(request.output_tokens.value() == written[i].output_tokens);
+    RECTO_REQUIRE(request.id == static_cast<std::int64_t>(i));
+    RECTO_REQUIRE(request.arrival.value() == ns);
+    RECTO_REQUIRE(request.prompt_tokens.value() == written[i].prompt_tokens);
+    RECTO_REQUIRE(request.output_tokens.value() == written[i].output_tokens);
     check_content(format, written[i], request, content_ids);
   }
   std::map<std::uint64_t, std::uint64_t> written_ids;
   for (const auto& [id, content_id] : content_ids) {
-    RC_ASSERT(written_ids.emplace(content_id, id).second);
+    RECTO_REQUIRE(written_ids.emplace(content_id, id).second);
   }
 }
 
-rc::Gen<WrittenRequest> arbitrary_request() {
-  return rc::gen::build<WrittenRequest>(
-      rc::gen::set(&WrittenRequest::ticks,
-                   rc::gen::oneOf(rc::gen::just(std::int64_t{0}),
-                                  rc::gen::inRange<std::int64_t>(0, 1'000'000'000))),
-      rc::gen::set(&WrittenRequest::prompt_tokens, rc::gen::inRange<std::int64_t>(1, 3000)),
-      rc::gen::set(&WrittenRequest::output_tokens,
-                   rc::gen::inRange<std::int64_t>(1, kTokensPerRequestMax + 1)),
-      rc::gen::set(&WrittenRequest::ids, rc::gen::container<std::vector<std::uint64_t>>(
-                                             rc::gen::inRange<std::uint64_t>(0, 200'000))));
+WrittenRequest draw_request(Draw& draw) {
+  return {.ticks = draw.boolean() ? draw.growing(0, 999'999'999) : 0,
+          .prompt_tokens = draw.growing(1, 2999),
+          .output_tokens = draw.growing(1, kTokensPerRequestMax),
+          .ids = draw.list([](Draw& id) { return id.growing<std::uint64_t>(0, 199'999); })};
 }
 
 TEST_CASE("what is written in a format is read back") {
   for (const Format& format : kFormats) {
-    rc::prop(std::string(format_name(format.format)), [&format] {
-      auto requests =
-          *rc::gen::nonEmpty(rc::gen::container<std::vector<WrittenRequest>>(arbitrary_request()));
+    property(std::string(format_name(format.format)), [&format](Draw& draw) {
+      auto requests = draw.nonempty_list(draw_request, "requests");
       fit_ids(format, requests);
-      const std::string line_end = *rc::gen::element<std::string>("\n", "\r\n", "\n\n");
-      const std::string last_end = *rc::gen::element<std::string>("", "\n", "\r\n");
-      const std::string mark = *rc::gen::element<std::string>("", "\xef\xbb\xbf");
-      const auto buffer_bytes = *rc::gen::oneOf(rc::gen::inRange<std::size_t>(1, 20),
-                                                rc::gen::inRange<std::size_t>(20, 5000));
+      const std::string line_end = draw.element<std::string>({"\n", "\r\n", "\n\n"});
+      const std::string last_end = draw.element<std::string>({"", "\n", "\r\n"});
+      const std::string mark = draw.element<std::string>({"", "\xef\xbb\xbf"});
+      const auto buffer_bytes =
+          draw.boolean() ? draw.growing<std::size_t>(20, 4999) : draw.growing<std::size_t>(1, 19);
       const TraceOptions options{.lines = {.buffer_bytes = buffer_bytes}};
 
       const std::string text = mark + write_text(format, requests, line_end) + last_end;
       check_read_back(format, requests, read_text(text, options));
-      const auto cut = *rc::gen::inRange<std::size_t>(0, text.size());
+      const auto cut = draw.growing<std::size_t>(0, text.size() - 1);
       const std::string two_members = gzip(text.substr(0, cut)) + gzip(text.substr(cut));
       check_read_back(format, requests, read_text(gzip(text), options));
       check_read_back(format, requests, read_text(two_members, options));

@@ -11,11 +11,11 @@ namespace recto::sim {
 namespace {
 
 // Any open loop.
-ArrivalSpec any_open_loop() {
-  const double rate_per_s = *rc::gen::inRange(1, 10'000) / 100.0;
-  const double other = *rc::gen::inRange(1, 500) / 100.0;
-  const double third = *rc::gen::inRange(1, 500) / 100.0;
-  switch (*rc::gen::inRange(0, 4)) {
+ArrivalSpec draw_open_loop(Draw& draw) {
+  const double rate_per_s = draw.growing<int>(1, 9999) / 100.0;
+  const double other = draw.growing<int>(1, 499) / 100.0;
+  const double third = draw.growing<int>(1, 499) / 100.0;
+  switch (draw.growing<int>(0, 3)) {
     case 0:
       return PoissonArrivals{rate_per_s};
     case 1:
@@ -28,34 +28,34 @@ ArrivalSpec any_open_loop() {
 }
 
 TEST_CASE("arrivals of any open loop") {
-  rc::prop("never go back in time", [] {
-    const auto seed = *rc::gen::arbitrary<std::uint64_t>();
-    const auto arrivals = make_arrival_process(any_open_loop(), RandomStream(seed));
+  property("never go back in time", [](Draw& draw) {
+    const auto seed = draw.seed();
+    const auto arrivals = make_arrival_process(draw_open_loop(draw), RandomStream(seed));
     SimTime before;
     for (int i = 0; i < 100; ++i) {
       const SimTime time = arrivals->next().value()->time;
-      RC_ASSERT(time >= before);
+      RECTO_REQUIRE(time >= before);
       before = time;
     }
   });
 
-  rc::prop("keep their pattern when their rate is scaled", [] {
-    const ArrivalSpec spec = any_open_loop();
-    const double factor = *rc::gen::inRange(1, 1000) / 50.0;
-    const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+  property("keep their pattern when their rate is scaled", [](Draw& draw) {
+    const ArrivalSpec spec = draw_open_loop(draw);
+    const double factor = draw.growing<int>(1, 999) / 50.0;
+    const auto seed = draw.seed();
     const auto plain = make_arrival_process(spec, RandomStream(seed));
     const auto scaled = make_arrival_process(scale_rate(spec, factor).value(), RandomStream(seed));
     for (int i = 1; i <= 100; ++i) {
       const auto time_ns = static_cast<double>(plain->next().value()->time.value());
       const auto scaled_ns = static_cast<double>(scaled->next().value()->time.value());
       // Each gap is rounded to a nanosecond on either side.
-      RC_ASSERT(std::abs(scaled_ns * factor - time_ns) <= i * (1 + factor) + time_ns * 1e-12);
+      RECTO_REQUIRE(std::abs(scaled_ns * factor - time_ns) <= i * (1 + factor) + time_ns * 1e-12);
     }
   });
 
-  rc::prop("survive a round trip through their description", [] {
-    const ArrivalSpec spec = any_open_loop();
-    RC_ASSERT(parse_arrivals(describe(spec)).value() == spec);
+  property("survive a round trip through their description", [](Draw& draw) {
+    const ArrivalSpec spec = draw_open_loop(draw);
+    RECTO_REQUIRE(parse_arrivals(describe(spec)).value() == spec);
   });
 }
 

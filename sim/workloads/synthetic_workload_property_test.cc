@@ -14,10 +14,10 @@ T parsed(Result<T> result) {
   return std::move(result).value();
 }
 
-std::string any_length() {
-  const int low = *rc::gen::inRange(1, 300);
-  const int more = *rc::gen::inRange(0, 300);
-  switch (*rc::gen::inRange(0, 3)) {
+std::string draw_length(Draw& draw) {
+  const int low = draw.growing<int>(1, 299);
+  const int more = draw.growing<int>(0, 299);
+  switch (draw.growing<int>(0, 2)) {
     case 0:
       return fmt::format("constant:{}", low);
     case 1:
@@ -27,11 +27,11 @@ std::string any_length() {
   }
 }
 
-std::string any_sharing() {
-  const int tokens = *rc::gen::inRange(1, 300);
-  const int turns = *rc::gen::inRange(1, 8);
-  const int active = *rc::gen::inRange(1, 20);
-  switch (*rc::gen::inRange(0, 4)) {
+std::string draw_sharing(Draw& draw) {
+  const int tokens = draw.growing<int>(1, 299);
+  const int turns = draw.growing<int>(1, 7);
+  const int active = draw.growing<int>(1, 19);
+  switch (draw.growing<int>(0, 3)) {
     case 0:
       return "none";
     case 1:
@@ -43,19 +43,19 @@ std::string any_sharing() {
   }
 }
 
-SyntheticOptions any_options() {
+SyntheticOptions draw_options(Draw& draw) {
   constexpr TokenCount kRoomForAny(1500);  // 300 template + 600 + 600
   return {
-      .prompts = parsed(LengthDistribution::parse(any_length())),
-      .outputs = parsed(LengthDistribution::parse(any_length())),
-      .follow_ups = parsed(LengthDistribution::parse(any_length())),
-      .arrivals = parsed(parse_arrivals(*rc::gen::element<std::string>(
-          "poisson:3", "gamma:rate=3,cv=2", "onoff:rate=9,on_s=1,off_s=2", "constant:1",
-          "closed:clients=5,think_s=2", "closed:clients=3"))),
-      .sharing = parsed(parse_prefix_sharing(any_sharing())),
+      .prompts = parsed(LengthDistribution::parse(draw_length(draw))),
+      .outputs = parsed(LengthDistribution::parse(draw_length(draw))),
+      .follow_ups = parsed(LengthDistribution::parse(draw_length(draw))),
+      .arrivals = parsed(parse_arrivals(draw.element<std::string>(
+          {"poisson:3", "gamma:rate=3,cv=2", "onoff:rate=9,on_s=1,off_s=2", "constant:1",
+           "closed:clients=5,think_s=2", "closed:clients=3"}))),
+      .sharing = parsed(parse_prefix_sharing(draw_sharing(draw))),
       .decoding = {},
-      .request_count = *rc::gen::inRange(1, 200),
-      .seed = *rc::gen::arbitrary<std::uint64_t>(),
+      .request_count = draw.growing(1, 199),
+      .seed = draw.seed(),
       .max_context = kRoomForAny,
   };
 }
@@ -85,43 +85,43 @@ bool same(const Request& a, const Request& b) {
 }
 
 TEST_CASE("requests of any synthetic workload") {
-  rc::prop("repeat with the seed", [] {
-    const SyntheticOptions options = any_options();
+  property("repeat with the seed", [](Draw& draw) {
+    const SyntheticOptions options = draw_options(draw);
     const std::vector<Request> first = all_requests(options);
     const std::vector<Request> second = all_requests(options);
-    RC_ASSERT(first.size() == second.size());
-    for (std::size_t i = 0; i < first.size(); ++i) RC_ASSERT(same(first[i], second[i]));
+    RECTO_REQUIRE(first.size() == second.size());
+    for (std::size_t i = 0; i < first.size(); ++i) RECTO_REQUIRE(same(first[i], second[i]));
   });
 
-  rc::prop("come as many as asked for, in order, within the maximal context", [] {
-    const SyntheticOptions options = any_options();
+  property("come as many as asked for, in order, within the maximal context", [](Draw& draw) {
+    const SyntheticOptions options = draw_options(draw);
     const std::vector<Request> requests = all_requests(options);
-    RC_ASSERT(requests.size() == static_cast<std::size_t>(options.request_count));
+    RECTO_REQUIRE(requests.size() == static_cast<std::size_t>(options.request_count));
     SimTime before;
     for (const Request& request : requests) {
-      RC_ASSERT(request.arrival >= before);
+      RECTO_REQUIRE(request.arrival >= before);
       before = request.arrival;
-      RC_ASSERT(request.prompt_tokens >= TokenCount(1));
-      RC_ASSERT(request.output_tokens >= TokenCount(1));
-      RC_ASSERT(request.final_length() <= *options.max_context);
+      RECTO_REQUIRE(request.prompt_tokens >= TokenCount(1));
+      RECTO_REQUIRE(request.output_tokens >= TokenCount(1));
+      RECTO_REQUIRE(request.final_length() <= *options.max_context);
     }
   });
 
-  rc::prop("have runs that cover their prompt exactly", [] {
-    for (const Request& request : all_requests(any_options())) {
+  property("have runs that cover their prompt exactly", [](Draw& draw) {
+    for (const Request& request : all_requests(draw_options(draw))) {
       if (request.content == nullptr) continue;
       TokenCount covered;
       for (const ContentRun& run : request.content->prompt_runs) covered += run.length;
-      RC_ASSERT(covered == request.prompt_tokens);
+      RECTO_REQUIRE(covered == request.prompt_tokens);
     }
   });
 
-  rc::prop("do not depend on how many more are to come", [] {
-    SyntheticOptions options = any_options();
+  property("do not depend on how many more are to come", [](Draw& draw) {
+    SyntheticOptions options = draw_options(draw);
     const std::vector<Request> all = all_requests(options);
     options.request_count = (options.request_count + 1) / 2;
     const std::vector<Request> half = all_requests(options);
-    for (std::size_t i = 0; i < half.size(); ++i) RC_ASSERT(same(all[i], half[i]));
+    for (std::size_t i = 0; i < half.size(); ++i) RECTO_REQUIRE(same(all[i], half[i]));
   });
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Draws cases. A case is determined by one 64-bit number and the domain, so that a program without
-// rapidcheck draws the same cases.
+// Draws cases. A case is determined by one 64-bit number and the domain, so that programs and
+// properties draw the same cases.
 
 #include <array>
 #include <cstdint>

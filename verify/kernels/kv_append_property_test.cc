@@ -42,13 +42,14 @@ struct Places {
 
 // Each sequence with a block of its own, at the place in its table that counts; padding, lengths
 // beyond the table, and tables without a block there.
-Places draw_places(const TestPoolShape& shape) {
+Places draw_places(Draw& draw, const TestPoolShape& shape) {
   Places places;
-  places.max_blocks = draw(1, 4);
-  for (const std::int64_t block : draw_distinct(draw(1, shape.num_blocks), shape.num_blocks)) {
-    const std::int64_t length = draw(-1, places.max_blocks * shape.block_size + 1);
+  places.max_blocks = draw.uniform(1, 4);
+  for (const std::int64_t block :
+       draw_distinct(draw, draw.uniform(1, shape.num_blocks), shape.num_blocks)) {
+    const std::int64_t length = draw.uniform(-1, places.max_blocks * shape.block_size + 1);
     const std::int64_t index = length < 0 ? -1 : length / shape.block_size;
-    const bool is_there = index >= 0 && index < places.max_blocks && draw(0, 7) != 0;
+    const bool is_there = index >= 0 && index < places.max_blocks && draw.uniform(0, 7) != 0;
     for (std::int64_t i = 0; i <= places.max_blocks; ++i) {
       const std::int64_t id = i != index ? 1 << 30 : is_there ? block : -1;
       places.table.push_back(static_cast<std::int32_t>(id));
@@ -71,16 +72,16 @@ kernels::KvAppendParams params_of(const Places& places, const RowsView& k, const
 }
 
 TEST_CASE("the append kernel writes new tokens as the reference does") {
-  rc::prop("for every pair of types, and tables with holes", [] {
-    const WriteTypes types = draw_write_types();
-    const TestPoolShape shape = draw_pool(types.cache);
-    KvPool k(shape, draw_seed());
-    KvPool v(draw_values(shape), draw_seed());
-    const Places places = draw_places(shape);
-    RowPool new_k(rows_for(k.shape(), places.num_seqs(), types.source), draw_seed());
-    RowPool new_v(rows_for(v.shape(), places.num_seqs(), types.source), draw_seed());
-    const Scales scales_k = draw_scales(shape, -6);
-    const Scales scales_v = draw_scales(shape, -6);
+  property("for every pair of types, and tables with holes", [](Draw& draw) {
+    const WriteTypes types = draw_write_types(draw);
+    const TestPoolShape shape = draw_pool(draw, types.cache);
+    KvPool k(shape, draw.seed());
+    KvPool v(draw_values(draw, shape), draw.seed());
+    const Places places = draw_places(draw, shape);
+    RowPool new_k(draw_rows_for(draw, k.shape(), places.num_seqs(), types.source), draw.seed());
+    RowPool new_v(draw_rows_for(draw, v.shape(), places.num_seqs(), types.source), draw.seed());
+    const Scales scales_k = draw_scales(draw, shape, -6);
+    const Scales scales_v = draw_scales(draw, shape, -6);
     KvPool expected_k = k;
     KvPool expected_v = v;
     reference::write_kv({.k = new_k.const_view(),
@@ -91,38 +92,37 @@ TEST_CASE("the append kernel writes new tokens as the reference does") {
     params.kv = {scaled(k, scales_k), scaled(v, scales_v)};
     std::vector<std::int32_t> context_length(places.cached_length.size(), -7);
     params.context_length = context_length.data();
-    append_kv_by_kernel(draw_run(), params);
+    append_kv_by_kernel(draw_run(draw), params);
     if (types.source != types.cache) {
       forget_nans(expected_k, k);
       forget_nans(expected_v, v);
     }
-    RC_ASSERT(k.bytes() == expected_k.bytes());
-    RC_ASSERT(v.bytes() == expected_v.bytes());
+    RECTO_REQUIRE(k.bytes() == expected_k.bytes());
+    RECTO_REQUIRE(v.bytes() == expected_v.bytes());
     for (std::int64_t seq = 0; seq < places.num_seqs(); ++seq) {
-      RC_ASSERT(context_length[static_cast<std::size_t>(seq)] == places.context_length(seq));
+      RECTO_REQUIRE(context_length[static_cast<std::size_t>(seq)] == places.context_length(seq));
     }
   });
 }
 
-// Of `type`, rounded once.
+RowPoolShape draw_table_shape(Draw& draw, const RotaryOptions& options, std::int64_t positions) {
+  return {.type = draw.element({ElementType::kFp32, ElementType::kFp16, ElementType::kBf16}),
+          .num_rows = positions,
+          .head_dim = options.rotary_dim / 2,
+          .padding = draw.uniform(0, 3)};
+}
+
+// Of the shape's type, rounded once.
 struct Tables {
-  Tables(const RotaryOptions& options, std::int64_t positions, ElementType type)
-      : cosines(shape_of(options, positions, type), 1), sines(cosines.shape(), 2) {
-    for (std::int64_t position = 0; position < positions; ++position) {
-      for (std::int64_t pair = 0; pair < options.rotary_dim / 2; ++pair) {
-        const double exponent =
-            -2.0 * static_cast<double>(pair) / static_cast<double>(options.rotary_dim);
-        const double angle = static_cast<double>(position) * std::pow(options.base, exponent);
-        cosines.set_code(position, 0, pair, reference::encode(std::cos(angle), type));
-        sines.set_code(position, 0, pair, reference::encode(std::sin(angle), type));
+  Tables(double base, const RowPoolShape& shape) : cosines(shape, 1), sines(shape, 2) {
+    for (std::int64_t position = 0; position < shape.num_rows; ++position) {
+      for (std::int64_t pair = 0; pair < shape.head_dim; ++pair) {
+        const double exponent = -static_cast<double>(pair) / static_cast<double>(shape.head_dim);
+        const double angle = static_cast<double>(position) * std::pow(base, exponent);
+        cosines.set_code(position, 0, pair, reference::encode(std::cos(angle), shape.type));
+        sines.set_code(position, 0, pair, reference::encode(std::sin(angle), shape.type));
       }
     }
-  }
-
-  static RowPoolShape shape_of(const RotaryOptions& options, std::int64_t positions,
-                               ElementType type) {
-    const std::int64_t pairs = options.rotary_dim / 2;
-    return {.type = type, .num_rows = positions, .head_dim = pairs, .padding = draw(0, 3)};
   }
 
   // Cosines and sines are at most 1.
@@ -132,11 +132,11 @@ struct Tables {
   RowPool sines;
 };
 
-RotaryOptions draw_rotary(std::int64_t head_dim) {
-  return {.pairing = *rc::gen::element(reference::RotaryPairing::kHalves,
-                                       reference::RotaryPairing::kInterleaved),
-          .rotary_dim = 2 * (draw(0, 1) == 0 ? head_dim / 2 : draw(1, head_dim / 2)),
-          .base = *rc::gen::element(100.0, 10000.0, 500000.0)};
+RotaryOptions draw_rotary(Draw& draw, std::int64_t head_dim) {
+  using enum reference::RotaryPairing;
+  return {.pairing = draw.element({kHalves, kInterleaved}),
+          .rotary_dim = 2 * (draw.boolean() ? draw.uniform(1, head_dim / 2) : head_dim / 2),
+          .base = draw.element({100.0, 10000.0, 500000.0})};
 }
 
 kernels::Rotary rotary_of(const RotaryOptions& options, Tables& tables) {
@@ -149,8 +149,8 @@ kernels::Rotary rotary_of(const RotaryOptions& options, Tables& tables) {
 }
 
 // Numbers of up to 1.
-void fill_with_units(RowPool& rows) {
-  RandomStream stream(draw_seed());
+void fill_with_units(Draw& draw, RowPool& rows) {
+  RandomStream stream(draw.seed());
   const RowPoolShape& shape = rows.shape();
   for (std::int64_t row = 0; row < shape.num_rows; ++row) {
     for (std::int64_t head = 0; head < shape.num_heads; ++head) {
@@ -219,7 +219,7 @@ void take_rotated_keys(const Places& places, const RowPool& new_k, const Turn& t
       for (std::int64_t dim = 0; dim < turn.options.rotary_dim; ++dim) {
         const std::int64_t place =
             seen.place(slot / shape.block_size, head, slot % shape.block_size, dim);
-        RC_ASSERT(rotated.allows(dim, reference::decode(seen.code(place), shape.type) * scale));
+        RECTO_REQUIRE(rotated.allows(dim, reference::decode(seen.code(place), shape.type) * scale));
         expected.set_code(place, seen.code(place));
       }
     }
@@ -240,7 +240,7 @@ void take_rotated_queries(const Places& places, const RowPool& q, const Turn& tu
         if (!turn.has(position) || dim >= turn.options.rotary_dim) {
           expected.set_code(seq, head, dim, q.code(seq, head, dim));
         } else {
-          RC_ASSERT(rotated.allows(dim, reference::decode(code, shape.type)));
+          RECTO_REQUIRE(rotated.allows(dim, reference::decode(code, shape.type)));
           expected.set_code(seq, head, dim, code);
         }
       }
@@ -249,26 +249,25 @@ void take_rotated_queries(const Places& places, const RowPool& q, const Turn& tu
 }
 
 TEST_CASE("the append kernel rotates K and q within the bound, and changes nothing else") {
-  rc::prop("for every pair of types, both pairings, q in place or elsewhere", [] {
-    const WriteTypes types = draw_write_types();
-    TestPoolShape shape = draw_pool(types.cache);
+  property("for every pair of types, both pairings, q in place or elsewhere", [](Draw& draw) {
+    const WriteTypes types = draw_write_types(draw);
+    TestPoolShape shape = draw_pool(draw, types.cache);
     if (shape.head_dim == 1) shape.head_dim = 2 * shape.pack_width;
-    KvPool k(shape, draw_seed());
-    KvPool v(draw_values(shape), draw_seed());
-    Places places = draw_places(shape);
-    RowPool new_k(rows_for(k.shape(), places.num_seqs(), types.source), draw_seed());
-    RowPool new_v(rows_for(v.shape(), places.num_seqs(), types.source), draw_seed());
-    RowPoolShape q_shape = rows_for(k.shape(), places.num_seqs(), types.source);
-    q_shape.num_heads *= draw(1, 3);
-    RowPool q(q_shape, draw_seed());
-    for (RowPool* rows : {&new_k, &new_v, &q}) fill_with_units(*rows);
+    KvPool k(shape, draw.seed());
+    KvPool v(draw_values(draw, shape), draw.seed());
+    Places places = draw_places(draw, shape);
+    RowPool new_k(draw_rows_for(draw, k.shape(), places.num_seqs(), types.source), draw.seed());
+    RowPool new_v(draw_rows_for(draw, v.shape(), places.num_seqs(), types.source), draw.seed());
+    RowPoolShape q_shape = draw_rows_for(draw, k.shape(), places.num_seqs(), types.source);
+    q_shape.num_heads *= draw.uniform(1, 3);
+    RowPool q(q_shape, draw.seed());
+    for (RowPool* rows : {&new_k, &new_v, &q}) fill_with_units(draw, *rows);
     // No quotient is beyond the largest code.
-    const Scales scales = draw_scales(shape, -7);
-    const RotaryOptions options = draw_rotary(shape.head_dim);
-    const std::int64_t positions = draw(1, (places.max_blocks + 1) * shape.block_size);
+    const Scales scales = draw_scales(draw, shape, -7);
+    const RotaryOptions options = draw_rotary(draw, shape.head_dim);
+    const std::int64_t positions = draw.uniform(1, (places.max_blocks + 1) * shape.block_size);
     places.forget_beyond(positions);
-    Tables tables(options, positions,
-                  *rc::gen::element(ElementType::kFp32, ElementType::kFp16, ElementType::kBf16));
+    Tables tables(options.base, draw_table_shape(draw, options, positions));
     const Turn turn = {options, positions, tables.error(), scales};
 
     KvPool expected_k = k;
@@ -281,18 +280,18 @@ TEST_CASE("the append kernel rotates K and q within the bound, and changes nothi
     params.kv = {scaled(k, scales), scaled(v, scales)};
     params.rotary = rotary_of(options, tables);
     const RowPool asked_q = q;
-    RowPool elsewhere(q_shape, draw_seed());
-    RowPool& rotated_q = draw(0, 1) == 0 ? q : elsewhere;
+    RowPool elsewhere(q_shape, draw.seed());
+    RowPool& rotated_q = draw.uniform(0, 1) == 0 ? q : elsewhere;
     RowPool expected_q = rotated_q;
     params.q = q.const_view();
     params.rotated_q = rotated_q.view();
-    append_kv_by_kernel(draw_run(), params);
+    append_kv_by_kernel(draw_run(draw), params);
 
     take_rotated_keys(places, new_k, turn, k, expected_k);
     take_rotated_queries(places, asked_q, turn, rotated_q, expected_q);
-    RC_ASSERT(k.bytes() == expected_k.bytes());
-    RC_ASSERT(v.bytes() == expected_v.bytes());
-    RC_ASSERT(rotated_q.bytes() == expected_q.bytes());
+    RECTO_REQUIRE(k.bytes() == expected_k.bytes());
+    RECTO_REQUIRE(v.bytes() == expected_v.bytes());
+    RECTO_REQUIRE(rotated_q.bytes() == expected_q.bytes());
   });
 }
 

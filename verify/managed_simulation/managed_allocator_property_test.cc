@@ -95,9 +95,9 @@ void check_agreement(const Scenario& scenario) {
   GaugeLog found(&audit);
   const Result<sim::Report> managed_report =
       sim::simulate(source, *allocator, sim::scenario_time_model(), scenario.options, &found);
-  RC_ASSERT(managed_report.is_ok());
-  RC_ASSERT(first_difference(found, expected) == "");
-  RC_ASSERT(managed_report.value() == report);
+  RECTO_REQUIRE(managed_report.is_ok());
+  RECTO_REQUIRE(first_difference(found, expected) == "");
+  RECTO_REQUIRE(managed_report.value() == report);
   audit.finish(managed_report.value());
 }
 
@@ -109,15 +109,19 @@ void repeat_tokens(Scenario& scenario) {
 }
 
 TEST_CASE("the production manager gives the simulator's reports") {
-  rc::prop("paged", [] { check_agreement(*sim::arbitrary_scenario(AllocatorKind::kPaged)); });
-  rc::prop("paged, under pressure",
-           [] { check_agreement(*sim::squeezed_scenario(AllocatorKind::kPaged)); });
-  rc::prop("prefix cache",
-           [] { check_agreement(*sim::arbitrary_scenario(AllocatorKind::kPrefixCached)); });
-  rc::prop("prefix cache, under pressure",
-           [] { check_agreement(*sim::squeezed_scenario(AllocatorKind::kPrefixCached)); });
-  rc::prop("prefix cache, repeated tokens", [] {
-    Scenario scenario = *sim::squeezed_scenario(AllocatorKind::kPrefixCached);
+  property("paged",
+           [](Draw& draw) { check_agreement(sim::draw_scenario(draw, AllocatorKind::kPaged)); });
+  property("paged, under pressure", [](Draw& draw) {
+    check_agreement(sim::draw_squeezed_scenario(draw, AllocatorKind::kPaged));
+  });
+  property("prefix cache", [](Draw& draw) {
+    check_agreement(sim::draw_scenario(draw, AllocatorKind::kPrefixCached));
+  });
+  property("prefix cache, under pressure", [](Draw& draw) {
+    check_agreement(sim::draw_squeezed_scenario(draw, AllocatorKind::kPrefixCached));
+  });
+  property("prefix cache, repeated tokens", [](Draw& draw) {
+    Scenario scenario = sim::draw_squeezed_scenario(draw, AllocatorKind::kPrefixCached);
     repeat_tokens(scenario);
     check_agreement(scenario);
   });

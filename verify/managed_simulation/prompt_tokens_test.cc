@@ -75,8 +75,8 @@ TEST_CASE("ids are asked for by length, and made once") {
 TEST_CASE("two sequences have equal ids as far as the simulator says that they agree") {
   std::int64_t agreeing = 0;
   std::int64_t parting = 0;
-  rc::prop("over the requests of random scenarios", [&] {
-    const sim::Scenario scenario = *sim::arbitrary_scenario(sim::AllocatorKind::kPrefixCached);
+  property("over the requests of random scenarios", [&](Draw& draw) {
+    const sim::Scenario scenario = sim::draw_scenario(draw, sim::AllocatorKind::kPrefixCached);
     ContentNumbers numbers;
     std::vector<std::vector<cache::TokenId>> ids;
     std::vector<std::vector<std::uint64_t>> chains;
@@ -91,7 +91,7 @@ TEST_CASE("two sequences have equal ids as far as the simulator says that they a
     for (std::size_t a = 0; a < ids.size(); ++a) {
       for (std::size_t b = 0; b < a; ++b) {
         const std::ptrdiff_t expected = common_prefix(chains[a], chains[b]);
-        RC_ASSERT(common_prefix(ids[a], ids[b]) == expected);
+        RECTO_REQUIRE(common_prefix(ids[a], ids[b]) == expected);
         (expected > 0 ? agreeing : parting) += 1;
       }
     }

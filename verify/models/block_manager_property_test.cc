@@ -2,7 +2,7 @@
 // tables and contents after every command. A failure is shrunk to the fewest commands that show it.
 
 #include <iostream>
-#include <sstream>
+#include <string>
 
 #include "bazel/testing/property.h"
 #include "core/contract.h"
@@ -11,9 +11,6 @@
 
 namespace recto::verify {
 
-// Found by rapidcheck where it prints counterexamples.
-void showValue(const CacheScenario& scenario, std::ostream& out) { out << '\n' << scenario; }
-
 namespace {
 
 Happenings& happenings() {
@@ -21,16 +18,12 @@ Happenings& happenings() {
   return happenings;
 }
 
-rc::Seq<CacheScenario> shrinks(const CacheScenario& scenario) {
-  return rc::seq::fromContainer(simpler_scenarios(scenario));
-}
-
-rc::Gen<CacheScenario> arbitrary_scenario(const ScenarioDomain& domain) {
-  return [domain](const rc::Random& random, int) {
-    rc::Random seeds = random;
-    RandomStream stream(seeds.next());
-    return rc::shrinkable::shrinkRecur(draw_scenario(stream, domain), shrinks);
+CacheScenario draw_any(Draw& draw, const ScenarioDomain& domain) {
+  const auto make = [domain](std::uint64_t bits) {
+    RandomStream stream(bits);
+    return draw_scenario(stream, domain);
   };
+  return draw.custom("scenario", make, simpler_scenarios);
 }
 
 void check_scenario(const CacheScenario& scenario) {
@@ -38,22 +31,28 @@ void check_scenario(const CacheScenario& scenario) {
   try {
     for (const CacheCommand& command : scenario.commands) lockstep.run(command);
   } catch (const ContractFailure& failure) {
-    RC_FAIL(std::string(failure.what()) + "\nafter" + lockstep.log());
+    fail_case(std::string(failure.what()) + "\nafter" + lockstep.log());
   }
 }
 
-void check_domain(const ScenarioDomain& domain) { check_scenario(*arbitrary_scenario(domain)); }
+void check_domain(Draw& draw, const ScenarioDomain& domain) {
+  check_scenario(draw_any(draw, domain));
+}
 
 TEST_CASE("the block manager does what its model does") {
-  rc::prop("on any cache", [] { check_domain({}); });
-  rc::prop("with one table for all layers",
-           [] { check_domain({.groups_max = 1, .has_windows = false}); });
-  rc::prop("with windows", [] { check_domain({.groups_max = 2, .has_swaps = false}); });
-  rc::prop("where a handful of blocks must do",
-           [] { check_domain({.blocks_min = 2, .blocks_max = 5, .groups_max = 1}); });
-  rc::prop("where there is room", [] { check_domain({.blocks_min = 25, .groups_max = 2}); });
-  rc::prop("without keys and swaps", [] { check_domain({.has_swaps = false, .has_keys = false}); });
-  rc::prop("over many commands", [] { check_domain({.commands_max = 1500}); });
+  property("on any cache", [](Draw& draw) { check_domain(draw, {}); });
+  property("with one table for all layers",
+           [](Draw& draw) { check_domain(draw, {.groups_max = 1, .has_windows = false}); });
+  property("with windows",
+           [](Draw& draw) { check_domain(draw, {.groups_max = 2, .has_swaps = false}); });
+  property("where a handful of blocks must do", [](Draw& draw) {
+    check_domain(draw, {.blocks_min = 2, .blocks_max = 5, .groups_max = 1});
+  });
+  property("where there is room",
+           [](Draw& draw) { check_domain(draw, {.blocks_min = 25, .groups_max = 2}); });
+  property("without keys and swaps",
+           [](Draw& draw) { check_domain(draw, {.has_swaps = false, .has_keys = false}); });
+  property("over many commands", [](Draw& draw) { check_domain(draw, {.commands_max = 1500}); });
 }
 
 TEST_CASE("the random commands met everything that can happen") {

@@ -115,7 +115,7 @@ class Endings(unittest.TestCase):
         thrown = falsified + "  Exception thrown with message:\n"
         self.assertEqual(self.fails(thrown + "  vector::reserve\n").kind, "threw")
         self.assertEqual(self.fails(thrown + "  x.cc:3: contract broken: a\n").kind, "killed")
-        self.assertEqual(self.fails(falsified + "  RC_ASSERT(a)\n").kind, "killed")
+        self.assertEqual(self.fails(falsified + "  RECTO_REQUIRE(a)\n").kind, "killed")
 
     def test_by_bounds_and_what_is_not_defined(self):
         for what, sort in outcome.CHECKED.items():

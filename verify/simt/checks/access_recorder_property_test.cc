@@ -112,54 +112,56 @@ std::optional<std::size_t> first_race(const std::vector<Event>& events, Judge&& 
   return std::nullopt;
 }
 
-void compare(const Setting& setting) {
+void compare(Draw& draw, const Setting& setting) {
   for (int program = 0; program < kPrograms; ++program) {
-    const std::vector<Event> events = any_events(setting);
+    const std::vector<Event> events = draw_events(draw, setting);
     const std::optional<std::size_t> expected = first_race(events, Clocks(setting.scope));
     const std::optional<std::size_t> seen = first_race(events, Records(setting));
-    RC_ASSERT(seen == expected);
+    RECTO_REQUIRE(seen == expected);
   }
 }
 
 TEST_CASE("records and full clocks see the same first race") {
-  rc::prop("in shared memory", [] { compare({Scope::kBlock, false, false, false}); });
-  rc::prop("in global memory, thread blocks one after the other", [] {
-    compare({Scope::kGrid, false, false, false});
+  property("in shared memory", [](Draw& draw) {
+    compare(draw, {Scope::kBlock, false, false, false});
   });
-  rc::prop("in global memory, thread blocks side by side", [] {
-    compare({Scope::kGrid, true, false, false});
+  property("in global memory, thread blocks one after the other", [](Draw& draw) {
+    compare(draw, {Scope::kGrid, false, false, false});
+  });
+  property("in global memory, thread blocks side by side", [](Draw& draw) {
+    compare(draw, {Scope::kGrid, true, false, false});
   });
 }
 
-void expect_no_false_alarm(const Setting& setting) {
+void expect_no_false_alarm(Draw& draw, const Setting& setting) {
   for (int program = 0; program < kPrograms; ++program) {
-    const std::vector<Event> events = any_events(setting);
+    const std::vector<Event> events = draw_events(draw, setting);
     const std::optional<std::size_t> seen = first_race(events, Records(setting));
     Clocks clocks(setting.scope);
     bool races = false;
     for (std::size_t i = 0; seen && i <= *seen; ++i) races = clocks.take(events[i]);
-    RC_ASSERT(!seen || races);
+    RECTO_REQUIRE((!seen || races));
   }
 }
 
 // Of several atomic operations one stands for all when a plain read comes, and of readers in
 // several warps two, so that some races are missed.
 TEST_CASE("with atomic operations, or messages, records see no race where there is none") {
-  rc::prop("atomic operations in shared memory", [] {
-    expect_no_false_alarm({Scope::kBlock, false, true, false});
+  property("atomic operations in shared memory", [](Draw& draw) {
+    expect_no_false_alarm(draw, {Scope::kBlock, false, true, false});
   });
-  rc::prop("atomic operations in global memory", [] {
-    expect_no_false_alarm({Scope::kGrid, true, true, false});
+  property("atomic operations in global memory", [](Draw& draw) {
+    expect_no_false_alarm(draw, {Scope::kGrid, true, true, false});
   });
-  rc::prop("messages in shared memory", [] {
-    expect_no_false_alarm({Scope::kBlock, false, false, true});
+  property("messages in shared memory", [](Draw& draw) {
+    expect_no_false_alarm(draw, {Scope::kBlock, false, false, true});
   });
-  rc::prop("both in global memory", [] {
-    expect_no_false_alarm({Scope::kGrid, true, true, true});
+  property("both in global memory", [](Draw& draw) {
+    expect_no_false_alarm(draw, {Scope::kGrid, true, true, true});
   });
   for (const bool is_cooperative : {false, true}) {
-    rc::prop("fences in global memory", [is_cooperative] {
-      expect_no_false_alarm({Scope::kGrid, is_cooperative, true, false, true});
+    property("fences in global memory", [is_cooperative](Draw& draw) {
+      expect_no_false_alarm(draw, {Scope::kGrid, is_cooperative, true, false, true});
     });
   }
 }

@@ -51,37 +51,35 @@ struct Setting {
   bool has_fences = false;  // then atomic operations hand over
 };
 
-inline int any_in(int first, int last) { return *rc::gen::inRange(first, last + 1); }
-
-inline Event any_event(const Setting& setting, unsigned block) {
+inline Event draw_event(Draw& draw, const Setting& setting, unsigned block) {
   Event event;
   event.block = block;
-  event.thread = kActors[static_cast<std::size_t>(any_in(0, kActors.size() - 1))];
-  const int step = any_in(0, 19);
+  event.thread = kActors[draw.growing<std::size_t>(0, kActors.size() - 1)];
+  const int step = draw.growing<int>(0, 19);
   if (step == 0 && setting.is_cooperative) {
     event.step = Step::kGridBarrier;
   } else if (step == 1) {
     event.step = Step::kBlockBarrier;
   } else if (step <= 6 && setting.has_messages) {
     constexpr std::array<Step, 3> kSteps = {Step::kRelease, Step::kEndPhase, Step::kAcquire};
-    event.step = kSteps[static_cast<std::size_t>(any_in(0, 2))];
+    event.step = kSteps[draw.growing<std::size_t>(0, 2)];
   } else if (step <= 6 && setting.has_fences) {
     event.step = Step::kFence;
   } else if (step <= 6 || (step <= 10 && (setting.has_messages || setting.has_fences))) {
     event.step = Step::kWarpBarrier;
     event.lanes = 1U << event.thread % kWarpSize;
     for (const unsigned actor : kActors) {
-      if (actor / kWarpSize == event.thread / kWarpSize && any_in(0, 2) > 0) {
+      if (actor / kWarpSize == event.thread / kWarpSize && draw.growing(0, 2) > 0) {
         event.lanes |= 1U << actor % kWarpSize;
       }
     }
   }
-  event.bytes = std::size_t{1} << any_in(0, 2);
-  event.offset = static_cast<std::size_t>(any_in(0, 3)) / event.bytes * event.bytes;
+  event.bytes = std::size_t{1} << draw.growing(0, 2);
+  event.offset = draw.growing<std::size_t>(0, 3) / event.bytes * event.bytes;
   // Twice as many reads as writes.
-  event.kind = any_in(0, 2) > 0 ? AccessKind::kRead : AccessKind::kWrite;
-  if (setting.has_atomics && any_in(0, 1) > 0) {
-    event.kind = any_in(0, 2) > 0 ? AccessKind::kAtomic : AccessKind::kAtomicRead;
+  event.kind = draw.growing(0, 2) > 0 ? AccessKind::kRead : AccessKind::kWrite;
+  if (setting.has_atomics && draw.growing(0, 1) > 0) {
+    event.kind = draw.growing(0, 2) > 0 ? AccessKind::kAtomic : AccessKind::kAtomicRead;
   }
   return event;
 }
@@ -202,15 +200,15 @@ class Clocks {
 };
 
 // Most races are left out, so that there are many events before the first one.
-inline std::vector<Event> any_events(const Setting& setting) {
+inline std::vector<Event> draw_events(Draw& draw, const Setting& setting) {
   std::vector<Event> events;
   Clocks clocks(setting.scope);
-  const int count = any_in(1, 120);
+  const int count = draw.growing<int>(1, 120);
   for (int i = 0; i < count; ++i) {
-    const int block = setting.is_cooperative ? any_in(0, kBlocks - 1) : 3 * i / count;
-    const Event event = any_event(setting, static_cast<unsigned>(block));
+    const int block = setting.is_cooperative ? draw.growing<int>(0, kBlocks - 1) : 3 * i / count;
+    const Event event = draw_event(draw, setting, static_cast<unsigned>(block));
     Clocks after = clocks;
-    if (after.take(event) && any_in(0, 9) > 0) continue;
+    if (after.take(event) && draw.growing(0, 9) > 0) continue;
     clocks = std::move(after);
     events.push_back(event);
   }

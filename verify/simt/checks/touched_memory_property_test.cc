@@ -13,14 +13,12 @@ namespace {
 
 using Bytes = std::map<AccessKind, std::set<std::uintptr_t>>;
 
-int any_in(int first, int last) { return *rc::gen::inRange(first, last + 1); }
-
 // Near the ends of pages and words of bits, most often.
-std::uintptr_t any_address() {
+std::uintptr_t draw_address(Draw& draw) {
   constexpr std::uintptr_t kBase = std::uintptr_t{5} << 40;
-  const auto page = static_cast<std::uintptr_t>(any_in(0, 3)) << 12;
-  const auto word = static_cast<std::uintptr_t>(any_in(0, 2)) * 64;
-  return kBase + page + word + static_cast<std::uintptr_t>(any_in(-20, 20));
+  const auto page = draw.growing<std::uintptr_t>(0, 3) << 12;
+  const auto word = draw.growing<std::uintptr_t>(0, 2) * 64;
+  return kBase + page + word + static_cast<std::uintptr_t>(draw.growing(-20, 20));
 }
 
 Bytes bytes_of(const std::vector<TouchedRange>& ranges) {
@@ -32,23 +30,24 @@ Bytes bytes_of(const std::vector<TouchedRange>& ranges) {
 }
 
 TEST_CASE("what was noted is told, sorted and without gaps that are none") {
-  rc::prop("of drawn accesses, again and again", [] {
+  property("of drawn accesses, again and again", [](Draw& draw) {
     TouchedMemory touched;
     for (int round = 0; round < 3; ++round) {
       Bytes expected;
-      for (int i = any_in(0, 60); i > 0; --i) {
-        const std::uintptr_t address = any_address();
-        const auto bytes = static_cast<std::size_t>(any_in(0, 9) > 0 ? any_in(1, 16) : 5000);
-        const auto kind = static_cast<AccessKind>(any_in(0, 3));
+      for (int i = draw.growing<int>(0, 60); i > 0; --i) {
+        const std::uintptr_t address = draw_address(draw);
+        const auto bytes =
+            static_cast<std::size_t>(draw.growing(0, 9) > 0 ? draw.growing(1, 16) : 5000);
+        const auto kind = static_cast<AccessKind>(draw.growing(0, 3));
         touched.note(address, bytes, kind);
         for (std::size_t at = 0; at < bytes; ++at) expected[kind].insert(address + at);
       }
       const std::vector<TouchedRange> ranges = touched.take();
-      RC_ASSERT(bytes_of(ranges) == expected);
+      RECTO_REQUIRE(bytes_of(ranges) == expected);
       for (std::size_t i = 1; i < ranges.size(); ++i) {
         const bool is_next_kind = ranges[i - 1].kind < ranges[i].kind;
-        RC_ASSERT(is_next_kind ||
-                  (ranges[i - 1].kind == ranges[i].kind && ranges[i - 1].end < ranges[i].begin));
+        RECTO_REQUIRE((is_next_kind || (ranges[i - 1].kind == ranges[i].kind &&
+                                        ranges[i - 1].end < ranges[i].begin)));
       }
     }
   });

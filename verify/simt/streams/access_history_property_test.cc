@@ -17,18 +17,16 @@ namespace {
 constexpr int kSteps = 40;
 constexpr int kBytes = 24;
 
-int any_in(int first, int last) { return *rc::gen::inRange(first, last + 1); }
-
-OperationId any_of(const std::set<OperationId>& operations) {
-  return *std::next(operations.begin(), any_in(0, static_cast<int>(operations.size()) - 1));
+OperationId draw_one_of(Draw& draw, const std::set<OperationId>& operations) {
+  return *std::next(operations.begin(), draw.growing(0, std::ssize(operations) - 1));
 }
 
-std::vector<TouchedRange> any_ranges() {
+std::vector<TouchedRange> draw_ranges(Draw& draw) {
   std::vector<TouchedRange> ranges;
-  for (int i = any_in(1, 3); i > 0; --i) {
-    const auto begin = static_cast<std::uintptr_t>(any_in(0, kBytes - 1));
-    const auto end = begin + static_cast<std::uintptr_t>(any_in(1, 6));
-    ranges.push_back({begin, end, static_cast<AccessKind>(any_in(0, 3))});
+  for (int i = draw.growing<int>(1, 3); i > 0; --i) {
+    const auto begin = draw.growing<std::uintptr_t>(0, kBytes - 1);
+    const auto end = begin + draw.growing<std::uintptr_t>(1, 6);
+    ranges.push_back({begin, end, static_cast<AccessKind>(draw.growing(0, 3))});
   }
   return ranges;
 }
@@ -46,22 +44,24 @@ bool meet(const std::vector<TouchedRange>& some, const std::vector<TouchedRange>
 // A drawn host program, and a device that runs its operations as late as it likes.
 class Program {
  public:
+  explicit Program(Draw& draw) : draw_(draw) {}
+
   void step() {
-    const int choice = any_in(0, 9);
+    const int choice = draw_.growing<int>(0, 9);
     if (choice < 5 || before_.empty()) {
       ask();
     } else if (choice < 9) {
-      if (!waiting_.empty()) run_with_all_before(any_of(waiting_));
+      if (!waiting_.empty()) run_with_all_before(draw_one_of(draw_, waiting_));
     } else {
       wait();
     }
   }
 
   void finish() {
-    while (!waiting_.empty()) run_with_all_before(any_of(waiting_));
+    while (!waiting_.empty()) run_with_all_before(draw_one_of(draw_, waiting_));
     for (const auto& [later, before] : before_) {
       for (const auto& [earlier, unused] : before_) {
-        RC_ASSERT(order_.precedes(earlier, later) == before.contains(earlier));
+        RECTO_REQUIRE(order_.precedes(earlier, later) == before.contains(earlier));
       }
     }
   }
@@ -70,8 +70,8 @@ class Program {
   void ask() {
     std::vector<OperationId> after;
     std::set<OperationId> before = host_;
-    for (int i = any_in(0, 2); i > 0 && !before_.empty(); --i) {
-      after.push_back(static_cast<OperationId>(any_in(1, static_cast<int>(before_.size()))));
+    for (int i = draw_.growing<int>(0, 2); i > 0 && !before_.empty(); --i) {
+      after.push_back(draw_.growing<OperationId>(1, before_.size()));
       before.insert(after.back());
       before.insert(before_[after.back()].begin(), before_[after.back()].end());
     }
@@ -81,12 +81,12 @@ class Program {
   }
 
   void wait() {
-    const auto operation = static_cast<OperationId>(any_in(1, static_cast<int>(before_.size())));
+    const auto operation = draw_.growing<OperationId>(1, before_.size());
     run_with_all_before(operation);
     host_.insert(operation);
     host_.insert(before_[operation].begin(), before_[operation].end());
     order_.wait_for(operation);
-    RC_ASSERT(order_.has_waited_for_all() == (host_.size() == before_.size()));
+    RECTO_REQUIRE(order_.has_waited_for_all() == (host_.size() == before_.size()));
     if (order_.has_waited_for_all()) history_.clear();
   }
 
@@ -98,17 +98,18 @@ class Program {
   // Those asked for earlier first, which is an order that all may run in.
   void run(OperationId operation) {
     if (waiting_.erase(operation) == 0) return;
-    const std::vector<TouchedRange> ranges = any_ranges();
+    const std::vector<TouchedRange> ranges = draw_ranges(draw_);
     std::set<OperationId> expected;
     for (const auto& [past, touched] : touched_) {
       if (!before_[operation].contains(past) && meet(touched, ranges)) expected.insert(past);
     }
     const std::vector<UnorderedAccess> found = history_.note(operation, ranges);
-    RC_ASSERT(found.empty() == expected.empty());
-    for (const UnorderedAccess& access : found) RC_ASSERT(expected.contains(access.operation));
+    RECTO_REQUIRE(found.empty() == expected.empty());
+    for (const UnorderedAccess& access : found) RECTO_REQUIRE(expected.contains(access.operation));
     touched_[operation] = ranges;
   }
 
+  Draw& draw_;
   OperationOrder order_;
   AccessHistory history_{order_};
   std::map<OperationId, std::set<OperationId>> before_;
@@ -118,8 +119,8 @@ class Program {
 };
 
 TEST_CASE("an operation conflicts with some of the history if it does with some operation") {
-  rc::prop("of drawn host programs", [] {
-    Program program;
+  property("of drawn host programs", [](Draw& draw) {
+    Program program(draw);
     for (int i = 0; i < kSteps; ++i) program.step();
     program.finish();
   });
