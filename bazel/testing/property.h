@@ -235,6 +235,9 @@ void require(const Catch::ExprLhs<Value>& value, const RequireSite& site) {
 }  // namespace internal
 }  // namespace recto
 
+// Catch2 says so, too, but a precompiled header does not keep pragmas.
+#pragma GCC diagnostic ignored "-Wparentheses"
+
 // REQUIRE for properties: fails the case, and prints both operands.
 #define RECTO_REQUIRE(...) \
   ::recto::internal::require(Catch::Decomposer() <= __VA_ARGS__, {__FILE__, __LINE__, #__VA_ARGS__})
