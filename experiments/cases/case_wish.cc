@@ -10,7 +10,7 @@
 
 #include "core/dense_kv_view.h"
 #include "experiments/cases/operation_cases.h"
-#include "experiments/support/text_list.h"
+#include "experiments/support/text_values.h"
 #include "experiments/support/usage_error.h"
 #include "verify/drawn_cases.h"
 #include "verify/generators/case_json.h"

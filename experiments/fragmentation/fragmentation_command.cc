@@ -24,7 +24,7 @@
 #include "experiments/support/run_fields.h"
 #include "experiments/support/run_flags.h"
 #include "experiments/support/spec_help.h"
-#include "experiments/support/text_list.h"
+#include "experiments/support/text_values.h"
 #include "experiments/support/unused_settings.h"
 #include "experiments/support/usage_error.h"
 

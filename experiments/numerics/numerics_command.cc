@@ -19,7 +19,7 @@
 #include "experiments/support/output_file.h"
 #include "experiments/support/parallel.h"
 #include "experiments/support/progress.h"
-#include "experiments/support/text_list.h"
+#include "experiments/support/text_values.h"
 #include "experiments/support/usage_error.h"
 
 namespace recto::experiments {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "experiments/report/folder_report.h"
-#include "experiments/support/text_list.h"
+#include "experiments/support/text_values.h"
 #include "experiments/support/usage_error.h"
 
 namespace recto::experiments {

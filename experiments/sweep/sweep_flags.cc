@@ -7,7 +7,7 @@
 
 #include "experiments/support/offered_values.h"
 #include "experiments/support/run_flags.h"
-#include "experiments/support/text_list.h"
+#include "experiments/support/text_values.h"
 
 namespace recto::experiments {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/json_output.h"
-#include "experiments/support/text_list.h"
+#include "experiments/support/text_values.h"
 #include "experiments/support/usage_error.h"
 #include "experiments/trace/token_count.h"
 #include "experiments/trace/trace_json.h"

@@ -9,7 +9,7 @@
 #include "experiments/support/offered_values.h"
 #include "experiments/support/shell_word.h"
 #include "experiments/support/table.h"
-#include "experiments/support/text_list.h"
+#include "experiments/support/text_values.h"
 #include "experiments/support/usage_error.h"
 #include "verify/block_tables/engine_tables_law.h"
 #include "verify/kernel_abi/kernel_device.h"
