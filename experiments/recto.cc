@@ -1,5 +1,4 @@
-// The command line. Each subcommand lives in a folder of its own; see
-// experiments/support/command.h.
+// The command line. Each command lives in a folder of its own; see experiments/support/command.h.
 
 #include "experiments/completion/completion_command.h"
 #include "experiments/fragmentation/fragmentation_command.h"
@@ -8,40 +7,33 @@
 #include "experiments/plot/plot_command.h"
 #include "experiments/report/report_command.h"
 #include "experiments/simulate/simulate_command.h"
-#include "experiments/support/command_line.h"
+#include "experiments/support/program.h"
 #include "experiments/sweep/sweep_command.h"
 #include "experiments/trace/trace_command.h"
 
 namespace recto::experiments {
 namespace {
 
-void add_commands(CLI::App& app, CommandContext& context) {
-  add_fragmentation_command(app, context);
-  add_simulate_command(app, context);
-  add_sweep_command(app, context);
-  add_report_command(app, context);
-  add_trace_command(app, context);
-  add_plan_command(app, context);
-  add_plot_command(app, context);
-  add_completion_command(app, context);
-  add_man_command(app, context);
+Command recto_program() {
+  Command program(
+      "recto",
+      "Paged attention: where each slot of a KV cache goes, and whether kernels are right.");
+  program.footer =
+      "Each command explains itself: recto COMMAND --help\n\n"
+      "Examples:\n"
+      "  recto fragmentation\n"
+      "  recto simulate --workload chat --allocator prefix-cached\n"
+      "  recto verify --kernel libmine.so\n"
+      "\nExit codes: 0 done, 1 the run failed, 2 bad usage or bad input.\n";
+  program.commands = {fragmentation_command(), simulate_command(), sweep_command(),
+                      report_command(),        trace_command(),    plan_command(),
+                      plot_command(),          completion_command(), man_command()};
+  return program;
 }
-
-constexpr Program kProgram = {
-    .name = "recto",
-    .about = "Paged attention: where each slot of a KV cache goes, and whether kernels are right.",
-    .footer =
-        "Each command explains itself: recto COMMAND --help\n\n"
-        "Examples:\n"
-        "  recto fragmentation\n"
-        "  recto simulate --workload chat --allocator prefix-cached\n"
-        "  recto verify --kernel libmine.so\n"
-        "\nExit codes: 0 done, 1 the run failed, 2 bad usage or bad input.\n",
-    .add_commands = add_commands};
 
 }  // namespace
 }  // namespace recto::experiments
 
 int main(int argc, char** argv) {
-  return recto::experiments::run_program(recto::experiments::kProgram, argc, argv);
+  return recto::experiments::run_program(recto::experiments::recto_program(), argc, argv);
 }

@@ -10,8 +10,7 @@
 
 #include "core/dense_kv_view.h"
 #include "experiments/cases/operation_cases.h"
-#include "experiments/support/text_list.h"
-#include "experiments/support/usage_error.h"
+#include "experiments/support/text_values.h"
 #include "verify/drawn_cases.h"
 #include "verify/generators/case_json.h"
 #include "verify/kernel_abi/kernel_library_report.h"
@@ -138,11 +137,6 @@ Status narrow(const CaseWish& wish, CaseDomain& domain) {
   return Status::ok();
 }
 
-// Such as from an unset variable: it would stand for the default.
-std::string check_list_given(const std::string& text) {
-  return text.empty() ? "found ''; expected a list" : "";
-}
-
 // What both lists have in common; if nothing, what is wished for.
 void keep_common(const std::vector<std::int64_t>& of_kind, std::vector<std::int64_t>& wished) {
   std::vector<std::int64_t> both;
@@ -182,34 +176,30 @@ Result<std::vector<OperationCases>> operation_cases(const CaseWish& wish,
 
 }  // namespace
 
-void add_wish_flags(CLI::App& command, CaseWish& wish) {
-  command.add_option("--cases", wish.cases, "to be drawn [24]")
-      ->option_text("N")
-      ->check(CLI::Range(std::int64_t{1}, kCasesMax));
-  command.add_option("--seed", wish.seed, "of the cases [2026]")
-      ->option_text("N")
-      ->check(check_whole_number);
-  const auto add_list = [&command](const char* flag, std::string& list, const char* about) {
-    command.add_option(flag, list, about)->option_text("LIST")->check(check_list_given);
+void add_wish_flags(Command& command, CaseWish& wish) {
+  command.add("--cases N", integer(wish.cases, {1, kCasesMax}), "to be drawn [24]");
+  command.add("--seed N", integer(wish.seed), "of the cases [2026]");
+  // An empty list would stand for the default.
+  const auto add_list = [&command](const char* names, std::string& list, const char* about) {
+    command.add(names, nonempty_text(list, "a list"), about);
   };
-  add_list("--op", wish.operations, "of decode, prefill and kv_write [all]");
-  add_list("--type", wish.types, "of q and K/V: fp32, fp16, bf16, fp16/e4m3, ... [all]");
-  add_list("--layout", wish.layouts, "of token-major, head-major and packed [token-major]");
-  add_list("--head-dim", wish.head_dims, "of K and V alike [small ones, and from 40 to 256]");
-  add_list("--group", wish.groups, "query heads of a KV head [1 to 8, and some to 71]");
-  add_list("--block-size", wish.block_sizes, "tokens of a block [small ones, and 16,32,64]");
-  add_list("--without", wish.without, "softcap, window, alibi, sinks, scales, non-causal [none]");
-  const auto add_limit = [&command](const char* flag, std::int64_t& limit, const char* about,
+  add_list("--op LIST", wish.operations, "of decode, prefill and kv_write [all]");
+  add_list("--type LIST", wish.types, "of q and K/V: fp32, fp16, bf16, fp16/e4m3, ... [all]");
+  add_list("--layout LIST", wish.layouts, "of token-major, head-major and packed [token-major]");
+  add_list("--head-dim LIST", wish.head_dims, "of K and V alike [small ones, and from 40 to 256]");
+  add_list("--group LIST", wish.groups, "query heads of a KV head [1 to 8, and some to 71]");
+  add_list("--block-size LIST", wish.block_sizes, "tokens of a block [small ones, and 16,32,64]");
+  add_list("--without LIST", wish.without,
+           "softcap, window, alibi, sinks, scales, non-causal [none]");
+  const auto add_limit = [&command](const char* names, std::int64_t& limit, const char* about,
                                     std::int64_t most) {
-    command.add_option(flag, limit, fmt::format("{} [{}]", about, limit))
-        ->option_text("N")
-        ->check(CLI::Range(std::int64_t{1}, most));
+    command.add(names, integer(limit, {1, most}), fmt::format("{} [{}]", about, limit));
   };
-  add_limit("--context-max", wish.limits.context_max, "longest context, tokens", kContextMax);
-  add_limit("--sequences-max", wish.limits.num_seqs_max, "most sequences of a batch",
-            kSequencesMax);
-  add_limit("--rows-max", wish.limits.num_rows_max, "most query rows of a sequence", kRowsMax);
-  add_limit("--q-heads-max", wish.limits.num_q_heads_max, "most query heads", kQHeadsMax);
+  verify::SizeLimits& limits = wish.limits;
+  add_limit("--context-max N", limits.context_max, "longest context, tokens", kContextMax);
+  add_limit("--sequences-max N", limits.num_seqs_max, "most sequences of a batch", kSequencesMax);
+  add_limit("--rows-max N", limits.num_rows_max, "most query rows of a sequence", kRowsMax);
+  add_limit("--q-heads-max N", limits.num_q_heads_max, "most query heads", kQHeadsMax);
 }
 
 verify::Json wish_json(const CaseWish& wish) {

@@ -2,13 +2,13 @@
 
 // Which cases a program can serve, as given by flags, and the drawing of such cases.
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "core/status.h"
 #include "experiments/cases/case_folder.h"
+#include "experiments/support/command.h"
 #include "verify/serving_kinds.h"
 
 namespace recto::experiments {
@@ -27,7 +27,7 @@ struct CaseWish {
   verify::SizeLimits limits = {};
 };
 
-void add_wish_flags(CLI::App& command, CaseWish& wish);
+void add_wish_flags(Command& command, CaseWish& wish);
 
 verify::Json wish_json(const CaseWish& wish);
 

@@ -15,7 +15,6 @@
 #include "experiments/support/progress.h"
 #include "experiments/support/shell_word.h"
 #include "experiments/support/table.h"
-#include "experiments/support/usage_error.h"
 #include "experiments/support/version.h"
 
 namespace recto::experiments {
@@ -112,19 +111,15 @@ Status run_cases(const CasesFlags& flags, CommandContext& context) {
 
 }  // namespace
 
-void add_cases_command(CLI::App& app, CommandContext& context) {
+Command cases_command() {
   auto flags = std::make_shared<CasesFlags>();
-  CLI::App* command =
-      app.add_subcommand("cases", "adversarial cases in files, for a program in any language");
-  command->add_option("--out", flags->folder, "empty, or not there yet")
-      ->option_text("DIR")
-      ->check(check_folder_named)
-      ->required();
-  add_wish_flags(*command, flags->wish);
-  command->footer(kFooter);
-  command->callback([flags, &context] {
-    context.chosen = [flags, &context] { return run_cases(*flags, context); };
-  });
+  Command command("cases", "adversarial cases in files, for a program in any language");
+  command.add("--out DIR", nonempty_text(flags->folder, "a folder"), "empty, or not there yet")
+      .is_required = true;
+  add_wish_flags(command, flags->wish);
+  command.footer = kFooter;
+  command.run = [flags](CommandContext& context) { return run_cases(*flags, context); };
+  return command;
 }
 
 }  // namespace recto::experiments

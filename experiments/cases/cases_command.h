@@ -1,12 +1,10 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include "experiments/support/command.h"
 
 namespace recto::experiments {
 
 // `recto cases`: adversarial cases in files, for programs in any language.
-void add_cases_command(CLI::App& app, CommandContext& context);
+Command cases_command();
 
 }  // namespace recto::experiments

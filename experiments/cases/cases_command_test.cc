@@ -29,7 +29,7 @@ std::string fresh_folder(const std::string& name) {
 testing::TriedCommand cases(const std::string& folder, std::vector<std::string> flags) {
   std::vector<std::string> arguments = {"cases", "--out", folder};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
-  return testing::try_command(add_cases_command, std::move(arguments));
+  return testing::try_command(cases_command, std::move(arguments));
 }
 
 std::vector<CaseFile> written(const std::string& folder, const std::vector<std::string>& flags) {
@@ -188,7 +188,7 @@ TEST_CASE("a folder that holds something is left alone") {
   CHECK_THAT(again.err, ContainsSubstring("--out: " + folder + ": expected an empty folder"));
   const auto on_file = cases(case_manifest_path(folder), {"--cases", "1"});
   CHECK(on_file.exit_code == 2);
-  const auto nowhere = testing::try_command(add_cases_command, {"cases"});
+  const auto nowhere = testing::try_command(cases_command, {"cases"});
   CHECK(nowhere.exit_code == 2);
   CHECK_THAT(nowhere.err, ContainsSubstring("--out"));
 }
@@ -218,7 +218,7 @@ TEST_CASE("a manifest is read as it was written, and not once it was changed") {
 }
 
 TEST_CASE("help shows every flag and examples") {
-  const auto tried = testing::try_command(add_cases_command, {"cases", "--help"});
+  const auto tried = testing::try_command(cases_command, {"cases", "--help"});
   CHECK(tried.exit_code == 0);
   for (const char* part : {"--out", "--cases", "--seed", "--op", "--type", "--layout", "--head-dim",
                            "--group", "--block-size", "--without", "--context-max",

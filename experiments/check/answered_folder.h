@@ -29,7 +29,7 @@ class AnsweredFolder {
     path = (root / "of a test" / "cases").string();
     kept = (root / "of a test" / "failing cases").string();
     flags.insert(flags.begin(), {"cases", "--out", path});
-    const testing::TriedCommand tried = testing::try_command(add_cases_command, flags);
+    const testing::TriedCommand tried = testing::try_command(cases_command, flags);
     INFO(tried.err);
     REQUIRE(tried.exit_code == 0);
     files = read_case_manifest(path).value().cases;
@@ -74,7 +74,7 @@ class AnsweredFolder {
 
   testing::TriedCommand check(std::vector<std::string> flags = {}) const {
     flags.insert(flags.begin(), {"check", path, "--out", kept});
-    return testing::try_command(add_check_command, std::move(flags));
+    return testing::try_command(check_command, std::move(flags));
   }
 
   // Checks the folder with `bytes` as the first case's answer.

@@ -11,7 +11,6 @@
 #include "experiments/check/check_run.h"
 #include "experiments/check/check_text.h"
 #include "experiments/support/output_file.h"
-#include "experiments/support/usage_error.h"
 
 namespace recto::experiments {
 namespace {
@@ -63,31 +62,22 @@ Status run_check(CheckFlags& flags, CommandContext& context) {
 
 }  // namespace
 
-void add_check_command(CLI::App& app, CommandContext& context) {
+Command check_command() {
   auto flags = std::make_shared<CheckFlags>();
-  flags->options.kept_folder = "failing-cases";
-  CLI::App* command =
-      app.add_subcommand("check", "answers of your program to recto cases, element by element");
-  command->add_option("dir", flags->options.folder, "with cases.json, cases and answers")
-      ->option_text("DIR")
-      ->check(check_folder_named)
-      ->required();
-  command->add_option("--bound", flags->bound, "hard or sharp [sharp]")
-      ->option_text("KIND")
-      ->check(CLI::IsMember({"hard", "sharp"}));
-  command->add_option("--failures", flags->failures_shown, "shown in full, of each operation [3]")
-      ->option_text("N")
-      ->check(CLI::Range(1, 1000));
-  command
-      ->add_option("--out", flags->options.kept_folder,
-                   "for failing cases, made if any [failing-cases]")
-      ->option_text("DIR")
-      ->check(check_folder_named);
-  command->add_flag("--json", flags->is_json, "for machines");
-  command->footer(kFooter);
-  command->callback([flags, &context] {
-    context.chosen = [flags, &context] { return run_check(*flags, context); };
-  });
+  CheckOptions& options = flags->options;
+  options.kept_folder = "failing-cases";
+  Command command("check", "answers of your program to recto cases, element by element");
+  command.add("dir DIR", nonempty_text(options.folder, "a folder"),
+              "with cases.json, cases and answers");
+  command.add("--bound KIND", one_of(flags->bound, {"hard", "sharp"}), "hard or sharp [sharp]");
+  command.add("--failures N", integer(flags->failures_shown, {1, 1000}),
+              "shown in full, of each operation [3]");
+  command.add("--out DIR", nonempty_text(options.kept_folder, "a folder"),
+              "for failing cases, made if any [failing-cases]");
+  command.add("--json", flag(flags->is_json), "for machines");
+  command.footer = kFooter;
+  command.run = [flags](CommandContext& context) { return run_check(*flags, context); };
+  return command;
 }
 
 }  // namespace recto::experiments

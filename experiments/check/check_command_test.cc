@@ -53,16 +53,17 @@ TEST_CASE("a wrong element is named, kept and replayed, and the others are right
   CHECK_THAT(tried.out, ContainsSubstring("decode-02 is wrong: " + folder.path));
   CHECK_THAT(tried.out, ContainsSubstring("first out[sequence 0, row 0, head 0, dim 0]"));
   CHECK_THAT(tried.out, ContainsSubstring("recto replay '" + kept + "'"));
-  const TriedCommand again = testing::try_command(add_replay_command, {"replay", kept});
+  const TriedCommand again = testing::try_command(replay_command, {"replay", kept});
   INFO(again.out << again.err);
   CHECK(again.exit_code == 1);
   CHECK_THAT(again.out, ContainsSubstring("decode-02.out.npz, sharp bounds"));
   CHECK_THAT(again.out, ContainsSubstring("departs    unknown: outputs are wrong; lse_ln"));
   // The same case, on a backend that is right, and with an answer that is.
-  CHECK(testing::try_command(add_replay_command, {"replay", kept, "--backend", "naive-fp64"})
-            .exit_code == 0);
+  CHECK(
+      testing::try_command(replay_command, {"replay", kept, "--backend", "naive-fp64"}).exit_code ==
+      0);
   folder.answer(folder.files[1], folder.right(folder.files[1]));
-  CHECK(testing::try_command(add_replay_command, {"replay", kept}).exit_code == 0);
+  CHECK(testing::try_command(replay_command, {"replay", kept}).exit_code == 0);
 }
 
 TEST_CASE("a fault that is known is told from outputs alone, and with lse_ln where it departs") {
@@ -78,7 +79,7 @@ TEST_CASE("a fault that is known is told from outputs alone, and with lse_ln whe
   folder.answer(folder.files[0], answer);
   CHECK(folder.check().exit_code == 1);
   const std::string kept = folder.kept + "/decode-01.json";
-  const TriedCommand replayed = testing::try_command(add_replay_command, {"replay", kept});
+  const TriedCommand replayed = testing::try_command(replay_command, {"replay", kept});
   INFO(replayed.out);
   CHECK_THAT(replayed.out, ContainsSubstring("departs    scores: lse_ln is "));
   CHECK_THAT(replayed.out, ContainsSubstring("the lse is a logarithm of base 2"));
@@ -94,7 +95,7 @@ TEST_CASE("a token written elsewhere is told by block and slot, here and in a re
   const std::string where = "1 code of the pool of V is wrong, first in block 0, slot 0, head 0";
   CHECK_THAT(tried.out, ContainsSubstring(where));
   const TriedCommand again =
-      testing::try_command(add_replay_command, {"replay", folder.kept + "/kv_write-01.json"});
+      testing::try_command(replay_command, {"replay", folder.kept + "/kv_write-01.json"});
   CHECK(again.exit_code == 1);
   CHECK_THAT(again.out, ContainsSubstring(where));
 }
@@ -147,7 +148,7 @@ TEST_CASE("JSON has each case with its state") {
 }
 
 TEST_CASE("help shows every flag and examples") {
-  const auto tried = testing::try_command(add_check_command, {"check", "--help"});
+  const auto tried = testing::try_command(check_command, {"check", "--help"});
   CHECK(tried.exit_code == 0);
   for (const char* part : {"DIR", "--bound", "--failures", "--out", "--json", "Examples:"})
     CHECK_THAT(tried.out, ContainsSubstring(part));

@@ -70,7 +70,7 @@ TEST_CASE("a folder without a manifest, with two answers, or none at all is bad 
   folder.check_refused(folder.path + ": expected a folder that recto cases --out DIR wrote");
   folder.check_refused("; found no cases.json in it");
   const auto tried = [](const std::string& path) {
-    return testing::try_command(add_check_command, {"check", path});
+    return testing::try_command(check_command, {"check", path});
   };
   CHECK_THAT(
       tried("nowhere").err,
@@ -83,13 +83,13 @@ TEST_CASE("a folder without a manifest, with two answers, or none at all is bad 
              ContainsSubstring("cases.json, a NAME.npz for each case, and your program's "
                                "NAME.out.npy or NAME.out.npz beside it; found an empty folder"));
   CHECK(tried("").exit_code == 2);
-  CHECK(testing::try_command(add_check_command, {"check"}).exit_code == 2);
+  CHECK(testing::try_command(check_command, {"check"}).exit_code == 2);
 }
 
 TEST_CASE("a place where failing cases cannot be kept is refused before anything is judged") {
   const AnsweredFolder folder({"--cases", "2"});
   const TriedCommand tried =
-      testing::try_command(add_check_command, {"check", folder.path, "--out", "/dev/null"});
+      testing::try_command(check_command, {"check", folder.path, "--out", "/dev/null"});
   CHECK(tried.exit_code == 2);
   CHECK(tried.out.empty());
   CHECK_THAT(tried.err, ContainsSubstring("--out: /dev/null: cannot make this folder"));

@@ -48,18 +48,18 @@ std::string with_name(std::string_view text, const std::string& name) {
 }
 
 // The call that completes the value of an option; ":" if the user chooses it freely.
-std::string value_call(const OptionOutline& option) {
-  if (option.kind == ValueKind::kFile) return "_@_paths -f";
-  if (option.kind == ValueKind::kFolder) return "_@_paths -d";
-  if (option.values.empty()) return ":";
-  return fmt::format("_@_{} '{}'", option.is_list ? "list" : "words",
-                     fmt::join(option.values, " "));
+std::string value_call(const Option& option) {
+  if (option.kind() == ValueKind::kFile) return "_@_paths -f";
+  if (option.kind() == ValueKind::kFolder) return "_@_paths -d";
+  if (option.value.known.empty()) return ":";
+  return fmt::format("_@_{} '{}'", option.is_list() ? "list" : "words",
+                     fmt::join(option.value.known, " "));
 }
 
-std::string value_cases(const CommandOutline& command) {
+std::string value_cases(const Command& command) {
   std::string cases;
-  for (const OptionOutline& option : command.options) {
-    if (option.kind == ValueKind::kNone || option.is_positional()) continue;
+  for (const Option& option : command.options) {
+    if (option.kind() == ValueKind::kNone || option.is_positional()) continue;
     for (const std::string& flag : option.flags) {
       cases += fmt::format("    '{} {}') {}; return ;;\n", command.name, flag, value_call(option));
     }
@@ -67,18 +67,18 @@ std::string value_cases(const CommandOutline& command) {
   return cases;
 }
 
-std::string flags_of(const CommandOutline& command) {
+std::string flags_of(const Command& command) {
   std::vector<std::string> flags;
-  for (const OptionOutline& option : command.options) {
+  for (const Option& option : command.options) {
     if (!option.is_positional()) flags.push_back(option.flags.back());
   }
   return fmt::format("{}", fmt::join(flags, " "));
 }
 
 // If no flag is waiting for its value: flags, or the argument that the command takes.
-std::string word_case(const CommandOutline& command) {
+std::string word_case(const Command& command) {
   std::string argument;
-  for (const OptionOutline& option : command.options) {
+  for (const Option& option : command.options) {
     if (option.is_positional()) {
       argument = fmt::format("[[ $current == -* ]] || {{ {}; return; }}; ", value_call(option));
     }
@@ -88,11 +88,11 @@ std::string word_case(const CommandOutline& command) {
 
 }  // namespace
 
-std::string bash_completion(const CommandOutline& program) {
+std::string bash_completion(const Command& program) {
   std::string values = "  case \"$command $flag\" in\n";
   std::string words = "  case $command in\n";
   std::string names;
-  for (const CommandOutline& command : program.commands) {
+  for (const Command& command : program.commands) {
     values += value_cases(command);
     words += word_case(command);
     names += command.name + " ";

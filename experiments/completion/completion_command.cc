@@ -4,7 +4,6 @@
 #include <string>
 
 #include "experiments/completion/completion_scripts.h"
-#include "experiments/support/command_outline.h"
 
 namespace recto::experiments {
 namespace {
@@ -15,28 +14,23 @@ Examples:
   recto completion zsh > "${fpath[1]}/_recto"
   recto completion fish > ~/.config/fish/completions/recto.fish)";
 
-std::string script_of(const std::string& shell, const CommandOutline& program) {
+std::string script_of(const std::string& shell, const Command& program) {
   if (shell == "bash") return bash_completion(program);
   return shell == "zsh" ? zsh_completion(program) : fish_completion(program);
 }
 
 }  // namespace
 
-void add_completion_command(CLI::App& app, CommandContext& context) {
+Command completion_command() {
   auto shell = std::make_shared<std::string>();
-  CLI::App* command =
-      app.add_subcommand("completion", "a script that completes commands, flags and names");
-  command->add_option("SHELL", *shell, "bash, zsh or fish")
-      ->required()
-      ->option_text(" ")
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  command->footer(kFooter);
-  command->callback([shell, &app, &context] {
-    context.chosen = [shell, &app, &context] {
-      context.out << script_of(*shell, outline_of(app));
-      return Status::ok();
-    };
-  });
+  Command command("completion", "a script that completes commands, flags and names");
+  command.add("SHELL", one_of(*shell, {"bash", "zsh", "fish"}), "bash, zsh or fish");
+  command.footer = kFooter;
+  command.run = [shell](CommandContext& context) {
+    context.out << script_of(*shell, context.program);
+    return Status::ok();
+  };
+  return command;
 }
 
 }  // namespace recto::experiments

@@ -23,15 +23,15 @@ std::string escaped(std::string_view text) {
   return made;
 }
 
-std::string action_of(const OptionOutline& option) {
-  if (option.kind == ValueKind::kFile) return "_files";
-  if (option.kind == ValueKind::kFolder) return "_files -/";
-  if (option.values.empty()) return "";
-  const std::string values = fmt::format("{}", fmt::join(option.values, " "));
-  return option.is_list ? "_values -s , value " + values : "(" + values + ")";
+std::string action_of(const Option& option) {
+  if (option.kind() == ValueKind::kFile) return "_files";
+  if (option.kind() == ValueKind::kFolder) return "_files -/";
+  if (option.value.known.empty()) return "";
+  const std::string values = fmt::format("{}", fmt::join(option.value.known, " "));
+  return option.is_list() ? "_values -s , value " + values : "(" + values + ")";
 }
 
-std::string argument_of(const OptionOutline& option) {
+std::string argument_of(const Option& option) {
   const std::string value =
       option.value_name.empty()
           ? ""
@@ -41,23 +41,23 @@ std::string argument_of(const OptionOutline& option) {
   for (const std::string& flag : option.flags) {
     const bool takes_equals = !value.empty() && flag.starts_with("--");
     made += fmt::format(" \\\n        '{}{}[{}]{}'", flag, takes_equals ? "=" : "",
-                        escaped(option.help), value);
+                        escaped(option.help_line()), value);
   }
   return made;
 }
 
-std::string arguments_of(const CommandOutline& command) {
+std::string arguments_of(const Command& command) {
   std::string made = "_arguments";
-  for (const OptionOutline& option : command.options) made += argument_of(option);
+  for (const Option& option : command.options) made += argument_of(option);
   return made;
 }
 
 }  // namespace
 
-std::string zsh_completion(const CommandOutline& program) {
+std::string zsh_completion(const Command& program) {
   std::string names;
   std::string cases;
-  for (const CommandOutline& command : program.commands) {
+  for (const Command& command : program.commands) {
     names += fmt::format("    '{}:{}'\n", command.name, escaped(command.about));
     cases += fmt::format("    {})\n      {} ;;\n", command.name, arguments_of(command));
   }

@@ -16,7 +16,6 @@
 #include "experiments/fragmentation/fragmentation_table.h"
 #include "experiments/report/folder_report.h"
 #include "experiments/support/manifest.h"
-#include "experiments/support/offered_values.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/parallel.h"
 #include "experiments/support/progress.h"
@@ -24,9 +23,8 @@
 #include "experiments/support/run_fields.h"
 #include "experiments/support/run_flags.h"
 #include "experiments/support/spec_help.h"
-#include "experiments/support/text_list.h"
+#include "experiments/support/text_values.h"
 #include "experiments/support/unused_settings.h"
-#include "experiments/support/usage_error.h"
 
 namespace recto::experiments {
 namespace {
@@ -151,56 +149,41 @@ Status run_fragmentation(const FragmentationFlags& flags, CommandContext& contex
   return served;
 }
 
-void add_output_flags(CLI::App& command, FragmentationFlags& flags) {
-  command.add_option("--view", flags.view, "states, or the paper's Fig. 2 [states]")
-      ->option_text("states|paper")
-      ->check(CLI::IsMember({"states", "paper"}))
-      ->group("Output");
-  command.add_option("--out", flags.out, "write fragmentation.csv, series.csv, manifest.json here")
-      ->option_text("DIR")
-      ->check(check_folder_named)
-      ->group("Output");
-  command.add_flag("--ascii", flags.is_ascii, "draw bars without block characters")
-      ->group("Output");
-  command.add_flag("--report", flags.has_report, "write DIR/report.html, too: see recto report")
-      ->group("Output");
-  command.add_flag("--stamp", flags.has_stamp, "put the time of day into the manifest")
-      ->group("Output");
-  command.add_option("--threads", flags.threads, "simulations at a time [all cores]")
-      ->option_text("N")
-      ->check(CLI::Range(1, 4096))
-      ->group("Output");
+void add_grid_flags(Command& command, FragmentationFlags& flags) {
+  const OptionGroup grid{command, "Grid"};
+  grid.add("--allocators LIST", any_text(flags.allocators),
+           "to compare [contiguous-max, -pow2, -oracle, paged,\nprefix-cached]")
+      .value.known = known_values(*find_run_field("allocator"));
+  grid.add("--block-sizes LIST", any_text(flags.block_sizes),
+           fmt::format("of the paged ones [{}]", flags.block_sizes));
+  grid.add("--seeds N", integer(flags.seeds, {1, 10'000}),
+           "runs each with so many seeds, from --seed on: means and\n95 % intervals [1]");
+}
+
+void add_output_flags(Command& command, FragmentationFlags& flags) {
+  const OptionGroup output{command, "Output"};
+  output.add("--view states|paper", one_of(flags.view, {"states", "paper"}),
+             "states, or the paper's Fig. 2 [states]");
+  output.add("--out DIR", nonempty_text(flags.out, "a folder"),
+             "write fragmentation.csv, series.csv, manifest.json here");
+  output.add("--ascii", flag(flags.is_ascii), "draw bars without block characters");
+  output.add("--report", flag(flags.has_report), "write DIR/report.html, too: see recto report");
+  output.add("--stamp", flag(flags.has_stamp), "put the time of day into the manifest");
+  output.add("--threads N", integer(flags.threads, {1, 4096}), "simulations at a time [all cores]");
 }
 
 }  // namespace
 
-void add_fragmentation_command(CLI::App& app, CommandContext& context) {
-  CLI::App* command = app.add_subcommand(
-      "fragmentation", "where every KV slot goes: allocators x block sizes on one workload");
+Command fragmentation_command() {
+  Command command("fragmentation",
+                  "where every KV slot goes: allocators x block sizes on one workload");
   auto flags = std::make_shared<FragmentationFlags>();
   flags->base.series_window_s = kSeriesWindowS;
-  CLI::Option* allocators =
-      command
-          ->add_option("--allocators", flags->allocators,
-                       "to compare [contiguous-max, -pow2, -oracle, paged,\nprefix-cached]")
-          ->option_text("LIST")
-          ->group("Grid");
-  offer_values(*allocators, known_values(*find_run_field("allocator")));
-  command
-      ->add_option("--block-sizes", flags->block_sizes,
-                   fmt::format("of the paged ones [{}]", flags->block_sizes))
-      ->option_text("LIST")
-      ->group("Grid");
-  command
-      ->add_option("--seeds", flags->seeds,
-                   "runs each with so many seeds, from --seed on: means and\n95 % intervals [1]")
-      ->option_text("N")
-      ->check(CLI::Range(1, 10'000))
-      ->group("Grid");
-  add_output_flags(*command, *flags);
+  add_grid_flags(command, *flags);
+  add_output_flags(command, *flags);
   static constexpr std::array<std::string_view, 2> kTakenFromGrid{"allocator", "block_size"};
-  add_run_flags(*command, flags->base, kTakenFromGrid);
-  command->footer(
+  add_run_flags(command, flags->base, kTakenFromGrid);
+  command.footer =
       spec_help() +
       "The pool: 12 GiB, as in the PagedAttention paper, for the default model and card; else "
       "what\n"
@@ -210,10 +193,9 @@ void add_fragmentation_command(CLI::App& app, CommandContext& context) {
       "  recto fragmentation --view paper --allocators contiguous-max,paged --block-sizes 16\n"
       "  recto fragmentation --trace azure.csv --model Llama-3.1-8B --gpu H100 --out results\n"
       "  recto fragmentation --workload chat --block-sizes 1,16,256 --max-length 4096 \\\n"
-      "      --model Llama-2-7B --gpu A100-80\n");
-  command->callback([flags, &context] {
-    context.chosen = [flags, &context] { return run_fragmentation(*flags, context); };
-  });
+      "      --model Llama-2-7B --gpu A100-80\n";
+  command.run = [flags](CommandContext& context) { return run_fragmentation(*flags, context); };
+  return command;
 }
 
 }  // namespace recto::experiments

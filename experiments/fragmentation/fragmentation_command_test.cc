@@ -29,7 +29,7 @@ using Lines = std::vector<std::string>;
 
 testing::TriedCommand fragmentation(Lines arguments) {
   arguments.insert(arguments.begin(), "fragmentation");
-  return testing::try_command(add_fragmentation_command, arguments);
+  return testing::try_command(fragmentation_command, arguments);
 }
 
 std::string folder_of(const std::string& name) {

@@ -7,7 +7,6 @@
 #include "experiments/generate/generate_config.h"
 #include "experiments/generate/generate_text.h"
 #include "experiments/support/text_file.h"
-#include "experiments/support/usage_error.h"
 #include "verify/engine/weights_file.h"
 #include "verify/kernels/kernel_heap.h"
 
@@ -70,20 +69,16 @@ Status generate(const GenerateArguments& arguments, CommandContext& context) {
 
 }  // namespace
 
-void add_generate_command(CLI::App& app, CommandContext& context) {
+Command generate_command() {
   auto arguments = std::make_shared<GenerateArguments>();
-  CLI::App* command =
-      app.add_subcommand("generate", "a small model that generates by the kernels, step by step");
-  command
-      ->add_option("--config", arguments->config, "model, cache, scheduler and requests, in JSON")
-      ->option_text("FILE")
-      ->check(check_file_named);
-  command->add_flag("--print-config", arguments->prints_config, "show the run without --config");
-  command->add_flag("--brief", arguments->is_brief, "leave the steps out");
-  command->footer(kFooter);
-  command->callback([arguments, &context] {
-    context.chosen = [arguments, &context] { return generate(*arguments, context); };
-  });
+  Command command("generate", "a small model that generates by the kernels, step by step");
+  command.add("--config FILE", nonempty_text(arguments->config, "a file"),
+              "model, cache, scheduler and requests, in JSON");
+  command.add("--print-config", flag(arguments->prints_config), "show the run without --config");
+  command.add("--brief", flag(arguments->is_brief), "leave the steps out");
+  command.footer = kFooter;
+  command.run = [arguments](CommandContext& context) { return generate(*arguments, context); };
+  return command;
 }
 
 }  // namespace recto::experiments

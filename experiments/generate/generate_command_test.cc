@@ -11,7 +11,7 @@ using Catch::Matchers::ContainsSubstring;
 
 testing::TriedCommand generate(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "generate");
-  return testing::try_command(add_generate_command, std::move(arguments));
+  return testing::try_command(generate_command, std::move(arguments));
 }
 
 TEST_CASE("the run that is built in shows tables, events, texts and what was saved") {

@@ -3,7 +3,6 @@
 #include <string>
 
 #include "experiments/man/man_page.h"
-#include "experiments/support/command_outline.h"
 #include "experiments/support/version.h"
 
 namespace recto::experiments {
@@ -16,16 +15,15 @@ Examples:
 
 }  // namespace
 
-void add_man_command(CLI::App& app, CommandContext& context) {
-  CLI::App* command = app.add_subcommand("man", "the manual page, to be shown by man -l");
-  command->footer(kFooter);
-  command->callback([&app, &context] {
-    context.chosen = [&app, &context] {
-      context.out << man_page(outline_of(app),
-                              {.version = app.get_name() + " " + kVersion, .day = commit_day()});
-      return Status::ok();
-    };
-  });
+Command man_command() {
+  Command command("man", "the manual page, to be shown by man -l");
+  command.footer = kFooter;
+  command.run = [](CommandContext& context) {
+    context.out << man_page(
+        context.program, {.version = context.program.name + " " + kVersion, .day = commit_day()});
+    return Status::ok();
+  };
+  return command;
 }
 
 }  // namespace recto::experiments

@@ -1,12 +1,10 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include "experiments/support/command.h"
 
 namespace recto::experiments {
 
-// `recto man`: the manual page of all commands of `app`, which has to outlive the run.
-void add_man_command(CLI::App& app, CommandContext& context);
+// `recto man`: the manual page of all commands of the program.
+Command man_command();
 
 }  // namespace recto::experiments

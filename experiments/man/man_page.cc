@@ -54,7 +54,7 @@ std::string upper(std::string text) {
   return text;
 }
 
-std::string flags_of(const OptionOutline& option) {
+std::string flags_of(const Option& option) {
   std::string made;
   for (const std::string& flag : option.flags) {
     made += fmt::format("{}\\fB{}\\fR", made.empty() ? "" : ", ", text_of(flag));
@@ -64,21 +64,21 @@ std::string flags_of(const OptionOutline& option) {
 }
 
 // Groups in the order in which they first appear.
-std::vector<std::string> groups_of(const CommandOutline& command) {
+std::vector<std::string> groups_of(const Command& command) {
   std::vector<std::string> groups;
-  for (const OptionOutline& option : command.options) {
+  for (const Option& option : command.options) {
     if (std::ranges::find(groups, option.group) == groups.end()) groups.push_back(option.group);
   }
   return groups;
 }
 
-std::string options_of(const CommandOutline& command) {
+std::string options_of(const Command& command) {
   std::string made;
   for (const std::string& group : groups_of(command)) {
     made += fmt::format("{}{}:\n", made.empty() ? "" : ".PP\n", text_of(group));
-    for (const OptionOutline& option : command.options) {
+    for (const Option& option : command.options) {
       if (option.group != group) continue;
-      made += fmt::format(".TP\n{}\n{}\n", flags_of(option), filled(option.help));
+      made += fmt::format(".TP\n{}\n{}\n", flags_of(option), filled(option.help_line()));
     }
   }
   return made;
@@ -92,9 +92,9 @@ std::string verbatim(const std::string& text) {
   return fmt::format(".nf\n{}\n.fi\n", text_of(text.substr(begin, end + 1 - begin)));
 }
 
-std::string section_of(const CommandOutline& program, const CommandOutline& command) {
+std::string section_of(const Command& program, const Command& command) {
   std::string synopsis = fmt::format("\\fB{} {}\\fR", text_of(program.name), text_of(command.name));
-  for (const OptionOutline& option : command.options) {
+  for (const Option& option : command.options) {
     if (option.is_positional()) synopsis += " " + flags_of(option);
   }
   const std::string footer = verbatim(command.footer);
@@ -105,7 +105,7 @@ std::string section_of(const CommandOutline& program, const CommandOutline& comm
 
 }  // namespace
 
-std::string man_page(const CommandOutline& program, const ManPageFoot& foot) {
+std::string man_page(const Command& program, const ManPageFoot& foot) {
   std::string about = program.about;
   if (about.ends_with('.')) about.pop_back();
   std::string page = fmt::format(
@@ -115,7 +115,7 @@ std::string man_page(const CommandOutline& program, const ManPageFoot& foot) {
       program.name);
   page += options_of(program);
   page += ".SH COMMANDS\n";
-  for (const CommandOutline& command : program.commands) page += section_of(program, command);
+  for (const Command& command : program.commands) page += section_of(program, command);
   return page + ".SH NOTES\n" + verbatim(program.footer);
 }
 

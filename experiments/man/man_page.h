@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "experiments/support/command_outline.h"
+#include "experiments/support/command.h"
 
 namespace recto::experiments {
 
@@ -12,6 +12,6 @@ struct ManPageFoot {
 };
 
 // The manual page, section 1, in the macros of man(7).
-std::string man_page(const CommandOutline& program, const ManPageFoot& foot);
+std::string man_page(const Command& program, const ManPageFoot& foot);
 
 }  // namespace recto::experiments

@@ -16,7 +16,6 @@
 #include "experiments/mutants/summary.h"
 #include "experiments/support/table.h"
 #include "experiments/support/text_file.h"
-#include "experiments/support/usage_error.h"
 
 namespace recto::experiments {
 namespace {
@@ -227,23 +226,17 @@ Status show(const MutantsArguments& arguments, CommandContext& context) {
 
 }  // namespace
 
-void add_mutants_command(CLI::App& app, CommandContext& context) {
+Command mutants_command() {
   auto arguments = std::make_shared<MutantsArguments>();
-  CLI::App* command =
-      app.add_subcommand("mutants", "planted faults: how many the checks find, and which do");
-  command->add_option("--result", arguments->result, "what another campaign wrote, in JSON")
-      ->option_text("FILE")
-      ->check(check_file_named);
-  command->add_option("--area", arguments->area, "of one area alone")
-      ->option_text("NAME")
-      ->check([](const std::string& text) {
-        return text.empty() ? "found ''; expected the name of an area" : "";
-      });
-  command->add_flag("--list", arguments->lists, "every mutant, in place of who kills how many");
-  command->footer(kFooter);
-  command->callback([arguments, &context] {
-    context.chosen = [arguments, &context] { return show(*arguments, context); };
-  });
+  Command command("mutants", "planted faults: how many the checks find, and which do");
+  command.add("--result FILE", nonempty_text(arguments->result, "a file"),
+              "what another campaign wrote, in JSON");
+  command.add("--area NAME", nonempty_text(arguments->area, "the name of an area"),
+              "of one area alone");
+  command.add("--list", flag(arguments->lists), "every mutant, in place of who kills how many");
+  command.footer = kFooter;
+  command.run = [arguments](CommandContext& context) { return show(*arguments, context); };
+  return command;
 }
 
 }  // namespace recto::experiments

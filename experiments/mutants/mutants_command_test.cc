@@ -15,7 +15,7 @@ using Catch::Matchers::ContainsSubstring;
 
 testing::TriedCommand mutants(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "mutants");
-  return testing::try_command(add_mutants_command, std::move(arguments));
+  return testing::try_command(mutants_command, std::move(arguments));
 }
 
 std::string mutant(const char* name, const char* ours, const char* listed) {

@@ -15,12 +15,10 @@
 #include "experiments/numerics/numerics_study.h"
 #include "experiments/numerics/numerics_text.h"
 #include "experiments/support/manifest.h"
-#include "experiments/support/offered_values.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/parallel.h"
 #include "experiments/support/progress.h"
-#include "experiments/support/text_list.h"
-#include "experiments/support/usage_error.h"
+#include "experiments/support/text_values.h"
 
 namespace recto::experiments {
 namespace {
@@ -74,13 +72,6 @@ Result<StudyTypes> parse_types(const std::string& name) {
                   name));
 }
 
-Result<std::int64_t> parse_key_count(const std::string& text) {
-  std::int64_t count = 0;
-  if (CLI::detail::lexical_cast(text, count) && count >= 2 && count <= kKeysMax) return count;
-  return Status::invalid_input(
-      fmt::format("--n: found '{}'; expected an integer from 2 to {}", text, kKeysMax));
-}
-
 Result<std::vector<StudyCell>> make_cells(const NumericsFlags& flags) {
   const auto types = split_list(flags.types);
   RECTO_RETURN_IF_ERROR(types.status().in("--types"));
@@ -91,8 +82,8 @@ Result<std::vector<StudyCell>> make_cells(const NumericsFlags& flags) {
     const Result<StudyTypes> named = parse_types(name);
     RECTO_RETURN_IF_ERROR(named.status());
     for (const std::string& text : counts.value()) {
-      const Result<std::int64_t> count = parse_key_count(text);
-      RECTO_RETURN_IF_ERROR(count.status());
+      const Result<std::int64_t> count = parse_number(text, CountRange{2, kKeysMax});
+      RECTO_RETURN_IF_ERROR(count.status().in("--n"));
       cells.push_back({named.value(), count.value(),
                        flags.draws.value_or(default_draws(count.value())), flags.seed});
     }
@@ -154,48 +145,36 @@ Status run_numerics(const NumericsFlags& flags, CommandContext& context) {
   return Status::ok();
 }
 
-void add_output_flags(CLI::App& command, NumericsFlags& flags) {
-  command.add_option("--out", flags.out, "write sharpness.csv, thresholds.csv, manifest.json here")
-      ->option_text("DIR")
-      ->check(check_folder_named);
-  command.add_option("--threads", flags.threads, "rows of a table at a time [2]")
-      ->option_text("N")
-      ->check(CLI::Range(1, 4096));
-  command.add_flag("--json", flags.is_json, "for machines");
+std::vector<std::string> type_names() {
+  std::vector<std::string> names;
+  for (const StudyTypes& types : known_types()) names.push_back(types.name());
+  return names;
 }
 
 }  // namespace
 
-void add_numerics_command(CLI::App& app, CommandContext& context) {
+Command numerics_command() {
   auto flags = std::make_shared<NumericsFlags>();
-  CLI::App* command = app.add_subcommand(
-      "numerics", "how sharp the error bounds are, and how small a fault they still see");
+  Command command("numerics",
+                  "how sharp the error bounds are, and how small a fault they still see");
+  command.add("--n LIST", any_text(flags->key_counts),
+              fmt::format("numbers of keys [{}]", flags->key_counts));
   command
-      ->add_option("--n", flags->key_counts, fmt::format("numbers of keys [{}]", flags->key_counts))
-      ->option_text("LIST");
-  CLI::Option* types =
-      command
-          ->add_option("--types", flags->types,
-                       fmt::format("of q, K and V, or of q / of K and V [{}]", flags->types))
-          ->option_text("LIST");
-  std::vector<std::string> type_names;
-  for (const StudyTypes& known : known_types()) type_names.push_back(known.name());
-  offer_values(*types, type_names);
-  command
-      ->add_option("--draws", flags->draws,
-                   fmt::format("of each row, to find sizes, as many to confirm them\nand to count "
-                               "[{} / n, but {} to {}]",
-                               kDefaultKeys, kDefaultDrawsMin, kDefaultDrawsMax))
-      ->option_text("N")
-      ->check(CLI::Range(std::int64_t{1}, kDrawsMax));
-  command->add_option("--seed", flags->seed, "of all draws [1]")
-      ->option_text("N")
-      ->check(check_whole_number);
-  add_output_flags(*command, *flags);
-  command->footer(kFooter);
-  command->callback([flags, &context] {
-    context.chosen = [flags, &context] { return run_numerics(*flags, context); };
-  });
+      .add("--types LIST", any_text(flags->types),
+           fmt::format("of q, K and V, or of q / of K and V [{}]", flags->types))
+      .value.known = type_names();
+  command.add("--draws N", integer(flags->draws, {1, kDrawsMax}),
+              fmt::format("of each row, to find sizes, as many to confirm them\nand to count "
+                          "[{} / n, but {} to {}]",
+                          kDefaultKeys, kDefaultDrawsMin, kDefaultDrawsMax));
+  command.add("--seed N", integer(flags->seed), "of all draws [1]");
+  command.add("--out DIR", nonempty_text(flags->out, "a folder"),
+              "write sharpness.csv, thresholds.csv, manifest.json here");
+  command.add("--threads N", integer(flags->threads, {1, 4096}), "rows of a table at a time [2]");
+  command.add("--json", flag(flags->is_json), "for machines");
+  command.footer = kFooter;
+  command.run = [flags](CommandContext& context) { return run_numerics(*flags, context); };
+  return command;
 }
 
 }  // namespace recto::experiments

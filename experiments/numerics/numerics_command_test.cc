@@ -22,7 +22,7 @@ using Json = nlohmann::ordered_json;
 
 testing::TriedCommand numerics(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "numerics");
-  return testing::try_command(add_numerics_command, std::move(arguments));
+  return testing::try_command(numerics_command, std::move(arguments));
 }
 
 testing::TriedCommand small(std::vector<std::string> further) {

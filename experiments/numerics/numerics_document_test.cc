@@ -58,7 +58,7 @@ TEST_CASE("the document has the tables that are printed") {
 }
 
 TEST_CASE("the document names the tool, and flags that are its own") {
-  const std::string help = testing::try_command(add_numerics_command, {"numerics", "--help"}).out;
+  const std::string help = testing::try_command(numerics_command, {"numerics", "--help"}).out;
   CHECK(help.find("numerics") != std::string::npos);
   CHECK_FALSE(found("`(recto numerics)").empty());
   const std::vector<std::string> flags = found("`(--[a-z-]+)");

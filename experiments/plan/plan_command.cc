@@ -15,7 +15,6 @@
 #include "experiments/plan/plan_text.h"
 #include "experiments/support/run_fields.h"
 #include "experiments/support/run_flags.h"
-#include "experiments/support/usage_error.h"
 
 namespace recto::experiments {
 namespace {
@@ -78,83 +77,58 @@ Status plan(const PlanArguments& arguments, CommandContext& context) {
   return Status::ok();
 }
 
-void add_length_flags(CLI::App& command, PlanArguments& arguments) {
+void add_length_flags(Command& command, PlanArguments& arguments) {
   PlanSettings& settings = arguments.settings;
-  const auto tokens = CLI::Range(std::int64_t{1}, kTokensMax);
-  const auto list = [&](const char* name, std::vector<std::int64_t>& values, const char* help) {
-    command.add_option(name, values, help)
-        ->option_text("TOKENS,...")
-        ->delimiter(',')
-        ->allow_extra_args(false)
-        ->check(tokens)
-        ->group("Requests");
-  };
-  const auto one = [&](const char* name, std::optional<std::int64_t>& value, const char* help) {
-    return command.add_option(name, value, help)->check(tokens)->group("Requests");
-  };
-  list("--length", settings.lengths, "tell how many requests of each length fit");
-  one("--prompt", settings.prompt, "the same, as prompt ...")->option_text("TOKENS");
-  one("--output", settings.output, "... and output")->option_text("TOKENS");
-  list("--mean-length", settings.mean_lengths,
-       "compare reservations and blocks for requests that\nhave this length on average");
-  one("--max-length", settings.max_length,
-      "what a contiguous cache reserves for each request\n[the model's longest context]")
-      ->option_text("TOKENS");
-  one("--times", arguments.times,
-      "up to which mean length do blocks hold N times as many\nrequests as reservations?")
-      ->option_text("N");
-  command
-      .add_option("--waste-below", arguments.waste_below,
-                  "from which mean length on do blocks waste less than\nso many percent?")
-      ->option_text("PERCENT")
-      ->check(number_within(0.0001, 100))
-      ->group("Requests");
-  command.add_option("--batch", settings.batch, "tell the KV bytes of N requests [1]")
-      ->option_text("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}))
-      ->group("Requests");
+  constexpr CountRange kTokens{1, kTokensMax};
+  const OptionGroup requests{command, "Requests"};
+  requests.add("--length TOKENS,...", integers(settings.lengths, kTokens),
+               "tell how many requests of each length fit");
+  requests.add("--prompt TOKENS", integer(settings.prompt, kTokens), "the same, as prompt ...");
+  requests.add("--output TOKENS", integer(settings.output, kTokens), "... and output");
+  requests.add("--mean-length TOKENS,...", integers(settings.mean_lengths, kTokens),
+               "compare reservations and blocks for requests that\nhave this length on average");
+  requests.add("--max-length TOKENS", integer(settings.max_length, kTokens),
+               "what a contiguous cache reserves for each request\n[the model's longest context]");
+  requests.add("--times N", integer(arguments.times, kTokens),
+               "up to which mean length do blocks hold N times as many\nrequests as reservations?");
+  requests.add("--waste-below PERCENT", number(arguments.waste_below, {0.0001, 100}),
+               "from which mean length on do blocks waste less than\nso many percent?");
+  requests.add("--batch N", integer(settings.batch, {1, 1'000'000}),
+               "tell the KV bytes of N requests [1]");
 }
 
-void add_memory_flags(CLI::App& command, PlanArguments& arguments) {
+void add_memory_flags(Command& command, PlanArguments& arguments) {
   std::vector<std::string_view> others;
   for (const RunField& field : run_fields()) {
     if (std::ranges::find(kRunFlags, field.name) == kRunFlags.end()) others.push_back(field.name);
   }
-  add_run_flags(command, arguments.settings.run, others);
-  std::vector<std::string> names;
-  for (const KvDtype& dtype : kv_dtypes()) names.emplace_back(dtype.name);
-  command.add_option("--kv-dtype", arguments.settings.kv_dtype, "of K and V [fp16]")
-      ->option_text("fp32|fp16|bf16|fp8")
-      ->check(CLI::IsMember(names))
-      ->group("Memory");
-  command
-      .add_option("--reserve-gib", arguments.settings.reserve_gib,
-                  "of each card, for all but weights and KV [1.34]")
-      ->option_text("GIB")
-      ->check(number_within(0, 1e6))
-      ->group("Memory");
-  command
-      .add_flag("--no-gqa", arguments.is_ungrouped,
-                "as if each query head had a KV head of its own")
-      ->group("Memory");
+  PlanSettings& settings = arguments.settings;
+  add_run_flags(command, settings.run, others);
+  std::vector<std::string> dtypes;
+  for (const KvDtype& dtype : kv_dtypes()) dtypes.emplace_back(dtype.name);
+  const OptionGroup memory{command, "Memory"};
+  memory.add("--kv-dtype fp32|fp16|bf16|fp8", one_of(settings.kv_dtype, dtypes),
+             "of K and V [fp16]");
+  memory.add("--reserve-gib GIB", number(settings.reserve_gib, {0, 1e6}),
+             "of each card, for all but weights and KV [1.34]");
+  memory.add("--no-gqa", flag(arguments.is_ungrouped),
+             "as if each query head had a KV head of its own");
 }
 
 }  // namespace
 
-void add_plan_command(CLI::App& app, CommandContext& context) {
+Command plan_command() {
   auto arguments = std::make_shared<PlanArguments>();
-  CLI::App* command =
-      app.add_subcommand("plan", "how many blocks, tokens and requests fit on a card");
-  add_memory_flags(*command, *arguments);
-  add_length_flags(*command, *arguments);
-  command->add_flag("--json", arguments->is_json, "for machines");
-  command->add_flag("--list", arguments->lists_both, "show all models and cards");
-  command->add_flag("--list-models", arguments->lists_models, "show all models");
-  command->add_flag("--list-gpus", arguments->lists_gpus, "show all cards");
-  command->footer(kFooter);
-  command->callback([arguments, &context] {
-    context.chosen = [arguments, &context] { return plan(*arguments, context); };
-  });
+  Command command("plan", "how many blocks, tokens and requests fit on a card");
+  add_memory_flags(command, *arguments);
+  add_length_flags(command, *arguments);
+  command.add("--json", flag(arguments->is_json), "for machines");
+  command.add("--list", flag(arguments->lists_both), "show all models and cards");
+  command.add("--list-models", flag(arguments->lists_models), "show all models");
+  command.add("--list-gpus", flag(arguments->lists_gpus), "show all cards");
+  command.footer = kFooter;
+  command.run = [arguments](CommandContext& context) { return plan(*arguments, context); };
+  return command;
 }
 
 }  // namespace recto::experiments

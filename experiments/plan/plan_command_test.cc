@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 
 testing::TriedCommand plan(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "plan");
-  return testing::try_command(add_plan_command, std::move(arguments));
+  return testing::try_command(plan_command, std::move(arguments));
 }
 
 Json plan_json_of(std::vector<std::string> arguments) {

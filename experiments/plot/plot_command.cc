@@ -15,7 +15,6 @@
 #include "experiments/support/manifest.h"
 #include "experiments/support/manifest_fields.h"
 #include "experiments/support/run_config.h"
-#include "experiments/support/usage_error.h"
 
 namespace recto::experiments {
 namespace {
@@ -83,22 +82,17 @@ Status run_plot(const PlotFlags& flags, CommandContext& context) {
 
 }  // namespace
 
-void add_plot_command(CLI::App& app, CommandContext& context) {
+Command plot_command() {
   auto flags = std::make_shared<PlotFlags>();
-  CLI::App* command =
-      app.add_subcommand("plot", "pictures of what other commands wrote, as PNG and SVG");
-  command->add_option("folder", flags->folder, "with what they wrote")
-      ->option_text("DIR")
-      ->check(check_folder_named)
-      ->required();
-  command->add_option("--out", flags->out, "folder for the pictures, made if need be")
-      ->option_text("DIR")
-      ->check(check_folder_named)
-      ->required();
-  command->footer(kFooter);
-  command->callback([flags, &context] {
-    context.chosen = [flags, &context] { return run_plot(*flags, context); };
-  });
+  Command command("plot", "pictures of what other commands wrote, as PNG and SVG");
+  command.add("folder DIR", nonempty_text(flags->folder, "a folder"), "with what they wrote");
+  command
+      .add("--out DIR", nonempty_text(flags->out, "a folder"),
+           "folder for the pictures, made if need be")
+      .is_required = true;
+  command.footer = kFooter;
+  command.run = [flags](CommandContext& context) { return run_plot(*flags, context); };
+  return command;
 }
 
 }  // namespace recto::experiments

@@ -2,12 +2,10 @@
 
 // recto plot: pictures of what other commands wrote.
 
-#include <CLI/CLI.hpp>
-
 #include "experiments/support/command.h"
 
 namespace recto::experiments {
 
-void add_plot_command(CLI::App& app, CommandContext& context);
+Command plot_command();
 
 }  // namespace recto::experiments

@@ -13,7 +13,6 @@
 #include "experiments/replay/earlier_checks.h"
 #include "experiments/replay/replay_answer.h"
 #include "experiments/support/text_file.h"
-#include "experiments/support/usage_error.h"
 #include "experiments/verify/trial.h"
 #include "verify/drawn_cases.h"
 #include "verify/explanation/explanation.h"
@@ -203,21 +202,17 @@ Status run_replay(const ReplayFlags& flags, CommandContext& context) {
 
 }  // namespace
 
-void add_replay_command(CLI::App& app, CommandContext& context) {
+Command replay_command() {
   auto flags = std::make_shared<ReplayFlags>();
-  CLI::App* command =
-      app.add_subcommand("replay", "one case that failed, again, and what is wrong in it");
-  command->add_option("file", flags->file, "as recto verify or recto check writes it")
-      ->option_text("FILE")
-      ->check(check_file_named)
-      ->required();
-  add_backend_flag(*command, flags->trial,
+  Command command("replay", "one case that failed, again, and what is wrong in it");
+  command.add("file FILE", nonempty_text(flags->file, "a file"),
+              "as recto verify or recto check writes it");
+  add_backend_flag(command, flags->trial,
                    "names or kinds of recto verify --list [that of the file]");
-  add_library_flags(*command, flags->trial);
-  command->footer(kFooter);
-  command->callback([flags, &context] {
-    context.chosen = [flags, &context] { return run_replay(*flags, context); };
-  });
+  add_library_flags(command, flags->trial);
+  command.footer = kFooter;
+  command.run = [flags](CommandContext& context) { return run_replay(*flags, context); };
+  return command;
 }
 
 }  // namespace recto::experiments

@@ -1,12 +1,10 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include "experiments/support/command.h"
 
 namespace recto::experiments {
 
 // `recto replay`: one saved case on any backend, explained.
-void add_replay_command(CLI::App& app, CommandContext& context);
+Command replay_command();
 
 }  // namespace recto::experiments

@@ -21,7 +21,7 @@ const std::string kFaulty = "experiments/examples/libfaulty_kernel.so";
 
 testing::TriedCommand replay(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "replay");
-  return testing::try_command(add_replay_command, std::move(arguments));
+  return testing::try_command(replay_command, std::move(arguments));
 }
 
 std::string file_with(const std::string& text) {

@@ -2,11 +2,11 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "experiments/report/folder_report.h"
-#include "experiments/support/text_list.h"
-#include "experiments/support/usage_error.h"
+#include "experiments/support/text_values.h"
 
 namespace recto::experiments {
 namespace {
@@ -20,41 +20,31 @@ Examples:
   recto report study --html page.html --maps "contiguous-max,paged 32" --map-from-s 600
 )";
 
+Status run_report(FolderReportFlags flags, CommandContext& context) {
+  Result<std::vector<std::string>> maps = split_lists(flags.maps);
+  RECTO_RETURN_IF_ERROR(maps.status().in("--maps"));
+  flags.maps = std::move(maps).value();
+  return write_folder_report(flags, context);
+}
+
 }  // namespace
 
-void add_report_command(CLI::App& app, CommandContext& context) {
-  CLI::App* command =
-      app.add_subcommand("report", "results as one HTML page, to be opened from disk");
+Command report_command() {
+  Command command("report", "results as one HTML page, to be opened from disk");
   auto flags = std::make_shared<FolderReportFlags>();
-  command->add_option("folder", flags->folder, "with results of recto fragmentation or recto sweep")
-      ->option_text("DIR")
-      ->check(check_folder_named)
-      ->required();
-  command->add_option("--html", flags->page, "write the page here [DIR/report.html]")
-      ->option_text("FILE")
-      ->check(check_file_named);
-  command
-      ->add_option("--maps", flags->maps,
-                   "rows with a memory map, such as 'paged 16'\n[one of each allocator]")
-      ->option_text("LIST")
-      ->allow_extra_args(false);  // DIR may follow
-  command
-      ->add_option("--map-from-s", flags->map_from_s,
-                   "where maps begin to tell single blocks\n[shortly before the longest queue]")
-      ->option_text("S")
-      ->check(number_within(0, 1e9));
-  command->add_option("--threads", flags->threads, "simulations at a time [all cores]")
-      ->option_text("N")
-      ->check(CLI::Range(1, 4096));
-  command->footer(kFooter);
-  command->callback([flags, &context] {
-    context.chosen = [flags, &context]() -> Status {
-      const Result<std::vector<std::string>> maps = split_lists(flags->maps);
-      RECTO_RETURN_IF_ERROR(maps.status().in("--maps"));
-      flags->maps = maps.value();
-      return write_folder_report(*flags, context);
-    };
-  });
+  command.add("folder DIR", nonempty_text(flags->folder, "a folder"),
+              "with results of recto fragmentation or recto sweep");
+  command.add("--html FILE", nonempty_text(flags->page, "a file"),
+              "write the page here [DIR/report.html]");
+  command.add("--maps LIST", any_text(flags->maps),
+              "rows with a memory map, such as 'paged 16'\n[one of each allocator]");
+  command.add("--map-from-s S", number(flags->map_from_s, {0, 1e9}),
+              "where maps begin to tell single blocks\n[shortly before the longest queue]");
+  command.add("--threads N", integer(flags->threads, {1, 4096}),
+              "simulations at a time [all cores]");
+  command.footer = kFooter;
+  command.run = [flags](CommandContext& context) { return run_report(*flags, context); };
+  return command;
 }
 
 }  // namespace recto::experiments

@@ -1,12 +1,10 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include "experiments/support/command.h"
 
 namespace recto::experiments {
 
 // `recto report DIR`: results as one HTML page.
-void add_report_command(CLI::App& app, CommandContext& context);
+Command report_command();
 
 }  // namespace recto::experiments

@@ -23,7 +23,6 @@
 #include "experiments/support/seed_runs.h"
 #include "experiments/support/spec_help.h"
 #include "experiments/support/unused_settings.h"
-#include "experiments/support/usage_error.h"
 #include "experiments/support/version.h"
 
 namespace recto::experiments {
@@ -121,42 +120,27 @@ Status run_several(const SimulateFlags& flags, CommandContext& context) {
   return Status::ok();
 }
 
-void add_output_flags(CLI::App& command, SimulateFlags& flags) {
-  command.add_flag("--json", flags.is_json, "print every field of the report as JSON")
-      ->group("Output");
-  command.add_option("--timeline", flags.timeline, "write a trace for Perfetto (ui.perfetto.dev)")
-      ->option_text("FILE")
-      ->check(check_file_named)
-      ->group("Output");
-  command
-      .add_option("--timeline-window-ms", flags.timeline_window_ms,
-                  "between two values of its counters [100]")
-      ->option_text("MS")
-      ->check(number_within(0.001, 1e9))
-      ->group("Output");
-  command
-      .add_option("--seeds", flags.seeds,
-                  "runs with so many seeds, from --seed on: means and 95 %\nintervals [1]")
-      ->option_text("N")
-      ->check(CLI::Range(1, 10'000))
-      ->group("Output");
-  command.add_option("--threads", flags.threads, "simulations at a time [all cores]")
-      ->option_text("N")
-      ->check(CLI::Range(1, 4096))
-      ->group("Output");
-  command.add_flag("--ascii", flags.is_ascii, "draw bars without block characters")
-      ->group("Output");
+void add_output_flags(Command& command, SimulateFlags& flags) {
+  const OptionGroup output{command, "Output"};
+  output.add("--json", flag(flags.is_json), "print every field of the report as JSON");
+  output.add("--timeline FILE", nonempty_text(flags.timeline, "a file"),
+             "write a trace for Perfetto (ui.perfetto.dev)");
+  output.add("--timeline-window-ms MS", number(flags.timeline_window_ms, {0.001, 1e9}),
+             "between two values of its counters [100]");
+  output.add("--seeds N", integer(flags.seeds, {1, 10'000}),
+             "runs with so many seeds, from --seed on: means and 95 %\nintervals [1]");
+  output.add("--threads N", integer(flags.threads, {1, 4096}), "simulations at a time [all cores]");
+  output.add("--ascii", flag(flags.is_ascii), "draw bars without block characters");
 }
 
 }  // namespace
 
-void add_simulate_command(CLI::App& app, CommandContext& context) {
-  CLI::App* command =
-      app.add_subcommand("simulate", "one configuration in depth: memory, latency, throughput");
+Command simulate_command() {
+  Command command("simulate", "one configuration in depth: memory, latency, throughput");
   auto flags = std::make_shared<SimulateFlags>();
-  add_output_flags(*command, *flags);
-  add_run_flags(*command, flags->config);
-  command->footer(
+  add_output_flags(command, *flags);
+  add_run_flags(command, flags->config);
+  command.footer =
       spec_help() +
       "Examples:\n"
       "  recto simulate\n"
@@ -167,12 +151,11 @@ void add_simulate_command(CLI::App& app, CommandContext& context) {
       "  recto simulate --prompts empirical:prompts@azure.csv --outputs "
       "empirical:outputs@azure.csv\n"
       "  recto simulate --decoding parallel:4 --requests 500 --timeline run.json\n"
-      "  recto simulate --preemption swap --host-gib 64 --json > report.json\n");
-  command->callback([flags, &context] {
-    context.chosen = [flags, &context] {
-      return flags->seeds > 1 ? run_several(*flags, context) : run_one(*flags, context);
-    };
-  });
+      "  recto simulate --preemption swap --host-gib 64 --json > report.json\n";
+  command.run = [flags](CommandContext& context) {
+    return flags->seeds > 1 ? run_several(*flags, context) : run_one(*flags, context);
+  };
+  return command;
 }
 
 }  // namespace recto::experiments

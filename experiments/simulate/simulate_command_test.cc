@@ -22,7 +22,7 @@ using Lines = std::vector<std::string>;
 
 testing::TriedCommand simulate(Lines arguments) {
   arguments.insert(arguments.begin(), "simulate");
-  return testing::try_command(add_simulate_command, arguments);
+  return testing::try_command(simulate_command, arguments);
 }
 
 Json simulated(Lines arguments) {

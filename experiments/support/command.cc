@@ -1,6 +1,137 @@
 #include "experiments/support/command.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
 namespace recto::experiments {
+namespace {
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    parts.emplace_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+OptionValue without_empty(OptionValue value, const std::string& expected) {
+  value.take = [take = std::move(value.take), expected](const std::string& text) {
+    return text.empty() ? found_other(text, expected) : take(text);
+  };
+  return value;
+}
+
+}  // namespace
+
+OptionValue flag(bool& target) {
+  return {.take =
+              [&target](const std::string& text) {
+                if (text != "true" && text != "false") return found_other(text, "no value");
+                target = text == "true";
+                return Status::ok();
+              },
+          .may_repeat = true};
+}
+
+OptionValue any_text(std::string& target) {
+  return {.take = [&target](const std::string& text) {
+    target = text;
+    return Status::ok();
+  }};
+}
+
+OptionValue any_text(std::vector<std::string>& target) {
+  return {.take =
+              [&target](const std::string& text) {
+                target.push_back(text);
+                return Status::ok();
+              },
+          .may_repeat = true};
+}
+
+OptionValue nonempty_text(std::string& target, const std::string& expected) {
+  return without_empty(any_text(target), expected);
+}
+
+OptionValue nonempty_text(std::vector<std::string>& target, const std::string& expected) {
+  return without_empty(any_text(target), expected);
+}
+
+OptionValue one_of(std::string& target, const std::vector<std::string>& names) {
+  return {.take =
+              [&target, names](const std::string& text) {
+                if (std::ranges::find(names, text) == names.end())
+                  return found_other(text, fmt::format("one of {}", fmt::join(names, ", ")));
+                target = text;
+                return Status::ok();
+              },
+          .known = names};
+}
+
+OptionValue integer(std::uint64_t& target) {
+  return {.take = [&target](const std::string& text) { return store(parse_uint64(text), target); }};
+}
+
+OptionValue integers(std::vector<std::int64_t>& target, CountRange range) {
+  return {.take =
+              [&target, range](const std::string& text) {
+                for (const std::string& item : split(text, ','))
+                  RECTO_RETURN_IF_ERROR(store(parse_number(item, range), target.emplace_back()));
+                return Status::ok();
+              },
+          .may_repeat = true};
+}
+
+bool Option::is_list() const { return value_name == "LIST" || value_name.ends_with(",..."); }
+
+ValueKind Option::kind() const {
+  if (value_name.empty()) return ValueKind::kNone;
+  if (value_name.starts_with("FILE")) return ValueKind::kFile;
+  return value_name == "DIR" ? ValueKind::kFolder : ValueKind::kText;
+}
+
+std::string Option::help_line() const {
+  std::string line = help;
+  std::ranges::replace(line, '\n', ' ');
+  return line;
+}
+
+Command::Command(std::string command_name, std::string command_about)
+    : name(std::move(command_name)), about(std::move(command_about)) {
+  add("-h,--help", {}, "Print this help message and exit");
+}
+
+Option& Command::add(std::string_view names, OptionValue value, std::string help) {
+  const std::size_t space = std::min(names.find(' '), names.size());
+  Option& option = options.emplace_back();
+  option.value_name = names.substr(std::min(space + 1, names.size()));
+  option.help = std::move(help);
+  option.value = std::move(value);
+  std::vector<std::string> flags = split(names.substr(0, space), ',');
+  option.name = flags.back();
+  if (names.starts_with('-')) {
+    option.flags = std::move(flags);
+  } else {
+    option.is_required = true;
+    if (option.value_name.empty()) option.value_name = option.name;
+  }
+  return option;
+}
+
+Option& OptionGroup::add(std::string_view names, OptionValue value, std::string help) const {
+  Option& option = command.add(names, std::move(value), std::move(help));
+  option.group = heading;
+  return option;
+}
+
+bool CommandContext::is_given(std::string_view option_name) const {
+  return std::ranges::find(given, option_name) != given.end();
+}
 
 int exit_code(const Status& status) {
   switch (status.code()) {

@@ -1,27 +1,123 @@
 #pragma once
 
-// What all subcommands share. Each has, in experiments/NAME/NAME_command.h, one function
+// Commands as plain data: their options, and what each option does with its text. command_line.h
+// parses by it; the help, completion scripts and the manual page show it. Each command has, in
+// experiments/NAME/NAME_command.h, one function
 //
-//   void add_NAME_command(CLI::App& app, CommandContext& context);
-//
-// which adds its subcommand to `app`, with a callback that sets `context.chosen`. The command runs
-// after the whole command line has been parsed; its status becomes the exit code.
+//   Command NAME_command();
 
+#include <cstdint>
 #include <functional>
 #include <ostream>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/status.h"
 #include "experiments/support/terminal.h"
+#include "experiments/support/text_values.h"
 
 namespace recto::experiments {
 
+// The text that follows an option.
+struct OptionValue {
+  // Stores the text, or says what was found in it and what was expected.
+  std::function<Status(const std::string& text)> take;
+  std::vector<std::string> known = {};  // names that may be given, for completion
+  bool may_repeat = false;
+};
+
+// Values that are stored in `target`, which has to outlive the command. An option with several adds
+// to them each time that it is given.
+
+OptionValue flag(bool& target);
+
+OptionValue any_text(std::string& target);
+OptionValue any_text(std::vector<std::string>& target);
+
+// Refuse an empty text, such as that of an unset variable; `expected` is "a file".
+OptionValue nonempty_text(std::string& target, const std::string& expected);
+OptionValue nonempty_text(std::vector<std::string>& target, const std::string& expected);
+
+OptionValue one_of(std::string& target, const std::vector<std::string>& names);
+
+template <typename Target>
+OptionValue integer(Target& target, CountRange range) {
+  return {
+      .take = [&target, range](auto& text) { return store(parse_number(text, range), target); }};
+}
+OptionValue integer(std::uint64_t& target);
+OptionValue integers(std::vector<std::int64_t>& target, CountRange range);  // "1,2,4"
+
+template <typename Target>
+OptionValue number(Target& target, NumberRange range) {
+  return {
+      .take = [&target, range](auto& text) { return store(parse_number(text, range), target); }};
+}
+
+enum class ValueKind : std::uint8_t {
+  kNone,  // a flag alone
+  kText,  // numbers and names
+  kFile,
+  kFolder,
+};
+
+// A flag, or a positional argument, which is required.
+struct Option {
+  std::vector<std::string> flags;  // "--out"; the short ones first; none for a positional
+  std::string name;                // in messages: the last flag; "folder" of a positional
+  std::string value_name;          // "DIR"; empty where no value follows
+  std::string help;                // in lines of a terminal
+  OptionValue value;
+  std::string group = "Options";  // under which the help shows it
+  bool is_required = false;
+  std::vector<std::string> needs = {};     // flags that have to be given, too
+  std::vector<std::string> excludes = {};  // flags that may not; of two, one has to name the other
+
+  bool is_positional() const { return flags.empty(); }
+  bool is_list() const;  // several values, separated by commas
+  ValueKind kind() const;
+  std::string help_line() const;
+};
+
+struct CommandContext;
+
+struct Command {
+  // With --help as its only option.
+  Command(std::string command_name, std::string command_about);
+
+  // `names` are as the help shows them: "--json", "-q,--quiet", "--out DIR"; without a flag, of a
+  // positional, "FILE", or "folder DIR" if messages call it otherwise. What is returned is valid
+  // until the next call.
+  Option& add(std::string_view names, OptionValue value, std::string help);
+
+  std::string name;
+  std::string about;         // one line
+  std::string footer;        // of the help: remarks and examples
+  std::string version = {};  // that --version shows, if it is an option
+  std::vector<Option> options;
+  std::vector<Command> commands;
+  // Called once the command line has been parsed; the status becomes the exit code.
+  std::function<Status(CommandContext&)> run;
+};
+
+// Options that the help shows under a heading of their own.
+struct OptionGroup {
+  Option& add(std::string_view names, OptionValue value, std::string help) const;
+
+  Command& command;
+  std::string heading;
+};
+
+// What runs of all commands get.
 struct CommandContext {
   std::ostream& out;  // results
   std::ostream& err;  // progress and remarks; errors are printed by main()
   Terminal terminal;
-  std::function<Status()> chosen;  // set by the subcommand that the command line names
-  std::string program = "recto";   // the name by which printed text calls it
+  const Command& program;               // its name is the one by which printed text calls it
+  std::vector<std::string> given = {};  // names of options, as the command line has them
+
+  bool is_given(std::string_view option_name) const;
 };
 
 // 0 done, 1 the run failed, 2 bad usage or bad input.

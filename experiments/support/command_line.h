@@ -1,25 +1,23 @@
 #pragma once
 
-// A program of subcommands, from its command line to its exit code.
+// From the words of a command line to the command that they ask for.
 
-#include <CLI/CLI.hpp>
-#include <optional>
+#include <string>
+#include <vector>
 
+#include "core/status.h"
 #include "experiments/support/command.h"
 
 namespace recto::experiments {
 
-struct Program {
-  const char* name;
-  const char* about;
-  const char* footer;
-  void (*add_commands)(CLI::App& app, CommandContext& context);
-  // Called with the command that the line names, before it runs. To prevent that, it says why and
-  // returns an exit code. Null: always run.
-  std::optional<int> (*why_not_run)(const CLI::App& command, CommandContext& context) = nullptr;
+struct ParsedLine {
+  const Command* command = nullptr;     // to be run; null if a text is asked for instead
+  std::string text = {};                // help or version
+  std::vector<std::string> given = {};  // for CommandContext
 };
 
-// Returns the exit code for main().
-int run_program(const Program& program, int argc, char** argv);
+// Stores the values of options. `words` begin after the program's name. Invalid input says in one
+// line which option is wrong, what was found and what was expected.
+Result<ParsedLine> parse_command_line(const Command& program, std::vector<std::string> words);
 
 }  // namespace recto::experiments

@@ -4,8 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 
 namespace recto::experiments {
 namespace {
@@ -144,36 +142,6 @@ struct Overloaded : Cases... {
 template <typename... Cases>
 Overloaded(Cases...) -> Overloaded<Cases...>;
 
-std::string describe_range(CountRange range) {
-  if (range.max == std::numeric_limits<std::int64_t>::max()) {
-    return fmt::format("an integer of at least {}", range.min);
-  }
-  return fmt::format("an integer from {} to {}", range.min, range.max);
-}
-std::string describe_range(NumberRange range) {
-  return fmt::format("a number from {} to {}", range.min, range.max);
-}
-
-template <typename Number, typename Range>
-Result<Number> parse_number(std::string_view text, Range range) {
-  Number value{};
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  // Written so that a NaN fails.
-  const bool is_good =
-      error == std::errc() && stop == end && value >= range.min && value <= range.max;
-  if (is_good) return value;
-  return Status::invalid_input(fmt::format("found '{}'; expected {}", text, describe_range(range)));
-}
-
-template <typename Number, typename Target, typename Range>
-Status store_number(Target& target, std::string_view text, Range range) {
-  const Result<Number> value = parse_number<Number>(text, range);
-  RECTO_RETURN_IF_ERROR(value.status());
-  target = value.value();
-  return Status::ok();
-}
-
 }  // namespace
 
 std::span<const RunField> run_fields() { return kFields; }
@@ -204,15 +172,14 @@ std::string expected_value(const RunField& field) {
                                [](const ChoiceMember& m) {
                                  return fmt::format("{}", fmt::join(m.choices, ", "));
                                },
-                               [](const auto& m) { return describe_range(m.range); }},
+                               [](const auto& m) { return range_text(m.range); }},
                     field.member);
 }
 
 Status set_field(RunConfig& config, const RunField& field, std::string_view text) {
   const auto choose = [&](const ChoiceMember& m) {
     if (std::ranges::find(m.choices, text) == m.choices.end()) {
-      return Status::invalid_input(
-          fmt::format("found '{}'; expected one of {}", text, fmt::join(m.choices, ", ")));
+      return found_other(text, fmt::format("one of {}", fmt::join(m.choices, ", ")));
     }
     config.*m.member = text;
     return Status::ok();
@@ -224,17 +191,8 @@ Status set_field(RunConfig& config, const RunField& field, std::string_view text
                                  return Status::ok();
                                },
                                choose,
-                               [&](const CountMember& m) {
-                                 return store_number<std::int64_t>(config.*m.member, text, m.range);
-                               },
-                               [&](const OptionalCountMember& m) {
-                                 return store_number<std::int64_t>(config.*m.member, text, m.range);
-                               },
-                               [&](const NumberMember& m) {
-                                 return store_number<double>(config.*m.member, text, m.range);
-                               },
-                               [&](const OptionalNumberMember& m) {
-                                 return store_number<double>(config.*m.member, text, m.range);
+                               [&](const auto& m) {
+                                 return store(parse_number(text, m.range), config.*m.member);
                                }},
                     field.member);
 }

@@ -4,7 +4,6 @@
 // setting takes a member of RunConfig, a line in this table, and its meaning in resolved_run.cc.
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,19 +12,9 @@
 
 #include "core/status.h"
 #include "experiments/support/run_config.h"
+#include "experiments/support/text_values.h"
 
 namespace recto::experiments {
-
-struct CountRange {
-  std::int64_t min = 0;
-  std::int64_t max = std::numeric_limits<std::int64_t>::max();
-};
-
-// A closed range.
-struct NumberRange {
-  double min = 0;
-  double max = 0;
-};
 
 struct TextMember {
   std::string RunConfig::*member;

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <variant>
 
-#include "core/contract.h"
 #include "core/gpu_table.h"
 #include "core/model_table.h"
 #include "core/status.h"
-#include "experiments/support/offered_values.h"
 #include "experiments/support/run_fields.h"
 #include "sim/time/attention_efficiency.h"
 #include "sim/workloads/builtin_workloads.h"
@@ -38,25 +37,22 @@ std::vector<std::string> known_values(const RunField& field) {
   return {};
 }
 
-void add_run_flags(CLI::App& app, RunConfig& config, std::span<const std::string_view> except) {
+Option& add_run_flag(Command& command, const RunField& field, const RunConfig& defaults,
+                     OptionValue value) {
+  const std::string shown = field_text(defaults, field);
+  std::string help(field.help);
+  if (!shown.empty()) help += fmt::format(" [{}]", shown);
+  value.known = known_values(field);
+  return OptionGroup{command, std::string(field.group)}.add(
+      fmt::format("{} {}", flag_of(field), field.value_name), std::move(value), help);
+}
+
+void add_run_flags(Command& command, RunConfig& config, std::span<const std::string_view> except) {
   for (const RunField& field : run_fields()) {
     if (std::ranges::find(except, field.name) != except.end()) continue;
-    const std::string value = field_text(config, field);
-    std::string help(field.help);
-    if (!value.empty()) help += fmt::format(" [{}]", value);
-    CLI::Option* option = app.add_option_function<std::string>(
-        flag_of(field),
-        [&config, &field](const std::string& text) {
-          RECTO_CHECK_EQ(set_field(config, field, text), Status::ok());
-        },
-        help);
-    option->check([&field](const std::string& text) {
-      RunConfig tried;
-      return set_field(tried, field, text).message();  // empty if it is valid
-    });
-    offer_values(*option, known_values(field));
-    option->option_text(std::string(field.value_name));
-    option->group(std::string(field.group));
+    add_run_flag(command, field, config, {.take = [&config, &field](const std::string& text) {
+                   return set_field(config, field, text);
+                 }});
   }
 }
 

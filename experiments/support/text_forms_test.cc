@@ -11,7 +11,7 @@
 #include "experiments/support/shell_word.h"
 #include "experiments/support/state_bar.h"
 #include "experiments/support/table.h"
-#include "experiments/support/text_list.h"
+#include "experiments/support/text_values.h"
 
 namespace recto::experiments {
 namespace {

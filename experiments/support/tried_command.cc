@@ -1,29 +1,26 @@
 #include "experiments/support/tried_command.h"
 
-#include <algorithm>
 #include <sstream>
 
-#include "experiments/support/usage_error.h"
+#include "experiments/support/command_line.h"
 
 namespace recto::testing {
 
+using experiments::Command;
 using experiments::CommandContext;
+using experiments::ParsedLine;
 
-TriedCommand try_command(AddCommand add, std::vector<std::string> arguments) {
-  CLI::App app;
-  app.require_subcommand(1);
+TriedCommand try_command(MakeCommand make, const std::vector<std::string>& words) {
+  Command program("recto", "");
+  program.commands.push_back(make());
   std::ostringstream out;
   std::ostringstream err;
-  CommandContext context{out, err, experiments::Terminal(), nullptr};
-  add(app, context);
-  Status status;
-  std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
-  try {
-    app.parse(arguments);
-    status = context.chosen();
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return {app.exit(error, out, err), out.str(), err.str()};
-    status = experiments::usage_error(app, error);
+  const Result<ParsedLine> line = experiments::parse_command_line(program, words);
+  Status status = line.status();
+  if (line.is_ok() && line.value().command == nullptr) return {0, line.value().text, ""};
+  if (line.is_ok()) {
+    CommandContext context{out, err, experiments::Terminal(), program, line.value().given};
+    status = line.value().command->run(context);
   }
   if (!status.is_ok()) err << status.message() << '\n';
   return {experiments::exit_code(status), out.str(), err.str()};

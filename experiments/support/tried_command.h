@@ -2,7 +2,6 @@
 
 // Runs a subcommand inside a test, as the program would.
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
@@ -16,9 +15,9 @@ struct TriedCommand {
   std::string err;  // progress, remarks, and the message of a failure
 };
 
-using AddCommand = void (*)(CLI::App& app, experiments::CommandContext& context);
+using MakeCommand = experiments::Command (*)();
 
-// `arguments` begin with the subcommand's name. The terminal is plain: ASCII, no colour.
-TriedCommand try_command(AddCommand add, std::vector<std::string> arguments);
+// `words` begin with the subcommand's name. The terminal is plain: ASCII, no colour.
+TriedCommand try_command(MakeCommand make, const std::vector<std::string>& words);
 
 }  // namespace recto::testing

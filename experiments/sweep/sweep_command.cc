@@ -20,7 +20,6 @@
 #include "experiments/support/resolved_run.h"
 #include "experiments/support/spec_help.h"
 #include "experiments/support/unused_settings.h"
-#include "experiments/support/usage_error.h"
 #include "experiments/sweep/sweep_flags.h"
 #include "experiments/sweep/sweep_grid_file.h"
 #include "experiments/sweep/sweep_identity.h"
@@ -59,19 +58,19 @@ struct SweepArguments {
   std::optional<std::int64_t> seeds;
   int threads = default_threads();
   bool is_fresh = false;
-  std::optional<std::string> runs;
+  std::string runs;
   bool is_collecting = false;
   bool has_report = false;
 };
 
-Result<SweepGrid> make_grid(const SweepArguments& arguments) {
+Result<SweepGrid> make_grid(const SweepArguments& arguments, const CommandContext& context) {
   SweepGrid grid;
   if (!arguments.grid_path.empty()) {
     Result<SweepGrid> loaded = load_sweep_grid(arguments.grid_path);
     RECTO_RETURN_IF_ERROR(loaded.status().in("--grid"));
     grid = std::move(loaded).value();
   }
-  RECTO_RETURN_IF_ERROR(arguments.flags.apply(grid));
+  RECTO_RETURN_IF_ERROR(arguments.flags.apply(context.given, grid));
   if (arguments.seeds) RECTO_RETURN_IF_ERROR(grid.set_seed_count(*arguments.seeds).in("--seeds"));
   return grid;
 }
@@ -176,11 +175,11 @@ Result<std::vector<RunRecord>> run_all(const SweepArguments& arguments, const Sw
 }
 
 Status sweep(const SweepArguments& arguments, CommandContext& context) {
-  const Result<SweepGrid> made = make_grid(arguments);
+  const Result<SweepGrid> made = make_grid(arguments, context);
   RECTO_RETURN_IF_ERROR(made.status());
   const SweepGrid& grid = made.value();
-  if (arguments.runs) {
-    const Result<std::vector<RunSpan>> spans = parse_run_spans(*arguments.runs, grid.run_count());
+  if (!arguments.runs.empty()) {
+    const Result<std::vector<RunSpan>> spans = parse_run_spans(arguments.runs, grid.run_count());
     RECTO_RETURN_IF_ERROR(spans.status().in("--runs"));
     return print_runs(grid, spans.value(), context.out);
   }
@@ -211,50 +210,31 @@ Status sweep(const SweepArguments& arguments, CommandContext& context) {
 
 }  // namespace
 
-void add_sweep_command(CLI::App& app, CommandContext& context) {
+Command sweep_command() {
   auto arguments = std::make_shared<SweepArguments>();
-  CLI::App* command = app.add_subcommand("sweep", "run a grid of settings on all cores, resumably");
-  CLI::Option* out =
-      command->add_option("--out", arguments->out, "folder for the results, made if need be")
-          ->option_text("DIR")
-          ->check(check_folder_named);
-  command->add_option("--grid", arguments->grid_path, "take base, axes and seeds from a JSON file")
-      ->option_text("FILE")
-      ->check(check_file_named);
+  Command command("sweep", "run a grid of settings on all cores, resumably");
+  command.add("--out DIR", nonempty_text(arguments->out, "a folder"),
+              "folder for the results, made if need be");
+  command.add("--grid FILE", nonempty_text(arguments->grid_path, "a file"),
+              "take base, axes and seeds from a JSON file");
+  command.add("--seeds N", integer(arguments->seeds, {1, kSweepRunsMax}),
+              "run each point under N seeds: means and 95 % intervals");
+  command.add("--threads N", integer(arguments->threads, {1, 4096}), "runs at a time [all cores]");
+  command.add("--fresh", flag(arguments->is_fresh), "forget what an earlier sweep in DIR finished");
   command
-      ->add_option("--seeds", arguments->seeds,
-                   "run each point under N seeds: means and 95 % intervals")
-      ->option_text("N")
-      ->check(CLI::Range(std::int64_t{1}, kSweepRunsMax));
-  CLI::Option* threads =
-      command->add_option("--threads", arguments->threads, "runs at a time [all cores]")
-          ->option_text("N")
-          ->check(CLI::Range(1, 4096));
-  CLI::Option* fresh = command->add_flag("--fresh", arguments->is_fresh,
-                                         "forget what an earlier sweep in DIR finished");
-  CLI::Option* collect =
-      command->add_flag("--collect", arguments->is_collecting,
-                        "run nothing: print what is left, read what --runs printed");
-  collect->excludes(threads);
-  CLI::Option* report = command->add_flag("--report", arguments->has_report,
-                                          "write DIR/report.html, too: see recto report");
+      .add("--collect", flag(arguments->is_collecting),
+           "run nothing: print what is left, read what --runs printed")
+      .excludes = {"--threads"};
+  command.add("--report", flag(arguments->has_report),
+              "write DIR/report.html, too: see recto report");
   command
-      ->add_option("--runs", arguments->runs,
-                   "only these, such as 0-9,12, printed and not kept: no --out")
-      ->option_text("LIST")
-      ->check([](const std::string& text) {
-        return text.empty() ? "found ''; expected numbers of runs, such as 0-9,12" : "";
-      })
-      ->excludes(out)
-      ->excludes(threads)
-      ->excludes(fresh)
-      ->excludes(report)
-      ->excludes(collect);
-  arguments->flags.add_to(*command);
-  command->footer("\n" + spec_help() + (kFooter + 1));
-  command->callback([arguments, &context] {
-    context.chosen = [arguments, &context] { return sweep(*arguments, context); };
-  });
+      .add("--runs LIST", nonempty_text(arguments->runs, "numbers of runs, such as 0-9,12"),
+           "only these, such as 0-9,12, printed and not kept: no --out")
+      .excludes = {"--out", "--threads", "--fresh", "--report", "--collect"};
+  arguments->flags.add_to(command);
+  command.footer = "\n" + spec_help() + (kFooter + 1);
+  command.run = [arguments](CommandContext& context) { return sweep(*arguments, context); };
+  return command;
 }
 
 }  // namespace recto::experiments

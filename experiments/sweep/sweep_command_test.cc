@@ -29,7 +29,7 @@ std::string path_of(const std::string& name) {
 testing::TriedCommand sweep(const std::string& out, const Arguments& more) {
   Arguments arguments{"sweep", "--out", path_of(out)};
   arguments.insert(arguments.end(), more.begin(), more.end());
-  return testing::try_command(add_sweep_command, arguments);
+  return testing::try_command(sweep_command, arguments);
 }
 
 std::string file(const std::string& out, const char* name) {
@@ -239,7 +239,7 @@ TEST_CASE("bad flags are named, with what was expected") {
   refused({"--grid", ""}, "--grid: found ''; expected a file");
   refused({"--trace", "no/such.csv"}, "no/such.csv");
   refused({"--colour"}, "--colour");
-  CHECK(testing::try_command(add_sweep_command, {"sweep"}).exit_code == 2);  // no --out
+  CHECK(testing::try_command(sweep_command, {"sweep"}).exit_code == 2);  // no --out
 }
 
 TEST_CASE("a setting that no point uses is refused; one that some points use is not") {
@@ -270,7 +270,7 @@ TEST_CASE("a place where no folder can be is bad input") {
 }
 
 TEST_CASE("help shows every flag and examples") {
-  const auto tried = testing::try_command(add_sweep_command, {"sweep", "--help"});
+  const auto tried = testing::try_command(sweep_command, {"sweep", "--help"});
   CHECK(tried.exit_code == 0);
   for (const RunField& field : run_fields())
     CHECK_THAT(tried.out, ContainsSubstring(flag_of(field)));

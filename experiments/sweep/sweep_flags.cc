@@ -5,9 +5,8 @@
 #include <string_view>
 #include <variant>
 
-#include "experiments/support/offered_values.h"
 #include "experiments/support/run_flags.h"
-#include "experiments/support/text_list.h"
+#include "experiments/support/text_values.h"
 
 namespace recto::experiments {
 namespace {
@@ -22,36 +21,26 @@ bool takes_commas(const RunField& field) {
 
 }  // namespace
 
-void SweepFlags::add_to(CLI::App& app) {
-  app_ = &app;
+void SweepFlags::add_to(Command& command) {
   const RunConfig defaults;
   for (const RunField& field : run_fields()) {
-    const std::string value = field_text(defaults, field);
-    std::string help(field.help);
-    if (!value.empty()) help += " [" + value + "]";
-    Given& given = given_.emplace_back(Given{&field, nullptr, {}});
-    CLI::Option* option = app.add_option(flag_of(field), given.values, help);
-    given.option = option;
-    // One value after each flag, so that following arguments are not swallowed.
-    option->allow_extra_args(false);
-    option->option_text(std::string(field.value_name) + (takes_commas(field) ? ",..." : ""));
-    option->group(std::string(field.group));
-    offer_values(*option, known_values(field));
+    Option& option = add_run_flag(command, field, defaults, any_text(values_[&field]));
+    if (takes_commas(field)) option.value_name += ",...";
   }
 }
 
-Status SweepFlags::apply(SweepGrid& grid) const {
-  std::set<const CLI::Option*> seen;
-  for (const CLI::Option* option : app_->parse_order()) {
-    const auto given = std::ranges::find(given_, option, &Given::option);
-    if (given == given_.end() || !seen.insert(option).second) continue;
-    const RunField& field = *given->field;
+Status SweepFlags::apply(std::span<const std::string> given, SweepGrid& grid) const {
+  std::set<const RunField*> seen;
+  for (const std::string& flag : given) {
+    const RunField* const field = find_run_field(flag);
+    if (field == nullptr || !seen.insert(field).second) continue;
+    const std::vector<std::string>& texts = values_.at(field);
     const Result<std::vector<std::string>> values =
-        takes_commas(field) ? split_lists(given->values) : given->values;
-    RECTO_RETURN_IF_ERROR(values.status().in(flag_of(field)));
-    const Status status = values.value().size() == 1 ? grid.set_base(field, values.value().front())
-                                                     : grid.add_axis({&field, values.value()});
-    RECTO_RETURN_IF_ERROR(status.in(flag_of(field)));
+        takes_commas(*field) ? split_lists(texts) : texts;
+    RECTO_RETURN_IF_ERROR(values.status().in(flag));
+    const Status status = values.value().size() == 1 ? grid.set_base(*field, values.value().front())
+                                                     : grid.add_axis({field, values.value()});
+    RECTO_RETURN_IF_ERROR(status.in(flag));
   }
   return Status::ok();
 }

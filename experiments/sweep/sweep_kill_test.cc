@@ -49,7 +49,7 @@ std::int64_t journal_lines(const std::string& out) {
 void kill_after(std::int64_t lines, const std::string& out) {
   const pid_t child = fork();
   if (child == 0) {
-    testing::try_command(add_sweep_command, arguments_for(out));
+    testing::try_command(sweep_command, arguments_for(out));
     _exit(0);
   }
   REQUIRE(child > 0);
@@ -64,14 +64,14 @@ void kill_after(std::int64_t lines, const std::string& out) {
 TEST_CASE("a sweep that was killed three times ends with the files of one that was not") {
   const std::string whole = path_of("whole");
   const std::string killed = path_of("killed");
-  REQUIRE(testing::try_command(add_sweep_command, arguments_for(whole)).exit_code == 0);
+  REQUIRE(testing::try_command(sweep_command, arguments_for(whole)).exit_code == 0);
   for (const std::int64_t lines : {3, 12, 25}) kill_after(lines, killed);
   const std::int64_t left = journal_lines(killed);
   CHECK(left >= 25);
   CHECK(left < 49);  // or nothing was killed in the middle
   CHECK_FALSE(read_text_file(killed + "/sweep.csv").is_ok());
 
-  const auto resumed = testing::try_command(add_sweep_command, arguments_for(killed));
+  const auto resumed = testing::try_command(sweep_command, arguments_for(killed));
   CHECK(resumed.exit_code == 0);
   CHECK(resumed.err.find("runs were done before") != std::string::npos);
   for (const char* file : {"/sweep.csv", "/manifest.json"}) {

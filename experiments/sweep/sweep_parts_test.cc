@@ -34,7 +34,7 @@ testing::TriedCommand sweep(const Arguments& more, const Arguments& grid = kGrid
   Arguments arguments{"sweep"};
   arguments.insert(arguments.end(), grid.begin(), grid.end());
   arguments.insert(arguments.end(), more.begin(), more.end());
-  return testing::try_command(add_sweep_command, arguments);
+  return testing::try_command(sweep_command, arguments);
 }
 
 std::string part(const std::string& runs) {

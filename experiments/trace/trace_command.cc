@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "core/json_output.h"
-#include "experiments/support/text_list.h"
-#include "experiments/support/usage_error.h"
+#include "experiments/support/text_values.h"
 #include "experiments/trace/token_count.h"
 #include "experiments/trace/trace_json.h"
 #include "experiments/trace/trace_report.h"
@@ -70,39 +69,25 @@ Status show_trace(const TraceArguments& arguments, CommandContext& context) {
 
 }  // namespace
 
-void add_trace_command(CLI::App& app, CommandContext& context) {
+Command trace_command() {
   auto arguments = std::make_shared<TraceArguments>();
-  CLI::App* command = app.add_subcommand("trace", "tell what is in a trace");
-  command->add_option("FILE", arguments->path, "the trace")
-      ->required()
-      ->option_text(" ")
-      ->check(check_file_named);
-  command->add_option("--limit", arguments->trace.limit, "only the first N requests")
-      ->option_text("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));
-  command
-      ->add_option("--scale-rate", arguments->trace.scale_rate,
-                   "arrivals come so many times as fast [1]")
-      ->option_text("FACTOR")
-      ->check(number_within(1e-6, 1e6));
-  command->add_option("--on-bad-row", arguments->on_bad_row, "what to do with a bad row [fail]")
-      ->option_text("fail|skip")
-      ->check(CLI::IsMember({"fail", "skip"}));
-  command
-      ->add_option("--block-size", arguments->block_size,
-                   "blocks of prefix reuse [what an id of the trace stands for, or 16]")
-      ->option_text("TOKENS")
-      ->check(CLI::Range(std::int64_t{1}, kReuseBlockSizeMax.value()));
-  command
-      ->add_option("--cache-tokens", arguments->cache_tokens,
-                   "sizes of LRU prefix caches [1M,3M,10M,50M]")
-      ->option_text("LIST")
-      ->allow_extra_args(false);
-  command->add_flag("--json", arguments->is_json, "for machines");
-  command->footer(kFooter);
-  command->callback([arguments, &context] {
-    context.chosen = [arguments, &context] { return show_trace(*arguments, context); };
-  });
+  Command command("trace", "tell what is in a trace");
+  command.add("FILE", nonempty_text(arguments->path, "a file"), "the trace");
+  command.add("--limit N", integer(arguments->trace.limit, {1, 1'000'000'000}),
+              "only the first N requests");
+  command.add("--scale-rate FACTOR", number(arguments->trace.scale_rate, {1e-6, 1e6}),
+              "arrivals come so many times as fast [1]");
+  command.add("--on-bad-row fail|skip", one_of(arguments->on_bad_row, {"fail", "skip"}),
+              "what to do with a bad row [fail]");
+  command.add("--block-size TOKENS",
+              integer(arguments->block_size, {1, kReuseBlockSizeMax.value()}),
+              "blocks of prefix reuse [what an id of the trace stands for, or 16]");
+  command.add("--cache-tokens LIST", any_text(arguments->cache_tokens),
+              "sizes of LRU prefix caches [1M,3M,10M,50M]");
+  command.add("--json", flag(arguments->is_json), "for machines");
+  command.footer = kFooter;
+  command.run = [arguments](CommandContext& context) { return show_trace(*arguments, context); };
+  return command;
 }
 
 }  // namespace recto::experiments

@@ -30,7 +30,7 @@ std::string write_trace(const std::string& name, const std::string& text) {
 
 testing::TriedCommand trace(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "trace");
-  return testing::try_command(add_trace_command, std::move(arguments));
+  return testing::try_command(trace_command, std::move(arguments));
 }
 
 Json trace_json_of(std::vector<std::string> arguments) {

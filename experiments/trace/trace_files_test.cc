@@ -12,7 +12,7 @@ namespace {
 
 // Blanks between the words of a table are its layout, not its content.
 std::string trace_words(const std::string& path) {
-  const auto tried = testing::try_command(add_trace_command, {"trace", path});
+  const auto tried = testing::try_command(trace_command, {"trace", path});
   CHECK(tried.exit_code == 0);
   std::string words;
   for (const char c : tried.out) {

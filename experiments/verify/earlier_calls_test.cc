@@ -32,7 +32,7 @@ Tried verify_with(const std::string& fault, const std::string& law,
   Flags arguments = {"verify",        "--kernel", kLibrary, "--law", law,
                      "--context-max", "100",      "--out",  folder};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
-  Tried tried{.run = testing::try_command(add_verify_command, std::move(arguments))};
+  Tried tried{.run = testing::try_command(verify_command, std::move(arguments))};
   if (std::filesystem::exists(folder))
     for (const auto& entry : std::filesystem::directory_iterator(folder))
       tried.files.push_back(entry.path());
@@ -42,7 +42,7 @@ Tried verify_with(const std::string& fault, const std::string& law,
 testing::TriedCommand replay(const std::string& file, const Flags& flags = {}) {
   Flags arguments = {"replay", file, "--kernel", kLibrary};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
-  return testing::try_command(add_replay_command, std::move(arguments));
+  return testing::try_command(replay_command, std::move(arguments));
 }
 
 TEST_CASE("the library without a fault passes") {

@@ -22,7 +22,7 @@ const std::string kFaulty = "experiments/examples/libfaulty_kernel.so";
 
 testing::TriedCommand verify(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "verify");
-  return testing::try_command(add_verify_command, std::move(arguments));
+  return testing::try_command(verify_command, std::move(arguments));
 }
 
 std::string folder_named(const char* name) {

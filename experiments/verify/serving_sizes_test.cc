@@ -24,7 +24,7 @@ Json verify(const char* fault, std::vector<std::string> arguments) {
   const auto folder = std::filesystem::path(std::getenv("TEST_TMPDIR")) / fault;
   setenv("RECTO_TEST_FAULT", fault, 1);
   arguments.insert(arguments.begin(), {"verify", "--kernel", kLibrary, "--json", "--out", folder});
-  const auto tried = testing::try_command(add_verify_command, std::move(arguments));
+  const auto tried = testing::try_command(verify_command, std::move(arguments));
   unsetenv("RECTO_TEST_FAULT");
   INFO(tried.err);
   CHECK(tried.exit_code <= 1);

@@ -6,11 +6,9 @@
 #include <cmath>
 
 #include "core/contract.h"
-#include "experiments/support/offered_values.h"
 #include "experiments/support/shell_word.h"
 #include "experiments/support/table.h"
-#include "experiments/support/text_list.h"
-#include "experiments/support/usage_error.h"
+#include "experiments/support/text_values.h"
 #include "verify/block_tables/engine_tables_law.h"
 #include "verify/kernel_abi/kernel_device.h"
 #include "verify/kernels/kernel_heap.h"
@@ -26,6 +24,8 @@ using verify::ListedBackend;
 // Of --time-limit, in seconds.
 constexpr double kTimeLimitMin = 0.001;
 constexpr double kTimeLimitMax = 86'400;
+
+constexpr const char* kListedNames = "names of recto verify --list";
 
 Result<std::vector<std::string>> names_in(const std::string& list, const std::string& named_by) {
   if (list.empty()) return std::vector<std::string>{};
@@ -103,11 +103,6 @@ Result<std::string> library_path(const TrialFlags& flags, Trial& trial) {
   return trial.built->path();
 }
 
-// Such as from an unset variable.
-std::string check_names_given(const std::string& text) {
-  return text.empty() ? "found ''; expected names of recto verify --list" : "";
-}
-
 verify::KernelLibraryOptions library_options(const TrialFlags& flags) {
   verify::KernelLibraryOptions options;
   options.device = verify::kernel_device();
@@ -132,66 +127,50 @@ std::string TrialFlags::library_text() const {
   return text;
 }
 
-void add_backend_flag(CLI::App& command, TrialFlags& flags, const std::string& about) {
+void add_backend_flag(Command& command, TrialFlags& flags, const std::string& about) {
   std::vector<std::string> names;
   for (const ListedBackend& listed : verify::backend_list()) {
     const std::string kind = verify::backend_kind_name(listed.kind);
     if (std::ranges::find(names, kind) == names.end()) names.push_back(kind);
     if (listed.backend.name != kind) names.push_back(listed.backend.name);
   }
-  offer_values(*command.add_option("--backend", flags.backends, about)
-                    ->option_text("LIST")
-                    ->check(check_names_given),
-               names);
+  command.add("--backend LIST", nonempty_text(flags.backends, kListedNames), about).value.known =
+      names;
 }
 
-void add_law_flag(CLI::App& command, TrialFlags& flags) {
+void add_law_flag(Command& command, TrialFlags& flags) {
   std::vector<std::string> names;
   for (const Law& law : laws_without_library(verify::backend_list())) names.push_back(law.name);
-  offer_values(*command.add_option("--law", flags.laws, "names of --list [all]")
-                    ->option_text("LIST")
-                    ->check(check_names_given),
-               names);
+  command.add("--law LIST", nonempty_text(flags.laws, kListedNames), "names of --list [all]")
+      .value.known = names;
 }
 
-void add_library_flags(CLI::App& command, TrialFlags& flags) {
-  CLI::Option* kernel = command
-                            .add_option("--kernel", flags.kernel,
-                                        "a shared library by recto_kernel.h in place of the list")
-                            ->option_text("FILE")
-                            ->check(check_file_named);
-  const auto add_list = [&](const char* name, std::vector<std::string>& values, const char* about) {
-    return command.add_option(name, values, about)
-        ->allow_extra_args(false)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  };
-  CLI::Option* adapter =
-      command
-          .add_option("--adapter", flags.cuda.adapter,
-                      "C++ that hands recto's calls to CUDA sources, in place of it")
-          ->option_text("FILE")
-          ->check(check_file_named)
-          ->excludes(kernel);
-  add_list("--cuda", flags.cuda.sources, "such a source; may be given again")
-      ->option_text("FILE")
-      ->check(check_file_named)
-      ->needs(adapter);
-  add_list("--include", flags.cuda.include_folders, "where its headers are; may be given again")
-      ->option_text("DIR")
-      ->check(check_folder_named)
-      ->needs(adapter);
-  add_list("--define", flags.cuda.macros, "a macro, NAME or NAME=VALUE; may be given again")
-      ->option_text("MACRO")
-      ->needs(adapter);
-  command.add_flag("--batch-invariant", flags.is_batch_invariant,
-                   "holds the library to bits where only the batch or the chunks differ");
+void add_library_flags(Command& command, TrialFlags& flags) {
+  command.add("--kernel FILE", nonempty_text(flags.kernel, "a file"),
+              "a shared library by recto_kernel.h in place of the list");
   command
-      .add_option(
-          "--time-limit", flags.time_limit_s,
-          fmt::format("CPU time of one call of the library [{}, of sources {}]",
-                      verify::KernelLibraryOptions{}.time_limit_ms / 1000, kSourcesLimitMs / 1000))
-      ->option_text("S")
-      ->check(number_within(kTimeLimitMin, kTimeLimitMax));
+      .add("--adapter FILE", nonempty_text(flags.cuda.adapter, "a file"),
+           "C++ that hands recto's calls to CUDA sources, in place of it")
+      .excludes = {"--kernel"};
+  const std::vector<std::string> adapter = {"--adapter"};
+  command
+      .add("--cuda FILE", nonempty_text(flags.cuda.sources, "a file"),
+           "such a source; may be given again")
+      .needs = adapter;
+  command
+      .add("--include DIR", nonempty_text(flags.cuda.include_folders, "a folder"),
+           "where its headers are; may be given again")
+      .needs = adapter;
+  command
+      .add("--define MACRO", any_text(flags.cuda.macros),
+           "a macro, NAME or NAME=VALUE; may be given again")
+      .needs = adapter;
+  command.add("--batch-invariant", flag(flags.is_batch_invariant),
+              "holds the library to bits where only the batch or the chunks differ");
+  command.add(
+      "--time-limit S", number(flags.time_limit_s, {kTimeLimitMin, kTimeLimitMax}),
+      fmt::format("CPU time of one call of the library [{}, of sources {}]",
+                  verify::KernelLibraryOptions{}.time_limit_ms / 1000, kSourcesLimitMs / 1000));
 }
 
 std::vector<verify::Backend> Trial::backends_here() const {

@@ -2,7 +2,6 @@
 
 // What is put to which laws: backends of the list, or the functions of a user's kernel library.
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "core/status.h"
+#include "experiments/support/command.h"
 #include "verify/backend_list.h"
 #include "verify/cuda_source/library_builder.h"
 #include "verify/kernel_abi/kernel_library_backends.h"
@@ -42,11 +42,11 @@ struct TrialFlags {
 };
 
 // Add --backend, which `about` explains, and --law; both complete known names.
-void add_backend_flag(CLI::App& command, TrialFlags& flags, const std::string& about);
-void add_law_flag(CLI::App& command, TrialFlags& flags);
+void add_backend_flag(Command& command, TrialFlags& flags, const std::string& about);
+void add_law_flag(Command& command, TrialFlags& flags);
 
 // Adds --kernel, --cuda and the flags that belong to it.
-void add_library_flags(CLI::App& command, TrialFlags& flags);
+void add_library_flags(Command& command, TrialFlags& flags);
 
 struct Trial {
   std::shared_ptr<const verify::BuiltLibrary> built;  // of CUDA sources; backends run it

@@ -28,7 +28,7 @@ TEST_CASE("what is found in a kernel ends its case, and not the program") {
 
 TEST_CASE("names that are not set choose nothing, and not everything") {
   for (const std::string flag : {"--backend", "--law"}) {
-    const auto tried = testing::try_command(add_verify_command, {"verify", flag, "", "--list"});
+    const auto tried = testing::try_command(verify_command, {"verify", flag, "", "--list"});
     CHECK(tried.exit_code == 2);
     CHECK_THAT(tried.err, ContainsSubstring(flag + ": found ''; expected names of recto verify"));
   }
@@ -36,15 +36,15 @@ TEST_CASE("names that are not set choose nothing, and not everything") {
 
 TEST_CASE("types and layouts that were tried are told with the sizes") {
   const auto tried = testing::try_command(
-      add_verify_command, {"verify", "--backend", "naive-fp64", "--law", "oracle", "--cases", "4"});
+      verify_command, {"verify", "--backend", "naive-fp64", "--law", "oracle", "--cases", "4"});
   CHECK_THAT(tried.out, ContainsSubstring("; types of q / of the cache\n") &&
                             ContainsSubstring("\n    types ") && ContainsSubstring(", layouts "));
 }
 
 TEST_CASE("the sizes are those of the calls that were made, not of the cases that were drawn") {
   const auto tried = testing::try_command(
-      add_verify_command, {"verify", "--kernel", "experiments/examples/libpaged_kernel.so", "--law",
-                           "engine_tables,kv_write", "--cases", "24", "--json"});
+      verify_command, {"verify", "--kernel", "experiments/examples/libpaged_kernel.so", "--law",
+                       "engine_tables,kv_write", "--cases", "24", "--json"});
   REQUIRE(tried.exit_code == 0);
   const nlohmann::json sizes = nlohmann::json::parse(tried.out)["sizes"];
   for (const char* function : {"plain-c decode", "plain-c prefill"}) {
@@ -69,7 +69,7 @@ testing::TriedCommand independence_of(const std::string& library, bool is_promis
       "verify",        "--kernel", library, "--law", "batch_independence,chunking", "--cases", "12",
       "--context-max", "64",       "--out", folder};
   if (is_promised) arguments.emplace_back("--batch-invariant");
-  return testing::try_command(add_verify_command, std::move(arguments));
+  return testing::try_command(verify_command, std::move(arguments));
 }
 
 TEST_CASE("a library that is said to be batch-invariant is held to the bits") {
@@ -87,13 +87,13 @@ TEST_CASE("a library that is said to be batch-invariant is held to the bits") {
 }
 
 TEST_CASE("batch invariance is promised of a library alone") {
-  const auto tried = testing::try_command(add_verify_command, {"verify", "--batch-invariant"});
+  const auto tried = testing::try_command(verify_command, {"verify", "--batch-invariant"});
   CHECK(tried.exit_code == 2);
   CHECK_THAT(tried.err, ContainsSubstring("--batch-invariant: expected --kernel or --adapter"));
 }
 
 TEST_CASE("how long a library's call may take is told") {
-  const auto tried = testing::try_command(add_verify_command, {"verify", "--help"});
+  const auto tried = testing::try_command(verify_command, {"verify", "--help"});
   CHECK_THAT(tried.out, ContainsSubstring("A call of a library that is not back after 10 s of CPU "
                                           "time, or 120 s where it is made of sources\n"
                                           "(--time-limit), or after 6 times that by the clock"));
@@ -103,8 +103,8 @@ TEST_CASE("a limit on a library's time is obeyed, and goes into the replay") {
   const auto folder = std::filesystem::path(std::getenv("TEST_TMPDIR")) / "late";
   setenv("RECTO_TEST_FAULT", "loop", 1);
   const auto tried = testing::try_command(
-      add_verify_command, {"verify", "--kernel", "verify/kernel_abi/libfaults.so", "--law",
-                           "oracle", "--cases", "3", "--time-limit", "0.05", "--out", folder});
+      verify_command, {"verify", "--kernel", "verify/kernel_abi/libfaults.so", "--law", "oracle",
+                       "--cases", "3", "--time-limit", "0.05", "--out", folder});
   unsetenv("RECTO_TEST_FAULT");
   CHECK(tried.exit_code == 1);
   CHECK_THAT(tried.out, ContainsSubstring("prefill did not come back within ") &&
@@ -112,11 +112,11 @@ TEST_CASE("a limit on a library's time is obeyed, and goes into the replay") {
 }
 
 TEST_CASE("a time limit that is none, or without a library, is refused") {
-  const auto without = testing::try_command(add_verify_command, {"verify", "--time-limit", "5"});
+  const auto without = testing::try_command(verify_command, {"verify", "--time-limit", "5"});
   CHECK(without.exit_code == 2);
   CHECK_THAT(without.err, ContainsSubstring("--time-limit: expected --kernel or --adapter"));
   const auto zero = testing::try_command(
-      add_verify_command,
+      verify_command,
       {"verify", "--kernel", "verify/kernel_abi/libfaults.so", "--time-limit", "0"});
   CHECK(zero.exit_code == 2);
   CHECK_THAT(zero.err, ContainsSubstring("--time-limit"));

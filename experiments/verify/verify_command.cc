@@ -12,7 +12,6 @@
 #include "core/json_output.h"
 #include "experiments/support/numbers.h"
 #include "experiments/support/output_file.h"
-#include "experiments/support/usage_error.h"
 #include "experiments/verify/trial.h"
 #include "experiments/verify/verify_run.h"
 #include "experiments/verify/verify_text.h"
@@ -100,19 +99,20 @@ Status try_folder(const std::string& folder) {
   return status.is_ok() ? status : Status::invalid_input("--out: " + status.message());
 }
 
-// Like CLI11's excludes(), which would name all flags on one line of the help.
-Status check_list_alone(const CLI::App& command) {
-  if (command.count("--list") == 0) return Status::ok();
+// Options that exclude these would all stand on one line of the help.
+Status check_list_alone(const CommandContext& context) {
+  if (!context.is_given("--list")) return Status::ok();
   for (const char* unused :
        {"--cases", "--seconds", "--seed", "--context-max", "--sequences-max", "--rows-max",
         "--q-heads-max", "--bound", "--failures", "--out", "--json"}) {
-    if (command.count(unused) > 0)
+    if (context.is_given(unused))
       return Status::invalid_input(fmt::format("--list: runs nothing, and excludes {}", unused));
   }
   return Status::ok();
 }
 
 Status run_command(VerifyFlags& flags, CommandContext& context) {
+  RECTO_RETURN_IF_ERROR(check_list_alone(context));
   flags.options.bound_kind =
       flags.bound == "hard" ? verify::BoundKind::kHard : verify::BoundKind::kSharp;
   flags.options.replay_flags = flags.trial.library_text();
@@ -141,74 +141,52 @@ Status run_command(VerifyFlags& flags, CommandContext& context) {
   return verdict_of(flags, trial.value(), outcome);
 }
 
-void add_choice_flags(CLI::App& command, VerifyFlags& flags) {
-  add_backend_flag(command, flags.trial, "names or kinds of --list [all]");
-  add_law_flag(command, flags.trial);
-  add_library_flags(command, flags.trial);
-}
-
 // The value given is the largest that is drawn, whether below or above the default.
-void add_limit_flags(CLI::App& command, verify::SizeLimits& limits) {
-  const auto add = [&command](const char* flag, std::int64_t& limit, const char* about,
+void add_limit_flags(Command& command, verify::SizeLimits& limits) {
+  const auto add = [&command](const char* names, std::int64_t& limit, const char* about,
                               std::int64_t most) {
-    command.add_option(flag, limit, fmt::format("{} [{}]", about, limit))
-        ->option_text("N")
-        ->check(CLI::Range(std::int64_t{1}, most));
+    command.add(names, integer(limit, {1, most}), fmt::format("{} [{}]", about, limit));
   };
-  add("--context-max", limits.context_max, "longest context, tokens", kContextMax);
-  add("--sequences-max", limits.num_seqs_max, "most sequences of a batch", kSequencesMax);
-  add("--rows-max", limits.num_rows_max, "most query rows of a sequence", kRowsMax);
-  add("--q-heads-max", limits.num_q_heads_max, "most query heads", kQHeadsMax);
+  add("--context-max N", limits.context_max, "longest context, tokens", kContextMax);
+  add("--sequences-max N", limits.num_seqs_max, "most sequences of a batch", kSequencesMax);
+  add("--rows-max N", limits.num_rows_max, "most query rows of a sequence", kRowsMax);
+  add("--q-heads-max N", limits.num_q_heads_max, "most query heads", kQHeadsMax);
 }
 
-void add_run_flags(CLI::App& command, VerifyFlags& flags) {
-  command
-      .add_option("--cases", flags.options.cases,
-                  fmt::format("to be drawn [{}, with a library {}, or as --seconds says]",
-                              kDefaultCases, kDefaultLibraryCases))
-      ->option_text("N")
-      ->check(CLI::Range(std::int64_t{1}, kCasesMax));
-  command.add_option("--seconds", flags.options.seconds, "after which no case is begun")
-      ->option_text("S")
-      ->check(number_within(0, kSecondsMax));
-  command.add_option("--seed", flags.options.seed, "of the cases [2026]")
-      ->option_text("N")
-      ->check(check_whole_number);
-  add_limit_flags(command, flags.options.limits);
-  command.add_option("--bound", flags.bound, "hard or sharp [sharp]")
-      ->option_text("KIND")
-      ->check(CLI::IsMember({"hard", "sharp"}));
-  command
-      .add_option("--failures", flags.options.failures_kept,
-                  "shown and kept of each kind, of each law on each backend [1]")
-      ->option_text("N")
-      ->check(CLI::Range(1, 1000));
-  command
-      .add_option("--out", flags.options.folder, "for failing cases, made if any [failing-cases]")
-      ->option_text("DIR")
-      ->check(check_folder_named);
-  command.add_flag("--json", flags.is_json, "for machines");
-  command.add_flag("--list", flags.is_list, "backends and laws; runs nothing");
+void add_run_flags(Command& command, VerifyFlags& flags) {
+  VerifyOptions& options = flags.options;
+  command.add("--cases N", integer(options.cases, {1, kCasesMax}),
+              fmt::format("to be drawn [{}, with a library {}, or as --seconds says]",
+                          kDefaultCases, kDefaultLibraryCases));
+  command.add("--seconds S", number(options.seconds, {0, kSecondsMax}),
+              "after which no case is begun");
+  command.add("--seed N", integer(options.seed), "of the cases [2026]");
+  add_limit_flags(command, options.limits);
+  command.add("--bound KIND", one_of(flags.bound, {"hard", "sharp"}), "hard or sharp [sharp]");
+  command.add("--failures N", integer(options.failures_kept, {1, 1000}),
+              "shown and kept of each kind, of each law on each backend [1]");
+  command.add("--out DIR", nonempty_text(options.folder, "a folder"),
+              "for failing cases, made if any [failing-cases]");
+  command.add("--json", flag(flags.is_json), "for machines");
+  command.add("--list", flag(flags.is_list), "backends and laws; runs nothing");
 }
 
 }  // namespace
 
-void add_verify_command(CLI::App& app, CommandContext& context) {
+Command verify_command() {
   auto flags = std::make_shared<VerifyFlags>();
   flags->options.folder = "failing-cases";
-  CLI::App* command = app.add_subcommand(
-      "verify", "whether paged attention is right: laws and an oracle on kernels, yours too");
-  add_choice_flags(*command, *flags);
-  add_run_flags(*command, *flags);
+  Command command("verify",
+                  "whether paged attention is right: laws and an oracle on kernels, yours too");
+  add_backend_flag(command, flags->trial, "names or kinds of --list [all]");
+  add_law_flag(command, flags->trial);
+  add_library_flags(command, flags->trial);
+  add_run_flags(command, *flags);
   const verify::KernelLibraryOptions library;
-  command->footer(fmt::format(kFooter, library.time_limit_ms / 1000, kSourcesLimitMs / 1000,
-                              verify::kClockLimitFactor, library.time_outs_max));
-  command->callback([command, flags, &context] {
-    context.chosen = [command, flags, &context] {
-      const Status status = check_list_alone(*command);
-      return status.is_ok() ? run_command(*flags, context) : status;
-    };
-  });
+  command.footer = fmt::format(kFooter, library.time_limit_ms / 1000, kSourcesLimitMs / 1000,
+                               verify::kClockLimitFactor, library.time_outs_max);
+  command.run = [flags](CommandContext& context) { return run_command(*flags, context); };
+  return command;
 }
 
 }  // namespace recto::experiments

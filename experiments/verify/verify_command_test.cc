@@ -27,7 +27,7 @@ const std::string kFaulty = "experiments/examples/libfaulty_kernel.so";
 
 testing::TriedCommand verify(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "verify");
-  return testing::try_command(add_verify_command, std::move(arguments));
+  return testing::try_command(verify_command, std::move(arguments));
 }
 
 std::string folder_named(const char* name) {
@@ -148,7 +148,7 @@ TEST_CASE("CUDA sources become a library, and what the executor finds in them fa
   const std::string file = folder + "/row-decode-decode-oracle-1.json";
   CHECK_THAT(racing.out, ContainsSubstring("recto replay " + file + " --adapter " + kAdapter));
   const auto replayed =
-      testing::try_command(add_replay_command, {"replay", file, "--adapter", kAdapter});
+      testing::try_command(replay_command, {"replay", file, "--adapter", kAdapter});
   unsetenv("ROW_DECODE_FAULT");
   INFO(replayed.out << replayed.err);
   CHECK(replayed.exit_code == 1);
@@ -177,12 +177,11 @@ TEST_CASE("one that is wrong fails; its case is kept, small, and its replay name
   CHECK(saved.spec.options.window.has_value());
   CHECK(saved.spec.longest_context() <= 3);
 
-  const auto replayed =
-      testing::try_command(add_replay_command, {"replay", file, "--kernel", kFaulty});
+  const auto replayed = testing::try_command(replay_command, {"replay", file, "--kernel", kFaulty});
   INFO(replayed.out << replayed.err);
   CHECK(replayed.exit_code == 1);
   CHECK_THAT(replayed.out, ContainsSubstring("the window is one key too wide\n"));
-  const auto right = testing::try_command(add_replay_command, {"replay", file, "--kernel", kRight});
+  const auto right = testing::try_command(replay_command, {"replay", file, "--kernel", kRight});
   INFO(right.out << right.err);
   CHECK(right.exit_code == 0);
 }

@@ -46,7 +46,7 @@ class VerifyRun {
       : backends_(watched(trial.backends_here())),
         laws_(watched(trial.laws)),
         options_(options),
-        program_(context.program),
+        program_(context.program.name),
         kinds_(kinds_of(trial)),
         supply_(backends_, options.seed, options.limits, options.supply),
         begin_(Clock::now()),

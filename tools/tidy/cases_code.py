@@ -46,7 +46,7 @@ PASSES: dict[str, list[Texts]] = {
     ],
     "pragma-once": [header("")],
     "bool-parameter": [
-        header("bool is_done(int a);\nvoid f(bool* done, std::vector<bool> a, boolean b);\n"),
+        header("bool is_done(int a);\nvoid f(bool* done, bool& is_found, std::vector<bool> a, boolean b);\n"),
         header("struct A { explicit operator bool() const; std::function<int(bool)> f; };\n"),
         header("template <typename T> requires(sizeof(T) > 1) bool f(T t) { return g(true); }\n"),
         source("void f(bool a) {}\n"),

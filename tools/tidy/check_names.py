@@ -51,10 +51,11 @@ def find_bool_parameters(project: Project) -> Iterator[Finding]:
 
 
 def _is_bool(parameter: list[str]) -> bool:
-    """`bool`, by value or reference; `bool*` is an output or an array."""
+    """`bool`, by value or const reference; `bool*` and `bool&` are outputs."""
     qualifiers = {"const", "volatile", "constexpr", "[", "]", "maybe_unused", "__grid_constant__"}
     words = [word for word in parameter if word not in qualifiers]
-    return words[:1] == ["bool"] and words[1:2] != ["*"] and words[1:2] != ["("]
+    is_output = words[1:2] == ["*"] or (words[1:2] == ["&"] and "const" not in parameter)
+    return words[:1] == ["bool"] and not is_output and words[1:2] != ["("]
 
 
 RULES = (
