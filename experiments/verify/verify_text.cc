@@ -184,12 +184,9 @@ std::string tests_text(const Trial& trial) {
   });
   if (!has_kernels) return "";
   return "\nTests, and no laws: both sides of each dispatch threshold, in "
-         "//verify/kernels:kernel_thresholds_test,\n"
-         "  //verify/host_api:host_api_thresholds_test and "
-         "//verify/kernels:kernel_cache_thresholds_test; each "
-         "access "
-         "to memory,\n"
-         "  in //verify/kernels:kernel_checks_test and //verify/kernels:cache_checks_test\n";
+         "//verify/kernels:kernels_test\n"
+         "  and //verify/host_api:host_api_test; each access to memory, in "
+         "//verify/kernels:kernels_checks_test\n";
 }
 
 Json count_json(const LawCount& count) {
