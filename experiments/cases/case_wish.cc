@@ -212,7 +212,7 @@ void add_wish_flags(CLI::App& command, CaseWish& wish) {
   add_limit("--q-heads-max", wish.limits.num_q_heads_max, "most query heads", kQHeadsMax);
 }
 
-verify::Json wish_json(const CaseWish& wish) {
+Json wish_json(const CaseWish& wish) {
   return {{"cases", wish.cases},
           {"op", wish.operations},
           {"type", wish.types},

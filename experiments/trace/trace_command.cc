@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/json_output.h"
+#include "core/json.h"
 #include "experiments/support/text_list.h"
 #include "experiments/support/usage_error.h"
 #include "experiments/trace/token_count.h"
