@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/json.h"
 #include "experiments/support/numbers.h"
 #include "experiments/support/remarks.h"
 #include "experiments/support/table.h"
@@ -18,8 +19,6 @@ namespace recto::experiments {
 namespace {
 
 using verify::LawCount;
-using Json = nlohmann::ordered_json;
-
 // Results compared only bit by bit have no bound.
 std::string ratio_text(const LawCount& count) {
   const bool has_bound = count.by_bits < count.elements;

@@ -70,12 +70,10 @@ PASSES: dict[str, list[Texts]] = {
         extra_line("core/BUILD", 'recto_library(name = "c", srcs = ["contract.cc"])')
         | {"core/contract.cc": "void f() { throw 1; }\n"},
     ],
-    "json-dump": [
-        source("// json.dump(2)\nvoid f() { dump(1); json_text(json); heap.dump_all(); }\n"),
-        test_source("void f() { json.dump(); }\n"),
-        extra_line("core/BUILD", 'recto_library(name = "j", hdrs = ["json_output.h"])')
-        | {"core/json_output.h": "#pragma once\n\nauto f(auto json) { return json.dump(); }\n"}
-        | source('#include "core/json_output.h"\n'),
+    "json-library": [
+        source("// nlohmann\nvoid f() { print(\"nlohmann\"); json_text(json); }\n"),
+        extra_line("core/BUILD", 'recto_library(name = "j", srcs = ["json.cc"])')
+        | {"core/json.cc": "#include <nlohmann/json.hpp>\n\nnlohmann::json f();\n"},
     ],
     "fast-math": [_kernel("\n"), extra_line("README.md", f"Never `{_FAST}`.")],
     "portable-math": [
@@ -146,10 +144,10 @@ FAILS: dict[str, list[Texts]] = {
     "lse-base": [source("float lse;\n"), source("int return_lse;\n"), source("class LseRow;\n")],
     "page-table": [source("int page_table;\n"), source("class PageTable;\n")],
     "exception": [source("void f() { throw 1; }\n"), source("void f() try {} catch (int) {}\n")],
-    "json-dump": [
-        source("void f() { g(json.dump(2)); }\n"),
-        source("void f() { json\n      .dump(); }\n"),
-        header("inline auto f(auto* json) { return json->dump(); }\n"),
+    "json-library": [
+        source("#include <nlohmann/json.hpp>\n"),
+        header("inline auto f(const nlohmann::json& json) { return json; }\n"),
+        test_source("const int kVersion = NLOHMANN_JSON_VERSION_MAJOR;\n"),
     ],
     "fast-math": [
         extra_line(".bazelrc", f"build --copt={_FAST}"),

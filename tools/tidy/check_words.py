@@ -62,9 +62,8 @@ def _may_not_throw(project: Project, file: SourceFile) -> bool:
     return _is_cpp(project, file) and not is_contract and not project.is_test(file)
 
 
-def _may_not_dump_json(project: Project, file: SourceFile) -> bool:
-    is_helper = file.path == "core/json_output.h"
-    return _is_cpp(project, file) and not is_helper and not project.is_test(file)
+def _may_not_see_nlohmann(project: Project, file: SourceFile) -> bool:
+    return _is_cpp(project, file) and file.path != "core/json.cc"
 
 
 def _may_not_be_fast(project: Project, file: SourceFile) -> bool:
@@ -137,10 +136,10 @@ BANS = (
         takes_exceptions=True,
     ),
     Ban(
-        "json-dump",
-        re.compile(r"(?:\.|->)\s*dump\s*\("),
-        "it throws on a file's name that is not UTF-8: json_text of core/json_output.h",
-        _may_not_dump_json,
+        "json-library",
+        re.compile(r"\bnlohmann\b|\bNLOHMANN_\w+"),
+        "it takes seconds in each file that includes it: core/json.h",
+        _may_not_see_nlohmann,
     ),
     Ban(
         "fast-math",
