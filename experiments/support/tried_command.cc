@@ -1,6 +1,7 @@
 #include "experiments/support/tried_command.h"
 
 #include <sstream>
+#include <utility>
 
 #include "experiments/support/command_line.h"
 
@@ -10,12 +11,12 @@ using experiments::Command;
 using experiments::CommandContext;
 using experiments::ParsedLine;
 
-TriedCommand try_command(MakeCommand make, const std::vector<std::string>& words) {
+TriedCommand try_command(MakeCommand make, std::vector<std::string> words) {
   Command program("recto", "");
   program.commands.push_back(make());
   std::ostringstream out;
   std::ostringstream err;
-  const Result<ParsedLine> line = experiments::parse_command_line(program, words);
+  const Result<ParsedLine> line = experiments::parse_command_line(program, std::move(words));
   Status status = line.status();
   if (line.is_ok() && line.value().command == nullptr) return {0, line.value().text, ""};
   if (line.is_ok()) {

@@ -18,6 +18,6 @@ struct TriedCommand {
 using MakeCommand = experiments::Command (*)();
 
 // `words` begin with the subcommand's name. The terminal is plain: ASCII, no colour.
-TriedCommand try_command(MakeCommand make, const std::vector<std::string>& words);
+TriedCommand try_command(MakeCommand make, std::vector<std::string> words);
 
 }  // namespace recto::testing
