@@ -1,7 +1,11 @@
 // The command line. Each command lives in a folder of its own; see experiments/support/command.h.
 
+#include <algorithm>
+#include <iterator>
+
 #include "experiments/completion/completion_command.h"
 #include "experiments/fragmentation/fragmentation_command.h"
+#include "experiments/kernel_commands.h"
 #include "experiments/man/man_command.h"
 #include "experiments/plan/plan_command.h"
 #include "experiments/plot/plot_command.h"
@@ -27,7 +31,10 @@ Command recto_program() {
       "\nExit codes: 0 done, 1 the run failed, 2 bad usage or bad input.\n";
   program.commands = {fragmentation_command(), simulate_command(), sweep_command(),
                       report_command(),        trace_command(),    plan_command(),
-                      plot_command(),          completion_command(), man_command()};
+                      plot_command()};
+  std::ranges::move(kernel_commands(), std::back_inserter(program.commands));
+  program.commands.push_back(completion_command());
+  program.commands.push_back(man_command());
   return program;
 }
 

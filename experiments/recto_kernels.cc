@@ -1,4 +1,10 @@
 // The commands of recto that judge kernels: a program that `recto` finds beside itself.
+//
+//   recto_kernels --commands > experiments/kernel_commands.json      # after a change of their help
+
+#include <iostream>
+#include <string_view>
+#include <utility>
 
 #include "experiments/cases/cases_command.h"
 #include "experiments/check/check_command.h"
@@ -6,6 +12,7 @@
 #include "experiments/mutants/mutants_command.h"
 #include "experiments/numerics/numerics_command.h"
 #include "experiments/replay/replay_command.h"
+#include "experiments/support/command_json.h"
 #include "experiments/support/program.h"
 #include "experiments/verify/verify_command.h"
 
@@ -14,5 +21,9 @@ int main(int argc, char** argv) {
   Command program("recto", "Whether paged attention is right.");
   program.commands = {numerics_command(), verify_command(),   replay_command(), cases_command(),
                       check_command(),    generate_command(), mutants_command()};
+  if (argc == 2 && std::string_view(argv[1]) == "--commands") {
+    std::cout << recto::json_text(commands_json(program.commands), 1) << '\n';
+    return 0;
+  }
   return run_program(std::move(program), argc, argv);
 }

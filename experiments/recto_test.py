@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """The program as users call it: exit codes, messages, folders, terminals, full disks."""
 
 import json
@@ -12,7 +13,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-PROGRAM = sys.argv.pop(1)
+PROGRAM = str(Path(sys.argv.pop(1)).resolve())
 COMMANDS = "fragmentation simulate sweep trace plan plot report numerics verify replay".split()
 COMMANDS += "cases check generate mutants completion man".split()
 SMALL = ("--requests", "100")

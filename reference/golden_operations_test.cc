@@ -8,11 +8,12 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
-#include <nlohmann/json.hpp>
+#include <iterator>
 #include <string>
 #include <vector>
 
 #include "bazel/testing/catch.h"
+#include "core/json.h"
 #include "reference/kv_cache_ops.h"
 #include "reference/rotary.h"
 #include "reference/rounding.h"
@@ -20,12 +21,11 @@
 namespace recto::reference {
 namespace {
 
-using Json = nlohmann::json;
-
 Json cases_of(const std::string& operation) {
   std::ifstream file("reference/golden/operations/" + operation + ".json");
   REQUIRE(file.is_open());
-  return Json::parse(file).at("cases");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  return parse_json(text).value()["cases"];
 }
 
 ElementType type_named(const std::string& name) {
@@ -46,7 +46,7 @@ KvLayout layout_named(const std::string& name) {
 
 std::vector<std::byte> bytes_of(const Json& lines) {
   std::vector<std::byte> bytes;
-  for (const std::string digits : lines) {
+  for (const auto& digits : lines.get<std::vector<std::string>>()) {
     for (std::size_t i = 0; i < digits.size(); i += 2) {
       unsigned value = 0;
       REQUIRE(std::from_chars(&digits[i], &digits[i] + 2, value, 16).ptr == &digits[i] + 2);
@@ -59,13 +59,13 @@ std::vector<std::byte> bytes_of(const Json& lines) {
 TEST_CASE("fp8 caches store the golden codes") {
   const Json cases = cases_of("fp8_rounding");
   for (const ElementType type : {ElementType::kE4m3, ElementType::kE5m2}) {
-    const Json& rows = cases.at(element_type_name(type));
+    const Json& rows = cases[element_type_name(type)];
     CHECK(rows.size() > 400);
     for (const Json& row : rows) {
-      const auto x = std::bit_cast<float>(row.at(0).get<std::uint32_t>());
-      const auto scale = std::bit_cast<float>(row.at(1).get<std::uint32_t>());
+      const auto x = std::bit_cast<float>(row[0].get<std::uint32_t>());
+      const auto scale = std::bit_cast<float>(row[1].get<std::uint32_t>());
       INFO(x << " / " << scale << " in " << type);
-      CHECK(encode_fp8(x, scale, type) == row.at(2).get<std::uint32_t>());
+      CHECK(encode_fp8(x, scale, type) == row[2].get<std::uint32_t>());
     }
   }
 }
@@ -80,31 +80,31 @@ struct WrittenTensor {
   MutableKvTensorView view;
 
   WrittenTensor(const Json& write, const Json& tensor)
-      : source(bytes_of(tensor.at("source"))),
-        pool(bytes_of(tensor.at("before"))),
-        expected(bytes_of(tensor.at("after"))),
-        scales(tensor.at("scales").get<std::vector<float>>()) {
-    const std::int64_t heads = write.at("num_kv_heads");
-    const std::int64_t head_dim = tensor.at("head_dim");
+      : source(bytes_of(tensor["source"])),
+        pool(bytes_of(tensor["before"])),
+        expected(bytes_of(tensor["after"])),
+        scales(tensor["scales"].get<std::vector<float>>()) {
+    const auto heads = write["num_kv_heads"].get<std::int64_t>();
+    const auto head_dim = tensor["head_dim"].get<std::int64_t>();
     rows = {.data = source.data(),
-            .type = type_named(write.at("source_type")),
-            .num_rows = std::ssize(write.at("slot_mapping")),
+            .type = type_named(write["source_type"].get<std::string>()),
+            .num_rows = std::ssize(write["slot_mapping"]),
             .num_heads = heads,
             .head_dim = head_dim,
             .row_stride = heads * head_dim,
             .head_stride = head_dim};
     view = {.data = pool.data(),
-            .type = type_named(write.at("cache_type")),
-            .layout = layout_named(write.at("layout")),
-            .num_blocks = write.at("num_blocks"),
-            .block_size = write.at("block_size"),
+            .type = type_named(write["cache_type"].get<std::string>()),
+            .layout = layout_named(write["layout"].get<std::string>()),
+            .num_blocks = write["num_blocks"].get<std::int64_t>(),
+            .block_size = write["block_size"].get<std::int64_t>(),
             .num_kv_heads = heads,
             .head_dim = head_dim,
-            .block_stride = tensor.at("block_stride"),
-            .head_stride = tensor.at("head_stride"),
-            .slot_stride = tensor.at("slot_stride"),
-            .pack_width = tensor.value("pack_width", std::int64_t{0}),
-            .pack_stride = tensor.value("pack_stride", std::int64_t{0}),
+            .block_stride = tensor["block_stride"].get<std::int64_t>(),
+            .head_stride = tensor["head_stride"].get<std::int64_t>(),
+            .slot_stride = tensor["slot_stride"].get<std::int64_t>(),
+            .pack_width = tensor.value("pack_width", 0).get<std::int64_t>(),
+            .pack_stride = tensor.value("pack_stride", 0).get<std::int64_t>(),
             .scale = {.kind = scales.empty()       ? ScaleKind::kNone
                               : scales.size() == 1 ? ScaleKind::kPerTensor
                                                    : ScaleKind::kPerKvHead,
@@ -117,11 +117,10 @@ struct WrittenTensor {
 TEST_CASE("written caches hold the golden bytes, and nothing else has changed") {
   std::size_t writes = 0;
   for (const Json& write : cases_of("kv_write")) {
-    INFO(write.at("layout") << ", " << write.at("source_type") << " into "
-                            << write.at("cache_type"));
-    WrittenTensor k(write, write.at("k"));
-    WrittenTensor v(write, write.at("v"));
-    const auto slots = write.at("slot_mapping").get<std::vector<std::int64_t>>();
+    INFO(write["layout"] << ", " << write["source_type"] << " into " << write["cache_type"]);
+    WrittenTensor k(write, write["k"]);
+    WrittenTensor v(write, write["v"]);
+    const auto slots = write["slot_mapping"].get<std::vector<std::int64_t>>();
     CHECK(k.pool != k.expected);
     write_kv({.k = k.rows, .v = v.rows, .slot_mapping = slots, .kv = {.k = k.view, .v = v.view}});
     CHECK(k.pool == k.expected);
@@ -139,24 +138,24 @@ double own_error(double x, double y, double angle, double base) {
 TEST_CASE("rotated rows are the golden ones, within what fp64 errs by") {
   std::size_t elements = 0;
   for (const Json& golden : cases_of("rotary")) {
-    const Json& from = golden.at("rows");
-    Matrix rows(std::ssize(from), std::ssize(from.at(0)));
+    const Json& from = golden["rows"];
+    Matrix rows(std::ssize(from), std::ssize(from[0]));
     for (std::int64_t r = 0; r < rows.rows(); ++r) {
       for (std::int64_t d = 0; d < rows.cols(); ++d)
-        rows(r, d) = from.at(static_cast<std::size_t>(r)).at(static_cast<std::size_t>(d));
+        rows(r, d) = from[static_cast<std::size_t>(r)][static_cast<std::size_t>(d)].get<double>();
     }
-    const RotaryOptions options{.pairing = golden.at("pairing") == "halves"
+    const RotaryOptions options{.pairing = golden["pairing"] == "halves"
                                                ? RotaryPairing::kHalves
                                                : RotaryPairing::kInterleaved,
-                                .rotary_dim = golden.at("rotary_dim"),
-                                .base = golden.at("base")};
-    const std::int64_t first = golden.at("first_position");
+                                .rotary_dim = golden["rotary_dim"].get<std::int64_t>(),
+                                .base = golden["base"].get<double>()};
+    const auto first = golden["first_position"].get<std::int64_t>();
     const Matrix rotated = rotate(rows, first, options);
     for (std::int64_t r = 0; r < rows.rows(); ++r) {
       for (std::int64_t d = 0; d < rows.cols(); ++d, ++elements) {
-        INFO(golden.at("pairing") << " at " << first + r << ", dim " << d);
-        const std::string text =
-            golden.at("expected").at(static_cast<std::size_t>(r)).at(static_cast<std::size_t>(d));
+        INFO(golden["pairing"] << " at " << first + r << ", dim " << d);
+        const Json& row = golden["expected"][static_cast<std::size_t>(r)];
+        const auto text = row[static_cast<std::size_t>(d)].get<std::string>();
         const long double exact = std::strtold(text.c_str(), nullptr);
         const auto error = static_cast<double>(std::abs(rotated(r, d) - exact));
         if (d >= options.rotary_dim) {

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Tests of get_traces against a server of our own; nothing leaves this machine."""
 
 import contextlib

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "core/json_output.h"
+#include "core/json.h"
 #include "verify/generators/case_json.h"
 #include "verify/generators/field_reader.h"
 

@@ -3,6 +3,7 @@
 #include "verify/saved_case.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -87,9 +88,9 @@ TEST_CASE("checks that a case fails after are kept with it, in their order") {
   CHECK(saved_case_text(parse_saved_case(text).value()) == text);
   check_refused(replaced(text, "\"law\":\"history\"", "\"law\":7"),
                 "after[0].law: expected a text, found 7");
-  Json json = Json::parse(text);
+  Json json = parse_json(text).value();
   json["after"] = Json::array();
-  check_refused(json.dump(), "after: expected a list of 1 to 1000 checks");
+  check_refused(json_text(json), "after: expected a list of 1 to 1000 checks");
 }
 
 TEST_CASE("a case of more heads than anybody waits for is refused") {
@@ -109,42 +110,57 @@ TEST_CASE("a saved case is small, and a line says one thing") {
   CHECK(std::count(text.begin(), text.end(), '\n') == 13);
 }
 
-// Every way to a field of `json`.
-std::vector<Json::json_pointer> fields_of(const Json& json) {
-  std::vector<Json::json_pointer> fields;
-  const Json leaves = json.flatten();
-  for (const auto& [pointer, value] : leaves.items()) {
-    for (Json::json_pointer at(pointer); !at.empty(); at = at.parent_pointer())
-      if (json.at(at.parent_pointer()).is_object()) fields.push_back(at);
-  }
+// The keys and item numbers that lead to a field.
+using Way = std::vector<std::string>;
+
+// Every way to a field of `json`, which is at the end of `way`.
+std::vector<Way> fields_of(const Json& json, const Way& way = {}) {
+  std::vector<Way> fields;
+  const auto add = [&](const std::string& step, const Json& value) {
+    Way longer = way;
+    longer.push_back(step);
+    if (json.is_object()) fields.push_back(longer);
+    std::ranges::move(fields_of(value, longer), std::back_inserter(fields));
+  };
+  if (json.is_object())
+    for (const auto& [key, value] : json.items()) add(key, value);
+  for (std::size_t i = 0; json.is_array() && i < json.size(); ++i) add(std::to_string(i), json[i]);
   return fields;
 }
 
-// As messages have it: /case/sequences/0/id is case.sequences[0].id.
-std::string path_of(const Json::json_pointer& field) {
-  std::string path = field.to_string().substr(1);
-  std::ranges::replace(path, '/', '.');
-  const std::size_t item = path.find(".0");
-  return item == std::string::npos ? path : path.replace(item, 2, "[0]");
+// The object that has the field.
+Json& owner_of(const Way& field, Json& json) {
+  Json* owner = &json;
+  for (std::size_t i = 0; i + 1 < field.size(); ++i)
+    owner = owner->is_array() ? &(*owner)[std::stoul(field[i])] : &(*owner)[field[i]];
+  return *owner;
+}
+
+// As messages have it: case, sequences, 0, id is case.sequences[0].id.
+std::string path_of(const Way& field) {
+  std::string path;
+  for (const std::string& step : field)
+    path += step == "0" ? "[0]" : (path.empty() ? "" : ".") + step;
+  return path;
 }
 
 TEST_CASE("a field that is missing, or stands twice, is named, each of them") {
   SavedCase saved = small_case();
-  const Json whole = Json::parse(saved_case_text(saved));
-  const std::vector<Json::json_pointer> fields = fields_of(whole);
+  const Json whole = parse_json(saved_case_text(saved)).value();
+  const std::vector<Way> fields = fields_of(whole);
   CHECK(fields.size() > 40);
-  for (const Json::json_pointer& field : fields) {
+  for (const Way& field : fields) {
     Json without = whole;
-    without.at(field.parent_pointer()).erase(field.back());
-    const Status missing = parse_saved_case(without.dump()).status();
+    owner_of(field, without).erase(field.back());
+    const Status missing = parse_saved_case(json_text(without)).status();
     INFO(path_of(field));
     CHECK(missing.code() == StatusCode::kInvalidInput);
     CHECK((missing.message().starts_with(path_of(field) + ": expected ")));
     CHECK((missing.message().ends_with(", found no such field")));
     // JSON that no library writes: a second field of the name, last in its object.
     Json marked = whole;
-    marked.at(field.parent_pointer())["MARK"] = 0;
-    check_refused(replaced(marked.dump(), "MARK", field.back()),
+    owner_of(field, marked)["MARK"] = 0;
+    check_refused(replaced(json_text(marked), "MARK", field.back()),
                   path_of(field) + ": expected once, and it stands there twice");
   }
 }
@@ -153,14 +169,14 @@ TEST_CASE("two fields may be left out, and mean nothing then") {
   SavedCase saved = small_case();
   saved.answer = "decode-01.out.npy";
   saved.spec.varied_tokens = TokenRange{1, 3};
-  Json json = Json::parse(saved_case_text(saved));
+  Json json = parse_json(saved_case_text(saved)).value();
   json.erase("answer");
   json["case"]["values"].erase("varied_tokens");
-  const SavedCase read = parse_saved_case(json.dump()).value();
+  const SavedCase read = parse_saved_case(json_text(json)).value();
   CHECK(read.answer.empty());
   CHECK(!read.spec.varied_tokens);
   json["case"]["values"]["varied_tokens"] = {{"begin", 1}};
-  check_refused(json.dump(),
+  check_refused(json_text(json),
                 "case.values.varied_tokens.end: expected an integer, found no such field");
 }
 
@@ -210,11 +226,11 @@ TEST_CASE("fields that are wrong are named, with what was expected") {
       {{"\"window\":3", "\"window\":0"}, "case.options.window: expected 1 ... 16777216, found 0"}};
   for (const auto& [change, message] : faults)
     check_refused(replaced(text, change.first, change.second), message);
-  Json json = Json::parse(text);
+  Json json = parse_json(text).value();
   json["case"]["sequences"] = 4;
-  check_refused(json.dump(), "case.sequences: expected a list, found 4");
+  check_refused(json_text(json), "case.sequences: expected a list, found 4");
   json["case"] = 4;
-  check_refused(json.dump(), "case: expected an object, found 4");
+  check_refused(json_text(json), "case: expected an object, found 4");
 }
 
 TEST_CASE("a case that no memory holds is refused, one of half the size is not") {

@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "core/json_output.h"
+#include "core/json.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/text_file.h"
 #include "verify/generators/case_json.h"

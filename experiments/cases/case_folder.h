@@ -25,7 +25,7 @@ struct CaseManifest {
   std::string version = {};  // of the recto that wrote it, and the commit that it was built from
   std::string commit = {};
   std::uint64_t seed = 0;
-  verify::Json settings = verify::Json::object();
+  Json settings = Json::object();
   std::vector<CaseFile> cases;
 };
 

@@ -202,7 +202,7 @@ void add_wish_flags(Command& command, CaseWish& wish) {
   add_limit("--q-heads-max N", limits.num_q_heads_max, "most query heads", kQHeadsMax);
 }
 
-verify::Json wish_json(const CaseWish& wish) {
+Json wish_json(const CaseWish& wish) {
   return {{"cases", wish.cases},
           {"op", wish.operations},
           {"type", wish.types},

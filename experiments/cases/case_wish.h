@@ -29,7 +29,7 @@ struct CaseWish {
 
 void add_wish_flags(Command& command, CaseWish& wish);
 
-verify::Json wish_json(const CaseWish& wish);
+Json wish_json(const CaseWish& wish);
 
 // Draws cases of each operation in turn, cycling through small sizes, sizes of models, many heads
 // and chunks, as `recto verify` does; every third case of an operation is of serving size, as far

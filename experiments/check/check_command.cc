@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/json_output.h"
+#include "core/json.h"
 #include "experiments/check/check_run.h"
 #include "experiments/check/check_text.h"
 #include "experiments/support/output_file.h"

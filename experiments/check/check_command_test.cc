@@ -3,11 +3,11 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "bazel/testing/catch.h"
+#include "core/json.h"
 #include "experiments/cases/case_folder.h"
 #include "experiments/check/answered_folder.h"
 #include "experiments/replay/replay_command.h"
@@ -136,7 +136,7 @@ TEST_CASE("JSON has each case with its state") {
   folder.remove(folder.files[1].name + ".out.npz");
   const TriedCommand tried = folder.check({"--json"});
   CHECK(tried.exit_code == 1);
-  const auto json = nlohmann::json::parse(tried.out);
+  const auto json = parse_json(tried.out).value();
   CHECK(json["cases"] == 6);
   CHECK(json["right"] == 4);
   CHECK(json["wrong"] == 1);

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "core/json.h"
 #include "experiments/support/shell_word.h"
 #include "experiments/support/table.h"
 #include "verify/indented.h"
@@ -14,8 +15,6 @@
 
 namespace recto::experiments {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kNamesShown = 7;
 

@@ -3,10 +3,10 @@
 // The results of a check, for people and for machines.
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "core/json.h"
 #include "experiments/check/check_run.h"
 
 namespace recto::experiments {
@@ -18,7 +18,6 @@ std::string check_text(const CheckOptions& options, const std::vector<JudgedCase
 
 // {"cases", "bound", "right", "wrong", "missing", "answers": [{"name", "op", "q_type", "kv_type",
 // "state", "worst_error_to_bound", "what", "file"}]}
-nlohmann::ordered_json check_json(const CheckOptions& options,
-                                  const std::vector<JudgedCase>& cases);
+Json check_json(const CheckOptions& options, const std::vector<JudgedCase>& cases);
 
 }  // namespace recto::experiments

@@ -107,14 +107,15 @@ TEST_CASE("the files hold every gauge and every setting") {
   }
   const auto columns = [](const std::string& line) { return std::ranges::count(line, ','); };
   for (const std::string& line : series) CHECK(columns(line) == columns(series[0]));
-  const Json manifest = Json::parse(read_text_file(out + "/manifest.json").value());
+  const Json manifest = parse_json(read_text_file(out + "/manifest.json").value()).value();
   CHECK(manifest["configurations"].size() == 2);
   CHECK(manifest["configurations"][1].size() == to_json(RunConfig()).size());
   CHECK(manifest["configurations"][1]["pool_gib"] == 12.0);
   CHECK(manifest["configurations"][1]["block_size"] == 16);
   CHECK(manifest["command"] == "fragmentation");
   CHECK(manifest["time_models"] ==
-        Json::parse(R"([{"name": "roofline", "provenance": "cited, not measured on this card"}])"));
+        parse_json(R"([{"name": "roofline", "provenance": "cited, not measured on this card"}])")
+            .value());
   CHECK_THAT(csv[0], ContainsSubstring(",time_model,time_model_provenance,"));
   CHECK_THAT(csv[1], ContainsSubstring(",roofline,\"cited, not measured on this card\","));
   CHECK_FALSE(manifest.contains("written_at"));
@@ -181,7 +182,7 @@ TEST_CASE("rows with a model's own window and rows without are told, and hold it
                      "paged,prefix-cached", "--block-sizes", "16", "--out", out});
   CHECK(tried.exit_code == 0);
   CHECK_THAT(tried.out, ContainsSubstring("is on for paged and off for prefix-cached"));
-  const Json manifest = Json::parse(read_text_file(out + "/manifest.json").value());
+  const Json manifest = parse_json(read_text_file(out + "/manifest.json").value()).value();
   REQUIRE(manifest["remarks"].size() == 1);
   CHECK_THAT(manifest["remarks"][0].get<std::string>(), ContainsSubstring("sliding window of Mis"));
   const Lines csv = lines_of(read_text_file(out + "/fragmentation.csv").value());
@@ -202,7 +203,7 @@ TEST_CASE("several seeds give means with intervals, in tables and in the file") 
   CHECK_THAT(csv[0], ContainsSubstring("figures.mean_shares.used,figures.mean_shares.used_ci95,"));
   CHECK_THAT(csv[0], ContainsSubstring("report.ttft.p99_ns,report.ttft.p99_ns_ci95,"));
   CHECK_THAT(csv[0], ContainsSubstring("report.ttft.p99_ns_ci95,report.ttft.p99_ns_by_seed,"));
-  CHECK(Json::parse(read_text_file(out + "/manifest.json").value())["seeds"] == 3);
+  CHECK(parse_json(read_text_file(out + "/manifest.json").value()).value()["seeds"] == 3);
 
   RunConfig base;
   base.requests = 60;
@@ -251,7 +252,7 @@ TEST_CASE("what was rejected is said") {
   CHECK_THAT(one_idle.out, ContainsSubstring("0  0.000      -      -         -\n"));
   CHECK_THAT(one_idle.out, ContainsSubstring("to the last arrival; the drain is left out"));
   CHECK_THAT(one_idle.out, !ContainsSubstring("to the last answer"));
-  const Json manifest = Json::parse(read_text_file(out + "/manifest.json").value());
+  const Json manifest = parse_json(read_text_file(out + "/manifest.json").value()).value();
   const Json& rejected = manifest["rejected"]["contiguous-max"];
   CHECK(rejected["requests_rejected"] == 400);
   CHECK(rejected["rejected_ids_listed"] == 100);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/json_output.h"
+#include "core/json.h"
 #include "experiments/support/csv.h"
 #include "experiments/support/grid_remarks.h"
 #include "experiments/support/manifest.h"

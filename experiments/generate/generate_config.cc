@@ -2,21 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <initializer_list>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "core/element_type.h"
-#include "core/json_nesting.h"
-#include "core/json_output.h"
+#include "core/json.h"
 
 namespace recto::experiments {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 template <typename T>
 struct Named {
@@ -75,8 +73,7 @@ class Fields {
   const Json* take(const char* field) {
     if (!status_.is_ok()) return nullptr;
     known_.insert(field);
-    const auto found = json_.find(field);
-    return found == json_.end() ? nullptr : &*found;
+    return json_.find(field);
   }
   void fail(const std::string& field, const Json& found, const std::string& expected) {
     if (!status_.is_ok()) return;
@@ -87,11 +84,12 @@ class Fields {
         "{}: found {}; expected {}", place.empty() ? "config" : place, json_text(found), expected));
   }
   Status finish() {
-    for (auto field = json_.begin(); status_.is_ok() && field != json_.end(); ++field) {
-      if (known_.contains(field.key())) continue;
+    if (!status_.is_ok()) return status_;
+    for (const auto& [key, value] : json_.items()) {
+      if (known_.contains(key)) continue;
       std::string expected;
       for (const std::string& each : known_) expected += (expected.empty() ? "" : ", ") + each;
-      fail(field.key(), field.value(), "no such field, but " + expected);
+      fail(key, value, "no such field, but " + expected);
     }
     return status_;
   }
@@ -176,15 +174,19 @@ Status read_scheduler(const Json& json, verify::EngineOptions& engine) {
   return fields.finish();
 }
 
+bool is_token(const Json& json) {
+  return json.is_number_unsigned() && json.get<std::uint64_t>() <= (1U << 30);
+}
+
 Status read_request(const Json& json, std::int64_t id, verify::GenerationRequest& request) {
   Fields fields(fmt::format("requests[{}]", id), json);
   request.id = id;
-  if (const Json* prompt = fields.take("prompt")) {
-    for (const Json& token : *prompt) {
-      const bool is_token = prompt->is_array() && token.is_number_unsigned() &&
-                            token.get<std::uint64_t>() <= (1U << 30);
-      if (is_token) request.prompt.push_back(token.get<std::int32_t>());
-      if (!is_token) fields.fail("prompt", *prompt, "an array of token ids");
+  const Json* const prompt = fields.take("prompt");
+  if (prompt != nullptr && !prompt->empty()) {
+    if (prompt->is_array() && std::ranges::all_of(*prompt, is_token)) {
+      request.prompt = prompt->get<std::vector<std::int32_t>>();
+    } else {
+      fields.fail("prompt", *prompt, "an array of token ids");
     }
   }
   fields.integer("arrival_step", request.arrival_step);
@@ -228,10 +230,10 @@ Status read_all(const Json& json, GenerateConfig& config) {
 }  // namespace
 
 Result<GenerateConfig> parse_generate_config(const std::string& name, const std::string& text) {
-  const Json json = Json::parse(text, within_nesting_max, /*allow_exceptions=*/false);
-  if (json.is_discarded()) return Status::invalid_input(name + ": expected JSON");
+  const Result<Json> json = parse_json(text);
+  if (!json.is_ok()) return Status::invalid_input(name + ": expected JSON");
   GenerateConfig config;
-  const Status status = read_all(json, config);
+  const Status status = read_all(json.value(), config);
   if (!status.is_ok()) return status.in(name);
   return config;
 }

@@ -1,13 +1,10 @@
 #include "experiments/mutants/campaign_result.h"
 
-#include <nlohmann/json.hpp>
-
+#include "core/json.h"
 #include "experiments/mutants/kept_campaigns.h"
 
 namespace recto::experiments {
 namespace {
-
-using Json = nlohmann::json;
 
 Status expected(const std::string& field, const char* what) {
   return Status::invalid_input("field '" + field + "': expected " + what);
@@ -58,8 +55,9 @@ Status read_mutant(const Json& json, TriedMutant& mutant) {
 }  // namespace
 
 Result<CampaignResult> parse_campaign_result(const std::string& name, const std::string& text) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) return Status::invalid_input(name + ": expected JSON");
+  const Result<Json> parsed = parse_json(text);
+  if (!parsed.is_ok()) return Status::invalid_input(name + ": expected JSON");
+  const Json& json = parsed.value();
   CampaignResult result;
   if (!json.is_object()) return Status::invalid_input(name + ": expected an object");
   const Status date = read_text(json, "date", result.date);

@@ -10,7 +10,7 @@
 #include <system_error>
 #include <vector>
 
-#include "core/json_output.h"
+#include "core/json.h"
 #include "experiments/numerics/numerics_files.h"
 #include "experiments/numerics/numerics_study.h"
 #include "experiments/numerics/numerics_text.h"

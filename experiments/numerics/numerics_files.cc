@@ -1,6 +1,6 @@
 #include "experiments/numerics/numerics_files.h"
 
-#include "core/json_output.h"
+#include "core/json.h"
 #include "experiments/numerics/numerics_text.h"
 #include "experiments/support/csv.h"
 #include "experiments/support/manifest.h"

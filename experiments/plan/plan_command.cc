@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/json_output.h"
+#include "core/json.h"
 #include "experiments/plan/plan_json.h"
 #include "experiments/plan/plan_settings.h"
 #include "experiments/plan/plan_text.h"

@@ -1,12 +1,12 @@
 #include "experiments/plan/plan_command.h"
 
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bazel/testing/catch.h"
+#include "core/json.h"
 #include "experiments/support/table.h"
 #include "experiments/support/tried_command.h"
 
@@ -14,8 +14,6 @@ namespace recto::experiments {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
-using Json = nlohmann::ordered_json;
-
 testing::TriedCommand plan(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "plan");
   return testing::try_command(plan_command, std::move(arguments));
@@ -26,7 +24,7 @@ Json plan_json_of(std::vector<std::string> arguments) {
   const testing::TriedCommand tried = plan(std::move(arguments));
   CHECK(tried.err.empty());
   REQUIRE(tried.exit_code == 0);
-  return Json::parse(tried.out);
+  return parse_json(tried.out).value();
 }
 
 void check_refused(const std::vector<std::string>& arguments, const std::string& message) {

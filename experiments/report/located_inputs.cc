@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-#include "core/json_output.h"
+#include "core/json.h"
 #include "experiments/report/text_field.h"
 #include "experiments/support/manifest.h"
 

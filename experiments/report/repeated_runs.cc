@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/json_output.h"
+#include "core/json.h"
 #include "experiments/support/figures.h"
 #include "experiments/support/report_json.h"
 #include "experiments/support/resolved_run.h"
@@ -124,8 +124,8 @@ Json time_models_of(const ResultsFolder& folder, const std::vector<RecordedRun>&
     const TimeModelFacts& facts = runs[i].outcome.time_model;
     const bool is_named = facts.name == folder.configs[i].time_model;
     const Json& settings = folder.manifest["configurations"][i];
-    const Json model = {{"name", is_named ? settings.value("time_model", facts.name) : facts.name},
-                        {"provenance", facts.provenance}};
+    const Json name = is_named ? settings.value("time_model", facts.name) : facts.name;
+    const Json model = {{"name", name}, {"provenance", facts.provenance}};
     if (std::ranges::find(models, model) == models.end()) models.push_back(model);
   }
   return models;

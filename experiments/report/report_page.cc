@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/contract.h"
-#include "core/json_output.h"
+#include "core/json.h"
 #include "experiments/report/report_assets.h"
 
 namespace recto::experiments {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/json_output.h"
+#include "core/json.h"
 #include "experiments/report/located_inputs.h"
 #include "experiments/report/text_field.h"
 #include "experiments/support/manifest.h"
@@ -21,7 +21,7 @@ Result<std::int64_t> seeds_of(const ResultsFolder& folder, const std::string& pa
   const std::string where = path + (is_sweep ? ", grid.seeds" : ", seeds");
   const Json said = is_sweep ? folder.manifest.value("grid", Json::object()) : folder.manifest;
   const Json seeds = said.value("seeds", Json(1));
-  if (!seeds.is_number_integer() || seeds < 1) {
+  if (!seeds.is_number_integer() || seeds.get<std::int64_t>() < 1) {
     return Status::invalid_input(
         fmt::format("{}: found {}; expected an integer from 1", where, json_text(seeds)));
   }

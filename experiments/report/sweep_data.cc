@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/json_output.h"
+#include "core/json.h"
 #include "experiments/report/block_size_panel.h"
 #include "experiments/report/headline.h"
 #include "experiments/report/kernel_time.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "core/json_output.h"
+#include "core/json.h"
 #include "experiments/simulate/seed_study.h"
 #include "experiments/simulate/summary.h"
 #include "experiments/simulate/timeline.h"

@@ -29,7 +29,7 @@ Json simulated(Lines arguments) {
   arguments.push_back("--json");
   const auto tried = simulate(arguments);
   REQUIRE(tried.exit_code == 0);
-  return Json::parse(tried.out);
+  return parse_json(tried.out).value();
 }
 
 TEST_CASE("the summary shows what was asked, in 100 columns") {
@@ -90,8 +90,8 @@ TEST_CASE("JSON has every gauge, the settings, and numbers that agree") {
   }
   CHECK(json["settings"].size() == to_json(RunConfig()).size());
   CHECK(report["counters"]["requests_finished"] == 100);
-  const double hits = report["counters"]["prefix_hit_tokens"];
-  const double pairs = report["counters"]["prefix_hit_pairs"];
+  const auto hits = report["counters"]["prefix_hit_tokens"].get<double>();
+  const auto pairs = report["counters"]["prefix_hit_pairs"].get<double>();
   CHECK(hits > 0);
   // OPT-13B: 40 layers, each of 4 x 5120 x 5120 weights for attention and 2 x 5120 x 20,480 for the
   // FFN, are 12,582,912,000; and 40 heads of 128.
@@ -111,11 +111,11 @@ TEST_CASE("hits of requests that were preempted are told apart") {
                       "10",         "--pool-slots", "5000",        "--max-length",  "2000"};
   const Json json = simulated(crowded);
   const Json& counters = json["report"]["counters"];
-  CHECK(counters["preemptions_recompute"] > 0);
+  CHECK(counters["preemptions_recompute"].get<double>() > 0);
   // Nothing is shared between requests here, so that only those that come back find anything.
-  CHECK(counters["readmitted_hit_tokens"] > 0);
+  CHECK(counters["readmitted_hit_tokens"].get<double>() > 0);
   CHECK(counters["readmitted_hit_tokens"] == counters["prefix_hit_tokens"]);
-  CHECK(json["figures"]["prefix_hit_share"] > 0);
+  CHECK(json["figures"]["prefix_hit_share"].get<double>() > 0);
   CHECK(json["figures"]["first_hit_share"] == 0);
   CHECK_THAT(simulate(crowded).out, ContainsSubstring("after preemptions"));
   Lines seeds = crowded;
@@ -131,7 +131,7 @@ TEST_CASE("JSON and timelines say that step times are cited") {
   const char* folder = std::getenv("TEST_TMPDIR");
   const std::string path = (folder == nullptr ? std::string("/tmp") : folder) + "/cited.json";
   REQUIRE(simulate({"--requests", "20", "--timeline", path}).exit_code == 0);
-  const Json about = Json::parse(read_text_file(path).value())["otherData"];
+  const Json about = parse_json(read_text_file(path).value()).value()["otherData"];
   CHECK(about["time_model"] == "roofline");
   CHECK(about["time_model_provenance"] == "cited, not measured on this card");
 }
@@ -195,7 +195,7 @@ TEST_CASE("JSON says how many were rejected and that not all of them are listed"
                                  "--requests", requests, "--json"});
     CHECK(tried.exit_code == 1);
     CHECK_THAT(tried.err, ContainsSubstring("no request was served"));
-    return Json::parse(tried.out)["report"];
+    return parse_json(tried.out).value()["report"];
   };
   const Json many = report_of("250");
   CHECK(many["counters"]["requests_rejected"] == 250);
@@ -208,9 +208,9 @@ TEST_CASE("JSON says how many were rejected and that not all of them are listed"
 TEST_CASE("sharing saves what the tables share") {
   const Json json = simulated({"--requests", "100", "--decoding", "parallel:4"});
   const Json& gauges = json["report"]["gauges"];
-  const double blocks = gauges["held_blocks"]["mean"];
-  const double entries = gauges["table_entries"]["mean"];
-  const double saving = json["figures"]["sharing_saving"];
+  const auto blocks = gauges["held_blocks"]["mean"].get<double>();
+  const auto entries = gauges["table_entries"]["mean"].get<double>();
+  const auto saving = json["figures"]["sharing_saving"].get<double>();
   CHECK(saving > 0.05);
   CHECK(saving == Catch::Approx(1 - blocks / entries));
   CHECK(json["figures"]["table_bytes_mean"].get<double>() == Catch::Approx(4 * entries));
@@ -236,11 +236,11 @@ TEST_CASE("seeds follow each other, on any number of threads") {
   const auto tried = simulate(one);
   CHECK(tried.exit_code == 0);
   CHECK(tried.out == simulate(eight).out);
-  const Json json = Json::parse(tried.out);
+  const Json json = parse_json(tried.out).value();
   CHECK(json["seeds"] == Json({7, 8, 9, 10}));
   const Json second = simulated({"--requests", "60", "--seed", "8"});
   CHECK(json["runs"][1]["report"] == second["report"]);
-  CHECK(json["means"]["figures.requests_per_s"]["half_width_95"] > 0.0);
+  CHECK(json["means"]["figures.requests_per_s"]["half_width_95"].get<double>() > 0.0);
   const auto text = simulate({"--requests", "60", "--seeds", "3"});
   CHECK_THAT(text.out, ContainsSubstring("95 % +-"));
 }

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/contract.h"
-#include "core/json_output.h"
+#include "core/json.h"
 
 namespace recto::experiments {
 namespace {

@@ -3,13 +3,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bazel/testing/catch.h"
+#include "core/json.h"
 #include "core/units.h"
 #include "experiments/support/run.h"
 #include "experiments/support/run_config.h"
@@ -18,8 +18,6 @@
 namespace recto::experiments {
 namespace {
 
-using nlohmann::json;
-
 std::string timeline_path() {
   const char* folder = std::getenv("TEST_TMPDIR");
   return (folder == nullptr ? std::string("/tmp") : folder) + "/timeline.json";
@@ -27,7 +25,7 @@ std::string timeline_path() {
 
 struct Traced {
   RunOutcome outcome;
-  json events;
+  Json events;
 };
 
 // Overloaded, so that there are preemptions.
@@ -47,14 +45,14 @@ Traced trace(const RunConfig& config) {
   auto outcome = run(config, timeline.value().get());
   REQUIRE(outcome.is_ok());
   REQUIRE(timeline.value()->finish().is_ok());
-  const json file = json::parse(read_text_file(timeline_path()).value());
+  const Json file = parse_json(read_text_file(timeline_path()).value()).value();
   CHECK(file["otherData"]["time_model"] == "roofline");
   return {std::move(outcome).value(), file["traceEvents"]};
 }
 
-std::int64_t count(const json& events, const std::string& phase, const std::string& name) {
+std::int64_t count(const Json& events, const std::string& phase, const std::string& name) {
   std::int64_t found = 0;
-  for (const json& event : events) found += event["ph"] == phase && event["name"] == name;
+  for (const Json& event : events) found += event["ph"] == phase && event["name"] == name;
   return found;
 }
 
@@ -65,7 +63,7 @@ TEST_CASE("every request has its slices, every preemption its instant") {
     config.host_gib = 2;
     const Traced traced = trace(config);
     const sim::Counters& counters = traced.outcome.report.counters;
-    const json& events = traced.events;
+    const Json& events = traced.events;
     CHECK(counters.requests_rejected > 0);
     CHECK(counters.preemptions_recompute + counters.preemptions_swap > 0);
     CHECK(count(events, "X", "queue") == counters.requests_finished);
@@ -81,12 +79,12 @@ TEST_CASE("slices on one track do not overlap, and those of a request follow eac
   using Slices = std::vector<std::pair<double, double>>;
   std::map<std::pair<int, int>, Slices> by_track;
   std::map<int, Slices> by_request;
-  for (const json& event : trace(crowded()).events) {
+  for (const Json& event : trace(crowded()).events) {
     if (event["ph"] != "X") continue;
-    const double begin = event["ts"];
+    const auto begin = event["ts"].get<double>();
     const double end = begin + event["dur"].get<double>();
-    by_track[{event["pid"], event["tid"]}].emplace_back(begin, end);
-    by_request[event["args"]["request"]].emplace_back(begin, end);
+    by_track[{event["pid"].get<int>(), event["tid"].get<int>()}].emplace_back(begin, end);
+    by_request[event["args"]["request"].get<int>()].emplace_back(begin, end);
   }
   constexpr double kRounding = 0.002;  // of microseconds printed with three digits
   for (auto& [track, slices] : by_track) {
@@ -108,11 +106,11 @@ TEST_CASE("counters add up to the pool, and there are few of them") {
   const double windows = seconds(traced.outcome.report.makespan) * 10 + 2;
   std::int64_t values = 0;
   double last = -1;
-  for (const json& event : traced.events) {
+  for (const Json& event : traced.events) {
     if (event["ph"] != "C" || event["name"] != "pool (slots)") continue;
     ++values;
-    CHECK(event["ts"] > last);
-    last = event["ts"];
+    CHECK(event["ts"].get<double>() > last);
+    last = event["ts"].get<double>();
     double sum = 0;
     for (const auto& [key, value] : event["args"].items()) sum += value.get<double>();
     CHECK(sum == Catch::Approx(4000).margin(0.5));

@@ -95,6 +95,8 @@ struct Command {
   std::string about;         // one line
   std::string footer;        // of the help: remarks and examples
   std::string version = {};  // that --version shows, if it is an option
+  // That runs it, beside the one that lists it; empty if that is the same.
+  std::string program = {};
   std::vector<Option> options;
   std::vector<Command> commands;
   // Called once the command line has been parsed; the status becomes the exit code.

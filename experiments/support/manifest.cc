@@ -18,7 +18,7 @@
 #include <utility>
 
 #include "core/input_file.h"
-#include "core/json_nesting.h"
+#include "core/json.h"
 #include "experiments/support/length_source.h"
 #include "experiments/support/text_file.h"
 #include "experiments/support/time_model_flag.h"
@@ -148,12 +148,13 @@ Result<Json> read_manifest(const std::string& folder) {
   const std::string path = folder + "/manifest.json";
   const Result<std::string> text = read_text_file(path);
   RECTO_RETURN_IF_ERROR(text.status());
-  if (text.value().find('\0') != std::string::npos) {  // nlohmann's parser would end there
+  if (text.value().find('\0') != std::string::npos) {  // the parser would end there
     return Status::invalid_input(path + ": found a NUL byte; expected JSON");
   }
-  Json manifest = Json::parse(text.value(), within_nesting_max, /*allow_exceptions=*/false);
-  if (manifest.is_object() && manifest.contains("command") && manifest["command"].is_string()) {
-    return manifest;
+  Result<Json> manifest = parse_json(text.value());
+  if (manifest.is_ok()) {
+    const Json* const command = manifest.value().find("command");
+    if (command != nullptr && command->is_string()) return manifest;
   }
   return Status::invalid_input(path +
                                ": found no manifest of recto; expected a JSON object with the "

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "core/json_output.h"
+#include "core/json.h"
 
 namespace recto::experiments {
 namespace {
@@ -19,8 +19,9 @@ struct Kind {
 constexpr Kind kText{[](const Json& json) { return json.is_string(); }, "a text"};
 constexpr Kind kObject{[](const Json& json) { return json.is_object(); }, "an object"};
 constexpr Kind kArray{[](const Json& json) { return json.is_array(); }, "an array"};
-constexpr Kind kCount{[](const Json& json) { return json.is_number_integer() && json >= 0; },
-                      "an integer from 0"};
+constexpr Kind kCount{
+    [](const Json& json) { return json.is_number_integer() && json.get<std::int64_t>() >= 0; },
+    "an integer from 0"};
 
 struct Field {
   std::string_view name;
@@ -45,8 +46,8 @@ Status check(const Json& found, const Kind& kind, const std::string& where) {
 
 Status check_present(const Json& object, std::span<const Field> fields, const std::string& where) {
   for (const auto& [name, kind] : fields) {
-    const auto found = object.find(name);
-    if (found == object.end()) continue;
+    const Json* const found = object.find(name);
+    if (found == nullptr) continue;
     RECTO_RETURN_IF_ERROR(check(*found, kind, where + std::string(name)));
   }
   return Status::ok();
@@ -54,9 +55,9 @@ Status check_present(const Json& object, std::span<const Field> fields, const st
 
 Status check_all(const Json& object, std::span<const Field> fields, const std::string& where) {
   for (const auto& [name, kind] : fields) {
-    const auto found = object.find(name);
+    const Json* const found = object.find(name);
     const std::string field = where + std::string(name);
-    if (found == object.end()) {
+    if (found == nullptr) {
       return Status::invalid_input(fmt::format("{}: found none; expected {}", field, kind.name));
     }
     RECTO_RETURN_IF_ERROR(check(*found, kind, field));
@@ -67,8 +68,8 @@ Status check_all(const Json& object, std::span<const Field> fields, const std::s
 // Each item of an array must be of this kind and, if it is an object, have these fields.
 Status check_items(const Json& manifest, std::string_view array, const Kind& kind,
                    std::span<const Field> fields, const std::string& where) {
-  const auto items = manifest.find(array);
-  if (items == manifest.end()) return Status::ok();
+  const Json* const items = manifest.find(array);
+  if (items == nullptr) return Status::ok();
   for (std::size_t i = 0; i < items->size(); ++i) {
     const Json& item = (*items)[i];
     const std::string here = fmt::format("{}{}[{}]", where, array, i);
@@ -79,13 +80,13 @@ Status check_items(const Json& manifest, std::string_view array, const Kind& kin
 }
 
 Status check_settings(const Json& manifest, const std::string& where) {
-  if (const auto grid = manifest.find("grid"); grid != manifest.end() && grid->contains("base")) {
+  if (const Json* grid = manifest.find("grid"); grid != nullptr && grid->contains("base")) {
     RECTO_RETURN_IF_ERROR(check((*grid)["base"], kObject, where + "grid.base"));
     const Status base = run_config_from_json((*grid)["base"]).status();
     RECTO_RETURN_IF_ERROR(base.in(where + "grid.base"));
   }
-  const auto configurations = manifest.find("configurations");
-  if (configurations == manifest.end()) return Status::ok();
+  const Json* const configurations = manifest.find("configurations");
+  if (configurations == nullptr) return Status::ok();
   for (std::size_t i = 0; i < configurations->size(); ++i) {
     const std::string here = fmt::format("{}configurations[{}]", where, i);
     RECTO_RETURN_IF_ERROR(check((*configurations)[i], kObject, here));

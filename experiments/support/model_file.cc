@@ -3,18 +3,14 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
-#include "core/json_nesting.h"
-#include "core/json_output.h"
+#include "core/json.h"
 #include "experiments/support/text_file.h"
 
 namespace recto::experiments {
 namespace {
-
-using nlohmann::json;
 
 // Far beyond any model, and small enough that products of three of them do not overflow.
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 20;
@@ -22,19 +18,19 @@ constexpr std::int64_t kLargestSize = std::int64_t{1} << 20;
 // Takes fields out of an object; the first error sticks.
 class FieldReader {
  public:
-  explicit FieldReader(const json& object) : object_(object) {}
+  explicit FieldReader(const Json& object) : object_(object) {}
 
   std::int64_t count(const char* name, std::int64_t max) {
-    const json* value = find(name);
+    const Json* value = find(name);
     if (value == nullptr) return fail(fmt::format("'{}' is missing", name));
     return checked(name, *value, max);
   }
   std::int64_t count_or(const char* name, std::int64_t max, std::int64_t fallback) {
-    const json* value = find(name);
+    const Json* value = find(name);
     return value == nullptr ? fallback : checked(name, *value, max);
   }
   std::string text_or(const char* name, const std::string& fallback) {
-    const json* value = find(name);
+    const Json* value = find(name);
     if (value == nullptr) return fallback;
     if (value->is_string()) return value->get<std::string>();
     fail(fmt::format("'{}': found {}; expected a text", name, json_text(*value)));
@@ -53,18 +49,21 @@ class FieldReader {
   }
 
  private:
-  const json* find(const char* name) {
+  const Json* find(const char* name) {
     known_.insert(name);
-    const auto found = object_.find(name);
-    return found == object_.end() || found->is_null() ? nullptr : &*found;
+    const Json* const found = object_.find(name);
+    return found == nullptr || found->is_null() ? nullptr : found;
   }
-  std::int64_t checked(const char* name, const json& value, std::int64_t max) {
-    if (value.is_number_integer() && value >= 1 && value <= max) return value.get<std::int64_t>();
+  std::int64_t checked(const char* name, const Json& value, std::int64_t max) {
+    if (value.is_number_integer()) {
+      const auto number = value.get<std::int64_t>();
+      if (number >= 1 && number <= max) return number;
+    }
     return fail(fmt::format("'{}': found {}; expected an integer from 1 to {}", name,
                             json_text(value), max));
   }
 
-  const json& object_;
+  const Json& object_;
   std::set<std::string> known_;
   std::string problem_;
 };
@@ -90,7 +89,7 @@ Embeddings read_embeddings(FieldReader& reader) {
   return Embeddings::kSeparate;
 }
 
-Result<ModelSpec> read_model(const json& object) {
+Result<ModelSpec> read_model(const Json& object) {
   if (!object.is_object()) return Status::invalid_input("expected one JSON object");
   FieldReader reader(object);
   ModelSpec model;
@@ -118,9 +117,9 @@ Result<ModelSpec> read_model(const json& object) {
 }  // namespace
 
 Result<ModelSpec> parse_model(std::string_view text, const std::string& file_name) {
-  const json object = json::parse(text, within_nesting_max, /*allow_exceptions=*/false);
-  if (object.is_discarded()) return Status::invalid_input(file_name + ": expected JSON");
-  Result<ModelSpec> model = read_model(object);
+  const Result<Json> object = parse_json(text);
+  if (!object.is_ok()) return Status::invalid_input(file_name + ": expected JSON");
+  Result<ModelSpec> model = read_model(object.value());
   RECTO_RETURN_IF_ERROR(model.status().in(file_name));
   return model;
 }

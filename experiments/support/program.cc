@@ -1,5 +1,6 @@
 #include "experiments/support/program.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,9 +9,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <new>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "core/status.h"
@@ -56,6 +59,27 @@ void end_out_of_memory() {
   _exit(EXIT_FAILURE);
 }
 
+// The command that the first word names, if another program runs it.
+const Command* command_elsewhere(const Command& program, const std::vector<std::string>& words) {
+  if (words.empty()) return nullptr;
+  const auto named = std::ranges::find(program.commands, words.front(), &Command::name);
+  return named == program.commands.end() || named->program.empty() ? nullptr : &*named;
+}
+
+// Becomes the program that runs the command, as git does with those that it finds beside itself.
+// Returns only if there is none, or it cannot be run.
+Status run_elsewhere(const Command& command, char** argv) {
+  std::error_code error;
+  const auto folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  const std::string path = folder / command.program;
+  execv(path.c_str(), argv);
+  if (errno != ENOENT) return Status::failed(path + ": " + std::strerror(errno));
+  return Status::failed(fmt::format(
+      "{0} is a command of {1}, which is not in {2}; ./bazelw build -c opt //experiments:{1} "
+      "builds it",
+      command.name, command.program, folder.string()));
+}
+
 }  // namespace
 
 int run_program(Command program, int argc, char** argv, WhyNotRun why_not_run) {
@@ -65,6 +89,11 @@ int run_program(Command program, int argc, char** argv, WhyNotRun why_not_run) {
   program.version = program.name + " " + kVersion + ", commit " + commit();
   program.add("--version", {}, "Display program version information and exit");
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (const Command* command = command_elsewhere(program, words)) {
+    const Status status = run_elsewhere(*command, argv);
+    // The help is known here, too.
+    if (std::ranges::count(words, "--help") == 0) return report(program, status);
+  }
   const Result<ParsedLine> parsed = parse_command_line(program, words);
   if (!parsed.is_ok()) return report(program, parsed.status());
   const ParsedLine& line = parsed.value();

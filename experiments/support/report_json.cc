@@ -1,6 +1,6 @@
 #include "experiments/support/report_json.h"
 
-#include "core/json_output.h"
+#include "core/json.h"
 #include "experiments/support/csv.h"
 #include "sim/metrics/gauges.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <variant>
 
-#include "core/json_output.h"
+#include "core/json.h"
 #include "experiments/support/run_fields.h"
 
 namespace recto::experiments {

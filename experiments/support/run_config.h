@@ -5,16 +5,13 @@
 // what they mean.
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
+#include "core/json.h"
 #include "core/status.h"
 
 namespace recto::experiments {
-
-// Keys in the order in which they were written.
-using Json = nlohmann::ordered_json;
 
 // Empty texts and absent numbers stand for what the help says about their flag. Names of kinds
 // are checked against run_fields() whenever they are set.

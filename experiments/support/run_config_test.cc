@@ -32,7 +32,7 @@ TEST_CASE("a configuration survives JSON") {
   config.pool_gib = 12.5;
   config.limit = 100;
   config.watermark = 0.1;
-  const Json json = Json::parse(to_json(config).dump());
+  const Json json = parse_json(json_text(to_json(config))).value();
   CHECK(json.size() == run_fields().size());
   CHECK(json["limit"] == 100);
   CHECK(json["workload"].is_null());
@@ -44,7 +44,7 @@ TEST_CASE("a configuration survives JSON") {
 TEST_CASE("missing settings are the defaults, unknown and mistyped ones are named") {
   CHECK(run_config_from_json(Json::object()).value() == RunConfig());
   const auto message = [](const char* text) {
-    return run_config_from_json(Json::parse(text)).status().message();
+    return run_config_from_json(parse_json(text).value()).status().message();
   };
   CHECK_THAT(message(R"({"block-size": 1})"), ContainsSubstring("'block-size' is no setting"));
   CHECK_THAT(message(R"({"block_size": "16"})"), ContainsSubstring("block_size: found \"16\""));

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/json_output.h"
+#include "core/json.h"
 #include "experiments/report/folder_report.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/numbers.h"

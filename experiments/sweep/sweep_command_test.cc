@@ -75,7 +75,7 @@ TEST_CASE("the number of threads changes no byte") {
 
 TEST_CASE("the manifest has the content of sweep.csv") {
   REQUIRE(sweep("hashed", kGrid).exit_code == 0);
-  const Json manifest = Json::parse(file("hashed", "manifest.json"));
+  const Json manifest = parse_json(file("hashed", "manifest.json")).value();
   CHECK(manifest["files"]["sweep.csv"] == written_file(file("hashed", "sweep.csv")));
   CHECK(check_written_files(path_of("hashed"), manifest).is_ok());
 }
@@ -117,7 +117,7 @@ TEST_CASE("a point that fails is a row; the others go on, and the sweep fails") 
   CHECK(rows[1].starts_with("0,OPT-13B,ok,,"));
   CHECK(rows[2].starts_with("1,OPT-66B,failed,"));
   CHECK(rows[3].starts_with("2,Llama-2-7B,ok,,"));
-  const auto manifest = Json::parse(file("failing", "manifest.json"));
+  const auto manifest = parse_json(file("failing", "manifest.json")).value();
   CHECK(manifest["failed_points"][0]["point"] == 1);
   // Tried again, it fails again.
   CHECK(sweep("failing", {"--requests", "20", "--model", "OPT-13B,OPT-66B,Llama-2-7B"}).exit_code ==
@@ -255,7 +255,7 @@ TEST_CASE("points with a model's own window and points without are told") {
                                        "--allocator", "paged,prefix-cached"});
   CHECK(tried.exit_code == 0);
   CHECK_THAT(tried.out, ContainsSubstring("is on for paged and off for prefix-cached"));
-  CHECK(Json::parse(file("windows", "manifest.json"))["remarks"].size() == 2);
+  CHECK(parse_json(file("windows", "manifest.json")).value()["remarks"].size() == 2);
   const std::vector<std::string> rows = lines_of(file("windows", "sweep.csv"));
   CHECK_THAT(rows[0], ContainsSubstring("pool_slots,window_tokens,requests_finished"));
   CHECK_THAT(rows[1], ContainsSubstring(",4096,20,"));
@@ -285,7 +285,7 @@ TEST_CASE("what was rejected is said on screen and in the manifest") {
                                         "contiguous-max,paged"});
   REQUIRE(tried.exit_code == 0);
   CHECK_THAT(tried.out, ContainsSubstring(said));
-  CHECK_THAT(Json::parse(file("rejected", "manifest.json"))["remarks"].dump(),
+  CHECK_THAT(json_text(parse_json(file("rejected", "manifest.json")).value()["remarks"]),
              ContainsSubstring(said));
 }
 

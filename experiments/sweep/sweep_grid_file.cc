@@ -2,73 +2,26 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
-#include "core/json_nesting.h"
-#include "core/json_output.h"
+#include "core/json.h"
 #include "experiments/support/text_file.h"
 
 namespace recto::experiments {
 namespace {
 
-// Parses a text as JSON and keeps the position of a syntax error. (The parser that builds a
-// document reports it only by an exception.)
-class SyntaxCheck final : public Json::json_sax_t {
- public:
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t) override { return true; }
-  bool number_unsigned(number_unsigned_t) override { return true; }
-  bool number_float(number_float_t, const string_t&) override { return true; }
-  bool string(string_t&) override { return true; }
-  bool binary(binary_t&) override { return true; }
-  bool start_object(std::size_t) override {
-    keys_.emplace_back();
-    return true;
+Result<Json> parse_grid_json(std::string_view text) {
+  JsonReading reading = read_json(text);
+  if (reading.fault != JsonReading::Fault::kNone) {
+    return Status::invalid_input(fmt::format(
+        "line {}: not valid JSON; expected an object with base, axes and seeds", reading.line));
   }
-  bool key(string_t& name) override {
-    if (!keys_.back().insert(name).second && !repeated_) repeated_ = name;
-    return true;
+  if (!reading.repeated.empty()) {
+    return Status::invalid_input(fmt::format("'{}': given twice in one object; expected once",
+                                             reading.repeated.front().key));
   }
-  bool end_object() override {
-    keys_.pop_back();
-    return true;
-  }
-  bool start_array(std::size_t) override { return true; }
-  bool end_array() override { return true; }
-  bool parse_error(std::size_t position, const std::string&,
-                   const nlohmann::detail::exception&) override {
-    error_position_ = position;
-    return false;
-  }
-
-  std::optional<std::size_t> error_position() const { return error_position_; }
-  const std::optional<std::string>& repeated_key() const { return repeated_; }
-
- private:
-  std::vector<std::set<std::string>> keys_;
-  std::optional<std::string> repeated_;
-  std::optional<std::size_t> error_position_;
-};
-
-Status check_syntax(std::string_view text) {
-  SyntaxCheck check;
-  if (!Json::sax_parse(text, &check)) {
-    const std::size_t end = std::min(check.error_position().value_or(0), text.size());
-    const auto line =
-        1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(end), '\n');
-    return Status::invalid_input(
-        fmt::format("line {}: not valid JSON; expected an object with base, axes and seeds", line));
-  }
-  if (check.repeated_key()) {
-    return Status::invalid_input(
-        fmt::format("'{}': given twice in one object; expected once", *check.repeated_key()));
-  }
-  return Status::ok();
+  return std::move(reading.json);
 }
 
 Result<std::vector<std::string>> read_axis_values(const Json& values) {
@@ -117,8 +70,9 @@ Status read_axes(const Json& axes, SweepGrid& grid) {
 }  // namespace
 
 Result<SweepGrid> parse_sweep_grid(std::string_view text) {
-  RECTO_RETURN_IF_ERROR(check_syntax(text));
-  const Json json = Json::parse(text, within_nesting_max, /*allow_exceptions=*/false);
+  const Result<Json> parsed = parse_grid_json(text);
+  RECTO_RETURN_IF_ERROR(parsed.status());
+  const Json& json = parsed.value();
   if (!json.is_object()) {
     return Status::invalid_input(
         fmt::format("found {}; expected an object with base, axes and seeds", json.type_name()));

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/json_output.h"
+#include "core/json.h"
 #include "experiments/support/grid_remarks.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/remarks.h"
@@ -35,7 +35,7 @@ class ConfigsByInputs {
 };
 
 // As it is read again: names that are not UTF-8 change as they are written.
-Json as_written(const Json& json) { return Json::parse(json_text(json)); }
+Json as_written(const Json& json) { return parse_json(json_text(json)).value(); }
 
 }  // namespace
 

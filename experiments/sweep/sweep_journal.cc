@@ -90,7 +90,7 @@ Status SweepJournal::load(const Json& identity, const ConfigHashOf& config_hash_
 }
 
 Result<bool> SweepJournal::check_identity(const std::string& line, const Json& identity) const {
-  const Json before = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const Json before = read_json(line).json;
   if (!before.is_object()) return false;
   if (before == identity) return true;
   return Status::invalid_input(
@@ -100,8 +100,7 @@ Result<bool> SweepJournal::check_identity(const std::string& line, const Json& i
 
 Result<bool> SweepJournal::take_record(const std::string& line,
                                        const ConfigHashOf& config_hash_of) {
-  std::optional<NumberedRecord> taken =
-      record_from(Json::parse(line, nullptr, /*allow_exceptions=*/false), value_count_);
+  std::optional<NumberedRecord> taken = record_from(read_json(line).json, value_count_);
   if (!taken) return false;
   if (config_hash_of(taken->run) != taken->config) {
     return Status::invalid_input(

@@ -38,7 +38,7 @@ class RecordIntake {
   // Adds to `taken` what is new.
   Status take_line(std::string_view line, std::vector<NumberedRecord>& taken) {
     ++line_number_;
-    const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    const Json json = read_json(line).json;
     const std::string place = fmt::format("standard input:{}", line_number_);
     if (json.is_object() && json.contains("recto")) {
       part_ = json;

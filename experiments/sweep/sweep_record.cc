@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
-#include "core/json_output.h"
+#include "core/json.h"
 #include "experiments/support/manifest.h"
 
 namespace recto::experiments {
@@ -44,6 +45,56 @@ bool is_as_written(const Json& json) {
 
 constexpr std::size_t kDifferencesMax = 3;
 
+// A key as a step of a JSON pointer, RFC 6901.
+std::string step(const std::string& key) {
+  std::string step = "/";
+  for (const char c : key) step += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+  return step;
+}
+
+// Keeps the first places, as JSON pointers, in which two documents differ.
+class Differences {
+ public:
+  void compare(const std::string& place, const Json& before, const Json& now) {
+    if (before == now) return;
+    if (before.is_array() && now.is_array()) {
+      compare_items(place, before, now);
+    } else if (before.is_object() && now.is_object()) {
+      compare_members(place, before, now);
+    } else {
+      add(place, before, now);
+    }
+  }
+
+  const std::vector<std::string>& texts() const { return texts_; }
+
+ private:
+  void compare_items(const std::string& place, const Json& before, const Json& now) {
+    const auto item = [&place](std::size_t index) { return fmt::format("{}/{}", place, index); };
+    const std::size_t common = std::min(before.size(), now.size());
+    for (std::size_t i = 0; i < common; ++i) compare(item(i), before[i], now[i]);
+    for (std::size_t i = before.size(); i > common; --i) add(item(i - 1), before[i - 1], Json());
+    for (std::size_t i = common; i < now.size(); ++i) add(place + "/-", Json(), now[i]);
+  }
+
+  void compare_members(const std::string& place, const Json& before, const Json& now) {
+    for (const auto& [key, value] : before.items()) {
+      const Json* const found = now.find(key);
+      if (found != nullptr) compare(place + step(key), value, *found);
+      if (found == nullptr) add(place + step(key), value, Json());
+    }
+    for (const auto& [key, value] : now.items())
+      if (!before.contains(key)) add(place + step(key), Json(), value);
+  }
+
+  void add(const std::string& place, const Json& was, const Json& is) {
+    if (texts_.size() == kDifferencesMax) return;
+    texts_.push_back(fmt::format("{} was {}, is {}", place, json_text(was), json_text(is)));
+  }
+
+  std::vector<std::string> texts_;
+};
+
 }  // namespace
 
 std::string json_line(const Json& json) { return json_text(json) + "\n"; }
@@ -78,16 +129,9 @@ std::optional<NumberedRecord> record_from(const Json& json, std::size_t value_co
 }
 
 std::string differences(const Json& before, const Json& now) {
-  std::vector<std::string> texts;
-  for (const Json& change : Json::diff(before, now)) {
-    if (texts.size() == kDifferencesMax) break;
-    const auto path = change["path"].get<std::string>();
-    const Json::json_pointer place(path);
-    const Json was = before.contains(place) ? before[place] : Json();
-    const Json is = change.contains("value") ? change["value"] : Json();
-    texts.push_back(fmt::format("{} was {}, is {}", path, json_text(was), json_text(is)));
-  }
-  return fmt::format("{}", fmt::join(texts, "; "));
+  Differences found;
+  found.compare("", before, now);
+  return fmt::format("{}", fmt::join(found.texts(), "; "));
 }
 
 }  // namespace recto::experiments

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <utility>
 
-#include "core/json_output.h"
+#include "core/json.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/parallel.h"
 #include "experiments/sweep/sweep_columns.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/json_output.h"
+#include "core/json.h"
 #include "experiments/support/text_values.h"
 #include "experiments/trace/token_count.h"
 #include "experiments/trace/trace_json.h"

@@ -1,13 +1,13 @@
 #include "experiments/trace/trace_command.h"
 
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bazel/testing/catch.h"
+#include "core/json.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/table.h"
 #include "experiments/support/tried_command.h"
@@ -16,8 +16,6 @@ namespace recto::experiments {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
-using Json = nlohmann::ordered_json;
-
 const std::string kTestdata = "sim/traces/testdata/";
 
 // A file of this test, and its path.
@@ -37,7 +35,7 @@ Json trace_json_of(std::vector<std::string> arguments) {
   arguments.push_back("--json");
   const testing::TriedCommand tried = trace(std::move(arguments));
   REQUIRE(tried.exit_code == 0);
-  return Json::parse(tried.out);
+  return parse_json(tried.out).value();
 }
 
 void check_refused(const std::vector<std::string>& arguments, const std::string& message) {
@@ -99,7 +97,7 @@ TEST_CASE("failed requests are counted and warned of") {
   const Json json = trace_json_of({kTestdata + "burstgpt.csv"});
   CHECK(json["failed_requests"].get<int>() > 0);
   CHECK(json["rows"] == json["requests"].get<int>() + json["failed_requests"].get<int>());
-  CHECK_THAT(json["warnings"].dump(), ContainsSubstring("failed requests (no output tokens)"));
+  CHECK_THAT(json_text(json["warnings"]), ContainsSubstring("failed requests (no output tokens)"));
 }
 
 TEST_CASE("bad rows end the command, or are skipped and counted") {
@@ -127,7 +125,7 @@ TEST_CASE("blocks of prefix reuse may be smaller than what an id stands for") {
   CHECK(by_16["prefix_reuse"]["blocks"] == 64 + 7 + 64 + 1);
   CHECK(by_16["prefix_reuse"]["infinite"]["full_blocks_only"]["hit_tokens"] == 1024);
   const Json by_48 = trace_json_of({kTestdata + "mooncake.jsonl", "--block-size", "48"});
-  CHECK_THAT(by_48["warnings"].dump(), ContainsSubstring("--block-size 48 does not divide"));
+  CHECK_THAT(json_text(by_48["warnings"]), ContainsSubstring("--block-size 48 does not divide"));
 }
 
 TEST_CASE("a trace without content has no prefix reuse") {

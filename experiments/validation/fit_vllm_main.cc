@@ -8,10 +8,9 @@
 #include <array>
 #include <cmath>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <string>
 
-#include "core/json_output.h"
+#include "core/json.h"
 #include "experiments/support/callers_folder.h"
 #include "experiments/validation/vllm_run.h"
 #include "sim/time/linear_time_model.h"
@@ -119,11 +118,11 @@ int fit(const std::string& folder) {
   print(std::cerr, "fitted",
         compare_vllm(run.value(), replay(run.value(), sim::LinearTimeModel(best)),
                      ModelKind::kFitted));
-  const nlohmann::ordered_json json{{"source", best.source},
-                                    {"fixed_ns", best.fixed_ns},
-                                    {"per_prefill_token_ns", best.per_prefill_token_ns},
-                                    {"per_kv_token_ns", best.per_kv_token_ns},
-                                    {"per_sequence_ns", best.per_sequence_ns}};
+  const Json json{{"source", best.source},
+                  {"fixed_ns", best.fixed_ns},
+                  {"per_prefill_token_ns", best.per_prefill_token_ns},
+                  {"per_kv_token_ns", best.per_kv_token_ns},
+                  {"per_sequence_ns", best.per_sequence_ns}};
   std::cout << json_text(json, 2) << "\n";
   return 0;
 }

@@ -4,10 +4,10 @@
 #include <charconv>
 #include <cmath>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
+#include "core/json.h"
 #include "sim/allocators/prefix_cached_allocator.h"
 #include "sim/request_list.h"
 #include "sim/simulator.h"
@@ -58,15 +58,19 @@ Status load_latencies(const std::string& path, VllmRun& run) {
   std::string line;
   double count = 0;
   while (std::getline(file, line)) {
-    const auto row = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (!row.is_object() || !row.contains("queued_ts") || !row.contains("first_token_ts") ||
-        !row.contains("last_token_ts") || !row.contains("output_toks")) {
-      return Status::invalid_input(path + ": expected a request per line, got \"" + line + "\"");
+    const Result<Json> row = parse_json(line);
+    std::vector<double> numbers;
+    for (const char* field : {"queued_ts", "first_token_ts", "last_token_ts", "output_toks"}) {
+      const Json* const found = row.is_ok() ? row.value().find(field) : nullptr;
+      if (found == nullptr || !found->is_number()) {
+        return Status::invalid_input(path + ": expected a request per line, got \"" + line + "\"");
+      }
+      numbers.push_back(found->get<double>());
     }
-    const double queued = row["queued_ts"];
-    const double first = row["first_token_ts"];
-    const double last = row["last_token_ts"];
-    const double outputs = row["output_toks"];
+    const double queued = numbers[0];
+    const double first = numbers[1];
+    const double last = numbers[2];
+    const double outputs = numbers[3];
     run.ttft_s_mean += first - queued;
     run.tpot_ms_mean += 1000 * (last - first) / (outputs - 1);
     run.latency_s_mean += last - queued;

@@ -2,12 +2,12 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bazel/testing/catch.h"
+#include "core/json.h"
 #include "experiments/support/tried_command.h"
 #include "experiments/verify/verify_command.h"
 
@@ -15,8 +15,6 @@ namespace recto::experiments {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
-using Json = nlohmann::ordered_json;
-
 const std::string kRight = "experiments/examples/libpaged_kernel.so";
 const std::string kFaulty = "experiments/examples/libfaulty_kernel.so";
 
@@ -35,9 +33,9 @@ TEST_CASE("of failures as many are made small as are asked for, and equal ones a
       verify({"--kernel", kFaulty, "--backend", "prefill", "--law", "oracle", "--cases", "60",
               "--context-max", "64", "--failures", "2", "--out", folder, "--json"});
   REQUIRE(tried.exit_code == 1);
-  const Json json = Json::parse(tried.out);
+  const Json json = parse_json(tried.out).value();
   const Json& counts = json["counts"][0];
-  CHECK(counts["failed"] >= 2);
+  CHECK(counts["failed"].get<double>() >= 2);
   std::int64_t same = 0;
   for (const Json& kind : counts["failed_by_kind"]) same += kind["shrunk_to_shown"].get<int>();
   CHECK(json["failures"].size() + static_cast<std::size_t>(same) == 2);

@@ -4,19 +4,17 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "bazel/testing/catch.h"
+#include "core/json.h"
 #include "experiments/support/text_file.h"
 #include "experiments/support/tried_command.h"
 #include "experiments/verify/verify_command.h"
 
 namespace recto::experiments {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 const std::string kLibrary = "experiments/verify/liblarge_faults.so";
 
@@ -28,7 +26,7 @@ Json verify(const char* fault, std::vector<std::string> arguments) {
   unsetenv("RECTO_TEST_FAULT");
   INFO(tried.err);
   CHECK(tried.exit_code <= 1);
-  return Json::parse(tried.out);
+  return parse_json(tried.out).value();
 }
 
 // Of a pass through all kinds of serving size, with more of a few: less than a default run.
@@ -76,8 +74,8 @@ TEST_CASE("right in groups of 8: it is caught, and shrinks to a group of 9") {
   const Json json = verify("group:8", {"--law", "oracle"});
   CHECK(failed_of_oracle(json) >= 2);
   REQUIRE_FALSE(json["failures"].empty());
-  const std::string file = json["failures"][0]["file"];
-  const Json saved = Json::parse(read_text_file(file).value());
+  const auto file = json["failures"][0]["file"].get<std::string>();
+  const Json saved = parse_json(read_text_file(file).value()).value();
   CHECK(saved["case"]["shape"]["num_q_heads"] == 9);
   CHECK(saved["case"]["shape"]["num_kv_heads"] == 1);
 }

@@ -2,12 +2,12 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "bazel/testing/catch.h"
 #include "core/contract.h"
+#include "core/json.h"
 #include "experiments/support/tried_command.h"
 #include "experiments/verify/verify_command.h"
 
@@ -46,19 +46,19 @@ TEST_CASE("the sizes are those of the calls that were made, not of the cases tha
       verify_command, {"verify", "--kernel", "experiments/examples/libpaged_kernel.so", "--law",
                        "engine_tables,kv_write", "--cases", "24", "--json"});
   REQUIRE(tried.exit_code == 0);
-  const nlohmann::json sizes = nlohmann::json::parse(tried.out)["sizes"];
+  const Json sizes = parse_json(tried.out).value()["sizes"];
   for (const char* function : {"plain-c decode", "plain-c prefill"}) {
-    CHECK(sizes[function]["context"][1] <= 120);
-    CHECK(sizes[function]["sequences"][1] <= 8);
+    CHECK(sizes[function]["context"][1].get<double>() <= 120);
+    CHECK(sizes[function]["sequences"][1].get<double>() <= 8);
     CHECK(sizes[function]["block sizes"] == std::vector<int>{4, 8, 16});
     CHECK_FALSE(sizes[function].contains("tokens"));
   }
   CHECK(sizes["plain-c decode"]["rows"] == std::vector<int>{1, 1});
-  CHECK(sizes["plain-c prefill"]["rows"][1] > 1);
-  const nlohmann::json& writes = sizes["plain-c kv_write"];
-  CHECK(writes["tokens"][0] >= 1);
-  CHECK(writes["tokens"][1] > 300);
-  CHECK(writes["KV heads"][1] > 1);
+  CHECK(sizes["plain-c prefill"]["rows"][1].get<double>() > 1);
+  const Json& writes = sizes["plain-c kv_write"];
+  CHECK(writes["tokens"][0].get<double>() >= 1);
+  CHECK(writes["tokens"][1].get<double>() > 300);
+  CHECK(writes["KV heads"][1].get<double>() > 1);
   for (const char* size : {"context", "sequences", "rows", "q heads", "groups"})
     CHECK_FALSE(writes.contains(size));
 }

@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "core/json.h"
+
 namespace recto::experiments {
 
 void TriedSizes::Range::add(std::int64_t value) { add({.min = value, .max = value}); }
@@ -80,8 +82,8 @@ std::string TriedSizes::text(const std::string& indent) const {
   return text + fmt::format(",\n{}types {}, layouts {}", indent, list(types_), list(layouts_));
 }
 
-nlohmann::ordered_json TriedSizes::json() const {
-  nlohmann::ordered_json json;
+Json TriedSizes::json() const {
+  Json json;
   for (std::size_t i = 0; i < std::size(ranges_); ++i)
     if (!ranges_[i].is_empty()) json[kNames[i]] = {ranges_[i].min, ranges_[i].max};
   json["head dims"] = head_dims_;

@@ -8,11 +8,11 @@
 #include <functional>
 #include <iterator>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 
 #include "core/attention_views.h"
+#include "core/json.h"
 #include "verify/backend.h"
 #include "verify/law.h"
 
@@ -34,7 +34,7 @@ class TriedSizes {
   std::string text(const std::string& indent) const;
   // {"context": [0, 4096], "sequences": [1, 256], ..., "head dims": [40, 64], ...}: ranges, and
   // lists.
-  nlohmann::ordered_json json() const;
+  Json json() const;
 
  private:
   struct Range {

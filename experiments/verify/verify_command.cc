@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/json_output.h"
+#include "core/json.h"
 #include "experiments/support/numbers.h"
 #include "experiments/support/output_file.h"
 #include "experiments/verify/trial.h"

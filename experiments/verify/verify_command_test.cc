@@ -3,12 +3,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "bazel/testing/catch.h"
+#include "core/json.h"
 #include "experiments/replay/replay_command.h"
 #include "experiments/support/table.h"
 #include "experiments/support/text_file.h"
@@ -20,8 +20,6 @@ namespace recto::experiments {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
-using Json = nlohmann::ordered_json;
-
 const std::string kRight = "experiments/examples/libpaged_kernel.so";
 const std::string kFaulty = "experiments/examples/libfaulty_kernel.so";
 
@@ -101,7 +99,7 @@ TEST_CASE("for machines, every count with its reasons") {
   arguments.emplace_back("--json");
   const auto tried = verify(arguments);
   REQUIRE(tried.exit_code == 0);
-  const Json json = Json::parse(tried.out);
+  const Json json = parse_json(tried.out).value();
   CHECK(json["cases"] == 4);
   CHECK(json["seed"] == 2026);
   CHECK(json["failed"] == 0);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/json.h"
 #include "experiments/support/numbers.h"
 #include "experiments/support/remarks.h"
 #include "experiments/support/table.h"
@@ -18,8 +19,6 @@ namespace recto::experiments {
 namespace {
 
 using verify::LawCount;
-using Json = nlohmann::ordered_json;
-
 // Results compared only bit by bit have no bound.
 std::string ratio_text(const LawCount& count) {
   const bool has_bound = count.by_bits < count.elements;
@@ -184,12 +183,9 @@ std::string tests_text(const Trial& trial) {
   });
   if (!has_kernels) return "";
   return "\nTests, and no laws: both sides of each dispatch threshold, in "
-         "//verify/kernels:kernel_thresholds_test,\n"
-         "  //verify/host_api:host_api_thresholds_test and "
-         "//verify/kernels:kernel_cache_thresholds_test; each "
-         "access "
-         "to memory,\n"
-         "  in //verify/kernels:kernel_checks_test and //verify/kernels:cache_checks_test\n";
+         "//verify/kernels:kernels_test\n"
+         "  and //verify/host_api:host_api_test; each access to memory, in "
+         "//verify/kernels:kernels_checks_test\n";
 }
 
 Json count_json(const LawCount& count) {

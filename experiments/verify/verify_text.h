@@ -2,9 +2,9 @@
 
 // The results of a run of laws, for people and for machines.
 
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/json.h"
 #include "experiments/verify/verify_run.h"
 
 namespace recto::experiments {
@@ -15,7 +15,6 @@ std::string verify_text(const Trial& trial, const VerifyOptions& options,
 
 // {"cases", "seed", "bound", "failed", "cut_short", "replaced", "ended_early", "backends",
 // "counts", "failures"}
-nlohmann::ordered_json verify_json(const Trial& trial, const VerifyOptions& options,
-                                   const VerifyOutcome& outcome);
+Json verify_json(const Trial& trial, const VerifyOptions& options, const VerifyOutcome& outcome);
 
 }  // namespace recto::experiments

@@ -2,10 +2,10 @@
 
 // Reads objects in JSON files; errors name the file, line and field.
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
+#include "core/json.h"
 #include "core/status.h"
 
 namespace recto::sim {
@@ -16,7 +16,7 @@ Result<std::string> read_text(const std::string& path, std::string_view expected
 
 // Invalid input if `text` is not an object or repeats one of its keys; `expected`: "an object of
 // coefficients".
-Result<nlohmann::json> parse_json_object(std::string_view text, const std::string& file_name,
-                                         std::string_view expected);
+Result<Json> parse_json_object(std::string_view text, const std::string& file_name,
+                               std::string_view expected);
 
 }  // namespace recto::sim

@@ -2,12 +2,11 @@
 
 #include <set>
 
+#include "core/json.h"
 #include "sim/time/json_object.h"
 
 namespace recto::sim {
 namespace {
-
-using Json = nlohmann::json;
 
 struct Number {
   const char* name;
@@ -16,12 +15,12 @@ struct Number {
 };
 
 Status read_number(const Json& object, const Number& number) {
-  const auto field = object.find(number.name);
-  if (field == object.end() && number.is_optional) return Status::ok();
-  if (field == object.end() || !field->is_number()) {
+  const Json* const field = object.find(number.name);
+  if (field == nullptr && number.is_optional) return Status::ok();
+  if (field == nullptr || !field->is_number()) {
     return Status::invalid_input(
         std::string("field '") + number.name +
-        "': " + (field == object.end() ? "missing" : std::string("is ") + field->type_name()) +
+        "': " + (field == nullptr ? "missing" : std::string("is ") + field->type_name()) +
         "; expected a number of nanoseconds");
   }
   *number.target = field->get<double>();
@@ -51,18 +50,17 @@ Result<LinearCoefficients> parse_linear_time_model(std::string_view text,
     known_names.insert(number.name);
     known += std::string(", ") + number.name;
   }
-  const auto source = object.find("source");
-  if (source == object.end() || !source->is_string() ||
-      source->get_ref<const std::string&>().empty()) {
+  const Json* const source = object.find("source");
+  if (source == nullptr || !source->is_string() || source->get<std::string>().empty()) {
     return Status::invalid_input(file_name +
                                  ", field 'source': expected a string that says what the "
                                  "coefficients were fitted on");
   }
   coefficients.source = source->get<std::string>();
-  for (const auto& field : object.items()) {
-    if (!known_names.contains(field.key())) {
-      return Status::invalid_input(file_name + ", field '" + field.key() +
-                                   "': unknown; expected only " + known);
+  for (const auto& [key, value] : object.items()) {
+    if (!known_names.contains(key)) {
+      return Status::invalid_input(file_name + ", field '" + key + "': unknown; expected only " +
+                                   known);
     }
   }
   RECTO_RETURN_IF_ERROR(check_linear_coefficients(coefficients).in(file_name));

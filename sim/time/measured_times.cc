@@ -1,15 +1,13 @@
 #include "sim/time/measured_times.h"
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
+#include "core/json.h"
 #include "sim/time/json_object.h"
 
 namespace recto::sim {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr double kLargest = 1e18;  // larger values are a mistake of units
 
@@ -35,22 +33,22 @@ class Fields {
     return whole;
   }
   double number(const char* name) {
-    const auto field = object_.find(name);
-    if (field != object_.end() && field->is_number()) return field->get<double>();
+    const Json* const field = object_.find(name);
+    if (field != nullptr && field->is_number()) return field->get<double>();
     fail(name, found(field), "a number");
     return 0;
   }
   std::string text(const char* name) {
-    const auto field = object_.find(name);
-    if (field != object_.end() && field->is_string()) return field->get<std::string>();
+    const Json* const field = object_.find(name);
+    if (field != nullptr && field->is_string()) return field->get<std::string>();
     fail(name, found(field), "a string");
     return {};
   }
   const Status& status() const { return status_; }
 
  private:
-  std::string found(const Json::const_iterator& field) const {
-    return field == object_.end() ? "missing" : std::string("is ") + field->type_name();
+  static std::string found(const Json* field) {
+    return field == nullptr ? "missing" : std::string("is ") + field->type_name();
   }
   void fail(const char* name, const std::string& found, const char* expected) {
     if (!status_.is_ok()) return;
@@ -71,8 +69,8 @@ std::optional<MeasuredStage> stage_of(std::string_view name) {
 
 // Google Benchmark's words for it differ by version.
 bool was_skipped(const Json& benchmark) {
-  const auto error = benchmark.find("error_occurred");
-  if (error != benchmark.end() && error->is_boolean()) return error->get<bool>();
+  const Json* const error = benchmark.find("error_occurred");
+  if (error != nullptr && error->is_boolean()) return error->get<bool>();
   return benchmark.contains("skipped");
 }
 
@@ -106,8 +104,8 @@ Status add_benchmark(const Json& benchmark, const std::string& where, MeasuredTi
 Result<MeasuredTimes> parse_measured_times(std::string_view text, const std::string& file_name) {
   const Result<Json> parsed = parse_json_object(text, file_name, "an object of measurements");
   if (!parsed.is_ok()) return parsed.status();
-  const auto context = parsed.value().find("context");
-  if (context == parsed.value().end() || !context->is_object()) {
+  const Json* const context = parsed.value().find("context");
+  if (context == nullptr || !context->is_object()) {
     return Status::invalid_input(file_name + ", field 'context': expected an object");
   }
   Fields about(*context, file_name + ", 'context'");
@@ -116,8 +114,8 @@ Result<MeasuredTimes> parse_measured_times(std::string_view text, const std::str
   times.commit = about.text("recto_commit");
   times.date = about.text("date");
   RECTO_RETURN_IF_ERROR(about.status());
-  const auto benchmarks = parsed.value().find("benchmarks");
-  if (benchmarks == parsed.value().end() || !benchmarks->is_array()) {
+  const Json* const benchmarks = parsed.value().find("benchmarks");
+  if (benchmarks == nullptr || !benchmarks->is_array()) {
     return Status::invalid_input(file_name + ", field 'benchmarks': expected a list");
   }
   for (std::size_t i = 0; i < benchmarks->size(); ++i) {

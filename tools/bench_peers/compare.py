@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures the block manager against one in Python, on this machine, one after the other.
 
-  ./bazelw build //cuda/cache:block_manager_benchmark
+  ./bazelw build //cuda/cache:cache_benchmark
   ./bazelw python tools/bench_peers/compare.py bazel-bin/cuda/cache/block_manager_benchmark
 
 Shows for each operation: nanoseconds of the manager, of a plain one in C++ and of one in Python,
@@ -99,7 +99,7 @@ def print_table(rows: list[tuple[str, ...]]) -> None:
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("program", help="the benchmark, //cuda/cache:block_manager_benchmark")
+    parser.add_argument("program", help="the benchmark, //cuda/cache:cache_benchmark")
     parser.add_argument("--times", type=int, default=50,
                         help="how often Python does each operation (default: %(default)s)")
     parser.add_argument("--largest", type=int, default=10_000_000,

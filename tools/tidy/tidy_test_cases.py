@@ -152,10 +152,6 @@ SOURCES = {
         ["void throw_on_failure();\n// throw"],
         ["void f() { throw 1; }", "void f() try {} catch (int) {}"],
     ),
-    "json-dump": (
-        ["// json.dump(2)\nvoid f() { dump(1); json_text(json); heap.dump_all(); }"],
-        ["void f() { g(json.dump(2)); }", "auto f(auto* json) { return json->dump(); }"],
-    ),
     "lse-base": (
         ["int lse_ln, max_lse_log2, kLseLn, row_lse_ln_count, false_, pulse;  // the lse"],
         ["float lse;", "int return_lse;", "class LseRow;"],

@@ -2,22 +2,19 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <limits>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "core/element_type.h"
 #include "core/input_file.h"
+#include "core/json.h"
 #include "reference/rounding.h"
 
 namespace recto::verify {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::size_t kLengthBytes = 8;
 constexpr std::uint64_t kHeaderMax = 100'000'000;  // the format's own limit
@@ -121,19 +118,13 @@ Status check_size(const SafetensorsEntry& entry, std::int64_t available) {
 
 // Parses the header and refuses repeated names, of which JSON would silently keep one.
 Result<Json> parse_header(std::string_view header) {
-  std::set<std::string> names;
-  std::optional<std::string> repeated;
-  const auto look = [&](int depth, Json::parse_event_t event, Json& parsed) {
-    if (event == Json::parse_event_t::key && depth == 1) {
-      const auto name = parsed.get<std::string>();
-      if (!names.insert(name).second) repeated = name;
-    }
-    return true;
-  };
-  Json json = Json::parse(header.begin(), header.end(), look, /*allow_exceptions=*/false);
-  if (!json.is_object()) return Status::invalid_input("header: expected a JSON object");
-  if (repeated) return wrong("header", "\"" + *repeated + "\" stands twice; expected once");
-  return json;
+  JsonReading reading = read_json(header);
+  if (!reading.json.is_object()) return Status::invalid_input("header: expected a JSON object");
+  for (const RepeatedKey& name : reading.repeated) {
+    if (!name.object.empty()) continue;
+    return wrong("header", "\"" + name.key + "\" stands twice; expected once");
+  }
+  return std::move(reading.json);
 }
 
 double decode(const char* bytes, const Type& type) {

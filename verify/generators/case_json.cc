@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/dense_kv_view.h"
-#include "core/json_output.h"
+#include "core/json.h"
 
 namespace recto::verify {
 namespace {

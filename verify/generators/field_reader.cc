@@ -7,55 +7,10 @@
 #include <cmath>
 #include <utility>
 
-#include "core/json_nesting.h"
-#include "core/json_output.h"
+#include "core/json.h"
 
 namespace recto::verify {
 namespace {
-
-// Finds repeated keys, which are a mistake worth naming: the DOM silently keeps the last value.
-class RepeatedKeys {
- public:
-  bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {
-    if (depth >= kJsonNestingMax) return false;
-    const auto level = static_cast<std::size_t>(depth);
-    const bool is_object = event == Json::parse_event_t::object_start;
-    const bool is_start = is_object || event == Json::parse_event_t::array_start;
-    if (level > 0 && (is_start || event == Json::parse_event_t::value)) ++open_[level - 1].items;
-    // The end of a discarded object is not reported, so entries are indexed by depth, not pushed.
-    if (is_start) open_[level] = {.is_object = is_object};
-    if (event == Json::parse_event_t::key) {
-      Open& object = open_[level - 1];
-      object.key = parsed.get<std::string>();
-      if (!object.keys.insert(object.key).second && first_.empty()) first_ = path_to(level);
-    }
-    return true;
-  }
-
-  // The path of the first repeated key; empty if there is none.
-  const std::string& first() const { return first_; }
-
- private:
-  // An object or a list that is open.
-  struct Open {
-    bool is_object = true;
-    std::set<std::string> keys = {};
-    std::string key = {};    // the last one
-    std::int64_t items = 0;  // begun so far
-  };
-
-  std::string path_to(std::size_t level) const {
-    std::string path;
-    for (std::size_t i = 0; i < level; ++i) {
-      const Open& part = open_[i];
-      path += part.is_object ? (i == 0 ? "" : ".") + part.key : fmt::format("[{}]", part.items - 1);
-    }
-    return path.empty() ? "''" : path;
-  }
-
-  std::array<Open, kJsonNestingMax> open_;
-  std::string first_;
-};
 
 std::string found_text(const Json& value) {
   constexpr std::size_t kLongest = 40;
@@ -78,8 +33,7 @@ std::string FieldReader::path_of(std::string_view name) const {
 const Json* FieldReader::find(const char* name) {
   known_.insert(name);
   if (object_ == nullptr) return nullptr;
-  const auto found = object_->find(name);
-  return found == object_->end() ? nullptr : &*found;
+  return object_->find(name);
 }
 
 const Json* FieldReader::require(const char* name, std::string_view expected) {
@@ -166,23 +120,14 @@ Status FieldReader::finish() {
 }
 
 Result<Json> parse_json_object(std::string_view text) {
-  RepeatedKeys repeated;
-  Json object;
-  try {
-    object = Json::parse(text.begin(), text.end(), std::ref(repeated));
-  } catch (const Json::parse_error& error) {
-    const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(error.byte, text.size()));
-    const char* const why = error.byte > text.size() ? ", and the text ends early" : "";
-    return Status::invalid_input(
-        fmt::format("line {}: expected JSON{}", 1 + std::count(text.begin(), end, '\n'), why));
-  } catch (const Json::exception&) {
-    return Status::invalid_input("expected numbers that a double holds");
+  JsonReading reading = read_json(text);
+  RECTO_RETURN_IF_ERROR(reading.status());
+  if (!reading.json.is_object()) return Status::invalid_input("expected one JSON object");
+  if (!reading.repeated.empty()) {
+    return Status::invalid_input(reading.repeated.front().path() +
+                                 ": expected once, and it stands there twice");
   }
-  if (!object.is_object()) return Status::invalid_input("expected one JSON object");
-  if (!repeated.first().empty()) {
-    return Status::invalid_input(repeated.first() + ": expected once, and it stands there twice");
-  }
-  return object;
+  return std::move(reading.json);
 }
 
 }  // namespace recto::verify

@@ -5,17 +5,15 @@
 // with the path of its field.
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 
+#include "core/json.h"
 #include "core/status.h"
 
 namespace recto::verify {
-
-using Json = nlohmann::ordered_json;
 
 class FieldReader {
  public:

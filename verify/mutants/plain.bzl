@@ -48,6 +48,7 @@ def mutated_program(name, sources, tests, users = [], picked = [], data = [], de
 
     same_code(
         name = name + "_same_code",
+        tags = ["full"],
         copies = name + "_copies",
         list = name + "_mutants",
         deps = deps,

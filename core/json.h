@@ -1,0 +1,246 @@
+#pragma once
+
+// JSON as a value, as text, and what a text holds. Only json.cc sees the library that parses and
+// prints: it takes seconds in each file that includes it, and reports by throwing.
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/status.h"
+
+namespace recto {
+
+class JsonItem;
+
+template <typename T>
+concept JsonNumber = std::is_arithmetic_v<T>;
+
+// A container, and no text.
+template <typename T>
+concept JsonItems = !std::is_convertible_v<const T&, std::string_view> && requires(const T& items) {
+  items.begin() != items.end();
+};
+
+// null, true or false, a number, a text, an array, or an object, whose members keep their order.
+// To read a value as what it is not is a broken contract: check input by is_...() first.
+class Json {
+ public:
+  struct Member;
+
+  Json() = default;
+  Json(std::nullptr_t) {}
+  template <JsonNumber Number>
+  Json(Number value) {
+    if constexpr (std::is_same_v<Number, bool>) {
+      kind_ = Kind::kBoolean;
+      held_.boolean = value;
+    } else if constexpr (std::is_floating_point_v<Number>) {
+      kind_ = Kind::kFloat;
+      held_.real = static_cast<double>(value);
+    } else if constexpr (std::is_signed_v<Number>) {
+      kind_ = Kind::kSigned;
+      held_.integer = value;
+    } else {
+      kind_ = Kind::kUnsigned;
+      held_.natural = value;
+    }
+  }
+  Json(std::string text);
+  Json(std::string_view text) : Json(std::string(text)) {}
+  Json(const char* text) : Json(std::string(text)) {}
+  Json(std::vector<Json> items);
+  Json(std::vector<Member> members);
+  // Items of a container become an array, those of a map from texts an object.
+  template <JsonItems Items>
+  Json(const Items& items) : Json(of_items(items)) {}
+  // {{"a", 1}, {"b", 2}} is an object, as is each list of nothing but pairs that begin with a text;
+  // {1, 2} is an array.
+  Json(std::initializer_list<JsonItem> items);
+
+  Json(const Json& other);
+  Json(Json&& other) noexcept
+      : kind_(std::exchange(other.kind_, Kind::kNull)), held_(other.held_) {}
+  Json& operator=(Json other) noexcept {
+    std::swap(kind_, other.kind_);
+    std::swap(held_, other.held_);
+    return *this;
+  }
+  ~Json() {
+    if (kind_ >= Kind::kString) release();
+  }
+
+  static Json array(std::initializer_list<JsonItem> items = {});
+  static Json object();
+
+  bool is_null() const { return kind_ == Kind::kNull; }
+  bool is_boolean() const { return kind_ == Kind::kBoolean; }
+  bool is_number() const { return is_number_integer() || is_number_float(); }
+  bool is_number_integer() const { return kind_ == Kind::kSigned || is_number_unsigned(); }
+  // As parsed: an integer that has no sign.
+  bool is_number_unsigned() const { return kind_ == Kind::kUnsigned; }
+  bool is_number_float() const { return kind_ == Kind::kFloat; }
+  bool is_string() const { return kind_ == Kind::kString; }
+  bool is_array() const { return kind_ == Kind::kArray; }
+  bool is_object() const { return kind_ == Kind::kObject; }
+  const char* type_name() const;  // "null", "boolean", "number", "string", "array" or "object"
+
+  // The value as a bool, a number (converted as by static_cast), a std::string, or a vector of one
+  // of these.
+  template <typename T>
+  T get() const {
+    if constexpr (std::is_same_v<T, bool>) {
+      return boolean();
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      return text();
+    } else if constexpr (std::is_arithmetic_v<T>) {
+      if (kind_ == Kind::kSigned) return static_cast<T>(held_.integer);
+      if (kind_ == Kind::kUnsigned) return static_cast<T>(held_.natural);
+      return static_cast<T>(real());
+    } else {
+      T items;
+      for (const Json& item : *this) items.push_back(item.get<typename T::value_type>());
+      return items;
+    }
+  }
+
+  // Items of an array, members of an object; 0 for null, 1 for all else.
+  std::size_t size() const;
+  bool empty() const { return size() == 0; }
+
+  // The items of an array.
+  const Json* begin() const;
+  const Json* end() const;
+  Json* begin();
+  Json* end();
+  const Json& back() const;
+  const Json& operator[](std::size_t index) const;
+  Json& operator[](std::size_t index);
+  // Null becomes an array.
+  void push_back(Json item);
+
+  // The members of an object. Finding takes as long as there are members.
+  const std::vector<Member>& items() const { return object_members(); }
+  const Json* find(std::string_view key) const;  // null if there is none, or this is no object
+  bool contains(std::string_view key) const { return find(key) != nullptr; }
+  Json value(std::string_view key, Json otherwise) const;
+  const Json& operator[](std::string_view key) const;  // must be there
+  // Adds the member, null, if it is not there. Null becomes an object.
+  Json& operator[](std::string_view key);
+  void erase(std::string_view key);
+  // Sets each member of another object.
+  void update(Json members);
+
+  // Numbers are compared by value, objects with the order of their members.
+  friend bool operator==(const Json& left, const Json& right);
+  friend std::ostream& operator<<(std::ostream& out, const Json& json);
+
+ private:
+  // From kString on, `held_` owns what it points to.
+  enum class Kind { kNull, kBoolean, kSigned, kUnsigned, kFloat, kString, kArray, kObject };
+  union Held {
+    bool boolean;
+    std::int64_t integer;
+    std::uint64_t natural;
+    double real;
+    std::string* text;
+    std::vector<Json>* items;
+    std::vector<Member>* members;
+  };
+
+  template <typename Items>
+  static Json of_items(const Items& items);
+  void release() noexcept;
+  bool boolean() const;
+  double real() const;
+  const std::string& text() const;
+  std::vector<Json>& array_items() const;
+  std::vector<Member>& object_members() const;
+
+  Kind kind_ = Kind::kNull;
+  Held held_ = {};
+};
+
+struct Json::Member {
+  std::string key;
+  Json value;
+
+  friend bool operator==(const Member&, const Member&) = default;
+};
+
+// An item of a list in braces; a Json in a std::initializer_list could only be copied out of it.
+class JsonItem {
+ public:
+  template <typename T>
+  JsonItem(T&& value) : json_(std::forward<T>(value)) {}
+  JsonItem(std::initializer_list<JsonItem> items) : json_(items) {}
+
+  const Json& json() const { return json_; }
+  Json taken() const { return std::move(json_); }
+
+ private:
+  mutable Json json_;
+};
+
+template <typename Items>
+Json Json::of_items(const Items& items) {
+  if constexpr (requires { items.begin()->second; }) {
+    std::vector<Member> members;
+    for (const auto& [key, value] : items) members.push_back({std::string(key), value});
+    return members;
+  } else {
+    std::vector<Json> list;
+    for (const auto& item : items) list.push_back(item);
+    return list;
+  }
+}
+
+// JSON as text, on one line if `indent` is negative. Names of files, and what other people's
+// libraries say, may be any bytes; U+FFFD stands for those that are not UTF-8.
+std::string json_text(const Json& json, int indent = -1);
+
+// The deepest nesting of JSON that is read: what is nested deeper is left out. recto's own files
+// come nowhere near it. Code that prints or walks a value recurses, so without a limit a text of
+// nothing but brackets would exhaust the stack.
+inline constexpr std::size_t kJsonNestingMax = 64;
+
+// A member that an object has twice. The value then has the last in the place of the first.
+struct RepeatedKey {
+  std::string object;  // the path of the object: "cases[2].shape"; empty for the outermost one
+  std::string key;
+
+  std::string path() const;
+};
+
+// What a text holds, or why it is not JSON.
+struct JsonReading {
+  enum class Fault {
+    kNone,
+    kSyntax,
+    kEndsEarly,
+    kRange,  // a number that no double holds
+  };
+
+  Json json;  // null if there is a fault
+  Fault fault = Fault::kNone;
+  std::int64_t line = 1;              // of the fault, from 1
+  std::vector<RepeatedKey> repeated;  // in the order of the text
+
+  // Names the fault, and not the file.
+  Status status() const;
+};
+
+JsonReading read_json(std::string_view text);
+
+// The same where repeated keys do not matter.
+Result<Json> parse_json(std::string_view text);
+
+// The name and the version of the library.
+std::pair<std::string, std::string> json_library();
+
+}  // namespace recto

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Seconds that building and testing take, by folder, from a profile that Bazel wrote.
+
+    ./bazelw test --config=profile //...            # in a new output folder, or after `bazel clean`
+    tools/build_times.py profile.json.gz            # the table of docs/architecture.md
+    tools/build_times.py profile.json.gz --check docs/architecture.md
+
+Actions run alone on a core each, so that their seconds are those of a CPU, but for tests that wait.
+--check fails if a folder takes more than 1.5 times what the document says. So that it holds on
+other machines, too, seconds are scaled by those of compiling Catch2's runner, which never changes;
+where that was not compiled, or a folder not built anew, nothing is compared, and it says so.
+"""
+
+import argparse
+import collections
+import gzip
+import json
+import re
+import sys
+from pathlib import Path
+
+SLACK = 1.5
+LEAST_SECONDS = 10  # what is shorter is noise
+YARDSTICK = "bazel/testing/catch_main.cc"
+# Folders whose parts are shown on their own.
+SPLIT = ("cuda", "experiments", "verify")
+
+
+def actions_of(path):
+    """(label, description, seconds) of each action that ran."""
+    opened = gzip.open if str(path).endswith(".gz") else open
+    with opened(path, "rt", encoding="utf-8") as file:
+        events = json.load(file)["traceEvents"]
+    for event in events:
+        if event.get("cat") == "action processing":
+            yield event.get("args", {}).get("target", ""), event["name"], event["dur"] / 1e6
+
+
+def folder_of(label):
+    parts = re.sub(r"^@[^/]*", "external", label.split(":")[0]).strip("/").split("/")
+    return "/".join(parts[:2] if parts[0] in SPLIT else parts[:1]) or "external"
+
+
+def seconds_by_folder(actions):
+    """{folder: [seconds of building, seconds of testing]} and the seconds of the yardstick."""
+    seconds, yardstick = collections.defaultdict(lambda: [0.0, 0.0]), None
+    for label, name, taken in actions:
+        seconds[folder_of(label)][name.startswith("Testing ")] += taken
+        if name.startswith("Compiling " + YARDSTICK):
+            yardstick = taken
+    return seconds, yardstick
+
+
+def table_of(seconds, yardstick):
+    rows = sorted(seconds.items(), key=lambda row: -sum(row[1]))
+    rows = [(folder, built, tested) for folder, (built, tested) in rows if built + tested >= 1]
+    total = [sum(column) for column in list(zip(*rows))[1:]]
+    lines = ["| folder | build, s | test, s |", "|---|---|---|"]
+    lines += [f"| {folder} | {built:.0f} | {tested:.0f} |" for folder, built, tested in rows]
+    lines += [f"| all | {total[0]:.0f} | {total[1]:.0f} |"]
+    return lines + [f"| of these `{YARDSTICK}` | {yardstick or 0:.1f} | |"]
+
+
+def budgets_in(document):
+    """{row: [build, test]} of the table in the document; a cell without a number is 0."""
+    rows = re.findall(r"^\| (.+?) \| ([\d.]+) \| ([\d.]*) ?\|$", document, re.MULTILINE)
+    return {name: [float(built), float(tested or 0)] for name, built, tested in rows}
+
+
+def excesses(seconds, yardstick, budgets):
+    scale = yardstick / budgets[f"of these `{YARDSTICK}`"][0]
+    for folder, taken in sorted(seconds.items()):
+        for kind, value, budget in zip(("building", "testing"), taken, budgets.get(folder, [0, 0])):
+            limit = SLACK * scale * max(budget, LEAST_SECONDS)
+            if value > limit:
+                yield (f"{folder}: {kind} takes {value:.0f} s; expected at most {limit:.0f} s, "
+                       f"{SLACK} times {max(budget, LEAST_SECONDS):.0f} s on a machine "
+                       "of this speed")
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("profile", type=Path)
+    parser.add_argument("--check", type=Path, metavar="DOCUMENT")
+    asked = parser.parse_args(arguments)
+    seconds, yardstick = seconds_by_folder(actions_of(asked.profile))
+    if not asked.check:
+        print("\n".join(table_of(seconds, yardstick)))
+        return 0
+    if yardstick is None:
+        print(f"{YARDSTICK} was not compiled in this run: build times are not compared")
+        return 0
+    wrong = list(excesses(seconds, yardstick, budgets_in(asked.check.read_text("utf-8"))))
+    print("\n".join(wrong) or f"build times: {len(seconds)} folders within their budgets")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Build times are summed by folder, and held to a document's table on machines of any speed."""
+
+import json
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+import build_times  # noqa: E402
+
+CATCH = ("//bazel/testing:catch_main", "Compiling bazel/testing/catch_main.cc", 10)
+
+
+def profile(*actions):
+    """The path of a profile with (label, description, seconds)."""
+    events = [{"cat": "action processing", "name": name, "dur": seconds * 1e6,
+               "args": {"target": label}} for label, name, seconds in actions]
+    path = Path(tempfile.mkdtemp()) / "profile.json"
+    path.write_text(json.dumps({"traceEvents": [*events, {"cat": "other", "dur": 5, "name": "x"}]}))
+    return path
+
+
+def check(actions, document):
+    file = Path(tempfile.mkdtemp()) / "document.md"
+    file.write_text("\n".join(document))
+    return build_times.main([str(profile(*actions)), "--check", str(file)])
+
+
+class BuildTimes(unittest.TestCase):
+    ACTIONS = (
+        CATCH,
+        ("//sim/time:time", "Compiling sim/time/a.cc", 30),
+        ("//sim:sim", "Compiling sim/b.cc", 30),
+        ("//verify/simt/checks:checks", "Compiling c.cc", 20),
+        ("//verify/simt:test", "Testing //verify/simt:test", 40),
+    )
+
+    def table(self):
+        return build_times.table_of(*build_times.seconds_by_folder(self.ACTIONS))
+
+    def test_seconds_are_summed_by_folder(self):
+        self.assertEqual(self.table()[2:], [
+            "| sim | 60 | 0 |", "| verify/simt | 20 | 40 |", "| bazel | 10 | 0 |",
+            "| all | 90 | 40 |",
+            "| of these `bazel/testing/catch_main.cc` | 10.0 | |"])
+
+    def test_a_run_is_within_the_table_that_it_gives(self):
+        self.assertEqual(check(self.ACTIONS, self.table()), 0)
+
+    def test_a_slower_machine_is_within_it(self):
+        slower = [(label, name, 3 * seconds) for label, name, seconds in self.ACTIONS]
+        self.assertEqual(check(slower, self.table()), 0)
+
+    def test_a_folder_may_take_half_as_much_again_and_no_more(self):
+        for seconds, code in ((89, 0), (91, 1)):
+            actions = [CATCH, ("//sim:sim", "Compiling sim/b.cc", seconds)]
+            self.assertEqual(check(actions, self.table()), code)
+        for seconds, code in ((59, 0), (61, 1)):
+            actions = [CATCH, ("//verify/simt:test", "Testing //verify/simt:test", seconds)]
+            self.assertEqual(check(actions, self.table()), code)
+
+    def test_a_new_folder_has_a_small_budget(self):
+        for seconds, code in ((14, 0), (16, 1)):
+            actions = [CATCH, ("//judged:judged", "Compiling judged/a.cc", seconds)]
+            self.assertEqual(check(actions, self.table()), code)
+
+    def test_without_the_yardstick_nothing_is_compared(self):
+        self.assertEqual(check([("//sim:sim", "Compiling sim/b.cc", 900)], self.table()), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
