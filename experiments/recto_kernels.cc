@@ -1,4 +1,4 @@
-// The commands of recto that judge kernels: a program of its own, which `recto` finds beside itself.
+// The commands of recto that judge kernels: a program that `recto` finds beside itself.
 //
 //   recto_kernels --commands > experiments/kernel_commands.json      # after a change of their help
 

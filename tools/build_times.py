@@ -74,7 +74,8 @@ def excesses(seconds, yardstick, budgets):
             limit = SLACK * scale * max(budget, LEAST_SECONDS)
             if value > limit:
                 yield (f"{folder}: {kind} takes {value:.0f} s; expected at most {limit:.0f} s, "
-                       f"{SLACK} times {max(budget, LEAST_SECONDS):.0f} s on a machine of this speed")
+                       f"{SLACK} times {max(budget, LEAST_SECONDS):.0f} s on a machine "
+                       "of this speed")
 
 
 def main(arguments):

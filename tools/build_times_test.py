@@ -42,7 +42,8 @@ class BuildTimes(unittest.TestCase):
 
     def test_seconds_are_summed_by_folder(self):
         self.assertEqual(self.table()[2:], [
-            "| sim | 60 | 0 |", "| verify/simt | 20 | 40 |", "| bazel | 10 | 0 |", "| all | 90 | 40 |",
+            "| sim | 60 | 0 |", "| verify/simt | 20 | 40 |", "| bazel | 10 | 0 |",
+            "| all | 90 | 40 |",
             "| of these `bazel/testing/catch_main.cc` | 10.0 | |"])
 
     def test_a_run_is_within_the_table_that_it_gives(self):

@@ -1,4 +1,4 @@
-// What most files include, parsed once. Not to be included by name: each file includes what it uses.
+// What most files include, parsed once. Not to be included by name: a file includes what it uses.
 
 #include <fmt/format.h>
 

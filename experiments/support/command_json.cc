@@ -44,8 +44,8 @@ Json commands_json(const std::vector<Command>& commands) {
 std::vector<Command> commands_of(const Json& json, const std::string& program) {
   std::vector<Command> commands;
   for (const Json& item : json) {
-    Command& command = commands.emplace_back(item["name"].get<std::string>(),
-                                             item["about"].get<std::string>());
+    Command& command =
+        commands.emplace_back(item["name"].get<std::string>(), item["about"].get<std::string>());
     command.footer = item["footer"].get<std::string>();
     command.program = program;
     command.options.clear();  // --help is among those that were written

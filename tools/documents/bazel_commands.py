@@ -21,7 +21,7 @@ _CONFIG = re.compile(r"^(?:build|test):(\w+) ", re.MULTILINE)
 
 class BazelCommands:
     def __init__(self, packages, bazelrc: str, macros: str, help_of_recto=lambda _: ""):
-        """`packages` as tools/tidy reads them; `macros` is the text of all .bzl files, and
+        """`packages` as bazel_targets.py reads them; `macros` is the text of all .bzl files, and
         `help_of_recto` gives the help of a command of recto.
         """
         self._help_of_recto = help_of_recto

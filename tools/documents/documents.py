@@ -15,13 +15,13 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(ROOT / "tools/tidy")]
 
-from bazel_build import BuildFiles  # noqa: E402
 from bazel_commands import BazelCommands  # noqa: E402
+from bazel_targets import package_of  # noqa: E402
 from command_blocks import commands_of, markdown_of  # noqa: E402
 from document_check import DocumentCheck, Lists, Tally, is_program  # noqa: E402
 from listed_commands import BadList, EntryList  # noqa: E402
 from machine import Machine, kit_beside  # noqa: E402
-from source_tree import Kind, SourceTree  # noqa: E402
+from tree import Tree  # noqa: E402
 from workplace import Workplace  # noqa: E402
 
 SLOW_S = 20  # anything slower belongs in slow.txt
@@ -35,14 +35,16 @@ def read_lists() -> Lists:
 
 
 def bazel_of(tree, program: Path) -> BazelCommands:
-    macros = "\n".join(file.text for file in tree if file.path.endswith(".bzl"))
+    macros = "\n".join(file.text for file in tree.values() if file.path.endswith(".bzl"))
     bazelrc = (ROOT / ".bazelrc").read_text()
+    builds = [file for file in tree.values() if file.name == "BUILD"]
+    packages = [package_of(file.folder, file.text) for file in builds]
 
     def help_of_recto(command: str) -> str:
         done = subprocess.run([program, command, "--help"], capture_output=True, text=True)
         return done.stdout
 
-    return BazelCommands(BuildFiles(tree).packages, bazelrc, macros, help_of_recto)
+    return BazelCommands(packages, bazelrc, macros, help_of_recto)
 
 
 def show(tally: Tally, documents: int, unused: list[str]) -> int:
@@ -76,8 +78,8 @@ def main(arguments) -> int:
     if not os.access(program, os.X_OK):
         print(f"{program}: expected the program recto")
         return 2
-    tree = SourceTree.of_folder(ROOT)
-    files = [file.path for file in tree]
+    tree = Tree.of_folder(ROOT)
+    files = list(tree)
     try:
         lists = read_lists()
     except BadList as error:
@@ -85,7 +87,7 @@ def main(arguments) -> int:
         return 2
     tally, machine = Tally(), machine_of(arguments)
     check = DocumentCheck(program, bazel_of(tree, program), lists, tally, machine)
-    documents = [file for file in tree.of_kind(Kind.MARKDOWN, Kind.NOTEBOOK)
+    documents = [file for file in tree.of("markdown", "notebook")
                  if not chosen or file.path in chosen]
     with tempfile.TemporaryDirectory(dir=os.environ.get("TEST_TMPDIR")) as folder:
         workplace = Workplace(Path(folder), files, ROOT, program, machine)

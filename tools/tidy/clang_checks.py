@@ -9,32 +9,29 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
-from source_tree import Kind, SourceTree
+from header_check import INCLUDES, ROOT
+from tree import Tree
 
 FORMAT_VERSION = 14  # other versions break lines elsewhere
-_COMPILER_FLAGS = ["-std=c++20", "-I."]
 _NAMES = "readability-identifier-naming"
 
 
 def main():
-    root = Path(__file__).resolve().parents[2]
-    sources = [file.path for file in SourceTree.of_folder(root).of_kind(Kind.CPP)]
-    os.chdir(root)
-    failures = check_format(sources) + check_names(sources)
-    print(f"clang checks: {len(sources)} files, {failures} with violations")
-    return 1 if failures else 0
+    os.chdir(ROOT)
+    sources = [file.path for file in Tree.of_folder(ROOT).of("c++")]
+    found = check_format(sources) + check_names(sources)
+    print("\n".join([*found, f"clang checks: {len(sources)} files, {len(found)} violations"]))
+    return 1 if found else 0
 
 
 def check_format(sources):
     version = major_version("clang-format")
     if version != FORMAT_VERSION:
         return skip("clang-format", f"version {FORMAT_VERSION} wanted, {version or 'none'} found")
-    done = subprocess.run(
-        ["clang-format", "--dry-run", *sources], capture_output=True, text=True, check=True
-    )
-    return report(re.findall(r"^(\S+?:\d+):\d+: warning: .*", done.stderr, re.M), "not formatted")
+    said = output_of("clang-format", "--dry-run", *sources)
+    places = re.findall(r"^(\S+?:\d+):\d+: warning: .*", said, re.M)
+    return [f"{place}: not formatted" for place in places]
 
 
 def check_names(sources):
@@ -49,35 +46,29 @@ def check_names(sources):
     if unread:  # a header that only the build generates, or a library that is not installed
         skip("clang-tidy", f"{unread} of {len(units)} files that cannot be compiled outside Bazel")
     complaint = re.compile(rf"^(\S+?):(\d+):\d+: \w+: (.*) \[{_NAMES}", re.M)
-    found = [
-        f"{os.path.relpath(path)}:{line}: {text}"
-        for output in outputs
-        for path, line, text in complaint.findall(output)
-    ]
-    return report(sorted(set(found)), "named otherwise than STYLE.md says")
+    found = {match for output in outputs for match in complaint.findall(output)}
+    return [f"{os.path.relpath(path)}:{line}: {text}" for path, line, text in sorted(found)]
 
 
 def tidy_output(unit):
-    command = ["clang-tidy", "--quiet", f"--checks=-*,{_NAMES}", unit, "--", *_COMPILER_FLAGS]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    checks = f"--checks=-*,{_NAMES}"
+    return output_of("clang-tidy", "--quiet", checks, unit, "--", "-std=c++20", *INCLUDES)
+
+
+def output_of(*command):
+    both = subprocess.STDOUT
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=both, text=True).stdout
 
 
 def major_version(tool):
     if shutil.which(tool) is None:
         return None
-    text = subprocess.run([tool, "--version"], capture_output=True, text=True, check=True).stdout
-    return int(re.search(r"version (\d+)", text).group(1))
-
-
-def report(places, what):
-    for place in places:
-        print(f"{place}: {what}")
-    return len(places)
+    return int(re.search(r"version (\d+)", output_of(tool, "--version")).group(1))
 
 
 def skip(tool, reason):
     print(f"SKIPPED: {tool}: {reason}")
-    return 0
+    return []
 
 
 if __name__ == "__main__":
