@@ -142,9 +142,11 @@ def save(figure: SubFigure, path: Path, foot: str) -> list[Path]:
 
 
 def _settle_layout(whole) -> None:
-    """Lays out once, and rounds: the last digits of places depend on what was drawn before, and
-    names of clipping paths in an SVG on every digit."""
+    """Lays out once, and rounds. The solver orders its variables by their addresses, so the last
+    digits of places differ from run to run, and an SVG names clipping paths by every digit."""
     whole.draw_without_rendering()
     whole.set_layout_engine("none")
+    for part in whole.subfigs:
+        part.bbox_relative.set_points(part.bbox_relative.get_points().round(6))
     for axis in whole.axes:
-        axis.set_position([round(part, 6) for part in axis.get_position().bounds])
+        axis.set_position([round(edge, 6) for edge in axis.get_position().bounds])
