@@ -59,10 +59,7 @@ def mutated_program(name, sources, tests, users = [], picked = [], data = [], de
         name = name + "_trials",
         srcs = copies + tests,
         # Code in two forms makes warnings; what is wrong on purpose more so.
-        copts = [
-            "-w",
-            "-Wno-narrowing",
-        ] + select({
+        copts = ["-w", "-Wno-narrowing"] + select({
             ":uninstrumented": ["-include verify/mutants/uninstrumented.h"],
             "//conditions:default": [
                 "-D_GLIBCXX_ASSERTIONS",
@@ -72,9 +69,7 @@ def mutated_program(name, sources, tests, users = [], picked = [], data = [], de
         }),
         data = data,
         tags = ["manual"],
-        deps = deps + [
-            ":steps",
-        ] + select({
+        deps = deps + [":steps"] + select({
             ":uninstrumented": [":without_instrumentation"],
             "//conditions:default": [],
         }),

@@ -43,6 +43,4 @@ REFERENCE_TESTS = ["//reference:%s_test.cc" % name for name in (
     "golden_operations kv_cache_ops kv_cache_ops_property kv_cache_reader numerics " +
     "one_sided_error online_softmax output_error paged_attention rescalings rotary " +
     "rotary_property rounding rounding_agreement score_error truncated_sum"
-).split(" ")] + [
-    "//verify/canaries:canaries_test.cc",
-]
+).split(" ")] + ["//verify/canaries:canaries_test.cc"]
