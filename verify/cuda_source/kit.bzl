@@ -122,7 +122,4 @@ def forwarding_headers(name, folder):
             outs = ["%s/%s" % (folder, header)],
             cmd = "printf '#pragma once\\n#include \"verify/cuda_source/%s\"\\n' > $@" % target,
         )
-    native.filegroup(
-        name = name,
-        srcs = ["%s/%s" % (folder, header) for header in _FORWARDED],
-    )
+    native.filegroup(name = name, srcs = ["%s/%s" % (folder, header) for header in _FORWARDED])

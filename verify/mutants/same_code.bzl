@@ -39,16 +39,10 @@ same_code = rule(
     attrs = {
         "copies": attr.label(mandatory = True, doc = "of copies.py"),
         "deps": attr.label_list(providers = [CcInfo], doc = "of what is compiled"),
-        "equivalent": attr.label(
-            allow_single_file = True,
-            default = "//verify/mutants:equivalent",
-        ),
+        "equivalent": attr.label(allow_single_file = True, default = "//verify/mutants:equivalent"),
         "headers": attr.label_list(allow_files = True, doc = "beside those of deps"),
         "list": attr.label(allow_single_file = True, mandatory = True, doc = "of mutants"),
         "open": attr.label(allow_single_file = True, default = "//verify/mutants:open"),
-        "_script": attr.label(
-            allow_single_file = True,
-            default = "//verify/mutants:same_code.py",
-        ),
+        "_script": attr.label(allow_single_file = True, default = "//verify/mutants:same_code.py"),
     },
 )

@@ -35,15 +35,7 @@ SIMULATOR = _files(
     ".h",
     "batch continuous_scheduler decode_clock gauge_values group host_pool kv_holdings " +
     "running_list scheduler static_scheduler visible_pairs",
-) + _files(
-    "sim",
-    ".h",
-    "event_queue simulator",
-) + _files(
-    "sim",
-    ".cc",
-    "simulator",
-)
+) + _files("sim", ".h", "event_queue simulator") + _files("sim", ".cc", "simulator")
 
 REFERENCE = _files(
     "reference",

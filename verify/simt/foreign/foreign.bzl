@@ -92,13 +92,7 @@ def foreign_cover_test(name, srcs, deps, modes, script, tags, args = [], size = 
         _skipped_test(name)
         return
     programs = {"plain": name + "_plain"}
-    recto_binary(
-        name = programs["plain"],
-        srcs = srcs,
-        deps = deps,
-        tags = tags,
-        testonly = True,
-    )
+    recto_binary(name = programs["plain"], srcs = srcs, deps = deps, tags = tags, testonly = True)
     for mode in modes:
         programs[mode] = "%s_%s" % (name, mode)
         simt_variant(
