@@ -37,7 +37,9 @@ TEST_CASE("of failures as many are made small as are asked for, and equal ones a
   const Json& counts = json["counts"][0];
   CHECK(counts["failed"].get<double>() >= 2);
   std::int64_t same = 0;
-  for (const Json& kind : counts["failed_by_kind"]) same += kind["shrunk_to_shown"].get<int>();
+  for (const auto& [kind, failures] : counts["failed_by_kind"].items()) {
+    same += failures["shrunk_to_shown"].get<int>();
+  }
   CHECK(json["failures"].size() + static_cast<std::size_t>(same) == 2);
   const std::string second = folder + "/faulty-c-prefill-oracle-2.json";
   CHECK(std::filesystem::exists(second) == (same == 0));
