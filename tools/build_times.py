@@ -21,7 +21,7 @@ from pathlib import Path
 
 SLACK = 1.5
 LEAST_SECONDS = 10  # what is shorter is noise
-YARDSTICK = "bazel/testing/catch_main.cc"
+YARDSTICK = "bazel/testing/catch.cc"
 # Folders whose parts are shown on their own.
 SPLIT = ("cuda", "experiments", "verify")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 import build_times  # noqa: E402
 
-CATCH = ("//bazel/testing:catch_main", "Compiling bazel/testing/catch_main.cc", 10)
+CATCH = ("//bazel/testing:catch", "Compiling bazel/testing/catch.cc", 10)
 
 
 def profile(*actions):
@@ -44,7 +44,7 @@ class BuildTimes(unittest.TestCase):
         self.assertEqual(self.table()[2:], [
             "| sim | 60 | 0 |", "| verify/simt | 20 | 40 |", "| bazel | 10 | 0 |",
             "| all | 90 | 40 |",
-            "| of these `bazel/testing/catch_main.cc` | 10.0 | |"])
+            "| of these `bazel/testing/catch.cc` | 10.0 | |"])
 
     def test_a_run_is_within_the_table_that_it_gives(self):
         self.assertEqual(check(self.ACTIONS, self.table()), 0)

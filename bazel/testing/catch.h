@@ -28,6 +28,9 @@ namespace recto::testing {
 // Prints "SKIPPED: <test case>: <reason>", the line that is counted when all tests have run.
 void report_skipped(std::string_view reason);
 
+// The main() of a test.
+int run_tests(int argc, char** argv);
+
 }  // namespace recto::testing
 
 // Leaves the enclosing test case (or lambda-free function that returns void).

@@ -1,0 +1,60 @@
+// The implementation of Catch2, and what recto adds to it.
+
+#define CATCH_CONFIG_RUNNER
+#include "bazel/testing/catch.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/contract.h"
+
+namespace recto::testing {
+
+void report_skipped(std::string_view reason) {
+  std::cout << "SKIPPED: " << Catch::getResultCapture().getCurrentTestName() << ": " << reason
+            << std::endl;
+}
+
+namespace {
+
+#if __has_include(<catch2/catch_all.hpp>)
+using Catch::EventListenerBase;
+#else
+using EventListenerBase = Catch::TestEventListenerBase;
+#endif
+
+// TEST_TARGET, which printed commands for replays name, with a filter for the file of the running
+// case: a program has those of a whole component.
+class ReplayTarget : public EventListenerBase {
+ public:
+  using EventListenerBase::EventListenerBase;
+
+  void testCaseStarting(const Catch::TestCaseInfo& test_case) override {
+    const char* target = std::getenv("TEST_TARGET");
+    if (target == nullptr) return;
+    const std::string name(std::string_view(target).substr(0, std::string_view(target).find(' ')));
+    const std::string file = std::filesystem::path(test_case.lineInfo.file).stem();
+    setenv("TEST_TARGET", (name + " --test_filter='[#" + file + "]'").c_str(), /*overwrite=*/1);
+  }
+};
+
+CATCH_REGISTER_LISTENER(ReplayTarget)
+
+}  // namespace
+
+int run_tests(int argc, char** argv) {
+  install_throwing_contract_handler();
+  std::vector<char*> arguments(argv, argv + argc);
+  // `bazel test --test_filter=SPEC` arrives here.
+  if (char* filter = std::getenv("TESTBRIDGE_TEST_ONLY")) arguments.push_back(filter);
+  Catch::Session session;
+  session.configData().rngSeed = 2026;  // version 3 would take the clock
+  session.configData().filenamesAsTags = true;
+  return session.run(static_cast<int>(arguments.size()), arguments.data());
+}
+
+}  // namespace recto::testing
