@@ -27,22 +27,34 @@ using Catch::EventListenerBase;
 using EventListenerBase = Catch::TestEventListenerBase;
 #endif
 
-// TEST_TARGET, which printed commands for replays name, with a filter for the file of the running
-// case: a program has those of a whole component.
-class ReplayTarget : public EventListenerBase {
+// What a program of a whole component hides from its cases: printed commands for replays name the
+// file of the running case, and cases of different files may write files of the same name.
+class CaseEnvironment : public EventListenerBase {
  public:
   using EventListenerBase::EventListenerBase;
 
   void testCaseStarting(const Catch::TestCaseInfo& test_case) override {
-    const char* target = std::getenv("TEST_TARGET");
-    if (target == nullptr) return;
-    const std::string name(std::string_view(target).substr(0, std::string_view(target).find(' ')));
     const std::string file = std::filesystem::path(test_case.lineInfo.file).stem();
-    setenv("TEST_TARGET", (name + " --test_filter='[#" + file + "]'").c_str(), /*overwrite=*/1);
+    if (const char* target = std::getenv("TEST_TARGET")) {
+      const std::string name(std::string_view(target).substr(0, std::string_view(target).find(' ')));
+      setenv("TEST_TARGET", (name + " --test_filter='[#" + file + "]'").c_str(), /*overwrite=*/1);
+    }
+    if (!root_.empty()) {
+      std::filesystem::create_directories(root_ / file);
+      setenv("TEST_TMPDIR", (root_ / file).c_str(), /*overwrite=*/1);
+    }
   }
+
+ private:
+  static std::filesystem::path temporary_folder() {
+    const char* folder = std::getenv("TEST_TMPDIR");
+    return folder == nullptr ? std::filesystem::path() : std::filesystem::path(folder);
+  }
+
+  std::filesystem::path root_ = temporary_folder();
 };
 
-CATCH_REGISTER_LISTENER(ReplayTarget)
+CATCH_REGISTER_LISTENER(CaseEnvironment)
 
 }  // namespace
 

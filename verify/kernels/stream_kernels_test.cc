@@ -192,7 +192,7 @@ std::vector<std::uint64_t> bits_of(const std::vector<double>& values) {
 }
 
 // The elements of a row are summed in one order, wherever they lie.
-TEST_CASE("no bit of a result depends on the layout") {
+TEST_CASE("no bit of a streamed result depends on the layout") {
   for (std::uint64_t number = 0; number < 20; ++number) {
     const DescribedCase drawn = drawn_case(decode_cases(), number);
     for (const Backend& backend :

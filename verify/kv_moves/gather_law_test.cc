@@ -70,7 +70,7 @@ TEST_CASE("the reference's gather keeps the law; whoever gathers nothing is skip
   CHECK(report.counts[1].skipped.at("it gathers no contexts") > 40);
 }
 
-TEST_CASE("whoever does one thing wrong breaks it") {
+TEST_CASE("who gathers one thing wrong breaks the law") {
   for (const Gather gather :
        {gather_nothing, gather_keys_alone, gather_a_row_late, gather_beyond_rows}) {
     const LawReport report = report_of(gather);

@@ -90,7 +90,7 @@ TEST_CASE("the reference's write keeps the law; whoever appends nothing is skipp
   CHECK(report.counts[1].skipped.at("it appends no K and V") > 40);
 }
 
-TEST_CASE("whoever does one thing wrong breaks it") {
+TEST_CASE("who appends one thing wrong breaks the law") {
   for (const Append append :
        {append_nothing, append_padding_too, append_a_slot_early, append_and_forget_lengths}) {
     const LawReport report = report_of(append);

@@ -176,7 +176,7 @@ TEST_CASE("the reference's write keeps the law; whoever writes nothing is skippe
   CHECK(report.counts[1].skipped.at("it writes no K and V") > 40);
 }
 
-TEST_CASE("whoever does one thing wrong breaks it") {
+TEST_CASE("who writes one thing wrong breaks the law") {
   for (const Write write : {write_last_slot_again, write_to_nowhere, write_keys_alone,
                             write_unscaled, write_all_but_the_last, write_ties_up,
                             write_by_reciprocal, write_through_fp16, write_512_tokens}) {
