@@ -70,16 +70,18 @@ def recto_library(
 
     Args:
       name: by convention that of the folder.
-      srcs: if not given, the .cc files of the folder, without tests, benchmarks and fuzz tests.
-      hdrs: if not given, the .h files of the folder.
+      srcs, hdrs: if neither is given, the .cc and .h files of the folder, without tests, benchmarks
+        and fuzz tests.
       exclude: files of the folder that belong to something else.
       generated: further sources, which rules make.
     """
+    if srcs == None and hdrs == None:
+        srcs, hdrs = _library_files("*.cc", exclude), _library_files("*.h", exclude)
     first, first_deps = _precompiled("library", copts)
     cc_library(
         name = name,
-        srcs = (_library_files("*.cc", exclude) if srcs == None else srcs) + generated,
-        hdrs = _library_files("*.h", exclude) if hdrs == None else hdrs,
+        srcs = (srcs or []) + generated,
+        hdrs = hdrs,
         deps = deps + first_deps,
         copts = COPTS + first + copts,
         linkstatic = True,
