@@ -36,7 +36,8 @@ class CaseEnvironment : public EventListenerBase {
   void testCaseStarting(const Catch::TestCaseInfo& test_case) override {
     const std::string file = std::filesystem::path(test_case.lineInfo.file).stem();
     if (const char* target = std::getenv("TEST_TARGET")) {
-      const std::string name(std::string_view(target).substr(0, std::string_view(target).find(' ')));
+      const std::string_view told(target);
+      const std::string name(told.substr(0, told.find(' ')));
       setenv("TEST_TARGET", (name + " --test_filter='[#" + file + "]'").c_str(), /*overwrite=*/1);
     }
     if (!root_.empty()) {

@@ -79,7 +79,10 @@ class ReplayTest(unittest.TestCase):
         self.assertIn("Expands to:\n  5 < 5\n", printed)
         self.assertEqual(printed, run(PROPERTY)[1])
         command = re.search(
-            r'^replay: RC_PARAMS="(reproduce=\S+)" ./bazelw test //planted:it$', printed, re.M
+            r'^replay: RC_PARAMS="(reproduce=\S+)" ./bazelw test //planted:it '
+            r"--test_filter='\[#planted_property\]'$",
+            printed,
+            re.M,
         )
         self.assertIsNotNone(command, printed)
         status, printed = run(PROPERTY, RC_PARAMS=command[1])
