@@ -57,6 +57,34 @@ class CaseEnvironment : public EventListenerBase {
 
 CATCH_REGISTER_LISTENER(CaseEnvironment)
 
+// Bazel's environment has how many shards there are and which of them this is. A shard runs every
+// Nth case.
+int shard_number(const char* variable, int otherwise) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::atoi(text);
+}
+
+#if __has_include(<catch2/catch_all.hpp>)
+void choose_shard(Catch::Session& session, int index, int count) {
+  session.configData().shardIndex = static_cast<unsigned>(index);
+  session.configData().shardCount = static_cast<unsigned>(count);
+}
+#else
+void choose_shard(Catch::Session& session, int index, int count) {
+  const Catch::Config& config = session.config();
+  Catch::ConfigData chosen = session.configData();
+  chosen.testsOrTags.clear();
+  int position = 0;
+  for (const Catch::TestCase& test_case :
+       Catch::filterTests(Catch::getAllTestCasesSorted(config), config.testSpec(), config)) {
+    if (position++ % count == index) chosen.testsOrTags.push_back('"' + test_case.name + '"');
+  }
+  // No name at all would choose every case.
+  if (chosen.testsOrTags.empty()) chosen.testsOrTags.push_back("\"no case for this shard\"");
+  session.useConfigData(chosen);
+}
+#endif
+
 }  // namespace
 
 int run_tests(int argc, char** argv) {
@@ -67,7 +95,11 @@ int run_tests(int argc, char** argv) {
   Catch::Session session;
   session.configData().rngSeed = 2026;  // version 3 would take the clock
   session.configData().filenamesAsTags = true;
-  return session.run(static_cast<int>(arguments.size()), arguments.data());
+  const int status = session.applyCommandLine(static_cast<int>(arguments.size()), arguments.data());
+  if (status != 0) return status;
+  const int shards = shard_number("TEST_TOTAL_SHARDS", 1);
+  if (shards > 1) choose_shard(session, shard_number("TEST_SHARD_INDEX", 0), shards);
+  return session.run();
 }
 
 }  // namespace recto::testing
