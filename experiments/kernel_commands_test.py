@@ -34,7 +34,7 @@ class KernelCommands(unittest.TestCase):
             self.assertEqual(run(RECTO, name, "--help").stdout, run(KERNELS, name, "--help").stdout)
             wrong = run(RECTO, name, "--no-such-flag")
             self.assertEqual(wrong.returncode, 2, name)
-            self.assertIn("--no-such-flag: no such flag", wrong.stderr)
+            self.assertEqual(wrong.stderr, run(KERNELS, name, "--no-such-flag").stderr)
 
     def test_where_they_are_not_built_recto_says_how(self):
         alone = Path(shutil.copy(RECTO, tempfile.mkdtemp()))

@@ -91,7 +91,12 @@ int run_tests(int argc, char** argv) {
   install_throwing_contract_handler();
   std::vector<char*> arguments(argv, argv + argc);
   // `bazel test --test_filter=SPEC` arrives here.
-  if (char* filter = std::getenv("TESTBRIDGE_TEST_ONLY")) arguments.push_back(filter);
+  char everything[] = "*";  // also what is tagged [.full]
+  if (char* filter = std::getenv("TESTBRIDGE_TEST_ONLY")) {
+    arguments.push_back(filter);
+  } else if (std::getenv("RECTO_FULL") != nullptr) {
+    arguments.push_back(everything);
+  }
   Catch::Session session;
   session.configData().rngSeed = 2026;  // version 3 would take the clock
   session.configData().filenamesAsTags = true;

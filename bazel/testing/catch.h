@@ -1,7 +1,8 @@
 #pragma once
 
 // Catch2, version 2 or 3, whichever is installed. Write tests against version 3; what version 2
-// lacks is added here.
+// lacks is added here. A case with the tag [.full] runs under --config=full, or if its file or name
+// is asked for.
 
 #define CATCH_CONFIG_ENABLE_PAIR_STRINGMAKER
 #if __has_include(<catch2/catch_all.hpp>)

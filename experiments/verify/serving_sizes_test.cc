@@ -1,5 +1,5 @@
 // A kernel that is wrong at the sizes of servers alone fails in the default run, and its cases get
-// small in bounded time.
+// small in bounded time. Most faults are planted under --config=full alone.
 
 #include <cstdint>
 #include <cstdlib>
@@ -51,7 +51,8 @@ std::int64_t failed_of_oracle(const Json& json) {
   return failed;
 }
 
-TEST_CASE("right below 512 keys, below 33 sequences, or in four KV heads: each is caught") {
+TEST_CASE("right below 512 keys, below 33 sequences, or in four KV heads: each is caught",
+          "[.full]") {
   for (const char* fault : {"context:512", "sequence:32", "head:4"}) {
     CAPTURE(fault);
     const Json json = verify(fault, {"--law", "oracle", "--backend", "decode"});
@@ -61,7 +62,8 @@ TEST_CASE("right below 512 keys, below 33 sequences, or in four KV heads: each i
   }
 }
 
-TEST_CASE("wide groups, many heads, many sequences and large blocks: each fault there is caught") {
+TEST_CASE("wide groups, many heads, many sequences and large blocks: each fault there is caught",
+          "[.full]") {
   for (const char* fault : {"group:16", "q-head:64", "sequence:64", "block:256"}) {
     CAPTURE(fault);
     const Json json = verify_decode(fault);
@@ -80,14 +82,15 @@ TEST_CASE("right in groups of 8: it is caught, and shrinks to a group of 9") {
   CHECK(saved["case"]["shape"]["num_kv_heads"] == 1);
 }
 
-TEST_CASE("several KV heads beyond 640 keys, heads of wide groups, sinks: each is caught") {
+TEST_CASE("several KV heads beyond 640 keys, heads of wide groups, sinks: each is caught",
+          "[.full]") {
   for (const char* fault : {"kv-context:640", "group:64", "sink:512"}) {
     CAPTURE(fault);
     CHECK(failed_of_oracle(verify_decode(fault)) >= 1);
   }
 }
 
-TEST_CASE("faults in chunks of prompts alone: each is caught") {
+TEST_CASE("faults in chunks of prompts alone: each is caught", "[.full]") {
   for (const char* fault :
        {"chunk:12", "later-row:16", "batch-row:128", "group-row:64", "row:256", "prefix:256"}) {
     CAPTURE(fault);
@@ -95,8 +98,8 @@ TEST_CASE("faults in chunks of prompts alone: each is caught") {
   }
 }
 
-TEST_CASE(
-    "faults in rows behind long contexts, their windows, and behind no rows: each is caught") {
+TEST_CASE("faults in rows behind long contexts, their windows, and behind no rows: each is caught",
+          "[.full]") {
   for (const char* fault :
        {"late-row:1280", "draft-row:1280", "late-window:1280", "after-empty:12"}) {
     CAPTURE(fault);
@@ -104,18 +107,20 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("windows that begin at a wrong block, or split, beyond 2048 keys alone: each is caught") {
+TEST_CASE("windows that begin at a wrong block, or split, beyond 2048 keys alone: each is caught",
+          "[.full]") {
   for (const char* fault : {"window:2048", "split-window:2048"}) {
     CAPTURE(fault);
     CHECK(failed_of_oracle(verify_narrow(fault, "decode")) >= 1);
   }
 }
 
-TEST_CASE("a running maximum that begins at -5000 behind 512 keys alone is caught") {
+TEST_CASE("a running maximum that begins at -5000 behind 512 keys alone is caught", "[.full]") {
   CHECK(failed_of_oracle(verify_narrow("low:512", "decode")) >= 1);
 }
 
-TEST_CASE("splits of 512 keys merged by a wrong maximum, or left out if lower: each is caught") {
+TEST_CASE("splits of 512 keys merged by a wrong maximum, or left out if lower: each is caught",
+          "[.full]") {
   for (const char* fault : {"maximum:512", "skip:512"}) {
     for (const char* backend : {"decode", "prefill"}) {
       CAPTURE(fault, backend);
@@ -124,7 +129,8 @@ TEST_CASE("splits of 512 keys merged by a wrong maximum, or left out if lower: e
   }
 }
 
-TEST_CASE("dims beyond a multiple of 16, and the sign of the scale, if lost: each is caught") {
+TEST_CASE("dims beyond a multiple of 16, and the sign of the scale, if lost: each is caught",
+          "[.full]") {
   for (const char* fault : {"head-dim:32", "scale:256"}) {
     for (const char* backend : {"decode", "prefill"}) {
       CAPTURE(fault, backend);
@@ -139,7 +145,8 @@ Json verify_write(const char* fault) {
                         "--sequences-max", "8", "--q-heads-max", "32"});
 }
 
-TEST_CASE("of a library that only writes K and V, faults at the sizes of servers are caught") {
+TEST_CASE("of a library that only writes K and V, faults at the sizes of servers are caught",
+          "[.full]") {
   for (const char* fault : {"write-head:8", "write-token:1024", "write-block:256"}) {
     CAPTURE(fault);
     const Json json = verify_write(fault);
@@ -154,7 +161,7 @@ TEST_CASE("of a library that only writes K and V, faults at the sizes of servers
   CHECK(sizes["block sizes"].back() == 512);
 }
 
-TEST_CASE("the law of chunking sees rows beyond a tile of 16") {
+TEST_CASE("the law of chunking sees rows beyond a tile of 16", "[.full]") {
   for (const char* fault : {"later-row:16", "chunk:12"}) {
     CAPTURE(fault);
     const Json json = verify(fault, {"--law", "chunking", "--backend", "prefill"});
@@ -162,7 +169,8 @@ TEST_CASE("the law of chunking sees rows beyond a tile of 16") {
   }
 }
 
-TEST_CASE("a wrong stride of the table's rows is caught behind 512 keys, whatever the seed") {
+TEST_CASE("a wrong stride of the table's rows is caught behind 512 keys, whatever the seed",
+          "[.full]") {
   for (const char* seed : {"2026", "7"}) {
     CAPTURE(seed);
     const Json json =
