@@ -72,7 +72,7 @@ TEST_CASE("wide groups, many heads, many sequences and large blocks: each fault 
   }
 }
 
-TEST_CASE("right in groups of 8: it is caught, and shrinks to a group of 9") {
+TEST_CASE("right in groups of 8: it is caught, and shrinks to a group of 9", "[.full]") {
   const Json json = verify("group:8", {"--law", "oracle"});
   CHECK(failed_of_oracle(json) >= 2);
   REQUIRE_FALSE(json["failures"].empty());

@@ -51,7 +51,7 @@ LawReport report_of_fault(const std::string& library, const char* variable, int 
                           const DrawnCases& cases) {
   setenv(variable, std::to_string(fault).c_str(), 1);
   const Result<LawReport> report = kernel_library_report(
-      kFolder + library, {cases}, {}, {.failures_kept = 1, .shrinking_trials = 40});
+      kFolder + library, {cases}, {}, {.failures_kept = 1, .shrinking_trials = 4});
   unsetenv(variable);
   REQUIRE(report.status().message().empty());
   return report.value();
@@ -111,11 +111,11 @@ TEST_CASE("memory by which thread blocks are said to communicate is not looked a
 TEST_CASE("a framework's extension passes all laws, in one pass and in partitions") {
   for (const std::string library : {"packed_decode.so", "packed_decode_partitioned.so"}) {
     const Result<LawReport> report =
-        kernel_library_report(kFolder + library, {packed_cases("packed", 10)});
+        kernel_library_report(kFolder + library, {packed_cases("packed", 5)});
     REQUIRE(report.status().message().empty());
     report.value().print(std::cout);
     CHECK(report.value().passed());
-    CHECK(held(report.value()) > 20);
+    CHECK(held(report.value()) > 10);
   }
 }
 
