@@ -59,9 +59,12 @@ std::uint64_t RandomStream::next_u64() {
 // Redraws the first 2^64 mod `bound` numbers, so that all remainders are equally likely.
 std::uint64_t RandomStream::next_below(std::uint64_t bound) {
   RECTO_CHECK_GT(bound, 0u);
-  const std::uint64_t incomplete = (0 - bound) % bound;
   std::uint64_t draw = next_u64();
-  while (draw < incomplete) draw = next_u64();
+  // Less than `bound` of the lowest values are too many; a division tells how many.
+  if (draw < bound) {
+    const std::uint64_t incomplete = (0 - bound) % bound;
+    while (draw < incomplete) draw = next_u64();
+  }
   return draw % bound;
 }
 

@@ -14,25 +14,24 @@ class ReadySet {
  public:
   static constexpr unsigned kThreadsMax = 1024;
 
-  void clear() { words_ = {}; }
-  bool empty() const {
-    std::uint64_t any = 0;
-    for (const std::uint64_t word : words_) any |= word;
-    return any == 0;
+  void clear() {
+    words_ = {};
+    size_ = 0;
   }
-  unsigned size() const {
-    unsigned size = 0;
-    for (const std::uint64_t word : words_) size += static_cast<unsigned>(std::popcount(word));
-    return size;
-  }
+  bool empty() const { return size_ == 0; }
+  unsigned size() const { return size_; }
   bool contains(unsigned thread) const { return (words_[thread / 64] >> thread % 64 & 1) != 0; }
 
   void insert(unsigned thread) { insert_lanes(thread / kWarpSize, 1U << thread % kWarpSize); }
-  void erase(unsigned thread) { words_[thread / 64] &= ~(std::uint64_t{1} << thread % 64); }
+  void erase(unsigned thread) {
+    size_ -= contains(thread) ? 1 : 0;
+    words_[thread / 64] &= ~(std::uint64_t{1} << thread % 64);
+  }
 
   // Inserts lanes of one warp, none of which is in the set.
   void insert_lanes(unsigned warp, std::uint32_t lanes) {
     words_[warp / 2] |= std::uint64_t{lanes} << warp % 2 * kWarpSize;
+    size_ += static_cast<unsigned>(std::popcount(lanes));
   }
 
   std::uint32_t lanes(unsigned warp) const {
@@ -61,8 +60,11 @@ class ReadySet {
   // The one that is preceded by `rank` others; rank < size().
   unsigned nth(unsigned rank) const {
     unsigned word = 0;
-    for (; rank >= static_cast<unsigned>(std::popcount(words_[word])); ++word) {
-      rank -= static_cast<unsigned>(std::popcount(words_[word]));
+    while (true) {
+      const auto here = static_cast<unsigned>(std::popcount(words_[word]));
+      if (rank < here) break;
+      rank -= here;
+      ++word;
     }
     std::uint64_t bits = words_[word];
     for (; rank > 0; --rank) bits &= bits - 1;
@@ -70,6 +72,7 @@ class ReadySet {
   }
 
  private:
+  unsigned size_ = 0;
   std::array<std::uint64_t, kThreadsMax / 64> words_ = {};
 };
 
