@@ -2,7 +2,8 @@
 """Activates mutants, one process each, and reports which are killed, by what, and how fast.
 
     campaign.py --programs KIND=PROGRAM=MUTANTS... --equivalent EQUIVALENT.txt --open OPEN.txt
-                [--some-programs] [--sample N] [--jobs N] [--seconds S] [--only NAME...] [--drawn-only]
+                [--some-programs] [--sample N] [--jobs N] [--seconds S] [--only NAME...]
+                [--drawn-only]
                 [--first-by-compiler RESULT.json] [--columns N] [--result JSON]
                 [--built-from COMMIT] [--journal JSONL]
 
