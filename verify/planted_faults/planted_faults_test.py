@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Each planted fault is found, and without one nothing is.
 
-    planted_faults_test.py PROGRAM FAULTS...
+    planted_faults_test.py [--only SOURCE] PROGRAM FAULTS...
 
 A fault that is named after a test of a known bug (up to a dot) is to be found by that test; of all
 others it is said which finder was the first, or with RECTO_FULL=1, which of them find it. Each test
@@ -79,11 +79,14 @@ def failures_of(program, fault, cases, finders):
 
 
 def main(arguments):
-    program, *files = arguments
+    only = arguments[1] if arguments[0] == "--only" else None
+    program, *files = arguments[2:] if only else arguments
     names = names_of(program)
     finders = [name for name in names if name.startswith(FINDER)]
     cases = {name.split(":")[0]: name for name in names if KNOWN_BUG.match(name)}
     faults = plant.read_faults(files)
+    if only:
+        faults = [f for f in faults if {path for path, _, _ in f.changes} == {only}]
     failures = []
     for case in names:
         what = run(program, case, "")
@@ -92,7 +95,8 @@ def main(arguments):
     for fault in faults:
         failures += failures_of(program, fault, cases, finders)
     known = {fault.name.split(".")[0] for fault in faults}
-    failures += [f"'{case}' has no fault" for name, case in cases.items() if name not in known]
+    if not only:
+        failures += [f"'{case}' has no fault" for name, case in cases.items() if name not in known]
     for failure in failures:
         print(f"FAILED: {failure}")
     print(f"{len(faults)} faults, {len(failures)} failures")
