@@ -65,23 +65,19 @@ int shard_number(const char* variable, int otherwise) {
 }
 
 #if __has_include(<catch2/catch_all.hpp>)
-void choose_shard(Catch::Session& session, int index, int count) {
+int run_shard(Catch::Session& session, int index, int count) {
   session.configData().shardIndex = static_cast<unsigned>(index);
   session.configData().shardCount = static_cast<unsigned>(count);
+  return session.run();
 }
 #else
-void choose_shard(Catch::Session& session, int index, int count) {
-  const Catch::Config& config = session.config();
-  Catch::ConfigData chosen = session.configData();
-  chosen.testsOrTags.clear();
+int run_shard(Catch::Session& session, int index, int count) {
+  // As version 2 itself does; names as filters would need escapes that it lacks.
+  auto& cases =
+      const_cast<std::vector<Catch::TestCase>&>(Catch::getAllTestCasesSorted(session.config()));
   int position = 0;
-  for (const Catch::TestCase& test_case :
-       Catch::filterTests(Catch::getAllTestCasesSorted(config), config.testSpec(), config)) {
-    if (position++ % count == index) chosen.testsOrTags.push_back('"' + test_case.name + '"');
-  }
-  // No name at all would choose every case.
-  if (chosen.testsOrTags.empty()) chosen.testsOrTags.push_back("\"no case for this shard\"");
-  session.useConfigData(chosen);
+  std::erase_if(cases, [&](const Catch::TestCase&) { return position++ % count != index; });
+  return cases.empty() ? 0 : session.run();
 }
 #endif
 
@@ -103,7 +99,7 @@ int run_tests(int argc, char** argv) {
   const int status = session.applyCommandLine(static_cast<int>(arguments.size()), arguments.data());
   if (status != 0) return status;
   const int shards = shard_number("TEST_TOTAL_SHARDS", 1);
-  if (shards > 1) choose_shard(session, shard_number("TEST_SHARD_INDEX", 0), shards);
+  if (shards > 1) return run_shard(session, shard_number("TEST_SHARD_INDEX", 0), shards);
   return session.run();
 }
 

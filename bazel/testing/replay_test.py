@@ -90,6 +90,11 @@ class ReplayTest(unittest.TestCase):
         self.assertIn("Falsifiable after 1 tests", printed)
         self.assertIn(minimal, printed)
 
+    def test_each_case_is_in_one_shard(self):
+        shards = [run(PROPERTY, TEST_TOTAL_SHARDS="2", TEST_SHARD_INDEX=str(i)) for i in (0, 1)]
+        self.assertEqual(["Falsifiable" in printed for _, printed in shards], [True, False])
+        self.assertEqual([status != 0 for status, _ in shards], [True, False])
+
     def test_a_seed_given_is_used(self):
         self.assertIn("seed=7", run(PROPERTY, RC_PARAMS="seed=7")[1])
         self.assertIn("max_success=1000", run(PROPERTY, RECTO_FULL="1")[1])
