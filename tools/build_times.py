@@ -83,7 +83,11 @@ def main(arguments):
     parser.add_argument("profile", type=Path)
     parser.add_argument("--check", type=Path, metavar="DOCUMENT")
     asked = parser.parse_args(arguments)
-    seconds, yardstick = seconds_by_folder(actions_of(asked.profile))
+    try:
+        seconds, yardstick = seconds_by_folder(actions_of(asked.profile))
+    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+        print(f"build_times.py: {asked.profile}: expected what --config=profile writes: {error}")
+        return 2
     if not asked.check:
         print("\n".join(table_of(seconds, yardstick)))
         return 0
