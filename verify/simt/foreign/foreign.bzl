@@ -3,7 +3,7 @@
 load("@cuda//:toolkit.bzl", "TOOLKIT")
 load("//bazel:defs.bzl", "recto_binary", "recto_library", "recto_script_test", "recto_test")
 load("//bazel:program_test.bzl", "program_test")
-load("//verify/simt:kernels.bzl", "KERNEL_COPTS", "OBSERVED_COMPATIBLE", "OBSERVED_COPTS")
+load("//verify/simt:kernels.bzl", "KERNEL_BUILDS")
 load("//verify/simt:variants.bzl", "KERNEL_TAG", "simt_variant")
 
 def _translated(name, source):
@@ -43,16 +43,13 @@ def foreign_kernels(name, srcs, hdrs = [], deps = [], copts = [], **kwargs):
         return
     sources = [_translated(name, source) for source in srcs]
     headers = [_translated(name, header) for header in hdrs]
-    for suffix, observed, hooks, compatible in [
-        ("", [], [], []),
-        ("_observed", OBSERVED_COPTS, ["//verify/simt/checks:access_hooks"], OBSERVED_COMPATIBLE),
-    ]:
+    for suffix, built, hooks, compatible in KERNEL_BUILDS:
         recto_library(
             name = name + suffix,
             srcs = sources,
             textual_hdrs = headers,
             # People's warnings are theirs.
-            copts = observed + KERNEL_COPTS + ["-w"] + copts,
+            copts = built + ["-w"] + copts,
             includes = [name + "_translated"],
             tags = [KERNEL_TAG],
             target_compatible_with = compatible,
