@@ -5,9 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <iostream>
-#include <string_view>
 
 #include "bazel/testing/catch.h"
 #include "core/random_stream.h"
@@ -29,11 +27,6 @@ std::uint32_t bfloat16_code(float value) {
   return Eigen::numext::bit_cast<std::uint16_t>(Eigen::bfloat16(value));
 }
 
-bool is_full_campaign() {
-  const char* full = std::getenv("RECTO_FULL");
-  return full != nullptr && std::string_view(full) == "1";
-}
-
 TEST_CASE("all 65536 codes of fp16 and of bf16 mean what Eigen takes them for") {
   std::uint32_t failures = 0;
   for (std::uint32_t code = 0; code < 65536; ++code) {
@@ -48,7 +41,7 @@ TEST_CASE("all 65536 codes of fp16 and of bf16 mean what Eigen takes them for") 
 
 TEST_CASE("fp32 values become the codes that Eigen makes of them, and mean what they are") {
   // An odd stride: all patterns of the low bits come up. --config=full takes all 2^32.
-  const std::uint64_t stride = is_full_campaign() ? 1 : 251;
+  const std::uint64_t stride = is_full_run() ? 1 : 251;
   std::uint64_t values = 0;
   std::uint64_t failures = 0;
   for (std::uint64_t bits = 0; bits < std::uint64_t{1} << 32; bits += stride) {

@@ -17,7 +17,7 @@ constexpr const char* kVariable = "RECTO_CASE";
 Status unknown_choice(std::string_view text, const std::vector<DrawnCases>& sets) {
   std::string expected;
   for (const DrawnCases& cases : sets)
-    expected += fmt::format("{0}, {0}:0 to {0}:{1}, ", cases.name, kFullFactor * cases.count - 1);
+    expected += fmt::format("{0}, {0}:0 to {0}:{1}, ", cases.name, cases.times_full * cases.count - 1);
   return Status::invalid_input(fmt::format("{}: expected {}got '{}'", kVariable, expected, text));
 }
 
@@ -61,7 +61,7 @@ Result<CaseChoice> parse_case_choice(std::string_view text, const std::vector<Dr
     if (!choice.includes(cases)) continue;
     if (colon == std::string_view::npos) return choice;
     choice.number = whole_number(text.substr(colon + 1));
-    if (choice.number && *choice.number < kFullFactor * cases.count) return choice;
+    if (choice.number && *choice.number < cases.times_full * cases.count) return choice;
   }
   return unknown_choice(text, sets);
 }
@@ -74,7 +74,7 @@ Result<CaseChoice> asked_cases(const std::vector<DrawnCases>& sets) {
 CaseSource drawn_cases(const DrawnCases& cases, const CaseChoice& choice) {
   const bool is_full = std::getenv("RECTO_FULL") != nullptr;
   std::uint64_t next = choice.number.value_or(0);
-  std::uint64_t end = choice.number ? next + 1 : (is_full ? kFullFactor : 1) * cases.count;
+  std::uint64_t end = choice.number ? next + 1 : (is_full ? cases.times_full : 1) * cases.count;
   if (!choice.includes(cases)) end = next;
   return [cases, next, end]() mutable -> std::optional<DescribedCase> {
     if (next == end) return std::nullopt;

@@ -19,13 +19,13 @@ namespace recto::verify {
 // Numbered cases; a number denotes the same case in every run.
 struct DrawnCases {
   std::string name = {};
-  std::uint64_t count = 0;  // multiplied by kFullFactor if RECTO_FULL is set
+  std::uint64_t count = 0;
+  std::uint64_t times_full = 10;  // so many times the count if RECTO_FULL is set
   CaseDomain domain = {};
   std::uint64_t seed = 2026;
   std::string stream = {};  // of random numbers; if empty, the set's name
 };
 
-inline constexpr std::uint64_t kFullFactor = 10;
 
 CaseSpec drawn_spec(const DrawnCases& cases, std::uint64_t number);
 

@@ -90,7 +90,7 @@ int run_tests(int argc, char** argv) {
   char everything[] = "*";  // also what is tagged [.full]
   if (char* filter = std::getenv("TESTBRIDGE_TEST_ONLY")) {
     arguments.push_back(filter);
-  } else if (std::getenv("RECTO_FULL") != nullptr) {
+  } else if (is_full_run()) {
     arguments.push_back(everything);
   }
   Catch::Session session;

@@ -22,7 +22,15 @@ inline StdString::ContainsMatcher ContainsSubstring(const std::string& part) {
 }  // namespace Catch
 #endif
 
+#include <cstdlib>
 #include <string_view>
+
+namespace recto {
+
+// Whether everything is asked for, by --config=full.
+inline bool is_full_run() { return std::getenv("RECTO_FULL") != nullptr; }
+
+}  // namespace recto
 
 namespace recto::testing {
 

@@ -4,7 +4,6 @@
 #include "cuda/cache/block_manager.h"
 
 #include <cstdint>
-#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <string>
@@ -29,7 +28,7 @@ void add_statistics(const CacheStatistics& done, std::map<std::string, std::int6
 
 TEST_CASE("no history breaks an invariant, a promise, or a sequence's tokens") {
   constexpr int kSteps = 400;
-  const std::uint64_t walks = std::getenv("RECTO_FULL") != nullptr ? 10'000 : 1000;
+  const std::uint64_t walks = is_full_run() ? 10'000 : 1000;
   std::map<std::string, std::int64_t> counts;
   for (std::uint64_t seed = 1; seed <= walks; ++seed) {
     RandomWalk walk(seed);

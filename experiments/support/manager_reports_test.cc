@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -24,11 +23,6 @@ namespace {
 
 using Setting = std::pair<std::string, std::string>;
 using Settings = std::vector<Setting>;
-
-bool is_full() {
-  const char* full = std::getenv("RECTO_FULL");
-  return full != nullptr && std::string(full) == "1";
-}
 
 RunConfig make_config(const Settings& settings) {
   RunConfig config;
@@ -139,7 +133,7 @@ std::vector<Settings> cover_of(const Source& source) {
 void check_cover(const Source& source, const Setting& size) {
   std::size_t runs = 0;
   for (Settings& settings : cover_of(source)) {
-    if (!is_full()) settings.push_back(size);
+    if (!is_full_run()) settings.push_back(size);
     check_equal_reports(settings);
     ++runs;
   }

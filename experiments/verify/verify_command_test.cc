@@ -114,7 +114,7 @@ TEST_CASE("for machines, every count with its reasons") {
 }
 
 TEST_CASE("somebody's kernel that is right passes") {
-  const auto tried = verify({"--kernel", kRight, "--cases", "16"});
+  const auto tried = verify({"--kernel", kRight, "--cases", "16", "--context-max", "600"});
   INFO(tried.out << tried.err);
   CHECK(tried.exit_code == 0);
   CHECK_THAT(tried.out, ContainsSubstring("plain-c decode "));
@@ -162,7 +162,8 @@ TEST_CASE("CUDA sources need an adapter, and what is wrong with them is told") {
 TEST_CASE("one that is wrong fails; its case is kept, small, and its replay names the fault") {
   const std::string folder = folder_named("failing");
   const auto tried = verify({"--kernel", kFaulty, "--backend", "prefill", "--law", "oracle",
-                             "--cases", "200", "--out", folder});
+                             "--cases", "40", "--context-max", "200", "--q-heads-max", "16",
+                             "--out", folder});
   INFO(tried.out << tried.err);
   REQUIRE(tried.exit_code == 1);
   CHECK_THAT(tried.err, ContainsSubstring(" checks failed; first: " + folder));

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cstdlib>
 #include <iostream>
 #include <utility>
 
@@ -114,10 +113,9 @@ constexpr std::array kFaults = {
                  &Counts::beam_switches}};
 
 TEST_CASE("an engine with one wrong step is seen by its tokens, in all numbers") {
-  const bool is_full_run = std::getenv("RECTO_FULL") != nullptr;
-  if (!is_full_run) std::cout << "SKIPPED: all numbers but fp32; RECTO_FULL=1 has them\n";
+  if (!is_full_run()) std::cout << "SKIPPED: all numbers but fp32; RECTO_FULL=1 has them\n";
   for (const EngineNumbers& numbers : engine_numbers()) {
-    if (!is_full_run && !numbers.is_fp32()) continue;
+    if (!is_full_run() && !numbers.is_fp32()) continue;
     int by_tokens = 0;
     int by_logits = 0;
     std::int64_t drawn = 0;

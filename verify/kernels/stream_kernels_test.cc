@@ -54,10 +54,14 @@ CaseDomain prefill_domain() {
   return domain;
 }
 
-DrawnCases decode_cases() { return {.name = "decode", .count = 150, .domain = decode_domain()}; }
-DrawnCases prefill_cases() { return {.name = "prefill", .count = 100, .domain = prefill_domain()}; }
+DrawnCases decode_cases() {
+  return {.name = "decode", .count = 60, .times_full = 25, .domain = decode_domain()};
+}
+DrawnCases prefill_cases() {
+  return {.name = "prefill", .count = 40, .times_full = 25, .domain = prefill_domain()};
+}
 DrawnCases decode_law_cases() {
-  return {.name = "decode-laws", .count = 16, .domain = decode_domain()};
+  return {.name = "decode-laws", .count = 8, .times_full = 20, .domain = decode_domain()};
 }
 // What is fetched in whole blocks, in which a head's slots are side by side.
 DrawnCases block_law_cases() {
@@ -71,7 +75,9 @@ DrawnCases block_law_cases() {
   return cases;
 }
 DrawnCases prefill_law_cases() {
-  DrawnCases cases = {.name = "prefill-laws", .count = 16, .domain = prefill_domain()};
+  DrawnCases cases = {.name = "prefill-laws",
+                      .count = 8, .times_full = 20,
+                      .domain = prefill_domain()};
   cases.domain.head_dims = {64, 128};
   cases.domain.context_max = 80;
   cases.domain.num_rows_max = 12;
@@ -152,7 +158,8 @@ void expect_table_right(const kernels::KernelTable<Params>& table, const Backend
       INFO(backend.name << " of " << drawn_case(cases, 0).description);
       for (const std::string& failure : report.failures) std::cout << failure;
       CHECK(report.passed());
-      CHECK(report.counts[0].ran() == static_cast<std::int64_t>(cases.count));
+      CHECK(report.counts[0].ran() == static_cast<std::int64_t>(
+                                          (is_full_run() ? cases.times_full : 1) * cases.count));
     }
   }
 }
@@ -169,14 +176,17 @@ std::int64_t most_rows(const DrawnCases& cases) {
 
 // Not only what chance draws: each row of the tables, in each layout that it serves.
 TEST_CASE("whatever is instantiated is right") {
-  DrawnCases decode = {.name = "instantiated", .count = 2, .domain = decode_domain()};
+  DrawnCases decode = {.name = "instantiated",
+                       .count = 1,
+                       .times_full = 20,
+                       .domain = decode_domain()};
   decode.domain.layouts = {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked};
   DrawnCases blocks = decode;
   blocks.domain.layouts = {KvLayout::kHeadMajor};
   DrawnCases prefill = decode;
   prefill.domain.rows = {RowsKind::kChunk};
   prefill.domain.num_rows_max = prefill_domain().num_rows_max;
-  prefill.count = 4;
+  prefill.count = 2;
   CHECK(most_rows(prefill) > 8);
   expect_table_right(kernels::group_decode_table(), group_decode_backend({}, 48), decode);
   expect_table_right(kernels::bulk_decode_table(), bulk_decode_backend({}, 48), blocks);

@@ -25,9 +25,9 @@ struct LawDomain {
 };
 
 LawDomain short_contexts() {
-  LawDomain domain{.drawn = {.name = "short", .count = 300, .stream = "laws"},
-                   .least_cases = 40,
-                   .least_of_a_type = 8};
+  LawDomain domain{.drawn = {.name = "short", .count = 100, .times_full = 30, .stream = "laws"},
+                   .least_cases = 13,
+                   .least_of_a_type = 2};
   domain.drawn.domain.head_dims = {1, 2, 3, 5, 8, 16};
   domain.drawn.domain.groups = {1, 2, 3, 4};
   domain.drawn.domain.num_seqs_max = 3;
