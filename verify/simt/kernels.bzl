@@ -39,16 +39,16 @@ OBSERVED_COMPATIBLE = select({
     "//conditions:default": [],
 })
 
-def _optimised(level):
-    return select({"//bazel:opt": [level], "//conditions:default": []})
-
 # (suffix, copts, what to link with, compatible) of the ways in which kernels are compiled. Where
-# each access is a call, -O1 is as good as -O3, and compiles in half the time.
+# each access is a call, -O1 is as good as -O2, and compiles in two thirds of the time.
 KERNEL_BUILDS = [
-    ("", KERNEL_COPTS + _optimised("-O2"), [], []),
+    ("", KERNEL_COPTS, [], []),
     (
         "_observed",
-        OBSERVED_COPTS + KERNEL_COPTS + _optimised("-O1"),
+        OBSERVED_COPTS + KERNEL_COPTS + select({
+            "//bazel:opt": ["-O1"],
+            "//conditions:default": [],
+        }),
         ["//verify/simt/checks:access_hooks"],
         OBSERVED_COMPATIBLE,
     ),
