@@ -6,8 +6,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-import cloudpickle
-
 from .million_points import IN_FLIGHT, TASK_RUNS
 from .run_queue import text_of
 from .trial_cluster import Processes
@@ -16,9 +14,6 @@ TASKS = 300
 # A small process of its own: what is measured of a child begins with the size of its parent.
 PEAK = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)")
-
-
-cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers have none of our modules
 
 
 def peak_of_command(command, **more):
@@ -50,10 +45,12 @@ def answer(job, runs, size):
 def peaks_of_cluster(job, answer_bytes):
     """Bytes of a scheduler and of a worker with one thread: the worker's while it gives back
     answers of this size one by one, the scheduler's with IN_FLIGHT tasks after these."""
+    import cloudpickle
     from distributed import Client, wait
 
     from .connection import ByValue
 
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers have none of our modules
     task = ByValue(answer)
     with tempfile.TemporaryDirectory() as folder, Processes(Path(folder)) as processes:
         scheduler, address = processes.scheduler()
