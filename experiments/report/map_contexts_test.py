@@ -8,6 +8,7 @@ and the states of series.csv; the page and the pictures tell the same.
 import csv
 import json
 import math
+import os
 import re
 import shutil
 import subprocess
@@ -32,8 +33,9 @@ STUDIES = {
                 "--allocators paged --block-sizes 16",
 }
 SIGHTS = (0, 0.3, 0.7, 0.999)  # of a segment's length
-WINDOWS = 8  # of series.csv, evenly over what is given block by block
-INSTANTS = 1500  # of each
+FULL = "RECTO_FULL" in os.environ
+WINDOWS = 8 if FULL else 2  # of series.csv, evenly over what is given block by block
+INSTANTS = 1500 if FULL else 300  # of each
 # Of the pool: at most 0.01 % was seen of pages, whose blocks tell how full they are. A contiguous
 # region tells nothing between its first token and its last one.
 TOLERANCE = 0.0002
