@@ -17,6 +17,7 @@ _FLAGS = [
     # Nor does it see that the standard library is a system header once that is precompiled.
     "-Wno-array-bounds",
     "-Wno-stringop-overflow",
+    "-Wno-stringop-overread",
     "-Wno-unknown-warning-option",
     # A fused multiply-add rounds once instead of twice; whether one is formed depends on machine
     # and optimiser, and results may not.

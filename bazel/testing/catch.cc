@@ -3,6 +3,7 @@
 #define CATCH_CONFIG_RUNNER
 #include "bazel/testing/catch.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -57,6 +58,18 @@ class CaseEnvironment : public EventListenerBase {
 
 CATCH_REGISTER_LISTENER(CaseEnvironment)
 
+// Says how many cases only --config=full, or their name, has run.
+void report_left_out(Catch::Session& session) {
+  const auto& cases = Catch::getAllTestCasesSorted(session.config());
+  const auto left_out = std::ranges::count_if(cases, [](const auto& test_case) {
+    const std::string tags = test_case.getTestCaseInfo().tagsAsString();
+    return tags.find("[full]") != std::string::npos;
+  });
+  if (left_out > 0)
+    std::cout << "SKIPPED: " << left_out << " test cases [.full]: --config=full runs them"
+              << std::endl;
+}
+
 // Bazel's environment has how many shards there are and which of them this is. A shard runs every
 // Nth case.
 int shard_number(const char* variable, int otherwise) {
@@ -66,8 +79,10 @@ int shard_number(const char* variable, int otherwise) {
 
 #if __has_include(<catch2/catch_all.hpp>)
 int run_shard(Catch::Session& session, int index, int count) {
-  session.configData().shardIndex = static_cast<unsigned>(index);
-  session.configData().shardCount = static_cast<unsigned>(count);
+  Catch::ConfigData data = session.configData();
+  data.shardIndex = static_cast<unsigned>(index);
+  data.shardCount = static_cast<unsigned>(count);
+  session.useConfigData(data);
   return session.run();
 }
 #else
@@ -98,9 +113,10 @@ int run_tests(int argc, char** argv) {
   session.configData().filenamesAsTags = true;
   const int status = session.applyCommandLine(static_cast<int>(arguments.size()), arguments.data());
   if (status != 0) return status;
+  const int shard = shard_number("TEST_SHARD_INDEX", 0);
   const int shards = shard_number("TEST_TOTAL_SHARDS", 1);
-  if (shards > 1) return run_shard(session, shard_number("TEST_SHARD_INDEX", 0), shards);
-  return session.run();
+  if (arguments.size() == 1 && shard == 0) report_left_out(session);
+  return shards > 1 ? run_shard(session, shard, shards) : session.run();
 }
 
 }  // namespace recto::testing
