@@ -17,7 +17,8 @@ constexpr const char* kVariable = "RECTO_CASE";
 Status unknown_choice(std::string_view text, const std::vector<DrawnCases>& sets) {
   std::string expected;
   for (const DrawnCases& cases : sets)
-    expected += fmt::format("{0}, {0}:0 to {0}:{1}, ", cases.name, cases.times_full * cases.count - 1);
+    expected +=
+        fmt::format("{0}, {0}:0 to {0}:{1}, ", cases.name, cases.times_full * cases.count - 1);
   return Status::invalid_input(fmt::format("{}: expected {}got '{}'", kVariable, expected, text));
 }
 

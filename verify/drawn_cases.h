@@ -26,7 +26,6 @@ struct DrawnCases {
   std::string stream = {};  // of random numbers; if empty, the set's name
 };
 
-
 CaseSpec drawn_spec(const DrawnCases& cases, std::uint64_t number);
 
 // `replay` is the command that runs this case, or the case from which it was shrunk.

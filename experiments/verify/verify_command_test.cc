@@ -161,9 +161,9 @@ TEST_CASE("CUDA sources need an adapter, and what is wrong with them is told") {
 
 TEST_CASE("one that is wrong fails; its case is kept, small, and its replay names the fault") {
   const std::string folder = folder_named("failing");
-  const auto tried = verify({"--kernel", kFaulty, "--backend", "prefill", "--law", "oracle",
-                             "--cases", "40", "--context-max", "200", "--q-heads-max", "16",
-                             "--out", folder});
+  const auto tried =
+      verify({"--kernel", kFaulty, "--backend", "prefill", "--law", "oracle", "--cases", "40",
+              "--context-max", "200", "--q-heads-max", "16", "--out", folder});
   INFO(tried.out << tried.err);
   REQUIRE(tried.exit_code == 1);
   CHECK_THAT(tried.err, ContainsSubstring(" checks failed; first: " + folder));

@@ -43,13 +43,25 @@ CaseDomain large_domain() {
 }
 
 DrawnCases small_cases() {
-  return {.name = "small", .count = 40, .times_full = 30, .domain = small_domain(), .stream = "kernels"};
+  return {.name = "small",
+          .count = 40,
+          .times_full = 30,
+          .domain = small_domain(),
+          .stream = "kernels"};
 }
 DrawnCases large_cases() {
-  return {.name = "large", .count = 16, .times_full = 25, .domain = large_domain(), .stream = "kernels"};
+  return {.name = "large",
+          .count = 16,
+          .times_full = 25,
+          .domain = large_domain(),
+          .stream = "kernels"};
 }
 DrawnCases perturbed_cases() {
-  return {.name = "perturbed", .count = 40, .times_full = 20, .domain = small_domain(), .stream = "kernels"};
+  return {.name = "perturbed",
+          .count = 40,
+          .times_full = 20,
+          .domain = small_domain(),
+          .stream = "kernels"};
 }
 
 std::vector<std::uint64_t> bits_of(const std::vector<double>& values) {

@@ -75,9 +75,8 @@ DrawnCases block_law_cases() {
   return cases;
 }
 DrawnCases prefill_law_cases() {
-  DrawnCases cases = {.name = "prefill-laws",
-                      .count = 8, .times_full = 20,
-                      .domain = prefill_domain()};
+  DrawnCases cases = {
+      .name = "prefill-laws", .count = 8, .times_full = 20, .domain = prefill_domain()};
   cases.domain.head_dims = {64, 128};
   cases.domain.context_max = 80;
   cases.domain.num_rows_max = 12;
@@ -158,8 +157,8 @@ void expect_table_right(const kernels::KernelTable<Params>& table, const Backend
       INFO(backend.name << " of " << drawn_case(cases, 0).description);
       for (const std::string& failure : report.failures) std::cout << failure;
       CHECK(report.passed());
-      CHECK(report.counts[0].ran() == static_cast<std::int64_t>(
-                                          (is_full_run() ? cases.times_full : 1) * cases.count));
+      CHECK(report.counts[0].ran() ==
+            static_cast<std::int64_t>((is_full_run() ? cases.times_full : 1) * cases.count));
     }
   }
 }
@@ -176,10 +175,8 @@ std::int64_t most_rows(const DrawnCases& cases) {
 
 // Not only what chance draws: each row of the tables, in each layout that it serves.
 TEST_CASE("whatever is instantiated is right") {
-  DrawnCases decode = {.name = "instantiated",
-                       .count = 1,
-                       .times_full = 20,
-                       .domain = decode_domain()};
+  DrawnCases decode = {
+      .name = "instantiated", .count = 1, .times_full = 20, .domain = decode_domain()};
   decode.domain.layouts = {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked};
   DrawnCases blocks = decode;
   blocks.domain.layouts = {KvLayout::kHeadMajor};
