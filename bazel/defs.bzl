@@ -28,8 +28,8 @@ _FLAGS = [
     "//conditions:default": ["-Werror"],
 })
 
-# -O3 compiles a quarter slower, and no benchmark of the simulator, the reference or the block manager
-# runs faster with it.
+# -O3 compiles a quarter slower, and no benchmark of the simulator, the reference or the block
+# manager runs faster with it.
 COPTS = _FLAGS + select({
     "//bazel:opt": ["-O2"],
     "//conditions:default": [],
