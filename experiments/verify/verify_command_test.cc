@@ -46,7 +46,9 @@ void check_refused(const std::vector<std::string>& arguments, const std::string&
   CHECK_THAT(tried.err, ContainsSubstring(message));
 }
 
-const std::vector<std::string> kSmall = {"--backend", "naive-fp64,online-fp64", "--cases", "4"};
+const std::vector<std::string> kSmall = {
+    "--backend", "naive-fp64,online-fp64", "--cases", "4", "--context-max", "300", "--rows-max",
+    "32",        "--q-heads-max",          "16"};
 
 std::string skipped_on_gpu() {
   const auto on_gpu = verify::choose_backends(verify::backend_list(), {"gpu"});
@@ -114,7 +116,8 @@ TEST_CASE("for machines, every count with its reasons") {
 }
 
 TEST_CASE("somebody's kernel that is right passes") {
-  const auto tried = verify({"--kernel", kRight, "--cases", "16", "--context-max", "600"});
+  const auto tried =
+      verify({"--kernel", kRight, "--cases", "16", "--context-max", "300", "--q-heads-max", "16"});
   INFO(tried.out << tried.err);
   CHECK(tried.exit_code == 0);
   CHECK_THAT(tried.out, ContainsSubstring("plain-c decode "));

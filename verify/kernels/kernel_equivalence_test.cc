@@ -23,8 +23,8 @@
 namespace recto::verify {
 namespace {
 
-constexpr std::uint64_t kCasesPerRow = 10;
-constexpr std::int64_t kCasesWanted = 700;  // distinct ones
+constexpr std::uint64_t kCasesPerRow = 7;
+constexpr std::int64_t kCasesWanted = 500;  // distinct ones
 
 constexpr std::int64_t kHeadDims[] = {64, 80, 96, 128, 192, 256};
 constexpr std::int64_t kBlockSizes[] = {1, 2, 4, 8, 16, 32, 48, 64, 128, 256, 512};
@@ -59,7 +59,7 @@ std::vector<DrawnCases> cover() {
   for (const std::vector<int>& row : pairwise_cover(levels, 2026)) {
     sets.push_back({.name = fmt::format("cover-{}", sets.size()),
                     .count = kCasesPerRow,
-                    .times_full = 28,
+                    .times_full = 40,
                     .domain = domain_of(row)});
   }
   return sets;
@@ -179,7 +179,7 @@ TEST_CASE("every kernel is right on a pairwise cover") {
   if (asked.value().set) return;
   for (const LawCount& count : whole.counts) {
     INFO(count.backend);
-    CHECK(count.ran() >= 35);
+    CHECK(count.ran() >= 25);
   }
 }
 

@@ -61,7 +61,10 @@ DrawnCases prefill_cases() {
   return {.name = "prefill", .count = 40, .times_full = 25, .domain = prefill_domain()};
 }
 DrawnCases decode_law_cases() {
-  return {.name = "decode-laws", .count = 8, .times_full = 20, .domain = decode_domain()};
+  DrawnCases cases = {
+      .name = "decode-laws", .count = 8, .times_full = 20, .domain = decode_domain()};
+  cases.domain.head_dims = {64, 80, 128};
+  return cases;
 }
 // What is fetched in whole blocks, in which a head's slots are side by side.
 DrawnCases block_law_cases() {
