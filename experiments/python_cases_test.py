@@ -82,7 +82,7 @@ class Document(Folder):
         self.draw(*arguments[3:], *flags)
 
     def test_the_numpy_program_is_right(self):
-        cases = "90" if FULL else "40"
+        cases = "90" if FULL else "30"
         self.draw_as_documented("--cases", cases)
         self.answer(programs()[1])
         done = self.recto(*commands()[1])
@@ -156,7 +156,7 @@ class Document(Folder):
 
 class Programs(Folder):
     FLAGS = ("--op", "prefill,kv_write", "--type", "fp32,fp16,bf16",
-             "--cases", "120" if FULL else "40")
+             "--cases", "120" if FULL else "30")
 
     def test_every_option_and_layout_can_be_answered_from_the_files_alone(self):
         self.draw(*self.FLAGS)

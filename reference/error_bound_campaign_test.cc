@@ -148,11 +148,11 @@ void run_and_check(std::uint64_t cases, NumericsOf numerics_of) {
 }
 
 TEST_CASE("no error exceeds its bound in a campaign of adversarial cases") {
-  run_and_check(is_full_run() ? 10'000'000 : 200'000, its_own);
+  run_and_check(is_full_run() ? 10'000'000 : 100'000, its_own);
 }
 
 TEST_CASE("the profile of others' kernels holds of all runs that it describes") {
-  run_and_check(is_full_run() ? 2'500'000 : 100'000, profile_of_others);
+  run_and_check(is_full_run() ? 2'500'000 : 50'000, profile_of_others);
 }
 
 }  // namespace

@@ -32,7 +32,8 @@ std::int64_t refused(const StudyCell& cell, Fault fault, Judge judge, double siz
   return count;
 }
 
-TEST_CASE("faults of the sizes found are refused again, and 20 times smaller ones are not") {
+TEST_CASE("faults of the sizes found are refused again, and 20 times smaller ones are not",
+          "[.full]") {
   int tried = 0;
   for (const ElementType type : {ElementType::kFp32, ElementType::kBf16}) {
     const StudyCell cell{type, 64, 100, 7};

@@ -111,7 +111,8 @@ bool has_one_row_each(const PagedAttentionInputs& inputs) {
 }
 
 // Sizes that a library's default run must have tried on both of its functions, and on prefill.
-TEST_CASE("decode and prefill each get every kind that they serve, within a default run") {
+TEST_CASE("decode and prefill each get every kind that they serve, within a default run",
+          "[.full]") {
   std::vector<Backend> backends = {
       that_refuses([](const PagedAttentionInputs& inputs) {
         return has_one_row_each(inputs) ? std::nullopt : std::optional<std::string>("rows");

@@ -213,7 +213,7 @@ TEST_CASE("wider batches and more heads are drawn if they are asked for", "[.ful
   CHECK(wider["sizes"]["large-faults decode"]["sequences"][1].get<int>() > 256);
 }
 
-TEST_CASE("below the sizes that it is wrong at nothing is seen, and the sizes say so") {
+TEST_CASE("below the sizes that it is wrong at nothing is seen, and the sizes say so", "[.full]") {
   const Json json =
       verify("context:512", {"--law", "oracle", "--context-max", "512", "--cases", "30"});
   CHECK(json["failed"] == 0);

@@ -184,7 +184,12 @@ TEST_CASE("a wrong block in a table is seen") {
 }
 
 TEST_CASE("pools that run full while a real trace is served") {
-  for (const Traffic& traffic : kFullPools) CHECK(run_traffic(traffic).traits.preempted > 0);
+  for (const Traffic& traffic : kFullPools) {
+    CHECK(run_traffic(traffic).traits.preempted > 0);
+    if (is_full_run()) continue;
+    std::cout << "SKIPPED: all traffic but the first; RECTO_FULL=1 has it\n";
+    break;
+  }
 }
 
 TEST_CASE("prefixes that the requests of a real trace share") {

@@ -72,15 +72,17 @@ TEST_CASE("cases and their numbers are the same on every machine") {
 }
 
 TEST_CASE("both gates let every placed case through") {
-  std::int64_t placed_cases = 0;
-  for (const CaseSpec& spec : many_cases()) {
+  const std::size_t step = is_full_run() ? 1 : 4;
+  std::size_t placed_cases = 0;
+  for (std::size_t i = 0; i < many_cases().size(); i += step) {
+    const CaseSpec& spec = many_cases()[i];
     const PlacedProblem placed(make_problem(spec), spec.placement);
     CAPTURE(spec);
     REQUIRE(check_shapes(placed.inputs()) == Status::ok());
     REQUIRE(check_contents(placed.inputs()) == Status::ok());
     ++placed_cases;
   }
-  CHECK(placed_cases == kCases);
+  CHECK(placed_cases == kCases / step);
 }
 
 TEST_CASE("every type, layout, family, order and poison appears") {
