@@ -19,7 +19,9 @@ PROGRAM, DOCUMENT = (Path(path).resolve() for path in sys.argv[1:3])
 PEERS = Path(sys.argv[3]).absolute().parent  # of the kernel in Triton
 TEXT = DOCUMENT.read_text("utf-8")
 EVERYTHING = Path(sys.argv[4]).read_text("utf-8")
-FULL = "RECTO_FULL" in os.environ  # up to three times the cases, and every planted fault
+FULL = "RECTO_FULL" in os.environ  # the cases' usual sizes, more of them, and every planted fault
+SIZES = () if FULL else ("--context-max", "500", "--rows-max", "64", "--q-heads-max", "32",
+                         "--sequences-max", "32")
 
 # Where the NumPy program must differ from the PyTorch one: the module, and how codes become
 # numbers.
@@ -155,7 +157,7 @@ class Document(Folder):
 
 
 class Programs(Folder):
-    FLAGS = ("--op", "prefill,kv_write", "--type", "fp32,fp16,bf16",
+    FLAGS = (*SIZES, "--op", "prefill,kv_write", "--type", "fp32,fp16,bf16",
              "--cases", "120" if FULL else "30")
 
     def test_every_option_and_layout_can_be_answered_from_the_files_alone(self):
@@ -165,13 +167,13 @@ class Programs(Folder):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_other_layouts_can_be_answered_too(self):
-        self.draw("--op", "prefill", "--type", "fp16", "--layout", "head-major,packed",
+        self.draw(*SIZES, "--op", "prefill", "--type", "fp16", "--layout", "head-major,packed",
                   "--head-dim", "8,16,64", "--cases", "40" if FULL else "20")
         self.answer(EVERYTHING)
         done = self.check()
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
-    FP8_FLAGS = ("--op", "prefill,kv_write", "--type", "fp16/e4m3,fp16/e5m2,bf16/e4m3,bf16/e5m2",
+    FP8_FLAGS = (*SIZES, "--op", "prefill,kv_write", "--type", "fp16/e4m3,fp16/e5m2,bf16/e4m3,bf16/e5m2",
                  "--cases", "80" if FULL else "24")
 
     def test_caches_in_fp8_can_be_answered_too(self):

@@ -44,8 +44,8 @@ CaseDomain large_domain() {
 
 DrawnCases small_cases() {
   return {.name = "small",
-          .count = 40,
-          .times_full = 30,
+          .count = 24,
+          .times_full = 50,
           .domain = small_domain(),
           .stream = "kernels"};
 }
