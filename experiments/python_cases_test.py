@@ -173,7 +173,8 @@ class Programs(Folder):
         done = self.check()
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
-    FP8_FLAGS = (*SIZES, "--op", "prefill,kv_write", "--type", "fp16/e4m3,fp16/e5m2,bf16/e4m3,bf16/e5m2",
+    FP8_FLAGS = (*SIZES, "--op", "prefill,kv_write",
+                 "--type", "fp16/e4m3,fp16/e5m2,bf16/e4m3,bf16/e5m2",
                  "--cases", "80" if FULL else "24")
 
     def test_caches_in_fp8_can_be_answered_too(self):

@@ -7,8 +7,8 @@
 
 Actions run alone on a core each, so that their seconds are those of a CPU, but for tests that wait.
 --check fails if a folder takes more than 1.5 times what the document says. So that it holds on
-other machines, too, seconds are scaled by those of compiling Catch2's runner, which never changes;
-where that was not compiled, or a folder not built anew, nothing is compared, and it says so.
+other machines, too, seconds are scaled by what building the median folder takes. Where Catch2 was
+not compiled, not all is built anew; then nothing is compared, and it says so.
 """
 
 import argparse
@@ -16,12 +16,13 @@ import collections
 import gzip
 import json
 import re
+import statistics
 import sys
 from pathlib import Path
 
 SLACK = 1.5
 LEAST_SECONDS = 20  # what is shorter is noise
-YARDSTICK = "bazel/testing/catch.cc"
+BUILT_ANEW = "Compiling bazel/testing/catch.cc"
 # Folders whose parts are shown on their own.
 SPLIT = ("cuda", "experiments", "verify")
 
@@ -42,33 +43,32 @@ def folder_of(label):
 
 
 def seconds_by_folder(actions):
-    """{folder: [seconds of building, seconds of testing]} and the seconds of the yardstick."""
-    seconds, yardstick = collections.defaultdict(lambda: [0.0, 0.0]), None
+    """{folder: [seconds of building, seconds of testing]}, and whether all was built anew."""
+    seconds, is_anew = collections.defaultdict(lambda: [0.0, 0.0]), False
     for label, name, taken in actions:
         seconds[folder_of(label)][name.startswith("Testing ")] += taken
-        if name.startswith("Compiling " + YARDSTICK):
-            yardstick = taken
-    return seconds, yardstick
+        is_anew = is_anew or name.startswith(BUILT_ANEW)
+    return seconds, is_anew
 
 
-def table_of(seconds, yardstick):
+def table_of(seconds):
     rows = sorted(seconds.items(), key=lambda row: -sum(row[1]))
     rows = [(folder, built, tested) for folder, (built, tested) in rows if built + tested >= 1]
     total = [sum(column) for column in list(zip(*rows))[1:]]
     lines = ["| folder | build, s | test, s |", "|---|---|---|"]
     lines += [f"| {folder} | {built:.0f} | {tested:.0f} |" for folder, built, tested in rows]
-    lines += [f"| all | {total[0]:.0f} | {total[1]:.0f} |"]
-    return lines + [f"| of these `{YARDSTICK}` | {yardstick or 0:.1f} | |"]
+    return lines + [f"| all | {total[0]:.0f} | {total[1]:.0f} |"]
 
 
 def budgets_in(document):
-    """{row: [build, test]} of the table in the document; a cell without a number is 0."""
-    rows = re.findall(r"^\| (.+?) \| ([\d.]+) \| ([\d.]*) ?\|$", document, re.MULTILINE)
-    return {name: [float(built), float(tested or 0)] for name, built, tested in rows}
+    """{folder: [build, test]} of the table in the document."""
+    rows = re.findall(r"^\| (.+?) \| (\d+) \| (\d+) \|$", document, re.MULTILINE)
+    return {name: [float(built), float(tested)] for name, built, tested in rows if name != "all"}
 
 
-def excesses(seconds, yardstick, budgets):
-    scale = yardstick / budgets[f"of these `{YARDSTICK}`"][0]
+def excesses(seconds, budgets):
+    scale = statistics.median(seconds[folder][0] / built
+                              for folder, (built, _) in budgets.items() if built >= LEAST_SECONDS)
     for folder, taken in sorted(seconds.items()):
         for kind, value, budget in zip(("building", "testing"), taken, budgets.get(folder, [0, 0])):
             limit = SLACK * scale * max(budget, LEAST_SECONDS)
@@ -84,17 +84,17 @@ def main(arguments):
     parser.add_argument("--check", type=Path, metavar="DOCUMENT")
     asked = parser.parse_args(arguments)
     try:
-        seconds, yardstick = seconds_by_folder(actions_of(asked.profile))
+        seconds, is_anew = seconds_by_folder(actions_of(asked.profile))
     except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
         print(f"build_times.py: {asked.profile}: expected what --config=profile writes: {error}")
         return 2
     if not asked.check:
-        print("\n".join(table_of(seconds, yardstick)))
+        print("\n".join(table_of(seconds)))
         return 0
-    if yardstick is None:
-        print(f"{YARDSTICK} was not compiled in this run: build times are not compared")
+    if not is_anew:
+        print("not all was built anew in this run: build times are not compared")
         return 0
-    wrong = list(excesses(seconds, yardstick, budgets_in(asked.check.read_text("utf-8"))))
+    wrong = list(excesses(seconds, budgets_in(asked.check.read_text("utf-8"))))
     print("\n".join(wrong) or f"build times: {len(seconds)} folders within their budgets")
     return 1 if wrong else 0
 

@@ -62,7 +62,7 @@ DrawnCases prefill_cases() {
 }
 DrawnCases decode_law_cases() {
   DrawnCases cases = {
-      .name = "decode-laws", .count = 8, .times_full = 20, .domain = decode_domain()};
+      .name = "decode-laws", .count = 5, .times_full = 32, .domain = decode_domain()};
   cases.domain.head_dims = {64, 80, 128};
   return cases;
 }
@@ -79,7 +79,7 @@ DrawnCases block_law_cases() {
 }
 DrawnCases prefill_law_cases() {
   DrawnCases cases = {
-      .name = "prefill-laws", .count = 8, .times_full = 20, .domain = prefill_domain()};
+      .name = "prefill-laws", .count = 5, .times_full = 32, .domain = prefill_domain()};
   cases.domain.head_dims = {64, 128};
   cases.domain.context_max = 80;
   cases.domain.num_rows_max = 12;
