@@ -35,7 +35,7 @@ COPTS = _FLAGS + select({
     "//conditions:default": [],
 })
 
-# What a test calls is optimised fully; the test itself need not be, and compiles a third faster.
+# What a test calls is optimised fully; the test itself need not be, and compiles faster.
 TEST_COPTS = _FLAGS + select({
     "//bazel:opt": ["-Og"],
     "//conditions:default": [],

@@ -94,7 +94,15 @@ def main(arguments):
     if not is_anew:
         print("not all was built anew in this run: build times are not compared")
         return 0
-    wrong = list(excesses(seconds, budgets_in(asked.check.read_text("utf-8"))))
+    try:
+        budgets = budgets_in(asked.check.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        print(f"build_times.py: {asked.check}: expected a document: {error}")
+        return 2
+    if all(built < LEAST_SECONDS for built, _ in budgets.values()):
+        print(f"build_times.py: {asked.check}: expected the table that this program prints")
+        return 2
+    wrong = list(excesses(seconds, budgets))
     print("\n".join(wrong) or f"build times: {len(seconds)} folders within their budgets")
     return 1 if wrong else 0
 

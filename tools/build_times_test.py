@@ -67,6 +67,9 @@ class BuildTimes(unittest.TestCase):
             actions = [*self.ACTIONS, ("//judged:judged", "Compiling judged/a.cc", seconds)]
             self.assertEqual(check(actions, self.table()), code)
 
+    def test_a_document_without_the_table_is_refused(self):
+        self.assertEqual(check(self.ACTIONS, ["# Times", "| sim | soon | 0 |"]), 2)
+
     def test_where_not_all_is_built_anew_nothing_is_compared(self):
         self.assertEqual(check([("//sim:sim", "Compiling sim/b.cc", 900)], self.table()), 0)
 

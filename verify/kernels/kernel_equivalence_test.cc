@@ -1,6 +1,6 @@
 // Every kernel against the reference, on a pairwise cover of what may differ between calls: types,
 // layout, head dim, block size, group, and options as they are drawn. RECTO_CASE=cover-ROW:NUMBER
-// tries one case; RECTO_FULL=1 ten times as many.
+// tries one case; RECTO_FULL=1 forty times as many.
 
 #include <fmt/format.h>
 
