@@ -2,9 +2,9 @@
 
     summarise_tests.py EVENTS STATUS
 
-EVENTS is what --build_event_json_file wrote, STATUS is Bazel's exit status. Prints the end of each
-failed test's log, every line of a log that starts with "SKIPPED:", and last "N passed, N failed",
-with ", N skipped" if any. Exits with 0 only if everything was built and passed.
+EVENTS is what --build_event_json_file wrote, STATUS is Bazel's exit status. Prints every line of a
+log that starts with "SKIPPED:", then the end of each failed test's log, and last "N passed, N
+failed", with ", N skipped" if any. Exits with 0 only if everything was built and passed.
 """
 
 import json
@@ -58,6 +58,7 @@ def read_lines(paths):
 def main(events_path, bazel_status):
     statuses, logs = collect(read_events(events_path))
     passed = failed = skipped = 0
+    failures = []  # told last: whoever reads the end of a long output sees them
     for label, status in sorted(statuses.items()):
         lines = read_lines(logs.get(label, []))
         for line in lines:
@@ -68,9 +69,9 @@ def main(events_path, bazel_status):
             passed += 1
         else:
             failed += 1
-            print(f"{label}: {status}")
-            for line in lines[-LOG_TAIL_LINES:]:
-                print(f"    {line}")
+            failures.append(f"{label}: {status}")
+            failures += [f"    {line}" for line in lines[-LOG_TAIL_LINES:]]
+    print(*failures, sep="\n", end="\n" * bool(failures))
     if bazel_status != 0 and failed == 0:
         # Something that is no test was not built.
         print(f"the build failed (Bazel's exit status is {bazel_status}, see above)")

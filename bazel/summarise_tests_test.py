@@ -59,6 +59,12 @@ class SummariseTests(unittest.TestCase):
             (status, lines), (0, ["//a:b: SKIPPED: x: no GPU", "1 passed, 0 failed, 1 skipped"])
         )
 
+    def test_failures_are_told_after_what_was_skipped(self):
+        log = self.result("//b:c", "SKIPPED: x: no GPU\n")
+        events = [summary("//a:b", "TIMEOUT"), log, summary("//b:c", "PASSED")]
+        self.assertEqual(self.summarise(events, bazel_status=3), (1, [
+            "//b:c: SKIPPED: x: no GPU", "//a:b: TIMEOUT", "1 passed, 1 failed, 1 skipped"]))
+
     def test_a_test_that_was_not_built_has_failed(self):
         events = [configured("//a:b"), configured("//a:c"), summary("//a:c", "PASSED")]
         status, lines = self.summarise(events, bazel_status=1)

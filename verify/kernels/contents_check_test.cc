@@ -128,14 +128,17 @@ TEST_CASE("the first scale that is wrong is found, K's before V's") {
     std::vector<float> k(static_cast<std::size_t>(heads), 1.0F);
     std::vector<float> v = k;
     const auto found = [&] {
-      kernels::ContentsViolation violation;
+      const auto violation = std::make_unique<kernels::ContentsViolation>();
       simt::Executor executor({});
       simt::Stream stream(executor);
-      const kernels::ScaleCheckParams params = {
-          .k = k.data(), .num_k = heads, .v = v.data(), .num_v = heads, .violation = &violation};
+      const kernels::ScaleCheckParams params = {.k = k.data(),
+                                                .num_k = heads,
+                                                .v = v.data(),
+                                                .num_v = heads,
+                                                .violation = violation.get()};
       CHECK(kernels::launch_scale_check(params, &stream) == Status::ok());
       CHECK(stream.synchronise().passed());
-      return violation;
+      return *violation;
     };
     CHECK(found().rule == kNone);
     v.back() = -1.0F;
@@ -155,17 +158,17 @@ TEST_CASE("the first sequence whose rows are not its own is found, whichever thr
     std::vector<std::int64_t> starts;
     for (std::int64_t s = 0; s < num_seqs; ++s) starts.push_back(2 * (num_seqs - 1 - s));
     const auto found = [&](std::int64_t num_rows) {
-      kernels::ContentsViolation violation;
+      const auto violation = std::make_unique<kernels::ContentsViolation>();
       simt::Executor executor({});
       simt::Stream stream(executor);
       const kernels::RowCheckParams params = {.context_length = lengths.data(),
                                               .context_start = starts.data(),
                                               .num_seqs = num_seqs,
                                               .num_rows = num_rows,
-                                              .violation = &violation};
+                                              .violation = violation.get()};
       CHECK(kernels::launch_row_check(params, &stream) == Status::ok());
       CHECK(stream.synchronise().passed());
-      return violation;
+      return *violation;
     };
     CHECK(found(2 * num_seqs).rule == kNone);
     CHECK(found(2 * num_seqs - 1).rule == kRowsBeyond);
