@@ -28,9 +28,10 @@ class BundleCase(unittest.TestCase):
         return out
 
     def run_bundle(self, bundle, *flags, env=None):
-        """Runs in an empty folder, by default with an empty environment."""
-        done = subprocess.run([bundle / "run.sh", *flags], capture_output=True, text=True,
-                              check=False, env=env or {}, cwd=self.work)
+        """Runs in an empty folder, by default in one share and with an empty environment."""
+        command = [bundle / "run.sh", "--jobs", "1", *flags]
+        done = subprocess.run(command, capture_output=True, text=True, check=False,
+                              env=env or {}, cwd=self.work)
         return done.returncode, done.stdout, done.stderr
 
     def fake(self, name, text):

@@ -126,7 +126,7 @@ class Bundle(BundleCase):
             *(f"case {name}" for name in cases), "recto_on_gpu", "law_test_on_gpu"])
         results = self.work / "results" / "FAKE-1"
         self.assertRegex((results / "laws.txt").read_text(), r"\Alaws: verify --backend gpu "
-                         rf"--cases \d+ --out {results}/failing-cases\n\Z")
+                         rf"--cases \d+ --seed 2026 --out {results}/failing-cases/0\n\Z")
 
     def test_where_a_case_is_wrong_its_log_says_how_and_nothing_is_measured(self):
         replay = self.fake("recto_on_gpu", "#!/bin/bash\necho \"$*\"\n"
@@ -142,26 +142,24 @@ class Bundle(BundleCase):
         self.assertEqual(logs[0].read_text(), f"replay {self.folder}/bundle/cases/{failed[0]}.json "
                          "--backend gpu\n")
 
-    def test_where_a_law_is_broken_nothing_is_measured(self):
-        laws = self.fake("recto_on_gpu", "#!/bin/bash\n[[ $1 != replay ]] || exit 0\n"
-                         "echo broken\nexit 1\n")
-        status, printed, complaint = self.run_bundle(self.make([*self.fakes(), laws]))
-        self.assertEqual(status, 1)
-        self.assertIn("FAILED  recto_on_gpu", printed)
-        self.assertRegex(printed, r"tests: \d+ passed \(0 of them .*\), 0 skipped, 1 failed")
-        self.assertIn("nothing is measured", complaint)
-        laws = self.work / "results" / "FAKE-1" / "laws.txt"
-        self.assertEqual(laws.read_text(), "broken\n")
-
-    def test_what_is_wrong_is_not_measured(self):
-        bundle = self.make(self.fakes("#!/bin/bash\necho wrong bits\nexit 1\n"))
-        status, printed, complaint = self.run_bundle(bundle)
-        self.assertEqual(status, 1)
-        self.assertIn("FAILED  law_test_on_gpu", printed)
+    def test_laws_and_tests_run_in_shares_and_what_is_wrong_is_not_measured(self):
+        laws = self.fake("recto_on_gpu",
+                         "#!/bin/bash\n[[ $1 == replay ]] || { echo \"$*\"; false; }\n")
+        test = "#!/bin/bash\necho $TEST_SHARD_INDEX of $TEST_TOTAL_SHARDS\nfalse\n"
+        status, printed, complaint = self.run_bundle(
+            self.make([*self.fakes(test), laws]), "--jobs", "3")
+        self.assertEqual((status, re.findall("^FAILED  (.+)$", printed, re.M)),
+                         (1, ["recto_on_gpu", "law_test_on_gpu"]))
+        self.assertIn("0 skipped, 2 failed", printed)
         self.assertIn("nothing is measured", complaint)
         results = self.work / "results" / "FAKE-1"
-        self.assertEqual((results / "law_test_on_gpu.log").read_text(), "wrong bits\n")
-        self.assertFalse((results / "attention.json").exists())
+        self.assertEqual((results / "law_test_on_gpu.log").read_text(),
+                         "0 of 3\n1 of 3\n2 of 3\n")
+        self.assertEqual((results / "laws.txt").read_text(), "".join(
+            f"verify --backend gpu --cases 20 --seed {2026 + share} "
+            f"--out {results}/failing-cases/{share}\n" for share in range(3)))
+        self.assertEqual(sorted(path.name for path in results.iterdir()),
+                         ["law_test_on_gpu.log", "laws.txt", "verification.txt"])
 
     def test_a_test_that_skips_a_part_is_told_and_verification_may_be_all(self):
         bundle = self.make(self.fakes("#!/bin/bash\necho 'SKIPPED: law: no such card'\necho ran\n"))
@@ -229,7 +227,7 @@ class Bundle(BundleCase):
 
     def test_bad_usage(self):
         bundle = self.make(self.fakes())
-        for flags in (["--fast"], ["--samples"]):
+        for flags in (["--fast"], ["--samples"], ["--jobs"], ["--jobs", "0"]):
             self.assertEqual(self.run_bundle(bundle, *flags)[0], 2)
         fresh = self.folder / "fresh"
         for flags, said in (

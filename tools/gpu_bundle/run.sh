@@ -8,15 +8,18 @@
 #   peers.json, comparison.txt    the same of peers, and recto beside them
 #   aims.txt            what is aimed at, and whether it is met (needs python3)
 #
-#   run.sh [--full] [--only-verify] [--samples N]
+#   run.sh [--full] [--only-verify] [--samples N] [--jobs N]
 #
-# --full measures the whole grid, which takes hours. Exit codes: 0 done, 1 a test or a measurement
-# failed, no test ran, or a peer was wrong, 2 bad usage, 3 no GPU.
+# --full measures the whole grid, which takes hours. Laws and tests run in --jobs shares at once [as
+# many as there are processors, at most 16], measurements one by one. Exit codes: 0 done, 1 a test
+# or a measurement failed, no test ran, or a peer was wrong, 2 bad usage, 3 no GPU.
 set -euo pipefail
 shopt -s nullglob # A bundle may have no tests, or no benchmarks.
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 flags=() only_verify=
 cases=60 # of all laws
+jobs=$(nproc)
+((jobs <= 16)) || jobs=16
 limit=1800 # seconds for each program that verifies: a kernel may hang
 
 usage() {
@@ -28,6 +31,9 @@ while (($#)); do
     --full) flags+=(--full); shift ;;
     --only-verify) only_verify=1; shift ;;
     --samples) (($# > 1)) || { usage >&2; exit 2; }; flags+=("--samples=$2"); shift 2 ;;
+    --jobs)
+      [[ ${2-} =~ ^[1-9][0-9]?$ ]] || { usage >&2; exit 2; }
+      jobs=$2; shift 2 ;;
     --help) usage; exit ;;
     *) usage >&2; exit 2 ;;
   esac
@@ -96,12 +102,39 @@ ran_nothing() {
   grep -q '^SKIPPED:' "$1" && ! grep -v '^SKIPPED:' "$1" | grep -q '[^[:space:]]'
 }
 
+# A command in shares that run at once, each told its number; then what they said. 124 if any took
+# too long.
+in_shares() {
+  local share pids=() last status=0
+  for ((share = 0; share < jobs; share++)); do
+    "$@" "$share" >"$said.$share" 2>&1 &
+    pids+=($!)
+  done
+  for share in "${!pids[@]}"; do
+    last=0
+    wait "${pids[share]}" || last=$?
+    ((last == 0 || status == 124)) || status=$last
+    cat "$said.$share"
+    rm "$said.$share"
+  done
+  return "$status"
+}
+
+# The laws on cases of a seed for each share; the cases of a test in Bazel's shards.
+share_of_laws() {
+  ours "$program" verify --backend gpu --cases $(((cases + jobs - 1) / jobs)) \
+    --seed $((2026 + $1)) --out "$failing-cases/$1"
+}
+share_of_test() {
+  TEST_TOTAL_SHARDS=$jobs TEST_SHARD_INDEX=$1 ours "$program"
+}
+
 # One run that verifies: its name in the table, a file for what it says, and its command. A log
 # is kept where it failed.
 try() {
-  local name=$1 said=$results/$2 outcome status=0 limited=(timeout "$limit")
+  local name=$1 said=$PWD/$results/$2 outcome status=0 limited=(timeout "$limit")
   shift 2
-  (cd "$here" && ours "$@") >"$said" 2>&1 || status=$?
+  (cd "$here" && "$@") >"$said" 2>&1 || status=$?
   if ((status != 0)); then
     failed=$((failed + 1))
     outcome="FAILED  $name"
@@ -121,21 +154,20 @@ try() {
 }
 
 verify() {
-  local program file name passed=0 failed=0 skipped=0 in_part=0
+  local program file name failing=$PWD/$results/failing passed=0 failed=0 skipped=0 in_part=0
   : >"$results/verification.txt"
   program=$here/bin/recto_on_gpu
   if [[ -e $program ]]; then
     # Those of the bundle take seconds; most of what a kernel can get wrong shows here.
     for file in "$here"/cases/*.json; do
       name=$(basename "$file" .json)
-      try "case $name" "case_$name.log" "$program" replay "$file" --backend gpu
+      try "case $name" "case_$name.log" ours "$program" replay "$file" --backend gpu
     done
-    try recto_on_gpu laws.txt "$program" verify --backend gpu \
-      --cases "$cases" --out "$PWD/$results/failing-cases"
+    try recto_on_gpu laws.txt in_shares share_of_laws
   fi
   for program in "$here"/tests/*; do
     name=$(basename "$program")
-    try "$name" "$name.log" "$program"
+    try "$name" "$name.log" in_shares share_of_test
   done
   echo "tests: $passed passed ($in_part of them skipped a part), $skipped skipped, $failed failed" |
     tee -a "$results/verification.txt"
