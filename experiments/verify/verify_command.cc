@@ -12,6 +12,7 @@
 #include "core/json.h"
 #include "experiments/support/numbers.h"
 #include "experiments/support/output_file.h"
+#include "experiments/support/text_values.h"
 #include "experiments/verify/trial.h"
 #include "experiments/verify/verify_run.h"
 #include "experiments/verify/verify_text.h"
@@ -52,15 +53,21 @@ struct VerifyFlags {
   bool is_json = false;
 };
 
-// Backends that were asked for and skipped every case. If laws were picked, not every one of them
-// needs to apply to each backend.
+// Backends that skipped every case though the run was about them: those named one by one, and the
+// functions of a user's library unless laws were picked. Others, of recto's list, take few sizes.
 std::string untried_names(const VerifyFlags& flags, const Trial& trial,
                           const VerifyOutcome& outcome) {
-  const bool are_laws_picked = !flags.trial.laws.empty();
-  if (are_laws_picked && flags.trial.backends.empty()) return "";
+  std::vector<std::string> named;
+  if (!flags.trial.backends.empty()) named = split_list(flags.trial.backends).value();
+  const auto is_named = [&](const std::string& backend) {
+    return std::ranges::any_of(named, [&](const std::string& name) {
+      return backend == name || backend.ends_with(" " + name);  // a library's function
+    });
+  };
+  const bool is_about_all = flags.trial.has_library() && flags.trial.laws.empty();
   std::string names;
   for (const std::string& name : untried_backends(trial, outcome))
-    names += (names.empty() ? "" : ", ") + name;
+    if (is_about_all || is_named(name)) names += (names.empty() ? "" : ", ") + name;
   return names;
 }
 

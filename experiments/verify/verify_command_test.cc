@@ -96,6 +96,17 @@ TEST_CASE("a backend that is not here fails where it is asked for") {
   CHECK_THAT(tried.err, ContainsSubstring("every case was skipped, and nothing was checked"));
 }
 
+TEST_CASE("a backend of the list that skips every case fails a run only where it is named") {
+  const auto all = verify({"--law", "oracle", "--cases", "6"});
+  INFO(all.out << all.err);
+  CHECK(all.exit_code == 0);
+  CHECK_THAT(all.out, ContainsSubstring("\nuntried: bulk-decode: every case was skipped\n"));
+  const auto named =
+      verify({"--backend", "bulk-decode,paged-decode", "--law", "oracle", "--cases", "2"});
+  CHECK(named.exit_code == 1);
+  CHECK_THAT(named.err, ContainsSubstring("every case was skipped by bulk-decode\n"));
+}
+
 TEST_CASE("for machines, every count with its reasons") {
   std::vector<std::string> arguments = kSmall;
   arguments.emplace_back("--json");

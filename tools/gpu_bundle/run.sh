@@ -129,6 +129,28 @@ share_of_test() {
   TEST_TOTAL_SHARDS=$jobs TEST_SHARD_INDEX=$1 ours "$program"
 }
 
+# The tables of all shares as one.
+add_up_laws() {
+  awk -v shares="$jobs" '/^backend +law /{ is_table = 1; if (!header) header = $0; next }
+    /^-/ { rule = $0; next }
+    !NF { is_table = 0 }
+    is_table {
+      key = sprintf("%-22s  %-19s", $1, $2)
+      if (!(key in cases)) keys[++count] = key
+      cases[key] += $3; failed[key] += $4; skipped[key] += $5; held[key] = $6
+      if (!(key in worst) || $7 + 0 > worst[key] + 0) worst[key] = $7
+      sum += $3
+    }
+    END {
+      print sum " checks in " shares " shares, sharp bounds\n\n" header "\n" rule
+      for (i = 1; i <= count; ++i) {
+        key = keys[i]
+        printf "%s  %5d  %6d  %7d  %-7s  %13s\n", key, cases[key], failed[key], skipped[key],
+               held[key], worst[key]
+      }
+    }' "$@"
+}
+
 # One run that verifies: its name in the table, a file for what it says, and its command. A log
 # is kept where it failed.
 try() {
@@ -155,7 +177,7 @@ try() {
 
 verify() {
   local program file name failing=$PWD/$results/failing passed=0 failed=0 skipped=0 in_part=0
-  : >"$results/verification.txt"
+  echo "commit $(<"$here/COMMIT")" >"$results/verification.txt"
   program=$here/bin/recto_on_gpu
   if [[ -e $program ]]; then
     # Those of the bundle take seconds; most of what a kernel can get wrong shows here.
@@ -164,6 +186,10 @@ verify() {
       try "case $name" "case_$name.log" ours "$program" replay "$file" --backend gpu
     done
     try recto_on_gpu laws.txt in_shares share_of_laws
+    if grep -q '^passed  recto_on_gpu$' "$results/verification.txt" && ((jobs > 1)); then
+      add_up_laws "$results/laws.txt" >"$results/laws.part"
+      mv "$results/laws.part" "$results/laws.txt"
+    fi
   fi
   for program in "$here"/tests/*; do
     name=$(basename "$program")
