@@ -144,7 +144,7 @@ class Bundle(BundleCase):
 
     def test_the_tables_of_all_shares_become_one(self):
         laws = self.fake("recto_on_gpu", "#!/bin/bash\n[[ $1 == replay ]] || printf '%s\\n' x '' "
-                         "'backend  law  x' 'a@gpu one 3 0 1 bound 0.'$7 'a@gpu two 4 0 0 bits -' ''")
+                         "'backend law ' 'a@gpu one 3 0 1 bound 0.'$7 'a@gpu two 4 0 0 bits -' ''")
         bundle = self.make([*self.fakes(), laws])
         self.assertEqual(self.run_bundle(bundle, "--only-verify", "--jobs", "2")[0], 0)
         laws = (self.work / "results" / "FAKE-1" / "laws.txt").read_text().splitlines()
