@@ -10,8 +10,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 import build_times  # noqa: E402
 
-CATCH = ("//bazel/testing:catch", "Compiling bazel/testing/catch.cc", 30)
-
 
 def profile(*actions):
     """The path of a profile with (label, description, seconds)."""
@@ -30,7 +28,7 @@ def check(actions, document):
 
 class BuildTimes(unittest.TestCase):
     ACTIONS = (
-        CATCH,
+        ("//bazel/testing:catch", "Compiling bazel/testing/catch.cc", 30),
         ("//sim/time:time", "Compiling sim/time/a.cc", 30),
         ("//sim:sim", "Compiling sim/b.cc", 30),
         ("//verify/simt/checks:checks", "Compiling c.cc", 20),
@@ -38,12 +36,12 @@ class BuildTimes(unittest.TestCase):
     )
 
     def table(self):
-        return build_times.table_of(build_times.seconds_by_folder(self.ACTIONS)[0])
+        return build_times.table_of(build_times.folders_of(self.ACTIONS))
 
     def test_seconds_are_summed_by_folder(self):
         self.assertEqual(self.table()[2:], [
-            "| sim | 60 | 0 |", "| verify/simt | 20 | 40 |", "| bazel | 30 | 0 |",
-            "| all | 110 | 40 |"])
+            "| sim | 2 | 60 | 0 |", "| verify/simt | 2 | 20 | 40 |", "| bazel | 1 | 30 | 0 |",
+            "| all | 5 | 110 | 40 |"])
 
     def test_a_run_is_within_the_table_that_it_gives(self):
         self.assertEqual(check(self.ACTIONS, self.table()), 0)
@@ -54,8 +52,9 @@ class BuildTimes(unittest.TestCase):
 
     def test_a_folder_may_take_half_as_much_again_and_no_more(self):
         for seconds, code in ((89, 0), (91, 1)):
-            actions = [CATCH, ("//verify/simt:checks", "Compiling c.cc", 20),
-                       ("//sim:sim", "Compiling sim/b.cc", seconds)]
+            actions = [self.ACTIONS[0], ("//sim:sim", "Compiling sim/b.cc", seconds - 30),
+                       *self.ACTIONS[2:]]
+            actions[2] = ("//sim:sim", "Compiling sim/b.cc", 30)
             self.assertEqual(check(actions, self.table()), code)
         for seconds, code in ((59, 0), (61, 1)):
             actions = [*self.ACTIONS[:-1],
@@ -68,10 +67,18 @@ class BuildTimes(unittest.TestCase):
             self.assertEqual(check(actions, self.table()), code)
 
     def test_a_document_without_the_table_is_refused(self):
-        self.assertEqual(check(self.ACTIONS, ["# Times", "| sim | soon | 0 |"]), 2)
+        self.assertEqual(check(self.ACTIONS, ["# Times", "| sim | 1 | soon | 0 |"]), 2)
 
-    def test_where_not_all_is_built_anew_nothing_is_compared(self):
-        self.assertEqual(check([("//sim:sim", "Compiling sim/b.cc", 900)], self.table()), 0)
+    def test_a_folder_that_was_not_built_as_a_whole_is_not_compared(self):
+        def check_with(*sim):
+            return check([self.ACTIONS[0], *self.ACTIONS[3:], *sim], self.table())
+
+        self.assertEqual(check_with(("//sim:sim", "Compiling sim/b.cc", 900)), 0)
+        self.assertEqual(check_with(("//sim:sim", "Compiling sim/b.cc", 900), self.ACTIONS[1]), 1)
+
+    def test_where_little_is_built_anew_nothing_is_compared(self):
+        self.assertEqual(check([("//judged:judged", "Compiling judged/a.cc", 900)],
+                               self.table()), 0)
 
 
 if __name__ == "__main__":
