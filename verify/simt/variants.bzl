@@ -1,7 +1,8 @@
 """Programs built once more, by another compiler or with other flags, beside the usual build.
 
-A configuration (--config=asan) builds everything in one way. These are single programs that the
-default test run has in several: the executor under AddressSanitizer, by clang, with tainted memory.
+A configuration (--config=asan) builds everything in one way. These are single programs that tests
+have in several, most of them under --config=full: by clang, under AddressSanitizer, with tainted
+memory.
 """
 
 load("@compilers//:compilers.bzl", "CLANGXX", "GXX", "HAS_MSAN")
