@@ -72,10 +72,13 @@ Result<CaseChoice> asked_cases(const std::vector<DrawnCases>& sets) {
   return text == nullptr ? Result<CaseChoice>(CaseChoice{}) : parse_case_choice(text, sets);
 }
 
+std::uint64_t DrawnCases::factor_here() const {
+  return std::getenv("RECTO_FULL") == nullptr ? 1 : times_full;
+}
+
 CaseSource drawn_cases(const DrawnCases& cases, const CaseChoice& choice) {
-  const bool is_full = std::getenv("RECTO_FULL") != nullptr;
   std::uint64_t next = choice.number.value_or(0);
-  std::uint64_t end = choice.number ? next + 1 : (is_full ? cases.times_full : 1) * cases.count;
+  std::uint64_t end = choice.number ? next + 1 : cases.count_here();
   if (!choice.includes(cases)) end = next;
   return [cases, next, end]() mutable -> std::optional<DescribedCase> {
     if (next == end) return std::nullopt;

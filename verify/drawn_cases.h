@@ -24,6 +24,9 @@ struct DrawnCases {
   CaseDomain domain = {};
   std::uint64_t seed = 2026;
   std::string stream = {};  // of random numbers; if empty, the set's name
+
+  std::uint64_t factor_here() const;  // of the count, in this run
+  std::uint64_t count_here() const { return factor_here() * count; }
 };
 
 CaseSpec drawn_spec(const DrawnCases& cases, std::uint64_t number);

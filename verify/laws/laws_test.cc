@@ -97,7 +97,8 @@ void check_laws(const LawDomain& domain) {
   for (const LawCount& count : report.counts) {
     INFO(count.law << " on " << count.backend);
     const std::int64_t least =
-        takes_all(count.backend) ? domain.least_cases : domain.least_of_a_type;
+        static_cast<std::int64_t>(domain.drawn.factor_here()) *
+        (takes_all(count.backend) ? domain.least_cases : domain.least_of_a_type);
     if (is_put_to(count.law, count.backend))
       CHECK(count.ran() >= least);
     else
